@@ -1,0 +1,147 @@
+// src/base/hostlist.cpp - see hostlist.h.
+#include "base/hostlist.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "base/text.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::size_t names_max = 65536;
+
+struct Numbered {
+  std::string prefix;
+  std::size_t width = 0;  // digits written, zeros included
+  std::int64_t number = -1;
+  auto operator<=>(const Numbered&) const = default;
+};
+
+Numbered take_apart(const std::string& name) {
+  std::size_t digits = 0;
+  while (digits < name.size() && digits < 15 && name[name.size() - 1 - digits] >= '0' &&
+         name[name.size() - 1 - digits] <= '9')
+    ++digits;
+  if (digits == 0) return {name, 0, -1};
+  return {name.substr(0, name.size() - digits), digits, *parse_integer(std::string_view{name}.substr(name.size() - digits))};
+}
+
+std::string pad(std::int64_t number, std::size_t width) {
+  std::string digits = std::to_string(number);
+  return digits.size() < width ? std::string(width - digits.size(), '0') + digits : digits;
+}
+
+Result<std::vector<std::string>> expand_brackets(std::string_view inside, std::string_view whole) {
+  std::vector<std::string> out;
+  const auto bad = [&] { return fail(Errc::invalid, "not a node list: '" + std::string{whole} + "'"); };
+  for (const std::string_view part : split(inside, ',')) {
+    const std::size_t dash = part.find('-');
+    const std::string_view first = part.substr(0, dash);
+    const std::string_view last = dash == std::string_view::npos ? first : part.substr(dash + 1);
+    const auto plain = [](std::string_view t) {
+      return !t.empty() && t.size() <= 15 && t.find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    if (!plain(first) || !plain(last)) return bad();
+    const std::int64_t low = *parse_integer(first), high = *parse_integer(last);
+    if (high < low || high - low >= static_cast<std::int64_t>(names_max)) return bad();
+    for (std::int64_t i = low; i <= high; ++i) out.push_back(pad(i, first.size()));
+    if (out.size() > names_max) return bad();
+  }
+  return out;
+}
+
+Result<void> expand_word(std::string_view word, std::string_view whole, std::vector<std::string>& out) {
+  const std::size_t open = word.find('[');
+  const auto bad = [&] { return fail(Errc::invalid, "not a node list: '" + std::string{whole} + "'"); };
+  if (open == std::string_view::npos) {
+    if (word.find(']') != std::string_view::npos) return bad();
+    out.emplace_back(word);
+    return {};
+  }
+  const std::size_t close = word.find(']', open);
+  if (close == std::string_view::npos) return bad();
+  MR_TRY(const auto numbers, expand_brackets(word.substr(open + 1, close - open - 1), whole));
+  std::vector<std::string> tails;
+  MR_TRY_VOID(expand_word(word.substr(close + 1), whole, tails));
+  if (out.size() + numbers.size() * tails.size() > names_max) return bad();
+  for (const auto& number : numbers)
+    for (const auto& tail : tails) out.push_back(std::string{word.substr(0, open)} + number + tail);
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> expand_hostlist(std::string_view list) {
+  std::vector<std::string> out;
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i <= list.size(); ++i) {
+    const char c = i < list.size() ? list[i] : ',';
+    if (c == '[') ++depth;
+    if (c == ']') --depth;
+    if (c != ',' || (depth != 0 && i < list.size())) continue;
+    const std::string_view word = trim(list.substr(begin, i - begin));
+    if (!word.empty()) {
+      MR_TRY_VOID(expand_word(word, list, out));
+    }
+    begin = i + 1;
+  }
+  if (out.size() > names_max) return fail(Errc::invalid, "node list names more than 65536 nodes");
+  return out;
+}
+
+std::string compress_hostlist(const std::vector<std::string>& names) {
+  std::string out;
+  std::vector<Numbered> group;  // same prefix, same width, in order
+  const auto flush = [&] {
+    if (group.empty()) return;
+    if (!out.empty()) out += ',';
+    out += group.front().prefix;
+    if (group.front().number < 0) {
+      group.clear();
+      return;
+    }
+    std::string ranges;
+    for (std::size_t i = 0; i < group.size();) {
+      std::size_t j = i;
+      while (j + 1 < group.size() && group[j + 1].number == group[j].number + 1) ++j;
+      if (!ranges.empty()) ranges += ',';
+      ranges += pad(group[i].number, group[i].width);
+      if (j > i) ranges += '-' + pad(group[j].number, group[j].width);
+      i = j + 1;
+    }
+    out += group.size() > 1 ? '[' + ranges + ']' : ranges;
+    group.clear();
+  };
+  const auto compatible = [](const Numbered& a, const Numbered& b) {
+    if (a.number < 0 || b.number < 0 || a.prefix != b.prefix) return false;
+    // "9" and "10" share a group (no padding); "09" and "010" do not.
+    const bool a_padded = std::to_string(a.number).size() != a.width, b_padded = std::to_string(b.number).size() != b.width;
+    return a.width == b.width || (!a_padded && !b_padded);
+  };
+  for (const std::string& name : names) {
+    Numbered parts = take_apart(name);
+    if (!group.empty() && !compatible(group.back(), parts)) flush();
+    group.push_back(std::move(parts));
+  }
+  flush();
+  return out;
+}
+
+std::string compress_hostlist_sorted(std::vector<std::string> names) {
+  std::vector<std::pair<Numbered, std::string>> keyed;
+  for (std::string& name : names) keyed.emplace_back(take_apart(name), std::move(name));
+  std::ranges::sort(keyed, [](const auto& a, const auto& b) {
+    if (a.first.prefix != b.first.prefix) return a.first.prefix < b.first.prefix;
+    if (a.first.number != b.first.number) return a.first.number < b.first.number;
+    return a.first.width < b.first.width;
+  });
+  names.clear();
+  for (auto& [parts, name] : keyed)
+    if (names.empty() || names.back() != name) names.push_back(std::move(name));
+  return compress_hostlist(names);
+}
+
+}  // namespace millrace

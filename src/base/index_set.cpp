@@ -1,0 +1,115 @@
+// src/base/index_set.cpp - see index_set.h.
+#include "base/index_set.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "base/text.h"
+
+namespace millrace {
+
+std::uint64_t IndexSet::size() const {
+  std::uint64_t count = 0;
+  for (const Range& range : ranges_) count += static_cast<std::uint64_t>(range.last) - range.first + 1;
+  return count;
+}
+
+bool IndexSet::contains(std::uint32_t index) const {
+  const auto it = std::ranges::lower_bound(ranges_, index, {}, &Range::last);
+  return it != ranges_.end() && it->first <= index;
+}
+
+void IndexSet::insert(std::uint32_t first, std::uint32_t last) {
+  MR_ASSERT(first <= last);
+  std::vector<Range> out;
+  Range fresh{first, last};
+  bool placed = false;
+  for (const Range& range : ranges_) {
+    if (static_cast<std::uint64_t>(range.last) + 1 < fresh.first) {
+      out.push_back(range);
+    } else if (static_cast<std::uint64_t>(fresh.last) + 1 < range.first) {
+      if (!placed) out.push_back(fresh);
+      placed = true;
+      out.push_back(range);
+    } else {
+      fresh = {std::min(fresh.first, range.first), std::max(fresh.last, range.last)};
+    }
+  }
+  if (!placed) out.push_back(fresh);
+  ranges_ = std::move(out);
+}
+
+void IndexSet::erase(std::uint32_t index) {
+  const auto it = std::ranges::lower_bound(ranges_, index, {}, &Range::last);
+  if (it == ranges_.end() || it->first > index) return;
+  const Range range = *it;
+  if (range.first == range.last) {
+    ranges_.erase(it);
+  } else if (index == range.first) {
+    it->first = index + 1;
+  } else if (index == range.last) {
+    it->last = index - 1;
+  } else {
+    it->last = index - 1;
+    ranges_.insert(it + 1, Range{index + 1, range.last});
+  }
+}
+
+std::uint32_t IndexSet::front() const {
+  MR_ASSERT(!ranges_.empty());
+  return ranges_.front().first;
+}
+
+std::uint32_t IndexSet::back() const {
+  MR_ASSERT(!ranges_.empty());
+  return ranges_.back().last;
+}
+
+std::optional<IndexSet> parse_index_set(std::string_view text, std::uint32_t index_max) {
+  IndexSet set;
+  const auto number = [&](std::string_view part) -> std::optional<std::uint32_t> {
+    if (part.empty() || part.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+    const auto value = parse_integer(part);
+    if (!value || *value > index_max) return std::nullopt;
+    return static_cast<std::uint32_t>(*value);
+  };
+  for (std::string_view part : split(text, ',')) {
+    std::uint32_t step = 1;
+    if (const std::size_t colon = part.find(':'); colon != std::string_view::npos) {
+      const auto value = number(part.substr(colon + 1));
+      if (!value || *value == 0 || part.find('-') == std::string_view::npos) return std::nullopt;
+      step = *value;
+      part = part.substr(0, colon);
+    }
+    const std::size_t dash = part.find('-');
+    const auto first = number(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : number(part.substr(dash + 1));
+    if (!first || !last || *last < *first) return std::nullopt;
+    if (step == 1)
+      set.insert(*first, *last);
+    else
+      for (std::uint64_t i = *first; i <= *last; i += step) set.insert(static_cast<std::uint32_t>(i));
+  }
+  return set;
+}
+
+std::string format_index_set(const IndexSet& set) {
+  const auto& ranges = set.ranges();
+  if (ranges.size() >= 3) {
+    const std::uint32_t step = ranges[1].first - ranges[0].first;
+    bool regular = true;
+    for (std::size_t i = 0; i < ranges.size() && regular; ++i)
+      regular = ranges[i].first == ranges[i].last && (i == 0 || ranges[i].first - ranges[i - 1].first == step);
+    if (regular)
+      return std::to_string(set.front()) + '-' + std::to_string(set.back()) + ':' + std::to_string(step);
+  }
+  std::string out;
+  for (const auto& range : ranges) {
+    if (!out.empty()) out += ',';
+    out += std::to_string(range.first);
+    if (range.last != range.first) out += '-' + std::to_string(range.last);
+  }
+  return out;
+}
+
+}  // namespace millrace

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Checks the direction of includes: which folder under src/ may know which. Run as a test; prints every wrong include."""
+import pathlib
+import re
+import sys
+
+CORE = {"base", "core/model", "core/ledger", "core/admission", "core/planner"}
+OUTER = {"ports", "wire", "config"}
+ALLOWED = {
+    "base": set(),
+    "core/model": {"base"},
+    "core/ledger": {"base", "core/model"},
+    "core/admission": {"base", "core/model", "core/ledger"},
+    "core/planner": {"base", "core/model", "core/ledger"},
+    "config": {"base", "core/model"},
+    "ports": {"base", "core/model", "core/ledger"},
+    "wire": {"base", "core/model", "core/ledger", "ports"},
+    "store": {"base", "ports", "wire", "core/model", "core/ledger"},
+    "controller": CORE | OUTER,
+    "adapters": {"base", "ports", "wire", "core/model", "core/ledger"},
+    "agent": {"base", "ports", "wire", "config", "core/model", "core/ledger"},
+    "step": {"base", "ports", "wire", "config", "core/model", "core/ledger"},
+    "client": {"base", "ports", "wire"},
+    "cli/options": {"base", "client", "wire", "config", "core/model"},
+    "cli/render": {"base", "client", "wire", "config", "core/model"},
+    "cli": {"base", "client", "wire", "config", "core/model", "ports", "cli/options", "cli/render"},
+    "sim": CORE | OUTER | {"store", "controller", "adapters", "agent", "step", "client"},
+    "platform": {"base", "ports"},
+    "apps": None,  # builds the object graph, knows everything
+}
+# What core/ must never touch: the outside world and what makes two runs differ.
+CORE_FORBIDDEN = re.compile(
+    r"#include <(chrono|thread|mutex|atomic|fstream|iostream|random|unordered_map|unordered_set|filesystem|unistd\.h|"
+    r"sys/.*|time\.h|ctime|cmath|future|condition_variable)>|\b(float|double)\b|std::getenv|std::hash\b"
+)
+# Boost and OpenSSL stay out of headers, so that nobody pays for them by including us.
+HEADER_FORBIDDEN = re.compile(r"#include <(boost|openssl)/")
+
+
+def folder_of(path: str) -> str | None:
+    return max((f for f in ALLOWED if path.startswith(f + "/")), key=len, default=None)
+
+
+def main() -> int:
+    root = pathlib.Path(__file__).resolve().parent.parent / "src"
+    wrong = []
+    for file in sorted(root.rglob("*")):
+        if file.suffix not in {".h", ".cpp"}:
+            continue
+        name = file.relative_to(root).as_posix()
+        here = folder_of(name)
+        if here is None:
+            wrong.append(f"src/{name}: in no folder of the map")
+            continue
+        lines = file.read_text().splitlines()
+        if not lines or not lines[0].startswith(f"// src/{name} - "):
+            wrong.append(f"src/{name}:1: the door plate must read '// src/{name} - ...'")
+        is_test = name.endswith("_test.cpp")
+        for number, line in enumerate(lines, 1):
+            code = line.split("//")[0]
+            if here.startswith("core/") and not is_test and CORE_FORBIDDEN.search(code):
+                wrong.append(f"src/{name}:{number}: core/ is pure: {line.strip()}")
+            if file.suffix == ".h" and HEADER_FORBIDDEN.search(code):
+                wrong.append(f"src/{name}:{number}: a header must not include this: {line.strip()}")
+            match = re.match(r'#include "([^"]+)"', line)
+            if not match or match[1].endswith(".pb.h"):
+                continue
+            there = folder_of(match[1])
+            if there is None or ALLOWED[here] is None or is_test:
+                continue
+            if there != here and there not in ALLOWED[here]:
+                wrong.append(f"src/{name}:{number}: {here} must not know {there}")
+    print("\n".join(wrong) if wrong else "layers: every include points the right way")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
