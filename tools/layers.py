@@ -25,7 +25,7 @@ ALLOWED = {
     "cli/render": {"base", "client", "wire", "config", "core/model"},
     "cli": {"base", "client", "wire", "config", "core/model", "ports", "cli/options", "cli/render"},
     "sim": CORE | OUTER | {"store", "controller", "adapters", "agent", "step", "client"},
-    "platform": {"base", "ports"},
+    "platform": {"base", "ports", "wire"},  # wire for frames only
     "apps": None,  # builds the object graph, knows everything
 }
 # What core/ must never touch: the outside world and what makes two runs differ.
