@@ -1,0 +1,92 @@
+// src/config/client_settings.cpp - see client_settings.h.
+#include "config/client_settings.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "base/text.h"
+#include "config/conf_lines.h"
+#include "config/configuration.h"
+#include "config/key_setters.h"
+
+namespace millrace {
+namespace {
+
+// The daemons say what is wrong with a value; a command takes the default instead and goes on.
+struct Wanted {
+  std::string_view key;
+  void (*set)(ClientSettings&, std::string_view);
+};
+
+void set_seconds(std::int64_t& field, std::string_view value) {
+  if (const auto number = parse_integer(value); number && *number >= 0) field = *number;
+}
+
+constexpr Wanted wanted[] = {
+    {"authinfo", [](ClientSettings& s, std::string_view value) {
+       for (const std::string_view word : split(value, ','))
+         if (word.starts_with("socket=") && word.size() > 7) s.socket_path = word.substr(7);
+     }},
+    {"clustername", [](ClientSettings& s, std::string_view value) { s.cluster_name = lower(value); }},
+    {"slurmctldhost", [](ClientSettings& s, std::string_view value) {
+       if (s.controller_host.empty()) s.controller_host = value.substr(0, value.find('('));
+     }},
+    {"messagetimeout", [](ClientSettings& s, std::string_view value) { set_seconds(s.message_timeout_seconds, value); }},
+    {"waittime", [](ClientSettings& s, std::string_view value) { set_seconds(s.wait_time_seconds, value); }},
+    {"killonbadexit", [](ClientSettings& s, std::string_view value) { s.kill_on_bad_exit = setter::is_yes(value); }},
+    {"schedulerparameters", [](ClientSettings& s, std::string_view value) {
+       for (const std::string_view word : split(value, ','))
+         if (word.starts_with("max_script_size="))
+           if (const auto size = parse_integer(word.substr(16)); size && *size > 0) s.script_size_max = static_cast<std::uint64_t>(*size);
+     }},
+};
+
+bool begins_with(std::string_view text, std::string_view lower_case) {
+  return text.size() >= lower_case.size() && equals_ignoring_case(text.substr(0, lower_case.size()), lower_case);
+}
+
+// Node lines make up most of a large file; a line is looked at closely only if it begins like a wanted one.
+bool scan(std::string_view text, const std::string& path, int depth, ClientSettings& out) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+    while (!line.empty() && (line[0] == ' ' || line[0] == '\t')) line.remove_prefix(1);
+    if (line.empty() || line[0] == '#') continue;
+    if (begins_with(line, "include ") || begins_with(line, "include\t")) {
+      std::string target{trim(line.substr(8, line.find('#') - 8))};
+      if (const std::size_t slash = path.rfind('/'); target[0] != '/' && slash != std::string::npos) target.insert(0, path, 0, slash + 1);
+      const auto included = depth < 16 ? read_conf_file(target) : Result<std::string>{std::string{}};
+      if (included) scan(*included, target, depth + 1, out);
+      continue;
+    }
+    for (const Wanted& row : wanted) {
+      if (!begins_with(line, row.key)) continue;
+      for (const ConfLine& parsed : split_conf_text(line, path))
+        for (const ConfPair& pair : parsed.pairs)
+          for (const Wanted& match : wanted)
+            if (equals_ignoring_case(pair.key, match.key)) match.set(out, pair.value);
+      break;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+ClientSettings parse_client_settings(const std::string& text, const std::string& path) {
+  ClientSettings out;
+  out.path = path;
+  scan(text, path, 0, out);
+  if (out.socket_path.empty()) out.socket_path = default_socket_path;
+  return out;
+}
+
+Result<ClientSettings> read_client_settings() {
+  const std::string path = configuration_path();
+  const auto text = read_conf_file(path);
+  if (!text && std::getenv("SLURM_CONF") != nullptr) return std::unexpected(text.error());
+  return parse_client_settings(text ? *text : std::string{}, path);
+}
+
+}  // namespace millrace

@@ -1,0 +1,26 @@
+// src/config/client_settings.h - the few values a command needs, read without parsing the rest of slurm.conf.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace millrace {
+
+struct ClientSettings {
+  std::string path;  // of slurm.conf
+  std::string cluster_name = "cluster";
+  std::string socket_path;
+  std::string controller_host;  // as printed by `scontrol ping`
+  std::int64_t message_timeout_seconds = 10;
+  std::int64_t wait_time_seconds = 0;
+  bool kill_on_bad_exit = false;
+  std::uint64_t script_size_max = 4u << 20;
+};
+
+// A missing file is an error only where SLURM_CONF names it: without one the defaults reach a local controller.
+Result<ClientSettings> read_client_settings();
+ClientSettings parse_client_settings(const std::string& text, const std::string& path);
+
+}  // namespace millrace

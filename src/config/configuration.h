@@ -1,0 +1,161 @@
+// src/config/configuration.h - what slurm.conf says, as plain typed values for daemons and clients.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/quantity.h"
+
+namespace millrace {
+
+constexpr std::uint32_t unlimited_count = UINT32_MAX;
+
+struct ControllerHost {
+  std::string host;
+  std::string address;  // what to connect to; the host's name when nothing else was given
+};
+
+enum class ConfiguredNodeState : std::uint8_t { unknown, down, drain, fail, future, cloud };
+
+struct ConfiguredNode {
+  std::string name;
+  std::string host_name;
+  std::string address;
+  std::uint16_t port = 0;
+  std::uint32_t cpus = 1;
+  std::uint32_t boards = 1;
+  std::uint32_t sockets = 1;  // of all boards
+  std::uint32_t cores_per_socket = 1;
+  std::uint32_t threads_per_core = 1;
+  Mebibytes memory{1};
+  Mebibytes tmp_disk{0};
+  std::uint32_t weight = 1;
+  std::string features;
+  std::string gres;
+  ConfiguredNodeState state = ConfiguredNodeState::unknown;
+  std::string reason;
+};
+
+enum class ConfiguredPartitionState : std::uint8_t { up, down, drain, inactive };
+enum class Sharing : std::uint8_t { no, exclusive, yes, force };
+
+struct ConfiguredPartition {
+  std::string name;
+  std::vector<std::string> nodes;
+  bool is_default = false;
+  ConfiguredPartitionState state = ConfiguredPartitionState::up;
+  std::optional<std::uint32_t> max_time_minutes;      // nothing: unlimited
+  std::optional<std::uint32_t> default_time_minutes;  // nothing: NONE
+  std::uint32_t max_nodes = unlimited_count;
+  std::uint32_t min_nodes = 0;
+  std::uint32_t max_cpus_per_node = unlimited_count;
+  std::uint32_t priority_tier = 1;
+  std::uint32_t priority_job_factor = 1;
+  bool root_only = false;
+  bool hidden = false;
+  bool disable_root_jobs = false;
+  Sharing sharing = Sharing::no;
+  std::uint32_t share_count = 4;  // of yes and force
+  std::optional<Mebibytes> default_memory_per_cpu, default_memory_per_node;
+  std::optional<Mebibytes> max_memory_per_cpu, max_memory_per_node;
+  std::string allow_groups = "ALL", allow_accounts = "ALL", allow_qos = "ALL";
+  std::string deny_accounts, deny_qos;
+  std::string alloc_nodes = "ALL";
+};
+
+struct SchedulerParameters {
+  std::uint64_t script_size_max = 4u << 20;  // max_script_size
+  Duration requeue_delay = seconds(120);
+  std::uint32_t default_queue_depth = 100;
+  std::uint32_t backfill_jobs_max = 500;     // bf_max_job_test
+  Duration backfill_interval = seconds(30);  // bf_interval
+  Duration backfill_window = minutes(1440);  // bf_window
+  Duration backfill_resolution = seconds(60);
+  bool backfill_continue = false;
+  bool defer = false;
+};
+
+enum class ConsumableUnit : std::uint8_t { cpu, core, socket, whole_node };
+
+// A remark about the file, for a daemon's log and `millrace check`.
+struct ConfigurationNote {
+  std::string key;
+  std::string file;
+  int line = 0;
+  std::string text;
+};
+
+struct Configuration {
+  std::string path;  // the file itself, absolute where it was given so
+  std::string cluster_name;
+  std::vector<ControllerHost> controllers;
+  std::uint16_t controller_port = 6817;
+  std::uint16_t agent_port = 6818;
+  std::string state_dir = "/var/spool";
+  std::string agent_spool_pattern = "/var/spool/slurmd";  // %n, %h: see expand_node_path()
+  std::string controller_pid_file = "/var/run/slurmctld.pid";
+  std::string agent_pid_file = "/var/run/slurmd.pid";
+  std::string controller_log_file;  // empty: syslog, or stderr in the foreground
+  std::string agent_log_file;
+  std::string controller_debug = "info";
+  std::string agent_debug = "info";
+  std::string slurm_user = "root";
+  std::string socket_path;      // AuthInfo socket=; a relay agent listens on this path + ".relay"
+  std::string cluster_key_file;  // of the controller, 0600
+  std::string node_key_file;     // of a node, beside slurm.conf
+
+  Duration kill_wait = seconds(30);
+  Duration min_job_age = seconds(300);
+  Duration agent_timeout = seconds(300);  // SlurmdTimeout
+  Duration controller_timeout = seconds(120);
+  Duration message_timeout = seconds(10);
+  Duration tcp_timeout = seconds(2);
+  Duration batch_start_timeout = seconds(10);
+  Duration wait_time = seconds(0);
+  Duration over_time_limit = minutes(0);
+  std::uint32_t first_job_id = 1;
+  std::uint32_t max_job_id = 67043328;
+  std::uint32_t max_job_count = 10000;
+  std::uint32_t max_array_size = 1001;
+  std::uint32_t max_batch_requeue = 5;
+  std::uint32_t max_tasks_per_node = 512;
+  std::optional<Mebibytes> default_memory_per_cpu, default_memory_per_node;
+  std::optional<Mebibytes> max_memory_per_cpu, max_memory_per_node;
+  bool job_requeue = true;
+  bool job_file_append = false;
+  bool kill_on_bad_exit = false;
+  bool disable_root_jobs = false;
+  std::uint32_t return_to_service = 0;
+  std::string tmp_fs = "/tmp";
+  std::string propagate_limits = "ALL";
+  std::string propagate_limits_except;
+
+  bool backfill = true;              // SchedulerType
+  bool multifactor_priority = true;  // PriorityType
+  std::uint32_t weight_age = 0, weight_assoc = 0, weight_fairshare = 0, weight_job_size = 0, weight_partition = 0,
+                weight_qos = 0;
+  SchedulerParameters scheduler;
+  ConsumableUnit consumable = ConsumableUnit::core;
+  bool memory_is_consumable = true;
+
+  std::vector<ConfiguredNode> nodes;  // in the order of the file
+  std::vector<ConfiguredPartition> partitions;
+
+  // Values of all keys in the table of keys.h as text, by lower-case key; only those that were given.
+  std::map<std::string, std::string, std::less<>> given;
+  std::vector<ConfigurationNote> unknown;    // keys nobody knows
+  std::vector<ConfigurationNote> not_built;  // keys of Slurm that do nothing here yet
+  std::vector<ConfigurationNote> adjusted;   // values that were put right, as Slurm does
+};
+
+// %n: node name, %h: host name, %%: a percent sign.
+std::string expand_node_path(const std::string& pattern, const std::string& node, const std::string& host);
+
+constexpr const char* default_socket_path = "/run/millrace/millrace.sock";
+// SLURM_CONF, else the first of /etc/slurm/slurm.conf and /etc/millrace/slurm.conf that exists, else the first.
+std::string configuration_path();
+
+}  // namespace millrace

@@ -1,0 +1,178 @@
+// src/config/key_setters.cpp - see key_setters.h.
+#include "config/key_setters.h"
+
+namespace millrace::setter {
+namespace {
+
+Result<std::uint16_t> parse_port(std::string_view value) {
+  // A range, as SlurmctldPort allows, is served on its first port.
+  const auto number = parse_integer(value.substr(0, value.find('-')));
+  if (!number || *number < 1 || *number > 65535)
+    return fail(Errc::invalid, "'" + std::string{value} + "' is not a port, 1 to 65535");
+  return static_cast<std::uint16_t>(*number);
+}
+
+std::unexpected<Error> wrong(std::string_view value, std::string_view right) {
+  return fail(Errc::invalid, "'" + std::string{value} + "' is not known, " + std::string{right} + " would be right");
+}
+
+struct SchedulerRow {
+  std::string_view name;
+  Result<void> (*set)(SchedulerParameters&, std::int64_t);
+};
+
+constexpr SchedulerRow scheduler_rows[] = {
+    {"max_script_size", [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
+       constexpr std::int64_t ceiling = 14 << 20;  // a request with a larger one would not be read (wire/frame.h)
+       if (n < 1 || n > ceiling) return fail(Errc::invalid, "max_script_size must be 1 to " + std::to_string(ceiling));
+       s.script_size_max = static_cast<std::uint64_t>(n);
+       return {};
+     }},
+    {"requeue_delay", [](SchedulerParameters& s, std::int64_t n) -> Result<void> { s.requeue_delay = seconds(n); return {}; }},
+    {"default_queue_depth", [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
+       s.default_queue_depth = static_cast<std::uint32_t>(n);
+       return {};
+     }},
+    {"bf_max_job_test", [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
+       s.backfill_jobs_max = static_cast<std::uint32_t>(n);
+       return {};
+     }},
+    {"bf_interval", [](SchedulerParameters& s, std::int64_t n) -> Result<void> { s.backfill_interval = seconds(n); return {}; }},
+    {"bf_window", [](SchedulerParameters& s, std::int64_t n) -> Result<void> { s.backfill_window = minutes(n); return {}; }},
+    {"bf_resolution", [](SchedulerParameters& s, std::int64_t n) -> Result<void> { s.backfill_resolution = seconds(n); return {}; }},
+};
+
+}  // namespace
+
+bool is_yes(std::string_view value) {
+  return equals_ignoring_case(value, "yes") || equals_ignoring_case(value, "true") || value == "1" ||
+         equals_ignoring_case(value, "up");
+}
+
+Result<void> port_controller(Configuration& c, std::string_view value) {
+  MR_TRY(c.controller_port, parse_port(value));
+  return {};
+}
+
+Result<void> port_agent(Configuration& c, std::string_view value) {
+  MR_TRY(c.agent_port, parse_port(value));
+  return {};
+}
+
+Result<void> controller_host(Configuration& c, std::string_view value) {
+  const std::size_t open = value.find('(');
+  ControllerHost host{std::string{value.substr(0, open)}, std::string{value.substr(0, open)}};
+  if (open != std::string_view::npos) {
+    if (value.back() != ')' || value.size() - open < 3)
+      return fail(Errc::invalid, "'" + std::string{value} + "' is not a host, name or name(address) would be right");
+    host.address = value.substr(open + 1, value.size() - open - 2);
+  }
+  c.controllers.push_back(std::move(host));
+  return {};
+}
+
+Result<void> controller_address(Configuration& c, std::string_view value) {
+  if (c.controllers.empty()) return fail(Errc::invalid, "SlurmctldAddr must come after SlurmctldHost");
+  c.controllers.front().address = value;
+  return {};
+}
+
+Result<void> cluster_name(Configuration& c, std::string_view value) {
+  for (const char letter : value)
+    if (!((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') ||
+          letter == '-' || letter == '_' || letter == '.'))
+      return fail(Errc::invalid, "'" + std::string{value} + "' is not a cluster name: letters, digits, - and _ are allowed");
+  c.cluster_name = lower(value);
+  return {};
+}
+
+Result<void> auth_info(Configuration& c, std::string_view value) {
+  for (const std::string_view word : split(value, ',')) {
+    if (!word.starts_with("socket=")) continue;
+    const std::string_view path = word.substr(7);
+    // sockaddr_un holds 108 bytes, and ".relay" and a NUL must fit behind it.
+    if (path.empty() || path[0] != '/' || path.size() > 100)
+      return fail(Errc::invalid, "socket= must be an absolute path of at most 100 bytes, not '" + std::string{path} + "'");
+    c.socket_path = path;
+  }
+  return {};
+}
+
+Result<void> scheduler_type(Configuration& c, std::string_view value) {
+  if (value != "sched/backfill" && value != "sched/builtin") return wrong(value, "sched/backfill or sched/builtin");
+  c.backfill = value == "sched/backfill";
+  return {};
+}
+
+Result<void> scheduler_parameters(Configuration& c, std::string_view value) {
+  for (const std::string_view word : split(value, ',')) {
+    const std::size_t equals = word.find('=');
+    const std::string_view name = word.substr(0, equals);
+    if (name == "bf_continue") c.scheduler.backfill_continue = true;
+    if (name == "defer") c.scheduler.defer = true;
+    for (const SchedulerRow& row : scheduler_rows) {
+      if (row.name != name) continue;
+      const auto number = equals == std::string_view::npos ? std::nullopt : parse_integer(word.substr(equals + 1));
+      if (!number || *number < 0 || *number > INT32_MAX)
+        return fail(Errc::invalid, "'" + std::string{word} + "' needs a number, as in " + std::string{name} + "=100");
+      MR_TRY_VOID(row.set(c.scheduler, *number));
+    }
+  }
+  return {};
+}
+
+Result<void> priority_type(Configuration& c, std::string_view value) {
+  if (value != "priority/multifactor" && value != "priority/basic")
+    return wrong(value, "priority/multifactor or priority/basic");
+  c.multifactor_priority = value == "priority/multifactor";
+  return {};
+}
+
+Result<void> select_type(Configuration& c, std::string_view value) {
+  if (value == "select/linear") {
+    c.consumable = ConsumableUnit::whole_node;
+    c.memory_is_consumable = false;
+    return {};
+  }
+  if (value != "select/cons_tres" && value != "select/cons_res") return wrong(value, "select/cons_tres or select/linear");
+  return {};
+}
+
+Result<void> select_type_parameters(Configuration& c, std::string_view value) {
+  struct Row {
+    std::string_view name;
+    ConsumableUnit unit;
+    bool memory;
+  };
+  constexpr Row rows[] = {
+      {"cr_cpu", ConsumableUnit::cpu, false},       {"cr_cpu_memory", ConsumableUnit::cpu, true},
+      {"cr_core", ConsumableUnit::core, false},     {"cr_core_memory", ConsumableUnit::core, true},
+      {"cr_socket", ConsumableUnit::socket, false}, {"cr_socket_memory", ConsumableUnit::socket, true},
+  };
+  constexpr std::string_view others[] = {"cr_one_task_per_core", "cr_core_default_dist_block", "cr_lln", "cr_pack_nodes",
+                                         "ll_shared_gres", "enforce_binding_gres", "none",
+                                         "multiple_sharing_gres_pj"};
+  for (const std::string_view word : split(value, ',')) {
+    const std::string name = lower(trim(word));
+    bool known = name == "cr_memory";
+    if (known) c.memory_is_consumable = true;
+    for (const Row& row : rows) {
+      if (row.name != name) continue;
+      known = true;
+      if (c.consumable != ConsumableUnit::whole_node) c.consumable = row.unit;
+      c.memory_is_consumable = row.memory;
+    }
+    for (const std::string_view other : others) known = known || other == name;
+    if (!known) return wrong(word, "CR_CPU, CR_CPU_Memory, CR_Core, CR_Core_Memory, CR_Socket or CR_Socket_Memory");
+  }
+  return {};
+}
+
+Result<void> return_to_service(Configuration& c, std::string_view value) {
+  const auto number = parse_integer(value);
+  if (!number || *number < 0 || *number > 2) return wrong(value, "0, 1 or 2");
+  c.return_to_service = static_cast<std::uint32_t>(*number);
+  return {};
+}
+
+}  // namespace millrace::setter

@@ -1,0 +1,73 @@
+// src/config/key_setters.h - how the value of a key reaches its field of Configuration; used by the rows of keys.cpp.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/text.h"
+#include "config/configuration.h"
+
+namespace millrace::setter {
+
+template <auto field>
+Result<void> text(Configuration& c, std::string_view value) {
+  c.*field = std::string{value};
+  return {};
+}
+
+template <auto field>
+Result<void> number(Configuration& c, std::string_view value) {
+  c.*field = static_cast<std::uint32_t>(*parse_integer(value));  // check_kind() has seen it
+  return {};
+}
+
+template <auto field>
+Result<void> in_seconds(Configuration& c, std::string_view value) {
+  const auto count = parse_integer(value);
+  const auto duration = parse_duration(value);
+  if (count) c.*field = seconds(*count);
+  else if (duration && !duration->unlimited) c.*field = seconds(duration->seconds);
+  else c.*field = seconds(INT32_MAX);  // NONE, INFINITE
+  return {};
+}
+
+template <auto field>
+Result<void> in_minutes(Configuration& c, std::string_view value) {
+  const auto count = parse_integer(value);
+  c.*field = minutes(count ? *count : INT32_MAX);
+  return {};
+}
+
+bool is_yes(std::string_view value);  // yes, true, 1
+
+template <auto field>
+Result<void> flag(Configuration& c, std::string_view value) {
+  c.*field = is_yes(value);
+  return {};
+}
+
+template <auto field>
+Result<void> memory(Configuration& c, std::string_view value) {
+  const auto size = parse_memory(value);
+  if (size && size->value > 0)
+    c.*field = *size;
+  else
+    (c.*field).reset();  // 0 and UNLIMITED: no limit
+  return {};
+}
+
+Result<void> port_controller(Configuration& c, std::string_view value);
+Result<void> port_agent(Configuration& c, std::string_view value);
+Result<void> controller_host(Configuration& c, std::string_view value);
+Result<void> controller_address(Configuration& c, std::string_view value);
+Result<void> cluster_name(Configuration& c, std::string_view value);
+Result<void> auth_info(Configuration& c, std::string_view value);
+Result<void> scheduler_type(Configuration& c, std::string_view value);
+Result<void> scheduler_parameters(Configuration& c, std::string_view value);
+Result<void> priority_type(Configuration& c, std::string_view value);
+Result<void> select_type(Configuration& c, std::string_view value);
+Result<void> select_type_parameters(Configuration& c, std::string_view value);
+Result<void> return_to_service(Configuration& c, std::string_view value);
+
+}  // namespace millrace::setter

@@ -1,0 +1,331 @@
+// src/config/keys.cpp - see keys.h; the order of rows is the order of `scontrol show config`.
+#include "config/keys.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "config/key_setters.h"
+
+namespace millrace {
+namespace {
+
+using C = Configuration;
+using enum KeyKind;
+using enum KeyEffect;
+constexpr bool show = true, quiet = false;
+
+// clang-format off
+constexpr ConfigKey rows[] = {
+    {"AccountingStorageBackupHost", text, "", not_built, show, "second accounting daemon", nullptr},
+    {"AccountingStorageEnforce", text, "none", agrees, show, "which accounting limits are enforced", nullptr},
+    {"AccountingStorageHost", text, "localhost", agrees, show, "host of the accounting daemon", nullptr},
+    {"AccountingStorageExternalHost", text, "", not_built, show, "further accounting daemons", nullptr},
+    {"AccountingStorageParameters", text, "", not_built, show, "options of the accounting storage", nullptr},
+    {"AccountingStoragePass", text, "", not_built, quiet, "secret of the accounting daemon", nullptr},
+    {"AccountingStoragePort", number, "6819", agrees, show, "port of the accounting daemon", nullptr},
+    {"AccountingStorageTRES", text, "cpu,mem,energy,node,billing,fs/disk,vmem,pages", agrees, show, "resources that are accounted", nullptr},
+    {"AccountingStorageType", text, "", not_built, show, "where accounting records go", nullptr},
+    {"AccountingStorageUser", text, "", not_built, quiet, "user at the accounting storage", nullptr},
+    {"AccountingStoreFlags", text, "", not_built, show, "what is stored with a job", nullptr},
+    {"AccountingStoreJobComment", text, "", not_built, quiet, "old form of AccountingStoreFlags", nullptr},
+    {"AcctGatherEnergyType", text, "", not_built, show, "energy measurement", nullptr},
+    {"AcctGatherFilesystemType", text, "", not_built, show, "file system measurement", nullptr},
+    {"AcctGatherInterconnectType", text, "", not_built, show, "network measurement", nullptr},
+    {"AcctGatherNodeFreq", seconds, "0", agrees, show, "interval of energy measurement", nullptr},
+    {"AcctGatherProfileType", text, "", not_built, show, "profiling", nullptr},
+    {"AllowSpecResourcesUsage", flag, "no", agrees, show, "jobs may use specialised cores", nullptr},
+    {"AuthAltTypes", text, "", not_built, show, "further ways to prove identity", nullptr},
+    {"AuthAltParameters", text, "", not_built, show, "options of AuthAltTypes", nullptr},
+    {"AuthInfo", text, "", works, show, "socket=PATH: the unix socket on which commands reach the controller", setter::auth_info},
+    {"AuthType", text, "auth/munge", agrees, show, "accepted and shown; identity is proved by the kernel on the unix socket", nullptr},
+    {"BatchStartTimeout", seconds, "10", works, show, "time a batch job may take to start", setter::in_seconds<&C::batch_start_timeout>},
+    {"BcastExclude", text, "/lib,/usr/lib,/lib64,/usr/lib64", agrees, show, "libraries not copied by --bcast", nullptr},
+    {"BcastParameters", text, "", not_built, show, "options of sbcast", nullptr},
+    {"BOOT_TIME", live, "", works, show, "when the controller started", nullptr},
+    {"BurstBufferType", text, "", not_built, show, "burst buffer plugin", nullptr},
+    {"CertgenParameters", text, "", not_built, show, "options of CertgenType", nullptr},
+    {"CertgenType", text, "", not_built, show, "certificate generation", nullptr},
+    {"CertmgrParameters", text, "", not_built, show, "options of CertmgrType", nullptr},
+    {"CertmgrType", text, "", not_built, show, "certificate management", nullptr},
+    {"CliFilterParameters", text, "", not_built, show, "options of CliFilterPlugins", nullptr},
+    {"CliFilterPlugins", text, "", not_built, show, "filters of command lines", nullptr},
+    {"ClusterName", text, "", works, show, "name of the cluster", setter::cluster_name},
+    {"CommunicationParameters", text, "", not_built, show, "options of communication", nullptr},
+    {"CompleteWait", seconds, "0", agrees, show, "wait for completing jobs before others start", nullptr},
+    {"CpuFreqDef", text, "Unknown", agrees, show, "default processor frequency", nullptr},
+    {"CpuFreqGovernors", text, "OnDemand,Performance,UserSpace", agrees, show, "frequency governors allowed", nullptr},
+    {"CredType", text, "cred/munge", agrees, show, "accepted and shown; launch credentials are signed by the controller", nullptr},
+    {"DataParserParameters", text, "", not_built, show, "options of JSON output", nullptr},
+    {"DebugFlags", text, "", not_built, show, "subsystems to log in detail", nullptr},
+    {"DefMemPerNode", memory, "", works, show, "memory per node of a job that asks for none, MiB", setter::memory<&C::default_memory_per_node>},
+    {"DefMemPerCPU", memory, "", works, show, "memory per processor of a job that asks for none, MiB", setter::memory<&C::default_memory_per_cpu>},
+    {"DefMemPerGPU", memory, "", not_built, quiet, "memory per GPU of a job that asks for none, MiB", nullptr},
+    {"DefRuntimePlugin", text, "runtime/oci", agrees, show, "container runtime", nullptr},
+    {"DependencyParameters", text, "", not_built, show, "options of job dependencies", nullptr},
+    {"DisableRootJobs", flag, "no", works, show, "refuse jobs of root", setter::flag<&C::disable_root_jobs>},
+    {"EioTimeout", number, "60", agrees, show, "time srun waits for output after the tasks ended", nullptr},
+    {"EnforcePartLimits", upper, "NO", agrees, show, "refuse jobs beyond the limits of their partition", nullptr},
+    {"Epilog", text, "", not_built, quiet, "program run on a node after each job", nullptr},
+    {"EpilogSlurmctld", text, "", not_built, quiet, "program the controller runs after each job", nullptr},
+    {"EpilogMsgTime", microseconds, "2000", agrees, show, "time the controller needs for an epilog message", nullptr},
+    {"FairShareDampeningFactor", number, "1", agrees, show, "dampening of fair share", nullptr},
+    {"FederationParameters", text, "", not_built, show, "options of federations", nullptr},
+    {"FirstJobId", number, "1", works, show, "first job id given out", setter::number<&C::first_job_id>},
+    {"GresTypes", text, "", not_built, show, "generic resources", nullptr},
+    {"GpuFreqDef", text, "", not_built, show, "default GPU frequency", nullptr},
+    {"GroupUpdateForce", number, "1", agrees, show, "refresh of group membership", nullptr},
+    {"GroupUpdateTime", seconds, "600", agrees, show, "interval of that refresh", nullptr},
+    {"HASH_VAL", live, "", works, show, "whether all hosts have the same file", nullptr},
+    {"HashPlugin", text, "hash/k12", agrees, show, "hash of messages", nullptr},
+    {"HealthCheckInterval", seconds, "0", agrees, show, "interval of node checks", nullptr},
+    {"HealthCheckNodeState", text, "ANY", agrees, show, "nodes that are checked", nullptr},
+    {"HealthCheckProgram", text, "", not_built, show, "program that checks a node", nullptr},
+    {"HealthCheckTimeout", seconds, "0", agrees, show, "time a check may take", nullptr},
+    {"HttpParserType", text, "", not_built, show, "HTTP parser", nullptr},
+    {"InactiveLimit", seconds, "0", agrees, show, "time after which an idle allocation is ended", nullptr},
+    {"InteractiveStepOptions", text, "--interactive --preserve-env --pty $SHELL", agrees, show, "options of the interactive step", nullptr},
+    {"JobAcctGatherFrequency", text, "30", agrees, show, "interval of task measurement", nullptr},
+    {"JobAcctGatherType", text, "", not_built, show, "task measurement", nullptr},
+    {"JobAcctGatherParams", text, "", not_built, show, "options of task measurement", nullptr},
+    {"JobCompHost", text, "localhost", agrees, show, "host of job completion records", nullptr},
+    {"JobCompLoc", text, "", not_built, show, "place of job completion records", nullptr},
+    {"JobCompParams", text, "", not_built, show, "options of job completion records", nullptr},
+    {"JobCompPass", text, "", not_built, show, "secret of job completion records", nullptr},
+    {"JobCompPassScript", text, "", not_built, quiet, "program that prints that secret", nullptr},
+    {"JobCompPort", number, "0", agrees, show, "port of job completion records", nullptr},
+    {"JobCompType", text, "", not_built, show, "job completion records", nullptr},
+    {"JobCompUser", text, "root", agrees, show, "user of job completion records", nullptr},
+    {"JobDefaults", text, "", not_built, show, "defaults of jobs", nullptr},
+    {"JobFileAppend", switch01, "0", works, show, "batch output is appended to an existing file", setter::flag<&C::job_file_append>},
+    {"JobRequeue", switch01, "1", works, show, "batch jobs may be requeued unless they say otherwise", setter::flag<&C::job_requeue>},
+    {"JobSubmitPlugins", text, "", not_built, show, "plugins asked at submission", nullptr},
+    {"KillOnBadExit", switch01, "0", works, show, "a step ends when one of its tasks fails", setter::flag<&C::kill_on_bad_exit>},
+    {"KillWait", seconds, "30", works, show, "time between TERM and KILL", setter::in_seconds<&C::kill_wait>},
+    {"LaunchParameters", text, "", not_built, show, "options of launching", nullptr},
+    {"LicenseParameters", text, "", not_built, show, "options of licenses", nullptr},
+    {"Licenses", text, "", not_built, show, "licenses of the cluster", nullptr},
+    {"LogTimeFormat", text, "iso8601_ms", agrees, show, "form of times in logs", nullptr},
+    {"MailDomain", text, "", not_built, show, "domain of mail addresses", nullptr},
+    {"MailProg", text, "/bin/mail", agrees, show, "program that sends mail", nullptr},
+    {"MaxArraySize", number, "1001", works, show, "array indices are below this", setter::number<&C::max_array_size>},
+    {"MaxBatchRequeue", number, "5", works, show, "requeues after failures before a job is held", setter::number<&C::max_batch_requeue>},
+    {"MaxDBDMsgs", number, "20016", agrees, show, "messages kept for the accounting daemon", nullptr},
+    {"MaxJobCount", number, "10000", works, show, "jobs the controller keeps at once", setter::number<&C::max_job_count>},
+    {"MaxJobId", number, "67043328", works, show, "last job id before they start again", setter::number<&C::max_job_id>},
+    {"MaxMemPerNode", memory, "", works, show, "most memory per node a job may ask for, MiB", setter::memory<&C::max_memory_per_node>},
+    {"MaxMemPerCPU", memory, "", works, show, "most memory per processor a job may ask for, MiB", setter::memory<&C::max_memory_per_cpu>},
+    {"MaxNodeCount", live, "", agrees, show, "most nodes", nullptr},
+    {"MaxStepCount", number, "40000", agrees, show, "most steps of a job", nullptr},
+    {"MaxTasksPerNode", number, "512", works, show, "most tasks on one node", setter::number<&C::max_tasks_per_node>},
+    {"MCSPlugin", text, "", not_built, show, "security categories", nullptr},
+    {"MCSParameters", text, "", not_built, show, "options of MCSPlugin", nullptr},
+    {"MessageTimeout", seconds, "10", works, show, "time an answer may take", setter::in_seconds<&C::message_timeout>},
+    {"MetricsAuthUsers", text, "", not_built, show, "who may read metrics", nullptr},
+    {"MetricsParameters", text, "", not_built, show, "options of metrics", nullptr},
+    {"MetricsType", text, "", not_built, show, "metrics", nullptr},
+    {"MinJobAge", seconds, "300", works, show, "time an ended job stays visible", setter::in_seconds<&C::min_job_age>},
+    {"MpiDefault", text, "", not_built, show, "MPI plugin", nullptr},
+    {"MpiParams", text, "", not_built, show, "options of MPI", nullptr},
+    {"MULTIPLE_SLURMD", live, "", works, show, "several agents on one host", nullptr},
+    {"NamespaceType", text, "", not_built, show, "private file systems of jobs", nullptr},
+    {"NEXT_JOB_ID", live, "", works, show, "id of the next job", nullptr},
+    {"NodeFeaturesPlugins", text, "", not_built, show, "changing node features", nullptr},
+    {"OverTimeLimit", minutes, "0", works, show, "time a job may run beyond its limit", setter::in_minutes<&C::over_time_limit>},
+    {"PluginDir", text, "/usr/lib/slurm", agrees, show, "where plugins lie", nullptr},
+    {"PlugStackConfig", text, "", not_built, show, "SPANK plugins", nullptr},
+    {"PreemptMode", upper, "OFF", agrees, show, "what happens to preempted jobs", nullptr},
+    {"PreemptParameters", text, "", not_built, show, "options of preemption", nullptr},
+    {"PreemptType", text, "", not_built, show, "preemption", nullptr},
+    {"PreemptExemptTime", duration, "0", agrees, show, "time a job is safe from preemption", nullptr},
+    {"PrEpParameters", text, "", not_built, show, "options of PrEpPlugins", nullptr},
+    {"PrEpPlugins", text, "prep/script", agrees, show, "prolog and epilog plugins", nullptr},
+    {"PriorityParameters", text, "", not_built, show, "options of priorities", nullptr},
+    {"PrioritySiteFactorParameters", text, "", not_built, show, "options of the site factor", nullptr},
+    {"PrioritySiteFactorPlugin", text, "", not_built, show, "site factor of priorities", nullptr},
+    {"PriorityDecayHalfLife", duration, "7-0", agrees, show, "half life of past usage", nullptr},
+    {"PriorityCalcPeriod", duration, "5", agrees, show, "interval of priority calculation, minutes", nullptr},
+    {"PriorityFavorSmall", flag, "no", agrees, show, "small jobs first", nullptr},
+    {"PriorityFlags", text, "", not_built, show, "options of priorities", nullptr},
+    {"PriorityMaxAge", duration, "7-0", agrees, show, "age after which waiting longer does not count", nullptr},
+    {"PriorityType", text, "priority/multifactor", works, show, "how jobs are ordered", setter::priority_type},
+    {"PriorityUsageResetPeriod", upper, "NONE", agrees, show, "when past usage is forgotten", nullptr},
+    {"PriorityWeightAge", number, "0", agrees, show, "weight of age", setter::number<&C::weight_age>},
+    {"PriorityWeightAssoc", number, "0", agrees, show, "weight of the association", setter::number<&C::weight_assoc>},
+    {"PriorityWeightFairShare", number, "0", agrees, show, "weight of fair share", setter::number<&C::weight_fairshare>},
+    {"PriorityWeightJobSize", number, "0", agrees, show, "weight of size", setter::number<&C::weight_job_size>},
+    {"PriorityWeightPartition", number, "0", agrees, show, "weight of the partition", setter::number<&C::weight_partition>},
+    {"PriorityWeightQOS", number, "0", agrees, show, "weight of the quality of service", setter::number<&C::weight_qos>},
+    {"PriorityWeightTRES", text, "", not_built, show, "weights of resources", nullptr},
+    {"PrivateData", text, "none", agrees, show, "what users do not see of others", nullptr},
+    {"ProctrackType", text, "proctrack/cgroup", agrees, show, "how processes of a job are found", nullptr},
+    {"Prolog", text, "", not_built, quiet, "program run on a node before each job", nullptr},
+    {"PrologSlurmctld", text, "", not_built, quiet, "program the controller runs before each job", nullptr},
+    {"PrologEpilogTimeout", number, "65534", agrees, show, "time prolog and epilog may take", nullptr},
+    {"EpilogTimeout", number, "", not_built, quiet, "time an epilog may take", nullptr},
+    {"PrologTimeout", number, "", not_built, quiet, "time a prolog may take", nullptr},
+    {"PrologFlags", text, "", not_built, show, "options of prologs", nullptr},
+    {"PropagatePrioProcess", number, "0", agrees, show, "nice value of jobs", nullptr},
+    {"PropagateResourceLimits", text, "ALL", works, show, "limits of the submitter that jobs get", setter::text<&C::propagate_limits>},
+    {"PropagateResourceLimitsExcept", text, "", works, show, "limits of the submitter that jobs do not get", setter::text<&C::propagate_limits_except>},
+    {"RebootProgram", text, "", not_built, show, "program that reboots a node", nullptr},
+    {"ReconfigFlags", text, "", not_built, show, "what survives a reconfiguration", nullptr},
+    {"RequeueExit", text, "", not_built, show, "exit codes after which a job is requeued", nullptr},
+    {"RequeueExitHold", text, "", not_built, show, "exit codes after which a job is requeued and held", nullptr},
+    {"ResumeFailProgram", text, "", not_built, show, "power saving", nullptr},
+    {"ResumeProgram", text, "", not_built, show, "power saving", nullptr},
+    {"ResumeRate", rate, "300", agrees, show, "power saving", nullptr},
+    {"ResumeTimeout", seconds, "60", agrees, show, "power saving", nullptr},
+    {"ResvEpilog", text, "", not_built, show, "program run after a reservation", nullptr},
+    {"ResvOverRun", minutes, "0", agrees, show, "time jobs may outlive their reservation", nullptr},
+    {"ResvProlog", text, "", not_built, show, "program run before a reservation", nullptr},
+    {"ReturnToService", number, "0", works, show, "when a node that was down comes back by itself", setter::return_to_service},
+    {"SchedulerParameters", text, "", works, show, "max_script_size=, requeue_delay=, default_queue_depth=, bf_*=", setter::scheduler_parameters},
+    {"SchedulerTimeSlice", seconds, "30", agrees, show, "time slice of gang scheduling", nullptr},
+    {"SchedulerType", text, "sched/backfill", works, show, "sched/backfill or sched/builtin (first in, first out)", setter::scheduler_type},
+    {"ScronParameters", text, "", not_built, show, "options of scrontab", nullptr},
+    {"SelectType", text, "select/cons_tres", works, show, "what is given out: parts of nodes or whole ones", setter::select_type},
+    {"SelectTypeParameters", upper, "CR_Core_Memory", works, show, "which parts of nodes are given out", setter::select_type_parameters},
+    {"SerializerParameters", text, "", not_built, show, "options of JSON output", nullptr},
+    {"SerializerPlugins", text, "", not_built, show, "JSON plugins", nullptr},
+    {"SlurmUser", user, "root", works, show, "user the controller runs as", setter::text<&C::slurm_user>},
+    {"SlurmctldAddr", text, "", works, show, "address of the controller", setter::controller_address},
+    {"SlurmctldDebug", text, "info", works, show, "how much the controller logs", setter::text<&C::controller_debug>},
+    {"SlurmctldHost", indexed, "", works, show, "host of the controller, name or name(address)", setter::controller_host},
+    {"SlurmctldHttpAuthParameters", text, "", not_built, show, "options of HTTP", nullptr},
+    {"SlurmctldLogFile", text, "", works, show, "log of the controller", setter::text<&C::controller_log_file>},
+    {"SlurmctldPort", number, "6817", works, show, "port of the controller", setter::port_controller},
+    {"SlurmctldSyslogDebug", text, "", not_built, show, "how much the controller says to syslog", nullptr},
+    {"SlurmctldPrimaryOffProg", text, "", not_built, show, "program run when the controller gives way", nullptr},
+    {"SlurmctldPrimaryOnProg", text, "", not_built, show, "program run when the controller takes over", nullptr},
+    {"SlurmctldTimeout", seconds, "120", works, show, "time after which a standby takes over", setter::in_seconds<&C::controller_timeout>},
+    {"SlurmctldParameters", text, "", not_built, show, "options of the controller", nullptr},
+    {"SlurmdDebug", text, "info", works, show, "how much agents log", setter::text<&C::agent_debug>},
+    {"SlurmdHttpAuthParameters", text, "", not_built, show, "options of HTTP", nullptr},
+    {"SlurmdLogFile", text, "", works, show, "log of an agent; %n is the node, %h the host", setter::text<&C::agent_log_file>},
+    {"SlurmdParameters", text, "", not_built, show, "options of agents", nullptr},
+    {"SlurmdPidFile", text, "/var/run/slurmd.pid", works, show, "process id of an agent", setter::text<&C::agent_pid_file>},
+    {"SlurmdPort", number, "6818", works, show, "port of agents", setter::port_agent},
+    {"SlurmdSpoolDir", text, "/var/spool/slurmd", works, show, "state of an agent; %n is the node, %h the host", setter::text<&C::agent_spool_pattern>},
+    {"SlurmdSyslogDebug", text, "", not_built, show, "how much agents say to syslog", nullptr},
+    {"SlurmdTimeout", seconds, "300", works, show, "time after which a silent node is down", setter::in_seconds<&C::agent_timeout>},
+    {"SlurmdUser", user, "root", agrees, show, "user agents run as", nullptr},
+    {"SlurmrestdHttpAuthParameters", text, "", not_built, show, "options of HTTP", nullptr},
+    {"SlurmrestdParameters", text, "", not_built, show, "options of the REST gateway", nullptr},
+    {"SlurmSchedLogFile", text, "", not_built, show, "log of the scheduler", nullptr},
+    {"SlurmSchedLogLevel", number, "0", agrees, show, "how much the scheduler logs", nullptr},
+    {"SlurmstepdParameters", text, "", not_built, show, "options of supervisors", nullptr},
+    {"SlurmctldPidFile", text, "/var/run/slurmctld.pid", works, show, "process id of the controller", setter::text<&C::controller_pid_file>},
+    {"SLURM_CONF", live, "", works, show, "this file", nullptr},
+    {"SLURM_VERSION", live, "", works, show, "version of Slurm whose behaviour is kept", nullptr},
+    {"SrunEpilog", text, "", not_built, show, "program srun runs at its end", nullptr},
+    {"SrunPortRange", text, "0-0", agrees, show, "ports of srun", nullptr},
+    {"SrunProlog", text, "", not_built, show, "program srun runs at its start", nullptr},
+    {"StateSaveLocation", text, "/var/spool", works, show, "directory of the event log and the cluster key", setter::text<&C::state_dir>},
+    {"SuspendExcNodes", text, "", not_built, show, "power saving", nullptr},
+    {"SuspendExcParts", text, "", not_built, show, "power saving", nullptr},
+    {"SuspendExcStates", text, "", not_built, show, "power saving", nullptr},
+    {"SuspendProgram", text, "", not_built, show, "power saving", nullptr},
+    {"SuspendRate", rate, "60", agrees, show, "power saving", nullptr},
+    {"SuspendTime", seconds_or_infinite, "INFINITE", agrees, show, "power saving", nullptr},
+    {"SuspendTimeout", seconds, "30", agrees, show, "power saving", nullptr},
+    {"SwitchParameters", text, "", not_built, show, "options of SwitchType", nullptr},
+    {"SwitchType", text, "", not_built, show, "interconnect plugin", nullptr},
+    {"TaskEpilog", text, "", not_built, show, "program run after each task", nullptr},
+    {"TaskPlugin", text, "", not_built, show, "binding of tasks", nullptr},
+    {"TaskPluginParam", text, "", not_built, show, "options of binding", nullptr},
+    {"TaskProlog", text, "", not_built, show, "program run before each task", nullptr},
+    {"TCPTimeout", seconds, "2", works, show, "time a connection may take", setter::in_seconds<&C::tcp_timeout>},
+    {"TLSParameters", text, "", not_built, show, "options of TLS", nullptr},
+    {"TLSType", text, "tls/none", agrees, show, "accepted and shown; daemons always speak encrypted", nullptr},
+    {"TmpFS", text, "/tmp", works, show, "file system whose size is TmpDisk", setter::text<&C::tmp_fs>},
+    {"TopologyParam", text, "", not_built, show, "options of topology", nullptr},
+    {"TopologyPlugin", text, "topology/flat", agrees, show, "network topology", nullptr},
+    {"TrackWCKey", flag, "no", agrees, show, "workload keys", nullptr},
+    {"TreeWidth", number, "16", agrees, show, "fan-out of messages", nullptr},
+    {"UsePam", flag, "no", agrees, show, "PAM sessions for jobs", nullptr},
+    {"UnkillableStepProgram", text, "", not_built, show, "program run when a step cannot be killed", nullptr},
+    {"UnkillableStepTimeout", seconds, "60", agrees, show, "time after which a step counts as such", nullptr},
+    {"UrlParserType", text, "", not_built, show, "URL parser", nullptr},
+    {"VSizeFactor", percent, "0", agrees, show, "limit of virtual memory", nullptr},
+    {"WaitTime", seconds, "0", works, show, "time srun waits for the others after its first task ended", setter::in_seconds<&C::wait_time>},
+    {"X11Parameters", text, "", not_built, show, "options of X11 forwarding", nullptr},
+    // Accepted, never shown.
+    {"ControlMachine", text, "", works, quiet, "old name of SlurmctldHost", setter::controller_host},
+    {"ControlAddr", text, "", works, quiet, "old name of SlurmctldAddr", setter::controller_address},
+    {"BackupController", text, "", not_built, quiet, "host of a second controller", nullptr},
+    {"BackupAddr", text, "", not_built, quiet, "its address", nullptr},
+    {"BurstBufferParameters", text, "", not_built, quiet, "options of burst buffers", nullptr},
+    {"CoreSpecPlugin", text, "", not_built, quiet, "specialised cores", nullptr},
+    {"CryptoType", text, "", not_built, quiet, "old name of CredType", nullptr},
+    {"ExtSensorsFreq", text, "", not_built, quiet, "external sensors", nullptr},
+    {"ExtSensorsType", text, "", not_built, quiet, "external sensors", nullptr},
+    {"FastSchedule", text, "", not_built, quiet, "obsolete", nullptr},
+    {"GetEnvTimeout", text, "", not_built, quiet, "time --get-user-env may take", nullptr},
+    {"AcctGatherInfinibandType", text, "", not_built, quiet, "old name of AcctGatherInterconnectType", nullptr},
+    {"JobContainerType", text, "", not_built, quiet, "old name of NamespaceType", nullptr},
+    {"JobCredentialPrivateKey", text, "", not_built, quiet, "obsolete", nullptr},
+    {"JobCredentialPublicCertificate", text, "", not_built, quiet, "obsolete", nullptr},
+    {"KeepAliveTime", text, "", not_built, quiet, "keep-alive of connections", nullptr},
+    {"LaunchType", text, "", not_built, quiet, "obsolete", nullptr},
+    {"PowerAction", text, "", not_built, quiet, "power saving", nullptr},
+    {"PowerParameters", text, "", not_built, quiet, "power saving", nullptr},
+    {"PowerPlugin", text, "", not_built, quiet, "power saving", nullptr},
+    {"RoutePlugin", text, "", not_built, quiet, "obsolete", nullptr},
+    {"SallocDefaultCommand", text, "", not_built, quiet, "obsolete", nullptr},
+    {"SbcastParameters", text, "", not_built, quiet, "old name of BcastParameters", nullptr},
+};
+// clang-format on
+
+constexpr bool rows_have_help() {
+  for (const ConfigKey& row : rows)
+    if (row.help.empty()) return false;
+  return true;
+}
+static_assert(rows_have_help(), "a key without help is a key nobody can use");
+
+std::unexpected<Error> not_a(std::string_view value, std::string_view what) {
+  return fail(Errc::invalid, "'" + std::string{value} + "' is not " + std::string{what});
+}
+
+}  // namespace
+
+std::span<const ConfigKey> config_keys() { return rows; }
+
+const ConfigKey* find_config_key(std::string_view name) {
+  const auto it = std::ranges::find_if(rows, [&](const ConfigKey& row) { return equals_ignoring_case(row.name, name); });
+  return it == std::end(rows) ? nullptr : it;
+}
+
+Result<void> check_kind(const ConfigKey& key, std::string_view value) {
+  const auto number = parse_integer(value);
+  const bool is_count = number && *number >= 0 && *number <= UINT32_MAX;
+  const bool is_word = std::ranges::any_of(std::initializer_list<std::string_view>{"yes", "no", "true", "false", "0", "1"},
+                                           [&](std::string_view word) { return equals_ignoring_case(word, value); });
+  switch (key.kind) {
+    case KeyKind::number:
+      if (key.set == setter::port_controller) return {};  // may be a range
+      [[fallthrough]];
+    case KeyKind::rate:
+    case KeyKind::percent:
+    case KeyKind::microseconds: return is_count ? Result<void>{} : not_a(value, "a number");
+    case KeyKind::seconds:
+    case KeyKind::minutes:
+    case KeyKind::seconds_or_infinite:
+    case KeyKind::duration:
+      if (is_count || equals_ignoring_case(value, "none")) return {};
+      return parse_duration(value) ? Result<void>{} : not_a(value, "a time, as in 120 or 1-00:00:00");
+    case KeyKind::switch01:
+    case KeyKind::flag: return is_word ? Result<void>{} : not_a(value, "YES or NO");
+    case KeyKind::memory:
+      if (parse_memory(value) || equals_ignoring_case(value, "unlimited")) return {};
+      return not_a(value, "a size in MiB, as in 2000 or 4G");
+    case KeyKind::live: return key.name == "MaxNodeCount" ? Result<void>{} : not_a(value, "something to set: this key is only shown");
+    case KeyKind::text:
+    case KeyKind::upper:
+    case KeyKind::user:
+    case KeyKind::indexed: return value.empty() ? not_a(value, "a value") : Result<void>{};
+  }
+  return {};
+}
+
+}  // namespace millrace

@@ -1,0 +1,74 @@
+// src/config/slurm_conf.cpp - see slurm_conf.h.
+#include "config/slurm_conf.h"
+
+#include "base/text.h"
+#include "config/entity_lines.h"
+#include "config/keys.h"
+
+namespace millrace {
+namespace {
+
+void take_key(const ConfLine& line, const ConfPair& pair, Configuration& out, std::vector<std::string>& errors) {
+  const ConfigKey* key = find_config_key(pair.key);
+  if (key == nullptr) {
+    out.unknown.push_back({pair.key, line.file, line.line, "unknown key"});
+    return;
+  }
+  Result<void> done = check_kind(*key, pair.value);
+  if (done && key->set != nullptr) done = key->set(out, pair.value);
+  if (!done) {
+    errors.push_back(line.file + ":" + std::to_string(line.line) + ": " + std::string{key->name} + ": " + done.error().story);
+    return;
+  }
+  const bool differs = !equals_ignoring_case(pair.value, key->fallback);
+  if (key->effect == KeyEffect::not_built || (key->effect == KeyEffect::agrees && differs && key->set != nullptr))
+    out.not_built.push_back({pair.key, line.file, line.line, "not built yet"});
+  out.given[lower(key->name)] = pair.value;
+}
+
+void settle(Configuration& out, const std::string& path, std::vector<std::string>& errors) {
+  out.path = path;
+  if (out.cluster_name.empty()) errors.push_back(path + ": ClusterName is missing, ClusterName=NAME would be right");
+  if (out.controllers.empty()) errors.push_back(path + ": SlurmctldHost is missing, SlurmctldHost=HOST would be right");
+  if (out.first_job_id == 0 || out.first_job_id > out.max_job_id)
+    errors.push_back(path + ": FirstJobId must be at least 1 and at most MaxJobId");
+  if (out.max_array_size < 1 || out.max_array_size > 4000001)
+    errors.push_back(path + ": MaxArraySize must be 1 to 4000001");
+  if (out.socket_path.empty()) out.socket_path = default_socket_path;
+  out.cluster_key_file = out.state_dir + "/cluster.key";
+  const std::size_t slash = path.rfind('/');
+  out.node_key_file = (slash == std::string::npos ? std::string{"."} : path.substr(0, slash)) + "/millrace.key";
+}
+
+}  // namespace
+
+ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, const std::string& path) {
+  ConfigurationReport report;
+  EntityReader entities(report.configuration);
+  for (const ConfLine& line : lines) {
+    if (!line.problem.empty()) {
+      report.errors.push_back(line.file + ":" + std::to_string(line.line) + ": " + line.problem);
+      continue;
+    }
+    if (line.pairs.empty() || entities.take(line, report.errors)) continue;
+    for (const ConfPair& pair : line.pairs) take_key(line, pair, report.configuration, report.errors);
+  }
+  settle(report.configuration, path, report.errors);
+  entities.finish(report.errors);
+  return report;
+}
+
+ConfigurationReport parse_configuration_text(std::string_view text, const std::string& path) {
+  return parse_configuration(split_conf_text(text, path), path);
+}
+
+Result<Configuration> load_configuration(const std::string& path) {
+  MR_TRY(const auto lines, read_conf_lines(path));
+  ConfigurationReport report = parse_configuration(lines, path);
+  if (report.errors.empty()) return std::move(report.configuration);
+  std::string story;
+  for (const std::string& error : report.errors) story += (story.empty() ? "" : "\n") + error;
+  return fail(Errc::invalid, std::move(story));
+}
+
+}  // namespace millrace

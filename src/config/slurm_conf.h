@@ -1,0 +1,25 @@
+// src/config/slurm_conf.h - reads slurm.conf into a Configuration, and says where it is wrong.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "config/conf_lines.h"
+#include "config/configuration.h"
+
+namespace millrace {
+
+struct ConfigurationReport {
+  Configuration configuration;
+  std::vector<std::string> errors;  // "file:line: what was wrong, what would be right"; empty: it may be used
+};
+
+ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, const std::string& path);
+// As above from text, for tests and `millrace up`.
+ConfigurationReport parse_configuration_text(std::string_view text, const std::string& path);
+// The file and what it includes; the first errors are the story. For daemons.
+Result<Configuration> load_configuration(const std::string& path);
+
+}  // namespace millrace

@@ -1,0 +1,145 @@
+// src/config/slurm_conf_test.cpp - what slurm.conf files mean, and how wrong ones are answered.
+#include "config/slurm_conf.h"
+
+#include <gtest/gtest.h>
+
+#include "config/client_settings.h"
+#include "config/keys.h"
+#include "config/show_config.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* head = "ClusterName=Test\nSlurmctldHost=vm(127.0.0.1)\n";
+
+ConfigurationReport parse(const std::string& text) { return parse_configuration_text(head + text, "/etc/slurm/slurm.conf"); }
+
+TEST(SlurmConf, Reads_keys_in_any_case_with_comments_and_continuation) {
+  const auto report = parse(
+      "killwait=5 # short\n  MINJOBAGE = 60\nSchedulerParameters=bf_interval=2,\\\nrequeue_delay=7,max_script_size=100\n"
+      "AuthInfo=socket=/tmp/x.sock\nSelectTypeParameters=CR_CPU\nSlurmdSpoolDir=/s/%n\nDefMemPerCPU=100\n");
+  ASSERT_TRUE(report.errors.empty()) << report.errors[0];
+  const Configuration& c = report.configuration;
+  EXPECT_EQ(c.cluster_name, "test");
+  EXPECT_EQ(c.controllers[0].address, "127.0.0.1");
+  EXPECT_EQ(c.kill_wait, seconds(5));
+  EXPECT_EQ(c.min_job_age, seconds(60));
+  EXPECT_EQ(c.socket_path, "/tmp/x.sock");
+  EXPECT_EQ(c.scheduler.requeue_delay, seconds(7));
+  EXPECT_EQ(c.scheduler.script_size_max, 100u);
+  EXPECT_EQ(c.consumable, ConsumableUnit::cpu);
+  EXPECT_FALSE(c.memory_is_consumable);
+  EXPECT_EQ(c.default_memory_per_cpu, Mebibytes{100});
+  EXPECT_EQ(expand_node_path(c.agent_spool_pattern, "n1", "vm"), "/s/n1");
+  EXPECT_EQ(c.cluster_key_file, "/var/spool/cluster.key");
+  EXPECT_EQ(c.node_key_file, "/etc/slurm/millrace.key");
+}
+
+TEST(SlurmConf, Continuation_joins_lines_as_they_are) {
+  const auto lines = split_conf_text("NodeName=a \\\n  CPUs=4\nX=1", "f");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].pairs.size(), 2u);
+  EXPECT_EQ(lines[0].line, 1);
+  EXPECT_EQ(lines[1].line, 3);
+}
+
+TEST(SlurmConf, Expands_nodes_and_applies_defaults) {
+  const auto report = parse(
+      "SlurmdPort=7000\nNodeName=DEFAULT RealMemory=4000 Feature=big,fast\n"
+      "NodeName=c[1-2] NodeHostname=vm Port=[37001-37002] CPUs=8 Gres=gpu:2\n"
+      "NodeName=d1 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 State=DRAIN Reason=\"being mended\"\n"
+      "NodeSet=fast Feature=fast\nDownNodes=c2 Reason=broken\n"
+      "PartitionName=DEFAULT MaxTime=30\nPartitionName=main Nodes=ALL Default=YES MaxTime=UNLIMITED\n"
+      "PartitionName=some Nodes=fast OverSubscribe=FORCE:2 AllowGroups=staff\n");
+  ASSERT_TRUE(report.errors.empty()) << report.errors[0];
+  const Configuration& c = report.configuration;
+  ASSERT_EQ(c.nodes.size(), 3u);
+  EXPECT_EQ(c.nodes[1].port, 37002);
+  EXPECT_EQ(c.nodes[1].host_name, "vm");
+  EXPECT_EQ(c.nodes[0].sockets, 8u);
+  EXPECT_EQ(c.nodes[1].state, ConfiguredNodeState::down);
+  EXPECT_EQ(c.nodes[1].reason, "broken");
+  EXPECT_EQ(c.nodes[2].cpus, 16u);
+  EXPECT_EQ(c.nodes[2].port, 7000);
+  EXPECT_EQ(c.nodes[2].reason, "being mended");
+  ASSERT_EQ(c.partitions.size(), 2u);
+  EXPECT_EQ(c.partitions[0].nodes.size(), 3u);
+  EXPECT_FALSE(c.partitions[0].max_time_minutes);
+  EXPECT_EQ(c.partitions[1].max_time_minutes, 30u);
+  EXPECT_EQ(c.partitions[1].sharing, Sharing::force);
+  EXPECT_EQ(c.partitions[1].allow_groups, "staff");
+}
+
+TEST(SlurmConf, Collects_what_it_does_not_know_or_do) {
+  const auto report = parse("NoSuchKey=1\nProlog=/bin/true\nPriorityWeightAge=10\nPriorityWeightQOS=0\nNodeName=a CpuBind=core Colour=red\n");
+  ASSERT_TRUE(report.errors.empty()) << report.errors[0];
+  ASSERT_EQ(report.configuration.unknown.size(), 2u);
+  EXPECT_EQ(report.configuration.unknown[0].key, "NoSuchKey");
+  EXPECT_EQ(report.configuration.unknown[0].line, 3);
+  EXPECT_EQ(report.configuration.unknown[1].key, "Colour");
+  ASSERT_EQ(report.configuration.not_built.size(), 3u);
+  EXPECT_EQ(report.configuration.not_built[0].key, "Prolog");
+  EXPECT_EQ(report.configuration.not_built[1].key, "PriorityWeightAge");
+}
+
+TEST(SlurmConf, Wrong_values_name_file_line_and_what_would_be_right) {
+  const auto report = parse(
+      "KillWait=soon\nSchedulerType=sched/magic\nNodeName=a CPUs=none\nNodeName=b\nNodeName=b\n"
+      "PartitionName=p Nodes=zz\njust words\n");
+  ASSERT_EQ(report.errors.size(), 6u);
+  EXPECT_EQ(report.errors[0], "/etc/slurm/slurm.conf:3: KillWait: 'soon' is not a time, as in 120 or 1-00:00:00");
+  EXPECT_EQ(report.errors[1], "/etc/slurm/slurm.conf:4: SchedulerType: 'sched/magic' is not known, sched/backfill or sched/builtin would be right");
+  EXPECT_EQ(report.errors[2], "/etc/slurm/slurm.conf:5: NodeName=a CPUs: 'none' is wrong, a number of at least 1 would be right");
+  EXPECT_EQ(report.errors[3], "/etc/slurm/slurm.conf:7: NodeName=b: node b was defined before; each node has one line");
+  EXPECT_EQ(report.errors[4], "/etc/slurm/slurm.conf:9: expected Key=Value, found 'just words'");
+  EXPECT_EQ(report.errors[5], "/etc/slurm/slurm.conf:8: PartitionName=p Nodes: node zz is not defined by any NodeName line");
+}
+
+TEST(SlurmConf, Needs_a_cluster_and_a_controller) {
+  const auto report = parse_configuration_text("", "s.conf");
+  ASSERT_EQ(report.errors.size(), 2u);
+}
+
+TEST(SlurmConf, Puts_a_cpu_count_right_that_fits_no_level) {
+  const auto report = parse("NodeName=a CPUs=5 Sockets=1 CoresPerSocket=2 ThreadsPerCore=2\n");
+  ASSERT_TRUE(report.errors.empty());
+  EXPECT_EQ(report.configuration.nodes[0].cpus, 4u);
+  EXPECT_EQ(report.configuration.adjusted.size(), 1u);
+}
+
+TEST(ConfigKeys, Are_unique_and_accept_their_own_defaults) {
+  for (const ConfigKey& key : config_keys()) {
+    EXPECT_EQ(find_config_key(key.name), &key) << key.name;
+    if (key.fallback.empty()) continue;
+    EXPECT_TRUE(check_kind(key, key.fallback)) << key.name;
+  }
+}
+
+TEST(ShowConfig, Prints_units_and_defaults) {
+  const auto report = parse("KillWait=5\nSlurmdTimeout=300\n");
+  const auto shown = show_config(report.configuration, {"2026-11-15T07:12:04", 95, 0, "26.11.0"});
+  const auto value = [&](std::string_view key) {
+    for (const auto& [name, text] : shown)
+      if (name == key) return text;
+    return std::string{"missing"};
+  };
+  EXPECT_EQ(value("KillWait"), "5 sec");
+  EXPECT_EQ(value("NEXT_JOB_ID"), "95");
+  EXPECT_EQ(value("PriorityDecayHalfLife"), "7-00:00:00");
+  EXPECT_EQ(value("PriorityCalcPeriod"), "00:05:00");
+  EXPECT_EQ(value("SlurmctldHost[0]"), "vm(127.0.0.1)");
+  EXPECT_EQ(value("SelectTypeParameters"), "CR_CORE_MEMORY");
+  EXPECT_EQ(value("SuspendTime"), "INFINITE");
+  EXPECT_EQ(value("Prolog"), "missing");
+}
+
+TEST(ClientSettings, Finds_its_few_lines_and_ignores_the_rest) {
+  const auto settings = parse_client_settings(
+      "# AuthInfo=socket=/no\nNodeName=a[1-9999] CPUs=4\n clustername=Big\nauthinfo=x=1,socket=/run/a.sock # here\nMessageTimeout=3\n", "f");
+  EXPECT_EQ(settings.socket_path, "/run/a.sock");
+  EXPECT_EQ(settings.cluster_name, "big");
+  EXPECT_EQ(settings.message_timeout_seconds, 3);
+}
+
+}  // namespace
+}  // namespace millrace
