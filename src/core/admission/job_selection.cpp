@@ -1,0 +1,62 @@
+// src/core/admission/job_selection.cpp - see job_selection.h.
+#include "core/admission/job_selection.h"
+
+namespace millrace {
+
+std::string shown_name(const State& state, const Job& job) {
+  if (job.array.value == 0) return std::to_string(job.id.value);
+  const ArrayState* array = state.find_array(job.array);
+  const std::string id = std::to_string(array ? array->id.value : job.id.value);
+  if (job.array_task) return id + "_" + std::to_string(*job.array_task);
+  return id + "_[" + (array ? format_index_set(array->rest) : "") + "]";
+}
+
+std::string shown_name(const JobName& name) {
+  return std::to_string(name.id.value) + (name.tasks.empty() ? "" : "_" + name.tasks);
+}
+
+std::expected<std::vector<SelectedJob>, Refusal> select_jobs(const State& state, const JobName& name) {
+  std::vector<SelectedJob> out;
+  const Job* job = state.find_job(name.id);
+  if (!job) return refuse(RefusalCode::invalid_job_id);
+  const ArrayState* array = state.find_array(job->array);
+  const bool names_array = array && array->id == name.id;
+  if (name.tasks.empty()) {
+    if (!names_array) return std::vector{SelectedJob{job->key, {}}};
+    for (auto it = state.tasks.lower_bound({job->array, 0}); it != state.tasks.end() && (*it).first.array == job->array; ++it)
+      out.push_back({(*it).second, {}});
+    if (!array->rest.empty()) out.push_back({job->array, {}});
+    return out;
+  }
+  if (!names_array) return refuse(RefusalCode::invalid_job_id);
+  std::string_view list = name.tasks;
+  if (list.starts_with('[') && list.ends_with(']')) list = list.substr(1, list.size() - 2);
+  const auto tasks = parse_index_set(list, unlimited - 1);
+  if (!tasks) return refuse(RefusalCode::invalid_job_id, "not a list of array tasks: " + name.tasks);
+  for (const auto& range : tasks->ranges()) {
+    for (std::uint64_t task = range.first; task <= range.last; ++task) {
+      const auto number = static_cast<std::uint32_t>(task);
+      if (const JobKey* split = state.tasks.find({job->array, number}))
+        out.push_back({*split, {}});
+      else if (array->rest.contains(number))
+        out.push_back({job->array, number});
+      else
+        return refuse(RefusalCode::invalid_job_id, "job " + std::to_string(name.id.value) + " has no task " + std::to_string(task));
+    }
+  }
+  return out;
+}
+
+JobKey split_if_needed(const State& state, const SelectedJob& selected, Time now, std::vector<Event>& events) {
+  if (!selected.task) return selected.key;
+  const ArrayState& array = *state.arrays.at(selected.key);
+  const bool last = array.rest.size() == 1;
+  const ArrayTaskSplit split{selected.key, *selected.task, last ? selected.key : state.next_key,
+                             last ? array.id : next_job_id(state, state.last_id), now};
+  events.emplace_back(split);
+  return split.key;
+}
+
+bool may_change(const Job& job, const Actor& actor) { return actor.is_admin || job.spec->owner->uid == actor.uid; }
+
+}  // namespace millrace

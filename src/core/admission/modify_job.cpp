@@ -1,0 +1,107 @@
+// src/core/admission/modify_job.cpp - see modify_job.h.
+#include "core/admission/modify_job.h"
+
+#include <algorithm>
+
+#include "core/admission/parse_dependency.h"
+#include "core/admission/submit_job.h"
+#include "core/ledger/apply.h"
+
+namespace millrace {
+namespace {
+
+// What only makes sense while the job waits.
+bool touches_request(const ModifyJob& ask) {
+  const JobModified& c = ask.change;
+  return c.min_nodes || c.max_nodes || c.tasks || c.cpus_per_task || c.memory_per_node || c.memory_per_cpu || c.begin_at ||
+         c.priority || c.nice || c.std_out || c.std_err || c.work_dir || ask.partition || ask.dependency || ask.required_nodes ||
+         ask.excluded_nodes;
+}
+
+std::expected<void, Refusal> fill_time_limit(const Job& job, const ModifyJob& ask, const Actor& actor, JobModified& out) {
+  if (ask.time_limit_change_minutes) {
+    if (job.time_limit_minutes == unlimited) return refuse(RefusalCode::invalid_time_limit, "the job has no limit to change");
+    const std::int64_t sum = static_cast<std::int64_t>(job.time_limit_minutes) + *ask.time_limit_change_minutes;
+    if (sum <= 0) return refuse(RefusalCode::invalid_time_limit, "the limit would become zero or less");
+    out.time_limit_minutes = static_cast<std::uint32_t>(std::min<std::int64_t>(sum, unlimited - 1));
+  }
+  if (out.time_limit_minutes && *out.time_limit_minutes > job.time_limit_minutes && !actor.is_admin)
+    return refuse(RefusalCode::access_denied, "only an administrator may raise a time limit");
+  return {};
+}
+
+std::expected<void, Refusal> check_cycle(const State& state, const Job& job, const Dependencies& dependencies) {
+  std::vector<JobKey> open, seen;
+  for (const Dependency& d : dependencies.list) open.push_back(d.target);
+  while (!open.empty()) {
+    const JobKey key = open.back();
+    open.pop_back();
+    if (key == job.key) return refuse(RefusalCode::circular_dependency);
+    if (std::ranges::find(seen, key) != seen.end()) continue;
+    seen.push_back(key);
+    const Job* next = state.find_job(key);
+    if (next && next->dependencies)
+      for (const Dependency& d : next->dependencies->list) open.push_back(d.target);
+  }
+  return {};
+}
+
+std::expected<void, Refusal> fill_texts(const State& state, const Job& job, const ModifyJob& ask, JobModified& out) {
+  if (ask.partition) {
+    const auto partition = state.find_partition(*ask.partition);
+    if (!partition) return refuse(RefusalCode::invalid_partition, "invalid partition specified: " + *ask.partition);
+    out.partition = *partition;
+  }
+  if (ask.dependency) {
+    auto dependencies = parse_dependencies(state, *ask.dependency);
+    if (!dependencies) return std::unexpected(std::move(dependencies).error());
+    if (auto cycle = check_cycle(state, job, *dependencies); !cycle) return cycle;
+    out.dependencies = *std::move(dependencies);
+  }
+  if (ask.required_nodes) {
+    auto nodes = resolve_nodes(state, *ask.required_nodes);
+    if (!nodes) return std::unexpected(std::move(nodes).error());
+    out.required_nodes = *std::move(nodes);
+  }
+  if (ask.excluded_nodes) {
+    auto nodes = resolve_nodes(state, *ask.excluded_nodes);
+    if (!nodes) return std::unexpected(std::move(nodes).error());
+    out.excluded_nodes = *std::move(nodes);
+  }
+  return {};
+}
+
+}  // namespace
+
+Decision decide_modify(const State& state, const SelectedJob& which, const ModifyJob& ask, const Actor& actor, Time now) {
+  const Job& job = state.job(which.key);
+  if (!may_change(job, actor)) return refuse(RefusalCode::access_denied);
+  if (job.state == JobState::ended || job.state == JobState::completing) return refuse(RefusalCode::already_finished);
+  if (job.state == JobState::running && touches_request(ask)) return refuse(RefusalCode::not_pending);
+  JobModified change = ask.change;
+  if (change.priority && !actor.is_admin && *change.priority > job.priority)
+    return refuse(RefusalCode::access_denied, "only an administrator may raise a priority");
+  if (change.nice && !actor.is_admin && *change.nice < job.spec->nice)
+    return refuse(RefusalCode::access_denied, "only an administrator may lower a nice value");
+  if (auto limit = fill_time_limit(job, ask, actor, change); !limit) return std::unexpected(std::move(limit).error());
+  if (auto texts = fill_texts(state, job, ask, change); !texts) return std::unexpected(std::move(texts).error());
+  if (change.nice && job.hold == Hold::none) change.priority = initial_priority(state, job.key, *change.nice);
+  if (change.required_nodes && change.required_nodes->size() > job.spec->min_nodes)
+    change.min_nodes = static_cast<std::uint32_t>(change.required_nodes->size());
+  if (change.tasks && *change.tasks == 0) return refuse(RefusalCode::bad_task_count);
+  if (change.cpus_per_task && *change.cpus_per_task == 0) return refuse(RefusalCode::bad_task_count);
+  std::vector<Event> events;
+  change.key = split_if_needed(state, which, now, events);
+  change.at = now;
+  events.emplace_back(change);
+  // The request as it would become must still be possible: try it on a copy.
+  if (touches_request(ask)) {
+    State copy = state;
+    for (const Event& event : events) apply(copy, event);
+    if (auto possible = check_possible(copy, *copy.job(change.key).spec); !possible)
+      return std::unexpected(std::move(possible).error());
+  }
+  return events;
+}
+
+}  // namespace millrace

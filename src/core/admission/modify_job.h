@@ -1,0 +1,16 @@
+// src/core/admission/modify_job.h - scontrol update job: what may be changed, by whom, and when.
+#pragma once
+
+#include "core/admission/job_selection.h"
+
+namespace millrace {
+
+struct ModifyJob {
+  JobModified change;  // key and time are filled in by the decision; nodes, partition and dependencies come from the texts
+  std::optional<std::int64_t> time_limit_change_minutes;
+  std::optional<std::string> partition, dependency, required_nodes, excluded_nodes;
+};
+
+Decision decide_modify(const State& state, const SelectedJob& which, const ModifyJob& ask, const Actor& actor, Time now);
+
+}  // namespace millrace

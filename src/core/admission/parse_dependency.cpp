@@ -1,0 +1,88 @@
+// src/core/admission/parse_dependency.cpp - see parse_dependency.h.
+#include "core/admission/parse_dependency.h"
+
+#include <optional>
+
+#include "base/text.h"
+
+namespace millrace {
+namespace {
+
+std::optional<DependencyKind> kind_named(std::string_view word) {
+  if (word == "after") return DependencyKind::after;
+  if (word == "afterany") return DependencyKind::afterany;
+  if (word == "afterok") return DependencyKind::afterok;
+  if (word == "afternotok") return DependencyKind::afternotok;
+  return std::nullopt;
+}
+
+std::expected<Dependency, Refusal> parse_target(const State& state, DependencyKind kind, std::string_view text) {
+  Dependency dependency;
+  dependency.kind = kind;
+  const auto bad = [&](std::string why) { return refuse(RefusalCode::dependency, "dependency on '" + std::string{text} + "': " + why); };
+  std::string_view id = text;
+  if (const std::size_t plus = id.find('+'); plus != std::string_view::npos) {
+    const auto delay = parse_integer(id.substr(plus + 1));
+    if (kind != DependencyKind::after || !delay || *delay < 0 || *delay > 1'000'000)
+      return bad("only after:job+minutes takes a delay");
+    dependency.delay_minutes = static_cast<std::uint32_t>(*delay);
+    id = id.substr(0, plus);
+  }
+  if (const std::size_t bar = id.find('_'); bar != std::string_view::npos) {
+    if (const std::string_view task = id.substr(bar + 1); task != "*") {
+      const auto number = parse_integer(task);
+      if (!number || *number < 0 || *number > UINT32_MAX) return bad("not an array task");
+      dependency.task = static_cast<std::uint32_t>(*number);
+    }
+    id = id.substr(0, bar);
+  }
+  const auto number = parse_integer(id);
+  if (!number || *number <= 0 || *number > UINT32_MAX) return bad("not a job id");
+  dependency.shown = JobId{static_cast<std::uint32_t>(*number)};
+  const Job* job = state.find_job(dependency.shown);
+  if (!job) return bad("no such job");
+  // The number of an array means the whole array, also once its record belongs to its last task.
+  const ArrayState* array = state.find_array(job->array);
+  const bool names_array = array && array->id == dependency.shown;
+  if (dependency.task) {
+    if (!names_array || !array->spec.tasks.contains(*dependency.task)) return bad("no such array task");
+    dependency.target = job->array;
+  } else {
+    dependency.target = names_array ? job->array : job->key;
+  }
+  return dependency;
+}
+
+}  // namespace
+
+std::expected<Dependencies, Refusal> parse_dependencies(const State& state, std::string_view text) {
+  Dependencies out;
+  text = trim(text);
+  if (text.empty()) return out;
+  out.any = text.find('?') != std::string_view::npos;
+  if (out.any && text.find(',') != std::string_view::npos)
+    return refuse(RefusalCode::dependency, "a dependency list uses either ',' (all) or '?' (any), not both");
+  for (const std::string_view part : split(text, out.any ? '?' : ',')) {
+    if (part == "singleton") {
+      out.list.push_back({});
+      out.list.back().kind = DependencyKind::singleton;
+      continue;
+    }
+    const auto words = split(part, ':');
+    const auto kind = kind_named(words[0]);
+    if (!kind) {
+      return refuse(RefusalCode::dependency,
+                    "dependency '" + std::string{part} +
+                        "' is not one of after, afterany, afterok, afternotok (with :job) or singleton");
+    }
+    if (words.size() < 2) return refuse(RefusalCode::dependency, "dependency '" + std::string{part} + "' names no job");
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      auto one = parse_target(state, *kind, words[i]);
+      if (!one) return std::unexpected(std::move(one).error());
+      out.list.push_back(*std::move(one));
+    }
+  }
+  return out;
+}
+
+}  // namespace millrace

@@ -1,0 +1,41 @@
+// src/core/admission/refusal.cpp - Slurm's text for every refusal (compat §30).
+#include "core/admission/refusal.h"
+
+namespace millrace {
+
+const char* slurm_text(RefusalCode code) {
+  switch (code) {
+    case RefusalCode::invalid_partition: return "Invalid partition name specified";
+    case RefusalCode::no_default_partition: return "No partition specified or system default partition";
+    case RefusalCode::access_denied: return "Access/permission denied";
+    case RefusalCode::group_not_permitted: return "User's group not permitted to use this partition";
+    case RefusalCode::nodes_not_in_partition: return "Requested nodes not in this partition";
+    case RefusalCode::invalid_node_count: return "Node count specification invalid";
+    case RefusalCode::too_many_jobs: return "MaxJobCount limit reached";
+    case RefusalCode::script_missing: return "Job script not specified";
+    case RefusalCode::node_configuration_unavailable: return "Requested node configuration is not available";
+    case RefusalCode::invalid_job_id: return "Invalid job id specified";
+    case RefusalCode::invalid_node_name: return "Invalid node name specified";
+    case RefusalCode::already_done: return "Job/step already completing or completed";
+    case RefusalCode::bad_task_count: return "Task count specification invalid";
+    case RefusalCode::invalid_node_state: return "Invalid node state specified";
+    case RefusalCode::not_supported: return "Requested operation not supported on this system";
+    case RefusalCode::disabled: return "Requested operation is presently disabled";
+    case RefusalCode::dependency: return "Job dependency problem";
+    case RefusalCode::invalid_account: return "Invalid account or account/partition combination specified";
+    case RefusalCode::invalid_time_limit: return "Requested time limit is invalid (missing or exceeds some limit)";
+    case RefusalCode::missing_work_dir:
+      return "Job cannot be submitted without the current working directory specified.";
+    case RefusalCode::partition_not_available: return "Required partition not available (inactive or drain)";
+    case RefusalCode::circular_dependency: return "Circular job dependency";
+    case RefusalCode::not_pending: return "Job is no longer pending execution";
+    case RefusalCode::invalid_array: return "Invalid job array specification";
+    case RefusalCode::already_finished: return "Job has already finished";
+    case RefusalCode::not_running: return "Job is not running";
+    case RefusalCode::not_pending_nor_running: return "Job is not pending nor running";
+    case RefusalCode::invalid_nice: return "Invalid --nice value";
+  }
+  return "Unspecified error";
+}
+
+}  // namespace millrace

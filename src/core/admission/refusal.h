@@ -1,0 +1,65 @@
+// src/core/admission/refusal.h - why a command was not carried out: Slurm's number and text for it, and our words.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "core/ledger/event.h"
+
+namespace millrace {
+
+// The value is Slurm's error number (compat §30): clients and scripts know it.
+enum class RefusalCode : std::uint16_t {
+  invalid_partition = 2000,
+  no_default_partition = 2001,
+  access_denied = 2002,
+  group_not_permitted = 2003,
+  nodes_not_in_partition = 2004,
+  invalid_node_count = 2006,
+  too_many_jobs = 2007,
+  script_missing = 2009,
+  node_configuration_unavailable = 2014,
+  invalid_job_id = 2017,
+  invalid_node_name = 2018,
+  already_done = 2021,
+  bad_task_count = 2025,
+  invalid_node_state = 2028,
+  not_supported = 2036,
+  disabled = 2037,
+  dependency = 2038,
+  invalid_account = 2045,
+  invalid_time_limit = 2051,
+  missing_work_dir = 2063,
+  partition_not_available = 2070,
+  circular_dependency = 2071,
+  not_pending = 2073,
+  invalid_array = 2081,
+  already_finished = 2084,
+  not_running = 2085,
+  not_pending_nor_running = 2086,
+  invalid_nice = 2123,
+};
+const char* slurm_text(RefusalCode code);
+
+struct Refusal {
+  RefusalCode code{};
+  std::vector<std::string> notes;  // whole lines that say what exactly was wrong and what would be right
+};
+
+using Decision = std::expected<std::vector<Event>, Refusal>;
+
+inline std::unexpected<Refusal> refuse(RefusalCode code, std::string note = {}) {
+  Refusal refusal{code, {}};
+  if (!note.empty()) refusal.notes.push_back(std::move(note));
+  return std::unexpected(std::move(refusal));
+}
+
+// Who asks, proved by the transport.
+struct Actor {
+  UserId uid;
+  bool is_admin = false;  // root, or SlurmUser
+};
+
+}  // namespace millrace

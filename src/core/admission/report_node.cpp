@@ -1,0 +1,110 @@
+// src/core/admission/report_node.cpp - see report_node.h.
+#include "core/admission/report_node.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace millrace {
+namespace {
+
+// Every attempt that still holds a share of this node ends as lost there.
+void lose_attempts(const State& state, NodeIndex node, Time now, std::vector<Event>& events) {
+  for (const JobKey key : state.node(node).jobs) {
+    const Job& job = state.job(key);
+    events.emplace_back(AttemptEnded{key, job.attempt, node, AttemptEnd::node_lost, 0, 0, now});
+  }
+}
+
+std::string shortfall(const NodeDef& def, const Inventory& found) {
+  if (found.cpus < def.cpus)
+    return "Low socket*core*thread count, Low CPUs (reported:" + std::to_string(found.cpus.value) +
+           " < configured:" + std::to_string(def.cpus.value) + ")";
+  if (found.memory < def.memory)
+    return "Low RealMemory (reported:" + std::to_string(found.memory.value) +
+           " < 100.00% of configured:" + std::to_string(def.memory.value) + ")";
+  return {};
+}
+
+}  // namespace
+
+std::vector<Event> decide_register(const State& state, const RegisterNode& report, Time now) {
+  std::vector<Event> events;
+  const Node& node = state.node(report.node);
+  const bool rebooted = !node.boot_id.empty() && node.boot_id != report.boot_id;
+  if (rebooted) lose_attempts(state, report.node, now, events);
+  const bool same = !rebooted && node.boot_id == report.boot_id && node.inventory && *node.inventory == report.inventory;
+  const bool would_return = node.condition == NodeCondition::unknown ||
+                            (node.condition == NodeCondition::down &&
+                             (state.policy->return_to_service == 2 || (state.policy->return_to_service == 1 && node.down_for_silence)));
+  if (!same || would_return)
+    events.emplace_back(NodeRegistered{report.node, report.boot_id, report.inventory, shortfall(*node.def, report.inventory), now});
+  return events;
+}
+
+std::vector<Event> decide_end(const State& state, const ReportEnd& report, Time now) {
+  const Job* job = state.find_job(report.key);
+  if (!job || job->attempt != report.attempt || !job->placement) return {};
+  if (job->state != JobState::running && job->state != JobState::completing) return {};
+  const auto& shares = job->placement->shares;
+  const auto share = std::ranges::find(shares, report.node, &NodeShare::node);
+  if (share == shares.end() || share->released) return {};
+  return {AttemptEnded{report.key, report.attempt, report.node, report.end, report.exit_code, report.exit_signal, now}};
+}
+
+std::vector<Event> decide_lost(const State& state, NodeIndex node, Time now) {
+  std::vector<Event> events;
+  if (state.node(node).condition == NodeCondition::down && state.node(node).jobs.empty()) return events;
+  lose_attempts(state, node, now, events);
+  events.emplace_back(NodeLost{node, now});
+  return events;
+}
+
+Decision decide_change_node(const State& state, const ChangeNode& ask, const Actor& actor, Time now) {
+  if (!actor.is_admin) return refuse(RefusalCode::access_denied);
+  const Node& node = state.node(ask.node);
+  const std::string word = lower(ask.state);
+  NodeOrder order{};
+  if (word.empty()) {
+    order = NodeOrder::reason_only;
+  } else if (word == "drain") {
+    order = NodeOrder::drain;
+  } else if (word == "undrain") {
+    order = NodeOrder::undrain;
+  } else if (word == "down") {
+    order = NodeOrder::down;
+  } else if (word == "resume" || word == "idle") {
+    order = NodeOrder::resume;
+  } else {
+    return refuse(RefusalCode::invalid_node_state, "state '" + ask.state + "' is not one of DRAIN, UNDRAIN, DOWN, RESUME, IDLE");
+  }
+  if ((order == NodeOrder::drain || order == NodeOrder::down) && ask.reason.empty() && node.reason.empty())
+    return refuse(RefusalCode::invalid_node_state, "You must specify a reason when DOWNING a node. Request denied");
+  const bool usable = node.condition == NodeCondition::up && !node.drain;
+  if (word == "resume" && usable) return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + " is in service already");
+  std::vector<Event> events;
+  if (order == NodeOrder::down) lose_attempts(state, ask.node, now, events);
+  events.emplace_back(NodeStateChanged{ask.node, order, ask.reason, actor.uid, now});
+  return events;
+}
+
+Decision decide_change_partition(const State& state, const std::string& name, const std::string& wanted, const Actor& actor, Time now) {
+  if (!actor.is_admin) return refuse(RefusalCode::access_denied);
+  const auto index = state.find_partition(name);
+  if (!index) return refuse(RefusalCode::invalid_partition, "invalid partition specified: " + name);
+  const std::string word = lower(wanted);
+  Availability availability{};
+  if (word == "up")
+    availability = Availability::up;
+  else if (word == "down")
+    availability = Availability::down;
+  else if (word == "drain")
+    availability = Availability::drain;
+  else if (word == "inactive")
+    availability = Availability::inactive;
+  else
+    return refuse(RefusalCode::not_supported, "state '" + wanted + "' is not one of UP, DOWN, DRAIN, INACTIVE");
+  return std::vector<Event>{PartitionStateChanged{*index, availability, now}};
+}
+
+}  // namespace millrace

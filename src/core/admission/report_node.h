@@ -1,0 +1,38 @@
+// src/core/admission/report_node.h - what nodes say: they are there, an attempt ended, they fell silent; and what is ordered of them.
+#pragma once
+
+#include "core/admission/refusal.h"
+#include "core/ledger/state.h"
+
+namespace millrace {
+
+struct RegisterNode {
+  NodeIndex node;
+  std::string boot_id;
+  Inventory inventory;
+};
+
+struct ReportEnd {
+  JobKey key;
+  Attempt attempt;
+  NodeIndex node;
+  AttemptEnd end{};
+  std::uint32_t exit_code = 0, exit_signal = 0;
+};
+
+// A registration under a new boot means that everything which ran there is gone. Nothing new: no event.
+std::vector<Event> decide_register(const State& state, const RegisterNode& report, Time now);
+// An end of an old attempt, of a share released before, or of a job we do not know changes nothing.
+std::vector<Event> decide_end(const State& state, const ReportEnd& report, Time now);
+// Too long without a word: the node is down and its attempts are lost.
+std::vector<Event> decide_lost(const State& state, NodeIndex node, Time now);
+
+struct ChangeNode {
+  NodeIndex node;
+  std::string state;   // DRAIN, UNDRAIN, DOWN, RESUME, IDLE, or empty
+  std::string reason;
+};
+Decision decide_change_node(const State& state, const ChangeNode& ask, const Actor& actor, Time now);
+Decision decide_change_partition(const State& state, const std::string& name, const std::string& wanted, const Actor& actor, Time now);
+
+}  // namespace millrace

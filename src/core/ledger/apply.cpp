@@ -1,0 +1,469 @@
+// src/core/ledger/apply.cpp - folds one event into the state. Total: no errors, only assertions.
+#include "core/ledger/apply.h"
+
+#include <algorithm>
+
+#include "core/ledger/apply_node.h"
+#include "core/ledger/dependency.h"
+
+namespace millrace {
+namespace {
+
+void dequeue(State& state, const Job& job) {
+  if (is_queueable(job)) state.queue.erase(queue_key(state, job));
+}
+
+void enqueue(State& state, const Job& job) {
+  if (is_queueable(job)) state.queue.set(queue_key(state, job), {});
+}
+
+// Changes a job in place; if it waits, its place in the queue follows.
+template <class Change>
+void change_job(State& state, JobKey key, Change change) {
+  dequeue(state, state.job(key));
+  change(state.edit_job(key));
+  enqueue(state, state.job(key));
+}
+
+Time limit_of(const Job& job) {
+  return job.time_limit_minutes == unlimited ? never : job.started_at + minutes(job.time_limit_minutes);
+}
+
+void clear_deadline(State& state, Time at, JobKey key, DeadlineKind kind) { state.deadlines.erase({at, key, kind}); }
+
+void remember_dependents(State& state, const Job& job) {
+  if (!job.dependencies) return;
+  for (const Dependency& dependency : job.dependencies->list) {
+    if (dependency.kind == DependencyKind::singleton) {
+      state.singletons.set(job.key, {});
+      continue;
+    }
+    auto* waiting = state.dependents.edit(dependency.target);
+    if (!waiting) {
+      state.dependents.set(dependency.target, SharedValue(std::vector<JobKey>{job.key}));
+    } else if (std::ranges::find(**waiting, job.key) == (*waiting)->end()) {
+      waiting->edit().push_back(job.key);
+    }
+  }
+}
+
+void forget_dependents(State& state, const Job& job) {
+  state.singletons.erase(job.key);
+  if (!job.dependencies) return;
+  for (const Dependency& dependency : job.dependencies->list) {
+    auto* waiting = state.dependents.edit(dependency.target);
+    if (!waiting) continue;
+    std::erase(waiting->edit(), job.key);
+    if ((*waiting)->empty()) state.dependents.erase(dependency.target);
+  }
+}
+
+void live_name(State& state, const Job& job, bool lives) {
+  const NameKey name{job.spec->owner->uid, name_bits(job.spec->name), job.key};
+  if (lives) {
+    state.live_names.set(name, {});
+  } else {
+    state.live_names.erase(name);
+  }
+}
+
+// A job that leaves the queue for good waits for nothing any more.
+void clear_waits(State& state, const Job& job) {
+  clear_deadline(state, job.begin_at, job.key, DeadlineKind::begin);
+  clear_deadline(state, at_once, job.key, DeadlineKind::invalid_dependency);
+  if (!job.dependencies) return;
+  for (const Dependency& dependency : job.dependencies->list)
+    if (dependency.due_at.is_set()) clear_deadline(state, dependency.due_at, job.key, DeadlineKind::dependency_delay);
+}
+
+void to_completing(State& state, Job& job) {
+  clear_deadline(state, limit_of(job), job.key, DeadlineKind::time_limit);
+  job.state = JobState::completing;
+}
+
+void finish(State& state, JobKey key, Time at) {
+  {
+    Job& job = state.edit_job(key);
+    job.state = JobState::ended;
+    job.ended_at = at;
+    job.requeue_wanted = false;
+    if (job.array.value != 0) {
+      ArrayState& array = state.edit_array(job.array);
+      const std::uint64_t count = job.is_array_rest() ? array.rest.size() : 1;
+      array.ended += count;
+      if (job.outcome == Outcome::completed) array.ended_well += count;
+    }
+  }
+  const Job& job = state.job(key);
+  state.active.erase(key);
+  live_name(state, job, false);
+  forget_dependents(state, job);
+  clear_waits(state, job);
+  state.deadlines.set({at + seconds(state.policy->min_job_age_seconds), key, DeadlineKind::forget}, {});
+  const SharedValue<Job> held = state.jobs.at(key);  // resolving edits the table under us
+  resolve_dependents(state, *held, at);
+  resolve_singletons(state, held->spec->owner->uid, name_bits(held->spec->name), at);
+}
+
+void to_pending(State& state, JobKey key, bool was_ended, std::uint32_t delay_seconds, bool hold, Time at) {
+  Job& job = state.edit_job(key);
+  MR_ASSERT(next_state(job.state, Cause::requeued) == JobState::pending);
+  if (was_ended) {
+    clear_deadline(state, job.ended_at + seconds(state.policy->min_job_age_seconds), key, DeadlineKind::forget);
+    if (job.array.value != 0) {
+      ArrayState& array = state.edit_array(job.array);
+      --array.ended;
+      if (job.outcome == Outcome::completed) --array.ended_well;
+    }
+  }
+  job.state = JobState::pending;
+  job.outcome = Outcome::none;
+  job.end_reason = Reason::none;
+  job.requeue_wanted = false;
+  job.attempt.value += 1;
+  job.exit_code = job.exit_signal = 0;
+  job.placement = {};
+  job.started_at = job.ended_at = job.eligible_at = Time{};
+  job.begin_at = at + seconds(delay_seconds);
+  if (hold) {
+    job.hold = job.hold == Hold::none ? Hold::user : job.hold;
+    job.requeue_held = true;
+    job.priority = 0;
+  }
+  state.active.erase(key);
+  live_name(state, state.job(key), true);
+  refresh_eligibility(state, key, at);
+}
+
+// The last share is gone: the attempt is over.
+void settle(State& state, JobKey key, Time at) {
+  const Job& job = state.job(key);
+  if (job.array.value != 0) --state.edit_array(job.array).running;
+  clear_deadline(state, limit_of(job), key, DeadlineKind::time_limit);
+  if (job.requeue_wanted) {
+    const bool asked = job.outcome != Outcome::node_fail;
+    const std::uint32_t delay = asked && state.policy->requeue_delay_seconds > 0 ? state.policy->requeue_delay_seconds + 1 : 0;
+    to_pending(state, key, false, delay, job.requeue_held, at);
+  } else {
+    MR_ASSERT(next_state(job.state, Cause::released) == JobState::ended);
+    finish(state, key, at);
+  }
+}
+
+void apply_one(State& state, const ControllerStarted& e) {
+  MR_ASSERT(e.epoch > state.epoch);
+  state.epoch = e.epoch;
+}
+
+void apply_one(State& state, const ClusterConfigured& e) { configure(state, e); }
+
+void apply_one(State& state, const JobSubmitted& e) {
+  MR_ASSERT(e.key == state.next_key);
+  Job job;
+  job.key = e.key;
+  job.id = e.id;
+  JobSpec spec = e.spec;
+  const auto* owner = state.owners.find(spec.owner->uid);
+  if (owner && **owner == *spec.owner)
+    spec.owner = *owner;
+  else
+    state.owners.set(spec.owner->uid, spec.owner);
+  job.spec = SharedValue(std::move(spec));
+  job.submitted_at = e.at;
+  job.begin_at = e.begin_at;
+  job.priority = e.priority;
+  job.time_limit_minutes = e.time_limit_minutes;
+  job.hold = e.hold;
+  if (!e.dependencies.list.empty()) job.dependencies = SharedValue(e.dependencies);
+  if (e.array) {
+    job.array = e.key;
+    state.arrays.set(e.key, SharedValue(ArrayState{e.id, *e.array, e.array->tasks, 0, 0, 0, 0, 1}));
+  }
+  if (job.spec->submission != SubmissionKey{})
+    state.submissions.set({job.spec->owner->uid, job.spec->submission}, e.key);
+  const bool fresh = state.jobs.set(e.key, SharedValue(std::move(job)));
+  const bool fresh_id = state.by_id.set(e.id, e.key);
+  MR_ASSERT(fresh);
+  MR_ASSERT(fresh_id);
+  state.next_key = JobKey{e.key.value + 1};
+  state.last_id = e.id;
+  const SharedValue<Job> held = state.jobs.at(e.key);
+  live_name(state, *held, true);
+  remember_dependents(state, *held);
+  look_again(state, e.key, e.at);
+  refresh_eligibility(state, e.key, e.at);
+}
+
+void apply_one(State& state, const JobHoldChanged& e) {
+  change_job(state, e.key, [&](Job& job) {
+    job.hold = e.hold;
+    job.priority = e.priority;
+    if (e.hold == Hold::none) job.requeue_held = false;
+  });
+}
+
+void modify_spec(JobSpec& spec, const JobModified& e) {
+  const auto set = [](auto& field, const auto& value) {
+    if (value) field = *value;
+  };
+  set(spec.name, e.name);
+  set(spec.account, e.account);
+  set(spec.std_out, e.std_out);
+  set(spec.work_dir, e.work_dir);
+  set(spec.min_nodes, e.min_nodes);
+  set(spec.max_nodes, e.max_nodes);
+  set(spec.tasks, e.tasks);
+  set(spec.cpus_per_task, e.cpus_per_task);
+  set(spec.nice, e.nice);
+  set(spec.partition, e.partition);
+  set(spec.requeue, e.requeue);
+  if (e.memory_per_node) {
+    spec.memory_per_node = *e.memory_per_node;
+    spec.memory_per_cpu.reset();
+  }
+  if (e.memory_per_cpu) {
+    spec.memory_per_cpu = *e.memory_per_cpu;
+    spec.memory_per_node.reset();
+  }
+  if (e.comment || e.std_err || e.required_nodes || e.excluded_nodes) {
+    RareRequest rare = spec.rare_request();
+    set(rare.comment, e.comment);
+    set(rare.std_err, e.std_err);
+    set(rare.required_nodes, e.required_nodes);
+    set(rare.excluded_nodes, e.excluded_nodes);
+    spec.rare = SharedValue(std::move(rare));
+  }
+}
+
+void apply_one(State& state, const JobModified& e) {
+  live_name(state, state.job(e.key), false);
+  if (e.dependencies) {
+    const SharedValue<Job> before = state.jobs.at(e.key);
+    forget_dependents(state, *before);
+    clear_waits(state, *before);
+  }
+  change_job(state, e.key, [&](Job& job) {
+    if (e.time_limit_minutes && job.state == JobState::running) {
+      clear_deadline(state, limit_of(job), e.key, DeadlineKind::time_limit);
+      job.time_limit_minutes = *e.time_limit_minutes;
+      if (limit_of(job) != never) state.deadlines.set({limit_of(job), e.key, DeadlineKind::time_limit}, {});
+    } else if (e.time_limit_minutes) {
+      job.time_limit_minutes = *e.time_limit_minutes;
+    }
+    if (e.priority) job.priority = *e.priority;
+    if (e.begin_at) {
+      clear_deadline(state, job.begin_at, e.key, DeadlineKind::begin);
+      job.begin_at = *e.begin_at;
+      job.eligible_at = Time{};
+    }
+    if (e.dependencies) {
+      job.dependencies = e.dependencies->list.empty() ? SharedValue<Dependencies>{} : SharedValue(*e.dependencies);
+      job.dependency_never = false;
+      job.eligible_at = Time{};
+    }
+    modify_spec(job.spec.edit(), e);
+  });
+  if (e.array_throttle && state.job(e.key).array.value != 0)
+    state.edit_array(state.job(e.key).array).spec.throttle = *e.array_throttle;
+  if (state.job(e.key).state != JobState::ended) live_name(state, state.job(e.key), true);
+  if (e.dependencies) {
+    const SharedValue<Job> now = state.jobs.at(e.key);
+    remember_dependents(state, *now);
+    look_again(state, e.key, e.at);
+  }
+  refresh_eligibility(state, e.key, e.at);
+}
+
+void apply_one(State& state, const JobBecameEligible& e) {
+  const SharedValue<Job> held = state.jobs.at(e.key);
+  if (held->begin_at <= e.at) clear_deadline(state, held->begin_at, e.key, DeadlineKind::begin);
+  if (held->dependencies)
+    for (const Dependency& dependency : held->dependencies->list)
+      if (dependency.due_at.is_set() && dependency.due_at <= e.at)
+        clear_deadline(state, dependency.due_at, e.key, DeadlineKind::dependency_delay);
+  look_again(state, e.key, e.at);
+  refresh_eligibility(state, e.key, e.at);
+}
+
+void apply_one(State& state, const ArrayTaskSplit& e) {
+  const SharedValue<Job> rest = state.jobs.at(e.array);
+  MR_ASSERT(rest->is_array_rest() && rest->state == JobState::pending);
+  MR_ASSERT(state.arrays.at(e.array)->rest.contains(e.task));
+  {
+    ArrayState& array = state.edit_array(e.array);
+    array.rest.erase(e.task);
+    MR_ASSERT(array.rest.empty() == (e.key == e.array));
+    if (e.key != e.array) ++array.records;
+  }
+  state.tasks.set({e.array, e.task}, e.key);
+  if (e.key == e.array) {
+    state.edit_job(e.key).array_task = e.task;
+    return;
+  }
+  MR_ASSERT(e.key == state.next_key);
+  Job job = *rest;
+  job.key = e.key;
+  job.id = e.id;
+  job.array_task = e.task;
+  state.jobs.set(e.key, SharedValue(std::move(job)));
+  const bool fresh_id = state.by_id.set(e.id, e.key);
+  MR_ASSERT(fresh_id);
+  state.next_key = JobKey{e.key.value + 1};
+  state.last_id = e.id;
+  const SharedValue<Job> held = state.jobs.at(e.key);
+  live_name(state, *held, true);
+  remember_dependents(state, *held);
+  enqueue(state, *held);
+}
+
+void apply_one(State& state, const JobPlaced& e) {
+  {
+    const Job& seen = state.job(e.key);
+    MR_ASSERT(next_state(seen.state, Cause::placed) == JobState::running);
+    MR_ASSERT(seen.attempt == e.attempt);
+    MR_ASSERT(!seen.is_array_rest());
+    dequeue(state, seen);
+    clear_waits(state, seen);  // a '?' list may be met while one of its delays still runs
+  }
+  Job& job = state.edit_job(e.key);
+  job.state = JobState::running;
+  job.started_at = e.at;
+  job.placement = SharedValue(Placement{e.shares, e.by_backfill});
+  for (const NodeShare& share : e.shares) take_share(state, share, e.key, e.at);
+  state.active.set(e.key, {});
+  if (limit_of(job) != never) state.deadlines.set({limit_of(job), e.key, DeadlineKind::time_limit}, {});
+  if (job.array.value != 0) {
+    ArrayState& array = state.edit_array(job.array);
+    ++array.running;
+    if (job.attempt.value == 0) ++array.started;
+  }
+  const SharedValue<Job> held = state.jobs.at(e.key);
+  resolve_dependents(state, *held, e.at);
+}
+
+Outcome outcome_of(const AttemptEnded& e) {
+  if (e.end == AttemptEnd::supervisor_lost || e.end == AttemptEnd::node_lost) return Outcome::node_fail;
+  return e.end == AttemptEnd::exited && e.exit_code == 0 && e.exit_signal == 0 ? Outcome::completed : Outcome::failed;
+}
+
+Reason end_reason_of(const AttemptEnded& e) {
+  switch (e.end) {
+    case AttemptEnd::supervisor_lost:
+    case AttemptEnd::node_lost: return Reason::node_down;
+    case AttemptEnd::launch_failed: return Reason::launch_failure;
+    case AttemptEnd::exited: break;
+  }
+  return e.exit_signal != 0 ? Reason::raised_signal : e.exit_code != 0 ? Reason::non_zero_exit_code : Reason::none;
+}
+
+// One node's report settles what the job comes to, unless something stronger was decided before.
+void weigh_end(Job& job, const AttemptEnded& e) {
+  const Outcome outcome = outcome_of(e);
+  const bool decided = job.outcome == Outcome::cancelled || job.outcome == Outcome::timeout || job.requeue_wanted;
+  if (e.exit_code > job.exit_code) job.exit_code = e.exit_code;
+  if (e.exit_signal != 0) job.exit_signal = e.exit_signal;
+  if (outcome == Outcome::node_fail) job.failed_node = e.node;
+  if (decided) return;
+  if (outcome == Outcome::node_fail) {
+    job.outcome = outcome;
+    job.end_reason = Reason::node_down;
+    job.requeue_wanted = job.spec->requeue;
+  } else if (job.outcome == Outcome::none || (job.outcome == Outcome::completed && outcome == Outcome::failed)) {
+    job.outcome = outcome;
+    job.end_reason = end_reason_of(e);
+  }
+}
+
+void apply_one(State& state, const AttemptEnded& e) {
+  Job& job = state.edit_job(e.key);
+  MR_ASSERT(job.attempt == e.attempt);
+  MR_ASSERT(next_state(job.state, Cause::exited) == JobState::completing);
+  Placement& placement = job.placement.edit();
+  const auto share = std::ranges::find(placement.shares, e.node, &NodeShare::node);
+  MR_ASSERT(share != placement.shares.end());
+  MR_ASSERT(!share->released);
+  weigh_end(job, e);
+  const bool on_batch_host = e.node == placement.shares.front().node;
+  // A batch job has processes on its first node only, so the others are free when that one is.
+  for (NodeShare& each : placement.shares) {
+    const bool over = each.node == e.node || (job.spec->is_batch() && on_batch_host);
+    if (!over || each.released) continue;
+    each.released = true;
+    give_back_share(state, each, e.key, e.at);
+  }
+  const bool all_released = std::ranges::all_of(placement.shares, &NodeShare::released);
+  // srun's tasks on other nodes go on after one node is done, unless that node was lost.
+  if (job.spec->is_batch() || all_released || outcome_of(e) == Outcome::node_fail || job.state == JobState::completing)
+    to_completing(state, job);
+  if (all_released) settle(state, e.key, e.at);
+}
+
+void apply_one(State& state, const JobCancelled& e) {
+  const bool pending = state.job(e.key).state == JobState::pending;
+  if (pending) dequeue(state, state.job(e.key));
+  Job& job = state.edit_job(e.key);
+  job.outcome = Outcome::cancelled;
+  job.end_reason = Reason::none;
+  job.cancelled_by = e.by;
+  job.requeue_wanted = false;
+  if (pending) return finish(state, e.key, e.at);
+  MR_ASSERT(next_state(job.state, Cause::stopped) == JobState::completing);
+  to_completing(state, job);
+}
+
+void apply_one(State& state, const JobTimedOut& e) {
+  Job& job = state.edit_job(e.key);
+  MR_ASSERT(job.state == JobState::running);
+  to_completing(state, job);
+  job.outcome = Outcome::timeout;
+  job.end_reason = Reason::time_limit;
+}
+
+void apply_one(State& state, const JobRequeued& e) {
+  const Job& seen = state.job(e.key);
+  if (seen.state == JobState::ended) {
+    const std::uint32_t delay = state.policy->requeue_delay_seconds;
+    to_pending(state, e.key, true, delay > 0 ? delay + 1 : 0, e.hold, e.at);
+    return;
+  }
+  MR_ASSERT(next_state(seen.state, Cause::stopped) == JobState::completing);
+  Job& job = state.edit_job(e.key);
+  to_completing(state, job);
+  job.requeue_wanted = true;
+  job.requeue_held = e.hold;
+  job.outcome = Outcome::none;
+}
+
+void apply_one(State& state, const NodeRegistered& e) { register_node(state, e); }
+void apply_one(State& state, const NodeLost& e) { lose_node(state, e); }
+void apply_one(State& state, const NodeStateChanged& e) { change_node(state, e); }
+
+void apply_one(State& state, const PartitionStateChanged& e) {
+  state.partitions.edit().at(e.partition.value).def.availability = e.availability;
+}
+
+void apply_one(State& state, const JobForgotten& e) {
+  const SharedValue<Job> job = state.jobs.at(e.key);
+  MR_ASSERT(job->state == JobState::ended);
+  clear_deadline(state, job->ended_at + seconds(state.policy->min_job_age_seconds), e.key, DeadlineKind::forget);
+  state.jobs.erase(e.key);
+  state.by_id.erase(job->id);
+  state.dependents.erase(e.key);
+  if (job->spec->submission != SubmissionKey{} && (job->array.value == 0 || job->array == e.key))
+    state.submissions.erase({job->spec->owner->uid, job->spec->submission});
+  if (job->array.value == 0) return;
+  if (job->array_task) state.tasks.erase({job->array, *job->array_task});
+  if (--state.edit_array(job->array).records == 0) {
+    state.arrays.erase(job->array);
+    state.dependents.erase(job->array);
+  }
+}
+
+}  // namespace
+
+void apply(State& state, const Event& event) {
+  std::visit([&](const auto& e) { apply_one(state, e); }, event);
+  ++state.version;
+}
+
+}  // namespace millrace

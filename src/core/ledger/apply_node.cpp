@@ -1,0 +1,141 @@
+// src/core/ledger/apply_node.cpp - see apply_node.h.
+#include "core/ledger/apply_node.h"
+
+#include <algorithm>
+#include <map>
+
+namespace millrace {
+
+// Nodes and partitions keep their index for as long as their name is known: jobs and history refer to it.
+void configure(State& state, const ClusterConfigured& e) {
+  std::map<std::string, NodeIndex, std::less<>> known;
+  std::uint32_t next = 0;
+  std::vector<NodeIndex> all;
+  for (const auto& [index, node] : state.nodes) {
+    known.emplace(node->def->name, index);
+    all.push_back(index);
+    next = index.value + 1;
+  }
+  for (const NodeIndex index : all)
+    if (state.node(index).configured) state.edit_node(index).configured = false;
+  for (const NodeDef& def : e.nodes) {
+    const auto it = known.find(def.name);
+    if (it == known.end()) {
+      Node node;
+      node.def = SharedValue(def);
+      known.emplace(def.name, NodeIndex{next});
+      state.nodes.set(NodeIndex{next}, SharedValue(std::move(node)));
+      ++next;
+    } else {
+      Node& node = state.edit_node(it->second);
+      node.configured = true;
+      if (!(*node.def == def)) node.def = SharedValue(def);
+    }
+  }
+  std::vector<Partition>& partitions = state.partitions.edit();
+  for (Partition& partition : partitions) partition.configured = false;
+  for (const PartitionDef& def : e.partitions) {
+    auto it = std::ranges::find(partitions, def.name, [](const Partition& p) -> const std::string& { return p.def.name; });
+    if (it == partitions.end()) it = partitions.insert(partitions.end(), Partition{});
+    it->def = def;
+    it->configured = true;
+    it->nodes.clear();
+    for (const std::string& name : def.nodes)
+      if (const auto found = known.find(name); found != known.end()) it->nodes.push_back(found->second);
+    std::ranges::sort(it->nodes, {}, [&](NodeIndex index) { return std::pair{state.node(index).def->weight, index}; });
+  }
+  state.policy = SharedValue(e.policy);
+  // Tiers may have changed, and with them the order of the queue.
+  std::vector<JobKey> waiting;
+  for (const auto& [place, nothing] : state.queue) waiting.push_back(place.key);
+  state.queue = {};
+  for (const JobKey key : waiting) state.queue.set(queue_key(state, state.job(key)), {});
+}
+
+void register_node(State& state, const NodeRegistered& e) {
+  Node& node = state.edit_node(e.node);
+  const bool rebooted = !node.boot_id.empty() && node.boot_id != e.boot_id;
+  const std::uint32_t rule = state.policy->return_to_service;
+  node.boot_id = e.boot_id;
+  node.inventory = SharedValue(e.inventory);
+  const bool was_down = node.condition == NodeCondition::down;
+  if (!was_down && rebooted && rule != 2) {
+    node.condition = NodeCondition::down;
+    node.down_for_silence = false;
+    node.reason = "Node unexpectedly rebooted";
+    node.reason_at = e.at;
+    node.reason_by = UserId{0};
+  } else if (!was_down || rule == 2 || (rule == 1 && node.down_for_silence && !rebooted)) {
+    node.condition = NodeCondition::up;
+    node.down_for_silence = false;
+    if (was_down && !node.drain) node.reason.clear();
+  }
+  if (!e.problem.empty() && !node.drain) {
+    node.drain = true;
+    node.reason = e.problem;
+    node.reason_at = e.at;
+    node.reason_by = UserId{0};
+  }
+}
+
+void lose_node(State& state, const NodeLost& e) {
+  Node& node = state.edit_node(e.node);
+  if (node.condition == NodeCondition::down) return;
+  node.condition = NodeCondition::down;
+  node.down_for_silence = true;
+  if (node.reason.empty()) {
+    node.reason = "Not responding";
+    node.reason_at = e.at;
+    node.reason_by = UserId{0};
+  }
+}
+
+void change_node(State& state, const NodeStateChanged& e) {
+  Node& node = state.edit_node(e.node);
+  switch (e.order) {
+    case NodeOrder::drain: node.drain = true; break;
+    case NodeOrder::undrain: node.drain = false; break;
+    case NodeOrder::down:
+      node.condition = NodeCondition::down;
+      node.down_for_silence = false;
+      break;
+    case NodeOrder::resume:
+      node.drain = false;
+      node.down_for_silence = false;
+      // One that never registered has still to do so.
+      node.condition = node.inventory ? NodeCondition::up : NodeCondition::unknown;
+      break;
+    case NodeOrder::reason_only: break;
+  }
+  if (!e.reason.empty()) {
+    node.reason = e.reason;
+    node.reason_by = e.by;
+    node.reason_at = e.at;
+  } else if (e.order == NodeOrder::resume || e.order == NodeOrder::undrain) {
+    node.reason.clear();
+  }
+}
+
+void take_share(State& state, const NodeShare& share, JobKey job, Time at) {
+  Node& node = state.edit_node(share.node);
+  node.used_cpus += share.cpus;
+  node.used_memory += share.memory;
+  node.last_busy = at;
+  MR_ASSERT(node.used_cpus <= node.def->cpus);
+  if (state.policy->memory_is_consumable) MR_ASSERT(node.used_memory <= node.def->memory);
+  node.jobs.insert(std::ranges::lower_bound(node.jobs, job), job);
+}
+
+void give_back_share(State& state, const NodeShare& share, JobKey job, Time at) {
+  Node& node = state.edit_node(share.node);
+  node.used_cpus -= share.cpus;
+  node.used_memory -= share.memory;
+  node.last_busy = at;
+  MR_ASSERT(node.used_cpus >= Cpus{0});
+  MR_ASSERT(node.used_memory >= Mebibytes{0});
+  const auto it = std::ranges::lower_bound(node.jobs, job);
+  MR_ASSERT(it != node.jobs.end() && *it == job);
+  node.jobs.erase(it);
+}
+
+}  // namespace millrace

@@ -1,0 +1,154 @@
+// src/core/ledger/dependency.cpp - see dependency.h.
+#include "core/ledger/dependency.h"
+
+#include <algorithm>
+
+namespace millrace {
+namespace {
+
+DependencyState when(bool fulfilled, bool failed) {
+  return fulfilled ? DependencyState::fulfilled : failed ? DependencyState::failed : DependencyState::unfulfilled;
+}
+
+DependencyState look_at_array(const ArrayState& array, DependencyKind kind) {
+  const std::uint64_t total = array.spec.tasks.size();
+  const bool all_ended = array.ended == total;
+  const bool one_failed = array.ended_well < array.ended;
+  switch (kind) {
+    case DependencyKind::after: return when(array.started >= total || all_ended, false);
+    case DependencyKind::afterany: return when(all_ended, false);
+    case DependencyKind::afterok: return when(all_ended && !one_failed, one_failed);
+    case DependencyKind::afternotok: return when(all_ended && one_failed, all_ended && !one_failed);
+    case DependencyKind::singleton: break;
+  }
+  return DependencyState::unfulfilled;
+}
+
+DependencyState look_at_job(const Job& job, const Dependency& dependency, Time now) {
+  const bool ended = job.state == JobState::ended;
+  const bool well = ended && job.outcome == Outcome::completed;
+  switch (dependency.kind) {
+    case DependencyKind::after: {
+      const Time since = job.started_at.is_set() ? job.started_at : job.ended_at;
+      return when(since.is_set() && since + minutes(dependency.delay_minutes) <= now, false);
+    }
+    case DependencyKind::afterany: return when(ended, false);
+    case DependencyKind::afterok: return when(well, ended && !well);
+    case DependencyKind::afternotok: return when(ended && !well, well);
+    case DependencyKind::singleton: break;
+  }
+  return DependencyState::unfulfilled;
+}
+
+// True when no older job of the same user and name is alive.
+bool name_is_free(const State& state, const Job& job) {
+  const UserId uid = job.spec->owner->uid;
+  const std::uint64_t bits = name_bits(job.spec->name);
+  const auto first = state.live_names.lower_bound({uid, bits, JobKey{0}});
+  if (first == state.live_names.end()) return true;
+  const NameKey& oldest = (*first).first;
+  return oldest.uid != uid || oldest.name_bits != bits || oldest.key == job.key;
+}
+
+// after:J+minutes gets its own deadline once J has started; J itself may be forgotten before that.
+void note_delay(State& state, const Job& job, Dependency& dependency) {
+  const Job* target = state.find_job(dependency.target);
+  if (!target || dependency.kind != DependencyKind::after || dependency.delay_minutes == 0 || dependency.due_at.is_set()) return;
+  const Time since = target->started_at.is_set() ? target->started_at : target->ended_at;
+  if (!since.is_set()) return;
+  dependency.due_at = since + minutes(dependency.delay_minutes);
+  state.deadlines.set({dependency.due_at, job.key, DeadlineKind::dependency_delay}, {});
+}
+
+}  // namespace
+
+bool dependencies_met(const Job& job) {
+  if (!job.dependencies) return true;
+  const auto fulfilled = [](const Dependency& d) { return d.state == DependencyState::fulfilled; };
+  return job.dependencies->any ? std::ranges::any_of(job.dependencies->list, fulfilled)
+                               : std::ranges::all_of(job.dependencies->list, fulfilled);
+}
+
+bool dependencies_never(const Job& job) {
+  if (!job.dependencies) return false;
+  const auto failed = [](const Dependency& d) { return d.state == DependencyState::failed; };
+  return job.dependencies->any ? std::ranges::all_of(job.dependencies->list, failed)
+                               : std::ranges::any_of(job.dependencies->list, failed);
+}
+
+DependencyState look_at(const State& state, const Dependency& dependency, Time now) {
+  if (dependency.state != DependencyState::unfulfilled) return dependency.state;
+  if (dependency.kind == DependencyKind::singleton) return DependencyState::unfulfilled;
+  if (dependency.due_at.is_set()) return when(dependency.due_at <= now, false);
+  const Job* target = state.find_job(dependency.target);
+  if (const ArrayState* array = state.find_array(dependency.target); array && !dependency.task)
+    return look_at_array(*array, dependency.kind);
+  if (dependency.task) {
+    const JobKey* split = state.tasks.find({dependency.target, *dependency.task});
+    if (split) return look_at_job(state.job(*split), dependency, now);
+    // Still in the unsplit rest: it comes to what the rest comes to.
+  }
+  return target ? look_at_job(*target, dependency, now) : DependencyState::unfulfilled;
+}
+
+void refresh_eligibility(State& state, JobKey key, Time at) {
+  const Job& seen = state.job(key);
+  if (seen.state != JobState::pending) return;
+  if (!seen.eligible_at.is_set() && dependencies_met(seen)) {
+    if (seen.begin_at > at)
+      state.deadlines.set({seen.begin_at, key, DeadlineKind::begin}, {});
+    else
+      state.edit_job(key).eligible_at = at;
+  }
+  const Job& job = state.job(key);
+  if (is_queueable(job)) state.queue.set(queue_key(state, job), {});
+}
+
+void look_again(State& state, JobKey key, Time at) {
+  const Job& seen = state.job(key);
+  if (seen.state != JobState::pending || !seen.dependencies || dependencies_met(seen)) return;
+  Dependencies after = *seen.dependencies;
+  for (Dependency& dependency : after.list) {
+    if (dependency.kind == DependencyKind::singleton && dependency.state == DependencyState::unfulfilled &&
+        name_is_free(state, seen))
+      dependency.state = DependencyState::fulfilled;
+    dependency.state = look_at(state, dependency, at);
+    if (dependency.state == DependencyState::unfulfilled) note_delay(state, seen, dependency);
+  }
+  if (after == *seen.dependencies) return;
+  Job& job = state.edit_job(key);
+  job.dependencies = SharedValue(std::move(after));
+  if (dependencies_met(job)) {
+    state.singletons.erase(key);
+    refresh_eligibility(state, key, at);
+  } else if (dependencies_never(job) && !job.dependency_never) {
+    job.dependency_never = true;
+    if (job.spec->kill_on_invalid_dependency)
+      state.deadlines.set({at_once, key, DeadlineKind::invalid_dependency}, {});
+  }
+}
+
+void resolve_dependents(State& state, const Job& target, Time at) {
+  const JobKey keys[] = {target.key, target.array};
+  for (const JobKey key : keys) {
+    if (key.value == 0 || (key == target.key && &key != &keys[0])) continue;
+    const auto* waiting = state.dependents.find(key);
+    if (!waiting) continue;
+    const std::vector<JobKey> list = **waiting;
+    for (const JobKey waiter : list)
+      if (state.jobs.contains(waiter)) look_again(state, waiter, at);
+  }
+}
+
+void resolve_singletons(State& state, UserId uid, std::uint64_t bits, Time at) {
+  if (state.singletons.empty()) return;
+  for (auto it = state.live_names.lower_bound({uid, bits, JobKey{0}}); it != state.live_names.end(); ++it) {
+    const NameKey name = (*it).first;
+    if (name.uid != uid || name.name_bits != bits) return;
+    if (!state.singletons.contains(name.key)) return;  // an older one that is no singleton still lives
+    look_again(state, name.key, at);
+    return;
+  }
+}
+
+}  // namespace millrace

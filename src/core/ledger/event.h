@@ -1,0 +1,156 @@
+// src/core/ledger/event.h - what happened; the only thing we store. Everything needed to apply it is inside, the time too.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/model/job.h"
+#include "core/model/node.h"
+#include "core/model/partition.h"
+
+namespace millrace {
+
+struct ControllerStarted {
+  Epoch epoch;
+  Time at;
+};
+
+struct ClusterConfigured {
+  std::vector<NodeDef> nodes;
+  std::vector<PartitionDef> partitions;
+  Policy policy;
+  Time at;
+};
+
+struct JobSubmitted {
+  JobKey key;
+  JobId id;
+  JobSpec spec;
+  Dependencies dependencies;
+  std::optional<ArraySpec> array;
+  std::uint32_t priority = 0;
+  std::uint32_t time_limit_minutes = unlimited;
+  Hold hold{};
+  Time begin_at;
+  Time at;
+};
+
+// Held, or released with the priority it gets back.
+struct JobHoldChanged {
+  JobKey key;
+  Hold hold{};
+  std::uint32_t priority = 0;
+  Time at;
+};
+
+// Only what is set changes.
+struct JobModified {
+  JobKey key;
+  std::optional<std::uint32_t> time_limit_minutes, priority, min_nodes, max_nodes, tasks, cpus_per_task, array_throttle;
+  std::optional<std::int32_t> nice;
+  std::optional<std::string> name, comment, account, std_out, std_err, work_dir;
+  std::optional<PartitionIndex> partition;
+  std::optional<Time> begin_at;
+  std::optional<Mebibytes> memory_per_node, memory_per_cpu;
+  std::optional<Dependencies> dependencies;
+  std::optional<std::vector<std::uint32_t>> required_nodes, excluded_nodes;
+  std::optional<bool> requeue;
+  Time at;
+};
+
+// Its begin time has come; from now on the planner sees it.
+struct JobBecameEligible {
+  JobKey key;
+  Time at;
+};
+
+// One task of an array gets a record of its own; the last one keeps the array's.
+struct ArrayTaskSplit {
+  JobKey array;
+  std::uint32_t task = 0;
+  JobKey key;
+  JobId id;
+  Time at;
+};
+
+struct JobPlaced {
+  JobKey key;
+  Attempt attempt;
+  std::vector<NodeShare> shares;
+  bool by_backfill = false;
+  Time at;
+};
+
+enum class AttemptEnd : std::uint8_t { exited, launch_failed, supervisor_lost, node_lost };
+
+// Nothing of this attempt is left on this node.
+struct AttemptEnded {
+  JobKey key;
+  Attempt attempt;
+  NodeIndex node;
+  AttemptEnd end{};
+  std::uint32_t exit_code = 0, exit_signal = 0;
+  Time at;
+};
+
+struct JobCancelled {
+  JobKey key;
+  UserId by;
+  Time at;
+};
+
+struct JobTimedOut {
+  JobKey key;
+  Time at;
+};
+
+// Back to the queue: at once if it has ended, otherwise when its attempt is gone.
+struct JobRequeued {
+  JobKey key;
+  bool hold = false;
+  UserId by;
+  Time at;
+};
+
+struct NodeRegistered {
+  NodeIndex node;
+  std::string boot_id;
+  Inventory inventory;
+  std::string problem;  // words when what it has is less than what is configured: it is drained
+  Time at;
+};
+
+struct NodeLost {
+  NodeIndex node;
+  Time at;
+};
+
+enum class NodeOrder : std::uint8_t { drain, undrain, down, resume, reason_only };
+
+struct NodeStateChanged {
+  NodeIndex node;
+  NodeOrder order{};
+  std::string reason;
+  UserId by;
+  Time at;
+};
+
+struct PartitionStateChanged {
+  PartitionIndex partition;
+  Availability availability{};
+  Time at;
+};
+
+// MinJobAge after its end the record goes.
+struct JobForgotten {
+  JobKey key;
+  Time at;
+};
+
+using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified,
+                           JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
+                           JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten>;
+
+}  // namespace millrace

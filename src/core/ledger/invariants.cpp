@@ -1,0 +1,110 @@
+// src/core/ledger/invariants.cpp - see invariants.h.
+#include "core/ledger/invariants.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/ledger/dependency.h"
+
+namespace millrace {
+namespace {
+
+std::string of(const Job& job) { return "job " + std::to_string(job.id.value) + ": "; }
+
+std::optional<std::string> check_job(const State& state, const Job& job) {
+  const JobKey* key = state.by_id.find(job.id);
+  if (!key || *key != job.key) return of(job) + "its number leads elsewhere";
+  const bool holds = job.state == JobState::running || job.state == JobState::completing;
+  if (state.active.contains(job.key) != holds) return of(job) + "running or completing, and not in the active list (or the reverse)";
+  if (state.queue.contains(queue_key(state, job)) != is_queueable(job)) return of(job) + "queue membership is wrong";
+  if (holds && !job.placement) return of(job) + "runs nowhere";
+  if (job.state == JobState::pending && job.placement) return of(job) + "pending with an allocation";
+  if (job.state == JobState::ended && job.outcome == Outcome::none) return of(job) + "ended without an outcome";
+  if (job.state == JobState::ended && job.placement &&
+      !std::ranges::all_of(job.placement->shares, &NodeShare::released))
+    return of(job) + "ended and still holds a share";
+  if (job.eligible_at.is_set() && !dependencies_met(job)) return of(job) + "eligible before its dependencies are met";
+  if (job.array.value != 0 && !state.find_array(job.array)) return of(job) + "its array is unknown";
+  return std::nullopt;
+}
+
+std::optional<std::string> check_nodes(const State& state) {
+  struct Sum {
+    Cpus cpus;
+    Mebibytes memory;
+    std::vector<JobKey> jobs;
+  };
+  std::map<NodeIndex, Sum> sums;
+  for (const auto& [key, nothing] : state.active)
+    for (const NodeShare& share : state.job(key).placement->shares) {
+      if (share.released) continue;
+      Sum& sum = sums[share.node];
+      sum.cpus += share.cpus;
+      sum.memory += share.memory;
+      sum.jobs.push_back(key);
+    }
+  for (const auto& [index, node] : state.nodes) {
+    const Sum& sum = sums[index];
+    if (sum.cpus != node->used_cpus || sum.memory != node->used_memory || sum.jobs != node->jobs)
+      return "node " + node->def->name + ": what is used is not what its jobs hold";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> check_arrays(const State& state) {
+  std::map<JobKey, std::pair<std::uint64_t, std::uint32_t>> seen;  // records, running
+  for (const auto& [key, job] : state.jobs) {
+    if (job->array.value == 0) continue;
+    auto& [records, running] = seen[job->array];
+    ++records;
+    if (job->state == JobState::running || job->state == JobState::completing) ++running;
+  }
+  for (const auto& [key, array] : state.arrays) {
+    const auto& [records, running] = seen[key];
+    if (records != array->records || running != array->running)
+      return "array " + std::to_string(array->id.value) + ": its counts do not match its records";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> broken_law(const State& state) {
+  for (const auto& [key, job] : state.jobs) {
+    if (key != job->key) return "a job lies under another's key";
+    if (auto broken = check_job(state, *job)) return broken;
+  }
+  if (state.by_id.size() != state.jobs.size()) return "numbers that lead to no job";
+  for (const auto& [place, nothing] : state.queue)
+    if (!state.jobs.contains(place.key)) return "the queue names a job that is not there";
+  for (const auto& [due, nothing] : state.deadlines)
+    if (!state.jobs.contains(due.key)) return "a deadline names a job that is not there";
+  if (auto broken = check_nodes(state)) return broken;
+  return check_arrays(state);
+}
+
+std::uint64_t fingerprint(const State& state) {
+  std::uint64_t sum = mix_bits(state.version) ^ state.epoch.value;
+  const auto add = [&](std::uint64_t value) { sum = mix_bits(sum ^ value) + 0x9e3779b97f4a7c15ULL; };
+  for (const auto& [key, job] : state.jobs) {
+    for (const std::uint64_t v : {key.value, std::uint64_t{job->id.value}, static_cast<std::uint64_t>(job->state),
+                                  static_cast<std::uint64_t>(job->outcome), std::uint64_t{job->attempt.value},
+                                  std::uint64_t{job->priority}, static_cast<std::uint64_t>(job->eligible_at.value),
+                                  static_cast<std::uint64_t>(job->started_at.value), static_cast<std::uint64_t>(job->ended_at.value),
+                                  std::uint64_t{job->time_limit_minutes}, name_bits(job->spec->name), name_bits(job->spec->std_out)})
+      add(v);
+    if (job->placement)
+      for (const NodeShare& share : job->placement->shares)
+        add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value) ^ (share.released ? 1ULL << 40 : 0));
+  }
+  for (const auto& [index, node] : state.nodes) {
+    add(static_cast<std::uint64_t>(node->used_cpus.value) << 8 | static_cast<std::uint64_t>(node->condition) << 1 |
+        static_cast<std::uint64_t>(node->drain));
+    add(name_bits(node->boot_id) ^ name_bits(node->reason));
+  }
+  for (const auto& [due, nothing] : state.deadlines) add(static_cast<std::uint64_t>(due.at.value) ^ due.key.value);
+  for (const auto& [place, nothing] : state.queue) add(place.key.value);
+  return sum;
+}
+
+}  // namespace millrace

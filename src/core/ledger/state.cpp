@@ -1,0 +1,46 @@
+// src/core/ledger/state.cpp - questions about the state that several rooms ask.
+#include "core/ledger/state.h"
+
+#include "base/text.h"
+
+namespace millrace {
+
+std::uint64_t name_bits(std::string_view name) {
+  std::uint64_t bits = 0xcbf29ce484222325ULL;
+  for (const char c : name) bits = (bits ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return bits;
+}
+
+std::optional<NodeIndex> State::find_node(std::string_view name) const {
+  for (const auto& [index, node] : nodes)
+    if (node->configured && node->def->name == name) return index;
+  return std::nullopt;
+}
+
+std::optional<PartitionIndex> State::find_partition(std::string_view name) const {
+  for (std::uint32_t i = 0; i < partitions->size(); ++i)
+    if ((*partitions)[i].configured && (*partitions)[i].def.name == name) return PartitionIndex{i};
+  return std::nullopt;
+}
+
+JobId next_job_id(const State& state, JobId after) {
+  const Policy& policy = *state.policy;
+  JobId id{after.value + 1};
+  for (std::uint64_t tried = 0;; ++tried) {
+    MR_ASSERT(tried <= state.by_id.size() + 1);  // admission keeps fewer jobs than there are numbers
+    if (id.value < policy.first_job_id || id.value > policy.max_job_id) id = JobId{policy.first_job_id};
+    if (!state.by_id.contains(id)) return id;
+    ++id.value;
+  }
+}
+
+QueueKey queue_key(const State& state, const Job& job) {
+  const std::uint32_t tier = state.partition(job.spec->partition).def.priority_tier;
+  return {unlimited - tier, unlimited - job.priority, job.key};
+}
+
+bool is_queueable(const Job& job) {
+  return job.state == JobState::pending && job.hold == Hold::none && job.eligible_at.is_set();
+}
+
+}  // namespace millrace

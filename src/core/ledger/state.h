@@ -1,0 +1,161 @@
+// src/core/ledger/state.h - what is true now: the fold of all events. Copying it costs a few pointers.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/shared_map.h"
+#include "core/ledger/event.h"
+
+namespace millrace {
+
+// Place in the queue: higher partition tier first, then higher priority, then older.
+struct QueueKey {
+  std::uint32_t tier_below_max = 0, priority_below_max = 0;
+  JobKey key;
+  auto operator<=>(const QueueKey&) const = default;
+};
+
+// What becomes due at a time: decided by admission/expire, never by a clock in here.
+enum class DeadlineKind : std::uint8_t { begin, time_limit, forget, dependency_delay, invalid_dependency };
+constexpr Time at_once{1};  // a deadline that is due whatever the time
+
+struct DeadlineKey {
+  Time at;
+  JobKey key;
+  DeadlineKind kind{};
+  auto operator<=>(const DeadlineKey&) const = default;
+};
+
+struct TaskKey {
+  JobKey array;
+  std::uint32_t task = 0;
+  auto operator<=>(const TaskKey&) const = default;
+};
+
+// Jobs of one name and user that have not ended, oldest first (for dependency=singleton).
+struct NameKey {
+  UserId uid;
+  std::uint64_t name_bits = 0;
+  JobKey key;
+  auto operator<=>(const NameKey&) const = default;
+};
+std::uint64_t name_bits(std::string_view name);
+
+struct SubmissionOf {
+  UserId uid;
+  SubmissionKey submission{};
+  auto operator<=>(const SubmissionOf&) const = default;
+};
+
+// The whole of an array: its tasks, and how many came to what.
+struct ArrayState {
+  JobId id;
+  ArraySpec spec;
+  IndexSet rest;  // tasks without a record of their own
+  std::uint32_t running = 0;   // split off and now running or completing
+  std::uint64_t ended = 0, ended_well = 0, started = 0;  // counted in tasks
+  std::uint64_t records = 0;  // job records that belong to it; with the last one it is forgotten
+};
+
+template <>
+struct KeyBits<QueueKey> {
+  static std::uint64_t of(const QueueKey& k) {
+    return mix_bits(static_cast<std::uint64_t>(k.tier_below_max) << 32 | k.priority_below_max) ^ k.key.value;
+  }
+};
+template <>
+struct KeyBits<DeadlineKey> {
+  static std::uint64_t of(const DeadlineKey& k) {
+    return mix_bits(static_cast<std::uint64_t>(k.at.value)) ^ mix_bits(k.key.value * 8 + static_cast<std::uint64_t>(k.kind));
+  }
+};
+template <>
+struct KeyBits<TaskKey> {
+  static std::uint64_t of(const TaskKey& k) { return mix_bits(k.array.value) ^ k.task; }
+};
+template <>
+struct KeyBits<NameKey> {
+  static std::uint64_t of(const NameKey& k) { return k.name_bits ^ mix_bits(k.key.value) ^ k.uid.value; }
+};
+template <>
+struct KeyBits<SubmissionOf> {
+  static std::uint64_t of(const SubmissionOf& k) {
+    std::uint64_t bits = k.uid.value;
+    for (const std::uint8_t byte : k.submission) bits = mix_bits(bits) + byte;
+    return bits;
+  }
+};
+
+struct Nothing {};
+
+struct State {
+  std::uint64_t version = 0;  // number of events applied
+  Epoch epoch;
+  JobKey next_key{1};
+  JobId last_id{0};
+
+  SharedMap<JobKey, SharedValue<Job>> jobs;
+  SharedMap<JobId, JobKey> by_id;
+  SharedMap<QueueKey, Nothing> queue;             // pending, not held, dependencies met, begin time passed
+  SharedMap<JobKey, Nothing> active;              // running or completing
+  SharedMap<DeadlineKey, Nothing> deadlines;
+  SharedMap<JobKey, SharedValue<ArrayState>> arrays;
+  SharedMap<TaskKey, JobKey> tasks;               // split-off tasks by array and number
+  SharedMap<JobKey, SharedValue<std::vector<JobKey>>> dependents;  // who waits for this job or array
+  SharedMap<NameKey, Nothing> live_names;
+  SharedMap<JobKey, Nothing> singletons;          // jobs still waiting for their name to be free
+  SharedMap<SubmissionOf, JobKey> submissions;
+  SharedMap<UserId, SharedValue<Owner>> owners;   // the last seen of each, so that equal ones are stored once
+  SharedMap<NodeIndex, SharedValue<Node>> nodes;
+  SharedValue<std::vector<Partition>> partitions{std::vector<Partition>{}};
+  SharedValue<Policy> policy{Policy{}};
+
+  const Job* find_job(JobKey key) const {
+    const auto* found = jobs.find(key);
+    return found ? found->get() : nullptr;
+  }
+  const Job* find_job(JobId id) const {
+    const auto* key = by_id.find(id);
+    return key ? find_job(*key) : nullptr;
+  }
+  const Job& job(JobKey key) const { return *jobs.at(key); }
+  const Node& node(NodeIndex index) const { return *nodes.at(index); }
+  const ArrayState* find_array(JobKey array) const {
+    const auto* found = arrays.find(array);
+    return found ? found->get() : nullptr;
+  }
+  std::optional<NodeIndex> find_node(std::string_view name) const;
+  std::optional<PartitionIndex> find_partition(std::string_view name) const;
+  const Partition& partition(PartitionIndex index) const { return partitions->at(index.value); }
+
+  Job& edit_job(JobKey key) {
+    auto* found = jobs.edit(key);
+    MR_ASSERT(found != nullptr);
+    return found->edit();
+  }
+  Node& edit_node(NodeIndex index) {
+    auto* found = nodes.edit(index);
+    MR_ASSERT(found != nullptr);
+    return found->edit();
+  }
+  ArrayState& edit_array(JobKey key) {
+    auto* found = arrays.edit(key);
+    MR_ASSERT(found != nullptr);
+    return found->edit();
+  }
+};
+
+// The next number to give a job: wraps between FirstJobId and MaxJobId and skips numbers still known.
+JobId next_job_id(const State& state, JobId after);
+
+// Where a pending job stands in the queue.
+QueueKey queue_key(const State& state, const Job& job);
+// Whether the planner may look at it: pending, not held, dependencies met, its begin time passed.
+bool is_queueable(const Job& job);
+
+}  // namespace millrace

@@ -1,0 +1,163 @@
+// src/core/model/job.h - what a job asks for, and what has become of it so far.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/index_set.h"
+#include "base/quantity.h"
+#include "base/shared_value.h"
+#include "core/model/job_state.h"
+
+namespace millrace {
+
+using Digest = std::array<std::uint8_t, 16>;  // names a payload in the log; all zero: none
+
+// Made by the client, unique per submission: the same key again means the same job. All zero: none given.
+using SubmissionKey = std::array<std::uint8_t, 16>;
+
+constexpr std::uint32_t unlimited = 0xffffffff;
+
+struct ResourceLimit {
+  std::string name;
+  std::uint64_t soft = 0;
+  bool operator==(const ResourceLimit&) const = default;
+};
+
+// Where srun waits for its tasks.
+struct StdioEndpoint {
+  std::string host;
+  std::uint32_t port = 0;
+  std::string secret;
+  bool operator==(const StdioEndpoint&) const = default;
+};
+
+// What only a few jobs have; kept apart so that the many do not pay for it.
+struct RareRequest {
+  std::string comment, qos, std_in, std_err, export_env;
+  std::vector<std::string> arguments;
+  std::vector<ResourceLimit> limits;
+  std::optional<StdioEndpoint> stdio;
+  std::vector<std::uint32_t> required_nodes;  // NodeIndex values, in the order asked
+  std::vector<std::uint32_t> excluded_nodes;
+  bool operator==(const RareRequest&) const = default;
+};
+
+// Who submitted, as resolved once at submission; equal ones are shared by apply.
+struct Owner {
+  UserId uid;
+  GroupId gid;
+  std::string user_name, group_name;
+  std::vector<std::uint32_t> groups;
+  std::string submit_host;
+  bool operator==(const Owner&) const = default;
+};
+
+// As submitted and completed with defaults. Shared by all tasks of an array.
+struct JobSpec {
+  SharedValue<Owner> owner;
+  SharedValue<RareRequest> rare;  // null: nothing of it was asked
+  std::string name, account, work_dir, std_out, command, submit_line;
+  PartitionIndex partition;
+  std::uint32_t submit_sid = 0;
+  std::uint32_t min_nodes = 1;
+  std::uint32_t max_nodes = 0;  // 0: not limited by the job
+  std::uint32_t tasks = 1;
+  std::uint32_t tasks_per_node = 0;  // 0: as many as fit
+  std::uint32_t cpus_per_task = 1;
+  std::uint32_t min_cpus_per_node = 0;
+  std::optional<Mebibytes> memory_per_node;  // 0: all of it
+  std::optional<Mebibytes> memory_per_cpu;
+  std::int32_t nice = 0;
+  std::uint32_t umask = 022;
+  std::uint8_t open_mode = 0;  // 0 as configured, 1 truncate, 2 append
+  bool tasks_asked = false;
+  bool nodes_asked = false;
+  bool cpus_per_task_asked = false;
+  bool exclusive = false;
+  bool oversubscribe = false;
+  bool requeue = true;
+  bool interactive = false;  // srun: tasks on every node, stdio to rare->stdio
+  bool label_output = false;
+  bool kill_on_invalid_dependency = false;
+  Digest script{}, environment{};
+  SubmissionKey submission{};
+
+  bool is_batch() const { return !interactive; }
+  const RareRequest& rare_request() const {
+    static const RareRequest none;
+    return rare ? *rare : none;
+  }
+};
+
+enum class DependencyKind : std::uint8_t { after, afterany, afterok, afternotok, singleton };
+enum class DependencyState : std::uint8_t { unfulfilled, fulfilled, failed };
+
+struct Dependency {
+  DependencyKind kind{};
+  JobKey target;                       // of a job, or of an array as a whole; unused for singleton
+  JobId shown;                         // the number the user wrote
+  std::optional<std::uint32_t> task;   // 12_3
+  std::uint32_t delay_minutes = 0;     // after:12+5
+  Time due_at;                         // when that delay is over, once the target has started
+  DependencyState state{};
+  bool operator==(const Dependency&) const = default;
+};
+
+struct Dependencies {
+  bool any = false;  // '?': one fulfilled is enough
+  std::vector<Dependency> list;
+  bool operator==(const Dependencies&) const = default;
+};
+
+// One node's part of an allocation.
+struct NodeShare {
+  NodeIndex node;
+  Cpus cpus;
+  Mebibytes memory;
+  std::uint32_t tasks = 0;
+  bool released = false;  // nothing of the job is left there
+  bool operator==(const NodeShare&) const = default;
+};
+
+struct Placement {
+  std::vector<NodeShare> shares;
+  bool by_backfill = false;
+};
+
+struct ArraySpec {
+  IndexSet tasks;
+  std::uint32_t throttle = 0;  // 0: none
+  bool operator==(const ArraySpec&) const = default;
+};
+
+struct Job {
+  JobKey key;
+  JobId id;
+  SharedValue<JobSpec> spec;
+  SharedValue<Placement> placement;          // while running or completing, and of the last attempt once ended
+  SharedValue<Dependencies> dependencies;    // null: none
+  JobKey array;                              // the array this belongs to; 0: none
+  std::optional<std::uint32_t> array_task;   // a task split off; the rest stays one record
+  Time submitted_at, begin_at, eligible_at, started_at, ended_at;
+  std::uint32_t priority = 0;
+  std::uint32_t time_limit_minutes = unlimited;
+  Attempt attempt;
+  std::uint32_t exit_code = 0, exit_signal = 0;
+  UserId cancelled_by;
+  std::optional<NodeIndex> failed_node;
+  JobState state{};
+  Outcome outcome{};
+  Hold hold{};
+  Reason end_reason{};
+  bool requeue_wanted = false;       // back to the queue when the attempt is gone
+  bool requeue_held = false;
+  bool dependency_never = false;
+
+  bool is_array_rest() const { return array.value != 0 && !array_task; }
+};
+
+}  // namespace millrace

@@ -1,0 +1,32 @@
+// src/core/model/job_state.cpp - Slurm's word for every reason (compat §3).
+#include "core/model/job_state.h"
+
+namespace millrace {
+
+const char* slurm_word(Reason reason) {
+  switch (reason) {
+    case Reason::none: return "None";
+    case Reason::priority: return "Priority";
+    case Reason::resources: return "Resources";
+    case Reason::dependency: return "Dependency";
+    case Reason::dependency_never_satisfied: return "DependencyNeverSatisfied";
+    case Reason::begin_time: return "BeginTime";
+    case Reason::held_by_user: return "JobHeldUser";
+    case Reason::held_by_admin: return "JobHeldAdmin";
+    case Reason::partition_down: return "PartitionDown";
+    case Reason::partition_inactive: return "PartitionInactive";
+    case Reason::partition_node_limit: return "PartitionNodeLimit";
+    case Reason::partition_time_limit: return "PartitionTimeLimit";
+    case Reason::required_node_not_available: return "ReqNodeNotAvail";
+    case Reason::array_task_limit: return "JobArrayTaskLimit";
+    case Reason::non_zero_exit_code: return "NonZeroExitCode";
+    case Reason::time_limit: return "TimeLimit";
+    case Reason::node_down: return "NodeDown";
+    case Reason::launch_failure: return "JobLaunchFailure";
+    case Reason::raised_signal: return "RaisedSignal";
+    case Reason::requeued_held: return "job_requeued_in_held_state";
+  }
+  return "None";
+}
+
+}  // namespace millrace

@@ -1,0 +1,51 @@
+// src/core/model/node.h - a machine: what the site says of it, what it says of itself, what is promised on it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/quantity.h"
+#include "base/shared_value.h"
+
+namespace millrace {
+
+struct NodeDef {
+  std::string name, address, host_name, features, gres;
+  std::uint32_t port = 0;
+  Cpus cpus{1};
+  std::uint32_t boards = 1, sockets = 1, cores_per_socket = 1, threads_per_core = 1;
+  Mebibytes memory{1}, tmp_disk;
+  std::uint32_t weight = 1;
+  bool operator==(const NodeDef&) const = default;
+};
+
+struct Inventory {
+  Cpus cpus;
+  Mebibytes memory, tmp_disk;
+  std::string arch, os, version, host_name;
+  Time boot_at, agent_started_at;
+  bool operator==(const Inventory&) const = default;
+};
+
+enum class NodeCondition : std::uint8_t { unknown, up, down };
+
+struct Node {
+  SharedValue<NodeDef> def;
+  SharedValue<Inventory> inventory;  // null until it registered
+  std::string boot_id;               // of the registration; processes of another boot are gone
+  std::string reason;
+  UserId reason_by;
+  Time reason_at, last_busy;
+  NodeCondition condition{};
+  bool drain = false;
+  bool down_for_silence = false;  // DOWN because it did not respond, not because someone said so
+  bool configured = true;         // still in the configuration
+  Cpus used_cpus;
+  Mebibytes used_memory;
+  std::vector<JobKey> jobs;  // holders of an unreleased share, in key order
+
+  bool is_usable() const { return configured && condition == NodeCondition::up && !drain; }
+};
+
+}  // namespace millrace

@@ -1,0 +1,53 @@
+// src/core/model/partition.h - a queue over some nodes with its limits, and the cluster-wide policy numbers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/quantity.h"
+#include "core/model/job.h"
+
+namespace millrace {
+
+enum class Availability : std::uint8_t { up, down, drain, inactive };
+
+struct PartitionDef {
+  std::string name;
+  std::vector<std::string> nodes;
+  std::vector<std::string> allow_groups, allow_accounts, deny_accounts;  // empty: all, all, none
+  std::vector<std::uint32_t> allow_gids;  // what allow_groups resolved to when the configuration was read
+  bool is_default = false, root_only = false, hidden = false, exclusive = false, disable_root_jobs = false;
+  Availability availability{};
+  std::uint32_t max_time_minutes = unlimited;
+  std::uint32_t default_time_minutes = 0;  // 0: none set, then max_time holds
+  std::uint32_t max_nodes = unlimited, min_nodes = 0;
+  std::uint32_t priority_tier = 1, priority_job_factor = 1;
+  std::optional<Mebibytes> default_memory_per_cpu, default_memory_per_node, max_memory_per_cpu, max_memory_per_node;
+  bool operator==(const PartitionDef&) const = default;
+};
+
+struct Partition {
+  PartitionDef def;
+  std::vector<NodeIndex> nodes;  // sorted by weight, then index: the order in which they are filled
+  bool configured = true;
+};
+
+// What the configuration says about the whole cluster, as far as decisions depend on it.
+struct Policy {
+  std::uint32_t first_job_id = 1, max_job_id = 0x03ff0000;
+  std::uint32_t max_job_count = 10000, max_array_size = 1001;
+  std::uint32_t kill_wait_seconds = 30, min_job_age_seconds = 300, requeue_delay_seconds = 120;
+  std::uint32_t max_script_bytes = 4u << 20;
+  std::uint32_t return_to_service = 0;
+  bool job_requeue = true;
+  bool memory_is_consumable = false;
+  bool backfill = true;
+  bool basic_priority = true;  // each job one below the last; otherwise all equal until weights are built
+  bool enforce_partition_limits = false;
+  std::optional<Mebibytes> default_memory_per_cpu, default_memory_per_node, max_memory_per_cpu, max_memory_per_node;
+  bool operator==(const Policy&) const = default;
+};
+
+}  // namespace millrace

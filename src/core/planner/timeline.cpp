@@ -1,0 +1,132 @@
+// src/core/planner/timeline.cpp - see timeline.h.
+#include "core/planner/timeline.h"
+
+#include <algorithm>
+
+namespace millrace {
+
+Timeline::Timeline(const State& state, Time now)
+    : state_(state), now_(now), memory_counts_(state.policy->memory_is_consumable) {
+  for (const auto& [index, node] : state.nodes) {
+    if (nodes_.size() <= index.value) {
+      nodes_.resize(index.value + 1);
+      usable_.resize(index.value + 1, false);
+    }
+    nodes_[index.value] = {index, node->def->cpus - node->used_cpus, node->def->cpus, node->def->memory - node->used_memory,
+                           node->def->memory};
+    usable_[index.value] = node->is_usable();
+    if (node->is_usable() && nodes_[index.value].free_cpus > Cpus{0}) free_cpus_ += nodes_[index.value].free_cpus;
+  }
+  for (const auto& [key, nothing] : state.active) {
+    const Job& job = state.job(key);
+    Time ends = job.time_limit_minutes == unlimited ? never : job.started_at + minutes(job.time_limit_minutes);
+    if (ends <= now || job.state == JobState::completing) ends = now + microseconds(1);  // late, but about to go
+    Release release{ends, key, {}};
+    for (const NodeShare& share : job.placement->shares)
+      if (!share.released) release.shares.push_back(share);
+    releases_.push_back(std::move(release));
+  }
+}
+
+std::vector<NodeIndex> Timeline::order(const JobSpec& spec) const {
+  const RareRequest& rare = spec.rare_request();
+  const std::vector<NodeIndex>& all = state_.partition(spec.partition).nodes;
+  if (rare.required_nodes.empty() && rare.excluded_nodes.empty()) return all;
+  const auto in = [](const std::vector<std::uint32_t>& list, NodeIndex index) {
+    return std::ranges::find(list, index.value) != list.end();
+  };
+  std::vector<NodeIndex> out;
+  for (const std::uint32_t index : rare.required_nodes) out.push_back(NodeIndex{index});
+  for (const NodeIndex index : all)
+    if (!in(rare.required_nodes, index) && !in(rare.excluded_nodes, index)) out.push_back(index);
+  return out;
+}
+
+std::vector<Candidate> Timeline::candidates(const JobSpec& spec, Time ends_at, std::span<const FutureClaim> claims) const {
+  std::vector<Candidate> out;
+  const std::size_t required = spec.rare_request().required_nodes.size();
+  const auto add = [&](NodeIndex index, bool must) {
+    Candidate node = nodes_[index.value];
+    if (!usable_[index.value]) node.free_cpus = Cpus{0};
+    for (const FutureClaim& claim : claims) {
+      if (ends_at <= claim.start) continue;
+      node.free_cpus = std::min(node.free_cpus, claim.spare[index.value].free_cpus);
+      node.free_memory = std::min(node.free_memory, claim.spare[index.value].free_memory);
+    }
+    if (must || node.free_cpus > Cpus{0}) out.push_back(node);
+  };
+  if (required == 0 && spec.rare_request().excluded_nodes.empty()) {
+    for (const NodeIndex index : state_.partition(spec.partition).nodes) add(index, false);
+  } else {
+    const std::vector<NodeIndex> ordered = order(spec);
+    for (std::size_t i = 0; i < ordered.size(); ++i) add(ordered[i], i < required);
+  }
+  return out;
+}
+
+void Timeline::take(std::span<const NodeShare> shares, Time ends_at, std::vector<FutureClaim>& claims) {
+  for (const NodeShare& share : shares) {
+    Candidate& node = nodes_[share.node.value];
+    node.free_cpus -= share.cpus;
+    node.free_memory -= share.memory;
+    free_cpus_ -= share.cpus;
+    for (FutureClaim& claim : claims) {
+      if (ends_at <= claim.start) continue;
+      claim.spare[share.node.value].free_cpus -= share.cpus;
+      claim.spare[share.node.value].free_memory -= share.memory;
+    }
+  }
+  releases_.push_back({ends_at, JobKey{UINT64_MAX}, {shares.begin(), shares.end()}});
+  sorted_ = false;
+}
+
+void Timeline::sort_releases() {
+  if (sorted_) return;
+  std::ranges::sort(releases_, {}, [](const Release& r) { return std::pair{r.at, r.key}; });
+  sorted_ = true;
+}
+
+std::optional<FutureClaim> Timeline::earliest(const JobSpec& spec, std::int64_t& steps) {
+  sort_releases();
+  const std::vector<NodeIndex> ordered = order(spec);
+  const std::size_t required = spec.rare_request().required_nodes.size();
+  // Free amounts only grow as releases pass, so the first time at which the job fits can be halved towards.
+  const auto free_after = [&](std::size_t released) {
+    std::vector<Candidate> nodes = nodes_;
+    for (std::size_t i = 0; i < released; ++i)
+      for (const NodeShare& share : releases_[i].shares) {
+        nodes[share.node.value].free_cpus += share.cpus;
+        nodes[share.node.value].free_memory += share.memory;
+      }
+    return nodes;
+  };
+  const auto fit_after = [&](std::size_t released) {
+    steps += static_cast<std::int64_t>(ordered.size() + released);
+    const std::vector<Candidate> nodes = free_after(released);
+    std::vector<Candidate> list;
+    for (std::size_t i = 0; i < ordered.size(); ++i) {
+      Candidate node = nodes[ordered[i].value];
+      if (!usable_[ordered[i].value]) node.free_cpus = Cpus{0};
+      if (i < required || node.free_cpus > Cpus{0}) list.push_back(node);
+    }
+    return choose_nodes(spec, list, required, memory_counts_);
+  };
+  std::size_t finite = 0;
+  while (finite < releases_.size() && releases_[finite].at != never) ++finite;
+  if (!fit_after(finite)) return std::nullopt;
+  std::size_t low = 0, high = finite;  // does not fit after low, fits after high
+  while (high - low > 1) {
+    const std::size_t middle = low + (high - low) / 2;
+    (fit_after(middle) ? high : low) = middle;
+  }
+  const Time start = high == 0 ? now_ : releases_[high - 1].at;
+  while (high < finite && releases_[high].at == start) ++high;
+  FutureClaim claim{start, *fit_after(high), free_after(high)};
+  for (const NodeShare& share : claim.shares) {
+    claim.spare[share.node.value].free_cpus -= share.cpus;
+    claim.spare[share.node.value].free_memory -= share.memory;
+  }
+  return claim;
+}
+
+}  // namespace millrace
