@@ -1,0 +1,75 @@
+// src/client/session.h - one client's conversation with the controller over the unix socket of its own host; blocking.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/quantity.h"
+#include "base/result.h"
+#include "wire/frame.h"
+
+namespace millrace::wire {
+class Reply;
+class Request;
+class SubmitJob;
+}  // namespace millrace::wire
+
+namespace millrace {
+
+// What Slurm says when the controller cannot be talked to; programs look for these words.
+constexpr const char* connect_failure_text = "Unable to contact slurm controller (connect failure)";
+constexpr const char* receive_failure_text = "Unable to contact slurm controller (receive failure)";
+constexpr const char* timed_out_text = "Socket timed out on send/recv operation";
+
+struct SessionOptions {
+  std::string socket_path;            // tried first; then the same with ".relay"
+  Duration timeout = seconds(10);     // MessageTimeout: an answer must begin within this
+  Duration patience = seconds(2);     // how long to go on trying while nobody listens, e.g. during a restart
+};
+
+// Thread-compatible: one session per thread. Connects on first use; after an error the next call connects again.
+class Session {
+ public:
+  explicit Session(SessionOptions options) : options_(std::move(options)), reader_(reply_size_max) {}
+  ~Session() { disconnect(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  Result<void> connect();
+  void disconnect();
+
+  // Sends and waits for the (first) reply. Errors: unavailable when nothing was sent; outcome_unknown when the request
+  // left us and no answer came, so it may or may not have happened. Story: one of the texts above.
+  Result<wire::Reply> call(wire::Request& request);
+  // The next reply to the last call() that said `more`. Waits up to `wait`; nothing: for as long as it takes.
+  Result<wire::Reply> next(std::optional<Duration> wait);
+  // A reply that is already here, without waiting; nothing when there is none yet. For loops that poll descriptor().
+  Result<std::optional<wire::Reply>> take_ready();
+
+  // call() for submissions: gives the request a key when it has none and, when the answer is lost, connects again and asks
+  // again with the same key until the time-out is over, so that one job comes of it.
+  Result<wire::Reply> submit(wire::SubmitJob ask);
+
+  int descriptor() const { return fd_; }
+  // Which addresses were tried and what each said, after a failed connect.
+  const std::string& trouble() const { return trouble_; }
+
+ private:
+  Result<void> try_connect(const std::string& path);
+  Result<void> send_all(const std::string& bytes, std::int64_t deadline_us);
+  Result<bool> fill(std::optional<std::int64_t> deadline_us);  // false: time is over
+  Result<std::optional<wire::Reply>> parse_one();
+
+  SessionOptions options_;
+  FrameReader reader_;
+  int fd_ = -1;
+  std::uint64_t number_ = 0;
+  std::string trouble_;
+};
+
+// Bytes from the kernel's generator, for keys and secrets.
+std::string random_bytes(std::size_t count);
+
+}  // namespace millrace
