@@ -1,0 +1,88 @@
+// src/apps/millrace_step.cpp - millrace-step, the supervisor of one attempt on one node; started by the agent with a
+// socket as descriptor 3.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include "step/supervisor.h"
+
+namespace {
+
+constexpr int agent_socket = 3;
+
+using namespace millrace;
+
+// The first message is the order. An agent that dies before it is complete has started nothing.
+std::optional<wire::ToStep> receive_order(Channel& agent) {
+  while (agent.is_open()) {
+    if (const auto bytes = agent.next()) {
+      wire::ToStep order;
+      if (!order.ParseFromArray(bytes->data(), static_cast<int>(bytes->size())) || !order.has_run())
+        return std::nullopt;
+      return order;
+    }
+    pollfd ready{agent.fd(), POLLIN, 0};
+    if (poll(&ready, 1, -1) < 0) continue;
+    agent.fill();
+  }
+  return std::nullopt;
+}
+
+// Every signal but KILL waits: a supervisor ends when its work has ended, not because somebody stops a service.
+int block_signals_and_watch_children() {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &action, nullptr);  // an agent ignores it, and ignored children cannot be waited for
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
+  sigset_t children;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void refuse(Channel& agent, const wire::ToStep& order, const std::string& problem) {
+  wire::FromStep message;
+  message.mutable_status()->set_job_key(order.run().job_key());
+  message.mutable_status()->set_attempt(order.run().attempt());
+  message.mutable_status()->set_state(wire::AttemptStatus::ENDED);
+  message.mutable_status()->set_end(wire::AttemptStatus::LAUNCH_FAILED);
+  message.mutable_status()->set_exit_signal(53);
+  message.mutable_status()->set_problem(problem);
+  agent.send(message.SerializeAsString());
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count > 1 && std::strcmp(arguments[1], "-V") == 0) {
+    std::puts("millrace-step 0.1.0");
+    return 0;
+  }
+  if (count > 1 || fcntl(agent_socket, F_SETFD, FD_CLOEXEC) != 0) {
+    std::fputs("millrace-step is started by millrace-agent, not by hand\n", stderr);
+    return 1;
+  }
+  setsid();
+  Channel agent{agent_socket};
+  const auto order = receive_order(agent);
+  if (!order) return 1;
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const int child_signals = block_signals_and_watch_children();
+  auto spool = AttemptSpool::enter(order->spool());
+  if (!spool) return refuse(agent, *order, spool.error().story), 1;
+  const auto listener = spool->listen();
+  if (!listener) return refuse(agent, *order, listener.error().story), 1;
+  const auto claimed = spool->claim(order->identity().boot_id());
+  if (!claimed && claimed.error().code == Errc::refused) return 1;  // given up by an agent that came before us
+  if (!claimed) return refuse(agent, *order, claimed.error().story), 1;
+  return Supervisor{*order, *std::move(spool), std::move(agent), *listener, child_signals}.run();
+}

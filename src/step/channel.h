@@ -1,0 +1,41 @@
+// src/step/channel.h - framed messages over one connected socket, for a poll loop: never blocks, keeps what did not
+// fit.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "wire/frame.h"
+
+namespace millrace {
+
+class Channel {
+ public:
+  Channel() = default;
+  explicit Channel(int fd) : fd_(fd), reader_(request_size_max) {}
+  Channel(Channel&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)), reader_(std::move(other.reader_)), unsent_(std::move(other.unsent_)) {}
+  Channel& operator=(Channel&& other) noexcept;
+  ~Channel() { close(); }
+
+  bool is_open() const { return fd_ >= 0; }
+  int fd() const { return fd_; }
+  std::size_t unsent() const { return unsent_.size(); }
+  void close();
+  void end_sending();  // the peer sees the end of the stream; we may still read
+
+  void send(std::string_view message);  // closes the channel when the peer is gone
+  void flush();
+  // Reads what is there; false (and closed) at the end of the stream or on garbage. Then take messages with next().
+  bool fill();
+  // The next whole message; empty when there is none. A view of it lasts until the next call.
+  std::optional<std::string_view> next();
+
+ private:
+  int fd_ = -1;
+  FrameReader reader_{request_size_max};
+  std::string unsent_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,150 @@
+// src/step/environment_test.cpp - the environment of batch scripts and srun tasks against the recorded one of a real
+// Slurm.
+#include "step/environment.h"
+
+#include <gtest/gtest.h>
+
+#include "millrace.pb.h"
+
+namespace millrace {
+namespace {
+
+// The job of compat/golden/env-batch.txt.
+wire::LaunchPlan golden_plan() {
+  wire::LaunchPlan plan;
+  plan.set_job_key(7);
+  plan.set_job_id(86);
+  plan.set_attempt(1);
+  plan.set_nodes("c[1-2]");
+  plan.add_cpus_per_node(2);
+  plan.add_cpus_per_node(2);
+  plan.add_tasks_per_node(2);
+  plan.add_tasks_per_node(2);
+  plan.set_tasks(4);
+  plan.set_node_name("c1");
+  plan.set_partition("main");
+  plan.set_cluster("clientsnew");
+  plan.set_config_path("/etc/slurm/slurm.conf");
+  plan.set_start_at_us(1794727341'000000);
+  plan.set_end_at_us(1794727941'000000);
+  auto* job = plan.mutable_job();
+  job->set_name("gold");
+  job->set_account("root");
+  job->set_qos("normal");
+  job->set_work_dir("/tmp/golden");
+  job->set_submit_host("vm");
+  job->set_tasks_per_node(2);
+  job->set_cpus_per_task(1);
+  job->set_memory_per_node_mib(100);
+  job->set_umask(022);
+  job->mutable_stdio()->set_host("127.0.0.1");
+  job->mutable_stdio()->set_port(21739);
+  return plan;
+}
+
+wire::Credential root() {
+  wire::Credential identity;
+  identity.set_user_name("root");
+  return identity;
+}
+
+TEST(Environment, Batch_script_sees_what_slurm_gives_it) {
+  const Environment environment = node_environment(golden_plan(), root());
+  for (const char* line : {"ENVIRONMENT=BATCH",
+                           "HOSTNAME=c1",
+                           "SLURMD_NODENAME=c1",
+                           "SLURM_CLUSTER_NAME=clientsnew",
+                           "SLURM_CONF=/etc/slurm/slurm.conf",
+                           "SLURM_CPUS_ON_NODE=2",
+                           "SLURM_CPUS_PER_TASK=1",
+                           "SLURM_GTIDS=0",
+                           "SLURM_JOBID=86",
+                           "SLURM_JOB_ACCOUNT=root",
+                           "SLURM_JOB_CPUS_PER_NODE=2(x2)",
+                           "SLURM_JOB_END_TIME=1794727941",
+                           "SLURM_JOB_EXCLUSIVE=NO",
+                           "SLURM_JOB_GID=0",
+                           "SLURM_JOB_ID=86",
+                           "SLURM_JOB_NAME=gold",
+                           "SLURM_JOB_NODELIST=c[1-2]",
+                           "SLURM_JOB_NUM_NODES=2",
+                           "SLURM_JOB_OVERSUBSCRIBE=NO",
+                           "SLURM_JOB_PARTITION=main",
+                           "SLURM_JOB_QOS=normal",
+                           "SLURM_JOB_START_TIME=1794727341",
+                           "SLURM_JOB_UID=0",
+                           "SLURM_JOB_USER=root",
+                           "SLURM_MEM_PER_NODE=100",
+                           "SLURM_NNODES=2",
+                           "SLURM_NODEID=0",
+                           "SLURM_NODELIST=c[1-2]",
+                           "SLURM_NPROCS=4",
+                           "SLURM_NTASKS=4",
+                           "SLURM_NTASKS_PER_NODE=2",
+                           "SLURM_OOM_KILL_STEP=0",
+                           "SLURM_PRIO_PROCESS=0",
+                           "SLURM_RESTART_COUNT=0",
+                           "SLURM_STEPID=-5",
+                           "SLURM_STEP_ID=-5",
+                           "SLURM_SUBMIT_DIR=/tmp/golden",
+                           "SLURM_SUBMIT_HOST=vm",
+                           "SLURM_TASKS_PER_NODE=2(x2)",
+                           "SLURM_TOPOLOGY_ADDR=c1",
+                           "SLURM_TOPOLOGY_ADDR_PATTERN=node",
+                           "SLURM_TRES_PER_TASK=cpu=1",
+                           "TMPDIR=/tmp"}) {
+    const std::string_view name{line, std::string_view{line}.find('=')};
+    EXPECT_EQ(environment.get(name), std::string_view{line}.substr(name.size() + 1)) << name;
+  }
+}
+
+TEST(Environment, Task_of_the_second_node_sees_its_ranks) {
+  wire::LaunchPlan plan = golden_plan();
+  plan.set_node_position(1);
+  plan.set_node_name("c2");
+  plan.mutable_job()->set_interactive(true);
+  Environment environment = node_environment(plan, root());
+  add_task(environment, 3, 1);
+  for (const auto& [name, value] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"SLURM_GTIDS", "2,3"},
+                                                                  {"SLURM_PROCID", "3"},
+                                                                  {"SLURM_LOCALID", "1"},
+                                                                  {"SLURM_NODEID", "1"},
+                                                                  {"SLURM_STEP_ID", "0"},
+                                                                  {"SLURM_STEP_NODELIST", "c[1-2]"},
+                                                                  {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
+                                                                  {"SLURM_STEP_NUM_TASKS", "4"},
+                                                                  {"SLURM_SRUN_COMM_PORT", "21739"},
+                                                                  {"SLURM_UMASK", "0022"},
+                                                                  {"SLURM_LAUNCH_NODE_IPADDR", "127.0.0.1"},
+                                                                  {"SLURM_DISTRIBUTION", "block"},
+                                                                  {"ENVIRONMENT", ""}})
+    EXPECT_EQ(environment.get(name), value) << name;
+}
+
+TEST(Environment, Variables_of_an_outer_job_do_not_leak_and_the_users_own_stay) {
+  wire::LaunchPlan plan = golden_plan();
+  using namespace std::string_literals;
+  plan.set_environment(
+      "HOME=/home/ada\0SLURM_JOB_ID=5\0SLURM_ARRAY_TASK_ID=9\0SLURM_TIME_FORMAT=relative\0=odd\0odd\0"
+      "TMPDIR=/scratch\0MILLRACE_ATTEMPT=1.1\0SLURM_SUBMIT_DIR=/where/typed\0EMPTY=\0HOME=/home/eve\0"s);
+  const Environment environment = node_environment(plan, root());
+  EXPECT_EQ(environment.get("HOME"), "/home/eve");
+  EXPECT_EQ(environment.get("SLURM_JOB_ID"), "86");
+  EXPECT_EQ(environment.get("SLURM_ARRAY_TASK_ID"), "");
+  EXPECT_EQ(environment.get("SLURM_TIME_FORMAT"), "relative");
+  EXPECT_EQ(environment.get("TMPDIR"), "/scratch");
+  EXPECT_EQ(environment.get("MILLRACE_ATTEMPT"), "7.1");
+  EXPECT_EQ(environment.get("SLURM_SUBMIT_DIR"), "/where/typed");
+  EXPECT_EQ(std::ranges::count_if(environment.entries(), [](const auto& e) { return e.starts_with("HOME="); }), 1);
+  EXPECT_EQ(std::ranges::count(environment.entries(), "EMPTY="), 1);
+}
+
+TEST(Environment, Counts_are_compressed_as_slurm_does) {
+  EXPECT_EQ(compress_counts({2, 2, 2, 1}), "2(x3),1");
+  EXPECT_EQ(compress_counts({4}), "4");
+  EXPECT_EQ(compress_counts({}), "");
+}
+
+}  // namespace
+}  // namespace millrace

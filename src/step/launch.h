@@ -1,0 +1,61 @@
+// src/step/launch.h - starts one process as the job's user: identity, limits, directory, files, environment, then exec.
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "step/environment.h"
+
+namespace millrace {
+
+struct UserIds {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::vector<gid_t> groups;
+};
+
+// Either a file, opened by the child as the user, or a descriptor of ours.
+struct StreamSpec {
+  std::string path;
+  int flags = 0;
+  int fd = -1;
+};
+
+struct TaskSpec {
+  UserIds user;
+  std::vector<std::string> arguments;  // the first is the program: searched in the job's PATH unless it has a slash
+  Environment environment;
+  std::string work_dir;
+  mode_t umask = 022;
+  std::vector<std::pair<int, rlim_t>> soft_limits;  // RLIMIT_ number
+  StreamSpec in, out, err;
+  bool err_is_out = false;
+};
+
+struct StartedTask {
+  pid_t pid = -1;
+  int report = -1;  // readable once the task has opened its files or failed to; see read_report()
+};
+
+// What the child says before it executes the program.
+struct TaskReport {
+  std::string problem;  // not empty: it never became the user's program
+  int error_file = -1;  // the task's stderr when it is a file, for our own notes
+};
+
+// A process of its own session. Plain fork: the supervisor is small and a child that hangs in
+// the open of a dead file server must not hang us, as a vfork child would.
+Result<StartedTask> start_task(const TaskSpec& spec);
+// Closes nothing; nothing when the child is gone without a word (it was killed, or it runs).
+std::optional<TaskReport> read_report(int report);
+
+// "NOFILE" -> RLIMIT_NOFILE
+std::optional<int> resource_number(std::string_view name);
+
+}  // namespace millrace

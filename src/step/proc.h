@@ -1,0 +1,23 @@
+// src/step/proc.h - processes as /proc shows them: who descends from whom, and when one began.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+// Field 22 of /proc/PID/stat, in clock ticks since boot: with the pid it names a process, because pids are used again.
+// 0: no such process.
+std::uint64_t start_time(pid_t pid);
+
+// Everything below `root` at this moment, nearest first; processes may come and go while we look, so whoever needs them
+// all gone asks until the answer is empty.
+std::vector<pid_t> descendants(pid_t root);
+
+// Whole content of a small file; empty when it cannot be read.
+std::string read_small_file(const char* path);
+
+}  // namespace millrace

@@ -1,0 +1,246 @@
+// src/step/srun_streams.cpp - see srun_streams.h.
+#include "step/srun_streams.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "millrace.pb.h"
+#include "step/environment.h"
+
+namespace millrace {
+
+namespace {
+
+// A slow srun stops its tasks, and a task that does not read stops srun's input; neither fills our memory.
+constexpr std::size_t unsent_output_max = 1u << 20;
+constexpr std::size_t unsent_input_max = 1u << 18;
+
+void close_end(int& fd) {
+  if (fd >= 0) close(fd);
+  fd = -1;
+}
+
+Result<int> connect_to(const sockaddr* address, socklen_t length) {
+  const int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return fail(Errc::io, std::strerror(errno));
+  const timeval patience{10, 0};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);  // also limits connect()
+  if (::connect(fd, address, length) == 0) {
+    const int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);  // a host of srun that lost power ends the step
+    return fd;
+  }
+  const int problem = errno;
+  close(fd);
+  return fail(Errc::unavailable, std::strerror(problem));
+}
+
+Result<int> connect_to_host(const std::string& host, std::uint32_t port) {
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  v4.sin_port = htons(static_cast<std::uint16_t>(port));
+  if (inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1)
+    return connect_to(reinterpret_cast<const sockaddr*>(&v4), sizeof v4);
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  v6.sin6_port = v4.sin_port;
+  if (inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) == 1)
+    return connect_to(reinterpret_cast<const sockaddr*>(&v6), sizeof v6);
+  // A name costs the resolver's libraries, so srun should send an address; this process has nobody else to serve.
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int problem = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (problem != 0) return fail(Errc::not_found, gai_strerror(problem));
+  Result<int> fd = fail(Errc::not_found, "no address");
+  for (const addrinfo* one = found; one != nullptr && !fd; one = one->ai_next)
+    fd = connect_to(one->ai_addr, one->ai_addrlen);
+  freeaddrinfo(found);
+  return fd;
+}
+
+}  // namespace
+
+SrunStreams::~SrunStreams() {
+  for (TaskPipes& task : tasks_) {
+    close_end(task.in);
+    close_end(task.out);
+    close_end(task.err);
+  }
+}
+
+Result<void> SrunStreams::connect(const wire::LaunchPlan& plan) {
+  const wire::StdioEndpoint& endpoint = plan.job().stdio();
+  MR_TRY(const int fd, in_context(connect_to_host(endpoint.host(), endpoint.port()),
+                                  "connect to srun at " + endpoint.host() + ":" + std::to_string(endpoint.port())));
+  srun_ = Channel{fd};
+  wire::FromTask message;
+  wire::StdioHello* hello = message.mutable_hello();
+  const RankRange ranks = ranks_of_node(plan);
+  hello->set_secret(endpoint.secret());
+  hello->set_node_position(plan.node_position());
+  hello->set_first_task(ranks.first);
+  hello->set_tasks(ranks.count);
+  hello->set_node_name(plan.node_name());
+  send(message);
+  return {};
+}
+
+Result<void> SrunStreams::prepare_task(std::uint32_t rank, TaskSpec& spec) {
+  tasks_.emplace_back().rank = rank;
+  TaskPipes& task = tasks_.back();
+  const auto make = [](StreamSpec& stream, int& ours, bool to_task) -> Result<void> {
+    if (!stream.path.empty()) return {};
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+      return fail(Errc::unavailable, std::string{"make a pipe: "} + std::strerror(errno));
+    ours = ends[to_task ? 1 : 0];
+    stream.fd = ends[to_task ? 0 : 1];
+    fcntl(ours, F_SETFL, O_NONBLOCK);
+    return {};
+  };
+  MR_TRY_VOID(make(spec.in, task.in, true));
+  MR_TRY_VOID(make(spec.out, task.out, false));
+  if (!spec.err_is_out) {
+    MR_TRY_VOID(make(spec.err, task.err, false));
+  }
+  return {};
+}
+
+void SrunStreams::task_started(const TaskSpec& spec) {
+  for (const StreamSpec* stream : {&spec.in, &spec.out, &spec.err})
+    if (stream->path.empty() && stream->fd >= 0) close(stream->fd);
+}
+
+void SrunStreams::send(const wire::FromTask& message) { srun_.send(message.SerializeAsString()); }
+
+void SrunStreams::note(std::string_view line) {
+  wire::FromTask message;
+  message.set_note(std::string{line});
+  send(message);
+}
+
+bool SrunStreams::is_input_backed_up() const {
+  return std::ranges::any_of(tasks_, [](const TaskPipes& t) { return t.unsent_input.size() > unsent_input_max; });
+}
+
+void SrunStreams::add_polls(std::vector<pollfd>& polls) const {
+  if (srun_.is_open()) {
+    short events = POLLRDHUP;
+    if (!is_input_backed_up()) events |= POLLIN;
+    if (srun_.unsent() > 0) events |= POLLOUT;
+    polls.push_back({srun_.fd(), events, 0});
+  }
+  for (const TaskPipes& task : tasks_) {
+    if (task.in >= 0 && !task.unsent_input.empty()) polls.push_back({task.in, POLLOUT, 0});
+    if (srun_.unsent() > unsent_output_max) continue;
+    if (task.out >= 0) polls.push_back({task.out, POLLIN, 0});
+    if (task.err >= 0) polls.push_back({task.err, POLLIN, 0});
+  }
+}
+
+void SrunStreams::handle(const pollfd& ready) {
+  if (ready.fd == srun_.fd()) {
+    if ((ready.revents & POLLOUT) != 0) srun_.flush();
+    if ((ready.revents & POLLIN) != 0)
+      read_srun();
+    else if ((ready.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0)
+      srun_.close();
+    return;
+  }
+  for (TaskPipes& task : tasks_) {
+    if (ready.fd == task.in) return write_input(task);
+    if (ready.fd == task.out) return void(read_output(task, task.out, false));
+    if (ready.fd == task.err) return void(read_output(task, task.err, true));
+  }
+}
+
+void SrunStreams::read_srun() {
+  srun_.fill();
+  while (const auto bytes = srun_.next()) {
+    wire::ToTask message;
+    if (!message.ParseFromArray(bytes->data(), static_cast<int>(bytes->size()))) return srun_.close();
+    if (message.has_signal()) signals_.push_back(message.signal());
+    if (message.has_input_ended()) input_ended_ = true;
+    for (TaskPipes& task : tasks_) {
+      if (task.in < 0) continue;
+      if (message.has_input()) task.unsent_input += message.input();
+      write_input(task);
+    }
+  }
+}
+
+void SrunStreams::write_input(TaskPipes& task) {
+  while (!task.unsent_input.empty()) {
+    const ssize_t count = write(task.in, task.unsent_input.data(), task.unsent_input.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) return;
+    if (count < 0) {  // the task does not want it
+      task.unsent_input.clear();
+      return close_end(task.in);
+    }
+    task.unsent_input.erase(0, static_cast<std::size_t>(count));
+  }
+  if (input_ended_) close_end(task.in);
+}
+
+bool SrunStreams::read_output(TaskPipes& task, int& pipe, bool is_error) {
+  char buffer[65536];
+  const ssize_t count = read(pipe, buffer, sizeof buffer);
+  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return false;
+  if (count <= 0) {
+    close_end(pipe);
+    return false;
+  }
+  wire::FromTask message;
+  wire::TaskOutput* output = message.mutable_output();
+  output->set_task(task.rank);
+  output->set_is_error(is_error);
+  output->set_data(buffer, static_cast<std::size_t>(count));
+  send(message);
+  return true;
+}
+
+void SrunStreams::task_ended(std::uint32_t rank, int wait_status) {
+  for (TaskPipes& task : tasks_) {
+    if (task.rank != rank) continue;
+    // What it wrote is in the pipe (64 KiB at most); what its children still write comes later.
+    for (const bool is_error : {false, true}) {
+      int& pipe = is_error ? task.err : task.out;
+      // Bounded: a child that goes on writing must not keep the end of its parent from being told.
+      for (int round = 0; round < 16 && pipe >= 0 && read_output(task, pipe, is_error); ++round) continue;
+    }
+    close_end(task.in);
+  }
+  wire::FromTask message;
+  wire::TaskEnded* ended = message.mutable_ended();
+  ended->set_task(rank);
+  if (WIFEXITED(wait_status)) ended->set_exit_code(static_cast<std::uint32_t>(WEXITSTATUS(wait_status)));
+  if (WIFSIGNALED(wait_status)) {
+    ended->set_exit_signal(static_cast<std::uint32_t>(WTERMSIG(wait_status)));
+    ended->set_core_dumped(WCOREDUMP(wait_status));
+  }
+  send(message);
+}
+
+void SrunStreams::close_outputs() {
+  for (TaskPipes& task : tasks_)
+    for (const bool is_error : {false, true}) {
+      int& pipe = is_error ? task.err : task.out;
+      while (pipe >= 0 && srun_.is_open() && read_output(task, pipe, is_error)) continue;
+      close_end(pipe);
+    }
+}
+
+}  // namespace millrace

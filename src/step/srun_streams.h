@@ -1,0 +1,67 @@
+// src/step/srun_streams.h - the standard streams of srun's tasks on this node: pipes to the tasks, one connection to
+// srun.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "step/channel.h"
+#include "step/launch.h"
+
+namespace millrace::wire {
+class LaunchPlan;
+class FromTask;
+}  // namespace millrace::wire
+
+namespace millrace {
+
+class SrunStreams {
+ public:
+  SrunStreams() = default;
+  SrunStreams(const SrunStreams&) = delete;
+  SrunStreams& operator=(const SrunStreams&) = delete;
+  ~SrunStreams();
+
+  // Blocks up to ten seconds: without srun there is nothing else to do.
+  Result<void> connect(const wire::LaunchPlan& plan);
+  // Pipes for the next task; streams of `spec` that name a file stay as they are. Call task_started() after the fork.
+  Result<void> prepare_task(std::uint32_t rank, TaskSpec& spec);
+  void task_started(const TaskSpec& spec);
+
+  void add_polls(std::vector<pollfd>& polls) const;
+  void handle(const pollfd& ready);
+  // Sends what the task wrote before its end, then the end.
+  void task_ended(std::uint32_t rank, int wait_status);
+  void note(std::string_view line);
+  void close_outputs();  // every process is gone: nothing more can come
+  void end_sending() { srun_.end_sending(); }
+  void give_up() { srun_.close(); }
+
+  bool is_connected() const { return srun_.is_open(); }
+  bool is_flushed() const { return srun_.unsent() == 0; }
+  std::vector<std::uint32_t> take_signals() { return std::exchange(signals_, {}); }  // srun asks us to send them
+
+ private:
+  struct TaskPipes {
+    std::uint32_t rank = 0;
+    int in = -1, out = -1, err = -1;  // our ends
+    std::string unsent_input;
+  };
+  void send(const wire::FromTask& message);
+  void read_srun();
+  bool read_output(TaskPipes& task, int& pipe, bool is_error);  // false: nothing there now
+  void write_input(TaskPipes& task);
+  bool is_input_backed_up() const;
+
+  Channel srun_;
+  std::vector<TaskPipes> tasks_;
+  std::vector<std::uint32_t> signals_;
+  bool input_ended_ = false;
+};
+
+}  // namespace millrace

@@ -1,0 +1,185 @@
+// src/step/srun_streams_test.cpp - srun's tasks under the real supervisor, with the test in srun's place.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "step/supervisor_harness.h"
+
+namespace millrace {
+namespace {
+
+class SrunTest : public SupervisorTest {
+ protected:
+  void SetUp() override {
+    SupervisorTest::SetUp();
+    listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    ASSERT_EQ(bind(listener_, reinterpret_cast<const sockaddr*>(&address), length), 0);
+    ASSERT_EQ(listen(listener_, 4), 0);
+    getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length);
+    auto* plan = order_.mutable_run();
+    plan->clear_tasks_per_node();
+    plan->add_tasks_per_node(1);
+    plan->add_tasks_per_node(2);
+    plan->clear_cpus_per_node();
+    plan->add_cpus_per_node(1);
+    plan->add_cpus_per_node(2);
+    plan->set_node_position(1);
+    plan->set_tasks(3);
+    auto* job = plan->mutable_job();
+    job->set_interactive(true);
+    job->mutable_stdio()->set_host("127.0.0.1");
+    job->mutable_stdio()->set_port(ntohs(address.sin_port));
+    job->mutable_stdio()->set_secret("s3cret");
+  }
+  void TearDown() override {
+    close(listener_);
+    if (srun_ >= 0) close(srun_);
+    SupervisorTest::TearDown();
+  }
+  void program(std::initializer_list<const char*> arguments) {
+    for (const char* one : arguments) order_.mutable_run()->mutable_job()->add_arguments(one);
+  }
+  void answer() {
+    ASSERT_TRUE(wait_readable(listener_));
+    srun_ = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  }
+  std::optional<wire::FromTask> next() {
+    for (;;) {
+      const auto bytes = from_tasks_.next();
+      if (bytes && *bytes) {
+        wire::FromTask message;
+        EXPECT_TRUE(message.ParseFromArray((*bytes)->data(), static_cast<int>((*bytes)->size())));
+        return message;
+      }
+      char buffer[4096];
+      if (!wait_readable(srun_)) return std::nullopt;
+      const ssize_t count = read(srun_, buffer, sizeof buffer);
+      if (count <= 0) return std::nullopt;
+      from_tasks_.feed({buffer, static_cast<std::size_t>(count)});
+    }
+  }
+  void tell(const wire::ToTask& message) {
+    const std::string bytes = frame(message.SerializeAsString());
+    ASSERT_EQ(::send(srun_, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+  // Until the supervisor has said everything.
+  void collect() {
+    while (const auto message = next()) {
+      if (message->has_output())
+        text_[message->output().task()][message->output().is_error()] += message->output().data();
+      if (message->has_ended()) ends_[message->ended().task()] = message->ended();
+      if (message->has_note()) notes_ += message->note() + "\n";
+    }
+    close(std::exchange(srun_, -1));
+  }
+
+  int listener_ = -1, srun_ = -1;
+  FrameReader from_tasks_{reply_size_max};
+  std::string text_[4][2], notes_;
+  std::map<std::uint32_t, wire::TaskEnded> ends_;
+};
+
+TEST_F(SrunTest, Tasks_have_block_ranks_get_all_input_and_send_all_output) {
+  program({"sh", "-c", "cat; echo $SLURM_PROCID/$SLURM_NTASKS $SLURM_LOCALID $SLURM_GTIDS >&2; exit $SLURM_LOCALID"});
+  start();
+  answer();
+  const auto hello = next();
+  ASSERT_TRUE(hello && hello->has_hello());
+  EXPECT_EQ(hello->hello().secret(), "s3cret");
+  EXPECT_EQ(hello->hello().first_task(), 1u);
+  EXPECT_EQ(hello->hello().tasks(), 2u);
+  EXPECT_EQ(hello->hello().node_name(), "c1");
+  wire::ToTask message;
+  const std::string input(300'000, 'x');
+  for (int i = 0; i < 3; ++i) {
+    message.set_input(input);
+    tell(message);
+  }
+  message.set_input_ended(true);
+  tell(message);
+  collect();
+  const auto status = end();
+  EXPECT_EQ(status.exit_code(), 1u);
+  EXPECT_EQ(text_[1][0].size(), 900'000u);
+  EXPECT_EQ(text_[2][0].size(), 900'000u);
+  EXPECT_EQ(text_[1][1], "1/3 0 1,2\n");
+  EXPECT_EQ(text_[2][1], "2/3 1 1,2\n");
+  EXPECT_EQ(ends_[1].exit_code(), 0u);
+  EXPECT_EQ(ends_[2].exit_code(), 1u);
+}
+
+TEST_F(SrunTest, Missing_program_ends_with_code_2_and_slurms_words) {
+  program({"no-such-program", "x"});
+  start();
+  answer();
+  collect();
+  EXPECT_EQ(end().exit_code(), 2u);
+  EXPECT_EQ(text_[1][1], "slurmstepd: error: execve(): no-such-program: No such file or directory\n");
+  EXPECT_EQ(ends_[2].exit_code(), 2u);
+}
+
+TEST_F(SrunTest, Program_that_may_not_be_executed_ends_with_code_13) {
+  std::ofstream(work_ + "/plain") << "text";
+  program({"./plain"});
+  start();
+  answer();
+  collect();
+  EXPECT_EQ(end().exit_code(), 13u);
+  EXPECT_EQ(text_[1][1], "slurmstepd: error: execve(): ./plain: Permission denied\n");
+}
+
+TEST_F(SrunTest, Loss_of_srun_ends_the_step) {
+  Fifo ready(work_ + "/ready");
+  order_.mutable_run()->set_kill_wait_seconds(0);
+  program({"sh", "-c", "trap '' TERM; echo up > ready; while :; do sleep 1000; done"});
+  start();
+  answer();
+  EXPECT_EQ(ready.line(), "up");
+  EXPECT_EQ(ready.line(), "up");
+  close(std::exchange(srun_, -1));
+  EXPECT_EQ(end().exit_signal(), static_cast<std::uint32_t>(SIGKILL));
+}
+
+TEST_F(SrunTest, Signals_of_srun_reach_the_tasks_and_a_kill_is_noted) {
+  Fifo ready(work_ + "/ready");
+  order_.mutable_run()->set_node_position(0);
+  program({"sh", "-c", "trap 'echo got > ready' INT; echo up > ready; while :; do sleep 0.01; done"});
+  start();
+  answer();
+  EXPECT_EQ(ready.line(), "up");
+  wire::ToTask message;
+  message.set_signal(SIGINT);
+  tell(message);
+  EXPECT_EQ(ready.line(), "got");
+  kill_attempt(wire::Kill::CANCELLED_BY_USER, 30);
+  collect();
+  EXPECT_EQ(end().exit_signal(), static_cast<std::uint32_t>(SIGTERM));
+  EXPECT_EQ(ends_[0].exit_signal(), static_cast<std::uint32_t>(SIGTERM));
+  EXPECT_TRUE(notes_.starts_with("slurmstepd: error: *** STEP 86.0 ON c1 CANCELLED AT ")) << notes_;
+}
+
+TEST_F(SrunTest, Unreachable_srun_is_a_failed_launch) {
+  close(std::exchange(listener_, -1));
+  program({"true"});
+  start();
+  const auto status = end();
+  EXPECT_EQ(status.end(), wire::AttemptStatus::LAUNCH_FAILED);
+  EXPECT_TRUE(status.problem().starts_with("connect to srun at 127.0.0.1:")) << status.problem();
+}
+
+TEST_F(SrunTest, Files_that_differ_by_task_are_opened_on_the_node) {
+  order_.mutable_run()->mutable_job()->set_std_out("out.%t");
+  program({"sh", "-c", "echo rank $SLURM_PROCID"});
+  start();
+  answer();
+  collect();
+  EXPECT_EQ(end().exit_code(), 0u);
+  EXPECT_EQ(read_text(work_ + "/out.1"), "rank 1\n");
+  EXPECT_EQ(read_text(work_ + "/out.2"), "rank 2\n");
+}
+
+}  // namespace
+}  // namespace millrace

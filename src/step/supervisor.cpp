@@ -1,0 +1,287 @@
+// src/step/supervisor.cpp - see supervisor.h: the loop and the end of an attempt; its start is in supervisor_start.cpp.
+#include "step/supervisor.h"
+
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include "step/proc.h"
+
+namespace millrace {
+
+namespace {
+
+constexpr std::int64_t kill_again_us = 100'000;  // a fork bomb needs several rounds
+constexpr std::int64_t record_again_us = 5'000'000;
+constexpr std::int64_t srun_patience_us = 5'000'000;
+
+std::int64_t clock_us(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1'000;
+}
+
+void close_fd(int& fd) {
+  if (fd >= 0) close(fd);
+  fd = -1;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(wire::ToStep order, AttemptSpool spool, Channel agent, int listener, int child_signals)
+    : order_(std::move(order)),
+      plan_(order_.run()),
+      spool_(std::move(spool)),
+      agent_(std::move(agent)),
+      listener_(listener),
+      child_signals_(child_signals) {
+  status_.set_job_key(plan_.job_key());
+  status_.set_attempt(plan_.attempt());
+  status_.set_state(wire::AttemptStatus::RUNNING_NOW);
+  status_.set_started_at_us(clock_us(CLOCK_REALTIME));
+}
+
+Supervisor::~Supervisor() {
+  for (RunningTask& task : tasks_) close_fd(task.report);
+  close_fd(error_file_);
+  close_fd(listener_);
+  close_fd(child_signals_);
+}
+
+int Supervisor::run() {
+  if (auto started = start(); !started) {
+    problem_ = std::move(started).error().story;
+    if (tasks_.empty())
+      finish();
+    else
+      begin_kill(0);  // some of several tasks run already
+  }
+  read_agent();  // what came in one piece with the order makes no descriptor readable again
+  // After the end we stay only for what nobody else holds yet: output on its way to srun, an end that could not be
+  // written.
+  while (!forgotten_ && (!ended_ || !recorded_ || streams_.is_connected())) wait_for_events();
+  return 0;
+}
+
+int Supervisor::timeout_ms() const {
+  std::int64_t until = INT64_MAX;
+  if (killing_ && !ended_) until = killing_->kill_at_us;
+  if (ended_ && streams_.is_connected()) until = srun_patience_until_us_;
+  const std::int64_t now = clock_us(CLOCK_MONOTONIC);
+  if (children_left_) until = std::min(until, now + kill_again_us);
+  if (ended_ && !recorded_) until = std::min(until, now + record_again_us);
+  if (until == INT64_MAX) return -1;
+  return static_cast<int>(std::clamp<std::int64_t>((until - now + 999) / 1000, 0, 60'000));
+}
+
+void Supervisor::wait_for_events() {
+  polls_.clear();
+  polls_.push_back({child_signals_, POLLIN, 0});
+  polls_.push_back({listener_, POLLIN, 0});
+  if (agent_.is_open())
+    polls_.push_back({agent_.fd(), static_cast<short>(agent_.unsent() > 0 ? POLLIN | POLLOUT : POLLIN), 0});
+  for (const RunningTask& task : tasks_)
+    if (task.report >= 0) polls_.push_back({task.report, POLLIN, 0});
+  streams_.add_polls(polls_);
+  const int ready = poll(polls_.data(), polls_.size(), timeout_ms());
+  if (ready > 0)
+    for (const pollfd& one : polls_)
+      if (one.revents != 0) handle(one);
+  for (const std::uint32_t number : streams_.take_signals()) signal_all(static_cast<int>(number));
+  if (plan_.job().interactive() && !ended_ && !holds_allocation_ && !streams_.is_connected() && !killing_)
+    begin_kill(plan_.kill_wait_seconds());  // nobody can see it any more
+  on_time();
+}
+
+void Supervisor::handle(const pollfd& ready) {
+  if (ready.fd == child_signals_) return reap();
+  if (ready.fd == listener_) return accept_agent();
+  if (ready.fd == agent_.fd()) {
+    if ((ready.revents & POLLOUT) != 0) agent_.flush();
+    if ((ready.revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_agent();
+    return;
+  }
+  for (RunningTask& task : tasks_)
+    if (ready.fd == task.report) return take_report(task);
+  streams_.handle(ready);
+}
+
+void Supervisor::on_time() {
+  if (!ended_) {
+    const std::int64_t now = clock_us(CLOCK_MONOTONIC);
+    if (killing_ && now >= killing_->kill_at_us) {
+      signal_all(SIGKILL);
+      killing_->kill_at_us = now + kill_again_us;
+    } else if (children_left_) {
+      signal_all(SIGKILL);
+    }
+    return;
+  }
+  if (!recorded_) recorded_ = spool_.write_end(status_).has_value();
+  // srun closes when it has read everything; closing first would throw away what it has not read yet.
+  if (streams_.is_flushed()) streams_.end_sending();
+  if (clock_us(CLOCK_MONOTONIC) >= srun_patience_until_us_) streams_.give_up();
+}
+
+void Supervisor::accept_agent() {
+  const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (fd < 0) return;
+  agent_ = Channel{fd};  // the newest agent is the only one
+  tell_agent();
+}
+
+void Supervisor::read_agent() {
+  agent_.fill();
+  while (const auto bytes = agent_.next()) {
+    wire::ToStep message;
+    if (!message.ParseFromArray(bytes->data(), static_cast<int>(bytes->size()))) return agent_.close();
+    obey(message);
+  }
+}
+
+void Supervisor::obey(const wire::ToStep& message) {
+  if (message.has_kill()) begin_kill(message.kill());
+  if (message.has_signal()) send_signal(message.signal());
+  if (message.has_forget() && ended_) forgotten_ = true;
+}
+
+void Supervisor::take_report(RunningTask& task) {
+  const auto report = read_report(task.report);
+  close_fd(task.report);
+  if (!report) return;
+  if (report->error_file >= 0) {
+    close_fd(error_file_);
+    error_file_ = report->error_file;
+  }
+  if (report->problem.empty() || !problem_.empty()) return;
+  problem_ = report->problem;
+  if (tasks_.size() > 1) begin_kill(0);
+}
+
+void Supervisor::reap() {
+  signalfd_siginfo ignored;
+  while (read(child_signals_, &ignored, sizeof ignored) > 0) continue;
+  pid_t pid = 0;
+  int wait_status = 0;
+  while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0)
+    for (RunningTask& task : tasks_) {
+      if (task.pid != pid) continue;
+      task.wait_status = wait_status;
+      if (task.report >= 0) take_report(task);
+      if (plan_.job().interactive()) streams_.task_ended(task.rank, wait_status);
+    }
+  if (!all_tasks_ended() || ended_ || holds_allocation_) return;
+  const bool nobody_left = pid < 0 && errno == ECHILD;
+  if (nobody_left) return finish();
+  children_left_ = true;
+  signal_all(SIGKILL);
+}
+
+bool Supervisor::all_tasks_ended() const {
+  return std::ranges::all_of(tasks_, [](const RunningTask& task) { return task.wait_status.has_value(); });
+}
+
+void Supervisor::begin_kill(const wire::Kill& kill) {
+  if (killing_ || ended_) return;
+  if (plan_.node_position() == 0 && !holds_allocation_)
+    write_note(kill_note(plan_, kill.why(), clock_us(CLOCK_REALTIME) / 1'000'000));
+  begin_kill(kill.kill_wait_seconds());
+}
+
+void Supervisor::begin_kill(std::uint32_t wait_seconds) {
+  if (killing_ || ended_) return;
+  if (holds_allocation_) return finish();
+  killing_ = Killing{clock_us(CLOCK_MONOTONIC) + static_cast<std::int64_t>(wait_seconds) * 1'000'000};
+  signal_all(SIGCONT);
+  signal_all(SIGTERM);
+}
+
+void Supervisor::send_signal(const wire::SignalAttempt& signal) {
+  const auto number = static_cast<int>(signal.signal());
+  if (number <= 0 || number >= NSIG || ended_) return;
+  // A plain signal to a batch job is for its steps; the script is meant only when asked for (-b: it alone, -f: all).
+  if (signal.full() || plan_.job().interactive() || number == SIGKILL) return signal_all(number);
+  if (!signal.batch_only()) return;
+  for (const RunningTask& task : tasks_)
+    if (!task.wait_status) kill(task.pid, number);
+}
+
+// A pid found in /proc could in theory have gone to somebody else before the kill; pids are given out in turn, so that
+// takes a full round of the pid space within microseconds.
+void Supervisor::signal_all(int number) const {
+  for (const pid_t pid : descendants(getpid())) kill(pid, number);
+}
+
+void Supervisor::write_note(const std::string& line) {
+  if (plan_.job().interactive()) return streams_.note(line);
+  for (RunningTask& task : tasks_)
+    if (task.report >= 0) take_report(task);  // it may bring the file
+  if (error_file_ < 0) return;
+  const std::string text = line + "\n";
+  [[maybe_unused]] const ssize_t ignored = write(error_file_, text.data(), text.size());
+}
+
+void Supervisor::finish() {
+  children_left_ = false;
+  if (plan_.job().interactive()) streams_.close_outputs();
+  int worst = 0;  // as Slurm: the highest wait status of all tasks
+  for (const RunningTask& task : tasks_) worst = std::max(worst, task.wait_status.value_or(0) & 0xff7f);
+  status_.set_state(wire::AttemptStatus::ENDED);
+  status_.set_ended_at_us(clock_us(CLOCK_REALTIME));
+  if (problem_.empty()) {
+    status_.set_end(wire::AttemptStatus::EXITED);
+    status_.set_exit_code(static_cast<std::uint32_t>(worst >> 8));
+    status_.set_exit_signal(static_cast<std::uint32_t>(worst & 0x7f));
+  } else {
+    status_.set_end(wire::AttemptStatus::LAUNCH_FAILED);
+    status_.set_exit_signal(53);  // what Slurm's accounting shows for a job that could not be set up
+    status_.set_problem(problem_);
+  }
+  recorded_ = spool_.write_end(status_).has_value();
+  ended_ = true;
+  srun_patience_until_us_ = clock_us(CLOCK_MONOTONIC) + srun_patience_us;
+  tell_agent();
+  if (streams_.is_flushed()) streams_.end_sending();
+}
+
+void Supervisor::tell_agent() {
+  wire::FromStep message;
+  *message.mutable_status() = status_;
+  message.set_supervisor_pid(static_cast<std::uint32_t>(getpid()));
+  if (!tasks_.empty()) message.set_task_pid(static_cast<std::uint32_t>(tasks_.front().pid));
+  agent_.send(message.SerializeAsString());
+}
+
+std::string kill_note(const wire::LaunchPlan& plan, wire::Kill::Why why, std::int64_t at_seconds) {
+  const time_t at = at_seconds;
+  tm local{};
+  localtime_r(&at, &local);
+  char time[32];
+  strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%S", &local);
+  std::string line = "slurmstepd: error: *** ";
+  line += plan.job().interactive() ? "STEP " + std::to_string(plan.job_id()) + ".0"
+                                   : "JOB " + std::to_string(plan.job_id());
+  line += " ON " + plan.node_name() + " CANCELLED AT " + time;
+  switch (why) {
+    case wire::Kill::TIME_LIMIT:
+      line += " DUE TO TIME LIMIT";
+      break;
+    case wire::Kill::REQUEUED:
+      line += " DUE TO JOB REQUEUE";
+      break;
+    case wire::Kill::CANCELLED_BY_USER:
+      line += " DUE to SIGNAL Terminated";
+      break;
+    default:
+      break;
+  }
+  return line + " ***";
+}
+
+}  // namespace millrace

@@ -1,0 +1,95 @@
+// src/step/supervisor.h - runs one attempt of a job on this node and answers for its end; the whole of millrace-step.
+#pragma once
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace.pb.h"
+#include "step/channel.h"
+#include "step/launch.h"
+#include "step/spool.h"
+#include "step/srun_streams.h"
+
+namespace millrace {
+
+// One thread, one poll loop, no clock of its own but kill waits. The agent may come and go; only the work, a Kill, or
+// the loss of srun ends it. It is the subreaper of everything the job starts, so what daemonises still comes back to
+// it.
+class Supervisor final {
+ public:
+  Supervisor(wire::ToStep order, AttemptSpool spool, Channel agent, int listener, int child_signals);
+  ~Supervisor();
+  int run();  // exit code of the process
+
+ private:
+  struct RunningTask {
+    std::uint32_t rank = 0;
+    pid_t pid = -1;
+    int report = -1;
+    std::optional<int> wait_status;
+  };
+  struct Killing {
+    std::int64_t kill_at_us = 0;  // monotonic; SIGKILL from then on
+  };
+
+  // Starting
+  Result<void> start();
+  Result<void> start_batch();
+  Result<void> start_tasks();
+  TaskSpec common_spec() const;
+  void choose_batch_files(TaskSpec& spec) const;
+  void choose_task_files(TaskSpec& spec, std::uint32_t rank) const;
+  Result<void> start_one(const TaskSpec& spec, std::uint32_t rank);
+
+  // Events
+  void wait_for_events();
+  int timeout_ms() const;
+  void handle(const pollfd& ready);
+  void accept_agent();
+  void read_agent();
+  void obey(const wire::ToStep& message);
+  void take_report(RunningTask& task);
+  void reap();
+  void on_time();
+
+  // Ending
+  void begin_kill(const wire::Kill& kill);
+  void begin_kill(std::uint32_t wait_seconds);
+  void send_signal(const wire::SignalAttempt& signal);
+  void signal_all(int number) const;
+  void write_note(const std::string& line);
+  bool all_tasks_ended() const;
+  void finish();
+  void tell_agent();
+
+  wire::ToStep order_;
+  const wire::LaunchPlan& plan_;
+  AttemptSpool spool_;
+  Channel agent_;
+  int listener_;
+  int child_signals_;
+  SrunStreams streams_;
+  Environment environment_;
+  std::vector<RunningTask> tasks_;
+  std::optional<Killing> killing_;
+  int error_file_ = -1;
+  bool holds_allocation_ = false;  // no task here: only a Kill ends it
+  bool children_left_ = false;     // descendants of ended tasks that are being killed
+  std::string problem_;
+  wire::AttemptStatus status_;
+  bool ended_ = false;
+  bool recorded_ = false;
+  bool forgotten_ = false;
+  std::int64_t srun_patience_until_us_ = 0;
+  std::vector<pollfd> polls_;
+};
+
+// The line of a kill as Slurm writes it into the job's stderr.
+std::string kill_note(const wire::LaunchPlan& plan, wire::Kill::Why why, std::int64_t at_seconds);
+
+}  // namespace millrace

@@ -1,0 +1,120 @@
+// src/step/supervisor_start.cpp - the start of an attempt: which processes, with which files (the loop is in
+// supervisor.cpp).
+#include <fcntl.h>
+
+#include "step/file_name.h"
+#include "step/supervisor.h"
+
+namespace millrace {
+
+namespace {
+
+constexpr int create_flags = O_WRONLY | O_CREAT | O_APPEND;
+
+// A requeued job goes on in its file unless told otherwise.
+int output_flags(const wire::LaunchPlan& plan) {
+  switch (plan.job().open_mode()) {
+    case wire::JobDescription::truncate:
+      return create_flags | O_TRUNC;
+    case wire::JobDescription::append:
+      return create_flags;
+    default:
+      return plan.restarts() > 0 ? create_flags : create_flags | O_TRUNC;
+  }
+}
+
+StreamSpec null_stream(int flags) { return {"/dev/null", flags, -1}; }
+
+}  // namespace
+
+Result<void> Supervisor::start() {
+  environment_ = node_environment(plan_, order_.identity());
+  if (plan_.job().interactive()) return start_tasks();
+  if (plan_.node_position() == 0) return start_batch();
+  // The script runs on the first node only; this one is held for the job until it is told that the job is over.
+  holds_allocation_ = true;
+  return {};
+}
+
+TaskSpec Supervisor::common_spec() const {
+  const wire::Credential& identity = order_.identity();
+  TaskSpec spec;
+  spec.user.uid = identity.uid();
+  spec.user.gid = identity.gid();
+  spec.user.groups.assign(identity.groups().begin(), identity.groups().end());
+  spec.environment = environment_;
+  spec.work_dir = plan_.job().work_dir();
+  spec.umask = plan_.job().umask() & 0777;
+  for (const wire::ResourceLimit& limit : plan_.job().limits())
+    if (const auto resource = resource_number(limit.name())) spec.soft_limits.emplace_back(*resource, limit.soft());
+  return spec;
+}
+
+void Supervisor::choose_batch_files(TaskSpec& spec) const {
+  const wire::JobDescription& job = plan_.job();
+  const NameFacts facts = name_facts(plan_, order_.identity().user_name(), 0);
+  const auto path = [&](std::string_view pattern) {
+    return under_directory(expand_pattern(pattern, facts), job.work_dir());
+  };
+  spec.in = job.std_in().empty() ? null_stream(O_RDONLY) : StreamSpec{path(job.std_in()), O_RDONLY, -1};
+  spec.out = {path(job.std_out().empty() ? default_output_pattern(facts) : std::string_view{job.std_out()}),
+              output_flags(plan_), -1};
+  spec.err_is_out = job.std_err().empty();
+  if (!spec.err_is_out) spec.err = {path(job.std_err()), output_flags(plan_), -1};
+  // Opened twice, a truncated file would lose what the other descriptor wrote.
+  if (spec.err.path == spec.out.path) spec.err_is_out = true;
+}
+
+Result<void> Supervisor::start_batch() {
+  TaskSpec spec = common_spec();
+  MR_TRY(std::string script, spool_.write_script(plan_.script(), spec.user.uid, spec.user.gid));
+  spec.arguments.push_back(std::move(script));
+  spec.arguments.insert(spec.arguments.end(), plan_.job().arguments().begin(), plan_.job().arguments().end());
+  choose_batch_files(spec);
+  add_task(spec.environment, 0, 0);
+  MR_TRY_VOID(start_one(spec, 0));
+  return spool_.write_tasks({tasks_.front().pid});
+}
+
+// Only files that differ by node or task are opened here; srun itself writes every other one.
+void Supervisor::choose_task_files(TaskSpec& spec, std::uint32_t rank) const {
+  const wire::JobDescription& job = plan_.job();
+  const NameFacts facts = name_facts(plan_, order_.identity().user_name(), rank);
+  const auto choose = [&](StreamSpec& stream, const std::string& pattern, int flags) {
+    if (pattern == "none") stream = null_stream(flags & O_ACCMODE);
+    if (is_per_node(pattern)) stream = {under_directory(expand_pattern(pattern, facts), job.work_dir()), flags, -1};
+  };
+  choose(spec.in, job.std_in(), O_RDONLY);
+  choose(spec.out, job.std_out(), output_flags(plan_));
+  choose(spec.err, job.std_err(), output_flags(plan_));
+  spec.err_is_out = !spec.out.path.empty() && (job.std_err().empty() || spec.err.path == spec.out.path);
+}
+
+Result<void> Supervisor::start_tasks() {
+  if (plan_.job().arguments().empty()) return fail(Errc::invalid, "srun gave no program to run");
+  MR_TRY_VOID(streams_.connect(plan_));
+  const RankRange ranks = ranks_of_node(plan_);
+  std::vector<pid_t> pids;
+  tasks_.reserve(ranks.count);
+  for (std::uint32_t local = 0; local < ranks.count; ++local) {
+    TaskSpec spec = common_spec();
+    spec.arguments.assign(plan_.job().arguments().begin(), plan_.job().arguments().end());
+    choose_task_files(spec, ranks.first + local);
+    add_task(spec.environment, ranks.first + local, local);
+    MR_TRY_VOID(streams_.prepare_task(ranks.first + local, spec));
+    const auto started = start_one(spec, ranks.first + local);
+    streams_.task_started(spec);
+    if (!started) return started;
+    pids.push_back(tasks_.back().pid);
+  }
+  if (pids.empty()) finish();  // fewer tasks than nodes
+  return spool_.write_tasks(pids);
+}
+
+Result<void> Supervisor::start_one(const TaskSpec& spec, std::uint32_t rank) {
+  MR_TRY(const StartedTask started, start_task(spec));
+  tasks_.push_back({rank, started.pid, started.report, std::nullopt});
+  return {};
+}
+
+}  // namespace millrace

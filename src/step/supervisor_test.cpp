@@ -1,0 +1,313 @@
+// src/step/supervisor_test.cpp - batch scripts under the real supervisor: identity, files, signals, leftovers, restarts
+// of the agent.
+#include <grp.h>
+
+#include "step/supervisor_harness.h"
+
+namespace millrace {
+namespace {
+
+#define NEEDS_ROOT() \
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else"
+
+TEST_F(SupervisorTest, Script_runs_as_the_user_with_exactly_the_groups_of_the_credential) {
+  NEEDS_ROOT();
+  order_.mutable_identity()->add_groups(4321);
+  order_.mutable_identity()->add_groups(5432);
+  script("grep -E '^(Uid|Gid|Groups|CapEff|SigBlk|SigIgn):' /proc/self/status; ls -ln $0 | cut -c1-10,11-30; echo $0");
+  start();
+  EXPECT_EQ(end().end(), wire::AttemptStatus::EXITED);
+  const std::string text = output();
+  for (const char* line :
+       {"Uid:\t1234\t1234\t1234\t1234\n", "Gid:\t1234\t1234\t1234\t1234\n", "Groups:\t1234 4321 5432",
+        "CapEff:\t0000000000000000\n", "SigBlk:\t0000000000000000\n", "SigIgn:\t0000000000000000\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "in\n" << text;
+  EXPECT_NE(text.find("-rwx------"), std::string::npos);
+  EXPECT_NE(text.find(spool_ + "/slurm_script\n"), std::string::npos);
+  struct stat info {};
+  ASSERT_EQ(stat((work_ + "/slurm-86.out").c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, user);
+  EXPECT_EQ(info.st_mode & 0777, 0644u);
+}
+
+TEST_F(SupervisorTest, Script_sees_arguments_directory_umask_limits_and_no_descriptors_of_ours) {
+  auto* job = order_.mutable_run()->mutable_job();
+  job->add_arguments("a b");
+  job->add_arguments("c");
+  job->set_umask(027);
+  auto* limit = job->add_limits();
+  limit->set_name("NOFILE");
+  limit->set_soft(77);
+  auto* impossible = job->add_limits();
+  impossible->set_name("CORE");
+  impossible->set_soft(UINT64_MAX);
+  script("echo \"$#:$1:$2\"; pwd; umask; ulimit -n; ls /proc/self/fd | wc -l; readlink /proc/self/fd/0");
+  start();
+  EXPECT_EQ(end().end(), wire::AttemptStatus::EXITED);
+  // ls has its own descriptor for the directory it lists.
+  EXPECT_EQ(output(), "2:a b:c\n" + work_ + "\n0027\n77\n4\n/dev/null\n");
+}
+
+TEST_F(SupervisorTest, Script_sees_the_jobs_environment) {
+  script("echo $SLURM_JOB_ID $SLURM_PROCID $SLURMD_NODENAME $MILLRACE_ATTEMPT; test $SLURM_TASK_PID = $$ && echo pid");
+  start();
+  end();
+  EXPECT_EQ(output(), "86 0 c1 7.0\npid\n");
+}
+
+TEST_F(SupervisorTest, Exit_code_is_recorded_before_it_is_told) {
+  script("exit 3");
+  start();
+  const auto status = next_status();
+  ASSERT_TRUE(status);
+  const auto recorded = recorded_end();
+  ASSERT_TRUE(recorded);
+  EXPECT_EQ(recorded->SerializeAsString(), status->SerializeAsString());
+  EXPECT_EQ(status->exit_code(), 3u);
+  EXPECT_EQ(status->exit_signal(), 0u);
+  EXPECT_EQ(status->job_key(), 7u);
+  EXPECT_LE(status->started_at_us(), status->ended_at_us());
+  wait_exit();
+}
+
+TEST_F(SupervisorTest, Death_by_signal_is_told_as_the_signal) {
+  script("kill -USR1 $$");
+  start();
+  const auto status = end();
+  EXPECT_EQ(status.exit_code(), 0u);
+  EXPECT_EQ(status.exit_signal(), static_cast<std::uint32_t>(SIGUSR1));
+}
+
+TEST_F(SupervisorTest, Kill_comes_after_the_kill_wait_to_a_script_that_ignores_term) {
+  Fifo ready(work_ + "/ready");
+  script("trap '' TERM; echo up > ready; while :; do sleep 1000; done");
+  start();
+  EXPECT_EQ(ready.line(), "up");
+  kill_attempt(wire::Kill::TIME_LIMIT, 1);
+  kill_attempt(wire::Kill::TIME_LIMIT, 1);  // repeating changes nothing
+  EXPECT_EQ(end().exit_signal(), static_cast<std::uint32_t>(SIGKILL));
+  const std::string text = output();
+  EXPECT_TRUE(text.starts_with("slurmstepd: error: *** JOB 86 ON c1 CANCELLED AT ")) << text;
+  EXPECT_TRUE(text.ends_with(" DUE TO TIME LIMIT ***\n")) << text;
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1);
+}
+
+TEST_F(SupervisorTest, Script_may_clean_up_on_term) {
+  Fifo ready(work_ + "/ready");
+  script("trap 'echo cleaned; exit 5' TERM; echo up > ready; sleep 1000 & wait");
+  start();
+  EXPECT_EQ(ready.line(), "up");
+  kill_attempt(wire::Kill::CANCELLED_BY_USER, 60);
+  EXPECT_EQ(end().exit_code(), 5u);
+  EXPECT_NE(output().find(" DUE to SIGNAL Terminated ***\ncleaned\n"), std::string::npos) << output();
+}
+
+TEST_F(SupervisorTest, Nothing_the_script_started_survives_it) {
+  Fifo ready(work_ + "/ready");
+  script(
+      "setsid sh -c 'trap \"\" TERM HUP; echo $$ > ready; while :; do sleep 1000; done' &\n"
+      "(setsid sleep 1000 & echo $! > ready) &\n"
+      "wait $!; env -i /bin/sleep 1000 & echo $! > ready; exit 0");
+  start();
+  const pid_t pids[] = {std::stoi(ready.line()), std::stoi(ready.line()), std::stoi(ready.line())};
+  EXPECT_EQ(end().exit_code(), 0u);
+  for (const pid_t pid : pids) EXPECT_EQ(kill(pid, 0), -1) << pid;
+}
+
+TEST_F(SupervisorTest, Work_goes_on_without_an_agent_and_the_next_one_adopts_it) {
+  Fifo ready(work_ + "/ready"), go(work_ + "/go");
+  script("echo up > ready; read word < go; echo $word; exit 4");
+  start();
+  EXPECT_EQ(ready.line(), "up");
+  disconnect();
+  reconnect();
+  auto status = next_status();
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->state(), wire::AttemptStatus::RUNNING_NOW);
+  go.say("on\n");
+  EXPECT_EQ(end().exit_code(), 4u);
+  EXPECT_EQ(output(), "on\n");
+}
+
+TEST_F(SupervisorTest, End_without_an_agent_waits_in_the_spool) {
+  Fifo ready(work_ + "/ready"), go(work_ + "/go");
+  script("echo up > ready; read word < go; exit 4");
+  start();
+  EXPECT_EQ(ready.line(), "up");
+  disconnect();
+  go.say("on\n");
+  wait_exit();
+  ASSERT_TRUE(recorded_end());
+  EXPECT_EQ(recorded_end()->exit_code(), 4u);
+}
+
+TEST_F(SupervisorTest, Spool_names_the_supervisor_and_the_task) {
+  Fifo ready(work_ + "/ready"), go(work_ + "/go");
+  script("echo $$ > ready; read word < go");
+  start();
+  const std::string task = ready.line();
+  reconnect();  // answered from the loop, so what is written at the start is written
+  ASSERT_TRUE(next_status());
+  char owner[256]{};
+  ASSERT_GT(readlink((spool_ + "/supervisor").c_str(), owner, sizeof owner - 1), 0);
+  EXPECT_TRUE(std::string{owner}.starts_with(std::to_string(pid_) + " ")) << owner;
+  EXPECT_TRUE(std::string{owner}.ends_with(" this-boot")) << owner;
+  EXPECT_TRUE(read_text(spool_ + "/tasks").starts_with(task + " "));
+  struct stat info {};
+  ASSERT_EQ(stat((spool_ + "/socket").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  go.say("on\n");
+  end();
+}
+
+TEST_F(SupervisorTest, Nothing_runs_when_the_attempt_was_given_up_before) {
+  ASSERT_EQ(symlink("0 0 given-up", (spool_ + "/supervisor").c_str()), 0);
+  script("echo ran");
+  start();
+  EXPECT_FALSE(next_status());
+  wait_exit();
+  EXPECT_EQ(access((work_ + "/slurm-86.out").c_str(), F_OK), -1);
+  EXPECT_FALSE(recorded_end());
+}
+
+TEST_F(SupervisorTest, Nothing_runs_when_the_agent_dies_within_the_order) {
+  script("echo ran");
+  spawn();
+  const std::string bytes = frame(order_.SerializeAsString());
+  ASSERT_EQ(::send(fd_, bytes.data(), bytes.size() / 2, MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size() / 2));
+  disconnect();
+  wait_exit();
+  EXPECT_EQ(access((spool_ + "/supervisor").c_str(), F_OK), -1);
+}
+
+TEST_F(SupervisorTest, Missing_spool_is_a_failed_launch) {
+  order_.set_spool(root_ + "/nowhere");
+  script("echo ran");
+  start();
+  EXPECT_EQ(end().end(), wire::AttemptStatus::LAUNCH_FAILED);
+}
+
+TEST_F(SupervisorTest, Output_that_cannot_be_opened_fails_the_launch_with_words) {
+  order_.mutable_run()->mutable_job()->set_std_out("missing/%j.out");
+  script("touch ran");
+  start();
+  const auto status = end();
+  EXPECT_EQ(status.end(), wire::AttemptStatus::LAUNCH_FAILED);
+  EXPECT_EQ(status.exit_signal(), 53u);
+  EXPECT_EQ(status.problem(), "Could not open stdout file " + work_ + "/missing/86.out: No such file or directory");
+  EXPECT_EQ(access((work_ + "/ran").c_str(), F_OK), -1);
+}
+
+TEST_F(SupervisorTest, Output_is_opened_as_the_user) {
+  NEEDS_ROOT();
+  chmod(work_.c_str(), 0755);
+  script("true");
+  start();
+  EXPECT_EQ(end().problem(), "Could not open stdout file " + work_ + "/slurm-86.out: Permission denied");
+}
+
+TEST_F(SupervisorTest, Missing_work_directory_is_noted_and_tmp_used) {
+  order_.mutable_run()->mutable_job()->set_std_out(work_ + "/o");
+  order_.mutable_run()->mutable_job()->set_work_dir(root_ + "/gone");
+  script("pwd");
+  start();
+  EXPECT_EQ(end().end(), wire::AttemptStatus::EXITED);
+  EXPECT_EQ(read_text(work_ + "/o"), "slurmstepd: error: couldn't chdir to `" + root_ +
+                                         "/gone': No such file or directory: going to /tmp instead\n/tmp\n");
+}
+
+TEST_F(SupervisorTest, Standard_error_has_its_own_file_and_append_keeps_what_was_there) {
+  auto* job = order_.mutable_run()->mutable_job();
+  job->set_std_out("%x-%j.o");
+  job->set_std_err("%x-%j.e");
+  job->set_std_in("in");
+  job->set_open_mode(wire::JobDescription::append);
+  std::ofstream(work_ + "/in") << "typed\n";
+  std::ofstream(work_ + "/test-86.o") << "before\n";
+  chmod((work_ + "/test-86.o").c_str(), 0666);
+  script("cat; echo wrong >&2");
+  start();
+  EXPECT_EQ(end().exit_code(), 0u);
+  EXPECT_EQ(read_text(work_ + "/test-86.o"), "before\ntyped\n");
+  EXPECT_EQ(read_text(work_ + "/test-86.e"), "wrong\n");
+}
+
+TEST_F(SupervisorTest, Output_is_truncated_at_first_and_continued_after_a_requeue) {
+  std::ofstream(work_ + "/slurm-86.out") << "old\n";
+  chmod((work_ + "/slurm-86.out").c_str(), 0666);
+  script("echo $SLURM_RESTART_COUNT");
+  start();
+  end();
+  EXPECT_EQ(output(), "0\n");
+  std::filesystem::remove_all(spool_);
+  mkdir(spool_.c_str(), 0711);
+  close(fd_);
+  order_.mutable_run()->set_restarts(1);
+  start();
+  end();
+  EXPECT_EQ(output(), "0\n1\n");
+}
+
+TEST_F(SupervisorTest, Script_that_cannot_be_executed_ends_with_the_error_number) {
+  order_.mutable_run()->set_script("#!/no/such/shell\n");
+  start();
+  const auto status = end();
+  EXPECT_EQ(status.end(), wire::AttemptStatus::EXITED);
+  EXPECT_EQ(status.exit_code(), static_cast<std::uint32_t>(ENOENT));
+  EXPECT_EQ(output(), "slurmstepd: error: execve(): " + spool_ + "/slurm_script: No such file or directory\n");
+}
+
+TEST_F(SupervisorTest, Supervisor_of_an_ordinary_user_runs_only_its_own_jobs) {
+  NEEDS_ROOT();
+  script("id -u");
+  start(user);
+  EXPECT_EQ(end().exit_code(), 0u);
+  EXPECT_EQ(output(), "1234\n");
+
+  std::filesystem::remove_all(spool_);
+  mkdir(spool_.c_str(), 0711);
+  close(fd_);
+  be(65534);
+  start(user);
+  const auto status = end();
+  EXPECT_EQ(status.end(), wire::AttemptStatus::LAUNCH_FAILED);
+  EXPECT_EQ(status.problem(), "cannot run a job of uid 65534: this node's agent runs as uid 1234, not as root");
+}
+
+TEST_F(SupervisorTest, Plain_signal_spares_the_script_and_a_batch_signal_reaches_it_alone) {
+  Fifo ready(work_ + "/ready");
+  script(
+      "trap 'echo script > ready' USR1\n"
+      "sh -c 'trap \"echo child > ready\" USR1; echo up > ready; while :; do sleep 0.01; done' &\n"
+      "while :; do wait; done");
+  start();
+  EXPECT_EQ(ready.line(), "up");
+  wire::ToStep message;
+  message.mutable_signal()->set_signal(SIGUSR1);
+  send(message);  // for steps, of which there are none
+  message.mutable_signal()->set_batch_only(true);
+  send(message);
+  EXPECT_EQ(ready.line(), "script");
+  message.mutable_signal()->set_batch_only(false);
+  message.mutable_signal()->set_full(true);
+  send(message);
+  std::string both = ready.line();
+  both += ready.line();
+  EXPECT_TRUE(both == "scriptchild" || both == "childscript") << both;
+  kill_attempt(wire::Kill::CANCELLED_BY_USER, 0);
+  end();
+}
+
+TEST_F(SupervisorTest, Other_nodes_of_a_batch_job_are_held_until_told) {
+  order_.mutable_run()->set_node_position(1);
+  script("touch ran");
+  start();
+  kill_attempt(wire::Kill::NOT_WANTED, 30);
+  const auto status = end();
+  EXPECT_EQ(status.end(), wire::AttemptStatus::EXITED);
+  EXPECT_EQ(status.exit_code(), 0u);
+  EXPECT_EQ(access((work_ + "/ran").c_str(), F_OK), -1);
+}
+
+}  // namespace
+}  // namespace millrace
