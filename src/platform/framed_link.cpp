@@ -1,0 +1,341 @@
+// src/platform/framed_link.cpp - see framed_link.h.
+#include "platform/framed_link.h"
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/assert.h"
+#include "platform/event_loop.h"
+
+namespace millrace {
+
+namespace {
+
+constexpr std::size_t read_size = 64u << 10;
+constexpr int reads_per_turn = 8;             // then others get their turn
+constexpr std::size_t compact_above = 1u << 20;
+
+}  // namespace
+
+// Lives as long as somebody is inside one of its functions, so that a handler may destroy the link from within a call.
+struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
+  enum class Phase : std::uint8_t { waiting, connecting, open, leaving, closed };
+
+  Inner(EventLoop& l, LinkLimits m, std::unique_ptr<StreamFilter> f, Peer p)
+      : loop(l), limits(m), filter(std::move(f)), reader(m.receive_max), peer(std::move(p)) {}
+
+  EventLoop& loop;
+  const LinkLimits limits;
+  std::unique_ptr<StreamFilter> filter;
+  FrameReader reader;
+  Peer peer;
+  Phase phase = Phase::waiting;
+  Descriptor socket;
+  std::optional<DescriptorWatch> watch;  // after the socket: ends before it
+  std::shared_ptr<void> slot;
+  LinkHandler* handler = nullptr;
+  Task established;
+  std::vector<SocketAddress> addresses;  // not tried yet
+  std::string last_problem;
+  Loop::TimerId guard = 0;
+  std::string plain;  // frames the filter has not taken yet
+  std::string out;    // bytes for the socket, from out_begin on
+  std::size_t out_begin = 0;
+  std::size_t undelivered = 0;  // bytes of a message that has begun and not ended
+  bool flush_posted = false;
+  bool started = false, greeted = false, heard = false, we_connected = false;
+
+  std::size_t unsent() const { return plain.size() + out.size() - out_begin; }
+  bool ready() const { return phase == Phase::open && (!filter || filter->established()); }
+
+  void adopt(Descriptor fresh) {
+    watch.reset();
+    socket = std::move(fresh);
+    watch.emplace(
+        loop, socket.get(), [this] { readable(); }, [this] { writable(); });
+  }
+
+  void set_guard(Duration delay, void (Inner::*late)()) {
+    loop.cancel(std::exchange(guard, 0));
+    guard = loop.after(delay, [weak = weak_from_this(), late] {
+      if (const auto self = weak.lock()) (self.get()->*late)();
+    });
+  }
+
+  void shut() {
+    phase = Phase::closed;
+    loop.cancel(std::exchange(guard, 0));
+    watch.reset();
+    socket.reset();
+    slot.reset();
+    plain.clear();
+    out.clear();
+    out_begin = 0;
+  }
+
+  // The end that the owner hears of.
+  void end(std::string_view why) {
+    if (phase == Phase::closed) return;
+    const auto self = shared_from_this();
+    const std::string story = peer.address + ": " + std::string{why};
+    shut();
+    established = nullptr;
+    if (LinkHandler* listener = std::exchange(handler, nullptr)) listener->closed(story);
+  }
+
+  // --- opening ---------------------------------------------------------------------------------------------------
+  void connect_next() {
+    while (!addresses.empty()) {
+      const SocketAddress address = addresses.front();
+      addresses.erase(addresses.begin());
+      auto fresh = connect_begin(address);
+      if (!fresh) {
+        last_problem = fresh.error().story;
+        continue;
+      }
+      phase = Phase::connecting;
+      last_problem = "connect to " + address.text();
+      adopt(*std::move(fresh));
+      set_guard(limits.connect_time_max, &Inner::connect_late);
+      watch->want_writable();
+      return;
+    }
+    end(last_problem.empty() ? "no address to connect to" : last_problem);
+  }
+  void resolve_late() { end("the name service does not answer"); }
+  void connect_late() {
+    last_problem += ": no answer within " + std::to_string(limits.connect_time_max.value / 1'000'000) + " s";
+    connect_next();
+  }
+  void connected() {
+    if (const int error = connect_outcome(socket); error != 0) {
+      last_problem += ": " + errno_text(error);
+      return connect_next();
+    }
+    open();
+  }
+
+  void open() {
+    const auto self = shared_from_this();
+    phase = Phase::open;
+    // A peer that connects and then says nothing, or one byte a minute, must not hold a place.
+    set_guard(limits.first_message_time_max, &Inner::silent);
+    watch->want_readable();
+    greet();
+    if (phase == Phase::open) flush();
+  }
+  void silent() { end(ready() ? "no message within the time for a first one" : "no handshake within its time"); }
+
+  void greet() {
+    if (greeted || !ready()) return;
+    greeted = true;
+    if (filter) peer.identity = filter->identity();
+    if (we_connected) loop.cancel(std::exchange(guard, 0));
+    if (Task tell = std::exchange(established, nullptr)) {
+      handler = nullptr;
+      tell();
+    }
+  }
+
+  // --- reading ---------------------------------------------------------------------------------------------------
+  void readable() {
+    const auto self = shared_from_this();
+    static thread_local std::array<char, read_size> buffer;
+    for (int turn = 0; turn < reads_per_turn && phase == Phase::open; ++turn) {
+      const ssize_t count = ::recv(socket.get(), buffer.data(), buffer.size(), 0);
+      if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return end("read: " + errno_text(errno));
+      if (count == 0) return end(undelivered > 0 ? "connection ended inside a message" : "connection closed by peer");
+      take({buffer.data(), static_cast<std::size_t>(count)});
+      if (static_cast<std::size_t>(count) < buffer.size()) break;
+    }
+    if (phase == Phase::open) watch->want_readable();
+  }
+
+  void take(std::string_view bytes) {
+    if (!filter) return deliver(bytes);
+    std::string decoded;
+    const auto outcome = filter->received(bytes, decoded);
+    out += filter->take_output();
+    if (!outcome) {
+      flush_socket();  // the reason, for the peer's log
+      if (phase == Phase::open) end(outcome.error().story);
+      return;
+    }
+    greet();
+    if (phase != Phase::open) return;
+    if (unsent() > 0) flush();
+    if (!decoded.empty()) deliver(decoded);
+  }
+
+  void deliver(std::string_view bytes) {
+    reader.feed(bytes);
+    undelivered += bytes.size();
+    while (phase == Phase::open) {
+      const auto message = reader.next();
+      if (!message) return end(message.error().story);
+      if (!*message) return;
+      undelivered -= frame_header_size + (*message)->size();
+      if (!std::exchange(heard, true)) loop.cancel(std::exchange(guard, 0));
+      if (handler) handler->message(**message);
+    }
+  }
+
+  // --- writing ---------------------------------------------------------------------------------------------------
+  void send(std::string_view message) {
+    if (phase == Phase::closed || phase == Phase::leaving) return;
+    if (message.size() > limits.send_max)
+      return end_later("message of " + std::to_string(message.size()) + " bytes is over the limit of " +
+                       std::to_string(limits.send_max));
+    if (unsent() + message.size() > limits.unsent_max)
+      return end_later("peer does not read: " + std::to_string(unsent()) + " bytes wait for it");
+    (filter || phase != Phase::open ? plain : out) += frame(message);
+    post_flush();
+  }
+
+  void post_flush() {
+    if (std::exchange(flush_posted, true)) return;
+    // One write for everything that is sent in this turn of the loop.
+    loop.post([weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (!self) return;
+      self->flush_posted = false;
+      self->flush();
+    });
+  }
+
+  // send() must not call closed(): its caller is in the middle of something.
+  void end_later(std::string why) {
+    loop.post([weak = weak_from_this(), why = std::move(why)] {
+      if (const auto self = weak.lock()) self->end(why);
+    });
+  }
+
+  void flush() {
+    if (phase != Phase::open && phase != Phase::leaving) return;
+    if (!filter) {
+      out += plain;  // what was sent before the connection stood
+      plain.clear();
+    } else if (filter->established() && !plain.empty()) {
+      const auto outcome = filter->send(plain);
+      plain.clear();
+      out += filter->take_output();
+      if (!outcome) return end(outcome.error().story);
+    } else {
+      out += filter->take_output();
+    }
+    flush_socket();
+  }
+
+  void flush_socket() {
+    while (out_begin < out.size()) {
+      const ssize_t count = ::send(socket.get(), out.data() + out_begin, out.size() - out_begin, MSG_NOSIGNAL);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        watch->want_writable();
+        break;
+      }
+      if (count < 0) return broken_pipe(errno);
+      out_begin += static_cast<std::size_t>(count);
+    }
+    if (out_begin == out.size() || out_begin > compact_above) {
+      out.erase(0, out_begin);
+      out_begin = 0;
+      if (out.empty() && out.capacity() > compact_above) out.shrink_to_fit();
+    }
+    if (phase == Phase::leaving && unsent() == 0) shut();
+  }
+
+  // The peer may have said why before it went: what it sent is read first, and the end of the stream ends the link.
+  void broken_pipe(int error) {
+    if (phase == Phase::leaving) return shut();
+    out.clear();
+    out_begin = 0;
+    if (error != EPIPE && error != ECONNRESET) return end("write: " + errno_text(error));
+    watch->want_readable();
+  }
+
+  void writable() {
+    const auto self = shared_from_this();
+    if (phase == Phase::connecting) return connected();
+    flush();
+  }
+
+  void leave() {
+    handler = nullptr;
+    established = nullptr;
+    if (phase == Phase::closed || phase == Phase::leaving) return;
+    if (!ready()) return shut();
+    loop.cancel(std::exchange(guard, 0));
+    if (filter) {
+      if (!plain.empty()) (void)filter->send(plain);  // a failure has nobody left to hear of it
+      plain.clear();
+      filter->finish();
+      out += filter->take_output();
+    }
+    phase = Phase::leaving;
+    flush();
+    if (phase != Phase::leaving) return;
+    // Nobody owns us any more but this timer; the peer gets its answer if it takes it in time.
+    guard = loop.after(limits.farewell_time_max, [self = shared_from_this()] { self->shut(); });
+  }
+};
+
+FramedLink::FramedLink(EventLoop& loop, Descriptor socket, Peer peer, LinkLimits limits,
+                       std::unique_ptr<StreamFilter> filter, std::shared_ptr<void> slot)
+    : inner_(std::make_shared<Inner>(loop, limits, std::move(filter), std::move(peer))) {
+  inner_->slot = std::move(slot);
+  inner_->adopt(std::move(socket));
+}
+
+FramedLink::FramedLink(EventLoop& loop, std::string name, LinkLimits limits, std::unique_ptr<StreamFilter> filter)
+    : inner_(std::make_shared<Inner>(loop, limits, std::move(filter), Peer{std::move(name), {}, {}})) {
+  inner_->we_connected = true;
+}
+
+FramedLink::~FramedLink() { inner_->leave(); }
+
+void FramedLink::start(LinkHandler& handler, Task established) {
+  inner_->handler = &handler;
+  inner_->established = std::move(established);
+  if (inner_->socket && !std::exchange(inner_->started, true)) inner_->open();
+}
+
+void FramedLink::connect(Worker& resolver, std::string host, std::uint16_t port) {
+  if (auto addresses = parse_address(host, port); !addresses.empty()) return connect(std::move(addresses));
+  using Found = Result<std::vector<SocketAddress>>;
+  const auto found = std::make_shared<Found>(std::vector<SocketAddress>{});
+  inner_->set_guard(inner_->limits.connect_time_max, &Inner::resolve_late);
+  resolver.run([found, host = std::move(host), port] { *found = resolve(host, port); },
+               [found, weak = inner_->weak_from_this()] {
+                 const auto self = weak.lock();
+                 if (!self || self->phase != Inner::Phase::waiting) return;
+                 if (!*found) return self->end(found->error().story);
+                 self->addresses = *std::move(*found);
+                 self->connect_next();
+               });
+}
+
+void FramedLink::connect(std::vector<SocketAddress> addresses) {
+  MR_ASSERT(inner_->phase == Inner::Phase::waiting);
+  inner_->addresses = std::move(addresses);
+  // Even a failure known at once is told later: the caller of dial() does not have its link yet.
+  inner_->loop.post([weak = inner_->weak_from_this()] {
+    const auto self = weak.lock();
+    if (self && self->phase == Inner::Phase::waiting) self->connect_next();
+  });
+}
+
+void FramedLink::fail_later(std::string why) { inner_->end_later(std::move(why)); }
+
+const Peer& FramedLink::peer() const { return inner_->peer; }
+
+void FramedLink::send(std::string bytes) { inner_->send(bytes); }
+
+void FramedLink::close() { inner_->leave(); }
+
+std::size_t FramedLink::unsent() const { return inner_->unsent(); }
+
+}  // namespace millrace

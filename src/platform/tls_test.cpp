@@ -1,0 +1,140 @@
+// src/platform/tls_test.cpp - the encrypted session: the right key opens it, everything else is refused with its reason.
+#include "platform/tls.h"
+
+#include <optional>
+
+#include "platform/dialer.h"
+#include "platform/listener.h"
+#include "platform/loop_fixture.h"
+#include "platform/worker.h"
+
+namespace millrace {
+namespace {
+
+struct TlsTest : LoopTest {
+  const std::string key = std::string(node_key_size, 'k');
+  ThreadWorker resolver{loop, "resolver"};
+  Recorder server{loop}, client{loop};
+  std::unique_ptr<FramedLink> accepted;
+  std::vector<std::string> refused;
+  std::unique_ptr<Listener> listener;
+
+  void SetUp() override {
+    Listener::Settings settings;
+    settings.limits.first_message_time_max = seconds(15);
+    settings.refused = [this](std::string_view story) {
+      refused.emplace_back(story);
+      loop.stop();
+    };
+    const auto key_of = [this](std::string_view node) {
+      return node == "n1" ? std::optional{key} : std::nullopt;
+    };
+    auto made = Listener::on_tls(loop, "127.0.0.1", 0, key_of, std::move(settings),
+                                 [this](std::unique_ptr<FramedLink> link) {
+                                   accepted = std::move(link);
+                                   accepted->start(server);
+                                 });
+    ASSERT_TRUE(made) << made.error().story;
+    listener = *std::move(made);
+  }
+  std::unique_ptr<Link> dial(const std::string& node, const std::string& with) {
+    return TlsDialer(loop, resolver, "127.0.0.1", listener->port(), node, with).dial(client);
+  }
+};
+
+TEST_F(TlsTest, Right_key_opens_the_session_and_proves_the_name) {
+  const auto link = dial("n1", key);
+  link->send("hello");
+  run_until([&] { return server.messages.size() == 1; });
+  EXPECT_EQ(server.messages[0], "hello");
+  EXPECT_EQ(accepted->peer().identity, "n1");
+  accepted->send("welcome");
+  const std::string large(3u << 20, 'y');
+  accepted->send(large);
+  run_until([&] { return client.messages.size() == 2; });
+  EXPECT_EQ(client.messages[0], "welcome");
+  EXPECT_EQ(client.messages[1], large);
+  accepted.reset();
+  run_until([&] { return !client.why.empty(); });
+  EXPECT_NE(client.why.find("closed by peer"), std::string::npos) << client.why;
+}
+
+TEST_F(TlsTest, Wrong_key_is_refused_on_both_sides_with_the_name) {
+  const auto link = dial("n1", std::string(node_key_size, 'x'));
+  link->send("secret");
+  run_until([&] { return !refused.empty() && !client.why.empty(); });
+  for (const std::string& story : {refused.at(0), client.why}) {
+    EXPECT_NE(story.find("node key is not accepted"), std::string::npos) << story;
+    EXPECT_NE(story.find("'n1'"), std::string::npos) << story;
+    EXPECT_NE(story.find("127.0.0.1:"), std::string::npos) << story;
+  }
+  EXPECT_EQ(accepted, nullptr);
+  EXPECT_EQ(listener->connections(), 0u);
+}
+
+TEST_F(TlsTest, Unknown_node_is_refused_by_name) {
+  const auto link = dial("stranger", key);
+  run_until([&] { return !refused.empty() && !client.why.empty(); });
+  EXPECT_NE(refused[0].find("there is no node 'stranger'"), std::string::npos) << refused[0];
+  EXPECT_NE(client.why.find("node key is not accepted"), std::string::npos) << client.why;
+}
+
+TEST_F(TlsTest, Plain_bytes_are_refused) {
+  FramedLink plain(loop, "plain", {}, nullptr);
+  plain.start(client);
+  plain.connect(parse_address("127.0.0.1", listener->port()));
+  plain.send("who needs encryption");
+  run_until([&] { return !refused.empty(); });
+  EXPECT_NE(refused[0].find("no encrypted session"), std::string::npos) << refused[0];
+}
+
+TEST_F(TlsTest, Silent_peer_is_dropped_before_anybody_owns_it) {
+  Listener::Settings settings;
+  settings.limits.first_message_time_max = milliseconds(20);
+  settings.refused = [this](std::string_view story) {
+    refused.emplace_back(story);
+    loop.stop();
+  };
+  auto impatient = Listener::on_tls(loop, "127.0.0.1", 0, [](auto) { return std::nullopt; }, std::move(settings),
+                                    [](std::unique_ptr<FramedLink>) { FAIL(); });
+  ASSERT_TRUE(impatient);
+  FramedLink mute(loop, "mute", {}, nullptr);
+  mute.start(client);
+  mute.connect(parse_address("127.0.0.1", (*impatient)->port()));
+  run_until([&] { return !refused.empty(); });
+  EXPECT_NE(refused[0].find("no handshake"), std::string::npos) << refused[0];
+}
+
+TEST_F(TlsTest, Dialing_a_closed_port_or_an_unknown_host_tells_the_address) {
+  const std::uint16_t port = listener->port();
+  listener.reset();
+  const auto link = TlsDialer(loop, resolver, "127.0.0.1", port, "n1", key).dial(client);
+  run_until([&] { return !client.why.empty(); });
+  EXPECT_NE(client.why.find("127.0.0.1:" + std::to_string(port)), std::string::npos) << client.why;
+  Recorder other(loop);
+  const auto lost = TlsDialer(loop, resolver, "no-such-host.invalid", 1, "n1", key).dial(other);
+  run_until([&] { return !other.why.empty(); });
+  EXPECT_NE(other.why.find("no-such-host.invalid"), std::string::npos) << other.why;
+}
+
+// Bytes through two filters without sockets: what is on the wire, flipped anywhere, never arrives as something else.
+TEST_F(TlsTest, Flipped_byte_on_the_wire_ends_the_session) {
+  TlsServer tls([this](std::string_view) { return std::optional{key}; });
+  const auto right = tls.accept();
+  const auto left = tls_client("n1", key);
+  std::string plain;
+  while (!right->established()) {
+    ASSERT_TRUE(right->received(left->take_output(), plain));
+    ASSERT_TRUE(left->received(right->take_output(), plain));
+  }
+  ASSERT_TRUE(left->established());
+  ASSERT_TRUE(left->send("launch job 1"));
+  std::string wire = left->take_output();
+  EXPECT_EQ(wire.find("launch"), std::string::npos);
+  wire.back() = static_cast<char>(wire.back() ^ 1);
+  EXPECT_FALSE(right->received(wire, plain));
+  EXPECT_TRUE(plain.empty());
+}
+
+}  // namespace
+}  // namespace millrace
