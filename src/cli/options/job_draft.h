@@ -1,0 +1,34 @@
+// src/cli/options/job_draft.h - a job while its options are being read: what goes to the controller and what the command keeps.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "millrace.pb.h"
+
+namespace millrace {
+
+struct JobDraft {
+  wire::JobDescription job;
+  // What the command itself needs.
+  std::optional<std::string> wrap;
+  std::string export_list = "ALL";
+  bool export_given = false;
+  bool parsable = false;
+  bool wait = false;  // sbatch -W
+  bool test_only = false;
+  bool quiet = false;
+  int verbose = 0;
+  bool ignore_pbs = false;
+  bool help = false, usage = false, version = false;
+  bool name_given = false;
+  // srun
+  bool label = false;
+  bool unbuffered = false;
+  bool disable_status = false;
+  std::optional<bool> kill_on_bad_exit;
+  std::optional<std::int64_t> wait_seconds;
+};
+
+}  // namespace millrace

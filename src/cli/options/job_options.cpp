@@ -1,0 +1,367 @@
+// src/cli/options/job_options.cpp - see job_options.h; rows in the order of --help.
+#include "cli/options/job_options.h"
+
+#include <time.h>
+
+#include <string>
+
+#include "base/text.h"
+#include "cli/options/job_values.h"
+
+namespace millrace {
+namespace {
+
+using Draft = JobDraft;
+using Text = std::string_view;
+using enum ArgKind;
+constexpr std::uint8_t B = sbatch, R = srun, BR = sbatch | srun;
+
+Result<void> invalid(Text option) { return fail(Errc::invalid, "Invalid --" + std::string{option} + " specification"); }
+
+Result<void> set_tasks(Draft& d, Text v) {
+  const auto number = parse_integer(v);
+  if (number && *number < 1) return fail(Errc::refused, "invalid number of tasks (-n " + std::string{v} + ")");
+  MR_TRY(const std::uint32_t tasks, parse_positive("ntasks", v));
+  d.job.set_tasks(tasks);
+  return {};
+}
+
+Result<void> set_cpus_per_task(Draft& d, Text v) {
+  const auto number = parse_integer(v);
+  if (number && *number < 1) return fail(Errc::refused, "invalid number of cpus per task (-c " + std::string{v} + ")");
+  MR_TRY(const std::uint32_t cpus, parse_positive("cpus-per-task", v));
+  d.job.set_cpus_per_task(cpus);
+  return {};
+}
+
+Result<void> set_nodes(Draft& d, Text v) {
+  MR_TRY(const NodeCount count, parse_node_count(v));
+  d.job.set_min_nodes(count.least);
+  d.job.set_max_nodes(count.most);
+  return {};
+}
+
+Result<void> set_tasks_per_node(Draft& d, Text v) {
+  MR_TRY(const std::uint32_t tasks, parse_positive("ntasks-per-node", v));
+  d.job.set_tasks_per_node(tasks);
+  return {};
+}
+
+Result<void> set_min_cpus(Draft& d, Text v) {
+  MR_TRY(const std::uint32_t cpus, parse_positive("mincpus", v));
+  d.job.set_min_cpus_per_node(cpus);
+  return {};
+}
+
+Result<void> set_memory(Draft& d, Text v) {
+  const auto size = parse_size_mib(v);
+  if (!size) return invalid("mem");
+  d.job.clear_memory_per_cpu_mib();
+  d.job.set_memory_per_node_mib(*size);
+  return {};
+}
+
+Result<void> set_memory_per_cpu(Draft& d, Text v) {
+  const auto size = parse_size_mib(v);
+  if (!size) return invalid("mem-per-cpu");
+  d.job.clear_memory_per_node_mib();
+  d.job.set_memory_per_cpu_mib(*size);
+  return {};
+}
+
+Result<void> set_time(Draft& d, Text v) {
+  const auto minutes = parse_limit_minutes(v);
+  if (!minutes) return invalid("time");
+  d.job.set_time_limit_minutes(*minutes);
+  return {};
+}
+
+Result<void> set_begin(Draft& d, Text v) {
+  const std::int64_t now = time(nullptr);
+  const auto begin = parse_time_of_day(v, now);
+  if (!begin) return invalid("begin");
+  d.job.set_begin_at_us(*begin <= now ? 0 : *begin * 1'000'000);
+  return {};
+}
+
+Result<void> set_required_nodes(Draft& d, Text v) {
+  MR_TRY(*d.job.mutable_required_nodes(), node_list(v));
+  return {};
+}
+
+Result<void> set_excluded_nodes(Draft& d, Text v) {
+  MR_TRY(*d.job.mutable_excluded_nodes(), node_list(v));
+  return {};
+}
+
+Result<void> set_exclusive(Draft& d, Text v) {
+  if (v == "user" || v == "mcs" || v == "topo") return not_built("--exclusive=" + std::string{v});
+  if (!v.empty() && v != "exclusive" && v != "yes" && v != "1") return invalid("exclusive");
+  d.job.set_exclusive(true);
+  return {};
+}
+
+Result<void> set_nice(Draft& d, Text v) {
+  if (v.empty()) {
+    d.job.set_nice(100);
+    return {};
+  }
+  const auto number = parse_integer(v);
+  if (!number) return fail(Errc::refused, "Invalid numeric value \"" + std::string{v} + "\" for --nice.");
+  constexpr std::int64_t limit = 2147483645;
+  if (*number > limit || *number < -limit)
+    return fail(Errc::invalid, "Invalid --nice value, must be between -2147483645 and 2147483645");
+  d.job.set_nice(static_cast<std::int32_t>(*number));
+  return {};
+}
+
+Result<void> set_requeue(Draft& d, Text v) {
+  if (v == "expedite") return not_built("--requeue=expedite");
+  if (!v.empty() && v != "1" && v != "yes") return invalid("requeue");
+  d.job.set_requeue(true);
+  return {};
+}
+
+Result<void> set_priority(Draft& d, Text v) {
+  if (equals_ignoring_case(v, "top")) return not_built("--priority=TOP");
+  const auto number = parse_integer(v);
+  if (!number || *number < 0 || *number >= UINT32_MAX - 1) return invalid("priority");
+  d.job.set_priority(static_cast<std::uint32_t>(*number));
+  return {};
+}
+
+Result<void> set_open_mode(Draft& d, Text v) {
+  const char first = v.empty() ? '\0' : v[0];
+  if (first != 'a' && first != 'A' && first != 't' && first != 'T') return invalid("open-mode");
+  d.job.set_open_mode(first == 'a' || first == 'A' ? wire::JobDescription::append : wire::JobDescription::truncate);
+  return {};
+}
+
+Result<void> set_kill_on_invalid_dependency(Draft& d, Text v) {
+  const bool on = equals_ignoring_case(v, "yes");
+  if (!on && !equals_ignoring_case(v, "no")) return invalid("kill-on-invalid-dep");
+  d.job.set_kill_on_invalid_dependency(on);
+  return {};
+}
+
+Result<void> set_kill_on_bad_exit(Draft& d, Text v) {
+  if (!v.empty() && v != "0" && v != "1") return invalid("kill-on-bad-exit");
+  d.kill_on_bad_exit = v != "0";
+  return {};
+}
+
+Result<void> set_wait_seconds(Draft& d, Text v) {
+  const auto number = parse_integer(v);
+  if (!number || *number < 0 || *number > INT32_MAX) return fail(Errc::refused, "Invalid numeric value \"" + std::string{v} + "\" for --wait.");
+  d.wait_seconds = *number;
+  return {};
+}
+
+Result<void> set_environment_flag(bool& field, Text v) {  // SLURM_LABELIO=0 means no
+  field = v != "0" && !equals_ignoring_case(v, "no") && !equals_ignoring_case(v, "false");
+  return {};
+}
+
+Result<void> set_name(Draft& d, Text v) {
+  d.job.set_name(std::string{v});
+  d.name_given = true;
+  return {};
+}
+
+Result<void> set_export(Draft& d, Text v) {
+  d.export_list = v;
+  d.export_given = true;
+  d.job.set_export_env(std::string{v});
+  return {};
+}
+
+Result<void> set_partition(Draft& d, Text v) {
+  d.job.set_partition(std::string{v});
+  return {};
+}
+
+// clang-format off
+constexpr JobOption rows[] = {
+    {"account", 'A', required, "<name>", BR, "SBATCH_ACCOUNT", "SLURM_ACCOUNT", "charge the job to this account", [](Draft& d, Text v) -> Result<void> { d.job.set_account(std::string{v}); return {}; }},
+    {"array", 'a', required, "<indexes>", B, "SBATCH_ARRAY_INX", "", "submit an array: 0-9, 1,3,5, 0-15:4, with %N at most N at once", [](Draft& d, Text v) -> Result<void> { d.job.set_array(std::string{v}); return {}; }},
+    {"begin", 'b', required, "<time>", BR, "", "", "do not start before this time: 16:00, 2026-11-15T07:00, now+1hour, tomorrow", set_begin},
+    {"chdir", 'D', required, "<directory>", BR, "", "SLURM_WORKING_DIR", "working directory of the job", [](Draft& d, Text v) -> Result<void> { d.job.set_work_dir(std::string{v}); return {}; }},
+    {"comment", '\0', required, "<text>", BR, "", "", "comment kept with the job", [](Draft& d, Text v) -> Result<void> { d.job.set_comment(std::string{v}); return {}; }},
+    {"cpus-per-task", 'c', required, "<count>", BR, "", "SLURM_CPUS_PER_TASK", "processors for each task", set_cpus_per_task},
+    {"dependency", 'd', required, "<list>", BR, "", "SLURM_DEPENDENCY", "wait for other jobs: afterok:12:13, afterany:, after:, afternotok:, singleton; comma for and, ? for or", [](Draft& d, Text v) -> Result<void> { d.job.set_dependency(std::string{v}); return {}; }},
+    {"error", 'e', required, "<file>", BR, "SBATCH_ERROR", "SLURM_STDERRMODE", "file for standard error; without it, it goes with standard output", [](Draft& d, Text v) -> Result<void> { d.job.set_std_err(std::string{v}); return {}; }},
+    {"exclude", 'x', required, "<nodes>", BR, "", "", "nodes not to use, as a list or a file with a /", set_excluded_nodes},
+    {"exclusive", '\0', optional, "", BR, "SBATCH_EXCLUSIVE", "SLURM_EXCLUSIVE", "whole nodes, shared with no other job", set_exclusive},
+    {"export", '\0', required, "<ALL|NONE|NIL|list>", BR, "SBATCH_EXPORT", "SLURM_EXPORT_ENV", "which variables of the environment the job gets", set_export},
+    {"help", 'h', none, "", BR, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.help = true; return {}; }},
+    {"hold", 'H', none, "", BR, "", "", "submit held; scontrol release lets it start", [](Draft& d, Text) -> Result<void> { d.job.set_hold(true); return {}; }},
+    {"ignore-pbs", '\0', none, "", B, "SBATCH_IGNORE_PBS", "", "do not read #PBS and #BSUB lines", [](Draft& d, Text) -> Result<void> { d.ignore_pbs = true; return {}; }},
+    {"input", 'i', required, "<file>", BR, "SBATCH_INPUT", "SLURM_STDINMODE", "file for standard input", [](Draft& d, Text v) -> Result<void> { d.job.set_std_in(std::string{v}); return {}; }},
+    {"job-name", 'J', required, "<name>", BR, "SBATCH_JOB_NAME", "SLURM_JOB_NAME", "name of the job", set_name},
+    {"kill-on-bad-exit", 'K', optional, "[=0|1]", R, "", "SLURM_KILL_BAD_EXIT", "end the job when one task fails", set_kill_on_bad_exit},
+    {"kill-on-invalid-dep", '\0', required, "<yes|no>", B, "", "", "cancel the job when its dependency can never be met", set_kill_on_invalid_dependency},
+    {"label", 'l', none, "", R, "", "SLURM_LABELIO", "put the task number before each line of output", [](Draft& d, Text v) -> Result<void> { return set_environment_flag(d.label, v); }},
+    {"mem", '\0', required, "<size>", BR, "SBATCH_MEM_PER_NODE", "SLURM_MEM_PER_NODE", "memory per node, MiB or with K, M, G, T; 0 is all of it", set_memory},
+    {"mem-per-cpu", '\0', required, "<size>", BR, "SBATCH_MEM_PER_CPU", "SLURM_MEM_PER_CPU", "memory per processor", set_memory_per_cpu},
+    {"mincpus", '\0', required, "<count>", BR, "", "", "least number of processors per node", set_min_cpus},
+    {"nice", '\0', optional, "[=<value>]", BR, "", "", "let other jobs go first, by this much; 100 without a value", set_nice},
+    {"no-requeue", '\0', none, "", B, "SBATCH_NO_REQUEUE", "", "never requeue the job", [](Draft& d, Text) -> Result<void> { d.job.set_requeue(false); return {}; }},
+    {"nodelist", 'w', required, "<nodes>", BR, "", "", "nodes the job must have, as a list or a file with a /", set_required_nodes},
+    {"nodes", 'N', required, "<min[-max]>", BR, "", "SLURM_JOB_NUM_NODES", "number of nodes", set_nodes},
+    {"ntasks", 'n', required, "<count>", BR, "", "SLURM_NTASKS", "number of tasks", set_tasks},
+    {"ntasks-per-node", '\0', required, "<count>", BR, "", "SLURM_NTASKS_PER_NODE", "number of tasks on each node", set_tasks_per_node},
+    {"tasks-per-node", '\0', required, "<count>", BR, "", "", "the same as --ntasks-per-node", set_tasks_per_node},
+    {"open-mode", '\0', required, "<append|truncate>", BR, "SBATCH_OPEN_MODE", "SLURM_OPEN_MODE", "how output files are opened", set_open_mode},
+    {"output", 'o', required, "<file>", BR, "SBATCH_OUTPUT", "SLURM_STDOUTMODE", "file for standard output; %j is the job's id, %A and %a of an array, %x its name", [](Draft& d, Text v) -> Result<void> { d.job.set_std_out(std::string{v}); return {}; }},
+    {"parsable", '\0', none, "", B, "", "", "print the id alone", [](Draft& d, Text) -> Result<void> { d.parsable = true; return {}; }},
+    {"partition", 'p', required, "<name>", BR, "SBATCH_PARTITION", "SLURM_PARTITION", "partition to run in", set_partition},
+    {"priority", '\0', required, "<value>", BR, "", "", "set the priority", set_priority},
+    {"qos", 'q', required, "<name>", BR, "SBATCH_QOS", "SLURM_QOS", "quality of service", [](Draft& d, Text v) -> Result<void> { d.job.set_qos(std::string{v}); return {}; }},
+    {"quiet", 'Q', none, "", BR, "", "", "print errors only", [](Draft& d, Text) -> Result<void> { d.quiet = true; return {}; }},
+    {"requeue", '\0', optional, "", B, "SBATCH_REQUEUE", "", "the job may be requeued", set_requeue},
+    {"test-only", '\0', none, "", BR, "", "", "say when the job would start; do not submit it", [](Draft& d, Text) -> Result<void> { d.test_only = true; return {}; }},
+    {"time", 't', required, "<limit>", BR, "SBATCH_TIMELIMIT", "SLURM_TIMELIMIT", "time limit: minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S", set_time},
+    {"unbuffered", 'u', none, "", R, "", "SLURM_UNBUFFEREDIO", "pass output on at once, not line by line", [](Draft& d, Text v) -> Result<void> { return set_environment_flag(d.unbuffered, v); }},
+    {"usage", '\0', none, "", BR, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.usage = true; return {}; }},
+    {"verbose", 'v', none, "", BR, "", "", "say more; may be repeated", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", BR, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.version = true; return {}; }},
+    {"wait", 'W', none, "", B, "SBATCH_WAIT", "", "wait until the job ended and end with its exit code", [](Draft& d, Text) -> Result<void> { d.wait = true; return {}; }},
+    {"wait", 'W', required, "<seconds>", R, "", "SLURM_WAIT", "end the job this long after its first task ended", set_wait_seconds},
+    {"disable-status", 'X', none, "", R, "", "SLURM_DISABLE_STATUS", "pass Ctrl-C on to the tasks at once", [](Draft& d, Text v) -> Result<void> { return set_environment_flag(d.disable_status, v); }},
+    {"wrap", '\0', required, "<command>", B, "", "", "run this command line instead of a script", [](Draft& d, Text v) -> Result<void> { d.wrap = std::string{v}; return {}; }},
+    // Known and refused by name until they are built.
+    {"accel-bind", '\0', required, "options", R, "", "", "bind tasks to the nearest accelerator", nullptr},
+    {"acctg-freq", '\0', required, "list", BR, "SBATCH_ACCTG_FREQ", "SLURM_ACCTG_FREQ", "sampling intervals", nullptr},
+    {"async", '\0', none, "", R, "", "", "return at once", nullptr},
+    {"batch", '\0', required, "features", B, "SBATCH_BATCH", "", "features of the batch host", nullptr},
+    {"bbf", '\0', required, "file", BR, "", "", "burst buffer file", nullptr},
+    {"bcast", '\0', optional, "dest", R, "", "SLURM_BCAST", "copy the program to the nodes", nullptr},
+    {"bcast-exclude", '\0', required, "paths", R, "", "SLURM_BCAST_EXCLUDE", "libraries not to copy", nullptr},
+    {"bb", '\0', required, "spec", BR, "", "SLURM_BURST_BUFFER", "burst buffer", nullptr},
+    {"consolidate-segments", '\0', none, "", BR, "", "SLURM_CONSOLIDATE_SEGMENTS", "segments in one block", nullptr},
+    {"cluster-constraint", '\0', required, "features", BR, "SBATCH_CLUSTER_CONSTRAINT", "SLURM_CLUSTER_CONSTRAINT", "features of the cluster", nullptr},
+    {"clusters", 'M', required, "names", BR, "SBATCH_CLUSTERS", "SLURM_CLUSTERS", "other clusters", nullptr},
+    {"cluster", '\0', required, "names", BR, "", "", "other clusters", nullptr},
+    {"compress", '\0', optional, "type", R, "", "SLURM_COMPRESS", "compression of --bcast", nullptr},
+    {"constraint", 'C', required, "features", BR, "SBATCH_CONSTRAINT", "SLURM_CONSTRAINT", "node features", nullptr},
+    {"container", '\0', required, "path", BR, "SBATCH_CONTAINER", "SRUN_CONTAINER", "OCI container", nullptr},
+    {"container-id", '\0', required, "id", BR, "SBATCH_CONTAINER_ID", "SRUN_CONTAINER_ID", "OCI container id", nullptr},
+    {"runtime", '\0', required, "name", BR, "", "SRUN_RUNTIME", "container runtime", nullptr},
+    {"context", '\0', required, "spec", BR, "", "", "SELinux context", nullptr},
+    {"contiguous", '\0', none, "", BR, "", "", "adjacent nodes", nullptr},
+    {"core-spec", 'S', required, "count", BR, "SBATCH_CORE_SPEC", "SLURM_CORE_SPEC", "specialised cores", nullptr},
+    {"cores-per-socket", '\0', required, "count", BR, "", "", "cores per socket", nullptr},
+    {"cpu-bind", '\0', required, "type", R, "", "SLURM_CPU_BIND", "binding of tasks to processors", nullptr},
+    {"cpu_bind", '\0', required, "type", R, "", "", "binding of tasks to processors", nullptr},
+    {"cpu-freq", '\0', required, "spec", BR, "SBATCH_CPU_FREQ_REQ", "SLURM_CPU_FREQ_REQ", "processor frequency", nullptr},
+    {"cpus-per-gpu", '\0', required, "count", BR, "SBATCH_CPUS_PER_GPU", "SLURM_CPUS_PER_GPU", "processors per GPU", nullptr},
+    {"deadline", '\0', required, "time", BR, "", "", "latest end", nullptr},
+    {"debugger-test", '\0', none, "", R, "", "", "debugger interface", nullptr},
+    {"delay-boot", '\0', required, "minutes", BR, "SBATCH_DELAY_BOOT", "SLURM_DELAY_BOOT", "delay of reboots", nullptr},
+    {"distribution", 'm', required, "type", BR, "SBATCH_DISTRIBUTION", "SLURM_DISTRIBUTION", "distribution of tasks", nullptr},
+    {"epilog", '\0', required, "path", R, "", "SLURM_EPILOG", "program run by srun at its end", nullptr},
+    {"exact", '\0', none, "", R, "", "SLURM_EXACT", "exactly what was asked for", nullptr},
+    {"export-file", '\0', required, "file", B, "", "", "environment from a file", nullptr},
+    {"external", '\0', none, "", B, "", "", "external job", nullptr},
+    {"external-launcher", '\0', optional, "opts", R, "", "SLURM_EXTERNAL_LAUNCHER", "step for another launcher", nullptr},
+    {"extra", '\0', required, "text", BR, "", "", "free text", nullptr},
+    {"extra-node-info", 'B', required, "S:C:T", BR, "", "", "sockets, cores and threads", nullptr},
+    {"get-user-env", '\0', optional, "", B, "SBATCH_GET_USER_ENV", "", "login environment", nullptr},
+    {"gid", '\0', required, "group", B, "", "", "group of the job", nullptr},
+    {"gpu-bind", '\0', required, "type", BR, "SBATCH_GPU_BIND", "SLURM_GPU_BIND", "binding of tasks to GPUs", nullptr},
+    {"tres-bind", '\0', required, "spec", BR, "SBATCH_TRES_BIND", "SLURM_TRES_BIND", "binding of tasks to resources", nullptr},
+    {"gpu-freq", '\0', required, "spec", BR, "SBATCH_GPU_FREQ", "SLURM_GPU_FREQ", "GPU frequency", nullptr},
+    {"gpus", 'G', required, "count", BR, "SBATCH_GPUS", "SLURM_GPUS", "GPUs of the job", nullptr},
+    {"gpus-per-node", '\0', required, "count", BR, "SBATCH_GPUS_PER_NODE", "SLURM_GPUS_PER_NODE", "GPUs per node", nullptr},
+    {"gpus-per-socket", '\0', required, "count", BR, "SBATCH_GPUS_PER_SOCKET", "SLURM_GPUS_PER_SOCKET", "GPUs per socket", nullptr},
+    {"gpus-per-task", '\0', required, "count", BR, "SBATCH_GPUS_PER_TASK", "SLURM_GPUS_PER_TASK", "GPUs per task", nullptr},
+    {"treewidth", '\0', required, "n", R, "", "", "fan-out of the launch", nullptr},
+    {"tres-per-task", '\0', required, "list", BR, "SBATCH_TRES_PER_TASK", "SLURM_TRES_PER_TASK", "resources per task", nullptr},
+    {"gres", '\0', required, "list", BR, "SBATCH_GRES", "SLURM_GRES", "generic resources per node", nullptr},
+    {"gres-flags", '\0', required, "list", BR, "SBATCH_GRES_FLAGS", "SLURM_GRES_FLAGS", "options of generic resources", nullptr},
+    {"hint", '\0', required, "type", BR, "SBATCH_HINT", "SLURM_HINT", "kind of program", nullptr},
+    {"ignore-signals", '\0', required, "list", R, "", "", "signals srun does not forward", nullptr},
+    {"immediate", 'I', optional, "secs", R, "", "", "start at once or fail", nullptr},
+    {"interactive", '\0', none, "", R, "", "", "interactive step", nullptr},
+    {"jobid", '\0', required, "id", R, "", "", "run in this job", nullptr},
+    {"licenses", 'L', required, "list", BR, "", "", "licenses", nullptr},
+    {"mail-type", '\0', required, "list", BR, "", "", "mail on events", nullptr},
+    {"mail-user", '\0', required, "addr", BR, "", "", "mail recipient", nullptr},
+    {"threads", 'T', required, "count", R, "", "SLURM_THREADS", "launch connections", nullptr},
+    {"mcs-label", '\0', required, "label", BR, "", "", "security category", nullptr},
+    {"oom-kill-step", '\0', optional, "", BR, "SBATCH_OOM_KILL_STEP", "SLURM_OOM_KILL_STEP", "memory shortage ends the step", nullptr},
+    {"mem-bind", '\0', required, "type", BR, "SBATCH_MEM_BIND", "SLURM_MEM_BIND", "binding of memory", nullptr},
+    {"mem-per-gpu", '\0', required, "size", BR, "SBATCH_MEM_PER_GPU", "SLURM_MEM_PER_GPU", "memory per GPU", nullptr},
+    {"mem-update", '\0', required, "spec", BR, "", "", "lower memory while running", nullptr},
+    {"mpi", '\0', required, "type", R, "", "SLURM_MPI_TYPE", "MPI type", nullptr},
+    {"msg-timeout", '\0', required, "secs", R, "", "", "launch time-out", nullptr},
+    {"multi-prog", '\0', none, "", R, "", "SLURM_SRUN_MULTI", "several programs", nullptr},
+    {"network", '\0', required, "spec", BR, "SBATCH_NETWORK", "SLURM_NETWORK", "interconnect", nullptr},
+    {"no-allocate", 'Z', none, "", R, "", "", "without allocation", nullptr},
+    {"no-kill", 'k', optional, "off", BR, "SBATCH_NO_KILL", "SLURM_NO_KILL", "survive node failures", nullptr},
+    {"nodefile", 'F', required, "file", BR, "", "", "nodes from a file", nullptr},
+    {"ntasks-per-core", '\0', required, "count", BR, "SBATCH_NTASKS_PER_CORE", "SLURM_NTASKS_PER_CORE", "tasks per core", nullptr},
+    {"ntasks-per-socket", '\0', required, "count", BR, "SBATCH_NTASKS_PER_SOCKET", "", "tasks per socket", nullptr},
+    {"ntasks-per-tres", '\0', required, "count", BR, "", "SLURM_NTASKS_PER_TRES", "tasks per resource", nullptr},
+    {"ntasks-per-gpu", '\0', required, "count", BR, "SBATCH_NTASKS_PER_GPU", "SLURM_NTASKS_PER_GPU", "tasks per GPU", nullptr},
+    {"overcommit", 'O', none, "", BR, "SBATCH_OVERCOMMIT", "SLURM_OVERCOMMIT", "more tasks than processors", nullptr},
+    {"overlap", '\0', optional, "", R, "", "SLURM_OVERLAP", "share with other steps", nullptr},
+    {"oversubscribe", 's', none, "", BR, "", "", "share with other jobs", nullptr},
+    {"share", '\0', none, "", BR, "", "", "share with other jobs", nullptr},
+    {"pack-group", '\0', required, "expr", R, "", "", "component of a heterogeneous job", nullptr},
+    {"het-group", '\0', required, "expr", R, "", "", "component of a heterogeneous job", nullptr},
+    {"parsable", '\0', none, "", R, "", "", "print the id alone", nullptr},
+    {"prefer", '\0', required, "features", BR, "", "", "preferred features", nullptr},
+    {"preserve-env", 'E', none, "", R, "", "", "keep variables of the environment", nullptr},
+    {"profile", '\0', required, "list", BR, "SBATCH_PROFILE", "SLURM_PROFILE", "profiling", nullptr},
+    {"prolog", '\0', required, "path", R, "", "SLURM_PROLOG", "program run by srun at its start", nullptr},
+    {"propagate", '\0', optional, "limits", BR, "", "", "limits passed on", nullptr},
+    {"pty", '\0', optional, "fd", R, "", "", "pseudo terminal", nullptr},
+    {"quit-on-interrupt", '\0', none, "", R, "", "", "one Ctrl-C ends the step", nullptr},
+    {"reboot", '\0', none, "", BR, "", "", "reboot nodes first", nullptr},
+    {"relative", 'r', required, "n", R, "", "", "first node of the allocation to use", nullptr},
+    {"reservation", '\0', required, "names", BR, "SBATCH_RESERVATION", "SLURM_RESERVATION", "reservation", nullptr},
+    {"resources", '\0', required, "spec", BR, "", "", "hierarchical resources", nullptr},
+    {"resv-ports", '\0', optional, "count", BR, "", "SLURM_RESV_PORTS", "reserved ports", nullptr},
+    {"segment", '\0', required, "count", BR, "", "SRUN_SEGMENT_SIZE", "segment size", nullptr},
+    {"send-libs", '\0', optional, "yes|no", R, "", "SLURM_SEND_LIBS", "copy libraries", nullptr},
+    {"signal", '\0', required, "spec", BR, "SBATCH_SIGNAL", "SLURM_SIGNAL", "signal before the end", nullptr},
+    {"slurmd-debug", '\0', required, "level", R, "", "SLURMD_DEBUG", "detail of the agent's log", nullptr},
+    {"sockets-per-node", '\0', required, "count", BR, "", "", "sockets per node", nullptr},
+    {"spread-job", '\0', none, "", BR, "SBATCH_SPREAD_JOB", "SLURM_SPREAD_JOB", "spread over nodes", nullptr},
+    {"spread-segments", '\0', none, "", BR, "", "SLURM_SPREAD_SEGMENTS", "spread segments", nullptr},
+    {"stepmgr", '\0', none, "", BR, "", "", "step manager", nullptr},
+    {"switches", '\0', required, "count", BR, "SBATCH_REQ_SWITCH", "SLURM_REQ_SWITCH", "leaf switches", nullptr},
+    {"task-epilog", '\0', required, "path", R, "", "SLURM_TASK_EPILOG", "program after each task", nullptr},
+    {"task-prolog", '\0', required, "path", R, "", "SLURM_TASK_PROLOG", "program before each task", nullptr},
+    {"thread-spec", '\0', required, "count", BR, "SBATCH_THREAD_SPEC", "SLURM_THREAD_SPEC", "specialised threads", nullptr},
+    {"threads-per-core", '\0', required, "count", BR, "SBATCH_THREADS_PER_CORE", "SLURM_THREADS_PER_CORE", "threads per core", nullptr},
+    {"time-min", '\0', required, "limit", BR, "", "", "shortest time limit", nullptr},
+    {"tmp", '\0', required, "size", BR, "", "", "temporary disk", nullptr},
+    {"uid", '\0', required, "user", B, "", "", "user of the job", nullptr},
+    {"use-min-nodes", '\0', none, "", BR, "SBATCH_USE_MIN_NODES", "SLURM_USE_MIN_NODES", "few nodes", nullptr},
+    {"wait-all-nodes", '\0', required, "0|1", B, "SBATCH_WAIT_ALL_NODES", "", "wait for booted nodes", nullptr},
+    {"wait-for-children", '\0', none, "", R, "", "", "wait for all processes", nullptr},
+    {"wckey", '\0', required, "key", BR, "SBATCH_WCKEY", "SLURM_WCKEY", "workload key", nullptr},
+    {"whole", '\0', none, "", R, "", "", "all processors of the nodes", nullptr},
+    {"x11", '\0', optional, "", R, "", "", "X11 forwarding", nullptr},
+};
+// clang-format on
+
+constexpr bool rows_have_help() {
+  for (const JobOption& row : rows)
+    if (row.help.empty()) return false;
+  return true;
+}
+static_assert(rows_have_help(), "an option without help does not exist");
+
+}  // namespace
+
+std::span<const JobOption> job_options() { return rows; }
+
+Result<void> check_draft(const JobDraft& draft) {
+  if (draft.verbose > 0 && draft.quiet) return fail(Errc::refused, "don't specify both --verbose (-v) and --quiet (-Q)");
+  return {};
+}
+
+}  // namespace millrace

@@ -1,0 +1,170 @@
+// src/cli/options/job_options_test.cpp - command lines, scripts and environments become jobs, or the right refusal.
+#include "cli/options/job_options.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "cli/options/job_environment.h"
+#include "cli/options/job_values.h"
+#include "cli/options/manual.h"
+#include "cli/options/script.h"
+
+namespace millrace {
+namespace {
+
+Result<CommandLine<JobDraft>> read(JobDraft& draft, std::initializer_list<std::string_view> words, std::uint8_t tool = sbatch) {
+  const std::vector<std::string_view> list(words);
+  return apply_words(job_options(), tool, list, Operands::end_options, draft);
+}
+
+std::string refusal(std::initializer_list<std::string_view> words, std::uint8_t tool = sbatch) {
+  JobDraft draft;
+  const auto line = read(draft, words, tool);
+  return line ? "accepted" : line.error().story;
+}
+
+TEST(JobOptions, Read_glued_separate_and_abbreviated_forms) {
+  JobDraft draft;
+  const auto line = read(draft, {"-N2-4", "-n", "8", "--cpus-per-t=2", "--mem=4GB", "-t", "1-02:03:04", "--job-na", "x y", "job.sh", "-n", "1"});
+  ASSERT_TRUE(line) << line.error().story;
+  EXPECT_EQ(draft.job.min_nodes(), 2u);
+  EXPECT_EQ(draft.job.max_nodes(), 4u);
+  EXPECT_EQ(draft.job.tasks(), 8u);
+  EXPECT_EQ(draft.job.cpus_per_task(), 2u);
+  EXPECT_EQ(draft.job.memory_per_node_mib(), 4096u);
+  EXPECT_EQ(draft.job.time_limit_minutes(), 1564u);
+  EXPECT_EQ(draft.job.name(), "x y");
+  ASSERT_EQ(line->operands.size(), 3u) << "what follows the script belongs to it";
+}
+
+TEST(JobOptions, Optional_values_must_be_glued) {
+  JobDraft draft;
+  const auto line = read(draft, {"--nice", "--exclusive", "-W", "--nice=-5", "script"});
+  ASSERT_TRUE(line);
+  EXPECT_EQ(draft.job.nice(), -5);
+  EXPECT_TRUE(draft.job.exclusive());
+  EXPECT_TRUE(draft.wait);
+}
+
+TEST(JobOptions, Refuse_in_the_words_of_getopt) {
+  EXPECT_EQ(refusal({"--nosuch"}), "unrecognized option '--nosuch'");
+  EXPECT_EQ(refusal({"-@"}), "invalid option -- '@'");
+  EXPECT_EQ(refusal({"-n"}), "option requires an argument -- 'n'");
+  EXPECT_EQ(refusal({"--ntasks"}), "option '--ntasks' requires an argument");
+  EXPECT_EQ(refusal({"--hold=1"}), "option '--hold' doesn't allow an argument");
+  EXPECT_EQ(refusal({"--ho"}), "accepted");
+  EXPECT_TRUE(refusal({"--mem-"}).starts_with("option '--mem-' is ambiguous; possibilities: '--mem-per-cpu'"));
+}
+
+TEST(JobOptions, Refuse_by_name_what_is_not_built) {
+  EXPECT_EQ(refusal({"--gres=gpu:1"}), "--gres is not built yet in Millrace");
+  EXPECT_EQ(refusal({"--exclusive=user"}), "--exclusive=user is not built yet in Millrace");
+  EXPECT_EQ(refusal({"-I"}, srun), "--immediate is not built yet in Millrace");
+  EXPECT_EQ(refusal({"--label"}), "unrecognized option '--label'") << "an option of srun alone";
+}
+
+TEST(JobOptions, Bad_values_are_said_as_slurm_says_them) {
+  EXPECT_EQ(refusal({"-t", "xx"}), "Invalid --time specification");
+  EXPECT_EQ(refusal({"-n", "x"}), "Invalid numeric value \"x\" for --ntasks.");
+  EXPECT_EQ(refusal({"-n", "0"}), "invalid number of tasks (-n 0)");
+  EXPECT_EQ(refusal({"-N", "4-2"}), "invalid number of nodes (-N 4-2)");
+  EXPECT_EQ(refusal({"-N", "x"}), "\"x\" is not a valid node count");
+  EXPECT_EQ(refusal({"--mem=12x"}), "Invalid --mem specification");
+  EXPECT_EQ(refusal({"--open-mode=x"}), "Invalid --open-mode specification");
+}
+
+TEST(JobOptions, Names_and_letters_are_unique_per_command) {
+  for (const std::uint8_t tool : {std::uint8_t{sbatch}, std::uint8_t{srun}}) {
+    std::set<std::string_view> names;
+    std::set<char> letters;
+    for (const JobOption& row : job_options()) {
+      if ((row.tools & tool) == 0) continue;
+      EXPECT_TRUE(names.insert(row.name).second) << row.name;
+      if (row.letter != '\0') {
+        EXPECT_TRUE(letters.insert(row.letter).second) << row.name;
+      }
+    }
+  }
+}
+
+TEST(JobOptions, Environment_gives_defaults_and_refuses_what_is_not_built) {
+  setenv("SBATCH_TIMELIMIT", "7", 1);
+  JobDraft draft;
+  ASSERT_TRUE(apply_environment(job_options(), sbatch, draft));
+  EXPECT_EQ(draft.job.time_limit_minutes(), 7u);
+  setenv("SBATCH_GRES", "gpu:1", 1);
+  const auto refused = apply_environment(job_options(), sbatch, draft);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().story, "--gres (from SBATCH_GRES) is not built yet in Millrace");
+  unsetenv("SBATCH_GRES");
+  unsetenv("SBATCH_TIMELIMIT");
+}
+
+TEST(Script, Directives_end_at_the_first_command) {
+  const auto words = script_words("#!/bin/sh\n#SBATCH -J \"a b\" --mem=100 # comment\n#SBATCHX no\n\n# c\n#SBATCH\t-n 2\necho hi\n#SBATCH -n 3\n", false);
+  ASSERT_TRUE(words);
+  EXPECT_EQ(*words, (std::vector<std::string>{"-J", "a b", "--mem=100", "-n", "2"}));
+}
+
+TEST(Script, Refuses_what_is_no_directive) {
+  EXPECT_EQ(script_words("#!/bin/sh\n#SBATCH nonsense\n", false).error().story, "Invalid directive found in batch script: nonsense");
+  EXPECT_EQ(script_words("#!/bin/sh\n#SBATCH hetjob\n", false).error().story, "#SBATCH hetjob is not built yet in Millrace");
+  EXPECT_FALSE(script_words("#!/bin/sh\n#PBS -l x\n", false));
+  EXPECT_TRUE(script_words("#!/bin/sh\n#PBS -l x\n", true));
+}
+
+TEST(Script, Is_checked_before_it_is_sent) {
+  EXPECT_EQ(script_problems("", 100)[0], "Batch script is empty!");
+  EXPECT_EQ(script_problems(" \n", 100)[0], "Batch script contains only whitespace!");
+  EXPECT_EQ(script_problems("echo", 100)[0], "This does not look like a batch script.  The first");
+  EXPECT_EQ(script_problems("#!/bin/sh\r\n", 100)[0], "Batch script contains DOS line breaks (\\r\\n)");
+  EXPECT_EQ(script_problems("#!/bin/sh\n" + std::string(100, 'x'), 100).size(), 2u);
+  EXPECT_TRUE(script_problems("#!/bin/sh\n", 100).empty());
+}
+
+TEST(Environment, Follows_export) {
+  const char* const given[] = {"A=1", "B=2", "SLURM_X=3", nullptr};
+  using namespace std::string_literals;
+  EXPECT_EQ(pack_environment(given, "ALL"), "A=1\0B=2\0SLURM_X=3\0"s);
+  EXPECT_EQ(pack_environment(given, "NONE"), "SLURM_X=3\0"s);
+  EXPECT_EQ(pack_environment(given, "B,C=5"), "B=2\0SLURM_X=3\0C=5\0"s);
+  EXPECT_EQ(pack_environment(given, "ALL,A=9"), "B=2\0SLURM_X=3\0A=9\0"s);
+  EXPECT_EQ(pack_environment(given, "D='x,y'"), "SLURM_X=3\0D=x,y\0"s);
+  std::string packed = "A=1\0AB=2\0"s;
+  set_variable(packed, "A", "7");
+  EXPECT_EQ(packed, "AB=2\0A=7\0"s);
+}
+
+TEST(Values, Begin_times) {
+  setenv("TZ", "UTC", 1);
+  tzset();
+  const std::int64_t now = 1'763'190'000;  // 2025-11-15T07:00:00 UTC
+  EXPECT_EQ(parse_time_of_day("now+1hour", now), now + 3600);
+  EXPECT_EQ(parse_time_of_day("now+30", now), now + 30);
+  EXPECT_EQ(parse_time_of_day("08:30", now), now + 5400);
+  EXPECT_EQ(parse_time_of_day("06:00", now), now + 23 * 3600);
+  EXPECT_EQ(parse_time_of_day("2025-11-16T07:00", now), now + 86400);
+  EXPECT_EQ(parse_time_of_day("11/16/25 7:00 PM", now), now + 86400 + 12 * 3600);
+  EXPECT_EQ(parse_time_of_day("noon", now), now + 5 * 3600);
+  EXPECT_FALSE(parse_time_of_day("soon", now));
+  EXPECT_FALSE(parse_time_of_day("25:00", now));
+}
+
+TEST(Values, Signals) {
+  EXPECT_EQ(parse_signal("TERM"), 15u);
+  EXPECT_EQ(parse_signal("sigusr1"), 10u);
+  EXPECT_EQ(parse_signal("9"), 9u);
+  EXPECT_FALSE(parse_signal("NOPE"));
+}
+
+TEST(Manual, Shows_what_works_and_lists_what_is_refused) {
+  const auto texts = option_texts(job_options(), sbatch);
+  const ManualHead head{"sbatch", "submit a batch script", "[options] script", "Sends a script."};
+  EXPECT_EQ(help_text(head, texts).find("--gres"), std::string::npos);
+  EXPECT_NE(help_text(head, texts).find("-n, --ntasks=<count>"), std::string::npos);
+  EXPECT_NE(man_page(head, texts).find("\\-\\-gres"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace millrace

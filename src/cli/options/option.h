@@ -1,0 +1,106 @@
+// src/cli/options/option.h - the row every option is, and what all commands do with their rows: parse, environment, help.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/options/arguments.h"
+
+namespace millrace {
+
+enum Tools : std::uint8_t { sbatch = 1, srun = 2, salloc = 4, any_tool = 255 };
+
+// What a setter answers: invalid ends the command with 255, as Slurm's commands do for a bad value, refused with 1.
+template <class Draft>
+using OptionSetter = Result<void> (*)(Draft&, std::string_view value);
+
+template <class Draft>
+struct Option {
+  std::string_view name;
+  char letter;
+  ArgKind arg;
+  std::string_view value;  // how help names the argument
+  std::uint8_t tools;
+  std::string_view environment;      // for sbatch and the listing commands
+  std::string_view srun_environment;
+  std::string_view help;
+  OptionSetter<Draft> set;  // nullptr: known and not built yet
+};
+
+// The part of a row that help and man pages are made of, free of what it sets.
+struct OptionText {
+  std::string_view name;
+  char letter;
+  ArgKind arg;
+  std::string_view value, environment, help;
+  bool built;
+};
+
+inline std::unexpected<Error> not_built(std::string_view what) {
+  return fail(Errc::refused, std::string{what} + " is not built yet in Millrace");
+}
+
+template <class Draft>
+Result<void> apply_option(const Option<Draft>& row, Draft& draft, std::string_view value) {
+  if (row.set == nullptr) return not_built("--" + std::string{row.name});
+  return row.set(draft, value);
+}
+
+template <class Draft>
+struct CommandLine {
+  std::vector<const Option<Draft>*> given;  // for "was it set here" questions
+  std::vector<std::string_view> operands;
+};
+
+// Parses and applies; an error with code not_found means "getopt's line": the command prints the hint to try --help.
+template <class Draft>
+Result<CommandLine<Draft>> apply_words(std::span<const Option<Draft>> rows, std::uint8_t tool, std::span<const std::string_view> words,
+                                       Operands operands, Draft& draft) {
+  std::vector<OptionShape> shapes;
+  std::vector<const Option<Draft>*> by_shape;
+  shapes.reserve(rows.size());
+  for (const Option<Draft>& row : rows) {
+    if ((row.tools & tool) == 0) continue;
+    shapes.push_back({row.name, row.letter, row.arg});
+    by_shape.push_back(&row);
+  }
+  auto parsed = parse_arguments(shapes, words, operands);
+  if (!parsed) return fail(Errc::not_found, std::move(parsed).error().story);
+  CommandLine<Draft> line;
+  for (const GivenOption& given : parsed->options) {
+    const Option<Draft>& row = *by_shape[given.shape];
+    MR_TRY_VOID(apply_option(row, draft, given.value));
+    line.given.push_back(&row);
+  }
+  line.operands = std::move(parsed->operands);
+  return line;
+}
+
+template <class Draft>
+Result<void> apply_environment(std::span<const Option<Draft>> rows, std::uint8_t tool, Draft& draft) {
+  for (const Option<Draft>& row : rows) {
+    const std::string_view name = tool == srun ? row.srun_environment : row.environment;
+    if ((row.tools & tool) == 0 || name.empty()) continue;
+    const char* value = std::getenv(std::string{name}.c_str());
+    if (value == nullptr) continue;
+    if (row.set == nullptr) return not_built("--" + std::string{row.name} + " (from " + std::string{name} + ")");
+    MR_TRY_VOID(row.set(draft, value));
+  }
+  return {};
+}
+
+template <class Draft>
+std::vector<OptionText> option_texts(std::span<const Option<Draft>> rows, std::uint8_t tool) {
+  std::vector<OptionText> out;
+  for (const Option<Draft>& row : rows)
+    if ((row.tools & tool) != 0)
+      out.push_back({row.name, row.letter, row.arg, row.value, tool == srun ? row.srun_environment : row.environment, row.help, row.set != nullptr});
+  return out;
+}
+
+}  // namespace millrace

@@ -1,0 +1,88 @@
+// src/cli/options/script.cpp - see script.h.
+#include "cli/options/script.h"
+
+#include "base/text.h"
+
+namespace millrace {
+namespace {
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+// Words of one directive: quotes, backslash, and a comment that begins after a blank.
+Result<void> split_words(std::string_view line, std::vector<std::string>& out) {
+  std::string word;
+  bool inside = false;
+  char quote = '\0';
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote != '\0') {
+      if (c == quote) quote = '\0';
+      else if (c == '\\' && quote == '"' && i + 1 < line.size() && (line[i + 1] == '"' || line[i + 1] == '\\')) word += line[++i];
+      else word += c;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      inside = true;
+    } else if (c == '\\' && i + 1 < line.size()) {
+      word += line[++i];
+      inside = true;
+    } else if (c == '#' && !inside) {
+      break;
+    } else if (is_blank(c)) {
+      if (inside) out.push_back(std::move(word));
+      word.clear();
+      inside = false;
+    } else {
+      word += c;
+      inside = true;
+    }
+  }
+  if (quote != '\0') return fail(Errc::refused, "There is an unmatched quote in line: #SBATCH " + std::string{trim(line)});
+  if (inside) out.push_back(std::move(word));
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> script_problems(std::string_view script, std::uint64_t size_max) {
+  if (script.empty()) return {"Batch script is empty!"};
+  if (script.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos) return {"Batch script contains only whitespace!"};
+  if (!script.starts_with("#!"))
+    return {"This does not look like a batch script.  The first", "line must start with #! followed by the path to an interpreter.",
+            "For instance: #!/bin/sh"};
+  if (script.find('\0') != std::string_view::npos) return {"The batch script contains a NULL character '\\0'."};
+  if (script.find("\r\n") != std::string_view::npos)
+    return {"Batch script contains DOS line breaks (\\r\\n)", "instead of expected UNIX line breaks (\\n)."};
+  if (script.size() > size_max)
+    return {"Batch script has " + std::to_string(script.size()) + " bytes, max_script_size allows " + std::to_string(size_max),
+            "Batch job submission failed: Pathname of a file, directory or other parameter too long"};
+  return {};
+}
+
+Result<std::vector<std::string>> script_words(std::string_view script, bool ignore_pbs) {
+  std::vector<std::string> out;
+  while (!script.empty()) {
+    const std::size_t end = script.find('\n');
+    const std::string_view line = script.substr(0, end);
+    script = end == std::string_view::npos ? std::string_view{} : script.substr(end + 1);
+    if (line.starts_with("#SBATCH") && (line.size() == 7 || is_blank(line[7]))) {
+      const std::string_view rest = trim(line.substr(7));
+      if (rest == "hetjob" || rest == "packjob") return fail(Errc::refused, "#SBATCH hetjob is not built yet in Millrace");
+      const std::size_t before = out.size();
+      MR_TRY_VOID(split_words(line.substr(7), out));
+      if (out.size() > before && out[before].size() > 0 && out[before][0] != '-')
+        return fail(Errc::refused, "Invalid directive found in batch script: " + out[before]);
+      continue;
+    }
+    if (!ignore_pbs && (line.starts_with("#PBS ") || line.starts_with("#BSUB ")))
+      return fail(Errc::refused, std::string{line.substr(0, line.find(' '))} + " lines are not built yet in Millrace; --ignore-pbs skips them");
+    if (line.empty() || line[0] == '#' || trim(line).empty()) continue;
+    break;  // the first command: what follows is the job's own business
+  }
+  return out;
+}
+
+std::string wrap_script(std::string_view command) {
+  return "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n" + std::string{command} + "\n";
+}
+
+}  // namespace millrace

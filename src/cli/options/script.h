@@ -1,0 +1,21 @@
+// src/cli/options/script.h - the batch script: is it one, and which options do its #SBATCH lines give?
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace millrace {
+
+// Lines to print when it is not a batch script; empty when it is.
+std::vector<std::string> script_problems(std::string_view script, std::uint64_t size_max);
+
+// The words of all #SBATCH lines before the first command, in order.
+Result<std::vector<std::string>> script_words(std::string_view script, bool ignore_pbs);
+
+std::string wrap_script(std::string_view command);
+
+}  // namespace millrace
