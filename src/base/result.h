@@ -40,6 +40,5 @@ Result<T> in_context(Result<T> result, std::string_view doing) {
   declaration = *std::move(slot)
 #define MR_TRY(declaration, expression) MR_TRY_AS_(MR_CONCAT(mr_try_, __LINE__), declaration, expression)
 #define MR_TRY_VOID_(slot, expression) \
-  auto slot = (expression);            \
-  if (!slot) return std::unexpected(std::move(slot).error())
+  if (auto slot = (expression); !slot) return std::unexpected(std::move(slot).error())
 #define MR_TRY_VOID(expression) MR_TRY_VOID_(MR_CONCAT(mr_try_, __LINE__), expression)

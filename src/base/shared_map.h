@@ -165,7 +165,8 @@ class SharedMap {
       return;
     }
     Node& node = link.edit();
-    insert_at(fresh->key < node.key ? node.left : node.right, std::move(fresh));
+    Link& side = fresh->key < node.key ? node.left : node.right;
+    insert_at(side, std::move(fresh));
   }
 
   static std::pair<Link, Link> split(Link link, const Key& at) {

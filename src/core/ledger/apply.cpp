@@ -31,22 +31,6 @@ Time limit_of(const Job& job) {
 
 void clear_deadline(State& state, Time at, JobKey key, DeadlineKind kind) { state.deadlines.erase({at, key, kind}); }
 
-void remember_dependents(State& state, const Job& job) {
-  if (!job.dependencies) return;
-  for (const Dependency& dependency : job.dependencies->list) {
-    if (dependency.kind == DependencyKind::singleton) {
-      state.singletons.set(job.key, {});
-      continue;
-    }
-    auto* waiting = state.dependents.edit(dependency.target);
-    if (!waiting) {
-      state.dependents.set(dependency.target, SharedValue(std::vector<JobKey>{job.key}));
-    } else if (std::ranges::find(**waiting, job.key) == (*waiting)->end()) {
-      waiting->edit().push_back(job.key);
-    }
-  }
-}
-
 void forget_dependents(State& state, const Job& job) {
   state.singletons.erase(job.key);
   if (!job.dependencies) return;
@@ -312,7 +296,6 @@ void apply_one(State& state, const ArrayTaskSplit& e) {
   state.last_id = e.id;
   const SharedValue<Job> held = state.jobs.at(e.key);
   live_name(state, *held, true);
-  remember_dependents(state, *held);
   enqueue(state, *held);
 }
 
@@ -448,7 +431,7 @@ void apply_one(State& state, const JobForgotten& e) {
   clear_deadline(state, job->ended_at + seconds(state.policy->min_job_age_seconds), e.key, DeadlineKind::forget);
   state.jobs.erase(e.key);
   state.by_id.erase(job->id);
-  state.dependents.erase(e.key);
+  if (job->array != e.key) state.dependents.erase(e.key);  // else others may still wait for the array as a whole
   if (job->spec->submission != SubmissionKey{} && (job->array.value == 0 || job->array == e.key))
     state.submissions.erase({job->spec->owner->uid, job->spec->submission});
   if (job->array.value == 0) return;

@@ -76,6 +76,22 @@ bool dependencies_never(const Job& job) {
                                : std::ranges::any_of(job.dependencies->list, failed);
 }
 
+void remember_dependents(State& state, const Job& job) {
+  if (dependencies_met(job)) return;
+  for (const Dependency& dependency : job.dependencies->list) {
+    if (dependency.kind == DependencyKind::singleton) {
+      state.singletons.set(job.key, {});
+      continue;
+    }
+    auto* waiting = state.dependents.edit(dependency.target);
+    if (!waiting) {
+      state.dependents.set(dependency.target, SharedValue(std::vector<JobKey>{job.key}));
+    } else if (std::ranges::find(**waiting, job.key) == (*waiting)->end()) {
+      waiting->edit().push_back(job.key);
+    }
+  }
+}
+
 DependencyState look_at(const State& state, const Dependency& dependency, Time now) {
   if (dependency.state != DependencyState::unfulfilled) return dependency.state;
   if (dependency.kind == DependencyKind::singleton) return DependencyState::unfulfilled;
@@ -128,16 +144,17 @@ void look_again(State& state, JobKey key, Time at) {
   }
 }
 
+static void look_again_at(State& state, JobKey target, Time at) {
+  const auto* waiting = state.dependents.find(target);
+  if (!waiting) return;
+  const std::vector<JobKey> list = **waiting;  // a copy: looking again may change the table
+  for (const JobKey waiter : list)
+    if (state.jobs.contains(waiter)) look_again(state, waiter, at);
+}
+
 void resolve_dependents(State& state, const Job& target, Time at) {
-  const JobKey keys[] = {target.key, target.array};
-  for (const JobKey key : keys) {
-    if (key.value == 0 || (key == target.key && &key != &keys[0])) continue;
-    const auto* waiting = state.dependents.find(key);
-    if (!waiting) continue;
-    const std::vector<JobKey> list = **waiting;
-    for (const JobKey waiter : list)
-      if (state.jobs.contains(waiter)) look_again(state, waiter, at);
-  }
+  look_again_at(state, target.key, at);
+  if (target.array.value != 0 && target.array != target.key) look_again_at(state, target.array, at);
 }
 
 void resolve_singletons(State& state, UserId uid, std::uint64_t bits, Time at) {

@@ -8,6 +8,9 @@ namespace millrace {
 bool dependencies_met(const Job& job);
 bool dependencies_never(const Job& job);
 
+// Notes that this job waits for the targets it names, so that their changes find it.
+void remember_dependents(State& state, const Job& job);
+
 // What one dependency comes to now, looking at its target. Used at submission and whenever the target changes.
 DependencyState look_at(const State& state, const Dependency& dependency, Time now);
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/ledger/obstacle.h"
+
 namespace millrace {
 
 Pass::Pass(State snapshot, PlannerSettings settings, Time now)
@@ -27,32 +29,16 @@ bool Pass::advance(std::int64_t steps) {
   return false;
 }
 
-// What keeps the job from starting whatever is free; `none` when only resources decide.
-Reason Pass::obstacle(const Job& job) const {
-  const Partition& partition = state_.partition(job.spec->partition);
-  if (!partition.configured || partition.def.availability == Availability::down) return Reason::partition_down;
-  if (partition.def.availability == Availability::inactive) return Reason::partition_inactive;
-  if (job.spec->min_nodes > partition.def.max_nodes || (job.spec->max_nodes > 0 && job.spec->max_nodes < partition.def.min_nodes))
-    return Reason::partition_node_limit;
-  if (job.time_limit_minutes > partition.def.max_time_minutes) return Reason::partition_time_limit;
-  for (const std::uint32_t index : job.spec->rare_request().required_nodes)
-    if (!state_.node(NodeIndex{index}).is_usable()) return Reason::required_node_not_available;
-  if (const ArrayState* array = state_.find_array(job.array)) {
-    std::uint32_t started = 0;
-    for (const auto& [key, count] : started_tasks_)
-      if (key == job.array) started = count;
-    if (array->spec.throttle > 0 && array->running + started >= array->spec.throttle) return Reason::array_task_limit;
-    if (job.is_array_rest() && started >= array->rest.size()) return Reason::priority;  // every task of it is placed
-  }
-  return Reason::none;
+std::uint32_t Pass::started_tasks(JobKey array) const {
+  const auto it = std::ranges::find(started_tasks_, array, &std::pair<JobKey, std::uint32_t>::first);
+  return it == started_tasks_.end() ? 0 : it->second;
 }
 
 Pass::Tried Pass::try_job(const Job& job) {
   ++plan_.steps;
-  if (const Reason reason = obstacle(job); reason != Reason::none) {
-    if (reason != Reason::priority) plan_.findings.push_back({job.key, reason, {}, {}});
-    return Tried::skipped;
-  }
+  const std::uint32_t started = job.array.value != 0 ? started_tasks(job.array) : 0;
+  if (job.is_array_rest() && started >= state_.arrays.at(job.array)->rest.size()) return Tried::skipped;  // all of it is placed
+  if (standing_obstacle(state_, job, plan_.made_at, started) != Reason::none) return Tried::skipped;
   const bool behind = std::ranges::find(blocked_partitions_, job.spec->partition.value) != blocked_partitions_.end();
   if (behind && !settings_.backfill) return Tried::blocked;
   if (place(job)) return Tried::placed;
@@ -62,7 +48,7 @@ Pass::Tried Pass::try_job(const Job& job) {
 
 bool Pass::place(const Job& job) {
   const Time now = plan_.made_at;
-  const Time ends = job.time_limit_minutes == unlimited ? never : now + minutes(job.time_limit_minutes);
+  const Time ends = planned_end(now, job.time_limit_minutes);
   const std::vector<Candidate> list = timeline_.candidates(*job.spec, ends, claims_);
   plan_.steps += static_cast<std::int64_t>(list.size());
   auto shares = choose_nodes(*job.spec, list, job.spec->rare_request().required_nodes.size(), timeline_.memory_counts());

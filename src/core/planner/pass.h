@@ -10,6 +10,8 @@ namespace millrace {
 class Pass {
  public:
   Pass(State snapshot, PlannerSettings settings, Time now);
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
   // Does about this many steps more; true when the pass is finished.
   bool advance(std::int64_t steps);
   Plan take() { return std::move(plan_); }
@@ -17,7 +19,7 @@ class Pass {
  private:
   enum class Tried : std::uint8_t { placed, blocked, skipped };
   Tried try_job(const Job& job);
-  Reason obstacle(const Job& job) const;
+  std::uint32_t started_tasks(JobKey array) const;  // placed by this pass
   bool place(const Job& job);
   void block(const Job& job);
 

@@ -19,7 +19,7 @@ Timeline::Timeline(const State& state, Time now)
   }
   for (const auto& [key, nothing] : state.active) {
     const Job& job = state.job(key);
-    Time ends = job.time_limit_minutes == unlimited ? never : job.started_at + minutes(job.time_limit_minutes);
+    Time ends = planned_end(job.started_at, job.time_limit_minutes);
     if (ends <= now || job.state == JobState::completing) ends = now + microseconds(1);  // late, but about to go
     Release release{ends, key, {}};
     for (const NodeShare& share : job.placement->shares)
@@ -111,16 +111,15 @@ std::optional<FutureClaim> Timeline::earliest(const JobSpec& spec, std::int64_t&
     }
     return choose_nodes(spec, list, required, memory_counts_);
   };
-  std::size_t finite = 0;
-  while (finite < releases_.size() && releases_[finite].at != never) ++finite;
-  if (!fit_after(finite)) return std::nullopt;
-  std::size_t low = 0, high = finite;  // does not fit after low, fits after high
+  const std::size_t all = releases_.size();
+  if (!fit_after(all)) return std::nullopt;
+  std::size_t low = 0, high = all;  // does not fit after low, fits after high
   while (high - low > 1) {
     const std::size_t middle = low + (high - low) / 2;
     (fit_after(middle) ? high : low) = middle;
   }
   const Time start = high == 0 ? now_ : releases_[high - 1].at;
-  while (high < finite && releases_[high].at == start) ++high;
+  while (high < all && releases_[high].at == start) ++high;
   FutureClaim claim{start, *fit_after(high), free_after(high)};
   for (const NodeShare& share : claim.shares) {
     claim.spare[share.node.value].free_cpus -= share.cpus;

@@ -17,6 +17,11 @@ struct FutureClaim {
   std::vector<Candidate> spare;  // by node position: what is left at `start` besides the claim
 };
 
+// When a job that starts now (or did then) is expected to be gone. A job without a limit is planned as a year, as Slurm does.
+inline Time planned_end(Time start, std::uint32_t limit_minutes) {
+  return start + minutes(limit_minutes == unlimited ? 365LL * 24 * 60 : limit_minutes);
+}
+
 class Timeline {
  public:
   Timeline(const State& state, Time now);

@@ -1,0 +1,25 @@
+// src/core/ledger/obstacle.cpp - see obstacle.h.
+#include "core/ledger/obstacle.h"
+
+namespace millrace {
+
+Reason standing_obstacle(const State& state, const Job& job, Time now, std::uint32_t started_now) {
+  if (job.requeue_held) return Reason::requeued_held;
+  if (job.hold != Hold::none) return job.hold == Hold::user ? Reason::held_by_user : Reason::held_by_admin;
+  if (job.dependency_never) return Reason::dependency_never_satisfied;
+  if (!job.eligible_at.is_set()) return job.begin_at > now ? Reason::begin_time : Reason::dependency;
+  const Partition& partition = state.partition(job.spec->partition);
+  if (!partition.configured || partition.def.availability == Availability::down) return Reason::partition_down;
+  if (partition.def.availability == Availability::inactive) return Reason::partition_inactive;
+  const bool too_wide = job.spec->min_nodes > partition.def.max_nodes;
+  const bool too_narrow = job.spec->max_nodes > 0 && job.spec->max_nodes < partition.def.min_nodes;
+  if (too_wide || too_narrow) return Reason::partition_node_limit;
+  if (job.time_limit_minutes > partition.def.max_time_minutes) return Reason::partition_time_limit;
+  for (const std::uint32_t index : job.spec->rare_request().required_nodes)
+    if (!state.node(NodeIndex{index}).is_usable()) return Reason::required_node_not_available;
+  const ArrayState* array = state.find_array(job.array);
+  if (array && array->spec.throttle > 0 && array->running + started_now >= array->spec.throttle) return Reason::array_task_limit;
+  return Reason::none;
+}
+
+}  // namespace millrace

@@ -1,0 +1,11 @@
+// src/core/ledger/rebuild.h - the indexes of a state from its records alone; what a snapshot does not have to carry.
+#pragma once
+
+#include "core/ledger/state.h"
+
+namespace millrace {
+
+// Expects jobs, arrays, nodes, partitions and policy; makes everything that can be derived from them.
+void rebuild_indexes(State& state);
+
+}  // namespace millrace

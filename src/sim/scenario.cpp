@@ -1,0 +1,422 @@
+// src/sim/scenario.cpp - see scenario.h.
+#include "sim/scenario.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "core/admission/accept_placement.h"
+#include "core/admission/cancel_job.h"
+#include "core/admission/expire.h"
+#include "core/admission/modify_job.h"
+#include "core/admission/report_node.h"
+#include "core/admission/submit_job.h"
+#include "core/ledger/apply.h"
+#include "core/ledger/invariants.h"
+#include "core/ledger/obstacle.h"
+#include "core/planner/pass.h"
+
+namespace millrace {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Line {
+  int number = 0;
+  std::int64_t at = 0;
+  Words words;
+};
+
+struct Happened {
+  std::int64_t at = 0;
+  std::string what;  // "start a n0", "end a completed", "refused c ..."
+};
+
+Time at_second(std::int64_t second) { return Time{(second + 1'000'000) * 1'000'000}; }  // far from zero, which means "not set"
+
+Words words_of(std::string_view line) {
+  Words out;
+  for (const std::string_view word : split(line, ' '))
+    if (!trim(word).empty()) out.emplace_back(trim(word));
+  return out;
+}
+
+const char* outcome_word(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::none: return "none";
+    case Outcome::completed: return "completed";
+    case Outcome::failed: return "failed";
+    case Outcome::cancelled: return "cancelled";
+    case Outcome::timeout: return "timeout";
+    case Outcome::node_fail: return "node_fail";
+  }
+  return "none";
+}
+
+class Scenario {
+ public:
+  Result<void> read(std::string_view text);
+  void run();
+  std::vector<std::string> verdict() const;
+
+ private:
+  struct Planned {
+    std::int64_t run = 0;
+    std::uint32_t exit_code = 0;
+  };
+
+  Result<void> read_line(int number, const Words& words);
+  Result<void> read_nodes(int number, const Words& words);
+  Result<void> read_partition(int number, const Words& words);
+  void configure();
+  void act(const Line& line);
+  void submit(const Words& words);
+  void happen(const std::vector<Event>& events);
+  void note(std::string what) { happened_.push_back({now_, std::move(what)}); }
+  void plan_until_quiet();
+  void end_what_is_over();
+  std::string name_of(const Job& job) const;
+  void check_reasons();
+  std::int64_t next_time() const;
+
+  std::vector<Line> lines_, expectations_;
+  std::vector<NodeDef> nodes_;
+  std::vector<PartitionDef> partitions_;
+  Policy policy_;
+  State state_;
+  std::int64_t now_ = 0;
+  std::map<std::string, JobId> names_;
+  std::map<JobKey, std::string> shown_;
+  std::map<JobKey, Planned> planned_;
+  std::map<JobKey, std::int64_t> ends_;  // when a running job's own work is done
+  std::vector<Happened> happened_;
+  std::vector<Finding> findings_;
+  std::vector<std::string> problems_;
+};
+
+Result<void> Scenario::read(std::string_view text) {
+  policy_.requeue_delay_seconds = 0;
+  policy_.max_job_count = 1'000'000;
+  policy_.max_array_size = 100'001;
+  policy_.return_to_service = 2;
+  int number = 0;
+  for (std::string_view line : split(text, '\n')) {
+    ++number;
+    if (const std::size_t hash = line.find('#'); hash != std::string_view::npos) line = line.substr(0, hash);
+    const Words words = words_of(line);
+    if (words.empty()) continue;
+    MR_TRY_VOID(in_context(read_line(number, words), "line " + std::to_string(number)));
+  }
+  configure();
+  return {};
+}
+
+Result<void> Scenario::read_line(int number, const Words& words) {
+  const auto second = [](const std::string& word) -> std::optional<std::int64_t> {
+    return word.starts_with("t=") ? parse_integer(std::string_view{word}.substr(2)) : std::nullopt;
+  };
+  if (words[0] == "policy") {
+    policy_.backfill = words.size() > 1 && words[1] == "backfill";
+  } else if (words[0] == "memory") {
+    policy_.memory_is_consumable = words.size() > 1 && words[1] == "on";
+  } else if (words[0] == "nodes") {
+    return read_nodes(number, words);
+  } else if (words[0] == "partition") {
+    return read_partition(number, words);
+  } else if (words[0] == "expect" && words.size() > 2 && second(words[1])) {
+    expectations_.push_back({number, *second(words[1]), {words.begin() + 2, words.end()}});
+  } else if (second(words[0]) && words.size() > 1) {
+    lines_.push_back({number, *second(words[0]), {words.begin() + 1, words.end()}});
+  } else {
+    return fail(Errc::invalid, "not a scenario line: '" + words[0] + "'");
+  }
+  return {};
+}
+
+Result<void> Scenario::read_nodes(int, const Words& words) {
+  const auto count = words.size() >= 5 ? parse_integer(words[1]) : std::nullopt;
+  const auto cpus = words.size() >= 5 ? parse_integer(words[3]) : std::nullopt;
+  if (!count || !cpus || words[2] != "x") return fail(Errc::invalid, "expected: nodes 2 x 4 cpus [1000 mb]");
+  const auto memory = words.size() >= 7 ? parse_integer(words[5]) : std::optional<std::int64_t>{1'000'000};
+  for (std::int64_t i = 0; i < *count; ++i) {
+    NodeDef def;
+    def.name = "n" + std::to_string(nodes_.size());
+    def.cpus = Cpus{*cpus};
+    def.memory = Mebibytes{*memory};
+    nodes_.push_back(std::move(def));
+  }
+  return {};
+}
+
+Result<void> Scenario::read_partition(int, const Words& words) {
+  if (words.size() < 3) return fail(Errc::invalid, "expected: partition NAME NODES [key=value]");
+  PartitionDef def;
+  def.name = words[1];
+  MR_TRY(def.nodes, expand_hostlist(words[2]));
+  for (std::size_t i = 3; i < words.size(); ++i) {
+    const auto parts = split(words[i], '=');
+    const auto value = static_cast<std::uint32_t>(parse_integer(parts.back()).value_or(0));
+    if (parts[0] == "max_time") def.max_time_minutes = value;
+    else if (parts[0] == "tier") def.priority_tier = value;
+    else if (parts[0] == "max_nodes") def.max_nodes = value;
+    else if (words[i] == "state=down") def.availability = Availability::down;
+    else return fail(Errc::invalid, "unknown partition key '" + words[i] + "'");
+  }
+  partitions_.push_back(std::move(def));
+  return {};
+}
+
+void Scenario::configure() {
+  PartitionDef main;
+  main.name = "main";
+  main.is_default = true;
+  for (const NodeDef& node : nodes_) main.nodes.push_back(node.name);
+  partitions_.insert(partitions_.begin(), main);
+  happen({ControllerStarted{Epoch{1}, at_second(0)}, ClusterConfigured{nodes_, partitions_, policy_, at_second(0)}});
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i)
+    happen(decide_register(state_, {NodeIndex{i}, "boot", {nodes_[i].cpus, nodes_[i].memory, {}, {}, {}, {}, {}, {}, {}}}, at_second(0)));
+}
+
+std::string Scenario::name_of(const Job& job) const {
+  const auto it = shown_.find(job.array.value != 0 ? job.array : job.key);
+  const std::string name = it == shown_.end() ? std::to_string(job.id.value) : it->second;
+  return job.array_task ? name + "_" + std::to_string(*job.array_task) : name;
+}
+
+void Scenario::happen(const std::vector<Event>& events) {
+  for (const Event& event : events) {
+    apply(state_, event);
+    if (const auto broken = broken_law(state_)) problems_.push_back("t=" + std::to_string(now_) + " law broken: " + *broken);
+    if (const auto* placed = std::get_if<JobPlaced>(&event)) {
+      const Job& job = state_.job(placed->key);
+      std::vector<std::string> nodes;
+      for (const NodeShare& share : placed->shares) nodes.push_back(state_.node(share.node).def->name);
+      note("start " + name_of(job) + " " + compress_hostlist(nodes));
+      ends_[placed->key] = now_ + planned_[job.array.value != 0 ? job.array : job.key].run;
+    }
+    const JobKey* ended = nullptr;
+    if (const auto* e = std::get_if<AttemptEnded>(&event)) ended = &e->key;
+    if (const auto* e = std::get_if<JobCancelled>(&event)) ended = &e->key;
+    if (ended && state_.job(*ended).state == JobState::ended)
+      note("end " + name_of(state_.job(*ended)) + " " + outcome_word(state_.job(*ended).outcome));
+  }
+}
+
+void Scenario::submit(const Words& words) {
+  SubmitJob ask;
+  Planned planned;
+  std::optional<std::int64_t> limit, run;
+  RareRequest rare;
+  Owner owner{UserId{1000}, GroupId{1000}, "user", "group", {1000}, "host"};
+  ask.spec.work_dir = "/";
+  ask.spec.min_nodes = ask.spec.tasks = ask.spec.cpus_per_task = 0;
+  ask.spec.name = words[1];
+  ask.script_bytes = 1;
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    const std::string key = words[i].substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : words[i].substr(equals + 1);
+    const std::int64_t number = parse_integer(value).value_or(0);
+    const auto count = static_cast<std::uint32_t>(number);
+    if (key == "cpus") ask.spec.cpus_per_task = count;
+    else if (key == "tasks") ask.spec.tasks = count;
+    else if (key == "nodes") {
+      const auto parts = split(value, '-');
+      ask.spec.min_nodes = static_cast<std::uint32_t>(parse_integer(parts.front()).value_or(1));
+      ask.spec.max_nodes = static_cast<std::uint32_t>(parse_integer(parts.back()).value_or(1));
+    } else if (key == "per_node") ask.spec.tasks_per_node = count;
+    else if (key == "mem") ask.spec.memory_per_node = Mebibytes{number};
+    else if (key == "mem_cpu") ask.spec.memory_per_cpu = Mebibytes{number};
+    else if (key == "limit") limit = number;
+    else if (key == "run") run = number;
+    else if (key == "exit") planned.exit_code = count;
+    else if (key == "partition") ask.partition = value;
+    else if (key == "begin") ask.begin_at = at_second(number);
+    else if (key == "dep") ask.dependency = value;
+    else if (key == "array") ask.array = value;
+    else if (key == "hold") ask.hold = true;
+    else if (key == "exclusive") ask.spec.exclusive = true;
+    else if (key == "user") owner.uid = UserId{count};
+    else if (key == "on") ask.required_nodes = value;
+    else if (key == "not_on") ask.excluded_nodes = value;
+    else if (key == "nice") ask.spec.nice = static_cast<std::int32_t>(number);
+    else if (key == "name") ask.spec.name = value;
+    else if (key == "no_requeue") ask.requeue = false;
+    else if (key == "kill_invalid") ask.spec.kill_on_invalid_dependency = true;
+    else problems_.push_back("unknown job key '" + key + "'");
+  }
+  for (const auto& [name, id] : names_) {  // dep=afterok:a names jobs by their scenario name
+    const std::string from = ":" + name;
+    for (std::size_t at = 0; (at = ask.dependency.find(from, at)) != std::string::npos; ++at) {
+      const std::size_t end = at + from.size();
+      const bool whole = end == ask.dependency.size() || std::string_view{":,?_+"}.find(ask.dependency[end]) != std::string_view::npos;
+      if (whole) ask.dependency.replace(at, from.size(), ":" + std::to_string(id.value));
+    }
+  }
+  ask.spec.owner = SharedValue(owner);
+  if (limit) ask.time_limit_minutes = static_cast<std::uint32_t>((*limit + 59) / 60);
+  planned.run = run.value_or(limit.value_or(1'000'000));
+  const auto decision = decide(state_, ask, Actor{owner.uid, owner.uid.value == 0}, at_second(now_));
+  if (!decision) {
+    note("refused " + words[1] + " " + slurm_text(decision.error().code));
+    return;
+  }
+  names_[words[1]] = decision->id;
+  const JobKey key = state_.next_key;
+  shown_[key] = words[1];
+  planned_[key] = planned;
+  happen(decision->events);
+}
+
+void Scenario::act(const Line& line) {
+  const Words& words = line.words;
+  const Actor root{UserId{0}, true};
+  const Time now = at_second(now_);
+  if (words[0] == "submit") return submit(words);
+  if (words.size() < 2) return problems_.push_back("line " + std::to_string(line.number) + ": what is '" + words[0] + "' about?");
+  const auto done = [&](const Decision& decision) {
+    if (decision)
+      happen(*decision);
+    else
+      note("refused " + words[1] + " " + slurm_text(decision.error().code));
+  };
+  if (words[0] == "drain" || words[0] == "resume" || words[0] == "down") {
+    const auto node = state_.find_node(words[1]);
+    if (!node) return problems_.push_back("no node " + words[1]);
+    return done(decide_change_node(state_, {*node, words[0], words[0] == "resume" ? "" : "scenario"}, root, now));
+  }
+  std::string base = words[1], tasks;
+  if (const std::size_t bar = base.find('_'); bar != std::string::npos) tasks = base.substr(bar + 1), base = base.substr(0, bar);
+  const auto selected = select_jobs(state_, {names_[base], tasks});
+  if (!selected) return note("refused " + words[1] + " " + slurm_text(selected.error().code));
+  for (const SelectedJob& which : *selected) {
+    if (words[0] == "cancel") done(decide_cancel(state_, which, root, now));
+    else if (words[0] == "hold") done(decide_hold(state_, which, false, root, now));
+    else if (words[0] == "release") done(decide_release(state_, which, root, now));
+    else if (words[0] == "requeue") done(decide_requeue(state_, which, false, root, now));
+    else if (words[0] == "update") {
+      ModifyJob ask;
+      for (std::size_t i = 2; i < words.size(); ++i) {
+        const auto parts = split(words[i], '=');
+        const auto count = static_cast<std::uint32_t>(parse_integer(parts.back()).value_or(0));
+        if (parts[0] == "limit") ask.change.time_limit_minutes = (count + 59) / 60;
+        else if (parts[0] == "priority") ask.change.priority = count;
+        else if (parts[0] == "cpus") ask.change.cpus_per_task = count;
+        else if (parts[0] == "throttle") ask.change.array_throttle = count;
+        else if (parts[0] == "partition") ask.partition = std::string{parts.back()};
+        else problems_.push_back("unknown update key '" + words[i] + "'");
+      }
+      done(decide_modify(state_, which, ask, root, now));
+    } else {
+      problems_.push_back("line " + std::to_string(line.number) + ": unknown action '" + words[0] + "'");
+    }
+  }
+}
+
+void Scenario::end_what_is_over() {
+  std::vector<JobKey> active;
+  for (const auto& [key, nothing] : state_.active) active.push_back(key);
+  for (const JobKey key : active) {
+    const Job& job = state_.job(key);
+    const bool killed = job.state == JobState::completing;
+    if (!killed && ends_[key] > now_) continue;
+    const std::uint32_t exit_code = killed ? 0 : planned_[job.array.value != 0 ? job.array : job.key].exit_code;
+    const std::vector<NodeShare> shares = job.placement->shares;
+    for (const NodeShare& share : shares)
+      happen(decide_end(state_, {key, job.attempt, share.node, AttemptEnd::exited, exit_code, killed ? 15u : 0u}, at_second(now_)));
+  }
+}
+
+void Scenario::plan_until_quiet() {
+  for (bool again = true; again;) {
+    again = false;
+    Pass pass(state_, {policy_.backfill, 500}, at_second(now_));
+    while (!pass.advance(7)) {
+    }
+    Plan plan = pass.take();
+    findings_ = plan.findings;
+    for (const Proposal& p : plan.placements) {
+      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill}, at_second(now_));
+      if (events.empty()) problems_.push_back("t=" + std::to_string(now_) + " the planner proposed what admission refused");
+      again = again || !events.empty();
+      happen(events);
+    }
+  }
+}
+
+std::int64_t Scenario::next_time() const {
+  std::int64_t next = INT64_MAX;
+  const auto consider = [&](std::int64_t at) {
+    if (at > now_) next = std::min(next, at);
+  };
+  for (const Line& line : lines_) consider(line.at);
+  for (const Line& line : expectations_) consider(line.at);
+  for (const auto& [key, nothing] : state_.active) consider(ends_.at(key));
+  if (const Time due = next_deadline(state_); due != never) consider(due.seconds() - 1'000'000);
+  return next;
+}
+
+void Scenario::check_reasons() {
+  for (const Line& line : expectations_) {
+    if (line.at != now_ || line.words[0] != "reason" || line.words.size() < 3) continue;
+    const Job* job = state_.find_job(names_[line.words[1]]);
+    if (!job) continue;
+    Reason reason = standing_obstacle(state_, *job, at_second(now_));
+    if (reason == Reason::none) reason = Reason::priority;
+    for (const Finding& finding : findings_)
+      if (finding.key == job->key) reason = finding.reason;
+    note("reason " + line.words[1] + " " + slurm_word(reason));
+  }
+}
+
+void Scenario::run() {
+  now_ = -1;
+  for (std::int64_t next = next_time(); next != INT64_MAX && next < 10'000'000; next = next_time()) {
+    now_ = next;
+    end_what_is_over();
+    for (;;) {
+      const auto events = decide_expired(state_, at_second(now_));
+      if (events.empty()) break;
+      happen(events);
+    }
+    for (const Line& line : lines_)
+      if (line.at == now_) act(line);
+    end_what_is_over();  // what was just cancelled, timed out or requeued is gone within the second
+    plan_until_quiet();
+    check_reasons();
+  }
+}
+
+std::vector<std::string> Scenario::verdict() const {
+  std::vector<std::string> out = problems_;
+  for (const Line& line : expectations_) {
+    std::string what;
+    for (const std::string& word : line.words) what += (what.empty() ? "" : " ") + word;
+    const std::string said = "line " + std::to_string(line.number) + ": expected t=" + std::to_string(line.at) + " " + what;
+    if (line.words[0] == "starts") {
+      const auto count = std::ranges::count_if(happened_, [&](const Happened& h) { return h.at == line.at && h.what.starts_with("start "); });
+      if (std::to_string(count) != line.words.back()) out.push_back(said + ", saw " + std::to_string(count));
+      continue;
+    }
+    if (std::ranges::any_of(happened_, [&](const Happened& h) { return h.at == line.at && h.what == what; })) continue;
+    std::string seen;
+    const std::string about = line.words[0] + " " + (line.words.size() > 1 ? line.words[1] : "") + " ";
+    for (const Happened& h : happened_)
+      if (h.what.starts_with(about)) seen += (seen.empty() ? "" : ", ") + ("t=" + std::to_string(h.at) + " " + h.what);
+    out.push_back(said + "; saw " + (seen.empty() ? "nothing of it" : seen));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> run_scenario(std::string_view text) {
+  Scenario scenario;
+  MR_TRY_VOID(scenario.read(text));
+  scenario.run();
+  return scenario.verdict();
+}
+
+}  // namespace millrace

@@ -1,0 +1,282 @@
+// src/wire/event_codec.cpp - see event_codec.h. Events only; snapshots are in state_codec.cpp.
+#include "wire/event_codec.h"
+
+#include "wire/log_types.h"
+
+namespace millrace {
+namespace {
+
+void put_event(const ControllerStarted& e, log::Event& out) {
+  out.mutable_controller_started()->set_epoch(e.epoch.value);
+  out.mutable_controller_started()->set_at(e.at.value);
+}
+
+void put_event(const ClusterConfigured& e, log::Event& out) {
+  auto* to = out.mutable_cluster_configured();
+  for (const auto& node : e.nodes) put(node, *to->add_nodes());
+  for (const auto& partition : e.partitions) put(partition, *to->add_partitions());
+  put(e.policy, *to->mutable_policy());
+  to->set_at(e.at.value);
+}
+
+void put_event(const JobSubmitted& e, log::Event& out) {
+  auto* to = out.mutable_job_submitted();
+  to->set_key(e.key.value);
+  to->set_id(e.id.value);
+  put(e.spec, *to->mutable_spec());
+  put(*e.spec.owner, *to->mutable_spec()->mutable_owner());
+  if (!e.dependencies.list.empty()) put(e.dependencies, *to->mutable_dependencies());
+  if (e.array) put(*e.array, *to->mutable_array());
+  to->set_priority(e.priority);
+  to->set_time_limit_minutes(e.time_limit_minutes);
+  to->set_hold(static_cast<std::uint32_t>(e.hold));
+  to->set_begin_at(e.begin_at.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const JobHoldChanged& e, log::Event& out) {
+  auto* to = out.mutable_job_hold_changed();
+  to->set_key(e.key.value);
+  to->set_hold(static_cast<std::uint32_t>(e.hold));
+  to->set_priority(e.priority);
+  to->set_at(e.at.value);
+}
+
+void put_event(const JobModified& e, log::Event& out) {
+  auto* to = out.mutable_job_modified();
+  to->set_key(e.key.value);
+  to->set_at(e.at.value);
+  if (e.time_limit_minutes) to->set_time_limit_minutes(*e.time_limit_minutes);
+  if (e.priority) to->set_priority(*e.priority);
+  if (e.min_nodes) to->set_min_nodes(*e.min_nodes);
+  if (e.max_nodes) to->set_max_nodes(*e.max_nodes);
+  if (e.tasks) to->set_tasks(*e.tasks);
+  if (e.cpus_per_task) to->set_cpus_per_task(*e.cpus_per_task);
+  if (e.array_throttle) to->set_array_throttle(*e.array_throttle);
+  if (e.nice) to->set_nice(*e.nice);
+  if (e.name) to->set_name(*e.name);
+  if (e.comment) to->set_comment(*e.comment);
+  if (e.account) to->set_account(*e.account);
+  if (e.std_out) to->set_std_out(*e.std_out);
+  if (e.std_err) to->set_std_err(*e.std_err);
+  if (e.work_dir) to->set_work_dir(*e.work_dir);
+  if (e.partition) to->set_partition(e.partition->value);
+  if (e.begin_at) to->set_begin_at(e.begin_at->value);
+  if (e.memory_per_node) to->set_memory_per_node(e.memory_per_node->value);
+  if (e.memory_per_cpu) to->set_memory_per_cpu(e.memory_per_cpu->value);
+  if (e.dependencies) put(*e.dependencies, *to->mutable_dependencies());
+  if (e.required_nodes) to->mutable_required_nodes()->mutable_nodes()->Add(e.required_nodes->begin(), e.required_nodes->end());
+  if (e.excluded_nodes) to->mutable_excluded_nodes()->mutable_nodes()->Add(e.excluded_nodes->begin(), e.excluded_nodes->end());
+  if (e.requeue) to->set_requeue(*e.requeue);
+}
+
+void put_event(const JobBecameEligible& e, log::Event& out) {
+  out.mutable_job_became_eligible()->set_key(e.key.value);
+  out.mutable_job_became_eligible()->set_at(e.at.value);
+}
+
+void put_event(const ArrayTaskSplit& e, log::Event& out) {
+  auto* to = out.mutable_array_task_split();
+  to->set_array(e.array.value);
+  to->set_task(e.task);
+  to->set_key(e.key.value);
+  to->set_id(e.id.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const JobPlaced& e, log::Event& out) {
+  auto* to = out.mutable_job_placed();
+  to->set_key(e.key.value);
+  to->set_attempt(e.attempt.value);
+  for (const auto& share : e.shares) put(share, *to->add_shares());
+  to->set_by_backfill(e.by_backfill);
+  to->set_at(e.at.value);
+}
+
+void put_event(const AttemptEnded& e, log::Event& out) {
+  auto* to = out.mutable_attempt_ended();
+  to->set_key(e.key.value);
+  to->set_attempt(e.attempt.value);
+  to->set_node(e.node.value);
+  to->set_end(static_cast<std::uint32_t>(e.end));
+  to->set_exit_code(e.exit_code);
+  to->set_exit_signal(e.exit_signal);
+  to->set_at(e.at.value);
+}
+
+void put_event(const JobCancelled& e, log::Event& out) {
+  auto* to = out.mutable_job_cancelled();
+  to->set_key(e.key.value);
+  to->set_by(e.by.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const JobTimedOut& e, log::Event& out) {
+  out.mutable_job_timed_out()->set_key(e.key.value);
+  out.mutable_job_timed_out()->set_at(e.at.value);
+}
+
+void put_event(const JobRequeued& e, log::Event& out) {
+  auto* to = out.mutable_job_requeued();
+  to->set_key(e.key.value);
+  to->set_hold(e.hold);
+  to->set_by(e.by.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const NodeRegistered& e, log::Event& out) {
+  auto* to = out.mutable_node_registered();
+  to->set_node(e.node.value);
+  to->set_boot_id(e.boot_id);
+  put(e.inventory, *to->mutable_inventory());
+  to->set_problem(e.problem);
+  to->set_at(e.at.value);
+}
+
+void put_event(const NodeLost& e, log::Event& out) {
+  out.mutable_node_lost()->set_node(e.node.value);
+  out.mutable_node_lost()->set_at(e.at.value);
+}
+
+void put_event(const NodeStateChanged& e, log::Event& out) {
+  auto* to = out.mutable_node_state_changed();
+  to->set_node(e.node.value);
+  to->set_order(static_cast<std::uint32_t>(e.order));
+  to->set_reason(e.reason);
+  to->set_by(e.by.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const PartitionStateChanged& e, log::Event& out) {
+  auto* to = out.mutable_partition_state_changed();
+  to->set_partition(e.partition.value);
+  to->set_availability(static_cast<std::uint32_t>(e.availability));
+  to->set_at(e.at.value);
+}
+
+void put_event(const JobForgotten& e, log::Event& out) {
+  out.mutable_job_forgotten()->set_key(e.key.value);
+  out.mutable_job_forgotten()->set_at(e.at.value);
+}
+
+Event get_event(const log::ClusterConfigured& from) {
+  ClusterConfigured e;
+  for (const auto& node : from.nodes()) e.nodes.push_back(get(node));
+  for (const auto& partition : from.partitions()) e.partitions.push_back(get(partition));
+  e.policy = get(from.policy());
+  e.at = Time{from.at()};
+  return e;
+}
+
+Event get_event(const log::JobSubmitted& from) {
+  JobSubmitted e;
+  e.key = JobKey{from.key()};
+  e.id = JobId{from.id()};
+  e.spec = get(from.spec());
+  e.spec.owner = SharedValue(get(from.spec().owner()));
+  if (from.has_dependencies()) e.dependencies = get(from.dependencies());
+  if (from.has_array()) e.array = get(from.array());
+  e.priority = from.priority();
+  e.time_limit_minutes = from.time_limit_minutes();
+  e.hold = static_cast<Hold>(from.hold());
+  e.begin_at = Time{from.begin_at()};
+  e.at = Time{from.at()};
+  return e;
+}
+
+Event get_event(const log::JobModified& from) {
+  JobModified e;
+  e.key = JobKey{from.key()};
+  e.at = Time{from.at()};
+  if (from.has_time_limit_minutes()) e.time_limit_minutes = from.time_limit_minutes();
+  if (from.has_priority()) e.priority = from.priority();
+  if (from.has_min_nodes()) e.min_nodes = from.min_nodes();
+  if (from.has_max_nodes()) e.max_nodes = from.max_nodes();
+  if (from.has_tasks()) e.tasks = from.tasks();
+  if (from.has_cpus_per_task()) e.cpus_per_task = from.cpus_per_task();
+  if (from.has_array_throttle()) e.array_throttle = from.array_throttle();
+  if (from.has_nice()) e.nice = from.nice();
+  if (from.has_name()) e.name = from.name();
+  if (from.has_comment()) e.comment = from.comment();
+  if (from.has_account()) e.account = from.account();
+  if (from.has_std_out()) e.std_out = from.std_out();
+  if (from.has_std_err()) e.std_err = from.std_err();
+  if (from.has_work_dir()) e.work_dir = from.work_dir();
+  if (from.has_partition()) e.partition = PartitionIndex{from.partition()};
+  if (from.has_begin_at()) e.begin_at = Time{from.begin_at()};
+  if (from.has_memory_per_node()) e.memory_per_node = Mebibytes{from.memory_per_node()};
+  if (from.has_memory_per_cpu()) e.memory_per_cpu = Mebibytes{from.memory_per_cpu()};
+  if (from.has_dependencies()) e.dependencies = get(from.dependencies());
+  const auto list = [](const log::NodeList& nodes) { return std::vector<std::uint32_t>(nodes.nodes().begin(), nodes.nodes().end()); };
+  if (from.has_required_nodes()) e.required_nodes = list(from.required_nodes());
+  if (from.has_excluded_nodes()) e.excluded_nodes = list(from.excluded_nodes());
+  if (from.has_requeue()) e.requeue = from.requeue();
+  return e;
+}
+
+Event get_event(const log::JobPlaced& from) {
+  JobPlaced e{JobKey{from.key()}, Attempt{from.attempt()}, {}, from.by_backfill(), Time{from.at()}};
+  for (const auto& share : from.shares()) e.shares.push_back(get(share));
+  return e;
+}
+
+}  // namespace
+
+std::string encode_event(const Event& event) {
+  log::Event out;
+  std::visit([&](const auto& e) { put_event(e, out); }, event);
+  return out.SerializeAsString();
+}
+
+Result<Event> decode_event(std::string_view bytes) {
+  log::Event in;
+  if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return fail(Errc::corrupt, "not an event");
+  using K = log::Event::KindCase;
+  switch (in.kind_case()) {
+    case K::kControllerStarted:
+      return ControllerStarted{Epoch{in.controller_started().epoch()}, Time{in.controller_started().at()}};
+    case K::kClusterConfigured: return get_event(in.cluster_configured());
+    case K::kJobSubmitted: return get_event(in.job_submitted());
+    case K::kJobHoldChanged: {
+      const auto& e = in.job_hold_changed();
+      return JobHoldChanged{JobKey{e.key()}, static_cast<Hold>(e.hold()), e.priority(), Time{e.at()}};
+    }
+    case K::kJobModified: return get_event(in.job_modified());
+    case K::kJobBecameEligible: return JobBecameEligible{JobKey{in.job_became_eligible().key()}, Time{in.job_became_eligible().at()}};
+    case K::kArrayTaskSplit: {
+      const auto& e = in.array_task_split();
+      return ArrayTaskSplit{JobKey{e.array()}, e.task(), JobKey{e.key()}, JobId{e.id()}, Time{e.at()}};
+    }
+    case K::kJobPlaced: return get_event(in.job_placed());
+    case K::kAttemptEnded: {
+      const auto& e = in.attempt_ended();
+      return AttemptEnded{JobKey{e.key()}, Attempt{e.attempt()}, NodeIndex{e.node()}, static_cast<AttemptEnd>(e.end()),
+                          e.exit_code(), e.exit_signal(), Time{e.at()}};
+    }
+    case K::kJobCancelled:
+      return JobCancelled{JobKey{in.job_cancelled().key()}, UserId{in.job_cancelled().by()}, Time{in.job_cancelled().at()}};
+    case K::kJobTimedOut: return JobTimedOut{JobKey{in.job_timed_out().key()}, Time{in.job_timed_out().at()}};
+    case K::kJobRequeued: {
+      const auto& e = in.job_requeued();
+      return JobRequeued{JobKey{e.key()}, e.hold(), UserId{e.by()}, Time{e.at()}};
+    }
+    case K::kNodeRegistered: {
+      const auto& e = in.node_registered();
+      return NodeRegistered{NodeIndex{e.node()}, e.boot_id(), get(e.inventory()), e.problem(), Time{e.at()}};
+    }
+    case K::kNodeLost: return NodeLost{NodeIndex{in.node_lost().node()}, Time{in.node_lost().at()}};
+    case K::kNodeStateChanged: {
+      const auto& e = in.node_state_changed();
+      return NodeStateChanged{NodeIndex{e.node()}, static_cast<NodeOrder>(e.order()), e.reason(), UserId{e.by()}, Time{e.at()}};
+    }
+    case K::kPartitionStateChanged: {
+      const auto& e = in.partition_state_changed();
+      return PartitionStateChanged{PartitionIndex{e.partition()}, static_cast<Availability>(e.availability()), Time{e.at()}};
+    }
+    case K::kJobForgotten: return JobForgotten{JobKey{in.job_forgotten().key()}, Time{in.job_forgotten().at()}};
+    case K::KIND_NOT_SET: break;
+  }
+  return fail(Errc::corrupt, "an event of a kind this release does not know");
+}
+
+}  // namespace millrace

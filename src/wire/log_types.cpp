@@ -1,0 +1,337 @@
+// src/wire/log_types.cpp - see log_types.h.
+#include "wire/log_types.h"
+
+#include <algorithm>
+
+namespace millrace {
+namespace {
+
+enum SpecFlag : std::uint32_t {  // written to the log: never reorder
+  flag_tasks_asked = 1,
+  flag_nodes_asked = 2,
+  flag_cpus_per_task_asked = 4,
+  flag_exclusive = 8,
+  flag_oversubscribe = 16,
+  flag_requeue = 32,
+  flag_interactive = 64,
+  flag_label_output = 128,
+  flag_kill_on_invalid_dependency = 256,
+};
+
+template <class Bytes>
+std::string bytes_of(const Bytes& digest) {
+  if (digest == Bytes{}) return {};
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+template <class Bytes>
+Bytes bytes_to(const std::string& text) {
+  Bytes out{};
+  if (text.size() == out.size()) std::copy_n(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), out.begin());
+  return out;
+}
+
+void put(const RareRequest& from, log::RareRequest& to) {
+  to.set_comment(from.comment);
+  to.set_qos(from.qos);
+  to.set_std_in(from.std_in);
+  to.set_std_err(from.std_err);
+  to.set_export_env(from.export_env);
+  for (const auto& argument : from.arguments) to.add_arguments(argument);
+  for (const auto& limit : from.limits) {
+    auto* added = to.add_limits();
+    added->set_name(limit.name);
+    added->set_soft(limit.soft);
+  }
+  if (from.stdio) {
+    to.mutable_stdio()->set_host(from.stdio->host);
+    to.mutable_stdio()->set_port(from.stdio->port);
+    to.mutable_stdio()->set_secret(from.stdio->secret);
+  }
+  for (const auto index : from.required_nodes) to.add_required_nodes(index);
+  for (const auto index : from.excluded_nodes) to.add_excluded_nodes(index);
+}
+
+RareRequest get(const log::RareRequest& from) {
+  RareRequest to{from.comment(), from.qos(), from.std_in(), from.std_err(), from.export_env(), {}, {}, {}, {}, {}};
+  to.arguments.assign(from.arguments().begin(), from.arguments().end());
+  for (const auto& limit : from.limits()) to.limits.push_back({limit.name(), limit.soft()});
+  if (from.has_stdio()) to.stdio = StdioEndpoint{from.stdio().host(), from.stdio().port(), from.stdio().secret()};
+  to.required_nodes.assign(from.required_nodes().begin(), from.required_nodes().end());
+  to.excluded_nodes.assign(from.excluded_nodes().begin(), from.excluded_nodes().end());
+  return to;
+}
+
+}  // namespace
+
+void put(const NodeDef& from, log::NodeDef& to) {
+  to.set_name(from.name);
+  to.set_address(from.address);
+  to.set_host_name(from.host_name);
+  to.set_features(from.features);
+  to.set_gres(from.gres);
+  to.set_port(from.port);
+  to.set_cpus(from.cpus.value);
+  to.set_boards(from.boards);
+  to.set_sockets(from.sockets);
+  to.set_cores_per_socket(from.cores_per_socket);
+  to.set_threads_per_core(from.threads_per_core);
+  to.set_memory_mib(from.memory.value);
+  to.set_tmp_disk_mib(from.tmp_disk.value);
+  to.set_weight(from.weight);
+}
+
+NodeDef get(const log::NodeDef& from) {
+  return {from.name(),  from.address(),  from.host_name(),        from.features(),         from.gres(),
+          from.port(),  Cpus{from.cpus()}, from.boards(),          from.sockets(),          from.cores_per_socket(),
+          from.threads_per_core(), Mebibytes{from.memory_mib()}, Mebibytes{from.tmp_disk_mib()}, from.weight()};
+}
+
+void put(const PartitionDef& from, log::PartitionDef& to) {
+  to.set_name(from.name);
+  for (const auto& name : from.nodes) to.add_nodes(name);
+  for (const auto& name : from.allow_groups) to.add_allow_groups(name);
+  for (const auto& name : from.allow_accounts) to.add_allow_accounts(name);
+  for (const auto& name : from.deny_accounts) to.add_deny_accounts(name);
+  for (const auto gid : from.allow_gids) to.add_allow_gids(gid);
+  to.set_is_default(from.is_default);
+  to.set_root_only(from.root_only);
+  to.set_hidden(from.hidden);
+  to.set_exclusive(from.exclusive);
+  to.set_disable_root_jobs(from.disable_root_jobs);
+  to.set_availability(static_cast<std::uint32_t>(from.availability));
+  to.set_max_time_minutes(from.max_time_minutes);
+  to.set_default_time_minutes(from.default_time_minutes);
+  to.set_max_nodes(from.max_nodes);
+  to.set_min_nodes(from.min_nodes);
+  to.set_priority_tier(from.priority_tier);
+  to.set_priority_job_factor(from.priority_job_factor);
+  if (from.default_memory_per_cpu) to.set_default_memory_per_cpu(from.default_memory_per_cpu->value);
+  if (from.default_memory_per_node) to.set_default_memory_per_node(from.default_memory_per_node->value);
+  if (from.max_memory_per_cpu) to.set_max_memory_per_cpu(from.max_memory_per_cpu->value);
+  if (from.max_memory_per_node) to.set_max_memory_per_node(from.max_memory_per_node->value);
+}
+
+PartitionDef get(const log::PartitionDef& from) {
+  PartitionDef to;
+  to.name = from.name();
+  to.nodes.assign(from.nodes().begin(), from.nodes().end());
+  to.allow_groups.assign(from.allow_groups().begin(), from.allow_groups().end());
+  to.allow_accounts.assign(from.allow_accounts().begin(), from.allow_accounts().end());
+  to.deny_accounts.assign(from.deny_accounts().begin(), from.deny_accounts().end());
+  to.allow_gids.assign(from.allow_gids().begin(), from.allow_gids().end());
+  to.is_default = from.is_default();
+  to.root_only = from.root_only();
+  to.hidden = from.hidden();
+  to.exclusive = from.exclusive();
+  to.disable_root_jobs = from.disable_root_jobs();
+  to.availability = static_cast<Availability>(from.availability());
+  to.max_time_minutes = from.max_time_minutes();
+  to.default_time_minutes = from.default_time_minutes();
+  to.max_nodes = from.max_nodes();
+  to.min_nodes = from.min_nodes();
+  to.priority_tier = from.priority_tier();
+  to.priority_job_factor = from.priority_job_factor();
+  if (from.has_default_memory_per_cpu()) to.default_memory_per_cpu = Mebibytes{from.default_memory_per_cpu()};
+  if (from.has_default_memory_per_node()) to.default_memory_per_node = Mebibytes{from.default_memory_per_node()};
+  if (from.has_max_memory_per_cpu()) to.max_memory_per_cpu = Mebibytes{from.max_memory_per_cpu()};
+  if (from.has_max_memory_per_node()) to.max_memory_per_node = Mebibytes{from.max_memory_per_node()};
+  return to;
+}
+
+void put(const Policy& from, log::Policy& to) {
+  to.set_first_job_id(from.first_job_id);
+  to.set_max_job_id(from.max_job_id);
+  to.set_max_job_count(from.max_job_count);
+  to.set_max_array_size(from.max_array_size);
+  to.set_kill_wait_seconds(from.kill_wait_seconds);
+  to.set_min_job_age_seconds(from.min_job_age_seconds);
+  to.set_requeue_delay_seconds(from.requeue_delay_seconds);
+  to.set_max_script_bytes(from.max_script_bytes);
+  to.set_return_to_service(from.return_to_service);
+  to.set_job_requeue(from.job_requeue);
+  to.set_memory_is_consumable(from.memory_is_consumable);
+  to.set_backfill(from.backfill);
+  to.set_basic_priority(from.basic_priority);
+  to.set_enforce_partition_limits(from.enforce_partition_limits);
+  if (from.default_memory_per_cpu) to.set_default_memory_per_cpu(from.default_memory_per_cpu->value);
+  if (from.default_memory_per_node) to.set_default_memory_per_node(from.default_memory_per_node->value);
+  if (from.max_memory_per_cpu) to.set_max_memory_per_cpu(from.max_memory_per_cpu->value);
+  if (from.max_memory_per_node) to.set_max_memory_per_node(from.max_memory_per_node->value);
+}
+
+Policy get(const log::Policy& from) {
+  Policy to;
+  to.first_job_id = from.first_job_id();
+  to.max_job_id = from.max_job_id();
+  to.max_job_count = from.max_job_count();
+  to.max_array_size = from.max_array_size();
+  to.kill_wait_seconds = from.kill_wait_seconds();
+  to.min_job_age_seconds = from.min_job_age_seconds();
+  to.requeue_delay_seconds = from.requeue_delay_seconds();
+  to.max_script_bytes = from.max_script_bytes();
+  to.return_to_service = from.return_to_service();
+  to.job_requeue = from.job_requeue();
+  to.memory_is_consumable = from.memory_is_consumable();
+  to.backfill = from.backfill();
+  to.basic_priority = from.basic_priority();
+  to.enforce_partition_limits = from.enforce_partition_limits();
+  if (from.has_default_memory_per_cpu()) to.default_memory_per_cpu = Mebibytes{from.default_memory_per_cpu()};
+  if (from.has_default_memory_per_node()) to.default_memory_per_node = Mebibytes{from.default_memory_per_node()};
+  if (from.has_max_memory_per_cpu()) to.max_memory_per_cpu = Mebibytes{from.max_memory_per_cpu()};
+  if (from.has_max_memory_per_node()) to.max_memory_per_node = Mebibytes{from.max_memory_per_node()};
+  return to;
+}
+
+void put(const Owner& from, log::Owner& to) {
+  to.set_uid(from.uid.value);
+  to.set_gid(from.gid.value);
+  to.set_user_name(from.user_name);
+  to.set_group_name(from.group_name);
+  for (const auto gid : from.groups) to.add_groups(gid);
+  to.set_submit_host(from.submit_host);
+}
+
+Owner get(const log::Owner& from) {
+  return {UserId{from.uid()}, GroupId{from.gid()}, from.user_name(), from.group_name(), {from.groups().begin(), from.groups().end()},
+          from.submit_host()};
+}
+
+void put(const JobSpec& from, log::JobSpec& to) {
+  if (from.rare) put(*from.rare, *to.mutable_rare());
+  to.set_name(from.name);
+  to.set_account(from.account);
+  to.set_work_dir(from.work_dir);
+  to.set_std_out(from.std_out);
+  to.set_command(from.command);
+  to.set_submit_line(from.submit_line);
+  to.set_partition(from.partition.value);
+  to.set_submit_sid(from.submit_sid);
+  to.set_min_nodes(from.min_nodes);
+  to.set_max_nodes(from.max_nodes);
+  to.set_tasks(from.tasks);
+  to.set_tasks_per_node(from.tasks_per_node);
+  to.set_cpus_per_task(from.cpus_per_task);
+  to.set_min_cpus_per_node(from.min_cpus_per_node);
+  if (from.memory_per_node) to.set_memory_per_node(from.memory_per_node->value);
+  if (from.memory_per_cpu) to.set_memory_per_cpu(from.memory_per_cpu->value);
+  to.set_nice(from.nice);
+  to.set_umask(from.umask);
+  to.set_open_mode(from.open_mode);
+  const auto bit = [](bool on, std::uint32_t flag) { return on ? flag : 0u; };
+  to.set_flags(bit(from.tasks_asked, flag_tasks_asked) | bit(from.nodes_asked, flag_nodes_asked) |
+               bit(from.cpus_per_task_asked, flag_cpus_per_task_asked) | bit(from.exclusive, flag_exclusive) |
+               bit(from.oversubscribe, flag_oversubscribe) | bit(from.requeue, flag_requeue) |
+               bit(from.interactive, flag_interactive) | bit(from.label_output, flag_label_output) |
+               bit(from.kill_on_invalid_dependency, flag_kill_on_invalid_dependency));
+  to.set_script(bytes_of(from.script));
+  to.set_environment(bytes_of(from.environment));
+  to.set_submission(bytes_of(from.submission));
+}
+
+JobSpec get(const log::JobSpec& from) {
+  JobSpec to;
+  if (from.has_rare()) to.rare = SharedValue(get(from.rare()));
+  to.name = from.name();
+  to.account = from.account();
+  to.work_dir = from.work_dir();
+  to.std_out = from.std_out();
+  to.command = from.command();
+  to.submit_line = from.submit_line();
+  to.partition = PartitionIndex{from.partition()};
+  to.submit_sid = from.submit_sid();
+  to.min_nodes = from.min_nodes();
+  to.max_nodes = from.max_nodes();
+  to.tasks = from.tasks();
+  to.tasks_per_node = from.tasks_per_node();
+  to.cpus_per_task = std::max(from.cpus_per_task(), 1u);
+  to.min_cpus_per_node = from.min_cpus_per_node();
+  if (from.has_memory_per_node()) to.memory_per_node = Mebibytes{from.memory_per_node()};
+  if (from.has_memory_per_cpu()) to.memory_per_cpu = Mebibytes{from.memory_per_cpu()};
+  to.nice = from.nice();
+  to.umask = from.umask();
+  to.open_mode = static_cast<std::uint8_t>(from.open_mode());
+  const auto has = [&](std::uint32_t flag) { return (from.flags() & flag) != 0; };
+  to.tasks_asked = has(flag_tasks_asked);
+  to.nodes_asked = has(flag_nodes_asked);
+  to.cpus_per_task_asked = has(flag_cpus_per_task_asked);
+  to.exclusive = has(flag_exclusive);
+  to.oversubscribe = has(flag_oversubscribe);
+  to.requeue = has(flag_requeue);
+  to.interactive = has(flag_interactive);
+  to.label_output = has(flag_label_output);
+  to.kill_on_invalid_dependency = has(flag_kill_on_invalid_dependency);
+  to.script = bytes_to<Digest>(from.script());
+  to.environment = bytes_to<Digest>(from.environment());
+  to.submission = bytes_to<SubmissionKey>(from.submission());
+  return to;
+}
+
+void put(const Dependencies& from, log::Dependencies& to) {
+  to.set_any(from.any);
+  for (const Dependency& dependency : from.list) {
+    auto* added = to.add_list();
+    added->set_kind(static_cast<std::uint32_t>(dependency.kind));
+    added->set_target(dependency.target.value);
+    added->set_shown(dependency.shown.value);
+    if (dependency.task) added->set_task(*dependency.task);
+    added->set_delay_minutes(dependency.delay_minutes);
+    added->set_due_at(dependency.due_at.value);
+    added->set_state(static_cast<std::uint32_t>(dependency.state));
+  }
+}
+
+Dependencies get(const log::Dependencies& from) {
+  Dependencies to;
+  to.any = from.any();
+  for (const auto& each : from.list()) {
+    Dependency dependency;
+    dependency.kind = static_cast<DependencyKind>(each.kind());
+    dependency.target = JobKey{each.target()};
+    dependency.shown = JobId{each.shown()};
+    if (each.has_task()) dependency.task = each.task();
+    dependency.delay_minutes = each.delay_minutes();
+    dependency.due_at = Time{each.due_at()};
+    dependency.state = static_cast<DependencyState>(each.state());
+    to.list.push_back(dependency);
+  }
+  return to;
+}
+
+void put(const ArraySpec& from, log::ArraySpec& to) {
+  put_ranges(from.tasks, to.mutable_tasks());
+  to.set_throttle(from.throttle);
+}
+
+ArraySpec get(const log::ArraySpec& from) { return {get_ranges(from.tasks()), from.throttle()}; }
+
+void put(const Inventory& from, log::Inventory& to) {
+  to.set_cpus(from.cpus.value);
+  to.set_memory_mib(from.memory.value);
+  to.set_tmp_disk_mib(from.tmp_disk.value);
+  to.set_arch(from.arch);
+  to.set_os(from.os);
+  to.set_version(from.version);
+  to.set_host_name(from.host_name);
+  to.set_boot_at(from.boot_at.value);
+  to.set_agent_started_at(from.agent_started_at.value);
+}
+
+Inventory get(const log::Inventory& from) {
+  return {Cpus{from.cpus()}, Mebibytes{from.memory_mib()}, Mebibytes{from.tmp_disk_mib()}, from.arch(), from.os(), from.version(),
+          from.host_name(), Time{from.boot_at()}, Time{from.agent_started_at()}};
+}
+
+void put(const NodeShare& from, log::NodeShare& to) {
+  to.set_node(from.node.value);
+  to.set_cpus(from.cpus.value);
+  to.set_memory_mib(from.memory.value);
+  to.set_tasks(from.tasks);
+  to.set_released(from.released);
+}
+
+NodeShare get(const log::NodeShare& from) {
+  return {NodeIndex{from.node()}, Cpus{from.cpus()}, Mebibytes{from.memory_mib()}, from.tasks(), from.released()};
+}
+
+}  // namespace millrace

@@ -1,0 +1,44 @@
+// src/wire/log_types.h - the parts that events and snapshots share, between core's types and the log's.
+#pragma once
+
+#include "core/ledger/state.h"
+#include "events.pb.h"
+
+namespace millrace {
+
+void put(const NodeDef& from, log::NodeDef& to);
+NodeDef get(const log::NodeDef& from);
+void put(const PartitionDef& from, log::PartitionDef& to);
+PartitionDef get(const log::PartitionDef& from);
+void put(const Policy& from, log::Policy& to);
+Policy get(const log::Policy& from);
+void put(const Owner& from, log::Owner& to);
+Owner get(const log::Owner& from);
+void put(const JobSpec& from, log::JobSpec& to);  // without the owner
+JobSpec get(const log::JobSpec& from);
+void put(const Dependencies& from, log::Dependencies& to);
+Dependencies get(const log::Dependencies& from);
+void put(const ArraySpec& from, log::ArraySpec& to);
+ArraySpec get(const log::ArraySpec& from);
+void put(const Inventory& from, log::Inventory& to);
+Inventory get(const log::Inventory& from);
+void put(const NodeShare& from, log::NodeShare& to);
+NodeShare get(const log::NodeShare& from);
+
+template <class Ranges>
+void put_ranges(const IndexSet& from, Ranges* to) {
+  for (const auto& range : from.ranges()) {
+    auto* added = to->Add();
+    added->set_first(range.first);
+    added->set_last(range.last);
+  }
+}
+template <class Ranges>
+IndexSet get_ranges(const Ranges& from) {
+  IndexSet out;
+  for (const auto& range : from)
+    if (range.first() <= range.last()) out.insert(range.first(), range.last());
+  return out;
+}
+
+}  // namespace millrace

@@ -1,0 +1,211 @@
+// src/wire/state_codec.cpp - snapshots: the records of a state as bytes; indexes are made again when it is read.
+#include <map>
+
+#include "core/ledger/invariants.h"
+#include "core/ledger/rebuild.h"
+#include "wire/event_codec.h"
+#include "wire/log_types.h"
+
+namespace millrace {
+namespace {
+
+void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
+  to.set_key(job.key.value);
+  to.set_id(job.id.value);
+  to.set_spec(spec);
+  if (job.placement) {
+    for (const auto& share : job.placement->shares) put(share, *to.add_shares());
+    to.set_by_backfill(job.placement->by_backfill);
+  }
+  if (job.dependencies) put(*job.dependencies, *to.mutable_dependencies());
+  to.set_array(job.array.value);
+  if (job.array_task) to.set_array_task(*job.array_task);
+  to.set_submitted_at(job.submitted_at.value);
+  to.set_begin_at(job.begin_at.value);
+  to.set_eligible_at(job.eligible_at.value);
+  to.set_started_at(job.started_at.value);
+  to.set_ended_at(job.ended_at.value);
+  to.set_priority(job.priority);
+  to.set_time_limit_minutes(job.time_limit_minutes);
+  to.set_attempt(job.attempt.value);
+  to.set_exit_code(job.exit_code);
+  to.set_exit_signal(job.exit_signal);
+  to.set_cancelled_by(job.cancelled_by.value);
+  if (job.failed_node) to.set_failed_node(job.failed_node->value);
+  to.set_state(static_cast<std::uint32_t>(job.state));
+  to.set_outcome(static_cast<std::uint32_t>(job.outcome));
+  to.set_hold(static_cast<std::uint32_t>(job.hold));
+  to.set_end_reason(static_cast<std::uint32_t>(job.end_reason));
+  to.set_requeue_wanted(job.requeue_wanted);
+  to.set_requeue_held(job.requeue_held);
+  to.set_dependency_never(job.dependency_never);
+}
+
+Job get_job(const log::Job& from) {
+  Job job;
+  job.key = JobKey{from.key()};
+  job.id = JobId{from.id()};
+  if (from.shares_size() > 0) {
+    Placement placement;
+    for (const auto& share : from.shares()) placement.shares.push_back(get(share));
+    placement.by_backfill = from.by_backfill();
+    job.placement = SharedValue(std::move(placement));
+  }
+  if (from.has_dependencies()) job.dependencies = SharedValue(get(from.dependencies()));
+  job.array = JobKey{from.array()};
+  if (from.has_array_task()) job.array_task = from.array_task();
+  job.submitted_at = Time{from.submitted_at()};
+  job.begin_at = Time{from.begin_at()};
+  job.eligible_at = Time{from.eligible_at()};
+  job.started_at = Time{from.started_at()};
+  job.ended_at = Time{from.ended_at()};
+  job.priority = from.priority();
+  job.time_limit_minutes = from.time_limit_minutes();
+  job.attempt = Attempt{from.attempt()};
+  job.exit_code = from.exit_code();
+  job.exit_signal = from.exit_signal();
+  job.cancelled_by = UserId{from.cancelled_by()};
+  if (from.has_failed_node()) job.failed_node = NodeIndex{from.failed_node()};
+  job.state = static_cast<JobState>(from.state());
+  job.outcome = static_cast<Outcome>(from.outcome());
+  job.hold = static_cast<Hold>(from.hold());
+  job.end_reason = static_cast<Reason>(from.end_reason());
+  job.requeue_wanted = from.requeue_wanted();
+  job.requeue_held = from.requeue_held();
+  job.dependency_never = from.dependency_never();
+  return job;
+}
+
+void put_node(NodeIndex index, const Node& node, log::Node& to) {
+  to.set_index(index.value);
+  put(*node.def, *to.mutable_def());
+  if (node.inventory) put(*node.inventory, *to.mutable_inventory());
+  to.set_boot_id(node.boot_id);
+  to.set_reason(node.reason);
+  to.set_reason_by(node.reason_by.value);
+  to.set_reason_at(node.reason_at.value);
+  to.set_last_busy(node.last_busy.value);
+  to.set_condition(static_cast<std::uint32_t>(node.condition));
+  to.set_drain(node.drain);
+  to.set_down_for_silence(node.down_for_silence);
+  to.set_configured(node.configured);
+}
+
+Node get_node(const log::Node& from) {
+  Node node;
+  node.def = SharedValue(get(from.def()));
+  if (from.has_inventory()) node.inventory = SharedValue(get(from.inventory()));
+  node.boot_id = from.boot_id();
+  node.reason = from.reason();
+  node.reason_by = UserId{from.reason_by()};
+  node.reason_at = Time{from.reason_at()};
+  node.last_busy = Time{from.last_busy()};
+  node.condition = static_cast<NodeCondition>(from.condition());
+  node.drain = from.drain();
+  node.down_for_silence = from.down_for_silence();
+  node.configured = from.configured();
+  return node;
+}
+
+void get_nodes(const log::State& from, State& state) {
+  for (const auto& partition : from.partitions()) {
+    Partition to{get(partition.def()), {}, partition.configured()};
+    for (const auto index : partition.nodes()) to.nodes.push_back(NodeIndex{index});
+    state.partitions.edit().push_back(std::move(to));
+  }
+  for (const auto& node : from.nodes()) state.nodes.set(NodeIndex{node.index()}, SharedValue(get_node(node)));
+  for (const auto& array : from.arrays())
+    state.arrays.set(JobKey{array.key()}, SharedValue(ArrayState{JobId{array.id()}, get(array.spec()), get_ranges(array.rest()),
+                                                                 array.running(), array.ended(), array.ended_well(), array.started(),
+                                                                 array.records()}));
+}
+
+// What a node has promised follows from the shares of the jobs on it.
+void add_up_shares(State& state) {
+  for (const auto& [key, job] : state.jobs) {
+    if (!job->placement || (job->state != JobState::running && job->state != JobState::completing)) continue;
+    for (const NodeShare& share : job->placement->shares) {
+      if (share.released) continue;
+      Node& node = state.edit_node(share.node);
+      node.used_cpus += share.cpus;
+      node.used_memory += share.memory;
+      node.jobs.push_back(key);
+    }
+  }
+}
+
+}  // namespace
+
+std::string encode_state(const State& state) {
+  log::State out;
+  out.set_version(state.version);
+  out.set_epoch(state.epoch.value);
+  out.set_next_key(state.next_key.value);
+  out.set_last_id(state.last_id.value);
+  put(*state.policy, *out.mutable_policy());
+  for (const Partition& partition : *state.partitions) {
+    auto* to = out.add_partitions();
+    put(partition.def, *to->mutable_def());
+    for (const NodeIndex index : partition.nodes) to->add_nodes(index.value);
+    to->set_configured(partition.configured);
+  }
+  for (const auto& [index, node] : state.nodes) put_node(index, *node, *out.add_nodes());
+  for (const auto& [key, array] : state.arrays) {
+    auto* to = out.add_arrays();
+    to->set_key(key.value);
+    to->set_id(array->id.value);
+    put(array->spec, *to->mutable_spec());
+    put_ranges(array->rest, to->mutable_rest());
+    to->set_running(array->running);
+    to->set_ended(array->ended);
+    to->set_ended_well(array->ended_well);
+    to->set_started(array->started);
+    to->set_records(array->records);
+  }
+  std::map<const Owner*, std::uint32_t> owners;  // by identity only; the order of output is that of first use
+  std::map<const JobSpec*, std::uint32_t> specs;
+  for (const auto& [key, job] : state.jobs) {
+    const auto [owner, new_owner] = owners.try_emplace(job->spec->owner.get(), static_cast<std::uint32_t>(owners.size()));
+    if (new_owner) put(*job->spec->owner, *out.add_owners());
+    const auto [spec, new_spec] = specs.try_emplace(job->spec.get(), static_cast<std::uint32_t>(specs.size()));
+    if (new_spec) put(*job->spec, *out.add_specs());
+    auto* to = out.add_jobs();
+    put_job(*job, spec->second, *to);
+    to->set_owner(owner->second);
+  }
+  return out.SerializeAsString();
+}
+
+Result<State> decode_state(std::string_view bytes) {
+  log::State in;
+  if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return fail(Errc::corrupt, "not a snapshot of a state");
+  State state;
+  state.version = in.version();
+  state.epoch = Epoch{in.epoch()};
+  state.next_key = JobKey{in.next_key()};
+  state.last_id = JobId{in.last_id()};
+  state.policy = SharedValue(get(in.policy()));
+  get_nodes(in, state);
+  std::vector<SharedValue<Owner>> owners;
+  for (const auto& owner : in.owners()) {
+    owners.push_back(SharedValue(get(owner)));
+    state.owners.set(owners.back()->uid, owners.back());
+  }
+  std::vector<SharedValue<JobSpec>> specs;
+  for (const auto& spec : in.specs()) specs.push_back(SharedValue(get(spec)));
+  for (const auto& from : in.jobs()) {
+    if (from.spec() >= specs.size() || from.owner() >= owners.size()) return fail(Errc::corrupt, "snapshot: a job without its request");
+    SharedValue<JobSpec>& spec = specs[from.spec()];
+    if (!spec->owner) spec.edit().owner = owners[from.owner()];
+    Job job = get_job(from);
+    job.spec = spec;
+    const JobKey key = job.key;
+    state.jobs.set(key, SharedValue(std::move(job)));
+  }
+  add_up_shares(state);
+  rebuild_indexes(state);
+  if (const auto broken = broken_law(state)) return fail(Errc::corrupt, "snapshot: " + *broken);
+  return state;
+}
+
+}  // namespace millrace
