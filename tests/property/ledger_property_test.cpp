@@ -231,7 +231,7 @@ class History {
 TEST(Ledger, keeps_its_laws_under_any_history_and_replays_from_the_log) {
   const char* one = std::getenv("MR_SEED");
   const std::uint64_t first = one ? std::strtoull(one, nullptr, 10) : 1;
-  const std::uint64_t last = one ? first : 150;
+  const std::uint64_t last = one ? first : 300;
   for (std::uint64_t seed = first; seed <= last && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("repeat with MR_SEED=" + std::to_string(seed));
     History(seed).run(400);

@@ -5,6 +5,7 @@
 
 #include "core/ledger/apply_node.h"
 #include "core/ledger/dependency.h"
+#include "core/ledger/rebuild.h"
 
 namespace millrace {
 namespace {
@@ -117,6 +118,9 @@ void to_pending(State& state, JobKey key, bool was_ended, std::uint32_t delay_se
   state.active.erase(key);
   live_name(state, state.job(key), true);
   refresh_eligibility(state, key, at);
+  const SharedValue<Job> held = state.jobs.at(key);
+  remember_dependents(state, *held);
+  add_deadlines(state, *held);
 }
 
 // The last share is gone: the attempt is over.
@@ -296,6 +300,8 @@ void apply_one(State& state, const ArrayTaskSplit& e) {
   state.last_id = e.id;
   const SharedValue<Job> held = state.jobs.at(e.key);
   live_name(state, *held, true);
+  remember_dependents(state, *held);
+  add_deadlines(state, *held);
   enqueue(state, *held);
 }
 

@@ -4,7 +4,6 @@
 #include "core/ledger/dependency.h"
 
 namespace millrace {
-namespace {
 
 void add_deadlines(State& state, const Job& job) {
   const auto due = [&](Time at, DeadlineKind kind) { state.deadlines.set({at, job.key, kind}, {}); };
@@ -24,8 +23,6 @@ void add_deadlines(State& state, const Job& job) {
     case JobState::ended: due(job.ended_at + seconds(state.policy->min_job_age_seconds), DeadlineKind::forget); break;
   }
 }
-
-}  // namespace
 
 void rebuild_indexes(State& state) {
   for (const auto& [key, held] : state.jobs) {

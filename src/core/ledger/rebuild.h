@@ -8,4 +8,7 @@ namespace millrace {
 // Expects jobs, arrays, nodes, partitions and policy; makes everything that can be derived from them.
 void rebuild_indexes(State& state);
 
+// Everything this job waits for or will be ended by, as far as its record says.
+void add_deadlines(State& state, const Job& job);
+
 }  // namespace millrace
