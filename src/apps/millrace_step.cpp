@@ -79,10 +79,10 @@ int main(int count, char** arguments) {
   const int child_signals = block_signals_and_watch_children();
   auto spool = AttemptSpool::enter(order->spool());
   if (!spool) return refuse(agent, *order, spool.error().story), 1;
-  const auto listener = spool->listen();
+  const auto listener = listen_for_agents();
   if (!listener) return refuse(agent, *order, listener.error().story), 1;
-  const auto claimed = spool->claim(order->identity().boot_id());
+  const auto claimed = spool->claim(order->identity().boot_id(), listener->name);
   if (!claimed && claimed.error().code == Errc::refused) return 1;  // given up by an agent that came before us
   if (!claimed) return refuse(agent, *order, claimed.error().story), 1;
-  return Supervisor{*order, *std::move(spool), std::move(agent), *listener, child_signals}.run();
+  return Supervisor{*order, *std::move(spool), std::move(agent), listener->fd, child_signals}.run();
 }

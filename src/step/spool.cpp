@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
+#include "base/text.h"
 #include "millrace.pb.h"
 #include "step/proc.h"
 
@@ -21,22 +23,26 @@ std::unexpected<Error> io_failure(std::string_view doing) {
   return fail(Errc::io, std::string{doing} + ": " + std::strerror(errno));
 }
 
-Result<void> write_whole(const char* name, mode_t mode, std::string_view bytes, const uid_t* uid, const gid_t* gid) {
-  const int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
-  if (fd < 0) return io_failure(std::string{"create "} + name);
-  bool good = true;
-  while (good && !bytes.empty()) {
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
     const ssize_t count = write(fd, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
-    good = count > 0;
-    if (good) bytes.remove_prefix(static_cast<std::size_t>(count));
+    if (count <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(count));
   }
-  if (good && uid != nullptr) good = fchown(fd, *uid, *gid) == 0;
-  const int problem = errno;
-  close(fd);
-  errno = problem;
-  if (!good) return io_failure(std::string{"write "} + name);
-  return {};
+  return true;
+}
+
+int create_file(const char* name, mode_t mode) {
+  return open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+}
+
+int rename_without_replacing(const char* from, const char* to) {
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  if (link(from, to) != 0) return -1;  // a file system without the flag
+  unlink(from);
+  return 0;
 }
 
 }  // namespace
@@ -46,46 +52,70 @@ Result<AttemptSpool> AttemptSpool::enter(const std::string& directory) {
   return AttemptSpool{directory};
 }
 
-Result<int> AttemptSpool::listen() const {
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return io_failure("make a socket");
+Result<StepListener> listen_for_agents() {
+  StepListener listener;
+  listener.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listener.fd < 0) return io_failure("make a socket");
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::strcpy(address.sun_path, "socket");
-  const mode_t before = umask(0177);
-  const bool bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  socklen_t length = sizeof(sa_family_t);  // no name: the kernel finds a free one
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (bind(listener.fd, generic, length) == 0 && listen(listener.fd, 4) == 0) {
+    length = sizeof address;
+    if (getsockname(listener.fd, generic, &length) == 0) {
+      listener.name.assign(address.sun_path + 1, length - sizeof(sa_family_t) - 1);
+      return listener;
+    }
+  }
   const int problem = errno;
-  umask(before);
-  if (bound && ::listen(fd, 4) == 0) return fd;
-  close(fd);
-  if (!bound) errno = problem;
-  return io_failure("listen in " + directory_);
+  close(listener.fd);
+  errno = problem;
+  return io_failure("listen for agents");
 }
 
-Result<void> AttemptSpool::claim(std::string_view boot_id) const {
-  std::string owner = std::to_string(getpid()) + " " + std::to_string(start_time(getpid())) + " ";
-  owner += boot_id;
-  if (symlink(owner.c_str(), "supervisor") == 0) return {};
-  if (errno == EEXIST) return fail(Errc::refused, "the attempt was claimed by another process");
+Result<void> AttemptSpool::claim(std::string_view boot_id, std::string_view socket) {
+  std::string line = "supervisor " + std::to_string(getpid()) + " " + std::to_string(start_time(getpid())) + " ";
+  line.append(boot_id).append(1, ' ').append(socket).append(1, '\n');
+  state_ = create_file("state.new", 0600);
+  if (state_ < 0 && errno == EEXIST) return fail(Errc::refused, "the attempt has another supervisor");
+  if (state_ < 0) return io_failure("create the state in " + directory_);
+  MR_TRY_VOID(append(line));
+  if (rename_without_replacing("state.new", "state") == 0) return {};
+  if (errno == EEXIST) return fail(Errc::refused, "the attempt was given up");
   return io_failure("claim " + directory_);
 }
 
+// All or nothing: a line that did not fit is taken back, so that the next one does not become its end.
+Result<void> AttemptSpool::append(std::string_view line) {
+  if (write_all(state_, line)) {
+    state_size_ += line.size();
+    return {};
+  }
+  const int problem = errno;
+  if (ftruncate(state_, static_cast<off_t>(state_size_)) == 0) lseek(state_, 0, SEEK_END);
+  errno = problem;
+  return io_failure("write the state in " + directory_);
+}
+
 Result<std::string> AttemptSpool::write_script(std::string_view script, uid_t uid, gid_t gid) const {
-  const bool give = geteuid() == 0;
-  MR_TRY_VOID(write_whole("slurm_script", 0700, script, give ? &uid : nullptr, give ? &gid : nullptr));
+  const int fd = create_file("slurm_script", 0700);
+  if (fd < 0) return io_failure("create the script in " + directory_);
+  const bool good = write_all(fd, script) && (geteuid() != 0 || fchown(fd, uid, gid) == 0);
+  const int problem = errno;
+  close(fd);
+  errno = problem;
+  if (!good) return io_failure("write the script in " + directory_);
   return directory_ + "/slurm_script";
 }
 
-Result<void> AttemptSpool::write_tasks(const std::vector<pid_t>& pids) const {
+Result<void> AttemptSpool::write_tasks(const std::vector<pid_t>& pids) {
   std::string lines;
-  for (const pid_t pid : pids) lines += std::to_string(pid) + " " + std::to_string(start_time(pid)) + "\n";
-  return write_whole("tasks", 0600, lines, nullptr, nullptr);
+  for (const pid_t pid : pids) lines += "task " + std::to_string(pid) + " " + std::to_string(start_time(pid)) + "\n";
+  return append(lines);
 }
 
-Result<void> AttemptSpool::write_end(const wire::AttemptStatus& status) const {
-  MR_TRY_VOID(write_whole("end.new", 0600, status.SerializeAsString(), nullptr, nullptr));
-  if (rename("end.new", "end") != 0) return io_failure("rename the end in " + directory_);
-  return {};
+Result<void> AttemptSpool::write_end(const wire::AttemptStatus& status) {
+  return append("end " + to_hex(status.SerializeAsString()) + "\n");
 }
 
 }  // namespace millrace

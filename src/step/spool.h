@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,34 +17,44 @@ class AttemptStatus;
 namespace millrace {
 
 // The directory is made by the agent before the launch and is the journal: while it is there, the attempt is never
-// launched again. Inside it, in the order they appear:
-//   socket        listens from before the claim, so whoever sees the claim can connect
-//   supervisor    a link whose text is "PID START_TIME BOOT_ID": made once, by the supervisor (or by an agent that
-//   gives
-//                 the attempt up), so exactly one of them wins; a link because making one is atomic and exclusive
+// launched again. Inside it:
+//   state         lines of text, each complete only with its newline:
+//                   supervisor PID START_TIME BOOT_ID SOCKET   first, and there from the moment the file has its name
+//                   task PID START_TIME                        one per task, for the agent that finds the supervisor
+//                   dead end HEX                                    the serialized AttemptStatus; before anybody is
+//                   told
 //   slurm_script  the batch script, the user's
-//   tasks         "PID START_TIME" per task, for the agent that finds the supervisor dead
-//   end           the serialized AttemptStatus, complete or not there; written before anybody is told
-// Nothing is synced: after a power cut the machine has another boot id, and every attempt on it is lost anyway.
+// The file gets its name by a rename that replaces nothing, from the supervisor or from an agent that gives the attempt
+// up: one of them wins, and a supervisor that lost runs nothing. SOCKET is an abstract one, picked by the kernel,
+// listening from before that moment; both sides check who is at the other end.
 //
-// All of it is done relative to the working directory, which the supervisor moves here: the path of a socket is limited
-// to 107 bytes and the spool's is not.
+// Few files, because making one costs up to a millisecond on an ext4 without journal that has just deleted many
+// (measured: 6.3 ms of processor for a job with seven, see tests/system/step). Nothing is synced: after a power cut the
+// machine has another boot id, and every attempt on it is lost anyway.
 class AttemptSpool {
  public:
-  static Result<AttemptSpool> enter(const std::string& directory);
+  static Result<AttemptSpool> enter(const std::string& directory);  // and works from there
 
-  const std::string& directory() const { return directory_; }
-  Result<int> listen() const;
   // Refused when somebody else claimed the attempt: then nothing of it may run here.
-  Result<void> claim(std::string_view boot_id) const;
+  Result<void> claim(std::string_view boot_id, std::string_view socket);
   // Gives the script to the user; path to execute. Only root can give files away, anybody else runs as itself.
   Result<std::string> write_script(std::string_view script, uid_t uid, gid_t gid) const;
-  Result<void> write_tasks(const std::vector<pid_t>& pids) const;
-  Result<void> write_end(const wire::AttemptStatus& status) const;
+  Result<void> write_tasks(const std::vector<pid_t>& pids);
+  Result<void> write_end(const wire::AttemptStatus& status);
 
  private:
   explicit AttemptSpool(std::string directory) : directory_(std::move(directory)) {}
+  Result<void> append(std::string_view line);
   std::string directory_;
+  int state_ = -1;  // open until the process ends
+  std::uint64_t state_size_ = 0;
 };
+
+// A socket for the agents to come, and its name.
+struct StepListener {
+  int fd = -1;
+  std::string name;
+};
+Result<StepListener> listen_for_agents();
 
 }  // namespace millrace

@@ -132,6 +132,13 @@ void Supervisor::on_time() {
 void Supervisor::accept_agent() {
   const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (fd < 0) return;
+  // Anybody on this machine can find the socket; only whoever runs us may speak.
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 || peer.uid != geteuid()) {
+    close(fd);
+    return;
+  }
   agent_ = Channel{fd};  // the newest agent is the only one
   tell_agent();
 }

@@ -14,12 +14,16 @@
 
 #include <climits>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "base/text.h"
 #include "millrace.pb.h"
 #include "wire/frame.h"
 
@@ -182,10 +186,20 @@ class SupervisorTest : public testing::Test {
     waitpid(std::exchange(pid_, -1), &status, 0);
     EXPECT_TRUE(WIFEXITED(status)) << "the supervisor died of signal " << WTERMSIG(status);
   }
+  // The words of the first line of `state` that begins with this one; empty when there is none.
+  std::vector<std::string> state_words(const std::string& first) {
+    std::istringstream lines(read_text(spool_ + "/state"));
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::vector<std::string> found{std::istream_iterator<std::string>(words), {}};
+      if (!found.empty() && found.front() == first) return found;
+    }
+    return {};
+  }
   std::optional<wire::AttemptStatus> recorded_end() {
+    const auto words = state_words("end");
     wire::AttemptStatus status;
-    std::ifstream file(spool_ + "/end");
-    if (!file || !status.ParseFromIstream(&file)) return std::nullopt;
+    if (words.size() != 2 || !status.ParseFromString(from_hex(words[1]).value_or("?"))) return std::nullopt;
     return status;
   }
   void disconnect() { close(std::exchange(fd_, -1)); }
@@ -194,8 +208,11 @@ class SupervisorTest : public testing::Test {
     fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    std::snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", spool_.c_str());
-    ASSERT_EQ(connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0) << std::strerror(errno);
+    const auto words = state_words("supervisor");
+    ASSERT_EQ(words.size(), 5u);
+    words[4].copy(address.sun_path + 1, sizeof address.sun_path - 1);
+    const auto length = static_cast<socklen_t>(sizeof(sa_family_t) + 1 + words[4].size());
+    ASSERT_EQ(connect(fd_, reinterpret_cast<const sockaddr*>(&address), length), 0) << std::strerror(errno);
     reader_ = FrameReader{reply_size_max};
   }
   void kill_attempt(wire::Kill::Why why, std::uint32_t wait_seconds) {

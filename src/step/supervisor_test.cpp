@@ -103,13 +103,14 @@ TEST_F(SupervisorTest, Script_may_clean_up_on_term) {
 }
 
 TEST_F(SupervisorTest, Nothing_the_script_started_survives_it) {
-  Fifo ready(work_ + "/ready");
+  Fifo ready(work_ + "/ready"), go(work_ + "/go");
   script(
       "setsid sh -c 'trap \"\" TERM HUP; echo $$ > ready; while :; do sleep 1000; done' &\n"
       "(setsid sleep 1000 & echo $! > ready) &\n"
-      "wait $!; env -i /bin/sleep 1000 & echo $! > ready; exit 0");
+      "wait $!; env -i /bin/sleep 1000 & echo $! > ready; read word < go; exit 0");
   start();
   const pid_t pids[] = {std::stoi(ready.line()), std::stoi(ready.line()), std::stoi(ready.line())};
+  go.say("on\n");
   EXPECT_EQ(end().exit_code(), 0u);
   for (const pid_t pid : pids) EXPECT_EQ(kill(pid, 0), -1) << pid;
 }
@@ -148,26 +149,56 @@ TEST_F(SupervisorTest, Spool_names_the_supervisor_and_the_task) {
   const std::string task = ready.line();
   reconnect();  // answered from the loop, so what is written at the start is written
   ASSERT_TRUE(next_status());
-  char owner[256]{};
-  ASSERT_GT(readlink((spool_ + "/supervisor").c_str(), owner, sizeof owner - 1), 0);
-  EXPECT_TRUE(std::string{owner}.starts_with(std::to_string(pid_) + " ")) << owner;
-  EXPECT_TRUE(std::string{owner}.ends_with(" this-boot")) << owner;
-  EXPECT_TRUE(read_text(spool_ + "/tasks").starts_with(task + " "));
+  const auto owner = state_words("supervisor");
+  ASSERT_EQ(owner.size(), 5u);
+  EXPECT_EQ(owner[1], std::to_string(pid_));
+  EXPECT_EQ(owner[3], "this-boot");
+  ASSERT_EQ(state_words("task").size(), 3u);
+  EXPECT_EQ(state_words("task")[1], task);
   struct stat info {};
-  ASSERT_EQ(stat((spool_ + "/socket").c_str(), &info), 0);
+  ASSERT_EQ(stat((spool_ + "/state").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   go.say("on\n");
   end();
 }
 
 TEST_F(SupervisorTest, Nothing_runs_when_the_attempt_was_given_up_before) {
-  ASSERT_EQ(symlink("0 0 given-up", (spool_ + "/supervisor").c_str()), 0);
+  std::ofstream(spool_ + "/state") << "supervisor 0 0 given-up none\n";
   script("echo ran");
   start();
   EXPECT_FALSE(next_status());
   wait_exit();
   EXPECT_EQ(access((work_ + "/slurm-86.out").c_str(), F_OK), -1);
   EXPECT_FALSE(recorded_end());
+}
+
+TEST_F(SupervisorTest, Socket_is_deaf_to_other_users) {
+  NEEDS_ROOT();
+  Fifo ready(work_ + "/ready"), go(work_ + "/go");
+  script("echo up > ready; read word < go; exit 4");
+  start();
+  EXPECT_EQ(ready.line(), "up");
+  disconnect();
+  ASSERT_EQ(seteuid(user), 0);
+  EXPECT_TRUE(state_words("supervisor").empty());  // not even the name can be read
+  ASSERT_EQ(seteuid(0), 0);
+  const std::string name = state_words("supervisor").at(4);
+  const int stranger = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  name.copy(address.sun_path + 1, name.size());
+  ASSERT_EQ(seteuid(user), 0);
+  ASSERT_EQ(connect(stranger, reinterpret_cast<const sockaddr*>(&address),
+                    static_cast<socklen_t>(sizeof(sa_family_t) + 1 + name.size())),
+            0);
+  ASSERT_EQ(seteuid(0), 0);
+  char byte = 0;
+  ASSERT_TRUE(wait_readable(stranger));
+  EXPECT_LE(read(stranger, &byte, 1), 0);
+  close(stranger);
+  go.say("on\n");
+  wait_exit();
+  EXPECT_EQ(recorded_end()->exit_code(), 4u);
 }
 
 TEST_F(SupervisorTest, Nothing_runs_when_the_agent_dies_within_the_order) {
@@ -177,7 +208,7 @@ TEST_F(SupervisorTest, Nothing_runs_when_the_agent_dies_within_the_order) {
   ASSERT_EQ(::send(fd_, bytes.data(), bytes.size() / 2, MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size() / 2));
   disconnect();
   wait_exit();
-  EXPECT_EQ(access((spool_ + "/supervisor").c_str(), F_OK), -1);
+  EXPECT_EQ(access((spool_ + "/state").c_str(), F_OK), -1);
 }
 
 TEST_F(SupervisorTest, Missing_spool_is_a_failed_launch) {
