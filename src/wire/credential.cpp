@@ -1,0 +1,141 @@
+// src/wire/credential.cpp - see credential.h.
+#include "wire/credential.h"
+
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/assert.h"
+#include "base/text.h"
+
+namespace millrace {
+namespace {
+
+const unsigned char* raw(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
+
+std::string why(const std::string& path) { return path + ": " + std::strerror(errno); }
+
+}  // namespace
+
+std::string sha256(std::string_view bytes) {
+  std::string out(32, '\0');
+  unsigned length = 0;
+  const int ok = EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(out.data()), &length, EVP_sha256(), nullptr);
+  MR_ASSERT(ok == 1 && length == 32);
+  return out;
+}
+
+std::string hmac_sha256(std::string_view key, std::string_view text) {
+  std::string out(32, '\0');
+  unsigned length = 0;
+  const auto* done = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), raw(text), text.size(),
+                          reinterpret_cast<unsigned char*>(out.data()), &length);
+  MR_ASSERT(done != nullptr && length == 32);
+  return out;
+}
+
+std::string random_bytes(std::size_t count) {
+  std::string out(count, '\0');
+  for (std::size_t have = 0; have < count;) {
+    const ssize_t got = getrandom(out.data() + have, count - have, 0);
+    if (got < 0 && errno == EINTR) continue;
+    MR_ASSERT(got > 0);
+    have += static_cast<std::size_t>(got);
+  }
+  return out;
+}
+
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::string derive_node_key(std::string_view cluster_key, std::string_view node) {
+  return hmac_sha256(cluster_key, "node:" + std::string{node});
+}
+
+CredentialSigner::CredentialSigner(void* key) : key_(key), verify_key_(32, '\0') {
+  std::size_t length = verify_key_.size();
+  const int ok = EVP_PKEY_get_raw_public_key(static_cast<EVP_PKEY*>(key_), reinterpret_cast<unsigned char*>(verify_key_.data()), &length);
+  MR_ASSERT(ok == 1 && length == 32);
+}
+
+CredentialSigner::CredentialSigner(CredentialSigner&& other) noexcept
+    : key_(std::exchange(other.key_, nullptr)), verify_key_(std::move(other.verify_key_)) {}
+
+CredentialSigner::~CredentialSigner() { EVP_PKEY_free(static_cast<EVP_PKEY*>(key_)); }
+
+Result<CredentialSigner> CredentialSigner::from_cluster_key(std::string_view cluster_key) {
+  const std::string seed = hmac_sha256(cluster_key, "credential signing");
+  EVP_PKEY* key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, raw(seed), seed.size());
+  if (!key) return fail(Errc::io, "OpenSSL has no Ed25519");
+  return CredentialSigner(key);
+}
+
+std::string CredentialSigner::sign(std::string_view bytes) const {
+  std::string out(64, '\0');
+  std::size_t length = out.size();
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  const bool ok = context && EVP_DigestSignInit(context, nullptr, nullptr, nullptr, static_cast<EVP_PKEY*>(key_)) == 1 &&
+                  EVP_DigestSign(context, reinterpret_cast<unsigned char*>(out.data()), &length, raw(bytes), bytes.size()) == 1;
+  EVP_MD_CTX_free(context);
+  MR_ASSERT(ok && length == 64);
+  return out;
+}
+
+bool verify_credential(std::string_view verify_key, std::string_view bytes, std::string_view signature) {
+  if (verify_key.size() != 32 || signature.size() != 64) return false;
+  EVP_PKEY* key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, raw(verify_key), verify_key.size());
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  const bool ok = key && context && EVP_DigestVerifyInit(context, nullptr, nullptr, nullptr, key) == 1 &&
+                  EVP_DigestVerify(context, raw(signature), signature.size(), raw(bytes), bytes.size()) == 1;
+  EVP_MD_CTX_free(context);
+  EVP_PKEY_free(key);
+  return ok;
+}
+
+Result<KeyFile> read_key_file(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (file < 0) return fail(errno == ENOENT ? Errc::not_found : Errc::io, why(path));
+  struct stat info{};
+  char buffer[4096];
+  const bool statted = fstat(file, &info) == 0;
+  const ssize_t got = read(file, buffer, sizeof buffer);
+  close(file);
+  if (!statted || got < 0) return fail(Errc::io, why(path));
+  if ((info.st_mode & 077) != 0)
+    return fail(Errc::refused, path + ": others may read this key; make it mode 0600 (chmod 600 " + path + ")");
+  const std::string text{trim(std::string_view{buffer, static_cast<std::size_t>(got)})};
+  const auto words = split(text, ' ');
+  const bool cluster = words.size() == 3 && words[0] == "millrace-cluster-key" && words[1] == "1";
+  const bool node = words.size() == 4 && words[0] == "millrace-node-key" && words[1] == "1";
+  const auto key = cluster || node ? from_hex(words.back()) : std::nullopt;
+  if (!key || key->size() != key_size) return fail(Errc::invalid, path + ": not a Millrace key file");
+  return KeyFile{node ? std::string{words[2]} : std::string{}, *key};
+}
+
+Result<std::string> make_cluster_key_file(const std::string& path) {
+  const std::string key = random_bytes(key_size);
+  const std::string line = "millrace-cluster-key 1 " + to_hex(key) + "\n";
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return fail(Errc::io, why(path));
+  const bool written = write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size()) && fsync(file) == 0;
+  close(file);
+  if (!written) {
+    unlink(path.c_str());
+    return fail(Errc::io, why(path));
+  }
+  return key;
+}
+
+std::string node_key_line(std::string_view node, std::string_view key) {
+  return "millrace-node-key 1 " + std::string{node} + " " + to_hex(key) + "\n";
+}
+
+}  // namespace millrace
