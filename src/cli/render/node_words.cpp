@@ -1,0 +1,146 @@
+// src/cli/render/node_words.cpp - see node_words.h.
+#include "cli/render/node_words.h"
+
+#include "base/text.h"
+
+namespace millrace {
+namespace {
+
+using View = wire::NodeView;
+
+std::string_view base_word(const View& node) {
+  switch (node.base()) {
+    case View::DOWN: return "DOWN";
+    case View::IDLE: return "IDLE";
+    case View::ALLOCATED: return "ALLOCATED";
+    case View::MIXED: return "MIXED";
+    case View::FUTURE: return "FUTURE";
+    default: return "UNKNOWN";
+  }
+}
+
+bool is_busy(const View& node) { return node.base() == View::ALLOCATED || node.base() == View::MIXED; }
+
+struct Words {
+  std::string_view wide, compact;
+};
+
+// First match wins.
+Words words_of(const View& node) {
+  if (node.drain() && (is_busy(node) || node.completing())) return {"draining", "drng"};
+  if (node.drain()) return {"drained", "drain"};
+  if (node.base() == View::DOWN) return {"down", "down"};
+  if (node.base() == View::ALLOCATED) return node.completing() ? Words{"allocated+", "alloc+"} : Words{"allocated", "alloc"};
+  if (node.completing()) return {"completing", "comp"};
+  if (node.base() == View::IDLE) return {"idle", "idle"};
+  if (node.base() == View::MIXED) return {"mixed", "mix"};
+  if (node.base() == View::FUTURE) return {"future", "futr"};
+  return {"unknown", "unk"};
+}
+
+struct FilterRow {
+  std::string_view name;
+  bool (*matches)(const View& node);
+};
+
+constexpr FilterRow filter_rows[] = {
+    {"allocated", [](const View& n) { return n.base() == View::ALLOCATED; }},
+    {"completing", [](const View& n) { return n.completing(); }},
+    {"comp", [](const View& n) { return n.completing(); }},
+    {"down", [](const View& n) { return n.base() == View::DOWN; }},
+    {"drained", [](const View& n) { return n.drain() && !is_busy(n) && !n.completing(); }},
+    {"draining", [](const View& n) { return n.drain() && (is_busy(n) || n.completing()); }},
+    {"drng", [](const View& n) { return n.drain() && (is_busy(n) || n.completing()); }},
+    {"drain", [](const View& n) { return n.drain(); }},
+    {"fail", [](const View&) { return false; }},
+    {"failing", [](const View&) { return false; }},
+    {"failg", [](const View&) { return false; }},
+    {"future", [](const View& n) { return n.base() == View::FUTURE; }},
+    {"futr", [](const View& n) { return n.base() == View::FUTURE; }},
+    {"idle", [](const View& n) { return n.base() == View::IDLE && !n.drain(); }},
+    {"maint", [](const View&) { return false; }},
+    {"mixed", [](const View& n) { return n.base() == View::MIXED; }},
+    {"no_respond", [](const View& n) { return n.not_responding(); }},
+    {"noresp", [](const View& n) { return n.not_responding(); }},
+    {"planned", [](const View&) { return false; }},
+    {"plnd", [](const View&) { return false; }},
+    {"power_down", [](const View&) { return false; }},
+    {"powering_down", [](const View&) { return false; }},
+    {"powered_down", [](const View&) { return false; }},
+    {"powering_up", [](const View&) { return false; }},
+    {"power_up", [](const View&) { return false; }},
+    {"reboot", [](const View&) { return false; }},
+    {"reserved", [](const View&) { return false; }},
+    {"resv", [](const View&) { return false; }},
+    {"unknown", [](const View& n) { return n.base() == View::UNKNOWN; }},
+};
+
+const FilterRow* find_filter(std::string_view word) {
+  for (const FilterRow& row : filter_rows)
+    if (row.name == word) return &row;
+  for (const FilterRow& row : filter_rows)
+    if (word.size() >= 3 && row.name.starts_with(word)) return &row;
+  return nullptr;
+}
+
+std::string with_suffix(std::string_view word, const View& node) {
+  std::string out{word};
+  if (node.not_responding()) out += '*';
+  return out;
+}
+
+}  // namespace
+
+std::string node_state_full(const View& node) {
+  std::string out{base_word(node)};
+  if (node.completing()) out += "+COMPLETING";
+  if (node.drain()) out += "+DRAIN";
+  if (node.not_responding()) out += "+NOT_RESPONDING";
+  return out;
+}
+
+std::string node_state_long(const View& node) { return with_suffix(words_of(node).wide, node); }
+std::string node_state_compact(const View& node) { return with_suffix(words_of(node).compact, node); }
+
+std::uint32_t node_state_order(const View& node) {
+  return static_cast<std::uint32_t>(node.base()) + (node.drain() ? 0x200u : 0) + (node.completing() ? 0x400u : 0) +
+         (node.not_responding() ? 0x800u : 0);
+}
+
+bool node_is_allocated(const View& node) { return !node.drain() && (is_busy(node) || node.completing()); }
+bool node_is_idle(const View& node) { return !node.drain() && !node.completing() && node.base() == View::IDLE; }
+
+std::optional<NodeStateFilter> parse_node_state(std::string_view word) {
+  const std::string small = lower(trim(word));
+  if (small.empty()) return std::nullopt;
+  for (std::string_view part : split(small, '&')) {
+    if (!part.empty() && (part.back() == '*' || part.back() == '~' || part.back() == '#')) part.remove_suffix(1);
+    if (!part.empty() && part.front() == '~') part.remove_prefix(1);
+    if (find_filter(part) == nullptr) return std::nullopt;
+  }
+  return NodeStateFilter{small};
+}
+
+bool matches(const NodeStateFilter& filter, const View& node) {
+  for (std::string_view part : split(filter.word, '&')) {
+    const bool silent = part.ends_with('*');
+    if (silent && !node.not_responding()) return false;
+    const bool negated = part.starts_with('~');
+    if (part.back() == '*' || part.back() == '~' || part.back() == '#') part.remove_suffix(1);
+    if (negated) part.remove_prefix(1);
+    if (find_filter(part)->matches(node) == negated) return false;
+  }
+  return true;
+}
+
+std::string_view partition_state(const wire::PartitionView& partition) {
+  constexpr std::string_view words[] = {"UP", "DOWN", "DRAIN", "INACTIVE"};
+  return words[static_cast<std::size_t>(partition.availability()) % 4];
+}
+
+std::string_view partition_availability(const wire::PartitionView& partition) {
+  constexpr std::string_view words[] = {"up", "down", "drain", "inact"};
+  return words[static_cast<std::size_t>(partition.availability()) % 4];
+}
+
+}  // namespace millrace

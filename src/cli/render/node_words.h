@@ -1,0 +1,30 @@
+// src/cli/render/node_words.h - what a node's or partition's state is called, by scontrol and by sinfo.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "millrace.pb.h"
+
+namespace millrace {
+
+std::string node_state_full(const wire::NodeView& node);      // IDLE+DRAIN
+std::string node_state_long(const wire::NodeView& node);      // drained, mixed, down*
+std::string node_state_compact(const wire::NodeView& node);   // drain, mix, down*
+std::uint32_t node_state_order(const wire::NodeView& node);   // sinfo's sort key
+bool node_is_allocated(const wire::NodeView& node);
+bool node_is_idle(const wire::NodeView& node);
+
+// -t of sinfo: a state name, its compact form or a prefix of either, with & between several, * for not responding.
+struct NodeStateFilter {
+  std::string word;
+};
+std::optional<NodeStateFilter> parse_node_state(std::string_view word);
+bool matches(const NodeStateFilter& filter, const wire::NodeView& node);
+
+std::string_view partition_state(const wire::PartitionView& partition);        // UP
+std::string_view partition_availability(const wire::PartitionView& partition);  // up, down, drain, inact
+
+}  // namespace millrace

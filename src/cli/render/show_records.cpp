@@ -1,0 +1,209 @@
+// src/cli/render/show_records.cpp - see show_records.h.
+#include "cli/render/show_records.h"
+
+#include <cstdio>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "cli/render/job_words.h"
+#include "cli/render/node_words.h"
+
+namespace millrace {
+namespace {
+
+// Puts lines together: three blanks before each but the first, or all of them on one line.
+class Record {
+ public:
+  explicit Record(const ShowOptions& options) : one_line_(options.one_line) {}
+  void line(std::string_view text) {
+    if (!out_.empty()) out_ += one_line_ ? " " : "\n   ";
+    out_ += text;
+  }
+  std::string finish() { return std::move(out_) + (one_line_ ? "\n" : "\n\n"); }
+
+ private:
+  bool one_line_;
+  std::string out_;
+};
+
+std::string text(std::uint64_t number) { return std::to_string(number); }
+std::string pair_text(std::uint32_t a, std::uint32_t b) { return std::to_string(a) + ':' + std::to_string(b); }
+std::string null(const std::string& value) { return std::string{or_null(value)}; }
+
+std::string user_text(const wire::JobView& job, Names& names) {
+  const std::string user = job.user_name().empty() ? names.user(job.uid()) : job.user_name();
+  const std::string group = job.group_name().empty() ? names.group(job.gid()) : job.group_name();
+  return "UserId=" + user + '(' + text(job.uid()) + ") GroupId=" + group + '(' + text(job.gid()) + ") MCS_label=N/A";
+}
+
+std::string first_line(const wire::JobView& job) {
+  std::string out = "JobId=" + text(job.job_id());
+  if (job.array_job_id() != 0) {
+    out += " ArrayJobId=" + text(job.array_job_id()) + " ArrayTaskId=" +
+           (job.has_array_task() ? text(job.array_task()) : array_tasks_text(job));
+    if (job.array_throttle() != 0) out += " ArrayTaskThrottle=" + text(job.array_throttle());
+  }
+  return out + " JobName=" + job.name();
+}
+
+void add_state_lines(Record& record, const wire::JobView& job, std::int64_t now_us, int detail) {
+  std::string reason = job.reason().empty() ? "None" : job.reason();
+  for (char& c : reason)
+    if (c == ' ') c = '_';
+  record.line("JobState=" + std::string{state_word(job)} + " Reason=" + reason +
+              (job.failed_node().empty() ? "" : " FailedNode=" + job.failed_node()) + " Dependency=" + null(job.dependency()));
+  record.line(std::string{"Requeue="} + (job.requeue() ? "1" : "0") + " Restarts=" + text(job.restarts()) + " BatchFlag=" +
+              (job.batch() ? "1" : "0") + " Reboot=0 ExitCode=" + pair_text(job.exit_code(), job.exit_signal()));
+  if (detail > 0) record.line("DerivedExitCode=0:0");
+  record.line("RunTime=" + format_duration(run_seconds(job, now_us)) + " TimeLimit=" + format_limit(job.time_limit_minutes()) + " TimeMin=N/A");
+  record.line("SubmitTime=" + format_time(job.submit_at_us(), "Unknown") + " EligibleTime=" + format_time(job.eligible_at_us(), "Unknown"));
+  record.line("AccrueTime=" + format_time(job.accrue_at_us() != 0 ? job.accrue_at_us() : job.eligible_at_us(), "Unknown"));
+  record.line("StartTime=" + format_time(job.start_at_us(), "Unknown") + " EndTime=" +
+              format_time(is_pending(job) && job.start_at_us() == 0 ? 0 : job.end_at_us(), "Unknown") + " Deadline=N/A");
+  record.line("SuspendTime=None SecsPreSuspend=0 LastSchedEval=" + format_time(job.last_evaluated_us(), "Unknown") +
+              " Scheduler=" + (job.planned_by_backfill() ? "Backfill" : "Main"));
+}
+
+// Allocated nodes that look the same stand on one line.
+void add_node_details(Record& record, const wire::JobView& job, bool one_line) {
+  record.line("JOB_GRES=(null)");
+  const auto names = expand_hostlist(job.nodes());
+  if (!names || job.cpu_ids_per_allocated_node_size() != static_cast<int>(names->size()) || names->empty()) return;
+  const std::uint64_t memory = job.allocated_memory_mib() / names->size();
+  std::vector<std::string> group;
+  const auto flush = [&](const std::string& ids) {
+    record.line((one_line ? "Nodes=" : "  Nodes=") + compress_hostlist(group) + " CPU_IDs=" + ids + " Mem=" + text(memory) + " GRES=");
+    group.clear();
+  };
+  for (int i = 0; i < job.cpu_ids_per_allocated_node_size(); ++i) {
+    if (i > 0 && job.cpu_ids_per_allocated_node(i) != job.cpu_ids_per_allocated_node(i - 1)) flush(job.cpu_ids_per_allocated_node(i - 1));
+    group.push_back((*names)[static_cast<std::size_t>(i)]);
+  }
+  flush(job.cpu_ids_per_allocated_node(job.cpu_ids_per_allocated_node_size() - 1));
+}
+
+void add_resource_lines(Record& record, const wire::JobView& job, const ShowOptions& options) {
+  const bool placed = !is_pending(job) && !job.nodes().empty();
+  const std::string count = text(job.node_count()) + (is_pending(job) && job.max_node_count() != 0 ? '-' + text(job.max_node_count()) : "");
+  record.line("NumNodes=" + count + " NumCPUs=" + text(job.cpus()) + " NumTasks=" + text(job.tasks()) + " CPUs/Task=" +
+              text(job.cpus_per_task() == 0 ? 1 : job.cpus_per_task()) + " ReqB:S:C:T=0:0:*:*");
+  record.line("ReqTRES=" + tres_text(job.cpus(), job.requested_memory_mib(), job.node_count()));
+  record.line("AllocTRES=" + (placed ? tres_text(job.cpus(), job.allocated_memory_mib(), job.node_count()) : std::string{"(null)"}));
+  record.line("Socks/Node=* NtasksPerN:B:S:C=" + text(job.tasks_per_node()) + ":0:*:* CoreSpec=*");
+  if (options.detail > 0 && placed) add_node_details(record, job, options.one_line);
+  const std::string memory = job.has_memory_per_cpu_mib() ? "MinMemoryCPU=" + format_mib(job.memory_per_cpu_mib())
+                                                          : "MinMemoryNode=" + format_mib(job.memory_per_node_mib());
+  record.line("MinCPUsNode=" + text(job.min_cpus_per_node()) + ' ' + memory + " MinTmpDiskNode=0");
+  record.line("Features=(null) DelayBoot=00:00:00");
+  record.line(std::string{"OverSubscribe="} + (job.oversubscribe() ? "YES" : "NO") + " Exclusive=" + (job.exclusive() ? "NODE" : "NO") +
+              " Contiguous=0 Licenses=(null) LicensesAlloc=(null) Network=(null)");
+}
+
+std::string memory_limits(const wire::PartitionView& p) {
+  const auto one = [](std::string_view word, bool has_cpu, std::uint64_t cpu, bool has_node, std::uint64_t node) {
+    if (has_cpu) return std::string{word} + "MemPerCPU=" + text(cpu);
+    return std::string{word} + "MemPerNode=" + (has_node ? text(node) : "UNLIMITED");
+  };
+  return one("Def", p.has_default_memory_per_cpu_mib(), p.default_memory_per_cpu_mib(), p.has_default_memory_per_node_mib(), p.default_memory_per_node_mib()) + ' ' +
+         one("Max", p.has_max_memory_per_cpu_mib(), p.max_memory_per_cpu_mib(), p.has_max_memory_per_node_mib(), p.max_memory_per_node_mib());
+}
+
+const char* yes_no(bool value) { return value ? "YES" : "NO"; }
+std::string all(const std::string& value) { return value.empty() ? "ALL" : value; }
+
+}  // namespace
+
+std::string show_job(const wire::JobView& job, std::int64_t now_us, Names& names, const ShowOptions& options) {
+  Record record(options);
+  record.line(first_line(job));
+  if (options.detail > 0) record.line("SLUID=" + sluid_text(job));
+  record.line(user_text(job, names));
+  record.line("Priority=" + text(job.priority()) + " Nice=" + std::to_string(job.nice()) + " Account=" + null(job.account()) + " QOS=" + null(job.qos()));
+  add_state_lines(record, job, now_us, options.detail);
+  record.line("Partition=" + job.partition() + " AllocNode:Sid=" + job.submit_host() + ':' + text(job.submit_sid()));
+  record.line("ReqNodeList=" + null(job.required_nodes()) + " ExcNodeList=" + null(job.excluded_nodes()));
+  record.line("NodeList=" + job.nodes() + (job.planned_nodes().empty() ? "" : " SchedNodeList=" + job.planned_nodes()));
+  if (!job.batch_host().empty()) record.line("BatchHost=" + job.batch_host());
+  add_resource_lines(record, job, options);
+  record.line("Command=" + null(job.command()));
+  if (!job.submit_line().empty()) record.line("SubmitLine=" + job.submit_line());
+  record.line("WorkDir=" + job.work_dir());
+  if (!job.comment().empty()) record.line("Comment=" + job.comment());
+  if (job.batch()) {
+    record.line("StdErr=" + job.std_err());
+    record.line("StdIn=" + job.std_in());
+    record.line("StdOut=" + job.std_out());
+  }
+  if (job.cpus_per_task_asked()) record.line("TresPerTask=cpu=" + text(job.cpus_per_task()));
+  return record.finish();
+}
+
+std::string show_node(const wire::NodeView& node, Names& names, const ShowOptions& options) {
+  Record record(options);
+  char load[32] = "N/A";
+  if (node.has_telemetry()) std::snprintf(load, sizeof load, "%u.%02u", node.telemetry().load_hundredths() / 100, node.telemetry().load_hundredths() % 100);
+  std::string partitions;
+  for (const std::string& name : node.partitions()) partitions += (partitions.empty() ? "" : ",") + name;
+  // The blanks before some line ends are Slurm's.
+  record.line("NodeName=" + node.name() + (node.arch().empty() ? "" : " Arch=" + node.arch()) + " CoresPerSocket=" + text(node.cores_per_socket()) + ' ');
+  record.line("CPUAlloc=" + text(node.allocated_cpus()) + " CPUEfctv=" + text(node.cpus()) + " CPUTot=" + text(node.cpus()) + " CPULoad=" + load);
+  record.line("AvailableFeatures=" + null(node.features()));
+  record.line("ActiveFeatures=" + null(node.features()));
+  record.line("Gres=" + null(node.gres()));
+  if (options.detail > 0) {
+    record.line("GresDrain=N/A");
+    record.line("GresUsed=(null)");
+  }
+  record.line("NodeAddr=" + node.address() + " NodeHostName=" + node.host_name() + " Port=" + text(node.port()) +
+              (node.version().empty() ? "" : " Version=" + node.version()));
+  if (!node.os().empty()) record.line("OS=" + node.os() + ' ');
+  record.line("RealMemory=" + text(node.memory_mib()) + " AllocMem=" + text(node.allocated_memory_mib()) + " FreeMem=" +
+              (node.has_telemetry() ? text(node.telemetry().free_memory_mib()) : "N/A") + " Sockets=" + text(node.sockets()) + " Boards=" + text(node.boards()));
+  record.line("State=" + node_state_full(node) + " ThreadsPerCore=" + text(node.threads_per_core()) + " TmpDisk=" + text(node.tmp_disk_mib()) +
+              " Weight=" + text(node.weight()) + " Owner=N/A MCS_label=N/A");
+  if (!partitions.empty()) record.line("Partitions=" + partitions + ' ');
+  record.line("BootTime=" + format_time(node.boot_at_us(), "None") + " SlurmdStartTime=" + format_time(node.agent_started_at_us(), "None"));
+  record.line("LastBusyTime=" + format_time(node.last_busy_us(), "Unknown") + " ResumeAfterTime=None SuspendTime=INFINITE");
+  record.line("CfgTRES=cpu=" + text(node.cpus()) + ",mem=" + format_mib(node.memory_mib()) + ",billing=" + text(node.cpus()));
+  std::string allocated;
+  if (node.allocated_cpus() != 0) allocated = "cpu=" + text(node.allocated_cpus());
+  if (node.allocated_memory_mib() != 0) allocated += (allocated.empty() ? "mem=" : ",mem=") + format_mib(node.allocated_memory_mib());
+  record.line("AllocTRES=" + allocated);
+  record.line("CurrentWatts=0 AveWatts=0");
+  if (!node.reason().empty())
+    record.line("Reason=" + node.reason() + " [" + names.user(node.reason_uid()) + '@' + format_time(node.reason_at_us(), "Unknown") + ']');
+  return record.finish();
+}
+
+std::string show_partition(const wire::PartitionView& p, const ShowOptions& options) {
+  Record record(options);
+  const auto limit = [](std::uint32_t count) { return count == UINT32_MAX ? std::string{"UNLIMITED"} : text(count); };
+  record.line("PartitionName=" + p.name());
+  record.line("AllowGroups=" + all(p.allow_groups()) + " AllowAccounts=" + all(p.allow_accounts()) + " AllowQos=ALL");
+  record.line(std::string{"AllocNodes=ALL Default="} + yes_no(p.is_default()) + " QoS=N/A");
+  record.line("DefaultTime=" + (p.default_time_minutes() == 0 ? std::string{"NONE"} : format_limit(p.default_time_minutes())) + " DisableRootJobs=" +
+              yes_no(p.disable_root_jobs()) + " Exclusive=NO GraceTime=0 Hidden=" + yes_no(p.hidden()));
+  record.line("MaxNodes=" + limit(p.max_nodes()) + " MaxTime=" + format_limit(p.max_time_minutes()) + " MinNodes=" + text(p.min_nodes()) +
+              " LLN=NO MaxCPUsPerNode=UNLIMITED MaxCPUsPerSocket=UNLIMITED");
+  record.line("Nodes=" + null(p.nodes()));
+  record.line("PriorityJobFactor=" + text(p.priority_job_factor()) + " PriorityTier=" + text(p.priority_tier()) + " RootOnly=" + yes_no(p.root_only()) +
+              " ReqResv=NO OverSubscribe=" + (p.exclusive() ? "EXCLUSIVE" : "NO"));
+  record.line("OverTimeLimit=NONE PreemptMode=OFF");
+  record.line("State=" + std::string{partition_state(p)} + " TotalCPUs=" + text(p.cpu_count()) + " TotalNodes=" + text(p.node_count()) + " SelectTypeParameters=NONE");
+  record.line("JobDefaults=(null)");
+  record.line(memory_limits(p));
+  record.line("TRES=" + tres_text(p.cpu_count(), p.memory_mib(), p.node_count()));
+  return record.finish();
+}
+
+std::string show_configuration(const wire::Config& config) {
+  std::string out = "Configuration data as of " + format_time(config.now_us(), "Unknown") + '\n';
+  for (const auto& entry : config.entries()) {
+    out += entry.key();
+    if (entry.key().size() < 23) out.append(23 - entry.key().size(), ' ');
+    out += " = " + entry.value() + '\n';
+  }
+  return out + '\n';
+}
+
+}  // namespace millrace
