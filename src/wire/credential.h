@@ -1,59 +1,50 @@
-// src/wire/credential.h - who may start what: signed launch credentials, node keys, and the files the keys lie in.
+// src/wire/credential.h - keys, digests and the signed launch credential: what proves to a node that the controller wants this run.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 
-namespace millrace::wire {
-class LaunchPlan;
-}
-
 namespace millrace {
 
-constexpr std::size_t cluster_key_size = 32;
+constexpr std::size_t key_size = 32;
 
-std::string sha256(std::string_view bytes);
-std::string hmac_sha256(std::string_view key, std::string_view bytes);
+std::string sha256(std::string_view bytes);                            // 32 bytes
+std::string hmac_sha256(std::string_view key, std::string_view text);  // 32 bytes
+std::string random_bytes(std::size_t count);
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
-// The key a node proves itself with; whoever has the cluster key can make it, nobody can go back from it.
-std::string derive_node_key(std::string_view cluster_key, std::string_view node_name);
-// What Credential.plan_digest holds: SHA-256 of the serialized plan (no maps in it, so there is one serialization).
-std::string plan_digest(const wire::LaunchPlan& plan);
+// The key of one node's session; whoever has the cluster key can make it, the node itself can make no other.
+std::string derive_node_key(std::string_view cluster_key, std::string_view node);
 
-// Ed25519 under a seed derived from the cluster key, so every controller of a cluster signs alike and nothing more need
-// be kept. Only controllers have one; agents get the verify key in the Welcome.
+// Signs launch credentials (Ed25519). Only the controller has one; its seed is derived from the cluster key.
 class CredentialSigner {
  public:
   static Result<CredentialSigner> from_cluster_key(std::string_view cluster_key);
-  CredentialSigner(CredentialSigner&&) noexcept;
-  CredentialSigner& operator=(CredentialSigner&&) noexcept;
+  CredentialSigner(CredentialSigner&& other) noexcept;
+  CredentialSigner& operator=(CredentialSigner&&) = delete;
   ~CredentialSigner();
-
-  std::string sign(std::string_view bytes) const;  // 64 bytes
-  const std::string& verify_key() const { return verify_key_; }
+  std::string sign(std::string_view bytes) const;
+  const std::string& verify_key() const { return verify_key_; }  // public, 32 bytes
 
  private:
-  struct Key;
-  explicit CredentialSigner(std::unique_ptr<Key> key);
-  std::unique_ptr<Key> key_;
-  std::string verify_key_;  // 32 bytes
+  explicit CredentialSigner(void* key);
+  void* key_;  // EVP_PKEY; OpenSSL stays out of headers
+  std::string verify_key_;
 };
 
-bool verify_signature(std::string_view verify_key, std::string_view bytes, std::string_view signature);
+bool verify_credential(std::string_view verify_key, std::string_view bytes, std::string_view signature);
 
-// One line each: "millrace-cluster-key 1 HEX" and "millrace-node-key 1 NODE HEX". Reading refuses a file that anybody
-// but its owner could read, and one whose owner is neither we nor root.
-struct NodeKey {
-  std::string node;
+// Key files are text of one line, mode 0600: "millrace-cluster-key 1 HEX" or "millrace-node-key 1 NODE HEX".
+struct KeyFile {
+  std::string node;  // empty: a cluster key
   std::string key;
 };
-Result<std::string> make_cluster_key_file(const std::string& path);  // refuses to replace; gives the key
-Result<std::string> read_cluster_key_file(const std::string& path);
-Result<void> write_node_key_file(const std::string& path, const NodeKey& key);  // refuses to replace
-Result<NodeKey> read_node_key_file(const std::string& path);
+Result<KeyFile> read_key_file(const std::string& path);  // refused when others may read it
+// Made with O_EXCL, synced; an existing file is left alone and is an error.
+Result<std::string> make_cluster_key_file(const std::string& path);
+std::string node_key_line(std::string_view node, std::string_view key);
 
 }  // namespace millrace
