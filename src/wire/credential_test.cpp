@@ -1,0 +1,102 @@
+// src/wire/credential_test.cpp - signatures hold for what was signed and nothing else; key files are for their owner
+// alone.
+#include "wire/credential.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/text.h"
+
+namespace millrace {
+namespace {
+
+TEST(Credential, Signature_holds_for_the_signed_bytes_only) {
+  const auto signer = CredentialSigner::from_cluster_key(std::string(32, 'k'));
+  ASSERT_TRUE(signer);
+  std::string bytes = "uid 1000 may run";
+  std::string signature = signer->sign(bytes);
+  EXPECT_TRUE(verify_credential(signer->verify_key(), bytes, signature));
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::string other = bytes;
+    other[i] = static_cast<char>(other[i] ^ 1);
+    EXPECT_FALSE(verify_credential(signer->verify_key(), other, signature)) << i;
+  }
+  EXPECT_FALSE(verify_credential(signer->verify_key(), bytes + "x", signature));
+  EXPECT_FALSE(verify_credential(signer->verify_key(), bytes, signature.substr(1)));
+  EXPECT_FALSE(verify_credential("", bytes, signature));
+  const auto other = CredentialSigner::from_cluster_key(std::string(32, 'l'));
+  EXPECT_FALSE(verify_credential(other->verify_key(), bytes, signature));
+}
+
+TEST(Credential, Every_controller_of_a_cluster_signs_alike) {
+  const auto one = CredentialSigner::from_cluster_key(std::string(32, 'k'));
+  const auto two = CredentialSigner::from_cluster_key(std::string(32, 'k'));
+  EXPECT_EQ(one->verify_key(), two->verify_key());
+}
+
+TEST(Credential, Digests_are_the_standard_ones) {
+  EXPECT_EQ(to_hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(to_hex(hmac_sha256("Jefe", "what do ya want for nothing?")),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_NE(derive_node_key("k", "n1"), derive_node_key("k", "n2"));
+  EXPECT_TRUE(equal_in_constant_time("ab", "ab"));
+  EXPECT_FALSE(equal_in_constant_time("ab", "abc"));
+}
+
+class KeyFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/mr-key-XXXXXX";
+    root_ = mkdtemp(name);
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+  std::string root_;
+};
+
+TEST_F(KeyFiles, Cluster_key_is_made_once_and_read_back) {
+  const std::string path = root_ + "/cluster.key";
+  const auto made = make_cluster_key_file(path);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(read_key_file(path)->key, *made);
+  EXPECT_EQ(read_key_file(path)->node, "");
+  struct stat info {};
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  EXPECT_FALSE(make_cluster_key_file(path));
+  EXPECT_EQ(read_key_file(path)->key, *made);
+}
+
+TEST_F(KeyFiles, Key_that_others_can_read_is_refused) {
+  const std::string path = root_ + "/cluster.key";
+  ASSERT_TRUE(make_cluster_key_file(path));
+  for (const mode_t mode : {0640, 0604, 0620, 0666}) {
+    chmod(path.c_str(), mode);
+    EXPECT_EQ(read_key_file(path).error().code, Errc::refused) << mode;
+  }
+}
+
+TEST_F(KeyFiles, Node_key_names_its_node) {
+  const std::string path = root_ + "/node.key";
+  std::ofstream(path) << node_key_line("n7", derive_node_key("cluster", "n7"));
+  chmod(path.c_str(), 0600);
+  const auto read = read_key_file(path);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->node, "n7");
+  EXPECT_EQ(read->key, derive_node_key("cluster", "n7"));
+}
+
+TEST_F(KeyFiles, Garbage_and_missing_files_are_told_apart) {
+  EXPECT_EQ(read_key_file(root_ + "/none").error().code, Errc::not_found);
+  for (const char* text : {"", "millrace-cluster-key 1", "millrace-cluster-key 1 zz", "millrace-cluster-key 2 00"}) {
+    std::ofstream(root_ + "/bad") << text;
+    chmod((root_ + "/bad").c_str(), 0600);
+    EXPECT_EQ(read_key_file(root_ + "/bad").error().code, Errc::invalid) << text;
+  }
+}
+
+}  // namespace
+}  // namespace millrace
