@@ -1,7 +1,7 @@
 // src/step/launch.cpp - see launch.h. Everything below run_child() happens between fork and exec.
 #include "step/launch.h"
 
-#include "step/file_name.h"
+#include "core/model/file_name.h"
 
 #include <fcntl.h>
 #include <grp.h>

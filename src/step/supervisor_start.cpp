@@ -2,12 +2,27 @@
 // supervisor.cpp).
 #include <fcntl.h>
 
-#include "step/file_name.h"
+#include "core/model/file_name.h"
 #include "step/supervisor.h"
 
 namespace millrace {
 
 namespace {
+
+NameFacts name_facts(const wire::LaunchPlan& plan, std::string_view user_name, std::uint32_t rank) {
+  NameFacts facts;
+  facts.job_id = plan.job_id();
+  facts.array_job_id = plan.array_job_id();
+  if (plan.has_array_task()) facts.array_task = plan.array_task();
+  facts.batch = !plan.job().interactive();
+  facts.node_name = plan.node_name();
+  facts.node_position = plan.node_position();
+  facts.restarts = plan.restarts();
+  facts.rank = rank;
+  facts.user_name = user_name;
+  facts.job_name = plan.job().name();
+  return facts;
+}
 
 constexpr int create_flags = O_WRONLY | O_CREAT | O_APPEND;
 

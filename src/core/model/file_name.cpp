@@ -1,9 +1,7 @@
-// src/step/file_name.cpp - see file_name.h.
-#include "step/file_name.h"
+// src/core/model/file_name.cpp - see file_name.h.
+#include "core/model/file_name.h"
 
 #include <algorithm>
-
-#include "millrace.pb.h"
 
 namespace millrace {
 
@@ -103,21 +101,6 @@ bool is_per_node(std::string_view pattern) {
 
 std::string_view default_output_pattern(const NameFacts& facts) {
   return facts.array_task ? "slurm-%A_%a.out" : "slurm-%j.out";
-}
-
-NameFacts name_facts(const wire::LaunchPlan& plan, std::string_view user_name, std::uint32_t rank) {
-  NameFacts facts;
-  facts.job_id = plan.job_id();
-  facts.array_job_id = plan.array_job_id();
-  if (plan.has_array_task()) facts.array_task = plan.array_task();
-  facts.batch = !plan.job().interactive();
-  facts.node_name = plan.node_name();
-  facts.node_position = plan.node_position();
-  facts.restarts = plan.restarts();
-  facts.rank = rank;
-  facts.user_name = user_name;
-  facts.job_name = plan.job().name();
-  return facts;
 }
 
 std::string under_directory(std::string_view name, std::string_view directory) {

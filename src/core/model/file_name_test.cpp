@@ -1,5 +1,5 @@
-// src/step/file_name_test.cpp - every letter of Slurm's file name patterns.
-#include "step/file_name.h"
+// src/core/model/file_name_test.cpp - every letter of Slurm's file name patterns.
+#include "core/model/file_name.h"
 
 #include <gtest/gtest.h>
 

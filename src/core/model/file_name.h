@@ -1,14 +1,10 @@
-// src/step/file_name.h - the names of a job's output files: Slurm's % patterns, and which file stdout and stderr go to.
+// src/core/model/file_name.h - the names of a job's output files: Slurm's % patterns, and which file stdout and stderr go to.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-
-namespace millrace::wire {
-class LaunchPlan;
-}
 
 namespace millrace {
 
@@ -31,7 +27,6 @@ std::string expand_pattern(std::string_view pattern, const NameFacts& facts);
 // Whether each node or task gets a file of its own, so that it must be opened on the node (%N %n %t).
 bool is_per_node(std::string_view pattern);
 std::string_view default_output_pattern(const NameFacts& facts);
-NameFacts name_facts(const wire::LaunchPlan& plan, std::string_view user_name, std::uint32_t rank);
 // Relative names lie under the job's working directory.
 std::string under_directory(std::string_view name, std::string_view directory);
 

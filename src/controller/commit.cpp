@@ -1,0 +1,82 @@
+// src/controller/commit.cpp - see commit.h.
+#include "controller/commit.h"
+
+#include "core/ledger/apply.h"
+#include "wire/credential.h"
+#include "wire/event_codec.h"
+
+namespace millrace {
+
+PayloadId payload_id(std::string_view bytes) {
+  const std::string digest = sha256(bytes);
+  PayloadId id;
+  for (std::size_t i = 0; i < id.digest.size(); ++i) id.digest[i] = static_cast<std::uint8_t>(digest[i]);
+  return id;
+}
+
+Commit::Commit(Loop& loop, EventLog& log, State recovered, std::move_only_function<void(const Error&)> fatal,
+               std::move_only_function<void(const Changes&)> changed)
+    : loop_(loop), log_(log), fatal_(std::move(fatal)), changed_(std::move(changed)), decided_(std::move(recovered)), durable_(decided_) {}
+
+void Commit::note(const Event& event) {
+  const auto touch = [&](JobKey key) {
+    changes_.jobs.insert(key);
+    const Job* job = decided_.find_job(key);
+    if (job && job->placement)
+      for (const NodeShare& share : job->placement->shares) changes_.nodes.insert(share.node);
+  };
+  std::visit(
+      [&](const auto& e) {
+        using E = std::decay_t<decltype(e)>;
+        if constexpr (requires { e.key; }) touch(e.key);
+        if constexpr (requires { e.node; }) changes_.nodes.insert(e.node);
+        // What only takes resources or records can let nobody start.
+        if constexpr (!std::is_same_v<E, JobPlaced> && !std::is_same_v<E, JobForgotten> && !std::is_same_v<E, ArrayTaskSplit>)
+          changes_.planning = true;
+      },
+      event);
+}
+
+void Commit::happen(std::vector<Event> events, Answer answer) {
+  for (const Event& event : events) {
+    note(event);  // before: a requeue forgets where the attempt was
+    apply(decided_, event);
+    note(event);
+    batch_.events.push_back(encode_event(event));
+  }
+  when_durable(std::move(answer));
+}
+
+PayloadId Commit::add_payload(std::string bytes) {
+  const PayloadId id = payload_id(bytes);
+  if (log_.has_payload(id)) return id;
+  for (const auto& [known, data] : batch_.payloads)
+    if (known == id) return id;
+  batch_.payloads.emplace_back(id, std::move(bytes));
+  return id;
+}
+
+void Commit::when_durable(Answer answer) {
+  if (answer) answers_.push_back(std::move(answer));
+  if (flush_posted_) return;
+  flush_posted_ = true;
+  loop_.post([this] { flush(); });
+}
+
+void Commit::flush() {
+  flush_posted_ = false;
+  Batch batch = std::exchange(batch_, {});
+  log_.append(std::move(batch), [this, snapshot = decided_, changes = std::exchange(changes_, {}),
+                                 answers = std::exchange(answers_, {})](Result<std::uint64_t> index) mutable {
+    if (!index) return fatal_(index.error());
+    durable_now(std::move(snapshot), std::move(changes), std::move(answers));
+  });
+}
+
+void Commit::durable_now(State snapshot, Changes changes, std::vector<Answer> answers) {
+  durable_ = std::move(snapshot);
+  for (Answer& answer : answers) answer();
+  changed_(changes);
+}
+
+}  // namespace millrace

@@ -1,0 +1,58 @@
+// src/controller/commit.h - decided and durable: facts become visible to the outside only once the log holds them.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/ledger/state.h"
+#include "ports/event_log.h"
+#include "ports/loop.h"
+
+namespace millrace {
+
+// What changed between two durable versions, for those who act on it.
+struct Changes {
+  std::set<NodeIndex> nodes;
+  std::set<JobKey> jobs;
+  bool planning = false;  // something that may let a job start, or asks for one to be looked at
+};
+
+class Commit final {
+ public:
+  using Answer = std::move_only_function<void()>;
+
+  // `fatal` is called when the log fails: the process must stop. `changed` after each step of the durable version.
+  Commit(Loop& loop, EventLog& log, State recovered, std::move_only_function<void(const Error&)> fatal,
+         std::move_only_function<void(const Changes&)> changed);
+
+  const State& decided() const { return decided_; }  // what the next decision sees; never shown to anyone
+  const State& durable() const { return durable_; }  // what queries, planner, intents and answers see
+
+  // Facts of one decision. `answer` runs when they are durable.
+  void happen(std::vector<Event> events, Answer answer = {});
+  // To be stored with the facts that name it, if it is not there yet. Returns its name.
+  PayloadId add_payload(std::string bytes);
+  // Everything decided so far is durable when this runs.
+  void when_durable(Answer answer);
+
+ private:
+  void flush();
+  void durable_now(State snapshot, Changes changes, std::vector<Answer> answers);
+  void note(const Event& event);
+
+  Loop& loop_;
+  EventLog& log_;
+  std::move_only_function<void(const Error&)> fatal_;
+  std::move_only_function<void(const Changes&)> changed_;
+  State decided_, durable_;
+  Batch batch_;
+  Changes changes_;
+  std::vector<Answer> answers_;
+  bool flush_posted_ = false;
+};
+
+PayloadId payload_id(std::string_view bytes);
+
+}  // namespace millrace

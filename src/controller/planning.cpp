@@ -1,0 +1,36 @@
+// src/controller/planning.cpp - see planning.h.
+#include "controller/planning.h"
+
+namespace millrace {
+
+constexpr std::int64_t steps_per_slice = 200'000;  // a few milliseconds; between slices a pass can be given up
+
+Planning::Planning(Loop& loop, Worker& worker, PlannerSettings settings, Source source)
+    : loop_(loop), worker_(worker), settings_(settings), source_(std::move(source)) {}
+
+void Planning::wanted() {
+  if (off_) return;
+  again_ = true;
+  if (!pass_) start();
+}
+
+void Planning::start() {
+  again_ = false;
+  const State& snapshot = source_.snapshot();
+  if (snapshot.queue.empty()) return;
+  pass_ = std::make_unique<Pass>(snapshot, settings_, loop_.now());
+  slice();
+}
+
+void Planning::slice() {
+  worker_.run([this] { finished_ = pass_->advance(steps_per_slice); },
+              [this] {
+                if (!finished_) return slice();
+                const Plan plan = pass_->take();
+                pass_.reset();
+                source_.finished(plan);
+                if (again_ && !pass_) start();
+              });
+}
+
+}  // namespace millrace

@@ -1,0 +1,39 @@
+// src/controller/planning.h - keeps one planner pass at a time going on the worker, and hands its proposals back to the loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "core/planner/pass.h"
+#include "ports/loop.h"
+
+namespace millrace {
+
+class Planning final {
+ public:
+  struct Source {
+    std::move_only_function<const State&()> snapshot;             // durable
+    std::move_only_function<void(const Plan&)> finished;          // on the loop
+  };
+  Planning(Loop& loop, Worker& worker, PlannerSettings settings, Source source);
+
+  // Something changed that may let a job start. While a pass is under way it is noted, and another follows.
+  void wanted();
+  void set_settings(PlannerSettings settings) { settings_ = settings; }
+  void switch_off() { off_ = true; }  // a foreign scheduler drives us
+
+ private:
+  void start();
+  void slice();
+
+  Loop& loop_;
+  Worker& worker_;
+  PlannerSettings settings_;
+  Source source_;
+  std::unique_ptr<Pass> pass_;
+  bool finished_ = false;
+  bool again_ = false;
+  bool off_ = false;
+};
+
+}  // namespace millrace

@@ -1,0 +1,54 @@
+// src/controller/reconcile.cpp - see reconcile.h.
+#include "controller/reconcile.h"
+
+#include <algorithm>
+
+namespace millrace {
+namespace {
+
+// A batch job has a process on its first node only; srun's tasks are on all of them.
+bool runs_here(const Job& job, NodeIndex here) {
+  const auto& shares = job.placement->shares;
+  if (job.spec->is_batch()) return shares.front().node == here;
+  return std::ranges::any_of(shares, [&](const NodeShare& share) { return share.node == here && !share.released; });
+}
+
+KillWhy why_of(const Job& job) {
+  if (job.requeue_wanted) return KillWhy::requeued;
+  return job.outcome == Outcome::timeout ? KillWhy::time_limit : KillWhy::cancelled;
+}
+
+}  // namespace
+
+std::vector<Intent> difference(const State& state, NodeIndex here, const std::vector<AttemptReport>& reported) {
+  std::vector<Intent> intents;
+  const auto* node = state.nodes.find(here);
+  if (!node) return intents;
+  const auto find = [&](JobKey key, Attempt attempt) {
+    return std::ranges::find_if(reported, [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt; });
+  };
+  for (const JobKey key : (*node)->jobs) {
+    const Job& job = state.job(key);
+    if (!runs_here(job, here)) continue;
+    const auto seen = find(key, job.attempt);
+    const bool running_there = seen != reported.end() && !seen->ended;
+    // One that is to go is killed even if the node does not know it: the launch may still be on its way.
+    if (job.state == JobState::completing && (seen == reported.end() || running_there))
+      intents.emplace_back(KillIntent{key, job.attempt, why_of(job)});
+    else if (job.state == JobState::running && seen == reported.end())
+      intents.emplace_back(LaunchIntent{key, job.attempt});
+  }
+  for (const AttemptReport& report : reported) {
+    const Job* job = state.find_job(report.key);
+    const bool wanted = job && job->attempt == report.attempt && job->placement &&
+                        std::ranges::binary_search((*node)->jobs, report.key) && runs_here(*job, here);
+    if (wanted) continue;
+    if (report.ended)
+      intents.emplace_back(ForgetIntent{report.key, report.attempt});
+    else
+      intents.emplace_back(KillIntent{report.key, report.attempt, KillWhy::not_wanted});
+  }
+  return intents;
+}
+
+}  // namespace millrace

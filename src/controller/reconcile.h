@@ -1,0 +1,31 @@
+// src/controller/reconcile.h - what must this node be told, given what it last reported? Derived anew each time, nothing remembered.
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "core/ledger/state.h"
+#include "ports/resource_manager.h"
+
+namespace millrace {
+
+struct LaunchIntent {
+  JobKey key;
+  Attempt attempt;
+};
+enum class KillWhy : std::uint8_t { cancelled, time_limit, requeued, not_wanted };
+struct KillIntent {
+  JobKey key;
+  Attempt attempt;
+  KillWhy why{};
+};
+struct ForgetIntent {
+  JobKey key;
+  Attempt attempt;
+};
+using Intent = std::variant<LaunchIntent, KillIntent, ForgetIntent>;
+
+// `state` must be durable: an intent about a fact that could still be lost would run a job twice.
+std::vector<Intent> difference(const State& state, NodeIndex here, const std::vector<AttemptReport>& reported);
+
+}  // namespace millrace

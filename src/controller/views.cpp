@@ -1,0 +1,314 @@
+// src/controller/views.cpp - see views.h.
+#include "controller/views.h"
+
+#include "base/hostlist.h"
+#include "core/ledger/obstacle.h"
+#include "core/model/file_name.h"
+#include "core/model/fit.h"
+
+namespace millrace {
+namespace {
+
+std::string names_to_hostlist(const State& state, const auto& indexes, auto index_of) {
+  std::vector<std::string> names;
+  for (const auto& each : indexes) names.push_back(state.node(index_of(each)).def->name);
+  return compress_hostlist(names);
+}
+
+std::string signal_word(std::uint32_t signal) { return "RaisedSignal:" + std::to_string(signal); }
+
+const char* kind_word(DependencyKind kind) {
+  switch (kind) {
+    case DependencyKind::after: return "after";
+    case DependencyKind::afterany: return "afterany";
+    case DependencyKind::afterok: return "afterok";
+    case DependencyKind::afternotok: return "afternotok";
+    case DependencyKind::singleton: return "singleton";
+  }
+  return "";
+}
+
+std::string shown_dependencies(const State& state, const Job& job) {
+  if (!job.dependencies) return {};
+  std::string out;
+  for (const Dependency& dependency : job.dependencies->list) {
+    if (dependency.state == DependencyState::fulfilled) continue;
+    if (!out.empty()) out += job.dependencies->any ? '?' : ',';
+    out += kind_word(dependency.kind);
+    if (dependency.kind != DependencyKind::singleton) {
+      out += ":" + std::to_string(dependency.shown.value);
+      if (dependency.task) out += "_" + std::to_string(*dependency.task);
+      else if (state.find_array(dependency.target)) out += "_*";
+      if (dependency.delay_minutes > 0) out += "+" + std::to_string(dependency.delay_minutes);
+    }
+    out += dependency.state == DependencyState::failed ? "(failed)" : "(unfulfilled)";
+  }
+  return out;
+}
+
+NameFacts facts_of(const State& state, const Job& job) {
+  NameFacts facts;
+  facts.job_id = job.id.value;
+  if (const ArrayState* array = state.find_array(job.array)) {
+    facts.array_job_id = array->id.value;
+    facts.array_task = job.array_task;
+  }
+  facts.batch = job.spec->is_batch();
+  if (job.placement) facts.node_name = state.node(job.placement->shares.front().node).def->name;
+  facts.restarts = job.attempt.value;
+  facts.user_name = job.spec->owner->user_name;
+  facts.job_name = job.spec->name;
+  return facts;
+}
+
+void show_files(const State& state, const Job& job, wire::JobView& out) {
+  const JobSpec& spec = *job.spec;
+  const RareRequest& rare = spec.rare_request();
+  const NameFacts facts = facts_of(state, job);
+  const auto expanded = [&](const std::string& pattern) { return under_directory(expand_pattern(pattern, facts), spec.work_dir); };
+  if (spec.is_batch()) {
+    out.set_std_out(expanded(spec.std_out.empty() ? std::string{default_output_pattern(facts)} : spec.std_out));
+    if (!rare.std_err.empty()) out.set_std_err(expanded(rare.std_err));
+    out.set_std_in(rare.std_in.empty() ? "/dev/null" : expanded(rare.std_in));
+  }
+  out.set_command(spec.command);
+  out.set_submit_line(spec.submit_line);
+  out.set_work_dir(spec.work_dir);
+}
+
+void show_request(const Snapshot& snapshot, const Job& job, wire::JobView& out) {
+  const State& state = snapshot.state;
+  const JobSpec& spec = *job.spec;
+  const RareRequest& rare = spec.rare_request();
+  out.set_account(spec.account);
+  out.set_qos(rare.qos);
+  out.set_comment(rare.comment);
+  out.set_nice(spec.nice);
+  out.set_dependency(shown_dependencies(state, job));
+  out.set_requeue(spec.requeue);
+  out.set_restarts(job.attempt.value);
+  out.set_batch(spec.is_batch());
+  out.set_submit_host(spec.owner->submit_host);
+  out.set_submit_sid(spec.submit_sid);
+  out.set_required_nodes(hostlist_of(state, rare.required_nodes));
+  out.set_excluded_nodes(hostlist_of(state, rare.excluded_nodes));
+  out.set_max_node_count(spec.max_nodes);
+  out.set_tasks(spec.tasks);
+  out.set_cpus_per_task(spec.cpus_per_task);
+  out.set_cpus_per_task_asked(spec.cpus_per_task_asked);
+  out.set_tasks_per_node(spec.tasks_per_node);
+  const std::uint32_t per_node = std::max({spec.min_cpus_per_node, std::max(spec.tasks_per_node, 1u) * spec.cpus_per_task});
+  out.set_min_cpus_per_node(per_node);
+  if (spec.memory_per_node) out.set_memory_per_node_mib(static_cast<std::uint64_t>(spec.memory_per_node->value));
+  if (spec.memory_per_cpu) out.set_memory_per_cpu_mib(static_cast<std::uint64_t>(spec.memory_per_cpu->value));
+  Mebibytes whole{0};
+  for (const NodeIndex index : state.partition(spec.partition).nodes) {
+    whole = state.node(index).def->memory;
+    break;
+  }
+  out.set_requested_memory_mib(static_cast<std::uint64_t>(requested_memory(spec, whole).value));
+  out.set_exclusive(spec.exclusive);
+  out.set_oversubscribe(spec.oversubscribe);
+  out.set_user_name(spec.owner->user_name);
+  out.set_group_name(spec.owner->group_name);
+}
+
+void show_progress(const Snapshot& snapshot, const Job& job, wire::JobView& out) {
+  const State& state = snapshot.state;
+  out.set_gid(job.spec->owner->gid.value);
+  out.set_submit_at_us(job.submitted_at.value);
+  out.set_eligible_at_us(job.eligible_at.value);
+  out.set_exit_code(job.exit_code);
+  out.set_exit_signal(job.exit_signal);
+  out.set_last_evaluated_us(job.state == JobState::pending ? snapshot.plan->made_at.value : job.started_at.value);
+  if (job.failed_node) out.set_failed_node(state.node(*job.failed_node).def->name);
+  out.set_job_key_low(static_cast<std::uint32_t>(job.key.value));
+  Cpus cpus;
+  Mebibytes memory;
+  if (job.placement) {
+    for (const NodeShare& share : job.placement->shares) {
+      cpus += share.cpus;
+      memory += share.memory;
+      out.add_cpus_per_allocated_node(static_cast<std::uint32_t>(share.cpus.value));
+    }
+    out.set_batch_host(state.node(job.placement->shares.front().node).def->name);
+    out.set_planned_by_backfill(job.placement->by_backfill);
+    out.set_allocated_memory_mib(static_cast<std::uint64_t>(memory.value));
+  }
+  out.set_cpus(static_cast<std::uint32_t>((job.placement ? cpus : requested_cpus(*job.spec)).value));
+  if (const auto it = snapshot.plan->findings.find(job.key); it != snapshot.plan->findings.end() && job.state == JobState::pending) {
+    std::vector<std::uint32_t> nodes;
+    for (const NodeIndex index : it->second.planned_nodes) nodes.push_back(index.value);
+    out.set_planned_nodes(hostlist_of(state, nodes));
+  }
+}
+
+}  // namespace
+
+std::string hostlist_of(const State& state, const std::vector<NodeShare>& shares) {
+  return names_to_hostlist(state, shares, [](const NodeShare& share) { return share.node; });
+}
+
+std::string hostlist_of(const State& state, const std::vector<std::uint32_t>& nodes) {
+  return names_to_hostlist(state, nodes, [](std::uint32_t index) { return NodeIndex{index}; });
+}
+
+wire::JobStateName shown_state(const Job& job) {
+  if (job.state == JobState::pending) return wire::PENDING;
+  switch (job.outcome) {
+    case Outcome::none: return wire::RUNNING;
+    case Outcome::completed: return job.state == JobState::running ? wire::RUNNING : wire::COMPLETED;
+    case Outcome::failed: return job.state == JobState::running ? wire::RUNNING : wire::FAILED;
+    case Outcome::cancelled: return wire::CANCELLED;
+    case Outcome::timeout: return wire::TIMEOUT;
+    case Outcome::node_fail: return wire::NODE_FAIL;
+  }
+  return wire::RUNNING;
+}
+
+std::string shown_reason(const Snapshot& snapshot, const Job& job) {
+  if (job.state == JobState::ended && job.end_reason == Reason::raised_signal) return signal_word(job.exit_signal);
+  if (job.state != JobState::pending) return slurm_word(job.state == JobState::running ? Reason::none : job.end_reason);
+  const Reason standing = standing_obstacle(snapshot.state, job, snapshot.now);
+  if (standing != Reason::none) return slurm_word(standing);
+  const PlanReport& plan = *snapshot.plan;
+  if (const auto it = plan.findings.find(job.key); it != plan.findings.end()) return slurm_word(it->second.reason);
+  return slurm_word(plan.made_at.is_set() && job.key < plan.looked_at_before ? Reason::priority : Reason::none);
+}
+
+void show_job(const Snapshot& snapshot, const Job& job, bool brief, wire::JobView& out) {
+  const State& state = snapshot.state;
+  const JobSpec& spec = *job.spec;
+  out.set_job_id(job.id.value);
+  if (const ArrayState* array = state.find_array(job.array)) {
+    out.set_array_job_id(array->id.value);
+    if (job.array_task) {
+      out.set_array_task(*job.array_task);
+    } else {
+      out.set_array_tasks(format_index_set(array->rest) + (array->spec.throttle > 0 ? "%" + std::to_string(array->spec.throttle) : ""));
+    }
+    out.set_array_throttle(array->spec.throttle);
+  }
+  out.set_name(spec.name);
+  out.set_uid(spec.owner->uid.value);
+  out.set_state(shown_state(job));
+  out.set_completing(job.state == JobState::completing);
+  out.set_requeue_held(job.requeue_held && job.state == JobState::pending);
+  out.set_reason(shown_reason(snapshot, job));
+  out.set_partition(state.partition(spec.partition).def.name);
+  if (job.placement) {
+    out.set_nodes(hostlist_of(state, job.placement->shares));
+    out.set_node_count(static_cast<std::uint32_t>(job.placement->shares.size()));
+  } else {
+    out.set_node_count(spec.min_nodes);
+  }
+  Time start = job.started_at, end = job.ended_at;
+  if (job.state == JobState::pending) {
+    if (const auto it = snapshot.plan->findings.find(job.key); it != snapshot.plan->findings.end()) start = it->second.planned_start;
+    else if (job.begin_at > snapshot.now) start = job.begin_at;
+    end = Time{};
+  } else if (job.state != JobState::ended && job.time_limit_minutes != unlimited) {
+    end = job.started_at + minutes(job.time_limit_minutes);
+  }
+  // One cancelled while it waited neither started nor ran.
+  if (job.state == JobState::ended && !start.is_set()) start = job.ended_at;
+  out.set_start_at_us(start.value);
+  out.set_end_at_us(end.value);
+  out.set_time_limit_minutes(job.time_limit_minutes);
+  out.set_priority(job.priority);
+  if (brief) return;
+  show_request(snapshot, job, out);
+  show_progress(snapshot, job, out);
+  show_files(state, job, out);
+}
+
+void show_node(const Snapshot& snapshot, NodeIndex index, const Node& node, wire::NodeView& out) {
+  const NodeDef& def = *node.def;
+  out.set_name(def.name);
+  out.set_address(def.address);
+  out.set_host_name(def.host_name);
+  out.set_port(def.port);
+  const bool busy = node.used_cpus > Cpus{0} || !node.jobs.empty();
+  if (node.condition == NodeCondition::unknown) out.set_base(wire::NodeView::UNKNOWN);
+  else if (node.condition == NodeCondition::down) out.set_base(wire::NodeView::DOWN);
+  else if (!busy) out.set_base(wire::NodeView::IDLE);
+  else out.set_base(node.used_cpus >= def.cpus ? wire::NodeView::ALLOCATED : wire::NodeView::MIXED);
+  out.set_drain(node.drain);
+  for (const JobKey key : node.jobs)
+    if (snapshot.state.job(key).state == JobState::completing) out.set_completing(true);
+  const auto responding = snapshot.observed->responding.find(index);
+  out.set_not_responding(responding == snapshot.observed->responding.end() || !responding->second);
+  out.set_reason(node.reason);
+  out.set_reason_uid(node.reason_by.value);
+  out.set_reason_at_us(node.reason_at.value);
+  out.set_cpus(static_cast<std::uint32_t>(def.cpus.value));
+  out.set_boards(def.boards);
+  out.set_sockets(def.sockets);
+  out.set_cores_per_socket(def.cores_per_socket);
+  out.set_threads_per_core(def.threads_per_core);
+  out.set_memory_mib(static_cast<std::uint64_t>(def.memory.value));
+  out.set_tmp_disk_mib(static_cast<std::uint64_t>(def.tmp_disk.value));
+  out.set_weight(def.weight);
+  out.set_features(def.features);
+  out.set_gres(def.gres);
+  out.set_allocated_cpus(static_cast<std::uint32_t>(node.used_cpus.value));
+  out.set_allocated_memory_mib(static_cast<std::uint64_t>(node.used_memory.value));
+  for (const Partition& partition : *snapshot.state.partitions)
+    for (const NodeIndex member : partition.nodes)
+      if (partition.configured && member == index) out.add_partitions(partition.def.name);
+  if (node.inventory) {
+    out.set_arch(node.inventory->arch);
+    out.set_os(node.inventory->os);
+    out.set_version(node.inventory->version);
+    out.set_boot_at_us(node.inventory->boot_at.value);
+    out.set_agent_started_at_us(node.inventory->agent_started_at.value);
+  }
+  out.set_last_busy_us(node.last_busy.value);
+  if (const auto it = snapshot.observed->telemetry.find(index); it != snapshot.observed->telemetry.end())
+    *out.mutable_telemetry() = it->second;
+}
+
+void show_partition(const Snapshot& snapshot, const Partition& partition, wire::PartitionView& out) {
+  const PartitionDef& def = partition.def;
+  out.set_name(def.name);
+  out.set_is_default(def.is_default);
+  out.set_availability(static_cast<wire::PartitionView::Availability>(def.availability));
+  std::vector<std::uint32_t> nodes;
+  Cpus cpus;
+  Mebibytes memory;
+  for (const NodeIndex index : partition.nodes) {
+    const Node& node = snapshot.state.node(index);
+    if (!node.configured) continue;
+    nodes.push_back(index.value);
+    cpus += node.def->cpus;
+    memory += node.def->memory;
+  }
+  out.set_nodes(hostlist_of(snapshot.state, nodes));
+  out.set_node_count(static_cast<std::uint32_t>(nodes.size()));
+  out.set_cpu_count(static_cast<std::uint32_t>(cpus.value));
+  out.set_memory_mib(static_cast<std::uint64_t>(memory.value));
+  out.set_max_time_minutes(def.max_time_minutes);
+  out.set_default_time_minutes(def.default_time_minutes);
+  out.set_max_nodes(def.max_nodes);
+  out.set_min_nodes(def.min_nodes);
+  out.set_priority_tier(def.priority_tier);
+  out.set_priority_job_factor(def.priority_job_factor);
+  out.set_root_only(def.root_only);
+  out.set_hidden(def.hidden);
+  out.set_exclusive(def.exclusive);
+  out.set_disable_root_jobs(def.disable_root_jobs);
+  const auto join = [](const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+    return text;
+  };
+  out.set_allow_groups(join(def.allow_groups));
+  out.set_allow_accounts(join(def.allow_accounts));
+  const auto amount = [](Mebibytes value) { return static_cast<std::uint64_t>(value.value); };
+  if (def.default_memory_per_cpu) out.set_default_memory_per_cpu_mib(amount(*def.default_memory_per_cpu));
+  if (def.default_memory_per_node) out.set_default_memory_per_node_mib(amount(*def.default_memory_per_node));
+  if (def.max_memory_per_cpu) out.set_max_memory_per_cpu_mib(amount(*def.max_memory_per_cpu));
+  if (def.max_memory_per_node) out.set_max_memory_per_node_mib(amount(*def.max_memory_per_node));
+}
+
+}  // namespace millrace

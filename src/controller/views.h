@@ -1,0 +1,42 @@
+// src/controller/views.h - what people are shown: rows of jobs, nodes and partitions made from one durable snapshot, on any thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/ledger/state.h"
+#include "core/planner/plan.h"
+#include "millrace.pb.h"
+
+namespace millrace {
+
+// What is known besides the ledger, as values a worker may read while the loop goes on.
+struct Observed {
+  std::map<NodeIndex, wire::Telemetry> telemetry;
+  std::map<NodeIndex, bool> responding;
+};
+
+struct PlanReport {
+  std::map<JobKey, Finding> findings;
+  Time made_at;            // not set: no pass has looked at the queue yet
+  JobKey looked_at_before;  // jobs from this key on were submitted after the pass
+};
+
+struct Snapshot {
+  State state;
+  SharedValue<Observed> observed;
+  SharedValue<PlanReport> plan;
+  Time now;
+};
+
+void show_job(const Snapshot& snapshot, const Job& job, bool brief, wire::JobView& out);
+void show_node(const Snapshot& snapshot, NodeIndex index, const Node& node, wire::NodeView& out);
+void show_partition(const Snapshot& snapshot, const Partition& partition, wire::PartitionView& out);
+
+wire::JobStateName shown_state(const Job& job);
+std::string shown_reason(const Snapshot& snapshot, const Job& job);
+std::string hostlist_of(const State& state, const std::vector<NodeShare>& shares);
+std::string hostlist_of(const State& state, const std::vector<std::uint32_t>& nodes);
+
+}  // namespace millrace

@@ -1,0 +1,58 @@
+// src/ports/resource_manager.h - where scheduler and resource manager meet: what a manager of nodes is told, and what it tells.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/ledger/event.h"
+
+namespace millrace::wire {
+class Kill;
+class LaunchPlan;
+class SignalAttempt;
+class Telemetry;
+}  // namespace millrace::wire
+
+namespace millrace {
+
+struct AttemptReport {
+  JobKey key;
+  Attempt attempt;
+  bool ended = false;
+  AttemptEnd end{};
+  std::uint32_t exit_code = 0, exit_signal = 0;
+  std::string problem;
+};
+
+struct NodeRegistration {
+  std::string node;
+  std::string boot_id;
+  Inventory inventory;
+  std::vector<AttemptReport> attempts;  // everything the node still answers for
+};
+
+// Orders to nodes. None may block or throw; any may be lost, and is then given again when the node's next report shows it. Giving
+// one twice must do no harm.
+class ResourceManager {
+ public:
+  virtual ~ResourceManager() = default;
+  virtual void launch(const std::string& node, const wire::LaunchPlan& plan, const Owner& owner, const std::string& boot_id) = 0;
+  virtual void kill(const std::string& node, const wire::Kill& kill) = 0;
+  virtual void forget(const std::string& node, JobKey key, Attempt attempt) = 0;
+  virtual void signal(const std::string& node, const wire::SignalAttempt& signal) = 0;
+  virtual void stop_nodes() = 0;
+};
+
+// What managers say. Nothing of it is trusted: it is checked against the ledger before it changes anything, and a manager is heard
+// only about nodes that are its own.
+class ResourceObserver {
+ public:
+  virtual ~ResourceObserver() = default;
+  virtual void node_registered(ResourceManager& by, const NodeRegistration& registration) = 0;
+  virtual void node_reported(ResourceManager& by, const std::string& node, const std::vector<AttemptReport>& attempts,
+                             const wire::Telemetry& telemetry) = 0;
+  virtual void node_unreachable(ResourceManager& by, const std::string& node) = 0;
+};
+
+}  // namespace millrace
