@@ -1,0 +1,147 @@
+// src/store/recover_test.cpp - damage is reported with its place, a torn tail is cut, and the two are never mixed up.
+#include "store/recover.h"
+
+#include "store/log_fixture.h"
+
+namespace millrace {
+namespace {
+
+struct RecoverTest : testing::Test {
+  SimDisk disk{1};
+  LogOnDisk log{disk};
+
+  // Three segments, each of several groups; the last group is acknowledged like the others.
+  void SetUp() override {
+    ASSERT_TRUE(log.open());
+    for (int i = 1; i <= 50; ++i)
+      ASSERT_TRUE(log.append({"event " + std::to_string(i), std::string(100, 'x')},
+                             {{payload_id(static_cast<std::uint64_t>(i)), "payload " + std::to_string(i)}}));
+    log.end();
+    ASSERT_GE(disk.list()->size(), 3u);
+  }
+  std::string last_name() { return disk.list()->back(); }
+  static std::string story_of(SimDisk& on) {
+    const auto outcome = recover_log(on);
+    if (outcome) return "accepted " + std::to_string(outcome->recovered.events.size());
+    EXPECT_EQ(outcome.error().code, Errc::corrupt) << outcome.error().story;
+    return outcome.error().story;
+  }
+};
+
+TEST_F(RecoverTest, Any_flipped_byte_of_an_older_segment_is_damage_and_its_file_is_named) {
+  const std::string name = disk.list()->front();
+  for (std::uint64_t at = 0; at < disk.content(name).size(); ++at) {
+    SimDisk damaged = disk;
+    damaged.flip(name, at, static_cast<std::uint8_t>(1 + at % 255));
+    const std::string story = story_of(damaged);
+    ASSERT_NE(story.find(name), std::string::npos) << "byte " << at << ": " << story;
+    ASSERT_NE(story.find("at byte"), std::string::npos) << story;
+  }
+}
+
+TEST_F(RecoverTest, Any_flipped_byte_of_the_last_segment_before_its_mark_is_damage) {
+  const std::string name = last_name();
+  const std::uint64_t end = disk.content(name).size() - record_size(0);
+  for (std::uint64_t at = 0; at < disk.content(name).size(); ++at) {
+    SimDisk damaged = disk;
+    damaged.flip(name, at, 0x10);
+    const std::string story = story_of(damaged);
+    if (at < end)
+      ASSERT_NE(story.find(name), std::string::npos) << "byte " << at << ": " << story;
+    else
+      ASSERT_EQ(story, "accepted 100");  // only the mark is lost
+  }
+}
+
+TEST_F(RecoverTest, Last_segment_cut_anywhere_gives_a_prefix_and_then_takes_appends) {
+  const std::string name = last_name();
+  const std::uint64_t size = disk.content(name).size();
+  std::size_t before = 0;
+  for (std::uint64_t length = 0; length <= size; length += 3) {
+    SimDisk cut = disk;
+    cut.cut(name, length);
+    LogOnDisk again{cut};
+    const auto opened = again.open();
+    ASSERT_TRUE(opened) << length << ": " << opened.error().story;
+    ASSERT_GE(again.recovered.events.size(), before);
+    before = again.recovered.events.size();
+    const std::uint64_t next = before + 1;
+    ASSERT_EQ(*again.append({"new"}), next);
+    ASSERT_TRUE(again.open());
+    ASSERT_EQ(again.recovered.events.size(), next);
+    ASSERT_EQ(again.recovered.events.back(), "new");
+    ASSERT_EQ(again.recovered.cut_bytes, 0u);  // what was torn is really gone
+  }
+  EXPECT_EQ(before, 100u);
+}
+
+TEST_F(RecoverTest, Older_segment_cut_or_missing_is_damage) {
+  const std::vector<std::string> names = *disk.list();
+  SimDisk cut = disk;
+  cut.cut(names[0], disk.content(names[0]).size() - record_size(0));
+  EXPECT_NE(story_of(cut).find("ends too early"), std::string::npos);
+  for (std::size_t i = 0; i + 1 < names.size(); ++i) {
+    SimDisk missing = disk;
+    ASSERT_TRUE(missing.remove(names[i]));
+    EXPECT_NE(story_of(missing).find(names[i] + ": at byte 0: the segment is missing"), std::string::npos);
+  }
+}
+
+TEST_F(RecoverTest, Segment_under_another_name_is_damage) {
+  const std::vector<std::string> names = *disk.list();
+  ASSERT_TRUE(disk.remove(names[1]));
+  ASSERT_TRUE(disk.rename(names[2], names[1]));
+  EXPECT_NE(story_of(disk).find("it is segment 3"), std::string::npos);
+}
+
+TEST_F(RecoverTest, Any_flipped_byte_of_the_snapshot_is_damage_and_never_ignored) {
+  ASSERT_TRUE(log.open());
+  ASSERT_TRUE(log.snapshot(100, "a state of some length", {payload_id(3)}));
+  log.end();
+  const std::string name = disk.list()->back();
+  ASSERT_EQ(name.substr(0, 8), "snapshot");
+  for (std::uint64_t at = 0; at < disk.content(name).size(); ++at) {
+    SimDisk damaged = disk;
+    damaged.flip(name, at, 0x01);
+    ASSERT_NE(story_of(damaged).find(name), std::string::npos) << at;
+  }
+  SimDisk cut = disk;
+  cut.cut(name, 70);
+  EXPECT_NE(story_of(cut).find(name), std::string::npos);
+  SimDisk segment_gone = disk;
+  ASSERT_TRUE(segment_gone.remove(disk.list()->front()));
+  EXPECT_NE(story_of(segment_gone).find("missing"), std::string::npos);
+}
+
+TEST_F(RecoverTest, Log_of_a_later_format_is_refused_as_such) {
+  std::string header = encode_segment_header({1, 1, 7});
+  SimDisk fresh{3};
+  auto file = fresh.create(segment_name(1));
+  ASSERT_TRUE((*file)->write_at(0, header + std::string(100, 'z')));
+  EXPECT_NE(story_of(fresh).find("accepted 0"), std::string::npos);  // a torn first write
+  ASSERT_TRUE((*file)->write_at(0, std::string(64, 'z')));
+  ASSERT_TRUE((*file)->write_at(100, "z"));
+  EXPECT_NE(story_of(fresh).find("not a segment"), std::string::npos);
+}
+
+TEST_F(RecoverTest, Unfinished_creation_of_a_segment_is_cut) {
+  const std::uint64_t next = disk.list()->size() + 1;
+  // The last one complete, its successor without a whole header.
+  LogOnDisk again{disk};
+  ASSERT_TRUE(again.open());
+  ASSERT_TRUE(again.snapshot(0, "nothing"));
+  again.end();
+  ASSERT_EQ(disk.content(segment_name(next)).size(), segment_header_size);
+  for (const std::uint64_t length : {0u, 10u, 63u}) {
+    SimDisk torn = disk;
+    torn.cut(segment_name(next), length);
+    LogOnDisk third{torn};
+    const auto opened = third.open();
+    ASSERT_TRUE(opened) << opened.error().story;
+    EXPECT_EQ(third.recovered.events.size(), 100u);
+    EXPECT_EQ(*third.append({"on"}), 101u);
+  }
+}
+
+}  // namespace
+}  // namespace millrace
