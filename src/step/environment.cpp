@@ -199,7 +199,6 @@ Environment node_environment(const wire::LaunchPlan& plan, const wire::Credentia
     environment.set_if_missing("USER", identity.user_name());
     environment.set_if_missing("LOGNAME", identity.user_name());
   }
-  environment.set(attempt_marker, std::to_string(plan.job_key()) + "." + std::to_string(plan.attempt()));
   return environment;
 }
 

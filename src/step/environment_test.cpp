@@ -134,7 +134,7 @@ TEST(Environment, Variables_of_an_outer_job_do_not_leak_and_the_users_own_stay) 
   EXPECT_EQ(environment.get("SLURM_ARRAY_TASK_ID"), "");
   EXPECT_EQ(environment.get("SLURM_TIME_FORMAT"), "relative");
   EXPECT_EQ(environment.get("TMPDIR"), "/scratch");
-  EXPECT_EQ(environment.get("MILLRACE_ATTEMPT"), "7.1");
+  EXPECT_EQ(environment.get("MILLRACE_ATTEMPT"), "");
   EXPECT_EQ(environment.get("SLURM_SUBMIT_DIR"), "/where/typed");
   EXPECT_EQ(std::ranges::count_if(environment.entries(), [](const auto& e) { return e.starts_with("HOME="); }), 1);
   EXPECT_EQ(std::ranges::count(environment.entries(), "EMPTY="), 1);

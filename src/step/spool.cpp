@@ -108,9 +108,10 @@ Result<std::string> AttemptSpool::write_script(std::string_view script, uid_t ui
   return directory_ + "/slurm_script";
 }
 
-Result<void> AttemptSpool::write_tasks(const std::vector<pid_t>& pids) {
+Result<void> AttemptSpool::write_tasks(const std::vector<pid_t>& pids, uid_t uid) {
   std::string lines;
-  for (const pid_t pid : pids) lines += "task " + std::to_string(pid) + " " + std::to_string(start_time(pid)) + "\n";
+  for (const pid_t pid : pids)
+    lines += "task " + std::to_string(pid) + " " + std::to_string(start_time(pid)) + " " + std::to_string(uid) + "\n";
   return append(lines);
 }
 

@@ -20,7 +20,7 @@ namespace millrace {
 // launched again. Inside it:
 //   state         lines of text, each complete only with its newline:
 //                   supervisor PID START_TIME BOOT_ID SOCKET   first, and there from the moment the file has its name
-//                   task PID START_TIME                        one per task, for the agent that finds the supervisor
+//                   task PID START_TIME UID                    one per task, for the agent that finds the supervisor
 //                   dead end HEX                                    the serialized AttemptStatus; before anybody is
 //                   told
 //   slurm_script  the batch script, the user's
@@ -39,7 +39,7 @@ class AttemptSpool {
   Result<void> claim(std::string_view boot_id, std::string_view socket);
   // Gives the script to the user; path to execute. Only root can give files away, anybody else runs as itself.
   Result<std::string> write_script(std::string_view script, uid_t uid, gid_t gid) const;
-  Result<void> write_tasks(const std::vector<pid_t>& pids);
+  Result<void> write_tasks(const std::vector<pid_t>& pids, uid_t uid);
   Result<void> write_end(const wire::AttemptStatus& status);
 
  private:

@@ -44,6 +44,7 @@ StreamSpec null_stream(int flags) { return {"/dev/null", flags, -1}; }
 
 Result<void> Supervisor::start() {
   environment_ = node_environment(plan_, order_.identity());
+  environment_.set(attempt_marker, order_.spool());
   if (plan_.job().interactive()) return start_tasks();
   if (plan_.node_position() == 0) return start_batch();
   // The script runs on the first node only; this one is held for the job until it is told that the job is over.
@@ -88,7 +89,7 @@ Result<void> Supervisor::start_batch() {
   choose_batch_files(spec);
   add_task(spec.environment, 0, 0);
   MR_TRY_VOID(start_one(spec, 0));
-  return spool_.write_tasks({tasks_.front().pid});
+  return spool_.write_tasks({tasks_.front().pid}, order_.identity().uid());
 }
 
 // Only files that differ by node or task are opened here; srun itself writes every other one.
@@ -123,7 +124,7 @@ Result<void> Supervisor::start_tasks() {
     pids.push_back(tasks_.back().pid);
   }
   if (pids.empty()) finish();  // fewer tasks than nodes
-  return spool_.write_tasks(pids);
+  return spool_.write_tasks(pids, order_.identity().uid());
 }
 
 Result<void> Supervisor::start_one(const TaskSpec& spec, std::uint32_t rank) {

@@ -52,7 +52,7 @@ TEST_F(SupervisorTest, Script_sees_the_jobs_environment) {
   script("echo $SLURM_JOB_ID $SLURM_PROCID $SLURMD_NODENAME $MILLRACE_ATTEMPT; test $SLURM_TASK_PID = $$ && echo pid");
   start();
   end();
-  EXPECT_EQ(output(), "86 0 c1 7.0\npid\n");
+  EXPECT_EQ(output(), "86 0 c1 " + spool_ + "\npid\n");
 }
 
 TEST_F(SupervisorTest, Exit_code_is_recorded_before_it_is_told) {
@@ -153,7 +153,7 @@ TEST_F(SupervisorTest, Spool_names_the_supervisor_and_the_task) {
   ASSERT_EQ(owner.size(), 5u);
   EXPECT_EQ(owner[1], std::to_string(pid_));
   EXPECT_EQ(owner[3], "this-boot");
-  ASSERT_EQ(state_words("task").size(), 3u);
+  ASSERT_EQ(state_words("task").size(), 4u);
   EXPECT_EQ(state_words("task")[1], task);
   struct stat info {};
   ASSERT_EQ(stat((spool_ + "/state").c_str(), &info), 0);

@@ -1,0 +1,18 @@
+// src/agent/leftovers.h - what a supervisor that was killed left running: finds it and ends it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/spool_directory.h"
+
+namespace millrace {
+
+std::uint64_t start_time_of(pid_t pid);  // 0: no such process
+
+// Processes that belong to the attempt: its recorded tasks, their sessions, whatever carries its directory in
+// MILLRACE_ATTEMPT, and everything below those. Zombies do not count. A process that has left its session, cleaned its
+// environment and lost its parents escapes; only a cgroup holds that one.
+std::vector<pid_t> find_leftovers(const AttemptRecord& record, const std::string& attempt_directory);
+
+}  // namespace millrace

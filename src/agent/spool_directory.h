@@ -1,0 +1,69 @@
+// src/agent/spool_directory.h - the node's spool as its agent sees it: which attempts there are, who runs them, how
+// they ended.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace millrace::wire {
+class AttemptStatus;
+}
+
+namespace millrace {
+
+struct AttemptName {
+  std::uint64_t job_key = 0;
+  std::uint32_t attempt = 0;
+  auto operator<=>(const AttemptName&) const = default;
+};
+
+// A process that cannot be mistaken for a later one with its number.
+struct ProcessName {
+  pid_t pid = 0;
+  std::uint64_t start_time = 0;
+};
+
+// What the file `state` of an attempt says; its lines are described in step/spool.h, which writes them.
+struct AttemptRecord {
+  ProcessName supervisor;  // pid 0: given up by an agent before one began
+  std::string boot_id;
+  std::string socket;
+  std::vector<ProcessName> tasks;
+  uid_t uid = 0;    // of the tasks
+  std::string end;  // serialized AttemptStatus; empty: not ended
+};
+std::optional<AttemptRecord> parse_attempt_record(std::string_view text);
+
+// No process of the attempt is harmed by anything here.
+class SpoolDirectory {
+ public:
+  // Makes the directory when it is missing; users must be able to pass through it to their scripts, not to list it.
+  static Result<SpoolDirectory> open(std::string path);
+
+  // Finishes forgetting what was being forgotten; then every attempt there is.
+  std::vector<AttemptName> list() const;
+  std::string path_of(AttemptName name) const;
+  Result<void> create(AttemptName name) const;  // refused when it is there already
+  std::optional<AttemptRecord> read(AttemptName name) const;
+  // Takes the place of a supervisor that has not begun, so that none can begin later. False: one was faster.
+  Result<bool> give_up(AttemptName name) const;
+  Result<void> write_end(AttemptName name, const wire::AttemptStatus& status) const;
+  // By a rename first, so that a crash in between leaves either all of it or nothing that looks like an attempt.
+  void forget(AttemptName name) const;
+
+  // The highest epoch ever obeyed; 0 when none was.
+  std::uint64_t read_epoch() const;
+  Result<void> write_epoch(std::uint64_t epoch) const;
+
+ private:
+  explicit SpoolDirectory(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+}  // namespace millrace

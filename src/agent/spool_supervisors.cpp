@@ -1,0 +1,292 @@
+// src/agent/spool_supervisors.cpp - see spool_supervisors.h.
+#include "agent/spool_supervisors.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "agent/leftovers.h"
+
+namespace millrace {
+
+namespace {
+
+constexpr int step_socket = 3;  // where millrace-step expects us
+constexpr Duration sweep_again = milliseconds(20);
+
+AttemptName name_of(const wire::AttemptStatus& status) { return {status.job_key(), status.attempt()}; }
+
+}  // namespace
+
+SpoolSupervisors::SpoolSupervisors(Loop& loop, Readiness& readiness, SpoolDirectory spool, Settings settings)
+    : loop_(loop), readiness_(readiness), spool_(std::move(spool)), settings_(std::move(settings)) {}
+
+SpoolSupervisors::~SpoolSupervisors() {
+  for (const auto& [name, timer] : sweeps_) loop_.cancel(timer);
+  for (auto& [name, attempt] : attempts_) detach(attempt);
+  reap();
+}
+
+std::vector<wire::AttemptStatus> SpoolSupervisors::adopt(SupervisorObserver& observer) {
+  for (const AttemptName name : spool_.list()) {
+    Attempt& attempt = attempts_[name];
+    attempt.status.set_job_key(name.job_key);
+    attempt.status.set_attempt(name.attempt);
+    attempt.status.set_state(wire::AttemptStatus::RUNNING_NOW);
+    adopt_one(name, attempt);
+  }
+  observer_ = &observer;
+  std::vector<wire::AttemptStatus> statuses;
+  for (const auto& [name, attempt] : attempts_) statuses.push_back(attempt.status);
+  return statuses;
+}
+
+void SpoolSupervisors::adopt_one(AttemptName name, Attempt& attempt) {
+  auto record = spool_.read(name);
+  if (!record) {
+    const auto given_up = spool_.give_up(name);
+    if (!given_up) settings_.log(given_up.error().story);
+    if (!given_up || *given_up)
+      return end_as(name, wire::AttemptStatus::SUPERVISOR_LOST, "the agent stopped before the supervisor began");
+    record = spool_.read(name);
+  }
+  if (record && !record->end.empty() && attempt.status.ParseFromString(record->end)) return;
+  if (record && record->boot_id == settings_.boot_id && connect_to_supervisor(name, attempt, *record)) return;
+  sweep(name);
+}
+
+bool SpoolSupervisors::connect_to_supervisor(AttemptName name, Attempt& attempt, const AttemptRecord& record) {
+  if (record.supervisor.pid <= 0 || start_time_of(record.supervisor.pid) != record.supervisor.start_time) return false;
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t length = std::min(record.socket.size(), sizeof address.sun_path - 1);
+  record.socket.copy(address.sun_path + 1, length);
+  ucred peer{};
+  socklen_t peer_length = sizeof peer;
+  // The name of a dead supervisor's socket may belong to anybody by now.
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address),
+              static_cast<socklen_t>(sizeof(sa_family_t) + 1 + length)) != 0 ||
+      getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_length) != 0 || peer.pid != record.supervisor.pid) {
+    close(fd);
+    return false;
+  }
+  attach(name, attempt, fd);
+  return true;
+}
+
+void SpoolSupervisors::attach(AttemptName name, Attempt& attempt, int fd) {
+  detach(attempt);
+  attempt.fd = fd;
+  attempt.reader = FrameReader{request_size_max};
+  attempt.watch = readiness_.watch(
+      fd, [this, name] { read_some(name); }, [this, name] { write_some(name); });
+  attempt.watch->want_readable();
+}
+
+void SpoolSupervisors::detach(Attempt& attempt) {
+  attempt.watch.reset();
+  if (attempt.fd >= 0) close(attempt.fd);
+  attempt.fd = -1;
+  attempt.unsent.clear();
+}
+
+// Gives our end of the pair. posix_spawn, because an agent may be large and fork copies it.
+Result<int> SpoolSupervisors::spawn() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return fail(Errc::unavailable, std::string{"make a socket pair: "} + std::strerror(errno));
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], step_socket);  // the same number: glibc clears close-on-exec
+  sigset_t none, defaults;
+  sigemptyset(&none);
+  sigfillset(&defaults);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  char program[] = "millrace-step";
+  char* const arguments[] = {program, nullptr};
+  char* const environment[] = {nullptr};  // nothing of ours is the job's business
+  pid_t pid = 0;
+  const int problem = posix_spawn(&pid, settings_.step_program.c_str(), &actions, &attributes, arguments, environment);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  close(ends[1]);
+  if (problem == 0) {
+    children_.push_back(pid);
+    return ends[0];
+  }
+  close(ends[0]);
+  return fail(Errc::unavailable, "start " + settings_.step_program + ": " + std::strerror(problem));
+}
+
+void SpoolSupervisors::launch(const wire::LaunchPlan& plan, const wire::Credential& credential) {
+  reap();
+  const AttemptName name{plan.job_key(), plan.attempt()};
+  Attempt& attempt = attempts_[name];
+  attempt.status.set_job_key(name.job_key);
+  attempt.status.set_attempt(name.attempt);
+  attempt.status.set_state(wire::AttemptStatus::RUNNING_NOW);
+  attempt.status.set_started_at_us(loop_.now().value);
+  if (const auto created = spool_.create(name); !created)
+    return end_as(name, wire::AttemptStatus::LAUNCH_FAILED, created.error().story);
+  const auto fd = spawn();
+  if (!fd) return end_as(name, wire::AttemptStatus::LAUNCH_FAILED, fd.error().story);
+  attach(name, attempt, *fd);
+  wire::ToStep order;
+  *order.mutable_run() = plan;
+  *order.mutable_identity() = credential;
+  order.set_spool(spool_.path_of(name));
+  const wire::AttemptStatus status = attempt.status;
+  send(name, order);
+  observer_->attempt_changed(status);
+}
+
+void SpoolSupervisors::send(AttemptName name, const wire::ToStep& message) {
+  const auto found = attempts_.find(name);
+  if (found == attempts_.end() || found->second.fd < 0) return;
+  found->second.unsent += frame(message.SerializeAsString());
+  write_some(name);
+}
+
+void SpoolSupervisors::write_some(AttemptName name) {
+  const auto found = attempts_.find(name);
+  if (found == attempts_.end()) return;
+  Attempt& attempt = found->second;
+  while (attempt.fd >= 0 && !attempt.unsent.empty()) {
+    const ssize_t count = ::send(attempt.fd, attempt.unsent.data(), attempt.unsent.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return attempt.watch->want_writable();
+    if (count < 0) return;  // gone: the read side hears of it
+    attempt.unsent.erase(0, static_cast<std::size_t>(count));
+  }
+}
+
+void SpoolSupervisors::read_some(AttemptName name) {
+  const auto found = attempts_.find(name);
+  if (found == attempts_.end() || found->second.fd < 0) return;
+  Attempt& attempt = found->second;
+  char buffer[4096];
+  const ssize_t count = recv(attempt.fd, buffer, sizeof buffer, MSG_DONTWAIT);
+  if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return connection_lost(name);
+  if (count > 0) attempt.reader.feed({buffer, static_cast<std::size_t>(count)});
+  attempt.watch->want_readable();
+  wire::AttemptStatus latest;
+  bool news = false;
+  for (;;) {
+    const auto message = attempt.reader.next();
+    if (!message) return connection_lost(name);
+    if (!*message) break;
+    wire::FromStep from;
+    if (!from.ParseFromArray((*message)->data(), static_cast<int>((*message)->size()))) return connection_lost(name);
+    if (name_of(from.status()) != name) continue;
+    latest = from.status();
+    news = true;
+  }
+  if (!news || attempt.status.state() == wire::AttemptStatus::ENDED) return;
+  attempt.status = latest;
+  // A supervisor that could not use its directory could not record its end either.
+  if (latest.state() == wire::AttemptStatus::ENDED && latest.end() == wire::AttemptStatus::LAUNCH_FAILED)
+    if (const auto record = spool_.read(name); !record) {
+      static_cast<void>(spool_.give_up(name));
+      static_cast<void>(spool_.write_end(name, latest));
+    }
+  observer_->attempt_changed(latest);
+}
+
+void SpoolSupervisors::connection_lost(AttemptName name) {
+  Attempt& attempt = attempts_.at(name);
+  detach(attempt);
+  reap();
+  if (attempt.status.state() == wire::AttemptStatus::ENDED) return;
+  auto record = spool_.read(name);
+  if (!record) {
+    const auto given_up = spool_.give_up(name);
+    if (!given_up || *given_up)
+      return end_as(name, wire::AttemptStatus::LAUNCH_FAILED, "the supervisor ended before it began");
+    record = spool_.read(name);
+  }
+  wire::AttemptStatus end;
+  if (record && !record->end.empty() && end.ParseFromString(record->end)) {
+    attempt.status = end;
+    return observer_->attempt_changed(end);
+  }
+  if (record && connect_to_supervisor(name, attempt, *record)) return;
+  sweep(name);
+}
+
+// Kills and looks again until nothing is left; only then has the attempt ended.
+void SpoolSupervisors::sweep(AttemptName name) {
+  sweeps_.erase(name);
+  const auto record = spool_.read(name);
+  if (record && record->boot_id == settings_.boot_id) {
+    const auto left = find_leftovers(*record, spool_.path_of(name));
+    for (const pid_t pid : left) ::kill(pid, SIGKILL);
+    if (!left.empty()) {
+      sweeps_[name] = loop_.after(sweep_again, [this, name] { sweep(name); });
+      return;
+    }
+  }
+  end_as(name, wire::AttemptStatus::SUPERVISOR_LOST, "the supervisor of the attempt was lost");
+}
+
+void SpoolSupervisors::end_as(AttemptName name, wire::AttemptStatus::End end, std::string problem) {
+  Attempt& attempt = attempts_.at(name);
+  settings_.log("attempt " + std::to_string(name.job_key) + "." + std::to_string(name.attempt) + ": " + problem);
+  attempt.status.set_state(wire::AttemptStatus::ENDED);
+  attempt.status.set_end(end);
+  attempt.status.set_ended_at_us(loop_.now().value);
+  if (end == wire::AttemptStatus::LAUNCH_FAILED) attempt.status.set_exit_signal(53);  // as Slurm's accounting shows it
+  attempt.status.set_problem(std::move(problem));
+  // Best effort: an end we cannot write is found out again, with the same result, by the agent after us.
+  if (const auto written = spool_.write_end(name, attempt.status); !written) settings_.log(written.error().story);
+  const wire::AttemptStatus status = attempt.status;
+  if (observer_ != nullptr) observer_->attempt_changed(status);
+}
+
+void SpoolSupervisors::kill(const wire::Kill& kill) {
+  wire::ToStep message;
+  *message.mutable_kill() = kill;
+  send({kill.job_key(), kill.attempt()}, message);
+}
+
+void SpoolSupervisors::signal(const wire::SignalAttempt& signal) {
+  wire::ToStep message;
+  *message.mutable_signal() = signal;
+  send({signal.job_key(), signal.attempt()}, message);
+}
+
+void SpoolSupervisors::forget(std::uint64_t job_key, std::uint32_t attempt) {
+  const AttemptName name{job_key, attempt};
+  const auto found = attempts_.find(name);
+  if (found == attempts_.end() || found->second.status.state() != wire::AttemptStatus::ENDED) return;
+  wire::ToStep message;
+  message.mutable_forget()->set_job_key(job_key);
+  message.mutable_forget()->set_attempt(attempt);
+  send(name, message);  // for one that stayed because it could not write its end
+  detach(found->second);
+  attempts_.erase(found);
+  spool_.forget(name);
+  reap();
+}
+
+// The end of a connection comes a moment before the end of the process, so a child may be reaped only at the next
+// event; the number of unreaped ones is bounded by what runs.
+void SpoolSupervisors::reap() {
+  std::erase_if(children_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
+}
+
+}  // namespace millrace

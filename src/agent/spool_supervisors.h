@@ -1,0 +1,77 @@
+// src/agent/spool_supervisors.h - the real supervisors: spawns millrace-step, talks to it, finds it again after a
+// restart.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/readiness.h"
+#include "agent/spool_directory.h"
+#include "millrace.pb.h"
+#include "ports/loop.h"
+#include "ports/supervisors.h"
+#include "wire/frame.h"
+
+namespace millrace {
+
+// What a crash of the agent leaves at each line, and what adopt() makes of it:
+//   directory, no state      the order never arrived, or is just arriving: we take the supervisor's place; if it was
+//   faster, it
+//                            runs and is adopted, otherwise nothing ever ran and the attempt ends as SUPERVISOR_LOST
+//   state, supervisor lives  adopted over its socket
+//   state, supervisor gone   what it left is killed, then SUPERVISOR_LOST
+//   state with an end        that end, until forgotten
+//   .forgotten-*             forgotten
+class SpoolSupervisors final : public Supervisors {
+ public:
+  struct Settings {
+    std::string step_program;
+    std::string boot_id;
+    std::function<void(std::string_view)> log = [](std::string_view) {};
+  };
+  SpoolSupervisors(Loop& loop, Readiness& readiness, SpoolDirectory spool, Settings settings);
+  ~SpoolSupervisors() override;  // lets go of the supervisors, which go on
+
+  std::vector<wire::AttemptStatus> adopt(SupervisorObserver& observer) override;
+  void launch(const wire::LaunchPlan& plan, const wire::Credential& credential) override;
+  void kill(const wire::Kill& kill) override;
+  void signal(const wire::SignalAttempt& signal) override;
+  void forget(std::uint64_t job_key, std::uint32_t attempt) override;
+
+ private:
+  struct Attempt {
+    wire::AttemptStatus status;
+    int fd = -1;
+    std::unique_ptr<Watch> watch;
+    FrameReader reader{request_size_max};
+    std::string unsent;
+  };
+
+  void adopt_one(AttemptName name, Attempt& attempt);
+  bool connect_to_supervisor(AttemptName name, Attempt& attempt, const AttemptRecord& record);
+  Result<int> spawn();
+  void attach(AttemptName name, Attempt& attempt, int fd);
+  void detach(Attempt& attempt);
+  void send(AttemptName name, const wire::ToStep& message);
+  void write_some(AttemptName name);
+  void read_some(AttemptName name);
+  void connection_lost(AttemptName name);
+  void sweep(AttemptName name);
+  void end_as(AttemptName name, wire::AttemptStatus::End end, std::string problem);
+  void reap();
+
+  Loop& loop_;
+  Readiness& readiness_;
+  const SpoolDirectory spool_;
+  const Settings settings_;
+  SupervisorObserver* observer_ = nullptr;  // none while adopting
+  std::map<AttemptName, Attempt> attempts_;
+  std::map<AttemptName, Loop::TimerId> sweeps_;
+  std::vector<pid_t> children_;  // supervisors we started and have not reaped
+};
+
+}  // namespace millrace
