@@ -111,9 +111,8 @@ void SimDisk::forget_names() {
 }
 
 void SimDisk::crash() {
-  ++power_cycle_;
-  failing_write_.reset();
-  failing_sync_.reset();
+  kill();
+  powerless_ = false;
   for (auto& [number, data] : files_) {
     tear(data);
     data.seen = data.stable;
@@ -127,6 +126,7 @@ void SimDisk::kill() {
   ++power_cycle_;
   failing_write_.reset();
   failing_sync_.reset();
+  failing_power_.reset();
 }
 
 // A file lives as long as a name does, seen or stable.
@@ -141,6 +141,14 @@ void SimDisk::drop_unnamed() {
 
 void SimDisk::fail_write(std::uint64_t after) { failing_write_ = after; }
 void SimDisk::fail_sync(std::uint64_t after) { failing_sync_ = after; }
+
+void SimDisk::lose_power(std::uint64_t after) { failing_power_ = after; }
+
+Result<void> SimDisk::change_begins() {
+  if (fault_now(failing_power_)) powerless_ = true;
+  if (powerless_) return fail(Errc::io, "the simulated disk has no power");
+  return {};
+}
 
 bool SimDisk::fault_now(std::optional<std::uint64_t>& countdown) {
   if (!countdown) return false;
@@ -190,6 +198,7 @@ Result<std::vector<std::string>> SimDisk::list() {
 }
 
 Result<std::unique_ptr<File>> SimDisk::create(std::string_view name) {
+  MR_TRY_VOID(change_begins());
   if (names_.contains(name)) return fail(Errc::io, "create " + std::string{name} + ": it exists");
   const FileNumber number = ++last_file_;
   files_.emplace(number, Data{});
@@ -205,6 +214,7 @@ Result<std::unique_ptr<File>> SimDisk::open(std::string_view name) {
 }
 
 Result<void> SimDisk::rename(std::string_view from, std::string_view to) {
+  MR_TRY_VOID(change_begins());
   const auto it = names_.find(from);
   if (it == names_.end()) return fail(Errc::not_found, "rename " + std::string{from} + ": no such file");
   const FileNumber number = it->second;
@@ -215,6 +225,7 @@ Result<void> SimDisk::rename(std::string_view from, std::string_view to) {
 }
 
 Result<void> SimDisk::remove(std::string_view name) {
+  MR_TRY_VOID(change_begins());
   const auto it = names_.find(name);
   if (it == names_.end()) return fail(Errc::not_found, "remove " + std::string{name} + ": no such file");
   unsynced_names_.push_back({NameChange::Kind::remove, std::string{name}, {}, it->second});
@@ -223,6 +234,7 @@ Result<void> SimDisk::remove(std::string_view name) {
 }
 
 Result<void> SimDisk::sync_directory() {
+  MR_TRY_VOID(change_begins());
   ++syncs_;
   if (fault_now(failing_sync_)) return fail(Errc::io, "sync directory: simulated failure");
   stable_names_ = names_;
@@ -234,6 +246,7 @@ Result<void> SimDisk::sync_directory() {
 Result<std::uint64_t> SimDisk::free_bytes() { return capacity_ > used() ? capacity_ - used() : 0; }
 
 Result<void> SimDisk::write(FileNumber file, std::uint64_t offset, std::string_view bytes) {
+  MR_TRY_VOID(change_begins());
   Data& data = files_.at(file);
   ++writes_;
   const std::uint64_t end = offset + bytes.size();
@@ -255,6 +268,7 @@ Result<void> SimDisk::write(FileNumber file, std::uint64_t offset, std::string_v
 }
 
 Result<void> SimDisk::sync(FileNumber file) {
+  MR_TRY_VOID(change_begins());
   Data& data = files_.at(file);
   ++syncs_;
   if (fault_now(failing_sync_)) {
@@ -270,6 +284,7 @@ Result<void> SimDisk::sync(FileNumber file) {
 }
 
 Result<void> SimDisk::truncate(FileNumber file, std::uint64_t length) {
+  MR_TRY_VOID(change_begins());
   Data& data = files_.at(file);
   const Change change{length, {}, true};
   apply(data.seen, change);

@@ -29,9 +29,11 @@ class SimDisk final : public Filesystem {
   // Only the process dies: what it wrote is still to be seen, and still not on stable storage.
   void kill();
 
-  // Faults. Counts begin with the next operation of the kind; 0 is that one.
+  // Faults. Counts begin with the next operation of the kind; 0 is that one. crash() and kill() call planned ones off.
   void fail_write(std::uint64_t after);            // half-done, then an error
   void fail_sync(std::uint64_t after);             // an error, and what it should have saved may be lost even after later syncs
+  void lose_power(std::uint64_t after);            // before a change of any kind: it and all later ones fail until crash()
+  bool powerless() const { return powerless_; }
   void set_capacity(std::uint64_t bytes) { capacity_ = bytes; }
   std::uint64_t used() const;
   std::uint64_t writes() const { return writes_; }  // so far, to place faults
@@ -73,6 +75,7 @@ class SimDisk final : public Filesystem {
   void forget_names();
   void drop_unnamed();
   std::uint64_t allocated(const Data& data) const;
+  Result<void> change_begins();  // once for every operation that changes something
   bool fault_now(std::optional<std::uint64_t>& countdown);
 
   Result<void> write(FileNumber file, std::uint64_t offset, std::string_view bytes);
@@ -88,7 +91,8 @@ class SimDisk final : public Filesystem {
   std::uint64_t power_cycle_ = 0;  // open files of an earlier one are dead
   std::uint64_t capacity_ = UINT64_MAX / 4;
   std::uint64_t writes_ = 0, syncs_ = 0;
-  std::optional<std::uint64_t> failing_write_, failing_sync_;
+  std::optional<std::uint64_t> failing_write_, failing_sync_, failing_power_;
+  bool powerless_ = false;
 };
 
 }  // namespace millrace

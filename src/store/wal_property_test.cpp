@@ -98,6 +98,7 @@ struct Trial {
     }
     if (random.chance(1, 150)) disk.fail_sync(random.below(5));
     if (random.chance(1, 150)) disk.fail_write(random.below(5));
+    if (random.chance(1, 100)) disk.lose_power(random.below(15));
   }
 
   // The laws.
@@ -131,15 +132,17 @@ void random_life(std::uint64_t seed) {
   trial.reopen();
   for (int life = 0; life < 6 && !testing::Test::HasFatalFailure(); ++life) {
     const std::uint64_t steps = trial.random.below(250);
-    for (std::uint64_t i = 0; i < steps && !testing::Test::HasFatalFailure(); ++i) trial.step();
+    for (std::uint64_t i = 0; i < steps && !trial.disk.powerless() && !testing::Test::HasFatalFailure(); ++i) trial.step();
     trial.log.end();
-    trial.random.chance(2, 3) ? trial.disk.crash() : trial.disk.kill();
-    if (trial.random.chance(1, 3)) {  // a second crash right after, or in the middle of, a recovery
-      if (trial.random.chance(1, 2)) trial.disk.fail_sync(trial.random.below(4));
+    trial.disk.powerless() || trial.random.chance(2, 3) ? trial.disk.crash() : trial.disk.kill();
+    while (trial.random.chance(1, 3)) {  // another crash in the middle of a recovery, or right after it
+      trial.disk.fail_sync(trial.random.below(10));
+      trial.disk.lose_power(trial.random.below(10));
       (void)trial.log.open();
       trial.log.end();
       trial.disk.crash();
     }
+    trial.disk.kill();
     trial.reopen();
   }
 }
