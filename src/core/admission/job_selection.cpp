@@ -33,15 +33,21 @@ std::expected<std::vector<SelectedJob>, Refusal> select_jobs(const State& state,
   if (list.starts_with('[') && list.ends_with(']')) list = list.substr(1, list.size() - 2);
   const auto tasks = parse_index_set(list, unlimited - 1);
   if (!tasks) return refuse(RefusalCode::invalid_job_id, "not a list of array tasks: " + name.tasks);
+  // All that is left of the rest is the rest itself: it stays one record.
+  std::uint64_t of_rest = 0;
+  array->rest.for_each([&](std::uint32_t task) { of_rest += tasks->contains(task) ? 1 : 0; });
+  const bool whole_rest = of_rest > 0 && of_rest == array->rest.size();
+  if (whole_rest) out.push_back({job->array, {}});
   for (const auto& range : tasks->ranges()) {
     for (std::uint64_t task = range.first; task <= range.last; ++task) {
       const auto number = static_cast<std::uint32_t>(task);
       if (const JobKey* split = state.tasks.find({job->array, number}))
         out.push_back({*split, {}});
-      else if (array->rest.contains(number))
-        out.push_back({job->array, number});
-      else
+      else if (array->rest.contains(number)) {
+        if (!whole_rest) out.push_back({job->array, number});
+      } else {
         return refuse(RefusalCode::invalid_job_id, "job " + std::to_string(name.id.value) + " has no task " + std::to_string(task));
+      }
     }
   }
   return out;

@@ -1,0 +1,219 @@
+// src/adapters/own_agents.cpp - see own_agents.h.
+#include "adapters/own_agents.h"
+
+#include "millrace.pb.h"
+#include "wire/frame.h"
+
+namespace millrace {
+namespace {
+
+AttemptReport report_of(const wire::AttemptStatus& status) {
+  AttemptReport report;
+  report.key = JobKey{status.job_key()};
+  report.attempt = Attempt{status.attempt()};
+  report.ended = status.state() == wire::AttemptStatus::ENDED;
+  switch (status.end()) {
+    case wire::AttemptStatus::LAUNCH_FAILED: report.end = AttemptEnd::launch_failed; break;
+    case wire::AttemptStatus::SUPERVISOR_LOST: report.end = AttemptEnd::supervisor_lost; break;
+    default: report.end = AttemptEnd::exited; break;
+  }
+  report.exit_code = status.exit_code();
+  report.exit_signal = status.exit_signal();
+  report.problem = status.problem();
+  return report;
+}
+
+template <class List>
+std::vector<AttemptReport> reports_of(const List& attempts) {
+  std::vector<AttemptReport> out;
+  for (const auto& status : attempts) out.push_back(report_of(status));
+  return out;
+}
+
+}  // namespace
+
+class OwnAgents::Session final : public LinkHandler {
+ public:
+  Session(OwnAgents& agents, std::string identity) : agents_(agents), identity_(std::move(identity)) {}
+  void message(std::string_view bytes) override {
+    wire::ToController message;
+    if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return agents_.left(*this, "sent a message that cannot be read");
+    agents_.received(*this, message);
+  }
+  void closed(std::string_view why) override { agents_.left(*this, why); }
+
+  OwnAgents& agents_;
+  std::string identity_;
+  std::unique_ptr<Link> link_;
+  std::uint64_t session_ = 0;   // the agent's number; 0 until its hello
+  std::uint64_t heard_ = 0;     // highest sequence seen from it
+  std::uint64_t sent_ = 0;
+  bool relay_only_ = false;
+};
+
+OwnAgents::OwnAgents(Loop& loop, const CredentialSigner& signer, Settings settings, std::function<void(const std::string&)> say)
+    : loop_(loop), signer_(signer), settings_(std::move(settings)), say_(std::move(say)) {}
+OwnAgents::~OwnAgents() = default;
+
+void OwnAgents::serve(ResourceObserver& observer, Epoch epoch, RelayHooks relay) {
+  observer_ = &observer;
+  epoch_ = epoch;
+  relay_ = std::move(relay);
+}
+
+LinkHandler& OwnAgents::accept(std::unique_ptr<Link> link, std::string identity) {
+  auto session = std::make_unique<Session>(*this, std::move(identity));
+  session->link_ = std::move(link);
+  Session* raw = session.get();
+  sessions_.emplace(raw, std::move(session));
+  return *raw;
+}
+
+OwnAgents::Session* OwnAgents::of_node(const std::string& node) {
+  const auto it = by_node_.find(node);
+  return it == by_node_.end() ? nullptr : it->second;
+}
+
+void OwnAgents::received(Session& session, const wire::ToController& message) {
+  if (message.has_hello()) {
+    // A doubled or delayed hello of an older connection must not put the clock back.
+    if (session.session_ != 0 && message.session() <= session.session_) return;
+    session.session_ = message.session();
+    session.heard_ = message.sequence();
+    session.sent_ = 0;
+    return hello(session, message.hello());
+  }
+  if (session.session_ == 0 || message.session() != session.session_ || message.sequence() <= session.heard_) return;
+  session.heard_ = message.sequence();
+  if (message.has_report() && !session.relay_only_) {
+    wire::ToAgent heard;
+    heard.mutable_heard();
+    send(session, heard);
+    observer_->node_reported(*this, session.identity_, reports_of(message.report().attempts()), message.report().telemetry());
+  } else if (message.has_relayed() && relay_.request) {
+    const auto& relayed = message.relayed();
+    relay_.request(session.identity_, relayed.client(), UserId{relayed.uid()}, GroupId{relayed.gid()}, relayed.request());
+  } else if (message.has_relay_closed() && relay_.closed) {
+    relay_.closed(session.identity_, message.relay_closed().client());
+  }
+}
+
+void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
+  const auto refuse = [&](const std::string& reason) {
+    say_("agent " + session.identity_ + " refused: " + reason);
+    wire::ToAgent refusal;
+    refusal.mutable_refusal()->set_reason(reason);
+    send(session, refusal);
+  };
+  if (hello.protocol() != protocol_version)
+    return refuse("it speaks protocol " + std::to_string(hello.protocol()) + ", we speak " + std::to_string(protocol_version));
+  if (hello.node() != session.identity_) return refuse("it says it is node " + hello.node() + ", but its key is that of " + session.identity_);
+  session.relay_only_ = hello.relay_only();
+  // A newer connection of the same node replaces the older one.
+  if (Session* older = of_node(session.identity_); older && older != &session) {
+    by_node_.erase(session.identity_);
+    sessions_.erase(older);
+  }
+  by_node_[session.identity_] = &session;
+  wire::ToAgent welcome;
+  welcome.mutable_welcome()->set_verify_key(signer_.verify_key());
+  welcome.mutable_welcome()->set_heartbeat_seconds(settings_.heartbeat_seconds);
+  welcome.mutable_welcome()->set_cluster(settings_.cluster_name);
+  send(session, welcome);
+  if (session.relay_only_) return say_("relay " + session.identity_ + " connected");
+  const auto& found = hello.inventory();
+  NodeRegistration registration;
+  registration.node = session.identity_;
+  registration.boot_id = hello.boot_id();
+  registration.inventory = {Cpus{found.cpus()}, Mebibytes{static_cast<std::int64_t>(found.memory_mib())},
+                            Mebibytes{static_cast<std::int64_t>(found.tmp_disk_mib())}, found.arch(), found.os(), hello.version(),
+                            found.host_name(), Time{found.boot_at_us()}, Time{found.agent_started_at_us()}};
+  registration.attempts = reports_of(hello.attempts());
+  observer_->node_registered(*this, registration);
+}
+
+void OwnAgents::left(Session& session, std::string_view why) {
+  const std::string node = session.identity_;
+  const bool current = of_node(node) == &session;
+  const bool was_node = current && !session.relay_only_;
+  say_("agent " + node + " disconnected: " + std::string{why});
+  if (current) by_node_.erase(node);
+  sessions_.erase(&session);
+  if (was_node && observer_) observer_->node_unreachable(*this, node);
+}
+
+void OwnAgents::send(Session& session, wire::ToAgent& message) {
+  message.set_epoch(epoch_.value);
+  message.set_session(session.session_);
+  message.set_sequence(++session.sent_);
+  session.link_->send(message.SerializeAsString());
+}
+
+void OwnAgents::launch(const std::string& node, const wire::LaunchPlan& plan, const Owner& owner, const std::string& boot_id) {
+  Session* session = of_node(node);
+  if (!session) return;
+  wire::ToAgent message;
+  wire::Launch& launch = *message.mutable_launch();
+  *launch.mutable_plan() = plan;
+  wire::Credential credential;
+  credential.set_cluster(settings_.cluster_name);
+  credential.set_job_key(plan.job_key());
+  credential.set_job_id(plan.job_id());
+  credential.set_attempt(plan.attempt());
+  credential.set_uid(owner.uid.value);
+  credential.set_gid(owner.gid.value);
+  for (const std::uint32_t gid : owner.groups) credential.add_groups(gid);
+  credential.set_user_name(owner.user_name);
+  credential.set_nodes(plan.nodes());
+  credential.set_expires_at_us((loop_.now() + settings_.credential_life).value);
+  credential.set_plan_digest(sha256(plan.SerializeAsString()));
+  credential.set_epoch(epoch_.value);
+  credential.set_boot_id(boot_id);
+  launch.set_credential(credential.SerializeAsString());
+  launch.set_signature(signer_.sign(launch.credential()));
+  send(*session, message);
+}
+
+void OwnAgents::kill(const std::string& node, const wire::Kill& kill) {
+  Session* session = of_node(node);
+  if (!session) return;
+  wire::ToAgent message;
+  *message.mutable_kill() = kill;
+  send(*session, message);
+}
+
+void OwnAgents::forget(const std::string& node, JobKey key, Attempt attempt) {
+  Session* session = of_node(node);
+  if (!session) return;
+  wire::ToAgent message;
+  message.mutable_forget()->set_job_key(key.value);
+  message.mutable_forget()->set_attempt(attempt.value);
+  send(*session, message);
+}
+
+void OwnAgents::signal(const std::string& node, const wire::SignalAttempt& signal) {
+  Session* session = of_node(node);
+  if (!session) return;
+  wire::ToAgent message;
+  *message.mutable_signal() = signal;
+  send(*session, message);
+}
+
+void OwnAgents::stop_nodes() {
+  for (const auto& [node, session] : by_node_) {
+    wire::ToAgent message;
+    message.mutable_stop();
+    send(*session, message);
+  }
+}
+
+void OwnAgents::reply_relayed(const std::string& node, std::uint64_t client, std::string reply) {
+  Session* session = of_node(node);
+  if (!session) return;
+  wire::ToAgent message;
+  message.mutable_relayed()->set_client(client);
+  message.mutable_relayed()->set_reply(std::move(reply));
+  send(*session, message);
+}
+
+}  // namespace millrace

@@ -1,0 +1,69 @@
+// src/adapters/own_agents.h - our own agents as a resource manager: one authenticated session per node, numbered orders, signed launches.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "ports/loop.h"
+#include "ports/resource_manager.h"
+#include "ports/transport.h"
+#include "wire/credential.h"
+
+namespace millrace::wire {
+class ToAgent;
+class ToController;
+class AgentHello;
+}  // namespace millrace::wire
+
+namespace millrace {
+
+class OwnAgents final : public ResourceManager {
+ public:
+  struct Settings {
+    std::string cluster_name;
+    std::uint32_t heartbeat_seconds = 10;
+    Duration credential_life = seconds(120);  // a launch that arrives later is refused and given again
+  };
+  // Clients of relays, named by node and the relay's number for them.
+  struct RelayHooks {
+    std::function<void(const std::string& node, std::uint64_t client, UserId uid, GroupId gid, std::string_view request)> request;
+    std::function<void(const std::string& node, std::uint64_t client)> closed;
+  };
+
+  OwnAgents(Loop& loop, const CredentialSigner& signer, Settings settings, std::function<void(const std::string&)> say);
+  ~OwnAgents() override;
+  // Before the first agent is accepted.
+  void serve(ResourceObserver& observer, Epoch epoch, RelayHooks relay = {});
+
+  // A connected agent; `identity` was proved by the transport. Returns the handler to give to the link.
+  LinkHandler& accept(std::unique_ptr<Link> link, std::string identity);
+
+  void launch(const std::string& node, const wire::LaunchPlan& plan, const Owner& owner, const std::string& boot_id) override;
+  void kill(const std::string& node, const wire::Kill& kill) override;
+  void forget(const std::string& node, JobKey key, Attempt attempt) override;
+  void signal(const std::string& node, const wire::SignalAttempt& signal) override;
+  void stop_nodes() override;
+  void reply_relayed(const std::string& node, std::uint64_t client, std::string reply);
+
+ private:
+  class Session;
+  void received(Session& session, const wire::ToController& message);
+  void hello(Session& session, const wire::AgentHello& hello);
+  void left(Session& session, std::string_view why);
+  void send(Session& session, wire::ToAgent& message);
+  Session* of_node(const std::string& node);
+
+  Loop& loop_;
+  const CredentialSigner& signer_;
+  Settings settings_;
+  std::function<void(const std::string&)> say_;
+  ResourceObserver* observer_ = nullptr;
+  Epoch epoch_;
+  RelayHooks relay_;
+  std::map<Session*, std::unique_ptr<Session>> sessions_;
+  std::map<std::string, Session*> by_node_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,384 @@
+// src/controller/commands.cpp - see commands.h.
+#include "controller/commands.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "controller/submission.h"
+#include "core/admission/cancel_job.h"
+#include "core/admission/modify_job.h"
+#include "core/admission/report_node.h"
+#include "core/ledger/apply.h"
+#include "wire/frame.h"
+
+namespace millrace {
+namespace {
+
+JobName name_of(const wire::JobName& name) { return {JobId{name.job_id()}, name.tasks()}; }
+
+template <class Names>
+std::vector<JobName> names_of(const Names& names) {
+  std::vector<JobName> out;
+  for (const auto& name : names) out.push_back(name_of(name));
+  return out;
+}
+
+void put_refusal(const Refusal& refusal, wire::Failure& out) {
+  out.set_code(static_cast<std::uint32_t>(refusal.code));
+  out.set_text(slurm_text(refusal.code));
+  for (const std::string& note : refusal.notes) out.add_notes(note);
+}
+
+// Jobs that pass every filter of a scancel without ids (or with them).
+bool passes(const State& state, const wire::CancelJobs& ask, const Job& job, const std::set<NodeIndex>& nodes) {
+  const JobSpec& spec = *job.spec;
+  if (!ask.user().empty() && std::to_string(spec.owner->uid.value) != ask.user()) return false;
+  if (!ask.partition().empty() && state.partition(spec.partition).def.name != ask.partition()) return false;
+  if (!ask.name().empty() && spec.name != ask.name()) return false;
+  if (!ask.account().empty() && spec.account != ask.account()) return false;
+  if (!ask.qos().empty() && spec.rare_request().qos != ask.qos()) return false;
+  if (!ask.state().empty()) {
+    const std::string wanted = lower(ask.state());
+    const bool pending = wanted == "pending" || wanted == "pd", running = wanted == "running" || wanted == "r";
+    if (!(pending && job.state == JobState::pending) && !(running && job.state == JobState::running)) return false;
+  }
+  if (!ask.nodes().empty()) {
+    const auto on = [&](const NodeShare& share) { return nodes.contains(share.node); };
+    if (!job.placement || !std::ranges::any_of(job.placement->shares, on)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+wire::Reply Commands::reply() const {
+  wire::Reply out;
+  out.set_number(request_.number());
+  return out;
+}
+
+void Commands::refuse_with(std::uint32_t code, const std::string& text, const std::string& note) {
+  wire::Reply out = reply();
+  out.mutable_failure()->set_code(code);
+  out.mutable_failure()->set_text(text);
+  if (!note.empty()) out.mutable_failure()->add_notes(note);
+  answer(std::move(out));
+}
+
+void Commands::refuse_with(const Refusal& refusal) {
+  wire::Reply out = reply();
+  put_refusal(refusal, *out.mutable_failure());
+  answer(std::move(out));
+}
+
+void Commands::answer_when_durable(wire::Reply out) {
+  c_.commit_.when_durable([&clients = c_.clients_, client = asker_.client, out = std::move(out)] { clients.reply(client, out); });
+}
+
+void Commands::handle() {
+  using B = wire::Request::BodyCase;
+  switch (request_.body_case()) {
+    case B::kSubmit: return submit(request_.submit());
+    case B::kCancel: return cancel(request_.cancel());
+    case B::kUpdateJob: return update_job(request_.update_job());
+    case B::kHold: return hold(request_.hold());
+    case B::kRequeue: return requeue(request_.requeue());
+    case B::kUpdateNode: return update_node(request_.update_node());
+    case B::kUpdatePartition: return update_partition(request_.update_partition());
+    case B::kShutdown: return shutdown(request_.shutdown());
+    case B::kReconfigure: return reconfigure();
+    case B::kWaitJob: return wait(request_.wait_job());
+    default: return refuse_with(2036, "Requested operation not supported on this system", "unknown request");
+  }
+}
+
+// ---- submit ----
+
+void Commands::submit(const wire::SubmitJob& ask) {
+  const std::uint64_t bytes = ask.script().size() + ask.environment().size() + 8192;
+  if (c_.log_.room(bytes) != Room::enough)
+    return refuse_with(2019, "I/O error writing script/environment to file", "the controller's disk has no room for new jobs; try again later");
+  // The name service may be slow: the request is kept until it has answered, and decided on what is true then.
+  c_.identities_.find(asker_.uid, asker_.gid, [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
+    Commands self{c, asker, request};
+    if (!identity) return self.refuse_with(2010, "Invalid user id", identity.error().story);
+    const wire::SubmitJob& ask = request.submit();
+    SubmitJob job = to_submit_job(ask, *identity);
+    if (!ask.script().empty()) job.spec.script = payload_id(ask.script()).digest;
+    if (!ask.environment().empty()) job.spec.environment = payload_id(ask.environment()).digest;
+    auto decision = decide(c.commit_.decided(), job, self.actor_, c.loop_.now());
+    if (!decision) return self.refuse_with(decision.error());
+    wire::Reply out = self.reply();
+    wire::Submitted& submitted = *out.mutable_submitted();
+    submitted.set_job_id(decision->id.value);
+    submitted.set_existed(decision->existed);
+    if (ask.test_only()) {
+      // Tried on a copy: the plan says when and where, nothing is recorded.
+      State copy = c.commit_.decided();
+      for (const Event& event : decision->events) apply(copy, event);
+      Pass pass(copy, {copy.policy->backfill, 100'000}, c.loop_.now());
+      while (!pass.advance(1'000'000)) {
+      }
+      const Plan plan = pass.take();
+      const Job& tried = *copy.find_job(decision->id);
+      submitted.set_test_partition(copy.partition(tried.spec->partition).def.name);
+      for (const Proposal& p : plan.placements) {
+        if (p.key != tried.key) continue;
+        submitted.set_test_start_at_us(plan.made_at.value);
+        submitted.set_test_nodes(hostlist_of(copy, p.shares));
+        std::int64_t cpus = 0;
+        for (const NodeShare& share : p.shares) cpus += share.cpus.value;
+        submitted.set_test_cpus(static_cast<std::uint32_t>(cpus));
+      }
+      if (submitted.test_start_at_us() == 0) {
+        Timeline timeline(copy, c.loop_.now());
+        std::int64_t steps = 0;
+        if (const auto claim = timeline.earliest(*tried.spec, steps)) {
+          submitted.set_test_start_at_us(claim->start.value);
+          submitted.set_test_nodes(hostlist_of(copy, claim->shares));
+          std::int64_t cpus = 0;
+          for (const NodeShare& share : claim->shares) cpus += share.cpus.value;
+          submitted.set_test_cpus(static_cast<std::uint32_t>(cpus));
+        }
+      }
+      return self.answer(std::move(out));
+    }
+    if (!decision->events.empty()) {
+      if (!ask.script().empty()) c.payloads_.remember(c.commit_.add_payload(ask.script()), ask.script());
+      if (!ask.environment().empty()) c.payloads_.remember(c.commit_.add_payload(ask.environment()), ask.environment());
+      c.commit_.happen(std::move(decision->events));
+    }
+    // Also an old answer waits: the job it names may still be on its way to the disk.
+    self.answer_when_durable(std::move(out));
+  });
+}
+
+// ---- jobs that are there ----
+
+// Decides one record after the other, each on what the one before left.
+void Commands::change_jobs(const std::vector<JobName>& names, const Decide& decide, bool skip_refused) {
+  wire::Reply out = reply();
+  wire::JobsChanged& changed = *out.mutable_jobs_changed();
+  for (const JobName& name : names) {
+    const auto failed = [&](const std::string& shown, const Refusal& refusal) {
+      auto* outcome = changed.add_failed();
+      outcome->set_job(shown);
+      outcome->set_code(static_cast<std::uint32_t>(refusal.code));
+      outcome->set_text(slurm_text(refusal.code));
+    };
+    const auto selected = select_jobs(c_.commit_.decided(), name);
+    if (!selected) {
+      failed(shown_name(name), selected.error());
+      continue;
+    }
+    std::size_t done = 0;
+    std::optional<Refusal> first;
+    for (const SelectedJob& which : *selected) {
+      if (!c_.commit_.decided().find_job(which.key)) continue;
+      auto decision = decide(c_.commit_.decided(), which);
+      if (!decision) {
+        if (!first) first = decision.error();
+        continue;
+      }
+      ++done;
+      if (!decision->empty()) c_.commit_.happen(*std::move(decision));
+    }
+    // Of an array those that could be changed were; it failed only if none could.
+    if (done == 0 && first && !skip_refused)
+      failed(shown_name(name), *first);
+    else
+      changed.add_changed(shown_name(name));
+  }
+  answer_when_durable(std::move(out));
+}
+
+void Commands::cancel(const wire::CancelJobs& ask) {
+  const State& state = c_.commit_.decided();
+  std::set<NodeIndex> nodes;
+  if (!ask.nodes().empty()) {
+    const auto indexes = resolve_nodes(state, ask.nodes());
+    if (!indexes) return refuse_with(indexes.error());
+    for (const std::uint32_t index : *indexes) nodes.insert(NodeIndex{index});
+  }
+  const bool filtered = !ask.user().empty() || !ask.partition().empty() || !ask.name().empty() || !ask.account().empty() ||
+                        !ask.state().empty() || !ask.nodes().empty() || !ask.qos().empty();
+  std::vector<JobName> names = names_of(ask.jobs());
+  if (filtered) {
+    const auto matches = [&](const Job& job) { return job.state != JobState::ended && may_change(job, actor_) && passes(state, ask, job, nodes); };
+    std::vector<JobName> chosen;
+    if (names.empty()) {
+      for (const auto& [key, job] : state.jobs) {
+        if (!matches(*job)) continue;
+        const ArrayState* array = state.find_array(job->array);
+        if (!job->array_task) chosen.push_back({job->id, {}});
+        else chosen.push_back({array->id, std::to_string(*job->array_task)});
+        // An array's rest is meant alone here: its running tasks are judged one by one.
+        if (job->is_array_rest()) chosen.back() = {array->id, "[" + format_index_set(array->rest) + "]"};
+      }
+    } else {
+      for (const JobName& name : names) {
+        const auto selected = select_jobs(state, name);
+        if (!selected || std::ranges::any_of(*selected, [&](const SelectedJob& s) { return matches(state.job(s.key)); })) chosen.push_back(name);
+      }
+    }
+    names = std::move(chosen);
+  }
+  if (ask.signal() != 0) return signal_jobs(ask, names);
+  change_jobs(names, [&](const State& now, const SelectedJob& which) {
+    const Job& job = now.job(which.key);
+    if (filtered && !passes(now, ask, job, nodes)) return Decision{std::vector<Event>{}};
+    return decide_cancel(now, which, actor_, c_.loop_.now());
+  });
+}
+
+// A signal is no fact: it goes to the nodes that run the job now, or nowhere. Of a pending job only KILL and TERM mean something.
+void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobName>& names) {
+  const State& state = c_.commit_.durable();
+  const bool ends = ask.signal() == 9 && !ask.batch_only();
+  if (ends) return change_jobs(names, [&](const State& now, const SelectedJob& which) { return decide_cancel(now, which, actor_, c_.loop_.now()); });
+  wire::Reply out = reply();
+  for (const JobName& name : names) {
+    const auto fail_with = [&](RefusalCode code) {
+      auto* outcome = out.mutable_jobs_changed()->add_failed();
+      outcome->set_job(shown_name(name));
+      outcome->set_code(static_cast<std::uint32_t>(code));
+      outcome->set_text(slurm_text(code));
+    };
+    const auto selected = select_jobs(state, name);
+    if (!selected) {
+      fail_with(RefusalCode::invalid_job_id);
+      continue;
+    }
+    bool sent = false;
+    for (const SelectedJob& which : *selected) {
+      const Job& job = state.job(which.key);
+      if (!may_change(job, actor_) || job.state != JobState::running) continue;
+      wire::SignalAttempt signal;
+      signal.set_job_key(job.key.value);
+      signal.set_attempt(job.attempt.value);
+      signal.set_signal(ask.signal());
+      signal.set_batch_only(ask.batch_only());
+      signal.set_full(ask.full());
+      for (const NodeShare& share : job.placement->shares)
+        if (const auto link = c_.links_.find(share.node); link != c_.links_.end() && link->second.manager)
+          link->second.manager->signal(state.node(share.node).def->name, signal);
+      sent = true;
+    }
+    if (sent) out.mutable_jobs_changed()->add_changed(shown_name(name));
+    else fail_with(RefusalCode::not_running);
+  }
+  if (!out.has_jobs_changed()) out.mutable_jobs_changed();
+  answer(std::move(out));
+}
+
+void Commands::hold(const wire::HoldJobs& ask) {
+  std::vector<JobName> names = names_of(ask.jobs());
+  if (!ask.name().empty())
+    for (const auto& [key, job] : c_.commit_.decided().jobs)
+      if (job->spec->name == ask.name() && job->state == JobState::pending && may_change(*job, actor_)) names.push_back({job->id, {}});
+  change_jobs(names, [&](const State& now, const SelectedJob& which) {
+    return ask.release() ? decide_release(now, which, actor_, c_.loop_.now()) : decide_hold(now, which, ask.as_user(), actor_, c_.loop_.now());
+  });
+}
+
+void Commands::requeue(const wire::RequeueJobs& ask) {
+  change_jobs(names_of(ask.jobs()), [&](const State& now, const SelectedJob& which) {
+    const Job& job = now.job(which.key);
+    if (ask.incomplete() && job.state == JobState::ended && job.outcome == Outcome::completed) return Decision{std::vector<Event>{}};
+    return decide_requeue(now, which, ask.hold(), actor_, c_.loop_.now());
+  });
+}
+
+void Commands::update_job(const wire::UpdateJob& ask) {
+  ModifyJob change;
+  JobModified& c = change.change;
+  if (ask.has_time_limit_minutes()) c.time_limit_minutes = ask.time_limit_minutes();
+  if (ask.has_time_limit_change_minutes()) change.time_limit_change_minutes = ask.time_limit_change_minutes();
+  if (ask.has_name()) c.name = ask.name();
+  if (ask.has_partition()) change.partition = ask.partition();
+  if (ask.has_nice()) c.nice = ask.nice();
+  if (ask.has_priority()) c.priority = ask.priority();
+  if (ask.has_begin_at_us()) c.begin_at = Time{ask.begin_at_us()};
+  if (ask.has_comment()) c.comment = ask.comment();
+  if (ask.has_min_nodes()) c.min_nodes = ask.min_nodes();
+  if (ask.has_max_nodes()) c.max_nodes = ask.max_nodes();
+  if (ask.has_tasks()) c.tasks = ask.tasks();
+  if (ask.has_cpus_per_task()) c.cpus_per_task = ask.cpus_per_task();
+  if (ask.has_memory_per_node_mib()) c.memory_per_node = Mebibytes{static_cast<std::int64_t>(ask.memory_per_node_mib())};
+  if (ask.has_memory_per_cpu_mib()) c.memory_per_cpu = Mebibytes{static_cast<std::int64_t>(ask.memory_per_cpu_mib())};
+  if (ask.has_dependency()) change.dependency = ask.dependency();
+  if (ask.has_required_nodes()) change.required_nodes = ask.required_nodes();
+  if (ask.has_excluded_nodes()) change.excluded_nodes = ask.excluded_nodes();
+  if (ask.has_requeue()) c.requeue = ask.requeue();
+  if (ask.has_array_throttle()) c.array_throttle = ask.array_throttle();
+  if (ask.has_account()) c.account = ask.account();
+  if (ask.has_std_out()) c.std_out = ask.std_out();
+  if (ask.has_std_err()) c.std_err = ask.std_err();
+  if (ask.has_work_dir()) c.work_dir = ask.work_dir();
+  change_jobs({name_of(ask.job())},
+              [&](const State& now, const SelectedJob& which) { return decide_modify(now, which, change, actor_, c_.loop_.now()); });
+}
+
+// ---- nodes, partitions, the daemon itself ----
+
+void Commands::update_node(const wire::UpdateNode& ask) {
+  const auto indexes = resolve_nodes(c_.commit_.decided(), ask.nodes());
+  if (!indexes) return refuse_with(indexes.error());
+  if (ask.has_weight()) return refuse_with(2036, "Requested operation not supported on this system", "Weight is set in slurm.conf; changing it here is not built yet");
+  for (const std::uint32_t index : *indexes) {
+    auto decision = decide_change_node(c_.commit_.decided(), {NodeIndex{index}, ask.state(), ask.reason()}, actor_, c_.loop_.now());
+    if (!decision) return refuse_with(decision.error());
+    c_.commit_.happen(*std::move(decision));
+  }
+  wire::Reply out = reply();
+  out.mutable_done();
+  answer_when_durable(std::move(out));
+}
+
+void Commands::update_partition(const wire::UpdatePartition& ask) {
+  auto decision = decide_change_partition(c_.commit_.decided(), ask.name(), ask.state(), actor_, c_.loop_.now());
+  if (!decision) return refuse_with(decision.error());
+  c_.commit_.happen(*std::move(decision));
+  wire::Reply out = reply();
+  out.mutable_done();
+  answer_when_durable(std::move(out));
+}
+
+void Commands::shutdown(const wire::Shutdown& ask) {
+  if (!actor_.is_admin) return refuse_with({RefusalCode::access_denied, {}});
+  wire::Reply out = reply();
+  out.mutable_done();
+  answer_when_durable(std::move(out));
+  c_.commit_.when_durable([&c = c_, agents = ask.agents_too()] {
+    if (agents)
+      for (ResourceManager* manager : c.managers_) manager->stop_nodes();
+    c.hooks_.shutdown(agents);
+  });
+}
+
+void Commands::reconfigure() {
+  if (!actor_.is_admin) return refuse_with({RefusalCode::access_denied, {}});
+  if (!c_.hooks_.reconfigure) return refuse_with(2036, "Requested operation not supported on this system");
+  auto configuration = c_.hooks_.reconfigure();
+  if (!configuration) return refuse_with(2036, "Requested operation not supported on this system", configuration.error().story);
+  configuration->at = c_.loop_.now();
+  c_.configured(*configuration);
+  wire::Reply out = reply();
+  out.mutable_done();
+  answer_when_durable(std::move(out));
+}
+
+void Commands::wait(const wire::WaitJob& ask) {
+  const State& state = c_.commit_.durable();
+  const Job* job = state.find_job(JobId{ask.job_id()});
+  if (!job) return refuse_with({RefusalCode::invalid_job_id, {}});
+  if (!may_change(*job, actor_)) return refuse_with({RefusalCode::access_denied, {}});
+  const ArrayState* array = state.find_array(job->array);
+  const JobKey key = array && array->id == job->id ? job->array : job->key;
+  c_.waiters_[key].push_back({asker_.client, request_.number(), ask.until_started()});
+  c_.tell_waiters(key);
+}
+
+}  // namespace millrace

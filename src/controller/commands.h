@@ -1,0 +1,44 @@
+// src/controller/commands.h - one request of a person that changes something: decided, made durable, answered.
+#pragma once
+
+#include "controller/controller.h"
+#include "core/admission/job_selection.h"
+
+namespace millrace {
+
+class Commands final {
+ public:
+  Commands(Controller& controller, const Asker& asker, const wire::Request& request)
+      : c_(controller), asker_(asker), request_(request), actor_{asker.uid, is_admin()} {}
+  void handle();
+
+ private:
+  using Decide = std::function<Decision(const State&, const SelectedJob&)>;
+
+  bool is_admin() const { return asker_.uid.value == 0 || asker_.uid == c_.settings_.slurm_user; }
+  void submit(const wire::SubmitJob& ask);
+  void cancel(const wire::CancelJobs& ask);
+  void signal_jobs(const wire::CancelJobs& ask, const std::vector<JobName>& names);
+  void change_jobs(const std::vector<JobName>& names, const Decide& decide, bool skip_refused = false);
+  void update_job(const wire::UpdateJob& ask);
+  void update_node(const wire::UpdateNode& ask);
+  void update_partition(const wire::UpdatePartition& ask);
+  void hold(const wire::HoldJobs& ask);
+  void requeue(const wire::RequeueJobs& ask);
+  void shutdown(const wire::Shutdown& ask);
+  void reconfigure();
+  void wait(const wire::WaitJob& ask);
+
+  wire::Reply reply() const;
+  void answer(wire::Reply reply) { c_.clients_.reply(asker_.client, reply); }
+  void answer_when_durable(wire::Reply reply);
+  void refuse_with(const Refusal& refusal);
+  void refuse_with(std::uint32_t code, const std::string& text, const std::string& note = {});
+
+  Controller& c_;
+  const Asker& asker_;
+  const wire::Request& request_;
+  Actor actor_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,345 @@
+// src/controller/controller.cpp - see controller.h. Requests of people are in commands.cpp and queries.cpp.
+#include "controller/controller.h"
+
+#include <algorithm>
+
+#include "controller/commands.h"
+#include "controller/queries.h"
+#include "core/admission/accept_placement.h"
+#include "core/admission/expire.h"
+#include "core/admission/report_node.h"
+#include "wire/event_codec.h"
+
+namespace millrace {
+
+constexpr std::size_t payload_cache_bytes = 8u << 20;
+
+Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks hooks, State recovered)
+    : loop_(parts.loop),
+      log_(parts.log),
+      query_worker_(parts.query_worker),
+      identities_(parts.identities),
+      clients_(parts.clients),
+      settings_(std::move(settings)),
+      hooks_(std::move(hooks)),
+      commit_(parts.loop, parts.log, std::move(recovered),
+              [this](const Error& error) { hooks_.fatal("the event log failed: " + error.story); },
+              [this](const Changes& changes) { changed(changes); }),
+      planning_(parts.loop, parts.plan_worker, {true, settings_.backfill_depth},
+                {[this]() -> const State& { return commit_.durable(); }, [this](const Plan& plan) { plan_finished(plan); }}),
+      payloads_(parts.log, payload_cache_bytes) {
+  if (!settings_.planning) planning_.switch_off();
+}
+
+void Controller::add_manager(ResourceManager& manager, std::vector<std::string> nodes) {
+  managers_.push_back(&manager);
+  if (nodes.empty()) default_manager_ = &manager;
+  for (std::string& node : nodes) manager_of_[std::move(node)] = &manager;
+}
+
+void Controller::start(ClusterConfigured configuration, Task ready) {
+  started_at_ = loop_.now();
+  const Epoch epoch{commit_.decided().epoch.value + 1};
+  configuration.at = started_at_;
+  commit_.happen({ControllerStarted{epoch, started_at_}});
+  configured(configuration);
+  commit_.when_durable([this, ready = std::move(ready)]() mutable {
+    if (ready) ready();
+    planning_.wanted();
+  });
+  loop_.after(seconds(1), [this] { tick(); });
+}
+
+void Controller::configured(const ClusterConfigured& configuration) {
+  commit_.happen({configuration});
+  planning_.set_settings({configuration.policy.backfill, settings_.backfill_depth});
+  node_by_name_.clear();
+  for (const auto& [index, node] : commit_.decided().nodes) {
+    if (!node->configured) continue;
+    node_by_name_[node->def->name] = index;
+    NodeLink& link = links_[index];
+    const auto named = manager_of_.find(node->def->name);
+    link.manager = named == manager_of_.end() ? default_manager_ : named->second;
+    if (!link.heard_at.is_set()) link.heard_at = loop_.now();  // the time it has to come back counts from our start
+  }
+  arm_deadline();
+}
+
+Snapshot Controller::snapshot() const { return {commit_.durable(), observed_, plan_report_, loop_.now()}; }
+
+void Controller::changed(const Changes& changes) {
+  for (const NodeIndex node : changes.nodes) reconcile(node);
+  if (!waiters_.empty()) {
+    std::set<JobKey> touched = changes.jobs;
+    for (const JobKey key : changes.jobs)
+      if (const Job* job = commit_.durable().find_job(key); job && job->array.value != 0) touched.insert(job->array);
+    for (const JobKey key : touched) tell_waiters(key);
+  }
+  if (changes.planning) planning_.wanted();
+  arm_deadline();
+  maybe_snapshot();
+}
+
+void Controller::plan_finished(const Plan& plan) {
+  PlanReport report;
+  for (const Finding& finding : plan.findings) report.findings.emplace(finding.key, finding);
+  report.made_at = plan.made_at;
+  report.looked_at_before = commit_.durable().next_key;
+  plan_report_ = SharedValue(std::move(report));
+  for (const Proposal& p : plan.placements) {
+    auto events = decide_place(commit_.decided(), {p.key, p.attempt, p.shares, p.by_backfill}, loop_.now());
+    // A stale proposal is dropped; the change that made it stale has asked for the next pass.
+    if (!events.empty()) commit_.happen(std::move(events));
+  }
+}
+
+// ---- nodes ----
+
+std::optional<NodeIndex> Controller::own_node(ResourceManager& by, const std::string& name) {
+  const auto it = node_by_name_.find(name);
+  if (it == node_by_name_.end() || links_[it->second].manager != &by) return std::nullopt;
+  return it->second;
+}
+
+void Controller::node_registered(ResourceManager& by, const NodeRegistration& registration) {
+  const auto index = own_node(by, registration.node);
+  if (!index) return hooks_.say("registration of node " + registration.node + " ignored: it is not configured here or not this manager's");
+  NodeLink& link = links_[*index];
+  link.ordered.clear();
+  link.reported = true;
+  auto events = decide_register(commit_.decided(), {*index, registration.boot_id, registration.inventory}, loop_.now());
+  const bool known_before = link.responding;
+  link.responding = true;
+  link.heard_at = loop_.now();
+  observed_.edit().responding[*index] = true;
+  if (!events.empty() || !known_before) hooks_.say("node " + registration.node + " registered");
+  if (!events.empty()) commit_.happen(std::move(events));
+  take_reports(*index, registration.attempts);
+}
+
+void Controller::node_reported(ResourceManager& by, const std::string& name, const std::vector<AttemptReport>& attempts,
+                               const wire::Telemetry& telemetry) {
+  const auto index = own_node(by, name);
+  if (!index || !links_[*index].reported) return;
+  observed_.edit().telemetry[*index] = telemetry;
+  take_reports(*index, attempts);
+}
+
+void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>& attempts) {
+  NodeLink& link = links_[index];
+  link.heard_at = loop_.now();
+  link.responding = true;
+  observed_.edit().responding[index] = true;
+  link.attempts = attempts;
+  for (const AttemptReport& report : attempts) {
+    if (!report.ended) continue;
+    auto events = decide_end(commit_.decided(), {report.key, report.attempt, index, report.end, report.exit_code, report.exit_signal}, loop_.now());
+    if (events.empty()) continue;
+    if (!report.problem.empty())
+      hooks_.say("job key " + std::to_string(report.key.value) + " on " + commit_.decided().node(index).def->name + ": " + report.problem);
+    commit_.happen(std::move(events));
+  }
+  // Ends above become durable later and reconcile then; what else differs is put right now.
+  reconcile(index);
+}
+
+void Controller::node_unreachable(ResourceManager& by, const std::string& name) {
+  const auto index = own_node(by, name);
+  if (!index) return;
+  links_[*index].responding = false;
+  links_[*index].reported = false;
+  observed_.edit().responding[*index] = false;
+}
+
+void Controller::reconcile(NodeIndex index) {
+  const auto it = links_.find(index);
+  if (it == links_.end() || !it->second.reported || !it->second.manager) return;
+  for (const Intent& intent : difference(commit_.durable(), index, it->second.attempts)) order(index, it->second, intent);
+}
+
+void Controller::order(NodeIndex index, NodeLink& link, const Intent& intent) {
+  const std::string& name = commit_.durable().node(index).def->name;
+  const auto [key, attempt] = std::visit([](const auto& i) { return std::pair{i.key, i.attempt}; }, intent);
+  if (std::holds_alternative<ForgetIntent>(intent)) {
+    link.manager->forget(name, key, attempt);
+    link.ordered.erase({key, attempt});
+    std::erase_if(link.attempts, [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt; });
+    return;
+  }
+  const bool is_kill = std::holds_alternative<KillIntent>(intent);
+  Time& last = link.ordered[{key, Attempt{attempt.value * 2 + (is_kill ? 1u : 0u)}}];  // launch and kill of one attempt apart
+  if (last.is_set() && loop_.now() < last + settings_.relaunch_after) return;
+  last = loop_.now();
+  if (!is_kill) return launch(index, std::get<LaunchIntent>(intent));
+  wire::Kill kill;
+  kill.set_job_key(key.value);
+  kill.set_attempt(attempt.value);
+  kill.set_why(static_cast<wire::Kill::Why>(std::get<KillIntent>(intent).why));
+  kill.set_kill_wait_seconds(commit_.durable().policy->kill_wait_seconds);
+  link.manager->kill(name, kill);
+}
+
+void Controller::launch(NodeIndex index, const LaunchIntent& intent) {
+  const Job& job = commit_.durable().job(intent.key);
+  wire::LaunchPlan plan = make_launch_plan(commit_.durable(), job, index, settings_.cluster);
+  const PayloadId script{job.spec->script}, environment{job.spec->environment};
+  payloads_.find(script, [this, index, intent, environment, plan = std::move(plan)](Result<std::string> script_bytes) mutable {
+    if (!script_bytes) return hooks_.fatal("a job's script is gone from the log: " + script_bytes.error().story);
+    plan.set_script(*std::move(script_bytes));
+    payloads_.find(environment, [this, index, intent, plan = std::move(plan)](Result<std::string> bytes) mutable {
+      if (!bytes) return hooks_.fatal("a job's environment is gone from the log: " + bytes.error().story);
+      // Reading may have taken a while: only what is still wanted is sent.
+      const Job* job = commit_.durable().find_job(intent.key);
+      if (!job || job->attempt != intent.attempt || job->state != JobState::running) return;
+      plan.set_environment(*std::move(bytes));
+      const Node& node = commit_.durable().node(index);
+      links_[index].manager->launch(node.def->name, plan, *job->spec->owner, node.boot_id);
+    });
+  });
+}
+
+// ---- time ----
+
+void Controller::tick() {
+  const Time now = loop_.now();
+  for (auto& [index, link] : links_) {
+    std::erase_if(link.ordered, [&](const auto& entry) { return entry.second + settings_.relaunch_after * 30 < now; });
+    const auto* node = commit_.decided().nodes.find(index);
+    const bool counts = node && (*node)->configured && ((*node)->condition == NodeCondition::up || !(*node)->jobs.empty());
+    if (counts && now - link.heard_at > settings_.agent_timeout) {
+      hooks_.say("node " + (*node)->def->name + " has not responded for " + std::to_string((now - link.heard_at).value / 1'000'000) + " s: down");
+      link.responding = false;
+      link.reported = false;
+      observed_.edit().responding[index] = false;
+      commit_.happen(decide_lost(commit_.decided(), index, now));
+    }
+    reconcile(index);
+  }
+  loop_.after(seconds(1), [this] { tick(); });
+}
+
+void Controller::arm_deadline() {
+  const Time next = next_deadline(commit_.decided());
+  if (next == deadline_armed_) return;
+  if (deadline_timer_ != 0) loop_.cancel(deadline_timer_);
+  deadline_timer_ = 0;
+  deadline_armed_ = next;
+  if (next == never) return;
+  const Duration wait{std::clamp<std::int64_t>((next - loop_.now()).value, 0, seconds(60).value)};
+  deadline_timer_ = loop_.after(wait, [this] {
+    deadline_timer_ = 0;
+    deadline_armed_ = never;
+    expire();
+    arm_deadline();
+  });
+}
+
+void Controller::expire() {
+  // Bounded per turn, so that a thousand records that go at once do not hold up everyone else.
+  for (int i = 0; i < 500; ++i) {
+    auto events = decide_expired(commit_.decided(), loop_.now());
+    if (events.empty()) return;
+    commit_.happen(std::move(events));
+  }
+}
+
+void Controller::maybe_snapshot() {
+  if (snapshot_running_ || log_.bytes_since_snapshot() < settings_.snapshot_bytes) return;
+  snapshot_running_ = true;
+  // Encoding walks every job: on the worker, from a snapshot.
+  struct Made {
+    State state;
+    std::string bytes;
+    std::vector<PayloadId> live;
+  };
+  auto made = std::make_unique<Made>();
+  made->state = commit_.durable();
+  Made* out = made.get();
+  query_worker_.run(
+      [out] {
+        std::set<PayloadId> live;
+        for (const auto& [key, job] : out->state.jobs) {
+          live.insert(PayloadId{job->spec->script});
+          live.insert(PayloadId{job->spec->environment});
+        }
+        live.erase(PayloadId{});
+        out->live.assign(live.begin(), live.end());
+        out->bytes = encode_state(out->state);
+      },
+      [this, made = std::move(made)]() mutable {
+        // Jobs submitted meanwhile name payloads too; they lie in newer segments, or are named here.
+        std::set<PayloadId> live(made->live.begin(), made->live.end());
+        for (auto it = commit_.decided().jobs.lower_bound(made->state.next_key); it != commit_.decided().jobs.end(); ++it) {
+          live.insert(PayloadId{(*it).second->spec->script});
+          live.insert(PayloadId{(*it).second->spec->environment});
+        }
+        live.erase(PayloadId{});
+        log_.write_snapshot(made->state.version, std::move(made->bytes), {live.begin(), live.end()}, [this](Result<void> done) {
+          snapshot_running_ = false;
+          if (!done) hooks_.say("snapshot not written: " + done.error().story);
+        });
+      });
+}
+
+// ---- people ----
+
+void Controller::request(const Asker& asker, const wire::Request& request) {
+  if (!Queries{*this, asker, request}.handle()) Commands{*this, asker, request}.handle();
+}
+
+void Controller::client_left(ClientId client) {
+  for (auto it = waiters_.begin(); it != waiters_.end();) {
+    std::erase_if(it->second, [&](const Waiter& waiter) { return waiter.client == client; });
+    it = it->second.empty() ? waiters_.erase(it) : std::next(it);
+  }
+}
+
+// How far a job has come; an array has ended when all of its tasks have, with the worst of their exit codes.
+wire::JobProgress Controller::progress_of(JobKey key) const {
+  const State& state = commit_.durable();
+  wire::JobProgress progress;
+  const Job* job = state.find_job(key);
+  if (!job) {
+    progress.set_ended(true);
+    return progress;
+  }
+  progress.set_state(shown_state(*job));
+  progress.set_exit_code(job->exit_code);
+  progress.set_exit_signal(job->exit_signal);
+  progress.set_reason(shown_reason(snapshot(), *job));
+  progress.set_ended(job->state == JobState::ended);
+  if (job->placement) {
+    progress.set_nodes(hostlist_of(state, job->placement->shares));
+    for (const NodeShare& share : job->placement->shares) progress.add_tasks_per_node(share.tasks);
+  }
+  if (const ArrayState* array = state.find_array(job->array); array && job->array == key) {
+    progress.set_ended(array->ended == array->spec.tasks.size());
+    for (auto it = state.tasks.lower_bound({key, 0}); it != state.tasks.end() && (*it).first.array == key; ++it) {
+      const Job& task = state.job((*it).second);
+      progress.set_exit_code(std::max(progress.exit_code(), task.exit_code));
+      progress.set_exit_signal(std::max(progress.exit_signal(), task.exit_signal));
+    }
+  }
+  return progress;
+}
+
+void Controller::tell_waiters(JobKey key) {
+  const auto it = waiters_.find(key);
+  if (it == waiters_.end()) return;
+  const wire::JobProgress progress = progress_of(key);
+  const bool started = progress.state() != wire::PENDING;
+  std::erase_if(it->second, [&](Waiter& waiter) {
+    if (!progress.ended() && (!started || waiter.told_start)) return false;
+    waiter.told_start = true;
+    const bool last = progress.ended() || waiter.until_started;
+    wire::Reply reply;
+    reply.set_number(waiter.number);
+    *reply.mutable_job_progress() = progress;
+    reply.set_more(!last);
+    clients_.reply(waiter.client, reply);
+    return last;
+  });
+  if (it->second.empty()) waiters_.erase(it);
+}
+
+}  // namespace millrace

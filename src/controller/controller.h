@@ -1,0 +1,147 @@
+// src/controller/controller.h - the one loop: commands become durable facts, facts become orders to nodes and answers to people.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controller/commit.h"
+#include "controller/launch_plan.h"
+#include "controller/payload_cache.h"
+#include "controller/planning.h"
+#include "controller/reconcile.h"
+#include "controller/views.h"
+#include "core/admission/refusal.h"
+#include "ports/identity.h"
+#include "ports/resource_manager.h"
+
+namespace millrace {
+
+using ClientId = std::uint64_t;
+
+// Where answers go; a client that has left is ignored.
+class Clients {
+ public:
+  virtual ~Clients() = default;
+  virtual void reply(ClientId client, const wire::Reply& reply) = 0;
+  virtual void reply_encoded(ClientId client, std::string reply) = 0;
+};
+
+// Who asks, as proved by the socket.
+struct Asker {
+  ClientId client = 0;
+  UserId uid;
+  GroupId gid;
+};
+
+struct ControllerSettings {
+  ClusterFacts cluster;
+  std::string host;
+  std::string version;
+  UserId slurm_user;
+  Duration agent_timeout = seconds(300);
+  Duration relaunch_after = seconds(2);       // an order that shows no effect is given again after this
+  std::uint64_t snapshot_bytes = 64u << 20;   // of log since the last snapshot
+  bool planning = true;                       // false: a foreign scheduler drives us
+  std::uint32_t backfill_depth = 500;
+};
+
+// What the process does for the controller.
+struct ControllerHooks {
+  std::function<void(const std::string&)> say = [](const std::string&) {};     // the daemon's log
+  std::function<void(const std::string&)> fatal = [](const std::string&) {};   // stop at once: the log is lost
+  std::function<void(bool agents_too)> shutdown = [](bool) {};
+  // Reads the configuration again: the event to record and the `scontrol show config` rows, or an error.
+  std::function<Result<ClusterConfigured>()> reconfigure;
+  std::function<void(wire::Config&)> show_config = [](wire::Config&) {};
+};
+
+class Controller final : public ResourceObserver {
+ public:
+  struct Parts {
+    Loop& loop;
+    EventLog& log;
+    Worker& plan_worker;
+    Worker& query_worker;
+    Identities& identities;
+    Clients& clients;
+  };
+  Controller(Parts parts, ControllerSettings settings, ControllerHooks hooks, State recovered);
+
+  // The manager of these nodes; with no names, of all that no other manager has.
+  void add_manager(ResourceManager& manager, std::vector<std::string> nodes = {});
+  // The first facts of this run: a new epoch, the configuration. `ready` runs when they are durable; nodes may be spoken to from
+  // then on, not before: an epoch that could be lost would be given out twice.
+  void start(ClusterConfigured configuration, Task ready = {});
+  Epoch epoch() const { return commit_.decided().epoch; }
+  const State& durable() const { return commit_.durable(); }
+
+  void request(const Asker& asker, const wire::Request& request);
+  void client_left(ClientId client);
+
+  void node_registered(ResourceManager& by, const NodeRegistration& registration) override;
+  void node_reported(ResourceManager& by, const std::string& node, const std::vector<AttemptReport>& attempts,
+                     const wire::Telemetry& telemetry) override;
+  void node_unreachable(ResourceManager& by, const std::string& node) override;
+
+ private:
+  friend class Commands;
+  friend class Queries;
+  struct NodeLink {
+    ResourceManager* manager = nullptr;
+    bool responding = false;
+    bool reported = false;                    // since its last registration in this run
+    Time heard_at;
+    std::vector<AttemptReport> attempts;      // as last reported
+    std::map<std::pair<JobKey, Attempt>, Time> ordered;  // when an order was last given, so as not to repeat it at once
+  };
+  struct Waiter {
+    ClientId client;
+    std::uint64_t number;
+    bool until_started;
+    bool told_start = false;
+  };
+
+  Snapshot snapshot() const;
+  void changed(const Changes& changes);
+  void plan_finished(const Plan& plan);
+  void reconcile(NodeIndex node);
+  void order(NodeIndex node, NodeLink& link, const Intent& intent);
+  void launch(NodeIndex node, const LaunchIntent& intent);
+  void take_reports(NodeIndex node, const std::vector<AttemptReport>& attempts);
+  std::optional<NodeIndex> own_node(ResourceManager& by, const std::string& name);
+  void tell_waiters(JobKey key);
+  wire::JobProgress progress_of(JobKey key) const;
+  void tick();
+  void arm_deadline();
+  void expire();
+  void maybe_snapshot();
+  void configured(const ClusterConfigured& configuration);
+
+  Loop& loop_;
+  EventLog& log_;
+  Worker& query_worker_;
+  Identities& identities_;
+  Clients& clients_;
+  ControllerSettings settings_;
+  ControllerHooks hooks_;
+  Commit commit_;
+  Planning planning_;
+  PayloadCache payloads_;
+  SharedValue<PlanReport> plan_report_{PlanReport{}};
+  SharedValue<Observed> observed_{Observed{}};
+  std::map<std::string, ResourceManager*> manager_of_;
+  ResourceManager* default_manager_ = nullptr;
+  std::vector<ResourceManager*> managers_;
+  std::map<std::string, NodeIndex, std::less<>> node_by_name_;
+  std::map<NodeIndex, NodeLink> links_;
+  std::map<JobKey, std::vector<Waiter>> waiters_;
+  Loop::TimerId deadline_timer_ = 0;
+  Time deadline_armed_ = never;
+  bool snapshot_running_ = false;
+  Time started_at_;
+};
+
+}  // namespace millrace

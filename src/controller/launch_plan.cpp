@@ -1,0 +1,97 @@
+// src/controller/launch_plan.cpp - see launch_plan.h.
+#include "controller/launch_plan.h"
+
+#include "controller/views.h"
+
+namespace millrace {
+namespace {
+
+void describe(const State& state, const Job& job, const ClusterFacts& facts, wire::JobDescription& out) {
+  const JobSpec& spec = *job.spec;
+  const RareRequest& rare = spec.rare_request();
+  out.set_name(spec.name);
+  out.set_account(spec.account);
+  out.set_qos(rare.qos);
+  out.set_comment(rare.comment);
+  out.set_work_dir(spec.work_dir);
+  out.set_std_in(rare.std_in);
+  out.set_std_out(spec.std_out);
+  out.set_std_err(rare.std_err);
+  out.set_command(spec.command);
+  for (const auto& argument : rare.arguments) out.add_arguments(argument);
+  out.set_submit_host(spec.owner->submit_host);
+  out.set_min_nodes(spec.nodes_asked ? spec.min_nodes : 0);
+  out.set_tasks(spec.tasks_asked || spec.tasks_per_node > 0 ? spec.tasks : 0);
+  out.set_tasks_per_node(spec.tasks_per_node);
+  out.set_cpus_per_task(spec.cpus_per_task_asked ? spec.cpus_per_task : 0);
+  if (spec.memory_per_node) out.set_memory_per_node_mib(static_cast<std::uint64_t>(spec.memory_per_node->value));
+  if (spec.memory_per_cpu) out.set_memory_per_cpu_mib(static_cast<std::uint64_t>(spec.memory_per_cpu->value));
+  out.set_exclusive(spec.exclusive);
+  out.set_oversubscribe(spec.oversubscribe);
+  const bool append = spec.open_mode == 2 || (spec.open_mode == 0 && facts.append_output);
+  out.set_open_mode(append ? wire::JobDescription::append
+                           : spec.open_mode == 1 ? wire::JobDescription::truncate : wire::JobDescription::default_mode);
+  out.set_umask(spec.umask);
+  for (const auto& limit : rare.limits) {
+    auto* added = out.add_limits();
+    added->set_name(limit.name);
+    added->set_soft(limit.soft);
+  }
+  out.set_interactive(spec.interactive);
+  if (rare.stdio) {
+    out.mutable_stdio()->set_host(rare.stdio->host);
+    out.mutable_stdio()->set_port(rare.stdio->port);
+    out.mutable_stdio()->set_secret(rare.stdio->secret);
+  }
+  out.set_label_output(spec.label_output);
+  out.set_export_env(rare.export_env);
+  (void)state;
+}
+
+void describe_array(const State& state, const Job& job, wire::LaunchPlan& out) {
+  const ArrayState* array = state.find_array(job.array);
+  if (!array || !job.array_task) return;
+  out.set_array_job_id(array->id.value);
+  out.set_array_task(*job.array_task);
+  const IndexSet& tasks = array->spec.tasks;
+  out.set_array_task_count(static_cast<std::uint32_t>(tasks.size()));
+  out.set_array_task_min(tasks.front());
+  out.set_array_task_max(tasks.back());
+  const auto& ranges = tasks.ranges();
+  const bool strided = ranges.size() > 1 && ranges[0].first == ranges[0].last;
+  out.set_array_task_step(strided ? ranges[1].first - ranges[0].first : 1);
+}
+
+}  // namespace
+
+wire::LaunchPlan make_launch_plan(const State& state, const Job& job, NodeIndex here, const ClusterFacts& facts) {
+  wire::LaunchPlan out;
+  out.set_job_key(job.key.value);
+  out.set_job_id(job.id.value);
+  out.set_attempt(job.attempt.value);
+  describe(state, job, facts, *out.mutable_job());
+  const auto& shares = job.placement->shares;
+  out.set_nodes(hostlist_of(state, shares));
+  std::uint32_t tasks = 0;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    out.add_cpus_per_node(static_cast<std::uint32_t>(shares[i].cpus.value));
+    out.add_tasks_per_node(shares[i].tasks);
+    out.add_memory_per_node_mib(static_cast<std::uint64_t>(shares[i].memory.value));
+    tasks += shares[i].tasks;
+    if (shares[i].node == here) out.set_node_position(static_cast<std::uint32_t>(i));
+  }
+  out.set_tasks(tasks);
+  out.set_node_name(state.node(here).def->name);
+  out.set_partition(state.partition(job.spec->partition).def.name);
+  out.set_cluster(facts.cluster_name);
+  describe_array(state, job, out);
+  out.set_restarts(job.attempt.value);
+  out.set_start_at_us(job.started_at.value);
+  if (job.time_limit_minutes != unlimited) out.set_end_at_us((job.started_at + minutes(job.time_limit_minutes)).value);
+  out.set_group_name(job.spec->owner->group_name);
+  out.set_kill_wait_seconds(state.policy->kill_wait_seconds);
+  out.set_config_path(facts.config_path);
+  return out;
+}
+
+}  // namespace millrace

@@ -1,0 +1,18 @@
+// src/controller/launch_plan.h - everything a supervisor needs to run one node's part of a job, from the ledger.
+#pragma once
+
+#include "core/ledger/state.h"
+#include "millrace.pb.h"
+
+namespace millrace {
+
+struct ClusterFacts {
+  std::string cluster_name;
+  std::string config_path;
+  bool append_output = false;  // JobFileAppend
+};
+
+// Without the payloads; those are read from the log.
+wire::LaunchPlan make_launch_plan(const State& state, const Job& job, NodeIndex here, const ClusterFacts& facts);
+
+}  // namespace millrace

@@ -1,0 +1,164 @@
+// src/controller/queries.cpp - see queries.h.
+#include "controller/queries.h"
+
+#include "base/hostlist.h"
+#include "core/admission/job_selection.h"
+
+namespace millrace {
+namespace {
+
+constexpr int rows_per_reply = 2000;
+
+wire::Reply jobs_reply(const Snapshot& snapshot, std::uint64_t number) {
+  wire::Reply out;
+  out.set_number(number);
+  out.mutable_jobs()->set_now_us(snapshot.now.value);
+  return out;
+}
+
+// Every job that passes, in replies of some thousand rows, so that the client can read while we still write.
+std::vector<std::string> all_jobs(const Snapshot& snapshot, const wire::QueryJobs& ask, std::uint64_t number) {
+  std::vector<std::string> out;
+  wire::Reply reply = jobs_reply(snapshot, number);
+  for (const auto& [key, job] : snapshot.state.jobs) {
+    if (!ask.finished_too() && job->state == JobState::ended) continue;
+    if (ask.has_uid() && job->spec->owner->uid.value != ask.uid()) continue;
+    show_job(snapshot, *job, ask.brief(), *reply.mutable_jobs()->add_jobs());
+    if (reply.jobs().jobs_size() < rows_per_reply) continue;
+    reply.set_more(true);
+    out.push_back(reply.SerializeAsString());
+    reply.Clear();
+    reply = jobs_reply(snapshot, number);
+  }
+  out.push_back(reply.SerializeAsString());
+  return out;
+}
+
+void named_jobs(const Snapshot& snapshot, const wire::QueryJobs& ask, wire::Jobs& out) {
+  for (const wire::JobName& name : ask.jobs()) {
+    const auto selected = select_jobs(snapshot.state, {JobId{name.job_id()}, name.tasks()});
+    if (!selected) {
+      out.set_missing(out.missing() + 1);
+      continue;
+    }
+    // The array's rest first, then its tasks from the newest: scontrol's order.
+    std::vector<JobKey> keys;
+    for (const SelectedJob& which : *selected)
+      if (keys.empty() || keys.back() != which.key) keys.push_back(which.key);
+    for (auto it = keys.rbegin(); it != keys.rend(); ++it) {
+      const Job& job = snapshot.state.job(*it);
+      if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) continue;
+      show_job(snapshot, job, ask.brief(), *out.add_jobs());
+    }
+  }
+}
+
+}  // namespace
+
+wire::Reply Queries::reply() const {
+  wire::Reply out;
+  out.set_number(request_.number());
+  return out;
+}
+
+bool Queries::handle() {
+  using B = wire::Request::BodyCase;
+  switch (request_.body_case()) {
+    case B::kQueryJobs: jobs(request_.query_jobs()); return true;
+    case B::kQueryNodes: nodes(request_.query_nodes()); return true;
+    case B::kQueryPartitions: partitions(request_.query_partitions()); return true;
+    case B::kQueryConfig: config(); return true;
+    case B::kPing: ping(); return true;
+    case B::kGetScript: script(request_.get_script()); return true;
+    default: return false;
+  }
+}
+
+void Queries::jobs(const wire::QueryJobs& ask) {
+  const Snapshot snapshot = c_.snapshot();
+  if (ask.jobs_size() > 0) {
+    wire::Reply out = jobs_reply(snapshot, request_.number());
+    named_jobs(snapshot, ask, *out.mutable_jobs());
+    return c_.clients_.reply(asker_.client, out);
+  }
+  if (snapshot.state.jobs.size() < 200) {
+    for (std::string& part : all_jobs(snapshot, ask, request_.number())) c_.clients_.reply_encoded(asker_.client, std::move(part));
+    return;
+  }
+  auto parts = std::make_unique<std::vector<std::string>>();
+  auto* out = parts.get();
+  c_.query_worker_.run([snapshot, ask, number = request_.number(), out] { *out = all_jobs(snapshot, ask, number); },
+                       [&clients = c_.clients_, client = asker_.client, parts = std::move(parts)] {
+                         for (std::string& part : *parts) clients.reply_encoded(client, std::move(part));
+                       });
+}
+
+void Queries::nodes(const wire::QueryNodes& ask) {
+  const Snapshot snapshot = c_.snapshot();
+  wire::Reply out = reply();
+  wire::Nodes& nodes = *out.mutable_nodes();
+  nodes.set_now_us(snapshot.now.value);
+  if (ask.nodes().empty()) {
+    for (const auto& [index, node] : snapshot.state.nodes)
+      if (node->configured) show_node(snapshot, index, *node, *nodes.add_nodes());
+  } else if (const auto names = expand_hostlist(ask.nodes()); names) {
+    for (const std::string& name : *names) {
+      const auto it = c_.node_by_name_.find(name);
+      const auto* node = it == c_.node_by_name_.end() ? nullptr : snapshot.state.nodes.find(it->second);
+      if (node) show_node(snapshot, it->second, **node, *nodes.add_nodes());
+      else nodes.add_missing(name);
+    }
+  } else {
+    nodes.add_missing(ask.nodes());
+  }
+  c_.clients_.reply(asker_.client, out);
+}
+
+void Queries::partitions(const wire::QueryPartitions& ask) {
+  const Snapshot snapshot = c_.snapshot();
+  wire::Reply out = reply();
+  out.mutable_partitions();
+  for (const Partition& partition : *snapshot.state.partitions)
+    if (partition.configured && (ask.name().empty() || ask.name() == partition.def.name))
+      show_partition(snapshot, partition, *out.mutable_partitions()->add_partitions());
+  c_.clients_.reply(asker_.client, out);
+}
+
+void Queries::script(const wire::GetScript& ask) {
+  const Job* job = c_.commit_.durable().find_job(JobId{ask.job_id()});
+  const Actor actor{asker_.uid, asker_.uid.value == 0 || asker_.uid == c_.settings_.slurm_user};
+  wire::Reply refused = reply();
+  if (!job || !may_change(*job, actor)) {
+    const RefusalCode code = job ? RefusalCode::access_denied : RefusalCode::invalid_job_id;
+    refused.mutable_failure()->set_code(static_cast<std::uint32_t>(code));
+    refused.mutable_failure()->set_text(slurm_text(code));
+    return c_.clients_.reply(asker_.client, refused);
+  }
+  c_.payloads_.find(PayloadId{job->spec->script}, [&clients = c_.clients_, client = asker_.client, out = reply()](Result<std::string> bytes) mutable {
+    if (bytes) {
+      out.mutable_script()->set_script(*std::move(bytes));
+    } else {
+      out.mutable_failure()->set_code(2009);
+      out.mutable_failure()->set_text("Job script not specified");
+    }
+    clients.reply(client, out);
+  });
+}
+
+void Queries::config() {
+  wire::Reply out = reply();
+  out.mutable_config()->set_now_us(c_.loop_.now().value);
+  c_.hooks_.show_config(*out.mutable_config());
+  c_.clients_.reply(asker_.client, out);
+}
+
+void Queries::ping() {
+  wire::Reply out = reply();
+  out.mutable_pong()->set_host(c_.settings_.host);
+  out.mutable_pong()->set_epoch(c_.commit_.durable().epoch.value);
+  out.mutable_pong()->set_version(c_.settings_.version);
+  out.mutable_pong()->set_started_at_us(c_.started_at_.value);
+  c_.clients_.reply(asker_.client, out);
+}
+
+}  // namespace millrace

@@ -1,0 +1,27 @@
+// src/controller/queries.h - one request that only reads: answered from the durable snapshot, large ones on a worker.
+#pragma once
+
+#include "controller/controller.h"
+
+namespace millrace {
+
+class Queries final {
+ public:
+  Queries(Controller& controller, const Asker& asker, const wire::Request& request) : c_(controller), asker_(asker), request_(request) {}
+  bool handle();  // false: not a query
+
+ private:
+  void jobs(const wire::QueryJobs& ask);
+  void nodes(const wire::QueryNodes& ask);
+  void partitions(const wire::QueryPartitions& ask);
+  void script(const wire::GetScript& ask);
+  void config();
+  void ping();
+  wire::Reply reply() const;
+
+  Controller& c_;
+  const Asker& asker_;
+  const wire::Request& request_;
+};
+
+}  // namespace millrace

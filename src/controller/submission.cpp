@@ -1,0 +1,63 @@
+// src/controller/submission.cpp - see submission.h.
+#include "controller/submission.h"
+
+#include <algorithm>
+
+namespace millrace {
+
+SubmitJob to_submit_job(const wire::SubmitJob& ask, const UserIdentity& identity) {
+  const wire::JobDescription& job = ask.job();
+  SubmitJob out;
+  JobSpec& spec = out.spec;
+  spec.owner = SharedValue(Owner{identity.uid, identity.gid, identity.user_name, identity.group_name, identity.groups, job.submit_host()});
+  RareRequest rare;
+  rare.comment = job.comment();
+  rare.qos = job.qos();
+  rare.std_in = job.std_in();
+  rare.std_err = job.std_err();
+  rare.export_env = job.export_env();
+  rare.arguments.assign(job.arguments().begin(), job.arguments().end());
+  for (const auto& limit : job.limits()) rare.limits.push_back({limit.name(), limit.soft()});
+  if (job.has_stdio()) rare.stdio = StdioEndpoint{job.stdio().host(), job.stdio().port(), job.stdio().secret()};
+  if (!(rare == RareRequest{})) spec.rare = SharedValue(std::move(rare));
+  spec.name = job.name();
+  spec.account = job.account();
+  spec.work_dir = job.work_dir();
+  spec.std_out = job.std_out();
+  spec.command = job.command();
+  spec.submit_line = job.submit_line();
+  spec.submit_sid = job.submit_sid();
+  spec.min_nodes = job.min_nodes();
+  spec.max_nodes = job.max_nodes();
+  spec.tasks = job.tasks();
+  spec.tasks_per_node = job.tasks_per_node();
+  spec.cpus_per_task = job.cpus_per_task();
+  spec.min_cpus_per_node = job.min_cpus_per_node();
+  if (job.has_memory_per_node_mib()) spec.memory_per_node = Mebibytes{static_cast<std::int64_t>(job.memory_per_node_mib())};
+  if (job.has_memory_per_cpu_mib()) spec.memory_per_cpu = Mebibytes{static_cast<std::int64_t>(job.memory_per_cpu_mib())};
+  spec.nice = job.nice();
+  spec.umask = job.umask();
+  spec.open_mode = static_cast<std::uint8_t>(job.open_mode());
+  spec.exclusive = job.exclusive();
+  spec.oversubscribe = job.oversubscribe();
+  spec.interactive = job.interactive();
+  spec.label_output = job.label_output();
+  spec.kill_on_invalid_dependency = job.kill_on_invalid_dependency();
+  const std::string& key = ask.idempotency_key();
+  if (key.size() == spec.submission.size())
+    std::copy_n(reinterpret_cast<const std::uint8_t*>(key.data()), key.size(), spec.submission.begin());
+  out.partition = job.partition();
+  out.dependency = job.dependency();
+  out.array = job.array();
+  out.required_nodes = job.required_nodes();
+  out.excluded_nodes = job.excluded_nodes();
+  if (job.has_time_limit_minutes()) out.time_limit_minutes = job.time_limit_minutes();
+  if (job.has_priority()) out.priority = job.priority();
+  if (job.has_requeue()) out.requeue = job.requeue();
+  out.begin_at = Time{job.begin_at_us()};
+  out.hold = job.hold();
+  out.script_bytes = ask.script().size();
+  return out;
+}
+
+}  // namespace millrace
