@@ -19,8 +19,8 @@ TlsDialer::TlsDialer(EventLoop& loop, Worker& resolver, std::string host, std::u
       limits_(limits) {}
 
 std::unique_ptr<Link> TlsDialer::dial(LinkHandler& handler) {
-  auto link = std::make_unique<FramedLink>(loop_, host_ + ":" + std::to_string(port_), limits_,
-                                           tls_client(identity_, key_));
+  auto link =
+      std::make_unique<FramedLink>(loop_, host_ + ":" + std::to_string(port_), limits_, tls_client(identity_, key_));
   link->start(handler);
   link->connect(resolver_, host_, port_);
   return link;

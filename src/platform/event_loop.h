@@ -1,4 +1,5 @@
-// src/platform/event_loop.h - the real loop: timers, a queue any thread may post to, descriptors, signals, ends of processes.
+// src/platform/event_loop.h - the real loop: timers, a queue any thread may post to, descriptors, signals, ends of
+// processes.
 #pragma once
 
 #include <sys/types.h>
@@ -25,7 +26,7 @@ class EventLoop final : public Loop {
   void stop();  // from any thread
 
   Time now() const override;
-  void post(Task task) override;  // from any thread
+  void post(Task task) override;                      // from any thread
   TimerId after(Duration delay, Task task) override;  // measured on the monotonic clock
   void cancel(TimerId timer) override;
 
@@ -38,8 +39,8 @@ class EventLoop final : public Loop {
   std::unique_ptr<Impl> impl_;
 };
 
-// Readiness of a descriptor that somebody else owns and keeps open at least as long as the watch. Each want_*() asks for
-// one call; asking twice is asking once. Both calls may destroy the watch; after its end no call comes.
+// Readiness of a descriptor that somebody else owns and keeps open at least as long as the watch. Each want_*() asks
+// for one call; asking twice is asking once. Both calls may destroy the watch; after its end no call comes.
 class DescriptorWatch {
  public:
   DescriptorWatch(EventLoop& loop, int descriptor, Task readable, Task writable = {});

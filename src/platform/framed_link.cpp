@@ -13,7 +13,7 @@ namespace millrace {
 namespace {
 
 constexpr std::size_t read_size = 64u << 10;
-constexpr int reads_per_turn = 8;             // then others get their turn
+constexpr int reads_per_turn = 8;  // then others get their turn
 constexpr std::size_t compact_above = 1u << 20;
 
 }  // namespace

@@ -1,4 +1,5 @@
-// src/platform/framed_link.h - a Link over a stream socket: wire frames in both directions, plain or through a filter (TLS).
+// src/platform/framed_link.h - a Link over a stream socket: wire frames in both directions, plain or through a filter
+// (TLS).
 #pragma once
 
 #include <memory>
@@ -53,7 +54,7 @@ class FramedLink final : public Link {
   // For the second constructor, after start(). A host that is a name is looked up on `resolver`.
   void connect(std::vector<SocketAddress> addresses);
   void connect(Worker& resolver, std::string host, std::uint16_t port);
-  void fail_later(std::string why);                    // closed(why) in the next turn of the loop
+  void fail_later(std::string why);  // closed(why) in the next turn of the loop
   const Peer& peer() const;
 
   void send(std::string bytes) override;

@@ -129,7 +129,8 @@ struct Listener::Inner : std::enable_shared_from_this<Inner> {
     settings.refused(why);
   }
 
-  // The first address that can be listened on. Every interface means IPv6 and IPv4 through one socket where there is IPv6.
+  // The first address that can be listened on. Every interface means IPv6 and IPv4 through one socket where there is
+  // IPv6.
   static Result<Descriptor> bind_tcp(const std::string& host, std::uint16_t port) {
     if (host.empty())
       if (auto both = listen_tcp(parse_address("::", port).at(0)); both) return both;

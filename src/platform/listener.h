@@ -37,8 +37,8 @@ class Listener final {
   static Result<std::unique_ptr<Listener>> on_tls(EventLoop& loop, const std::string& host, std::uint16_t port,
                                                   NodeKeyOf key_of, Settings settings, Accepted accepted);
   ~Listener();
-  std::uint16_t port() const;          // TCP only
-  std::size_t connections() const;     // open now
+  std::uint16_t port() const;       // TCP only
+  std::size_t connections() const;  // open now
 
  private:
   struct Inner;

@@ -1,4 +1,5 @@
-// src/platform/loop_fixture.h - for tests: a loop with a watchdog, links that remember what they heard, a directory that goes.
+// src/platform/loop_fixture.h - for tests: a loop with a watchdog, links that remember what they heard, a directory
+// that goes.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -51,7 +51,8 @@ Result<UserIdentity> ask_name_service(UserId uid, GroupId gid) {
   const std::string who = "user id " + std::to_string(uid.value);
   passwd user{};
   std::string buffer;
-  MR_TRY(const bool known, with_buffer(user, buffer, who, [&](passwd* record, char* bytes, std::size_t size, passwd** found) {
+  MR_TRY(const bool known,
+         with_buffer(user, buffer, who, [&](passwd* record, char* bytes, std::size_t size, passwd** found) {
            return ::getpwuid_r(uid.value, record, bytes, size, found);
          }));
   if (!known) return fail(Errc::not_found, who + ": no such user on this host");

@@ -40,10 +40,11 @@ TEST_F(NameServiceTest, Proved_group_without_a_name_is_kept_by_number) {
 TEST_F(NameServiceTest, Questions_about_one_user_are_asked_once_and_then_remembered) {
   std::atomic<int> asked = 0;
   std::optional<ThreadWorker> own;
-  CachedIdentities identities(loop, own.emplace(loop), minutes(5), [&](UserId uid, GroupId gid) -> Result<UserIdentity> {
-    ++asked;
-    return UserIdentity{uid, gid, "someone", "all", {gid.value}};
-  });
+  CachedIdentities identities(loop, own.emplace(loop), minutes(5),
+                              [&](UserId uid, GroupId gid) -> Result<UserIdentity> {
+                                ++asked;
+                                return UserIdentity{uid, gid, "someone", "all", {gid.value}};
+                              });
   int answers = 0;
   const auto count = [&](Result<UserIdentity> answer) {
     EXPECT_TRUE(answer);

@@ -33,9 +33,8 @@ class RealFile final : public File {
 
   Result<void> write_at(std::uint64_t offset, std::string_view bytes) override {
     while (!bytes.empty()) {
-      const ssize_t count = restarting([&] {
-        return ::pwrite(descriptor_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-      });
+      const ssize_t count = restarting(
+          [&] { return ::pwrite(descriptor_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
       if (count < 0) return problem("write");
       if (count == 0) return fail(Errc::io, "write " + path_ + ": the device takes no more bytes");
       bytes.remove_prefix(static_cast<std::size_t>(count));
@@ -76,8 +75,8 @@ class RealFile final : public File {
   }
 
   Result<void> reserve(std::uint64_t length) override {
-    const auto grown = restarting(
-        [&] { return ::fallocate(descriptor_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(length)); });
+    const auto grown =
+        restarting([&] { return ::fallocate(descriptor_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(length)); });
     // A file system that cannot reserve leaves us with its own word at write time; that is still better than no log.
     if (grown == 0 || errno == EOPNOTSUPP) return {};
     return problem("reserve " + std::to_string(length) + " bytes for");
@@ -155,7 +154,8 @@ Result<std::unique_ptr<File>> RealFilesystem::open(std::string_view name) {
 }
 
 Result<void> RealFilesystem::rename(std::string_view from, std::string_view to) {
-  if (::renameat(directory_.get(), std::string{from}.c_str(), directory_.get(), std::string{to}.c_str()) == 0) return {};
+  if (::renameat(directory_.get(), std::string{from}.c_str(), directory_.get(), std::string{to}.c_str()) == 0)
+    return {};
   return fail_errno(code_of(errno), "rename " + full(from) + " to " + full(to));
 }
 

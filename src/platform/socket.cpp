@@ -38,7 +38,8 @@ Result<std::vector<SocketAddress>> look_up(const std::string& host, std::uint16_
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags | AI_NUMERICSERV | (host.empty() ? AI_PASSIVE : 0);
   addrinfo* found = nullptr;
-  const int problem = ::getaddrinfo(host.empty() ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  const int problem =
+      ::getaddrinfo(host.empty() ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (problem != 0)
     return fail(problem == EAI_AGAIN ? Errc::unavailable : Errc::not_found,
                 "address of '" + host + "': " + ::gai_strerror(problem));
@@ -86,8 +87,8 @@ Result<SocketAddress> unix_address(const std::string& path) {
   SocketAddress address;
   auto& un = reinterpret_cast<sockaddr_un&>(address.storage);
   if (path.empty() || path.size() >= sizeof un.sun_path)
-    return fail(Errc::invalid, "socket " + path + ": a path of 1 to " + std::to_string(sizeof un.sun_path - 1) +
-                                   " bytes is needed");
+    return fail(Errc::invalid,
+                "socket " + path + ": a path of 1 to " + std::to_string(sizeof un.sun_path - 1) + " bytes is needed");
   un.sun_family = AF_UNIX;
   std::memcpy(un.sun_path, path.c_str(), path.size() + 1);
   address.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);

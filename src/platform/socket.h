@@ -1,4 +1,5 @@
-// src/platform/socket.h - non-blocking stream sockets: names to addresses, listening, connecting, who is at the other end.
+// src/platform/socket.h - non-blocking stream sockets: names to addresses, listening, connecting, who is at the other
+// end.
 #pragma once
 
 #include <sys/socket.h>

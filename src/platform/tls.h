@@ -1,4 +1,5 @@
-// src/platform/tls.h - the encrypted session between daemons: TLS 1.3 under a key both sides already share, no certificates.
+// src/platform/tls.h - the encrypted session between daemons: TLS 1.3 under a key both sides already share, no
+// certificates.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// src/platform/tls_test.cpp - the encrypted session: the right key opens it, everything else is refused with its reason.
+// src/platform/tls_test.cpp - the encrypted session: the right key opens it, everything else is refused with its
+// reason.
 #include "platform/tls.h"
 
 #include <optional>
@@ -26,14 +27,12 @@ struct TlsTest : LoopTest {
       refused.emplace_back(story);
       loop.stop();
     };
-    const auto key_of = [this](std::string_view node) {
-      return node == "n1" ? std::optional{key} : std::nullopt;
-    };
-    auto made = Listener::on_tls(loop, "127.0.0.1", 0, key_of, std::move(settings),
-                                 [this](std::unique_ptr<FramedLink> link) {
-                                   accepted = std::move(link);
-                                   accepted->start(server);
-                                 });
+    const auto key_of = [this](std::string_view node) { return node == "n1" ? std::optional{key} : std::nullopt; };
+    auto made =
+        Listener::on_tls(loop, "127.0.0.1", 0, key_of, std::move(settings), [this](std::unique_ptr<FramedLink> link) {
+          accepted = std::move(link);
+          accepted->start(server);
+        });
     ASSERT_TRUE(made) << made.error().story;
     listener = *std::move(made);
   }
@@ -95,8 +94,9 @@ TEST_F(TlsTest, Silent_peer_is_dropped_before_anybody_owns_it) {
     refused.emplace_back(story);
     loop.stop();
   };
-  auto impatient = Listener::on_tls(loop, "127.0.0.1", 0, [](auto) { return std::nullopt; }, std::move(settings),
-                                    [](std::unique_ptr<FramedLink>) { FAIL(); });
+  auto impatient = Listener::on_tls(
+      loop, "127.0.0.1", 0, [](auto) { return std::nullopt; }, std::move(settings),
+      [](std::unique_ptr<FramedLink>) { FAIL(); });
   ASSERT_TRUE(impatient);
   FramedLink mute(loop, "mute", {}, nullptr);
   mute.start(client);

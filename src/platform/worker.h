@@ -12,9 +12,9 @@
 
 namespace millrace {
 
-// run() may be called from any thread. Above `queue_max` waiting pieces it blocks the caller: better a loop that is late
-// than a queue that eats the machine. The destructor does what is queued, then joins; what `then` would have done is left
-// to the loop, if it still runs.
+// run() may be called from any thread. Above `queue_max` waiting pieces it blocks the caller: better a loop that is
+// late than a queue that eats the machine. The destructor does what is queued, then joins; what `then` would have done
+// is left to the loop, if it still runs.
 class ThreadWorker final : public Worker {
  public:
   explicit ThreadWorker(Loop& loop, std::string name = "worker", std::size_t queue_max = 100'000);

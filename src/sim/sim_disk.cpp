@@ -160,7 +160,9 @@ bool SimDisk::fault_now(std::optional<std::uint64_t>& countdown) {
   return true;
 }
 
-std::uint64_t SimDisk::allocated(const Data& data) const { return std::max<std::uint64_t>(data.seen.size(), data.reserved); }
+std::uint64_t SimDisk::allocated(const Data& data) const {
+  return std::max<std::uint64_t>(data.seen.size(), data.reserved);
+}
 
 std::uint64_t SimDisk::used() const {
   std::uint64_t sum = 0;
@@ -252,7 +254,8 @@ Result<void> SimDisk::write(FileNumber file, std::uint64_t offset, std::string_v
   const std::uint64_t end = offset + bytes.size();
   const std::uint64_t has = allocated(data);
   std::optional<Error> problem;
-  if (end > has && used() + (end - has) > capacity_) problem = Error{Errc::unavailable, "write: no space on the simulated disk"};
+  if (end > has && used() + (end - has) > capacity_)
+    problem = Error{Errc::unavailable, "write: no space on the simulated disk"};
   if (fault_now(failing_write_)) problem = Error{Errc::io, "write: simulated failure"};
   if (problem) {  // like a real one, after a part of it
     const std::uint64_t room = problem->code == Errc::unavailable ? (offset < has ? has - offset : 0) : bytes.size();

@@ -30,9 +30,9 @@ class SimDisk final : public Filesystem {
   void kill();
 
   // Faults. Counts begin with the next operation of the kind; 0 is that one. crash() and kill() call planned ones off.
-  void fail_write(std::uint64_t after);            // half-done, then an error
-  void fail_sync(std::uint64_t after);             // an error, and what it should have saved may be lost even after later syncs
-  void lose_power(std::uint64_t after);            // before a change of any kind: it and all later ones fail until crash()
+  void fail_write(std::uint64_t after);  // half-done, then an error
+  void fail_sync(std::uint64_t after);   // an error, and what it should have saved may be lost even after later syncs
+  void lose_power(std::uint64_t after);  // before a change of any kind: it and all later ones fail until crash()
   bool powerless() const { return powerless_; }
   void set_capacity(std::uint64_t bytes) { capacity_ = bytes; }
   std::uint64_t used() const;

@@ -39,13 +39,13 @@ struct Wal::Compaction {
     Result<std::string> bytes;
   };
   std::vector<Piece> copying;
-  std::uint64_t room = 0;
+  bool has_room = false;
   std::optional<SnapshotWriter> file;
   Result<bool> written = false;
 };
 
-// Segments before `first_segment` and snapshots before `index`. What cannot be removed now is removed at the next snapshot
-// or the next start, so a failure needs no answer.
+// Segments before `first_segment` and snapshots before `index`. What cannot be removed now is removed at the next
+// snapshot or the next start, so a failure needs no answer.
 void remove_obsolete_files(Filesystem& files, std::uint64_t index, std::uint64_t first_segment);
 
 }  // namespace millrace

@@ -9,7 +9,8 @@ namespace millrace {
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "records are little endian and written as they lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "records are little endian and written as they lie in memory");
 
 constexpr std::uint32_t polynomial = 0x82f63b78;  // Castagnoli, reflected
 

@@ -80,7 +80,8 @@ struct LogOnDisk {
   Result<std::uint64_t> append(std::vector<std::string> events,
                                std::vector<std::pair<PayloadId, std::string>> payloads = {}) {
     std::optional<Result<std::uint64_t>> outcome;
-    wal->append({std::move(payloads), std::move(events)}, [&](Result<std::uint64_t> done) { outcome = std::move(done); });
+    wal->append({std::move(payloads), std::move(events)},
+                [&](Result<std::uint64_t> done) { outcome = std::move(done); });
     worker->run_all();
     EXPECT_TRUE(outcome.has_value());
     return outcome.value_or(fail(Errc::io, "no answer"));
@@ -93,7 +94,8 @@ struct LogOnDisk {
   }
   Result<void> snapshot(std::uint64_t index, std::string state, std::vector<PayloadId> live = {}) {
     std::optional<Result<void>> outcome;
-    wal->write_snapshot(index, std::move(state), std::move(live), [&](Result<void> done) { outcome = std::move(done); });
+    wal->write_snapshot(index, std::move(state), std::move(live),
+                        [&](Result<void> done) { outcome = std::move(done); });
     worker->run_all();
     return outcome.value_or(fail(Errc::io, "no answer"));
   }

@@ -34,11 +34,11 @@ struct Reading {
   std::string name;
   std::string bytes;
   SegmentHeader header;
-  std::vector<Record> records;   // events and payloads
-  std::uint64_t end = 0;         // of the last of them; a mark after it is overwritten by the next write
-  std::uint64_t synced = 0;      // before this, everything was on stable storage
-  std::uint64_t bad = 0;         // where the first thing lies that is no record; 0: everything was read
-  bool complete = false;         // has its end record, and nothing after it
+  std::vector<Record> records;  // events and payloads
+  std::uint64_t end = 0;        // of the last of them; a mark after it is overwritten by the next write
+  std::uint64_t synced = 0;     // before this, everything was on stable storage
+  std::uint64_t bad = 0;        // where the first thing lies that is no record; 0: everything was read
+  bool complete = false;        // has its end record, and nothing after it
 };
 
 Reading read_records(std::string name, std::string bytes, const SegmentHeader& header) {
@@ -70,8 +70,8 @@ class Recovery {
     // After a mere kill the names we see may be in memory only; what is built on them must not outlive them.
     MR_TRY_VOID(files_.sync_directory());
     if (!names_.snapshots.empty()) {
-      MR_TRY(Snapshot snapshot, in_context(read_snapshot(files_, snapshot_name(names_.snapshots.back())),
-                                           "event log is damaged"));
+      MR_TRY(Snapshot snapshot,
+             in_context(read_snapshot(files_, snapshot_name(names_.snapshots.back())), "event log is damaged"));
       first_segment_ = snapshot.header.first_segment;
       log_.recovered.snapshot_index = snapshot.header.index;
       log_.recovered.snapshot = std::move(snapshot.state);
@@ -79,8 +79,8 @@ class Recovery {
     MR_TRY_VOID(read_segments());
     if (log_.next_index <= log_.recovered.snapshot_index)
       return damaged(segment_name(log_.next_segment - 1), 0,
-                     "the log ends at event " + std::to_string(log_.next_index - 1) + " although the snapshot is of event " +
-                         std::to_string(log_.recovered.snapshot_index));
+                     "the log ends at event " + std::to_string(log_.next_index - 1) +
+                         " although the snapshot is of event " + std::to_string(log_.recovered.snapshot_index));
     MR_TRY_VOID(remove_leftovers());
     return std::move(log_);
   }
@@ -137,19 +137,22 @@ class Recovery {
       log_.next_index = header.first_index;
       const std::uint64_t newest = log_.recovered.snapshot_index + 1;
       if (header.first_index >= 1 && header.first_index <= newest) return {};
-      return damaged(name, 24, "events " + std::to_string(newest) + " to " + std::to_string(header.first_index - 1) +
-                                   " are missing");
+      return damaged(
+          name, 24,
+          "events " + std::to_string(newest) + " to " + std::to_string(header.first_index - 1) + " are missing");
     }
     if (header.first_index == log_.next_index) return {};
-    return damaged(name, 24, "it begins with event " + std::to_string(header.first_index) + " instead of " +
-                                 std::to_string(log_.next_index));
+    return damaged(name, 24,
+                   "it begins with event " + std::to_string(header.first_index) + " instead of " +
+                       std::to_string(log_.next_index));
   }
 
   Result<void> take_records(const Reading& reading) {
     for (const Record& record : reading.records) {
       if (record.index != log_.next_index)
-        return damaged(reading.name, record.offset, "event " + std::to_string(record.index) + " where " +
-                                                        std::to_string(log_.next_index) + " must be");
+        return damaged(
+            reading.name, record.offset,
+            "event " + std::to_string(record.index) + " where " + std::to_string(log_.next_index) + " must be");
       if (record.type == RecordType::payload) {
         const auto payload = split_payload(record.body);
         if (!payload) return damaged(reading.name, record.offset, "a payload without its name");
@@ -189,8 +192,8 @@ class Recovery {
     if (reading.bytes.size() > reading.end) {
       MR_TRY_VOID(file.truncate(reading.end));
     }
-    // After a mere kill the last records may be in memory only, and we are about to believe them. If it came after a failed
-    // sync, the kernel even holds them to be written: so they are written once more before they are synced.
+    // After a mere kill the last records may be in memory only, and we are about to believe them. If it came after a
+    // failed sync, the kernel even holds them to be written: so they are written once more before they are synced.
     if (reading.synced < reading.end) {
       MR_TRY_VOID(file.write_at(reading.synced,
                                 std::string_view{reading.bytes}.substr(reading.synced, reading.end - reading.synced)));
@@ -224,10 +227,14 @@ class Recovery {
 
 std::string name_of(RecordType type) {
   switch (type) {
-    case RecordType::event: return "event";
-    case RecordType::payload: return "payload";
-    case RecordType::synced: return "synced";
-    case RecordType::end: return "end";
+    case RecordType::event:
+      return "event";
+    case RecordType::payload:
+      return "payload";
+    case RecordType::synced:
+      return "synced";
+    case RecordType::end:
+      return "end";
   }
   return "unknown";
 }

@@ -120,7 +120,7 @@ std::optional<Record> parse_record(const SegmentHeader& segment, std::uint64_t o
   if (header.group > offset || size > bytes.size()) return std::nullopt;
   if (header.crc != crc32c(bytes.substr(sizeof header.crc, size - sizeof header.crc), place_crc(segment, offset)))
     return std::nullopt;
-  return Record{static_cast<RecordType>(header.type), header.index, offset, header.group, size,
+  return Record{static_cast<RecordType>(header.type),      header.index, offset, header.group, size,
                 bytes.substr(sizeof header, header.length)};
 }
 

@@ -31,9 +31,9 @@ enum class RecordType : std::uint8_t {
 struct Record {
   RecordType type{};
   std::uint64_t index = 0;
-  std::uint64_t offset = 0;      // in its segment
-  std::uint64_t group = 0;       // everything before this offset was on stable storage when the record was written
-  std::uint64_t size = 0;        // with header and padding
+  std::uint64_t offset = 0;  // in its segment
+  std::uint64_t group = 0;   // everything before this offset was on stable storage when the record was written
+  std::uint64_t size = 0;    // with header and padding
   std::string_view body;
 };
 

@@ -27,9 +27,7 @@ struct FileHeader {
 };
 static_assert(sizeof(FileHeader) == snapshot_header_size);
 
-std::string_view bytes_of(const FileHeader& header) {
-  return {reinterpret_cast<const char*>(&header), sizeof header};
-}
+std::string_view bytes_of(const FileHeader& header) { return {reinterpret_cast<const char*>(&header), sizeof header}; }
 
 }  // namespace
 
@@ -57,11 +55,13 @@ Result<Snapshot> read_snapshot(Filesystem& files, const std::string& name) {
   FileHeader header{};
   if (head.size() < sizeof header) return corrupt(head.size(), "the snapshot's header is not complete");
   std::memcpy(&header, head.data(), sizeof header);
-  if (std::string_view{header.magic, sizeof header.magic} != snapshot_magic) return corrupt(0, "this is not a snapshot");
+  if (std::string_view{header.magic, sizeof header.magic} != snapshot_magic)
+    return corrupt(0, "this is not a snapshot");
   if (header.crc != crc32c(bytes_of(header).substr(0, offsetof(FileHeader, crc))))
     return corrupt(0, "the checksum of the snapshot's header is wrong");
   if (header.version != log_format_version)
-    return fail(Errc::invalid, name + ": log format " + std::to_string(header.version) + " is not known to this release");
+    return fail(Errc::invalid,
+                name + ": log format " + std::to_string(header.version) + " is not known to this release");
   if (header.index != snapshot_index(name)) return corrupt(16, "the snapshot is of another event than its name says");
   MR_TRY(const std::uint64_t size, file->size());
   if (size != sizeof header + header.length) return corrupt(size, "the snapshot has not the length its header says");
@@ -71,8 +71,7 @@ Result<Snapshot> read_snapshot(Filesystem& files, const std::string& name) {
   return Snapshot{{header.index, header.first_segment}, std::move(state)};
 }
 
-SnapshotWriter::SnapshotWriter(SnapshotHeader header, std::string state)
-    : header_(header), state_(std::move(state)) {}
+SnapshotWriter::SnapshotWriter(SnapshotHeader header, std::string state) : header_(header), state_(std::move(state)) {}
 
 Result<bool> SnapshotWriter::advance(Filesystem& files) {
   if (!file_) {

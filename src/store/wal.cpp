@@ -21,7 +21,8 @@ Result<std::pair<std::unique_ptr<Wal>, Recovered>> Wal::open(Filesystem& files, 
   if (log.append_at != 0) {
     MR_TRY_VOID(in_context(wal->writer_.reopen(log.segments.rbegin()->second, log.append_at), "open the event log"));
   } else {
-    MR_TRY_VOID(in_context(wal->writer_.begin_first(log.next_segment, log.next_index), "begin a segment of the event log"));
+    MR_TRY_VOID(
+        in_context(wal->writer_.begin_first(log.next_segment, log.next_index), "begin a segment of the event log"));
     log.segments.emplace(log.next_segment, wal->writer_.segment());
   }
   wal->payloads_ = std::move(log.payloads);
@@ -146,7 +147,8 @@ void Wal::read_payload(const PayloadId& id, std::move_only_function<void(Result<
               [owned = std::unique_ptr<Reading>(reading)] { owned->done(std::move(owned->bytes)); });
 }
 
-// --- snapshots ---------------------------------------------------------------------------------------------------------
+// --- snapshots
+// ---------------------------------------------------------------------------------------------------------
 
 void Wal::write_snapshot(std::uint64_t index, std::string state, std::vector<PayloadId> live,
                          std::move_only_function<void(Result<void>)> done) {
@@ -158,7 +160,8 @@ void Wal::write_snapshot(std::uint64_t index, std::string state, std::vector<Pay
   compaction_ = std::make_unique<Compaction>(index, std::move(state), std::move(live), std::move(done));
   compaction_->bytes_before = bytes_since_snapshot_;
   payloads_.forget_dead(index, compaction_->live);
-  // A new segment first, so that the present one can go with this snapshot or, if newer events are in it, with the next.
+  // A new segment first, so that the present one can go with this snapshot or, if newer events are in it, with the
+  // next.
   LogItem item;
   item.begin_segment = true;
   item.first_index = next_index_;
@@ -180,8 +183,8 @@ void Wal::begin_compaction() {
   copy_payloads();
 }
 
-// A piece at a time, through the same groups as everything else; when the last one is on stable storage the old segments
-// hold nothing that is needed.
+// A piece at a time, through the same groups as everything else; when the last one is on stable storage the old
+// segments hold nothing that is needed.
 void Wal::copy_payloads() {
   Compaction& work = *compaction_;
   if (work.to_copy.empty()) return write_snapshot_file();
@@ -197,13 +200,11 @@ void Wal::copy_payloads() {
   }
   worker_.run(
       [this, wanted = room_for(size)] {
-        writer_.reserve(wanted);
-        compaction_->room = writer_.room();
+        compaction_->has_room = writer_.reserve(wanted);
         for (auto& piece : compaction_->copying) piece.bytes = read_record(files_, piece.segment, piece.place);
       },
-      [this, size] {
-        reserved_room_ = compaction_->room;
-        if (room(size) != Room::enough)
+      [this] {
+        if (!compaction_->has_room)
           return end_compaction(fail(Errc::unavailable, "no room on the disk to copy the payloads of live jobs along"));
         LogItem item;
         item.first_index = next_index_;
@@ -230,10 +231,10 @@ void Wal::write_snapshot_file() {
         compaction_->written = compaction_->file->advance(files_);
         if (!compaction_->written) (void)files_.remove(snapshot_temporary_name);  // it may be what fills the disk
       },
-              [this] {
-                if (!compaction_->written) return end_compaction(std::unexpected(compaction_->written.error()));
-                *compaction_->written ? remove_old() : write_snapshot_file();
-              });
+      [this] {
+        if (!compaction_->written) return end_compaction(std::unexpected(compaction_->written.error()));
+        *compaction_->written ? remove_old() : write_snapshot_file();
+      });
 }
 
 void Wal::remove_old() {

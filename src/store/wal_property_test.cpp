@@ -11,7 +11,9 @@
 namespace millrace {
 namespace {
 
-std::string payload_text(std::uint64_t number) { return std::string(20 + number % 7 * 90, static_cast<char>('a' + number % 26)); }
+std::string payload_text(std::uint64_t number) {
+  return std::string(20 + number % 7 * 90, static_cast<char>('a' + number % 26));
+}
 
 // A history in miniature: "+7" names payload 7, "-7" stops needing it, "." is something else.
 class History {
@@ -48,12 +50,16 @@ struct Trial {
       switch (random.below(3)) {
         case 0: {
           const PayloadId id = payload_id(number);
-          if (!log.wal->has_payload(id) && in_batch.insert(number).second) batch.payloads.emplace_back(id, payload_text(number));
+          if (!log.wal->has_payload(id) && in_batch.insert(number).second)
+            batch.payloads.emplace_back(id, payload_text(number));
           history.events.push_back("+" + std::to_string(number));
           break;
         }
-        case 1: history.events.push_back("-" + std::to_string(number)); break;
-        default: history.events.push_back("." + std::string(random.below(700), 'e'));
+        case 1:
+          history.events.push_back("-" + std::to_string(number));
+          break;
+        default:
+          history.events.push_back("." + std::string(random.below(700), 'e'));
       }
       batch.events.push_back(history.events.back());
     }
@@ -86,15 +92,22 @@ struct Trial {
 
   void step() {
     switch (random.below(12)) {
-      case 0: snapshot(); break;
+      case 0:
+        snapshot();
+        break;
       case 1:
       case 2:
-      case 3: append_some(); break;
+      case 3:
+        append_some();
+        break;
       case 4:
       case 5:
       case 6:
-      case 7: log.worker->work_one(); break;
-      default: log.worker->answer_one();
+      case 7:
+        log.worker->work_one();
+        break;
+      default:
+        log.worker->answer_one();
     }
     if (random.chance(1, 150)) disk.fail_sync(random.below(5));
     if (random.chance(1, 150)) disk.fail_write(random.below(5));
@@ -132,7 +145,8 @@ void random_life(std::uint64_t seed) {
   trial.reopen();
   for (int life = 0; life < 6 && !testing::Test::HasFatalFailure(); ++life) {
     const std::uint64_t steps = trial.random.below(250);
-    for (std::uint64_t i = 0; i < steps && !trial.disk.powerless() && !testing::Test::HasFatalFailure(); ++i) trial.step();
+    for (std::uint64_t i = 0; i < steps && !trial.disk.powerless() && !testing::Test::HasFatalFailure(); ++i)
+      trial.step();
     trial.log.end();
     trial.disk.powerless() || trial.random.chance(2, 3) ? trial.disk.crash() : trial.disk.kill();
     while (trial.random.chance(1, 3)) {  // another crash in the middle of a recovery, or right after it

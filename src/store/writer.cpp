@@ -59,12 +59,13 @@ Result<void> LogWriter::reopen(const SegmentHeader& segment, std::uint64_t appen
   return {};
 }
 
-void LogWriter::reserve(std::uint64_t wanted) {
+bool LogWriter::reserve(std::uint64_t wanted) {
   const std::uint64_t beyond = std::max(settings_.reserve_step, wanted);
-  if (room() >= settings_.reserve_size + beyond) return;
+  if (room() >= settings_.reserve_size + beyond) return true;
   const std::uint64_t length = end_ + settings_.reserve_size + beyond + settings_.reserve_step;
   // A no is not an error: room() says how much is left, and the next append or question tries again.
   if (file_->reserve(length)) reserved_ = length;
+  return room() >= settings_.reserve_size + wanted;
 }
 
 void LogWriter::encode(LogGroup& group, std::string& out) {
@@ -118,7 +119,8 @@ Result<void> LogWriter::begin_next(LogGroup& group, std::uint64_t first_index) {
   const SegmentHeader next{segment_.number + 1, first_index, mix_bits(settings_.salt + segment_.number + 1)};
   auto prepared = prepare(next);
   if (!prepared) {
-    (void)files_.remove(segment_temporary_name);  // it may be what fills the disk; failing that, the next try removes it
+    (void)files_.remove(
+        segment_temporary_name);  // it may be what fills the disk; failing that, the next try removes it
     if (end_ <= segment_size_max) return {};
     return std::unexpected(prepared.error());
   }

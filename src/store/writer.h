@@ -17,10 +17,10 @@
 namespace millrace {
 
 struct WalSettings {
-  std::uint64_t segment_size = 64u << 20;   // a new segment is begun above this
-  std::uint64_t reserve_size = 16u << 20;   // kept for ends and cancels when there is no room for more
-  std::uint64_t reserve_step = 32u << 20;   // room made ahead of need, beyond the reserve
-  std::uint64_t salt = 0;                   // any number; a fixed one gives the same bytes again (golden logs)
+  std::uint64_t segment_size = 64u << 20;  // a new segment is begun above this
+  std::uint64_t reserve_size = 16u << 20;  // kept for ends and cancels when there is no room for more
+  std::uint64_t reserve_step = 32u << 20;  // room made ahead of need, beyond the reserve
+  std::uint64_t salt = 0;                  // any number; a fixed one gives the same bytes again (golden logs)
 };
 
 // Records of one append, or the wish for a new segment.
@@ -37,10 +37,10 @@ struct LogItem {
 struct LogGroup {
   std::vector<LogItem> items;
 
-  Result<void> outcome;                   // an error poisons the log
-  std::vector<PayloadPlace> places;       // of the payloads of all items, in order
-  std::vector<SegmentHeader> begun;       // segments
-  std::uint64_t room = 0;                 // afterwards
+  Result<void> outcome;              // an error poisons the log
+  std::vector<PayloadPlace> places;  // of the payloads of all items, in order
+  std::vector<SegmentHeader> begun;  // segments
+  std::uint64_t room = 0;            // afterwards
 };
 
 // Used on the worker only, after open.
@@ -48,12 +48,13 @@ class LogWriter {
  public:
   LogWriter(Filesystem& files, const WalSettings& settings) : files_(files), settings_(settings) {}
 
-  Result<void> begin_first(std::uint64_t number, std::uint64_t first_index);        // a segment where none is open
-  Result<void> reopen(const SegmentHeader& segment, std::uint64_t append_at);      // the last one of a recovered log
+  Result<void> begin_first(std::uint64_t number, std::uint64_t first_index);   // a segment where none is open
+  Result<void> reopen(const SegmentHeader& segment, std::uint64_t append_at);  // the last one of a recovered log
 
   void write(LogGroup& group);
   // Makes room ahead, for at least `wanted` bytes beyond the reserve; tried by every write() and when somebody asks.
-  void reserve(std::uint64_t wanted = 0);
+  // False when there is no room for them.
+  bool reserve(std::uint64_t wanted = 0);
   std::uint64_t room() const { return reserved_ > end_ ? reserved_ - end_ : 0; }
   const SegmentHeader& segment() const { return segment_; }
 

@@ -1,0 +1,109 @@
+// src/platform/daemon.cpp - see daemon.h.
+#include "platform/daemon.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+namespace millrace {
+namespace {
+
+std::unexpected<Error> failed(const std::string& what) { return fail(Errc::io, what + ": " + std::strerror(errno)); }
+
+}  // namespace
+
+DaemonLog::~DaemonLog() {
+  if (file_ > 2) close(file_);
+}
+
+Result<void> DaemonLog::open(const std::string& path) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+  if (file < 0) return failed("log file " + path);
+  if (file_ > 2) close(file_);
+  file_ = file;
+  path_ = path;
+  return {};
+}
+
+void DaemonLog::say(const std::string& text) {
+  timeval now{};
+  gettimeofday(&now, nullptr);
+  tm local{};
+  localtime_r(&now.tv_sec, &local);
+  char stamp[64];
+  const std::size_t length = std::strftime(stamp, sizeof stamp, "[%Y-%m-%dT%H:%M:%S", &local);
+  std::snprintf(stamp + length, sizeof stamp - length, ".%03d] ", static_cast<int>(now.tv_usec / 1000));
+  const std::string line = stamp + text + "\n";
+  [[maybe_unused]] const ssize_t written = write(file_, line.data(), line.size());  // where would we complain?
+}
+
+Result<void> Background::leave_terminal() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return failed("pipe");
+  const pid_t child = fork();  // before any thread or large memory exists
+  if (child < 0) return failed("fork");
+  if (child > 0) {
+    close(ends[1]);
+    char word = 0;
+    const ssize_t got = read(ends[0], &word, 1);
+    if (got == 1) _exit(0);
+    int status = 0;
+    waitpid(child, &status, 0);
+    _exit(WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : 1);
+  }
+  close(ends[0]);
+  pipe_ = ends[1];
+  setsid();
+  return {};
+}
+
+void Background::ready() {
+  if (pipe_ < 0) return;
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null >= 0)
+    for (int standard = 0; standard <= 2; ++standard) dup2(null, standard);
+  if (null > 2) close(null);
+  const char word = 'r';
+  [[maybe_unused]] const ssize_t written = write(pipe_, &word, 1);
+  close(pipe_);
+  pipe_ = -1;
+}
+
+Result<void> PidFile::write(const std::string& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (file < 0) return failed("pid file " + path);
+  const std::string text = std::to_string(getpid()) + "\n";
+  const bool written = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  close(file);
+  if (!written) return failed("pid file " + path);
+  path_ = path;
+  return {};
+}
+
+PidFile::~PidFile() {
+  if (!path_.empty()) unlink(path_.c_str());
+}
+
+Result<void> make_directories(const std::string& path, unsigned mode) {
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (mkdir(part.c_str(), slash == std::string::npos ? mode : 0755) != 0 && errno != EEXIST) return failed("directory " + part);
+    if (slash == std::string::npos) return {};
+  }
+}
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  std::string text = name;
+  return text.substr(0, text.find('.'));
+}
+
+}  // namespace millrace

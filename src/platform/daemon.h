@@ -1,0 +1,53 @@
+// src/platform/daemon.h - what every daemon does around its work: its log, its pid file, leaving the terminal.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace millrace {
+
+// Lines with a time stamp, to a file or to standard error. One write per line.
+class DaemonLog {
+ public:
+  DaemonLog() = default;
+  DaemonLog(const DaemonLog&) = delete;
+  DaemonLog& operator=(const DaemonLog&) = delete;
+  ~DaemonLog();
+  Result<void> open(const std::string& path);  // again: after the file was moved away
+  void say(const std::string& text);
+
+ private:
+  std::string path_;
+  int file_ = 2;
+};
+
+// Goes into the background; the parent returns to its caller only when the child has called ready() or died, with its exit
+// code, so that whoever starts a daemon knows that it serves when the command returns.
+class Background {
+ public:
+  Result<void> leave_terminal();
+  void ready();  // to be called once the daemon serves; without leave_terminal() it does nothing
+
+ private:
+  int pipe_ = -1;
+};
+
+// Written anew at each start; removed at a clean end.
+class PidFile {
+ public:
+  PidFile() = default;
+  PidFile(const PidFile&) = delete;
+  PidFile& operator=(const PidFile&) = delete;
+  ~PidFile();
+  Result<void> write(const std::string& path);
+
+ private:
+  std::string path_;
+};
+
+// mkdir -p; existing directories are left as they are.
+Result<void> make_directories(const std::string& path, unsigned mode);
+std::string host_name();
+
+}  // namespace millrace
