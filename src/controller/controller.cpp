@@ -65,7 +65,7 @@ void Controller::configured(const ClusterConfigured& configuration) {
   arm_deadline();
 }
 
-Snapshot Controller::snapshot() const { return {commit_.durable(), observed_, plan_report_, loop_.now()}; }
+ReadView Controller::read_view() const { return {commit_.durable(), observed_, plan_report_, loop_.now()}; }
 
 void Controller::changed(const Changes& changes) {
   for (const NodeIndex node : changes.nodes) reconcile(node);
@@ -306,7 +306,7 @@ wire::JobProgress Controller::progress_of(JobKey key) const {
   progress.set_state(shown_state(*job));
   progress.set_exit_code(job->exit_code);
   progress.set_exit_signal(job->exit_signal);
-  progress.set_reason(shown_reason(snapshot(), *job));
+  progress.set_reason(shown_reason(read_view(), *job));
   progress.set_ended(job->state == JobState::ended);
   if (job->placement) {
     progress.set_nodes(hostlist_of(state, job->placement->shares));

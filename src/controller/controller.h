@@ -104,7 +104,7 @@ class Controller final : public ResourceObserver {
     bool told_start = false;
   };
 
-  Snapshot snapshot() const;
+  ReadView read_view() const;
   void changed(const Changes& changes);
   void plan_finished(const Plan& plan);
   void reconcile(NodeIndex node);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int rows_per_reply = 2000;
 
-wire::Reply jobs_reply(const Snapshot& snapshot, std::uint64_t number) {
+wire::Reply jobs_reply(const ReadView& snapshot, std::uint64_t number) {
   wire::Reply out;
   out.set_number(number);
   out.mutable_jobs()->set_now_us(snapshot.now.value);
@@ -17,7 +17,7 @@ wire::Reply jobs_reply(const Snapshot& snapshot, std::uint64_t number) {
 }
 
 // Every job that passes, in replies of some thousand rows, so that the client can read while we still write.
-std::vector<std::string> all_jobs(const Snapshot& snapshot, const wire::QueryJobs& ask, std::uint64_t number) {
+std::vector<std::string> all_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, std::uint64_t number) {
   std::vector<std::string> out;
   wire::Reply reply = jobs_reply(snapshot, number);
   for (const auto& [key, job] : snapshot.state.jobs) {
@@ -34,7 +34,7 @@ std::vector<std::string> all_jobs(const Snapshot& snapshot, const wire::QueryJob
   return out;
 }
 
-void named_jobs(const Snapshot& snapshot, const wire::QueryJobs& ask, wire::Jobs& out) {
+void named_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, wire::Jobs& out) {
   for (const wire::JobName& name : ask.jobs()) {
     const auto selected = select_jobs(snapshot.state, {JobId{name.job_id()}, name.tasks()});
     if (!selected) {
@@ -75,7 +75,7 @@ bool Queries::handle() {
 }
 
 void Queries::jobs(const wire::QueryJobs& ask) {
-  const Snapshot snapshot = c_.snapshot();
+  const ReadView snapshot = c_.read_view();
   if (ask.jobs_size() > 0) {
     wire::Reply out = jobs_reply(snapshot, request_.number());
     named_jobs(snapshot, ask, *out.mutable_jobs());
@@ -94,7 +94,7 @@ void Queries::jobs(const wire::QueryJobs& ask) {
 }
 
 void Queries::nodes(const wire::QueryNodes& ask) {
-  const Snapshot snapshot = c_.snapshot();
+  const ReadView snapshot = c_.read_view();
   wire::Reply out = reply();
   wire::Nodes& nodes = *out.mutable_nodes();
   nodes.set_now_us(snapshot.now.value);
@@ -115,7 +115,7 @@ void Queries::nodes(const wire::QueryNodes& ask) {
 }
 
 void Queries::partitions(const wire::QueryPartitions& ask) {
-  const Snapshot snapshot = c_.snapshot();
+  const ReadView snapshot = c_.read_view();
   wire::Reply out = reply();
   out.mutable_partitions();
   for (const Partition& partition : *snapshot.state.partitions)

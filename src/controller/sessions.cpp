@@ -17,6 +17,9 @@ class Sessions::Session final : public LinkHandler {
   std::move_only_function<void(std::string)> send_;
 };
 
+Sessions::Sessions() = default;
+Sessions::~Sessions() = default;
+
 ClientId Sessions::accept(std::unique_ptr<Link> link, UserId uid, GroupId gid) {
   const ClientId client = next_++;
   auto session = std::make_unique<Session>(*this, Asker{client, uid, gid});

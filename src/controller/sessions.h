@@ -11,6 +11,8 @@ namespace millrace {
 
 class Sessions final : public Clients {
  public:
+  Sessions();
+  ~Sessions() override;
   // Set before the first client comes; the controller needs its Clients first.
   void serve(Controller& controller) { controller_ = &controller; }
 

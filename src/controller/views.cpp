@@ -76,7 +76,7 @@ void show_files(const State& state, const Job& job, wire::JobView& out) {
   out.set_work_dir(spec.work_dir);
 }
 
-void show_request(const Snapshot& snapshot, const Job& job, wire::JobView& out) {
+void show_request(const ReadView& snapshot, const Job& job, wire::JobView& out) {
   const State& state = snapshot.state;
   const JobSpec& spec = *job.spec;
   const RareRequest& rare = spec.rare_request();
@@ -113,7 +113,7 @@ void show_request(const Snapshot& snapshot, const Job& job, wire::JobView& out) 
   out.set_group_name(spec.owner->group_name);
 }
 
-void show_progress(const Snapshot& snapshot, const Job& job, wire::JobView& out) {
+void show_progress(const ReadView& snapshot, const Job& job, wire::JobView& out) {
   const State& state = snapshot.state;
   out.set_gid(job.spec->owner->gid.value);
   out.set_submit_at_us(job.submitted_at.value);
@@ -166,7 +166,7 @@ wire::JobStateName shown_state(const Job& job) {
   return wire::RUNNING;
 }
 
-std::string shown_reason(const Snapshot& snapshot, const Job& job) {
+std::string shown_reason(const ReadView& snapshot, const Job& job) {
   if (job.state == JobState::ended && job.end_reason == Reason::raised_signal) return signal_word(job.exit_signal);
   if (job.state != JobState::pending) return slurm_word(job.state == JobState::running ? Reason::none : job.end_reason);
   const Reason standing = standing_obstacle(snapshot.state, job, snapshot.now);
@@ -176,7 +176,7 @@ std::string shown_reason(const Snapshot& snapshot, const Job& job) {
   return slurm_word(plan.made_at.is_set() && job.key < plan.looked_at_before ? Reason::priority : Reason::none);
 }
 
-void show_job(const Snapshot& snapshot, const Job& job, bool brief, wire::JobView& out) {
+void show_job(const ReadView& snapshot, const Job& job, bool brief, wire::JobView& out) {
   const State& state = snapshot.state;
   const JobSpec& spec = *job.spec;
   out.set_job_id(job.id.value);
@@ -222,7 +222,7 @@ void show_job(const Snapshot& snapshot, const Job& job, bool brief, wire::JobVie
   show_files(state, job, out);
 }
 
-void show_node(const Snapshot& snapshot, NodeIndex index, const Node& node, wire::NodeView& out) {
+void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire::NodeView& out) {
   const NodeDef& def = *node.def;
   out.set_name(def.name);
   out.set_address(def.address);
@@ -268,7 +268,7 @@ void show_node(const Snapshot& snapshot, NodeIndex index, const Node& node, wire
     *out.mutable_telemetry() = it->second;
 }
 
-void show_partition(const Snapshot& snapshot, const Partition& partition, wire::PartitionView& out) {
+void show_partition(const ReadView& snapshot, const Partition& partition, wire::PartitionView& out) {
   const PartitionDef& def = partition.def;
   out.set_name(def.name);
   out.set_is_default(def.is_default);

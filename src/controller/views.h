@@ -23,19 +23,19 @@ struct PlanReport {
   JobKey looked_at_before;  // jobs from this key on were submitted after the pass
 };
 
-struct Snapshot {
+struct ReadView {
   State state;
   SharedValue<Observed> observed;
   SharedValue<PlanReport> plan;
   Time now;
 };
 
-void show_job(const Snapshot& snapshot, const Job& job, bool brief, wire::JobView& out);
-void show_node(const Snapshot& snapshot, NodeIndex index, const Node& node, wire::NodeView& out);
-void show_partition(const Snapshot& snapshot, const Partition& partition, wire::PartitionView& out);
+void show_job(const ReadView& snapshot, const Job& job, bool brief, wire::JobView& out);
+void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire::NodeView& out);
+void show_partition(const ReadView& snapshot, const Partition& partition, wire::PartitionView& out);
 
 wire::JobStateName shown_state(const Job& job);
-std::string shown_reason(const Snapshot& snapshot, const Job& job);
+std::string shown_reason(const ReadView& snapshot, const Job& job);
 std::string hostlist_of(const State& state, const std::vector<NodeShare>& shares);
 std::string hostlist_of(const State& state, const std::vector<std::uint32_t>& nodes);
 

@@ -1,0 +1,327 @@
+// src/apps/millrace_controller.cpp - the controller's main(): command line, files, object graph, signals.
+#include <getopt.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "adapters/own_agents.h"
+#include "cli/version.h"
+#include "config/show_config.h"
+#include "config/slurm_conf.h"
+#include "controller/config_facts.h"
+#include "controller/controller.h"
+#include "controller/sessions.h"
+#include "core/ledger/apply.h"
+#include "core/ledger/invariants.h"
+#include "platform/daemon.h"
+#include "platform/event_loop.h"
+#include "platform/listener.h"
+#include "platform/name_service.h"
+#include "platform/real_filesystem.h"
+#include "platform/worker.h"
+#include "store/wal.h"
+#include "wire/credential.h"
+#include "wire/event_codec.h"
+
+namespace millrace {
+namespace {
+
+struct Options {
+  std::string config;
+  std::string log_file;
+  bool foreground = false;
+  bool forget_state = false;
+};
+
+constexpr const char* usage =
+    "Usage: slurmctld [OPTIONS]\n"
+    "  -c          start without the state on disk: it is moved aside, not deleted\n"
+    "  -D          stay in the foreground and log to standard error\n"
+    "  -f FILE     read this configuration file\n"
+    "  -h          print this help\n"
+    "  -L FILE     write the log to this file\n"
+    "  -v          accepted for compatibility; the log has one level\n"
+    "  -V          print the version\n";
+
+std::optional<std::uint32_t> group_number(const std::string& name) {
+  const group* found = getgrnam(name.c_str());  // before the loop starts, or at a reconfigure the administrator waits for
+  return found ? std::optional<std::uint32_t>{found->gr_gid} : std::nullopt;
+}
+
+UserId user_number(const std::string& name) {
+  const passwd* found = getpwnam(name.c_str());
+  return found ? UserId{found->pw_uid} : UserId{0};
+}
+
+Result<std::string> cluster_key(const std::string& path) {
+  auto file = read_key_file(path);
+  if (file && file->node.empty()) return file->key;
+  if (file) return fail(Errc::invalid, path + ": this is the key of a node; the controller needs the cluster's");
+  if (file.error().code != Errc::not_found) return std::unexpected(file.error());
+  return make_cluster_key_file(path);
+}
+
+// State is the fold of the log: snapshot, then every event after it.
+Result<State> fold(const Recovered& recovered) {
+  State state;
+  if (recovered.snapshot_index > 0) {
+    MR_TRY(state, in_context(decode_state(recovered.snapshot), "snapshot " + std::to_string(recovered.snapshot_index)));
+    if (state.version != recovered.snapshot_index) return fail(Errc::corrupt, "snapshot is of another version than its name says");
+  }
+  for (const std::string& bytes : recovered.events) {
+    MR_TRY(const Event event, in_context(decode_event(bytes), "event " + std::to_string(state.version + 1)));
+    apply(state, event);
+  }
+  return state;
+}
+
+Result<void> move_aside(const std::string& directory) {
+  const std::string aside = directory + ".old-" + std::to_string(time(nullptr));
+  if (rename(directory.c_str(), aside.c_str()) != 0 && errno != ENOENT)
+    return fail(Errc::io, "moving " + directory + " aside: " + std::strerror(errno));
+  return {};
+}
+
+class ControllerProcess {
+ public:
+  explicit ControllerProcess(Options options) : options_(std::move(options)) {}
+  Result<int> run();
+
+ private:
+  Result<void> open_log();
+  Result<void> build();
+  Result<void> listen_agents();
+  Result<void> listen_clients();
+  void stop() { loop_.stop(); }
+  Result<ClusterConfigured> reconfigure();
+  void show_notes();
+
+  Options options_;
+  Configuration configuration_;
+  DaemonLog log_file_;
+  Background background_;
+  PidFile pid_file_;
+  EventLoop loop_;
+  std::unique_ptr<RealFilesystem> files_;
+  std::unique_ptr<ThreadWorker> log_worker_, plan_worker_, query_worker_, name_worker_;
+  std::unique_ptr<Wal> wal_;
+  State recovered_;
+  std::string cluster_key_;
+  std::optional<CredentialSigner> signer_;
+  std::unique_ptr<CachedIdentities> identities_;
+  Sessions sessions_;
+  std::unique_ptr<OwnAgents> agents_;
+  std::unique_ptr<Controller> controller_;
+  std::unique_ptr<Listener> client_listener_, agent_listener_;
+  std::map<std::pair<std::string, std::uint64_t>, ClientId> relayed_;
+  std::string started_text_;
+  int exit_code_ = 0;
+};
+
+void ControllerProcess::show_notes() {
+  for (const auto& note : configuration_.unknown) log_file_.say(note.file + ":" + std::to_string(note.line) + ": unknown key " + note.key + " is ignored");
+  for (const auto& note : configuration_.not_built) log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.key + " is not built yet and has no effect");
+  for (const auto& note : configuration_.adjusted) log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.text);
+}
+
+Result<void> ControllerProcess::open_log() {
+  const std::string directory = configuration_.state_dir + "/log";
+  MR_TRY_VOID(make_directories(configuration_.state_dir, 0700));
+  if (options_.forget_state) MR_TRY_VOID(move_aside(directory));
+  MR_TRY_VOID(make_directories(directory, 0700));
+  MR_TRY(files_, RealFilesystem::open_directory(directory));
+  MR_TRY_VOID(in_context(files_->lock(), "another controller uses " + directory));
+  log_worker_ = std::make_unique<ThreadWorker>(loop_, "log");
+  MR_TRY(auto opened, Wal::open(*files_, *log_worker_, Wal::Settings{}));
+  wal_ = std::move(opened.first);
+  if (opened.second.cut_bytes > 0)
+    log_file_.say("cut " + std::to_string(opened.second.cut_bytes) + " bytes of an unfinished write from the end of the log");
+  MR_TRY(recovered_, fold(opened.second));
+  if (const auto broken = broken_law(recovered_)) return fail(Errc::corrupt, "the log leads to an impossible state: " + *broken);
+  log_file_.say("recovered " + std::to_string(recovered_.jobs.size()) + " jobs from " + std::to_string(recovered_.version) + " events");
+  return {};
+}
+
+Result<ClusterConfigured> ControllerProcess::reconfigure() {
+  MR_TRY(Configuration fresh, load_configuration(configuration_.path));
+  configuration_ = std::move(fresh);
+  show_notes();
+  log_file_.say("configuration read again");
+  return to_facts(configuration_, group_number);
+}
+
+Result<void> ControllerProcess::build() {
+  MR_TRY(cluster_key_, cluster_key(configuration_.cluster_key_file));
+  MR_TRY(CredentialSigner signer, CredentialSigner::from_cluster_key(cluster_key_));
+  signer_.emplace(std::move(signer));
+  plan_worker_ = std::make_unique<ThreadWorker>(loop_, "plan");
+  query_worker_ = std::make_unique<ThreadWorker>(loop_, "query");
+  name_worker_ = std::make_unique<ThreadWorker>(loop_, "names");
+  identities_ = std::make_unique<CachedIdentities>(loop_, *name_worker_);
+  ControllerSettings settings;
+  settings.cluster = {configuration_.cluster_name, configuration_.path, configuration_.job_file_append};
+  settings.host = host_name();
+  settings.version = slurm_version;
+  settings.slurm_user = user_number(configuration_.slurm_user);
+  if (getuid() != 0) settings.slurm_user = UserId{getuid()};  // an ordinary user's own cluster: that user is its administrator
+  settings.agent_timeout = configuration_.agent_timeout;
+  settings.backfill_depth = configuration_.scheduler.backfill_jobs_max;
+  ControllerHooks hooks;
+  hooks.say = [this](const std::string& text) { log_file_.say(text); };
+  hooks.fatal = [this](const std::string& text) {
+    log_file_.say("fatal: " + text);
+    std::_Exit(1);  // nothing may be answered or written any more
+  };
+  hooks.shutdown = [this](bool) { loop_.after(milliseconds(50), [this] { stop(); }); };  // the answer leaves first
+  hooks.reconfigure = [this] { return reconfigure(); };
+  hooks.show_config = [this](wire::Config& out) {
+    LiveFacts facts;
+    facts.boot_time = started_text_;
+    facts.next_job_id = next_job_id(controller_->durable(), controller_->durable().last_id).value;
+    facts.slurm_user_uid = user_number(configuration_.slurm_user).value;
+    facts.slurm_version = slurm_version;
+    for (auto& [key, value] : show_config(configuration_, facts)) {
+      auto* entry = out.add_entries();
+      entry->set_key(key);
+      entry->set_value(value);
+    }
+  };
+  controller_ = std::make_unique<Controller>(Controller::Parts{loop_, *wal_, *plan_worker_, *query_worker_, *identities_, sessions_},
+                                             std::move(settings), std::move(hooks), std::move(recovered_));
+  recovered_ = State{};
+  sessions_.serve(*controller_);
+  const auto timeout = static_cast<std::uint32_t>(configuration_.agent_timeout.value / 1'000'000);
+  agents_ = std::make_unique<OwnAgents>(loop_, *signer_, OwnAgents::Settings{configuration_.cluster_name, std::clamp(timeout / 5, 1u, 10u)},
+                                        [this](const std::string& text) { log_file_.say(text); });
+  controller_->add_manager(*agents_);
+  return {};
+}
+
+Result<void> ControllerProcess::listen_clients() {
+  const std::size_t slash = configuration_.socket_path.rfind('/');
+  MR_TRY_VOID(make_directories(configuration_.socket_path.substr(0, slash), 0755));
+  MR_TRY(client_listener_, Listener::on_unix(loop_, configuration_.socket_path, 0666, {}, [this](std::unique_ptr<FramedLink> link) {
+    FramedLink& raw = *link;
+    const auto& who = raw.peer().credentials;
+    if (!who) return;
+    const ClientId client = sessions_.accept(std::move(link), UserId{who->uid}, GroupId{who->gid});
+    raw.start(sessions_.handler(client));
+  }));
+  return {};
+}
+
+Result<void> ControllerProcess::listen_agents() {
+  OwnAgents::RelayHooks relay;
+  relay.request = [this](const std::string& node, std::uint64_t number, UserId uid, GroupId gid, std::string_view bytes) {
+    auto it = relayed_.find({node, number});
+    if (it == relayed_.end()) {
+      const ClientId client = sessions_.accept_relayed(uid, gid, [this, node, number](std::string reply) { agents_->reply_relayed(node, number, std::move(reply)); });
+      it = relayed_.emplace(std::pair{node, number}, client).first;
+    }
+    sessions_.relayed_message(it->second, bytes);
+  };
+  relay.closed = [this](const std::string& node, std::uint64_t number) {
+    const auto it = relayed_.find({node, number});
+    if (it == relayed_.end()) return;
+    sessions_.relayed_closed(it->second);
+    relayed_.erase(it);
+  };
+  agents_->serve(*controller_, controller_->epoch(), std::move(relay));
+  Listener::Settings settings;
+  settings.refused = [this](std::string_view story) { log_file_.say("refused: " + std::string{story}); };
+  settings.limits.receive_max = reply_size_max;
+  MR_TRY(agent_listener_,
+         Listener::on_tls(loop_, "", configuration_.controller_port,
+                          [this](std::string_view node) { return std::optional{derive_node_key(cluster_key_, node)}; }, settings,
+                          [this](std::unique_ptr<FramedLink> link) {
+                            FramedLink& raw = *link;
+                            raw.start(agents_->accept(std::move(link), raw.peer().identity));
+                          }));
+  return {};
+}
+
+Result<int> ControllerProcess::run() {
+  const std::string path = options_.config.empty() ? configuration_path() : options_.config;
+  MR_TRY(configuration_, load_configuration(path));
+  if (!options_.log_file.empty()) configuration_.controller_log_file = options_.log_file;
+  if (!options_.foreground && configuration_.controller_log_file.empty())
+    configuration_.controller_log_file = configuration_.state_dir + "/controller.log";
+  if (!options_.foreground) {
+    MR_TRY_VOID(make_directories(configuration_.state_dir, 0700));
+    MR_TRY_VOID(background_.leave_terminal());
+  }
+  if (!configuration_.controller_log_file.empty() && !options_.foreground) MR_TRY_VOID(log_file_.open(configuration_.controller_log_file));
+  if (options_.foreground && !options_.log_file.empty()) MR_TRY_VOID(log_file_.open(options_.log_file));
+  char text[32];
+  const time_t now = time(nullptr);
+  tm local{};
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", localtime_r(&now, &local));
+  started_text_ = text;
+  MR_TRY_VOID(pid_file_.write(configuration_.controller_pid_file));
+  show_notes();
+  MR_TRY_VOID(open_log());
+  MR_TRY_VOID(build());
+  MR_TRY_VOID(loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGUSR2}, [this](int signal) {
+    if (signal == SIGUSR2) {
+      if (!configuration_.controller_log_file.empty()) (void)log_file_.open(configuration_.controller_log_file);
+    } else if (signal == SIGHUP) {
+      wire::Request request;
+      request.mutable_reconfigure();
+      controller_->request({0, UserId{0}, GroupId{0}}, request);
+    } else {
+      stop();
+    }
+  }));
+  Result<void> listening;
+  controller_->start(to_facts(configuration_, group_number), [this, &listening] {
+    listening = listen_agents();
+    if (listening) listening = listen_clients();
+    if (!listening) return stop();
+    log_file_.say("controller of cluster " + configuration_.cluster_name + " serves: agents on port " +
+                  std::to_string(agent_listener_->port()) + ", clients on " + configuration_.socket_path);
+    background_.ready();
+  });
+  loop_.run();
+  if (!listening) return std::unexpected(listening.error());
+  log_file_.say("controller stopped");
+  // Links and listeners go before what they call into; workers finish what is queued before the log closes.
+  client_listener_.reset();
+  agent_listener_.reset();
+  return exit_code_;
+}
+
+}  // namespace
+}  // namespace millrace
+
+int main(int argc, char** argv) {
+  millrace::Options options;
+  for (int option; (option = getopt(argc, argv, "cDf:hL:vVin:Rs")) != -1;) {
+    switch (option) {
+      case 'c': options.forget_state = true; break;
+      case 'D': options.foreground = true; break;
+      case 'f': options.config = optarg; break;
+      case 'L': options.log_file = optarg; break;
+      case 'v': break;
+      case 'h': std::fputs(millrace::usage, stdout); return 0;
+      case 'V': std::printf("slurm %s\n", millrace::slurm_version); return 0;
+      case 'i': case 'n': case 'R': case 's':
+        std::fprintf(stderr, "slurmctld: -%c is not built yet in Millrace\n", option);
+        return 1;
+      default: std::fputs(millrace::usage, stderr); return 1;
+    }
+  }
+  signal(SIGPIPE, SIG_IGN);
+  const rlimit no_core{0, 0};  // the cluster key is in our memory
+  setrlimit(RLIMIT_CORE, &no_core);
+  millrace::ControllerProcess process(std::move(options));
+  const auto outcome = process.run();
+  if (outcome) return *outcome;
+  std::fprintf(stderr, "slurmctld: fatal: %s\n", outcome.error().story.c_str());
+  return 1;
+}

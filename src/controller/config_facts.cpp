@@ -1,0 +1,99 @@
+// src/controller/config_facts.cpp - see config_facts.h.
+#include "controller/config_facts.h"
+
+#include "base/text.h"
+
+namespace millrace {
+namespace {
+
+std::vector<std::string> list_of(const std::string& text) {
+  std::vector<std::string> out;
+  if (text.empty() || equals_ignoring_case(text, "ALL")) return out;
+  for (const std::string_view word : split(text, ','))
+    if (!trim(word).empty()) out.emplace_back(trim(word));
+  return out;
+}
+
+NodeDef to_fact(const ConfiguredNode& from) {
+  NodeDef to;
+  to.name = from.name;
+  to.address = from.address;
+  to.host_name = from.host_name;
+  to.features = from.features;
+  to.gres = from.gres;
+  to.port = from.port;
+  to.cpus = Cpus{from.cpus};
+  to.boards = from.boards;
+  to.sockets = from.sockets;
+  to.cores_per_socket = from.cores_per_socket;
+  to.threads_per_core = from.threads_per_core;
+  to.memory = from.memory;
+  to.tmp_disk = from.tmp_disk;
+  to.weight = from.weight;
+  return to;
+}
+
+PartitionDef to_fact(const ConfiguredPartition& from, const GroupLookup& group) {
+  PartitionDef to;
+  to.name = from.name;
+  to.nodes = from.nodes;
+  to.allow_groups = list_of(from.allow_groups);
+  for (const std::string& name : to.allow_groups)
+    if (const auto gid = group(name)) to.allow_gids.push_back(*gid);
+  to.allow_accounts = list_of(from.allow_accounts);
+  to.deny_accounts = list_of(from.deny_accounts);
+  to.is_default = from.is_default;
+  to.root_only = from.root_only;
+  to.hidden = from.hidden;
+  to.exclusive = from.sharing == Sharing::exclusive;
+  to.disable_root_jobs = from.disable_root_jobs;
+  to.availability = static_cast<Availability>(from.state);
+  to.max_time_minutes = from.max_time_minutes.value_or(unlimited);
+  to.default_time_minutes = from.default_time_minutes.value_or(0);
+  to.max_nodes = from.max_nodes;
+  to.min_nodes = from.min_nodes;
+  to.priority_tier = from.priority_tier;
+  to.priority_job_factor = from.priority_job_factor;
+  to.default_memory_per_cpu = from.default_memory_per_cpu;
+  to.default_memory_per_node = from.default_memory_per_node;
+  to.max_memory_per_cpu = from.max_memory_per_cpu;
+  to.max_memory_per_node = from.max_memory_per_node;
+  return to;
+}
+
+std::uint32_t in_seconds(Duration duration) { return static_cast<std::uint32_t>(duration.value / 1'000'000); }
+
+}  // namespace
+
+ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup& group) {
+  ClusterConfigured facts;
+  for (const ConfiguredNode& node : configuration.nodes)
+    if (node.state != ConfiguredNodeState::future) facts.nodes.push_back(to_fact(node));
+  for (const ConfiguredPartition& partition : configuration.partitions) facts.partitions.push_back(to_fact(partition, group));
+  if (configuration.disable_root_jobs)
+    for (PartitionDef& partition : facts.partitions) partition.disable_root_jobs = true;
+  Policy& policy = facts.policy;
+  policy.first_job_id = configuration.first_job_id;
+  policy.max_job_id = configuration.max_job_id;
+  policy.max_job_count = configuration.max_job_count;
+  policy.max_array_size = configuration.max_array_size;
+  policy.kill_wait_seconds = in_seconds(configuration.kill_wait);
+  policy.min_job_age_seconds = in_seconds(configuration.min_job_age);
+  policy.requeue_delay_seconds = in_seconds(configuration.scheduler.requeue_delay);
+  policy.max_script_bytes = static_cast<std::uint32_t>(configuration.scheduler.script_size_max);
+  policy.return_to_service = configuration.return_to_service;
+  policy.job_requeue = configuration.job_requeue;
+  policy.memory_is_consumable = configuration.memory_is_consumable;
+  policy.backfill = configuration.backfill;
+  policy.basic_priority = !configuration.multifactor_priority;
+  const auto enforce = configuration.given.find("enforcepartlimits");
+  policy.enforce_partition_limits =
+      enforce != configuration.given.end() && !equals_ignoring_case(enforce->second, "NO") && !enforce->second.empty();
+  policy.default_memory_per_cpu = configuration.default_memory_per_cpu;
+  policy.default_memory_per_node = configuration.default_memory_per_node;
+  policy.max_memory_per_cpu = configuration.max_memory_per_cpu;
+  policy.max_memory_per_node = configuration.max_memory_per_node;
+  return facts;
+}
+
+}  // namespace millrace

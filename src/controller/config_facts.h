@@ -1,0 +1,16 @@
+// src/controller/config_facts.h - what slurm.conf says, as the fact the ledger records.
+#pragma once
+
+#include <functional>
+
+#include "config/configuration.h"
+#include "core/ledger/event.h"
+
+namespace millrace {
+
+// Asks the host for a group's number; nothing when there is no such group.
+using GroupLookup = std::function<std::optional<std::uint32_t>(const std::string& group)>;
+
+ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup& group);
+
+}  // namespace millrace
