@@ -1,0 +1,266 @@
+// src/agent/agent.cpp - see agent.h.
+#include "agent/agent.h"
+
+#include <algorithm>
+
+#include "base/hostlist.h"
+#include "wire/credential.h"
+#include "wire/frame.h"
+
+namespace millrace {
+
+namespace {
+
+constexpr Duration backoff_min = milliseconds(100);
+constexpr Duration backoff_max = seconds(2);
+constexpr int silent_beats_max = 3;
+
+AttemptName name_of(const auto& message) { return {message.job_key(), message.attempt()}; }
+
+std::string text_of(AttemptName name) { return std::to_string(name.job_key) + "." + std::to_string(name.attempt); }
+
+bool names_node(const std::string& nodes, const std::string& node) {
+  if (nodes == node) return true;
+  const auto names = expand_hostlist(nodes);
+  return names && std::ranges::find(*names, node) != names->end();
+}
+
+}  // namespace
+
+Agent::Agent(Loop& loop, Dialer& dialer, Supervisors& supervisors, Measurements& measurements, AgentSettings settings,
+             AgentHooks hooks)
+    : loop_(loop),
+      dialer_(dialer),
+      supervisors_(supervisors),
+      measurements_(measurements),
+      settings_(std::move(settings)),
+      hooks_(std::move(hooks)),
+      highest_epoch_(settings_.highest_epoch),
+      heartbeat_(settings_.heartbeat),
+      session_(settings_.first_session),
+      backoff_(backoff_min),
+      alive_(std::make_shared<bool>(true)) {}
+
+Agent::~Agent() {
+  *alive_ = false;
+  loop_.cancel(reconnect_timer_);
+  loop_.cancel(beat_timer_);
+}
+
+void Agent::log(std::string text) const {
+  if (hooks_.log) hooks_.log(text);
+}
+
+void Agent::start() {
+  for (const wire::AttemptStatus& status : supervisors_.adopt(*this)) attempts_[name_of(status)] = status;
+  connect();
+}
+
+void Agent::connect() {
+  reconnect_timer_ = 0;
+  ++session_;
+  sent_ = received_ = 0;
+  welcome_ = false;
+  verify_key_.clear();
+  last_heard_ = loop_.now();
+  link_ = dialer_.dial(*this);
+  wire::ToController message;
+  wire::AgentHello* hello = message.mutable_hello();
+  hello->set_protocol(protocol_version);
+  hello->set_node(settings_.node);
+  hello->set_boot_id(settings_.boot_id);
+  hello->set_version(settings_.version);
+  hello->set_relay_only(settings_.relay_only);
+  *hello->mutable_inventory() = measurements_.inventory();
+  for (const auto& [name, status] : attempts_) *hello->add_attempts() = status;
+  send(std::move(message));
+  if (beat_timer_ == 0) beat_timer_ = loop_.after(heartbeat_, [this] { beat(); });
+}
+
+void Agent::disconnect(std::string_view why) {
+  if (!link_) return;
+  log("connection to the controller lost: " + std::string{why});
+  link_.reset();
+  welcome_ = false;
+  loop_.cancel(std::exchange(beat_timer_, 0));
+  reconnect_timer_ = loop_.after(backoff_, [this] { connect(); });
+  backoff_ = std::min(backoff_ * 2, backoff_max);
+  relay_.disconnected();
+}
+
+void Agent::closed(std::string_view why) { disconnect(why); }
+
+void Agent::beat() {
+  beat_timer_ = 0;
+  if (!link_) return;
+  if (loop_.now() - last_heard_ > heartbeat_ * silent_beats_max)
+    return disconnect("nothing heard for three heartbeats");
+  if (welcome_) send_report(true);
+  beat_timer_ = loop_.after(heartbeat_, [this] { beat(); });
+}
+
+void Agent::send(wire::ToController message) {
+  if (!link_) return;
+  message.set_session(session_);
+  message.set_sequence(++sent_);
+  link_->send(message.SerializeAsString());
+}
+
+void Agent::attempt_changed(const wire::AttemptStatus& status) {
+  attempts_[name_of(status)] = status;
+  report_soon();
+}
+
+// Many changes of one turn of the loop make one report.
+void Agent::report_soon() {
+  if (report_is_posted_) return;
+  report_is_posted_ = true;
+  loop_.post([this, alive = alive_] {
+    if (!*alive) return;
+    report_is_posted_ = false;
+    send_report(false);
+  });
+}
+
+void Agent::send_report(bool with_telemetry) {
+  if (!welcome_) return;  // the hello of the next session brings it
+  wire::ToController message;
+  wire::AgentReport* report = message.mutable_report();
+  for (const auto& [name, status] : attempts_) *report->add_attempts() = status;
+  if (with_telemetry) *report->mutable_telemetry() = measurements_.telemetry();
+  send(std::move(message));
+}
+
+void Agent::message(std::string_view bytes) {
+  wire::ToAgent message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return disconnect("the controller sent something that is no message");
+  if (!is_in_order(message)) return;
+  last_heard_ = loop_.now();
+  if (message.epoch() > highest_epoch_) {
+    highest_epoch_ = message.epoch();
+    if (hooks_.epoch_rose) hooks_.epoch_rose(highest_epoch_);
+  }
+  obey(message);
+}
+
+bool Agent::is_in_order(const wire::ToAgent& message) {
+  if (message.session() != session_) return false;  // meant for a connection before this one
+  if (message.epoch() < highest_epoch_) {
+    // It does not know yet that another leads. Not hearing us is the least it can notice.
+    disconnect("the controller's epoch " + std::to_string(message.epoch()) + " is older than " +
+               std::to_string(highest_epoch_));
+    return false;
+  }
+  if (message.sequence() <= received_) return false;
+  // Before the welcome nothing can be checked. Counting what came early would make the welcome itself look old.
+  if (!welcome_ && !message.has_welcome() && !message.has_refusal()) return false;
+  received_ = message.sequence();
+  return true;
+}
+
+void Agent::obey(const wire::ToAgent& message) {
+  switch (message.body_case()) {
+    case wire::ToAgent::kWelcome:
+      return be_welcome(message.welcome());
+    case wire::ToAgent::kLaunch:
+      return launch(message.launch());
+    case wire::ToAgent::kKill:
+      if (attempts_.contains(name_of(message.kill()))) return supervisors_.kill(message.kill());
+      return report_soon();  // it is not here: the list says so
+    case wire::ToAgent::kForget:
+      return forget(message.forget());
+    case wire::ToAgent::kSignal:
+      return supervisors_.signal(message.signal());
+    case wire::ToAgent::kRelayed:
+      return relay_.reply(message.relayed().client(), message.relayed().reply());
+    case wire::ToAgent::kRefusal:
+      backoff_ = backoff_max;
+      return disconnect("refused: " + message.refusal().reason());
+    case wire::ToAgent::kStop:
+      if (hooks_.stop) hooks_.stop();
+      return;
+    case wire::ToAgent::kHeard:
+    case wire::ToAgent::BODY_NOT_SET:
+      return;  // newer controllers may say more than we know
+  }
+}
+
+void Agent::be_welcome(const wire::Welcome& welcome) {
+  verify_key_ = welcome.verify_key();
+  cluster_ = welcome.cluster();
+  if (welcome.heartbeat_seconds() != 0) heartbeat_ = seconds(welcome.heartbeat_seconds());
+  welcome_ = true;
+  backoff_ = backoff_min;
+  loop_.cancel(beat_timer_);
+  beat_timer_ = loop_.after(heartbeat_, [this] { beat(); });
+  log("registered with cluster " + cluster_);
+  relay_.connected({[this](const wire::RelayedRequest& request) {
+                      wire::ToController message;
+                      *message.mutable_relayed() = request;
+                      send(std::move(message));
+                    },
+                    [this](Relay::ClientId client) {
+                      wire::ToController message;
+                      message.mutable_relay_closed()->set_client(client);
+                      send(std::move(message));
+                    }});
+  send_report(true);
+}
+
+// Refusals that only mean "not for us" or "not believable" are dropped, because answering would end an attempt that may
+// be well elsewhere or that nobody asked for. Where the credential is the controller's own and for this node, the
+// attempt ends as LAUNCH_FAILED with words, so that the job does not wait for ever.
+void Agent::launch(const wire::Launch& launch) {
+  if (!verify_credential(verify_key_, launch.credential(), launch.signature()))
+    return log("launch dropped: the credential is not signed by this cluster's controller");
+  wire::Credential credential;
+  if (!credential.ParseFromString(launch.credential())) return log("launch dropped: the credential cannot be read");
+  const AttemptName name = name_of(credential);
+  if (attempts_.contains(name)) return report_soon();  // sent twice: it runs, or it has ended, once
+  if (credential.cluster() != cluster_) return log("launch dropped: it is for cluster " + credential.cluster());
+  if (!names_node(credential.nodes(), settings_.node))
+    return log("launch dropped: attempt " + text_of(name) + " is for " + credential.nodes() + ", not for us");
+  // The hello has told the controller of the new boot, which ends the attempt as a failure of the node; a launch
+  // failure from us would be a second, different end.
+  if (credential.boot_id() != settings_.boot_id)
+    return log("launch dropped: attempt " + text_of(name) + " was placed before this node booted");
+  // Signed under another leader: the one we listen to makes its own if it still wants this.
+  if (credential.epoch() != highest_epoch_)
+    return log("launch dropped: attempt " + text_of(name) + " was signed in epoch " +
+               std::to_string(credential.epoch()));
+  if (settings_.relay_only) return refuse_launch(credential, "this agent only relays and runs no jobs");
+  if (!equal_in_constant_time(sha256(launch.plan().SerializeAsString()), credential.plan_digest()))
+    return refuse_launch(credential, "the plan is not the one the controller signed");
+  if (name_of(launch.plan()) != name || launch.plan().node_name() != settings_.node)
+    return refuse_launch(credential, "the plan is for another job or node than the credential");
+  if (loop_.now().value > credential.expires_at_us())
+    return refuse_launch(credential, "the credential expired " +
+                                         std::to_string((loop_.now().value - credential.expires_at_us()) / 1'000'000) +
+                                         " s ago; are the clocks of node and controller alike?");
+  supervisors_.launch(launch.plan(), credential);
+}
+
+void Agent::refuse_launch(const wire::Credential& credential, std::string problem) {
+  log("launch of attempt " + text_of(name_of(credential)) + " refused: " + problem);
+  wire::AttemptStatus status;
+  status.set_job_key(credential.job_key());
+  status.set_attempt(credential.attempt());
+  status.set_state(wire::AttemptStatus::ENDED);
+  status.set_end(wire::AttemptStatus::LAUNCH_FAILED);
+  status.set_exit_signal(53);  // as Slurm's accounting shows it
+  status.set_problem(std::move(problem));
+  status.set_ended_at_us(loop_.now().value);
+  attempt_changed(status);
+}
+
+void Agent::forget(const wire::Forget& forget) {
+  const auto found = attempts_.find(name_of(forget));
+  if (found == attempts_.end()) return report_soon();
+  if (found->second.state() != wire::AttemptStatus::ENDED) return log("forget dropped: the attempt has not ended");
+  supervisors_.forget(forget.job_key(), forget.attempt());
+  attempts_.erase(found);
+  report_soon();
+}
+
+}  // namespace millrace

@@ -1,0 +1,100 @@
+// src/agent/agent.h - one node's half of the resource manager: does what the controller signed, reports what is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "agent/inventory.h"
+#include "agent/relay.h"
+#include "agent/spool_directory.h"
+#include "millrace.pb.h"
+#include "ports/loop.h"
+#include "ports/supervisors.h"
+#include "ports/transport.h"
+
+namespace millrace {
+
+struct AgentSettings {
+  std::string node;
+  std::string boot_id;
+  std::string version;
+  bool relay_only = false;
+  std::uint64_t first_session = 1;  // random in a daemon, so that a restarted agent is not taken for the one before
+  std::uint64_t highest_epoch = 0;  // remembered from the run before
+  Duration heartbeat = seconds(5);  // until the controller says otherwise
+};
+
+// Called on the loop; each may be empty.
+struct AgentHooks {
+  std::function<void(std::string_view)> log;
+  std::function<void(std::uint64_t epoch)> epoch_rose;  // to be remembered
+  std::function<void()> stop;                           // the controller asks the agent to leave
+};
+
+// Lives on one loop and touches the world only through its ports, so a simulator runs hundreds. It decides nothing
+// about jobs: a Launch it has seen is only reported again, an end is reported until the controller says that it is
+// durable.
+class Agent final : private LinkHandler, private SupervisorObserver {
+ public:
+  Agent(Loop& loop, Dialer& dialer, Supervisors& supervisors, Measurements& measurements, AgentSettings settings,
+        AgentHooks hooks);
+  ~Agent() override;
+
+  void start();  // finds what runs already, then connects and stays connected
+  Relay& relay() { return relay_; }
+  bool is_welcome() const { return welcome_; }
+  std::uint64_t highest_epoch() const { return highest_epoch_; }
+
+ private:
+  // LinkHandler, SupervisorObserver
+  void message(std::string_view bytes) override;
+  void closed(std::string_view why) override;
+  void attempt_changed(const wire::AttemptStatus& status) override;
+
+  void connect();
+  void disconnect(std::string_view why);
+  void beat();
+  void report_soon();
+  void send_report(bool with_telemetry);
+  void send(wire::ToController message);
+  void log(std::string text) const;
+
+  bool is_in_order(const wire::ToAgent& message);
+  void obey(const wire::ToAgent& message);
+  void be_welcome(const wire::Welcome& welcome);
+  void launch(const wire::Launch& launch);
+  void refuse_launch(const wire::Credential& credential, std::string problem);
+  void forget(const wire::Forget& forget);
+
+  Loop& loop_;
+  Dialer& dialer_;
+  Supervisors& supervisors_;
+  Measurements& measurements_;
+  const AgentSettings settings_;
+  const AgentHooks hooks_;
+  Relay relay_;
+
+  std::map<AttemptName, wire::AttemptStatus> attempts_;
+  std::uint64_t highest_epoch_;
+  std::string verify_key_;  // of the present session
+  std::string cluster_;
+  Duration heartbeat_;
+
+  std::unique_ptr<Link> link_;
+  std::uint64_t session_;
+  std::uint64_t sent_ = 0;      // sequence of our last message in this session
+  std::uint64_t received_ = 0;  // sequence of theirs
+  bool welcome_ = false;
+  Time last_heard_{};
+  Duration backoff_;
+  Loop::TimerId reconnect_timer_ = 0;
+  Loop::TimerId beat_timer_ = 0;
+  bool report_is_posted_ = false;
+  std::shared_ptr<bool> alive_;  // false for posted tasks that outlive us
+};
+
+}  // namespace millrace
