@@ -147,16 +147,17 @@ Result<std::optional<wire::Reply>> Session::parse_one() {
   }
 }
 
-Result<wire::Reply> Session::call(wire::Request& request) {
+Result<void> Session::send(wire::Request& request) {
   MR_TRY_VOID(connect());
   request.set_protocol(protocol_version);
   request.set_number(++number_);
-  const std::string bytes = frame(request.SerializeAsString());
-  const std::int64_t deadline = now_us() + options_.timeout.value;
-  if (auto sent = send_all(bytes, deadline); !sent) {
-    disconnect();
-    return std::unexpected(std::move(sent).error());
-  }
+  auto sent = send_all(frame(request.SerializeAsString()), now_us() + options_.timeout.value);
+  if (!sent) disconnect();
+  return sent;
+}
+
+Result<wire::Reply> Session::call(wire::Request& request) {
+  MR_TRY_VOID(send(request));
   return next(options_.timeout);
 }
 

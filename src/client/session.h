@@ -43,7 +43,9 @@ class Session {
   // Sends and waits for the (first) reply. Errors: unavailable when nothing was sent; outcome_unknown when the request
   // left us and no answer came, so it may or may not have happened. Story: one of the texts above.
   Result<wire::Reply> call(wire::Request& request);
-  // The next reply to the last call() that said `more`. Waits up to `wait`; nothing: for as long as it takes.
+  // Sends without waiting; next() or take_ready() then give the replies, which may take as long as a job runs.
+  Result<void> send(wire::Request& request);
+  // The next reply to the last send() or call(). Waits up to `wait`; nothing: for as long as it takes.
   Result<wire::Reply> next(std::optional<Duration> wait);
   // A reply that is already here, without waiting; nothing when there is none yet. For loops that poll descriptor().
   Result<std::optional<wire::Reply>> take_ready();

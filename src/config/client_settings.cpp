@@ -29,7 +29,10 @@ constexpr Wanted wanted[] = {
      }},
     {"clustername", [](ClientSettings& s, std::string_view value) { s.cluster_name = lower(value); }},
     {"slurmctldhost", [](ClientSettings& s, std::string_view value) {
-       if (s.controller_host.empty()) s.controller_host = value.substr(0, value.find('('));
+       if (!s.controller_host.empty()) return;
+       const std::size_t open = value.find('(');
+       s.controller_host = value.substr(0, open);
+       s.controller_address = open == std::string_view::npos ? s.controller_host : std::string{value.substr(open + 1, value.size() - open - 2)};
      }},
     {"messagetimeout", [](ClientSettings& s, std::string_view value) { set_seconds(s.message_timeout_seconds, value); }},
     {"waittime", [](ClientSettings& s, std::string_view value) { set_seconds(s.wait_time_seconds, value); }},

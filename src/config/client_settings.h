@@ -12,7 +12,8 @@ struct ClientSettings {
   std::string path;  // of slurm.conf
   std::string cluster_name = "cluster";
   std::string socket_path;
-  std::string controller_host;  // as printed by `scontrol ping`
+  std::string controller_host;     // as printed by `scontrol ping`
+  std::string controller_address;  // of it; the host's name when nothing else was given
   std::int64_t message_timeout_seconds = 10;
   std::int64_t wait_time_seconds = 0;
   bool kill_on_bad_exit = false;

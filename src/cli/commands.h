@@ -1,0 +1,28 @@
+// src/cli/commands.h - the commands: each runs to its end and gives the exit code of the program.
+#pragma once
+
+#include <string>
+
+#include "cli/console.h"
+
+namespace millrace {
+
+int run_sbatch(Command& command);
+int run_srun(Command& command);
+int run_squeue(Command& command);
+int run_sinfo(Command& command);
+int run_scancel(Command& command);
+int run_scontrol(Command& command);
+int run_check(Command& command);  // millrace check [slurm.conf]
+int run_man(Command& command);    // millrace man sbatch
+int run_help(Command& command);
+
+// Man pages; each from the command's own table.
+std::string sbatch_manual();
+std::string srun_manual();
+std::string squeue_manual();
+std::string sinfo_manual();
+std::string scancel_manual();
+std::string scontrol_manual();
+
+}  // namespace millrace

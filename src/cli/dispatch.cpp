@@ -1,0 +1,85 @@
+// src/cli/dispatch.cpp - see dispatch.h.
+#include "cli/dispatch.h"
+
+#include "cli/commands.h"
+#include "cli/version.h"
+
+namespace millrace {
+namespace {
+
+constexpr CommandRow rows[] = {
+    {"sbatch", true, "submit a batch script", run_sbatch, sbatch_manual},
+    {"srun", true, "run a program on nodes of the cluster", run_srun, srun_manual},
+    {"squeue", true, "list jobs", run_squeue, squeue_manual},
+    {"sinfo", true, "list partitions and nodes", run_sinfo, sinfo_manual},
+    {"scancel", true, "cancel or signal jobs", run_scancel, scancel_manual},
+    {"scontrol", true, "show and change jobs, nodes and partitions", run_scontrol, scontrol_manual},
+    {"check", false, "check a slurm.conf: errors, unknown keys, keys not built yet", run_check, nullptr},
+    {"man", false, "print the man page of a command", run_man, nullptr},
+    {"help", false, "list the commands", run_help, nullptr},
+};
+
+// Commands of Slurm that do not exist here yet, so that calling one says so.
+constexpr std::string_view refused[] = {"salloc", "sacct", "sacctmgr", "sstat", "sprio", "sshare", "sdiag", "sreport",
+                                        "sbcast", "sattach", "strigger", "scrontab", "smap"};
+
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+const CommandRow* find(std::span<const CommandRow> table, std::string_view name, bool own_only) {
+  for (const CommandRow& row : table)
+    if (row.name == name && (row.own_name || !own_only)) return &row;
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<const CommandRow> command_rows() { return rows; }
+
+std::string help_line(const CommandRow& row) {
+  return "  " + std::string{row.name} + std::string(row.name.size() < 12 ? 12 - row.name.size() : 1, ' ') + std::string{row.summary} + '\n';
+}
+
+int dispatch(int argc, char** argv, std::span<const CommandRow> more) {
+  std::string_view name = argc > 0 ? base_name(argv[0]) : "millrace";
+  int first = 1;
+  std::string more_help;
+  for (const CommandRow& extra : more) more_help += help_line(extra);
+  const CommandRow* row = find(rows, name, true);
+  const bool is_refused = [&] {
+    for (const std::string_view word : refused)
+      if (word == name) return true;
+    return false;
+  }();
+  if (row == nullptr && !is_refused) {
+    if (argc < 2 || std::string_view{argv[1]} == "--help" || std::string_view{argv[1]} == "-h") {
+      Command help{"millrace", {}, {}, false, more_help};
+      return run_help(help);
+    }
+    name = argv[1];
+    first = 2;
+    if (name == "--version" || name == "-V") return print(std::string{"millrace "} + millrace_version + '\n');
+    row = find(rows, name, false);
+    if (row == nullptr) row = find(more, name, false);
+  }
+  Command command;
+  command.more_help = more_help;
+  command.name = row != nullptr && !row->own_name ? "millrace " + std::string{name} : std::string{name};
+  if (row == nullptr) {
+    for (const std::string_view word : refused) {
+      if (word != name) continue;
+      say_error(command, "this command is not built yet in Millrace");
+      return 1;
+    }
+    say_plain("millrace: no command '" + std::string{name} + "'; `millrace help` lists them");
+    return 1;
+  }
+  command.submit_line = name;
+  for (int i = first; i < argc; ++i) {
+    command.words.emplace_back(argv[i]);
+    command.submit_line += ' ';
+    command.submit_line += argv[i];
+  }
+  return row->run(command);
+}
+
+}  // namespace millrace

@@ -1,0 +1,54 @@
+// src/cli/millrace_commands.cpp - the commands that are Millrace's own: check, man, help.
+#include "cli/commands.h"
+#include "cli/dispatch.h"
+#include "cli/version.h"
+#include "config/slurm_conf.h"
+
+namespace millrace {
+namespace {
+
+void list_notes(std::string& out, const std::vector<ConfigurationNote>& notes) {
+  for (const ConfigurationNote& note : notes)
+    out += note.file + ':' + std::to_string(note.line) + ": " + note.key + ": " + note.text + '\n';
+}
+
+}  // namespace
+
+int run_check(Command& command) {
+  const std::string path = command.words.empty() ? configuration_path() : std::string{command.words[0]};
+  const auto lines = read_conf_lines(path);
+  if (!lines) {
+    say_error(command, lines.error().story);
+    return 1;
+  }
+  const ConfigurationReport report = parse_configuration(*lines, path);
+  const Configuration& c = report.configuration;
+  std::string out;
+  for (const std::string& error : report.errors) out += error + '\n';
+  list_notes(out, c.adjusted);
+  list_notes(out, c.unknown);
+  list_notes(out, c.not_built);
+  out += path + ": " + std::to_string(report.errors.size()) + " errors, " + std::to_string(c.unknown.size()) + " unknown keys, " +
+         std::to_string(c.not_built.size()) + " keys not built yet; cluster " + c.cluster_name + ", " + std::to_string(c.nodes.size()) +
+         " nodes, " + std::to_string(c.partitions.size()) + " partitions\n";
+  print(out);
+  return report.errors.empty() ? 0 : 1;
+}
+
+int run_man(Command& command) {
+  for (const CommandRow& row : command_rows())
+    if (command.words.size() == 1 && row.name == command.words[0] && row.manual != nullptr) return print(row.manual());
+  std::string known;
+  for (const CommandRow& row : command_rows())
+    if (row.manual != nullptr) known += ' ' + std::string{row.name};
+  say_error(command, "name one of:" + known);
+  return 1;
+}
+
+int run_help(Command& command) {
+  std::string out = std::string{"Millrace "} + millrace_version + ", a cluster resource manager and scheduler\n\nUsage: millrace COMMAND [arguments]\n\n";
+  for (const CommandRow& row : command_rows()) out += help_line(row);
+  return print(out + command.more_help + "\nEach command answers --help; `millrace man COMMAND` prints its man page.\n");
+}
+
+}  // namespace millrace

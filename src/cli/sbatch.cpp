@@ -1,0 +1,171 @@
+// src/cli/sbatch.cpp - submits a batch script, from a file, from standard input or made of --wrap.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/options/job_options.h"
+#include "cli/options/script.h"
+#include "cli/submission.h"
+
+namespace millrace {
+namespace {
+
+constexpr ManualHead head{"sbatch", "submit a batch script", "[options] [script [arguments]]",
+                          "Sends a script to the controller, which runs it when its resources are free, and prints the id of the job. "
+                          "Options may also stand in the script, on lines that begin with #SBATCH before the first command, and in the "
+                          "environment; the command line wins over the environment, and that over the script."};
+
+struct Script {
+  std::string text;
+  std::string path;  // absolute; empty for --wrap and standard input
+  std::string name;  // of the job, unless it is given one
+};
+
+Result<std::string> read_script(int fd, std::uint64_t size_max) {
+  std::string out;
+  char buffer[16384];
+  for (;;) {
+    const ssize_t got = read(fd, buffer, sizeof buffer);
+    if (got == 0) return out;
+    if (got < 0 && errno != EINTR) return fail(Errc::io, "Error reading batch script: read failed");
+    if (got > 0) out.append(buffer, static_cast<std::size_t>(got));
+    if (out.size() > size_max + sizeof buffer) return out;  // too large already; the check that follows says so
+  }
+}
+
+// A name without a slash that is not here is looked for along PATH.
+int open_script(const std::string& name, std::string& path) {
+  path = name[0] == '/' ? name : current_directory() + '/' + name;
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const char* search = std::getenv("PATH");
+  if (fd >= 0 || name.find('/') != std::string::npos || search == nullptr) return fd;
+  for (const std::string_view folder : split(search, ':')) {
+    path = std::string{folder} + '/' + name;
+    fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) return fd;
+  }
+  return -1;
+}
+
+Result<Script> find_script(const Submission& first, const ClientSettings& settings) {
+  Script out;
+  if (first.draft.wrap) {
+    if (!first.operands.empty()) return fail(Errc::refused, "Script arguments not permitted with --wrap option");
+    out.text = wrap_script(*first.draft.wrap);
+    out.name = "wrap";
+    return out;
+  }
+  int fd = STDIN_FILENO;
+  out.name = "sbatch";
+  if (!first.operands.empty()) {
+    const std::string name{first.operands[0]};
+    fd = name.empty() ? -1 : open_script(name, out.path);
+    if (fd < 0) return fail(Errc::refused, "Unable to open file " + name);
+    out.name = name.substr(name.rfind('/') + 1);
+  }
+  MR_TRY(out.text, read_script(fd, settings.script_size_max));
+  if (fd != STDIN_FILENO) close(fd);
+  return out;
+}
+
+// Until the job ended, across restarts of the controller; its exit code, 1 when a signal or anything else ended it.
+int wait_for_end(const Command& command, const SessionOptions& options, std::uint32_t job_id) {
+  SessionOptions patient = options;
+  patient.patience = seconds(60);
+  Session session(patient);
+  for (;;) {
+    wire::Request request;
+    request.mutable_wait_job()->set_job_id(job_id);
+    const auto sent = session.send(request);
+    auto reply = sent ? session.next(std::nullopt) : Result<wire::Reply>{std::unexpected(sent.error())};
+    while (reply && reply->more() && !reply->job_progress().ended()) reply = session.next(std::nullopt);
+    if (!reply) {
+      if (reply.error().code == Errc::outcome_unknown) continue;
+      say_trouble(command, session);
+      say_error(command, "Unable to wait for job " + std::to_string(job_id) + ": " + reply.error().story);
+      return error_code();
+    }
+    if (reply->has_failure()) {
+      say_error(command, "Unable to wait for job " + std::to_string(job_id) + ": " + reply->failure().text());
+      return error_code();
+    }
+    const wire::JobProgress& progress = reply->job_progress();
+    if (progress.exit_signal() != 0) return 1;
+    if (progress.exit_code() != 0) return static_cast<int>(progress.exit_code());
+    return progress.state() == wire::COMPLETED ? 0 : 1;
+  }
+}
+
+int report(const Command& command, const JobDraft& draft, const wire::Submitted& submitted) {
+  for (const std::string& note : submitted.notes()) say_info(command, note);
+  if (draft.test_only) {
+    say_plain(command.name + ": " + test_only_text(submitted));
+    return 0;
+  }
+  if (draft.quiet) return 0;
+  return print((draft.parsable ? "" : "Submitted batch job ") + std::to_string(submitted.job_id()) + '\n');
+}
+
+int submit(const Command& command, Submission& all, Script& script, const ClientSettings& settings) {
+  JobDraft& draft = all.draft;
+  describe_submitter(command, draft);
+  draft.job.set_command(script.path);
+  if (!draft.name_given) draft.job.set_name(script.name);
+  for (std::size_t i = 1; i < all.operands.size(); ++i) draft.job.add_arguments(std::string{all.operands[i]});
+  wire::SubmitJob ask;
+  ask.set_environment(job_environment(draft));
+  *ask.mutable_job() = std::move(draft.job);
+  ask.set_script(std::move(script.text));
+  ask.set_test_only(draft.test_only);
+  const auto options = session_options(settings);
+  Session session(*options);
+  const auto reply = session.submit(std::move(ask));
+  const char* failed = draft.test_only ? "allocation failure: " : "Batch job submission failed: ";
+  if (!reply) {
+    say_trouble(command, session);
+    say_error(command, failed + reply.error().story);
+    return error_code();
+  }
+  if (reply->has_failure()) {
+    for (const std::string& note : reply->failure().notes()) say_error(command, note);
+    if (draft.test_only) say_plain(failed + reply->failure().text());
+    else say_error(command, failed + reply->failure().text());
+    return error_code();
+  }
+  const int printed = report(command, draft, reply->submitted());
+  if (!draft.wait || draft.test_only || printed != 0) return printed;
+  return wait_for_end(command, *options, reply->submitted().job_id());
+}
+
+}  // namespace
+
+std::string sbatch_manual() { return man_page(head, option_texts(job_options(), sbatch)); }
+
+int run_sbatch(Command& command) {
+  auto first = read_command_line(command, sbatch);
+  if (!first) return say_usage_error(command, first.error());
+  const JobDraft& draft = first->draft;
+  if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), sbatch))) return 0;
+  const auto settings = read_client_settings();
+  if (!settings) {
+    say_error(command, settings.error().story);
+    return error_code();
+  }
+  auto script = find_script(*first, *settings);
+  if (!script) return say_usage_error(command, script.error());
+  for (const std::string& line : script_problems(script->text, settings->script_size_max)) say_error(command, line);
+  if (!script_problems(script->text, settings->script_size_max).empty()) return error_code();
+  const bool ignore_pbs = draft.ignore_pbs || std::getenv("SBATCH_IGNORE_PBS") != nullptr;
+  const auto words = script_words(script->text, ignore_pbs);
+  if (!words) return say_usage_error(command, words.error());
+  auto all = read_all_layers(command, sbatch, *words);
+  if (!all) return say_usage_error(command, all.error());
+  command.quiet = all->draft.quiet;
+  return submit(command, *all, *script, *settings);
+}
+
+}  // namespace millrace

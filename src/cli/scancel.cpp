@@ -1,0 +1,204 @@
+// src/cli/scancel.cpp - cancels jobs, or sends them a signal: named ones, or all that pass the filters.
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/text.h"
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/options/job_values.h"
+#include "cli/options/option.h"
+#include "cli/render/job_words.h"
+
+namespace millrace {
+namespace {
+
+constexpr ManualHead head{"scancel", "cancel or signal jobs", "[options] [job ids]",
+                          "Ends jobs (TERM, then KILL after KillWait), or sends them the signal named with -s. Jobs are named as 12, 12_3 or "
+                          "12_[1-3]; without ids, all jobs that pass the filters are meant."};
+
+constexpr std::uint32_t invalid_job_id = 2017, already_done = 2021;  // compat §30
+
+struct Draft {
+  Asked asked;
+  wire::CancelJobs cancel;
+  bool filtered = false;
+  std::optional<std::string> signal;
+  bool interactive = false, quiet = false;
+  int verbose = 0;
+};
+
+using Text = std::string_view;
+using enum ArgKind;
+
+template <auto field>
+Result<void> on(Draft& d, Text) {
+  d.*field = true;
+  return {};
+}
+
+Result<void> set_user(Draft& d, Text v) {
+  const auto uid = parse_user(v);
+  if (!uid) return fail(Errc::refused, "Invalid user name: " + std::string{v});
+  d.cancel.set_user(std::to_string(*uid));
+  d.filtered = true;
+  return {};
+}
+
+Result<void> set_state(Draft& d, Text v) {
+  const auto state = parse_state(v);
+  if (!state || state->code > wire::SUSPENDED) return fail(Errc::refused, "Invalid job state specified: " + std::string{v} + "\nValid job states include: PENDING, RUNNING, SUSPENDED");
+  constexpr const char* words[] = {"PENDING", "RUNNING", "SUSPENDED"};
+  d.cancel.set_state(words[state->code]);
+  d.filtered = true;
+  return {};
+}
+
+Result<void> filter_name(Draft& d, Text v) { d.cancel.set_name(std::string{v}); d.filtered = true; return {}; }
+
+// clang-format off
+constexpr Option<Draft> rows[] = {
+    {"account", 'A', required, "<name>", any_tool, "SCANCEL_ACCOUNT", "", "jobs of this account", [](Draft& d, Text v) -> Result<void> { d.cancel.set_account(std::string{v}); d.filtered = true; return {}; }},
+    {"batch", 'b', none, "", any_tool, "SCANCEL_BATCH", "", "signal the batch shell only", [](Draft& d, Text) -> Result<void> { d.cancel.set_batch_only(true); return {}; }},
+    {"full", 'f', none, "", any_tool, "SCANCEL_FULL", "", "signal the batch shell and its children", [](Draft& d, Text) -> Result<void> { d.cancel.set_full(true); return {}; }},
+    {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"hurry", 'H', none, "", any_tool, "SCANCEL_HURRY", "", "accepted: there is nothing to stage out", [](Draft& d, Text) -> Result<void> { d.cancel.set_hurry(true); return {}; }},
+    {"interactive", 'i', none, "", any_tool, "SCANCEL_INTERACTIVE", "", "ask before each job", on<&Draft::interactive>},
+    {"me", '\0', none, "", any_tool, "", "", "one's own jobs", [](Draft& d, Text) -> Result<void> { d.cancel.set_user(std::to_string(getuid())); d.filtered = true; return {}; }},
+    {"name", 'n', required, "<name>", any_tool, "SCANCEL_NAME", "", "jobs with this name", filter_name},
+    {"jobname", '\0', required, "<name>", any_tool, "", "", "the same as --name", filter_name},
+    {"nodelist", 'w', required, "<nodes>", any_tool, "", "", "jobs on any of these nodes", [](Draft& d, Text v) -> Result<void> { MR_TRY(*d.cancel.mutable_nodes(), node_list(v)); d.filtered = true; return {}; }},
+    {"partition", 'p', required, "<name>", any_tool, "SCANCEL_PARTITION", "", "jobs in this partition", [](Draft& d, Text v) -> Result<void> { d.cancel.set_partition(std::string{v}); d.filtered = true; return {}; }},
+    {"qos", 'q', required, "<name>", any_tool, "SCANCEL_QOS", "", "jobs of this quality of service", [](Draft& d, Text v) -> Result<void> { d.cancel.set_qos(std::string{v}); d.filtered = true; return {}; }},
+    {"quiet", 'Q', none, "", any_tool, "", "", "say nothing about jobs that are gone", on<&Draft::quiet>},
+    {"reservation", 'R', required, "<name>", any_tool, "", "", "jobs in this reservation", [](Draft& d, Text v) -> Result<void> { d.cancel.set_reservation(std::string{v}); d.filtered = true; return {}; }},
+    {"signal", 's', required, "<signal>", any_tool, "", "", "send this signal, by name or number", [](Draft& d, Text v) -> Result<void> { d.signal = std::string{v}; return {}; }},
+    {"state", 't', required, "<state>", any_tool, "SCANCEL_STATE", "", "jobs in this state: PENDING, RUNNING, SUSPENDED", set_state},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"user", 'u', required, "<name>", any_tool, "SCANCEL_USER", "", "jobs of this user", set_user},
+    {"verbose", 'v', none, "", any_tool, "SCANCEL_VERBOSE", "", "say what is done", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"admin-comment", '\0', required, "", any_tool, "", "", "comment of the administrator", nullptr},
+    {"clusters", 'M', required, "", any_tool, "SLURM_CLUSTERS", "", "other clusters", nullptr},
+    {"cron", 'c', none, "", any_tool, "SCANCEL_CRON", "", "scrontab jobs", nullptr},
+    {"ctld", '\0', none, "", any_tool, "SCANCEL_CTLD", "", "route by the controller", nullptr},
+    {"sibling", '\0', required, "", any_tool, "", "", "federated siblings", nullptr},
+    {"wckey", '\0', required, "", any_tool, "SCANCEL_WCKEY", "", "workload key", nullptr},
+};
+// clang-format on
+
+Result<void> add_jobs(Draft& draft, const std::vector<std::string_view>& words) {
+  for (const std::string_view word : words) {
+    for (const std::string_view text : split_outside_brackets(word)) {
+      if (text.find('.') != std::string_view::npos) return not_built("a step (" + std::string{text} + ")");
+      if (text.find('+') != std::string_view::npos) return not_built("a component of a heterogeneous job (" + std::string{text} + ")");
+      const auto name = parse_job_name(text);
+      if (!name) return fail(Errc::refused, "Invalid job id " + std::string{text});
+      wire::JobName* job = draft.cancel.add_jobs();
+      job->set_job_id(name->id);
+      job->set_tasks(name->tasks);
+    }
+  }
+  return {};
+}
+
+std::string job_text(const wire::JobName& job) {
+  if (job.tasks().empty()) return std::to_string(job.job_id());
+  const bool several = job.tasks().find_first_of(",-") != std::string::npos;
+  return std::to_string(job.job_id()) + '_' + (several ? '[' + job.tasks() + ']' : job.tasks());
+}
+
+void say_intent(const Command& command, const Draft& draft, const std::string& job) {
+  if (draft.verbose == 0) return;
+  if (!draft.signal) say_info(command, "Terminating job " + job);
+  else say_info(command, "Signal " + std::to_string(draft.cancel.signal()) + (draft.cancel.batch_only() ? " to batch job " : " to job ") + job);
+}
+
+// With -i: looks the jobs up and keeps those the user says yes to.
+Result<void> choose_interactively(Session& session, Draft& draft) {
+  wire::Request request;
+  *request.mutable_query_jobs()->mutable_jobs() = draft.cancel.jobs();
+  MR_TRY(const wire::Reply reply, ask_all(session, request));
+  wire::CancelJobs chosen = draft.cancel;
+  chosen.clear_jobs();
+  const wire::CancelJobs& f = draft.cancel;
+  for (const wire::JobView& job : reply.jobs().jobs()) {
+    const bool passes = (f.user().empty() || f.user() == std::to_string(job.uid())) && (f.partition().empty() || f.partition() == job.partition()) &&
+                        (f.name().empty() || f.name() == job.name()) && (f.account().empty() || f.account() == job.account()) &&
+                        (f.state().empty() || f.state() == state_word(job)) && !is_ended(job);
+    if (!passes) continue;
+    print("Cancel job_id=" + job_name_text(job, {}) + " name=" + job.name() + " partition=" + job.partition() + " [y/n]? ");
+    char answer[64] = {};
+    if (std::fgets(answer, sizeof answer, stdin) == nullptr || (answer[0] != 'y' && answer[0] != 'Y')) continue;
+    wire::JobName* name = chosen.add_jobs();
+    name->set_job_id(job.array_job_id() != 0 && !job.has_array_task() ? job.array_job_id() : job.job_id());
+  }
+  draft.cancel = std::move(chosen);
+  return {};
+}
+
+int report(const Command& command, const Draft& draft, const wire::JobsChanged& changed) {
+  int code = 0;
+  const bool plain = !draft.filtered && !draft.signal;
+  for (const auto& failed : changed.failed()) {
+    const bool gone = failed.code() == invalid_job_id || failed.code() == already_done;
+    // A job that is gone already is what the user wanted; only the signal that could not be delivered is an error.
+    const bool excused = gone && plain;
+    if (!draft.quiet && (!excused || draft.verbose > 0)) say_error(command, "Kill job error on job id " + failed.job() + ": " + failed.text());
+    if (!excused) code = 1;
+  }
+  if (draft.filtered && changed.changed_size() == 0 && changed.failed_size() == 0 && draft.verbose > 0) say_error(command, "No active jobs match ALL job filters");
+  return code;
+}
+
+int cancel(Command& command, Draft& draft, const ClientSettings& settings) {
+  Session session(*session_options(settings));
+  if (draft.interactive) {
+    const auto chosen = choose_interactively(session, draft);
+    if (chosen && draft.cancel.jobs_size() == 0) return 0;
+    if (!chosen) {
+      say_trouble(command, session);
+      say_error(command, "Unable to look for jobs: " + chosen.error().story);
+      return 1;
+    }
+  }
+  for (const wire::JobName& job : draft.cancel.jobs()) say_intent(command, draft, job_text(job));
+  wire::Request request;
+  *request.mutable_cancel() = draft.cancel;
+  const auto reply = ask_all(session, request);
+  if (!reply) {
+    say_trouble(command, session);
+    if (draft.cancel.jobs_size() == 0) say_error(command, "Kill job error: " + reply.error().story);
+    for (const wire::JobName& job : draft.cancel.jobs()) say_error(command, "Kill job error on job id " + job_text(job) + ": " + reply.error().story);
+    return 1;
+  }
+  if (draft.cancel.jobs_size() == 0)
+    for (const std::string& job : reply->jobs_changed().changed()) say_intent(command, draft, job);
+  return report(command, draft, reply->jobs_changed());
+}
+
+}  // namespace
+
+std::string scancel_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+
+int run_scancel(Command& command) {
+  Draft draft;
+  const std::span<const Option<Draft>> table{rows};
+  if (const auto done = apply_environment(table, any_tool, draft); !done) return say_usage_error(command, done.error());
+  const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
+  if (!line) return say_usage_error(command, line.error());
+  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (draft.signal) {
+    const auto number = parse_signal(*draft.signal);
+    if (!number) return say_usage_error(command, {Errc::refused, "Unknown job signal: " + *draft.signal});
+    draft.cancel.set_signal(*number);
+  }
+  if (draft.cancel.batch_only() && !draft.signal) return say_usage_error(command, {Errc::refused, "-b/--batch needs -s/--signal"});
+  if (const auto added = add_jobs(draft, line->operands); !added) return say_usage_error(command, {Errc::refused, added.error().story});
+  if (draft.cancel.jobs_size() == 0 && !draft.filtered) return say_usage_error(command, {Errc::refused, "No job identification provided"});
+  const auto settings = read_client_settings();
+  if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  return cancel(command, draft, *settings);
+}
+
+}  // namespace millrace

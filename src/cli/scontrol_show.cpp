@@ -1,0 +1,192 @@
+// src/cli/scontrol_show.cpp - scontrol show: jobs, nodes, partitions, the configuration, and lists of hosts.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "cli/scontrol.h"
+
+namespace millrace {
+namespace {
+
+int show_jobs(Scontrol& self, std::string_view id) {
+  wire::Request request;
+  wire::QueryJobs* query = request.mutable_query_jobs();
+  query->set_finished_too(true);
+  bool task_named = false;
+  for (const std::string_view word : split_outside_brackets(id)) {
+    const auto name = parse_job_name(word);
+    if (!name) {
+      say_plain("Invalid job id " + std::string{word});  // printed bare by scontrol
+      return 1;
+    }
+    wire::JobName* job = query->add_jobs();
+    job->set_job_id(name->id);
+    job->set_tasks(name->tasks);
+    task_named = task_named || !name->tasks.empty();
+  }
+  const auto reply = self.ask(request);
+  const bool unknown = reply && !id.empty() && reply->jobs().jobs_size() == 0;
+  if (unknown && task_named) {
+    say_plain("Job " + std::string{id} + " not found");
+    return 1;
+  }
+  if (!reply || unknown) {
+    say_plain("slurm_load_jobs error: " + (reply ? std::string{"Invalid job id specified"} : reply.error().story));
+    return 1;
+  }
+  if (reply->jobs().jobs_size() == 0) return print("No jobs in the system\n");
+  std::string out;
+  for (const wire::JobView& job : reply->jobs().jobs()) out += show_job(job, reply->jobs().now_us(), self.names, self.show);
+  return print(out);
+}
+
+int show_nodes(Scontrol& self, std::string_view list) {
+  wire::Request request;
+  request.mutable_query_nodes()->set_nodes(std::string{list});
+  const auto reply = self.ask(request);
+  if (!reply) {
+    say_plain("slurm_load_node error: " + reply.error().story);
+    return 1;
+  }
+  std::string out;
+  for (const wire::NodeView& node : reply->nodes().nodes()) out += show_node(node, self.names, self.show);
+  int code = print(out);
+  for (const std::string& name : reply->nodes().missing()) {
+    print("Node " + name + " not found\n");
+    code = 1;
+  }
+  if (out.empty() && list.empty()) print("No nodes in the system\n");
+  return code;
+}
+
+int show_partitions(Scontrol& self, std::string_view name) {
+  wire::Request request;
+  request.mutable_query_partitions()->set_name(std::string{name});
+  const auto reply = self.ask(request);
+  if (!reply) {
+    say_plain("slurm_load_partitions error: " + reply.error().story);
+    return 1;
+  }
+  std::string out;
+  for (const wire::PartitionView& partition : reply->partitions().partitions())
+    if (name.empty() ? self.all || !partition.hidden() : partition.name() == name) out += show_partition(partition, self.show);
+  if (!out.empty()) return print(out);
+  print(name.empty() ? "No partitions in the system\n" : "Partition " + std::string{name} + " not found\n");
+  return name.empty() ? 0 : 1;
+}
+
+int show_config(Scontrol& self, std::string_view key) {
+  wire::Request request, ping;
+  request.mutable_query_config();
+  ping.mutable_ping();
+  auto reply = self.ask(request);
+  if (!reply) {
+    say_plain("slurm_load_ctl_conf error: " + reply.error().story);
+    return 1;
+  }
+  (void)key;  // Slurm shows everything whatever follows
+  std::string out = show_configuration(reply->config());
+  const auto pong = self.ask(ping);
+  const std::string host = pong ? pong->pong().host() : self.settings.controller_host;
+  return print(out + "Slurmctld(primary) at " + host + (pong ? " is UP\n" : " is DOWN\n"));
+}
+
+// The list itself, or the one in a file when it has a '/'; without one, the job's.
+std::optional<std::string> host_argument(std::string_view given) {
+  if (given.empty()) {
+    const char* from_job = std::getenv("SLURM_JOB_NODELIST");
+    if (from_job == nullptr) from_job = std::getenv("SLURM_NODELIST");
+    if (from_job == nullptr || *from_job == '\0') return std::nullopt;
+    return std::string{from_job};
+  }
+  if (given != "-" && given.find('/') == std::string_view::npos) return std::string{given};
+  const int fd = given == "-" ? STDIN_FILENO : open(std::string{given}.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  std::string out;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = read(fd, buffer, sizeof buffer)) > 0 && out.size() < (1u << 22);) out.append(buffer, static_cast<std::size_t>(got));
+  if (fd != STDIN_FILENO) close(fd);
+  for (char& c : out)
+    if (c == '\n') c = ',';
+  while (!out.empty() && out.back() == ',') out.pop_back();
+  return out;
+}
+
+int show_hosts(std::string_view given, int form) {
+  const auto list = host_argument(given);
+  if (!list) {
+    say_plain("No hostlist provided, and SLURM_JOB_NODELIST is not set");
+    return 1;
+  }
+  auto names = expand_hostlist(*list);
+  if (!names) {
+    say_plain("Invalid hostlist: " + *list);
+    return 1;
+  }
+  if (form == 1) return print(compress_hostlist(*names) + '\n');
+  if (form == 2) return print(compress_hostlist_sorted(std::move(*names)) + '\n');
+  std::string out;
+  for (const std::string& name : *names) out += name + '\n';
+  return print(out);
+}
+
+struct Entity {
+  Keyword keyword;
+  int (*show)(Scontrol& self, std::string_view id);  // nullptr: known and not built yet
+};
+
+// Order decides between keywords that share a beginning.
+constexpr Entity entities[] = {
+    {{"aliases", 2}, nullptr},
+    {{"assoc_mgr", 2}, nullptr},
+    {{"bbstat", 2}, nullptr},
+    {{"burstbuffer", 2}, nullptr},
+    {{"config", 1}, show_config},
+    {{"daemons", 2}, nullptr},
+    {{"dwstat", 2}, nullptr},
+    {{"federation", 1}, nullptr},
+    {{"hostlistsorted", 9}, [](Scontrol&, std::string_view id) { return show_hosts(id, 2); }},
+    {{"hostlist", 5}, [](Scontrol&, std::string_view id) { return show_hosts(id, 1); }},
+    {{"hostnames", 5}, [](Scontrol&, std::string_view id) { return show_hosts(id, 0); }},
+    {{"jobs", 1}, show_jobs},
+    {{"jobid", 4}, show_jobs},
+    {{"licenses", 2}, [](Scontrol&, std::string_view) { return print("No licenses configured in Slurm.\n"); }},
+    {{"nodes", 1}, show_nodes},
+    {{"nodename", 5}, show_nodes},
+    {{"partitions", 1}, show_partitions},
+    {{"partitionname", 10}, show_partitions},
+    {{"reservations", 3}, [](Scontrol&, std::string_view id) {
+       if (id.empty()) return print("No reservations in the system\n");
+       print("Reservation " + std::string{id} + " not found\n");
+       return 1;
+     }},
+    {{"resources", 3}, nullptr},
+    {{"slurmd", 2}, nullptr},
+    {{"steps", 2}, nullptr},
+    {{"topology", 1}, nullptr},
+    {{"topoconf", 5}, nullptr},
+};
+
+}  // namespace
+
+int scontrol_show(Scontrol& self, const Words& words) {
+  if (words.empty()) {
+    say_plain("too few arguments for keyword:show");
+    return 1;
+  }
+  std::string_view name = words[0];
+  std::string_view id = words.size() > 1 ? words[1] : std::string_view{};
+  if (const std::size_t equals = name.find('='); equals != std::string_view::npos) id = name.substr(equals + 1), name = name.substr(0, equals);
+  for (const Entity& entity : entities) {
+    if (!is_keyword(name, entity.keyword)) continue;
+    if (entity.show == nullptr) return scontrol_refuse(self, "show " + std::string{entity.keyword.name});
+    return entity.show(self, id);
+  }
+  say_plain("invalid entity:" + std::string{name} + " for keyword:show");
+  return 1;
+}
+
+}  // namespace millrace

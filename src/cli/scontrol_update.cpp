@@ -1,0 +1,256 @@
+// src/cli/scontrol_update.cpp - scontrol update: jobs, nodes and partitions, one row per key.
+#include <time.h>
+
+#include "base/text.h"
+#include "cli/options/job_values.h"
+#include "cli/scontrol.h"
+
+namespace millrace {
+namespace {
+
+using Text = std::string_view;
+
+std::unexpected<Error> bad(Text key, Text value) {
+  return fail(Errc::invalid, "Invalid " + std::string{key} + " value: " + std::string{value});
+}
+
+Result<std::uint32_t> number(Text key, Text value) {
+  const auto parsed = parse_integer(value);
+  if (!parsed || *parsed < 0 || *parsed >= UINT32_MAX) return bad(key, value);
+  return static_cast<std::uint32_t>(*parsed);
+}
+
+Result<void> set_time_limit(wire::UpdateJob& u, Text v) {
+  const bool change = !v.empty() && (v[0] == '+' || (v[0] == '-' && v != "-1"));
+  const auto minutes = parse_limit_minutes(change ? v.substr(1) : v);
+  if (!minutes) return fail(Errc::invalid, "Invalid TimeLimit value");
+  if (change) u.set_time_limit_change_minutes(v[0] == '-' ? -static_cast<std::int32_t>(*minutes) : static_cast<std::int32_t>(*minutes));
+  else u.set_time_limit_minutes(*minutes);
+  return {};
+}
+
+Result<void> set_nodes(wire::UpdateJob& u, Text v) {
+  MR_TRY(const NodeCount count, parse_node_count(v));
+  u.set_min_nodes(count.least);
+  u.set_max_nodes(count.most);
+  return {};
+}
+
+Result<void> set_start(wire::UpdateJob& u, Text v) {
+  const auto begin = parse_time_of_day(v, time(nullptr));
+  if (!begin) return bad("StartTime", v);
+  u.set_begin_at_us(*begin * 1'000'000);
+  return {};
+}
+
+Result<void> set_nice(wire::UpdateJob& u, Text v) {
+  const auto parsed = v.empty() ? std::optional<std::int64_t>{100} : parse_integer(v);
+  if (!parsed || *parsed > 2147483645 || *parsed < -2147483645) return fail(Errc::invalid, "Invalid nice value, must be between -2147483645 and 2147483645");
+  u.set_nice(static_cast<std::int32_t>(*parsed));
+  return {};
+}
+
+Result<void> set_memory(wire::UpdateJob& u, Text v, bool per_cpu) {
+  const auto size = parse_size_mib(v);
+  if (!size) return bad(per_cpu ? "MinMemoryCPU" : "MinMemoryNode", v);
+  per_cpu ? u.set_memory_per_cpu_mib(*size) : u.set_memory_per_node_mib(*size);
+  return {};
+}
+
+struct JobKey {
+  std::string_view name;
+  Result<void> (*set)(wire::UpdateJob& update, Text value);  // nullptr: known and not built yet
+};
+
+// clang-format off
+constexpr JobKey job_keys[] = {
+    {"Account", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_account(std::string{v}); return {}; }},
+    {"ArrayTaskThrottle", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("ArrayTaskThrottle", v)); u.set_array_throttle(n); return {}; }},
+    {"Comment", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_comment(std::string{v}); return {}; }},
+    {"CPUsPerTask", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("CPUsPerTask", v)); u.set_cpus_per_task(n); return {}; }},
+    {"Dependency", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_dependency(std::string{v}); return {}; }},
+    {"EligibleTime", set_start},
+    {"ExcNodeList", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_excluded_nodes(std::string{v}); return {}; }},
+    {"JobName", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_name(std::string{v}); return {}; }},
+    {"Name", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_name(std::string{v}); return {}; }},
+    {"MinMemoryCPU", [](wire::UpdateJob& u, Text v) { return set_memory(u, v, true); }},
+    {"MinMemoryNode", [](wire::UpdateJob& u, Text v) { return set_memory(u, v, false); }},
+    {"Nice", set_nice},
+    {"NumNodes", set_nodes},
+    {"ReqNodes", set_nodes},
+    {"NumTasks", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("NumTasks", v)); u.set_tasks(n); return {}; }},
+    {"Partition", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_partition(std::string{v}); return {}; }},
+    {"Priority", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("Priority", v)); u.set_priority(n); return {}; }},
+    {"ReqNodeList", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_required_nodes(std::string{v}); return {}; }},
+    {"NodeList", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_required_nodes(std::string{v}); return {}; }},
+    {"Requeue", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("Requeue", v)); u.set_requeue(n != 0); return {}; }},
+    {"StartTime", set_start},
+    {"StdErr", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_std_err(std::string{v}); return {}; }},
+    {"StdOut", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_std_out(std::string{v}); return {}; }},
+    {"TimeLimit", set_time_limit},
+    {"WorkDir", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_work_dir(std::string{v}); return {}; }},
+    {"AdminComment", nullptr}, {"BurstBuffer", nullptr}, {"ClusterFeatures", nullptr}, {"Clusters", nullptr}, {"Contiguous", nullptr},
+    {"CoreSpec", nullptr}, {"CpusPerTres", nullptr}, {"Deadline", nullptr}, {"DelayBoot", nullptr}, {"EndTime", nullptr}, {"Extra", nullptr},
+    {"Features", nullptr}, {"Gres", nullptr}, {"Licenses", nullptr}, {"MailType", nullptr}, {"MailUser", nullptr}, {"MCSLabel", nullptr},
+    {"MemPerTres", nullptr}, {"MinCPUsNode", nullptr}, {"MinTmpDiskNode", nullptr}, {"NumCPUs", nullptr}, {"OverSubscribe", nullptr}, {"Shared", nullptr},
+    {"Prefer", nullptr}, {"QOS", nullptr}, {"Reboot", nullptr}, {"ReqCores", nullptr}, {"ReqProcs", nullptr}, {"ReqSockets", nullptr}, {"ReqThreads", nullptr},
+    {"ReservationName", nullptr}, {"ResetAccrueTime", nullptr}, {"SiteFactor", nullptr}, {"StdIn", nullptr}, {"Switches", nullptr}, {"TasksPerNode", nullptr},
+    {"ThreadSpec", nullptr}, {"TimeMin", nullptr}, {"TresBind", nullptr}, {"TresFreq", nullptr}, {"TresPerJob", nullptr}, {"TresPerNode", nullptr},
+    {"TresPerSocket", nullptr}, {"TresPerTask", nullptr}, {"UserID", nullptr}, {"WCKey", nullptr},
+};
+// clang-format on
+
+constexpr std::string_view node_keys_not_built[] = {"NodeAddr", "NodeHostName", "ActiveFeatures", "AvailableFeatures", "CertToken", "Comment", "CpuBind",
+                                                    "Extra", "Gres", "InstanceId", "InstanceType", "ResumeAfter", "Topology"};
+
+struct Pair {
+  std::string key, value;
+};
+
+// TimeLimit+=10 is TimeLimit=+10.
+std::vector<Pair> pairs_of(const Words& words) {
+  std::vector<Pair> out;
+  for (const Text word : words) {
+    const std::size_t equals = word.find('=');
+    Pair pair{std::string{word.substr(0, equals)}, equals == Text::npos ? std::string{} : std::string{word.substr(equals + 1)}};
+    if (!pair.key.empty() && (pair.key.back() == '+' || pair.key.back() == '-')) {
+      pair.value.insert(pair.value.begin(), pair.key.back());
+      pair.key.pop_back();
+    }
+    out.push_back(std::move(pair));
+  }
+  return out;
+}
+
+int refuse_key(Text key, Text value) {
+  say_plain("Update of this parameter is not supported: " + std::string{key} + "=" + std::string{value});
+  say_plain("Request aborted");
+  return 1;
+}
+
+int send_job(Scontrol& self, const wire::UpdateJob& update, Text ids) {
+  int code = 0;
+  for (const Text word : split_outside_brackets(ids)) {
+    const auto name = parse_job_name(word);
+    if (!name) {
+      say_plain("Invalid job id specified for job " + std::string{word});
+      code = 1;
+      continue;
+    }
+    wire::Request request;
+    *request.mutable_update_job() = update;
+    request.mutable_update_job()->mutable_job()->set_job_id(name->id);
+    request.mutable_update_job()->mutable_job()->set_tasks(name->tasks);
+    const auto reply = self.ask(request);
+    if (!reply) {
+      say_plain(reply.error().story + " for job " + std::string{word});
+      code = 1;
+      continue;
+    }
+    for (const auto& failed : reply->jobs_changed().failed()) {
+      say_plain(failed.text() + " for job " + failed.job());
+      code = 1;
+    }
+  }
+  return code;
+}
+
+int update_job(Scontrol& self, const std::vector<Pair>& pairs, Text ids) {
+  wire::UpdateJob update;
+  bool any = false;
+  for (const Pair& pair : pairs) {
+    if (equals_ignoring_case(pair.key, "JobId")) continue;
+    const JobKey* row = nullptr;
+    for (const JobKey& key : job_keys)
+      if (equals_ignoring_case(key.name, pair.key)) row = &key;
+    if (row == nullptr) return refuse_key(pair.key, pair.value);
+    if (row->set == nullptr) return scontrol_refuse(self, "update " + std::string{row->name} + "=");
+    if (const auto done = row->set(update, pair.value); !done) {
+      say_plain(done.error().story);
+      return 1;
+    }
+    any = true;
+  }
+  if (!any) {
+    say_plain("No changes specified");
+    return 1;
+  }
+  return send_job(self, update, ids);
+}
+
+int send(Scontrol& self, wire::Request& request) {
+  const auto reply = self.ask(request);
+  if (reply) return 0;
+  say_plain("slurm_update error: " + reply.error().story);
+  return 1;
+}
+
+int update_node(Scontrol& self, const std::vector<Pair>& pairs, Text names) {
+  wire::Request request;
+  wire::UpdateNode* update = request.mutable_update_node();
+  update->set_nodes(std::string{names});
+  bool any = false;
+  for (const Pair& pair : pairs) {
+    if (equals_ignoring_case(pair.key, "NodeName")) continue;
+    any = true;
+    if (equals_ignoring_case(pair.key, "State")) update->set_state(upper_case(pair.value));
+    else if (equals_ignoring_case(pair.key, "Reason")) update->set_reason(std::string{pair.value});
+    else if (equals_ignoring_case(pair.key, "Weight")) {
+      const auto weight = number("Weight", pair.value);
+      if (!weight) {
+        say_plain(weight.error().story);
+        return 1;
+      }
+      update->set_weight(*weight);
+    } else {
+      for (const Text known : node_keys_not_built)
+        if (equals_ignoring_case(known, pair.key)) return scontrol_refuse(self, "update " + std::string{known} + "=");
+      return refuse_key(pair.key, pair.value);
+    }
+  }
+  if (!any) {
+    say_plain("No changes specified");
+    return 1;
+  }
+  const std::string& state = update->state();
+  const bool needs_reason = state == "DOWN" || state == "DRAIN" || state == "FAIL";
+  if (needs_reason && update->reason().empty()) {
+    say_plain("You must specify a reason when " + (state == "DOWN" ? std::string{"DOWNING"} : state + "ING") + " a node. Request denied");
+    return 1;
+  }
+  return send(self, request);
+}
+
+int update_partition(Scontrol& self, const std::vector<Pair>& pairs, Text name) {
+  wire::Request request;
+  wire::UpdatePartition* update = request.mutable_update_partition();
+  update->set_name(std::string{name});
+  for (const Pair& pair : pairs) {
+    if (equals_ignoring_case(pair.key, "PartitionName")) continue;
+    if (!equals_ignoring_case(pair.key, "State")) return scontrol_refuse(self, "update PartitionName= " + std::string{pair.key} + "=");
+    update->set_state(upper_case(pair.value));
+  }
+  if (update->state().empty()) {
+    say_plain("No changes specified");
+    return 1;
+  }
+  return send(self, request);
+}
+
+}  // namespace
+
+int scontrol_update(Scontrol& self, const Words& words) {
+  const auto pairs = pairs_of(words);
+  for (const Pair& pair : pairs) {
+    if (equals_ignoring_case(pair.key, "JobId")) return update_job(self, pairs, pair.value);
+    if (equals_ignoring_case(pair.key, "NodeName")) return update_node(self, pairs, pair.value);
+    if (equals_ignoring_case(pair.key, "PartitionName")) return update_partition(self, pairs, pair.value);
+    for (const Text other : {"StepId", "ReservationName", "HetJobId", "SlurmctldDebug", "SuspendExcNodes", "SuspendExcParts"})
+      if (equals_ignoring_case(other, pair.key)) return scontrol_refuse(self, "update " + std::string{other} + "=");
+  }
+  say_plain("No valid entity in update command");
+  say_plain("Input line must include \"NodeName\", \"PartitionName\", \"JobId\" or another entity");
+  return 1;
+}
+
+}  // namespace millrace

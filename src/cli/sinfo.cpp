@@ -1,0 +1,194 @@
+// src/cli/sinfo.cpp - lists partitions and nodes: which to ask for, how to group and show them.
+#include <time.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/options/option.h"
+#include "cli/render/node_columns.h"
+#include "cli/render/node_words.h"
+#include "millrace.pb.h"
+
+namespace millrace {
+namespace {
+
+constexpr ManualHead head{"sinfo", "list partitions and nodes", "[options]", "Shows partitions and the nodes in them, grouped by state."};
+
+struct Draft {
+  Asked asked;
+  NodeViewOptions view;
+  std::optional<std::string> format, long_format, sort, partitions, nodes, states;
+  bool all = false, dead = false, responding = false, no_header = false;
+};
+
+using Text = std::string_view;
+using enum ArgKind;
+
+template <auto field>
+Result<void> keep(Draft& d, Text v) {
+  d.*field = std::string{v};
+  return {};
+}
+template <auto field>
+Result<void> on(Draft& d, Text) {
+  d.*field = true;
+  return {};
+}
+template <auto field>
+Result<void> view(Draft& d, Text) {
+  d.view.*field = true;
+  return {};
+}
+
+// clang-format off
+constexpr Option<Draft> rows[] = {
+    {"Node", 'N', none, "", any_tool, "", "", "one line per node and partition", view<&NodeViewOptions::per_node>},
+    {"all", 'a', none, "", any_tool, "SINFO_ALL", "", "hidden partitions too", on<&Draft::all>},
+    {"dead", 'd', none, "", any_tool, "", "", "nodes that do not respond", on<&Draft::dead>},
+    {"exact", 'e', none, "", any_tool, "", "", "nodes that differ in anything shown on lines of their own", view<&NodeViewOptions::exact>},
+    {"format", 'o', required, "<format>", any_tool, "", "", "columns by letter, as in %P %t %N", keep<&Draft::format>},
+    {"Format", 'O', required, "<format>", any_tool, "", "", "columns by name, as in Partition,StateLong:10", keep<&Draft::long_format>},
+    {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"hide", '\0', none, "", any_tool, "", "", "no hidden partitions", [](Draft& d, Text) -> Result<void> { d.all = false; return {}; }},
+    {"list-reasons", 'R', none, "", any_tool, "", "", "why nodes are down or drained", view<&NodeViewOptions::reasons>},
+    {"long", 'l', none, "", any_tool, "", "", "more columns", view<&NodeViewOptions::long_form>},
+    {"noconvert", '\0', none, "", any_tool, "", "", "accepted: sizes are never rounded here", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"nodes", 'n', required, "<nodes>", any_tool, "", "", "these nodes", keep<&Draft::nodes>},
+    {"noheader", 'h', none, "", any_tool, "", "", "no header line", on<&Draft::no_header>},
+    {"partition", 'p', required, "<names>", any_tool, "SINFO_PARTITION", "", "these partitions", keep<&Draft::partitions>},
+    {"responding", 'r', none, "", any_tool, "", "", "nodes that respond", on<&Draft::responding>},
+    {"sort", 'S', required, "<letters>", any_tool, "SINFO_SORT", "", "order by these columns; - before one reverses it", keep<&Draft::sort>},
+    {"states", 't', required, "<states>", any_tool, "", "", "nodes in these states", keep<&Draft::states>},
+    {"summarize", 's', none, "", any_tool, "", "", "one line per partition", view<&NodeViewOptions::summarize>},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"clusters", 'M', required, "", any_tool, "SLURM_CLUSTERS", "", "other clusters", nullptr},
+    {"federation", '\0', none, "", any_tool, "SINFO_FEDERATION", "", "the federation", nullptr},
+    {"future", 'F', none, "", any_tool, "SINFO_FUTURE", "", "future nodes", nullptr},
+    {"helpformat", '\0', none, "", any_tool, "", "", "list the columns", nullptr},
+    {"helpstate", '\0', none, "", any_tool, "", "", "list the states", nullptr},
+    {"iterate", 'i', required, "", any_tool, "", "", "repeat", nullptr},
+    {"json", '\0', optional, "", any_tool, "", "", "JSON", nullptr},
+    {"local", '\0', none, "", any_tool, "SINFO_LOCAL", "", "this cluster", nullptr},
+    {"reservation", 'T', none, "", any_tool, "", "", "reservations", nullptr},
+    {"yaml", '\0', optional, "", any_tool, "", "", "YAML", nullptr},
+};
+// clang-format on
+
+struct Chosen {
+  Format<NodeGroup> format;
+  bool is_default = false;
+};
+
+Result<Chosen> choose_format(const Command& command, const Draft& draft) {
+  if (draft.format && draft.long_format) return fail(Errc::refused, "-o and -O options are mutually exclusive");
+  std::vector<std::string> unknown;
+  std::string letters;
+  Chosen out;
+  const char* environment = std::getenv("SINFO_FORMAT");
+  const bool fixed = draft.view.long_form || draft.view.per_node || draft.view.summarize || draft.view.reasons;
+  if (draft.format) out.format = parse_short_format<NodeGroup>(*draft.format, node_columns(), letters);
+  else if (draft.long_format) out.format = parse_long_format<NodeGroup>(*draft.long_format, node_columns(), unknown);
+  else if (!fixed && environment != nullptr) out.format = parse_short_format<NodeGroup>(environment, node_columns(), letters);
+  else {
+    out.format = parse_long_format<NodeGroup>(sinfo_default_format(draft.view), node_columns(), unknown);
+    out.is_default = true;
+  }
+  for (const char letter : letters) say_error(command, std::string{"Invalid node format specification: "} + letter);
+  for (const std::string& name : unknown) say_error(command, "Invalid node format specification: " + name);
+  return out;
+}
+
+struct NodeFilter {
+  std::vector<NodeStateFilter> states;
+  std::set<std::string, std::less<>> names;
+  bool dead = false, responding = false;
+
+  bool operator()(const wire::NodeView& node) const {
+    if (node.base() == wire::NodeView::FUTURE) return false;
+    if (!names.empty() && !names.contains(node.name())) return false;
+    if (dead && !node.not_responding()) return false;
+    if (responding && node.not_responding()) return false;
+    return states.empty() || std::ranges::any_of(states, [&](const NodeStateFilter& state) { return matches(state, node); });
+  }
+};
+
+Result<NodeFilter> make_filter(const Draft& draft) {
+  NodeFilter out;
+  out.dead = draft.dead;
+  out.responding = draft.responding;
+  const std::string states = draft.states ? *draft.states : draft.view.reasons ? "down,fail,drain" : "";
+  for (const std::string_view word : split(states, ',')) {
+    if (trim(word).empty() || equals_ignoring_case(trim(word), "all")) continue;
+    const auto state = parse_node_state(word);
+    if (!state) return fail(Errc::refused, "Bad state string: \"" + std::string{trim(word)} + "\"");
+    out.states.push_back(*state);
+  }
+  if (draft.nodes) {
+    const auto names = expand_hostlist(*draft.nodes);
+    if (!names) return fail(Errc::refused, names.error().story);
+    out.names.insert(names->begin(), names->end());
+  }
+  return out;
+}
+
+int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
+  auto chosen = choose_format(command, draft);
+  if (!chosen) return say_usage_error(command, chosen.error());
+  const auto filter = make_filter(draft);
+  if (!filter) return say_usage_error(command, filter.error());
+  Session session(*session_options(settings));
+  wire::Request for_partitions, for_nodes;
+  for_partitions.mutable_query_partitions();
+  for_nodes.mutable_query_nodes();
+  const auto partitions = ask_all(session, for_partitions);
+  const auto nodes = partitions ? ask_all(session, for_nodes) : Result<wire::Reply>{std::unexpected(partitions.error())};
+  if (!nodes) {
+    say_trouble(command, session);
+    say_plain("slurm_load_partitions: " + nodes.error().story);
+    return 1;
+  }
+  std::set<std::string, std::less<>> wanted;
+  if (draft.partitions)
+    for (const std::string_view word : split(*draft.partitions, ',')) wanted.emplace(trim(word));
+  NodeListing listing;
+  for (const wire::PartitionView& partition : partitions->partitions().partitions())
+    if (wanted.empty() ? draft.all || !partition.hidden() : wanted.contains(partition.name())) listing.partitions.push_back(&partition);
+  for (const wire::NodeView& node : nodes->nodes().nodes())
+    if ((*filter)(node)) listing.nodes.push_back(&node);
+  listing.show_empty = !draft.view.per_node && !draft.view.reasons;
+  Names names;
+  const NodeContext context{&names, settings.cluster_name};
+  auto groups = group_nodes(listing, chosen->format, draft.view, context);
+  sort_groups(groups, draft.sort ? *draft.sort : draft.view.per_node ? "N,#P" : draft.view.reasons ? "N" : "#P,-t");
+  if (chosen->is_default) widen(chosen->format, groups);
+  std::string out;
+  const std::int64_t now = nodes->nodes().now_us() != 0 ? nodes->nodes().now_us() : static_cast<std::int64_t>(time(nullptr)) * 1'000'000;
+  if (draft.view.long_form && !draft.no_header) out = format_date_line(now) + '\n';
+  out += render_groups(groups, chosen->format, !draft.no_header);
+  return print(out);
+}
+
+}  // namespace
+
+std::string sinfo_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+
+int run_sinfo(Command& command) {
+  Draft draft;
+  const std::span<const Option<Draft>> table{rows};
+  if (const auto done = apply_environment(table, any_tool, draft); !done) return say_usage_error(command, done.error());
+  const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
+  if (!line) return say_usage_error(command, line.error());
+  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  const auto settings = read_client_settings();
+  if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  return show(command, draft, *settings);
+}
+
+}  // namespace millrace

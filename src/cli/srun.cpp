@@ -1,0 +1,198 @@
+// src/cli/srun.cpp - runs a program on nodes: submits it as an interactive job and is its terminal until all tasks ended.
+#include <fcntl.h>
+#include <netdb.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/index_set.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/options/job_options.h"
+#include "cli/srun_console.h"
+#include "cli/submission.h"
+
+namespace millrace {
+namespace {
+
+constexpr ManualHead head{"srun", "run a program on nodes of the cluster", "[options] program [arguments]",
+                          "Gets nodes, starts the program on them as tasks, passes their output on and ends with the highest exit code of the tasks."};
+
+// Where tasks find us: loopback when the whole cluster is this host, else the address that faces the controller.
+struct Endpoint {
+  std::string host;
+  bool loopback_only = false;
+};
+
+Endpoint choose_endpoint(const ClientSettings& settings) {
+  const std::string& controller = settings.controller_address;
+  if (controller.empty() || controller == "localhost" || controller.starts_with("127.") || controller == "::1") return {"127.0.0.1", true};
+  Endpoint out{own_host_name(), false};
+  addrinfo hints{};
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(controller.c_str(), "6817", &hints, &found) != 0 || found == nullptr) return out;
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_in own{};
+  socklen_t size = sizeof own;
+  char text[INET_ADDRSTRLEN] = {};
+  if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 && getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
+      ntohl(own.sin_addr.s_addr) >> 24 != 127 && inet_ntop(AF_INET, &own.sin_addr, text, sizeof text) != nullptr)
+    out.host = text;  // a loopback address would mean nothing to the other nodes: they get the name then
+  if (fd >= 0) close(fd);
+  freeaddrinfo(found);
+  return out;
+}
+
+bool names_each_task(std::string_view pattern) {
+  for (std::size_t i = 0; i + 1 < pattern.size(); ++i) {
+    if (pattern[i] != '%') continue;
+    std::size_t letter = i + 1;
+    while (letter < pattern.size() && pattern[letter] >= '0' && pattern[letter] <= '9') ++letter;
+    if (letter < pattern.size() && (pattern[letter] == 't' || pattern[letter] == 'n' || pattern[letter] == 'N')) return true;
+    i = letter;
+  }
+  return false;
+}
+
+// A redirection as srun sees it: its own descriptor, or left to the nodes.
+Result<void> take_redirections(JobDraft& draft, SrunPlan& plan) {
+  const auto is_all = [](const std::string& value) { return value.empty() || value == "all" || value == "-"; };
+  wire::JobDescription& job = draft.job;
+  const auto take = [&](std::string value, std::string& pattern) -> std::string {
+    if (is_all(value)) return {};
+    if (value == "none") return "/dev/null";
+    if (names_each_task(value)) return value;
+    pattern = value;
+    return {};
+  };
+  if (const auto task = parse_integer(job.std_out()); task && *task >= 0 && !job.std_out().empty()) {
+    plan.streams.only_output_of = static_cast<std::uint32_t>(*task);
+    job.clear_std_out();
+  }
+  if (const auto task = parse_integer(job.std_in()); task) return not_built("--input with the number of a task");
+  job.set_std_out(take(job.std_out(), plan.output_pattern));
+  job.set_std_err(take(job.std_err(), plan.error_pattern));
+  if (job.std_in() == "none") {
+    plan.input_path = "/dev/null";
+    job.clear_std_in();
+  } else if (is_all(job.std_in())) {
+    job.clear_std_in();
+  } else if (!names_each_task(job.std_in())) {
+    plan.input_path = job.std_in();
+    job.clear_std_in();
+  }
+  return {};
+}
+
+// The number of tasks where the request leaves no choice; else the controller says it.
+std::optional<std::uint32_t> tasks_asked(const wire::JobDescription& job) {
+  if (job.tasks() != 0) return job.tasks();
+  const std::uint32_t per_node = std::max(job.tasks_per_node(), 1u);
+  if (job.min_nodes() == 0) return per_node;
+  if (job.min_nodes() == job.max_nodes()) return job.min_nodes() * per_node;
+  return std::nullopt;
+}
+
+Result<SrunPlan> make_plan(const Command& command, Submission& all, const ClientSettings& settings) {
+  SrunPlan plan;
+  JobDraft& draft = all.draft;
+  describe_submitter(command, draft);
+  MR_TRY_VOID(take_redirections(draft, plan));
+  const std::string program{all.operands[0]};
+  if (!draft.name_given) draft.job.set_name(program.substr(program.rfind('/') + 1));
+  draft.job.set_command(program);
+  for (const std::string_view word : all.operands) draft.job.add_arguments(std::string{word});
+  draft.job.set_interactive(true);
+  draft.job.set_label_output(draft.label);
+  plan.job_name = draft.job.name();
+  plan.append = draft.job.open_mode() == wire::JobDescription::append;
+  plan.streams.label = draft.label;
+  plan.streams.unbuffered = draft.unbuffered;
+  plan.kill_on_bad_exit = draft.kill_on_bad_exit.value_or(settings.kill_on_bad_exit);
+  plan.wait_seconds = draft.wait_seconds.value_or(settings.wait_time_seconds);
+  plan.disable_status = draft.disable_status;
+  plan.verbose = draft.verbose;
+  plan.tasks = tasks_asked(draft.job);
+  plan.secret = random_bytes(32);
+  return plan;
+}
+
+int test_only(const Command& command, Session& session, wire::SubmitJob ask) {
+  ask.set_test_only(true);
+  const auto reply = session.submit(std::move(ask));
+  if (reply && !reply->has_failure()) {
+    say_plain(command.name + ": " + test_only_text(reply->submitted()));
+    return 0;
+  }
+  if (!reply) say_trouble(command, session);
+  say_plain("allocation failure: " + (reply ? reply->failure().text() : reply.error().story));
+  return error_code();
+}
+
+int run(const Command& command, Submission& all, const ClientSettings& settings) {
+  auto plan = make_plan(command, all, settings);
+  if (!plan) return say_usage_error(command, plan.error());
+  SrunConsole console(command, *plan);
+  const Endpoint endpoint = choose_endpoint(settings);
+  const auto port = console.listen(endpoint.loopback_only);
+  if (!port) return say_usage_error(command, {Errc::refused, port.error().story});
+  wire::SubmitJob ask;
+  ask.set_environment(job_environment(all.draft));
+  *ask.mutable_job() = all.draft.job;
+  ask.mutable_job()->mutable_stdio()->set_host(endpoint.host);
+  ask.mutable_job()->mutable_stdio()->set_port(*port);
+  ask.mutable_job()->mutable_stdio()->set_secret(plan->secret);
+  const SessionOptions options = *session_options(settings);
+  Session session(options);
+  if (all.draft.test_only) return test_only(command, session, std::move(ask));
+  console.catch_signals();
+  const auto reply = session.submit(std::move(ask));
+  if (!reply || reply->has_failure()) {
+    if (!reply) say_trouble(command, session);
+    else
+      for (const std::string& note : reply->failure().notes()) say_error(command, note);
+    say_error(command, "Unable to allocate resources: " + (reply ? reply->failure().text() : reply.error().story));
+    return error_code();
+  }
+  for (const std::string& note : reply->submitted().notes()) say_info(command, note);
+  return console.run(session, options, reply->submitted().job_id());
+}
+
+}  // namespace
+
+std::string srun_manual() { return man_page(head, option_texts(job_options(), srun)); }
+
+int run_srun(Command& command) {
+  // An allocation's own variables are not options of a new job: say so before they are read as such.
+  if (std::getenv("SLURM_JOB_ID") != nullptr || std::getenv("SLURM_JOBID") != nullptr) {
+    const auto line = read_command_line(command, srun);
+    if (line && answer_common({line->draft.help, line->draft.usage, line->draft.version}, head, option_texts(job_options(), srun))) return 0;
+    say_error(command, "srun inside an allocation (SLURM_JOB_ID is set) is not built yet in Millrace");
+    return error_code();
+  }
+  auto all = read_all_layers(command, srun, {});
+  if (!all) return say_usage_error(command, all.error());
+  const JobDraft& draft = all->draft;
+  if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), srun))) return 0;
+  command.quiet = draft.quiet;
+  if (all->operands.empty()) {
+    say_plain("srun: fatal: No command given to execute.");
+    return error_code();
+  }
+  const auto settings = read_client_settings();
+  if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  return run(command, *all, *settings);
+}
+
+}  // namespace millrace

@@ -1,0 +1,299 @@
+// src/cli/srun_console.cpp - see srun_console.h.
+#include "cli/srun_console.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include "base/index_set.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::int64_t queue_notice_us = 200'000;    // said only of a job that really waits
+constexpr std::int64_t last_words_us = 2'000'000;    // for tasks' last messages after the controller said the job ended
+constexpr std::int64_t interrupt_pair_us = 1'000'000;
+constexpr std::int64_t watch_retry_us = 1'000'000;
+
+std::int64_t now_us() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::int64_t>(t.tv_sec) * 1'000'000 + t.tv_nsec / 1000;
+}
+
+constexpr int caught[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM};
+
+}  // namespace
+
+std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id, const std::string& job_name) {
+  if (pattern.find('\\') != std::string::npos) {
+    std::string plain;
+    for (const char c : pattern)
+      if (c != '\\') plain += c;
+    return plain;
+  }
+  std::string out;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '%' || i + 1 >= pattern.size()) {
+      out += pattern[i];
+      continue;
+    }
+    std::size_t width = 0;
+    while (++i < pattern.size() && pattern[i] >= '0' && pattern[i] <= '9') width = std::min<std::size_t>(10, width * 10 + static_cast<std::size_t>(pattern[i] - '0'));
+    if (i >= pattern.size()) break;
+    const std::string id = std::to_string(job_id);
+    const std::string padded = id.size() < width ? std::string(width - id.size(), '0') + id : id;
+    switch (pattern[i]) {
+      case '%': out += '%'; break;
+      case 'j': case 'A': out += padded; break;
+      case 'J': out += padded + ".0"; break;
+      case 's': out += '0'; break;
+      case 'r': out += '0'; break;
+      case 'x': out += job_name; break;
+      case 'u': {
+        const passwd* entry = getpwuid(getuid());
+        out += entry != nullptr ? entry->pw_name : std::to_string(getuid());
+        break;
+      }
+      default: out += '%'; out += pattern[i];
+    }
+  }
+  return out;
+}
+
+SrunConsole::SrunConsole(const Command& command, const SrunPlan& plan) : command_(command), plan_(plan), streams_(plan.secret, plan.streams) {
+  if (plan_.tasks) streams_.set_task_count(*plan_.tasks);
+}
+
+SrunConsole::~SrunConsole() {
+  if (signals_ >= 0) close(signals_);
+  if (input_ > STDERR_FILENO) close(input_);
+}
+
+void SrunConsole::catch_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : caught) sigaddset(&set, number);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGTTIN, SIG_IGN);  // in the background, reading the terminal then fails instead of stopping us
+}
+
+Result<void> SrunConsole::open_outputs() {
+  const auto open_one = [&](const std::string& pattern) -> Result<int> {
+    const std::string path = expand_own_pattern(pattern, job_id_, plan_.job_name);
+    const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (plan_.append ? O_APPEND : O_TRUNC), 0666);
+    if (fd < 0) return fail(Errc::io, "Could not open stdout file " + path + ": " + std::strerror(errno));
+    return fd;
+  };
+  int output = STDOUT_FILENO, error = STDERR_FILENO;
+  if (!plan_.output_pattern.empty()) {
+    MR_TRY(output, open_one(plan_.output_pattern));
+    error = output;  // stderr goes where stdout goes unless it is sent elsewhere
+  }
+  if (!plan_.error_pattern.empty()) {
+    if (plan_.error_pattern != plan_.output_pattern) { MR_TRY(error, open_one(plan_.error_pattern)); }
+  }
+  streams_.set_descriptors(output, error);
+  return {};
+}
+
+void SrunConsole::watch_job(Session& session) {
+  wire::Request request;
+  request.mutable_wait_job()->set_job_id(job_id_);
+  watching_ = session.send(request).has_value();
+  watch_again_us_ = now_us() + watch_retry_us;
+}
+
+void SrunConsole::take_progress(const wire::JobProgress& progress) {
+  if (progress.tasks_per_node_size() > 0) {
+    std::uint32_t tasks = 0;
+    for (const std::uint32_t count : progress.tasks_per_node()) tasks += count;
+    streams_.set_task_count(tasks);
+  }
+  if (progress.state() == wire::RUNNING) started_ = true;
+  if (progress.ended() && job_ended_us_ == 0) job_ended_us_ = now_us();
+  last_ = progress;
+}
+
+void SrunConsole::take_ends() {
+  const auto ends = streams_.take_ends();
+  if (ends.empty()) return;
+  if (first_end_us_ == 0) first_end_us_ = now_us();
+  bool failed = false;
+  for (const TaskEnd& end : ends) {
+    worst_code_ = std::max(worst_code_, end.exit_code);
+    worst_signal_ = std::max(worst_signal_, end.exit_signal);
+    failed = failed || end.exit_code != 0 || end.exit_signal != 0;
+  }
+  for (const std::string& line : end_lines(ends)) say_error(command_, line);
+  if (failed && plan_.kill_on_bad_exit && !streams_.all_ended()) cancel_job("Terminating " + step());
+}
+
+void SrunConsole::take_input() {
+  char buffer[16384];
+  const ssize_t got = read(input_, buffer, sizeof buffer);
+  if (got > 0) return streams_.send_input({buffer, static_cast<std::size_t>(got)});
+  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  streams_.end_input();
+  input_open_ = false;
+}
+
+void SrunConsole::cancel_job(std::string_view why) {
+  if (cancelled_) return;
+  cancelled_ = true;
+  if (!why.empty()) say_info(command_, why);
+  SessionOptions options = options_;
+  options.patience = seconds(0);
+  Session session(options);
+  wire::Request request;
+  request.mutable_cancel()->add_jobs()->set_job_id(job_id_);
+  if (const auto reply = session.call(request); !reply) say_error(command_, "Unable to cancel job " + std::to_string(job_id_) + ": " + reply.error().story);
+}
+
+void SrunConsole::say_status() {
+  IndexSet tasks;
+  for (const std::uint32_t task : streams_.running()) tasks.insert(task);
+  if (!tasks.empty()) say_info(command_, step() + (tasks.size() == 1 ? " task " : " tasks ") + format_index_set(tasks) + ": running");
+}
+
+void SrunConsole::interrupt() {
+  if (streams_.tasks_started() == 0 && !started_) {
+    cancel_job("");
+    say_info(command_, "Job allocation " + std::to_string(job_id_) + " has been revoked");
+    say_info(command_, "Force Terminated JobId=" + std::to_string(job_id_));
+    worst_code_ = 1;
+    job_ended_us_ = now_us() - last_words_us;
+    return;
+  }
+  const std::int64_t now = now_us();
+  if (plan_.disable_status) return streams_.send_signal(SIGINT);
+  if (last_interrupt_us_ == 0 || now - last_interrupt_us_ > interrupt_pair_us) {
+    last_interrupt_us_ = now;
+    say_info(command_, "interrupt (one more within 1 sec to abort)");
+    return say_status();
+  }
+  say_info(command_, "sending Ctrl-C to " + step());
+  streams_.send_signal(SIGINT);
+  cancel_job("forcing job termination");
+}
+
+void SrunConsole::take_signal() {
+  signalfd_siginfo info{};
+  while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    const int number = static_cast<int>(info.ssi_signo);
+    if (number == SIGINT) interrupt();
+    else if (number == SIGTERM || number == SIGQUIT || number == SIGHUP) cancel_job("forcing job termination");
+    else if (number != SIGCONT) streams_.send_signal(static_cast<std::uint32_t>(number));
+  }
+}
+
+// Everything that happens because time passed.
+void SrunConsole::check_clock() {
+  const std::int64_t now = now_us();
+  const bool running = started_ || streams_.tasks_started() > 0;
+  if (!running && !queued_said_ && now - submitted_us_ >= queue_notice_us && job_ended_us_ == 0) {
+    queued_said_ = true;
+    say_info(command_, "job " + std::to_string(job_id_) + " queued and waiting for resources");
+  }
+  if (running && queued_said_) {
+    queued_said_ = false;
+    submitted_us_ = INT64_MAX / 2;  // never again
+    say_info(command_, "job " + std::to_string(job_id_) + " has been allocated resources");
+  }
+  if (plan_.wait_seconds > 0 && first_end_us_ != 0 && !cancelled_ && !streams_.all_ended() && now - first_end_us_ >= plan_.wait_seconds * 1'000'000) {
+    say_info(command_, "First task exited " + std::to_string(plan_.wait_seconds) + "s ago");
+    say_status();
+    cancel_job("Terminating " + step());
+  }
+}
+
+int SrunConsole::poll_timeout_ms() const {
+  std::int64_t wake = INT64_MAX;
+  const std::int64_t now = now_us();
+  if (!started_ && streams_.tasks_started() == 0 && !queued_said_ && submitted_us_ < now) wake = std::min(wake, submitted_us_ + queue_notice_us);
+  if (plan_.wait_seconds > 0 && first_end_us_ != 0 && !cancelled_) wake = std::min(wake, first_end_us_ + plan_.wait_seconds * 1'000'000);
+  if (job_ended_us_ != 0) wake = std::min(wake, job_ended_us_ + last_words_us);
+  if (!watching_ && job_ended_us_ == 0) wake = std::min(wake, watch_again_us_);
+  if (wake == INT64_MAX) return -1;
+  return static_cast<int>(std::clamp<std::int64_t>((wake - now + 999) / 1000, 0, INT_MAX));
+}
+
+bool SrunConsole::finished() {
+  if (streams_.all_ended()) return true;
+  if (job_ended_us_ == 0) return false;
+  return !streams_.has_connections() || now_us() - job_ended_us_ >= last_words_us;
+}
+
+int SrunConsole::exit_code() {
+  const bool complete = streams_.all_ended();
+  if (!complete && last_ && last_->ended()) {
+    if (last_->state() == wire::NODE_FAIL) say_error(command_, "Node failure on " + last_->nodes());
+    else if (last_->state() == wire::CANCELLED || last_->state() == wire::TIMEOUT) say_info(command_, "Force Terminated " + (streams_.tasks_started() > 0 ? step() : "JobId=" + std::to_string(job_id_)));
+    else if (streams_.tasks_started() == 0) say_error(command_, "Job " + std::to_string(job_id_) + " ended before its tasks started: " + last_->reason());
+    if (worst_code_ == 0 && worst_signal_ == 0) {
+      worst_code_ = last_->exit_code();
+      worst_signal_ = last_->exit_signal();
+    }
+    if (worst_code_ == 0 && worst_signal_ == 0) worst_code_ = 1;
+  }
+  const std::uint32_t of_signal = worst_signal_ == 0 ? 0 : 128 + worst_signal_;
+  return static_cast<int>(std::min(std::max(worst_code_, of_signal), 255u));
+}
+
+int SrunConsole::run(Session& session, const SessionOptions& options, std::uint32_t job_id) {
+  job_id_ = job_id;
+  options_ = options;
+  submitted_us_ = now_us();
+  input_ = plan_.input_path.empty() ? STDIN_FILENO : open(plan_.input_path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (input_ < 0) {
+    say_error(command_, "Unable to open file " + plan_.input_path + ": " + std::strerror(errno));
+    cancel_job("");
+    return error_code();
+  }
+  input_open_ = true;
+  if (const auto opened = open_outputs(); !opened) {
+    say_error(command_, opened.error().story);
+    cancel_job("");
+    return error_code();
+  }
+  watch_job(session);
+  std::vector<pollfd> entries;
+  for (;;) {
+    take_ends();
+    for (const std::string& note : streams_.take_notes()) say_plain(note);
+    if (finished()) return exit_code();
+    check_clock();
+    if (!watching_ && job_ended_us_ == 0 && now_us() >= watch_again_us_) watch_job(session);
+    entries.clear();
+    entries.push_back({signals_, POLLIN, 0});
+    entries.push_back({watching_ ? session.descriptor() : -1, POLLIN, 0});
+    entries.push_back({input_open_ && !streams_.input_is_slow() ? input_ : -1, POLLIN, 0});
+    streams_.add_to(entries);
+    if (poll(entries.data(), entries.size(), poll_timeout_ms()) < 0 && errno != EINTR) return error_code();
+    if (entries[0].revents != 0) take_signal();
+    if (entries[2].revents != 0) take_input();
+    streams_.handle(entries);
+    if (entries[1].revents == 0) continue;
+    for (;;) {
+      const auto reply = session.take_ready();
+      if (!reply) watching_ = false;
+      if (!reply || !*reply) break;
+      watching_ = (*reply)->more();
+      if ((*reply)->has_job_progress()) take_progress((*reply)->job_progress());
+      if (!watching_) break;
+    }
+  }
+}
+
+}  // namespace millrace

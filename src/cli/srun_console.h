@@ -1,0 +1,80 @@
+// src/cli/srun_console.h - srun while its job lives: one loop over tasks, terminal, signals and the controller's news.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/console.h"
+#include "cli/task_streams.h"
+
+namespace millrace {
+
+struct SrunPlan {
+  StreamOptions streams;
+  std::string secret;
+  std::string output_pattern, error_pattern;  // files srun itself opens, once it knows the job's id
+  std::string input_path;                     // empty: standard input
+  std::string job_name;
+  bool append = false;
+  bool kill_on_bad_exit = false;
+  std::int64_t wait_seconds = 0;
+  bool disable_status = false;
+  int verbose = 0;
+  std::optional<std::uint32_t> tasks;  // where the request leaves no choice
+};
+
+class SrunConsole {
+ public:
+  SrunConsole(const Command& command, const SrunPlan& plan);
+  ~SrunConsole();
+  SrunConsole(const SrunConsole&) = delete;
+  SrunConsole& operator=(const SrunConsole&) = delete;
+
+  Result<std::uint16_t> listen(bool loopback_only) { return streams_.listen(loopback_only); }
+  void catch_signals();  // before the submission, so that none is lost
+  // Until every task ended, or the job did; srun's exit code.
+  int run(Session& session, const SessionOptions& options, std::uint32_t job_id);
+
+ private:
+  Result<void> open_outputs();
+  void watch_job(Session& session);
+  void take_progress(const wire::JobProgress& progress);
+  void take_ends();
+  void take_input();
+  void take_signal();
+  void interrupt();
+  void cancel_job(std::string_view why);
+  void say_status();
+  void check_clock();
+  int poll_timeout_ms() const;
+  bool finished();
+  int exit_code();
+  std::string step() const { return "StepId=" + std::to_string(job_id_) + ".0"; }
+
+  const Command& command_;
+  SrunPlan plan_;
+  TaskStreams streams_;
+  SessionOptions options_;
+  std::uint32_t job_id_ = 0;
+  int signals_ = -1;
+  int input_ = -1;
+  bool input_open_ = false;
+  bool started_ = false;
+  bool queued_said_ = false;
+  bool cancelled_ = false;
+  bool watching_ = false;
+  std::int64_t submitted_us_ = 0;
+  std::int64_t first_end_us_ = 0;
+  std::int64_t last_interrupt_us_ = 0;
+  std::int64_t job_ended_us_ = 0;
+  std::int64_t watch_again_us_ = 0;
+  std::optional<wire::JobProgress> last_;
+  std::uint32_t worst_code_ = 0, worst_signal_ = 0;
+};
+
+// A file name of srun's own: %j, %J, %s, %u, %x and zero padding as in %4j.
+std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id, const std::string& job_name);
+
+}  // namespace millrace

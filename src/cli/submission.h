@@ -1,0 +1,32 @@
+// src/cli/submission.h - what sbatch and srun share: reading options in their order of precedence, describing the submitter.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/console.h"
+#include "cli/options/job_draft.h"
+
+namespace millrace {
+
+// Command line over environment over script. `script_words` come from #SBATCH lines; they live as long as the result.
+struct Submission {
+  JobDraft draft;
+  std::vector<std::string_view> operands;
+};
+
+// First look at the command line alone: which script, which of the options that decide how it is read.
+Result<Submission> read_command_line(const Command& command, std::uint8_t tool);
+// All layers, lowest first.
+Result<Submission> read_all_layers(const Command& command, std::uint8_t tool, const std::vector<std::string>& script_words);
+
+// Where and from whom: working directory, umask, limits, host, session, submit line.
+void describe_submitter(const Command& command, JobDraft& draft);
+std::string job_environment(const JobDraft& draft);
+std::string current_directory();
+
+// "sbatch: Job 95 to start at ..." for --test-only.
+std::string test_only_text(const wire::Submitted& submitted);
+
+}  // namespace millrace

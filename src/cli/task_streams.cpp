@@ -1,0 +1,285 @@
+// src/cli/task_streams.cpp - see task_streams.h.
+#include "cli/task_streams.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "base/hostlist.h"
+#include "base/index_set.h"
+#include "cli/console.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::size_t message_max = 4u << 20;
+constexpr std::size_t unsent_max = 1u << 20;
+constexpr std::size_t partial_max = 64u << 10;  // a line longer than this is passed on in pieces
+constexpr std::size_t peers_max = 65536;
+
+std::size_t digits(std::uint32_t number) { return std::to_string(number).size(); }
+
+}  // namespace
+
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  return difference == 0;
+}
+
+void OutputLines::put(std::uint32_t task, bool is_error, std::string_view text) {
+  const int fd = is_error ? options_.error_fd : options_.output_fd;
+  if (!options_.label) {
+    write_all(fd, text);
+    return;
+  }
+  char label[32];
+  const int width = static_cast<int>(digits(tasks_ == 0 ? 0 : tasks_ - 1));
+  std::snprintf(label, sizeof label, "%0*u: ", width, task);
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end == std::string_view::npos ? text.size() : end + 1);
+    out += label;
+    out += line;
+    text.remove_prefix(line.size());
+  }
+  if (!out.empty() && out.back() != '\n') out += '\n';
+  write_all(fd, out);
+}
+
+void OutputLines::take(std::uint32_t task, bool is_error, std::string_view data) {
+  if (!is_error && options_.only_output_of && *options_.only_output_of != task) return;
+  // One task's lines cannot mix with another's: pass them on as they come.
+  if (options_.unbuffered || (tasks_ == 1 && !options_.label)) return put(task, is_error, data);
+  std::string& rest = partial_[{task, is_error}];
+  rest += data;
+  std::size_t whole = rest.rfind('\n') + 1;  // 0 when there is none
+  if (whole == 0 && rest.size() >= partial_max) whole = rest.size();
+  if (whole == 0) return;
+  put(task, is_error, std::string_view{rest}.substr(0, whole));
+  rest.erase(0, whole);
+}
+
+void OutputLines::flush(std::uint32_t task) {
+  for (const bool is_error : {false, true}) {
+    const auto it = partial_.find({task, is_error});
+    if (it == partial_.end()) continue;
+    if (!it->second.empty()) put(task, is_error, it->second);
+    partial_.erase(it);
+  }
+}
+
+std::vector<std::string> end_lines(const std::vector<TaskEnd>& ends) {
+  struct Kind {
+    std::uint32_t code, signal;
+    bool core;
+    auto operator<=>(const Kind&) const = default;
+  };
+  std::map<Kind, std::pair<std::vector<std::string>, IndexSet>> kinds;
+  for (const TaskEnd& end : ends) {
+    if (end.exit_code == 0 && end.exit_signal == 0) continue;
+    auto& [nodes, tasks] = kinds[{end.exit_code, end.exit_signal, end.core_dumped}];
+    if (std::ranges::find(nodes, end.node) == nodes.end()) nodes.push_back(end.node);
+    tasks.insert(end.task);
+  }
+  std::vector<std::string> out;
+  for (const auto& [kind, group] : kinds) {
+    const auto& [nodes, tasks] = group;
+    std::string line = compress_hostlist_sorted(nodes) + (tasks.size() == 1 ? ": task " : ": tasks ") + format_index_set(tasks) + ": ";
+    if (kind.signal != 0) {
+      const char* words = sigdescr_np(static_cast<int>(kind.signal));
+      line += words != nullptr ? words : "Unknown signal " + std::to_string(kind.signal);
+      if (kind.core) line += " (core dumped)";
+    } else {
+      line += "Exited with exit code " + std::to_string(kind.code);
+    }
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+TaskStreams::~TaskStreams() {
+  for (Peer& peer : peers_) close_peer(peer);
+  if (listener_ >= 0) close(listener_);
+}
+
+Result<std::uint16_t> TaskStreams::listen(bool loopback_only) {
+  listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(loopback_only ? INADDR_LOOPBACK : INADDR_ANY);
+  socklen_t size = sizeof address;
+  if (listener_ < 0 || bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || ::listen(listener_, 1024) != 0 ||
+      getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    return fail(Errc::io, std::string{"cannot listen for tasks: "} + strerror(errno));
+  return ntohs(address.sin_port);
+}
+
+void TaskStreams::add_to(std::vector<pollfd>& entries) const {
+  entries.push_back({listener_, POLLIN, 0});
+  for (const Peer& peer : peers_)
+    if (peer.fd >= 0) entries.push_back({peer.fd, static_cast<short>(peer.unsent.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+}
+
+void TaskStreams::handle(const std::vector<pollfd>& entries) {
+  for (const pollfd& entry : entries) {
+    if (entry.revents == 0) continue;
+    if (entry.fd == listener_) accept_all();
+    for (Peer& peer : peers_) {
+      if (peer.fd != entry.fd || peer.fd < 0) continue;
+      if ((entry.revents & POLLOUT) != 0) flush(peer);
+      if (peer.fd >= 0 && (entry.revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_from(peer);
+      break;
+    }
+  }
+  peers_.remove_if([](const Peer& peer) { return peer.fd < 0; });
+}
+
+void TaskStreams::accept_all() {
+  for (;;) {
+    const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) return;
+    if (peers_.size() >= peers_max) {
+      close(fd);
+      continue;
+    }
+    const int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    peers_.push_back({fd, FrameReader(message_max), false, {}, 0, 0, {}});
+    read_from(peers_.back());  // its greeting is usually here already
+  }
+}
+
+void TaskStreams::read_from(Peer& peer) {
+  char buffer[65536];
+  for (;;) {
+    const ssize_t got = recv(peer.fd, buffer, sizeof buffer, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (got <= 0) return close_peer(peer);
+    peer.reader.feed({buffer, static_cast<std::size_t>(got)});
+    for (;;) {
+      const auto bytes = peer.reader.next();
+      if (!bytes) return close_peer(peer);
+      if (!*bytes) break;
+      wire::FromTask message;
+      if (!message.ParseFromArray((*bytes)->data(), static_cast<int>((*bytes)->size())) || !take_message(peer, message)) return close_peer(peer);
+    }
+  }
+}
+
+bool TaskStreams::take_message(Peer& peer, const wire::FromTask& message) {
+  if (!peer.known) {
+    if (!message.has_hello() || !equal_in_constant_time(message.hello().secret(), secret_)) return false;
+    peer.known = true;
+    peer.node = message.hello().node_name();
+    peer.first_task = message.hello().first_task();
+    peer.tasks = message.hello().tasks();
+    for (std::uint32_t i = 0; i < peer.tasks; ++i)
+      if (task_running_.try_emplace(peer.first_task + i, true).second) ++started_;
+    wire::ToTask input;
+    if (!early_input_.empty()) {
+      input.set_input(early_input_);
+      queue(peer, input);
+    }
+    if (input_ended_) {
+      input.set_input_ended(true);
+      queue(peer, input);
+    }
+    if (task_count_ && started_ >= *task_count_) early_input_ = {};
+    return true;
+  }
+  if (message.has_output()) lines_.take(message.output().task(), message.output().is_error(), message.output().data());
+  if (message.body_case() == wire::FromTask::kNote) notes_.push_back(message.note());
+  if (message.has_ended()) {
+    const wire::TaskEnded& ended = message.ended();
+    lines_.flush(ended.task());
+    const auto it = task_running_.find(ended.task());
+    if (it == task_running_.end() || !it->second) return true;
+    it->second = false;
+    ++ended_;
+    ends_.push_back({ended.task(), peer.node, ended.exit_code(), ended.exit_signal(), ended.core_dumped()});
+  }
+  return true;
+}
+
+void TaskStreams::queue(Peer& peer, const wire::ToTask& message) {
+  peer.unsent += frame(message.SerializeAsString());
+  flush(peer);
+}
+
+void TaskStreams::flush(Peer& peer) {
+  while (!peer.unsent.empty()) {
+    const ssize_t sent = send(peer.fd, peer.unsent.data(), peer.unsent.size(), MSG_NOSIGNAL);
+    if (sent > 0) peer.unsent.erase(0, static_cast<std::size_t>(sent));
+    else if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+    else if (errno != EINTR) {
+      peer.unsent.clear();  // reading says that it is gone
+      return;
+    }
+  }
+}
+
+void TaskStreams::close_peer(Peer& peer) {
+  if (peer.fd >= 0) close(peer.fd);
+  peer.fd = -1;
+  for (std::uint32_t i = 0; i < peer.tasks; ++i) lines_.flush(peer.first_task + i);
+}
+
+void TaskStreams::send_input(std::string_view data) {
+  const bool all_here = task_count_ && started_ >= *task_count_;
+  if (!all_here) early_input_ += data;
+  wire::ToTask message;
+  message.set_input(std::string{data});
+  for (Peer& peer : peers_)
+    if (peer.known && peer.fd >= 0) queue(peer, message);
+}
+
+void TaskStreams::end_input() {
+  input_ended_ = true;
+  wire::ToTask message;
+  message.set_input_ended(true);
+  for (Peer& peer : peers_)
+    if (peer.known && peer.fd >= 0) queue(peer, message);
+}
+
+bool TaskStreams::input_is_slow() const {
+  return early_input_.size() > unsent_max || std::ranges::any_of(peers_, [](const Peer& peer) { return peer.unsent.size() > unsent_max; });
+}
+
+void TaskStreams::send_signal(std::uint32_t signal) {
+  wire::ToTask message;
+  message.set_signal(signal);
+  for (Peer& peer : peers_)
+    if (peer.known && peer.fd >= 0) queue(peer, message);
+}
+
+void TaskStreams::set_task_count(std::uint32_t tasks) {
+  task_count_ = tasks;
+  lines_.set_task_count(tasks);
+}
+
+bool TaskStreams::has_connections() const {
+  return std::ranges::any_of(peers_, [](const Peer& peer) { return peer.known && peer.fd >= 0; });
+}
+
+std::vector<TaskEnd> TaskStreams::take_ends() { return std::exchange(ends_, {}); }
+std::vector<std::string> TaskStreams::take_notes() { return std::exchange(notes_, {}); }
+
+std::vector<std::uint32_t> TaskStreams::running() const {
+  std::vector<std::uint32_t> out;
+  for (const auto& [task, is_running] : task_running_)
+    if (is_running) out.push_back(task);
+  return out;
+}
+
+}  // namespace millrace

@@ -1,0 +1,115 @@
+// src/cli/task_streams.h - srun's side of its tasks: connections of the nodes, output lines, labels, ends and input.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "millrace.pb.h"
+#include "wire/frame.h"
+
+namespace millrace {
+
+struct StreamOptions {
+  bool label = false;
+  bool unbuffered = false;
+  int output_fd = 1;
+  int error_fd = 2;
+  std::optional<std::uint32_t> only_output_of;  // -o with a task's number
+};
+
+struct TaskEnd {
+  std::uint32_t task = 0;
+  std::string node;
+  std::uint32_t exit_code = 0, exit_signal = 0;
+  bool core_dumped = false;
+};
+
+// Puts bytes of many tasks on two descriptors, line by line, so that lines of different tasks do not mix.
+class OutputLines {
+ public:
+  explicit OutputLines(StreamOptions options) : options_(options) {}
+  void set_task_count(std::uint32_t tasks) { tasks_ = tasks; }
+  void set_descriptors(int output, int error) { options_.output_fd = output, options_.error_fd = error; }
+  void take(std::uint32_t task, bool is_error, std::string_view data);
+  void flush(std::uint32_t task);  // what has no newline at the end of a task
+
+ private:
+  void put(std::uint32_t task, bool is_error, std::string_view whole_lines);
+  StreamOptions options_;
+  std::uint32_t tasks_ = 1;
+  std::map<std::pair<std::uint32_t, bool>, std::string> partial_;
+};
+
+// "srun: error: c[1-2]: tasks 0-3: Exited with exit code 2", one line per kind of end, zero exits left out.
+std::vector<std::string> end_lines(const std::vector<TaskEnd>& ends);
+
+// The listener and everything accepted on it. A peer that does not begin with the secret is dropped.
+class TaskStreams {
+ public:
+  TaskStreams(std::string secret, StreamOptions options) : secret_(std::move(secret)), lines_(options) {}
+  ~TaskStreams();
+  TaskStreams(const TaskStreams&) = delete;
+  TaskStreams& operator=(const TaskStreams&) = delete;
+
+  Result<std::uint16_t> listen(bool loopback_only);
+
+  // For the caller's poll(): adds our descriptors; handle() gets the same entries back.
+  void add_to(std::vector<pollfd>& entries) const;
+  void handle(const std::vector<pollfd>& entries);
+
+  void send_input(std::string_view data);  // to every task, also of nodes that connect later
+  void end_input();
+  bool input_is_slow() const;  // too much waits to be sent: do not read more
+  void send_signal(std::uint32_t signal);
+
+  void set_task_count(std::uint32_t tasks);
+  void set_descriptors(int output, int error) { lines_.set_descriptors(output, error); }
+  std::optional<std::uint32_t> task_count() const { return task_count_; }
+  std::uint32_t tasks_started() const { return started_; }
+  std::uint32_t tasks_ended() const { return ended_; }
+  bool all_ended() const { return task_count_ && ended_ >= *task_count_; }
+  bool has_connections() const;
+  std::vector<TaskEnd> take_ends();       // those not yet taken
+  std::vector<std::uint32_t> running() const;
+  std::vector<std::string> take_notes();  // lines for srun's stderr
+
+ private:
+  struct Peer {
+    int fd = -1;
+    FrameReader reader;
+    bool known = false;
+    std::string node;
+    std::uint32_t first_task = 0, tasks = 0;
+    std::string unsent;
+  };
+  void accept_all();
+  void read_from(Peer& peer);
+  bool take_message(Peer& peer, const wire::FromTask& message);
+  void queue(Peer& peer, const wire::ToTask& message);
+  void flush(Peer& peer);
+  void close_peer(Peer& peer);
+
+  std::string secret_;
+  OutputLines lines_;
+  int listener_ = -1;
+  std::list<Peer> peers_;
+  std::optional<std::uint32_t> task_count_;
+  std::uint32_t started_ = 0, ended_ = 0;
+  std::map<std::uint32_t, bool> task_running_;
+  std::vector<TaskEnd> ends_;
+  std::vector<std::string> notes_;
+  std::string early_input_;  // until every task is there
+  bool input_ended_ = false;
+};
+
+bool equal_in_constant_time(std::string_view a, std::string_view b);
+
+}  // namespace millrace
