@@ -2,6 +2,11 @@
 // reason.
 #include "platform/tls.h"
 
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
 #include <optional>
 
 #include "platform/dialer.h"
@@ -134,6 +139,44 @@ TEST_F(TlsTest, Flipped_byte_on_the_wire_ends_the_session) {
   wire.back() = static_cast<char>(wire.back() ^ 1);
   EXPECT_FALSE(right->received(wire, plain));
   EXPECT_TRUE(plain.empty());
+}
+
+// A server with a certificate and without the key: whoever sits between node and controller.
+std::string handshake_with_a_certificate(StreamFilter& client) {
+  const std::unique_ptr<EVP_PKEY, decltype(&::EVP_PKEY_free)> secret(::EVP_EC_gen("P-256"), &::EVP_PKEY_free);
+  const std::unique_ptr<X509, decltype(&::X509_free)> certificate(::X509_new(), &::X509_free);
+  ::X509_gmtime_adj(::X509_getm_notBefore(certificate.get()), -60);
+  ::X509_gmtime_adj(::X509_getm_notAfter(certificate.get()), 3600);
+  ::X509_set_pubkey(certificate.get(), secret.get());
+  EXPECT_GT(::X509_sign(certificate.get(), secret.get(), ::EVP_sha256()), 0);
+  const std::unique_ptr<SSL_CTX, decltype(&::SSL_CTX_free)> context(::SSL_CTX_new(::TLS_server_method()),
+                                                                    &::SSL_CTX_free);
+  EXPECT_EQ(::SSL_CTX_use_certificate(context.get(), certificate.get()), 1);
+  EXPECT_EQ(::SSL_CTX_use_PrivateKey(context.get(), secret.get()), 1);
+  const std::unique_ptr<SSL, decltype(&::SSL_free)> server(::SSL_new(context.get()), &::SSL_free);
+  BIO* in = ::BIO_new(::BIO_s_mem());
+  BIO* out = ::BIO_new(::BIO_s_mem());
+  ::SSL_set_bio(server.get(), in, out);
+  ::SSL_set_accept_state(server.get());
+  for (int turn = 0; turn < 5; ++turn) {
+    const std::string hello = client.take_output();
+    if (!hello.empty()) ::BIO_write(in, hello.data(), static_cast<int>(hello.size()));
+    (void)::SSL_do_handshake(server.get());
+    std::string answer(::BIO_ctrl_pending(out), '\0');
+    if (!answer.empty()) ::BIO_read(out, answer.data(), static_cast<int>(answer.size()));
+    std::string plain;
+    const auto outcome = client.received(answer, plain);
+    if (!outcome) return outcome.error().story;
+    if (client.established()) return "established";
+  }
+  return "nothing";
+}
+
+TEST_F(TlsTest, Server_with_a_certificate_instead_of_the_key_is_refused) {
+  const auto client_filter = tls_client("n1", key);
+  const std::string story = handshake_with_a_certificate(*client_filter);
+  EXPECT_NE(story.find("no encrypted session as node 'n1'"), std::string::npos) << story;
+  EXPECT_FALSE(client_filter->established());
 }
 
 }  // namespace

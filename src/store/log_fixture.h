@@ -1,4 +1,4 @@
-// src/store/log_fixture.h - for tests: a log on a simulated disk, with a worker that works when it is told to.
+// src/store/log_fixture.h - for tests: a log on some disk, with a worker that works when it is told to.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "ports/filesystem.h"
 #include "ports/loop.h"
-#include "sim/sim_disk.h"
 #include "store/wal.h"
 
 namespace millrace {
@@ -56,8 +56,8 @@ inline PayloadId payload_id(std::uint64_t number) {
 
 // A log and everything it stands on; end() ends it as a dying process does.
 struct LogOnDisk {
-  explicit LogOnDisk(SimDisk& d, WalSettings s = small_log()) : disk(d), settings(s) {}
-  SimDisk& disk;
+  explicit LogOnDisk(Filesystem& d, WalSettings s = small_log()) : disk(d), settings(s) {}
+  Filesystem& disk;
   WalSettings settings;
   std::unique_ptr<ManualWorker> worker;
   std::unique_ptr<Wal> wal;

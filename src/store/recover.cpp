@@ -77,10 +77,7 @@ class Recovery {
       log_.recovered.snapshot = std::move(snapshot.state);
     }
     MR_TRY_VOID(read_segments());
-    if (log_.next_index <= log_.recovered.snapshot_index)
-      return damaged(segment_name(log_.next_segment - 1), 0,
-                     "the log ends at event " + std::to_string(log_.next_index - 1) +
-                         " although the snapshot is of event " + std::to_string(log_.recovered.snapshot_index));
+    MR_TRY_VOID(check_reaches_snapshot());
     MR_TRY_VOID(remove_leftovers());
     return std::move(log_);
   }
@@ -112,11 +109,12 @@ class Recovery {
     MR_TRY(const std::uint64_t size, file->size());
     MR_TRY(std::string bytes, file->read_at(0, size));
     const auto header = decode_segment_header(bytes);
+    if (!header && header.error().code == Errc::invalid) return fail(Errc::invalid, name + ": " + header.error().story);
     if (!header) {
       // The header is on stable storage before the first record is written: without records it was never finished. The
       // first one that a snapshot needs always was.
-      const bool unfinished = last && header.error().code == Errc::corrupt && bytes.size() <= segment_header_size &&
-                              (names_.snapshots.empty() || number != first_segment_);
+      const bool unfinished =
+          last && bytes.size() <= segment_header_size && (names_.snapshots.empty() || number != first_segment_);
       if (!unfinished) return damaged(name, 0, header.error().story);
       log_.recovered.cut_bytes += bytes.size();
       obsolete_.push_back(name);
@@ -167,6 +165,13 @@ class Recovery {
     return {};
   }
 
+  Result<void> check_reaches_snapshot() const {
+    if (log_.next_index > log_.recovered.snapshot_index) return {};
+    return damaged(segment_name(log_.next_segment - 1), 0,
+                   "the log ends at event " + std::to_string(log_.next_index - 1) +
+                       " although the snapshot is of event " + std::to_string(log_.recovered.snapshot_index));
+  }
+
   // A segment with a successor was completed and synced before the successor got its name.
   Result<void> check_complete(const Reading& reading) {
     if (reading.bad != 0) return damaged(reading.name, reading.bad, "there is no record here, in a complete segment");
@@ -175,6 +180,7 @@ class Recovery {
   }
 
   Result<void> finish_last(const Reading& reading, File& file) {
+    MR_TRY_VOID(check_reaches_snapshot());  // before anything is cut: a damaged log is left as it is
     if (reading.bad != 0) {
       // Only what the very last write left may be torn. Any later record that was written after the bad place had been
       // synced proves that this was once a true record.

@@ -1,6 +1,8 @@
 // src/store/recover_test.cpp - damage is reported with its place, a torn tail is cut, and the two are never mixed up.
 #include "store/recover.h"
 
+#include "sim/sim_disk.h"
+#include "store/crc32c.h"
 #include "store/log_fixture.h"
 
 namespace millrace {
@@ -113,14 +115,39 @@ TEST_F(RecoverTest, Any_flipped_byte_of_the_snapshot_is_damage_and_never_ignored
   EXPECT_NE(story_of(segment_gone).find("missing"), std::string::npos);
 }
 
+TEST_F(RecoverTest, Log_that_ends_before_its_snapshot_is_damage_and_is_left_alone) {
+  ASSERT_TRUE(log.open());
+  ASSERT_TRUE(log.snapshot(99, "state"));
+  log.end();
+  const std::string name = disk.list()->front();  // holds event 100, and events before 99
+  disk.cut(name, segment_header_size);
+  const std::vector<std::string> names = *disk.list();
+  for (const std::string& other : names) {
+    if (segment_number(other) > segment_number(name)) {
+      ASSERT_TRUE(disk.remove(other));
+    }
+  }
+  const std::string before = disk.content(name);
+  EXPECT_NE(story_of(disk).find("the log ends at event"), std::string::npos);
+  EXPECT_EQ(disk.content(name), before);
+}
+
 TEST_F(RecoverTest, Log_of_a_later_format_is_refused_as_such) {
   std::string header = encode_segment_header({1, 1, 7});
+  header[8] = 2;
+  const std::uint32_t crc = crc32c(std::string_view{header}.substr(0, 60));
+  header.replace(60, 4, reinterpret_cast<const char*>(&crc), 4);
   SimDisk fresh{3};
-  auto file = fresh.create(segment_name(1));
-  ASSERT_TRUE((*file)->write_at(0, header + std::string(100, 'z')));
-  EXPECT_NE(story_of(fresh).find("accepted 0"), std::string::npos);  // a torn first write
-  ASSERT_TRUE((*file)->write_at(0, std::string(64, 'z')));
-  ASSERT_TRUE((*file)->write_at(100, "z"));
+  ASSERT_TRUE((*fresh.create(segment_name(1)))->write_at(0, header));
+  const auto outcome = recover_log(fresh);
+  ASSERT_FALSE(outcome);
+  EXPECT_NE(outcome.error().story.find("log format 2"), std::string::npos) << outcome.error().story;
+  EXPECT_TRUE(fresh.open(segment_name(1)));
+}
+
+TEST_F(RecoverTest, Foreign_bytes_under_our_name_are_damage) {
+  SimDisk fresh{3};
+  ASSERT_TRUE((*fresh.create(segment_name(1)))->write_at(0, std::string(100, 'z')));
   EXPECT_NE(story_of(fresh).find("not a segment"), std::string::npos);
 }
 

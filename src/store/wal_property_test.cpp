@@ -6,6 +6,7 @@
 
 #include "base/prng.h"
 #include "base/text.h"
+#include "sim/sim_disk.h"
 #include "store/log_fixture.h"
 
 namespace millrace {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/sim_disk.h"
 #include "store/log_fixture.h"
 #include "store/recover.h"
 
