@@ -1,0 +1,420 @@
+// src/cli/commands_test.cpp - whole commands against a scripted controller: what they ask, print and return.
+#include "cli/commands.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <thread>
+
+#include "cli/dispatch.h"
+#include "millrace.pb.h"
+#include "wire/frame.h"
+
+namespace millrace {
+namespace {
+
+using Answers = std::function<std::vector<wire::Reply>(const wire::Request&)>;
+
+// Serves one connection after the other until it is destroyed.
+class ScriptedController {
+ public:
+  ScriptedController(const std::string& path, Answers answers) : answers_(std::move(answers)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strcpy(address.sun_path, path.c_str());
+    listener_ = socket(AF_UNIX, SOCK_STREAM, 0);
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(listen(listener_, 8), 0);
+    EXPECT_EQ(pipe(stop_), 0);
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~ScriptedController() {
+    close(stop_[1]);
+    thread_.join();
+    close(stop_[0]);
+    close(listener_);
+  }
+
+ private:
+  void serve() {
+    struct Peer {
+      int fd;
+      FrameReader reader{request_size_max};
+    };
+    std::vector<Peer> peers;
+    for (;;) {
+      std::vector<pollfd> entries = {{stop_[0], POLLIN, 0}, {listener_, POLLIN, 0}};
+      for (const Peer& peer : peers) entries.push_back({peer.fd, POLLIN, 0});
+      poll(entries.data(), entries.size(), -1);
+      if (entries[0].revents != 0) break;
+      for (std::size_t i = 2; i < entries.size(); ++i)
+        if (entries[i].revents != 0 && !answer(peers[i - 2].fd, peers[i - 2].reader)) close(peers[i - 2].fd), peers[i - 2].fd = -1;
+      std::erase_if(peers, [](const Peer& peer) { return peer.fd < 0; });
+      if (entries[1].revents != 0) peers.push_back({accept(listener_, nullptr, nullptr)});
+    }
+    for (const Peer& peer : peers) close(peer.fd);
+  }
+  bool answer(int fd, FrameReader& reader) {
+    char buffer[65536];
+    const ssize_t got = read(fd, buffer, sizeof buffer);
+    if (got <= 0) return false;
+    reader.feed({buffer, static_cast<std::size_t>(got)});
+    for (auto message = reader.next(); message && *message; message = reader.next()) {
+      wire::Request request;
+      request.ParseFromArray((*message)->data(), static_cast<int>((*message)->size()));
+      for (wire::Reply& reply : answers_(request)) {
+        reply.set_number(request.number());
+        const std::string bytes = frame(reply.SerializeAsString());
+        if (write(fd, bytes.data(), bytes.size()) < 0) return false;
+      }
+    }
+    return true;
+  }
+  Answers answers_;
+  int listener_;
+  int stop_[2];
+  std::thread thread_;
+};
+
+std::string slurp(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream out;
+  out << file.rdbuf();
+  return out.str();
+}
+
+struct Outcome {
+  int code;
+  std::string out, err;
+};
+
+class Commands : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/mr-cli-XXXXXX";
+    directory_ = mkdtemp(name);
+    std::ofstream(directory_ + "/slurm.conf") << "ClusterName=test\nSlurmctldHost=vm(127.0.0.1)\nMessageTimeout=5\nAuthInfo=socket=" << directory_ << "/s\n";
+    setenv("SLURM_CONF", (directory_ + "/slurm.conf").c_str(), 1);
+    setenv("TZ", "UTC", 1);
+    for (const char* variable : {"SLURM_JOB_ID", "SLURM_JOBID", "SBATCH_TIMELIMIT", "SQUEUE_FORMAT"}) unsetenv(variable);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  void serve(Answers answers) { controller_ = std::make_unique<ScriptedController>(directory_ + "/s", std::move(answers)); }
+  Outcome run(std::vector<std::string> words, const std::string& input = "") {
+    const std::string in = directory_ + "/in", out = directory_ + "/out", err = directory_ + "/err";
+    std::ofstream(in) << input;
+    const int saved[] = {dup(0), dup(1), dup(2)};
+    const int files[] = {open(in.c_str(), O_RDONLY), open(out.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600), open(err.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600)};
+    for (int i = 0; i < 3; ++i) dup2(files[i], i), close(files[i]);
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    const int code = dispatch(static_cast<int>(argv.size()), argv.data());
+    for (int i = 0; i < 3; ++i) dup2(saved[i], i), close(saved[i]);
+    return {code, slurp(out), slurp(err)};
+  }
+
+  std::string file(const std::string& name, const std::string& text) {
+    std::ofstream(directory_ + "/" + name) << text;
+    return directory_ + "/" + name;
+  }
+
+  std::string directory_;
+  std::unique_ptr<ScriptedController> controller_;
+};
+
+wire::Reply submitted(std::uint32_t id) {
+  wire::Reply reply;
+  reply.mutable_submitted()->set_job_id(id);
+  return reply;
+}
+
+wire::Reply refused(std::uint32_t code, const char* text, std::vector<std::string> notes = {}) {
+  wire::Reply reply;
+  reply.mutable_failure()->set_code(code);
+  reply.mutable_failure()->set_text(text);
+  for (const auto& note : notes) reply.mutable_failure()->add_notes(note);
+  return reply;
+}
+
+TEST_F(Commands, Sbatch_submits_with_command_line_over_environment_over_script) {
+  wire::SubmitJob asked;
+  serve([&](const wire::Request& request) { asked = request.submit(); return std::vector{submitted(12)}; });
+  setenv("SBATCH_TIMELIMIT", "7", 1);
+  const std::string script = file("job.sh", "#!/bin/sh\n#SBATCH -n 3 -t 5 -p slow\n#SBATCH --job-name=\"a b\"\ntrue\n");
+  const Outcome outcome = run({"sbatch", "-p", "fast", script, "x", "-n", "9"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "Submitted batch job 12\n");
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(asked.job().partition(), "fast");
+  EXPECT_EQ(asked.job().time_limit_minutes(), 7u);
+  EXPECT_EQ(asked.job().tasks(), 3u);
+  EXPECT_EQ(asked.job().name(), "a b");
+  EXPECT_EQ(asked.job().command(), script);
+  ASSERT_EQ(asked.job().arguments_size(), 3);
+  EXPECT_EQ(asked.job().submit_line(), "sbatch -p fast " + script + " x -n 9");
+  EXPECT_EQ(asked.idempotency_key().size(), 16u);
+  EXPECT_NE(asked.environment().find("SBATCH_TIMELIMIT=7"), std::string::npos);
+  EXPECT_NE(asked.environment().find("SLURM_SUBMIT_DIR="), std::string::npos);
+}
+
+TEST_F(Commands, Sbatch_takes_wrap_and_standard_input) {
+  wire::SubmitJob asked;
+  serve([&](const wire::Request& request) { asked = request.submit(); return std::vector{submitted(5)}; });
+  EXPECT_EQ(run({"sbatch", "--parsable", "--wrap", "sleep 1"}).out, "5\n");
+  EXPECT_EQ(asked.job().name(), "wrap");
+  EXPECT_TRUE(asked.script().starts_with("#!/bin/sh\n"));
+  EXPECT_EQ(run({"millrace", "sbatch"}, "#!/bin/sh\ntrue\n").out, "Submitted batch job 5\n");
+  EXPECT_EQ(asked.job().name(), "sbatch");
+  EXPECT_EQ(run({"sbatch", "-Q", "--wrap", "true"}).out, "");
+}
+
+TEST_F(Commands, Sbatch_says_why_it_was_refused) {
+  serve([&](const wire::Request&) { return std::vector{refused(2000, "Invalid partition name specified", {"invalid partition specified: nosuch"})}; });
+  const Outcome outcome = run({"sbatch", "-p", "nosuch", "--wrap", "true"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, "sbatch: error: invalid partition specified: nosuch\nsbatch: error: Batch job submission failed: Invalid partition name specified\n");
+}
+
+TEST_F(Commands, Sbatch_bad_input_never_reaches_the_controller) {
+  EXPECT_EQ(run({"sbatch", "-t", "xx", "--wrap", "true"}).code, 255);
+  EXPECT_EQ(run({"sbatch", "nosuchfile"}).err, "sbatch: error: Unable to open file nosuchfile\n");
+  EXPECT_EQ(run({"sbatch", "--nosuch"}).err, "sbatch: unrecognized option '--nosuch'\nTry \"sbatch --help\" for more information\n");
+  EXPECT_EQ(run({"sbatch", file("x", "echo")}).code, 1);
+  EXPECT_EQ(run({"sbatch", "--gres=gpu:1", "--wrap", "x"}).err, "sbatch: error: --gres is not built yet in Millrace\n");
+  EXPECT_EQ(run({"sbatch", "-v", "-Q", "--wrap", "x"}).err, "sbatch: error: don't specify both --verbose (-v) and --quiet (-Q)\n");
+}
+
+TEST_F(Commands, Sbatch_wait_ends_with_the_jobs_exit_code) {
+  serve([&](const wire::Request& request) {
+    if (request.has_submit()) return std::vector{submitted(3)};
+    wire::Reply running, ended;
+    running.set_more(true);
+    running.mutable_job_progress()->set_state(wire::RUNNING);
+    ended.mutable_job_progress()->set_state(wire::FAILED);
+    ended.mutable_job_progress()->set_ended(true);
+    ended.mutable_job_progress()->set_exit_code(7);
+    return std::vector{running, ended};
+  });
+  EXPECT_EQ(run({"sbatch", "--wait", "--wrap", "exit 7"}).code, 7);
+}
+
+TEST_F(Commands, A_controller_that_is_not_there_is_named) {
+  std::ofstream(directory_ + "/slurm.conf", std::ios::app) << "MessageTimeout=0\n";
+  const Outcome outcome = run({"squeue"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find(directory_ + "/s (No such file or directory)"), std::string::npos);
+  EXPECT_NE(outcome.err.find("slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"), std::string::npos);
+}
+
+TEST_F(Commands, Squeue_asks_briefly_when_that_is_enough) {
+  std::vector<wire::QueryJobs> asked;
+  serve([&](const wire::Request& request) {
+    asked.push_back(request.query_jobs());
+    wire::Reply reply;
+    wire::JobView* job = reply.mutable_jobs()->add_jobs();
+    job->set_job_id(4);
+    job->set_name("x");
+    job->set_partition("p");
+    job->set_uid(0);
+    job->set_reason("Resources");
+    job->set_node_count(1);
+    return std::vector{reply};
+  });
+  EXPECT_EQ(run({"squeue", "-h"}).out, "                 4         p        x     root PD       0:00      1 (Resources)\n");
+  EXPECT_TRUE(asked.back().brief());
+  EXPECT_FALSE(asked.back().finished_too());
+  EXPECT_EQ(run({"squeue", "-h", "-o", "%i|%C"}).out, "4|0\n");
+  EXPECT_FALSE(asked.back().brief());
+  EXPECT_EQ(run({"squeue", "-h", "-t", "all", "-o", "%i %t", "-u", "root"}).out, "4 PD\n");
+  EXPECT_TRUE(asked.back().finished_too());
+  EXPECT_EQ(run({"squeue", "-h", "-t", "R"}).out, "");
+  EXPECT_EQ(run({"squeue", "-h", "-p", "other"}).out, "");
+  EXPECT_EQ(run({"squeue", "-h", "-O", "JobID:|,State:"}).out, "4|PENDING\n");
+}
+
+TEST_F(Commands, Squeue_answers_unknown_ids_as_programs_expect) {
+  serve([&](const wire::Request& request) {
+    wire::Reply reply;
+    reply.mutable_jobs()->set_missing(static_cast<std::uint32_t>(request.query_jobs().jobs_size()));
+    return std::vector{reply};
+  });
+  const Outcome one = run({"squeue", "-j", "99999999"});
+  EXPECT_EQ(one.code, 1);
+  EXPECT_EQ(one.err, "slurm_load_jobs error: Invalid job id specified\n");
+  EXPECT_EQ(run({"squeue", "-h", "-j", "8,9"}).code, 0) << "two unknown ids are no error";
+  const Outcome all = run({"squeue", "-O", "ALL"});
+  EXPECT_EQ(all.err, "squeue: error: Invalid job format specification: ALL\n");
+  EXPECT_EQ(all.code, 0);
+}
+
+TEST_F(Commands, Scancel_excuses_jobs_that_are_gone_unless_a_signal_was_meant) {
+  wire::CancelJobs asked;
+  serve([&](const wire::Request& request) {
+    asked = request.cancel();
+    wire::Reply reply;
+    auto* failed = reply.mutable_jobs_changed()->add_failed();
+    failed->set_job("99");
+    failed->set_code(2017);
+    failed->set_text("Invalid job id specified");
+    return std::vector{reply};
+  });
+  EXPECT_EQ(run({"scancel", "99"}).code, 0);
+  const Outcome verbose = run({"scancel", "-v", "99"});
+  EXPECT_EQ(verbose.code, 0);
+  EXPECT_EQ(verbose.err, "scancel: Terminating job 99\nscancel: error: Kill job error on job id 99: Invalid job id specified\n");
+  EXPECT_EQ(run({"scancel", "-s", "USR1", "99"}).code, 1);
+  EXPECT_EQ(asked.signal(), 10u);
+  run({"scancel", "5_[1-3]", "7,8"});
+  ASSERT_EQ(asked.jobs_size(), 3);
+  EXPECT_EQ(asked.jobs(0).tasks(), "1-3");
+  EXPECT_EQ(run({"scancel"}).err, "scancel: error: No job identification provided\n");
+  EXPECT_EQ(run({"scancel", "abc"}).err, "scancel: error: Invalid job id abc\n");
+}
+
+TEST_F(Commands, Scontrol_updates_holds_and_shows) {
+  std::vector<wire::Request> asked;
+  serve([&](const wire::Request& request) {
+    asked.push_back(request);
+    wire::Reply reply;
+    if (request.has_query_jobs()) reply.mutable_jobs();
+    else if (request.has_ping()) reply.mutable_pong()->set_host("vm");
+    else if (request.has_update_job() && request.update_job().job().job_id() == 9) {
+      auto* failed = reply.mutable_jobs_changed()->add_failed();
+      failed->set_job("9");
+      failed->set_text("Job has already finished");
+    } else reply.mutable_done();
+    return std::vector{reply};
+  });
+  EXPECT_EQ(run({"scontrol", "ping"}).out, "Slurmctld(primary) at vm is UP\n");
+  EXPECT_EQ(run({"scontrol", "show", "job"}).out, "No jobs in the system\n");
+  const Outcome unknown = run({"scontrol", "show", "job", "99"});
+  EXPECT_EQ(unknown.err, "slurm_load_jobs error: Invalid job id specified\n");
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_EQ(run({"scontrol", "show", "job", "9_4"}).err, "Job 9_4 not found\n");
+  EXPECT_EQ(run({"scontrol", "update", "JobId=9", "TimeLimit+=10"}).err, "Job has already finished for job 9\n");
+  EXPECT_EQ(asked.back().update_job().time_limit_change_minutes(), 10);
+  EXPECT_EQ(run({"scontrol", "update", "jobid=8", "NICE=5", "name=z"}).code, 0);
+  EXPECT_EQ(asked.back().update_job().nice(), 5);
+  EXPECT_EQ(run({"scontrol", "update", "JobId=8", "Colour=red"}).err, "Update of this parameter is not supported: Colour=red\nRequest aborted\n");
+  EXPECT_EQ(run({"scontrol", "update", "JobId=8"}).err, "No changes specified\n");
+  EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "State=drain", "Reason=x"}).code, 0);
+  EXPECT_EQ(asked.back().update_node().state(), "DRAIN");
+  EXPECT_EQ(run({"scontrol", "hold", "3", "4,5"}).code, 0);
+  EXPECT_EQ(asked.back().hold().jobs_size(), 3);
+  EXPECT_EQ(run({"scontrol", "rel", "jobname=x"}).code, 0);
+  EXPECT_TRUE(asked.back().hold().release());
+  EXPECT_EQ(asked.back().hold().name(), "x");
+  EXPECT_EQ(run({"scontrol", "requeuehold", "3"}).code, 0);
+  EXPECT_TRUE(asked.back().requeue().hold());
+  EXPECT_EQ(run({"scontrol", "suspend", "3"}).err, "scontrol: error: suspend is not built yet in Millrace\n");
+  EXPECT_EQ(run({"scontrol", "show", "hostlistsorted", "b2,b1,a"}).out, "a,b[1-2]\n");
+  EXPECT_EQ(run({"scontrol"}, "ping\nquit\n").out, "Slurmctld(primary) at vm is UP\n");
+}
+
+// A supervisor's side of srun's port.
+void play_node(const wire::StdioEndpoint& endpoint, const std::vector<wire::FromTask>& messages, const std::string& secret) {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(endpoint.port()));
+  inet_pton(AF_INET, endpoint.host().c_str(), &address.sin_addr);
+  ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  std::string bytes;
+  wire::FromTask hello;
+  hello.mutable_hello()->set_secret(secret);
+  hello.mutable_hello()->set_tasks(2);
+  hello.mutable_hello()->set_node_name("n1");
+  bytes += frame(hello.SerializeAsString());
+  for (const wire::FromTask& message : messages) bytes += frame(message.SerializeAsString());
+  EXPECT_EQ(write(fd, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  shutdown(fd, SHUT_WR);
+  char sink[4096];
+  while (read(fd, sink, sizeof sink) > 0) {
+  }
+  close(fd);
+}
+
+wire::FromTask output(std::uint32_t task, const char* text) {
+  wire::FromTask message;
+  message.mutable_output()->set_task(task);
+  message.mutable_output()->set_data(text);
+  return message;
+}
+
+wire::FromTask ended(std::uint32_t task, std::uint32_t code) {
+  wire::FromTask message;
+  message.mutable_ended()->set_task(task);
+  message.mutable_ended()->set_exit_code(code);
+  return message;
+}
+
+TEST_F(Commands, Srun_is_the_terminal_of_its_tasks) {
+  std::thread node;
+  wire::SubmitJob asked;
+  serve([&](const wire::Request& request) {
+    if (!request.has_submit()) return std::vector<wire::Reply>{};
+    asked = request.submit();
+    node = std::thread([endpoint = asked.job().stdio()] {
+      play_node(endpoint, {output(0, "stolen\n")}, std::string(32, 'x'));  // not the secret: must be dropped
+      play_node(endpoint, {output(0, "he"), output(1, "one\n"), output(0, "llo\n"), ended(0, 0), ended(1, 3)}, endpoint.secret());
+    });
+    return std::vector{submitted(21)};
+  });
+  const Outcome outcome = run({"srun", "-l", "-n2", "hostname", "-f"});
+  node.join();
+  EXPECT_EQ(outcome.out, "1: one\n0: hello\n");
+  EXPECT_EQ(outcome.err, "srun: error: n1: task 1: Exited with exit code 3\n");
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_TRUE(asked.job().interactive());
+  EXPECT_EQ(asked.job().stdio().secret().size(), 32u);
+  EXPECT_EQ(asked.job().arguments_size(), 2);
+  EXPECT_EQ(asked.job().name(), "hostname");
+}
+
+TEST_F(Commands, Srun_notices_a_job_that_ends_otherwise) {
+  serve([&](const wire::Request& request) {
+    if (request.has_submit()) return std::vector{submitted(22)};
+    wire::Reply reply;
+    reply.mutable_job_progress()->set_state(wire::CANCELLED);
+    reply.mutable_job_progress()->set_ended(true);
+    return std::vector{reply};
+  });
+  const Outcome outcome = run({"srun", "true"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err, "srun: Force Terminated JobId=22\n");
+}
+
+TEST_F(Commands, Srun_refuses_what_it_cannot_do_yet) {
+  setenv("SLURM_JOB_ID", "5", 1);
+  EXPECT_EQ(run({"srun", "true"}).err, "srun: error: srun inside an allocation (SLURM_JOB_ID is set) is not built yet in Millrace\n");
+  unsetenv("SLURM_JOB_ID");
+  EXPECT_EQ(run({"srun"}).err, "srun: fatal: No command given to execute.\n");
+  EXPECT_EQ(run({"srun", "--pty", "bash"}).err, "srun: error: --pty is not built yet in Millrace\n");
+}
+
+TEST_F(Commands, Millrace_checks_a_configuration) {
+  const Outcome outcome = run({"millrace", "check", file("c", "ClusterName=x\nSlurmctldHost=y\nProlog=/bin/true\nNoSuch=1\nKillWait=x\n")});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.out.find(":5: KillWait: 'x' is not a time"), std::string::npos);
+  EXPECT_NE(outcome.out.find(":4: NoSuch: unknown key\n"), std::string::npos);
+  EXPECT_NE(outcome.out.find(":3: Prolog: not built yet\n"), std::string::npos);
+  EXPECT_EQ(run({"sacct"}).err, "sacct: error: this command is not built yet in Millrace\n");
+  EXPECT_EQ(run({"squeue", "-V"}).out, "slurm 26.11.0\n");
+  EXPECT_EQ(run({"millrace", "--version"}).out, "millrace 0.1.0\n");
+  for (const char* name : {"sbatch", "srun", "squeue", "sinfo", "scancel", "scontrol"}) EXPECT_TRUE(run({"millrace", "man", name}).out.starts_with(".TH "));
+}
+
+}  // namespace
+}  // namespace millrace
