@@ -167,7 +167,7 @@ void Agent::obey(const wire::ToAgent& message) {
       return launch(message.launch());
     case wire::ToAgent::kKill:
       if (attempts_.contains(name_of(message.kill()))) return supervisors_.kill(message.kill());
-      return report_soon();  // it is not here: the list says so
+      return bury_unlaunched(message.kill());
     case wire::ToAgent::kForget:
       return forget(message.forget());
     case wire::ToAgent::kSignal:
@@ -250,6 +250,19 @@ void Agent::refuse_launch(const wire::Credential& credential, std::string proble
   status.set_end(wire::AttemptStatus::LAUNCH_FAILED);
   status.set_exit_signal(53);  // as Slurm's accounting shows it
   status.set_problem(std::move(problem));
+  status.set_ended_at_us(loop_.now().value);
+  attempt_changed(status);
+}
+
+// Killed before it was launched: a launch that still comes in this session is older and dropped, one of an earlier session too, so
+// it never runs here. It ends now, and is reported until the controller says that its end is durable.
+void Agent::bury_unlaunched(const wire::Kill& kill) {
+  wire::AttemptStatus status;
+  status.set_job_key(kill.job_key());
+  status.set_attempt(kill.attempt());
+  status.set_state(wire::AttemptStatus::ENDED);
+  status.set_end(wire::AttemptStatus::EXITED);
+  status.set_exit_signal(15);
   status.set_ended_at_us(loop_.now().value);
   attempt_changed(status);
 }

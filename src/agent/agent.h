@@ -68,6 +68,7 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   void be_welcome(const wire::Welcome& welcome);
   void launch(const wire::Launch& launch);
   void refuse_launch(const wire::Credential& credential, std::string problem);
+  void bury_unlaunched(const wire::Kill& kill);
   void forget(const wire::Forget& forget);
 
   Loop& loop_;

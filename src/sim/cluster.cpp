@@ -1,0 +1,374 @@
+// src/sim/cluster.cpp - see cluster.h.
+#include "sim/cluster.h"
+
+#include <algorithm>
+
+#include "core/ledger/apply.h"
+#include "core/ledger/invariants.h"
+#include "wire/event_codec.h"
+#include "wire/frame.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::uint32_t flaky_user = 2000;
+
+CredentialSigner make_signer() {
+  auto signer = CredentialSigner::from_cluster_key(std::string(key_size, 'k'));
+  MR_ASSERT(signer.has_value());
+  return *std::move(signer);
+}
+
+std::string node_name(std::uint32_t i) { return "n" + std::to_string(i); }
+std::string flaky_name(std::uint32_t i) { return "f" + std::to_string(i); }
+
+ClusterConfigured configuration_of(const ClusterShape& shape) {
+  ClusterConfigured out;
+  PartitionDef main, flaky;
+  main.name = "main";
+  main.is_default = true;
+  flaky.name = "flaky";
+  const auto add = [&](const std::string& name, PartitionDef& partition) {
+    NodeDef def;
+    def.name = name;
+    def.cpus = Cpus{shape.cpus};
+    def.memory = Mebibytes{1000};
+    out.nodes.push_back(def);
+    partition.nodes.push_back(name);
+  };
+  for (std::uint32_t i = 0; i < shape.nodes; ++i) add(node_name(i), main);
+  for (std::uint32_t i = 0; i < shape.flaky_nodes; ++i) add(flaky_name(i), flaky);
+  out.partitions = {main};
+  if (shape.flaky_nodes > 0) out.partitions.push_back(flaky);
+  out.policy.return_to_service = 2;
+  out.policy.requeue_delay_seconds = 0;
+  out.policy.min_job_age_seconds = 1'000'000;  // the test compares at the end: nothing is forgotten before
+  out.policy.kill_wait_seconds = 2;
+  return out;
+}
+
+// A function of seed and attempt alone, so that it does not matter when it is asked.
+std::pair<Duration, std::uint32_t> work_of(std::uint64_t seed, const AttemptKey& attempt) {
+  Prng random(seed ^ mix_bits(attempt.first * 31 + attempt.second));
+  const Duration takes{static_cast<std::int64_t>(1000 + random.below(20'000'000))};
+  return {takes, random.chance(1, 6) ? 3u : 0u};
+}
+
+}  // namespace
+
+// Dies with the process; the order of destruction is that of a kill: first nothing runs any more, then memory goes.
+struct SimCluster::Controlling {
+  Controlling(SimCluster& cluster)
+      : process(cluster.world_),
+        log_worker(cluster.world_, process, milliseconds(4)),
+        plan_worker(cluster.world_, process, milliseconds(3)),
+        query_worker(cluster.world_, process, milliseconds(3)) {}
+  ~Controlling() { process.kill(); }
+
+  SimProcess process;
+  SimWorker log_worker, plan_worker, query_worker;
+  std::unique_ptr<Wal> wal;
+  std::unique_ptr<OwnAgents> agents;
+  std::unique_ptr<FlakyManager> flaky;
+  std::unique_ptr<Controller> controller;
+};
+
+SimCluster::SimCluster(std::uint64_t seed, ClusterShape shape)
+    : seed_(seed), shape_(shape), world_(seed), network_(world_), disk_(mix_bits(seed) | 1), signer_(make_signer()) {
+  faults_on_ = shape.faults;
+  if (shape.faults) {
+    network_.faults.lost_per_1000 = world_.random.below(30);
+    network_.faults.doubled_per_1000 = world_.random.below(50);
+    network_.faults.broken_per_1000 = world_.random.below(10);
+    network_.faults.slowest = milliseconds(world_.random.between(1, 400));
+  }
+  for (std::uint32_t i = 0; i < shape.nodes; ++i)
+    nodes_.push_back(std::make_unique<SimNode>(world_, network_, node_name(i), shape.cpus,
+                                               [seed](const AttemptKey& attempt) { return work_of(seed, attempt); }));
+  make_wishes();
+}
+
+SimCluster::~SimCluster() {
+  controlling_.reset();
+  nodes_.clear();
+}
+
+void SimCluster::make_wishes() {
+  for (std::uint32_t i = 0; i < shape_.jobs; ++i) {
+    Wish wish;
+    wire::JobDescription& job = *wish.ask.mutable_job();
+    job.set_name("job" + std::to_string(world_.random.below(4)));
+    job.set_work_dir("/tmp");
+    job.set_cpus_per_task(static_cast<std::uint32_t>(1 + world_.random.below(shape_.cpus)));
+    if (world_.random.chance(1, 6)) job.set_min_nodes(2);
+    if (world_.random.chance(1, 6)) job.set_array("1-" + std::to_string(world_.random.between(2, 4)) + (world_.random.chance(1, 2) ? "%1" : ""));
+    if (world_.random.chance(1, 8)) job.set_requeue(false);
+    if (world_.random.chance(1, 6)) job.set_time_limit_minutes(1);
+    wish.own_nodes = shape_.flaky_nodes == 0 || world_.random.chance(1, 2);
+    if (!wish.own_nodes) job.set_partition("flaky");
+    if (!wish.own_nodes) job.set_min_nodes(1);
+    wish.ask.set_script("#!/bin/sh\n# " + std::to_string(world_.random.below(6)) + "\n");
+    wish.ask.set_environment("PATH=/bin");
+    std::string key(16, '\0');
+    for (char& c : key) c = static_cast<char>(world_.random.next());
+    key[0] = 'k';
+    wish.ask.set_idempotency_key(key);
+    wish.cancel = world_.random.chance(1, 6);
+    wish.requeue = world_.random.chance(1, 8);
+    wishes_.push_back(std::move(wish));
+  }
+}
+
+void SimCluster::complain(std::string what) {
+  if (!wrong_) wrong_ = std::move(what);
+}
+
+void SimCluster::start_controller() {
+  controlling_ = std::make_unique<Controlling>(*this);
+  Controlling& c = *controlling_;
+  WalSettings settings;
+  settings.segment_size = 16 << 10;
+  settings.salt = mix_bits(seed_ + ++starts_);
+  settings.reserve_size = 8 << 10;
+  settings.reserve_step = 4 << 10;
+  auto opened = Wal::open(disk_, c.log_worker, settings);
+  if (!opened) {
+    controlling_.reset();
+    // Opening writes too: under injected faults it may fail, but what it finds must never look damaged.
+    if (opened.error().code == Errc::corrupt) complain("the log cannot be read back: " + opened.error().story);
+    world_.at(world_.now() + seconds(1), [this] {
+      if (!controlling_) start_controller();
+    });
+    return;
+  }
+  c.wal = std::move(opened->first);
+  State state;
+  if (opened->second.snapshot_index > 0) {
+    auto snapshot = decode_state(opened->second.snapshot);
+    if (!snapshot) return complain("snapshot: " + snapshot.error().story);
+    state = *std::move(snapshot);
+  }
+  for (const std::string& bytes : opened->second.events) {
+    const auto event = decode_event(bytes);
+    if (!event) return complain("event: " + event.error().story);
+    apply(state, *event);
+  }
+  if (const auto broken = broken_law(state)) complain("after recovery: " + *broken);
+  if (state.version < durable_version_)
+    complain("facts that were seen are gone: version " + std::to_string(state.version) + " after " + std::to_string(durable_version_));
+  if (state.version == durable_version_ && durable_version_ > 0 && fingerprint(state) != fingerprint(last_durable_))
+    complain("recovery gave another state than was seen");
+  ControllerSettings controller_settings;
+  controller_settings.agent_timeout = seconds(20);
+  controller_settings.snapshot_bytes = 24 << 10;
+  ControllerHooks hooks;
+  hooks.fatal = [this](const std::string&) {
+    // The process stops itself; someone starts it again.
+    world_.at(world_.now(), [this] { kill_controller(false); });
+  };
+  c.controller = std::make_unique<Controller>(
+      Controller::Parts{c.process, *c.wal, c.plan_worker, c.query_worker, *this, *this}, controller_settings, hooks, std::move(state));
+  c.agents = std::make_unique<OwnAgents>(c.process, signer_, OwnAgents::Settings{"sim", 1}, [](const std::string&) {});
+  if (shape_.flaky_nodes > 0) {
+    std::vector<std::string> theirs, ours;
+    for (std::uint32_t i = 0; i < shape_.flaky_nodes; ++i) theirs.push_back(flaky_name(i));
+    for (std::uint32_t i = 0; i < shape_.nodes; ++i) ours.push_back(node_name(i));
+    c.flaky = std::make_unique<FlakyManager>(world_, c.process, theirs, ours, shape_.cpus);
+    c.controller->add_manager(*c.flaky, theirs);
+  }
+  c.controller->add_manager(*c.agents);
+  c.controller->start(configuration_of(shape_), [this] {
+    Controlling& c = *controlling_;
+    if (c.controller->epoch().value <= last_epoch_) complain("an epoch was given out twice");
+    last_epoch_ = c.controller->epoch().value;
+    c.agents->serve(*c.controller, c.controller->epoch());
+    if (c.flaky) c.flaky->serve(*c.controller);
+    network_.listen([this](std::unique_ptr<Link> link, const std::string& from, std::function<void(LinkHandler&)> start) {
+      start(controlling_->agents->accept(std::move(link), from));
+    });
+  });
+}
+
+void SimCluster::kill_controller(bool power) {
+  if (!controlling_) return;
+  watch_durable();
+  network_.listen({});
+  controlling_.reset();
+  for (Wish& wish : wishes_) wish.number = 0;  // answers under way are lost; they will ask again
+  if (power)
+    disk_.crash();
+  else
+    disk_.kill();
+  world_.at(world_.now() + Duration{static_cast<std::int64_t>(world_.random.below(5'000'000))}, [this] {
+    if (!controlling_) start_controller();
+  });
+}
+
+void SimCluster::find(UserId uid, GroupId gid, std::move_only_function<void(Result<UserIdentity>)> done) {
+  done(UserIdentity{uid, gid, "user", "group", {gid.value}});
+}
+
+void SimCluster::reply_encoded(ClientId client, std::string bytes) {
+  wire::Reply parsed;
+  if (parsed.ParseFromString(bytes)) reply(client, parsed);
+}
+
+void SimCluster::reply(ClientId, const wire::Reply& answer) {
+  const auto it = asked_.find(answer.number());
+  if (it == asked_.end()) return;
+  Wish& wish = wishes_[it->second];
+  asked_.erase(it);
+  if (wish.number != answer.number()) return;  // asked again meanwhile: as good as lost
+  wish.number = 0;
+  if (faults_on_ && world_.random.chance(1, 10)) return;  // the answer is lost on its way
+  if (answer.has_jobs_changed()) {
+    wish.cancelled = true;
+    return;
+  }
+  if (answer.has_failure()) {
+    if (answer.failure().code() != 2019) complain("refused: " + answer.failure().text());
+    return;
+  }
+  if (!answer.has_submitted()) return;
+  if (wish.answered && *wish.answered != answer.submitted().job_id()) complain("one submission was given two numbers");
+  wish.answered = answer.submitted().job_id();
+  // What was answered is durable: it must be there now and after every crash (watch_durable and final_verdict look again).
+  if (!controlling_->controller->durable().find_job(JobId{*wish.answered})) complain("a job was acknowledged before it was durable");
+}
+
+void SimCluster::client_turn() {
+  world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(300'000))}, [this] { client_turn(); });
+  if (!controlling_ || !controlling_->controller || controlling_->controller->durable().epoch.value < last_epoch_ || last_epoch_ == 0) return;
+  const std::size_t index = world_.random.below(wishes_.size());
+  Wish& wish = wishes_[index];
+  if (wish.number != 0 && world_.random.chance(9, 10)) return;  // sometimes patience ends, and it asks again
+  wire::Request request;
+  request.set_protocol(protocol_version);
+  request.set_number(++last_request_);
+  Asker asker{index + 1, UserId{wish.own_nodes ? 1000u : flaky_user}, GroupId{1000}};
+  if (!wish.answered) {
+    *request.mutable_submit() = wish.ask;
+  } else if (wish.cancel && !wish.cancelled) {
+    request.mutable_cancel()->add_jobs()->set_job_id(*wish.answered);
+  } else if (wish.requeue && faults_on_ && world_.random.chance(1, 4)) {
+    request.mutable_requeue()->add_jobs()->set_job_id(*wish.answered);
+    wish.requeue = false;
+  } else {
+    return;
+  }
+  wish.number = request.number();
+  asked_[request.number()] = index;
+  controlling_->controller->request(asker, request);
+}
+
+void SimCluster::fault_turn() {
+  world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(4'000'000))}, [this] { fault_turn(); });
+  if (!faults_on_) return;
+  SimNode& node = *nodes_[world_.random.below(nodes_.size())];
+  switch (world_.random.below(12)) {
+    case 0: kill_controller(true); break;
+    case 1: kill_controller(false); break;
+    case 2: node.kill_agent(); break;
+    case 3:
+    case 4:
+    case 5: node.start_agent(); break;
+    case 6:
+      if (world_.random.chance(1, 3)) node.crash();
+      break;
+    case 7: node.kill_a_supervisor(); break;
+    case 8: network_.cut(node.name()); break;
+    case 9:
+      if (world_.random.chance(1, 3)) disk_.fail_sync(world_.random.below(10));
+      break;
+    case 10:
+      if (world_.random.chance(1, 3)) disk_.fail_write(world_.random.below(10));
+      break;
+    default:
+      if (shape_.full_disk) disk_.set_capacity(world_.random.chance(1, 2) ? disk_.used() + world_.random.below(30'000) : UINT64_MAX / 4);
+      break;
+  }
+}
+
+void SimCluster::heal() {
+  faults_on_ = false;
+  network_.faults = {};
+  disk_.set_capacity(UINT64_MAX / 4);
+  // A fault still planned must not strike later: a clean restart calls it off.
+  kill_controller(false);
+  for (auto& node : nodes_) node->start_agent();
+}
+
+void SimCluster::watch_durable() {
+  if (!controlling_ || !controlling_->controller) return;
+  const State& durable = controlling_->controller->durable();
+  if (durable.version == durable_version_) return;
+  if (durable.version < durable_version_) complain("the durable version went back");
+  if (const auto broken = broken_law(durable)) complain(*broken);
+  for (const Wish& wish : wishes_)
+    if (wish.answered && !durable.find_job(JobId{*wish.answered})) complain("acknowledged job " + std::to_string(*wish.answered) + " is gone");
+  durable_version_ = durable.version;
+  last_durable_ = durable;
+}
+
+bool SimCluster::settled() const {
+  if (!controlling_ || !controlling_->controller) return false;
+  for (const Wish& wish : wishes_) {
+    if (!wish.answered) return false;
+    if (wish.cancel && !wish.cancelled) return false;
+  }
+  for (const auto& [key, job] : controlling_->controller->durable().jobs)
+    if (job->state != JobState::ended && job->spec->owner->uid.value != flaky_user) return false;
+  for (const auto& node : nodes_)
+    if (node->running() > 0) return false;
+  return true;
+}
+
+std::optional<std::string> SimCluster::final_verdict() const {
+  std::map<AttemptKey, std::vector<RunRecord>> runs;
+  for (const auto& node : nodes_)
+    for (const RunRecord& record : node->history()) runs[record.attempt].push_back(record);
+  for (const auto& [attempt, records] : runs)
+    if (records.size() > 1)
+      return "job key " + std::to_string(attempt.first) + " attempt " + std::to_string(attempt.second) + " was started " +
+             std::to_string(records.size()) + " times";
+  for (const auto& [key, job] : controlling_->controller->durable().jobs) {
+    if (job->spec->owner->uid.value == flaky_user || job->is_array_rest()) continue;
+    const std::string who = "job " + std::to_string(job->id.value) + ": ";
+    const auto it = runs.find({key.value, job->attempt.value});
+    const bool ran = it != runs.end();
+    if (job->outcome == Outcome::completed && (!ran || !it->second[0].whole || it->second[0].exit_code != 0)) return who + "completed, but it did not run to a good end";
+    if (job->outcome == Outcome::failed && job->end_reason == Reason::non_zero_exit_code && (!ran || it->second[0].exit_code == 0))
+      return who + "failed, but no run of it did";
+    // Every attempt before the last was ended by something; one that ran to its own end is only run again when asked to.
+    if (job->outcome == Outcome::none) return who + "ended as nothing";
+    if (ran && it->second[0].whole && it->second[0].exit_code == 0 && job->outcome == Outcome::failed) return who + "ran well and counts as failed";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> SimCluster::run() {
+  start_controller();
+  for (auto& node : nodes_) node->start_agent();
+  world_.at(world_.now() + milliseconds(1), [this] { client_turn(); });
+  if (shape_.faults) world_.at(world_.now() + seconds(2), [this] { fault_turn(); });
+  const Time begin = world_.now();
+  const Time calm = begin + seconds(shape_.faults ? 60 : 0);
+  const Time limit = calm + seconds(4000);
+  bool healed = !shape_.faults;
+  while (!wrong_ && world_.step()) {
+    watch_durable();
+    if (!healed && world_.now() >= calm) {
+      healed = true;
+      heal();
+    }
+    if (healed && settled()) break;
+    if (world_.now() > limit) complain("the cluster did not come to rest: some job has not ended");
+  }
+  if (wrong_) return wrong_;
+  for (const auto& [key, job] : controlling_->controller->durable().jobs)
+    if (job->spec->owner->uid.value != flaky_user && job->started_at.is_set() && job->attempt.value == 0 && job->array.value == 0)
+      slowest_start_ = std::max(slowest_start_, job->started_at - job->eligible_at);
+  return final_verdict();
+}
+
+}  // namespace millrace

@@ -1,0 +1,86 @@
+// src/sim/cluster.h - a whole cluster in one thread: controller, log, agents and clients on simulated time, network, disk and processes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "adapters/own_agents.h"
+#include "controller/controller.h"
+#include "sim/flaky_manager.h"
+#include "sim/sim_disk.h"
+#include "sim/sim_node.h"
+#include "store/wal.h"
+
+namespace millrace {
+
+struct ClusterShape {
+  std::uint32_t nodes = 3;
+  std::uint32_t cpus = 4;
+  std::uint32_t flaky_nodes = 0;     // managed by a second manager that hangs, lies and forgets
+  std::uint32_t jobs = 25;
+  bool faults = true;
+  bool full_disk = false;
+};
+
+// Runs one history from a seed and checks the law book on the way and at the end.
+class SimCluster final : private Clients, private Identities {
+ public:
+  SimCluster(std::uint64_t seed, ClusterShape shape);
+  ~SimCluster() override;
+
+  // The first thing that was wrong, in words; nothing when all is well.
+  std::optional<std::string> run();
+  std::uint64_t steps() const { return world_.steps(); }
+  Duration slowest_start() const { return slowest_start_; }  // of jobs on our own nodes, from eligible to start
+
+ private:
+  struct Wish {  // one submission of a client, with what became of it
+    wire::SubmitJob ask;
+    std::optional<std::uint32_t> answered;  // the id it was given
+    std::uint64_t number = 0;               // of the request under way, 0: none
+    bool cancel = false, cancelled = false;
+    bool requeue = false;
+    bool own_nodes = true;
+  };
+  struct Controlling;  // everything that dies with the controller process
+
+  void reply(ClientId client, const wire::Reply& reply) override;
+  void reply_encoded(ClientId client, std::string reply) override;
+  void find(UserId uid, GroupId gid, std::move_only_function<void(Result<UserIdentity>)> done) override;
+
+  void start_controller();
+  void kill_controller(bool power);
+  void make_wishes();
+  void client_turn();
+  void fault_turn();
+  void heal();
+  bool settled() const;
+  void watch_durable();
+  void complain(std::string what);
+  std::optional<std::string> final_verdict() const;
+
+  std::uint64_t seed_;
+  ClusterShape shape_;
+  SimWorld world_;
+  SimNetwork network_;
+  SimDisk disk_;
+  CredentialSigner signer_;
+  std::vector<std::unique_ptr<SimNode>> nodes_;
+  std::unique_ptr<Controlling> controlling_;
+  std::vector<Wish> wishes_;
+  std::map<std::uint64_t, std::size_t> asked_;  // request number to wish
+  std::uint64_t last_request_ = 0;
+  std::uint64_t durable_version_ = 0;           // the highest any observer saw
+  std::uint64_t last_epoch_ = 0;
+  std::uint64_t starts_ = 0;
+  State last_durable_;
+  bool faults_on_ = true;
+  Duration slowest_start_;
+  std::optional<std::string> wrong_;
+};
+
+}  // namespace millrace

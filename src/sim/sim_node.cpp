@@ -1,0 +1,131 @@
+// src/sim/sim_node.cpp - see sim_node.h.
+#include "sim/sim_node.h"
+
+namespace millrace {
+
+SimNode::SimNode(SimWorld& world, SimNetwork& network, std::string name, std::uint32_t cpus, Work work)
+    : world_(world), network_(network), name_(std::move(name)), cpus_(cpus), work_(std::move(work)) {}
+
+SimNode::~SimNode() {
+  kill_agent();
+  for (auto& [key, attempt] : spool_) world_.cancel(attempt.end_event);
+}
+
+void SimNode::start_agent() {
+  if (agent_) return;
+  process_ = std::make_unique<SimProcess>(world_);
+  dialer_ = std::make_unique<SimDialer>(network_, name_);
+  AgentSettings settings;
+  settings.node = name_;
+  settings.boot_id = name_ + "-boot" + std::to_string(boot_);
+  settings.version = "sim";
+  settings.first_session = ++sessions_ * 1'000'000;
+  settings.highest_epoch = epoch_;
+  settings.heartbeat = seconds(1);
+  AgentHooks hooks;
+  hooks.epoch_rose = [this](std::uint64_t epoch) { epoch_ = epoch; };
+  Supervisors& supervisors = *this;
+  Measurements& measurements = *this;
+  agent_ = std::make_unique<Agent>(*process_, *dialer_, supervisors, measurements, settings, hooks);
+  agent_->start();
+}
+
+void SimNode::kill_agent() {
+  observer_ = nullptr;
+  agent_.reset();
+  dialer_.reset();
+  process_.reset();
+}
+
+void SimNode::crash() {
+  kill_agent();
+  for (auto& [key, attempt] : spool_) {
+    world_.cancel(attempt.end_event);
+    if (attempt.launched && !history_[attempt.record].ended_at.is_set()) history_[attempt.record].ended_at = world_.now();
+  }
+  spool_.clear();
+  ++boot_;
+}
+
+void SimNode::kill_a_supervisor() {
+  for (auto& [key, attempt] : spool_) {
+    if (attempt.status.state() != wire::AttemptStatus::RUNNING_NOW) continue;
+    if (world_.random.chance(1, 2)) continue;
+    const AttemptKey chosen = key;
+    return end(chosen, wire::AttemptStatus::SUPERVISOR_LOST, 0, 9, false);
+  }
+}
+
+bool SimNode::runs(const AttemptKey& attempt) const {
+  const auto it = spool_.find(attempt);
+  return it != spool_.end() && it->second.status.state() == wire::AttemptStatus::RUNNING_NOW;
+}
+
+std::size_t SimNode::running() const {
+  std::size_t count = 0;
+  for (const auto& [key, attempt] : spool_) count += attempt.status.state() == wire::AttemptStatus::RUNNING_NOW ? 1 : 0;
+  return count;
+}
+
+std::vector<wire::AttemptStatus> SimNode::adopt(SupervisorObserver& observer) {
+  observer_ = &observer;
+  std::vector<wire::AttemptStatus> out;
+  for (const auto& [key, attempt] : spool_) out.push_back(attempt.status);
+  return out;
+}
+
+void SimNode::launch(const wire::LaunchPlan& plan, const wire::Credential&) {
+  const AttemptKey key{plan.job_key(), plan.attempt()};
+  MR_ASSERT(!spool_.contains(key));
+  const auto [takes, code] = work_(key);
+  Attempt& attempt = spool_[key];
+  attempt.status.set_job_key(key.first);
+  attempt.status.set_attempt(key.second);
+  attempt.status.set_state(wire::AttemptStatus::RUNNING_NOW);
+  attempt.launched = true;
+  attempt.record = history_.size();
+  history_.push_back({name_, key, world_.now(), {}, 0, false});
+  attempt.end_event = world_.at(world_.now() + takes, [this, key, code = code] { end(key, wire::AttemptStatus::EXITED, code, 0, true); });
+  if (observer_) observer_->attempt_changed(attempt.status);
+}
+
+void SimNode::kill(const wire::Kill& kill) {
+  const AttemptKey key{kill.job_key(), kill.attempt()};
+  if (!runs(key)) return;
+  // It takes the TERM, or only the KILL that follows.
+  Attempt& attempt = spool_[key];
+  world_.cancel(attempt.end_event);
+  attempt.end_event = world_.at(world_.now() + Duration{static_cast<std::int64_t>(world_.random.below(3'000'000))},
+                                [this, key] { end(key, wire::AttemptStatus::EXITED, 0, 15, false); });
+}
+
+void SimNode::forget(std::uint64_t job_key, std::uint32_t attempt) {
+  const auto it = spool_.find({job_key, attempt});
+  if (it != spool_.end() && it->second.status.state() == wire::AttemptStatus::ENDED) spool_.erase(it);
+}
+
+void SimNode::end(const AttemptKey& key, wire::AttemptStatus::End how, std::uint32_t code, std::uint32_t signal, bool whole) {
+  Attempt& attempt = spool_.at(key);
+  if (attempt.status.state() == wire::AttemptStatus::ENDED) return;
+  world_.cancel(attempt.end_event);
+  attempt.end_event = 0;
+  attempt.status.set_state(wire::AttemptStatus::ENDED);
+  attempt.status.set_end(how);
+  attempt.status.set_exit_code(code);
+  attempt.status.set_exit_signal(signal);
+  RunRecord& record = history_[attempt.record];
+  record.ended_at = world_.now();
+  record.exit_code = code;
+  record.whole = whole;
+  const wire::AttemptStatus status = attempt.status;  // the observer may forget it at once
+  if (observer_) observer_->attempt_changed(status);
+}
+
+wire::Inventory SimNode::inventory() {
+  wire::Inventory out;
+  out.set_cpus(cpus_);
+  out.set_memory_mib(1'000'000);
+  return out;
+}
+
+}  // namespace millrace

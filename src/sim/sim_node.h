@@ -1,0 +1,74 @@
+// src/sim/sim_node.h - a simulated machine: supervisors that outlive the agent, an agent that can die, a boot that loses everything.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/agent.h"
+#include "sim/sim_network.h"
+
+namespace millrace {
+
+using AttemptKey = std::pair<std::uint64_t, std::uint32_t>;  // job key, attempt
+
+// What really ran, as nobody in the cluster can forget it: the oracle of the tests.
+struct RunRecord {
+  std::string node;
+  AttemptKey attempt;
+  Time started_at, ended_at;  // not set: still runs
+  std::uint32_t exit_code = 0;
+  bool whole = false;  // ran to its own end, not killed and not lost
+};
+
+class SimNode final : private Supervisors, private Measurements {
+ public:
+  // How long an attempt of this job runs and with which code it exits: asked once per start.
+  using Work = std::function<std::pair<Duration, std::uint32_t>(const AttemptKey&)>;
+  SimNode(SimWorld& world, SimNetwork& network, std::string name, std::uint32_t cpus, Work work);
+  ~SimNode() override;
+
+  void start_agent();
+  void kill_agent();
+  void crash();               // power: agent, supervisors and spool are gone; a new boot follows with start_agent()
+  void kill_a_supervisor();   // some running one
+  bool agent_runs() const { return agent_ != nullptr; }
+  bool runs(const AttemptKey& attempt) const;
+  std::size_t running() const;
+  const std::string& name() const { return name_; }
+  const std::vector<RunRecord>& history() const { return history_; }
+
+ private:
+  struct Attempt {
+    wire::AttemptStatus status;
+    std::size_t record = 0;      // in history_
+    std::uint64_t end_event = 0;
+    bool launched = false;
+  };
+  std::vector<wire::AttemptStatus> adopt(SupervisorObserver& observer) override;
+  void launch(const wire::LaunchPlan& plan, const wire::Credential& credential) override;
+  void kill(const wire::Kill& kill) override;
+  void signal(const wire::SignalAttempt&) override {}
+  void forget(std::uint64_t job_key, std::uint32_t attempt) override;
+  wire::Inventory inventory() override;
+  wire::Telemetry telemetry() override { return {}; }
+  void end(const AttemptKey& attempt, wire::AttemptStatus::End end, std::uint32_t code, std::uint32_t signal, bool whole);
+
+  SimWorld& world_;
+  SimNetwork& network_;
+  std::string name_;
+  std::uint32_t cpus_;
+  Work work_;
+  std::uint64_t boot_ = 1;
+  std::uint64_t sessions_ = 0;
+  std::uint64_t epoch_ = 0;
+  std::map<AttemptKey, Attempt> spool_;
+  std::vector<RunRecord> history_;
+  std::unique_ptr<SimProcess> process_;
+  std::unique_ptr<SimDialer> dialer_;
+  std::unique_ptr<Agent> agent_;
+  SupervisorObserver* observer_ = nullptr;
+};
+
+}  // namespace millrace

@@ -1,0 +1,62 @@
+// tests/simulation/cluster_simulation_test.cpp - whole clusters under faults, by seed; a failing seed prints how to repeat it.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "sim/cluster.h"
+
+namespace millrace {
+namespace {
+
+std::uint64_t number_from(const char* name, std::uint64_t fallback) {
+  const char* text = std::getenv(name);
+  return text && *text ? std::strtoull(text, nullptr, 10) : fallback;
+}
+
+// ./mill test sets MR_SIM_FIRST from the tree's hash: a rerun repeats, each change gets new seeds.
+void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100) {
+  const std::uint64_t one = number_from("MR_SEED", 0);
+  const std::uint64_t first = one ? one : number_from("MR_SIM_FIRST", 1);
+  const std::uint64_t count = one ? 1 : std::max<std::uint64_t>(1, number_from("MR_SIM_SEEDS", 200) * share_of_100 / 100);
+  std::uint64_t steps = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    SimCluster cluster(seed, shape);
+    const auto wrong = cluster.run();
+    steps += cluster.steps();
+    ASSERT_FALSE(wrong) << *wrong << "\n  repeat with: MR_SEED=" << seed << " simulation_tests --gtest_filter=" << test;
+  }
+  std::printf("%s: %llu seeds from %llu, %llu steps\n", test, static_cast<unsigned long long>(count),
+              static_cast<unsigned long long>(first), static_cast<unsigned long long>(steps));
+}
+
+TEST(Cluster, loses_and_doubles_nothing_under_faults) { run_seeds("Cluster.loses_and_doubles_nothing_under_faults", {}, 70); }
+
+TEST(Cluster, survives_a_full_disk) {
+  ClusterShape shape;
+  shape.full_disk = true;
+  run_seeds("Cluster.survives_a_full_disk", shape, 15);
+}
+
+TEST(Cluster, does_not_trust_a_second_manager_that_hangs_lies_and_forgets) {
+  ClusterShape shape;
+  shape.flaky_nodes = 2;
+  run_seeds("Cluster.does_not_trust_a_second_manager_that_hangs_lies_and_forgets", shape, 15);
+}
+
+TEST(Cluster, is_not_delayed_by_a_second_manager_that_hangs) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    ClusterShape alone;
+    alone.faults = false;
+    alone.jobs = 6;
+    alone.nodes = 12;
+    ClusterShape both = alone;
+    both.flaky_nodes = 2;
+    SimCluster cluster(seed, both);
+    const auto wrong = cluster.run();
+    ASSERT_FALSE(wrong) << *wrong << " seed " << seed;
+    EXPECT_LT(cluster.slowest_start().value, seconds(1).value) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace millrace
