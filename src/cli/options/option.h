@@ -1,6 +1,7 @@
 // src/cli/options/option.h - the row every option is, and what all commands do with their rows: parse, environment, help.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -27,7 +28,7 @@ struct Option {
   std::string_view value;  // how help names the argument
   std::uint8_t tools;
   std::string_view environment;      // for sbatch and the listing commands
-  std::string_view srun_environment;
+  std::string_view srun_environment;  // several names: comma between them, the first one wins
   std::string_view help;
   OptionSetter<Draft> set;  // nullptr: known and not built yet
 };
@@ -84,12 +85,17 @@ Result<CommandLine<Draft>> apply_words(std::span<const Option<Draft>> rows, std:
 template <class Draft>
 Result<void> apply_environment(std::span<const Option<Draft>> rows, std::uint8_t tool, Draft& draft) {
   for (const Option<Draft>& row : rows) {
-    const std::string_view name = tool == srun ? row.srun_environment : row.environment;
-    if ((row.tools & tool) == 0 || name.empty()) continue;
-    const char* value = std::getenv(std::string{name}.c_str());
-    if (value == nullptr) continue;
-    if (row.set == nullptr) return not_built("--" + std::string{row.name} + " (from " + std::string{name} + ")");
-    MR_TRY_VOID(row.set(draft, value));
+    std::string_view names = tool == srun ? row.srun_environment : row.environment;
+    if ((row.tools & tool) == 0) continue;
+    while (!names.empty()) {
+      const std::string name{names.substr(0, names.find(','))};
+      names.remove_prefix(std::min(names.size(), name.size() + 1));
+      const char* value = std::getenv(name.c_str());
+      if (value == nullptr) continue;
+      if (row.set == nullptr) return not_built("--" + std::string{row.name} + " (from " + name + ")");
+      MR_TRY_VOID(row.set(draft, value));
+      break;
+    }
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/hostlist.h"
+#include "base/text.h"
 #include "cli/render/node_words.h"
 
 namespace millrace {
@@ -171,7 +172,7 @@ constexpr Column<NodeGroup> plain[] = {
     {"Sockets", 'X', "SOCKETS", to_width, J, [](Out& out, const Row& row) { out += range(row, [](const View& n) { return n.sockets(); }, false); }},
     {"SocketCoreThread", 'z', "S:C:T", to_width, J, put_sct},
     {"StateCompact", 't', "STATE", to_width, S, [](Out& out, const Row& row) { out += row.nodes.empty() ? "n/a" : node_state_compact(*row.nodes[0]); }},
-    {"StateComplete", 0, "STATECOMPLETE", to_width, S, [](Out& out, const Row& row) { out += row.nodes.empty() ? "n/a" : lower_case(node_state_full(*row.nodes[0])); }},
+    {"StateComplete", 0, "STATECOMPLETE", to_width, S, [](Out& out, const Row& row) { out += row.nodes.empty() ? "n/a" : lower(node_state_full(*row.nodes[0])); }},
     {"StateLong", 'T', "STATE", to_width, S, [](Out& out, const Row& row) { out += row.nodes.empty() ? "n/a" : node_state_long(*row.nodes[0]); }},
     {"Threads", 'Z', "THREADS", to_width, J, [](Out& out, const Row& row) { out += range(row, [](const View& n) { return n.threads_per_core(); }, false); }},
     {"Time", 'l', "TIMELIMIT", never, J, put_time_limit},
@@ -198,8 +199,6 @@ std::string split_key(const View& node, const Format<NodeGroup>& format, const N
   return key;
 }
 
-bool contains_node(const std::set<std::string, std::less<>>& members, const View& node) { return members.contains(node.name()); }
-
 }  // namespace
 
 std::span<const Column<NodeGroup>> node_columns() { return plain; }
@@ -224,8 +223,8 @@ std::vector<NodeGroup> group_nodes(const NodeListing& listing, const Format<Node
   std::vector<NodeGroup> out;
   // Reasons are about nodes alone: one line whatever partitions they are in.
   const bool by_partition = !options.reasons && (options.per_node || std::ranges::any_of(format, [](const auto& field) {
-    constexpr std::string_view of_partition = "PRalLgsrhpIBMSD";
-    return field.column != nullptr && field.column->letter != 0 && of_partition.find(field.column->letter) != std::string_view::npos && field.column->letter != 'D';
+    constexpr std::string_view of_partition = "PRalLgsrhpIBMS";
+    return field.column != nullptr && field.column->letter != 0 && of_partition.find(field.column->letter) != std::string_view::npos;
   }));
   const auto add = [&](const wire::PartitionView* partition, std::size_t order, const std::vector<const View*>& nodes) {
     std::map<std::string, std::size_t> known;
@@ -236,20 +235,20 @@ std::vector<NodeGroup> group_nodes(const NodeListing& listing, const Format<Node
     }
     if (nodes.empty() && listing.show_empty && partition != nullptr) out.push_back({partition, order, {}, &context});
   };
-  if (!by_partition) {
-    add(nullptr, 0, listing.nodes);
-    for (NodeGroup& group : out) group.partition = listing.partitions.empty() ? nullptr : listing.partitions.front();
-    return out;
-  }
-  for (std::size_t i = 0; i < listing.partitions.size(); ++i) {
+  const auto nodes_in = [&](std::span<const wire::PartitionView* const> partitions) {
     std::set<std::string, std::less<>> members;
-    if (auto names = expand_hostlist(listing.partitions[i]->nodes()))
-      for (std::string& name : *names) members.insert(std::move(name));
+    for (const wire::PartitionView* partition : partitions)
+      if (auto names = expand_hostlist(partition->nodes()))
+        for (std::string& name : *names) members.insert(std::move(name));
     std::vector<const View*> nodes;
     for (const View* node : listing.nodes)
-      if (contains_node(members, *node)) nodes.push_back(node);
-    add(listing.partitions[i], i, nodes);
-  }
+      if (members.contains(node->name())) nodes.push_back(node);
+    return nodes;
+  };
+  const std::span<const wire::PartitionView* const> all{listing.partitions};
+  if (!by_partition) add(all.empty() ? nullptr : all.front(), 0, nodes_in(all));
+  else
+    for (std::size_t i = 0; i < all.size(); ++i) add(all[i], i, nodes_in(all.subspan(i, 1)));
   return out;
 }
 

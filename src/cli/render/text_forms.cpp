@@ -71,8 +71,6 @@ std::string upper_case(std::string_view text) {
   return out;
 }
 
-std::string lower_case(std::string_view text) { return lower(text); }
-
 const std::string& Names::user(std::uint32_t uid) {
   const auto [it, fresh] = users_.try_emplace(uid);
   if (fresh) {

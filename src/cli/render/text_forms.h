@@ -20,14 +20,12 @@ std::string format_limit(std::uint32_t minutes);        // [D-]HH:MM:SS or UNLIM
 std::string format_short_limit(std::uint32_t minutes);  // the short form, or UNLIMITED
 std::string_view or_null(std::string_view text);        // (null) for nothing
 std::string upper_case(std::string_view text);
-std::string lower_case(std::string_view text);
 
 // Users and groups by number, each asked once.
 class Names {
  public:
   const std::string& user(std::uint32_t uid);
   const std::string& group(std::uint32_t gid);
-  void know_user(std::uint32_t uid, std::string name) { users_.insert_or_assign(uid, std::move(name)); }
 
  private:
   std::map<std::uint32_t, std::string> users_, groups_;
