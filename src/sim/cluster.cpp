@@ -71,6 +71,7 @@ struct SimCluster::Controlling {
   std::unique_ptr<OwnAgents> agents;
   std::unique_ptr<FlakyManager> flaky;
   std::unique_ptr<Controller> controller;
+  bool serving = false;
 };
 
 SimCluster::SimCluster(std::uint64_t seed, ClusterShape shape)
@@ -89,6 +90,7 @@ SimCluster::SimCluster(std::uint64_t seed, ClusterShape shape)
 }
 
 SimCluster::~SimCluster() {
+  zombie_.reset();
   controlling_.reset();
   nodes_.clear();
 }
@@ -162,9 +164,12 @@ void SimCluster::start_controller() {
   controller_settings.agent_timeout = seconds(20);
   controller_settings.snapshot_bytes = 24 << 10;
   ControllerHooks hooks;
-  hooks.fatal = [this](const std::string&) {
+  hooks.fatal = [this, self = controlling_.get()](const std::string&) {
     // The process stops itself; someone starts it again.
-    world_.at(world_.now(), [this] { kill_controller(false); });
+    world_.at(world_.now(), [this, self] {
+      if (zombie_.get() == self) zombie_.reset();
+      if (controlling_.get() == self) kill_controller(false);
+    });
   };
   c.controller = std::make_unique<Controller>(
       Controller::Parts{c.process, *c.wal, c.plan_worker, c.query_worker, *this, *this}, controller_settings, hooks, std::move(state));
@@ -177,14 +182,18 @@ void SimCluster::start_controller() {
     c.controller->add_manager(*c.flaky, theirs);
   }
   c.controller->add_manager(*c.agents);
-  c.controller->start(configuration_of(shape_), [this] {
-    Controlling& c = *controlling_;
+  c.controller->start(configuration_of(shape_), [this, self = controlling_.get()] {
+    if (controlling_.get() != self) return;  // cut off before it began
+    Controlling& c = *self;
     if (c.controller->epoch().value <= last_epoch_) complain("an epoch was given out twice");
     last_epoch_ = c.controller->epoch().value;
+    c.serving = true;
     c.agents->serve(*c.controller, c.controller->epoch());
     if (c.flaky) c.flaky->serve(*c.controller);
     network_.listen([this](std::unique_ptr<Link> link, const std::string& from, std::function<void(LinkHandler&)> start) {
-      start(controlling_->agents->accept(std::move(link), from));
+      // While an old leader still runs, some connections end up with it.
+      Controlling& reached = zombie_ && world_.random.chance(1, 2) ? *zombie_ : *controlling_;
+      start(reached.agents->accept(std::move(link), from));
     });
   });
 }
@@ -193,6 +202,12 @@ void SimCluster::kill_controller(bool power) {
   if (!controlling_) return;
   watch_durable();
   network_.listen({});
+  // Sometimes it is not dead but only cut off from its disk: it goes on giving orders from what it last knew.
+  if (!power && faults_on_ && controlling_->serving && world_.random.chance(1, 3)) {
+    zombie_ = std::move(controlling_);
+    world_.at(world_.now() + Duration{static_cast<std::int64_t>(world_.random.below(15'000'000))},
+              [this, self = zombie_.get()] { if (zombie_.get() == self) zombie_.reset(); });
+  }
   controlling_.reset();
   for (Wish& wish : wishes_) wish.number = 0;  // answers under way are lost; they will ask again
   if (power)
@@ -233,7 +248,7 @@ void SimCluster::reply(ClientId, const wire::Reply& answer) {
   if (wish.answered && *wish.answered != answer.submitted().job_id()) complain("one submission was given two numbers");
   wish.answered = answer.submitted().job_id();
   // What was answered is durable: it must be there now and after every crash (watch_durable and final_verdict look again).
-  if (!controlling_->controller->durable().find_job(JobId{*wish.answered})) complain("a job was acknowledged before it was durable");
+  if (controlling_ && !controlling_->controller->durable().find_job(JobId{*wish.answered})) complain("a job was acknowledged before it was durable");
 }
 
 void SimCluster::client_turn() {
@@ -295,6 +310,7 @@ void SimCluster::heal() {
   disk_.set_capacity(UINT64_MAX / 4);
   // A fault still planned must not strike later: a clean restart calls it off.
   kill_controller(false);
+  zombie_.reset();
   for (auto& node : nodes_) node->start_agent();
 }
 

@@ -71,6 +71,7 @@ class SimCluster final : private Clients, private Identities {
   CredentialSigner signer_;
   std::vector<std::unique_ptr<SimNode>> nodes_;
   std::unique_ptr<Controlling> controlling_;
+  std::unique_ptr<Controlling> zombie_;  // an old leader that does not know that it is one
   std::vector<Wish> wishes_;
   std::map<std::uint64_t, std::size_t> asked_;  // request number to wish
   std::uint64_t last_request_ = 0;
