@@ -109,7 +109,9 @@ Result<int> SpoolSupervisors::spawn() {
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  // It outlives us and must not hold on to a terminal, or to a pipe that somebody reads to its end.
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0);
   posix_spawn_file_actions_adddup2(&actions, ends[1], step_socket);  // the same number: glibc clears close-on-exec
   sigset_t none, defaults;
   sigemptyset(&none);

@@ -1,0 +1,268 @@
+// src/agent/spool_supervisors_test.cpp - real supervisors under a real loop: launch, end, restarts of the agent,
+// murdered supervisors.
+#include "agent/spool_supervisors.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "agent/leftovers.h"
+#include "platform/event_loop.h"
+
+namespace millrace {
+namespace {
+
+class LoopReadiness final : public Readiness {
+ public:
+  explicit LoopReadiness(EventLoop& loop) : loop_(loop) {}
+  std::unique_ptr<Watch> watch(int descriptor, Task readable, Task writable) override {
+    struct LoopWatch final : Watch {
+      LoopWatch(EventLoop& loop, int fd, Task in, Task out) : inner(loop, fd, std::move(in), std::move(out)) {}
+      void want_readable() override { inner.want_readable(); }
+      void want_writable() override { inner.want_writable(); }
+      DescriptorWatch inner;
+    };
+    return std::make_unique<LoopWatch>(loop_, descriptor, std::move(readable), std::move(writable));
+  }
+
+ private:
+  EventLoop& loop_;
+};
+
+class SpoolSupervisorsTest : public testing::Test, protected SupervisorObserver {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/mr-agent-XXXXXX";
+    root_ = mkdtemp(name);
+    chmod(root_.c_str(), 0711);
+    begin();
+  }
+  void TearDown() override {
+    end_what_is_left();
+    supervisors_.reset();
+    if (fifo_ >= 0) close(fifo_);
+    std::filesystem::remove_all(root_);
+  }
+  // A failed test leaves nobody behind.
+  void end_what_is_left() {
+    auto spool = SpoolDirectory::open(root_ + "/spool");
+    for (const AttemptName name : spool ? spool->list() : std::vector<AttemptName>{}) {
+      const auto record = spool->read(name);
+      if (!record || record->supervisor.start_time == 0 || record->boot_id != "boot") continue;
+      if (start_time_of(record->supervisor.pid) == record->supervisor.start_time)
+        ::kill(record->supervisor.pid, SIGKILL);
+      for (const pid_t pid : find_leftovers(*record, spool->path_of(name))) ::kill(pid, SIGKILL);
+    }
+  }
+  // A new agent on the same spool.
+  std::vector<wire::AttemptStatus> begin(const std::string& boot_id = "boot") {
+    supervisors_.reset();
+    char self[PATH_MAX]{};
+    EXPECT_GT(readlink("/proc/self/exe", self, sizeof self - 1), 0);
+    SpoolSupervisors::Settings settings;
+    settings.step_program = std::filesystem::path(self).parent_path() / "src/apps/millrace-step";
+    settings.boot_id = boot_id;
+    auto spool = SpoolDirectory::open(root_ + "/spool");
+    EXPECT_TRUE(spool);
+    supervisors_ = std::make_unique<SpoolSupervisors>(loop_, readiness_, *spool, settings);
+    return supervisors_->adopt(*this);
+  }
+  void launch(const std::string& script, std::uint64_t key = 7) {
+    wire::LaunchPlan plan;
+    plan.set_job_key(key);
+    plan.set_job_id(86);
+    plan.set_nodes("n1");
+    plan.add_cpus_per_node(1);
+    plan.set_node_name("n1");
+    plan.set_environment(std::string{"PATH=/usr/bin:/bin\0", 19});
+    plan.set_script("#!/bin/sh\n" + script + "\n");
+    plan.mutable_job()->set_work_dir(root_);
+    wire::Credential credential;
+    credential.set_uid(geteuid());
+    credential.set_gid(getegid());
+    credential.set_boot_id("boot");
+    supervisors_->launch(plan, credential);
+  }
+  void attempt_changed(const wire::AttemptStatus& status) override {
+    last_ = status;
+    ++changes_;
+    if (status.state() == wanted_) loop_.stop();
+  }
+  void run_until(wire::AttemptStatus::State state) {
+    wanted_ = state;
+    const auto limit = loop_.after(seconds(60), [this] {
+      ADD_FAILURE() << "nothing happened";
+      loop_.stop();
+    });
+    loop_.run();
+    loop_.cancel(limit);
+  }
+  // A pipe with a name for the script to say something; open at both ends, so that no line gets lost between two
+  // readers.
+  void make_fifo(const std::string& name) {
+    ASSERT_EQ(mkfifo((root_ + "/" + name).c_str(), 0666), 0);
+    fifo_ = open((root_ + "/" + name).c_str(), O_RDWR | O_CLOEXEC);
+  }
+  std::string line() {
+    std::string text;
+    pollfd ready{fifo_, POLLIN, 0};
+    for (char c = 0; poll(&ready, 1, 60'000) == 1 && read(fifo_, &c, 1) == 1 && c != '\n';) text += c;
+    return text;
+  }
+  std::string spooled() { return root_ + "/spool/7.0"; }
+  pid_t supervisor() {
+    auto spool = SpoolDirectory::open(root_ + "/spool");
+    const auto record = spool->read({7, 0});
+    return record ? record->supervisor.pid : 0;
+  }
+
+  EventLoop loop_;
+  LoopReadiness readiness_{loop_};
+  std::unique_ptr<SpoolSupervisors> supervisors_;
+  std::string root_;
+  int fifo_ = -1;
+  wire::AttemptStatus last_;
+  wire::AttemptStatus::State wanted_ = wire::AttemptStatus::ENDED;
+  int changes_ = 0;
+};
+
+TEST_F(SpoolSupervisorsTest, Launch_runs_ends_and_is_forgotten) {
+  launch("exit 3");
+  EXPECT_EQ(last_.state(), wire::AttemptStatus::RUNNING_NOW);
+  run_until(wire::AttemptStatus::ENDED);
+  EXPECT_EQ(last_.exit_code(), 3u);
+  const auto again = begin();
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].SerializeAsString(), last_.SerializeAsString());
+  supervisors_->forget(7, 0);
+  EXPECT_EQ(access(spooled().c_str(), F_OK), -1);
+  EXPECT_TRUE(begin().empty());
+}
+
+TEST_F(SpoolSupervisorsTest, Attempt_that_is_in_the_spool_is_never_launched_again) {
+  launch("echo run >> runs");
+  run_until(wire::AttemptStatus::ENDED);
+  launch("echo run >> runs");
+  EXPECT_EQ(last_.end(), wire::AttemptStatus::LAUNCH_FAILED);
+  std::ifstream runs(root_ + "/runs");
+  std::stringstream text;
+  text << runs.rdbuf();
+  EXPECT_EQ(text.str(), "run\n");
+}
+
+TEST_F(SpoolSupervisorsTest, Next_agent_adopts_what_runs_and_can_kill_it) {
+  make_fifo("ready");
+  launch("echo up > ready; sleep 1000");
+  EXPECT_EQ(line(), "up");
+  const auto statuses = begin();
+  ASSERT_EQ(statuses.size(), 1u);
+  EXPECT_EQ(statuses[0].state(), wire::AttemptStatus::RUNNING_NOW);
+  run_until(wire::AttemptStatus::RUNNING_NOW);  // the supervisor introduces itself
+  EXPECT_NE(last_.started_at_us(), 0);
+  wire::Kill kill;
+  kill.set_job_key(7);
+  kill.set_kill_wait_seconds(30);
+  supervisors_->kill(kill);
+  run_until(wire::AttemptStatus::ENDED);
+  EXPECT_EQ(last_.exit_signal(), static_cast<std::uint32_t>(SIGTERM));
+}
+
+TEST_F(SpoolSupervisorsTest, Murdered_supervisor_loses_the_attempt_after_its_processes_are_gone) {
+  make_fifo("ready");
+  launch("setsid sh -c 'sleep 1000 & echo $! > ready; wait' & echo $$ > ready; wait");
+  const pid_t one = std::stoi(line()), two = std::stoi(line());
+  ASSERT_NE(start_time_of(one), 0u);
+  ASSERT_GT(supervisor(), 0);
+  ::kill(supervisor(), SIGKILL);
+  run_until(wire::AttemptStatus::ENDED);
+  EXPECT_EQ(last_.end(), wire::AttemptStatus::SUPERVISOR_LOST);
+  EXPECT_EQ(start_time_of(one), 0u);
+  EXPECT_EQ(start_time_of(two), 0u);
+  const auto again = begin();
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].end(), wire::AttemptStatus::SUPERVISOR_LOST);
+}
+
+TEST_F(SpoolSupervisorsTest, Supervisor_murdered_while_no_agent_ran_is_found_out_by_the_next) {
+  make_fifo("ready");
+  launch("echo $$ > ready; exec sleep 1000");
+  const pid_t task = std::stoi(line());
+  const pid_t victim = supervisor();
+  supervisors_.reset();
+  ::kill(victim, SIGKILL);
+  const auto statuses = begin();
+  ASSERT_EQ(statuses.size(), 1u);
+  if (statuses[0].state() != wire::AttemptStatus::ENDED) run_until(wire::AttemptStatus::ENDED);
+  EXPECT_EQ(start_time_of(task), 0u);
+  EXPECT_EQ(begin()[0].end(), wire::AttemptStatus::SUPERVISOR_LOST);
+}
+
+TEST_F(SpoolSupervisorsTest, Crash_before_the_supervisor_began_ends_the_attempt_for_good) {
+  ASSERT_EQ(mkdir(spooled().c_str(), 0711), 0);
+  const auto statuses = begin();
+  ASSERT_EQ(statuses.size(), 1u);
+  EXPECT_EQ(statuses[0].end(), wire::AttemptStatus::SUPERVISOR_LOST);
+  EXPECT_TRUE(std::filesystem::exists(spooled() + "/state"));  // a supervisor that comes late finds its place taken
+}
+
+TEST_F(SpoolSupervisorsTest, Attempts_of_an_earlier_boot_are_lost_and_nobody_is_killed_for_them) {
+  ASSERT_EQ(mkdir(spooled().c_str(), 0711), 0);
+  // The numbers are those of this very process, as they may be after a reboot.
+  std::ofstream(spooled() + "/state") << "supervisor " << getpid() << " " << start_time_of(getpid()) << " earlier x\n"
+                                      << "task " << getpid() << " " << start_time_of(getpid()) << " 0\n";
+  const auto statuses = begin();
+  ASSERT_EQ(statuses.size(), 1u);
+  EXPECT_EQ(statuses[0].end(), wire::AttemptStatus::SUPERVISOR_LOST);
+}
+
+TEST_F(SpoolSupervisorsTest, Half_forgotten_and_half_written_things_do_no_harm) {
+  launch("exit 3");
+  run_until(wire::AttemptStatus::ENDED);
+  std::filesystem::rename(spooled(), root_ + "/spool/.forgotten-7.0");
+  std::filesystem::create_directory(root_ + "/spool/lost+found");
+  EXPECT_TRUE(begin().empty());
+  EXPECT_FALSE(std::filesystem::exists(root_ + "/spool/.forgotten-7.0"));
+  const auto record = parse_attempt_record("supervisor 12 34 boot sock\ntask 56 78 1000\nend 0a");
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->supervisor.pid, 12);
+  EXPECT_EQ(record->tasks.size(), 1u);
+  EXPECT_EQ(record->uid, 1000u);
+  EXPECT_TRUE(record->end.empty());  // its newline is missing
+  EXPECT_FALSE(parse_attempt_record(""));
+  EXPECT_FALSE(parse_attempt_record("supervisor 12 34 boot"));
+}
+
+TEST_F(SpoolSupervisorsTest, Missing_supervisor_program_fails_the_launch_with_words) {
+  SpoolSupervisors::Settings settings;
+  settings.step_program = "/no/such/program";
+  settings.boot_id = "boot";
+  supervisors_ =
+      std::make_unique<SpoolSupervisors>(loop_, readiness_, *SpoolDirectory::open(root_ + "/spool"), settings);
+  supervisors_->adopt(*this);
+  launch("true");
+  EXPECT_EQ(last_.end(), wire::AttemptStatus::LAUNCH_FAILED);
+  EXPECT_EQ(last_.problem(), "start /no/such/program: No such file or directory");
+}
+
+TEST_F(SpoolSupervisorsTest, Spool_that_others_can_write_is_refused) {
+  chmod((root_ + "/spool").c_str(), 0777);
+  EXPECT_EQ(SpoolDirectory::open(root_ + "/spool").error().code, Errc::refused);
+}
+
+TEST_F(SpoolSupervisorsTest, Epoch_is_remembered) {
+  const auto spool = SpoolDirectory::open(root_ + "/spool");
+  EXPECT_EQ(spool->read_epoch(), 0u);
+  ASSERT_TRUE(spool->write_epoch(41));
+  EXPECT_EQ(spool->read_epoch(), 41u);
+}
+
+}  // namespace
+}  // namespace millrace

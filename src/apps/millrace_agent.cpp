@@ -1,0 +1,386 @@
+// src/apps/millrace_agent.cpp - the agent's main(): command line, files, object graph, signals.
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "agent/agent.h"
+#include "agent/leftovers.h"
+#include "agent/relay_clients.h"
+#include "agent/spool_supervisors.h"
+#include "cli/version.h"
+#include "config/slurm_conf.h"
+#include "platform/daemon.h"
+#include "platform/dialer.h"
+#include "platform/event_loop.h"
+#include "platform/listener.h"
+#include "platform/worker.h"
+#include "wire/credential.h"
+
+namespace millrace {
+namespace {
+
+struct Options {
+  std::string config, log_file, node, key_file, step_program;
+  bool foreground = false, relay = false, clean = false;
+};
+
+constexpr const char* usage =
+    "Usage: slurmd [OPTIONS]\n"
+    "  -c           start with an empty spool: what still runs from before is killed\n"
+    "  -C           print this machine's hardware as a line for slurm.conf\n"
+    "  -d PROGRAM   the supervisor to start for each job (default: millrace-step beside this program)\n"
+    "  -D           stay in the foreground and log to standard error\n"
+    "  -f FILE      read this configuration file\n"
+    "  -h           print this help\n"
+    "  --key FILE   key of this node (default: millrace.key beside slurm.conf, else made from the cluster's key)\n"
+    "  -L FILE      write the log to this file\n"
+    "  -N NAME      be this node, with the resources its line in slurm.conf gives it\n"
+    "  --relay      run no jobs; only carry requests of this host's users to the controller\n"
+    "  -v           accepted for compatibility; the log has one level\n"
+    "  -V           print the version\n";
+
+// The loop's descriptors, as src/agent wants to see them.
+class LoopReadiness final : public Readiness {
+ public:
+  explicit LoopReadiness(EventLoop& loop) : loop_(loop) {}
+  std::unique_ptr<Watch> watch(int descriptor, Task readable, Task writable) override {
+    struct LoopWatch final : Watch {
+      LoopWatch(EventLoop& loop, int fd, Task in, Task out) : inner(loop, fd, std::move(in), std::move(out)) {}
+      void want_readable() override { inner.want_readable(); }
+      void want_writable() override { inner.want_writable(); }
+      DescriptorWatch inner;
+    };
+    return std::make_unique<LoopWatch>(loop_, descriptor, std::move(readable), std::move(writable));
+  }
+
+ private:
+  EventLoop& loop_;
+};
+
+// Each dial tries the next controller: the one that leads answers.
+class ControllerDialer final : public Dialer {
+ public:
+  ControllerDialer(EventLoop& loop, Worker& resolver, const Configuration& configuration, const std::string& identity,
+                   const std::string& key) {
+    LinkLimits limits;
+    limits.receive_max = reply_size_max;  // relayed replies
+    for (const ControllerHost& host : configuration.controllers)
+      dialers_.push_back(std::make_unique<TlsDialer>(loop, resolver, host.address, configuration.controller_port,
+                                                     identity, key, limits));
+  }
+  std::unique_ptr<Link> dial(LinkHandler& handler) override {
+    return dialers_[next_++ % dialers_.size()]->dial(handler);
+  }
+
+ private:
+  std::vector<std::unique_ptr<TlsDialer>> dialers_;
+  std::size_t next_ = 0;
+};
+
+std::string beside_this_program(const char* name) {
+  char self[PATH_MAX]{};
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  std::string path(self, length > 0 ? static_cast<std::size_t>(length) : 0);
+  path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
+  return path + name;
+}
+
+std::string short_name(const std::string& host) { return host.substr(0, host.find('.')); }
+
+class AgentProcess {
+ public:
+  explicit AgentProcess(Options options) : options_(std::move(options)) {}
+  Result<int> run();
+
+ private:
+  Result<void> choose_node();
+  Result<void> find_key();
+  Result<void> start_logging();
+  Result<void> build();
+  void clean_spool(const SpoolDirectory& spool) const;
+  void listen_clients();
+  void show_notes();
+  void handle_signal(int signal);
+
+  Options options_;
+  Configuration configuration_;
+  std::string node_, key_, log_path_;
+  const ConfiguredNode* configured_ = nullptr;
+  DaemonLog log_;
+  Background background_;
+  PidFile pid_file_;
+  EventLoop loop_;
+  LoopReadiness readiness_{loop_};
+  std::unique_ptr<ThreadWorker> resolver_;
+  std::unique_ptr<ControllerDialer> dialer_;
+  std::unique_ptr<SpoolDirectory> spool_;
+  std::unique_ptr<SpoolSupervisors> supervisors_;
+  std::unique_ptr<HostMeasurements> measurements_;
+  std::unique_ptr<Agent> agent_;
+  std::unique_ptr<RelayClients> relay_clients_;
+  std::unique_ptr<Listener> client_listener_;
+};
+
+Result<void> AgentProcess::choose_node() {
+  const std::string host = short_name(host_name());
+  node_ = options_.node;
+  for (const ConfiguredNode& node : configuration_.nodes)
+    if (node_.empty() ? node.name == host || short_name(node.host_name) == host : node.name == node_) {
+      configured_ = &node;
+      node_ = node.name;
+      break;
+    }
+  if (node_.empty()) node_ = host;
+  if (configured_ == nullptr && !options_.relay)
+    return fail(Errc::not_found, "node " + node_ + " is not in " + configuration_.path);
+  return {};
+}
+
+Result<void> AgentProcess::find_key() {
+  auto file = read_key_file(options_.key_file.empty() ? configuration_.node_key_file : options_.key_file);
+  if (!file && options_.key_file.empty() && file.error().code == Errc::not_found) {
+    auto cluster = read_key_file(configuration_.cluster_key_file);
+    if (!cluster)
+      return fail(Errc::not_found, "no key for this node: " + file.error().story + "; " + cluster.error().story);
+    file = std::move(cluster);
+  }
+  if (!file) return std::unexpected(file.error());
+  if (!file->node.empty() && file->node != node_)
+    return fail(Errc::invalid, "the key is of node " + file->node + ", and this is " + node_);
+  key_ = file->node.empty() ? derive_node_key(file->key, node_) : file->key;
+  return {};
+}
+
+Result<void> AgentProcess::start_logging() {
+  const auto expand = [&](const std::string& path) { return expand_node_path(path, node_, short_name(host_name())); };
+  log_path_ = !options_.log_file.empty() ? options_.log_file : expand(configuration_.agent_log_file);
+  if (options_.foreground && options_.log_file.empty()) log_path_.clear();
+  if (!options_.foreground && log_path_.empty()) log_path_ = expand(configuration_.agent_spool_pattern) + "/agent.log";
+  if (!options_.foreground) MR_TRY_VOID(background_.leave_terminal());
+  if (!log_path_.empty()) {
+    MR_TRY_VOID(log_.open(log_path_));
+  }
+  if (const auto written = pid_file_.write(expand(configuration_.agent_pid_file)); !written) {
+    // In the foreground whoever started us knows the pid; a daemon without its pid file could not be stopped as
+    // configured.
+    if (!options_.foreground) return written;
+    log_.say("no pid file: " + written.error().story);
+  }
+  return {};
+}
+
+void AgentProcess::show_notes() {
+  for (const auto& note : configuration_.unknown)
+    log_.say(note.file + ":" + std::to_string(note.line) + ": unknown key " + note.key + " is ignored");
+  for (const auto& note : configuration_.adjusted)
+    log_.say(note.file + ":" + std::to_string(note.line) + ": " + note.text);
+}
+
+// Nothing listens yet, so this may wait.
+void AgentProcess::clean_spool(const SpoolDirectory& spool) const {
+  for (const AttemptName name : spool.list()) {
+    const auto record = spool.read(name);
+    if (!record) static_cast<void>(spool.give_up(name));
+    if (record && record->boot_id == read_boot_id("")) {
+      if (record->supervisor.pid > 0 && start_time_of(record->supervisor.pid) == record->supervisor.start_time)
+        ::kill(record->supervisor.pid, SIGKILL);
+      for (auto left = find_leftovers(*record, spool.path_of(name)); !left.empty();
+           left = find_leftovers(*record, spool.path_of(name))) {
+        for (const pid_t pid : left) ::kill(pid, SIGKILL);
+        poll(nullptr, 0, 10);
+      }
+    }
+    spool.forget(name);
+  }
+}
+
+wire::Inventory inventory_of(const ConfiguredNode& node) {
+  wire::Inventory inventory;
+  inventory.set_cpus(node.cpus);
+  inventory.set_boards(node.boards);
+  inventory.set_sockets(node.sockets);
+  inventory.set_cores_per_socket(node.cores_per_socket);
+  inventory.set_threads_per_core(node.threads_per_core);
+  inventory.set_memory_mib(static_cast<std::uint64_t>(node.memory.value));
+  inventory.set_tmp_disk_mib(static_cast<std::uint64_t>(node.tmp_disk.value));
+  return inventory;
+}
+
+Result<void> AgentProcess::build() {
+  const auto say = [this](std::string_view text) { log_.say(std::string{text}); };
+  if (configuration_.controllers.empty()) return fail(Errc::invalid, configuration_.path + " names no controller");
+  MR_TRY(SpoolDirectory spool,
+         SpoolDirectory::open(expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name()))));
+  if (options_.clean) clean_spool(spool);
+  spool_ = std::make_unique<SpoolDirectory>(spool);
+  resolver_ = std::make_unique<ThreadWorker>(loop_, "resolve");
+  dialer_ = std::make_unique<ControllerDialer>(loop_, *resolver_, configuration_, node_, key_);
+  SpoolSupervisors::Settings settings;
+  settings.step_program = options_.step_program.empty() ? beside_this_program("millrace-step") : options_.step_program;
+  settings.boot_id = read_boot_id("");
+  settings.log = say;
+  if (!options_.relay && access(settings.step_program.c_str(), X_OK) != 0)
+    return fail(Errc::not_found, settings.step_program + ": " + std::strerror(errno));
+  supervisors_ = std::make_unique<SpoolSupervisors>(loop_, readiness_, *spool_, settings);
+  std::optional<wire::Inventory> configured;
+  if (!options_.node.empty() && configured_ != nullptr) configured = inventory_of(*configured_);
+  measurements_ = std::make_unique<HostMeasurements>(configuration_.tmp_fs, loop_.now().value, std::move(configured));
+  AgentSettings agent;
+  agent.node = node_;
+  agent.boot_id = settings.boot_id;
+  agent.version = slurm_version;
+  agent.relay_only = options_.relay;
+  std::memcpy(&agent.first_session, random_bytes(sizeof agent.first_session).data(), sizeof agent.first_session);
+  agent.first_session >>= 1;  // room to rise
+  agent.highest_epoch = spool_->read_epoch();
+  AgentHooks hooks;
+  hooks.log = say;
+  hooks.epoch_rose = [this](std::uint64_t epoch) {
+    if (const auto written = spool_->write_epoch(epoch); !written) log_.say(written.error().story);
+  };
+  hooks.stop = [this] { loop_.stop(); };
+  agent_ = std::make_unique<Agent>(loop_, *dialer_, *supervisors_, *measurements_, std::move(agent), std::move(hooks));
+  relay_clients_ = std::make_unique<RelayClients>(loop_, agent_->relay());
+  return {};
+}
+
+// Several agents of one host share the path; the first of them serves it, and that is enough.
+void AgentProcess::listen_clients() {
+  const std::string path = configuration_.socket_path + ".relay";
+  Result<std::unique_ptr<Listener>> listener = fail(Errc::io, "");
+  const auto made = make_directories(path.substr(0, path.rfind('/')), 0755);
+  if (made)
+    listener = Listener::on_unix(loop_, path, 0666, {}, [this](std::unique_ptr<FramedLink> link) {
+      FramedLink& raw = *link;
+      const auto& who = raw.peer().credentials;
+      if (!who) return;
+      if (LinkHandler* handler = relay_clients_->add(std::move(link), who->uid, who->gid)) raw.start(*handler);
+    });
+  if (listener)
+    client_listener_ = *std::move(listener);
+  else
+    log_.say("clients of this host are not relayed: " + (made ? listener.error().story : made.error().story));
+}
+
+void AgentProcess::handle_signal(int signal) {
+  if (signal == SIGUSR2) {
+    if (!log_path_.empty()) static_cast<void>(log_.open(log_path_));
+  } else if (signal == SIGHUP) {
+    auto fresh = load_configuration(configuration_.path);
+    if (!fresh) return log_.say("the configuration is wrong and the old one stays: " + fresh.error().story);
+    configuration_.unknown = fresh->unknown;
+    configuration_.adjusted = fresh->adjusted;
+    show_notes();
+    log_.say("configuration read again; addresses, keys and resources change at the next start");
+  } else {
+    loop_.stop();
+  }
+}
+
+Result<int> AgentProcess::run() {
+  MR_TRY(configuration_, load_configuration(options_.config.empty() ? configuration_path() : options_.config));
+  MR_TRY_VOID(choose_node());
+  MR_TRY_VOID(find_key());
+  MR_TRY_VOID(SpoolDirectory::open(
+      expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name()))));  // the log may lie there
+  MR_TRY_VOID(start_logging());
+  show_notes();
+  MR_TRY_VOID(build());
+  MR_TRY_VOID(loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGUSR2}, [this](int signal) { handle_signal(signal); }));
+  listen_clients();
+  if (options_.relay && !client_listener_) return fail(Errc::unavailable, "a relay that nobody can reach");
+  agent_->start();
+  log_.say("agent of node " + node_ + " started");
+  background_.ready();
+  loop_.run();
+  log_.say("agent of node " + node_ + " stopped; running jobs go on");
+  // Whoever calls goes before whom it calls.
+  client_listener_.reset();
+  relay_clients_.reset();
+  agent_.reset();
+  supervisors_.reset();
+  return 0;
+}
+
+int print_hardware() {
+  std::fputs(hardware_line(read_inventory("", "/tmp"), uptime_seconds("")).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+}  // namespace millrace
+
+int main(int argc, char** argv) {
+  using namespace millrace;
+  enum { key_option = 256, relay_option };
+  constexpr option long_options[] = {{"key", required_argument, nullptr, key_option},
+                                     {"relay", no_argument, nullptr, relay_option},
+                                     {"help", no_argument, nullptr, 'h'},
+                                     {"version", no_argument, nullptr, 'V'},
+                                     {nullptr, 0, nullptr, 0}};
+  Options options;
+  for (int one = 0; (one = getopt_long(argc, argv, "cCd:Df:hL:N:vVbF::GMn:sZ", long_options, nullptr)) != -1;) {
+    switch (one) {
+      case 'c':
+        options.clean = true;
+        break;
+      case 'C':
+        return print_hardware();
+      case 'd':
+        options.step_program = optarg;
+        break;
+      case 'D':
+        options.foreground = true;
+        break;
+      case 'f':
+        options.config = optarg;
+        break;
+      case 'L':
+        options.log_file = optarg;
+        break;
+      case 'N':
+        options.node = optarg;
+        break;
+      case 'v':
+        break;
+      case key_option:
+        options.key_file = optarg;
+        break;
+      case relay_option:
+        options.relay = true;
+        break;
+      case 'h':
+        std::fputs(usage, stdout);
+        return 0;
+      case 'V':
+        std::printf("slurm %s\n", slurm_version);
+        return 0;
+      case '?':
+        std::fputs(usage, stderr);
+        return 1;
+      default:
+        std::fprintf(stderr, "slurmd: -%c is not built yet in Millrace\n", one);
+        return 1;
+    }
+  }
+  if (optind < argc) {
+    std::fprintf(stderr, "slurmd: unexpected argument '%s'\n%s", argv[optind], usage);
+    return 1;
+  }
+  signal(SIGPIPE, SIG_IGN);
+#ifndef __SANITIZE_ADDRESS__  // which reads its own process to look for leaks
+  prctl(PR_SET_DUMPABLE, 0);  // the node's key is in our memory; a limit on core files would be the jobs' limit too
+#endif
+  AgentProcess process(std::move(options));
+  const auto outcome = process.run();
+  if (outcome) return *outcome;
+  std::fprintf(stderr, "slurmd: fatal: %s\n", outcome.error().story.c_str());
+  return 1;
+}
