@@ -225,7 +225,7 @@ bool is_keyword(Text word, const Keyword& keyword) {
 Result<wire::Reply> Scontrol::ask(wire::Request& request) {
   if (!settings_problem.empty()) say_error(command, settings_problem);
   auto reply = ask_all(*session, request);
-  if (!reply && reply.error().code == Errc::unavailable) say_trouble(command, *session);
+  if (!reply && reply.error().code != Errc::refused) say_trouble(command, *session);
   return reply;
 }
 

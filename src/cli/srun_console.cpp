@@ -290,6 +290,11 @@ int SrunConsole::run(Session& session, const SessionOptions& options, std::uint3
       if (!reply) watching_ = false;
       if (!reply || !*reply) break;
       watching_ = (*reply)->more();
+      if ((*reply)->has_failure() && job_ended_us_ == 0) {  // the controller knows no such job any more
+        say_error(command_, "Unable to confirm allocation for job " + std::to_string(job_id_) + ": " + (*reply)->failure().text());
+        job_ended_us_ = now_us();
+        worst_code_ = std::max(worst_code_, 1u);
+      }
       if ((*reply)->has_job_progress()) take_progress((*reply)->job_progress());
       if (!watching_) break;
     }

@@ -21,6 +21,7 @@ namespace millrace {
 namespace {
 
 constexpr Duration retry_pause = milliseconds(20);
+constexpr std::uint32_t connect_failure_code = 1800;  // compat §30
 
 std::int64_t now_us() {
   timespec t{};
@@ -142,8 +143,12 @@ Result<std::optional<wire::Reply>> Session::parse_one() {
     wire::Reply reply;
     if (!reply.ParseFromArray(message->data(), static_cast<int>(message->size())))
       return fail(Errc::corrupt, receive_failure_text);
-    if (reply.number() == number_) return std::optional{std::move(reply)};
-    // An answer to a question we no longer ask.
+    if (reply.number() != number_) continue;  // an answer to a question we no longer ask
+    if (reply.failure().code() != connect_failure_code) return std::optional{std::move(reply)};
+    // A relay speaks for a controller it cannot reach, or lost while it was answering: as if the connection had broken here.
+    trouble_ = options_.socket_path + ".relay";
+    for (const std::string& note : reply.failure().notes()) trouble_ += " (" + note + ")";
+    return fail(Errc::outcome_unknown, connect_failure_text);
   }
 }
 
@@ -182,15 +187,14 @@ Result<wire::Reply> Session::next(std::optional<Duration> wait) {
 
 Result<std::optional<wire::Reply>> Session::take_ready() {
   if (fd_ < 0) return fail(Errc::unavailable, receive_failure_text);
-  MR_TRY(auto parsed, parse_one());
-  if (parsed) return parsed;
-  auto filled = fill(0);  // a deadline long past: never waits
-  if (!filled) {
-    disconnect();
-    return std::unexpected(std::move(filled).error());
+  auto parsed = parse_one();
+  if (parsed && !*parsed) {
+    auto filled = fill(0);  // a deadline long past: never waits
+    if (!filled) parsed = std::unexpected(std::move(filled).error());
+    else if (*filled) parsed = parse_one();
   }
-  if (!*filled) return std::optional<wire::Reply>{};
-  return parse_one();
+  if (!parsed) disconnect();
+  return parsed;
 }
 
 Result<wire::Reply> Session::submit(wire::SubmitJob ask) {

@@ -129,6 +129,32 @@ TEST(Session, Asks_again_with_the_same_key_when_the_answer_is_lost) {
   EXPECT_EQ(first_key, second_key);
 }
 
+TEST(Session, Takes_a_relay_without_its_controller_for_a_lost_answer) {
+  const auto away = [](int fd) {
+    wire::Reply reply;
+    reply.set_number(read_request(fd).number());
+    reply.mutable_failure()->set_code(1800);
+    reply.mutable_failure()->add_notes("this node has no connection to it");
+    write_reply(fd, reply);
+  };
+  Scripted controller(".relay", {away, away, [](int fd) {
+                                   wire::Reply reply;
+                                   reply.set_number(read_request(fd).number());
+                                   reply.mutable_submitted()->set_job_id(4);
+                                   write_reply(fd, reply);
+                                 }});
+  Session session(controller.options());
+  wire::Request request;
+  request.mutable_ping();
+  const auto lost = session.call(request);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().story, connect_failure_text);
+  EXPECT_TRUE(session.trouble().ends_with(".relay (this node has no connection to it)"));
+  const auto reply = session.submit({});
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->submitted().job_id(), 4u);
+}
+
 TEST(Session, Tells_a_silent_controller_from_a_missing_one) {
   Scripted controller("", {[](int fd) {
     read_request(fd);
