@@ -377,10 +377,15 @@ TEST_F(AgentTest, Kill_signal_and_stop_reach_those_they_are_for) {
   wire::ToAgent message;
   message.mutable_kill()->set_job_key(7);
   deliver(message);
-  message.mutable_kill()->set_job_key(8);  // unknown: the list says that it is not here
+  message.mutable_kill()->set_job_key(8);  // never launched here: it ends now, so that it never will be
   said();
   deliver(message);
-  EXPECT_EQ(reported().size(), 1u);
+  const auto attempts = reported();
+  ASSERT_EQ(attempts.size(), 2u);
+  EXPECT_EQ(attempts[1].state(), wire::AttemptStatus::ENDED);
+  EXPECT_EQ(attempts[1].exit_signal(), 15u);
+  deliver(launch(credential(8)));
+  EXPECT_EQ(supervisors_.launched, std::vector<std::uint64_t>{7});
   EXPECT_EQ(supervisors_.killed, std::vector<std::uint64_t>{7});
   message.mutable_signal()->set_signal(10);
   deliver(message);
