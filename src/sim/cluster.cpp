@@ -109,7 +109,12 @@ void SimCluster::make_wishes() {
     wish.own_nodes = shape_.flaky_nodes == 0 || world_.random.chance(1, 2);
     if (!wish.own_nodes) job.set_partition("flaky");
     if (!wish.own_nodes) job.set_min_nodes(1);
-    wish.ask.set_script("#!/bin/sh\n# " + std::to_string(world_.random.below(6)) + "\n");
+    // srun: tasks on every node of it, ended when all of them are.
+    if (wish.own_nodes && !job.has_requeue() && job.array().empty() && world_.random.chance(1, 5)) {
+      job.set_interactive(true);
+      job.set_min_nodes(static_cast<std::uint32_t>(1 + world_.random.below(shape_.nodes)));
+    }
+    if (!job.interactive()) wish.ask.set_script("#!/bin/sh\n# " + std::to_string(world_.random.below(6)) + "\n");
     wish.ask.set_environment("PATH=/bin");
     std::string key(16, '\0');
     for (char& c : key) c = static_cast<char>(world_.random.next());
@@ -343,21 +348,35 @@ std::optional<std::string> SimCluster::final_verdict() const {
   std::map<AttemptKey, std::vector<RunRecord>> runs;
   for (const auto& node : nodes_)
     for (const RunRecord& record : node->history()) runs[record.attempt].push_back(record);
-  for (const auto& [attempt, records] : runs)
-    if (records.size() > 1)
-      return "job key " + std::to_string(attempt.first) + " attempt " + std::to_string(attempt.second) + " was started " +
-             std::to_string(records.size()) + " times";
-  for (const auto& [key, job] : controlling_->controller->durable().jobs) {
+  const State& state = controlling_->controller->durable();
+  for (const auto& [attempt, records] : runs) {
+    std::set<std::string> places;
+    for (const RunRecord& record : records) {
+      const Job* job = state.find_job(JobKey{attempt.first});
+      const std::string place = job && job->spec->interactive ? record.node : "anywhere";  // a batch job starts once in all
+      if (!places.insert(place).second)
+        return "job key " + std::to_string(attempt.first) + " attempt " + std::to_string(attempt.second) + " was started twice";
+    }
+  }
+  std::map<SubmissionKey, int> submitted;
+  for (const auto& [key, job] : state.jobs)
+    if (job->array.value == 0 || job->array == key) ++submitted[job->spec->submission];
+  for (const auto& [submission, count] : submitted)
+    if (count > 1) return std::string{"one submission became two jobs"};
+  for (const auto& [key, job] : state.jobs) {
     if (job->spec->owner->uid.value == flaky_user || job->is_array_rest()) continue;
     const std::string who = "job " + std::to_string(job->id.value) + ": ";
     const auto it = runs.find({key.value, job->attempt.value});
     const bool ran = it != runs.end();
-    if (job->outcome == Outcome::completed && (!ran || !it->second[0].whole || it->second[0].exit_code != 0)) return who + "completed, but it did not run to a good end";
+    const auto went_well = [](const RunRecord& record) { return record.whole && record.exit_code == 0; };
+    const std::size_t expected = job->spec->interactive && job->placement ? job->placement->shares.size() : 1;
+    const bool all_well = ran && it->second.size() == expected && std::ranges::all_of(it->second, went_well);
+    if (job->outcome == Outcome::completed && !all_well) return who + "completed, but it did not run to a good end";
     if (job->outcome == Outcome::failed && job->end_reason == Reason::non_zero_exit_code && (!ran || it->second[0].exit_code == 0))
       return who + "failed, but no run of it did";
     // Every attempt before the last was ended by something; one that ran to its own end is only run again when asked to.
     if (job->outcome == Outcome::none) return who + "ended as nothing";
-    if (ran && it->second[0].whole && it->second[0].exit_code == 0 && job->outcome == Outcome::failed) return who + "ran well and counts as failed";
+    if (all_well && job->outcome == Outcome::failed) return who + "ran well and counts as failed";
   }
   return std::nullopt;
 }
