@@ -1,0 +1,151 @@
+"""What both clusters need from this machine: free ports, processes that are surely ended, memory, waiting with a bound."""
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+class BenchError(Exception):
+    """A measure could not be taken; the table says why and the others go on."""
+
+
+def adopt_orphans():
+    """Makes us the parent of every process that our daemons leave behind, so that end_strays() can find exactly those."""
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+def children_of(parent):
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[1]) == parent and fields[0] != "Z":
+            found.append(int(entry.name))
+    return found
+
+
+def end_strays():
+    """Kills what is left of our daemons' jobs, and theirs; call it when no daemon is wanted any more."""
+    for _ in range(50):
+        left = children_of(os.getpid())
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0] != 0:
+                pass
+        except ChildProcessError:
+            pass
+        if not left:
+            return
+        time.sleep(0.02)
+
+
+def free_ports(count):
+    """Ports that are free now, all different."""
+    sockets = []
+    for _ in range(count):
+        one = socket.socket()
+        one.bind(("127.0.0.1", 0))
+        sockets.append(one)
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def wait_until(what, true_when, seconds, every=0.05):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = true_when()
+        if value:
+            return value
+        time.sleep(every)
+    raise BenchError(f"{what}: not within {seconds} s")
+
+
+def rss_kb(pid):
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    raise BenchError(f"process {pid} is gone")
+
+
+def settled_rss_kb(pid, seconds=15):
+    """RSS once it has stopped changing: what is still being written or planned is not what a job costs."""
+    last = rss_kb(pid)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(1.0)
+        now = rss_kb(pid)
+        if abs(now - last) <= 64:
+            return now
+        last = now
+    return last
+
+
+class Daemon:
+    """A server in the foreground, as our child, its words in a log file."""
+
+    def __init__(self, command, log, environment=None):
+        self.command = command
+        self.log = Path(log)
+        with open(self.log, "ab") as out:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def must_live(self):
+        if not self.alive():
+            tail = self.log.read_text(errors="replace").splitlines()[-5:]
+            raise BenchError(f"{self.command[0]} ended with {self.process.returncode}: " + " | ".join(tail))
+
+    def stop(self, seconds=20):
+        if self.alive():
+            self.process.terminate()
+            try:
+                self.process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def kill(self):
+        if self.alive():
+            self.process.kill()
+        self.process.wait()
+
+
+def run(command, environment=None, seconds=120, check=True, cwd=None):
+    """Output of a command that must succeed."""
+    try:
+        done = subprocess.run(command, env=environment, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise BenchError(f"{Path(command[0]).name}: no end within {seconds} s") from None
+    if check and done.returncode != 0:
+        raise BenchError(f"{Path(command[0]).name} failed: {done.stderr.strip()[-300:]}")
+    return done.stdout
+
+
+def run_json(command, environment=None, seconds=600, cwd=None):
+    """For our small programs, which print one line of JSON."""
+    return json.loads(run(command, environment, seconds, cwd=cwd))
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,164 @@
+"""The measures. Each group starts a fresh cluster, because one measure's leftovers are another's load; what it returns is
+{measure: value}. Rates are per second, times in seconds, memory in kB per job or task."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from host import BenchError, run, run_json, say, settled_rss_kb, wait_until
+from millrace import find_program
+
+TRIVIAL = '#!/bin/sh\necho "$SLURM_JOB_ID"\n'
+
+
+@dataclass
+class Sizes:
+    """How much of each; Slurm gets smaller counts where it is slow, since a rate does not need more."""
+
+    nodes: int = 8
+    cpus: int = 64
+    many_jobs: dict = None
+    few_jobs: dict = None
+    sbatch_sequential: int = 400
+    sbatch_parallel: int = 1600
+    srun: int = 60
+    library: int = 10_000
+    queue: int = 100_000
+    squeue_runs: int = 7
+    array: int = 100_000
+    killed: int = 200
+
+    @staticmethod
+    def full():
+        return Sizes(many_jobs={"slurm": 1000, "millrace": 6000}, few_jobs={"slurm": 100, "millrace": 3000})
+
+    @staticmethod
+    def quick():
+        return Sizes(many_jobs={"slurm": 100, "millrace": 400}, few_jobs={"slurm": 24, "millrace": 200}, sbatch_sequential=50, sbatch_parallel=160,
+                     srun=10, library=1000, queue=4000, squeue_runs=3, array=10_000, killed=200)
+
+
+class Bench:
+    """Measures one cluster; `build` is where our small programs lie."""
+
+    def __init__(self, build, sizes):
+        self.build = build
+        self.sizes = sizes
+
+    def repeat(self, cluster, count, workers, command, cwd):
+        result = run_json([find_program(self.build, "bench_repeat"), "--count", str(count), "--workers", str(workers), "--", *command],
+                          cluster.environment, cwd=cwd)
+        if result["failed"]:
+            raise BenchError(f"{result['failed']} of {count} {command[0]} failed")
+        return result
+
+    # ---- jobs that run ----
+
+    def end_to_end(self, cluster, count):
+        """From the first submission until the queue is empty and every output file is written."""
+        work = cluster.fresh_folder()
+        script = cluster.directory / "trivial.sh"
+        script.write_text(TRIVIAL)
+        script.chmod(0o755)
+        begin = time.monotonic()
+        submitted = cluster.submit_library(count, work, script)
+        say(f"    submitted {count} in {submitted['seconds']:.1f} s")
+        outputs = lambda: sum(1 for entry in work.iterdir() if entry.name.startswith("slurm-"))
+        wait_until(f"{count} output files", lambda: outputs() >= count, 300, 0.1)
+        wait_until("an empty queue", lambda: not cluster.queue(), 60, 0.05)
+        took = time.monotonic() - begin
+        empty = [entry.name for entry in work.iterdir() if entry.stat().st_size == 0]
+        if empty:
+            raise BenchError(f"{len(empty)} output files are empty")
+        return count / took
+
+    def many_slots(self, cluster):
+        cluster.start(self.sizes.nodes, self.sizes.cpus)
+        return {"jobs, many slots": self.end_to_end(cluster, self.sizes.many_jobs[cluster.system])}
+
+    def few_slots(self, cluster):
+        cluster.start(self.sizes.nodes, 1)
+        return {"jobs, 8 slots": self.end_to_end(cluster, self.sizes.few_jobs[cluster.system])}
+
+    def srun(self, cluster):
+        cluster.start(self.sizes.nodes, self.sizes.cpus)
+        work = cluster.fresh_folder()
+        self.repeat(cluster, 3, 1, ["srun", "true"], work)
+        return {"srun true": self.repeat(cluster, self.sizes.srun, 1, ["srun", "true"], work)["median_ms"] / 1000}
+
+    # ---- submissions to a full cluster ----
+
+    def sbatch(self, cluster):
+        cluster.start(self.sizes.nodes, self.sizes.cpus)
+        cluster.fill_all_nodes()
+        work = cluster.fresh_folder()
+        script = cluster.directory / "trivial.sh"
+        script.write_text(TRIVIAL)
+        one = self.repeat(cluster, self.sizes.sbatch_sequential, 1, ["sbatch", str(script)], work)
+        eight = self.repeat(cluster, self.sizes.sbatch_parallel, 8, ["sbatch", str(script)], work)
+        return {"sbatch, sequential": one["per_second"], "sbatch, 8 parallel": eight["per_second"]}
+
+    def pending(self, cluster):
+        """A long queue behind a full cluster: rate of submission, memory, squeue and restart."""
+        sizes = self.sizes
+        cluster.start(sizes.nodes, sizes.cpus)
+        cluster.fill_all_nodes()
+        work = cluster.fresh_folder()
+        found = {}
+        before = settled_rss_kb(cluster.controller.pid)
+        found["submissions, library"] = cluster.submit_library(sizes.library, work)["per_second"]
+        found["memory per job, 10k"] = (settled_rss_kb(cluster.controller.pid) - before) / sizes.library
+        found["squeue, 10k"] = self.repeat(cluster, sizes.squeue_runs, 1, ["squeue"], work)["median_ms"] / 1000
+        say(f"    {sizes.library} pending: {found}")
+        filled = cluster.submit_library(sizes.queue - sizes.library, work)
+        say(f"    filled up to {sizes.queue} at {filled['per_second']:.0f}/s")
+        found["memory per job, 100k"] = (settled_rss_kb(cluster.controller.pid) - before) / sizes.queue
+        found["squeue, 100k"] = self.repeat(cluster, sizes.squeue_runs, 1, ["squeue"], work)["median_ms"] / 1000
+        found["restart, one job listed"], found["restart"] = cluster.restart_controller(sizes.queue)
+        return found
+
+    def array(self, cluster):
+        cluster.start(self.sizes.nodes, self.sizes.cpus, agents=False)
+        script = cluster.directory / "trivial.sh"
+        script.write_text(TRIVIAL)
+        cluster.call("sbatch", "--hold", str(script))
+        before = settled_rss_kb(cluster.controller.pid)
+        cluster.call("sbatch", f"--array=0-{self.sizes.array - 1}", str(script))
+        return {"memory per array task": max(0, settled_rss_kb(cluster.controller.pid) - before) / self.sizes.array}
+
+    # ---- a killed controller ----
+
+    def killed(self, cluster):
+        cluster.start(self.sizes.nodes, self.sizes.cpus, agents=False)
+        script = cluster.directory / "trivial.sh"
+        script.write_text(TRIVIAL)
+        answered = [cluster.call("sbatch", "--parsable", "--hold", str(script)).strip() for _ in range(self.sizes.killed)]
+        cluster.kill_controller()
+        cluster.start_controller()
+        cluster.wait_for_controller()
+        lost = set(answered) - set(cluster.queue())
+        again = cluster.call("sbatch", "--parsable", "--hold", str(script)).strip()
+        return {"jobs lost by kill -9": len(lost), "id given out again": int(again in answered)}
+
+    def groups(self):
+        return {"many": self.many_slots, "few": self.few_slots, "srun": self.srun, "sbatch": self.sbatch, "pending": self.pending,
+                "array": self.array, "killed": self.killed}
+
+
+def spawn_limit(build, directory, count):
+    """The same script with an output file, started by a bare loop: nobody can be faster on this machine."""
+    folder = Path(directory) / "limit"
+    folder.mkdir()
+    script = folder / "trivial.sh"
+    script.write_text(TRIVIAL)
+    script.chmod(0o755)
+    command = [find_program(build, "bench_repeat"), "--count", str(count), "--workers", "2", "--out", f"{folder}/out.%d", "--", str(script)]
+    return run_json(command)["per_second"]
+
+
+def calibration(build, directory):
+    return run_json([find_program(build, "bench_calibrate"), str(directory)])
+
+
+def load_average():
+    return run(["cat", "/proc/loadavg"]).split()[0]
