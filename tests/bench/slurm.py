@@ -3,11 +3,10 @@
 import os
 import shutil
 import socket
-import subprocess
 from pathlib import Path
 
 from cluster import Cluster
-from host import BenchError, Daemon, free_ports, run, run_json, say, wait_until
+from host import BenchError, Daemon, apt, free_ports, run, run_json, say, wait_until
 
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "slurm-wlm-basic-plugins", "munge", "libslurm-dev")
 TUNED = ("sched_interval=1,sched_min_interval=0,batch_sched_delay=0,default_queue_depth=2000,partition_job_depth=0,sched_max_job_start=0,"
@@ -17,34 +16,14 @@ SETTINGS = {  # the better one counts, measure by measure
     "tuned": TUNED,
     "defer": TUNED + ",defer,max_rpc_cnt=150",
 }
-POLICY = Path("/usr/sbin/policy-rc.d")
 
 
 def install():
     """Installs what is missing without letting a package start its services. None, or why Slurm cannot be measured."""
     if all(shutil.which(name) for name in ("slurmctld", "slurmd", "sbatch", "munged")) and Path("/usr/include/slurm/slurm.h").exists():
         return None
-    if os.getuid() != 0:
-        return "Slurm is not installed and only root can install it"
-    before = POLICY.read_bytes() if POLICY.exists() else None
-    mode = POLICY.stat().st_mode & 0o777 if before is not None else 0o755
     say("bench: installing " + " ".join(PACKAGES))
-    try:
-        POLICY.write_text("#!/bin/sh\nexit 101\n")
-        POLICY.chmod(0o755)
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        apt = ["apt-get", "-q", "-y", "--no-install-recommends"]
-        done = subprocess.run([*apt, "install", *PACKAGES], env=environment, capture_output=True, text=True)
-        if done.returncode != 0:  # the lists may be missing or old
-            subprocess.run([*apt, "update"], env=environment, capture_output=True)
-            done = subprocess.run([*apt, "install", *PACKAGES], env=environment, capture_output=True, text=True)
-        return None if done.returncode == 0 else "apt-get cannot install Slurm: " + done.stderr.strip()[-200:]
-    finally:
-        if before is None:
-            POLICY.unlink(missing_ok=True)
-        else:
-            POLICY.write_bytes(before)
-            POLICY.chmod(mode)
+    return apt("install", *PACKAGES)
 
 
 class Slurm(Cluster):
