@@ -56,7 +56,9 @@ std::optional<Mebibytes> parse_memory(std::string_view text) {
     case 'm': kib_per_unit = 1024; break;
     case 'g': kib_per_unit = 1024 * 1024; break;
     case 't': kib_per_unit = 1024LL * 1024 * 1024; break;
-    default: break;
+    default:
+      if (last < '0' || last > '9') return std::nullopt;
+      break;
   }
   if (last < '0' || last > '9') text.remove_suffix(1);
   const auto count = parse_integer(text);

@@ -25,8 +25,9 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
       commit_(parts.loop, parts.log, std::move(recovered),
               [this](const Error& error) { hooks_.fatal("the event log failed: " + error.story); },
               [this](const Changes& changes) { changed(changes); }),
-      planning_(parts.loop, parts.plan_worker, {true, settings_.backfill_depth},
-                {[this]() -> const State& { return commit_.durable(); }, [this](const Plan& plan) { plan_finished(plan); }}),
+      planning_(parts.loop, parts.plan_worker, {true, settings_.backfill_depth, {}},
+                {[this]() -> const State& { return commit_.durable(); }, [this](const Plan& plan) { plan_finished(plan); },
+                 [this] { return unreachable(); }}),
       payloads_(parts.log, payload_cache_bytes) {
   if (!settings_.planning) planning_.switch_off();
 }
@@ -52,7 +53,7 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
 
 void Controller::configured(const ClusterConfigured& configuration) {
   commit_.happen({configuration});
-  planning_.set_settings({configuration.policy.backfill, settings_.backfill_depth});
+  planning_.set_settings({configuration.policy.backfill, settings_.backfill_depth, {}});
   node_by_name_.clear();
   for (const auto& [index, node] : commit_.decided().nodes) {
     if (!node->configured) continue;
@@ -114,6 +115,7 @@ void Controller::node_registered(ResourceManager& by, const NodeRegistration& re
   observed_.edit().responding[*index] = true;
   if (!events.empty() || !known_before) hooks_.say("node " + registration.node + " registered");
   if (!events.empty()) commit_.happen(std::move(events));
+  if (!known_before) planning_.wanted();
   take_reports(*index, registration.attempts);
 }
 
@@ -141,6 +143,13 @@ void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>&
   }
   // Ends above become durable later and reconcile then; what else differs is put right now.
   reconcile(index);
+}
+
+std::vector<NodeIndex> Controller::unreachable() const {
+  std::vector<NodeIndex> out;
+  for (const auto& [index, link] : links_)
+    if (!link.responding) out.push_back(index);
+  return out;
 }
 
 void Controller::node_unreachable(ResourceManager& by, const std::string& name) {

@@ -112,6 +112,7 @@ class Controller final : public ResourceObserver {
   void launch(NodeIndex node, const LaunchIntent& intent);
   void take_reports(NodeIndex node, const std::vector<AttemptReport>& attempts);
   std::optional<NodeIndex> own_node(ResourceManager& by, const std::string& name);
+  std::vector<NodeIndex> unreachable() const;
   void tell_waiters(JobKey key);
   wire::JobProgress progress_of(JobKey key) const;
   void tick();

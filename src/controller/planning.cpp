@@ -6,7 +6,7 @@ namespace millrace {
 constexpr std::int64_t steps_per_slice = 200'000;  // a few milliseconds; between slices a pass can be given up
 
 Planning::Planning(Loop& loop, Worker& worker, PlannerSettings settings, Source source)
-    : loop_(loop), worker_(worker), settings_(settings), source_(std::move(source)) {}
+    : loop_(loop), worker_(worker), settings_(std::move(settings)), source_(std::move(source)) {}
 
 void Planning::wanted() {
   if (off_) return;
@@ -18,6 +18,7 @@ void Planning::start() {
   again_ = false;
   const State& snapshot = source_.snapshot();
   if (snapshot.queue.empty()) return;
+  settings_.unreachable = source_.unreachable();
   pass_ = std::make_unique<Pass>(snapshot, settings_, loop_.now());
   slice();
 }

@@ -14,12 +14,13 @@ class Planning final {
   struct Source {
     std::move_only_function<const State&()> snapshot;             // durable
     std::move_only_function<void(const Plan&)> finished;          // on the loop
+    std::move_only_function<std::vector<NodeIndex>()> unreachable;
   };
   Planning(Loop& loop, Worker& worker, PlannerSettings settings, Source source);
 
   // Something changed that may let a job start. While a pass is under way it is noted, and another follows.
   void wanted();
-  void set_settings(PlannerSettings settings) { settings_ = settings; }
+  void set_settings(PlannerSettings settings) { settings_ = std::move(settings); }
   void switch_off() { off_ = true; }  // a foreign scheduler drives us
 
  private:

@@ -111,6 +111,8 @@ Result<KeyFile> read_key_file(const std::string& path) {
   if (!statted || got < 0) return fail(Errc::io, why(path));
   if ((info.st_mode & 077) != 0)
     return fail(Errc::refused, path + ": others may read this key; make it mode 0600 (chmod 600 " + path + ")");
+  if (info.st_uid != geteuid() && info.st_uid != 0)
+    return fail(Errc::refused, path + ": this key belongs to another user; whoever owns it could change it");
   const std::string text{trim(std::string_view{buffer, static_cast<std::size_t>(got)})};
   const auto words = split(text, ' ');
   const bool cluster = words.size() == 3 && words[0] == "millrace-cluster-key" && words[1] == "1";

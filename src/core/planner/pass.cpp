@@ -8,7 +8,7 @@
 namespace millrace {
 
 Pass::Pass(State snapshot, PlannerSettings settings, Time now)
-    : state_(std::move(snapshot)), settings_(settings), timeline_(state_, now), next_(state_.queue.begin()) {
+    : state_(std::move(snapshot)), settings_(std::move(settings)), timeline_(state_, now, settings_.unreachable), next_(state_.queue.begin()) {
   plan_.based_on = state_.version;
   plan_.made_at = now;
 }

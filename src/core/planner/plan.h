@@ -34,6 +34,7 @@ struct Plan {
 struct PlannerSettings {
   bool backfill = true;
   std::uint32_t depth = 500;  // jobs tried behind the first blocked one
+  std::vector<NodeIndex> unreachable;  // nodes that do not answer at the moment: nothing new is placed there
 };
 
 }  // namespace millrace

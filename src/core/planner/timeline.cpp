@@ -5,7 +5,7 @@
 
 namespace millrace {
 
-Timeline::Timeline(const State& state, Time now)
+Timeline::Timeline(const State& state, Time now, std::span<const NodeIndex> unreachable)
     : state_(state), now_(now), memory_counts_(state.policy->memory_is_consumable) {
   for (const auto& [index, node] : state.nodes) {
     if (nodes_.size() <= index.value) {
@@ -14,8 +14,8 @@ Timeline::Timeline(const State& state, Time now)
     }
     nodes_[index.value] = {index, node->def->cpus - node->used_cpus, node->def->cpus, node->def->memory - node->used_memory,
                            node->def->memory};
-    usable_[index.value] = node->is_usable();
-    if (node->is_usable() && nodes_[index.value].free_cpus > Cpus{0}) free_cpus_ += nodes_[index.value].free_cpus;
+    usable_[index.value] = node->is_usable() && std::ranges::find(unreachable, index) == unreachable.end();
+    if (usable_[index.value] && nodes_[index.value].free_cpus > Cpus{0}) free_cpus_ += nodes_[index.value].free_cpus;
   }
   for (const auto& [key, nothing] : state.active) {
     const Job& job = state.job(key);

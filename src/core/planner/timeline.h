@@ -24,7 +24,7 @@ inline Time planned_end(Time start, std::uint32_t limit_minutes) {
 
 class Timeline {
  public:
-  Timeline(const State& state, Time now);
+  Timeline(const State& state, Time now, std::span<const NodeIndex> unreachable = {});
 
   // Candidates for this job in its partition's order of filling, required nodes first; amounts as free now, cut to what claims
   // leave to a job that would end at `ends_at`.

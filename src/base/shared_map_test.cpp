@@ -1,0 +1,61 @@
+// src/base/shared_map_test.cpp - the map against std::map, and snapshots that do not change.
+#include "base/shared_map.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/prng.h"
+#include "base/quantity.h"
+
+namespace millrace {
+namespace {
+
+TEST(SharedMap, equals_an_ordinary_map_after_any_changes_and_keeps_its_snapshots) {
+  Prng random(7);
+  SharedMap<JobKey, int> map;
+  std::map<JobKey, int> model;
+  std::vector<std::pair<SharedMap<JobKey, int>, std::map<JobKey, int>>> snapshots;
+  for (int step = 0; step < 5000; ++step) {
+    const JobKey key{random.below(300)};
+    switch (random.below(4)) {
+      case 0:
+      case 1: {
+        const int value = static_cast<int>(random.below(1000));
+        EXPECT_EQ(map.set(key, value), !model.contains(key));
+        model[key] = value;
+        break;
+      }
+      case 2: EXPECT_EQ(map.erase(key), model.erase(key) == 1); break;
+      default:
+        if (int* value = map.edit(key)) {
+          model[key] = *value = *value + 1;
+        } else {
+          EXPECT_FALSE(model.contains(key));
+        }
+    }
+    if (step % 500 == 0) snapshots.emplace_back(map, model);
+  }
+  snapshots.emplace_back(map, model);
+  for (const auto& [shared, expected] : snapshots) {
+    EXPECT_EQ(shared.size(), expected.size());
+    auto it = expected.begin();
+    for (const auto& [key, value] : shared) {
+      ASSERT_NE(it, expected.end());
+      EXPECT_EQ(key, it->first);
+      EXPECT_EQ(value, it->second);
+      ++it;
+    }
+    for (std::uint64_t from = 0; from < 310; from += 7) {
+      const auto ours = shared.lower_bound(JobKey{from});
+      const auto theirs = expected.lower_bound(JobKey{from});
+      ASSERT_EQ(ours == shared.end(), theirs == expected.end());
+      if (theirs != expected.end()) {
+        EXPECT_EQ((*ours).first, theirs->first);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace
