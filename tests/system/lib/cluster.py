@@ -1,0 +1,325 @@
+"""A small Millrace cluster on loopback for system tests: a controller and virtual nodes in a directory of their own, daemons that can
+be killed and started again one by one, and commands run as any user."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+
+from host import BenchError, adopt_orphans, end_strays, free_ports
+
+COMMANDS = ("sbatch", "squeue", "scancel", "srun", "sinfo", "scontrol")
+
+
+class TestTrouble(Exception):
+    """The test cannot go on; what was checked so far is still reported."""
+
+
+def find_program(build, name):
+    for folder in ("src/apps", "bin", "sbin"):
+        path = Path(build) / folder / name
+        if os.access(path, os.X_OK):
+            return path.resolve()
+    raise TestTrouble(f"{name} is not built in {build}")
+
+
+def wait_for(what, true_when, seconds=60, every=0.05):
+    """The first true value of `true_when`; asks again until then."""
+    end = time.monotonic() + seconds
+    while True:
+        value = true_when()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise TestTrouble(f"{what}: not within {seconds} s")
+        time.sleep(every)
+
+
+def clean_environment(**more):
+    keep = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "SBATCH", "SQUEUE", "SRUN", "SINFO"))}
+    return {**keep, **{name: str(value) for name, value in more.items()}}
+
+
+class Checks:
+    """Counts what held and what did not; the last line of a test comes from here."""
+
+    def __init__(self, name):
+        self.name, self.passed, self.failed = name, 0, 0
+
+    def that(self, what, holds, detail=""):
+        if holds:
+            self.passed += 1
+            print(f"ok    {what}", flush=True)
+        else:
+            self.failed += 1
+            print(f"FAIL  {what}" + (f"\n      {str(detail).strip()}" if str(detail).strip() else ""), flush=True)
+        return bool(holds)
+
+    def says(self, what, done, code, *words):
+        """A command ended with this code (None: any but 0) and said all of these words."""
+        text = done.out + done.err
+        right = done.code == code if code is not None else done.code != 0
+        return self.that(what, right and all(word.lower() in text.lower() for word in words), f"exit {done.code}, wanted {code} and {words}: {text[-600:]}")
+
+    def finish(self):
+        print(f"{self.name}: {self.passed} passed, {self.failed} failed", flush=True)
+        return 1 if self.failed else 0
+
+
+class Done:
+    """How a command ended."""
+
+    def __init__(self, code, out, err, seconds):
+        self.code, self.out, self.err, self.seconds = code, out, err, seconds
+
+    def __repr__(self):
+        return f"exit {self.code} after {self.seconds:.1f} s: {self.out[-300:]!r} {self.err[-300:]!r}"
+
+
+def run_command(command, environment, seconds=60, cwd="/", stdin="", identity=None, prefix=()):
+    """`identity`: (uid, gid, other groups), when root runs something as somebody else."""
+    who = {} if identity is None else {"user": identity[0], "group": identity[1], "extra_groups": list(identity[2])}
+    begin = time.monotonic()
+    try:
+        done = subprocess.run([*prefix, *map(str, command)], env=environment, cwd=cwd, input=stdin, capture_output=True, text=True,
+                              errors="replace", timeout=seconds, **who)
+    except subprocess.TimeoutExpired as late:
+        def text(value):
+            return value.decode(errors="replace") if isinstance(value, bytes) else value or ""
+        return Done(-1, text(late.stdout), text(late.stderr) + f"\n(no end within {seconds} s)", time.monotonic() - begin)
+    return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - begin)
+
+
+class Daemon:
+    """A server in the foreground as our child. `ended_by_itself` tells a crash from our own kill."""
+
+    def __init__(self, command, log, environment, prefix=()):
+        self.log = Path(log)
+        self.wanted = True
+        with open(self.log, "ab") as out:
+            self.process = subprocess.Popen([*prefix, *map(str, command)], stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, cwd="/")
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def ended_by_itself(self):
+        return self.wanted and not self.alive()
+
+    def kill(self):
+        self.wanted = False
+        if self.alive():
+            self.process.kill()
+        self.process.wait()
+
+    def terminate(self, seconds=60):
+        """The exit code after SIGTERM; one that does not end is killed and gives None."""
+        self.wanted = False
+        if self.alive():
+            self.process.terminate()
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            return None
+
+
+class Cluster:
+    def __init__(self, build, directory, nodes=2, cpus=4, memory=16000, settings=(), state=None, name="test", partitions=()):
+        self.build, self.directory = build, Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.directory.chmod(0o755)  # other users' jobs pass through
+        self.nodes = [f"n{i}" for i in range(1, nodes + 1)]
+        self.cpus, self.memory, self.name = cpus, memory, name
+        self.settings, self.partitions = list(settings), list(partitions)
+        self.state = Path(state) if state else self.directory / "state"
+        self.socket = self.directory / "run" / "socket"
+        self.configuration = self.directory / "slurm.conf"
+        self.environment = clean_environment(SLURM_CONF=self.configuration)
+        self.port, self.agent_port = free_ports(2)
+        self.controller, self.agents = None, {}
+        self.bin = self.directory / "bin"
+        for folder in (self.bin, self.directory / "run", self.directory / "spool", self.directory / "logs", self.state):
+            folder.mkdir(exist_ok=True, mode=0o755)
+        for command in (*COMMANDS, "millrace"):
+            link = self.bin / command
+            if not link.is_symlink():
+                link.symlink_to(find_program(build, "millrace"))
+        self.write_configuration()
+
+    def configuration_text(self):
+        here = self.directory
+        keys = [f"ClusterName={self.name}", f"SlurmctldHost={socket.gethostname()}(127.0.0.1)", "SlurmUser=root",
+                f"AuthInfo=socket={self.socket}", f"SlurmctldPort={self.port}", f"SlurmdPort={self.agent_port}",
+                f"StateSaveLocation={self.state}", f"SlurmdSpoolDir={here}/spool/%n", f"SlurmctldPidFile={here}/run/controller.pid",
+                f"SlurmdPidFile={here}/run/%n.pid", "ReturnToService=2", "SelectType=select/cons_tres",
+                "SelectTypeParameters=CR_CPU_Memory", "KillWait=2", "MinJobAge=100000", "MaxJobCount=200000", "MaxBatchRequeue=100000",
+                "SlurmdTimeout=60", "SchedulerParameters=requeue_delay=0"]
+        given = {line.split("=")[0].lower() for line in self.settings}
+        keys = [line for line in keys if line.split("=")[0].lower() not in given] + self.settings
+        keys += [f"NodeName={node} CPUs={self.cpus} RealMemory={self.memory} State=UNKNOWN" for node in self.nodes]
+        keys += [f"PartitionName=all Nodes={','.join(self.nodes)} Default=YES MaxTime=INFINITE State=UP", *self.partitions]
+        return "\n".join(keys) + "\n"
+
+    def write_configuration(self):
+        self.configuration.write_text(self.configuration_text())
+
+    # --- daemons
+
+    def start_controller(self):
+        self.controller = Daemon([find_program(self.build, "millrace-controller"), "-D", "-f", self.configuration],
+                                 self.directory / "logs" / "controller.log", self.environment)
+
+    def start_agent(self, node, *options):
+        self.agents[node] = Daemon([find_program(self.build, "millrace-agent"), "-D", "-f", self.configuration, "-N", node, *options],
+                                   self.directory / "logs" / f"{node}.log", self.environment)
+
+    def start(self):
+        self.start_controller()
+        self.wait_for_controller()
+        for node in self.nodes:
+            self.start_agent(node)
+        self.wait_for_nodes()
+
+    def daemons(self):
+        return [daemon for daemon in [self.controller, *self.agents.values()] if daemon]
+
+    def crashed(self):
+        """Daemons that ended without having been told to, and words of the sanitizers in the logs."""
+        found = [f"{daemon.log.name}: ended with {daemon.process.returncode}" for daemon in self.daemons() if daemon.ended_by_itself()]
+        for log in (self.directory / "logs").iterdir():
+            text = log.read_text(errors="replace")
+            found += [f"{log.name}: {line.strip()}" for line in text.splitlines()
+                      if "ERROR: AddressSanitizer" in line or "runtime error:" in line or "LeakSanitizer" in line or "assertion" in line]
+        return found
+
+    def must_live(self):
+        if gone := self.crashed():
+            raise TestTrouble("; ".join(gone[:5]))
+
+    def wait_for_controller(self, seconds=60):
+        def answers():
+            self.must_live()
+            return "UP" in self.run("scontrol", "ping").out
+        wait_for("the controller's answer", answers, seconds)
+
+    def node_states(self):
+        fields = self.run("sinfo", "-h", "-N", "-p", "all", "-o", "%N %t").out.split()
+        return dict(zip(fields[::2], fields[1::2]))
+
+    def wait_for_nodes(self, state="idle", seconds=90):
+        def all_there():
+            self.must_live()
+            states = self.node_states()
+            return len(states) == len(self.nodes) and all(value == state for value in states.values())
+        wait_for(f"all nodes {state}", all_there, seconds, 0.1)
+
+    def stop(self):
+        for daemon in self.daemons():
+            daemon.kill()
+        end_strays()
+
+    def show_logs(self, lines=60):
+        for log in sorted((self.directory / "logs").iterdir()):
+            print(f"---- {log.name}")
+            print("\n".join(log.read_text(errors="replace").splitlines()[-lines:]))
+
+    # --- commands
+
+    def run(self, name, *arguments, seconds=60, cwd=None, stdin="", identity=None, **environment):
+        return run_command([self.bin / name, *arguments], {**self.environment, **environment}, seconds, cwd or self.directory, stdin, identity)
+
+    def submit(self, *arguments, **how):
+        """The job id of an sbatch that must be accepted."""
+        done = self.run("sbatch", "--parsable", *arguments, **how)
+        if done.code != 0:
+            raise TestTrouble(f"sbatch {' '.join(map(str, arguments))}: {done.err.strip()}")
+        return int(done.out.strip().split(";")[0])
+
+    def jobs(self):
+        """{job id: its fields as scontrol shows them}; array tasks that were split off have ids of their own."""
+        done = self.run("scontrol", "-o", "show", "job", seconds=120)
+        found = {}
+        for line in done.out.splitlines():
+            fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
+            if "JobId" in fields:
+                found[int(fields["JobId"])] = fields
+        return found
+
+    def job(self, job):
+        text = self.run("scontrol", "-o", "show", "job", str(job)).out
+        return dict(word.split("=", 1) for word in text.split() if "=" in word)
+
+    def wait_for_job(self, job, states=None, seconds=60):
+        """Waits until the job is in one of the states, or has ended; its fields."""
+        ended = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")
+
+        def there():
+            self.must_live()
+            fields = self.job(job)
+            return fields if fields.get("JobState") in (states or ended) else None
+        return wait_for(f"job {job} in {states or 'its end'}", there, seconds)
+
+    def supervisors(self):
+        """[(pid, node)] of the supervisors whose attempts have not ended."""
+        found = []
+        for state in (self.directory / "spool").glob("*/*/state"):
+            try:
+                lines = state.read_text().splitlines()
+                words = lines[0].split()
+                pid = int(words[1])
+                if any(line.startswith("end") for line in lines[1:]):
+                    continue
+                if Path(f"/proc/{pid}/comm").read_text().strip() == "millrace-step":
+                    found.append((pid, state.parent.parent.name))
+            except (OSError, IndexError, ValueError):
+                continue
+        return found
+
+    def job_processes(self):
+        """[(pid, attempt directory)] of living processes that carry the mark of an attempt of this cluster."""
+        mark = f"MILLRACE_ATTEMPT={self.directory}/spool/".encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                variables = (entry / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            found += [(int(entry.name), value.decode(errors="replace")) for value in variables if value.startswith(mark)]
+        return found
+
+
+def run_test(name, body):
+    """Runs body(checks, directory, clusters) with a directory that is gone afterwards; exit code. The body adds every cluster it makes to
+    `clusters`; they are stopped here, and their logs shown when something failed."""
+    adopt_orphans()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that `finally` runs
+    checks, clusters = Checks(name), []
+    with tempfile.TemporaryDirectory(prefix=f"millrace-{name}.", ignore_cleanup_errors=True) as directory:
+        os.chmod(directory, 0o755)
+        try:
+            body(checks, Path(directory), clusters)
+        except (TestTrouble, BenchError) as trouble:
+            checks.that("the test ran to its end", False, trouble)
+        finally:
+            try:
+                if checks.failed:
+                    for cluster in clusters:
+                        cluster.show_logs()
+            finally:
+                for cluster in clusters:
+                    cluster.stop()
+                end_strays()
+    return checks.finish()
