@@ -113,6 +113,7 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   if (Session* older = of_node(session.identity_); older && older != &session) {
     by_node_.erase(session.identity_);
     sessions_.erase(older);
+    if (relay_.relay_gone) relay_.relay_gone(session.identity_);
   }
   by_node_[session.identity_] = &session;
   wire::ToAgent welcome;
@@ -138,6 +139,7 @@ void OwnAgents::left(Session& session, std::string_view why) {
   const bool was_node = current && !session.relay_only_;
   say_("agent " + node + " disconnected: " + std::string{why});
   if (current) by_node_.erase(node);
+  if (current && relay_.relay_gone) relay_.relay_gone(node);
   sessions_.erase(&session);
   if (was_node && observer_) observer_->node_unreachable(*this, node);
 }

@@ -30,6 +30,7 @@ class OwnAgents final : public ResourceManager {
   struct RelayHooks {
     std::function<void(const std::string& node, std::uint64_t client, UserId uid, GroupId gid, std::string_view request)> request;
     std::function<void(const std::string& node, std::uint64_t client)> closed;
+    std::function<void(const std::string& node)> relay_gone;  // and with it all of its clients
   };
 
   OwnAgents(Loop& loop, const CredentialSigner& signer, Settings settings, std::function<void(const std::string&)> say);

@@ -38,11 +38,10 @@ Agent::Agent(Loop& loop, Dialer& dialer, Supervisors& supervisors, Measurements&
       highest_epoch_(settings_.highest_epoch),
       heartbeat_(settings_.heartbeat),
       session_(settings_.first_session),
-      backoff_(backoff_min),
-      alive_(std::make_shared<bool>(true)) {}
+      backoff_(backoff_min) {}
 
 Agent::~Agent() {
-  *alive_ = false;
+  loop_.cancel(report_timer_);
   loop_.cancel(reconnect_timer_);
   loop_.cancel(beat_timer_);
 }
@@ -113,11 +112,9 @@ void Agent::attempt_changed(const wire::AttemptStatus& status) {
 
 // Many changes of one turn of the loop make one report.
 void Agent::report_soon() {
-  if (report_is_posted_) return;
-  report_is_posted_ = true;
-  loop_.post([this, alive = alive_] {
-    if (!*alive) return;
-    report_is_posted_ = false;
+  if (report_timer_ != 0) return;
+  report_timer_ = loop_.after(Duration{0}, [this] {
+    report_timer_ = 0;
     send_report(false);
   });
 }

@@ -94,8 +94,7 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   Duration backoff_;
   Loop::TimerId reconnect_timer_ = 0;
   Loop::TimerId beat_timer_ = 0;
-  bool report_is_posted_ = false;
-  std::shared_ptr<bool> alive_;  // false for posted tasks that outlive us
+  Loop::TimerId report_timer_ = 0;
 };
 
 }  // namespace millrace

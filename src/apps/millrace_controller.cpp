@@ -88,6 +88,13 @@ Result<void> move_aside(const std::string& directory) {
   return {};
 }
 
+// A cluster that is on this machine alone is not offered to others.
+std::string listen_address(const Configuration& configuration) {
+  if (configuration.controllers.empty()) return "";
+  const std::string& address = configuration.controllers.front().address;
+  return address.starts_with("127.") || address == "localhost" || address == "::1" ? address : "";
+}
+
 class ControllerProcess {
  public:
   explicit ControllerProcess(Options options) : options_(std::move(options)) {}
@@ -232,12 +239,18 @@ Result<void> ControllerProcess::listen_agents() {
     sessions_.relayed_closed(it->second);
     relayed_.erase(it);
   };
+  relay.relay_gone = [this](const std::string& node) {
+    for (auto it = relayed_.lower_bound({node, 0}); it != relayed_.end() && it->first.first == node;) {
+      sessions_.relayed_closed(it->second);
+      it = relayed_.erase(it);
+    }
+  };
   agents_->serve(*controller_, controller_->epoch(), std::move(relay));
   Listener::Settings settings;
   settings.refused = [this](std::string_view story) { log_file_.say("refused: " + std::string{story}); };
   settings.limits.receive_max = reply_size_max;
   MR_TRY(agent_listener_,
-         Listener::on_tls(loop_, "", configuration_.controller_port,
+         Listener::on_tls(loop_, listen_address(configuration_), configuration_.controller_port,
                           [this](std::string_view node) { return std::optional{derive_node_key(cluster_key_, node)}; }, settings,
                           [this](std::unique_ptr<FramedLink> link) {
                             FramedLink& raw = *link;
@@ -290,7 +303,9 @@ Result<int> ControllerProcess::run() {
   loop_.run();
   if (!listening) return std::unexpected(listening.error());
   log_file_.say("controller stopped");
-  // Links and listeners go before what they call into; workers finish what is queued before the log closes.
+  // Workers finish what is queued while everything they touch is still there; what should follow on the loop never runs. Then
+  // links and listeners, before what they call into.
+  for (auto* worker : {&log_worker_, &plan_worker_, &query_worker_, &name_worker_}) worker->reset();
   client_listener_.reset();
   agent_listener_.reset();
   return exit_code_;
