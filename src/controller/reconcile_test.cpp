@@ -1,0 +1,100 @@
+// src/controller/reconcile_test.cpp - the orders a node gets, from what should be and what it reported.
+#include "controller/reconcile.h"
+
+#include <gtest/gtest.h>
+
+#include "core/admission/accept_placement.h"
+#include "core/admission/cancel_job.h"
+#include "core/admission/report_node.h"
+#include "core/admission/submit_job.h"
+#include "core/ledger/apply.h"
+
+namespace millrace {
+namespace {
+
+class ReconcileTest : public testing::Test {
+ protected:
+  ReconcileTest() {
+    std::vector<NodeDef> nodes(2);
+    PartitionDef main;
+    main.name = "main";
+    main.is_default = true;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      nodes[i].name = "n" + std::to_string(i);
+      nodes[i].cpus = Cpus{4};
+      main.nodes.push_back(nodes[i].name);
+    }
+    Policy policy;
+    policy.requeue_delay_seconds = 0;
+    happen({ControllerStarted{Epoch{1}, now_}, ClusterConfigured{nodes, {main}, policy, now_}});
+    for (std::uint32_t i = 0; i < 2; ++i) happen(decide_register(state_, {NodeIndex{i}, "boot", {Cpus{4}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}}, now_));
+  }
+  void happen(const std::vector<Event>& events) {
+    for (const Event& event : events) apply(state_, event);
+  }
+  JobKey run_on_both(bool interactive) {
+    SubmitJob ask;
+    ask.spec.owner = SharedValue(Owner{UserId{1}, GroupId{1}, "u", "g", {1}, "h"});
+    ask.spec.work_dir = "/";
+    ask.spec.interactive = interactive;
+    ask.spec.min_nodes = ask.spec.max_nodes = 2;
+    ask.spec.tasks = ask.spec.cpus_per_task = 0;
+    ask.script_bytes = 1;
+    const JobKey key = state_.next_key;
+    happen(decide(state_, ask, {UserId{1}, false}, now_)->events);
+    const std::vector<NodeShare> shares{{NodeIndex{0}, Cpus{1}, {}, 1, false}, {NodeIndex{1}, Cpus{1}, {}, 1, false}};
+    happen(decide_place(state_, {key, Attempt{0}, shares, false}, now_));
+    return key;
+  }
+  static AttemptReport report(JobKey key, std::uint32_t attempt, bool ended) { return {key, Attempt{attempt}, ended, {}, 0, 0, {}}; }
+
+  State state_;
+  Time now_{1'000'000};
+};
+
+TEST_F(ReconcileTest, launches_a_batch_script_on_its_first_node_only_and_tasks_of_srun_on_all) {
+  run_on_both(false);
+  EXPECT_EQ(difference(state_, NodeIndex{0}, {}).size(), 1u);
+  EXPECT_TRUE(difference(state_, NodeIndex{1}, {}).empty());
+  run_on_both(true);
+  EXPECT_EQ(difference(state_, NodeIndex{0}, {}).size(), 2u);
+  EXPECT_EQ(difference(state_, NodeIndex{1}, {}).size(), 1u);
+}
+
+TEST_F(ReconcileTest, says_nothing_about_what_runs_as_it_should) {
+  const JobKey key = run_on_both(false);
+  EXPECT_TRUE(difference(state_, NodeIndex{0}, {report(key, 0, false)}).empty());
+}
+
+TEST_F(ReconcileTest, keeps_an_end_until_it_is_a_fact_and_then_lets_the_node_forget_it) {
+  const JobKey key = run_on_both(false);
+  EXPECT_TRUE(difference(state_, NodeIndex{0}, {report(key, 0, true)}).empty());
+  happen(decide_end(state_, {key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 0}, now_));
+  const auto intents = difference(state_, NodeIndex{0}, {report(key, 0, true)});
+  ASSERT_EQ(intents.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<ForgetIntent>(intents[0]));
+}
+
+TEST_F(ReconcileTest, kills_a_cancelled_job_also_where_its_launch_has_not_arrived_yet) {
+  const JobKey key = run_on_both(false);
+  happen(*decide_cancel(state_, {key, {}}, {UserId{1}, false}, now_));
+  for (const auto& reported : {std::vector<AttemptReport>{}, std::vector{report(key, 0, false)}}) {
+    const auto intents = difference(state_, NodeIndex{0}, reported);
+    ASSERT_EQ(intents.size(), 1u);
+    EXPECT_EQ(std::get<KillIntent>(intents[0]).why, KillWhy::cancelled);
+  }
+}
+
+TEST_F(ReconcileTest, kills_what_nobody_wants_an_old_attempt_or_an_unknown_job) {
+  const JobKey key = run_on_both(false);
+  happen(decide_lost(state_, NodeIndex{0}, now_));
+  ASSERT_EQ(state_.job(key).attempt, Attempt{1});
+  for (const AttemptReport& reported : {report(key, 0, false), report(JobKey{99}, 0, false)}) {
+    const auto intents = difference(state_, NodeIndex{0}, {reported});
+    ASSERT_EQ(intents.size(), 1u);
+    EXPECT_EQ(std::get<KillIntent>(intents[0]).why, KillWhy::not_wanted);
+  }
+}
+
+}  // namespace
+}  // namespace millrace
