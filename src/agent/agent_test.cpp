@@ -22,11 +22,18 @@ class FakeLoop final : public Loop {
   void cancel(TimerId timer) override {
     std::erase_if(timers_, [&](const auto& entry) { return entry.first.second == timer; });
   }
-  void run() {
-    for (; !queue_.empty();) {
-      Task task = std::move(queue_.front());
-      queue_.pop_front();
-      task();
+  void run() {  // what is posted, and timers that are due already
+    for (;;) {
+      if (!queue_.empty()) {
+        Task task = std::move(queue_.front());
+        queue_.pop_front();
+        task();
+      } else if (!timers_.empty() && timers_.begin()->first.first <= now_) {
+        auto node = timers_.extract(timers_.begin());
+        node.mapped()();
+      } else {
+        return;
+      }
     }
   }
   void advance(Duration by) {
