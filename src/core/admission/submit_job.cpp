@@ -90,12 +90,6 @@ std::expected<std::optional<ArraySpec>, Refusal> parse_array(const std::string& 
   return std::optional{std::move(array)};
 }
 
-std::uint64_t job_count(const State& state) {
-  std::uint64_t count = state.jobs.size();
-  for (const auto& [key, array] : state.arrays) count += array->rest.size();
-  return count;
-}
-
 std::expected<std::uint32_t, Refusal> time_limit(const SubmitJob& ask, const PartitionDef& partition, const Policy& policy) {
   const std::uint32_t asked = ask.time_limit_minutes.value_or(0);
   if (asked == 0) return partition.default_time_minutes > 0 ? partition.default_time_minutes : partition.max_time_minutes;
@@ -200,7 +194,7 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
   auto array = parse_array(ask.array, *state.policy);
   if (!array) return std::unexpected(std::move(array).error());
   if (*array && spec.interactive) return refuse(RefusalCode::invalid_array, "only batch jobs can be arrays");
-  if (job_count(state) + (*array ? (*array)->tasks.size() : 1) > state.policy->max_job_count)
+  if (state.jobs.size() + state.unsplit_tasks + (*array ? (*array)->tasks.size() : 1) > state.policy->max_job_count)
     return refuse(RefusalCode::too_many_jobs, "MaxJobCount=" + std::to_string(state.policy->max_job_count));
   if (ask.priority && !actor.is_admin) return refuse(RefusalCode::access_denied, "only an administrator may set a priority");
 

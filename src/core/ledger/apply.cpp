@@ -165,6 +165,7 @@ void apply_one(State& state, const JobSubmitted& e) {
   if (!e.dependencies.list.empty()) job.dependencies = SharedValue(e.dependencies);
   if (e.array) {
     job.array = e.key;
+    state.unsplit_tasks += e.array->tasks.size() - 1;
     state.arrays.set(e.key, SharedValue(ArrayState{e.id, *e.array, e.array->tasks, 0, 0, 0, 0, 1}));
   }
   if (job.spec->submission != SubmissionKey{})
@@ -281,7 +282,10 @@ void apply_one(State& state, const ArrayTaskSplit& e) {
     ArrayState& array = state.edit_array(e.array);
     array.rest.erase(e.task);
     MR_ASSERT(array.rest.empty() == (e.key == e.array));
-    if (e.key != e.array) ++array.records;
+    if (e.key != e.array) {
+      ++array.records;
+      --state.unsplit_tasks;
+    }
   }
   state.tasks.set({e.array, e.task}, e.key);
   if (e.key == e.array) {
@@ -442,6 +446,7 @@ void apply_one(State& state, const JobForgotten& e) {
     state.submissions.erase({job->spec->owner->uid, job->spec->submission});
   if (job->array.value == 0) return;
   if (job->array_task) state.tasks.erase({job->array, *job->array_task});
+  else state.unsplit_tasks -= state.arrays.at(job->array)->rest.size() - 1;
   if (--state.edit_array(job->array).records == 0) {
     state.arrays.erase(job->array);
     state.dependents.erase(job->array);

@@ -59,11 +59,15 @@ std::optional<std::string> check_arrays(const State& state) {
     ++records;
     if (job->state == JobState::running || job->state == JobState::completing) ++running;
   }
+  std::uint64_t unsplit = 0;
   for (const auto& [key, array] : state.arrays) {
+    const Job* rest = state.find_job(key);
+    if (rest && rest->is_array_rest()) unsplit += array->rest.size() - 1;
     const auto& [records, running] = seen[key];
     if (records != array->records || running != array->running)
       return "array " + std::to_string(array->id.value) + ": its counts do not match its records";
   }
+  if (unsplit != state.unsplit_tasks) return "the count of waiting array tasks is wrong";
   return std::nullopt;
 }
 

@@ -29,6 +29,7 @@ void rebuild_indexes(State& state) {
     const Job& job = *held;
     state.by_id.set(job.id, key);
     if (job.array_task) state.tasks.set({job.array, *job.array_task}, key);
+    if (job.is_array_rest()) state.unsplit_tasks += state.arrays.at(job.array)->rest.size() - 1;
     if (job.spec->submission != SubmissionKey{} && (job.array.value == 0 || job.array == key))
       state.submissions.set({job.spec->owner->uid, job.spec->submission}, key);
     if (is_queueable(job)) state.queue.set(queue_key(state, job), {});

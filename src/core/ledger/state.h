@@ -98,6 +98,7 @@ struct State {
   Epoch epoch;
   JobKey next_key{1};
   JobId last_id{0};
+  std::uint64_t unsplit_tasks = 0;  // array tasks without a record of their own, besides the one record of each rest
 
   SharedMap<JobKey, SharedValue<Job>> jobs;
   SharedMap<JobId, JobKey> by_id;
