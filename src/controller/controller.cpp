@@ -123,7 +123,7 @@ void Controller::node_reported(ResourceManager& by, const std::string& name, con
                                const wire::Telemetry& telemetry) {
   const auto index = own_node(by, name);
   if (!index || !links_[*index].reported) return;
-  observed_.edit().telemetry[*index] = telemetry;
+  if (telemetry.measured_at_us() != 0) observed_.edit().telemetry[*index] = telemetry;  // not with every report
   take_reports(*index, attempts);
 }
 

@@ -117,7 +117,10 @@ void show_progress(const ReadView& snapshot, const Job& job, wire::JobView& out)
   const State& state = snapshot.state;
   out.set_gid(job.spec->owner->gid.value);
   out.set_submit_at_us(job.submitted_at.value);
-  out.set_eligible_at_us(job.eligible_at.value);
+  // Held jobs are not eligible, and the rest of an array never as a whole; waiting counts (accrues) all the same.
+  const Time accrues = job.hold == Hold::none ? job.eligible_at : Time{};
+  out.set_accrue_at_us(accrues.value);
+  out.set_eligible_at_us(job.is_array_rest() ? 0 : accrues.value);
   out.set_exit_code(job.exit_code);
   out.set_exit_signal(job.exit_signal);
   out.set_last_evaluated_us(job.state == JobState::pending ? snapshot.plan->made_at.value : job.started_at.value);
