@@ -1,4 +1,55 @@
-// src/apps/millrace.cpp - the client program, under its own name and those of Slurm's commands.
+// src/apps/millrace.cpp - the client program, under its own name and those of Slurm's commands; some commands are other programs.
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
 #include "cli/dispatch.h"
 
-int main(int argc, char** argv) { return millrace::dispatch(argc, argv); }
+namespace millrace {
+namespace {
+
+// Beside this program, as built; or in ../sbin, as installed.
+std::string find_program(const char* name) {
+  char self[PATH_MAX]{};
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  std::string folder(self, length > 0 ? static_cast<std::size_t>(length) : 0);
+  folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
+  for (const char* place : {"/", "/../sbin/"})
+    if (const std::string path = folder + place + name; access(path.c_str(), X_OK) == 0) return path;
+  return folder + "/" + name;
+}
+
+// What needs more libraries than a client may pay for at each start lives in programs of its own.
+int become(Command& command, const char* program, const char* verb) {
+  const std::string path = find_program(program);
+  std::vector<std::string> words{program};
+  if (verb != nullptr) words.emplace_back(verb);
+  for (const std::string_view word : command.words) words.emplace_back(word);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(path.c_str(), arguments.data());
+  say_error(command, path + ": " + std::strerror(errno));
+  return 1;
+}
+
+int run_up(Command& command) { return become(command, "millrace-admin", "up"); }
+int run_down(Command& command) { return become(command, "millrace-admin", "down"); }
+int run_doctor(Command& command) { return become(command, "millrace-admin", "doctor"); }
+int run_log(Command& command) { return become(command, "millrace-admin", "log"); }
+int run_key(Command& command) { return become(command, "millrace-key", nullptr); }
+
+constexpr CommandRow more[] = {
+    {"up", false, "start a cluster on this machine, with nothing configured", run_up, nullptr},
+    {"down", false, "end the cluster that `millrace up` started", run_down, nullptr},
+    {"doctor", false, "say what is wrong with this machine and what would be right", run_doctor, nullptr},
+    {"key", false, "make a cluster key, or print a node's key", run_key, nullptr},
+    {"log", false, "show what is in an event log, also a damaged one: log dump DIR", run_log, nullptr},
+};
+
+}  // namespace
+}  // namespace millrace
+
+int main(int argc, char** argv) { return millrace::dispatch(argc, argv, millrace::more); }

@@ -1,0 +1,73 @@
+// src/apps/millrace_log.cpp - `millrace log dump DIR`: which directory is meant, and what is said at the end.
+#include <sys/stat.h>
+
+#include <cstdio>
+
+#include "apps/admin_commands.h"
+#include "apps/log_dump.h"
+#include "base/text.h"
+#include "platform/real_filesystem.h"
+#include "store/segment.h"
+#include "store/snapshot.h"
+
+namespace millrace {
+namespace {
+
+constexpr FlagRow rows[] = {
+    {"--from", "INDEX", "leave out what comes before this event"},
+    {"--payloads", "", "show scripts and environments too; they may hold secrets of users"},
+    {"--help", "", "print this help"},
+};
+constexpr std::string_view usage =
+    "millrace log dump DIR [--from INDEX] [--payloads]\n"
+    "  DIR is a directory of segments, or one above it: StateSaveLocation, or the directory of `millrace up`.\n"
+    "  Prints one line per record: file, offset, index, type, size and, in words, what it says. Changes nothing.";
+
+bool holds_log(const std::string& directory) {
+  const auto files = RealFilesystem::open_directory(directory, true);
+  if (!files) return false;
+  const auto names = (*files)->list();
+  if (!names) return false;
+  for (const std::string& name : *names)
+    if (segment_number(name) || snapshot_index(name)) return true;
+  return false;
+}
+
+Result<std::unique_ptr<RealFilesystem>> find_log(const std::string& given) {
+  for (const char* below : {"", "/log", "/state/log"})
+    if (holds_log(given + below)) return RealFilesystem::open_directory(given + below, true);
+  MR_TRY_VOID(RealFilesystem::open_directory(given, true));  // says what is wrong with the directory itself
+  return fail(Errc::not_found, given + ": neither here nor in log/ or state/log/ is a segment of an event log");
+}
+
+}  // namespace
+
+int run_log(const Words& words) {
+  const auto flags = read_flags(words, rows);
+  if (!flags) return say_failure("log", flags.error().story);
+  if (flags->has("--help")) return std::fputs(flag_help(usage, rows).c_str(), stdout) < 0;
+  if (flags->rest.size() != 2 || flags->rest[0] != "dump") return say_failure("log", "`millrace log dump DIR` would be right");
+  LogDumpOptions options;
+  options.payloads = flags->has("--payloads");
+  if (flags->has("--from")) {
+    const auto from = parse_integer(flags->text("--from"));
+    if (!from || *from < 0) return say_failure("log", "--from must be the index of an event, not '" + flags->text("--from") + "'");
+    options.from = static_cast<std::uint64_t>(*from);
+  }
+  const auto files = find_log(std::string{flags->rest[1]});
+  if (!files) return say_failure("log", files.error().story);
+  const auto counts = dump_log(**files, options, [](std::string_view line) {
+    std::fwrite(line.data(), 1, line.size(), stdout);
+    std::fputc('\n', stdout);
+  });
+  if (!counts) return say_failure("log", counts.error().story);
+  std::printf("# %llu events up to index %llu, %llu payloads, %llu damaged places\n", static_cast<unsigned long long>(counts->events),
+              static_cast<unsigned long long>(counts->last_index), static_cast<unsigned long long>(counts->payloads),
+              static_cast<unsigned long long>(counts->damaged));
+  if (counts->damaged > 0)
+    std::printf("# damage at the very end of the last segment is an unfinished write, which the next start cuts; any other makes the controller refuse to start\n");
+  if (std::fflush(stdout) != 0) return say_failure("log", "standard output could not be written");
+  return counts->damaged > 0 ? 1 : 0;
+}
+
+}  // namespace millrace
