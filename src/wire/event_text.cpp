@@ -1,0 +1,363 @@
+// src/wire/event_text.cpp - see event_text.h.
+#include "wire/event_text.h"
+
+#include <ctime>
+#include <time.h>
+
+#include <cstdio>
+#include <type_traits>
+
+#include "base/text.h"
+
+namespace millrace {
+namespace {
+
+std::string_view name_of(Hold hold) {
+  switch (hold) {
+    case Hold::none: return "none";
+    case Hold::user: return "user";
+    case Hold::admin: return "admin";
+  }
+  return "?";
+}
+
+std::string_view name_of(AttemptEnd end) {
+  switch (end) {
+    case AttemptEnd::exited: return "exited";
+    case AttemptEnd::launch_failed: return "launch_failed";
+    case AttemptEnd::supervisor_lost: return "supervisor_lost";
+    case AttemptEnd::node_lost: return "node_lost";
+  }
+  return "?";
+}
+
+std::string_view name_of(NodeOrder order) {
+  switch (order) {
+    case NodeOrder::drain: return "drain";
+    case NodeOrder::undrain: return "undrain";
+    case NodeOrder::down: return "down";
+    case NodeOrder::resume: return "resume";
+    case NodeOrder::reason_only: return "reason_only";
+  }
+  return "?";
+}
+
+std::string_view name_of(Availability availability) {
+  switch (availability) {
+    case Availability::up: return "up";
+    case Availability::down: return "down";
+    case Availability::drain: return "drain";
+    case Availability::inactive: return "inactive";
+  }
+  return "?";
+}
+
+std::string_view name_of(DependencyKind kind) {
+  switch (kind) {
+    case DependencyKind::after: return "after";
+    case DependencyKind::afterany: return "afterany";
+    case DependencyKind::afterok: return "afterok";
+    case DependencyKind::afternotok: return "afternotok";
+    case DependencyKind::singleton: return "singleton";
+  }
+  return "?";
+}
+
+std::string_view name_of(DependencyState state) {
+  switch (state) {
+    case DependencyState::unfulfilled: return "unfulfilled";
+    case DependencyState::fulfilled: return "fulfilled";
+    case DependencyState::failed: return "failed";
+  }
+  return "?";
+}
+
+std::string minutes_text(std::uint32_t count) { return count == unlimited ? "unlimited" : std::to_string(count); }
+
+std::string hex(const std::array<std::uint8_t, 16>& bytes) {
+  return to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+// Words "name=value" after the kind.
+class Line {
+ public:
+  explicit Line(std::string_view kind) : text_(kind) {}
+
+  Line& word(std::string_view name, std::string_view value) {
+    text_ += ' ';
+    text_ += name;
+    text_ += '=';
+    text_ += value;
+    return *this;
+  }
+  Line& number(std::string_view name, std::int64_t value) { return word(name, std::to_string(value)); }
+  Line& count(std::string_view name, std::uint64_t value) { return value == 0 ? *this : word(name, std::to_string(value)); }
+  Line& quoted(std::string_view name, std::string_view value) { return value.empty() ? *this : word(name, quote_text(value)); }
+  Line& flag(std::string_view name, bool value) { return value ? word(name, "yes") : *this; }
+  Line& time(std::string_view name, Time at) { return at.is_set() ? word(name, describe_time(at)) : *this; }
+  Line& amount(std::string_view name, const std::optional<Mebibytes>& value) { return value ? number(name, value->value) : *this; }
+  Line& digest(std::string_view name, const std::array<std::uint8_t, 16>& bytes) {
+    return bytes == std::array<std::uint8_t, 16>{} ? *this : word(name, hex(bytes));
+  }
+  template <class Items, class Show>
+  Line& list(std::string_view name, const Items& items, Show show) {
+    if (items.empty()) return *this;
+    std::string inside;
+    for (const auto& item : items) {
+      if (!inside.empty()) inside += ' ';
+      inside += show(item);
+    }
+    return word(name, '[' + inside + ']');
+  }
+  Line& numbers(std::string_view name, const std::vector<std::uint32_t>& values) {
+    return list(name, values, [](std::uint32_t value) { return std::to_string(value); });
+  }
+  Line& strings(std::string_view name, const std::vector<std::string>& values) {
+    return list(name, values, [](const std::string& value) { return quote_text(value); });
+  }
+
+  std::string text_;
+};
+
+std::string show(const NodeDef& def) {
+  Line line{quote_text(def.name)};
+  line.quoted("address", def.address).quoted("host", def.host_name).count("port", def.port).number("cpus", def.cpus.value);
+  line.number("boards", def.boards).number("sockets", def.sockets).number("cores", def.cores_per_socket);
+  line.number("threads", def.threads_per_core).number("memory", def.memory.value).number("tmp", def.tmp_disk.value);
+  line.number("weight", def.weight).quoted("features", def.features).quoted("gres", def.gres);
+  return '(' + line.text_ + ')';
+}
+
+std::string show(const PartitionDef& def) {
+  Line line{quote_text(def.name)};
+  line.strings("nodes", def.nodes).word("state", name_of(def.availability)).word("max_time", minutes_text(def.max_time_minutes));
+  if (def.default_time_minutes != 0) line.word("default_time", minutes_text(def.default_time_minutes));
+  line.word("max_nodes", minutes_text(def.max_nodes)).count("min_nodes", def.min_nodes).number("tier", def.priority_tier);
+  line.number("job_factor", def.priority_job_factor).flag("default", def.is_default).flag("root_only", def.root_only);
+  line.flag("hidden", def.hidden).flag("exclusive", def.exclusive).flag("disable_root_jobs", def.disable_root_jobs);
+  line.strings("groups", def.allow_groups).numbers("gids", def.allow_gids).strings("accounts", def.allow_accounts);
+  line.strings("deny_accounts", def.deny_accounts).amount("default_memory_per_cpu", def.default_memory_per_cpu);
+  line.amount("default_memory_per_node", def.default_memory_per_node).amount("max_memory_per_cpu", def.max_memory_per_cpu);
+  return '(' + line.amount("max_memory_per_node", def.max_memory_per_node).text_ + ')';
+}
+
+std::string show(const Policy& p) {
+  Line line{"policy"};
+  line.number("first_id", p.first_job_id).number("max_id", p.max_job_id).number("max_jobs", p.max_job_count);
+  line.number("max_array", p.max_array_size).number("kill_wait", p.kill_wait_seconds).number("min_age", p.min_job_age_seconds);
+  line.number("requeue_delay", p.requeue_delay_seconds).number("max_script", p.max_script_bytes);
+  line.number("return_to_service", p.return_to_service).flag("job_requeue", p.job_requeue);
+  line.flag("memory_is_consumable", p.memory_is_consumable).flag("backfill", p.backfill).flag("basic_priority", p.basic_priority);
+  line.flag("enforce_partition_limits", p.enforce_partition_limits).amount("default_memory_per_cpu", p.default_memory_per_cpu);
+  line.amount("default_memory_per_node", p.default_memory_per_node).amount("max_memory_per_cpu", p.max_memory_per_cpu);
+  return '(' + line.amount("max_memory_per_node", p.max_memory_per_node).text_ + ')';
+}
+
+std::string show(const Dependency& d) {
+  Line line{name_of(d.kind)};
+  line.count("job", d.shown.value).count("key", d.target.value);
+  if (d.task) line.number("task", *d.task);
+  line.count("delay", d.delay_minutes).time("due_at", d.due_at);
+  return '(' + line.word("state", name_of(d.state)).text_ + ')';
+}
+
+std::string show(const NodeShare& s) {
+  Line line{"node"};
+  line.text_ += '=' + std::to_string(s.node.value);
+  line.number("cpus", s.cpus.value).number("memory", s.memory.value).number("tasks", s.tasks);
+  return '(' + line.flag("released", s.released).text_ + ')';
+}
+
+void add(Line& line, const Dependencies& dependencies) {
+  line.flag("any", dependencies.any).list("dependencies", dependencies.list, [](const Dependency& d) { return show(d); });
+}
+
+void add(Line& line, const Owner& owner) {
+  line.number("uid", owner.uid.value).number("gid", owner.gid.value).quoted("user", owner.user_name);
+  line.quoted("group", owner.group_name).numbers("groups", owner.groups).quoted("submit_host", owner.submit_host);
+  line.list("limits", owner.limits, [](const ResourceLimit& l) { return quote_text(l.name) + ':' + std::to_string(l.soft); });
+}
+
+void add(Line& line, const RareRequest& rare) {
+  line.quoted("comment", rare.comment).quoted("qos", rare.qos).quoted("std_in", rare.std_in).quoted("std_err", rare.std_err);
+  line.quoted("export", rare.export_env).strings("arguments", rare.arguments);
+  if (rare.stdio) line.quoted("stdio", rare.stdio->host + ':' + std::to_string(rare.stdio->port));
+  line.numbers("required_nodes", rare.required_nodes).numbers("excluded_nodes", rare.excluded_nodes);
+}
+
+void add(Line& line, const JobSpec& spec) {
+  line.quoted("name", spec.name);
+  if (spec.owner) add(line, *spec.owner);
+  line.number("partition", spec.partition.value).quoted("account", spec.account).quoted("work_dir", spec.work_dir);
+  line.quoted("std_out", spec.std_out).quoted("command", spec.command).quoted("submit_line", spec.submit_line);
+  line.count("submit_sid", spec.submit_sid).number("min_nodes", spec.min_nodes).count("max_nodes", spec.max_nodes);
+  line.number("tasks", spec.tasks).count("tasks_per_node", spec.tasks_per_node).number("cpus_per_task", spec.cpus_per_task);
+  line.count("min_cpus_per_node", spec.min_cpus_per_node).amount("memory_per_node", spec.memory_per_node);
+  line.amount("memory_per_cpu", spec.memory_per_cpu);
+  if (spec.nice != 0) line.number("nice", spec.nice);
+  char mask[16];
+  std::snprintf(mask, sizeof mask, "0%o", spec.umask);
+  line.word("umask", mask).count("open_mode", spec.open_mode).flag("tasks_asked", spec.tasks_asked);
+  line.flag("nodes_asked", spec.nodes_asked).flag("cpus_per_task_asked", spec.cpus_per_task_asked);
+  line.flag("exclusive", spec.exclusive).flag("oversubscribe", spec.oversubscribe).flag("requeue", spec.requeue);
+  line.flag("interactive", spec.interactive).flag("label_output", spec.label_output);
+  line.flag("kill_on_invalid_dependency", spec.kill_on_invalid_dependency);
+  if (spec.rare) add(line, *spec.rare);
+  line.digest("script", spec.script).digest("environment", spec.environment).digest("submission", spec.submission);
+}
+
+Line describe(const ControllerStarted& e) { return Line{"ControllerStarted"}.number("epoch", static_cast<std::int64_t>(e.epoch.value)); }
+
+Line describe(const ClusterConfigured& e) {
+  Line line{"ClusterConfigured"};
+  line.list("nodes", e.nodes, [](const NodeDef& def) { return show(def); });
+  line.list("partitions", e.partitions, [](const PartitionDef& def) { return show(def); });
+  line.text_ += ' ' + show(e.policy);
+  return line;
+}
+
+Line on_job(std::string_view kind, JobKey key) {
+  Line line{kind};
+  line.word("key", std::to_string(key.value));
+  return line;
+}
+
+Line describe(const JobSubmitted& e) {
+  Line line = on_job("JobSubmitted", e.key);
+  line.number("id", e.id.value);
+  add(line, e.spec);
+  add(line, e.dependencies);
+  if (e.array) {
+    line.list("array", e.array->tasks.ranges(), [](const auto& range) {
+      return std::to_string(range.first) + (range.first == range.last ? "" : '-' + std::to_string(range.last));
+    });
+    line.count("throttle", e.array->throttle);
+  }
+  line.number("priority", e.priority).word("time_limit", minutes_text(e.time_limit_minutes));
+  if (e.hold != Hold::none) line.word("hold", name_of(e.hold));
+  return line.time("begin_at", e.begin_at);
+}
+
+Line describe(const JobHoldChanged& e) {
+  return on_job("JobHoldChanged", e.key).word("hold", name_of(e.hold)).number("priority", e.priority);
+}
+
+Line describe(const JobModified& e) {
+  Line line = on_job("JobModified", e.key);
+  const auto number = [&](std::string_view name, const auto& value) {
+    if (value) line.number(name, *value);
+  };
+  const auto text = [&](std::string_view name, const std::optional<std::string>& value) {
+    if (value) line.word(name, quote_text(*value));
+  };
+  if (e.time_limit_minutes) line.word("time_limit", minutes_text(*e.time_limit_minutes));
+  number("priority", e.priority);
+  number("min_nodes", e.min_nodes);
+  number("max_nodes", e.max_nodes);
+  number("tasks", e.tasks);
+  number("cpus_per_task", e.cpus_per_task);
+  number("throttle", e.array_throttle);
+  number("nice", e.nice);
+  text("name", e.name);
+  text("comment", e.comment);
+  text("account", e.account);
+  text("std_out", e.std_out);
+  text("std_err", e.std_err);
+  text("work_dir", e.work_dir);
+  if (e.partition) line.number("partition", e.partition->value);
+  if (e.begin_at) line.word("begin_at", describe_time(*e.begin_at));
+  line.amount("memory_per_node", e.memory_per_node).amount("memory_per_cpu", e.memory_per_cpu);
+  if (e.dependencies && e.dependencies->list.empty()) line.word("dependencies", "[]");
+  if (e.dependencies) add(line, *e.dependencies);
+  if (e.required_nodes) line.numbers("required_nodes", *e.required_nodes);
+  if (e.excluded_nodes) line.numbers("excluded_nodes", *e.excluded_nodes);
+  if (e.requeue) line.word("requeue", *e.requeue ? "yes" : "no");
+  return line;
+}
+
+Line describe(const JobBecameEligible& e) { return on_job("JobBecameEligible", e.key); }
+
+Line describe(const ArrayTaskSplit& e) {
+  Line line{"ArrayTaskSplit"};
+  line.word("array", std::to_string(e.array.value)).number("task", e.task).word("key", std::to_string(e.key.value));
+  return line.number("id", e.id.value);
+}
+
+Line describe(const JobPlaced& e) {
+  Line line = on_job("JobPlaced", e.key);
+  line.number("attempt", e.attempt.value).list("shares", e.shares, [](const NodeShare& share) { return show(share); });
+  return line.flag("by_backfill", e.by_backfill);
+}
+
+Line describe(const AttemptEnded& e) {
+  Line line = on_job("AttemptEnded", e.key);
+  line.number("attempt", e.attempt.value).number("node", e.node.value).word("end", name_of(e.end));
+  return line.number("exit_code", e.exit_code).count("exit_signal", e.exit_signal);
+}
+
+Line describe(const JobCancelled& e) { return on_job("JobCancelled", e.key).number("by", e.by.value); }
+Line describe(const JobTimedOut& e) { return on_job("JobTimedOut", e.key); }
+Line describe(const JobRequeued& e) { return on_job("JobRequeued", e.key).flag("hold", e.hold).number("by", e.by.value); }
+
+Line describe(const NodeRegistered& e) {
+  Line line{"NodeRegistered"};
+  const Inventory& has = e.inventory;
+  line.number("node", e.node.value).quoted("boot_id", e.boot_id).number("cpus", has.cpus.value).number("memory", has.memory.value);
+  line.number("tmp", has.tmp_disk.value).quoted("arch", has.arch).quoted("os", has.os).quoted("version", has.version);
+  line.quoted("host", has.host_name).time("boot_at", has.boot_at).time("agent_started_at", has.agent_started_at);
+  return line.quoted("problem", e.problem);
+}
+
+Line describe(const NodeLost& e) { return Line{"NodeLost"}.number("node", e.node.value); }
+
+Line describe(const NodeStateChanged& e) {
+  Line line{"NodeStateChanged"};
+  return line.number("node", e.node.value).word("order", name_of(e.order)).quoted("reason", e.reason).number("by", e.by.value);
+}
+
+Line describe(const PartitionStateChanged& e) {
+  return Line{"PartitionStateChanged"}.number("partition", e.partition.value).word("state", name_of(e.availability));
+}
+
+Line describe(const JobForgotten& e) { return on_job("JobForgotten", e.key); }
+
+}  // namespace
+
+std::string describe_event(const Event& event) {
+  return std::visit([](const auto& e) { return describe(e).word("at", describe_time(e.at)).text_; }, event);
+}
+
+std::string describe_time(Time at) {
+  if (at == never) return "never";
+  const std::int64_t micros = (at.value % 1'000'000 + 1'000'000) % 1'000'000;
+  const time_t whole = static_cast<time_t>((at.value - micros) / 1'000'000);
+  tm utc{};
+  if (gmtime_r(&whole, &utc) == nullptr) return std::to_string(at.value) + "us";
+  char stamp[80];
+  const std::size_t length = std::strftime(stamp, 48, "%Y-%m-%dT%H:%M:%S", &utc);
+  std::snprintf(stamp + length, sizeof stamp - length, ".%06dZ", static_cast<int>(micros));
+  return stamp;
+}
+
+std::string quote_text(std::string_view bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string out = "\"";
+  for (const char letter : bytes) {
+    const auto value = static_cast<unsigned char>(letter);
+    if (letter == '\n') {
+      out += "\\n";
+    } else if (letter == '"' || letter == '\\') {
+      out += '\\';
+      out += letter;
+    } else if (value < 32 || value > 126) {
+      out += "\\x";
+      out += digits[value >> 4];
+      out += digits[value & 15];
+    } else {
+      out += letter;
+    }
+  }
+  return out + '"';
+}
+
+}  // namespace millrace
