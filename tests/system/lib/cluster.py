@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
@@ -163,7 +164,7 @@ class Cluster:
                 f"AuthInfo=socket={self.socket}", f"SlurmctldPort={self.port}", f"SlurmdPort={self.agent_port}",
                 f"StateSaveLocation={self.state}", f"SlurmdSpoolDir={here}/spool/%n", f"SlurmctldPidFile={here}/run/controller.pid",
                 f"SlurmdPidFile={here}/run/%n.pid", "ReturnToService=2", "SelectType=select/cons_tres",
-                "SelectTypeParameters=CR_CPU_Memory", "KillWait=2", "MinJobAge=100000", "MaxJobCount=200000", "MaxBatchRequeue=100000",
+                "SelectTypeParameters=CR_CPU_Memory", "DefMemPerCPU=100", "KillWait=2", "MinJobAge=100000", "MaxJobCount=200000", "MaxBatchRequeue=100000",
                 "SlurmdTimeout=60", "SchedulerParameters=requeue_delay=0"]
         given = {line.split("=")[0].lower() for line in self.settings}
         keys = [line for line in keys if line.split("=")[0].lower() not in given] + self.settings
@@ -313,6 +314,8 @@ def run_test(name, body):
             body(checks, Path(directory), clusters)
         except (TestTrouble, BenchError) as trouble:
             checks.that("the test ran to its end", False, trouble)
+        except Exception:
+            checks.that("the test ran to its end", False, traceback.format_exc())
         finally:
             try:
                 if checks.failed:
