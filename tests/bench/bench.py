@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import slurm as slurm_side
-from host import BenchError, adopt_orphans, end_strays, say
+from host import BenchError, CpuMeter, adopt_orphans, end_strays, file_system, say
 from measures import Bench, Sizes, calibration, load_average, spawn_limit
 from millrace import Millrace
 from slurm import Slurm
@@ -39,6 +39,7 @@ def arguments():
     parser.add_argument("--no-slurm", action="store_true", help="only Millrace; ratios against an earlier run's numbers")
     parser.add_argument("--no-millrace", action="store_true", help="only Slurm")
     parser.add_argument("--json", help="write everything that was measured to this file")
+    parser.add_argument("--directory", help="where state, spool and output lie, in a folder of its own; otherwise TMPDIR or /tmp")
     parser.add_argument("--keep", action="store_true", help="leave configuration, logs and state in place and say where")
     chosen = parser.parse_args()
     chosen.groups = [name for name in chosen.only.split(",") if name] or list(GROUPS)
@@ -75,20 +76,21 @@ def main():
     chosen = arguments()
     adopt_orphans()
     sizes = Sizes.quick() if chosen.quick else Sizes.full()
-    bench = Bench(chosen.build, sizes)
+    cpu = CpuMeter()
+    bench = Bench(chosen.build, sizes, cpu)
     troubles, ours, theirs = [], {}, {}
     use_slurm = not chosen.no_slurm
     if use_slurm and (problem := slurm_side.install()):
         troubles.append(problem)
         use_slurm = False
-    root = Path(tempfile.mkdtemp(prefix="millrace-bench."))
+    root = Path(tempfile.mkdtemp(prefix="millrace-bench.", dir=chosen.directory))
     root.chmod(0o755)
-    machine = {"processors": os.cpu_count(), "load before": load_average()}
-    limit = None
+    machine = {"processors": os.cpu_count(), "load before": load_average(), "file system": file_system(root)}
+    limit = limit_cpu = None
     try:
         machine |= calibration(chosen.build, root)
         if {"limit", "many", "few"} & set(chosen.groups):
-            limit = spawn_limit(chosen.build, root, 300 if chosen.quick else 4000)
+            limit, limit_cpu = spawn_limit(chosen.build, root, 300 if chosen.quick else 4000, cpu)
         for group in chosen.groups:
             if group == "limit":
                 continue
@@ -111,17 +113,22 @@ def main():
                 shutil.rmtree(folder, ignore_errors=True)
     finally:
         end_strays()
+        cpu.close()
         if chosen.keep:
             say(f"bench: kept {root}")
         else:
             shutil.rmtree(root, ignore_errors=True)
     machine["load after"] = load_average()
     lines = judge(theirs, ours, limit)
+    if chosen.quick:
+        for line in lines:
+            line["reached"] = None  # nothing is proved by small counts
     print(f"machine: {machine['processors']} processors, fixed loop {machine['loop_one_core_s']:.2f} s on one core and "
-          f"{machine['loop_two_cores_s']:.2f} s on two at once, fdatasync {machine['fdatasync_us']:.0f} us, load {machine['load before']}"
+          f"{machine['loop_two_cores_s']:.2f} s on two at once, fdatasync {machine['fdatasync_us']:.0f} us on {machine['file system']}, load {machine['load before']}"
           f" before and {machine['load after']} after")
     if limit is not None:
-        print(f"physical limit: a bare loop spawns the same script {limit:.0f} times per second with two workers")
+        print(f"physical limit: a bare loop spawns the same script {limit:.0f} times per second with two workers" +
+              ("" if limit_cpu is None else f", {limit_cpu:.2f} ms of CPU each"))
     print(f"cluster: {sizes.nodes} nodes of {sizes.cpus} CPUs on this host, both sides" + (f"; Slurm {slurm_side.version()}" if use_slurm else
           "; Slurm not measured: ratios are against an earlier run elsewhere"))
     print()
@@ -131,7 +138,7 @@ def main():
     for trouble in troubles:
         print(f"\nnot measured: {trouble}")
     if chosen.json:
-        Path(chosen.json).write_text(json.dumps({"machine": machine, "limit": limit, "rows": lines, "slurm": theirs, "millrace": ours,
+        Path(chosen.json).write_text(json.dumps({"machine": machine, "limit": limit, "limit_cpu_ms": limit_cpu, "rows": lines, "slurm": theirs, "millrace": ours,
                                                  "troubles": troubles}, indent=1) + "\n")
     return 1 if troubles else 0
 

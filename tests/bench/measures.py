@@ -41,9 +41,18 @@ class Sizes:
 class Bench:
     """Measures one cluster; `build` is where our small programs lie."""
 
-    def __init__(self, build, sizes):
+    def __init__(self, build, sizes, cpu):
         self.build = build
         self.sizes = sizes
+        self.cpu = cpu
+
+    def with_cpu(self, name, per, count, action):
+        """Runs `action`, which returns a rate, and adds how many milliseconds of processor time one of `count` took."""
+        before = self.cpu.seconds()
+        found = {name: action()}
+        if before is not None:
+            found[per] = (self.cpu.seconds() - before) / count * 1000
+        return found
 
     def repeat(self, cluster, count, workers, command, cwd):
         result = run_json([find_program(self.build, "bench_repeat"), "--count", str(count), "--workers", str(workers), "--", *command],
@@ -74,11 +83,13 @@ class Bench:
 
     def many_slots(self, cluster):
         cluster.start(self.sizes.nodes, self.sizes.cpus)
-        return {"jobs, many slots": self.end_to_end(cluster, self.sizes.many_jobs[cluster.system])}
+        count = self.sizes.many_jobs[cluster.system]
+        return self.with_cpu("jobs, many slots", "CPU time per job, many slots", count, lambda: self.end_to_end(cluster, count))
 
     def few_slots(self, cluster):
         cluster.start(self.sizes.nodes, 1)
-        return {"jobs, 8 slots": self.end_to_end(cluster, self.sizes.few_jobs[cluster.system])}
+        count = self.sizes.few_jobs[cluster.system]
+        return self.with_cpu("jobs, 8 slots", "CPU time per job, 8 slots", count, lambda: self.end_to_end(cluster, count))
 
     def srun(self, cluster):
         cluster.start(self.sizes.nodes, self.sizes.cpus)
@@ -94,9 +105,10 @@ class Bench:
         work = cluster.fresh_folder()
         script = cluster.directory / "trivial.sh"
         script.write_text(TRIVIAL)
-        one = self.repeat(cluster, self.sizes.sbatch_sequential, 1, ["sbatch", str(script)], work)
-        eight = self.repeat(cluster, self.sizes.sbatch_parallel, 8, ["sbatch", str(script)], work)
-        return {"sbatch, sequential": one["per_second"], "sbatch, 8 parallel": eight["per_second"]}
+        loop = lambda count, workers: self.repeat(cluster, count, workers, ["sbatch", str(script)], work)["per_second"]
+        one, eight = self.sizes.sbatch_sequential, self.sizes.sbatch_parallel
+        return (self.with_cpu("sbatch, sequential", "CPU time per sbatch", one, lambda: loop(one, 1)) |
+                self.with_cpu("sbatch, 8 parallel", "CPU time per sbatch, 8 parallel", eight, lambda: loop(eight, 8)))
 
     def pending(self, cluster):
         """A long queue behind a full cluster: rate of submission, memory, squeue and restart."""
@@ -104,9 +116,9 @@ class Bench:
         cluster.start(sizes.nodes, sizes.cpus)
         cluster.fill_all_nodes()
         work = cluster.fresh_folder()
-        found = {}
         before = settled_rss_kb(cluster.controller.pid)
-        found["submissions, library"] = cluster.submit_library(sizes.library, work)["per_second"]
+        found = self.with_cpu("submissions, library", "CPU time per submission, library", sizes.library,
+                              lambda: cluster.submit_library(sizes.library, work)["per_second"])
         found["memory per job, 10k"] = (settled_rss_kb(cluster.controller.pid) - before) / sizes.library
         found["squeue, 10k"] = self.repeat(cluster, sizes.squeue_runs, 1, ["squeue"], work)["median_ms"] / 1000
         say(f"    {sizes.library} pending: {found}")
@@ -145,15 +157,17 @@ class Bench:
                 "array": self.array, "killed": self.killed}
 
 
-def spawn_limit(build, directory, count):
-    """The same script with an output file, started by a bare loop: nobody can be faster on this machine."""
+def spawn_limit(build, directory, count, cpu):
+    """The same script with an output file, started by a bare loop: nobody can be faster on this machine. (Rate, CPU ms of one.)"""
     folder = Path(directory) / "limit"
     folder.mkdir()
     script = folder / "trivial.sh"
     script.write_text(TRIVIAL)
     script.chmod(0o755)
     command = [find_program(build, "bench_repeat"), "--count", str(count), "--workers", "2", "--out", f"{folder}/out.%d", "--", str(script)]
-    return run_json(command)["per_second"]
+    before = cpu.seconds()
+    rate = run_json(command)["per_second"]
+    return rate, None if before is None else (cpu.seconds() - before) / count * 1000
 
 
 def calibration(build, directory):
