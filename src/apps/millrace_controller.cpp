@@ -1,6 +1,7 @@
 // src/apps/millrace_controller.cpp - the controller's main(): command line, files, object graph, signals.
 #include <getopt.h>
 #include <grp.h>
+#include <malloc.h>
 #include <pwd.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -186,6 +187,7 @@ Result<void> ControllerProcess::build() {
     std::_Exit(1);  // nothing may be answered or written any more
   };
   hooks.shutdown = [this](bool) { loop_.after(milliseconds(50), [this] { stop(); }); };  // the answer leaves first
+  hooks.peak_passed = [] { malloc_trim(0); };
   hooks.reconfigure = [this] { return reconfigure(); };
   hooks.show_config = [this](wire::Config& out) {
     LiveFacts facts;
@@ -332,6 +334,7 @@ int main(int argc, char** argv) {
     }
   }
   signal(SIGPIPE, SIG_IGN);
+  mallopt(M_ARENA_MAX, 2);  // a snapshot or a long query on a worker must not leave its peak behind in an arena of its own
   const rlimit no_core{0, 0};  // the cluster key is in our memory
   setrlimit(RLIMIT_CORE, &no_core);
   millrace::ControllerProcess process(std::move(options));

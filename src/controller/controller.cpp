@@ -285,6 +285,7 @@ void Controller::maybe_snapshot() {
         live.erase(PayloadId{});
         log_.write_snapshot(made->state.version, std::move(made->bytes), {live.begin(), live.end()}, [this](Result<void> done) {
           snapshot_running_ = false;
+          hooks_.peak_passed();
           if (!done) hooks_.say("snapshot not written: " + done.error().story);
         });
       });

@@ -52,6 +52,7 @@ struct ControllerSettings {
 struct ControllerHooks {
   std::function<void(const std::string&)> say = [](const std::string&) {};     // the daemon's log
   std::function<void(const std::string&)> fatal = [](const std::string&) {};   // stop at once: the log is lost
+  std::function<void()> peak_passed = [] {};  // much memory was just given back: a moment to hand it to the system
   std::function<void(bool agents_too)> shutdown = [](bool) {};
   // Reads the configuration again: the event to record and the `scontrol show config` rows, or an error.
   std::function<Result<ClusterConfigured>()> reconfigure;

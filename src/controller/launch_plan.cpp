@@ -32,7 +32,7 @@ void describe(const State& state, const Job& job, const ClusterFacts& facts, wir
   out.set_open_mode(append ? wire::JobDescription::append
                            : spec.open_mode == 1 ? wire::JobDescription::truncate : wire::JobDescription::default_mode);
   out.set_umask(spec.umask);
-  for (const auto& limit : rare.limits) {
+  for (const auto& limit : spec.owner->limits) {
     auto* added = out.add_limits();
     added->set_name(limit.name);
     added->set_soft(limit.soft);

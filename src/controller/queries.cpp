@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-constexpr int rows_per_reply = 2000;
+constexpr int rows_per_reply = 4000;
 
 wire::Reply jobs_reply(const ReadView& snapshot, std::uint64_t number) {
   wire::Reply out;
@@ -16,22 +16,39 @@ wire::Reply jobs_reply(const ReadView& snapshot, std::uint64_t number) {
   return out;
 }
 
-// Every job that passes, in replies of some thousand rows, so that the client can read while we still write.
-std::vector<std::string> all_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, std::uint64_t number) {
-  std::vector<std::string> out;
-  wire::Reply reply = jobs_reply(snapshot, number);
-  for (const auto& [key, job] : snapshot.state.jobs) {
-    if (!ask.finished_too() && job->state == JobState::ended) continue;
-    if (ask.has_uid() && job->spec->owner->uid.value != ask.uid()) continue;
-    show_job(snapshot, *job, ask.brief(), *reply.mutable_jobs()->add_jobs());
-    if (reply.jobs().jobs_size() < rows_per_reply) continue;
-    reply.set_more(true);
-    out.push_back(reply.SerializeAsString());
-    reply.Clear();
-    reply = jobs_reply(snapshot, number);
+// A walk over all jobs, some thousand rows at a time on the worker: the client reads the first while we make the next, and nobody
+// else waits behind the whole.
+struct Walk {
+  ReadView view;
+  wire::QueryJobs ask;
+  std::uint64_t number = 0;
+  JobKey from;
+  std::string bytes;
+  bool more = true;
+
+  void advance() {
+    wire::Reply reply = jobs_reply(view, number);
+    auto it = view.state.jobs.lower_bound(from);
+    for (; it != view.state.jobs.end() && reply.jobs().jobs_size() < rows_per_reply; ++it) {
+      const Job& job = *(*it).second;
+      if (!ask.finished_too() && job.state == JobState::ended) continue;
+      if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) continue;
+      show_job(view, job, ask.brief(), *reply.mutable_jobs()->add_jobs());
+    }
+    more = it != view.state.jobs.end();
+    if (more) from = (*it).first;
+    reply.set_more(more);
+    bytes = reply.SerializeAsString();
   }
-  out.push_back(reply.SerializeAsString());
-  return out;
+};
+
+void go_on(std::unique_ptr<Walk> walk, Worker& worker, Clients& clients, ClientId client) {
+  Walk* raw = walk.get();
+  worker.run([raw] { raw->advance(); },
+             [walk = std::move(walk), &worker, &clients, client]() mutable {
+               clients.reply_encoded(client, std::move(walk->bytes));
+               if (walk->more) go_on(std::move(walk), worker, clients, client);
+             });
 }
 
 void named_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, wire::Jobs& out) {
@@ -81,16 +98,12 @@ void Queries::jobs(const wire::QueryJobs& ask) {
     named_jobs(snapshot, ask, *out.mutable_jobs());
     return c_.clients_.reply(asker_.client, out);
   }
+  auto walk = std::make_unique<Walk>(Walk{snapshot, ask, request_.number(), {}, {}});
   if (snapshot.state.jobs.size() < 200) {
-    for (std::string& part : all_jobs(snapshot, ask, request_.number())) c_.clients_.reply_encoded(asker_.client, std::move(part));
-    return;
+    walk->advance();
+    return c_.clients_.reply_encoded(asker_.client, std::move(walk->bytes));
   }
-  auto parts = std::make_unique<std::vector<std::string>>();
-  auto* out = parts.get();
-  c_.query_worker_.run([snapshot, ask, number = request_.number(), out] { *out = all_jobs(snapshot, ask, number); },
-                       [&clients = c_.clients_, client = asker_.client, parts = std::move(parts)] {
-                         for (std::string& part : *parts) clients.reply_encoded(client, std::move(part));
-                       });
+  go_on(std::move(walk), c_.query_worker_, c_.clients_, asker_.client);
 }
 
 void Queries::nodes(const wire::QueryNodes& ask) {

@@ -34,7 +34,7 @@ class ReconcileTest : public testing::Test {
   }
   JobKey run_on_both(bool interactive) {
     SubmitJob ask;
-    ask.spec.owner = SharedValue(Owner{UserId{1}, GroupId{1}, "u", "g", {1}, "h"});
+    ask.spec.owner = SharedValue(Owner{UserId{1}, GroupId{1}, "u", "g", {1}, "h", {}});
     ask.spec.work_dir = "/";
     ask.spec.interactive = interactive;
     ask.spec.min_nodes = ask.spec.max_nodes = 2;

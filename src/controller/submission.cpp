@@ -9,7 +9,9 @@ SubmitJob to_submit_job(const wire::SubmitJob& ask, const UserIdentity& identity
   const wire::JobDescription& job = ask.job();
   SubmitJob out;
   JobSpec& spec = out.spec;
-  spec.owner = SharedValue(Owner{identity.uid, identity.gid, identity.user_name, identity.group_name, identity.groups, job.submit_host()});
+  Owner owner{identity.uid, identity.gid, identity.user_name, identity.group_name, identity.groups, job.submit_host(), {}};
+  for (const auto& limit : job.limits()) owner.limits.push_back({limit.name(), limit.soft()});
+  spec.owner = SharedValue(std::move(owner));
   RareRequest rare;
   rare.comment = job.comment();
   rare.qos = job.qos();
@@ -17,7 +19,6 @@ SubmitJob to_submit_job(const wire::SubmitJob& ask, const UserIdentity& identity
   rare.std_err = job.std_err();
   rare.export_env = job.export_env();
   rare.arguments.assign(job.arguments().begin(), job.arguments().end());
-  for (const auto& limit : job.limits()) rare.limits.push_back({limit.name(), limit.soft()});
   if (job.has_stdio()) rare.stdio = StdioEndpoint{job.stdio().host(), job.stdio().port(), job.stdio().secret()};
   if (!(rare == RareRequest{})) spec.rare = SharedValue(std::move(rare));
   spec.name = job.name();

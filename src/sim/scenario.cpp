@@ -209,7 +209,7 @@ void Scenario::submit(const Words& words) {
   Planned planned;
   std::optional<std::int64_t> limit, run;
   RareRequest rare;
-  Owner owner{UserId{1000}, GroupId{1000}, "user", "group", {1000}, "host"};
+  Owner owner{UserId{1000}, GroupId{1000}, "user", "group", {1000}, "host", {}};
   ask.spec.work_dir = "/";
   ask.spec.min_nodes = ask.spec.tasks = ask.spec.cpus_per_task = 0;
   ask.spec.name = words[1];

@@ -38,11 +38,6 @@ void put(const RareRequest& from, log::RareRequest& to) {
   to.set_std_err(from.std_err);
   to.set_export_env(from.export_env);
   for (const auto& argument : from.arguments) to.add_arguments(argument);
-  for (const auto& limit : from.limits) {
-    auto* added = to.add_limits();
-    added->set_name(limit.name);
-    added->set_soft(limit.soft);
-  }
   if (from.stdio) {
     to.mutable_stdio()->set_host(from.stdio->host);
     to.mutable_stdio()->set_port(from.stdio->port);
@@ -53,9 +48,8 @@ void put(const RareRequest& from, log::RareRequest& to) {
 }
 
 RareRequest get(const log::RareRequest& from) {
-  RareRequest to{from.comment(), from.qos(), from.std_in(), from.std_err(), from.export_env(), {}, {}, {}, {}, {}};
+  RareRequest to{from.comment(), from.qos(), from.std_in(), from.std_err(), from.export_env(), {}, {}, {}, {}};
   to.arguments.assign(from.arguments().begin(), from.arguments().end());
-  for (const auto& limit : from.limits()) to.limits.push_back({limit.name(), limit.soft()});
   if (from.has_stdio()) to.stdio = StdioEndpoint{from.stdio().host(), from.stdio().port(), from.stdio().secret()};
   to.required_nodes.assign(from.required_nodes().begin(), from.required_nodes().end());
   to.excluded_nodes.assign(from.excluded_nodes().begin(), from.excluded_nodes().end());
@@ -190,11 +184,18 @@ void put(const Owner& from, log::Owner& to) {
   to.set_group_name(from.group_name);
   for (const auto gid : from.groups) to.add_groups(gid);
   to.set_submit_host(from.submit_host);
+  for (const auto& limit : from.limits) {
+    auto* added = to.add_limits();
+    added->set_name(limit.name);
+    added->set_soft(limit.soft);
+  }
 }
 
 Owner get(const log::Owner& from) {
-  return {UserId{from.uid()}, GroupId{from.gid()}, from.user_name(), from.group_name(), {from.groups().begin(), from.groups().end()},
-          from.submit_host()};
+  Owner to{UserId{from.uid()}, GroupId{from.gid()}, from.user_name(), from.group_name(), {from.groups().begin(), from.groups().end()},
+           from.submit_host(), {}};
+  for (const auto& limit : from.limits()) to.limits.push_back({limit.name(), limit.soft()});
+  return to;
 }
 
 void put(const JobSpec& from, log::JobSpec& to) {

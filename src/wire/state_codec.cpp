@@ -162,18 +162,31 @@ std::string encode_state(const State& state) {
     to->set_started(array->started);
     to->set_records(array->records);
   }
+  // Serialized piece by piece: concatenated pieces are one message, and the whole tree never stands in memory beside the state.
+  std::string bytes = out.SerializeAsString();
   std::map<const Owner*, std::uint32_t> owners;  // by identity only; the order of output is that of first use
-  std::map<const JobSpec*, std::uint32_t> specs;
+  std::map<const JobSpec*, std::uint32_t> shared_specs;  // of arrays; all others are written where they are met
+  std::uint32_t specs = 0;
+  log::State piece;
   for (const auto& [key, job] : state.jobs) {
     const auto [owner, new_owner] = owners.try_emplace(job->spec->owner.get(), static_cast<std::uint32_t>(owners.size()));
-    if (new_owner) put(*job->spec->owner, *out.add_owners());
-    const auto [spec, new_spec] = specs.try_emplace(job->spec.get(), static_cast<std::uint32_t>(specs.size()));
-    if (new_spec) put(*job->spec, *out.add_specs());
-    auto* to = out.add_jobs();
-    put_job(*job, spec->second, *to);
+    if (new_owner) put(*job->spec->owner, *piece.add_owners());
+    const auto known = job->array.value != 0 ? shared_specs.find(job->spec.get()) : shared_specs.end();
+    const std::uint32_t spec = known != shared_specs.end() ? known->second : specs;
+    if (known == shared_specs.end()) {
+      put(*job->spec, *piece.add_specs());
+      if (job->array.value != 0) shared_specs.emplace(job->spec.get(), specs);
+      ++specs;
+    }
+    auto* to = piece.add_jobs();
+    put_job(*job, spec, *to);
     to->set_owner(owner->second);
+    if (piece.jobs_size() < 256) continue;
+    piece.AppendToString(&bytes);
+    piece.Clear();
   }
-  return out.SerializeAsString();
+  piece.AppendToString(&bytes);
+  return bytes;
 }
 
 Result<State> decode_state(std::string_view bytes) {

@@ -66,7 +66,7 @@ class History {
   void submit() {
     SubmitJob ask;
     RareRequest rare;
-    ask.spec.owner = SharedValue(Owner{UserId{static_cast<std::uint32_t>(random_.below(3))}, GroupId{1}, "u", "g", {1}, "h"});
+    ask.spec.owner = SharedValue(Owner{UserId{static_cast<std::uint32_t>(random_.below(3))}, GroupId{1}, "u", "g", {1}, "h", {}});
     ask.spec.work_dir = "/";
     ask.script_bytes = 1;
     ask.spec.name = random_.chance(1, 3) ? "same" : "job" + std::to_string(random_.below(5));

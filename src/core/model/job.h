@@ -39,20 +39,20 @@ struct StdioEndpoint {
 struct RareRequest {
   std::string comment, qos, std_in, std_err, export_env;
   std::vector<std::string> arguments;
-  std::vector<ResourceLimit> limits;
   std::optional<StdioEndpoint> stdio;
   std::vector<std::uint32_t> required_nodes;  // NodeIndex values, in the order asked
   std::vector<std::uint32_t> excluded_nodes;
   bool operator==(const RareRequest&) const = default;
 };
 
-// Who submitted, as resolved once at submission; equal ones are shared by apply.
+// Who submitted and from where, as found at submission; equal ones are shared by apply.
 struct Owner {
   UserId uid;
   GroupId gid;
   std::string user_name, group_name;
   std::vector<std::uint32_t> groups;
   std::string submit_host;
+  std::vector<ResourceLimit> limits;  // the shell's; the same for most jobs of a user, so they are kept here
   bool operator==(const Owner&) const = default;
 };
 
