@@ -31,8 +31,10 @@ void Commit::note(const Event& event) {
         if constexpr (requires { e.key; }) touch(e.key);
         if constexpr (requires { e.node; }) changes_.nodes.insert(e.node);
         // What only takes resources or records can let nobody start.
-        if constexpr (!std::is_same_v<E, JobPlaced> && !std::is_same_v<E, JobForgotten> && !std::is_same_v<E, ArrayTaskSplit>)
-          changes_.planning = true;
+        if constexpr (std::is_same_v<E, JobSubmitted>)
+          changes_.jobs_added = true;
+        else if constexpr (!std::is_same_v<E, JobPlaced> && !std::is_same_v<E, JobForgotten> && !std::is_same_v<E, ArrayTaskSplit>)
+          changes_.room_made = true;
       },
       event);
 }

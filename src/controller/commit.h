@@ -16,7 +16,8 @@ namespace millrace {
 struct Changes {
   std::set<NodeIndex> nodes;
   std::set<JobKey> jobs;
-  bool planning = false;  // something that may let a job start, or asks for one to be looked at
+  bool room_made = false;   // something that may let a waiting job start
+  bool jobs_added = false;  // new ones, which may start if there is room
 };
 
 class Commit final {

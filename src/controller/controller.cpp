@@ -76,7 +76,10 @@ void Controller::changed(const Changes& changes) {
       if (const Job* job = commit_.durable().find_job(key); job && job->array.value != 0) touched.insert(job->array);
     for (const JobKey key : touched) tell_waiters(key);
   }
-  if (changes.planning) planning_.wanted();
+  if (changes.room_made)
+    planning_.wanted();
+  else if (changes.jobs_added)
+    planning_.wanted_for_new_jobs();
   arm_deadline();
   maybe_snapshot();
 }
@@ -85,7 +88,7 @@ void Controller::plan_finished(const Plan& plan) {
   PlanReport report;
   for (const Finding& finding : plan.findings) report.findings.emplace(finding.key, finding);
   report.made_at = plan.made_at;
-  report.looked_at_before = commit_.durable().next_key;
+  report.looked_at_before = plan.next_key;
   plan_report_ = SharedValue(std::move(report));
   for (const Proposal& p : plan.placements) {
     auto events = decide_place(commit_.decided(), {p.key, p.attempt, p.shares, p.by_backfill}, loop_.now());

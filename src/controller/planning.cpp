@@ -4,6 +4,7 @@
 namespace millrace {
 
 constexpr std::int64_t steps_per_slice = 200'000;  // a few milliseconds; between slices a pass can be given up
+constexpr Duration new_jobs_wait = milliseconds(20);
 
 Planning::Planning(Loop& loop, Worker& worker, PlannerSettings settings, Source source)
     : loop_(loop), worker_(worker), settings_(std::move(settings)), source_(std::move(source)) {}
@@ -14,10 +15,22 @@ void Planning::wanted() {
   if (!pass_) start();
 }
 
+void Planning::wanted_for_new_jobs() {
+  if (!blocked_) return wanted();
+  if (off_ || soon_ != 0) return;
+  soon_ = loop_.after(new_jobs_wait, [this] {
+    soon_ = 0;
+    wanted();
+  });
+}
+
 void Planning::start() {
   again_ = false;
   const State& snapshot = source_.snapshot();
-  if (snapshot.queue.empty()) return;
+  if (snapshot.queue.empty()) {
+    blocked_ = false;
+    return;
+  }
   settings_.unreachable = source_.unreachable();
   pass_ = std::make_unique<Pass>(snapshot, settings_, loop_.now());
   slice();
@@ -29,6 +42,7 @@ void Planning::slice() {
                 if (!finished_) return slice();
                 const Plan plan = pass_->take();
                 pass_.reset();
+                blocked_ = !plan.findings.empty();
                 source_.finished(plan);
                 if (again_ && !pass_) start();
               });

@@ -20,6 +20,8 @@ class Planning final {
 
   // Something changed that may let a job start. While a pass is under way it is noted, and another follows.
   void wanted();
+  // Jobs were added. Behind a job that is blocked already they are looked at a little later, many at a time.
+  void wanted_for_new_jobs();
   void set_settings(PlannerSettings settings) { settings_ = std::move(settings); }
   void switch_off() { off_ = true; }  // a foreign scheduler drives us
 
@@ -34,6 +36,8 @@ class Planning final {
   std::unique_ptr<Pass> pass_;
   bool finished_ = false;
   bool again_ = false;
+  bool blocked_ = false;  // the last pass left someone waiting
+  Loop::TimerId soon_ = 0;
   bool off_ = false;
 };
 

@@ -11,6 +11,7 @@ Pass::Pass(State snapshot, PlannerSettings settings, Time now)
     : state_(std::move(snapshot)), settings_(std::move(settings)), timeline_(state_, now, settings_.unreachable), next_(state_.queue.begin()) {
   plan_.based_on = state_.version;
   plan_.made_at = now;
+  plan_.next_key = state_.next_key;
 }
 
 bool Pass::advance(std::int64_t steps) {
