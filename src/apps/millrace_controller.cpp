@@ -157,8 +157,12 @@ Result<void> ControllerProcess::open_log() {
 }
 
 Result<ClusterConfigured> ControllerProcess::reconfigure() {
-  MR_TRY(Configuration fresh, load_configuration(configuration_.path));
-  configuration_ = std::move(fresh);
+  auto fresh = load_configuration(configuration_.path);
+  if (!fresh) {
+    log_file_.say("the configuration is wrong and the old one stays: " + fresh.error().story);
+    return std::unexpected(std::move(fresh).error());
+  }
+  configuration_ = *std::move(fresh);
   show_notes();
   log_file_.say("configuration read again");
   return to_facts(configuration_, group_number);
