@@ -3,7 +3,7 @@
 
 namespace millrace {
 
-Result<wire::Reply> ask_all(Session& session, wire::Request& request) {
+Result<wire::Reply> ask_all(Session& session, wire::Request& request, std::vector<std::string>* notes) {
   MR_TRY(wire::Reply whole, session.call(request));
   bool more = whole.more();
   while (more && !whole.has_failure()) {
@@ -11,8 +11,9 @@ Result<wire::Reply> ask_all(Session& session, wire::Request& request) {
     more = part.more();
     whole.MergeFrom(part);
   }
-  if (whole.has_failure()) return fail(Errc::refused, whole.failure().text());
-  return whole;
+  if (!whole.has_failure()) return whole;
+  if (notes != nullptr) notes->assign(whole.failure().notes().begin(), whole.failure().notes().end());
+  return fail(Errc::refused, whole.failure().text());
 }
 
 }  // namespace millrace

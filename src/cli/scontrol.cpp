@@ -224,8 +224,10 @@ bool is_keyword(Text word, const Keyword& keyword) {
 
 Result<wire::Reply> Scontrol::ask(wire::Request& request) {
   if (!settings_problem.empty()) say_error(command, settings_problem);
-  auto reply = ask_all(*session, request);
+  std::vector<std::string> notes;
+  auto reply = ask_all(*session, request, &notes);
   if (!reply && reply.error().code != Errc::refused) say_trouble(command, *session);
+  for (const std::string& note : notes) say_error(command, note);
   return reply;
 }
 
