@@ -30,7 +30,8 @@ std::string read_proc(pid_t pid, const char* name) {
 
 bool runs_as_us(pid_t pid) {
   // Not the owner of /proc/PID: that is root for a process that must not be dumped.
-  for (const std::string_view line : split(read_proc(pid, "status"), '\n')) {
+  const std::string status = read_proc(pid, "status");
+  for (const std::string_view line : split(status, '\n')) {
     if (!line.starts_with("Uid:\t")) continue;
     const auto words = split(line.substr(5), '\t');
     return words.size() > 1 && parse_integer(words[1]) == static_cast<std::int64_t>(geteuid());

@@ -242,7 +242,7 @@ Result<Configuration> bring_up(const ClusterFolder& folder, const Shape& asked, 
   MR_TRY(const Configuration configuration, configure(folder, asked));
   if (configuration.nodes.empty()) return fail(Errc::invalid, folder.conf() + " has no node");
   if (const auto running = find_controller(configuration))
-    return fail(Errc::refused, "a cluster already runs from " + folder.directory + " (controller pid " + std::to_string(running->pid) + "); export SLURM_CONF=" + folder.conf() + " to use it, `millrace down` to stop it");
+    return fail(Errc::refused, "a cluster already runs from " + folder.directory + " (controller pid " + std::to_string(running->pid) + "); export SLURM_CONF=" + folder.conf() + " to use it, `millrace down --dir " + folder.directory + "` to stop it");
   MR_TRY_VOID(make_scratch(configuration));
   MR_TRY_VOID(make_links(folder));
   std::vector<RunningDaemon> before;  // agents that outlived their controller

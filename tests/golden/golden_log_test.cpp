@@ -1,0 +1,148 @@
+// tests/golden/golden_log_test.cpp - logs that earlier releases wrote are read by this one, and mean what they meant.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "apps/log_dump.h"
+#include "core/ledger/invariants.h"
+#include "golden_log.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_whole(const fs::path& path) {
+  std::ifstream file{path, std::ios::binary};
+  EXPECT_TRUE(file) << path;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Opening a log writes to it, so each test has a copy.
+class GoldenLogs : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "golden-log-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    copy_ = pattern;
+    fs::copy(golden(), copy_);
+    for (const auto& entry : fs::directory_iterator(copy_)) fs::permissions(entry, fs::perms::owner_read | fs::perms::owner_write);
+  }
+  void TearDown() override { fs::remove_all(copy_); }
+  fs::path golden() const { return fs::path{GOLDEN_LOG_DIR} / GetParam(); }
+  fs::path beside(const char* suffix) const { return golden().string() + suffix; }
+  std::string copy_;
+};
+
+TEST_P(GoldenLogs, RecoveredState_is_what_it_was) {
+  GoldenLog log;
+  const auto opened = log.open(copy_, {});
+  ASSERT_TRUE(opened) << opened.error().story;
+  EXPECT_EQ(log.recovered.cut_bytes, 0u);
+  const auto state = fold(log.recovered);
+  ASSERT_TRUE(state) << state.error().story;
+  EXPECT_EQ(broken_law(*state), std::nullopt);
+  // The recorded state was encoded by the release that wrote the log. Both go through today's code, because a later release may
+  // know fields that neither has.
+  const auto recorded = decode_state(read_whole(beside(".state")));
+  ASSERT_TRUE(recorded) << recorded.error().story;
+  EXPECT_EQ(recorded->version, state->version);
+  EXPECT_EQ(recorded->jobs.size(), state->jobs.size());
+  EXPECT_TRUE(encode_state(*recorded) == encode_state(*state)) << "a recovered log means something else than it did";
+}
+
+TEST_P(GoldenLogs, Dump_reads_as_it_did) {
+  const auto files = RealFilesystem::open_directory(copy_, true);
+  ASSERT_TRUE(files) << files.error().story;
+  std::string text;
+  const auto counts = dump_log(**files, {0, true}, [&](std::string_view line) { (text += line) += '\n'; });
+  ASSERT_TRUE(counts) << counts.error().story;
+  EXPECT_EQ(counts->damaged, 0u);
+  EXPECT_EQ(text, read_whole(beside(".dump")));
+}
+
+TEST_P(GoldenLogs, Payloads_of_live_jobs_can_be_read) {
+  GoldenLog log;
+  ASSERT_TRUE(log.open(copy_, {}));
+  const auto state = fold(log.recovered);
+  ASSERT_TRUE(state);
+  std::size_t found = 0;
+  for (const auto& [key, job] : state->jobs)
+    for (const Digest& digest : {job->spec->script, job->spec->environment}) {
+      if (digest == Digest{}) continue;
+      log.wal->read_payload({digest}, [&](Result<std::string> bytes) {
+        EXPECT_TRUE(bytes) << (bytes ? "" : bytes.error().story);
+        if (bytes) ++found;
+      });
+    }
+  EXPECT_GT(found, 5u);
+}
+
+TEST_P(GoldenLogs, Log_can_be_written_on) {
+  std::uint64_t before = 0;
+  {
+    GoldenLog log;
+    ASSERT_TRUE(log.open(copy_, {}));
+    const auto state = fold(log.recovered);
+    ASSERT_TRUE(state);
+    before = state->version;
+    std::optional<Result<std::uint64_t>> outcome;
+    log.wal->append({{}, {encode_event(ControllerStarted{Epoch{state->epoch.value + 1}, Time{1'800'000'000'000'000}})}},
+                    [&](Result<std::uint64_t> done) { outcome = std::move(done); });
+    ASSERT_TRUE(outcome && *outcome);
+    EXPECT_EQ(**outcome, before + 1);
+  }
+  GoldenLog again;
+  ASSERT_TRUE(again.open(copy_, {}));
+  const auto state = fold(again.recovered);
+  ASSERT_TRUE(state);
+  EXPECT_EQ(state->version, before + 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Format1, GoldenLogs, testing::Values("format1/plain", "format1/compacted"),
+                         [](const auto& info) { return std::string{info.param}.substr(8); });
+
+TEST(GoldenLog, Format1_holds_every_kind_of_fact) {
+  const auto files = RealFilesystem::open_directory(std::string{GOLDEN_LOG_DIR} + "/format1/plain", true);
+  ASSERT_TRUE(files);
+  std::set<std::string> kinds;
+  ASSERT_TRUE(dump_log(**files, {}, [&](std::string_view line) {
+    const std::size_t event = line.find(" event ");
+    if (event == std::string_view::npos) return;
+    const std::string_view rest = line.substr(line.find(' ', event + 7) + 1);
+    kinds.emplace(rest.substr(0, rest.find(' ')));
+  }));
+  // A new kind needs a golden log of its own before it is released.
+  EXPECT_EQ(kinds.size(), std::variant_size_v<Event>);
+}
+
+TEST_P(GoldenLogs, Dump_of_a_damaged_log_says_where_and_goes_on) {
+  fs::path first;
+  for (const auto& entry : fs::directory_iterator(copy_))
+    if (entry.path().filename().string().starts_with("segment-") && (first.empty() || entry.path() < first)) first = entry.path();
+  {
+    std::fstream file{first, std::ios::binary | std::ios::in | std::ios::out};
+    file.seekp(100);
+    file.put('\x5a');
+  }
+  const auto files = RealFilesystem::open_directory(copy_, true);
+  ASSERT_TRUE(files);
+  std::uint64_t after = 0, damaged_at = 0;
+  const auto counts = dump_log(**files, {}, [&](std::string_view line) {
+    if (line.find(" damaged ") != std::string_view::npos) damaged_at = 1;
+    else if (damaged_at != 0) ++after;
+  });
+  ASSERT_TRUE(counts);
+  EXPECT_EQ(counts->damaged, 1u);
+  EXPECT_GT(after, 5u);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,21 @@
+// tests/golden/history.h - a short history with every kind of fact in it, as the golden logs tell it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/ledger/event.h"
+#include "ports/event_log.h"
+
+namespace millrace {
+
+struct GoldenBatch {
+  std::vector<std::pair<PayloadId, std::string>> payloads;
+  std::vector<Event> events;
+};
+
+// Format 1. Never changed: a later format gets a history of its own beside it.
+std::vector<GoldenBatch> format1_history();
+
+}  // namespace millrace

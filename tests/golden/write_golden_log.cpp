@@ -1,0 +1,72 @@
+// tests/golden/write_golden_log.cpp - writes the golden logs of today's format into a folder; run once per format, never again.
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "apps/log_dump.h"
+#include "core/ledger/invariants.h"
+#include "golden_log.h"
+#include "history.h"
+
+namespace millrace {
+namespace {
+
+// Small, so that the log has several segments; a fixed salt, so that writing it again gives the same bytes.
+constexpr WalSettings settings{3000, 1024, 1024, 20260101};
+constexpr std::size_t snapshot_after_batch = 9;
+
+Result<void> append(Wal& wal, State& state, const GoldenBatch& batch) {
+  Batch out{batch.payloads, {}};
+  for (const Event& event : batch.events) {
+    apply(state, event);
+    if (const auto broken = broken_law(state)) return fail(Errc::corrupt, *broken + " after event " + std::to_string(state.version));
+    out.events.push_back(encode_event(event));
+  }
+  Result<void> outcome;
+  wal.append(std::move(out), [&](Result<std::uint64_t> done) {
+    if (!done) outcome = std::unexpected(done.error());
+  });
+  return outcome;
+}
+
+std::vector<PayloadId> live_payloads(const State& state) {
+  std::vector<PayloadId> live;
+  for (const auto& [key, job] : state.jobs)
+    for (const Digest& digest : {job->spec->script, job->spec->environment})
+      if (digest != Digest{}) live.push_back({digest});
+  return live;
+}
+
+Result<void> write_log(const std::string& folder, bool compact) {
+  if (mkdir(folder.c_str(), 0755) != 0) return fail_errno(Errc::io, folder);
+  GoldenLog log;
+  MR_TRY_VOID(log.open(folder, settings));
+  State state;
+  std::size_t number = 0;
+  for (const GoldenBatch& batch : format1_history()) {
+    MR_TRY_VOID(append(*log.wal, state, batch));
+    if (!compact || ++number != snapshot_after_batch) continue;
+    Result<void> outcome;
+    log.wal->write_snapshot(state.version, encode_state(state), live_payloads(state), [&](Result<void> done) { outcome = std::move(done); });
+    MR_TRY_VOID(outcome);
+  }
+  log.wal.reset();
+  std::ofstream{folder + ".state", std::ios::binary} << encode_state(state);
+  std::ofstream text{folder + ".dump", std::ios::binary};
+  MR_TRY_VOID(dump_log(*log.files, {0, true}, [&](std::string_view line) { text << line << '\n'; }));
+  return {};
+}
+
+}  // namespace
+}  // namespace millrace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return std::fputs("usage: write_golden_log FOLDER\n", stderr), 2;
+  for (const bool compact : {false, true}) {
+    const auto written = millrace::write_log(std::string{argv[1]} + (compact ? "/compacted" : "/plain"), compact);
+    if (!written) return std::fprintf(stderr, "%s\n", written.error().story.c_str()), 1;
+  }
+  return 0;
+}
