@@ -19,6 +19,7 @@
 #include "platform/daemon.h"
 #include "platform/dialer.h"
 #include "platform/event_loop.h"
+#include "wire/random.h"
 #include "platform/listener.h"
 #include "platform/worker.h"
 #include "wire/credential.h"

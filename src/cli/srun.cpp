@@ -20,6 +20,7 @@
 #include "cli/options/job_options.h"
 #include "cli/srun_console.h"
 #include "cli/submission.h"
+#include "wire/random.h"
 
 namespace millrace {
 namespace {

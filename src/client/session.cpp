@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -16,6 +15,7 @@
 
 #include "base/assert.h"
 #include "millrace.pb.h"
+#include "wire/random.h"
 
 namespace millrace {
 namespace {
@@ -48,17 +48,6 @@ bool wait_ready(int fd, short events, std::optional<std::int64_t> deadline_us) {
 }
 
 }  // namespace
-
-std::string random_bytes(std::size_t count) {
-  std::string out(count, '\0');
-  std::size_t have = 0;
-  while (have < count) {
-    const ssize_t got = getrandom(out.data() + have, count - have, 0);
-    MR_ASSERT(got > 0 || errno == EINTR);
-    if (got > 0) have += static_cast<std::size_t>(got);
-  }
-  return out;
-}
 
 void Session::disconnect() {
   if (fd_ >= 0) close(fd_);

@@ -71,7 +71,4 @@ class Session {
   std::string trouble_;
 };
 
-// Bytes from the kernel's generator, for keys and secrets.
-std::string random_bytes(std::size_t count);
-
 }  // namespace millrace

@@ -5,7 +5,6 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 
 #include "base/assert.h"
 #include "base/text.h"
+#include "wire/random.h"
 
 namespace millrace {
 namespace {
@@ -38,17 +38,6 @@ std::string hmac_sha256(std::string_view key, std::string_view text) {
   const auto* done = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), raw(text), text.size(),
                           reinterpret_cast<unsigned char*>(out.data()), &length);
   MR_ASSERT(done != nullptr && length == 32);
-  return out;
-}
-
-std::string random_bytes(std::size_t count) {
-  std::string out(count, '\0');
-  for (std::size_t have = 0; have < count;) {
-    const ssize_t got = getrandom(out.data() + have, count - have, 0);
-    if (got < 0 && errno == EINTR) continue;
-    MR_ASSERT(got > 0);
-    have += static_cast<std::size_t>(got);
-  }
   return out;
 }
 
