@@ -251,9 +251,10 @@ void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobNam
       fail_with(RefusalCode::invalid_job_id);
       continue;
     }
-    bool sent = false;
+    bool sent = false, denied = false;
     for (const SelectedJob& which : *selected) {
       const Job& job = state.job(which.key);
+      denied = denied || !may_change(job, actor_);
       if (!may_change(job, actor_) || job.state != JobState::running) continue;
       wire::SignalAttempt signal;
       signal.set_job_key(job.key.value);
@@ -267,7 +268,7 @@ void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobNam
       sent = true;
     }
     if (sent) out.mutable_jobs_changed()->add_changed(shown_name(name));
-    else fail_with(RefusalCode::not_running);
+    else fail_with(denied ? RefusalCode::access_denied : RefusalCode::not_running);
   }
   if (!out.has_jobs_changed()) out.mutable_jobs_changed();
   answer(std::move(out));

@@ -40,7 +40,10 @@ void Controller::add_manager(ResourceManager& manager, std::vector<std::string> 
 
 void Controller::start(ClusterConfigured configuration, Task ready) {
   started_at_ = loop_.now();
-  const Epoch epoch{commit_.decided().epoch.value + 1};
+  // Above the last one in the log, and not below the clock: a log restored from a copy, or begun anew, has forgotten epochs that
+  // nodes remember, and they would never obey it.
+  const auto clock = static_cast<std::uint64_t>(std::max<std::int64_t>(started_at_.value, 0));
+  const Epoch epoch{std::max(commit_.decided().epoch.value + 1, clock)};
   configuration.at = started_at_;
   commit_.happen({ControllerStarted{epoch, started_at_}});
   configured(configuration);
