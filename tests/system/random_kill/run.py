@@ -11,7 +11,6 @@ import collections
 import os
 import random
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -81,10 +80,8 @@ class Load:
         with self.lock:
             if done.code == 0:
                 self.accepted[int(done.out.split(";")[0])] = (kind, tasks or 1, requeue)
-            elif "connect failure" in done.err and "receive" not in done.err:
-                self.unanswered += max(1, tasks)  # nobody there; counted anyway, because the answer may have been lost before
-            elif any(word in done.err for word in ("receive failure", "timed out", "Zero Bytes")):
-                self.unanswered += max(1, tasks)
+            elif any(word in done.err for word in ("connect failure", "receive failure", "timed out")):
+                self.unanswered += 1  # it may have become a job before the answer was lost
             else:
                 self.problems.append(f"sbatch: {done!r}")
 
@@ -158,7 +155,7 @@ class Killer:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.heal(time.monotonic())
-            if crashed := [word for word in self.cluster.crashed()]:
+            if crashed := self.cluster.crashed():
                 raise TestTrouble("; ".join(crashed))
             self.once()
             time.sleep(self.chooser.uniform(0.05, 0.7))
@@ -179,14 +176,15 @@ def judge(checks, cluster, load, kills):
     by_array = collections.defaultdict(list)
     for job, fields in jobs.items():
         by_array[int(fields.get("ArrayJobId", job))].append(job)
-    missing = [job for job, (_, tasks, _) in load.accepted.items() if job not in jobs and job not in by_array]
+    missing = [job for job in load.accepted if job not in jobs and job not in by_array]
     checks.that(f"all {len(load.accepted)} accepted submissions are known ({len(jobs)} jobs)", not missing, missing[:10])
-    tasks = {job: sum(1 for one in by_array.get(job, []) for _ in [one]) for job in load.accepted}
-    short = {job: (tasks[job], load.accepted[job][1], [jobs[one].get("ArrayTaskId") for one in by_array[job]])
-             for job in load.accepted if tasks[job] != load.accepted[job][1] and not any("[" in jobs[one].get("ArrayTaskId", "")
-             or "-" in jobs[one].get("ArrayTaskId", "") or "," in jobs[one].get("ArrayTaskId", "") for one in by_array.get(job, []))}
+    # Tasks that never started are one record with a list; every other task has a record of its own.
+    short = {}
+    for job, (_, asked, _) in load.accepted.items():
+        records = [jobs[one].get("ArrayTaskId", "") for one in by_array.get(job, [])]
+        if not any(mark in record for record in records for mark in "-,[") and len(records) != asked:
+            short[job] = (asked, records)
     checks.that("every array has as many tasks as asked", not short, list(short.items())[:5])
-    known_srun = {job for job, _ in load.sruns}
     foreign = [job for job in by_array if job not in load.accepted and jobs[by_array[job][0]].get("JobName") != "interactive"]
     checks.that(f"no more jobs than submissions ({len(foreign)} without an answer, {load.unanswered} answers lost)", len(foreign) <= load.unanswered, foreign[:10])
     living = {job: fields["JobState"] for job, fields in jobs.items() if fields["JobState"] not in ENDED}

@@ -73,7 +73,7 @@ class Machine:
         return run_command(["sh", "-c", f"cd {cwd} && {line}"], self.environment, seconds, stdin=stdin, prefix=prefix)
 
     def must(self, script, **how):
-        done = self.sh("true\n" + script if "\n" not in script else "set -e\n" + script, **how) if "\n" in script else self.sh(script, **how)
+        done = self.sh("true\nset -e\n" + script, **how)
         if done.code != 0:
             raise TestTrouble(f"{self.name}: {script.strip()[:200]}: {done!r}")
         return done.out
@@ -103,7 +103,7 @@ class Machine:
 
     def install(self, build):
         """As `./mill install --prefix /usr/local` does."""
-        lines = ["set -e", "mkdir -p /usr/local/bin /usr/local/sbin", f"install -m 755 {find_program(build, 'millrace')} /usr/local/bin/millrace"]
+        lines = ["mkdir -p /usr/local/bin /usr/local/sbin", f"install -m 755 {find_program(build, 'millrace')} /usr/local/bin/millrace"]
         lines += [f"ln -sf millrace /usr/local/bin/{name}" for name in COMMANDS]
         for program in ("controller", "agent", "step", "admin", "key"):
             lines.append(f"install -m 755 {find_program(build, 'millrace-' + program)} /usr/local/sbin/")
@@ -143,7 +143,7 @@ class Network:
         port = f"p-{machine.name}"
         self.ip("link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", str(machine.holder.pid))
         self.ip("link", "set", port, "master", "br0", "up")
-        machine.must(f"set -e\nip addr add {machine.address}/24 dev eth0\nip link set eth0 up")
+        machine.must(f"ip addr add {machine.address}/24 dev eth0\nip link set eth0 up")
 
     def cut(self, machine):
         self.ip("link", "set", f"p-{machine.name}", "down")
@@ -208,7 +208,6 @@ class Story:
         self.work.mkdir()
         self.work.chmod(0o777)
         self.user = some_user()
-        # Sanitizers look for leaks with ptrace, which a daemon that left its terminal is not always allowed.
         environment = clean_environment(PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         self.network = Network()
         parts.append(self.network)
@@ -346,7 +345,6 @@ class Story:
         wait_state(self.head, "node1", "idle")
         short = self.long_job("blink")
         self.network.cut(self.node)
-        wait_for("a moment", lambda: time.monotonic() > begin + 0, 1)
         self.network.mend(self.node)
         fields = self.finish(short, "blink")
         self.checks.that("a cable that is out for a moment costs no job", fields["JobState"] == "COMPLETED" and fields["Restarts"] == "0", fields)
@@ -384,7 +382,7 @@ class Story:
             self.head.sh("millrace-controller")
         wait_state(self.head, "node1", "idle")
         self.head.end("/run/slurmctld.pid")
-        self.head.must("set -e\nmv /var/spool/slurmctld /var/spool/slurmctld.lost\nmkdir -m 700 /var/spool/slurmctld\ntar -C /var/spool/slurmctld -xf /root/millrace-backup.tar")
+        self.head.must("mv /var/spool/slurmctld /var/spool/slurmctld.lost\nmkdir -m 700 /var/spool/slurmctld\ntar -C /var/spool/slurmctld -xf /root/millrace-backup.tar")
         self.checks.that("the controller starts from a restored backup", self.head.sh("millrace-controller").code == 0)
         after = self.head.sh("scontrol -o show job").out
         self.checks.that("with the same jobs", after == before and "JobId=2 " in after, (before[-300:], after[-300:]))
