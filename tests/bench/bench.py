@@ -28,7 +28,7 @@ from table import judge, render
 GROUPS = ("limit", "many", "few", "srun", "sbatch", "pending", "array", "killed")
 # Which of Slurm's settings could win which group; the rest would only take time.
 SLURM_SETTINGS = {"many": ("default", "tuned", "defer"), "few": ("default", "tuned"), "srun": ("default", "tuned"), "sbatch": ("default", "tuned", "defer"),
-                  "pending": ("default", "defer"), "array": ("default",), "killed": ("default",)}
+                  "pending": ("default", "tuned"), "array": ("default",), "killed": ("default",)}
 
 
 def arguments():
@@ -91,26 +91,21 @@ def main():
         machine |= calibration(chosen.build, root)
         if {"limit", "many", "few"} & set(chosen.groups):
             limit, limit_cpu = spawn_limit(chosen.build, root, 300 if chosen.quick else 4000, cpu)
+        # Folders stay until the end: deleting one cluster's files would slow the next one's file system.
         for group in chosen.groups:
             if group == "limit":
                 continue
             for setting in SLURM_SETTINGS[group] if use_slurm else ():
                 if chosen.quick and setting != SLURM_SETTINGS[group][-1]:
                     continue
-                folder = root / f"slurm-{group}-{setting}"
-                cluster = Slurm(setting, folder)
+                cluster = Slurm(setting, root / f"slurm-{group}-{setting}")
                 cluster.bench = bench
                 theirs.setdefault(setting, {}).update(measure(cluster, group, f"Slurm ({setting})", troubles))
-                if not chosen.keep:
-                    shutil.rmtree(folder, ignore_errors=True)
             if chosen.no_millrace:
                 continue
-            folder = root / f"millrace-{group}"
-            cluster = Millrace(chosen.build, folder)
+            cluster = Millrace(chosen.build, root / f"millrace-{group}")
             cluster.bench = bench
             ours.update(measure(cluster, group, "Millrace", troubles))
-            if not chosen.keep:
-                shutil.rmtree(folder, ignore_errors=True)
     finally:
         end_strays()
         cpu.close()
