@@ -59,7 +59,7 @@ void Controller::configured(const ClusterConfigured& configuration) {
   planning_.set_settings({configuration.policy.backfill, settings_.backfill_depth, {}});
   node_by_name_.clear();
   for (const auto& [index, node] : commit_.decided().nodes) {
-    if (!node->configured) continue;
+    if (!node->configured && node->jobs.empty()) continue;  // one taken out is still heard until its jobs have ended
     node_by_name_[node->def->name] = index;
     NodeLink& link = links_[index];
     const auto named = manager_of_.find(node->def->name);

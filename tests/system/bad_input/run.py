@@ -503,6 +503,30 @@ def broken_configuration(checks, cluster, directory):
     checks.that("and ends well", cluster.wait_for_job(job)["JobState"] == "COMPLETED")
 
 
+def removed_node(checks, cluster, directory):
+    """A node is taken out of the configuration while it runs a job."""
+    old = cluster.configuration.read_text()
+    jobs = [cluster.submit("-w", "n2", "-o", "/dev/null", "--wrap", f"while [ ! -e {directory}/{name} ]; do sleep 0.1; done") for name in ("first", "second", "third")]
+    for job in jobs:
+        cluster.wait_for_job(job, ("RUNNING",))
+    cluster.configuration.write_text("".join(line for line in old.splitlines(True) if not line.startswith("NodeName=n2")).replace("Nodes=n1,n2", "Nodes=n1"))
+    checks.says("a node with jobs is taken out", cluster.run("scontrol", "reconfigure"), 0)
+    (directory / "first").touch()
+    checks.that("a job on it still ends", cluster.wait_for_job(jobs[0])["JobState"] == "COMPLETED")
+    cluster.run("scancel", str(jobs[1]))
+    checks.that("and can be cancelled", cluster.wait_for_job(jobs[1])["JobState"] == "CANCELLED")
+    cluster.controller.kill()
+    cluster.start_controller()
+    cluster.wait_for_controller()
+    (directory / "third").touch()
+    checks.that("also after a restart of the controller", cluster.wait_for_job(jobs[2])["JobState"] == "COMPLETED")
+    cluster.configuration.write_text(old)
+    checks.says("the node is put back", cluster.run("scontrol", "reconfigure"), 0)
+    cluster.wait_for_nodes()
+    job = cluster.submit("-w", "n2", "-o", "/dev/null", "--wrap", "exit 0")
+    checks.that("and runs jobs again", cluster.wait_for_job(job)["JobState"] == "COMPLETED")
+
+
 def polite_restart(checks, cluster, directory):
     go = directory / "restart-go"
     marks = directory / "marks"
@@ -608,7 +632,7 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--only", nargs="*", help="names of single parts")
     chosen = parser.parse_args()
-    parts = [wrong_commands, wrong_output, client_socket, agent_port, wrong_keys, srun_port, supervisor_socket, broken_configuration, polite_restart]
+    parts = [wrong_commands, wrong_output, client_socket, agent_port, wrong_keys, srun_port, supervisor_socket, broken_configuration, removed_node, polite_restart]
     if IS_ROOT:
         parts += [identity, relay_identity]
 
