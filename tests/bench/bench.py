@@ -139,4 +139,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except BenchError as problem:
+        sys.exit(f"bench: {problem}")
