@@ -2,7 +2,6 @@
 #include "agent/spool_supervisors.h"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -19,7 +18,6 @@ namespace millrace {
 
 namespace {
 
-constexpr int step_socket = 3;  // where millrace-step expects us
 constexpr Duration sweep_again = milliseconds(20);
 
 AttemptName name_of(const wire::AttemptStatus& status) { return {status.job_key(), status.attempt()}; }
@@ -27,12 +25,12 @@ AttemptName name_of(const wire::AttemptStatus& status) { return {status.job_key(
 }  // namespace
 
 SpoolSupervisors::SpoolSupervisors(Loop& loop, Readiness& readiness, SpoolDirectory spool, Settings settings)
-    : loop_(loop), readiness_(readiness), spool_(std::move(spool)), settings_(std::move(settings)) {}
+    : loop_(loop), readiness_(readiness), spool_(std::move(spool)), settings_(std::move(settings)), nursery_(settings_.step_program) {}
 
 SpoolSupervisors::~SpoolSupervisors() {
   for (const auto& [name, timer] : sweeps_) loop_.cancel(timer);
   for (auto& [name, attempt] : attempts_) detach(attempt);
-  reap();
+  nursery_.reap();
 }
 
 std::vector<wire::AttemptStatus> SpoolSupervisors::adopt(SupervisorObserver& observer) {
@@ -100,43 +98,8 @@ void SpoolSupervisors::detach(Attempt& attempt) {
   attempt.unsent.clear();
 }
 
-// Gives our end of the pair. posix_spawn, because an agent may be large and fork copies it.
-Result<int> SpoolSupervisors::spawn() {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return fail(Errc::unavailable, std::string{"make a socket pair: "} + std::strerror(errno));
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  // It outlives us and must not hold on to a terminal, or to a pipe that somebody reads to its end.
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], step_socket);  // the same number: glibc clears close-on-exec
-  sigset_t none, defaults;
-  sigemptyset(&none);
-  sigfillset(&defaults);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  char program[] = "millrace-step";
-  char* const arguments[] = {program, nullptr};
-  char* const environment[] = {nullptr};  // nothing of ours is the job's business
-  pid_t pid = 0;
-  const int problem = posix_spawn(&pid, settings_.step_program.c_str(), &actions, &attributes, arguments, environment);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  close(ends[1]);
-  if (problem == 0) {
-    children_.push_back(pid);
-    return ends[0];
-  }
-  close(ends[0]);
-  return fail(Errc::unavailable, "start " + settings_.step_program + ": " + std::strerror(problem));
-}
-
 void SpoolSupervisors::launch(const wire::LaunchPlan& plan, const wire::Credential& credential) {
-  reap();
+  nursery_.reap();
   const AttemptName name{plan.job_key(), plan.attempt()};
   Attempt& attempt = attempts_[name];
   attempt.status.set_job_key(name.job_key);
@@ -145,7 +108,7 @@ void SpoolSupervisors::launch(const wire::LaunchPlan& plan, const wire::Credenti
   attempt.status.set_started_at_us(loop_.now().value);
   if (const auto created = spool_.create(name); !created)
     return end_as(name, wire::AttemptStatus::LAUNCH_FAILED, created.error().story);
-  const auto fd = spawn();
+  const auto fd = nursery_.start_supervisor();
   if (!fd) return end_as(name, wire::AttemptStatus::LAUNCH_FAILED, fd.error().story);
   attach(name, attempt, *fd);
   wire::ToStep order;
@@ -212,7 +175,7 @@ void SpoolSupervisors::read_some(AttemptName name) {
 void SpoolSupervisors::connection_lost(AttemptName name) {
   Attempt& attempt = attempts_.at(name);
   detach(attempt);
-  reap();
+  nursery_.reap();
   if (attempt.status.state() == wire::AttemptStatus::ENDED) return;
   auto record = spool_.read(name);
   if (!record) {
@@ -282,13 +245,7 @@ void SpoolSupervisors::forget(std::uint64_t job_key, std::uint32_t attempt) {
   detach(found->second);
   attempts_.erase(found);
   spool_.forget(name);
-  reap();
-}
-
-// The end of a connection comes a moment before the end of the process, so a child may be reaped only at the next
-// event; the number of unreaped ones is bounded by what runs.
-void SpoolSupervisors::reap() {
-  std::erase_if(children_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
+  nursery_.reap();
 }
 
 }  // namespace millrace

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/nursery.h"
 #include "agent/readiness.h"
 #include "agent/spool_directory.h"
 #include "millrace.pb.h"
@@ -53,7 +54,6 @@ class SpoolSupervisors final : public Supervisors {
 
   void adopt_one(AttemptName name, Attempt& attempt);
   bool connect_to_supervisor(AttemptName name, Attempt& attempt, const AttemptRecord& record);
-  Result<int> spawn();
   void attach(AttemptName name, Attempt& attempt, int fd);
   void detach(Attempt& attempt);
   void send(AttemptName name, const wire::ToStep& message);
@@ -62,7 +62,6 @@ class SpoolSupervisors final : public Supervisors {
   void connection_lost(AttemptName name);
   void sweep(AttemptName name);
   void end_as(AttemptName name, wire::AttemptStatus::End end, std::string problem);
-  void reap();
 
   Loop& loop_;
   Readiness& readiness_;
@@ -71,7 +70,7 @@ class SpoolSupervisors final : public Supervisors {
   SupervisorObserver* observer_ = nullptr;  // none while adopting
   std::map<AttemptName, Attempt> attempts_;
   std::map<AttemptName, Loop::TimerId> sweeps_;
-  std::vector<pid_t> children_;  // supervisors we started and have not reaped
+  Nursery nursery_;
 };
 
 }  // namespace millrace

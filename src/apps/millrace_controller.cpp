@@ -144,7 +144,13 @@ Result<void> ControllerProcess::open_log() {
   if (options_.forget_state) MR_TRY_VOID(move_aside(directory));
   MR_TRY_VOID(make_directories(directory, 0700));
   MR_TRY(files_, RealFilesystem::open_directory(directory));
-  MR_TRY_VOID(in_context(files_->lock(), "another controller uses " + directory));
+  // One that was just killed may still be going: it is given a moment.
+  Result<void> locked = files_->lock();
+  for (int tries = 0; !locked && tries < 100; ++tries) {
+    usleep(50'000);  // before the loop exists
+    locked = files_->lock();
+  }
+  MR_TRY_VOID(in_context(std::move(locked), "another controller uses " + directory));
   log_worker_ = std::make_unique<ThreadWorker>(loop_, "log");
   MR_TRY(auto opened, Wal::open(*files_, *log_worker_, Wal::Settings{}));
   wal_ = std::move(opened.first);

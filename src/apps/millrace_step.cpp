@@ -11,6 +11,7 @@
 #include <cstring>
 #include <optional>
 
+#include "step/nursery.h"
 #include "step/supervisor.h"
 
 namespace {
@@ -66,6 +67,13 @@ int main(int count, char** arguments) {
   if (count > 1 && std::strcmp(arguments[1], "-V") == 0) {
     std::puts("millrace-step 0.1.0");
     return 0;
+  }
+  if (count == 2 && std::strcmp(arguments[1], "--nursery") == 0) {
+    const int socket = serve_nursery(agent_socket);
+    if (socket < 0) return 0;
+    if (socket != agent_socket && dup2(socket, agent_socket) < 0) return 1;
+    if (socket != agent_socket) close(socket);
+    count = 1;  // from here on a supervisor like one that was started alone
   }
   if (count > 1 || fcntl(agent_socket, F_SETFD, FD_CLOEXEC) != 0) {
     std::fputs("millrace-step is started by millrace-agent, not by hand\n", stderr);

@@ -57,5 +57,27 @@ TEST(SharedMap, equals_an_ordinary_map_after_any_changes_and_keeps_its_snapshots
   }
 }
 
+TEST(SharedMap, built_from_sorted_pairs_is_the_map_built_one_by_one) {
+  for (const std::uint64_t count : {0u, 1u, 2u, 3u, 100u, 1000u}) {
+    std::vector<std::pair<JobKey, int>> pairs;
+    SharedMap<JobKey, int> one_by_one;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      pairs.emplace_back(JobKey{i * 3}, static_cast<int>(i));
+      one_by_one.set(JobKey{i * 3}, static_cast<int>(i));
+    }
+    auto at_once = SharedMap<JobKey, int>::from_sorted(pairs);
+    EXPECT_EQ(at_once.size(), count);
+    for (const auto& [key, value] : pairs) EXPECT_EQ(at_once.at(key), value);
+    auto it = at_once.begin();
+    for (const auto& [key, value] : one_by_one) {
+      EXPECT_EQ((*it).first, key);
+      ++it;
+    }
+    EXPECT_EQ(it, at_once.end());
+    at_once.set(JobKey{1}, 7);  // and it goes on as any other
+    EXPECT_EQ(at_once.at(JobKey{1}), 7);
+  }
+}
+
 }  // namespace
 }  // namespace millrace

@@ -46,6 +46,7 @@ struct EventLoop::Impl {
   // One system timer for all of ours: a service arms and cancels thousands, nearly none of which fire.
   asio::steady_timer alarm{context};
   std::int64_t alarm_at = INT64_MAX;
+  bool fire_posted = false;
   std::map<Deadline, Task> timers;
   std::map<TimerId, std::int64_t> deadline_of;
   TimerId last_timer = 0;
@@ -64,6 +65,16 @@ struct EventLoop::Impl {
     alarm.async_wait([this](const error_code& problem) {
       if (problem) return;  // moved to an earlier time
       alarm_at = INT64_MAX;
+      fire();
+      arm();
+    });
+  }
+
+  // What is due at once needs no alarm of the system, only another turn.
+  void fire_soon() {
+    if (std::exchange(fire_posted, true)) return;
+    asio::post(context, [this] {
+      fire_posted = false;
       fire();
       arm();
     });
@@ -128,7 +139,10 @@ Loop::TimerId EventLoop::after(Duration delay, Task task) {
   const TimerId id = ++impl_->last_timer;
   impl_->deadline_of.emplace(id, now + wait);
   impl_->timers.emplace(Impl::Deadline{now + wait, id}, std::move(task));
-  impl_->arm();
+  if (wait == 0)
+    impl_->fire_soon();
+  else
+    impl_->arm();
   return id;
 }
 

@@ -206,6 +206,8 @@ Result<State> decode_state(std::string_view bytes) {
   }
   std::vector<SharedValue<JobSpec>> specs;
   for (const auto& spec : in.specs()) specs.push_back(SharedValue(get(spec)));
+  std::vector<std::pair<JobKey, SharedValue<Job>>> jobs;
+  jobs.reserve(static_cast<std::size_t>(in.jobs_size()));
   for (const auto& from : in.jobs()) {
     if (from.spec() >= specs.size() || from.owner() >= owners.size()) return fail(Errc::corrupt, "snapshot: a job without its request");
     SharedValue<JobSpec>& spec = specs[from.spec()];
@@ -213,8 +215,10 @@ Result<State> decode_state(std::string_view bytes) {
     Job job = get_job(from);
     job.spec = spec;
     const JobKey key = job.key;
-    state.jobs.set(key, SharedValue(std::move(job)));
+    if (!jobs.empty() && key <= jobs.back().first) return fail(Errc::corrupt, "snapshot: jobs out of order");
+    jobs.emplace_back(key, SharedValue(std::move(job)));
   }
+  state.jobs = SharedMap<JobKey, SharedValue<Job>>::from_sorted(std::move(jobs));
   add_up_shares(state);
   rebuild_indexes(state);
   if (const auto broken = broken_law(state)) return fail(Errc::corrupt, "snapshot: " + *broken);

@@ -324,11 +324,13 @@ bool sort_needs_only_brief(std::string_view keys) {
 
 void sort_jobs(std::vector<JobRow>& jobs, std::string_view keys, std::string& unknown) {
   const auto order = sort_keys(keys, unknown);
-  std::ranges::stable_sort(jobs, [&](const JobRow& a, const JobRow& b) {
+  const auto before = [&](const JobRow& a, const JobRow& b) {
     for (const SortKey& key : order)
       if (const int result = key.row->compare(a, b); result != 0) return key.reverse ? result > 0 : result < 0;
     return false;
-  });
+  };
+  // A long queue comes in the order of submission, which mostly is the order wanted.
+  if (!std::ranges::is_sorted(jobs, before)) std::ranges::stable_sort(jobs, before);
 }
 
 std::string render_jobs(const std::vector<JobRow>& jobs, const Format<JobRow>& format, bool header) {

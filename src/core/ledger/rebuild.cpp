@@ -1,6 +1,8 @@
 // src/core/ledger/rebuild.cpp - see rebuild.h.
 #include "core/ledger/rebuild.h"
 
+#include <algorithm>
+
 #include "core/ledger/dependency.h"
 
 namespace millrace {
@@ -24,22 +26,44 @@ void add_deadlines(State& state, const Job& job) {
   }
 }
 
+namespace {
+
+template <class Key, class Value>
+SharedMap<Key, Value> sorted_map(std::vector<std::pair<Key, Value>> pairs) {
+  std::ranges::sort(pairs, {}, &std::pair<Key, Value>::first);
+  return SharedMap<Key, Value>::from_sorted(std::move(pairs));
+}
+
+}  // namespace
+
 void rebuild_indexes(State& state) {
+  std::vector<std::pair<JobId, JobKey>> by_id;
+  std::vector<std::pair<TaskKey, JobKey>> tasks;
+  std::vector<std::pair<SubmissionOf, JobKey>> submissions;
+  std::vector<std::pair<QueueKey, Nothing>> queue;
+  std::vector<std::pair<JobKey, Nothing>> active;
+  std::vector<std::pair<NameKey, Nothing>> live_names;
   for (const auto& [key, held] : state.jobs) {
     const Job& job = *held;
-    state.by_id.set(job.id, key);
-    if (job.array_task) state.tasks.set({job.array, *job.array_task}, key);
+    by_id.emplace_back(job.id, key);
+    if (job.array_task) tasks.emplace_back(TaskKey{job.array, *job.array_task}, key);
     if (job.is_array_rest()) state.unsplit_tasks += state.arrays.at(job.array)->rest.size() - 1;
     if (job.spec->submission != SubmissionKey{} && (job.array.value == 0 || job.array == key))
-      state.submissions.set({job.spec->owner->uid, job.spec->submission}, key);
-    if (is_queueable(job)) state.queue.set(queue_key(state, job), {});
-    if (job.state == JobState::running || job.state == JobState::completing) state.active.set(key, {});
+      submissions.emplace_back(SubmissionOf{job.spec->owner->uid, job.spec->submission}, key);
+    if (is_queueable(job)) queue.emplace_back(queue_key(state, job), Nothing{});
+    if (job.state == JobState::running || job.state == JobState::completing) active.emplace_back(key, Nothing{});
     if (job.state != JobState::ended) {
-      state.live_names.set({job.spec->owner->uid, name_bits(job.spec->name), key}, {});
+      live_names.emplace_back(NameKey{job.spec->owner->uid, name_bits(job.spec->name), key}, Nothing{});
       if (job.state == JobState::pending) remember_dependents(state, job);
     }
     add_deadlines(state, job);
   }
+  state.by_id = sorted_map(std::move(by_id));
+  state.tasks = sorted_map(std::move(tasks));
+  state.submissions = sorted_map(std::move(submissions));
+  state.queue = sorted_map(std::move(queue));
+  state.active = sorted_map(std::move(active));
+  state.live_names = sorted_map(std::move(live_names));
 }
 
 }  // namespace millrace
