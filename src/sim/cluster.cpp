@@ -208,7 +208,7 @@ void SimCluster::kill_controller(bool power) {
   watch_durable();
   network_.listen({});
   // Sometimes it is not dead but only cut off from its disk: it goes on giving orders from what it last knew.
-  if (!power && faults_on_ && controlling_->serving && world_.random.chance(1, 3)) {
+  if (!power && faults_on_ && controlling_->serving && (shape_.old_leaders || world_.random.chance(1, 3))) {
     zombie_ = std::move(controlling_);
     world_.at(world_.now() + Duration{static_cast<std::int64_t>(world_.random.below(15'000'000))},
               [this, self = zombie_.get()] { if (zombie_.get() == self) zombie_.reset(); });
@@ -285,6 +285,7 @@ void SimCluster::fault_turn() {
   world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(4'000'000))}, [this] { fault_turn(); });
   if (!faults_on_) return;
   SimNode& node = *nodes_[world_.random.below(nodes_.size())];
+  if (shape_.old_leaders && world_.random.chance(1, 2)) return network_.cut(node.name());
   switch (world_.random.below(12)) {
     case 0: kill_controller(true); break;
     case 1: kill_controller(false); break;

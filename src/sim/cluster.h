@@ -24,6 +24,7 @@ struct ClusterShape {
   std::uint32_t jobs = 25;
   bool faults = true;
   bool full_disk = false;
+  bool old_leaders = false;  // every killed controller goes on for a while, and links break often
 };
 
 // Runs one history from a seed and checks the law book on the way and at the end.

@@ -29,7 +29,13 @@ void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100)
               static_cast<unsigned long long>(first), static_cast<unsigned long long>(steps));
 }
 
-TEST(Cluster, loses_and_doubles_nothing_under_faults) { run_seeds("Cluster.loses_and_doubles_nothing_under_faults", {}, 70); }
+TEST(Cluster, loses_and_doubles_nothing_under_faults) { run_seeds("Cluster.loses_and_doubles_nothing_under_faults", {}, 55); }
+
+TEST(Cluster, obeys_only_the_newest_leader) {
+  ClusterShape shape;
+  shape.old_leaders = true;
+  run_seeds("Cluster.obeys_only_the_newest_leader", shape, 15);
+}
 
 TEST(Cluster, survives_a_full_disk) {
   ClusterShape shape;
