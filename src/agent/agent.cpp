@@ -11,6 +11,7 @@ namespace millrace {
 
 namespace {
 
+constexpr Duration running_report_wait = milliseconds(100);
 constexpr Duration backoff_min = milliseconds(100);
 constexpr Duration backoff_max = seconds(2);
 constexpr int silent_beats_max = 3;
@@ -107,13 +108,21 @@ void Agent::send(wire::ToController message) {
 
 void Agent::attempt_changed(const wire::AttemptStatus& status) {
   attempts_[name_of(status)] = status;
-  report_soon();
+  // That something runs is no news to whoever ordered it: it can wait for company, or for the end of a short job.
+  if (status.state() == wire::AttemptStatus::RUNNING_NOW)
+    report_within(running_report_wait);
+  else
+    report_soon();
 }
 
-// Many changes of one turn of the loop make one report.
-void Agent::report_soon() {
-  if (report_timer_ != 0) return;
-  report_timer_ = loop_.after(Duration{0}, [this] {
+// Many changes make one report: those of one turn of the loop, or of `wait`.
+void Agent::report_within(Duration wait) {
+  if (report_timer_ != 0) {
+    if (report_at_ <= loop_.now() + wait) return;
+    loop_.cancel(report_timer_);
+  }
+  report_at_ = loop_.now() + wait;
+  report_timer_ = loop_.after(wait, [this] {
     report_timer_ = 0;
     send_report(false);
   });

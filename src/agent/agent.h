@@ -58,7 +58,8 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   void connect();
   void disconnect(std::string_view why);
   void beat();
-  void report_soon();
+  void report_soon() { report_within(Duration{0}); }
+  void report_within(Duration wait);
   void send_report(bool with_telemetry);
   void send(wire::ToController message);
   void log(std::string text) const;
@@ -95,6 +96,7 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   Loop::TimerId reconnect_timer_ = 0;
   Loop::TimerId beat_timer_ = 0;
   Loop::TimerId report_timer_ = 0;
+  Time report_at_;
 };
 
 }  // namespace millrace
