@@ -159,7 +159,7 @@ constexpr PartitionKeyRow partition_rows[] = {
     {"DefaultTime", true, part_time<&CP::default_time_minutes>},
     {"MaxNodes", true, part_count<&CP::max_nodes>},
     {"MinNodes", true, part_count<&CP::min_nodes>},
-    {"MaxCPUsPerNode", true, part_count<&CP::max_cpus_per_node>},
+    {"MaxCPUsPerNode", false, part_count<&CP::max_cpus_per_node>},
     {"PriorityTier", true, part_count<&CP::priority_tier>},
     {"PriorityJobFactor", true, part_count<&CP::priority_job_factor>},
     {"Priority", true, [](P& p, Text v) -> Result<void> {
@@ -174,14 +174,14 @@ constexpr PartitionKeyRow partition_rows[] = {
     {"Shared", true, part_sharing},
     {"DefMemPerCPU", true, part_size<&CP::default_memory_per_cpu>},
     {"DefMemPerNode", true, part_size<&CP::default_memory_per_node>},
-    {"MaxMemPerCPU", true, part_size<&CP::max_memory_per_cpu>},
-    {"MaxMemPerNode", true, part_size<&CP::max_memory_per_node>},
+    {"MaxMemPerCPU", false, part_size<&CP::max_memory_per_cpu>},
+    {"MaxMemPerNode", false, part_size<&CP::max_memory_per_node>},
     {"AllowGroups", true, part_text<&CP::allow_groups>},
     {"AllowAccounts", true, part_text<&CP::allow_accounts>},
-    {"AllowQos", true, part_text<&CP::allow_qos>},
+    {"AllowQos", false, part_text<&CP::allow_qos>},
     {"DenyAccounts", true, part_text<&CP::deny_accounts>},
-    {"DenyQos", true, part_text<&CP::deny_qos>},
-    {"AllocNodes", true, part_text<&CP::alloc_nodes>},
+    {"DenyQos", false, part_text<&CP::deny_qos>},
+    {"AllocNodes", false, part_text<&CP::alloc_nodes>},
     {"MaxCPUsPerSocket", false, nullptr}, {"Alternate", false, nullptr}, {"CpuBind", false, nullptr},
     {"DefCpuPerGPU", false, nullptr}, {"DefMemPerGPU", false, nullptr}, {"JobDefaults", false, nullptr},
     {"Exclusive", false, nullptr}, {"ExclusiveUser", false, nullptr}, {"ExclusiveTopo", false, nullptr},
@@ -192,6 +192,11 @@ constexpr PartitionKeyRow partition_rows[] = {
     {"TRESBillingWeights", false, nullptr},
 };
 // clang-format on
+
+// A value that says "no restriction" is what happens anyway.
+bool asks_nothing(std::string_view value) {
+  return equals_ignoring_case(value, "ALL") || equals_ignoring_case(value, "UNLIMITED") || equals_ignoring_case(value, "NO");
+}
 
 bool has_feature(const ConfiguredNode& node, const std::string& feature) {
   const auto features = split(node.features, ',');
@@ -305,10 +310,11 @@ Result<void> EntityReader::take_partition(const ConfLine& line) {
     const auto row = std::ranges::find_if(partition_rows, [&](const PartitionKeyRow& r) { return equals_ignoring_case(r.name, pair.key); });
     if (row == std::end(partition_rows))
       remark(line, pair.key, out_.unknown, "unknown key of PartitionName");
-    else if (!row->built)
-      remark(line, pair.key, out_.not_built, "not built yet");
     else {
-      MR_TRY_VOID(in_context(row->set(draft, pair.value), "PartitionName=" + name + " " + pair.key));
+      // Read all the same where we can: a wrong value is wrong today, and `scontrol show` may print it.
+      if (row->set != nullptr) MR_TRY_VOID(in_context(row->set(draft, pair.value), "PartitionName=" + name + " " + pair.key));
+      const bool shares = row->set == part_sharing && (draft.partition.sharing == Sharing::yes || draft.partition.sharing == Sharing::force);
+      if ((!row->built && !asks_nothing(pair.value)) || shares) remark(line, pair.key, out_.not_built, "not built yet");
     }
   }
   if (name == "DEFAULT") {

@@ -133,6 +133,15 @@ TEST(ShowConfig, Prints_units_and_defaults) {
   EXPECT_EQ(value("Prolog"), "missing");
 }
 
+TEST(SlurmConf, Names_partition_keys_that_have_no_effect_yet_but_not_those_that_ask_nothing) {
+  const auto report = parse("NodeName=q1\nPartitionName=q Nodes=q1 OverSubscribe=FORCE:2 AllowQos=ALL MaxCPUsPerNode=4 AllocNodes=x\n");
+  EXPECT_TRUE(report.errors.empty());
+  std::vector<std::string> named;
+  for (const auto& note : report.configuration.not_built) named.push_back(note.key);
+  EXPECT_EQ(named, (std::vector<std::string>{"OverSubscribe", "MaxCPUsPerNode", "AllocNodes"}));
+  EXPECT_TRUE(parse("NodeName=q1\nPartitionName=q Nodes=q1 OverSubscribe=EXCLUSIVE\n").configuration.not_built.empty());
+}
+
 TEST(ClientSettings, Finds_its_few_lines_and_ignores_the_rest) {
   const auto settings = parse_client_settings(
       "# AuthInfo=socket=/no\nNodeName=a[1-9999] CPUs=4\n clustername=Big\nauthinfo=x=1,socket=/run/a.sock # here\nMessageTimeout=3\n", "f");
