@@ -118,7 +118,9 @@ void Commands::submit(const wire::SubmitJob& ask) {
       // Tried on a copy: the plan says when and where, nothing is recorded.
       State copy = c.commit_.decided();
       for (const Event& event : decision->events) apply(copy, event);
-      Pass pass(copy, {copy.policy->backfill, 100'000, c.unreachable()}, c.loop_.now());
+      PlannerSettings settings = planner_settings(*copy.policy, 100'000);
+      settings.unreachable = c.unreachable();
+      Pass pass(copy, std::move(settings), c.loop_.now());
       while (!pass.advance(1'000'000)) {
       }
       const Plan plan = pass.take();

@@ -25,7 +25,7 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
       commit_(parts.loop, parts.log, std::move(recovered),
               [this](const Error& error) { hooks_.fatal("the event log failed: " + error.story); },
               [this](const Changes& changes) { changed(changes); }),
-      planning_(parts.loop, parts.plan_worker, {true, settings_.backfill_depth, {}},
+      planning_(parts.loop, parts.plan_worker, planner_settings({}, settings_.backfill_depth),
                 {[this]() -> const State& { return commit_.durable(); }, [this](const Plan& plan) { plan_finished(plan); },
                  [this] { return unreachable(); }}),
       payloads_(parts.log, payload_cache_bytes) {
@@ -56,7 +56,7 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
 
 void Controller::configured(const ClusterConfigured& configuration) {
   commit_.happen({configuration});
-  planning_.set_settings({configuration.policy.backfill, settings_.backfill_depth, {}});
+  planning_.set_settings(planner_settings(configuration.policy, settings_.backfill_depth));
   node_by_name_.clear();
   for (const auto& [index, node] : commit_.decided().nodes) {
     if (!node->configured && node->jobs.empty()) continue;  // one taken out is still heard until its jobs have ended

@@ -332,7 +332,7 @@ void Scenario::end_what_is_over() {
 void Scenario::plan_until_quiet() {
   for (bool again = true; again;) {
     again = false;
-    Pass pass(state_, {policy_.backfill, 500, {}}, at_second(now_));
+    Pass pass(state_, planner_settings(policy_, 500), at_second(now_));
     while (!pass.advance(7)) {
     }
     Plan plan = pass.take();

@@ -29,6 +29,7 @@ void put_event(const JobSubmitted& e, log::Event& out) {
   if (e.array) put(*e.array, *to->mutable_array());
   to->set_priority(e.priority);
   to->set_time_limit_minutes(e.time_limit_minutes);
+  to->set_expected_seconds(e.expected_seconds);
   to->set_hold(static_cast<std::uint32_t>(e.hold));
   to->set_begin_at(e.begin_at.value);
   to->set_at(e.at.value);
@@ -178,6 +179,7 @@ Event get_event(const log::JobSubmitted& from) {
   if (from.has_array()) e.array = get(from.array());
   e.priority = from.priority();
   e.time_limit_minutes = from.time_limit_minutes();
+  e.expected_seconds = from.expected_seconds();
   e.hold = static_cast<Hold>(from.hold());
   e.begin_at = Time{from.begin_at()};
   e.at = Time{from.at()};

@@ -73,12 +73,15 @@ void put(const NodeDef& from, log::NodeDef& to) {
   to.set_memory_mib(from.memory.value);
   to.set_tmp_disk_mib(from.tmp_disk.value);
   to.set_weight(from.weight);
+  for (const NodeGres& kind : from.kinds) put(kind, *to.add_kinds());
 }
 
 NodeDef get(const log::NodeDef& from) {
-  return {from.name(),  from.address(),  from.host_name(),        from.features(),         from.gres(),
+  NodeDef to{from.name(),  from.address(),  from.host_name(),        from.features(),         from.gres(),
           from.port(),  Cpus{from.cpus()}, from.boards(),          from.sockets(),          from.cores_per_socket(),
-          from.threads_per_core(), Mebibytes{from.memory_mib()}, Mebibytes{from.tmp_disk_mib()}, from.weight()};
+          from.threads_per_core(), Mebibytes{from.memory_mib()}, Mebibytes{from.tmp_disk_mib()}, from.weight(), {}};
+  for (const auto& kind : from.kinds()) to.kinds.push_back(get(kind));
+  return to;
 }
 
 void put(const PartitionDef& from, log::PartitionDef& to) {
@@ -200,6 +203,7 @@ Owner get(const log::Owner& from) {
 
 void put(const JobSpec& from, log::JobSpec& to) {
   if (from.rare) put(*from.rare, *to.mutable_rare());
+  if (from.resources) put(*from.resources, *to.mutable_resources());
   to.set_name(from.name);
   to.set_account(from.account);
   to.set_work_dir(from.work_dir);
@@ -233,6 +237,7 @@ void put(const JobSpec& from, log::JobSpec& to) {
 JobSpec get(const log::JobSpec& from) {
   JobSpec to;
   if (from.has_rare()) to.rare = SharedValue(get(from.rare()));
+  if (from.has_resources()) to.resources = SharedValue(get(from.resources()));
   to.name = from.name();
   to.account = from.account();
   to.work_dir = from.work_dir();
@@ -321,18 +326,6 @@ void put(const Inventory& from, log::Inventory& to) {
 Inventory get(const log::Inventory& from) {
   return {Cpus{from.cpus()}, Mebibytes{from.memory_mib()}, Mebibytes{from.tmp_disk_mib()}, from.arch(), from.os(), from.version(),
           from.host_name(), Time{from.boot_at()}, Time{from.agent_started_at()}};
-}
-
-void put(const NodeShare& from, log::NodeShare& to) {
-  to.set_node(from.node.value);
-  to.set_cpus(from.cpus.value);
-  to.set_memory_mib(from.memory.value);
-  to.set_tasks(from.tasks);
-  to.set_released(from.released);
-}
-
-NodeShare get(const log::NodeShare& from) {
-  return {NodeIndex{from.node()}, Cpus{from.cpus()}, Mebibytes{from.memory_mib()}, from.tasks(), from.released()};
 }
 
 }  // namespace millrace

@@ -27,6 +27,7 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
   to.set_ended_at(job.ended_at.value);
   to.set_priority(job.priority);
   to.set_time_limit_minutes(job.time_limit_minutes);
+  to.set_expected_seconds(job.expected_seconds);
   to.set_attempt(job.attempt.value);
   to.set_exit_code(job.exit_code);
   to.set_exit_signal(job.exit_signal);
@@ -61,6 +62,7 @@ Job get_job(const log::Job& from) {
   job.ended_at = Time{from.ended_at()};
   job.priority = from.priority();
   job.time_limit_minutes = from.time_limit_minutes();
+  job.expected_seconds = from.expected_seconds();
   job.attempt = Attempt{from.attempt()};
   job.exit_code = from.exit_code();
   job.exit_signal = from.exit_signal();

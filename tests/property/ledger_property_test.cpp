@@ -97,7 +97,10 @@ class History {
   }
 
   void place() {
-    Pass pass(state_, {random_.chance(1, 2), 100, {}}, now_);
+    PlannerSettings settings;
+    settings.backfill = random_.chance(1, 2) ? Backfill::easy : Backfill::none;
+    settings.depth = 100;
+    Pass pass(state_, settings, now_);
     while (!pass.advance(static_cast<std::int64_t>(1 + random_.below(20)))) {
     }
     for (const Proposal& p : pass.take().placements) {

@@ -161,6 +161,7 @@ void apply_one(State& state, const JobSubmitted& e) {
   job.begin_at = e.begin_at;
   job.priority = e.priority;
   job.time_limit_minutes = e.time_limit_minutes;
+  job.expected_seconds = e.expected_seconds;
   job.hold = e.hold;
   if (!e.dependencies.list.empty()) job.dependencies = SharedValue(e.dependencies);
   if (e.array) {

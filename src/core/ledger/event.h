@@ -32,6 +32,7 @@ struct JobSubmitted {
   std::optional<ArraySpec> array;
   std::uint32_t priority = 0;
   std::uint32_t time_limit_minutes = unlimited;
+  std::uint32_t expected_seconds = 0;
   Hold hold{};
   Time begin_at;
   Time at;

@@ -72,7 +72,7 @@ std::optional<std::vector<NodeShare>> choose_nodes(const JobSpec& spec, std::spa
     const auto after = static_cast<std::uint32_t>(usable.size() - i - 1);
     const std::uint32_t tasks = std::min(usable[i].capacity, left - after);
     const Cpus cpus = cpus_for(spec, node, tasks);
-    shares.push_back({node.node, cpus, memory_counts ? memory_for(spec, node, cpus) : Mebibytes{0}, tasks, false});
+    shares.push_back({node.node, cpus, memory_counts ? memory_for(spec, node, cpus) : Mebibytes{0}, tasks, false, {}});
     left -= tasks;
   }
   return left == 0 ? std::optional{std::move(shares)} : std::nullopt;

@@ -11,6 +11,7 @@
 #include "base/quantity.h"
 #include "base/shared_value.h"
 #include "core/model/job_state.h"
+#include "core/model/resources.h"
 
 namespace millrace {
 
@@ -60,6 +61,7 @@ struct Owner {
 struct JobSpec {
   SharedValue<Owner> owner;
   SharedValue<RareRequest> rare;  // null: nothing of it was asked
+  SharedValue<ResourceRequest> resources;  // null: only nodes, CPUs, memory and time
   std::string name, account, work_dir, std_out, command, submit_line;
   PartitionIndex partition;
   std::uint32_t submit_sid = 0;
@@ -91,6 +93,10 @@ struct JobSpec {
     static const RareRequest none;
     return rare ? *rare : none;
   }
+  const ResourceRequest& resource_request() const {
+    static const ResourceRequest none;
+    return resources ? *resources : none;
+  }
 };
 
 enum class DependencyKind : std::uint8_t { after, afterany, afterok, afternotok, singleton };
@@ -113,6 +119,14 @@ struct Dependencies {
   bool operator==(const Dependencies&) const = default;
 };
 
+// Which cores and devices of a node exactly: bits by position (core/model/assign chooses them when a placement is accepted).
+struct ShareDetail {
+  std::vector<std::uint64_t> cores;                                   // of all cores of the node, socket by socket
+  std::array<std::vector<std::uint64_t>, gres_kinds_max> devices;      // by the node's kinds
+  std::array<std::int64_t, gres_kinds_max> gres{};                     // how many of each kind
+  bool operator==(const ShareDetail&) const = default;
+};
+
 // One node's part of an allocation.
 struct NodeShare {
   NodeIndex node;
@@ -120,7 +134,12 @@ struct NodeShare {
   Mebibytes memory;
   std::uint32_t tasks = 0;
   bool released = false;  // nothing of the job is left there
-  bool operator==(const NodeShare&) const = default;
+  SharedValue<ShareDetail> detail{};  // null: CPUs and memory are all there is to say
+  bool operator==(const NodeShare& other) const {
+    return node == other.node && cpus == other.cpus && memory == other.memory && tasks == other.tasks && released == other.released &&
+           (detail.get() == other.detail.get() || (detail && other.detail && *detail == *other.detail));
+  }
+  Amounts amounts() const { return {cpus.value, memory.value, detail ? detail->gres : std::array<std::int64_t, gres_kinds_max>{}}; }
 };
 
 struct Placement {
@@ -145,6 +164,7 @@ struct Job {
   Time submitted_at, begin_at, eligible_at, started_at, ended_at;
   std::uint32_t priority = 0;
   std::uint32_t time_limit_minutes = unlimited;
+  std::uint32_t expected_seconds = 0;  // what it is thought to run; 0: nothing better than its limit is known
   Attempt attempt;
   std::uint32_t exit_code = 0, exit_signal = 0;
   UserId cancelled_by;

@@ -7,6 +7,7 @@
 
 #include "base/quantity.h"
 #include "base/shared_value.h"
+#include "core/model/resources.h"
 
 namespace millrace {
 
@@ -17,6 +18,7 @@ struct NodeDef {
   std::uint32_t boards = 1, sockets = 1, cores_per_socket = 1, threads_per_core = 1;
   Mebibytes memory{1}, tmp_disk;
   std::uint32_t weight = 1;
+  std::vector<NodeGres> kinds;  // what `gres` says, completed by gres.conf
   bool operator==(const NodeDef&) const = default;
 };
 
@@ -43,6 +45,7 @@ struct Node {
   bool configured = true;         // still in the configuration
   Cpus used_cpus;
   Mebibytes used_memory;
+  std::array<std::int64_t, gres_kinds_max> used_gres{};
   std::vector<JobKey> jobs;  // holders of an unreleased share, in key order
 
   bool is_usable() const { return configured && condition == NodeCondition::up && !drain; }

@@ -41,7 +41,7 @@ Pass::Tried Pass::try_job(const Job& job) {
   if (job.is_array_rest() && started >= state_.arrays.at(job.array)->rest.size()) return Tried::skipped;  // all of it is placed
   if (standing_obstacle(state_, job, plan_.made_at, started) != Reason::none) return Tried::skipped;
   const bool behind = std::ranges::find(blocked_partitions_, job.spec->partition.value) != blocked_partitions_.end();
-  if (behind && !settings_.backfill) return Tried::blocked;
+  if (behind && settings_.backfill == Backfill::none) return Tried::blocked;
   if (place(job)) return Tried::placed;
   if (!behind) block(job);
   return Tried::blocked;
@@ -73,7 +73,7 @@ void Pass::block(const Job& job) {
     finding.planned_start = claim->start;
     for (const NodeShare& share : claim->shares) finding.planned_nodes.push_back(share.node);
     blocked_partitions_.push_back(job.spec->partition.value);
-    if (settings_.backfill) claims_.push_back(*std::move(claim));
+    if (settings_.backfill != Backfill::none) claims_.push_back(*std::move(claim));
   }
   // A job that cannot be placed even when everything ends (nodes down or drained) keeps nobody else waiting.
   plan_.findings.push_back(std::move(finding));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/ledger/state.h"
@@ -32,10 +33,31 @@ struct Plan {
   std::int64_t steps = 0;            // work done, for budgets
 };
 
+// What may overtake a blocked job. `strict` is the rule of published comparisons: first come first served among those that are gone
+// strictly before the head's start, whatever it leaves free.
+enum class Backfill : std::uint8_t { none, easy, shortest_first, conservative, strict };
+
+// Who comes first. `priority` is the ledger's order (tier, priority, age); the others are scores of the literature over estimate,
+// width and submit time, lowest first.
+enum class OrderPolicy : std::uint8_t { priority, fcfs, sjf, f1, f2, f3, f4, wfp3, unicep };
+
+// A head chosen earlier that stays the head until it starts, and the start found for it then.
+struct PinnedHead {
+  JobKey key;
+  Time start;
+};
+
 struct PlannerSettings {
-  bool backfill = true;
-  std::uint32_t depth = 500;  // jobs tried behind the first blocked one
+  Backfill backfill = Backfill::easy;
+  OrderPolicy order = OrderPolicy::priority;
+  std::uint32_t depth = 500;  // blocked jobs that get a planned start, which those behind must not delay (easy: one per partition)
+  bool use_expected = false;  // plan with Job::expected_seconds instead of limits
+  Time score_origin;          // scores take submit times from here
+  std::optional<PinnedHead> pinned;
   std::vector<NodeIndex> unreachable;  // nodes that do not answer at the moment: nothing new is placed there
 };
+
+// As the cluster's policy asks.
+PlannerSettings planner_settings(const Policy& policy, std::uint32_t depth);
 
 }  // namespace millrace

@@ -1,0 +1,83 @@
+// src/core/model/resources.h - what can be counted on a node and asked for by a job: one vector of amounts, and who may have what of it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/quantity.h"
+
+namespace millrace {
+
+// A node has at most this many kinds of generic resources (gpu:a100, gpu:h100, shard, nic ...); the configuration refuses more.
+constexpr std::size_t gres_kinds_max = 6;
+
+// One kind on one node, in the order of the node's line; its place there is its slot in every Amounts of that node.
+struct NodeGres {
+  std::string name, type;         // "gpu", "a100"; type may be empty
+  std::int64_t count = 0;
+  std::vector<std::uint64_t> near;  // by device: the sockets it is near to, one bit each; empty or 0: near to all
+  bool countable_only = false;    // no devices behind it: only the number matters
+  bool operator==(const NodeGres&) const = default;
+};
+
+// What is free, used or wanted on one node. The slots of gres mean what the node's list of kinds says.
+struct Amounts {
+  std::int64_t cpus = 0;
+  std::int64_t memory = 0;  // mebibytes
+  std::array<std::int64_t, gres_kinds_max> gres{};
+  bool operator==(const Amounts&) const = default;
+
+  Amounts& operator+=(const Amounts& other) {
+    cpus += other.cpus;
+    memory += other.memory;
+    for (std::size_t i = 0; i < gres.size(); ++i) gres[i] += other.gres[i];
+    return *this;
+  }
+  Amounts& operator-=(const Amounts& other) {
+    cpus -= other.cpus;
+    memory -= other.memory;
+    for (std::size_t i = 0; i < gres.size(); ++i) gres[i] -= other.gres[i];
+    return *this;
+  }
+};
+
+enum class GresScope : std::uint8_t { node, task, socket, job };
+
+struct GresAsk {
+  std::string name, type;  // type empty: any
+  std::int64_t count = 0;
+  GresScope scope{};
+  bool operator==(const GresAsk&) const = default;
+};
+
+struct LicenceAsk {
+  std::string name;
+  std::uint32_t count = 1;
+  bool operator==(const LicenceAsk&) const = default;
+};
+
+// What only some jobs ask for beyond nodes, CPUs, memory and time. Kept apart so that the many do not pay for it.
+struct ResourceRequest {
+  std::vector<GresAsk> gres;
+  std::uint32_t cpus_per_gpu = 0;
+  std::int64_t memory_per_gpu = 0;  // mebibytes
+  std::string features, prefer;     // as typed; core/model/features reads them
+  std::vector<LicenceAsk> licences;
+  bool any_licence = false;         // a|b: one of them is enough
+  std::uint32_t tasks_per_socket = 0, tasks_per_core = 0, tasks_per_gpu = 0;
+  std::uint32_t sockets_per_node = 0, cores_per_socket = 0, threads_per_core = 0;  // least of each, 0: any
+  std::int64_t tmp_disk = 0;        // mebibytes a node must have
+  std::string distribution;         // as typed: block:cyclic, plane=4, arbitrary
+  bool contiguous = false, spread_job = false, use_min_nodes = false, exclusive_user = false;
+  std::uint32_t switches = 0;       // at most so many leaf switches, 0: any
+  std::uint32_t switches_wait_seconds = 0;
+  std::uint32_t time_min_minutes = 0;  // 0: the limit is not to be shortened
+  Time deadline;                    // must have ended by then
+  std::string reservation;
+  std::vector<std::uint32_t> more_partitions;  // PartitionIndex values besides JobSpec::partition
+  bool operator==(const ResourceRequest&) const = default;
+};
+
+}  // namespace millrace

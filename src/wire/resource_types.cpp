@@ -1,0 +1,117 @@
+// src/wire/resource_types.cpp - generic resources, what jobs ask of them and what they got, as they are written to the log.
+#include "wire/log_types.h"
+
+namespace millrace {
+
+void put(const NodeGres& from, log::NodeGres& to) {
+  to.set_name(from.name);
+  to.set_type(from.type);
+  to.set_count(from.count);
+  for (const std::uint64_t sockets : from.near) to.add_near(sockets);
+  to.set_countable_only(from.countable_only);
+}
+
+NodeGres get(const log::NodeGres& from) {
+  return {from.name(), from.type(), from.count(), {from.near().begin(), from.near().end()}, from.countable_only()};
+}
+
+void put(const ResourceRequest& from, log::ResourceRequest& to) {
+  for (const GresAsk& ask : from.gres) {
+    auto* added = to.add_gres();
+    added->set_name(ask.name);
+    added->set_type(ask.type);
+    added->set_count(ask.count);
+    added->set_scope(static_cast<std::uint32_t>(ask.scope));
+  }
+  to.set_cpus_per_gpu(from.cpus_per_gpu);
+  to.set_memory_per_gpu(from.memory_per_gpu);
+  to.set_features(from.features);
+  to.set_prefer(from.prefer);
+  for (const LicenceAsk& ask : from.licences) {
+    auto* added = to.add_licences();
+    added->set_name(ask.name);
+    added->set_count(ask.count);
+  }
+  to.set_any_licence(from.any_licence);
+  to.set_tasks_per_socket(from.tasks_per_socket);
+  to.set_tasks_per_core(from.tasks_per_core);
+  to.set_tasks_per_gpu(from.tasks_per_gpu);
+  to.set_sockets_per_node(from.sockets_per_node);
+  to.set_cores_per_socket(from.cores_per_socket);
+  to.set_threads_per_core(from.threads_per_core);
+  to.set_tmp_disk_mib(from.tmp_disk);
+  to.set_distribution(from.distribution);
+  to.set_contiguous(from.contiguous);
+  to.set_spread_job(from.spread_job);
+  to.set_use_min_nodes(from.use_min_nodes);
+  to.set_exclusive_user(from.exclusive_user);
+  to.set_switches(from.switches);
+  to.set_switches_wait_seconds(from.switches_wait_seconds);
+  to.set_time_min_minutes(from.time_min_minutes);
+  to.set_deadline(from.deadline.value);
+  to.set_reservation(from.reservation);
+  for (const std::uint32_t partition : from.more_partitions) to.add_more_partitions(partition);
+}
+
+ResourceRequest get(const log::ResourceRequest& from) {
+  ResourceRequest to;
+  for (const auto& ask : from.gres()) to.gres.push_back({ask.name(), ask.type(), ask.count(), static_cast<GresScope>(ask.scope())});
+  to.cpus_per_gpu = from.cpus_per_gpu();
+  to.memory_per_gpu = from.memory_per_gpu();
+  to.features = from.features();
+  to.prefer = from.prefer();
+  for (const auto& ask : from.licences()) to.licences.push_back({ask.name(), ask.count()});
+  to.any_licence = from.any_licence();
+  to.tasks_per_socket = from.tasks_per_socket();
+  to.tasks_per_core = from.tasks_per_core();
+  to.tasks_per_gpu = from.tasks_per_gpu();
+  to.sockets_per_node = from.sockets_per_node();
+  to.cores_per_socket = from.cores_per_socket();
+  to.threads_per_core = from.threads_per_core();
+  to.tmp_disk = from.tmp_disk_mib();
+  to.distribution = from.distribution();
+  to.contiguous = from.contiguous();
+  to.spread_job = from.spread_job();
+  to.use_min_nodes = from.use_min_nodes();
+  to.exclusive_user = from.exclusive_user();
+  to.switches = from.switches();
+  to.switches_wait_seconds = from.switches_wait_seconds();
+  to.time_min_minutes = from.time_min_minutes();
+  to.deadline = Time{from.deadline()};
+  to.reservation = from.reservation();
+  to.more_partitions.assign(from.more_partitions().begin(), from.more_partitions().end());
+  return to;
+}
+
+void put(const NodeShare& from, log::NodeShare& to) {
+  to.set_node(from.node.value);
+  to.set_cpus(from.cpus.value);
+  to.set_memory_mib(from.memory.value);
+  to.set_tasks(from.tasks);
+  to.set_released(from.released);
+  if (!from.detail) return;
+  for (const std::uint64_t bits : from.detail->cores) to.add_cores(bits);
+  for (std::uint32_t slot = 0; slot < gres_kinds_max; ++slot) {
+    if (from.detail->gres[slot] == 0) continue;
+    auto* added = to.add_devices();
+    added->set_slot(slot);
+    added->set_count(from.detail->gres[slot]);
+    for (const std::uint64_t bits : from.detail->devices[slot]) added->add_devices(bits);
+  }
+}
+
+NodeShare get(const log::NodeShare& from) {
+  NodeShare to{NodeIndex{from.node()}, Cpus{from.cpus()}, Mebibytes{from.memory_mib()}, from.tasks(), from.released(), {}};
+  if (from.cores_size() == 0 && from.devices_size() == 0) return to;
+  ShareDetail detail;
+  detail.cores.assign(from.cores().begin(), from.cores().end());
+  for (const auto& each : from.devices()) {
+    if (each.slot() >= gres_kinds_max) continue;
+    detail.gres[each.slot()] = each.count();
+    detail.devices[each.slot()].assign(each.devices().begin(), each.devices().end());
+  }
+  to.detail = SharedValue(std::move(detail));
+  return to;
+}
+
+}  // namespace millrace
