@@ -131,6 +131,8 @@ void add_up_shares(State& state) {
       Node& node = state.edit_node(share.node);
       node.used_cpus += share.cpus;
       node.used_memory += share.memory;
+      if (share.detail)
+        for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) node.used_gres[slot] += share.detail->gres[slot];
       node.jobs.push_back(key);
     }
   }

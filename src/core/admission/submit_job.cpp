@@ -126,7 +126,7 @@ std::expected<void, Refusal> check_possible(const State& state, const JobSpec& s
   std::vector<Candidate> candidates;
   const auto add = [&](NodeIndex index) {
     const NodeDef& def = *state.node(index).def;
-    candidates.push_back({index, def.cpus, def.cpus, def.memory, def.memory});
+    candidates.push_back({index, &def, all_of(def)});
   };
   for (const std::uint32_t index : rare.required_nodes) {
     if (std::ranges::find(partition.nodes, NodeIndex{index}) == partition.nodes.end())
@@ -137,7 +137,7 @@ std::expected<void, Refusal> check_possible(const State& state, const JobSpec& s
   const Node* largest = nullptr;
   for (const NodeIndex index : partition.nodes) {
     const auto in = [&](const auto& list) { return std::ranges::find(list, index.value) != list.end(); };
-    if (in(rare.required_nodes) || in(rare.excluded_nodes) || !state.node(index).configured) continue;
+    if (in(rare.required_nodes) || in(rare.excluded_nodes) || !state.node(index).configured || !suits(spec, *state.node(index).def)) continue;
     add(index);
   }
   for (const Candidate& candidate : candidates) {
@@ -145,7 +145,7 @@ std::expected<void, Refusal> check_possible(const State& state, const JobSpec& s
     if (!largest || std::pair{node.def->cpus, node.def->memory} > std::pair{largest->def->cpus, largest->def->memory})
       largest = &node;
   }
-  if (choose_nodes(spec, candidates, rare.required_nodes.size(), state.policy->memory_is_consumable)) return {};
+  if (choose_nodes(spec, candidates, rare.required_nodes.size(), fit_rules(*state.policy))) return {};
   std::string note = "partition " + partition.def.name + " has " + std::to_string(candidates.size()) + " usable nodes";
   if (largest)
     note += "; the largest is " + largest->def->name + " with " + std::to_string(largest->def->cpus.value) + " CPUs and " +

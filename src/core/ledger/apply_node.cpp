@@ -120,6 +120,8 @@ void take_share(State& state, const NodeShare& share, JobKey job, Time at) {
   Node& node = state.edit_node(share.node);
   node.used_cpus += share.cpus;
   node.used_memory += share.memory;
+  if (share.detail)
+    for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) node.used_gres[slot] += share.detail->gres[slot];
   node.last_busy = at;
   MR_ASSERT(node.used_cpus <= node.def->cpus);
   if (state.policy->memory_is_consumable) MR_ASSERT(node.used_memory <= node.def->memory);
@@ -130,6 +132,8 @@ void give_back_share(State& state, const NodeShare& share, JobKey job, Time at) 
   Node& node = state.edit_node(share.node);
   node.used_cpus -= share.cpus;
   node.used_memory -= share.memory;
+  if (share.detail)
+    for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) node.used_gres[slot] -= share.detail->gres[slot];
   node.last_busy = at;
   MR_ASSERT(node.used_cpus >= Cpus{0});
   MR_ASSERT(node.used_memory >= Mebibytes{0});

@@ -30,8 +30,7 @@ std::optional<std::string> check_job(const State& state, const Job& job) {
 
 std::optional<std::string> check_nodes(const State& state) {
   struct Sum {
-    Cpus cpus;
-    Mebibytes memory;
+    Amounts amounts;
     std::vector<JobKey> jobs;
   };
   std::map<NodeIndex, Sum> sums;
@@ -39,13 +38,12 @@ std::optional<std::string> check_nodes(const State& state) {
     for (const NodeShare& share : state.job(key).placement->shares) {
       if (share.released) continue;
       Sum& sum = sums[share.node];
-      sum.cpus += share.cpus;
-      sum.memory += share.memory;
+      sum.amounts += share.amounts();
       sum.jobs.push_back(key);
     }
   for (const auto& [index, node] : state.nodes) {
     const Sum& sum = sums[index];
-    if (sum.cpus != node->used_cpus || sum.memory != node->used_memory || sum.jobs != node->jobs)
+    if (sum.amounts != Amounts{node->used_cpus.value, node->used_memory.value, node->used_gres} || sum.jobs != node->jobs)
       return "node " + node->def->name + ": what is used is not what its jobs hold";
   }
   return std::nullopt;

@@ -2,80 +2,114 @@
 #include "core/model/fit.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace millrace {
 namespace {
 
-Mebibytes memory_for(const JobSpec& spec, const Candidate& node, Cpus cpus) {
-  if (spec.exclusive && !spec.memory_per_cpu && !spec.memory_per_node) return node.all_memory;
-  if (spec.memory_per_cpu) return *spec.memory_per_cpu * cpus.value;
-  if (spec.memory_per_node && spec.memory_per_node->value > 0) return *spec.memory_per_node;
-  return node.all_memory;  // asked for all of it (--mem=0), or nothing was said and nothing is the default
-}
+struct Usable {
+  std::size_t at;
+  std::uint32_t capacity;
+};
 
-Cpus cpus_for(const JobSpec& spec, const Candidate& node, std::uint32_t tasks) {
-  if (spec.exclusive) return node.all_cpus;
-  return Cpus{std::max<std::int64_t>(static_cast<std::int64_t>(tasks) * spec.cpus_per_task, spec.min_cpus_per_node)};
-}
+// Gathers nodes in order until they are enough; when there are too many small ones, the largest stay, and of equals the first.
+class Gathering {
+ public:
+  Gathering(const JobSpec& spec, std::span<const Candidate> candidates, std::size_t required, const FitRules& rules)
+      : spec_(spec), candidates_(candidates), required_(required), rules_(rules),
+        nodes_max_(spec.max_nodes > 0 ? spec.max_nodes : unlimited), nodes_min_(std::max<std::uint32_t>(spec.min_nodes, 1)),
+        wanted_(std::max(spec.tasks, nodes_min_)) {
+    if (spec.resources)
+      for (const GresAsk& ask : spec.resources->gres)
+        if (ask.scope == GresScope::job) for_job_.push_back({&ask, 0});
+  }
 
-bool fits(const JobSpec& spec, const Candidate& node, std::uint32_t tasks, bool memory_counts) {
-  const Cpus cpus = cpus_for(spec, node, tasks);
-  if (cpus > node.free_cpus) return false;
-  return !memory_counts || memory_for(spec, node, cpus) <= node.free_memory;
-}
+  bool gather() {
+    for (std::size_t i = 0; i < candidates_.size() && (i < required_ || !enough()); ++i) {
+      const std::uint32_t capacity = task_capacity(spec_, *candidates_[i].def, candidates_[i].free, rules_);
+      if (capacity == 0 && i < required_) return false;
+      if (capacity == 0 || (i >= required_ && adds_nothing(candidates_[i]))) continue;
+      add({i, capacity}, 1);
+      if (usable_.size() > nodes_max_) drop_least();
+    }
+    return enough();
+  }
+
+  std::optional<std::vector<NodeShare>> share_out() const {
+    std::vector<NodeShare> shares;
+    std::uint32_t left = wanted_;
+    std::vector<std::int64_t> open;
+    for (const ForJob& each : for_job_) open.push_back(each.ask->count);
+    for (std::size_t i = 0; i < usable_.size(); ++i) {
+      const Candidate& node = candidates_[usable_[i].at];
+      const auto after = static_cast<std::uint32_t>(usable_.size() - i - 1);
+      const std::uint32_t tasks = std::min(usable_[i].capacity, left - after);
+      Amounts taken = amounts_for(spec_, *node.def, node.free, tasks, rules_);
+      for (std::size_t k = 0; k < for_job_.size(); ++k) {
+        const std::int64_t here = std::max<std::int64_t>(open[k] - static_cast<std::int64_t>(after), 0);
+        open[k] -= here - add_gres(*for_job_[k].ask, here, *node.def, node.free, taken);
+      }
+      NodeShare share{node.node, Cpus{taken.cpus}, Mebibytes{taken.memory}, tasks, false, {}};
+      if (taken.gres != std::array<std::int64_t, gres_kinds_max>{}) share.detail = SharedValue(ShareDetail{{}, {}, taken.gres});
+      shares.push_back(std::move(share));
+      left -= tasks;
+    }
+    const bool met = left == 0 && std::ranges::all_of(open, [](std::int64_t count) { return count <= 0; });
+    return met ? std::optional{std::move(shares)} : std::nullopt;
+  }
+
+ private:
+  struct ForJob {
+    const GresAsk* ask;
+    std::int64_t had;
+  };
+
+  bool enough() const {
+    return usable_.size() >= nodes_min_ && total_ >= wanted_ &&
+           std::ranges::all_of(for_job_, [](const ForJob& each) { return each.had >= each.ask->count; });
+  }
+  std::int64_t has(const GresAsk& ask, const Candidate& node) const {
+    Amounts taken;
+    return ask.count - add_gres(ask, ask.count, *node.def, node.free, taken);
+  }
+  // A node without what the job as a whole needs would only stand in the way.
+  bool adds_nothing(const Candidate& node) const {
+    return !for_job_.empty() && std::ranges::all_of(for_job_, [&](const ForJob& each) { return has(*each.ask, node) == 0; });
+  }
+  void add(const Usable& one, int sign) {
+    if (sign > 0) usable_.push_back(one);
+    total_ += static_cast<std::uint64_t>(static_cast<std::int64_t>(one.capacity) * sign);
+    for (ForJob& each : for_job_) each.had += sign * has(*each.ask, candidates_[one.at]);
+  }
+  void drop_least() {
+    const auto first = usable_.begin() + static_cast<std::ptrdiff_t>(std::min(required_, usable_.size() - 1));
+    const auto least = std::min_element(first, usable_.end(), [&](const Usable& a, const Usable& b) { return worth(a) < worth(b); });
+    const Usable gone = *least;
+    usable_.erase(least);
+    add(gone, -1);
+  }
+  std::tuple<std::int64_t, std::uint32_t, std::int64_t> worth(const Usable& one) const {
+    const std::int64_t gres = for_job_.empty() ? 0 : has(*for_job_.front().ask, candidates_[one.at]);
+    return {gres, one.capacity, -static_cast<std::int64_t>(one.at)};
+  }
+
+  const JobSpec& spec_;
+  std::span<const Candidate> candidates_;
+  std::size_t required_;
+  FitRules rules_;
+  std::uint32_t nodes_max_, nodes_min_, wanted_;
+  std::vector<Usable> usable_;
+  std::vector<ForJob> for_job_;
+  std::uint64_t total_ = 0;
+};
 
 }  // namespace
 
-std::uint32_t task_capacity(const JobSpec& spec, const Candidate& node, bool memory_counts) {
-  if (spec.exclusive && (node.free_cpus < node.all_cpus || (memory_counts && node.free_memory < node.all_memory))) return 0;
-  const std::int64_t by_cpus = (spec.exclusive ? node.all_cpus : node.free_cpus).value / spec.cpus_per_task;
-  auto tasks = static_cast<std::uint32_t>(std::clamp<std::int64_t>(by_cpus, 0, 1 << 20));
-  if (spec.tasks_per_node > 0) tasks = std::min(tasks, spec.tasks_per_node);
-  tasks = std::min(tasks, spec.tasks);
-  if (memory_counts && spec.memory_per_cpu && spec.memory_per_cpu->value > 0 && !spec.exclusive) {
-    const std::int64_t by_memory = node.free_memory.value / (spec.memory_per_cpu->value * spec.cpus_per_task);
-    tasks = static_cast<std::uint32_t>(std::min<std::int64_t>(tasks, by_memory));
-  }
-  return tasks > 0 && fits(spec, node, tasks, memory_counts) ? tasks : 0;
-}
-
 std::optional<std::vector<NodeShare>> choose_nodes(const JobSpec& spec, std::span<const Candidate> candidates,
-                                                   std::size_t required, bool memory_counts) {
-  struct Usable {
-    std::size_t at;
-    std::uint32_t capacity;
-  };
-  std::vector<Usable> usable;
-  const std::uint32_t max_nodes = spec.max_nodes > 0 ? spec.max_nodes : unlimited;
-  const std::uint32_t min_nodes = std::max<std::uint32_t>(spec.min_nodes, 1);
-  const std::uint32_t wanted = std::max(spec.tasks, min_nodes);
-  std::uint64_t total = 0;
-  const auto enough = [&] { return usable.size() >= min_nodes && total >= wanted; };
-  for (std::size_t i = 0; i < candidates.size() && (i < required || !enough()); ++i) {
-    const std::uint32_t capacity = task_capacity(spec, candidates[i], memory_counts);
-    if (capacity == 0 && i < required) return std::nullopt;
-    if (capacity == 0) continue;
-    usable.push_back({i, capacity});
-    total += capacity;
-    if (usable.size() > max_nodes) {  // too many small ones: keep the largest, and of equals the first
-      const auto least = std::ranges::min_element(
-          usable.begin() + static_cast<std::ptrdiff_t>(std::min(required, usable.size() - 1)), usable.end(), [](const Usable& a, const Usable& b) { return std::pair{a.capacity, b.at} < std::pair{b.capacity, a.at}; });
-      total -= least->capacity;
-      usable.erase(least);
-    }
-  }
-  if (!enough()) return std::nullopt;
-  std::vector<NodeShare> shares;
-  std::uint32_t left = wanted;
-  for (std::size_t i = 0; i < usable.size(); ++i) {
-    const Candidate& node = candidates[usable[i].at];
-    const auto after = static_cast<std::uint32_t>(usable.size() - i - 1);
-    const std::uint32_t tasks = std::min(usable[i].capacity, left - after);
-    const Cpus cpus = cpus_for(spec, node, tasks);
-    shares.push_back({node.node, cpus, memory_counts ? memory_for(spec, node, cpus) : Mebibytes{0}, tasks, false, {}});
-    left -= tasks;
-  }
-  return left == 0 ? std::optional{std::move(shares)} : std::nullopt;
+                                                   std::size_t required, const FitRules& rules) {
+  Gathering gathering(spec, candidates, required, rules);
+  if (!gathering.gather()) return std::nullopt;
+  return gathering.share_out();
 }
 
 Cpus requested_cpus(const JobSpec& spec) {

@@ -8,6 +8,7 @@
 
 #include "base/quantity.h"
 #include "core/model/job.h"
+#include "core/model/node_fit.h"
 
 namespace millrace {
 
@@ -49,5 +50,7 @@ struct Policy {
   std::optional<Mebibytes> default_memory_per_cpu, default_memory_per_node, max_memory_per_cpu, max_memory_per_node;
   bool operator==(const Policy&) const = default;
 };
+
+inline FitRules fit_rules(const Policy& policy) { return {policy.memory_is_consumable, false}; }
 
 }  // namespace millrace

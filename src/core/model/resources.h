@@ -43,6 +43,12 @@ struct Amounts {
   }
 };
 
+inline Amounts least_of(const Amounts& a, const Amounts& b) {
+  Amounts out{a.cpus < b.cpus ? a.cpus : b.cpus, a.memory < b.memory ? a.memory : b.memory, {}};
+  for (std::size_t i = 0; i < out.gres.size(); ++i) out.gres[i] = a.gres[i] < b.gres[i] ? a.gres[i] : b.gres[i];
+  return out;
+}
+
 enum class GresScope : std::uint8_t { node, task, socket, job };
 
 struct GresAsk {

@@ -52,7 +52,7 @@ bool Pass::place(const Job& job) {
   const Time ends = planned_end(now, job.time_limit_minutes);
   const std::vector<Candidate> list = timeline_.candidates(*job.spec, ends, claims_);
   plan_.steps += static_cast<std::int64_t>(list.size());
-  auto shares = choose_nodes(*job.spec, list, job.spec->rare_request().required_nodes.size(), timeline_.memory_counts());
+  auto shares = choose_nodes(*job.spec, list, job.spec->rare_request().required_nodes.size(), timeline_.rules());
   if (!shares) return false;
   timeline_.take(*shares, ends, claims_);
   if (job.array.value != 0) {

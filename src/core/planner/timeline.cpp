@@ -6,16 +6,17 @@
 namespace millrace {
 
 Timeline::Timeline(const State& state, Time now, std::span<const NodeIndex> unreachable)
-    : state_(state), now_(now), memory_counts_(state.policy->memory_is_consumable) {
+    : state_(state), now_(now), rules_(fit_rules(*state.policy)) {
   for (const auto& [index, node] : state.nodes) {
     if (nodes_.size() <= index.value) {
       nodes_.resize(index.value + 1);
       usable_.resize(index.value + 1, false);
     }
-    nodes_[index.value] = {index, node->def->cpus - node->used_cpus, node->def->cpus, node->def->memory - node->used_memory,
-                           node->def->memory};
+    Amounts free = all_of(*node->def);
+    free -= {node->used_cpus.value, node->used_memory.value, node->used_gres};
+    nodes_[index.value] = {index, node->def.get(), free};
     usable_[index.value] = node->is_usable() && std::ranges::find(unreachable, index) == unreachable.end();
-    if (usable_[index.value] && nodes_[index.value].free_cpus > Cpus{0}) free_cpus_ += nodes_[index.value].free_cpus;
+    if (usable_[index.value] && nodes_[index.value].free.cpus > 0) free_cpus_ += nodes_[index.value].free.cpus;
   }
   for (const auto& [key, nothing] : state.active) {
     const Job& job = state.job(key);
@@ -47,13 +48,12 @@ std::vector<Candidate> Timeline::candidates(const JobSpec& spec, Time ends_at, s
   const std::size_t required = spec.rare_request().required_nodes.size();
   const auto add = [&](NodeIndex index, bool must) {
     Candidate node = nodes_[index.value];
-    if (!usable_[index.value]) node.free_cpus = Cpus{0};
+    if (!usable_[index.value]) node.free.cpus = 0;
     for (const FutureClaim& claim : claims) {
       if (ends_at <= claim.start) continue;
-      node.free_cpus = std::min(node.free_cpus, claim.spare[index.value].free_cpus);
-      node.free_memory = std::min(node.free_memory, claim.spare[index.value].free_memory);
+      node.free = least_of(node.free, claim.spare[index.value].free);
     }
-    if (must || node.free_cpus > Cpus{0}) out.push_back(node);
+    if (must || node.free.cpus > 0) out.push_back(node);
   };
   if (required == 0 && spec.rare_request().excluded_nodes.empty()) {
     for (const NodeIndex index : state_.partition(spec.partition).nodes) add(index, false);
@@ -67,13 +67,11 @@ std::vector<Candidate> Timeline::candidates(const JobSpec& spec, Time ends_at, s
 void Timeline::take(std::span<const NodeShare> shares, Time ends_at, std::vector<FutureClaim>& claims) {
   for (const NodeShare& share : shares) {
     Candidate& node = nodes_[share.node.value];
-    node.free_cpus -= share.cpus;
-    node.free_memory -= share.memory;
-    free_cpus_ -= share.cpus;
+    node.free -= share.amounts();
+    free_cpus_ -= share.cpus.value;
     for (FutureClaim& claim : claims) {
       if (ends_at <= claim.start) continue;
-      claim.spare[share.node.value].free_cpus -= share.cpus;
-      claim.spare[share.node.value].free_memory -= share.memory;
+      claim.spare[share.node.value].free -= share.amounts();
     }
   }
   releases_.push_back({ends_at, JobKey{UINT64_MAX}, {shares.begin(), shares.end()}});
@@ -95,8 +93,7 @@ std::optional<FutureClaim> Timeline::earliest(const JobSpec& spec, std::int64_t&
     std::vector<Candidate> nodes = nodes_;
     for (std::size_t i = 0; i < released; ++i)
       for (const NodeShare& share : releases_[i].shares) {
-        nodes[share.node.value].free_cpus += share.cpus;
-        nodes[share.node.value].free_memory += share.memory;
+        nodes[share.node.value].free += share.amounts();
       }
     return nodes;
   };
@@ -106,10 +103,10 @@ std::optional<FutureClaim> Timeline::earliest(const JobSpec& spec, std::int64_t&
     std::vector<Candidate> list;
     for (std::size_t i = 0; i < ordered.size(); ++i) {
       Candidate node = nodes[ordered[i].value];
-      if (!usable_[ordered[i].value]) node.free_cpus = Cpus{0};
-      if (i < required || node.free_cpus > Cpus{0}) list.push_back(node);
+      if (!usable_[ordered[i].value]) node.free.cpus = 0;
+      if (i < required || node.free.cpus > 0) list.push_back(node);
     }
-    return choose_nodes(spec, list, required, memory_counts_);
+    return choose_nodes(spec, list, required, rules_);
   };
   const std::size_t all = releases_.size();
   if (!fit_after(all)) return std::nullopt;
@@ -122,8 +119,7 @@ std::optional<FutureClaim> Timeline::earliest(const JobSpec& spec, std::int64_t&
   while (high < all && releases_[high].at == start) ++high;
   FutureClaim claim{start, *fit_after(high), free_after(high)};
   for (const NodeShare& share : claim.shares) {
-    claim.spare[share.node.value].free_cpus -= share.cpus;
-    claim.spare[share.node.value].free_memory -= share.memory;
+    claim.spare[share.node.value].free -= share.amounts();
   }
   return claim;
 }

@@ -29,13 +29,13 @@ class Timeline {
   // Candidates for this job in its partition's order of filling, required nodes first; amounts as free now, cut to what claims
   // leave to a job that would end at `ends_at`.
   std::vector<Candidate> candidates(const JobSpec& spec, Time ends_at, std::span<const FutureClaim> claims) const;
-  bool anything_free() const { return free_cpus_ > Cpus{0}; }
+  bool anything_free() const { return free_cpus_ > 0; }
 
   void take(std::span<const NodeShare> shares, Time ends_at, std::vector<FutureClaim>& claims);
 
   // The earliest time at which the job fits if everyone runs to the limit; nothing if it never does.
   std::optional<FutureClaim> earliest(const JobSpec& spec, std::int64_t& steps);
-  bool memory_counts() const { return memory_counts_; }
+  const FitRules& rules() const { return rules_; }
 
  private:
   struct Release {
@@ -48,10 +48,10 @@ class Timeline {
 
   const State& state_;
   Time now_;
-  bool memory_counts_;
+  FitRules rules_;
   std::vector<Candidate> nodes_;  // by NodeIndex value
   std::vector<bool> usable_;
-  Cpus free_cpus_;
+  std::int64_t free_cpus_ = 0;
   std::vector<Release> releases_;
   bool sorted_ = false;
 };

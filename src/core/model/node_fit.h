@@ -1,0 +1,30 @@
+// src/core/model/node_fit.h - one node, one request: how many of its tasks fit, and what they take.
+#pragma once
+
+#include "core/model/job.h"
+#include "core/model/node.h"
+
+namespace millrace {
+
+// What the cluster's policy makes of requests.
+struct FitRules {
+  bool memory_counts = false;
+  bool whole_cores = false;  // CPUs are given out by the core (CR_Core)
+};
+
+// All of a node, as amounts.
+Amounts all_of(const NodeDef& node);
+
+// How many tasks of the job the node could take from what is free on it; 0 when it cannot be used at all.
+std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amounts& free, const FitRules& rules);
+
+// What so many tasks of the job take there of what is free. Only meaningful for a node that has the capacity.
+Amounts amounts_for(const JobSpec& spec, const NodeDef& node, const Amounts& free, std::uint32_t tasks, const FitRules& rules);
+
+// Adds `count` of what the ask names, from what is free and not taken yet; returns how many could not be had.
+std::int64_t add_gres(const GresAsk& ask, std::int64_t count, const NodeDef& node, const Amounts& free, Amounts& taken);
+
+// Whether the node has, by its nature, what the job's shape asks for: sockets, cores, threads, temporary disk.
+bool suits(const JobSpec& spec, const NodeDef& node);
+
+}  // namespace millrace
