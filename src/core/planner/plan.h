@@ -53,6 +53,7 @@ struct PlannerSettings {
   std::uint32_t depth = 500;  // blocked jobs that get a planned start, which those behind must not delay (easy: one per partition)
   bool use_expected = false;  // plan with Job::expected_seconds instead of limits
   Time score_origin;          // scores take submit times from here
+  Time waits_until;           // scores count waits to here; not set: to now
   std::optional<PinnedHead> pinned;
   std::vector<NodeIndex> unreachable;  // nodes that do not answer at the moment: nothing new is placed there
 };

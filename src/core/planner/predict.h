@@ -1,0 +1,22 @@
+// src/core/planner/predict.h - how long a job will run, from what its user's last jobs did: users ask for far more than they need.
+#pragma once
+
+#include <cstdint>
+
+namespace millrace {
+
+// The run times of a user's last two jobs that ended, in seconds; 0: there is none yet.
+struct RunHistory {
+  std::uint32_t last = 0, before = 0;
+  bool operator==(const RunHistory&) const = default;
+};
+
+RunHistory remember_run(RunHistory history, std::uint32_t run_seconds);
+
+// The mean of both, at most what was requested; what was requested where fewer than two are known. At least 1.
+std::uint32_t predicted_seconds(const RunHistory& history, std::uint32_t requested_seconds);
+
+// The job runs longer than was predicted: double it, at most what was requested, which holds as soon as it is reached.
+std::uint32_t corrected_seconds(std::uint32_t exceeded_seconds, std::uint32_t requested_seconds);
+
+}  // namespace millrace
