@@ -172,7 +172,53 @@ class SharedMap {
     return it;
   }
 
+  // Calls visit(key, old value or null, new value or null) for every key whose place may have changed between the two maps, in no
+  // promised order; parts that both share are passed over, so that the cost follows the difference. Equal pairs may be visited.
+  template <class Visit>
+  static void compare(const SharedMap& before, const SharedMap& after, Visit visit) {
+    compare_below(before.root_.get(), after.root_.get(), nullptr, nullptr, visit);
+  }
+
  private:
+  // The part of this tree strictly between two keys; null bounds are open.
+  static const Node* within(const Node* node, const Key* low, const Key* high) {
+    while (node) {
+      if (low && !(*low < node->key))
+        node = node->right.get();
+      else if (high && !(node->key < *high))
+        node = node->left.get();
+      else
+        break;
+    }
+    return node;
+  }
+  template <class Visit>
+  static void compare_below(const Node* before, const Node* after, const Key* low, const Key* high, Visit& visit) {
+    before = within(before, low, high);
+    after = within(after, low, high);
+    if (before == after) return;
+    // The root of a part is its highest rank, so of two different roots the higher one's key is missing on the other side.
+    const bool take_before = before && (!after || !(before->key < after->key || after->key < before->key) || rank(*before) > rank(*after) ||
+                                        (rank(*before) == rank(*after) && before->key < after->key));
+    const bool both = before && after && !(before->key < after->key) && !(after->key < before->key);
+    const Node* root = take_before ? before : after;
+    const Node* other = take_before ? after : before;
+    if (both) {
+      visit(before->key, &before->value, &after->value);
+      compare_below(before->left.get(), after->left.get(), low, &root->key, visit);
+      compare_below(before->right.get(), after->right.get(), &root->key, high, visit);
+      return;
+    }
+    if (take_before)
+      visit(root->key, &root->value, static_cast<const Value*>(nullptr));
+    else
+      visit(root->key, static_cast<const Value*>(nullptr), &root->value);
+    const Node* left = root->left.get();
+    const Node* right = root->right.get();
+    compare_below(take_before ? left : other, take_before ? other : left, low, &root->key, visit);
+    compare_below(take_before ? right : other, take_before ? other : right, &root->key, high, visit);
+  }
+
   static std::uint64_t rank(const Node& node) { return mix_bits(KeyBits<Key>::of(node.key)); }
 
   static void insert_at(Link& link, Link fresh) {

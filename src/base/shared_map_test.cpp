@@ -79,5 +79,35 @@ TEST(SharedMap, built_from_sorted_pairs_is_the_map_built_one_by_one) {
   }
 }
 
+TEST(SharedMap, comparing_two_versions_finds_every_difference_and_little_else) {
+  Prng random(11);
+  SharedMap<JobKey, int> map;
+  for (int i = 0; i < 20'000; ++i) map.set(JobKey{random.below(40'000)}, i);
+  for (int round = 0; round < 50; ++round) {
+    const SharedMap<JobKey, int> before = map;
+    std::map<JobKey, bool> touched;
+    for (std::uint64_t i = random.below(6); i > 0; --i) {
+      const JobKey key{random.below(40'000)};
+      touched[key] = true;
+      if (random.chance(1, 3)) map.erase(key);
+      else map.set(key, -round);
+    }
+    int visited = 0;
+    SharedMap<JobKey, int>::compare(before, map, [&](JobKey key, const int* old_value, const int* new_value) {
+      ++visited;
+      EXPECT_EQ(old_value == nullptr, !before.contains(key));
+      EXPECT_EQ(new_value == nullptr, !map.contains(key));
+      EXPECT_EQ(old_value ? *old_value : 0, before.contains(key) ? before.at(key) : 0);
+      EXPECT_EQ(new_value ? *new_value : 0, map.contains(key) ? map.at(key) : 0);
+      touched.erase(key);
+    });
+    for (const auto& [key, nothing] : touched) EXPECT_FALSE(before.contains(key) || map.contains(key));
+    EXPECT_LT(visited, 600);
+  }
+  int all = 0;
+  SharedMap<JobKey, int>::compare({}, map, [&](JobKey, const int* old_value, const int*) { all += old_value == nullptr; });
+  EXPECT_EQ(static_cast<std::size_t>(all), map.size());
+}
+
 }  // namespace
 }  // namespace millrace

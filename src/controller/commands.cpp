@@ -2,6 +2,7 @@
 #include "controller/commands.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include "base/hostlist.h"
@@ -11,6 +12,7 @@
 #include "core/admission/modify_job.h"
 #include "core/admission/report_node.h"
 #include "core/ledger/apply.h"
+#include "core/planner/trial.h"
 #include "wire/frame.h"
 
 namespace millrace {
@@ -115,37 +117,8 @@ void Commands::submit(const wire::SubmitJob& ask) {
     submitted.set_job_id(decision->id.value);
     submitted.set_existed(decision->existed);
     if (ask.test_only()) {
-      // Tried on a copy: the plan says when and where, nothing is recorded.
-      State copy = c.commit_.decided();
-      for (const Event& event : decision->events) apply(copy, event);
-      PlannerSettings settings = planner_settings(*copy.policy, 100'000);
-      settings.unreachable = c.unreachable();
-      Pass pass(copy, std::move(settings), c.loop_.now());
-      while (!pass.advance(1'000'000)) {
-      }
-      const Plan plan = pass.take();
-      const Job& tried = *copy.find_job(decision->id);
-      submitted.set_test_partition(copy.partition(tried.spec->partition).def.name);
-      for (const Proposal& p : plan.placements) {
-        if (p.key != tried.key) continue;
-        submitted.set_test_start_at_us(plan.made_at.value);
-        submitted.set_test_nodes(hostlist_of(copy, p.shares));
-        std::int64_t cpus = 0;
-        for (const NodeShare& share : p.shares) cpus += share.cpus.value;
-        submitted.set_test_cpus(static_cast<std::uint32_t>(cpus));
-      }
-      if (submitted.test_start_at_us() == 0) {
-        Timeline timeline(copy, c.loop_.now());
-        std::int64_t steps = 0;
-        if (const auto claim = timeline.earliest(*tried.spec, steps)) {
-          submitted.set_test_start_at_us(claim->start.value);
-          submitted.set_test_nodes(hostlist_of(copy, claim->shares));
-          std::int64_t cpus = 0;
-          for (const NodeShare& share : claim->shares) cpus += share.cpus.value;
-          submitted.set_test_cpus(static_cast<std::uint32_t>(cpus));
-        }
-      }
-      return self.answer(std::move(out));
+      self.try_submission(std::move(decision->events), std::move(out));
+      return;
     }
     if (!decision->events.empty()) {
       if (!ask.script().empty()) c.payloads_.remember(c.commit_.add_payload(ask.script()), ask.script());
@@ -155,6 +128,33 @@ void Commands::submit(const wire::SubmitJob& ask) {
     // Also an old answer waits: the job it names may still be on its way to the disk.
     self.answer_when_durable(std::move(out));
   });
+}
+
+// Tried on a copy, on a worker: the plan says when and where, nothing is recorded.
+void Commands::try_submission(std::vector<Event> events, wire::Reply out) {
+  struct Try {
+    State copy;
+    PlannerSettings settings;
+    JobId id;
+    Time now;
+    Trial found;
+  };
+  auto one = std::make_shared<Try>(Try{c_.commit_.decided(), planner_settings(*c_.commit_.decided().policy, 0), JobId{out.submitted().job_id()},
+                                       c_.loop_.now(), {}});
+  for (const Event& event : events) apply(one->copy, event);
+  one->settings.unreachable = c_.unreachable();
+  c_.query_worker_.run(
+      [one] { one->found = try_job(one->copy, one->settings, one->copy.find_job(one->id)->key, one->now); },
+      [one, out = std::move(out), &clients = c_.clients_, client = asker_.client]() mutable {
+        wire::Submitted& submitted = *out.mutable_submitted();
+        submitted.set_test_partition(one->copy.partition(one->found.partition).def.name);
+        submitted.set_test_start_at_us(one->found.start.value);
+        submitted.set_test_nodes(hostlist_of(one->copy, one->found.shares));
+        std::int64_t cpus = 0;
+        for (const NodeShare& share : one->found.shares) cpus += share.cpus.value;
+        submitted.set_test_cpus(static_cast<std::uint32_t>(cpus));
+        clients.reply(client, out);
+      });
 }
 
 // ---- jobs that are there ----

@@ -17,6 +17,7 @@ class Commands final {
 
   bool is_admin() const { return asker_.uid.value == 0 || asker_.uid == c_.settings_.slurm_user; }
   void submit(const wire::SubmitJob& ask);
+  void try_submission(std::vector<Event> events, wire::Reply out);
   void cancel(const wire::CancelJobs& ask);
   void signal_jobs(const wire::CancelJobs& ask, const std::vector<JobName>& names);
   void change_jobs(const std::vector<JobName>& names, const Decide& decide, bool skip_refused = false);

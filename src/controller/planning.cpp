@@ -32,7 +32,7 @@ void Planning::start() {
     return;
   }
   settings_.unreachable = source_.unreachable();
-  pass_ = std::make_unique<Pass>(snapshot, settings_, loop_.now());
+  pass_ = std::make_unique<Pass>(snapshot, settings_, loop_.now(), &memo_);
   slice();
 }
 

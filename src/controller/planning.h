@@ -33,6 +33,7 @@ class Planning final {
   Worker& worker_;
   PlannerSettings settings_;
   Source source_;
+  Memo memo_;  // of the pass under way, on the worker
   std::unique_ptr<Pass> pass_;
   bool finished_ = false;
   bool again_ = false;

@@ -141,7 +141,7 @@ void show_progress(const ReadView& snapshot, const Job& job, wire::JobView& out)
   out.set_cpus(static_cast<std::uint32_t>((job.placement ? cpus : requested_cpus(*job.spec)).value));
   if (const auto it = snapshot.plan->findings.find(job.key); it != snapshot.plan->findings.end() && job.state == JobState::pending) {
     std::vector<std::uint32_t> nodes;
-    for (const NodeIndex index : it->second.planned_nodes) nodes.push_back(index.value);
+    for (const NodeShare& share : it->second.planned_shares) nodes.push_back(share.node.value);
     out.set_planned_nodes(hostlist_of(state, nodes));
   }
 }

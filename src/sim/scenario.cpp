@@ -93,6 +93,7 @@ class Scenario {
   std::map<JobKey, std::int64_t> ends_;  // when a running job's own work is done
   std::vector<Happened> happened_;
   std::vector<Finding> findings_;
+  Memo memo_;
   std::vector<std::string> problems_;
 };
 
@@ -332,7 +333,7 @@ void Scenario::end_what_is_over() {
 void Scenario::plan_until_quiet() {
   for (bool again = true; again;) {
     again = false;
-    Pass pass(state_, planner_settings(policy_, 500), at_second(now_));
+    Pass pass(state_, planner_settings(policy_, 500), at_second(now_), &memo_);
     while (!pass.advance(7)) {
     }
     Plan plan = pass.take();

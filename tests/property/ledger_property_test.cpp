@@ -96,14 +96,35 @@ class History {
     if (decision) happen(decision->events);
   }
 
+  // The law of the memo: what is remembered from pass to pass changes no plan.
+  void check_memo(const PlannerSettings& settings, const Plan& expected) {
+    Pass again(state_, settings, now_, &memo_);
+    while (!again.advance(static_cast<std::int64_t>(1 + random_.below(50)))) {
+    }
+    const Plan plan = again.take();
+    bool same = plan.placements.size() == expected.placements.size() && plan.findings.size() == expected.findings.size();
+    for (std::size_t i = 0; same && i < plan.placements.size(); ++i)
+      same = plan.placements[i].key == expected.placements[i].key && plan.placements[i].shares == expected.placements[i].shares;
+    for (std::size_t i = 0; same && i < plan.findings.size(); ++i)
+      same = plan.findings[i].key == expected.findings[i].key && plan.findings[i].planned_start == expected.findings[i].planned_start &&
+             plan.findings[i].planned_shares == expected.findings[i].planned_shares;
+    if (!same) fail("a pass with a memo planned differently from one without");
+  }
+
   void place() {
     PlannerSettings settings;
-    settings.backfill = random_.chance(1, 2) ? Backfill::easy : Backfill::none;
-    settings.depth = 100;
+    constexpr Backfill kinds[] = {Backfill::none, Backfill::easy, Backfill::shortest_first, Backfill::conservative, Backfill::strict};
+    settings.backfill = kinds[random_.below(5)];
+    constexpr OrderPolicy orders[] = {OrderPolicy::priority, OrderPolicy::priority, OrderPolicy::fcfs, OrderPolicy::f1, OrderPolicy::wfp3};
+    settings.order = orders[random_.chance(1, 10) ? random_.below(5) : 0];
+    if (random_.chance(1, 10)) settings.unreachable.push_back(NodeIndex{static_cast<std::uint32_t>(random_.below(4))});
+    settings.depth = static_cast<std::uint32_t>(random_.below(20));
     Pass pass(state_, settings, now_);
     while (!pass.advance(static_cast<std::int64_t>(1 + random_.below(20)))) {
     }
-    for (const Proposal& p : pass.take().placements) {
+    const Plan plan = pass.take();
+    check_memo(settings, plan);
+    for (const Proposal& p : plan.placements) {
       const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill}, now_);
       if (events.empty()) fail("admission refused a fresh proposal for job key " + std::to_string(p.key.value));
       happen(events);
@@ -225,6 +246,7 @@ class History {
 
   Prng random_;
   State state_;
+  Memo memo_;
   Time now_{1'000'000'000'000};
   std::uint32_t boots_[4] = {};
   std::vector<std::string> history_;

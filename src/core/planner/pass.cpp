@@ -2,78 +2,161 @@
 #include "core/planner/pass.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/ledger/obstacle.h"
 
 namespace millrace {
 
-Pass::Pass(State snapshot, PlannerSettings settings, Time now)
-    : state_(std::move(snapshot)), settings_(std::move(settings)), timeline_(state_, now, settings_.unreachable), next_(state_.queue.begin()) {
-  plan_.based_on = state_.version;
+constexpr Time since_ever{INT64_MIN};
+
+Pass::Pass(State snapshot, PlannerSettings settings, Time now, Memo* memo)
+    : snapshot_(std::move(snapshot)), settings_(std::move(settings)), memo_(memo ? memo : &own_memo_) {
+  plan_.based_on = snapshot_.version;
   plan_.made_at = now;
-  plan_.next_key = state_.next_key;
+  plan_.next_key = snapshot_.next_key;
 }
 
-bool Pass::advance(std::int64_t steps) {
-  const std::int64_t until = plan_.steps + steps;
-  while (plan_.steps < until) {
-    if (next_ == state_.queue.end()) return true;
-    // Nobody needs less than one CPU; the first blocked job has been explained, the rest waits behind it.
-    if (!timeline_.anything_free() && !blocked_partitions_.empty()) return true;
-    if (tried_behind_ > settings_.depth) return true;
-    const Job& job = state_.job((*next_).first.key);
-    const Tried tried = try_job(job);
-    // An array's rest stays at the front as long as its tasks find room.
-    if (tried != Tried::placed || !job.is_array_rest()) ++next_;
-    if (tried == Tried::blocked && !blocked_partitions_.empty()) ++tried_behind_;
+void Pass::begin() {
+  begun_ = true;
+  memo_->update(snapshot_, settings_, plan_.made_at);
+  blocked_.assign(memo_->state().partitions->size(), 0);
+  const std::vector<QueueEntry>& queue = memo_->queue();
+  if (!settings_.pinned) return;
+  ordered_ = true;
+  order_.resize(queue.size());
+  std::iota(order_.begin(), order_.end(), 0u);
+  const auto head = std::ranges::find(queue, settings_.pinned->key, [](const QueueEntry& entry) { return entry.job->key; });
+  if (head == queue.end()) return;
+  const auto at = order_.begin() + (head - queue.begin());
+  std::rotate(order_.begin(), at, at + 1);
+}
+
+// Once someone is blocked, the others may come in an order of their own.
+void Pass::sort_the_rest() {
+  const std::vector<QueueEntry>& queue = memo_->queue();
+  if (!ordered_) {
+    order_.resize(queue.size());
+    std::iota(order_.begin(), order_.end(), 0u);
+    ordered_ = true;
   }
-  return false;
+  const auto rest = order_.begin() + static_cast<std::ptrdiff_t>(std::min(next_ + 1, order_.size()));
+  if (settings_.backfill == Backfill::shortest_first)
+    std::stable_sort(rest, order_.end(), [&](std::uint32_t a, std::uint32_t b) { return queue[a].span < queue[b].span; });
+  else if (settings_.backfill == Backfill::strict)
+    std::stable_sort(rest, order_.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return std::pair{queue[a].job->submitted_at, queue[a].job->key} < std::pair{queue[b].job->submitted_at, queue[b].job->key};
+    });
+}
+
+bool Pass::advance(std::int64_t steps_more) {
+  if (!begun_) begin();
+  const std::vector<QueueEntry>& queue = memo_->queue();
+  const std::int64_t until = steps() + steps_more;
+  bool finished = false;
+  while (!finished && steps() < until) {
+    // Nobody needs less than one CPU; the first blocked jobs have been planned, the rest waits behind them.
+    const bool nothing_left = !memo_->timeline().anything_free() && anyone_blocked_ &&
+                              (settings_.backfill != Backfill::conservative || claims_ >= settings_.depth);
+    if (next_ >= queue.size() || watched_done_ || (nothing_left && settings_.watched.value == 0)) {
+      finished = true;
+      break;
+    }
+    const QueueEntry& entry = queue[ordered_ ? order_[next_] : next_];
+    const Tried tried = try_entry(entry);
+    const bool was_first = tried == Tried::blocked && !anyone_blocked_ && blocked_[entry.partition.value];
+    if (was_first) {
+      anyone_blocked_ = true;
+      if (settings_.backfill == Backfill::shortest_first || settings_.backfill == Backfill::strict) sort_the_rest();
+    }
+    // An array's rest stays at the front as long as its tasks find room.
+    if (tried != Tried::placed || !entry.job->is_array_rest()) ++next_;
+  }
+  plan_.steps = steps();
+  return finished;
+}
+
+Shape& Pass::shape_of(const QueueEntry& entry) {
+  Shape& shape = memo_->shape(entry.shape);
+  if (shape.pass != memo_->pass()) {
+    shape.pass = memo_->pass();
+    shape.cursor = 0;
+    shape.failed = shape.searched = Duration{INT64_MAX};
+  }
+  return shape;
 }
 
 std::uint32_t Pass::started_tasks(JobKey array) const {
-  const auto it = std::ranges::find(started_tasks_, array, &std::pair<JobKey, std::uint32_t>::first);
+  if (array.value == 0) return 0;
+  const auto it = started_tasks_.find(array);
   return it == started_tasks_.end() ? 0 : it->second;
 }
 
-Pass::Tried Pass::try_job(const Job& job) {
-  ++plan_.steps;
-  const std::uint32_t started = job.array.value != 0 ? started_tasks(job.array) : 0;
-  if (job.is_array_rest() && started >= state_.arrays.at(job.array)->rest.size()) return Tried::skipped;  // all of it is placed
-  if (standing_obstacle(state_, job, plan_.made_at, started) != Reason::none) return Tried::skipped;
-  const bool behind = std::ranges::find(blocked_partitions_, job.spec->partition.value) != blocked_partitions_.end();
-  if (behind && settings_.backfill == Backfill::none) return Tried::blocked;
-  if (place(job)) return Tried::placed;
-  if (!behind) block(job);
+bool Pass::is_settled(const Job& job) const {
+  if (job.is_array_rest()) return started_tasks(job.array) >= memo_->state().arrays.at(job.array)->rest.size();
+  return placed_.contains(job.key);
+}
+
+bool Pass::has_obstacle(const QueueEntry& entry) const {
+  return standing_obstacle(memo_->state(), *entry.job, plan_.made_at, started_tasks(entry.job->array)) != Reason::none;
+}
+
+Pass::Tried Pass::try_entry(const QueueEntry& entry) {
+  ++tried_;
+  const Job& job = *entry.job;
+  if (!plan_.placements.empty() && is_settled(job)) return Tried::skipped;
+  const bool behind = blocked_[entry.partition.value] != 0;
+  if (behind && settings_.backfill == Backfill::none && job.key != settings_.watched) return Tried::blocked;
+  if (behind && settings_.backfill == Backfill::strict && plus(plan_.made_at, entry.span) >= shadow_) return Tried::blocked;
+  Shape& shape = shape_of(entry);
+  const bool known_to_fail = entry.span >= shape.failed;
+  if (known_to_fail && !may_claim(entry)) return Tried::blocked;
+  if (has_obstacle(entry)) return Tried::skipped;
+  if (!known_to_fail && start_now(entry, shape)) return Tried::placed;
+  if (may_claim(entry)) block(entry, shape);
+  if (job.key == settings_.watched && job.spec->resource_request().more_partitions.empty()) watched_done_ = true;
   return Tried::blocked;
 }
 
-bool Pass::place(const Job& job) {
+bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
   const Time now = plan_.made_at;
-  const Time ends = planned_end(now, job.time_limit_minutes);
-  const std::vector<Candidate> list = timeline_.candidates(*job.spec, ends, claims_);
-  plan_.steps += static_cast<std::int64_t>(list.size());
-  auto shares = choose_nodes(*job.spec, list, job.spec->rare_request().required_nodes.size(), timeline_.rules());
-  if (!shares) return false;
-  timeline_.take(*shares, ends, claims_);
-  if (job.array.value != 0) {
-    const auto it = std::ranges::find(started_tasks_, job.array, &std::pair<JobKey, std::uint32_t>::first);
-    if (it == started_tasks_.end())
-      started_tasks_.emplace_back(job.array, 1);
-    else
-      ++it->second;
+  bool by_claims = false;
+  auto shares = memo_->timeline().fit(shape, now, entry.span, true, by_claims);
+  if (!shares) {
+    shape.failed = by_claims ? entry.span : Duration{0};
+    return false;
   }
-  plan_.placements.push_back({job.key, job.attempt, *std::move(shares), !blocked_partitions_.empty()});
+  memo_->timeline().take(*shares, since_ever, plus(now, entry.span));
+  const Job& job = *entry.job;
+  if (job.key == settings_.watched) watched_done_ = true;
+  if (job.array.value != 0) ++started_tasks_[job.array];
+  if (!job.is_array_rest()) placed_.insert(job.key);
+  plan_.placements.push_back({job.key, job.attempt, *std::move(shares), anyone_blocked_, entry.partition});
   return true;
 }
 
-void Pass::block(const Job& job) {
-  Finding finding{job.key, Reason::resources, {}, {}};
-  auto claim = timeline_.earliest(*job.spec, plan_.steps);
+bool Pass::may_claim(const QueueEntry& entry) const {
+  const bool behind = blocked_[entry.partition.value] != 0;
+  if (entry.job->key == settings_.watched) return true;
+  return settings_.backfill == Backfill::conservative ? claims_ < settings_.depth : !behind;
+}
+
+void Pass::block(const QueueEntry& entry, Shape& shape) {
+  const Job& job = *entry.job;
+  const bool pinned = settings_.pinned && settings_.pinned->key == job.key && settings_.pinned->start.is_set();
+  const bool behind = blocked_[entry.partition.value] != 0;
+  Finding finding{job.key, behind ? Reason::priority : Reason::resources, {}, {}, entry.partition};
+  auto claim = memo_->timeline().earliest(shape, plan_.made_at, entry.span);
   if (claim) {
+    if (pinned) claim->start = settings_.pinned->start;
     finding.planned_start = claim->start;
-    for (const NodeShare& share : claim->shares) finding.planned_nodes.push_back(share.node);
-    blocked_partitions_.push_back(job.spec->partition.value);
-    if (settings_.backfill != Backfill::none) claims_.push_back(*std::move(claim));
+    finding.planned_shares = claim->shares;
+    blocked_[entry.partition.value] = 1;
+    ++claims_;
+    if (settings_.backfill == Backfill::strict)
+      shadow_ = std::min(shadow_, claim->start);
+    else if (settings_.backfill != Backfill::none)
+      memo_->timeline().take(claim->shares, claim->start, plus(claim->start, entry.span));
   }
   // A job that cannot be placed even when everything ends (nodes down or drained) keeps nobody else waiting.
   plan_.findings.push_back(std::move(finding));

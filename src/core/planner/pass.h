@@ -1,15 +1,19 @@
-// src/core/planner/pass.h - one look through the queue in priority order: first come first served, with EASY backfill behind the first blocked job.
+// src/core/planner/pass.h - one look through the queue in order: who starts now, who is planned for when, who may overtake.
 #pragma once
 
+#include <map>
+#include <set>
+
+#include "core/planner/memo.h"
 #include "core/planner/plan.h"
-#include "core/planner/timeline.h"
 
 namespace millrace {
 
 // Works on a snapshot, in slices of counted steps, on any thread; between slices it may be thrown away for a newer one.
 class Pass {
  public:
-  Pass(State snapshot, PlannerSettings settings, Time now);
+  // With a memo, what the last pass learnt is used again; it must not be used by two passes at once.
+  Pass(State snapshot, PlannerSettings settings, Time now, Memo* memo = nullptr);
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
   // Does about this many steps more; true when the pass is finished.
@@ -18,19 +22,34 @@ class Pass {
 
  private:
   enum class Tried : std::uint8_t { placed, blocked, skipped };
-  Tried try_job(const Job& job);
-  std::uint32_t started_tasks(JobKey array) const;  // placed by this pass
-  bool place(const Job& job);
-  void block(const Job& job);
+  void begin();
+  Tried try_entry(const QueueEntry& entry);
+  bool start_now(const QueueEntry& entry, Shape& shape);
+  void block(const QueueEntry& entry, Shape& shape);
+  bool may_claim(const QueueEntry& entry) const;
+  bool is_settled(const Job& job) const;  // placed by this pass; of an array's rest: all its tasks
+  std::uint32_t started_tasks(JobKey array) const;
+  bool has_obstacle(const QueueEntry& entry) const;
+  void sort_the_rest();
+  Shape& shape_of(const QueueEntry& entry);
+  std::int64_t steps() const { return tried_ + memo_->timeline().steps(); }
 
-  State state_;
+  State snapshot_;
   PlannerSettings settings_;
-  Timeline timeline_;
-  SharedMap<QueueKey, Nothing>::Iterator next_;
-  std::vector<FutureClaim> claims_;                // one per partition whose head is blocked
-  std::vector<std::uint32_t> blocked_partitions_;
-  std::vector<std::pair<JobKey, std::uint32_t>> started_tasks_;  // per array, in this pass
-  std::uint32_t tried_behind_ = 0;
+  Memo own_memo_;
+  Memo* memo_;
+  bool begun_ = false;
+  std::vector<std::uint32_t> order_;  // positions in the memo's queue, when they are not simply one after the other
+  bool ordered_ = false;
+  std::size_t next_ = 0;
+  std::vector<char> blocked_;         // by partition: someone of higher rank waits there
+  bool anyone_blocked_ = false;
+  bool watched_done_ = false;
+  std::uint32_t claims_ = 0;
+  Time shadow_ = never;               // Backfill::strict: everyone else must be gone before
+  std::set<JobKey> placed_;                   // jobs, in this partition or another
+  std::map<JobKey, std::uint32_t> started_tasks_;  // by array: of this pass
+  std::int64_t tried_ = 0;
   Plan plan_;
 };
 

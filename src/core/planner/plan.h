@@ -14,6 +14,7 @@ struct Proposal {
   Attempt attempt;
   std::vector<NodeShare> shares;
   bool by_backfill = false;
+  PartitionIndex partition;  // which of those it asked for
 };
 
 // Why a job does not start now, and when it is expected to.
@@ -21,7 +22,8 @@ struct Finding {
   JobKey key;
   Reason reason{};
   Time planned_start;  // not set: unknown
-  std::vector<NodeIndex> planned_nodes;
+  std::vector<NodeShare> planned_shares;
+  PartitionIndex partition;
 };
 
 struct Plan {
@@ -55,6 +57,7 @@ struct PlannerSettings {
   Time score_origin;          // scores take submit times from here
   Time waits_until;           // scores count waits to here; not set: to now
   std::optional<PinnedHead> pinned;
+  JobKey watched;             // planned whatever the depth; the pass ends with it (core/planner/trial)
   std::vector<NodeIndex> unreachable;  // nodes that do not answer at the moment: nothing new is placed there
 };
 

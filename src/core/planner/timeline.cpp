@@ -4,124 +4,248 @@
 #include <algorithm>
 
 namespace millrace {
+namespace {
 
-Timeline::Timeline(const State& state, Time now, std::span<const NodeIndex> unreachable)
-    : state_(state), now_(now), rules_(fit_rules(*state.policy)) {
+constexpr Time since_ever{INT64_MIN};
+constexpr Duration a_year = minutes(365LL * 24 * 60);
+
+Duration limit_of(const Job& job) { return job.time_limit_minutes == unlimited ? a_year : minutes(job.time_limit_minutes); }
+
+}  // namespace
+
+Duration planned_span(const Job& job, const PlannerSettings& settings) {
+  if (settings.use_expected && job.expected_seconds > 0) return std::min(seconds(job.expected_seconds), limit_of(job));
+  return limit_of(job);
+}
+
+Time planned_release(const Job& job, const PlannerSettings& settings, Time now) {
+  const Time soon = now + microseconds(1);  // late, but about to go
+  if (job.state == JobState::completing) return soon;
+  Duration span = planned_span(job, settings);
+  // What ran longer than expected is expected to run as long again, up to its limit.
+  while (job.started_at + span <= now && span < limit_of(job)) span = std::min(span * 2, limit_of(job));
+  return std::max(job.started_at + span, soon);
+}
+
+Timeline::Timeline(const State& state) : rules_(fit_rules(*state.policy)) {
   for (const auto& [index, node] : state.nodes) {
-    if (nodes_.size() <= index.value) {
-      nodes_.resize(index.value + 1);
-      usable_.resize(index.value + 1, false);
-    }
-    Amounts free = all_of(*node->def);
-    free -= {node->used_cpus.value, node->used_memory.value, node->used_gres};
-    nodes_[index.value] = {index, node->def.get(), free};
-    usable_[index.value] = node->is_usable() && std::ranges::find(unreachable, index) == unreachable.end();
-    if (usable_[index.value] && nodes_[index.value].free.cpus > 0) free_cpus_ += nodes_[index.value].free.cpus;
+    if (slots_.size() <= index.value) slots_.resize(index.value + 1);
+    slots_[index.value].def = node->def;
+    slots_[index.value].node_class = classes_.class_of(*node->def);
+    slots_[index.value].base = Profile(all_of(*node->def));
   }
-  for (const auto& [key, nothing] : state.active) {
-    const Job& job = state.job(key);
-    Time ends = planned_end(job.started_at, job.time_limit_minutes);
-    if (ends <= now || job.state == JobState::completing) ends = now + microseconds(1);  // late, but about to go
-    Release release{ends, key, {}};
-    for (const NodeShare& share : job.placement->shares)
-      if (!share.released) release.shares.push_back(share);
-    releases_.push_back(std::move(release));
+  quick_.resize(slots_.size());
+  for (const Partition& partition : *state.partitions) {
+    auto& list = partition_nodes_.emplace_back();
+    for (const NodeIndex index : partition.nodes) list.push_back(index.value);
   }
 }
 
-std::vector<NodeIndex> Timeline::order(const JobSpec& spec) const {
-  const RareRequest& rare = spec.rare_request();
-  const std::vector<NodeIndex>& all = state_.partition(spec.partition).nodes;
-  if (rare.required_nodes.empty() && rare.excluded_nodes.empty()) return all;
-  const auto in = [](const std::vector<std::uint32_t>& list, NodeIndex index) {
-    return std::ranges::find(list, index.value) != list.end();
-  };
-  std::vector<NodeIndex> out;
-  for (const std::uint32_t index : rare.required_nodes) out.push_back(NodeIndex{index});
-  for (const NodeIndex index : all)
-    if (!in(rare.required_nodes, index) && !in(rare.excluded_nodes, index)) out.push_back(index);
-  return out;
+void Timeline::refresh(std::uint32_t index) {
+  const Profile& here = profile(index);
+  Quick& quick = quick_[index];
+  if (slots_[index].usable) free_cpus_ += std::max<std::int64_t>(here.now().cpus, 0) - std::max<std::int64_t>(quick.cpus, 0);
+  quick = {here.now().cpus, here.next_change()};
 }
 
-std::vector<Candidate> Timeline::candidates(const JobSpec& spec, Time ends_at, std::span<const FutureClaim> claims) const {
-  std::vector<Candidate> out;
-  const std::size_t required = spec.rare_request().required_nodes.size();
-  const auto add = [&](NodeIndex index, bool must) {
-    Candidate node = nodes_[index.value];
-    if (!usable_[index.value]) node.free.cpus = 0;
-    for (const FutureClaim& claim : claims) {
-      if (ends_at <= claim.start) continue;
-      node.free = least_of(node.free, claim.spare[index.value].free);
+void Timeline::set_node(NodeIndex index, const Node& node, bool reachable) {
+  Slot& slot = slots_[index.value];
+  Quick& quick = quick_[index.value];
+  if (slot.usable) free_cpus_ -= std::max<std::int64_t>(quick.cpus, 0);
+  quick.cpus = 0;
+  slot.usable = node.is_usable() && reachable;
+  refresh(index.value);
+  MR_ASSERT(slot.base.now().cpus == node.def->cpus.value - node.used_cpus.value);
+}
+
+void Timeline::job_changed(JobKey key, const SharedValue<Job>* job, const PlannerSettings& settings, Time now) {
+  const auto change = [&](const Active& active, bool give) {
+    for (const NodeShare& share : active.job->placement->shares) {
+      if (share.released) continue;
+      Profile& base = slots_[share.node.value].base;
+      give ? base.give(since_ever, active.release, share.amounts()) : base.take(since_ever, active.release, share.amounts());
+      refresh(share.node.value);
     }
-    if (must || node.free.cpus > 0) out.push_back(node);
   };
-  if (required == 0 && spec.rare_request().excluded_nodes.empty()) {
-    for (const NodeIndex index : state_.partition(spec.partition).nodes) add(index, false);
-  } else {
-    const std::vector<NodeIndex> ordered = order(spec);
-    for (std::size_t i = 0; i < ordered.size(); ++i) add(ordered[i], i < required);
+  if (const auto it = active_.find(key); it != active_.end()) {
+    change(it->second, true);
+    releases_.erase({it->second.release, key});
+    active_.erase(it);
   }
-  return out;
+  if (!job || ((*job)->state != JobState::running && (*job)->state != JobState::completing)) return;
+  const Active active{*job, planned_release(**job, settings, now)};
+  change(active, false);
+  releases_.emplace(active.release, key);
+  active_.emplace(key, active);
 }
 
-void Timeline::take(std::span<const NodeShare> shares, Time ends_at, std::vector<FutureClaim>& claims) {
-  for (const NodeShare& share : shares) {
-    Candidate& node = nodes_[share.node.value];
-    node.free -= share.amounts();
-    free_cpus_ -= share.cpus.value;
-    for (FutureClaim& claim : claims) {
-      if (ends_at <= claim.start) continue;
-      claim.spare[share.node.value].free -= share.amounts();
+void Timeline::pass_to(Time now, const PlannerSettings& settings) {
+  while (!releases_.empty() && releases_.begin()->first <= now) {
+    const JobKey key = releases_.begin()->second;
+    const SharedValue<Job> job = active_.at(key).job;
+    job_changed(key, &job, settings, now);
+  }
+}
+
+void Timeline::begin_pass() {
+  for (const std::uint32_t index : touched_) {
+    slots_[index].touched = false;
+    slots_[index].laid = {};
+    refresh(index);
+  }
+  touched_.clear();
+  steps_ = 0;
+}
+
+const std::vector<std::uint32_t>& Timeline::order(const Shape& shape) const {
+  return shape.own_nodes ? shape.nodes : partition_nodes_[shape.partition.value];
+}
+
+std::optional<std::vector<NodeShare>> Timeline::fit(Shape& shape, Time at, Duration span, bool starting_now, bool& by_claims) {
+  const std::vector<std::uint32_t>& list = order(shape);
+  const JobSpec& spec = *shape.spec;
+  const Time until = plus(at, span);
+  const std::uint64_t wanted = std::max({spec.tasks, spec.min_nodes, 1u});
+  std::uint64_t total = 0;
+  std::size_t worth_trying = shape.nodes_least, i = starting_now ? shape.cursor : 0;
+  bool leading = shape.required == 0;
+  candidates_.clear();
+  if (shape.units.empty()) return std::nullopt;
+  for (; i < list.size(); ++i) {
+    ++steps_;
+    const std::uint32_t index = list[i];
+    const Slot& slot = slots_[index];
+    const Unit& unit = shape.units[slot.node_class];
+    const Quick& quick = quick_[index];
+    const bool short_now = !slot.usable || !unit.possible || quick.cpus < unit.least.cpus;
+    if (short_now && leading && starting_now) shape.cursor = i + 1;
+    const bool hopeless = !slot.usable || !unit.possible || (short_now && (starting_now || quick.next_change > at));
+    if (hopeless) {
+      if (i < shape.required) return std::nullopt;
+      continue;
+    }
+    leading = false;
+    // Without promises a node's free amounts only grow with time.
+    const Amounts free = slot.touched ? slot.laid.least(at, until) : starting_now ? slot.base.now() : slot.base.least(at, at + microseconds(1));
+    const std::uint32_t capacity = covers(free, unit.least) ? task_capacity(spec, *slot.def, free, rules_) : 0;
+    if (slot.touched && starting_now && capacity < wanted && covers(slot.laid.now(), unit.least) && free != slot.laid.now()) by_claims = true;
+    if (capacity < shape.tasks_least) {
+      if (i < shape.required) return std::nullopt;
+      continue;
+    }
+    candidates_.push_back({NodeIndex{index}, slot.def.get(), free});
+    total += capacity;
+    if (total < wanted || candidates_.size() < worth_trying || i + 1 < shape.required) continue;
+    if (auto shares = choose_nodes(spec, candidates_, shape.required, rules_)) return shares;
+    worth_trying = candidates_.size() * 2;
+  }
+  if (total < wanted || candidates_.size() < shape.nodes_least) return std::nullopt;
+  return choose_nodes(spec, candidates_, shape.required, rules_);
+}
+
+Time Timeline::first_fit(const Shape& shape, std::uint32_t index, Time from, Duration span) const {
+  const Slot& slot = slots_[index];
+  const Unit& unit = shape.units[slot.node_class];
+  const Profile& here = profile(index);
+  Time at = here.first_fit(unit.least, from, span);
+  while (!unit.exact && at != never && task_capacity(*shape.spec, *slot.def, here.least(at, plus(at, span)), rules_) < shape.tasks_least) {
+    const Time later = here.next_change_after(at);
+    at = later == never ? never : here.first_fit(unit.least, later, span);
+  }
+  return at;
+}
+
+// The earliest time from which on as many nodes as the job needs at the least have room, each for the whole span: no start can be
+// earlier. A node that changes later than the best found so far is passed over, and that is most of them.
+Time Timeline::kth_fit(const Shape& shape, Time from, Duration span) {
+  const std::vector<std::uint32_t>& list = order(shape);
+  Time needed = from;
+  heap_.clear();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    ++steps_;
+    const std::uint32_t index = list[i];
+    const Slot& slot = slots_[index];
+    const bool required = i < shape.required;
+    const Unit& unit = shape.units[slot.node_class];
+    if (!slot.usable || !unit.possible) {
+      if (required) return never;
+      continue;
+    }
+    const bool full = heap_.size() == shape.nodes_least;
+    if (!required && full) {
+      if (heap_.front() <= from) break;
+      if (quick_[index].cpus < unit.least.cpus && quick_[index].next_change >= heap_.front()) continue;
+    }
+    const Time at = first_fit(shape, index, from, span);
+    if (required) needed = std::max(needed, at);
+    if (at == never) continue;
+    heap_.push_back(at);
+    std::ranges::push_heap(heap_);
+    if (full) {
+      std::ranges::pop_heap(heap_);
+      heap_.pop_back();
     }
   }
-  releases_.push_back({ends_at, JobKey{UINT64_MAX}, {shares.begin(), shares.end()}});
-  sorted_ = false;
+  return heap_.size() < shape.nodes_least ? never : std::max(needed, heap_.front());
 }
 
-void Timeline::sort_releases() {
-  if (sorted_) return;
-  std::ranges::sort(releases_, {}, [](const Release& r) { return std::pair{r.at, r.key}; });
-  sorted_ = true;
-}
-
-std::optional<FutureClaim> Timeline::earliest(const JobSpec& spec, std::int64_t& steps) {
-  sort_releases();
-  const std::vector<NodeIndex> ordered = order(spec);
-  const std::size_t required = spec.rare_request().required_nodes.size();
-  // Free amounts only grow as releases pass, so the first time at which the job fits can be halved towards.
-  const auto free_after = [&](std::size_t released) {
-    std::vector<Candidate> nodes = nodes_;
-    for (std::size_t i = 0; i < released; ++i)
-      for (const NodeShare& share : releases_[i].shares) {
-        nodes[share.node.value].free += share.amounts();
-      }
-    return nodes;
-  };
-  const auto fit_after = [&](std::size_t released) {
-    steps += static_cast<std::int64_t>(ordered.size() + released);
-    const std::vector<Candidate> nodes = free_after(released);
-    std::vector<Candidate> list;
-    for (std::size_t i = 0; i < ordered.size(); ++i) {
-      Candidate node = nodes[ordered[i].value];
-      if (!usable_[ordered[i].value]) node.free.cpus = 0;
-      if (i < required || node.free.cpus > 0) list.push_back(node);
+std::optional<Claim> Timeline::earliest(Shape& shape, Time now, Duration span) {
+  if (shape.units.empty()) return std::nullopt;
+  Time at = span >= shape.searched ? std::max(now, shape.search_from) : now;
+  bool ignored = false;
+  for (int tries = 0; tries < 16; ++tries) {
+    at = kth_fit(shape, at, span);
+    if (at == never) return std::nullopt;
+    if (auto shares = fit(shape, at, span, false, ignored)) {
+      shape.searched = span;
+      shape.search_from = at;
+      return Claim{at, *std::move(shares)};
     }
-    return choose_nodes(spec, list, required, rules_);
-  };
-  const std::size_t all = releases_.size();
-  if (!fit_after(all)) return std::nullopt;
-  std::size_t low = 0, high = all;  // does not fit after low, fits after high
-  while (high - low > 1) {
+    Time next = never;
+    for (const std::uint32_t index : order(shape))
+      if (slots_[index].usable) next = std::min(next, profile(index).next_change_after(at));
+    if (next == never) return std::nullopt;
+    at = next;
+  }
+  return search(shape, at, span);
+}
+
+// Many small pieces that come free one by one: halves its way through the times at which anything changes.
+std::optional<Claim> Timeline::search(Shape& shape, Time from, Duration span) {
+  std::vector<Time> times;
+  for (const std::uint32_t index : order(shape)) {
+    if (!slots_[index].usable) continue;
+    for (const Profile::Step& step : profile(index).steps())
+      if (step.at >= from) times.push_back(step.at);
+  }
+  std::ranges::sort(times);
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  bool ignored = false;
+  std::optional<Claim> found;
+  std::size_t low = 0, high = times.size();  // before low it does not fit; at high it does, or that is the end
+  while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
-    (fit_after(middle) ? high : low) = middle;
+    if (auto shares = fit(shape, times[middle], span, false, ignored)) {
+      found = Claim{times[middle], *std::move(shares)};
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
   }
-  const Time start = high == 0 ? now_ : releases_[high - 1].at;
-  while (high < all && releases_[high].at == start) ++high;
-  FutureClaim claim{start, *fit_after(high), free_after(high)};
-  for (const NodeShare& share : claim.shares) {
-    claim.spare[share.node.value].free -= share.amounts();
+  return found;
+}
+
+void Timeline::take(const std::vector<NodeShare>& shares, Time from, Time until) {
+  for (const NodeShare& share : shares) {
+    Slot& slot = slots_[share.node.value];
+    if (!slot.touched) {
+      slot.laid = slot.base;
+      slot.touched = true;
+      touched_.push_back(share.node.value);
+    }
+    slot.laid.take(from, until, share.amounts());
+    refresh(share.node.value);
   }
-  return claim;
 }
 
 }  // namespace millrace

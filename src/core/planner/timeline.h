@@ -1,59 +1,93 @@
-// src/core/planner/timeline.h - free amounts now and later: who gives back what, when.
+// src/core/planner/timeline.h - every node's free amounts now and later: who gives back what when, and what has been promised ahead.
 #pragma once
 
+#include <map>
 #include <optional>
-#include <span>
+#include <set>
 #include <vector>
 
 #include "core/ledger/state.h"
 #include "core/model/fit.h"
+#include "core/planner/plan.h"
+#include "core/planner/profile.h"
+#include "core/planner/shape.h"
 
 namespace millrace {
 
-// A blocked job's place in the future: from `start` on these amounts stay free for it.
-struct FutureClaim {
+// How long a waiting job is planned to run. One without a limit is planned as a year, as Slurm does.
+Duration planned_span(const Job& job, const PlannerSettings& settings);
+// When a running job is expected to be gone; always after `now`.
+Time planned_release(const Job& job, const PlannerSettings& settings, Time now);
+
+struct Claim {
   Time start;
   std::vector<NodeShare> shares;
-  std::vector<Candidate> spare;  // by node position: what is left at `start` besides the claim
 };
 
-// When a job that starts now (or did then) is expected to be gone. A job without a limit is planned as a year, as Slurm does.
-inline Time planned_end(Time start, std::uint32_t limit_minutes) {
-  return start + minutes(limit_minutes == unlimited ? 365LL * 24 * 60 : limit_minutes);
-}
-
+// Kept from pass to pass and told of what changed; promises of a pass (taken nodes, claims) are laid over it and wiped by the next.
 class Timeline {
  public:
-  Timeline(const State& state, Time now, std::span<const NodeIndex> unreachable = {});
+  explicit Timeline(const State& state);
 
-  // Candidates for this job in its partition's order of filling, required nodes first; amounts as free now, cut to what claims
-  // leave to a job that would end at `ends_at`.
-  std::vector<Candidate> candidates(const JobSpec& spec, Time ends_at, std::span<const FutureClaim> claims) const;
+  // ---- what is so ----
+  void set_node(NodeIndex index, const Node& node, bool reachable);
+  // null: it is gone
+  void job_changed(JobKey key, const SharedValue<Job>* job, const PlannerSettings& settings, Time now);
+  // Jobs that should have been gone by now are planned anew.
+  void pass_to(Time now, const PlannerSettings& settings);
+
+  // ---- what a pass does ----
+  void begin_pass();
+  // The job's shares if it started at this time for this span: `now` for a start, later for a plan. `by_claims` tells whether the
+  // answer might be better without the promises made ahead.
+  std::optional<std::vector<NodeShare>> fit(Shape& shape, Time at, Duration span, bool starting_now, bool& by_claims);
+  // The earliest time at which it fits, if everyone runs as long as planned.
+  std::optional<Claim> earliest(Shape& shape, Time now, Duration span);
+  void take(const std::vector<NodeShare>& shares, Time from, Time until);
+
   bool anything_free() const { return free_cpus_ > 0; }
-
-  void take(std::span<const NodeShare> shares, Time ends_at, std::vector<FutureClaim>& claims);
-
-  // The earliest time at which the job fits if everyone runs to the limit; nothing if it never does.
-  std::optional<FutureClaim> earliest(const JobSpec& spec, std::int64_t& steps);
+  std::int64_t steps() const { return steps_; }  // nodes looked at, for budgets
+  NodeClasses& classes() { return classes_; }
   const FitRules& rules() const { return rules_; }
 
  private:
-  struct Release {
-    Time at;
-    JobKey key;
-    std::vector<NodeShare> shares;
+  struct Slot {
+    SharedValue<NodeDef> def;
+    std::uint32_t node_class = 0;
+    Profile base;   // running jobs
+    Profile laid;   // with the promises of this pass, when there are any
+    bool usable = false;
+    bool touched = false;
   };
-  std::vector<NodeIndex> order(const JobSpec& spec) const;
-  void sort_releases();
+  struct Active {
+    SharedValue<Job> job;
+    Time release;
+  };
+  // What decides most questions, side by side in memory.
+  struct Quick {
+    std::int64_t cpus = 0;
+    Time next_change = never;
+  };
 
-  const State& state_;
-  Time now_;
+  const Profile& profile(std::uint32_t index) const { return slots_[index].touched ? slots_[index].laid : slots_[index].base; }
+  const std::vector<std::uint32_t>& order(const Shape& shape) const;
+  void refresh(std::uint32_t index);
+  Time first_fit(const Shape& shape, std::uint32_t index, Time from, Duration span) const;
+  Time kth_fit(const Shape& shape, Time from, Duration span);
+  std::optional<Claim> search(Shape& shape, Time from, Duration span);
+
   FitRules rules_;
-  std::vector<Candidate> nodes_;  // by NodeIndex value
-  std::vector<bool> usable_;
-  std::int64_t free_cpus_ = 0;
-  std::vector<Release> releases_;
-  bool sorted_ = false;
+  NodeClasses classes_;
+  std::vector<Slot> slots_;
+  std::vector<Quick> quick_;
+  std::vector<std::vector<std::uint32_t>> partition_nodes_;
+  std::map<JobKey, Active> active_;
+  std::set<std::pair<Time, JobKey>> releases_;
+  std::vector<std::uint32_t> touched_;
+  std::vector<Candidate> candidates_;  // reused
+  std::vector<Time> heap_;             // reused
+  std::int64_t free_cpus_ = 0;         // on usable nodes, promises of this pass taken off
+  std::int64_t steps_ = 0;
 };
 
 }  // namespace millrace

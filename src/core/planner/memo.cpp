@@ -1,0 +1,104 @@
+// src/core/planner/memo.cpp - see memo.h.
+#include "core/planner/memo.h"
+
+#include <algorithm>
+
+namespace millrace {
+namespace {
+
+bool scores_age(OrderPolicy order) { return order == OrderPolicy::wfp3 || order == OrderPolicy::unicep; }
+
+bool is_reachable(const PlannerSettings& settings, NodeIndex index) {
+  return std::ranges::find(settings.unreachable, index) == settings.unreachable.end();
+}
+
+}  // namespace
+
+bool Memo::must_start_anew(const State& snapshot, const PlannerSettings& settings) const {
+  if (!timeline_ || snapshot.policy.get() != state_.policy.get() || snapshot.partitions.get() != state_.partitions.get()) return true;
+  if (settings.order != settings_.order || settings.use_expected != settings_.use_expected ||
+      settings.score_origin != settings_.score_origin || settings.unreachable != settings_.unreachable)
+    return true;
+  if (shapes_.size() > 10'000 + 2 * queue_.size()) return true;  // mostly of jobs that are gone
+  return snapshot.version < state_.version;
+}
+
+void Memo::update(const State& snapshot, const PlannerSettings& settings, Time now) {
+  if (must_start_anew(snapshot, settings)) {
+    start_anew(snapshot, settings, now);
+  } else {
+    follow(snapshot, settings, now);
+  }
+  settings_ = settings;
+  timeline_->pass_to(now, settings);
+  timeline_->begin_pass();
+  ++passes_;
+}
+
+void Memo::add_entries(const Job& job, const PlannerSettings& settings, Time now, std::vector<QueueEntry>& out) {
+  const auto add = [&](PartitionIndex partition) {
+    QueueEntry entry;
+    entry.tier_below_max = unlimited - state_.partition(partition).def.priority_tier;
+    entry.shape = shapes_.shape_of(state_, job.spec, partition, timeline_->classes());
+    entry.score = score_of(job, settings, now);
+    entry.job = &job;
+    entry.span = planned_span(job, settings);
+    entry.partition = partition;
+    out.push_back(entry);
+  };
+  add(job.spec->partition);
+  for (const std::uint32_t more : job.spec->resource_request().more_partitions) add(PartitionIndex{more});
+}
+
+void Memo::start_anew(const State& snapshot, const PlannerSettings& settings, Time now) {
+  state_ = snapshot;
+  shapes_ = {};
+  queue_.clear();
+  timeline_.emplace(state_);
+  for (const auto& [key, nothing] : state_.active) timeline_->job_changed(key, &state_.jobs.at(key), settings, now);
+  for (const auto& [index, node] : state_.nodes) timeline_->set_node(index, *node, is_reachable(settings, index));
+  for (const auto& [place, nothing] : state_.queue) add_entries(state_.job(place.key), settings, now, queue_);
+  std::ranges::sort(queue_, std::less<>{});
+}
+
+void Memo::follow(const State& snapshot, const PlannerSettings& settings, Time now) {
+  const State before = std::move(state_);
+  state_ = snapshot;
+  std::vector<JobKey> removed;
+  std::vector<QueueEntry> added;
+  SharedMap<JobKey, SharedValue<Job>>::compare(before.jobs, state_.jobs, [&](JobKey key, const SharedValue<Job>* old_job, const SharedValue<Job>* new_job) {
+    if (old_job && new_job && old_job->get() == new_job->get()) return;
+    const auto holds = [](const SharedValue<Job>* job) {
+      return job && ((*job)->state == JobState::running || (*job)->state == JobState::completing);
+    };
+    if (holds(old_job) || holds(new_job)) timeline_->job_changed(key, new_job, settings, now);
+    if (old_job && is_queueable(**old_job)) removed.push_back(key);
+    if (new_job && is_queueable(**new_job)) add_entries(**new_job, settings, now, added);
+  });
+  bool redefined = false;
+  SharedMap<NodeIndex, SharedValue<Node>>::compare(before.nodes, state_.nodes, [&](NodeIndex index, const SharedValue<Node>* old_node, const SharedValue<Node>* new_node) {
+    if (!old_node || !new_node || (*old_node)->def.get() != (*new_node)->def.get()) {
+      redefined = true;
+    } else if (old_node->get() != new_node->get()) {
+      timeline_->set_node(index, **new_node, is_reachable(settings, index));
+    }
+  });
+  if (redefined) return start_anew(snapshot, settings, now);
+  if (!removed.empty()) {
+    std::ranges::sort(removed);
+    std::erase_if(queue_, [&](const QueueEntry& entry) { return std::ranges::binary_search(removed, entry.score.key); });
+  }
+  if (scores_age(settings.order))
+    for (QueueEntry& entry : queue_) entry.score = score_of(*entry.job, settings, now);
+  const std::size_t old_size = queue_.size();
+  queue_.insert(queue_.end(), added.begin(), added.end());
+  if (scores_age(settings.order)) {
+    std::ranges::sort(queue_, std::less<>{});
+  } else if (!added.empty()) {
+    const auto middle = queue_.begin() + static_cast<std::ptrdiff_t>(old_size);
+    std::sort(middle, queue_.end());
+    std::inplace_merge(queue_.begin(), middle, queue_.end());
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,53 @@
+// src/core/planner/memo.h - what one pass may take over from the last: the sorted queue, the shapes, the timeline. Law: a pass with a memo equals one without.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/planner/order.h"
+#include "core/planner/timeline.h"
+
+namespace millrace {
+
+// A waiting job in one of its partitions, in the order in which they are tried.
+struct QueueEntry {
+  std::uint32_t tier_below_max = 0;
+  std::uint32_t shape = 0;
+  Score score;
+  const Job* job = nullptr;  // lives as long as the memo's snapshot
+  Duration span;
+  PartitionIndex partition;
+
+  bool operator<(const QueueEntry& other) const {
+    if (tier_below_max != other.tier_below_max) return tier_below_max < other.tier_below_max;
+    if (const auto order = score <=> other.score; order != 0) return order < 0;
+    return partition < other.partition;
+  }
+};
+
+class Memo {
+ public:
+  // Brings everything to this version; the cost follows what changed since the last.
+  void update(const State& snapshot, const PlannerSettings& settings, Time now);
+
+  const State& state() const { return state_; }
+  const std::vector<QueueEntry>& queue() const { return queue_; }
+  Shape& shape(std::uint32_t index) { return shapes_.at(index); }
+  Timeline& timeline() { return *timeline_; }
+  std::uint64_t pass() const { return passes_; }
+
+ private:
+  bool must_start_anew(const State& snapshot, const PlannerSettings& settings) const;
+  void start_anew(const State& snapshot, const PlannerSettings& settings, Time now);
+  void follow(const State& snapshot, const PlannerSettings& settings, Time now);
+  void add_entries(const Job& job, const PlannerSettings& settings, Time now, std::vector<QueueEntry>& out);
+
+  State state_;
+  PlannerSettings settings_;
+  std::optional<Timeline> timeline_;
+  Shapes shapes_;
+  std::vector<QueueEntry> queue_;
+  std::uint64_t passes_ = 0;
+};
+
+}  // namespace millrace

@@ -1,0 +1,121 @@
+// src/core/planner/shape.cpp - see shape.h.
+#include "core/planner/shape.h"
+
+#include <algorithm>
+
+namespace millrace {
+namespace {
+
+// Fields one after the other: equal text, equal request.
+class KeyText {
+ public:
+  KeyText& add(std::int64_t value) {
+    text_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    return *this;
+  }
+  KeyText& add(const std::string& value) {
+    add(static_cast<std::int64_t>(value.size()));
+    text_ += value;
+    return *this;
+  }
+  template <class Number>
+  KeyText& add_list(const std::vector<Number>& values) {
+    add(static_cast<std::int64_t>(values.size()));
+    for (const Number value : values) add(static_cast<std::int64_t>(value));
+    return *this;
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+void add_resources(KeyText& key, const ResourceRequest& ask) {
+  key.add(static_cast<std::int64_t>(ask.gres.size()));
+  for (const GresAsk& one : ask.gres) key.add(one.name).add(one.type).add(one.count).add(static_cast<std::int64_t>(one.scope));
+  key.add(ask.cpus_per_gpu).add(ask.memory_per_gpu).add(ask.features).add(ask.prefer);
+  key.add(static_cast<std::int64_t>(ask.licences.size()));
+  for (const LicenceAsk& one : ask.licences) key.add(one.name).add(one.count);
+  key.add(ask.any_licence).add(ask.tasks_per_socket).add(ask.tasks_per_core).add(ask.tasks_per_gpu).add(ask.sockets_per_node);
+  key.add(ask.cores_per_socket).add(ask.threads_per_core).add(ask.tmp_disk).add(ask.distribution).add(ask.contiguous);
+  key.add(ask.spread_job).add(ask.use_min_nodes).add(ask.exclusive_user).add(ask.switches).add(ask.reservation);
+}
+
+std::string key_of(const JobSpec& spec, PartitionIndex partition) {
+  KeyText key;
+  key.add(partition.value).add(spec.min_nodes).add(spec.max_nodes).add(spec.tasks).add(spec.tasks_per_node).add(spec.cpus_per_task);
+  key.add(spec.min_cpus_per_node).add(spec.memory_per_node ? spec.memory_per_node->value : -1);
+  key.add(spec.memory_per_cpu ? spec.memory_per_cpu->value : -1).add(spec.exclusive).add(spec.oversubscribe);
+  key.add_list(spec.rare_request().required_nodes).add_list(spec.rare_request().excluded_nodes);
+  if (spec.resources) add_resources(key, *spec.resources);
+  // Who shares a node only with itself is a different request for each user.
+  if (spec.resource_request().exclusive_user) key.add(spec.owner->uid.value);
+  return key.take();
+}
+
+// The nodes a constrained request may have, required ones first; the partition's order of filling otherwise.
+void order_nodes(const State& state, Shape& shape) {
+  const RareRequest& rare = shape.spec->rare_request();
+  shape.required = rare.required_nodes.size();
+  if (rare.required_nodes.empty() && rare.excluded_nodes.empty()) return;
+  const auto in = [](const std::vector<std::uint32_t>& list, std::uint32_t index) { return std::ranges::find(list, index) != list.end(); };
+  shape.own_nodes = true;
+  shape.nodes = rare.required_nodes;
+  for (const NodeIndex index : state.partition(shape.partition).nodes)
+    if (!in(rare.required_nodes, index.value) && !in(rare.excluded_nodes, index.value)) shape.nodes.push_back(index.value);
+}
+
+Unit unit_of(const JobSpec& spec, const NodeDef& def, std::uint32_t tasks, const FitRules& rules) {
+  const Amounts all = all_of(def);
+  const std::uint32_t capacity = suits(spec, def) ? task_capacity(spec, def, all, rules) : 0;
+  if (capacity == 0) return {};
+  Unit unit{true, !spec.resources, amounts_for(spec, def, all, std::min(tasks, capacity), rules)};
+  if (!rules.memory_counts) unit.least.memory = 0;
+  // A kind that could come from several slots is not bound to the first of them.
+  if (spec.resources) unit.least.gres = {};
+  if (spec.exclusive) unit.least = {all.cpus, rules.memory_counts ? all.memory : 0, {}};
+  return unit;
+}
+
+void measure(const State& state, const NodeClasses& classes, Shape& shape) {
+  const JobSpec& spec = *shape.spec;
+  const FitRules rules = fit_rules(*state.policy);
+  std::uint64_t largest = 0;
+  for (std::uint32_t i = 0; i < classes.size(); ++i)
+    if (suits(spec, classes.sample(i)))
+      largest = std::max<std::uint64_t>(largest, task_capacity(spec, classes.sample(i), all_of(classes.sample(i)), rules));
+  const std::uint64_t wanted = std::max({spec.tasks, spec.min_nodes, 1u});
+  const std::uint64_t there = shape.own_nodes ? shape.nodes.size() : state.partition(shape.partition).nodes.size();
+  const std::uint64_t most = std::max<std::uint64_t>(std::min<std::uint64_t>(spec.max_nodes > 0 ? spec.max_nodes : unlimited, there), 1);
+  shape.nodes_least = std::max(spec.min_nodes, 1u);
+  if (largest == 0) return;
+  shape.nodes_least = std::max(shape.nodes_least, static_cast<std::uint32_t>((wanted + largest - 1) / largest));
+  shape.tasks_least = wanted > (most - 1) * largest ? static_cast<std::uint32_t>(wanted - (most - 1) * largest) : 1;
+  for (std::uint32_t i = 0; i < classes.size(); ++i) shape.units.push_back(unit_of(spec, classes.sample(i), shape.tasks_least, rules));
+}
+
+}  // namespace
+
+std::uint32_t NodeClasses::class_of(const NodeDef& def) {
+  KeyText key;
+  key.add(def.cpus.value).add(def.memory.value).add(def.tmp_disk.value).add(def.boards).add(def.sockets).add(def.cores_per_socket);
+  key.add(def.threads_per_core).add(def.features);
+  for (const NodeGres& kind : def.kinds) key.add(kind.name).add(kind.type).add(kind.count).add_list(kind.near);
+  const auto [it, fresh] = known_.emplace(key.take(), static_cast<std::uint32_t>(samples_.size()));
+  if (fresh) samples_.emplace_back(def);
+  return it->second;
+}
+
+std::uint32_t Shapes::shape_of(const State& state, const SharedValue<JobSpec>& spec, PartitionIndex partition, NodeClasses& classes) {
+  const auto [it, fresh] = known_.emplace(key_of(*spec, partition), static_cast<std::uint32_t>(shapes_.size()));
+  if (fresh) {
+    Shape& shape = shapes_.emplace_back();
+    shape.spec = spec;
+    shape.partition = partition;
+    order_nodes(state, shape);
+    measure(state, classes, shape);
+  }
+  return it->second;
+}
+
+}  // namespace millrace

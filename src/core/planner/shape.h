@@ -1,0 +1,62 @@
+// src/core/planner/shape.h - equal requests treated once: what a job asks for, apart from whose it is and how long it runs.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/ledger/state.h"
+#include "core/model/node_fit.h"
+
+namespace millrace {
+
+// Nodes that are alike in everything a request can ask about; their number is small however many nodes there are.
+class NodeClasses {
+ public:
+  std::uint32_t class_of(const NodeDef& def);
+  const NodeDef& sample(std::uint32_t index) const { return *samples_[index]; }
+  std::size_t size() const { return samples_.size(); }
+
+ private:
+  std::map<std::string, std::uint32_t> known_;
+  std::vector<SharedValue<NodeDef>> samples_;
+};
+
+// What a node of one class must have free to be of any use to a shape.
+struct Unit {
+  bool possible = false;
+  bool exact = false;  // enough by itself; otherwise task_capacity has the last word
+  Amounts least;
+};
+
+struct Shape {
+  SharedValue<JobSpec> spec;
+  PartitionIndex partition;
+  std::vector<std::uint32_t> nodes;  // the order in which nodes are tried, when it is not the partition's
+  bool own_nodes = false;
+  std::size_t required = 0;          // so many of the first must all be used
+  std::vector<Unit> units;           // by node class
+  std::uint32_t nodes_least = 1;     // no fewer can hold it
+  std::uint32_t tasks_least = 1;     // and each of them at least so many tasks
+
+  // What this pass has found out already; amounts only shrink while it runs.
+  std::uint64_t pass = 0;
+  std::size_t cursor = 0;            // nodes before it have too little free
+  Duration failed{INT64_MAX};        // a job of this span or longer cannot start now
+  Duration searched{INT64_MAX};      // ... and not before `search_from`
+  Time search_from;
+};
+
+class Shapes {
+ public:
+  // The shape of this request in this partition; `classes` may have grown since.
+  std::uint32_t shape_of(const State& state, const SharedValue<JobSpec>& spec, PartitionIndex partition, NodeClasses& classes);
+  Shape& at(std::uint32_t index) { return shapes_[index]; }
+  std::size_t size() const { return shapes_.size(); }
+
+ private:
+  std::map<std::string, std::uint32_t> known_;
+  std::vector<Shape> shapes_;
+};
+
+}  // namespace millrace

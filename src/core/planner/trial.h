@@ -1,0 +1,18 @@
+// src/core/planner/trial.h - when and where would this job start, as things stand? Asked on a copy; nothing comes of it.
+#pragma once
+
+#include "core/planner/plan.h"
+
+namespace millrace {
+
+struct Trial {
+  Time start;                     // not set: not as long as the nodes, limits and reservations are what they are
+  std::vector<NodeShare> shares;
+  PartitionIndex partition;
+  bool now = false;
+};
+
+// The job must be in the state and in its queue (else: nothing is found). Everyone ahead of it is planned before it.
+Trial try_job(const State& state, PlannerSettings settings, JobKey key, Time now);
+
+}  // namespace millrace
