@@ -108,6 +108,16 @@ class History {
     for (std::size_t i = 0; same && i < plan.findings.size(); ++i)
       same = plan.findings[i].key == expected.findings[i].key && plan.findings[i].planned_start == expected.findings[i].planned_start &&
              plan.findings[i].planned_shares == expected.findings[i].planned_shares;
+    if (!same && std::getenv("MR_SEED")) {
+      const auto show = [&](const Plan& p) {
+        for (const auto& x : p.placements) std::fprintf(stderr, " place %lu on %u", x.key.value, x.shares.front().node.value);
+        for (const auto& x : p.findings) std::fprintf(stderr, " find %lu at %ld on %zu", x.key.value, x.planned_start.value, x.planned_shares.size());
+        std::fprintf(stderr, "\n");
+      };
+      std::fprintf(stderr, "backfill %d order %d depth %u now %ld\n", int(settings.backfill), int(settings.order), settings.depth, now_.value);
+      show(expected);
+      show(plan);
+    }
     if (!same) fail("a pass with a memo planned differently from one without");
   }
 
@@ -256,7 +266,8 @@ class History {
 TEST(Ledger, keeps_its_laws_under_any_history_and_replays_from_the_log) {
   const char* one = std::getenv("MR_SEED");
   const std::uint64_t first = one ? std::strtoull(one, nullptr, 10) : 1;
-  const std::uint64_t last = one ? first : 300;
+  const char* many = std::getenv("MR_PROPERTY_SEEDS");
+  const std::uint64_t last = one ? first : many ? std::strtoull(many, nullptr, 10) : 300;
   for (std::uint64_t seed = first; seed <= last && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("repeat with MR_SEED=" + std::to_string(seed));
     History(seed).run(400);

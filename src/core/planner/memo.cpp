@@ -32,6 +32,7 @@ void Memo::update(const State& snapshot, const PlannerSettings& settings, Time n
   settings_ = settings;
   timeline_->pass_to(now, settings);
   timeline_->begin_pass();
+  shapes_.begin_pass();
   ++passes_;
 }
 
@@ -64,7 +65,7 @@ void Memo::start_anew(const State& snapshot, const PlannerSettings& settings, Ti
 void Memo::follow(const State& snapshot, const PlannerSettings& settings, Time now) {
   const State before = std::move(state_);
   state_ = snapshot;
-  std::vector<JobKey> removed;
+  std::vector<const Job*> gone;
   std::vector<QueueEntry> added;
   SharedMap<JobKey, SharedValue<Job>>::compare(before.jobs, state_.jobs, [&](JobKey key, const SharedValue<Job>* old_job, const SharedValue<Job>* new_job) {
     if (old_job && new_job && old_job->get() == new_job->get()) return;
@@ -72,7 +73,7 @@ void Memo::follow(const State& snapshot, const PlannerSettings& settings, Time n
       return job && ((*job)->state == JobState::running || (*job)->state == JobState::completing);
     };
     if (holds(old_job) || holds(new_job)) timeline_->job_changed(key, new_job, settings, now);
-    if (old_job && is_queueable(**old_job)) removed.push_back(key);
+    if (old_job && is_queueable(**old_job)) gone.push_back(old_job->get());
     if (new_job && is_queueable(**new_job)) add_entries(**new_job, settings, now, added);
   });
   bool redefined = false;
@@ -84,20 +85,36 @@ void Memo::follow(const State& snapshot, const PlannerSettings& settings, Time n
     }
   });
   if (redefined) return start_anew(snapshot, settings, now);
-  if (!removed.empty()) {
-    std::ranges::sort(removed);
-    std::erase_if(queue_, [&](const QueueEntry& entry) { return std::ranges::binary_search(removed, entry.score.key); });
+  replace_entries(gone, std::move(added), settings, now);
+}
+
+void Memo::replace_entries(const std::vector<const Job*>& gone, std::vector<QueueEntry> added, const PlannerSettings& settings, Time now) {
+  constexpr std::size_t few = 16;
+  const bool aging = scores_age(settings.order);
+  if (!aging && gone.size() < few && added.size() < few) {
+    std::vector<QueueEntry> old;
+    for (const Job* job : gone) add_entries(*job, settings, now, old);
+    for (const QueueEntry& entry : old) {
+      const auto it = std::lower_bound(queue_.begin(), queue_.end(), entry);
+      MR_ASSERT(it != queue_.end() && it->score.key == entry.score.key);
+      queue_.erase(it);
+    }
+    for (const QueueEntry& entry : added) queue_.insert(std::upper_bound(queue_.begin(), queue_.end(), entry), entry);
+    return;
   }
-  if (scores_age(settings.order))
+  std::vector<JobKey> keys;
+  for (const Job* job : gone) keys.push_back(job->key);
+  std::ranges::sort(keys);
+  std::erase_if(queue_, [&](const QueueEntry& entry) { return std::ranges::binary_search(keys, entry.score.key); });
+  if (aging)
     for (QueueEntry& entry : queue_) entry.score = score_of(*entry.job, settings, now);
-  const std::size_t old_size = queue_.size();
+  const auto old_size = static_cast<std::ptrdiff_t>(queue_.size());
   queue_.insert(queue_.end(), added.begin(), added.end());
-  if (scores_age(settings.order)) {
-    std::ranges::sort(queue_, std::less<>{});
+  if (aging) {
+    std::sort(queue_.begin(), queue_.end());
   } else if (!added.empty()) {
-    const auto middle = queue_.begin() + static_cast<std::ptrdiff_t>(old_size);
-    std::sort(middle, queue_.end());
-    std::inplace_merge(queue_.begin(), middle, queue_.end());
+    std::sort(queue_.begin() + old_size, queue_.end());
+    std::inplace_merge(queue_.begin(), queue_.begin() + old_size, queue_.end());
   }
 }
 

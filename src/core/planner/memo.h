@@ -32,13 +32,14 @@ class Memo {
 
   const State& state() const { return state_; }
   const std::vector<QueueEntry>& queue() const { return queue_; }
-  Shape& shape(std::uint32_t index) { return shapes_.at(index); }
+  Shapes& shapes() { return shapes_; }
   Timeline& timeline() { return *timeline_; }
   std::uint64_t pass() const { return passes_; }
 
  private:
   bool must_start_anew(const State& snapshot, const PlannerSettings& settings) const;
   void start_anew(const State& snapshot, const PlannerSettings& settings, Time now);
+  void replace_entries(const std::vector<const Job*>& gone, std::vector<QueueEntry> added, const PlannerSettings& settings, Time now);
   void follow(const State& snapshot, const PlannerSettings& settings, Time now);
   void add_entries(const Job& job, const PlannerSettings& settings, Time now, std::vector<QueueEntry>& out);
 

@@ -77,13 +77,30 @@ bool Pass::advance(std::int64_t steps_more) {
 }
 
 Shape& Pass::shape_of(const QueueEntry& entry) {
-  Shape& shape = memo_->shape(entry.shape);
+  Shape& shape = memo_->shapes().at(entry.shape);
   if (shape.pass != memo_->pass()) {
     shape.pass = memo_->pass();
     shape.cursor = 0;
-    shape.failed = shape.searched = Duration{INT64_MAX};
+    shape.searched = Duration{INT64_MAX};
   }
   return shape;
+}
+
+// The last try failed in the face of the same promises, with a job no longer than this one.
+bool Pass::failed_alike(const QueueEntry& entry, const Shape& shape) const {
+  return entry.span >= shape.failed_span && (shape.failed_behind == 0 || shape.failed_behind == claims_digest_);
+}
+
+// What failed before fails again while nothing came free that it could use, and the promises it ran into still stand. A later start
+// reaches further into them, never less far.
+bool Pass::known_to_fail(const QueueEntry& entry) {
+  Duration& failed = memo_->shapes().failed(entry.shape);
+  if (entry.span >= failed) return true;
+  const Shape& shape = memo_->shapes().at(entry.shape);
+  if (!failed_alike(entry, shape)) return false;
+  if (memo_->timeline().useful_since(shape, shape.failed_at)) return false;
+  failed = shape.failed_span;
+  return true;
 }
 
 std::uint32_t Pass::started_tasks(JobKey array) const {
@@ -103,31 +120,41 @@ bool Pass::has_obstacle(const QueueEntry& entry) const {
 
 Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   ++tried_;
+  // The long way down a deep queue looks at nothing but the entry itself.
+  const bool fails = known_to_fail(entry);
+  if (fails && !may_claim(entry)) return Tried::blocked;
   const Job& job = *entry.job;
   if (!plan_.placements.empty() && is_settled(job)) return Tried::skipped;
   const bool behind = blocked_[entry.partition.value] != 0;
-  if (behind && settings_.backfill == Backfill::none && job.key != settings_.watched) return Tried::blocked;
-  if (behind && settings_.backfill == Backfill::strict && plus(plan_.made_at, entry.span) >= shadow_) return Tried::blocked;
-  Shape& shape = shape_of(entry);
-  const bool known_to_fail = entry.span >= shape.failed;
-  if (known_to_fail && !may_claim(entry)) return Tried::blocked;
+  const bool watched = job.key == settings_.watched;
+  if (behind && settings_.backfill == Backfill::none && !watched) return Tried::blocked;
+  if (behind && settings_.backfill == Backfill::strict && plus(plan_.made_at, entry.span) >= shadow_ && !watched) return Tried::blocked;
   if (has_obstacle(entry)) return Tried::skipped;
-  if (!known_to_fail && start_now(entry, shape)) return Tried::placed;
+  Shape& shape = shape_of(entry);
+  if (!fails && start_now(entry, shape)) return Tried::placed;
   if (may_claim(entry)) block(entry, shape);
-  if (job.key == settings_.watched && job.spec->resource_request().more_partitions.empty()) watched_done_ = true;
+  if (watched && job.spec->resource_request().more_partitions.empty()) watched_done_ = true;
   return Tried::blocked;
 }
 
 bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
   const Time now = plan_.made_at;
   bool by_claims = false;
-  auto shares = memo_->timeline().fit(shape, now, entry.span, true, by_claims);
+  Timeline& timeline = memo_->timeline();
+  const bool again = failed_alike(entry, shape);
+  auto shares = again ? timeline.fit_since(shape.failed_at, shape, now, entry.span, by_claims) : timeline.fit(shape, now, entry.span, true, by_claims);
   if (!shares) {
-    shape.failed = by_claims ? entry.span : Duration{0};
+    // Where only a part was looked at, what stood in the way of the rest still does.
+    by_claims = by_claims || (again && shape.failed_behind != 0);
+    shape.failed_span = by_claims ? entry.span : Duration{0};
+    shape.failed_at = timeline.improvements();
+    shape.failed_behind = by_claims ? claims_digest_ : 0;
+    memo_->shapes().failed(entry.shape) = shape.failed_span;
     return false;
   }
-  memo_->timeline().take(*shares, since_ever, plus(now, entry.span));
+  timeline.take(*shares, since_ever, plus(now, entry.span));
   const Job& job = *entry.job;
+  timeline.expect(job.key, plus(now, entry.span));
   if (job.key == settings_.watched) watched_done_ = true;
   if (job.array.value != 0) ++started_tasks_[job.array];
   if (!job.is_array_rest()) placed_.insert(job.key);
@@ -137,8 +164,22 @@ bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
 
 bool Pass::may_claim(const QueueEntry& entry) const {
   const bool behind = blocked_[entry.partition.value] != 0;
-  if (entry.job->key == settings_.watched) return true;
+  if (entry.score.key == settings_.watched) return true;
   return settings_.backfill == Backfill::conservative ? claims_ < settings_.depth : !behind;
+}
+
+void Pass::promise(const Claim& claim, Duration span) {
+  memo_->timeline().take(claim.shares, claim.start, plus(claim.start, span));
+  const auto add = [&](std::int64_t value) { claims_digest_ = mix_bits(claims_digest_ ^ static_cast<std::uint64_t>(value)) + 0x9e3779b97f4a7c15ULL; };
+  add(claim.start.value);
+  add(span.value);
+  for (const NodeShare& share : claim.shares) {
+    const Amounts taken = share.amounts();
+    add(share.node.value);
+    add(taken.cpus);
+    add(taken.memory);
+    for (const std::int64_t count : taken.gres) add(count);
+  }
 }
 
 void Pass::block(const QueueEntry& entry, Shape& shape) {
@@ -156,7 +197,7 @@ void Pass::block(const QueueEntry& entry, Shape& shape) {
     if (settings_.backfill == Backfill::strict)
       shadow_ = std::min(shadow_, claim->start);
     else if (settings_.backfill != Backfill::none)
-      memo_->timeline().take(claim->shares, claim->start, plus(claim->start, entry.span));
+      promise(*claim, entry.span);
   }
   // A job that cannot be placed even when everything ends (nodes down or drained) keeps nobody else waiting.
   plan_.findings.push_back(std::move(finding));

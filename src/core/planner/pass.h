@@ -26,12 +26,15 @@ class Pass {
   Tried try_entry(const QueueEntry& entry);
   bool start_now(const QueueEntry& entry, Shape& shape);
   void block(const QueueEntry& entry, Shape& shape);
+  void promise(const Claim& claim, Duration span);
   bool may_claim(const QueueEntry& entry) const;
   bool is_settled(const Job& job) const;  // placed by this pass; of an array's rest: all its tasks
   std::uint32_t started_tasks(JobKey array) const;
   bool has_obstacle(const QueueEntry& entry) const;
   void sort_the_rest();
   Shape& shape_of(const QueueEntry& entry);
+  bool known_to_fail(const QueueEntry& entry);
+  bool failed_alike(const QueueEntry& entry, const Shape& shape) const;
   std::int64_t steps() const { return tried_ + memo_->timeline().steps(); }
 
   State snapshot_;
@@ -46,6 +49,7 @@ class Pass {
   bool anyone_blocked_ = false;
   bool watched_done_ = false;
   std::uint32_t claims_ = 0;
+  std::uint64_t claims_digest_ = 1;
   Time shadow_ = never;               // Backfill::strict: everyone else must be gone before
   std::set<JobKey> placed_;                   // jobs, in this partition or another
   std::map<JobKey, std::uint32_t> started_tasks_;  // by array: of this pass

@@ -91,6 +91,7 @@ void measure(const State& state, const NodeClasses& classes, Shape& shape) {
   if (largest == 0) return;
   shape.nodes_least = std::max(shape.nodes_least, static_cast<std::uint32_t>((wanted + largest - 1) / largest));
   shape.tasks_least = wanted > (most - 1) * largest ? static_cast<std::uint32_t>(wanted - (most - 1) * largest) : 1;
+  shape.single = shape.tasks_least >= wanted && spec.min_nodes <= 1;
   for (std::uint32_t i = 0; i < classes.size(); ++i) shape.units.push_back(unit_of(spec, classes.sample(i), shape.tasks_least, rules));
 }
 

@@ -39,11 +39,18 @@ struct Shape {
   std::uint32_t nodes_least = 1;     // no fewer can hold it
   std::uint32_t tasks_least = 1;     // and each of them at least so many tasks
 
-  // What this pass has found out already; amounts only shrink while it runs.
+  bool single = false;               // one node takes all of it
+
+  // Of the last try that failed, in this pass or an earlier one: the span that found no room (0: no span would), the moment
+  // (Timeline::improvements), and the promises ahead that stood in the way (a digest of them; 0: none did).
+  Duration failed_span{INT64_MAX};
+  std::size_t failed_at = SIZE_MAX;
+  std::uint64_t failed_behind = 0;
+
+  // Of this pass alone; amounts only shrink while it runs.
   std::uint64_t pass = 0;
-  std::size_t cursor = 0;            // nodes before it have too little free
-  Duration failed{INT64_MAX};        // a job of this span or longer cannot start now
-  Duration searched{INT64_MAX};      // ... and not before `search_from`
+  std::size_t cursor = 0;        // nodes before it have too little free
+  Duration searched{INT64_MAX};  // a job of this span or longer cannot start before `search_from`
   Time search_from;
 };
 
@@ -52,11 +59,15 @@ class Shapes {
   // The shape of this request in this partition; `classes` may have grown since.
   std::uint32_t shape_of(const State& state, const SharedValue<JobSpec>& spec, PartitionIndex partition, NodeClasses& classes);
   Shape& at(std::uint32_t index) { return shapes_[index]; }
+  // A job of this shape and span or a longer one cannot start in this pass any more; kept apart, because every waiting job asks.
+  Duration& failed(std::uint32_t index) { return failed_[index]; }
+  void begin_pass() { failed_.assign(shapes_.size(), Duration{INT64_MAX}); }
   std::size_t size() const { return shapes_.size(); }
 
  private:
   std::map<std::string, std::uint32_t> known_;
   std::vector<Shape> shapes_;
+  std::vector<Duration> failed_;
 };
 
 }  // namespace millrace

@@ -2,6 +2,7 @@
 #include "core/planner/timeline.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace {
 namespace {
@@ -38,6 +39,8 @@ Timeline::Timeline(const State& state) : rules_(fit_rules(*state.policy)) {
   for (const Partition& partition : *state.partitions) {
     auto& list = partition_nodes_.emplace_back();
     for (const NodeIndex index : partition.nodes) list.push_back(index.value);
+    auto& places = partition_places_.emplace_back(slots_.size(), unlimited);
+    for (std::uint32_t place = 0; place < list.size(); ++place) places[list[place]] = place;
   }
 }
 
@@ -46,6 +49,37 @@ void Timeline::refresh(std::uint32_t index) {
   Quick& quick = quick_[index];
   if (slots_[index].usable) free_cpus_ += std::max<std::int64_t>(here.now().cpus, 0) - std::max<std::int64_t>(quick.cpus, 0);
   quick = {here.now().cpus, here.next_change()};
+  if (!slots_[index].changed) {
+    slots_[index].changed = true;
+    changed_.push_back(index);
+  }
+}
+
+void Timeline::note_improvements() {
+  for (const std::uint32_t index : changed_) {
+    Slot& slot = slots_[index];
+    const Amounts& now = slot.base.now();
+    if (slot.usable && (!slot.was_usable || !covers(slot.lowest, now))) improved_.push_back(index);
+    slot.lowest = now;
+    slot.was_usable = slot.usable;
+    slot.changed = false;
+  }
+  changed_.clear();
+  constexpr std::size_t kept = 4096;
+  if (improved_.size() > 2 * kept) {
+    improved_before_ += improved_.size() - kept;
+    improved_.erase(improved_.begin(), improved_.end() - static_cast<std::ptrdiff_t>(kept));
+  }
+}
+
+bool Timeline::useful_since(const Shape& shape, std::size_t moment) const {
+  if (!remembers(moment)) return true;  // too much has happened to tell
+  for (std::size_t i = moment - improved_before_; i < improved_.size(); ++i) {
+    const Slot& slot = slots_[improved_[i]];
+    const Unit& unit = shape.units[slot.node_class];
+    if (slot.usable && unit.possible && covers(profile(improved_[i]).now(), unit.least)) return true;
+  }
+  return false;
 }
 
 void Timeline::set_node(NodeIndex index, const Node& node, bool reachable) {
@@ -67,7 +101,10 @@ void Timeline::job_changed(JobKey key, const SharedValue<Job>* job, const Planne
       refresh(share.node.value);
     }
   };
+  const auto planned = expected_.find(key);
+  Time before = planned == expected_.end() ? never : planned->second;
   if (const auto it = active_.find(key); it != active_.end()) {
+    before = it->second.release;
     change(it->second, true);
     releases_.erase({it->second.release, key});
     active_.erase(it);
@@ -75,6 +112,8 @@ void Timeline::job_changed(JobKey key, const SharedValue<Job>* job, const Planne
   if (!job || ((*job)->state != JobState::running && (*job)->state != JobState::completing)) return;
   const Active active{*job, planned_release(**job, settings, now)};
   change(active, false);
+  if (active.release < before)  // nothing more is free now, but sooner than was thought
+    for (const NodeShare& share : active.job->placement->shares) improved_.push_back(share.node.value);
   releases_.emplace(active.release, key);
   active_.emplace(key, active);
 }
@@ -94,6 +133,8 @@ void Timeline::begin_pass() {
     refresh(index);
   }
   touched_.clear();
+  expected_.clear();
+  note_improvements();
   steps_ = 0;
 }
 
@@ -101,8 +142,22 @@ const std::vector<std::uint32_t>& Timeline::order(const Shape& shape) const {
   return shape.own_nodes ? shape.nodes : partition_nodes_[shape.partition.value];
 }
 
-std::optional<std::vector<NodeShare>> Timeline::fit(Shape& shape, Time at, Duration span, bool starting_now, bool& by_claims) {
-  const std::vector<std::uint32_t>& list = order(shape);
+std::optional<std::vector<NodeShare>> Timeline::fit_since(std::size_t moment, Shape& shape, Time now, Duration span, bool& by_claims) {
+  if (!remembers(moment) || shape.own_nodes || !shape.single) return fit(shape, now, span, true, by_claims);
+  const std::vector<std::uint32_t>& places = partition_places_[shape.partition.value];
+  std::vector<std::uint32_t> list;
+  for (std::size_t i = moment - improved_before_; i < improved_.size(); ++i)
+    if (places[improved_[i]] != unlimited) list.push_back(improved_[i]);
+  std::ranges::sort(list, {}, [&](std::uint32_t index) { return places[index]; });
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  const std::size_t cursor = std::exchange(shape.cursor, 0);
+  auto shares = fit_in(list, shape, now, span, true, by_claims);
+  shape.cursor = cursor;
+  return shares;
+}
+
+std::optional<std::vector<NodeShare>> Timeline::fit_in(const std::vector<std::uint32_t>& list, Shape& shape, Time at, Duration span,
+                                                       bool starting_now, bool& by_claims) {
   const JobSpec& spec = *shape.spec;
   const Time until = plus(at, span);
   const std::uint64_t wanted = std::max({spec.tasks, spec.min_nodes, 1u});
@@ -244,6 +299,7 @@ void Timeline::take(const std::vector<NodeShare>& shares, Time from, Time until)
       touched_.push_back(share.node.value);
     }
     slot.laid.take(from, until, share.amounts());
+    if (from == since_ever) slot.lowest = slot.laid.now();
     refresh(share.node.value);
   }
 }

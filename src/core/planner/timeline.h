@@ -40,11 +40,22 @@ class Timeline {
   void begin_pass();
   // The job's shares if it started at this time for this span: `now` for a start, later for a plan. `by_claims` tells whether the
   // answer might be better without the promises made ahead.
-  std::optional<std::vector<NodeShare>> fit(Shape& shape, Time at, Duration span, bool starting_now, bool& by_claims);
+  std::optional<std::vector<NodeShare>> fit(Shape& shape, Time at, Duration span, bool starting_now, bool& by_claims) {
+    return fit_in(order(shape), shape, at, span, starting_now, by_claims);
+  }
+  // The same for a start now that failed at that moment: only what came free since can help.
+  std::optional<std::vector<NodeShare>> fit_since(std::size_t moment, Shape& shape, Time now, Duration span, bool& by_claims);
   // The earliest time at which it fits, if everyone runs as long as planned.
   std::optional<Claim> earliest(Shape& shape, Time now, Duration span);
   void take(const std::vector<NodeShare>& shares, Time from, Time until);
+  // This pass lets the job run until then; should it be gone sooner, its nodes have improved.
+  void expect(JobKey key, Time until) { expected_[key] = until; }
 
+  // Nodes on which more became free, one after the other since the beginning; a place in this list is a moment. What could not start
+  // at a moment, and not for the sake of promises, can only start thanks to a node named after it.
+  std::size_t improvements() const { return improved_before_ + improved_.size(); }
+  bool useful_since(const Shape& shape, std::size_t moment) const;
+  bool remembers(std::size_t moment) const { return moment >= improved_before_ && improvements() - moment <= 512; }
   bool anything_free() const { return free_cpus_ > 0; }
   std::int64_t steps() const { return steps_; }  // nodes looked at, for budgets
   NodeClasses& classes() { return classes_; }
@@ -56,8 +67,11 @@ class Timeline {
     std::uint32_t node_class = 0;
     Profile base;   // running jobs
     Profile laid;   // with the promises of this pass, when there are any
+    Amounts lowest;      // what was free at the end of the last pass, or is since; above it the node has improved
     bool usable = false;
+    bool was_usable = false;
     bool touched = false;
+    bool changed = false;  // since the last pass
   };
   struct Active {
     SharedValue<Job> job;
@@ -69,9 +83,12 @@ class Timeline {
     Time next_change = never;
   };
 
+  std::optional<std::vector<NodeShare>> fit_in(const std::vector<std::uint32_t>& list, Shape& shape, Time at, Duration span,
+                                               bool starting_now, bool& by_claims);
   const Profile& profile(std::uint32_t index) const { return slots_[index].touched ? slots_[index].laid : slots_[index].base; }
   const std::vector<std::uint32_t>& order(const Shape& shape) const;
   void refresh(std::uint32_t index);
+  void note_improvements();
   Time first_fit(const Shape& shape, std::uint32_t index, Time from, Duration span) const;
   Time kth_fit(const Shape& shape, Time from, Duration span);
   std::optional<Claim> search(Shape& shape, Time from, Duration span);
@@ -81,9 +98,14 @@ class Timeline {
   std::vector<Slot> slots_;
   std::vector<Quick> quick_;
   std::vector<std::vector<std::uint32_t>> partition_nodes_;
+  std::vector<std::vector<std::uint32_t>> partition_places_;  // by partition and node: its place in that order
   std::map<JobKey, Active> active_;
   std::set<std::pair<Time, JobKey>> releases_;
+  std::map<JobKey, Time> expected_;    // by the last pass
   std::vector<std::uint32_t> touched_;
+  std::vector<std::uint32_t> changed_;
+  std::vector<std::uint32_t> improved_;
+  std::size_t improved_before_ = 0;    // of them dropped
   std::vector<Candidate> candidates_;  // reused
   std::vector<Time> heap_;             // reused
   std::int64_t free_cpus_ = 0;         // on usable nodes, promises of this pass taken off
