@@ -12,6 +12,7 @@
 #include "core/admission/expire.h"
 #include "core/admission/modify_job.h"
 #include "core/admission/report_node.h"
+#include "core/admission/reserve.h"
 #include "core/admission/submit_job.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
@@ -73,6 +74,7 @@ class Scenario {
   void configure();
   void act(const Line& line);
   void submit(const Words& words);
+  void reserve(const Words& words);
   void happen(const std::vector<Event>& events);
   void note(std::string what) { happened_.push_back({now_, std::move(what)}); }
   void plan_until_quiet();
@@ -239,7 +241,14 @@ void Scenario::submit(const Words& words) {
     else if (key == "array") ask.array = value;
     else if (key == "hold") ask.hold = true;
     else if (key == "exclusive") ask.spec.exclusive = true;
-    else if (key == "user") owner.uid = UserId{count};
+    else if (key == "user") {
+      owner.uid = UserId{count};
+      owner.user_name = "u" + value;
+    } else if (key == "reservation") {
+      ResourceRequest request = ask.spec.resource_request();
+      request.reservation = value;
+      ask.spec.resources = SharedValue(std::move(request));
+    }
     else if (key == "on") ask.required_nodes = value;
     else if (key == "not_on") ask.excluded_nodes = value;
     else if (key == "nice") ask.spec.nice = static_cast<std::int32_t>(number);
@@ -271,6 +280,34 @@ void Scenario::submit(const Words& words) {
   happen(decision->events);
 }
 
+void Scenario::reserve(const Words& words) {
+  Reserve ask;
+  ask.name = words[1];
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    const std::string key = words[i].substr(0, equals), value = equals == std::string::npos ? "" : words[i].substr(equals + 1);
+    const std::int64_t number = parse_integer(value).value_or(0);
+    if (key == "start") ask.start = at_second(number);
+    else if (key == "in") ask.start = at_second(now_ + number);
+    else if (key == "end") ask.end = at_second(number);
+    else if (key == "for") ask.duration = seconds(number);
+    else if (key == "nodes") ask.nodes = value;
+    else if (key == "count") ask.node_count = static_cast<std::uint32_t>(number);
+    else if (key == "partition") ask.partition = value;
+    else if (key == "users") ask.users = value;
+    else if (key == "accounts") ask.accounts = value;
+    else if (key == "flags") ask.flags = value;
+    else problems_.push_back("unknown reservation key '" + key + "'");
+  }
+  const auto decision = state_.find_reservation(ask.name) ? decide_change_reservation(state_, ask, Actor{UserId{0}, true}, at_second(now_))
+                                                          : decide_reserve(state_, ask, Actor{UserId{0}, true}, at_second(now_));
+  if (!decision) return note("refused " + words[1] + " " + slurm_text(decision.error().code));
+  happen(decision->events);
+  std::vector<std::string> names;
+  for (const std::uint32_t node : state_.find_reservation(decision->name)->nodes) names.push_back(state_.node(NodeIndex{node}).def->name);
+  note("reserved " + words[1] + " " + compress_hostlist(names));
+}
+
 void Scenario::act(const Line& line) {
   const Words& words = line.words;
   const Actor root{UserId{0}, true};
@@ -283,6 +320,8 @@ void Scenario::act(const Line& line) {
     else
       note("refused " + words[1] + " " + slurm_text(decision.error().code));
   };
+  if (words[0] == "reserve") return reserve(words);
+  if (words[0] == "unreserve") return done(decide_remove_reservation(state_, words[1], root, now));
   if (words[0] == "drain" || words[0] == "resume" || words[0] == "down") {
     const auto node = state_.find_node(words[1]);
     if (!node) return problems_.push_back("no node " + words[1]);
@@ -339,7 +378,7 @@ void Scenario::plan_until_quiet() {
     Plan plan = pass.take();
     findings_ = plan.findings;
     for (const Proposal& p : plan.placements) {
-      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill}, at_second(now_));
+      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition}, at_second(now_));
       if (events.empty()) problems_.push_back("t=" + std::to_string(now_) + " the planner proposed what admission refused");
       again = again || !events.empty();
       happen(events);
@@ -355,6 +394,8 @@ std::int64_t Scenario::next_time() const {
   for (const Line& line : lines_) consider(line.at);
   for (const Line& line : expectations_) consider(line.at);
   for (const auto& [key, nothing] : state_.active) consider(ends_.at(key));
+  for (const auto& [id, reservation] : state_.reservations)
+    if (!reservation->has(reserve_time_float)) consider(reservation->start.seconds() - 1'000'000);
   if (const Time due = next_deadline(state_); due != never) consider(due.seconds() - 1'000'000);
   return next;
 }

@@ -92,6 +92,7 @@ void put_event(const JobPlaced& e, log::Event& out) {
   for (const auto& share : e.shares) put(share, *to->add_shares());
   to->set_by_backfill(e.by_backfill);
   to->set_at(e.at.value);
+  if (e.partition) to->set_partition(e.partition->value);
 }
 
 void put_event(const AttemptEnded& e, log::Event& out) {
@@ -160,6 +161,16 @@ void put_event(const JobForgotten& e, log::Event& out) {
   out.mutable_job_forgotten()->set_at(e.at.value);
 }
 
+void put_event(const ReservationSet& e, log::Event& out) {
+  put(e.reservation, *out.mutable_reservation_set()->mutable_reservation());
+  out.mutable_reservation_set()->set_at(e.at.value);
+}
+
+void put_event(const ReservationRemoved& e, log::Event& out) {
+  out.mutable_reservation_removed()->set_id(e.id.value);
+  out.mutable_reservation_removed()->set_at(e.at.value);
+}
+
 Event get_event(const log::ClusterConfigured& from) {
   ClusterConfigured e;
   for (const auto& node : from.nodes()) e.nodes.push_back(get(node));
@@ -219,6 +230,7 @@ Event get_event(const log::JobModified& from) {
 Event get_event(const log::JobPlaced& from) {
   JobPlaced e{JobKey{from.key()}, Attempt{from.attempt()}, {}, from.by_backfill(), Time{from.at()}};
   for (const auto& share : from.shares()) e.shares.push_back(get(share));
+  if (from.has_partition()) e.partition = PartitionIndex{from.partition()};
   return e;
 }
 
@@ -276,6 +288,9 @@ Result<Event> decode_event(std::string_view bytes) {
       return PartitionStateChanged{PartitionIndex{e.partition()}, static_cast<Availability>(e.availability()), Time{e.at()}};
     }
     case K::kJobForgotten: return JobForgotten{JobKey{in.job_forgotten().key()}, Time{in.job_forgotten().at()}};
+    case K::kReservationSet: return ReservationSet{get(in.reservation_set().reservation()), Time{in.reservation_set().at()}};
+    case K::kReservationRemoved:
+      return ReservationRemoved{ReservationId{in.reservation_removed().id()}, Time{in.reservation_removed().at()}};
     case K::KIND_NOT_SET: break;
   }
   return fail(Errc::corrupt, "an event of a kind this release does not know");

@@ -319,6 +319,19 @@ Line describe(const PartitionStateChanged& e) {
   return Line{"PartitionStateChanged"}.number("partition", e.partition.value).word("state", name_of(e.availability));
 }
 
+Line describe(const ReservationSet& e) {
+  const Reservation& r = e.reservation;
+  Line line{"ReservationSet"};
+  line.number("id", r.id.value).quoted("name", r.name).time("start", r.start).time("end", r.end).quoted("flags", flag_words(r));
+  std::string nodes, users, accounts;
+  for (const std::uint32_t node : r.nodes) nodes += (nodes.empty() ? "" : ",") + std::to_string(node);
+  for (const std::string& user : r.users) users += (users.empty() ? "" : ",") + user;
+  for (const std::string& account : r.accounts) accounts += (accounts.empty() ? "" : ",") + account;
+  return line.quoted("nodes", nodes).quoted("users", users).quoted("accounts", accounts);
+}
+
+Line describe(const ReservationRemoved& e) { return Line{"ReservationRemoved"}.number("id", e.id.value); }
+
 Line describe(const JobForgotten& e) { return on_job("JobForgotten", e.key); }
 
 }  // namespace

@@ -26,6 +26,8 @@ void put(const NodeGres& from, log::NodeGres& to);
 NodeGres get(const log::NodeGres& from);
 void put(const ResourceRequest& from, log::ResourceRequest& to);
 ResourceRequest get(const log::ResourceRequest& from);
+void put(const Reservation& from, log::Reservation& to);
+Reservation get(const log::Reservation& from);
 void put(const NodeShare& from, log::NodeShare& to);
 NodeShare get(const log::NodeShare& from);
 

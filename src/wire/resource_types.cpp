@@ -83,6 +83,52 @@ ResourceRequest get(const log::ResourceRequest& from) {
   return to;
 }
 
+void put(const Reservation& from, log::Reservation& to) {
+  to.set_id(from.id.value);
+  to.set_name(from.name);
+  to.set_start(from.start.value);
+  to.set_end(from.end.value);
+  to.set_flags(from.flags);
+  for (const std::uint32_t node : from.nodes) to.add_nodes(node);
+  if (from.partition != unlimited) to.set_partition(from.partition);
+  for (const std::string& name : from.users) to.add_users(name);
+  for (const std::string& name : from.accounts) to.add_accounts(name);
+  for (const std::string& name : from.groups) to.add_groups(name);
+  for (const LicenceAsk& ask : from.licences) {
+    auto* added = to.add_licences();
+    added->set_name(ask.name);
+    added->set_count(ask.count);
+  }
+  to.set_features(from.features);
+  to.set_comment(from.comment);
+  to.set_max_start_delay_seconds(from.max_start_delay_seconds);
+  to.set_purge_after_idle_seconds(from.purge_after_idle_seconds);
+  to.set_idle_since(from.idle_since.value);
+  to.set_made_by(from.made_by.value);
+}
+
+Reservation get(const log::Reservation& from) {
+  Reservation to;
+  to.id = ReservationId{from.id()};
+  to.name = from.name();
+  to.start = Time{from.start()};
+  to.end = Time{from.end()};
+  to.flags = from.flags();
+  to.nodes.assign(from.nodes().begin(), from.nodes().end());
+  if (from.has_partition()) to.partition = from.partition();
+  to.users.assign(from.users().begin(), from.users().end());
+  to.accounts.assign(from.accounts().begin(), from.accounts().end());
+  to.groups.assign(from.groups().begin(), from.groups().end());
+  for (const auto& ask : from.licences()) to.licences.push_back({ask.name(), ask.count()});
+  to.features = from.features();
+  to.comment = from.comment();
+  to.max_start_delay_seconds = from.max_start_delay_seconds();
+  to.purge_after_idle_seconds = from.purge_after_idle_seconds();
+  to.idle_since = Time{from.idle_since()};
+  to.made_by = UserId{from.made_by()};
+  return to;
+}
+
 void put(const NodeShare& from, log::NodeShare& to) {
   to.set_node(from.node.value);
   to.set_cpus(from.cpus.value);

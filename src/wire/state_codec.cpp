@@ -166,6 +166,8 @@ std::string encode_state(const State& state) {
     to->set_started(array->started);
     to->set_records(array->records);
   }
+  out.set_next_reservation(state.next_reservation.value);
+  for (const auto& [id, reservation] : state.reservations) put(*reservation, *out.add_reservations());
   // Serialized piece by piece: concatenated pieces are one message, and the whole tree never stands in memory beside the state.
   std::string bytes = out.SerializeAsString();
   std::map<const Owner*, std::uint32_t> owners;  // by identity only; the order of output is that of first use
@@ -203,6 +205,8 @@ Result<State> decode_state(std::string_view bytes) {
   state.last_id = JobId{in.last_id()};
   state.policy = SharedValue(get(in.policy()));
   get_nodes(in, state);
+  state.next_reservation = ReservationId{std::max(in.next_reservation(), 1u)};
+  for (const auto& reservation : in.reservations()) state.reservations.set(ReservationId{reservation.id()}, SharedValue(get(reservation)));
   std::vector<SharedValue<Owner>> owners;
   for (const auto& owner : in.owners()) {
     owners.push_back(SharedValue(get(owner)));

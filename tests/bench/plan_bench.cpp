@@ -122,7 +122,7 @@ class Cluster {
     Plan plan = pass.take();
     const double took = cpu_seconds() - start;
     if (place)
-      for (const Proposal& p : plan.placements) happen(decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill}, now_));
+      for (const Proposal& p : plan.placements) happen(decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition}, now_));
     if (out) *out = std::move(plan);
     return took;
   }

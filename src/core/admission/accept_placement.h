@@ -11,6 +11,7 @@ struct PlaceJob {
   Attempt attempt;
   std::vector<NodeShare> shares;
   bool by_backfill = false;
+  std::optional<PartitionIndex> partition{};  // not set: the first it asked for
 };
 
 // No events: the proposal is stale and dropped.

@@ -8,6 +8,23 @@ Time next_deadline(const State& state) {
   return first == state.deadlines.end() ? never : (*first).first.at;
 }
 
+// Its time is over: those still running in it have to go, and it comes again or is gone for good.
+static std::vector<Event> end_reservation(const State& state, ReservationId id, Time now) {
+  std::vector<Event> events;
+  const Reservation& reservation = *state.reservations.at(id);
+  if (reservation.end <= now && !reservation.has(reserve_flex))
+    for (const auto& [key, nothing] : state.active) {
+      const Job& job = state.job(key);
+      if (job.state == JobState::running && job.spec->resource_request().reservation == reservation.name)
+        events.emplace_back(JobTimedOut{key, now});
+    }
+  if (reservation.recurs() && reservation.end <= now)
+    events.emplace_back(ReservationSet{next_turn(reservation, now), now});
+  else
+    events.emplace_back(ReservationRemoved{id, now});
+  return events;
+}
+
 std::vector<Event> decide_expired(const State& state, Time now) {
   const auto first = state.deadlines.begin();
   if (first == state.deadlines.end() || (*first).first.at > now) return {};
@@ -18,6 +35,7 @@ std::vector<Event> decide_expired(const State& state, Time now) {
     case DeadlineKind::time_limit: return {JobTimedOut{due.key, now}};
     case DeadlineKind::forget: return {JobForgotten{due.key, now}};
     case DeadlineKind::invalid_dependency: return {JobCancelled{due.key, UserId{0}, now}};
+    case DeadlineKind::reservation: return end_reservation(state, ReservationId{static_cast<std::uint32_t>(due.key.value)}, now);
   }
   return {};
 }

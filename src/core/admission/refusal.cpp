@@ -33,6 +33,14 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::already_finished: return "Job has already finished";
     case RefusalCode::not_running: return "Job is not running";
     case RefusalCode::not_pending_nor_running: return "Job is not pending nor running";
+    case RefusalCode::nodes_busy: return "Requested nodes are busy";
+    case RefusalCode::reservation_access: return "Access denied to requested reservation";
+    case RefusalCode::reservation_invalid: return "Requested reservation is invalid";
+    case RefusalCode::reservation_busy: return "Requested reservation is in use";
+    case RefusalCode::reservation_overlap: return "Requested reservation overlaps with another reservation";
+    case RefusalCode::reservation_empty: return "Reservation request lacks users, groups or accounts";
+    case RefusalCode::reservation_name_taken: return "Duplicate reservation name";
+    case RefusalCode::reservation_user_group: return "Reservations can't have users and groups specified, only one or the other";
     case RefusalCode::invalid_nice: return "Invalid --nice value";
   }
   return "Unspecified error";

@@ -5,6 +5,7 @@
 
 #include "base/hostlist.h"
 #include "core/admission/parse_dependency.h"
+#include "core/admission/reserve.h"
 #include "core/model/fit.h"
 
 namespace millrace {
@@ -186,6 +187,7 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
   complete_memory(spec, def, *state.policy);
   spec.requeue = spec.is_batch() && ask.requeue.value_or(state.policy->job_requeue);
   if (!actor.is_admin && spec.nice < 0) return refuse(RefusalCode::invalid_nice, "only an administrator may use a negative nice value");
+  if (auto reserved = check_reservation(state, spec); !reserved) return std::unexpected(std::move(reserved).error());
   if (auto possible = check_possible(state, spec); !possible) return std::unexpected(std::move(possible).error());
   auto limit = time_limit(ask, def, *state.policy);
   if (!limit) return std::unexpected(std::move(limit).error());

@@ -321,6 +321,7 @@ void apply_one(State& state, const JobPlaced& e) {
   }
   Job& job = state.edit_job(e.key);
   job.state = JobState::running;
+  if (e.partition) job.spec.edit().partition = *e.partition;
   job.started_at = e.at;
   job.placement = SharedValue(Placement{e.shares, e.by_backfill});
   for (const NodeShare& share : e.shares) take_share(state, share, e.key, e.at);
@@ -454,7 +455,36 @@ void apply_one(State& state, const JobForgotten& e) {
   }
 }
 
+// When something is to be decided about it: its end, or that nobody used it.
+Time reservation_due(const Reservation& reservation) {
+  if (reservation.has(reserve_time_float)) return never;
+  if (reservation.purge_after_idle_seconds == 0 || !reservation.idle_since.is_set()) return reservation.end;
+  return std::min(reservation.end, reservation.idle_since + seconds(reservation.purge_after_idle_seconds));
+}
+
+void clear_reservation(State& state, ReservationId id) {
+  const auto* old = state.reservations.find(id);
+  if (old) clear_deadline(state, reservation_due(**old), JobKey{id.value}, DeadlineKind::reservation);
+}
+
+void apply_one(State& state, const ReservationSet& e) {
+  clear_reservation(state, e.reservation.id);
+  state.next_reservation = ReservationId{std::max(state.next_reservation.value, e.reservation.id.value + 1)};
+  state.reservations.set(e.reservation.id, SharedValue(e.reservation));
+  add_deadline(state, e.reservation);
+}
+
+void apply_one(State& state, const ReservationRemoved& e) {
+  clear_reservation(state, e.id);
+  state.reservations.erase(e.id);
+}
+
 }  // namespace
+
+void add_deadline(State& state, const Reservation& reservation) {
+  if (const Time due = reservation_due(reservation); due != never)
+    state.deadlines.set({due, JobKey{reservation.id.value}, DeadlineKind::reservation}, {});
+}
 
 void apply(State& state, const Event& event) {
   std::visit([&](const auto& e) { apply_one(state, e); }, event);

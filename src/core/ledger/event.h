@@ -9,6 +9,7 @@
 #include "core/model/job.h"
 #include "core/model/node.h"
 #include "core/model/partition.h"
+#include "core/model/reservation.h"
 
 namespace millrace {
 
@@ -82,6 +83,7 @@ struct JobPlaced {
   std::vector<NodeShare> shares;
   bool by_backfill = false;
   Time at;
+  std::optional<PartitionIndex> partition{};  // of several asked for, where it is not the first
 };
 
 enum class AttemptEnd : std::uint8_t { exited, launch_failed, supervisor_lost, node_lost };
@@ -150,8 +152,20 @@ struct JobForgotten {
   Time at;
 };
 
+// Made, changed, or come to its next turn: the whole of it as it is from now on.
+struct ReservationSet {
+  Reservation reservation;
+  Time at;
+};
+
+struct ReservationRemoved {
+  ReservationId id;
+  Time at;
+};
+
 using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified,
                            JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
-                           JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten>;
+                           JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
+                           ReservationRemoved>;
 
 }  // namespace millrace

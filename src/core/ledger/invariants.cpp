@@ -80,7 +80,9 @@ std::optional<std::string> broken_law(const State& state) {
   for (const auto& [place, nothing] : state.queue)
     if (!state.jobs.contains(place.key)) return "the queue names a job that is not there";
   for (const auto& [due, nothing] : state.deadlines)
-    if (!state.jobs.contains(due.key)) return "a deadline names a job that is not there";
+    if (due.kind == DeadlineKind::reservation ? !state.reservations.contains(ReservationId{static_cast<std::uint32_t>(due.key.value)})
+                                              : !state.jobs.contains(due.key))
+      return "a deadline names what is not there";
   if (auto broken = check_nodes(state)) return broken;
   return check_arrays(state);
 }
@@ -103,6 +105,11 @@ std::uint64_t fingerprint(const State& state) {
     add(static_cast<std::uint64_t>(node->used_cpus.value) << 8 | static_cast<std::uint64_t>(node->condition) << 1 |
         static_cast<std::uint64_t>(node->drain));
     add(name_bits(node->boot_id) ^ name_bits(node->reason));
+  }
+  for (const auto& [id, reservation] : state.reservations) {
+    add(id.value ^ name_bits(reservation->name) ^ reservation->flags);
+    add(static_cast<std::uint64_t>(reservation->start.value) ^ mix_bits(static_cast<std::uint64_t>(reservation->end.value)));
+    for (const std::uint32_t node : reservation->nodes) add(node);
   }
   for (const auto& [due, nothing] : state.deadlines) add(static_cast<std::uint64_t>(due.at.value) ^ due.key.value);
   for (const auto& [place, nothing] : state.queue) add(place.key.value);

@@ -3,12 +3,22 @@
 
 namespace millrace {
 
-Reason standing_obstacle(const State& state, const Job& job, Time now, std::uint32_t started_now) {
+static Reason reservation_obstacle(const State& state, const Job& job, Time now) {
+  const std::string& name = job.spec->resource_request().reservation;
+  if (name.empty()) return Reason::none;
+  const Reservation* reservation = state.find_reservation(name);
+  if (!reservation) return Reason::reservation_deleted;
+  if (!may_use(*reservation, *job.spec->owner, job.spec->account)) return Reason::reservation_invalid;
+  if (reservation->starts(now) > now && !reservation->has(reserve_flex)) return Reason::reservation;
+  return Reason::none;
+}
+
+Reason standing_obstacle(const State& state, const Job& job, Time now, std::uint32_t started_now, std::optional<PartitionIndex> where) {
   if (job.requeue_held) return Reason::requeued_held;
   if (job.hold != Hold::none) return job.hold == Hold::user ? Reason::held_by_user : Reason::held_by_admin;
   if (job.dependency_never) return Reason::dependency_never_satisfied;
   if (!job.eligible_at.is_set()) return job.begin_at > now ? Reason::begin_time : Reason::dependency;
-  const Partition& partition = state.partition(job.spec->partition);
+  const Partition& partition = state.partition(where.value_or(job.spec->partition));
   if (!partition.configured || partition.def.availability == Availability::down) return Reason::partition_down;
   if (partition.def.availability == Availability::inactive) return Reason::partition_inactive;
   const bool too_wide = job.spec->min_nodes > partition.def.max_nodes;
@@ -17,6 +27,7 @@ Reason standing_obstacle(const State& state, const Job& job, Time now, std::uint
   if (job.time_limit_minutes > partition.def.max_time_minutes) return Reason::partition_time_limit;
   for (const std::uint32_t index : job.spec->rare_request().required_nodes)
     if (!state.node(NodeIndex{index}).is_usable()) return Reason::required_node_not_available;
+  if (const Reason reserved = reservation_obstacle(state, job, now); reserved != Reason::none) return reserved;
   const ArrayState* array = state.find_array(job.array);
   if (array && array->spec.throttle > 0 && array->running + started_now >= array->spec.throttle) return Reason::array_task_limit;
   return Reason::none;

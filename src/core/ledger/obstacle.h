@@ -5,7 +5,8 @@
 
 namespace millrace {
 
-// `started_now`: tasks of its array that a plan under way has placed already.
-Reason standing_obstacle(const State& state, const Job& job, Time now, std::uint32_t started_now = 0);
+// `started_now`: tasks of its array that a plan under way has placed already. `where`: which of its partitions, the first if not said.
+Reason standing_obstacle(const State& state, const Job& job, Time now, std::uint32_t started_now = 0,
+                         std::optional<PartitionIndex> where = std::nullopt);
 
 }  // namespace millrace

@@ -58,6 +58,7 @@ void rebuild_indexes(State& state) {
     }
     add_deadlines(state, job);
   }
+  for (const auto& [id, reservation] : state.reservations) add_deadline(state, *reservation);
   state.by_id = sorted_map(std::move(by_id));
   state.tasks = sorted_map(std::move(tasks));
   state.submissions = sorted_map(std::move(submissions));

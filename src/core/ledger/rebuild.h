@@ -10,5 +10,6 @@ void rebuild_indexes(State& state);
 
 // Everything this job waits for or will be ended by, as far as its record says.
 void add_deadlines(State& state, const Job& job);
+void add_deadline(State& state, const Reservation& reservation);
 
 }  // namespace millrace

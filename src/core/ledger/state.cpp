@@ -23,6 +23,12 @@ std::optional<PartitionIndex> State::find_partition(std::string_view name) const
   return std::nullopt;
 }
 
+const Reservation* State::find_reservation(std::string_view name) const {
+  for (const auto& [id, reservation] : reservations)
+    if (reservation->name == name) return reservation.get();
+  return nullptr;
+}
+
 JobId next_job_id(const State& state, JobId after) {
   const Policy& policy = *state.policy;
   JobId id{after.value + 1};

@@ -21,12 +21,12 @@ struct QueueKey {
 };
 
 // What becomes due at a time: decided by admission/expire, never by a clock in here.
-enum class DeadlineKind : std::uint8_t { begin, time_limit, forget, dependency_delay, invalid_dependency };
+enum class DeadlineKind : std::uint8_t { begin, time_limit, forget, dependency_delay, invalid_dependency, reservation };
 constexpr Time at_once{1};  // a deadline that is due whatever the time
 
 struct DeadlineKey {
   Time at;
-  JobKey key;
+  JobKey key;  // kind reservation: a ReservationId value
   DeadlineKind kind{};
   auto operator<=>(const DeadlineKey&) const = default;
 };
@@ -115,6 +115,8 @@ struct State {
   SharedMap<NodeIndex, SharedValue<Node>> nodes;
   SharedValue<std::vector<Partition>> partitions{std::vector<Partition>{}};
   SharedValue<Policy> policy{Policy{}};
+  ReservationId next_reservation{1};
+  SharedMap<ReservationId, SharedValue<Reservation>> reservations;
 
   const Job* find_job(JobKey key) const {
     const auto* found = jobs.find(key);
@@ -130,6 +132,7 @@ struct State {
     const auto* found = arrays.find(array);
     return found ? found->get() : nullptr;
   }
+  const Reservation* find_reservation(std::string_view name) const;
   std::optional<NodeIndex> find_node(std::string_view name) const;
   std::optional<PartitionIndex> find_partition(std::string_view name) const;
   const Partition& partition(PartitionIndex index) const { return partitions->at(index.value); }

@@ -24,6 +24,9 @@ const char* slurm_word(Reason reason) {
     case Reason::node_down: return "NodeDown";
     case Reason::launch_failure: return "JobLaunchFailure";
     case Reason::raised_signal: return "RaisedSignal";
+    case Reason::reservation: return "Reservation";
+    case Reason::reservation_deleted: return "ReservationDeleted";
+    case Reason::reservation_invalid: return "ReservationInvalid";
     case Reason::requeued_held: return "job_requeued_in_held_state";
   }
   return "None";

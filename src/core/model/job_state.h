@@ -65,6 +65,9 @@ enum class Reason : std::uint8_t {
   launch_failure,
   raised_signal,
   requeued_held,
+  reservation,
+  reservation_deleted,
+  reservation_invalid,
 };
 const char* slurm_word(Reason reason);
 

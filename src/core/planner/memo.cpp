@@ -31,7 +31,7 @@ void Memo::update(const State& snapshot, const PlannerSettings& settings, Time n
   }
   settings_ = settings;
   timeline_->pass_to(now, settings);
-  timeline_->begin_pass();
+  timeline_->begin_pass(state_, now);
   shapes_.begin_pass();
   ++passes_;
 }
@@ -77,6 +77,9 @@ void Memo::follow(const State& snapshot, const PlannerSettings& settings, Time n
     if (new_job && is_queueable(**new_job)) add_entries(**new_job, settings, now, added);
   });
   bool redefined = false;
+  SharedMap<ReservationId, SharedValue<Reservation>>::compare(before.reservations, state_.reservations, [&](ReservationId, const auto* old_one, const auto* new_one) {
+    if (!old_one || !new_one || old_one->get() != new_one->get()) redefined = true;
+  });
   SharedMap<NodeIndex, SharedValue<Node>>::compare(before.nodes, state_.nodes, [&](NodeIndex index, const SharedValue<Node>* old_node, const SharedValue<Node>* new_node) {
     if (!old_node || !new_node || (*old_node)->def.get() != (*new_node)->def.get()) {
       redefined = true;

@@ -20,6 +20,7 @@ Pass::Pass(State snapshot, PlannerSettings settings, Time now, Memo* memo)
 void Pass::begin() {
   begun_ = true;
   memo_->update(snapshot_, settings_, plan_.made_at);
+  claims_digest_ = memo_->timeline().windows_digest();
   blocked_.assign(memo_->state().partitions->size(), 0);
   const std::vector<QueueEntry>& queue = memo_->queue();
   if (!settings_.pinned) return;
@@ -56,7 +57,7 @@ bool Pass::advance(std::int64_t steps_more) {
   bool finished = false;
   while (!finished && steps() < until) {
     // Nobody needs less than one CPU; the first blocked jobs have been planned, the rest waits behind them.
-    const bool nothing_left = !memo_->timeline().anything_free() && anyone_blocked_ &&
+    const bool nothing_left = !memo_->timeline().anything_free() && !memo_->timeline().has_windows() && anyone_blocked_ &&
                               (settings_.backfill != Backfill::conservative || claims_ >= settings_.depth);
     if (next_ >= queue.size() || watched_done_ || (nothing_left && settings_.watched.value == 0)) {
       finished = true;
@@ -88,6 +89,7 @@ Shape& Pass::shape_of(const QueueEntry& entry) {
 
 // The last try failed in the face of the same promises, with a job no longer than this one.
 bool Pass::failed_alike(const QueueEntry& entry, const Shape& shape) const {
+  if (shape.reservation.value != 0) return false;  // whose nodes look taken from outside
   return entry.span >= shape.failed_span && (shape.failed_behind == 0 || shape.failed_behind == claims_digest_);
 }
 
@@ -115,7 +117,7 @@ bool Pass::is_settled(const Job& job) const {
 }
 
 bool Pass::has_obstacle(const QueueEntry& entry) const {
-  return standing_obstacle(memo_->state(), *entry.job, plan_.made_at, started_tasks(entry.job->array)) != Reason::none;
+  return standing_obstacle(memo_->state(), *entry.job, plan_.made_at, started_tasks(entry.job->array), entry.partition) != Reason::none;
 }
 
 Pass::Tried Pass::try_entry(const QueueEntry& entry) {
@@ -131,8 +133,13 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (behind && settings_.backfill == Backfill::strict && plus(plan_.made_at, entry.span) >= shadow_ && !watched) return Tried::blocked;
   if (has_obstacle(entry)) return Tried::skipped;
   Shape& shape = shape_of(entry);
-  if (!fails && start_now(entry, shape)) return Tried::placed;
-  if (may_claim(entry)) block(entry, shape);
+  // Nodes kept for a reservation are there for its jobs, and for them alone.
+  if (shape.reservation.value != 0) memo_->timeline().open_window(shape.reservation, true);
+  const bool in_time = plus(plan_.made_at, entry.span) <= shape.window_end;
+  const bool placed = !fails && in_time && start_now(entry, shape);
+  if (!placed && may_claim(entry)) block(entry, shape);
+  if (shape.reservation.value != 0) memo_->timeline().open_window(shape.reservation, false);
+  if (placed) return Tried::placed;
   if (watched && job.spec->resource_request().more_partitions.empty()) watched_done_ = true;
   return Tried::blocked;
 }
@@ -187,7 +194,8 @@ void Pass::block(const QueueEntry& entry, Shape& shape) {
   const bool pinned = settings_.pinned && settings_.pinned->key == job.key && settings_.pinned->start.is_set();
   const bool behind = blocked_[entry.partition.value] != 0;
   Finding finding{job.key, behind ? Reason::priority : Reason::resources, {}, {}, entry.partition};
-  auto claim = memo_->timeline().earliest(shape, plan_.made_at, entry.span);
+  auto claim = memo_->timeline().earliest(shape, std::max(plan_.made_at, shape.window_start), entry.span);
+  if (claim && plus(claim->start, entry.span) > shape.window_end) claim.reset();
   if (claim) {
     if (pinned) claim->start = settings_.pinned->start;
     finding.planned_start = claim->start;

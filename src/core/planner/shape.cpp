@@ -57,12 +57,26 @@ std::string key_of(const JobSpec& spec, PartitionIndex partition) {
 void order_nodes(const State& state, Shape& shape) {
   const RareRequest& rare = shape.spec->rare_request();
   shape.required = rare.required_nodes.size();
-  if (rare.required_nodes.empty() && rare.excluded_nodes.empty()) return;
+  const std::string& name = shape.spec->resource_request().reservation;
+  const Reservation* reservation = name.empty() ? nullptr : state.find_reservation(name);
+  if (rare.required_nodes.empty() && rare.excluded_nodes.empty() && !reservation) return;
+  const bool elsewhere = !reservation || reservation->has(reserve_flex) || reservation->nodes.empty();
+  if (reservation) shape.reservation = reservation->id;
+  if (reservation && !reservation->has(reserve_flex)) {
+    shape.window_start = reservation->start;
+    shape.window_end = reservation->end;
+  }
   const auto in = [](const std::vector<std::uint32_t>& list, std::uint32_t index) { return std::ranges::find(list, index) != list.end(); };
   shape.own_nodes = true;
   shape.nodes = rare.required_nodes;
-  for (const NodeIndex index : state.partition(shape.partition).nodes)
-    if (!in(rare.required_nodes, index.value) && !in(rare.excluded_nodes, index.value)) shape.nodes.push_back(index.value);
+  const auto reserved = [&](std::uint32_t index) { return reservation && std::ranges::binary_search(reservation->nodes, index); };
+  const auto add = [&](bool of_reservation) {
+    for (const NodeIndex index : state.partition(shape.partition).nodes)
+      if (reserved(index.value) == of_reservation && !in(rare.required_nodes, index.value) && !in(rare.excluded_nodes, index.value))
+        shape.nodes.push_back(index.value);
+  };
+  if (reservation) add(true);
+  if (elsewhere) add(false);
 }
 
 Unit unit_of(const JobSpec& spec, const NodeDef& def, std::uint32_t tasks, const FitRules& rules) {

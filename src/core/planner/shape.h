@@ -40,6 +40,8 @@ struct Shape {
   std::uint32_t tasks_least = 1;     // and each of them at least so many tasks
 
   bool single = false;               // one node takes all of it
+  ReservationId reservation;         // 0: none; its nodes are the only ones
+  Time window_start, window_end = never;
 
   // Of the last try that failed, in this pass or an earlier one: the span that found no room (0: no span would), the moment
   // (Timeline::improvements), and the promises ahead that stood in the way (a digest of them; 0: none did).

@@ -8,6 +8,7 @@ namespace millrace {
 namespace {
 
 constexpr Time since_ever{INT64_MIN};
+constexpr int turns_ahead = 3;  // of a recurring reservation that are planned around
 constexpr Duration a_year = minutes(365LL * 24 * 60);
 
 Duration limit_of(const Job& job) { return job.time_limit_minutes == unlimited ? a_year : minutes(job.time_limit_minutes); }
@@ -58,7 +59,7 @@ void Timeline::refresh(std::uint32_t index) {
 void Timeline::note_improvements() {
   for (const std::uint32_t index : changed_) {
     Slot& slot = slots_[index];
-    const Amounts& now = slot.base.now();
+    const Amounts& now = profile(index).now();
     if (slot.usable && (!slot.was_usable || !covers(slot.lowest, now))) improved_.push_back(index);
     slot.lowest = now;
     slot.was_usable = slot.usable;
@@ -126,7 +127,21 @@ void Timeline::pass_to(Time now, const PlannerSettings& settings) {
   }
 }
 
-void Timeline::begin_pass() {
+void Timeline::lay_window(const Reservation& reservation, Time now) {
+  Window window{reservation.id, reservation.starts(now), reservation.ends(now), {}};
+  if (window.start <= now) window.start = since_ever;
+  for (const std::uint32_t node : reservation.nodes)
+    if (node < slots_.size()) window.nodes.push_back(node);
+  for (const std::uint32_t node : window.nodes) {
+    touch(node).laid.take(window.start, window.end, all_of(*slots_[node].def));
+    refresh(node);
+  }
+  for (const std::int64_t part : {static_cast<std::int64_t>(window.id.value), window.start.value, window.end.value})
+    windows_digest_ = mix_bits(windows_digest_ ^ static_cast<std::uint64_t>(part)) + window.nodes.size();
+  windows_.push_back(std::move(window));
+}
+
+void Timeline::begin_pass(const State& state, Time now) {
   for (const std::uint32_t index : touched_) {
     slots_[index].touched = false;
     slots_[index].laid = {};
@@ -134,6 +149,17 @@ void Timeline::begin_pass() {
   }
   touched_.clear();
   expected_.clear();
+  windows_.clear();
+  windows_digest_ = 1;
+  for (const auto& [id, reservation] : state.reservations) {
+    if (reservation->ends(now) <= now) continue;
+    lay_window(*reservation, now);
+    Reservation turn = *reservation;
+    for (int ahead = 0; ahead < turns_ahead && reservation->recurs(); ++ahead) {
+      turn = next_turn(turn, turn.end);
+      lay_window(turn, now);
+    }
+  }
   note_improvements();
   steps_ = 0;
 }
@@ -290,14 +316,31 @@ std::optional<Claim> Timeline::search(Shape& shape, Time from, Duration span) {
   return found;
 }
 
+Timeline::Slot& Timeline::touch(std::uint32_t index) {
+  Slot& slot = slots_[index];
+  if (!slot.touched) {
+    slot.laid = slot.base;
+    slot.touched = true;
+    touched_.push_back(index);
+  }
+  return slot;
+}
+
+void Timeline::open_window(ReservationId id, bool open) {
+  for (const Window& window : windows_) {
+    if (window.id != id) continue;
+    for (const std::uint32_t node : window.nodes) {
+      Profile& laid = touch(node).laid;
+      const Amounts all = all_of(*slots_[node].def);
+      open ? laid.give(window.start, window.end, all) : laid.take(window.start, window.end, all);
+      refresh(node);
+    }
+  }
+}
+
 void Timeline::take(const std::vector<NodeShare>& shares, Time from, Time until) {
   for (const NodeShare& share : shares) {
-    Slot& slot = slots_[share.node.value];
-    if (!slot.touched) {
-      slot.laid = slot.base;
-      slot.touched = true;
-      touched_.push_back(share.node.value);
-    }
+    Slot& slot = touch(share.node.value);
     slot.laid.take(from, until, share.amounts());
     if (from == since_ever) slot.lowest = slot.laid.now();
     refresh(share.node.value);

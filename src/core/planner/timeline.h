@@ -37,7 +37,12 @@ class Timeline {
   void pass_to(Time now, const PlannerSettings& settings);
 
   // ---- what a pass does ----
-  void begin_pass();
+  // Wipes the promises of the last one; reserved nodes are taken for as long as they are.
+  void begin_pass(const State& state, Time now);
+  // For jobs of that reservation its nodes are there; to be closed again afterwards.
+  void open_window(ReservationId id, bool open);
+  bool has_windows() const { return !windows_.empty(); }
+  std::uint64_t windows_digest() const { return windows_digest_; }
   // The job's shares if it started at this time for this span: `now` for a start, later for a plan. `by_claims` tells whether the
   // answer might be better without the promises made ahead.
   std::optional<std::vector<NodeShare>> fit(Shape& shape, Time at, Duration span, bool starting_now, bool& by_claims) {
@@ -73,6 +78,11 @@ class Timeline {
     bool touched = false;
     bool changed = false;  // since the last pass
   };
+  struct Window {
+    ReservationId id;
+    Time start, end;  // start since ever where it has begun
+    std::vector<std::uint32_t> nodes;
+  };
   struct Active {
     SharedValue<Job> job;
     Time release;
@@ -88,6 +98,8 @@ class Timeline {
   const Profile& profile(std::uint32_t index) const { return slots_[index].touched ? slots_[index].laid : slots_[index].base; }
   const std::vector<std::uint32_t>& order(const Shape& shape) const;
   void refresh(std::uint32_t index);
+  Slot& touch(std::uint32_t index);
+  void lay_window(const Reservation& reservation, Time now);
   void note_improvements();
   Time first_fit(const Shape& shape, std::uint32_t index, Time from, Duration span) const;
   Time kth_fit(const Shape& shape, Time from, Duration span);
@@ -101,6 +113,8 @@ class Timeline {
   std::vector<std::vector<std::uint32_t>> partition_places_;  // by partition and node: its place in that order
   std::map<JobKey, Active> active_;
   std::set<std::pair<Time, JobKey>> releases_;
+  std::vector<Window> windows_;
+  std::uint64_t windows_digest_ = 1;
   std::map<JobKey, Time> expected_;    // by the last pass
   std::vector<std::uint32_t> touched_;
   std::vector<std::uint32_t> changed_;

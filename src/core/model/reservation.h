@@ -1,0 +1,65 @@
+// src/core/model/reservation.h - nodes kept for some people during some time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/quantity.h"
+#include "core/model/job.h"
+
+namespace millrace {
+
+using ReservationId = Id<struct ReservationTag>;
+
+enum ReservationFlag : std::uint32_t {  // written to the log: never reorder
+  reserve_maint = 1,
+  reserve_ignore_jobs = 2,
+  reserve_hourly = 4,
+  reserve_daily = 8,
+  reserve_weekly = 16,
+  reserve_weekday = 32,
+  reserve_weekend = 64,
+  reserve_flex = 128,
+  reserve_overlap = 256,
+  reserve_spec_nodes = 512,
+  reserve_any_nodes = 1024,
+  reserve_time_float = 2048,
+  reserve_all_nodes = 4096,
+  reserve_static_alloc = 8192,
+  reserve_no_hold_after = 16384,
+};
+
+struct Reservation {
+  ReservationId id;
+  std::string name;
+  Time start, end;  // of a floating one: start counts from now, and `end - start` is its length
+  std::uint32_t flags = 0;
+  std::vector<std::uint32_t> nodes;  // NodeIndex values, rising
+  std::uint32_t partition = unlimited;  // a PartitionIndex value; unlimited: any
+  std::vector<std::string> users, accounts, groups;  // empty: not asked about; a '-' in front excludes
+  std::vector<LicenceAsk> licences;
+  std::string features, comment;
+  std::uint32_t max_start_delay_seconds = 0;
+  std::uint32_t purge_after_idle_seconds = 0;  // 0: not
+  Time idle_since;
+  UserId made_by;
+  bool operator==(const Reservation&) const = default;
+
+  bool has(ReservationFlag flag) const { return (flags & flag) != 0; }
+  bool recurs() const { return (flags & (reserve_hourly | reserve_daily | reserve_weekly | reserve_weekday | reserve_weekend)) != 0; }
+  // The window as it stands at a time.
+  Time starts(Time now) const { return has(reserve_time_float) ? now + (start - Time{}) : start; }
+  Time ends(Time now) const { return has(reserve_time_float) ? now + (end - Time{}) : end; }
+};
+
+// Whether this person may use it with this account.
+bool may_use(const Reservation& reservation, const Owner& owner, const std::string& account);
+
+// The next turn of a recurring one after its end; days and weeks are counted in UTC.
+Reservation next_turn(const Reservation& reservation, Time now);
+
+// The name of each flag as scontrol writes it.
+std::string flag_words(const Reservation& reservation);
+
+}  // namespace millrace
