@@ -165,6 +165,7 @@ wire::JobStateName shown_state(const Job& job) {
     case Outcome::cancelled: return wire::CANCELLED;
     case Outcome::timeout: return wire::TIMEOUT;
     case Outcome::node_fail: return wire::NODE_FAIL;
+    case Outcome::preempted: return wire::PREEMPTED;
   }
   return wire::RUNNING;
 }

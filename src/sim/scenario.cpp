@@ -52,6 +52,7 @@ const char* outcome_word(Outcome outcome) {
     case Outcome::cancelled: return "cancelled";
     case Outcome::timeout: return "timeout";
     case Outcome::node_fail: return "node_fail";
+    case Outcome::preempted: return "preempted";
   }
   return "none";
 }

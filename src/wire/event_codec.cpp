@@ -161,6 +161,15 @@ void put_event(const JobForgotten& e, log::Event& out) {
   out.mutable_job_forgotten()->set_at(e.at.value);
 }
 
+void put_event(const JobPreempted& e, log::Event& out) {
+  auto* to = out.mutable_job_preempted();
+  to->set_key(e.key.value);
+  to->set_by(e.by.value);
+  to->set_requeue(e.requeue);
+  to->set_due(e.due.value);
+  to->set_at(e.at.value);
+}
+
 void put_event(const ReservationSet& e, log::Event& out) {
   put(e.reservation, *out.mutable_reservation_set()->mutable_reservation());
   out.mutable_reservation_set()->set_at(e.at.value);
@@ -288,6 +297,10 @@ Result<Event> decode_event(std::string_view bytes) {
       return PartitionStateChanged{PartitionIndex{e.partition()}, static_cast<Availability>(e.availability()), Time{e.at()}};
     }
     case K::kJobForgotten: return JobForgotten{JobKey{in.job_forgotten().key()}, Time{in.job_forgotten().at()}};
+    case K::kJobPreempted: {
+      const auto& e = in.job_preempted();
+      return JobPreempted{JobKey{e.key()}, JobKey{e.by()}, e.requeue(), Time{e.due()}, Time{e.at()}};
+    }
     case K::kReservationSet: return ReservationSet{get(in.reservation_set().reservation()), Time{in.reservation_set().at()}};
     case K::kReservationRemoved:
       return ReservationRemoved{ReservationId{in.reservation_removed().id()}, Time{in.reservation_removed().at()}};

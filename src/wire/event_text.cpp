@@ -319,6 +319,10 @@ Line describe(const PartitionStateChanged& e) {
   return Line{"PartitionStateChanged"}.number("partition", e.partition.value).word("state", name_of(e.availability));
 }
 
+Line describe(const JobPreempted& e) {
+  return on_job("JobPreempted", e.key).number("by", static_cast<std::int64_t>(e.by.value)).flag("requeue", e.requeue).time("due", e.due);
+}
+
 Line describe(const ReservationSet& e) {
   const Reservation& r = e.reservation;
   Line line{"ReservationSet"};

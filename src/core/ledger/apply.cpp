@@ -63,6 +63,7 @@ void clear_waits(State& state, const Job& job) {
 
 void to_completing(State& state, Job& job) {
   clear_deadline(state, limit_of(job), job.key, DeadlineKind::time_limit);
+  if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, job.key, DeadlineKind::preemption);
   job.state = JobState::completing;
 }
 
@@ -105,6 +106,8 @@ void to_pending(State& state, JobKey key, bool was_ended, std::uint32_t delay_se
   job.outcome = Outcome::none;
   job.end_reason = Reason::none;
   job.requeue_wanted = false;
+  job.preempt_due = Time{};
+  job.preempt_requeue = false;
   job.attempt.value += 1;
   job.exit_code = job.exit_signal = 0;
   job.placement = {};
@@ -128,6 +131,7 @@ void settle(State& state, JobKey key, Time at) {
   const Job& job = state.job(key);
   if (job.array.value != 0) --state.edit_array(job.array).running;
   clear_deadline(state, limit_of(job), key, DeadlineKind::time_limit);
+  if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, key, DeadlineKind::preemption);
   if (job.requeue_wanted) {
     const bool asked = job.outcome != Outcome::node_fail;
     const std::uint32_t delay = asked && state.policy->requeue_delay_seconds > 0 ? state.policy->requeue_delay_seconds + 1 : 0;
@@ -354,7 +358,7 @@ Reason end_reason_of(const AttemptEnded& e) {
 // One node's report settles what the job comes to, unless something stronger was decided before.
 void weigh_end(Job& job, const AttemptEnded& e) {
   const Outcome outcome = outcome_of(e);
-  const bool decided = job.outcome == Outcome::cancelled || job.outcome == Outcome::timeout || job.requeue_wanted;
+  const bool decided = job.outcome == Outcome::cancelled || job.outcome == Outcome::timeout || job.outcome == Outcome::preempted || job.requeue_wanted;
   if (e.exit_code > job.exit_code) job.exit_code = e.exit_code;
   if (e.exit_signal != 0) job.exit_signal = e.exit_signal;
   if (outcome == Outcome::node_fail) job.failed_node = e.node;
@@ -412,6 +416,22 @@ void apply_one(State& state, const JobTimedOut& e) {
   to_completing(state, job);
   job.outcome = Outcome::timeout;
   job.end_reason = Reason::time_limit;
+}
+
+void apply_one(State& state, const JobPreempted& e) {
+  Job& job = state.edit_job(e.key);
+  MR_ASSERT(job.state == JobState::running);
+  if (e.due > e.at) {
+    if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, e.key, DeadlineKind::preemption);
+    job.preempt_due = e.due;
+    job.preempt_requeue = e.requeue;
+    state.deadlines.set({e.due, e.key, DeadlineKind::preemption}, {});
+    return;
+  }
+  to_completing(state, job);
+  job.preempt_due = e.at;
+  job.requeue_wanted = e.requeue;
+  job.outcome = e.requeue ? Outcome::none : Outcome::preempted;
 }
 
 void apply_one(State& state, const JobRequeued& e) {

@@ -152,6 +152,15 @@ struct JobForgotten {
   Time at;
 };
 
+// It has to make room for another job: at once, or when its time of grace is over.
+struct JobPreempted {
+  JobKey key;
+  JobKey by;             // for whom
+  bool requeue = false;  // back to the queue; otherwise that was its end
+  Time due;              // when it is stopped; not after `at`: now
+  Time at;
+};
+
 // Made, changed, or come to its next turn: the whole of it as it is from now on.
 struct ReservationSet {
   Reservation reservation;
@@ -166,6 +175,6 @@ struct ReservationRemoved {
 using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified,
                            JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
-                           ReservationRemoved>;
+                           ReservationRemoved, JobPreempted>;
 
 }  // namespace millrace

@@ -21,7 +21,7 @@ struct QueueKey {
 };
 
 // What becomes due at a time: decided by admission/expire, never by a clock in here.
-enum class DeadlineKind : std::uint8_t { begin, time_limit, forget, dependency_delay, invalid_dependency, reservation };
+enum class DeadlineKind : std::uint8_t { begin, time_limit, forget, dependency_delay, invalid_dependency, reservation, preemption };
 constexpr Time at_once{1};  // a deadline that is due whatever the time
 
 struct DeadlineKey {

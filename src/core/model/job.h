@@ -168,6 +168,8 @@ struct Job {
   Attempt attempt;
   std::uint32_t exit_code = 0, exit_signal = 0;
   UserId cancelled_by;
+  Time preempt_due;                  // it has to make room, and is let run until then
+  bool preempt_requeue = false;      // ... and goes back to the queue
   std::optional<NodeIndex> failed_node;
   JobState state{};
   Outcome outcome{};
