@@ -24,6 +24,7 @@ const char* kind_word(DependencyKind kind) {
     case DependencyKind::afterok: return "afterok";
     case DependencyKind::afternotok: return "afternotok";
     case DependencyKind::singleton: return "singleton";
+    case DependencyKind::aftercorr: return "aftercorr";
   }
   return "";
 }

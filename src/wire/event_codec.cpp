@@ -17,6 +17,7 @@ void put_event(const ClusterConfigured& e, log::Event& out) {
   for (const auto& partition : e.partitions) put(partition, *to->add_partitions());
   put(e.policy, *to->mutable_policy());
   to->set_at(e.at.value);
+  if (!e.topology.empty()) put(e.topology, *to->mutable_topology());
 }
 
 void put_event(const JobSubmitted& e, log::Event& out) {
@@ -69,6 +70,11 @@ void put_event(const JobModified& e, log::Event& out) {
   if (e.required_nodes) to->mutable_required_nodes()->mutable_nodes()->Add(e.required_nodes->begin(), e.required_nodes->end());
   if (e.excluded_nodes) to->mutable_excluded_nodes()->mutable_nodes()->Add(e.excluded_nodes->begin(), e.excluded_nodes->end());
   if (e.requeue) to->set_requeue(*e.requeue);
+  if (e.resources) put(*e.resources, *to->mutable_resources());
+  if (e.tasks_per_node) to->set_tasks_per_node(*e.tasks_per_node);
+  if (e.min_cpus_per_node) to->set_min_cpus_per_node(*e.min_cpus_per_node);
+  if (e.exclusive) to->set_exclusive(*e.exclusive);
+  if (e.oversubscribe) to->set_oversubscribe(*e.oversubscribe);
 }
 
 void put_event(const JobBecameEligible& e, log::Event& out) {
@@ -93,6 +99,7 @@ void put_event(const JobPlaced& e, log::Event& out) {
   to->set_by_backfill(e.by_backfill);
   to->set_at(e.at.value);
   if (e.partition) to->set_partition(e.partition->value);
+  put_licences(e.licences, to->mutable_licences());
 }
 
 void put_event(const AttemptEnded& e, log::Event& out) {
@@ -186,6 +193,7 @@ Event get_event(const log::ClusterConfigured& from) {
   for (const auto& partition : from.partitions()) e.partitions.push_back(get(partition));
   e.policy = get(from.policy());
   e.at = Time{from.at()};
+  e.topology = get(from.topology());
   return e;
 }
 
@@ -233,11 +241,16 @@ Event get_event(const log::JobModified& from) {
   if (from.has_required_nodes()) e.required_nodes = list(from.required_nodes());
   if (from.has_excluded_nodes()) e.excluded_nodes = list(from.excluded_nodes());
   if (from.has_requeue()) e.requeue = from.requeue();
+  if (from.has_resources()) e.resources = get(from.resources());
+  if (from.has_tasks_per_node()) e.tasks_per_node = from.tasks_per_node();
+  if (from.has_min_cpus_per_node()) e.min_cpus_per_node = from.min_cpus_per_node();
+  if (from.has_exclusive()) e.exclusive = from.exclusive();
+  if (from.has_oversubscribe()) e.oversubscribe = from.oversubscribe();
   return e;
 }
 
 Event get_event(const log::JobPlaced& from) {
-  JobPlaced e{JobKey{from.key()}, Attempt{from.attempt()}, {}, from.by_backfill(), Time{from.at()}};
+  JobPlaced e{JobKey{from.key()}, Attempt{from.attempt()}, {}, from.by_backfill(), Time{from.at()}, {}, get_licences(from.licences())};
   for (const auto& share : from.shares()) e.shares.push_back(get(share));
   if (from.has_partition()) e.partition = PartitionIndex{from.partition()};
   return e;

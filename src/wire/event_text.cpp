@@ -59,6 +59,7 @@ std::string_view name_of(DependencyKind kind) {
     case DependencyKind::afterok: return "afterok";
     case DependencyKind::afternotok: return "afternotok";
     case DependencyKind::singleton: return "singleton";
+    case DependencyKind::aftercorr: return "aftercorr";
   }
   return "?";
 }

@@ -155,6 +155,8 @@ void put(const Policy& from, log::Policy& to) {
   if (from.default_memory_per_node) to.set_default_memory_per_node(from.default_memory_per_node->value);
   if (from.max_memory_per_cpu) to.set_max_memory_per_cpu(from.max_memory_per_cpu->value);
   if (from.max_memory_per_node) to.set_max_memory_per_node(from.max_memory_per_node->value);
+  to.set_cpu_unit(static_cast<std::uint32_t>(from.cpu_unit));
+  put_licences(from.licences, to.mutable_licences());
 }
 
 Policy get(const log::Policy& from) {
@@ -177,6 +179,8 @@ Policy get(const log::Policy& from) {
   if (from.has_default_memory_per_node()) to.default_memory_per_node = Mebibytes{from.default_memory_per_node()};
   if (from.has_max_memory_per_cpu()) to.max_memory_per_cpu = Mebibytes{from.max_memory_per_cpu()};
   if (from.has_max_memory_per_node()) to.max_memory_per_node = Mebibytes{from.max_memory_per_node()};
+  to.cpu_unit = static_cast<CpuUnit>(from.cpu_unit());
+  to.licences = get_licences(from.licences());
   return to;
 }
 

@@ -14,7 +14,8 @@ struct PlaceJob {
   std::optional<PartitionIndex> partition{};  // not set: the first it asked for
 };
 
-// No events: the proposal is stale and dropped.
-std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Time now);
+// Fills in which CPUs and devices of each node, and which licences, the job gets. No events: the proposal is dropped, because it is
+// stale or because what is free cannot be had in the way it asks; `why`, where it is given, says which.
+std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Time now, Reason* why = nullptr);
 
 }  // namespace millrace

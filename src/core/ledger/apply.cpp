@@ -5,6 +5,7 @@
 
 #include "core/ledger/apply_node.h"
 #include "core/ledger/dependency.h"
+#include "core/ledger/licences.h"
 #include "core/ledger/rebuild.h"
 
 namespace millrace {
@@ -132,6 +133,7 @@ void settle(State& state, JobKey key, Time at) {
   if (job.array.value != 0) --state.edit_array(job.array).running;
   clear_deadline(state, limit_of(job), key, DeadlineKind::time_limit);
   if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, key, DeadlineKind::preemption);
+  give_back_licences(state, job.placement->licences);
   if (job.requeue_wanted) {
     const bool asked = job.outcome != Outcome::node_fail;
     const std::uint32_t delay = asked && state.policy->requeue_delay_seconds > 0 ? state.policy->requeue_delay_seconds + 1 : 0;
@@ -211,6 +213,11 @@ void modify_spec(JobSpec& spec, const JobModified& e) {
   set(spec.nice, e.nice);
   set(spec.partition, e.partition);
   set(spec.requeue, e.requeue);
+  set(spec.tasks_per_node, e.tasks_per_node);
+  set(spec.min_cpus_per_node, e.min_cpus_per_node);
+  set(spec.exclusive, e.exclusive);
+  set(spec.oversubscribe, e.oversubscribe);
+  if (e.resources) spec.resources = *e.resources == ResourceRequest{} ? SharedValue<ResourceRequest>{} : SharedValue(*e.resources);
   if (e.memory_per_node) {
     spec.memory_per_node = *e.memory_per_node;
     spec.memory_per_cpu.reset();
@@ -294,7 +301,12 @@ void apply_one(State& state, const ArrayTaskSplit& e) {
   }
   state.tasks.set({e.array, e.task}, e.key);
   if (e.key == e.array) {
-    state.edit_job(e.key).array_task = e.task;
+    Job& last = state.edit_job(e.key);
+    last.array_task = e.task;
+    if (correspond(last, e.task)) {
+      look_again(state, e.key, e.at);
+      refresh_eligibility(state, e.key, e.at);
+    }
     return;
   }
   MR_ASSERT(e.key == state.next_key);
@@ -302,6 +314,7 @@ void apply_one(State& state, const ArrayTaskSplit& e) {
   job.key = e.key;
   job.id = e.id;
   job.array_task = e.task;
+  const bool corresponds = correspond(job, e.task);
   state.jobs.set(e.key, SharedValue(std::move(job)));
   const bool fresh_id = state.by_id.set(e.id, e.key);
   MR_ASSERT(fresh_id);
@@ -312,6 +325,9 @@ void apply_one(State& state, const ArrayTaskSplit& e) {
   remember_dependents(state, *held);
   add_deadlines(state, *held);
   enqueue(state, *held);
+  if (!corresponds) return;
+  look_again(state, e.key, e.at);
+  refresh_eligibility(state, e.key, e.at);
 }
 
 void apply_one(State& state, const JobPlaced& e) {
@@ -327,7 +343,8 @@ void apply_one(State& state, const JobPlaced& e) {
   job.state = JobState::running;
   if (e.partition) job.spec.edit().partition = *e.partition;
   job.started_at = e.at;
-  job.placement = SharedValue(Placement{e.shares, e.by_backfill});
+  job.placement = SharedValue(Placement{e.shares, e.by_backfill, e.licences});
+  take_licences(state, e.licences);
   for (const NodeShare& share : e.shares) take_share(state, share, e.key, e.at);
   state.active.set(e.key, {});
   if (limit_of(job) != never) state.deadlines.set({limit_of(job), e.key, DeadlineKind::time_limit}, {});

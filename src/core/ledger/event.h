@@ -10,6 +10,7 @@
 #include "core/model/node.h"
 #include "core/model/partition.h"
 #include "core/model/reservation.h"
+#include "core/model/topology.h"
 
 namespace millrace {
 
@@ -23,6 +24,7 @@ struct ClusterConfigured {
   std::vector<PartitionDef> partitions;
   Policy policy;
   Time at;
+  Topology topology{};
 };
 
 struct JobSubmitted {
@@ -60,6 +62,9 @@ struct JobModified {
   std::optional<std::vector<std::uint32_t>> required_nodes, excluded_nodes;
   std::optional<bool> requeue;
   Time at;
+  std::optional<ResourceRequest> resources{};  // the whole of it, as it is from now on
+  std::optional<std::uint32_t> tasks_per_node{}, min_cpus_per_node{};
+  std::optional<bool> exclusive{}, oversubscribe{};
 };
 
 // Its begin time has come; from now on the planner sees it.
@@ -84,6 +89,7 @@ struct JobPlaced {
   bool by_backfill = false;
   Time at;
   std::optional<PartitionIndex> partition{};  // of several asked for, where it is not the first
+  std::vector<LicenceAsk> licences{};  // what it takes of each
 };
 
 enum class AttemptEnd : std::uint8_t { exited, launch_failed, supervisor_lost, node_lost };

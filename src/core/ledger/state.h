@@ -117,6 +117,8 @@ struct State {
   SharedValue<Policy> policy{Policy{}};
   ReservationId next_reservation{1};
   SharedMap<ReservationId, SharedValue<Reservation>> reservations;
+  SharedValue<std::vector<LicenceAsk>> licences_used{std::vector<LicenceAsk>{}};  // by jobs that hold nodes; sorted by name
+  SharedValue<SwitchTree> topology{SwitchTree{}};
 
   const Job* find_job(JobKey key) const {
     const auto* found = jobs.find(key);

@@ -99,7 +99,7 @@ struct JobSpec {
   }
 };
 
-enum class DependencyKind : std::uint8_t { after, afterany, afterok, afternotok, singleton };
+enum class DependencyKind : std::uint8_t { after, afterany, afterok, afternotok, singleton, aftercorr };
 enum class DependencyState : std::uint8_t { unfulfilled, fulfilled, failed };
 
 struct Dependency {
@@ -119,11 +119,11 @@ struct Dependencies {
   bool operator==(const Dependencies&) const = default;
 };
 
-// Which cores and devices of a node exactly: bits by position (core/model/assign chooses them when a placement is accepted).
+// Which CPUs and devices of a node exactly: bits by position (core/model/assign chooses them when a placement is accepted).
 struct ShareDetail {
-  std::vector<std::uint64_t> cores;                                   // of all cores of the node, socket by socket
-  std::array<std::vector<std::uint64_t>, gres_kinds_max> devices;      // by the node's kinds
-  std::array<std::int64_t, gres_kinds_max> gres{};                     // how many of each kind
+  std::vector<std::uint64_t> cpus;                       // of all CPUs of the node: socket by socket, the threads of a core together
+  std::array<std::uint64_t, gres_kinds_max> devices{};   // by the node's kinds; of a shard or mps: the gpu it is a part of
+  std::array<std::int64_t, gres_kinds_max> gres{};       // how many of each kind
   bool operator==(const ShareDetail&) const = default;
 };
 
@@ -145,6 +145,7 @@ struct NodeShare {
 struct Placement {
   std::vector<NodeShare> shares;
   bool by_backfill = false;
+  std::vector<LicenceAsk> licences;  // what it holds of each
 };
 
 struct ArraySpec {

@@ -68,6 +68,9 @@ enum class Reason : std::uint8_t {
   reservation,
   reservation_deleted,
   reservation_invalid,
+  licenses,
+  deadline,
+  bad_constraints,
 };
 const char* slurm_word(Reason reason);
 
