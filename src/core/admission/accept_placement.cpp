@@ -76,6 +76,8 @@ std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Ti
   if (throttled(state, *job)) return drop(Reason::array_task_limit);
   const JobSpec& spec = *job->spec;
   const PartitionIndex where = proposal.partition.value_or(spec.partition);
+  const auto& more = spec.resource_request().more_partitions;
+  if (where != spec.partition && std::ranges::find(more, where.value) == more.end()) return drop(Reason::none);
   const Partition& partition = state.partition(where);
   if (!partition.configured || partition.def.availability == Availability::down ||
       partition.def.availability == Availability::inactive)

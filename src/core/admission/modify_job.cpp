@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/admission/parse_dependency.h"
+#include "core/admission/reserve.h"
 #include "core/admission/submit_job.h"
 #include "core/ledger/apply.h"
 
@@ -15,7 +16,7 @@ bool touches_request(const ModifyJob& ask) {
   const JobModified& c = ask.change;
   return c.min_nodes || c.max_nodes || c.tasks || c.cpus_per_task || c.memory_per_node || c.memory_per_cpu || c.begin_at ||
          c.priority || c.nice || c.std_out || c.std_err || c.work_dir || ask.partition || ask.dependency || ask.required_nodes ||
-         ask.excluded_nodes;
+         ask.excluded_nodes || c.tasks_per_node || c.min_cpus_per_node || c.exclusive || c.oversubscribe || ask.wishes != ResourceWishes{};
 }
 
 std::expected<void, Refusal> fill_time_limit(const Job& job, const ModifyJob& ask, const Actor& actor, JobModified& out) {
@@ -47,14 +48,15 @@ std::expected<void, Refusal> check_cycle(const State& state, const Job& job, con
 }
 
 std::expected<void, Refusal> fill_texts(const State& state, const Job& job, const ModifyJob& ask, JobModified& out) {
-  if (ask.partition) {
-    const auto partition = state.find_partition(*ask.partition);
-    if (!partition) return refuse(RefusalCode::invalid_partition, "invalid partition specified: " + *ask.partition);
-    out.partition = *partition;
-  }
   if (ask.dependency) {
     auto dependencies = parse_dependencies(state, *ask.dependency);
     if (!dependencies) return std::unexpected(std::move(dependencies).error());
+    for (Dependency& dependency : dependencies->list) {
+      if (dependency.kind != DependencyKind::aftercorr) continue;
+      if (job.is_array_rest()) return refuse(RefusalCode::not_supported, "aftercorr can be given to an array at submission, later to its tasks one by one");
+      if (job.array_task && state.find_array(dependency.target)) dependency.task = job.array_task;
+      else dependency.kind = DependencyKind::afterok;
+    }
     if (auto cycle = check_cycle(state, job, *dependencies); !cycle) return cycle;
     out.dependencies = *std::move(dependencies);
   }
@@ -68,6 +70,25 @@ std::expected<void, Refusal> fill_texts(const State& state, const Job& job, cons
     if (!nodes) return std::unexpected(std::move(nodes).error());
     out.excluded_nodes = *std::move(nodes);
   }
+  return {};
+}
+
+// The request as it would become: the whole of it goes into the fact.
+std::expected<void, Refusal> fill_resources(const State& state, const Job& job, const ModifyJob& ask, JobModified& out, Time now) {
+  if (!ask.partition && ask.wishes == ResourceWishes{}) return {};
+  JobSpec spec = *job.spec;
+  if (auto wishes = apply_wishes(state, ask.wishes, spec); !wishes) return wishes;
+  if (ask.wishes.reservation)
+    if (auto reserved = check_reservation(state, spec); !reserved) return reserved;
+  if (ask.partition) {
+    const auto partitions = find_partitions(state, *ask.partition);
+    if (!partitions) return std::unexpected(partitions.error());
+    set_partitions(spec, *partitions);
+    out.partition = spec.partition;
+  }
+  if (auto times = check_times(spec.resource_request(), out.time_limit_minutes.value_or(job.time_limit_minutes), job.begin_at, now); !times) return times;
+  if (spec.cpus_per_task != job.spec->cpus_per_task) out.cpus_per_task = spec.cpus_per_task;
+  if (!(spec.resource_request() == job.spec->resource_request())) out.resources = spec.resource_request();
   return {};
 }
 
@@ -85,6 +106,7 @@ Decision decide_modify(const State& state, const SelectedJob& which, const Modif
     return refuse(RefusalCode::access_denied, "only an administrator may lower a nice value");
   if (auto limit = fill_time_limit(job, ask, actor, change); !limit) return std::unexpected(std::move(limit).error());
   if (auto texts = fill_texts(state, job, ask, change); !texts) return std::unexpected(std::move(texts).error());
+  if (auto resources = fill_resources(state, job, ask, change, now); !resources) return std::unexpected(std::move(resources).error());
   if (change.nice && job.hold == Hold::none) change.priority = initial_priority(state, job.key, *change.nice);
   if (change.required_nodes && change.required_nodes->size() > job.spec->min_nodes)
     change.min_nodes = static_cast<std::uint32_t>(change.required_nodes->size());

@@ -330,6 +330,15 @@ void apply_one(State& state, const ArrayTaskSplit& e) {
   refresh_eligibility(state, e.key, e.at);
 }
 
+// It keeps the others, in case it has to wait again.
+void use_partition(Job& job, PartitionIndex partition) {
+  JobSpec& spec = job.spec.edit();
+  ResourceRequest request = spec.resource_request();
+  std::ranges::replace(request.more_partitions, partition.value, spec.partition.value);
+  spec.partition = partition;
+  spec.resources = SharedValue(std::move(request));
+}
+
 void apply_one(State& state, const JobPlaced& e) {
   {
     const Job& seen = state.job(e.key);
@@ -341,10 +350,10 @@ void apply_one(State& state, const JobPlaced& e) {
   }
   Job& job = state.edit_job(e.key);
   job.state = JobState::running;
-  if (e.partition) job.spec.edit().partition = *e.partition;
   job.started_at = e.at;
   job.placement = SharedValue(Placement{e.shares, e.by_backfill, e.licences});
   take_licences(state, e.licences);
+  if (e.partition) use_partition(job, *e.partition);
   for (const NodeShare& share : e.shares) take_share(state, share, e.key, e.at);
   state.active.set(e.key, {});
   if (limit_of(job) != never) state.deadlines.set({limit_of(job), e.key, DeadlineKind::time_limit}, {});

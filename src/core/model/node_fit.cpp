@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/model/features.h"
+
 namespace millrace {
 namespace {
 
@@ -128,9 +130,14 @@ Amounts all_of(const NodeDef& node) {
 }
 
 bool suits(const JobSpec& spec, const NodeDef& node) {
-  const ResourceRequest& ask = spec.resource_request();
-  return node.sockets >= ask.sockets_per_node && node.cores_per_socket >= ask.cores_per_socket &&
-         node.threads_per_core >= ask.threads_per_core && node.tmp_disk.value >= ask.tmp_disk;
+  if (!spec.resources) return true;
+  const ResourceRequest& ask = *spec.resources;
+  if (node.sockets < ask.sockets_per_node || node.cores_per_socket < ask.cores_per_socket ||
+      node.threads_per_core < ask.threads_per_core || node.tmp_disk.value < ask.tmp_disk)
+    return false;
+  if (ask.features.empty()) return true;
+  const auto wanted = parse_features(ask.features);
+  return wanted && wanted->admits(features_of(node));
 }
 
 std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amounts& free, const FitRules& rules) {

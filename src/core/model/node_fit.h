@@ -36,7 +36,8 @@ std::int64_t add_gres(const GresAsk& ask, std::int64_t count, const NodeDef& nod
 // gpus of the job as a whole to its answer does it again. False: the node has not got so much free.
 bool cover_gpus(const JobSpec& spec, const NodeDef& node, const Amounts& free, Amounts& taken, const FitRules& rules);
 
-// Whether the node has, by its nature, what the job's shape asks for: sockets, cores, threads, temporary disk.
+// Whether the node has, by its nature, what the job asks for: sockets, cores, threads, temporary disk, and features as far as one node
+// can show them (core/model/features: that all take the same side of [a|b], and counts, is a matter of the whole set).
 bool suits(const JobSpec& spec, const NodeDef& node);
 
 }  // namespace millrace
