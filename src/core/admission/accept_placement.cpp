@@ -85,7 +85,7 @@ std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Ti
   JobPlaced placed{{}, proposal.attempt, proposal.shares, proposal.by_backfill, now, {}, {}};
   if (where != spec.partition) placed.partition = where;
   for (NodeShare& share : placed.shares) {
-    if (!share_fits(state, partition, share)) return drop(Reason::resources);
+    if (!share_fits(state, partition, share)) return drop(Reason::none);
     if (is_reserved(state, share.node, spec.resource_request().reservation, now)) return drop(Reason::reservation);
     const NodeDef& def = *state.node(share.node).def;
     if (!suits(spec, def)) return drop(Reason::bad_constraints);

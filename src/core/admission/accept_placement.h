@@ -15,7 +15,7 @@ struct PlaceJob {
 };
 
 // Fills in which CPUs and devices of each node, and which licences, the job gets. No events: the proposal is dropped, because it is
-// stale or because what is free cannot be had in the way it asks; `why`, where it is given, says which.
+// stale (`why` is none) or because what is free cannot be had in the way it asks (`why` is what it waits for).
 std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Time now, Reason* why = nullptr);
 
 }  // namespace millrace
