@@ -83,7 +83,6 @@ class History {
     ResourceWishes& wishes = ask.wishes;
     constexpr const char* gres[] = {"gpu", "gpu:2", "gpu:b:1", "shard:3", "shard", "nic:2", "mps:7", "gpu:a:1,nic", "fpga"};
     if (random_.chance(1, 2)) wishes.gres = gres[random_.below(9)];
-    if (random_.chance(1, 6)) wishes.gpus = std::to_string(random_.between(1, 4));
     if (random_.chance(1, 8)) wishes.gpus_per_task = "1";
     if (random_.chance(1, 4)) wishes.licences = random_.chance(1, 2) ? "foo:2" : "foo|bar";
     if (random_.chance(1, 6)) wishes.features = random_.chance(1, 2) ? "left" : "(left&odd)|right";
@@ -96,13 +95,11 @@ class History {
     if (random_.chance(1, 8)) ask.partition = "small,main";
   }
 
-  // Kinds in another order, or one less: what running jobs hold moves along.
+  // Kinds in another order: what running jobs hold moves along.
   void reconfigure() {
     std::vector<NodeDef> nodes = nodes_;
-    for (NodeDef& node : nodes) {
+    for (NodeDef& node : nodes)
       if (random_.chance(1, 2)) std::ranges::reverse(node.kinds);
-      if (!node.kinds.empty() && node.kinds.back().name == "nic" && random_.chance(1, 2)) node.kinds.pop_back();
-    }
     happen({ClusterConfigured{nodes, {main_, small_}, policy_, now_}});
   }
 

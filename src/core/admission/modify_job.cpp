@@ -75,16 +75,22 @@ std::expected<void, Refusal> fill_texts(const State& state, const Job& job, cons
 
 // The request as it would become: the whole of it goes into the fact.
 std::expected<void, Refusal> fill_resources(const State& state, const Job& job, const ModifyJob& ask, JobModified& out, Time now) {
-  if (!ask.partition && ask.wishes == ResourceWishes{}) return {};
+  const bool several = !job.spec->resource_request().more_partitions.empty();
+  if (!ask.partition && ask.wishes == ResourceWishes{} && !(several && out.required_nodes)) return {};
   JobSpec spec = *job.spec;
   if (auto wishes = apply_wishes(state, ask.wishes, spec); !wishes) return wishes;
   if (ask.wishes.reservation)
     if (auto reserved = check_reservation(state, spec); !reserved) return reserved;
-  if (ask.partition) {
-    const auto partitions = find_partitions(state, *ask.partition);
-    if (!partitions) return std::unexpected(partitions.error());
-    set_partitions(spec, *partitions);
-    out.partition = spec.partition;
+  if (ask.partition || out.required_nodes) {
+    std::vector<PartitionIndex> partitions{spec.partition};
+    for (const std::uint32_t more : spec.resource_request().more_partitions) partitions.push_back(PartitionIndex{more});
+    if (ask.partition) {
+      auto named = find_partitions(state, *ask.partition);
+      if (!named) return std::unexpected(named.error());
+      partitions = *std::move(named);
+    }
+    set_partitions(spec, with_nodes(state, partitions, out.required_nodes.value_or(job.spec->rare_request().required_nodes)));
+    if (spec.partition != job.spec->partition || ask.partition) out.partition = spec.partition;
   }
   if (auto times = check_times(spec.resource_request(), out.time_limit_minutes.value_or(job.time_limit_minutes), job.begin_at, now); !times) return times;
   if (spec.cpus_per_task != job.spec->cpus_per_task) out.cpus_per_task = spec.cpus_per_task;

@@ -151,6 +151,16 @@ void set_partitions(JobSpec& spec, const std::vector<PartitionIndex>& partitions
   spec.resources = request == ResourceRequest{} ? SharedValue<ResourceRequest>{} : SharedValue(std::move(request));
 }
 
+std::vector<PartitionIndex> with_nodes(const State& state, const std::vector<PartitionIndex>& partitions, const std::vector<std::uint32_t>& required) {
+  std::vector<PartitionIndex> out;
+  for (const PartitionIndex each : partitions) {
+    const std::vector<NodeIndex>& nodes = state.partition(each).nodes;
+    const auto is_there = [&](std::uint32_t index) { return std::ranges::find(nodes, NodeIndex{index}) != nodes.end(); };
+    if (std::ranges::all_of(required, is_there)) out.push_back(each);
+  }
+  return out.empty() ? std::vector{partitions.front()} : out;
+}
+
 std::expected<void, Refusal> check_times(const ResourceRequest& request, std::uint32_t limit_minutes, Time begin_at, Time now) {
   if (request.time_min_minutes > limit_minutes)
     return refuse(RefusalCode::invalid_time_min, "the least time, " + std::to_string(request.time_min_minutes) + " minutes, is above the limit of " +
@@ -192,8 +202,11 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
     return refuse(RefusalCode::not_supported, "the script has " + std::to_string(ask.script_bytes) + " bytes; max_script_size is " +
                                                   std::to_string(state.policy->max_script_bytes));
   if (ask.spec.work_dir.empty()) return refuse(RefusalCode::missing_work_dir);
-  const auto partitions = find_partitions(state, ask.partition);
+  auto partitions = find_partitions(state, ask.partition);
   if (!partitions) return std::unexpected(partitions.error());
+  auto required = resolve_nodes(state, ask.required_nodes);
+  if (!required) return std::unexpected(std::move(required).error());
+  *partitions = with_nodes(state, *partitions, *required);
   const PartitionDef& def = state.partition(partitions->front()).def;
   JobSubmitted event;
   event.spec = ask.spec;
@@ -203,8 +216,6 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
   for (const PartitionIndex each : *partitions)
     if (auto access = check_access(state.partition(each).def, spec, actor); !access) return std::unexpected(std::move(access).error());
   if (auto related = relate_gpus(spec); !related) return std::unexpected(std::move(related).error());
-  auto required = resolve_nodes(state, ask.required_nodes);
-  if (!required) return std::unexpected(std::move(required).error());
   auto excluded = resolve_nodes(state, ask.excluded_nodes);
   if (!excluded) return std::unexpected(std::move(excluded).error());
   if (auto size = complete_size(spec, required->size()); !size) return std::unexpected(std::move(size).error());

@@ -43,6 +43,8 @@ std::expected<std::vector<std::uint32_t>, Refusal> resolve_nodes(const State& st
 // "a,b": the first is the job's own, the others are as good; empty: the default.
 std::expected<std::vector<PartitionIndex>, Refusal> find_partitions(const State& state, const std::string& names);
 void set_partitions(JobSpec& spec, const std::vector<PartitionIndex>& partitions);
+// Of several partitions those that have all the nodes the job must have; the first stays if none has.
+std::vector<PartitionIndex> with_nodes(const State& state, const std::vector<PartitionIndex>& partitions, const std::vector<std::uint32_t>& required);
 
 // --time-min and --deadline against the limit and the earliest start.
 std::expected<void, Refusal> check_times(const ResourceRequest& request, std::uint32_t limit_minutes, Time begin_at, Time now);

@@ -90,7 +90,6 @@ struct JobPlaced {
   Time at;
   std::optional<PartitionIndex> partition{};  // of several asked for, where it is not the first
   std::vector<LicenceAsk> licences{};  // what it takes of each
-  std::optional<PartitionIndex> partition{};  // not the first of those it asked for
 };
 
 enum class AttemptEnd : std::uint8_t { exited, launch_failed, supervisor_lost, node_lost };
