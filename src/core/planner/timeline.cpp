@@ -24,9 +24,9 @@ Time planned_release(const Job& job, const PlannerSettings& settings, Time now) 
   const Time soon = now + microseconds(1);  // late, but about to go
   if (job.state == JobState::completing) return soon;
   Duration span = planned_span(job, settings);
-  // What ran longer than expected is expected to run as long again, up to its limit. Limits are whole minutes: what is expected within
-  // the last of them is the limit itself.
-  while (job.started_at + span <= now && span + minutes(1) <= limit_of(job)) span = std::min(span * 2, limit_of(job));
+  // An expectation once exceeded is worth nothing, and the limit holds: to double it instead starves wide jobs, because the end always
+  // seems near. Limits are whole minutes: what is expected within the last of them is the limit itself.
+  if (job.started_at + span <= now && span + minutes(1) <= limit_of(job)) span = limit_of(job);
   return std::max(job.started_at + span, soon);
 }
 
