@@ -84,7 +84,8 @@ Result<int> simulate(const Flags& flags) {
     nodes.push_back({node.name, node.cpus.value});
     cpus += node.cpus.value;
   }
-  Report report{flags.text("--workload") + " on cluster " + configuration.cluster_name + ", " + std::to_string(facts.nodes.size()) + " nodes, " +
+  const std::string workload_name = flags.text("--workload");
+  Report report{workload_name.substr(workload_name.rfind('/') + 1) + " on cluster " + configuration.cluster_name + ", " + std::to_string(facts.nodes.size()) + " nodes, " +
                     std::to_string(cpus) + " CPUs",
                 measure(result.jobs, cpus), workload.notes, flags.has("--json")};
   report.notes.insert(report.notes.end(), result.notes.begin(), result.notes.end());

@@ -67,7 +67,7 @@ Result<TraceAsked> read_trace(const Flags& flags) {
 }
 
 std::string title_of(const Flags& flags, std::int64_t processors, const std::string& how) {
-  return std::string{flags.rest[0]} + " on " + std::to_string(processors) + " processors, " + how;
+  return std::string{flags.rest[0].substr(flags.rest[0].rfind('/') + 1)} + " on " + std::to_string(processors) + " processors, " + how;
 }
 
 Result<int> simulate(const Flags& flags) {

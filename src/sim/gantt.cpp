@@ -78,8 +78,8 @@ std::int64_t round_step(std::int64_t span, std::int64_t marks, std::span<const s
 }
 
 std::string draw_axes(const Frame& frame, const std::vector<GanttRow>& rows) {
-  constexpr std::int64_t times[] = {1, 2, 5, 10, 30, 60, 120, 300, 600, 1'800, 3'600, 7'200, 21'600, 43'200, 86'400, 172'800, 604'800, 1'209'600, 2'592'000};
-  constexpr std::int64_t counts[] = {1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200, 256, 500, 512, 1'000};
+  constexpr std::int64_t times[] = {1, 2, 5, 10, 30, 60, 120, 300, 600, 1'800, 3'600, 7'200, 10'800, 21'600, 43'200, 86'400, 172'800, 345'600, 864'000, 1'728'000, 4'320'000};
+  constexpr std::int64_t tens[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1'000, 2'000, 5'000, 10'000}, twos[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1'024};
   std::string out;
   const double base = top + frame.height;
   const std::int64_t step = round_step(frame.last - frame.first, 9, times);
@@ -98,7 +98,8 @@ std::string draw_axes(const Frame& frame, const std::vector<GanttRow>& rows) {
       lane += rows[i].processors;
     }
   } else {
-    const std::int64_t mark = round_step(frame.processors, 8, counts);
+    const bool is_power = (frame.processors & (frame.processors - 1)) == 0;
+    const std::int64_t mark = is_power ? round_step(frame.processors, 8, twos) : round_step(frame.processors, 8, tens);
     for (std::int64_t at = 0; at <= frame.processors; at += mark) {
       const double y = top + frame.height - frame.height * static_cast<double>(at) / static_cast<double>(frame.processors);
       out += line(left - 5, y, left + plot_width, y, "#d0d0d0") + words(left - 8, y + 4, "end", std::to_string(at));
@@ -110,20 +111,22 @@ std::string draw_axes(const Frame& frame, const std::vector<GanttRow>& rows) {
          "\" fill=\"none\" stroke=\"#606060\"/>\n";
 }
 
-// One rectangle per run of neighbouring processors.
-std::string draw_job(const Frame& frame, std::size_t index, const ReplayedJob& job, const std::vector<std::size_t>& lanes, bool upwards) {
+// One rectangle per run of neighbouring processors of a row.
+std::string draw_job(const Frame& frame, std::size_t index, const ReplayedJob& job, const std::vector<std::size_t>& lanes,
+                     const std::vector<std::size_t>& first_lanes) {
+  const bool upwards = first_lanes.size() == 1;
   std::string out = std::string{"<g fill=\""} + colours[index % colours.size()] + "\"><title>job " + std::to_string(index + 1) + ": " +
                     std::to_string(job.processors) + " processors, waited " + duration_label(job.start - job.submit) + ", ran " +
                     duration_label(job.end - job.start) + "</title>";
   for (std::size_t i = 0; i < lanes.size();) {
     std::size_t after = i + 1;
-    while (after < lanes.size() && lanes[after] == lanes[after - 1] + 1) ++after;
+    while (after < lanes.size() && lanes[after] == lanes[after - 1] + 1 && !std::ranges::binary_search(first_lanes, lanes[after])) ++after;
     const double from = static_cast<double>(lanes[i]), to = static_cast<double>(lanes[after - 1] + 1);
     const auto all = static_cast<double>(frame.processors);
     const double y = upwards ? frame.y(all - to) : frame.y(from);
-    const double x = frame.x(job.start);
-    out += "<rect x=\"" + number(x) + "\" y=\"" + number(y) + "\" width=\"" + number(std::max(frame.x(job.end) - x, 0.4)) + "\" height=\"" +
-           number(frame.y(to) - frame.y(from)) + "\" stroke=\"#ffffff\" stroke-width=\"0.5\"/>";
+    const double x = frame.x(job.start), wide = std::max(frame.x(job.end) - x, 0.6);
+    out += "<rect x=\"" + number(x) + "\" y=\"" + number(y) + "\" width=\"" + number(wide) + "\" height=\"" +
+           number(frame.y(to) - frame.y(from)) + (wide > 3 ? "\" stroke=\"#ffffff\" stroke-width=\"0.5\"/>" : "\"/>");
     i = after;
   }
   return out + "</g>\n";
@@ -157,7 +160,7 @@ std::string draw_single_jobs(const Frame& frame, std::span<const ReplayedJob> jo
     if (job.shares.empty()) occupy(0, job.processors);
     for (const auto& [node, cpus] : job.shares) occupy(node, cpus);
     std::ranges::sort(lanes);
-    out += draw_job(frame, i, job, lanes, rows.size() == 1);
+    out += draw_job(frame, i, job, lanes, first_lane);
   }
   return out;
 }
