@@ -153,8 +153,9 @@ std::int64_t Run::next_second() const {
   std::int64_t next = INT64_MAX;
   if (next_ < workload_.jobs.size()) next = workload_.jobs[next_].submit;
   if (!ends_.empty()) next = std::min(next, ends_.top().second);
-  // A promised start may be due at a time at which nothing ends.
-  if (const Time due = replay_.next_promise(); due != never) next = std::min(next, due.seconds() - trace_origin_second);
+  // A promised start may be due at a time at which nothing ends; behind a job that is late it lies a moment ahead of now.
+  if (const Time due = replay_.next_promise(); due != never)
+    next = std::min(next, std::max((due + microseconds(999'999)).seconds() - trace_origin_second, now_ + 1));
   return next;
 }
 
@@ -225,12 +226,14 @@ void Run::report() {
 }
 
 ReplayResult Run::go() {
-  std::size_t seconds = 0;
-  for (std::int64_t next = next_second(); next != INT64_MAX; next = next_second()) {
+  std::size_t seconds = 0, idle = 0;
+  // Nothing runs and nothing comes: each waiting job's promise may still fall due once.
+  for (std::int64_t next = next_second(); next != INT64_MAX && idle <= live_.size(); next = next_second()) {
     now_ = next;
     end_jobs();
     submit_jobs();
     start_jobs();
+    idle = ends_.empty() && next_ == workload_.jobs.size() ? idle + 1 : 0;
     if (settings_.progress && (++seconds & 1023) == 0) settings_.progress(ended_, workload_.jobs.size());
   }
   if (settings_.progress) settings_.progress(workload_.jobs.size(), workload_.jobs.size());

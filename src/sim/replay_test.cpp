@@ -115,6 +115,12 @@ TEST(Replay, exact_and_predicted_estimates_open_holes_that_requests_close) {
   EXPECT_EQ(starts(workload, Backfill::easy, OrderPolicy::fcfs, Estimates::predicted), (Seconds{0, 10, 20, 120, 40}));
 }
 
+TEST(Replay, conservative_with_wrong_predictions_comes_to_an_end) {
+  // The third job of user 7 is thought to take 5 seconds and takes 500; whoever was promised its processors waits for its real end.
+  const Workload workload = workload_of({{0, 5, 1000, 1, 7}, {10, 5, 1000, 1, 7}, {20, 500, 505, 9, 7}, {21, 10, 10, 5, 1}, {22, 10, 10, 10, 2}, {23, 7, 70, 1, 7}});
+  EXPECT_EQ(starts(workload, Backfill::conservative, OrderPolicy::fcfs, Estimates::predicted), (Seconds{0, 10, 20, 520, 530, 23}));
+}
+
 TEST(Replay, shortest_job_first_orders_the_queue) {
   const Workload workload = workload_of({{0, 50, 50, 10}, {1, 30, 30, 10}, {2, 10, 10, 10}, {3, 20, 20, 10}});
   EXPECT_EQ(starts(workload, Backfill::none, OrderPolicy::sjf), (Seconds{0, 80, 50, 60}));

@@ -71,6 +71,16 @@ constexpr PublishedCell published_cells[] = {
     {"SDSC-SP2",   128, true,  OrderPolicy::fcfs, "fcfs", 1595.12, .682},
     {"SDSC-SP2",   128, true,  OrderPolicy::sjf,  "sjf",  2167.84, .661},
     {"SDSC-SP2",   128, true,  OrderPolicy::f1,   "f1",   1098.22, .677},
+    // From a second program that follows the same recipe in floating point, with the published code's way to count waits.
+    {"lublin_256", 256, false, OrderPolicy::wfp3,   "wfp3",   19753.53, .747},
+    {"lublin_256", 256, true,  OrderPolicy::wfp3,   "wfp3",     133.87, .864},
+    {"lublin_256", 256, false, OrderPolicy::unicep, "unicep", 22274.74, .691},
+    {"lublin_256", 256, true,  OrderPolicy::unicep, "unicep",   307.23, .883},
+    {"lublin_256", 256, true,  OrderPolicy::f2,     "f2",        58.24, .835},
+    {"lublin_256", 256, true,  OrderPolicy::f3,     "f3",        58.49, .822},
+    {"lublin_256", 256, true,  OrderPolicy::f4,     "f4",        53.64, .793},
+    {"SDSC-SP2",   128, true,  OrderPolicy::wfp3,   "wfp3",    1083.12, .681},
+    {"SDSC-SP2",   128, true,  OrderPolicy::unicep, "unicep",   548.01, .706},
 };
 // clang-format on
 
