@@ -13,6 +13,7 @@ int run_squeue(Command& command);
 int run_sinfo(Command& command);
 int run_scancel(Command& command);
 int run_scontrol(Command& command);
+int run_why(Command& command);
 int run_check(Command& command);  // millrace check [slurm.conf]
 int run_man(Command& command);    // millrace man sbatch
 int run_help(Command& command);

@@ -15,6 +15,7 @@ constexpr CommandRow rows[] = {
     {"scancel", true, "cancel or signal jobs", run_scancel, scancel_manual},
     {"scontrol", true, "show and change jobs, nodes and partitions", run_scontrol, scontrol_manual},
     {"check", false, "check a slurm.conf: errors, unknown keys, keys not built yet", run_check, nullptr},
+    {"why", false, "say why a job waits, what would help and when it starts", run_why, nullptr},
     {"man", false, "print the man page of a command", run_man, nullptr},
     {"help", false, "list the commands", run_help, nullptr},
 };

@@ -87,6 +87,8 @@ bool Queries::handle() {
     case B::kQueryPartitions: partitions(request_.query_partitions()); return true;
     case B::kQueryConfig: config(); return true;
     case B::kPing: ping(); return true;
+    case B::kQueryReservations: reservations(request_.query_reservations()); return true;
+    case B::kExplain: explain_job(request_.explain()); return true;
     case B::kGetScript: script(request_.get_script()); return true;
     case B::kQueryLicences: licences(); return true;
     case B::kQueryTopology: topology(); return true;

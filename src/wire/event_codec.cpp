@@ -100,6 +100,7 @@ void put_event(const JobPlaced& e, log::Event& out) {
   to->set_at(e.at.value);
   if (e.partition) to->set_partition(e.partition->value);
   put_licences(e.licences, to->mutable_licences());
+  if (e.waited) put(*e.waited, *to->mutable_waited());
 }
 
 void put_event(const AttemptEnded& e, log::Event& out) {
@@ -253,6 +254,7 @@ Event get_event(const log::JobPlaced& from) {
   JobPlaced e{JobKey{from.key()}, Attempt{from.attempt()}, {}, from.by_backfill(), Time{from.at()}, {}, get_licences(from.licences())};
   for (const auto& share : from.shares()) e.shares.push_back(get(share));
   if (from.has_partition()) e.partition = PartitionIndex{from.partition()};
+  if (from.has_waited()) e.waited = get(from.waited());
   return e;
 }
 

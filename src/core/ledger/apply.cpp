@@ -354,6 +354,7 @@ void apply_one(State& state, const JobPlaced& e) {
   job.placement = SharedValue(Placement{e.shares, e.by_backfill, e.licences});
   take_licences(state, e.licences);
   if (e.partition) use_partition(job, *e.partition);
+  if (e.waited) job.waited = SharedValue(*e.waited);
   for (const NodeShare& share : e.shares) take_share(state, share, e.key, e.at);
   state.active.set(e.key, {});
   if (limit_of(job) != never) state.deadlines.set({limit_of(job), e.key, DeadlineKind::time_limit}, {});

@@ -90,6 +90,7 @@ struct JobPlaced {
   Time at;
   std::optional<PartitionIndex> partition{};  // of several asked for, where it is not the first
   std::vector<LicenceAsk> licences{};  // what it takes of each
+  std::optional<WaitHistory> waited{};
 };
 
 enum class AttemptEnd : std::uint8_t { exited, launch_failed, supervisor_lost, node_lost };
