@@ -33,6 +33,8 @@ void put_event(const JobSubmitted& e, log::Event& out) {
   to->set_hold(static_cast<std::uint32_t>(e.hold));
   to->set_begin_at(e.begin_at.value);
   to->set_at(e.at.value);
+  to->set_priority_fixed(e.priority_fixed);
+  to->set_qos(e.qos.value);
 }
 
 void put_event(const JobHoldChanged& e, log::Event& out) {
@@ -69,6 +71,8 @@ void put_event(const JobModified& e, log::Event& out) {
   if (e.required_nodes) to->mutable_required_nodes()->mutable_nodes()->Add(e.required_nodes->begin(), e.required_nodes->end());
   if (e.excluded_nodes) to->mutable_excluded_nodes()->mutable_nodes()->Add(e.excluded_nodes->begin(), e.excluded_nodes->end());
   if (e.requeue) to->set_requeue(*e.requeue);
+  if (e.priority_fixed) to->set_priority_fixed(*e.priority_fixed);
+  if (e.qos) to->set_qos(e.qos->value);
 }
 
 void put_event(const JobBecameEligible& e, log::Event& out) {
@@ -171,6 +175,31 @@ void put_event(const ReservationRemoved& e, log::Event& out) {
   out.mutable_reservation_removed()->set_at(e.at.value);
 }
 
+void put_event(const AssociationChanged& e, log::Event& out) {
+  put(e.association, *out.mutable_association_changed()->mutable_association());
+  out.mutable_association_changed()->set_at(e.at.value);
+}
+
+void put_event(const AssociationRemoved& e, log::Event& out) {
+  out.mutable_association_removed()->set_association(e.association.value);
+  out.mutable_association_removed()->set_at(e.at.value);
+}
+
+void put_event(const QosChanged& e, log::Event& out) {
+  put(e.qos, *out.mutable_qos_changed()->mutable_qos());
+  out.mutable_qos_changed()->set_at(e.at.value);
+}
+
+void put_event(const QosRemoved& e, log::Event& out) {
+  out.mutable_qos_removed()->set_qos(e.qos.value);
+  out.mutable_qos_removed()->set_at(e.at.value);
+}
+
+void put_event(const UsageReset& e, log::Event& out) {
+  out.mutable_usage_reset()->set_association(e.association.value);
+  out.mutable_usage_reset()->set_at(e.at.value);
+}
+
 Event get_event(const log::ClusterConfigured& from) {
   ClusterConfigured e;
   for (const auto& node : from.nodes()) e.nodes.push_back(get(node));
@@ -194,6 +223,8 @@ Event get_event(const log::JobSubmitted& from) {
   e.hold = static_cast<Hold>(from.hold());
   e.begin_at = Time{from.begin_at()};
   e.at = Time{from.at()};
+  e.priority_fixed = from.priority_fixed();
+  e.qos = QosId{from.qos()};
   return e;
 }
 
@@ -224,6 +255,8 @@ Event get_event(const log::JobModified& from) {
   if (from.has_required_nodes()) e.required_nodes = list(from.required_nodes());
   if (from.has_excluded_nodes()) e.excluded_nodes = list(from.excluded_nodes());
   if (from.has_requeue()) e.requeue = from.requeue();
+  if (from.has_priority_fixed()) e.priority_fixed = from.priority_fixed();
+  if (from.has_qos()) e.qos = QosId{from.qos()};
   return e;
 }
 
@@ -291,6 +324,12 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kReservationSet: return ReservationSet{get(in.reservation_set().reservation()), Time{in.reservation_set().at()}};
     case K::kReservationRemoved:
       return ReservationRemoved{ReservationId{in.reservation_removed().id()}, Time{in.reservation_removed().at()}};
+    case K::kAssociationChanged: return AssociationChanged{get(in.association_changed().association()), Time{in.association_changed().at()}};
+    case K::kAssociationRemoved:
+      return AssociationRemoved{AssociationId{in.association_removed().association()}, Time{in.association_removed().at()}};
+    case K::kQosChanged: return QosChanged{get(in.qos_changed().qos()), Time{in.qos_changed().at()}};
+    case K::kQosRemoved: return QosRemoved{QosId{in.qos_removed().qos()}, Time{in.qos_removed().at()}};
+    case K::kUsageReset: return UsageReset{AssociationId{in.usage_reset().association()}, Time{in.usage_reset().at()}};
     case K::KIND_NOT_SET: break;
   }
   return fail(Errc::corrupt, "an event of a kind this release does not know");

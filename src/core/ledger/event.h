@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/model/account.h"
 #include "core/model/job.h"
 #include "core/model/node.h"
 #include "core/model/partition.h"
@@ -37,6 +38,8 @@ struct JobSubmitted {
   Hold hold{};
   Time begin_at;
   Time at;
+  QosId qos;                    // 0: none
+  bool priority_fixed = false;  // an administrator gave it; nothing is computed
 };
 
 // Held, or released with the priority it gets back.
@@ -59,6 +62,8 @@ struct JobModified {
   std::optional<Dependencies> dependencies;
   std::optional<std::vector<std::uint32_t>> required_nodes, excluded_nodes;
   std::optional<bool> requeue;
+  std::optional<QosId> qos;
+  std::optional<bool> priority_fixed;
   Time at;
 };
 
@@ -163,9 +168,36 @@ struct ReservationRemoved {
   Time at;
 };
 
+// A new one (its id was never seen), or what an old one has become.
+struct AssociationChanged {
+  Association association;
+  Time at;
+};
+
+struct AssociationRemoved {
+  AssociationId association;
+  Time at;
+};
+
+struct QosChanged {
+  Qos qos;
+  Time at;
+};
+
+struct QosRemoved {
+  QosId qos;
+  Time at;
+};
+
+// Past usage of an association, and of all below it, counts no more; 0: of all.
+struct UsageReset {
+  AssociationId association;
+  Time at;
+};
+
 using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified,
                            JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
-                           ReservationRemoved>;
+                           ReservationRemoved, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset>;
 
 }  // namespace millrace

@@ -1,9 +1,12 @@
 // src/core/model/job_state.cpp - Slurm's word for every reason (compat §3).
 #include "core/model/job_state.h"
 
+#include "core/model/limit_reason.h"
+
 namespace millrace {
 
 const char* slurm_word(Reason reason) {
+  if (is_limit(reason)) return limit_word(reason);
   switch (reason) {
     case Reason::none: return "None";
     case Reason::priority: return "Priority";
@@ -28,6 +31,7 @@ const char* slurm_word(Reason reason) {
     case Reason::reservation_deleted: return "ReservationDeleted";
     case Reason::reservation_invalid: return "ReservationInvalid";
     case Reason::requeued_held: return "job_requeued_in_held_state";
+    case Reason::first_limit: break;
   }
   return "None";
 }

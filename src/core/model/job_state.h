@@ -68,6 +68,7 @@ enum class Reason : std::uint8_t {
   reservation,
   reservation_deleted,
   reservation_invalid,
+  first_limit = 110,  // from here on: limits of associations and QOS, numbered by core/model/limit_reason
 };
 const char* slurm_word(Reason reason);
 
