@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "core/admission/job_selection.h"
+#include "core/ledger/apply_account.h"
+#include "core/ledger/limits.h"
 
 namespace millrace {
 namespace {
@@ -44,6 +46,10 @@ std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Ti
     return {};
   for (const NodeShare& share : proposal.shares)
     if (!share_fits(state, partition, share) || is_reserved(state, share.node, job->spec->resource_request().reservation, now)) return {};
+  if (limits_enforced(state)) {
+    const Job there = in_partition(state, *job, where);
+    if (start_hit(state, there, placed_size(state, there, proposal.shares), now)) return {};
+  }
   std::vector<Event> events;
   SelectedJob which{job->key, {}};
   if (job->is_array_rest()) which.task = state.arrays.at(job->array)->rest.front();

@@ -23,9 +23,11 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::disabled: return "Requested operation is presently disabled";
     case RefusalCode::dependency: return "Job dependency problem";
     case RefusalCode::invalid_account: return "Invalid account or account/partition combination specified";
+    case RefusalCode::accounting_policy: return "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)";
     case RefusalCode::invalid_time_limit: return "Requested time limit is invalid (missing or exceeds some limit)";
     case RefusalCode::missing_work_dir:
       return "Job cannot be submitted without the current working directory specified.";
+    case RefusalCode::invalid_qos: return "Invalid qos specification";
     case RefusalCode::partition_not_available: return "Required partition not available (inactive or drain)";
     case RefusalCode::circular_dependency: return "Circular job dependency";
     case RefusalCode::not_pending: return "Job is no longer pending execution";
@@ -42,6 +44,8 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::reservation_name_taken: return "Duplicate reservation name";
     case RefusalCode::reservation_user_group: return "Reservations can't have users and groups specified, only one or the other";
     case RefusalCode::invalid_nice: return "Invalid --nice value";
+    case RefusalCode::jobs_on_association: return "Job(s) active, cancel job(s) before remove";
+    case RefusalCode::default_account_needed: return "You can not remove the default account of a user";
   }
   return "Unspecified error";
 }

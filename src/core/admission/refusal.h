@@ -31,12 +31,14 @@ enum class RefusalCode : std::uint16_t {
   disabled = 2037,
   dependency = 2038,
   invalid_account = 2045,
+  accounting_policy = 2050,
   invalid_time_limit = 2051,
   reservation_access = 2052,
   reservation_invalid = 2053,
   reservation_busy = 2055,
   reservation_overlap = 2058,
   missing_work_dir = 2063,
+  invalid_qos = 2066,
   partition_not_available = 2070,
   circular_dependency = 2071,
   not_pending = 2073,
@@ -48,6 +50,8 @@ enum class RefusalCode : std::uint16_t {
   not_pending_nor_running = 2086,
   invalid_nice = 2123,
   reservation_user_group = 2129,
+  jobs_on_association = 7001,
+  default_account_needed = 7009,
 };
 const char* slurm_text(RefusalCode code);
 

@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "base/hostlist.h"
+#include "core/admission/charge_job.h"
 #include "core/admission/parse_dependency.h"
 #include "core/admission/reserve.h"
+#include "core/ledger/apply_account.h"
 #include "core/model/fit.h"
 
 namespace millrace {
@@ -100,6 +102,16 @@ std::expected<std::uint32_t, Refusal> time_limit(const SubmitJob& ask, const Par
   return asked;
 }
 
+std::expected<void, Refusal> check_limits_of(const State& state, const JobSubmitted& event, Time now) {
+  if (state.policy->enforce == 0) return {};
+  Job job;
+  job.spec = SharedValue(event.spec);
+  job.qos = event.qos;
+  job.association = association_of(state, event.spec);
+  job.time_limit_minutes = event.time_limit_minutes;
+  return check_submit_limits(state, job, event.array ? static_cast<std::uint32_t>(event.array->tasks.size()) : 1, now);
+}
+
 }  // namespace
 
 std::uint32_t initial_priority(const State& state, JobKey key, std::int32_t nice) {
@@ -171,6 +183,10 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
   event.spec = ask.spec;
   JobSpec& spec = event.spec;
   spec.partition = *partition;
+  auto charge = decide_charge(state, spec, *partition, spec.rare_request().qos);
+  if (!charge) return std::unexpected(std::move(charge).error());
+  spec.account = charge->account;
+  event.qos = charge->qos;
   if (auto access = check_access(def, spec, actor); !access) return std::unexpected(std::move(access).error());
   auto required = resolve_nodes(state, ask.required_nodes);
   if (!required) return std::unexpected(std::move(required).error());
@@ -207,8 +223,10 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
   event.time_limit_minutes = *limit;
   event.hold = ask.hold ? Hold::user : Hold::none;
   event.priority = ask.hold ? 0 : ask.priority.value_or(initial_priority(state, event.key, spec.nice));
+  event.priority_fixed = ask.priority.has_value() && !ask.hold;
   event.begin_at = ask.begin_at > now ? ask.begin_at : Time{};
   event.at = now;
+  if (auto allowed = check_limits_of(state, event, now); !allowed) return std::unexpected(std::move(allowed).error());
   const JobId id = event.id;
   return Submission{id, false, {Event{std::move(event)}}};
 }

@@ -78,6 +78,14 @@ AssociationId association_of(const State& state, const JobSpec& spec) {
 
 const Qos* partition_qos(const State& state, const JobSpec& spec) { return state.find_qos(state.partition(spec.partition).def.qos); }
 
+Job in_partition(const State& state, const Job& job, PartitionIndex partition) {
+  Job out = job;
+  if (job.spec->partition == partition) return out;
+  out.spec.edit().partition = partition;
+  out.association = association_of(state, *out.spec);
+  return out;
+}
+
 std::vector<UseKey> holders_of(const State& state, const Job& job) {
   std::vector<UseKey> out;
   const Association* association = state.find_association(job.association);

@@ -18,6 +18,8 @@ void reset_usage(State& state, const UsageReset& e);
 AssociationId association_of(const State& state, const JobSpec& spec);
 // The QOS of its partition where there is one; its limits hold besides those of the job's own.
 const Qos* partition_qos(const State& state, const JobSpec& spec);
+// The job as it would be in another of its partitions: limits may differ there.
+Job in_partition(const State& state, const Job& job, PartitionIndex partition);
 // Everything the job counts for: its association and all above it, its QOS and that of its partition with user and account in them.
 std::vector<UseKey> holders_of(const State& state, const Job& job);
 // Half life by which the history of this holder fades; 0: it does not.
