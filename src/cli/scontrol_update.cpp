@@ -29,6 +29,14 @@ Result<void> set_time_limit(wire::UpdateJob& u, Text v) {
   return {};
 }
 
+// -1 and INFINITE: computed again.
+Result<void> set_priority(wire::UpdateJob& u, Text v) {
+  if (v == "-1" || equals_ignoring_case(v, "infinite") || v == "4294967295") return u.set_priority(UINT32_MAX), Result<void>{};
+  MR_TRY(const auto n, number("Priority", v));
+  u.set_priority(n);
+  return {};
+}
+
 Result<void> set_nodes(wire::UpdateJob& u, Text v) {
   MR_TRY(const NodeCount count, parse_node_count(v));
   u.set_min_nodes(count.least);
@@ -80,7 +88,7 @@ constexpr JobKey job_keys[] = {
     {"ReqNodes", set_nodes},
     {"NumTasks", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("NumTasks", v)); u.set_tasks(n); return {}; }},
     {"Partition", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_partition(std::string{v}); return {}; }},
-    {"Priority", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("Priority", v)); u.set_priority(n); return {}; }},
+    {"Priority", [](wire::UpdateJob& u, Text v) -> Result<void> { return set_priority(u, v); }},
     {"ReqNodeList", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_required_nodes(std::string{v}); return {}; }},
     {"NodeList", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_required_nodes(std::string{v}); return {}; }},
     {"Requeue", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("Requeue", v)); u.set_requeue(n != 0); return {}; }},
@@ -88,12 +96,13 @@ constexpr JobKey job_keys[] = {
     {"StdErr", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_std_err(std::string{v}); return {}; }},
     {"StdOut", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_std_out(std::string{v}); return {}; }},
     {"TimeLimit", set_time_limit},
+    {"QOS", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_qos(std::string{v}); return {}; }},
     {"WorkDir", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_work_dir(std::string{v}); return {}; }},
     {"AdminComment", nullptr}, {"BurstBuffer", nullptr}, {"ClusterFeatures", nullptr}, {"Clusters", nullptr}, {"Contiguous", nullptr},
     {"CoreSpec", nullptr}, {"CpusPerTres", nullptr}, {"Deadline", nullptr}, {"DelayBoot", nullptr}, {"EndTime", nullptr}, {"Extra", nullptr},
     {"Features", nullptr}, {"Gres", nullptr}, {"Licenses", nullptr}, {"MailType", nullptr}, {"MailUser", nullptr}, {"MCSLabel", nullptr},
     {"MemPerTres", nullptr}, {"MinCPUsNode", nullptr}, {"MinTmpDiskNode", nullptr}, {"NumCPUs", nullptr}, {"OverSubscribe", nullptr}, {"Shared", nullptr},
-    {"Prefer", nullptr}, {"QOS", nullptr}, {"Reboot", nullptr}, {"ReqCores", nullptr}, {"ReqProcs", nullptr}, {"ReqSockets", nullptr}, {"ReqThreads", nullptr},
+    {"Prefer", nullptr}, {"Reboot", nullptr}, {"ReqCores", nullptr}, {"ReqProcs", nullptr}, {"ReqSockets", nullptr}, {"ReqThreads", nullptr},
     {"ReservationName", nullptr}, {"ResetAccrueTime", nullptr}, {"SiteFactor", nullptr}, {"StdIn", nullptr}, {"Switches", nullptr}, {"TasksPerNode", nullptr},
     {"ThreadSpec", nullptr}, {"TimeMin", nullptr}, {"TresBind", nullptr}, {"TresFreq", nullptr}, {"TresPerJob", nullptr}, {"TresPerNode", nullptr},
     {"TresPerSocket", nullptr}, {"TresPerTask", nullptr}, {"UserID", nullptr}, {"WCKey", nullptr},

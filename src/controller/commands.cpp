@@ -92,6 +92,7 @@ void Commands::handle() {
     case B::kShutdown: return shutdown(request_.shutdown());
     case B::kReconfigure: return reconfigure();
     case B::kWaitJob: return wait(request_.wait_job());
+    case B::kChangeAccounts: return change_accounts(request_.change_accounts());
     default: return refuse_with(2036, "Requested operation not supported on this system", "unknown request");
   }
 }
@@ -320,6 +321,7 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   if (ask.has_std_out()) c.std_out = ask.std_out();
   if (ask.has_std_err()) c.std_err = ask.std_err();
   if (ask.has_work_dir()) c.work_dir = ask.work_dir();
+  if (ask.has_qos()) change.qos = ask.qos();
   change_jobs({name_of(ask.job())},
               [&](const State& now, const SelectedJob& which) { return decide_modify(now, which, change, actor_, c_.loop_.now()); });
 }

@@ -29,6 +29,7 @@ class Commands final {
   void shutdown(const wire::Shutdown& ask);
   void reconfigure();
   void wait(const wire::WaitJob& ask);
+  void change_accounts(const wire::ChangeAccounts& ask);  // account_commands.cpp
 
   wire::Reply reply() const;
   void answer(wire::Reply reply) { c_.clients_.reply(asker_.client, reply); }

@@ -94,7 +94,7 @@ void Controller::plan_finished(const Plan& plan) {
   report.looked_at_before = plan.next_key;
   plan_report_ = SharedValue(std::move(report));
   for (const Proposal& p : plan.placements) {
-    auto events = decide_place(commit_.decided(), {p.key, p.attempt, p.shares, p.by_backfill, p.partition}, loop_.now());
+    auto events = decide_place(commit_.decided(), {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority}, loop_.now());
     // A stale proposal is dropped; the change that made it stale has asked for the next pass.
     if (!events.empty()) commit_.happen(std::move(events));
   }

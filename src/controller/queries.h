@@ -17,6 +17,8 @@ class Queries final {
   void script(const wire::GetScript& ask);
   void config();
   void ping();
+  void accounts();    // these two: account_queries.cpp
+  void priorities();
   wire::Reply reply() const;
 
   Controller& c_;

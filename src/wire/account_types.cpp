@@ -204,6 +204,8 @@ void put_accounts(const State& state, log::State& to) {
     for (const Fixed usage : use->usage) put_fixed(usage, *added->add_usage());
     put_fixed(use->wall, *added->mutable_wall());
     added->set_as_of(use->as_of.value);
+    put_fixed(use->period_usage, *added->mutable_period_usage());
+    added->set_period_at(use->period_at.value);
   }
   for (const std::string& name : *state.tres_names) to.add_tres_names(name);
   to.set_usage_reset_at(state.usage_reset_at.value);
@@ -219,6 +221,8 @@ void get_accounts(const log::State& from, State& state) {
     for (int i = 0; i < each.usage_size() && i < static_cast<int>(tres_max); ++i) use.usage[static_cast<std::size_t>(i)] = get_fixed(each.usage(i));
     use.wall = get_fixed(each.wall());
     use.as_of = Time{each.as_of()};
+    use.period_usage = get_fixed(each.period_usage());
+    use.period_at = Time{each.period_at()};
     state.uses.set({static_cast<UseOf>(each.of()), each.id(), 0}, SharedValue(std::move(use)));
   }
   if (from.tres_names_size() > 0) state.tres_names = SharedValue(TresNames(from.tres_names().begin(), from.tres_names().end()));

@@ -97,6 +97,7 @@ void put_event(const JobPlaced& e, log::Event& out) {
   to->set_by_backfill(e.by_backfill);
   to->set_at(e.at.value);
   if (e.partition) to->set_partition(e.partition->value);
+  to->set_priority(e.priority);
 }
 
 void put_event(const AttemptEnded& e, log::Event& out) {
@@ -261,7 +262,7 @@ Event get_event(const log::JobModified& from) {
 }
 
 Event get_event(const log::JobPlaced& from) {
-  JobPlaced e{JobKey{from.key()}, Attempt{from.attempt()}, {}, from.by_backfill(), Time{from.at()}};
+  JobPlaced e{JobKey{from.key()}, Attempt{from.attempt()}, {}, from.by_backfill(), Time{from.at()}, {}, from.priority()};
   for (const auto& share : from.shares()) e.shares.push_back(get(share));
   if (from.has_partition()) e.partition = PartitionIndex{from.partition()};
   return e;

@@ -302,7 +302,7 @@ Line describe(const ArrayTaskSplit& e) {
 Line describe(const JobPlaced& e) {
   Line line = on_job("JobPlaced", e.key);
   line.number("attempt", e.attempt.value).list("shares", e.shares, [](const NodeShare& share) { return show(share); });
-  return line.flag("by_backfill", e.by_backfill);
+  return line.flag("by_backfill", e.by_backfill).count("priority", e.priority);
 }
 
 Line describe(const AttemptEnded& e) {

@@ -135,7 +135,7 @@ class History {
     const Plan plan = pass.take();
     check_memo(settings, plan);
     for (const Proposal& p : plan.placements) {
-      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition}, now_);
+      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority}, now_);
       if (events.empty()) fail("admission refused a fresh proposal for job key " + std::to_string(p.key.value));
       happen(events);
       if (random_.chance(1, 10)) return;  // the rest of the plan grows stale

@@ -55,7 +55,7 @@ std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Ti
   if (job->is_array_rest()) which.task = state.arrays.at(job->array)->rest.front();
   const JobKey key = split_if_needed(state, which, now, events);
   events.emplace_back(JobPlaced{key, proposal.attempt, proposal.shares, proposal.by_backfill, now,
-                                where == job->spec->partition ? std::nullopt : std::optional{where}});
+                                where == job->spec->partition ? std::nullopt : std::optional{where}, proposal.priority});
   return events;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "core/ledger/apply_account.h"
 #include "core/ledger/limits.h"
 
@@ -14,7 +15,7 @@ bool contains(const auto& list, const auto& value) { return std::ranges::find(li
 std::expected<QosId, Refusal> choose_qos(const State& state, const Association* association, const std::string& asked) {
   const bool enforced = (state.policy->enforce & (enforce_qos | enforce_associations)) != 0;
   if (asked.empty()) return association ? default_qos(state, *association) : QosId{};
-  const Qos* qos = state.find_qos(asked);
+  const Qos* qos = state.find_qos(lower(asked));
   if (!qos) {
     if (enforced) return refuse(RefusalCode::invalid_qos, "there is no QOS " + asked);
     return QosId{};
@@ -65,7 +66,8 @@ std::string default_account(const State& state, const std::string& user) {
 }
 
 std::expected<Charge, Refusal> decide_charge(const State& state, const JobSpec& spec, PartitionIndex partition, const std::string& qos) {
-  Charge charge{spec.account, {}};
+  // Accounts and QOS have names in lower case only, as they are made by sacctmgr.
+  Charge charge{state.associations.empty() ? spec.account : lower(spec.account), {}};
   const std::string& user = spec.owner->user_name;
   if (charge.account.empty() && !state.associations.empty()) charge.account = default_account(state, user);
   JobSpec as_charged;

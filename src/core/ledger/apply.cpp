@@ -156,6 +156,7 @@ void apply_one(State& state, const ClusterConfigured& e) {
   add_tres_names(state);
   if (e.policy.priority.reset != ResetPeriod::none && !state.usage_reset_at.is_set()) state.usage_reset_at = e.at;
   recount(state, e.at);
+  if (e.policy.priority.reset == ResetPeriod::now) reset_usage(state, {{}, e.at});
 }
 
 void apply_one(State& state, const JobSubmitted& e) {
@@ -350,6 +351,7 @@ void apply_one(State& state, const JobPlaced& e) {
     job.association = association_of(state, *job.spec);
   }
   job.started_at = e.at;
+  if (e.priority != 0) job.priority = e.priority;
   job.placement = SharedValue(Placement{e.shares, e.by_backfill});
   count_job(state, job, Count::add, e.at);
   for (const NodeShare& share : e.shares) take_share(state, share, e.key, e.at);

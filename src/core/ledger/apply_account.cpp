@@ -53,7 +53,9 @@ void add_part(Use& use, const Part& part, Count count) {
 
 // One that neither grows nor has anything in it needs no time, so that it looks the same when made again from the jobs.
 void tidy(Use& use) {
-  if (use.running == 0 && !use.has_history()) use.as_of = {};
+  if (use.running > 0 || use.has_history()) return;
+  use.as_of = use.period_at = {};
+  use.period_usage = {};
 }
 
 void attach_jobs(State& state) {
@@ -103,12 +105,10 @@ std::vector<UseKey> holders_of(const State& state, const Job& job) {
   return out;
 }
 
-std::uint32_t half_life_of(const State& state, const UseKey& key) {
-  if (key.of == UseOf::qos) {
-    const Qos* qos = state.find_qos(QosId{key.id});
-    if (qos && (qos->flags & qos_no_decay) != 0) return 0;
-  }
-  return state.policy->priority.half_life_seconds;
+Fade fade_of(const State& state, const UseKey& key) {
+  const PriorityPolicy& policy = state.policy->priority;
+  const Qos* qos = key.of == UseOf::qos ? state.find_qos(QosId{key.id}) : nullptr;
+  return {qos && (qos->flags & qos_no_decay) != 0 ? 0 : policy.half_life_seconds, policy.calc_period_seconds};
 }
 
 void count_job(State& state, const Job& job, Count count, Time at) {
@@ -119,7 +119,7 @@ void count_job(State& state, const Job& job, Count count, Time at) {
   for (const UseKey& key : holders) {
     if (!state.uses.contains(key)) state.uses.set(key, SharedValue(Use{}));
     Use& use = state.uses.edit(key)->edit();
-    if (part.running > 0 && keeps_history(key)) settle(use, half_life_of(state, key), at);
+    if (part.running > 0 && keeps_history(key)) settle(use, fade_of(state, key), at);
     add_part(use, part, count);
     tidy(use);
     if (use.is_nothing()) state.uses.erase(key);
@@ -143,7 +143,7 @@ void settle_all(State& state, Time at) {
   std::vector<UseKey> keys;
   for (const auto& [key, use] : state.uses)
     if (use->as_of.is_set()) keys.push_back(key);
-  for (const UseKey& key : keys) settle(state.uses.edit(key)->edit(), half_life_of(state, key), at);
+  for (const UseKey& key : keys) settle(state.uses.edit(key)->edit(), fade_of(state, key), at);
 }
 
 void recount(State& state, Time at) {
@@ -158,10 +158,12 @@ void recount(State& state, Time at) {
     use.usage = old->usage;
     use.wall = old->wall;
     use.as_of = old->as_of;
+    use.period_usage = old->period_usage;
+    use.period_at = old->period_at;
   }
   std::vector<std::pair<UseKey, SharedValue<Use>>> sorted;
   for (auto& [key, use] : fresh) {
-    if (keeps_history(key) && use.running > 0 && !use.as_of.is_set()) use.as_of = at;
+    if (keeps_history(key) && use.running > 0 && !use.as_of.is_set()) settle(use, fade_of(state, key), at);
     tidy(use);
     if (!use.is_nothing()) sorted.emplace_back(key, SharedValue(std::move(use)));
   }
@@ -183,6 +185,7 @@ void change_association(State& state, const AssociationChanged& e) {
   state.association_names.set(name_of(e.association), e.association.id);
   state.next_association = std::max(state.next_association, AssociationId{e.association.id.value + 1});
   if (!same_place) recount(state, e.at);
+  ++state.accounts_version;
 }
 
 void remove_association(State& state, const AssociationRemoved& e) {
@@ -192,6 +195,7 @@ void remove_association(State& state, const AssociationRemoved& e) {
   state.association_names.erase(name_of(*before));
   state.associations.erase(e.association);
   recount(state, e.at);
+  ++state.accounts_version;
 }
 
 void change_qos(State& state, const QosChanged& e) {
@@ -204,6 +208,7 @@ void change_qos(State& state, const QosChanged& e) {
   state.qos.set(e.qos.id, SharedValue(e.qos));
   state.next_qos = std::max(state.next_qos, QosId{e.qos.id.value + 1});
   if (!same) recount(state, e.at);
+  ++state.accounts_version;
 }
 
 void remove_qos(State& state, const QosRemoved& e) {
@@ -234,6 +239,7 @@ void remove_qos(State& state, const QosRemoved& e) {
     if (job->qos == e.qos) holders.push_back(key);
   for (const JobKey key : holders) state.edit_job(key).qos = {};
   recount(state, e.at);
+  ++state.accounts_version;
 }
 
 namespace {
@@ -246,7 +252,7 @@ bool lies_below(const State& state, AssociationId id, AssociationId above) {
 
 void forget(Use& use) {
   use.usage = {};
-  use.wall = {};
+  use.wall = use.period_usage = {};
   tidy(use);
 }
 
@@ -254,6 +260,7 @@ void forget(Use& use) {
 
 void reset_usage(State& state, const UsageReset& e) {
   settle_all(state, e.at);
+  ++state.accounts_version;
   const Association* top = state.find_association(e.association);
   if (e.association.value != 0 && !top) return;
   const auto* old = top ? state.uses.find({UseOf::association, top->id.value, 0}) : nullptr;
@@ -272,6 +279,7 @@ void reset_usage(State& state, const UsageReset& e) {
     const auto less = [](Fixed a, Fixed b) { return a > b ? a - b : Fixed{}; };
     for (std::size_t i = 0; i < tres_max; ++i) use.usage[i] = less(use.usage[i], taken.usage[i]);
     use.wall = less(use.wall, taken.wall);
+    use.period_usage = less(use.period_usage, taken.period_usage);
     tidy(use);
     below.push_back(key);
   }

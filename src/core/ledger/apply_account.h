@@ -22,8 +22,8 @@ const Qos* partition_qos(const State& state, const JobSpec& spec);
 Job in_partition(const State& state, const Job& job, PartitionIndex partition);
 // Everything the job counts for: its association and all above it, its QOS and that of its partition with user and account in them.
 std::vector<UseKey> holders_of(const State& state, const Job& job);
-// Half life by which the history of this holder fades; 0: it does not.
-std::uint32_t half_life_of(const State& state, const UseKey& key);
+// How the history of this holder fades.
+Fade fade_of(const State& state, const UseKey& key);
 
 // Adds the job to everything it counts for, or takes it away. Around each change of a job that matters: away before, added after.
 enum class Count : std::uint8_t { add, take_away };

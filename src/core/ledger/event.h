@@ -89,6 +89,7 @@ struct JobPlaced {
   bool by_backfill = false;
   Time at;
   std::optional<PartitionIndex> partition{};  // of several asked for, where it is not the first
+  std::uint32_t priority = 0;  // as computed then; 0: what it had
 };
 
 enum class AttemptEnd : std::uint8_t { exited, launch_failed, supervisor_lost, node_lost };

@@ -79,6 +79,8 @@ std::optional<std::string> check_uses(const State& state) {
     sum.usage = use->usage;
     sum.wall = use->wall;
     sum.as_of = use->as_of;
+    sum.period_usage = use->period_usage;
+    sum.period_at = use->period_at;
     if (!(sum == *use)) return "an association or QOS counts other jobs than it has";
     if (use->is_nothing()) return "a count of nothing was kept";
     const bool ages = key.of == UseOf::association || key.of == UseOf::qos;

@@ -180,12 +180,12 @@ class Check {
       }
       case grp_tres_mins: {
         const Use& use = source_.use(key);
-        const std::int64_t used = to_integer(usage_at(use, row.slot, half_life_of(state_, key), now_)) / 60;
+        const std::int64_t used = to_integer(usage_at(use, row.slot, fade_of(state_, key), now_)) / 60;
         return used_up(used, run_seconds_left(use, row.slot, now_) / 60, job_minutes(row.slot), row.value);
       }
       case grp_wall: {
         const Use& use = source_.use(key);
-        return used_up(to_integer(wall_at(use, half_life_of(state_, key), now_)) / 60, 0, size_.minutes, row.value);
+        return used_up(to_integer(wall_at(use, fade_of(state_, key), now_)) / 60, 0, size_.minutes, row.value);
       }
     }
     return std::nullopt;

@@ -141,6 +141,7 @@ struct State {
   SharedMap<AssociationName, AssociationId> association_names;
   SharedMap<QosId, SharedValue<Qos>> qos;
   SharedMap<UseKey, SharedValue<Use>> uses;
+  std::uint64_t accounts_version = 0;  // counts the events about them, so that a plan sees when shares and limits are others
   SharedValue<TresNames> tres_names{first_tres_names()};  // grows only: a slot keeps its meaning
   Time usage_reset_at;                                     // or since when it is counted
 

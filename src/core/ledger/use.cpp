@@ -32,23 +32,37 @@ Fixed grown(Fixed old, std::int64_t rate_thousandths, const Passage& p) {
 
 }  // namespace
 
-void settle(Use& use, std::uint32_t half_life_seconds, Time at) {
+Time period_start(Time now, std::uint32_t period_seconds) {
+  const std::int64_t step = std::max<std::int64_t>(period_seconds, 1) * 1'000'000;
+  return Time{now.value - now.value % step};
+}
+
+void settle(Use& use, Fade fade, Time at) {
+  if (const Time start = period_start(at, fade.period_seconds); start >= use.as_of) {
+    use.period_usage = usage_at(use, tres_billing, fade, start);
+    use.period_at = start;
+  }
   if (use.as_of.is_set() && at > use.as_of) {
-    const Passage p = passage(use.as_of, at, half_life_seconds);
+    const Passage p = passage(use.as_of, at, fade.half_life_seconds);
     for (std::size_t i = 0; i < tres_max; ++i) use.usage[i] = grown(use.usage[i], use.rate[i], p);
     use.wall = grown(use.wall, static_cast<std::int64_t>(use.running) * 1000, p);
   }
   if (at > use.as_of) use.as_of = at;
 }
 
-Fixed usage_at(const Use& use, std::size_t slot, std::uint32_t half_life_seconds, Time now) {
+Fixed usage_at(const Use& use, std::size_t slot, Fade fade, Time now) {
   if (!use.as_of.is_set() || now <= use.as_of) return use.usage[slot];
-  return grown(use.usage[slot], use.rate[slot], passage(use.as_of, now, half_life_seconds));
+  return grown(use.usage[slot], use.rate[slot], passage(use.as_of, now, fade.half_life_seconds));
 }
 
-Fixed wall_at(const Use& use, std::uint32_t half_life_seconds, Time now) {
+Fixed wall_at(const Use& use, Fade fade, Time now) {
   if (!use.as_of.is_set() || now <= use.as_of) return use.wall;
-  return grown(use.wall, static_cast<std::int64_t>(use.running) * 1000, passage(use.as_of, now, half_life_seconds));
+  return grown(use.wall, static_cast<std::int64_t>(use.running) * 1000, passage(use.as_of, now, fade.half_life_seconds));
+}
+
+Fixed usage_of_period(const Use& use, Fade fade, Time start) {
+  if (use.as_of.is_set() && start < use.as_of && use.period_at == start) return use.period_usage;
+  return usage_at(use, tres_billing, fade, start);
 }
 
 std::int64_t run_seconds_left(const Use& use, std::size_t slot, Time now) {

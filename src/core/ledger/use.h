@@ -35,18 +35,29 @@ struct Use {
   std::array<Fixed, tres_max> usage{};  // resource-seconds
   Fixed wall;                           // seconds
   Time as_of;                           // of usage and wall; not set: there is none, and it does not grow
+  Fixed period_usage;                   // billing-seconds at the start of the period of priorities that as_of lies in
+  Time period_at;                       // which is this
 
   bool operator==(const Use&) const = default;
   bool has_history() const { return wall.raw != 0 || std::ranges::any_of(usage, [](Fixed f) { return f.raw != 0; }); }
   bool is_nothing() const { return running == 0 && submitted == 0 && !has_history(); }
 };
 
-// Brings the history up to `at`. A half life of 0: it does not fade.
-void settle(Use& use, std::uint32_t half_life_seconds, Time at);
+struct Fade {
+  std::uint32_t half_life_seconds = 0;  // 0: history does not fade
+  std::uint32_t period_seconds = 300;   // PriorityCalcPeriod
+};
+// The start of the period `now` lies in.
+Time period_start(Time now, std::uint32_t period_seconds);
+
+// Brings the history up to `at`.
+void settle(Use& use, Fade fade, Time at);
 
 // Resource-seconds used until `now`, running jobs included.
-Fixed usage_at(const Use& use, std::size_t slot, std::uint32_t half_life_seconds, Time now);
-Fixed wall_at(const Use& use, std::uint32_t half_life_seconds, Time now);
+Fixed usage_at(const Use& use, std::size_t slot, Fade fade, Time now);
+Fixed wall_at(const Use& use, Fade fade, Time now);
+// Billing-seconds used until the start of the present period, whatever has started and ended since: priorities do not change with every job.
+Fixed usage_of_period(const Use& use, Fade fade, Time start);
 // Resource-seconds that running jobs may still use until their limits.
 std::int64_t run_seconds_left(const Use& use, std::size_t slot, Time now);
 

@@ -117,6 +117,15 @@ std::optional<std::int64_t> parse_decimal(std::string_view text, int digits) {
   return parse_integer((whole.empty() ? "0" : std::string{whole}) + fraction);
 }
 
+std::string format_tres_weight(const TresWeight& weight) {
+  // Memory is written by the GiB, the others by the piece; three digits are what people write.
+  const __int128 scaled = static_cast<__int128>(weight.billionths) * (weight.name == "mem" ? 1024 : 1);
+  const auto thousandths = static_cast<std::int64_t>((scaled + 500'000) / 1'000'000);
+  std::string fraction = std::to_string(1000 + thousandths % 1000).substr(1);
+  while (!fraction.empty() && fraction.back() == '0') fraction.pop_back();
+  return weight.name + '=' + std::to_string(thousandths / 1000) + (fraction.empty() ? "" : '.' + fraction) + (weight.name == "mem" ? "G" : "");
+}
+
 Result<std::vector<TresWeight>> parse_tres_weights(std::string_view text) {
   std::vector<TresWeight> out;
   for (const std::string_view word : split(text, ',')) {

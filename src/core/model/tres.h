@@ -55,6 +55,9 @@ struct TresWeight {
 // "CPU=1.0,Mem=0.25G,GRES/gpu=2": for each CPU, each GiB, each GPU.
 Result<std::vector<TresWeight>> parse_tres_weights(std::string_view text);
 
+// "gres/gpu=2", "mem=0.25G".
+std::string format_tres_weight(const TresWeight& weight);
+
 // A decimal number as a count of 10^-digits: "0.25" with 3 digits is 250. Nothing when it is none.
 std::optional<std::int64_t> parse_decimal(std::string_view text, int digits);
 

@@ -30,7 +30,7 @@ FairShare::FairShare(const State& state, Time at) : state_(state), rows_(state.n
     ShareRow& here = rows_[id.value];
     here.known = true;
     const UseKey key{UseOf::association, id.value, 0};
-    if (const auto* use = state.uses.find(key)) here.raw_usage = usage_at(**use, tres_billing, half_life_of(state, key), at);
+    if (const auto* use = state.uses.find(key)) here.raw_usage = usage_of_period(**use, fade_of(state, key), at);
     if (!association->user.empty()) ++users_;
     if (association->parent.value == 0) {
       if (root.value == 0) root = id;

@@ -10,11 +10,6 @@ namespace {
 
 constexpr Fixed one = Fixed::from_integer(1);
 
-Time rounded(Time now, std::uint32_t period_seconds) {
-  const std::int64_t step = std::max<std::int64_t>(period_seconds, 1) * 1'000'000;
-  return Time{now.value - now.value % step};
-}
-
 Fixed at_most_one(Fixed x) { return x > one ? one : x; }
 
 Fixed weighted(Fixed part, std::uint32_t weight) { return multiply(part, Fixed::from_integer(weight)); }
@@ -29,7 +24,7 @@ void normalise(std::vector<Fixed>& parts, bool keep) {
 }  // namespace
 
 Priorities::Priorities(const State& state, Time now)
-    : state_(state), policy_(state.policy->priority), at_(rounded(now, policy_.calc_period_seconds)),
+    : state_(state), policy_(state.policy->priority), at_(period_start(now, policy_.calc_period_seconds)),
       shares_(!state.policy->basic_priority && policy_.fairshare > 0 ? FairShare(state, at_) : FairShare(state)) {
   if (state.policy->basic_priority) return;
   for (const auto& [index, node] : state.nodes) {
@@ -88,11 +83,11 @@ Fixed Priorities::size_part(const Job& job) const {
   return policy_.favor_small ? one - part : part;
 }
 
-Fixed Priorities::tres_points(const Job& job, std::vector<PriorityFactors::TresPoints>* each) const {
+Fixed Priorities::tres_points(const Job& job, PartitionIndex partition, std::vector<PriorityFactors::TresPoints>* each) const {
   Fixed sum;
   if (policy_.tres.empty()) return sum;
   const JobSize size = requested_size(state_, job);
-  const Tres& all = partition_tres_[job.spec->partition.value];
+  const Tres& all = partition_tres_[partition.value];
   for (const TresWeight& weight : policy_.tres) {
     const auto slot = tres_slot(*state_.tres_names, weight.name);
     if (!slot) continue;
@@ -111,12 +106,12 @@ std::uint32_t Priorities::total(Fixed points, const Job& job) const {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(sum, 1, unlimited - 1));
 }
 
-std::uint32_t Priorities::of(const Job& job) const {
+std::uint32_t Priorities::of(const Job& job, PartitionIndex partition) const {
   if (job.hold != Hold::none || state_.policy->basic_priority || job.priority_fixed) return job.priority;
-  Fixed points = tres_points(job, nullptr);
+  Fixed points = tres_points(job, partition, nullptr);
   if (policy_.age > 0) points += weighted(age_part(job), policy_.age);
   if (policy_.job_size > 0) points += weighted(size_part(job), policy_.job_size);
-  if (policy_.partition > 0) points += weighted(partition_parts_[job.spec->partition.value], policy_.partition);
+  if (policy_.partition > 0) points += weighted(partition_parts_[partition.value], policy_.partition);
   if (policy_.qos > 0 && job.qos.value < qos_parts_.size()) points += weighted(qos_parts_[job.qos.value], policy_.qos);
   if (job.association.value < fixed_points_.size()) points += fixed_points_[job.association.value];
   return total(points, job);
@@ -134,7 +129,7 @@ PriorityFactors Priorities::factors(const Job& job) const {
   if (job.qos.value < qos_parts_.size()) set(out.qos, qos_parts_[job.qos.value], policy_.qos);
   set(out.fairshare, shares_.of(job.association).factor, policy_.fairshare);
   if (job.association.value < assoc_parts_.size()) set(out.assoc, assoc_parts_[job.association.value], policy_.assoc);
-  tres_points(job, &out.tres);
+  tres_points(job, job.spec->partition, &out.tres);
   return out;
 }
 

@@ -31,7 +31,8 @@ class Priorities {
   Priorities(const State& state, Time now);
 
   // 0: held. An administrator's number, and any number under priority/basic, is as it was given.
-  std::uint32_t of(const Job& job) const;
+  std::uint32_t of(const Job& job) const { return of(job, job.spec->partition); }
+  std::uint32_t of(const Job& job, PartitionIndex partition) const;
   PriorityFactors factors(const Job& job) const;
   const FairShare& fair_share() const { return shares_; }
   Time as_of() const { return at_; }
@@ -39,7 +40,7 @@ class Priorities {
  private:
   Fixed age_part(const Job& job) const;
   Fixed size_part(const Job& job) const;
-  Fixed tres_points(const Job& job, std::vector<PriorityFactors::TresPoints>* each) const;
+  Fixed tres_points(const Job& job, PartitionIndex partition, std::vector<PriorityFactors::TresPoints>* each) const;
   std::uint32_t total(Fixed points, const Job& job) const;
 
   const State& state_;
