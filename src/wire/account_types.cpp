@@ -68,12 +68,13 @@ void put_weights(const std::vector<TresWeight>& from, google::protobuf::Repeated
     auto* added = to->Add();
     added->set_name(each.name);
     added->set_billionths(each.billionths);
+    added->set_per(each.per);
   }
 }
 
 std::vector<TresWeight> get_weights(const google::protobuf::RepeatedPtrField<log::TresWeight>& from) {
   std::vector<TresWeight> out;
-  for (const auto& each : from) out.push_back({each.name(), each.billionths()});
+  for (const auto& each : from) out.push_back({each.name(), each.billionths(), std::max<std::int64_t>(each.per(), 1)});
   return out;
 }
 

@@ -128,7 +128,7 @@ std::string show(const NodeDef& def) {
   return '(' + line.text_ + ')';
 }
 
-std::string show_weight(const TresWeight& weight) { return weight.name + '=' + std::to_string(weight.billionths) + "e-9"; }
+std::string show_weight(const TresWeight& weight) { return weight.name + '=' + std::to_string(weight.billionths) + "e-9" + (weight.per == 1 ? "" : '/' + std::to_string(weight.per)); }
 
 std::string show(const PriorityPolicy& p) {
   Line line{"priority"};

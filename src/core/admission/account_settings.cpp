@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "core/admission/charge_job.h"
 
 namespace millrace {
 namespace {
@@ -200,7 +201,12 @@ Result<void> set_association(const State& state, const AccountSetting& s, Associ
     return {};
   }
   if (s.key == "priority") return set_number(s, out.priority);
-  if (s.key == "qos" || s.key == "qoslevel") return set_qos_list(state, s, out.qos);
+  if (s.key == "qos" || s.key == "qoslevel") {
+    // += and -= start from what it may use now, its parent's list included.
+    const Association* above = state.find_association(out.parent);
+    if (s.op != '=' && out.qos.empty() && above) out.qos = allowed_qos(state, *above);
+    return set_qos_list(state, s, out.qos);
+  }
   if (s.key == "defaultqos") {
     const Qos* qos = clears(s) ? nullptr : state.find_qos(lower(s.value));
     if (!qos && !clears(s)) return fail(Errc::invalid, "there is no QOS " + s.value);

@@ -42,7 +42,7 @@ std::int64_t billing_of(const State& state, const PartitionDef& partition, const
   for (const TresWeight& weight : partition.billing_weights) {
     const auto slot = tres_slot(*state.tres_names, weight.name);
     if (!slot || *slot == tres_billing) continue;
-    const __int128 part = static_cast<__int128>(weight.billionths) * tres[*slot];
+    const __int128 part = static_cast<__int128>(weight.billionths) * tres[*slot] / weight.per;
     if (!max || weight.name.starts_with("license/")) elsewhere += part;
     else on_nodes = std::max(on_nodes, part);
   }

@@ -132,7 +132,7 @@ class Check {
   }
 
   std::int64_t job_minutes(std::size_t slot) const {
-    const __int128 all = static_cast<__int128>(size_.tres[slot]) * size_.minutes * factor_ / 1000;
+    const __int128 all = (static_cast<__int128>(size_.tres[slot]) * size_.minutes * factor_ + 999) / 1000;
     return all > INT64_MAX / 2 ? INT64_MAX / 2 : static_cast<std::int64_t>(all);
   }
 

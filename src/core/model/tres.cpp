@@ -119,7 +119,7 @@ std::optional<std::int64_t> parse_decimal(std::string_view text, int digits) {
 
 std::string format_tres_weight(const TresWeight& weight) {
   // Memory is written by the GiB, the others by the piece; three digits are what people write.
-  const __int128 scaled = static_cast<__int128>(weight.billionths) * (weight.name == "mem" ? 1024 : 1);
+  const __int128 scaled = static_cast<__int128>(weight.billionths) * (weight.name == "mem" ? 1024 : 1) / weight.per;
   const auto thousandths = static_cast<std::int64_t>((scaled + 500'000) / 1'000'000);
   std::string fraction = std::to_string(1000 + thousandths % 1000).substr(1);
   while (!fraction.empty() && fraction.back() == '0') fraction.pop_back();
@@ -141,7 +141,7 @@ Result<std::vector<TresWeight>> parse_tres_weights(std::string_view text) {
     if (!weight || (divisor != 1 && pair.name != "mem"))
       return fail(Errc::invalid, "'" + std::string{pair.value} + "' is not a weight of " + pair.name + ", 2.0 would be" +
                                      (pair.name == "mem" ? ", or 0.25G for each GiB" : ""));
-    out.push_back({pair.name, (*weight + divisor / 2) / divisor});
+    out.push_back({pair.name, *weight, divisor});
   }
   return out;
 }

@@ -46,10 +46,11 @@ std::string canonical_tres_name(std::string_view name);                      // 
 void set_tres(TresList& list, const TresAmount& change);
 const TresAmount* find_tres(const TresList& list, std::string_view name);
 
-// What one of a resource counts in a sum of several, in thousand millionths of the resource's unit (mem: MiB).
+// What so many of a resource's unit (mem: MiB) count in a sum of several, in thousand millionths.
 struct TresWeight {
   std::string name;
   std::int64_t billionths = 0;
+  std::int64_t per = 1;  // 1024: for each GiB
   bool operator==(const TresWeight&) const = default;
 };
 // "CPU=1.0,Mem=0.25G,GRES/gpu=2": for each CPU, each GiB, each GPU.
