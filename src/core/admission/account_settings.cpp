@@ -126,7 +126,7 @@ constexpr LimitSetter limit_rows[] = {
     {"maxcpumins,maxcpuminsperjob", &Limits::max_tres_mins_per_job, nullptr, false, "cpu"},
 };
 
-constexpr FlagWord flag_words[] = {
+constexpr QosFlagWord qos_flag_rows[] = {
     {"DenyOnLimit", qos_deny_on_limit}, {"EnforceUsageThreshold", qos_enforce_usage_threshold}, {"NoDecay", qos_no_decay},
     {"NoReserve", qos_no_reserve}, {"OverPartQOS", qos_over_part_qos}, {"PartitionMaxNodes", qos_partition_max_nodes},
     {"PartitionMinNodes", qos_partition_min_nodes}, {"PartitionTimeLimit", qos_partition_time_limit},
@@ -160,8 +160,8 @@ Result<void> set_flags(const AccountSetting& s, std::uint32_t& out) {
   std::uint32_t named = 0;
   if (!clears(s))
     for (const Text word : split(s.value, ',')) {
-      const auto it = std::ranges::find_if(flag_words, [&](const FlagWord& row) { return equals_ignoring_case(row.word, trim(word)); });
-      if (it == std::end(flag_words)) return bad(s, "DenyOnLimit, NoDecay, NoReserve, OverPartQOS and others are flags");
+      const auto it = std::ranges::find_if(qos_flag_rows, [&](const QosFlagWord& row) { return equals_ignoring_case(row.word, trim(word)); });
+      if (it == std::end(qos_flag_rows)) return bad(s, "DenyOnLimit, NoDecay, NoReserve, OverPartQOS and others are flags");
       named |= it->flag;
     }
   out = s.op == '+' ? out | named : s.op == '-' ? out & ~named : named;
@@ -189,7 +189,7 @@ Result<void> set_usage_factor(const AccountSetting& s, std::uint32_t& out) {
 
 }  // namespace
 
-std::span<const FlagWord> qos_flag_words() { return flag_words; }
+std::span<const QosFlagWord> qos_flag_words() { return qos_flag_rows; }
 
 Result<void> set_association(const State& state, const AccountSetting& s, Association& out) {
   MR_TRY(const bool is_limit, set_limit(state, s, out.limits));

@@ -11,10 +11,10 @@ namespace millrace {
 Result<void> set_association(const State& state, const AccountSetting& setting, Association& out);
 Result<void> set_qos(const State& state, const AccountSetting& setting, Qos& out);
 
-struct FlagWord {
+struct QosFlagWord {
   std::string_view word;
   std::uint32_t flag;
 };
-std::span<const FlagWord> qos_flag_words();
+std::span<const QosFlagWord> qos_flag_words();
 
 }  // namespace millrace
