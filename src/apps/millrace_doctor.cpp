@@ -44,7 +44,12 @@ std::optional<Configuration> check_configuration(DoctorReport& report, const std
     report.wrong("config", lines.error().story + "; --conf FILE or SLURM_CONF names another, `millrace up` needs none");
     return std::nullopt;
   }
-  ConfigurationReport parsed = parse_configuration(*lines, path);
+  const auto companions = read_companions(path);
+  if (!companions) {
+    report.wrong("config", companions.error().story);
+    return std::nullopt;
+  }
+  ConfigurationReport parsed = parse_configuration(*lines, path, *companions);
   for (const std::string& error : parsed.errors) report.wrong("config", error);
   if (!parsed.errors.empty()) return std::nullopt;
   const Configuration& c = parsed.configuration;

@@ -192,7 +192,7 @@ TEST_F(Commands, Sbatch_bad_input_never_reaches_the_controller) {
   EXPECT_EQ(run({"sbatch", "nosuchfile"}).err, "sbatch: error: Unable to open file nosuchfile\n");
   EXPECT_EQ(run({"sbatch", "--nosuch"}).err, "sbatch: unrecognized option '--nosuch'\nTry \"sbatch --help\" for more information\n");
   EXPECT_EQ(run({"sbatch", file("x", "echo")}).code, 1);
-  EXPECT_EQ(run({"sbatch", "--gres=gpu:1", "--wrap", "x"}).err, "sbatch: error: --gres is not built yet in Millrace\n");
+  EXPECT_EQ(run({"sbatch", "--bb=x", "--wrap", "x"}).err, "sbatch: error: --bb is not built yet in Millrace\n");
   EXPECT_EQ(run({"sbatch", "-v", "-Q", "--wrap", "x"}).err, "sbatch: error: don't specify both --verbose (-v) and --quiet (-Q)\n");
 }
 

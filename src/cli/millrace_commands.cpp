@@ -21,7 +21,12 @@ int run_check(Command& command) {
     say_error(command, lines.error().story);
     return 1;
   }
-  const ConfigurationReport report = parse_configuration(*lines, path);
+  const auto companions = read_companions(path);
+  if (!companions) {
+    say_error(command, companions.error().story);
+    return 1;
+  }
+  const ConfigurationReport report = parse_configuration(*lines, path, *companions);
   const Configuration& c = report.configuration;
   std::string out;
   for (const std::string& error : report.errors) out += error + '\n';

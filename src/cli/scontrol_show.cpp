@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/hostlist.h"
@@ -133,6 +134,59 @@ int show_hosts(std::string_view given, int form) {
   return print(out);
 }
 
+// One record for each licence, as far as it is known here: all of them are the cluster's own.
+int show_licences(Scontrol& self, std::string_view wanted) {
+  wire::Request request;
+  request.mutable_query_licences();
+  const auto reply = self.ask(request);
+  if (!reply) {
+    say_plain("slurm_load_licenses error: " + reply.error().story);
+    return 1;
+  }
+  std::string out;
+  for (const auto& licence : reply->licences().licences()) {
+    if (!wanted.empty() && licence.name() != wanted) continue;
+    const std::uint32_t free = licence.total() - std::min(licence.total(), licence.used());
+    out += "LicenseName=" + licence.name() + (self.show.one_line ? " " : "\n    ") + "Total=" + std::to_string(licence.total()) + " Used=" +
+           std::to_string(licence.used()) + " Free=" + std::to_string(free) + " Reserved=0 Remote=no\n";
+  }
+  if (!out.empty()) return print(out);
+  if (wanted.empty()) return print("No licenses configured in Slurm.\n");
+  print("License " + std::string{wanted} + " not found\n");
+  return 1;
+}
+
+// Every switch, or those above a node or of a name.
+int show_topology(Scontrol& self, std::string_view wanted) {
+  wire::Request request;
+  request.mutable_query_topology();
+  const auto reply = self.ask(request);
+  if (!reply) {
+    say_plain("slurm_load_topo error: " + reply.error().story);
+    return 1;
+  }
+  const wire::TopologyView& topology = reply->topology();
+  if (topology.switches_size() == 0) return print("No topology information available\n");
+  std::string out;
+  for (const auto& at : topology.switches()) {
+    const auto nodes = expand_hostlist(at.nodes());
+    const bool above = nodes && std::ranges::find(*nodes, wanted) != nodes->end();
+    if (!wanted.empty() && at.name() != wanted && !above) continue;
+    if (topology.blocks()) {
+      out += "BlockName=" + at.name() + " Nodes=" + at.nodes() + "\n";
+      continue;
+    }
+    out += "SwitchName=" + at.name() + " Level=" + std::to_string(at.level()) + " LinkSpeed=" + std::to_string(at.link_speed()) + " Nodes=" + at.nodes() +
+           (at.switches().empty() ? "" : " Switches=" + at.switches()) + "\n";
+  }
+  std::string sizes;
+  for (const std::uint32_t size : topology.block_sizes()) sizes += (sizes.empty() ? "" : ",") + std::to_string(size);
+  if (!sizes.empty() && wanted.empty()) out += "BlockSizes=" + sizes + "\n";
+  if (!out.empty()) return print(out);
+  print("Topology information contains no switch or node named " + std::string{wanted} + "\n");
+  return 1;
+}
+
 struct Entity {
   Keyword keyword;
   int (*show)(Scontrol& self, std::string_view id);  // nullptr: known and not built yet
@@ -153,7 +207,7 @@ constexpr Entity entities[] = {
     {{"hostnames", 5}, [](Scontrol&, std::string_view id) { return show_hosts(id, 0); }},
     {{"jobs", 1}, show_jobs},
     {{"jobid", 4}, show_jobs},
-    {{"licenses", 2}, [](Scontrol&, std::string_view) { return print("No licenses configured in Slurm.\n"); }},
+    {{"licenses", 2}, show_licences},
     {{"nodes", 1}, show_nodes},
     {{"nodename", 5}, show_nodes},
     {{"partitions", 1}, show_partitions},
@@ -166,7 +220,7 @@ constexpr Entity entities[] = {
     {{"resources", 3}, nullptr},
     {{"slurmd", 2}, nullptr},
     {{"steps", 2}, nullptr},
-    {{"topology", 1}, nullptr},
+    {{"topology", 1}, show_topology},
     {{"topoconf", 5}, nullptr},
 };
 

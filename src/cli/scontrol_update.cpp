@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/options/job_values.h"
+#include "cli/options/resource_setters.h"
 #include "cli/scontrol.h"
 
 namespace millrace {
@@ -65,6 +66,75 @@ Result<void> set_memory(wire::UpdateJob& u, Text v, bool per_cpu) {
   return {};
 }
 
+Result<bool> yes_no(Text key, Text v) {
+  const bool yes = v == "1" || equals_ignoring_case(v, "yes");
+  if (!yes && v != "0" && !equals_ignoring_case(v, "no")) return bad(key, v);
+  return yes;
+}
+
+// NO is whole nodes; OK, YES and USER are the other ways.
+Result<void> set_sharing(wire::UpdateJob& u, Text v) {
+  const std::string word = lower(v);
+  if (word == "no" || word == "0") u.set_exclusive(true), u.set_oversubscribe(false);
+  else if (word == "yes" || word == "1") u.set_exclusive(false), u.set_oversubscribe(true);
+  else if (word == "ok") u.set_exclusive(false), u.set_oversubscribe(false);
+  else if (word == "user") u.set_exclusive(false), u.mutable_resources()->set_exclusive_user(true);
+  else return bad("OverSubscribe", v);
+  return {};
+}
+
+// gres/gpu:8, gpu:8 or gpu=8
+Result<std::uint64_t> for_each_gpu(Text key, Text v, bool is_size) {
+  Text rest = v;
+  if (rest.starts_with("gres/") || rest.starts_with("gres:")) rest.remove_prefix(5);
+  if (!rest.starts_with("gpu:") && !rest.starts_with("gpu=")) return bad(key, v);
+  const auto size = is_size ? parse_size_mib(rest.substr(4)) : std::nullopt;
+  if (size) return *size;
+  if (is_size) return bad(key, v);
+  MR_TRY(const std::uint32_t count, number(key, rest.substr(4)));
+  return count;
+}
+
+Result<void> set_cpus_per_gpu(wire::UpdateJob& u, Text v) {
+  MR_TRY(const std::uint64_t count, for_each_gpu("CpusPerTres", v, false));
+  u.mutable_resources()->set_cpus_per_gpu(static_cast<std::uint32_t>(count));
+  return {};
+}
+
+Result<void> set_memory_per_gpu(wire::UpdateJob& u, Text v) {
+  MR_TRY(const std::uint64_t size, for_each_gpu("MemPerTres", v, true));
+  u.mutable_resources()->set_memory_per_gpu_mib(size);
+  return {};
+}
+
+Result<void> set_tmp_disk(wire::UpdateJob& u, Text v) {
+  const auto size = parse_size_mib(v);
+  if (!size) return bad("MinTmpDiskNode", v);
+  u.mutable_resources()->set_tmp_disk_mib(*size);
+  return {};
+}
+
+Result<void> set_switches(wire::UpdateJob& u, Text v) {
+  MR_TRY(const resource::SwitchAsk ask, resource::parse_switches(v));
+  u.mutable_resources()->set_switches(ask.count);
+  u.mutable_resources()->set_switches_wait_seconds(ask.wait_seconds);
+  return {};
+}
+
+Result<void> set_time_min(wire::UpdateJob& u, Text v) {
+  const auto minutes = parse_limit_minutes(v);
+  if (!minutes) return bad("TimeMin", v);
+  u.mutable_resources()->set_time_min_minutes(*minutes == UINT32_MAX ? 0 : *minutes);
+  return {};
+}
+
+Result<void> set_deadline(wire::UpdateJob& u, Text v) {
+  const auto at = parse_time_of_day(v, time(nullptr));
+  if (!at) return bad("Deadline", v);
+  u.mutable_resources()->set_deadline_us(*at * 1'000'000);
+  return {};
+}
+
 struct JobKey {
   std::string_view name;
   Result<void> (*set)(wire::UpdateJob& update, Text value);  // nullptr: known and not built yet
@@ -98,14 +168,32 @@ constexpr JobKey job_keys[] = {
     {"TimeLimit", set_time_limit},
     {"QOS", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_qos(std::string{v}); return {}; }},
     {"WorkDir", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_work_dir(std::string{v}); return {}; }},
-    {"AdminComment", nullptr}, {"BurstBuffer", nullptr}, {"ClusterFeatures", nullptr}, {"Clusters", nullptr}, {"Contiguous", nullptr},
-    {"CoreSpec", nullptr}, {"CpusPerTres", nullptr}, {"Deadline", nullptr}, {"DelayBoot", nullptr}, {"EndTime", nullptr}, {"Extra", nullptr},
-    {"Features", nullptr}, {"Gres", nullptr}, {"Licenses", nullptr}, {"MailType", nullptr}, {"MailUser", nullptr}, {"MCSLabel", nullptr},
-    {"MemPerTres", nullptr}, {"MinCPUsNode", nullptr}, {"MinTmpDiskNode", nullptr}, {"NumCPUs", nullptr}, {"OverSubscribe", nullptr}, {"Shared", nullptr},
-    {"Prefer", nullptr}, {"Reboot", nullptr}, {"ReqCores", nullptr}, {"ReqProcs", nullptr}, {"ReqSockets", nullptr}, {"ReqThreads", nullptr},
-    {"ReservationName", nullptr}, {"ResetAccrueTime", nullptr}, {"SiteFactor", nullptr}, {"StdIn", nullptr}, {"Switches", nullptr}, {"TasksPerNode", nullptr},
-    {"ThreadSpec", nullptr}, {"TimeMin", nullptr}, {"TresBind", nullptr}, {"TresFreq", nullptr}, {"TresPerJob", nullptr}, {"TresPerNode", nullptr},
-    {"TresPerSocket", nullptr}, {"TresPerTask", nullptr}, {"UserID", nullptr}, {"WCKey", nullptr},
+    {"Contiguous", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const bool on, yes_no("Contiguous", v)); u.mutable_resources()->set_contiguous(on); return {}; }},
+    {"CpusPerTres", set_cpus_per_gpu},
+    {"Deadline", set_deadline},
+    {"Features", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_features(std::string{v}); return {}; }},
+    {"Gres", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_gres(std::string{v}); return {}; }},
+    {"Licenses", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_licenses(std::string{v}); return {}; }},
+    {"MemPerTres", set_memory_per_gpu},
+    {"MinCPUsNode", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("MinCPUsNode", v)); u.set_min_cpus_per_node(n); return {}; }},
+    {"MinTmpDiskNode", set_tmp_disk},
+    {"OverSubscribe", set_sharing},
+    {"Shared", set_sharing},
+    {"Prefer", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_prefer(std::string{v}); return {}; }},
+    {"ReqCores", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("ReqCores", v)); u.mutable_resources()->set_cores_per_socket(n); return {}; }},
+    {"ReqSockets", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("ReqSockets", v)); u.mutable_resources()->set_sockets_per_node(n); return {}; }},
+    {"ReqThreads", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("ReqThreads", v)); u.mutable_resources()->set_threads_per_core(n); return {}; }},
+    {"ReservationName", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_reservation(std::string{v}); return {}; }},
+    {"Switches", set_switches},
+    {"TasksPerNode", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("TasksPerNode", v)); u.set_tasks_per_node(n); return {}; }},
+    {"TimeMin", set_time_min},
+    {"TresPerJob", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_gpus(std::string{v}); return {}; }},
+    {"TresPerNode", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_gres(std::string{v}); return {}; }},
+    {"TresPerSocket", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_gpus_per_socket(std::string{v}); return {}; }},
+    {"TresPerTask", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_tres_per_task(std::string{v}); return {}; }},
+    {"AdminComment", nullptr}, {"BurstBuffer", nullptr}, {"ClusterFeatures", nullptr}, {"Clusters", nullptr},     {"CoreSpec", nullptr}, {"DelayBoot", nullptr}, {"EndTime", nullptr}, {"Extra", nullptr},
+    {"MailType", nullptr}, {"MailUser", nullptr}, {"MCSLabel", nullptr},
+    {"NumCPUs", nullptr},     {"Reboot", nullptr}, {"ReqProcs", nullptr},     {"ResetAccrueTime", nullptr}, {"SiteFactor", nullptr}, {"StdIn", nullptr},     {"ThreadSpec", nullptr}, {"TresBind", nullptr}, {"TresFreq", nullptr},     {"UserID", nullptr}, {"WCKey", nullptr},
 };
 // clang-format on
 

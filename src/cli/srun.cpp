@@ -99,6 +99,7 @@ Result<void> take_redirections(JobDraft& draft, SrunPlan& plan) {
 // The number of tasks where the request leaves no choice; else the controller says it.
 std::optional<std::uint32_t> tasks_asked(const wire::JobDescription& job) {
   if (job.tasks() != 0) return job.tasks();
+  if (job.has_resources()) return std::nullopt;  // gpus or a list of nodes may say how many
   const std::uint32_t per_node = std::max(job.tasks_per_node(), 1u);
   if (job.min_nodes() == 0) return per_node;
   if (job.min_nodes() == job.max_nodes()) return job.min_nodes() * per_node;

@@ -8,9 +8,11 @@
 
 #include <climits>
 #include <cstdlib>
+#include <set>
 
 #include "cli/options/job_environment.h"
 #include "cli/options/job_options.h"
+#include "cli/options/resource_setters.h"
 #include "cli/render/text_forms.h"
 
 namespace millrace {
@@ -25,11 +27,12 @@ constexpr LimitRow limits[] = {{"CPU", RLIMIT_CPU},         {"FSIZE", RLIMIT_FSI
                                {"CORE", RLIMIT_CORE},       {"RSS", RLIMIT_RSS},       {"NPROC", RLIMIT_NPROC}, {"NOFILE", RLIMIT_NOFILE},
                                {"MEMLOCK", RLIMIT_MEMLOCK}, {"AS", RLIMIT_AS}};
 
-// --mem and --mem-per-cpu on one command line contradict each other; from different layers the higher one wins.
+// --mem, --mem-per-cpu and --mem-per-gpu on one command line contradict each other; from different layers the higher one wins.
 Result<void> check_memory(const CommandLine<JobDraft>& line) {
-  bool per_node = false, per_cpu = false;
-  for (const JobOption* row : line.given) per_node = per_node || row->name == "mem", per_cpu = per_cpu || row->name == "mem-per-cpu";
-  if (per_node && per_cpu) return fail(Errc::refused, "--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.");
+  std::set<std::string_view> given;
+  for (const JobOption* row : line.given)
+    if (row->name == "mem" || row->name == "mem-per-cpu" || row->name == "mem-per-gpu") given.insert(row->name);
+  if (given.size() > 1) return fail(Errc::refused, "--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.");
   return {};
 }
 
@@ -52,6 +55,7 @@ Result<Submission> read_all_layers(const Command& command, std::uint8_t tool, co
   MR_TRY(auto line, apply_words(job_options(), tool, command.words, Operands::end_options, out.draft));
   MR_TRY_VOID(check_memory(line));
   MR_TRY_VOID(check_draft(out.draft));
+  MR_TRY_VOID(resource::complete(out.draft));
   out.operands = std::move(line.operands);
   return out;
 }

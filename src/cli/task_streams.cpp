@@ -154,7 +154,7 @@ void TaskStreams::accept_all() {
     const int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    peers_.push_back({fd, FrameReader(message_max), false, {}, 0, 0, {}});
+    peers_.push_back({fd, FrameReader(message_max), false, {}, {}, {}});
     read_from(peers_.back());  // its greeting is usually here already
   }
 }
@@ -182,10 +182,11 @@ bool TaskStreams::take_message(Peer& peer, const wire::FromTask& message) {
     if (!message.has_hello() || !equal_in_constant_time(message.hello().secret(), secret_)) return false;
     peer.known = true;
     peer.node = message.hello().node_name();
-    peer.first_task = message.hello().first_task();
-    peer.tasks = message.hello().tasks();
-    for (std::uint32_t i = 0; i < peer.tasks; ++i)
-      if (task_running_.try_emplace(peer.first_task + i, true).second) ++started_;
+    const wire::StdioHello& hello = message.hello();
+    peer.tasks.assign(hello.ranks().begin(), hello.ranks().end());
+    for (std::uint32_t i = 0; i < hello.tasks() && hello.ranks_size() == 0; ++i) peer.tasks.push_back(hello.first_task() + i);
+    for (const std::uint32_t task : peer.tasks)
+      if (task_running_.try_emplace(task, true).second) ++started_;
     wire::ToTask input;
     if (!early_input_.empty()) {
       input.set_input(early_input_);
@@ -232,7 +233,7 @@ void TaskStreams::flush(Peer& peer) {
 void TaskStreams::close_peer(Peer& peer) {
   if (peer.fd >= 0) close(peer.fd);
   peer.fd = -1;
-  for (std::uint32_t i = 0; i < peer.tasks; ++i) lines_.flush(peer.first_task + i);
+  for (const std::uint32_t task : peer.tasks) lines_.flush(task);
 }
 
 void TaskStreams::send_input(std::string_view data) {

@@ -87,7 +87,7 @@ class TaskStreams {
     FrameReader reader;
     bool known = false;
     std::string node;
-    std::uint32_t first_task = 0, tasks = 0;
+    std::vector<std::uint32_t> tasks;
     std::string unsent;
   };
   void accept_all();

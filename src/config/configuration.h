@@ -9,6 +9,8 @@
 
 #include "base/quantity.h"
 #include "core/model/account.h"
+#include "core/model/resources.h"
+#include "core/model/topology.h"
 
 namespace millrace {
 
@@ -36,6 +38,7 @@ struct ConfiguredNode {
   std::uint32_t weight = 1;
   std::string features;
   std::string gres;
+  std::vector<NodeGres> kinds;  // what `gres` and gres.conf say of it
   ConfiguredNodeState state = ConfiguredNodeState::unknown;
   std::string reason;
 };
@@ -144,6 +147,10 @@ struct Configuration {
   SchedulerParameters scheduler;
   ConsumableUnit consumable = ConsumableUnit::core;
   bool memory_is_consumable = true;
+  std::vector<std::string> gres_types;
+  std::vector<LicenceAsk> licences;  // sorted by name
+  std::string topology_plugin = "topology/flat";
+  Topology topology;
 
   std::vector<ConfiguredNode> nodes;  // in the order of the file
   std::vector<ConfiguredPartition> partitions;

@@ -1,6 +1,10 @@
 // src/config/key_setters.cpp - see key_setters.h.
 #include "config/key_setters.h"
 
+#include <algorithm>
+
+#include "core/model/gres_text.h"
+
 namespace millrace::setter {
 namespace {
 
@@ -165,6 +169,29 @@ Result<void> select_type_parameters(Configuration& c, std::string_view value) {
     for (const std::string_view other : others) known = known || other == name;
     if (!known) return wrong(word, "CR_CPU, CR_CPU_Memory, CR_Core, CR_Core_Memory, CR_Socket or CR_Socket_Memory");
   }
+  return {};
+}
+
+Result<void> gres_types(Configuration& c, std::string_view value) {
+  c.gres_types.clear();
+  for (const std::string_view word : split(value, ','))
+    if (!trim(word).empty()) c.gres_types.emplace_back(trim(word));
+  return {};
+}
+
+Result<void> licences(Configuration& c, std::string_view value) {
+  MR_TRY(LicenceList list, parse_licences(value));
+  if (list.any) return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, name:count with commas would be right");
+  std::ranges::sort(list.asks, {}, &LicenceAsk::name);
+  c.licences = std::move(list.asks);
+  return {};
+}
+
+Result<void> topology_plugin(Configuration& c, std::string_view value) {
+  const std::string word = lower(value);
+  if (word == "topology/default" || word == "topology/none") c.topology_plugin = "topology/flat";
+  else if (word == "topology/flat" || word == "topology/tree" || word == "topology/block") c.topology_plugin = word;
+  else return wrong(value, "topology/flat, topology/tree or topology/block");
   return {};
 }
 

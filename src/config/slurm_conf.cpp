@@ -1,9 +1,13 @@
 // src/config/slurm_conf.cpp - see slurm_conf.h.
 #include "config/slurm_conf.h"
 
+#include <unistd.h>
+
 #include "base/text.h"
 #include "config/entity_lines.h"
+#include "config/gres_conf.h"
 #include "config/keys.h"
+#include "config/topology_conf.h"
 
 namespace millrace {
 namespace {
@@ -44,7 +48,16 @@ void settle(Configuration& out, const std::string& path, std::vector<std::string
 
 }  // namespace
 
-ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, const std::string& path) {
+Result<CompanionLines> read_companions(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? std::string{} : path.substr(0, slash + 1);
+  CompanionLines out;
+  if (const std::string gres = folder + "gres.conf"; access(gres.c_str(), F_OK) == 0) { MR_TRY(out.gres, read_conf_lines(gres)); }
+  if (const std::string topology = folder + "topology.conf"; access(topology.c_str(), F_OK) == 0) { MR_TRY(out.topology, read_conf_lines(topology)); }
+  return out;
+}
+
+ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, const std::string& path, const CompanionLines& companions) {
   ConfigurationReport report;
   EntityReader entities(report.configuration);
   for (const ConfLine& line : lines) {
@@ -57,6 +70,8 @@ ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, cons
   }
   settle(report.configuration, path, report.errors);
   entities.finish(report.errors);
+  read_gres(companions.gres, report.configuration, report.errors);
+  read_topology(companions.topology, report.configuration, report.errors);
   return report;
 }
 
@@ -66,7 +81,8 @@ ConfigurationReport parse_configuration_text(std::string_view text, const std::s
 
 Result<Configuration> load_configuration(const std::string& path) {
   MR_TRY(const auto lines, read_conf_lines(path));
-  ConfigurationReport report = parse_configuration(lines, path);
+  MR_TRY(const CompanionLines companions, read_companions(path));
+  ConfigurationReport report = parse_configuration(lines, path, companions);
   if (report.errors.empty()) return std::move(report.configuration);
   std::string story;
   for (const std::string& error : report.errors) story += (story.empty() ? "" : "\n") + error;

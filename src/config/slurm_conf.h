@@ -16,7 +16,13 @@ struct ConfigurationReport {
   std::vector<std::string> errors;  // "file:line: what was wrong, what would be right"; empty: it may be used
 };
 
-ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, const std::string& path);
+// The files beside slurm.conf that belong to it; empty: there is none.
+struct CompanionLines {
+  std::vector<ConfLine> gres, topology;
+};
+Result<CompanionLines> read_companions(const std::string& path);
+
+ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, const std::string& path, const CompanionLines& companions = {});
 // As above from text, for tests and `millrace up`.
 ConfigurationReport parse_configuration_text(std::string_view text, const std::string& path);
 // The file and what it includes; the first errors are the story. For daemons.

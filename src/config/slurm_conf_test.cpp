@@ -45,7 +45,7 @@ TEST(SlurmConf, Continuation_joins_lines_as_they_are) {
 
 TEST(SlurmConf, Expands_nodes_and_applies_defaults) {
   const auto report = parse(
-      "SlurmdPort=7000\nNodeName=DEFAULT RealMemory=4000 Feature=big,fast\n"
+      "SlurmdPort=7000\nGresTypes=gpu\nNodeName=DEFAULT RealMemory=4000 Feature=big,fast\n"
       "NodeName=c[1-2] NodeHostname=vm Port=[37001-37002] CPUs=8 Gres=gpu:2\n"
       "NodeName=d1 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 State=DRAIN Reason=\"being mended\"\n"
       "NodeSet=fast Feature=fast\nDownNodes=c2 Reason=broken\n"

@@ -7,6 +7,7 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "controller/resources.h"
 #include "controller/submission.h"
 #include "core/admission/cancel_job.h"
 #include "core/admission/modify_job.h"
@@ -322,6 +323,11 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   if (ask.has_std_err()) c.std_err = ask.std_err();
   if (ask.has_work_dir()) c.work_dir = ask.work_dir();
   if (ask.has_qos()) change.qos = ask.qos();
+  if (ask.has_tasks_per_node()) c.tasks_per_node = ask.tasks_per_node();
+  if (ask.has_min_cpus_per_node()) c.min_cpus_per_node = ask.min_cpus_per_node();
+  if (ask.has_exclusive()) c.exclusive = ask.exclusive();
+  if (ask.has_oversubscribe()) c.oversubscribe = ask.oversubscribe();
+  change.wishes = to_wishes(ask.resources());
   change_jobs({name_of(ask.job())},
               [&](const State& now, const SelectedJob& which) { return decide_modify(now, which, change, actor_, c_.loop_.now()); });
 }

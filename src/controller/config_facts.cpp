@@ -30,6 +30,7 @@ NodeDef to_fact(const ConfiguredNode& from) {
   to.memory = from.memory;
   to.tmp_disk = from.tmp_disk;
   to.weight = from.weight;
+  to.kinds = from.kinds;
   return to;
 }
 
@@ -65,6 +66,16 @@ PartitionDef to_fact(const ConfiguredPartition& from, const GroupLookup& group) 
   return to;
 }
 
+CpuUnit to_fact(ConsumableUnit unit) {
+  switch (unit) {
+    case ConsumableUnit::cpu: return CpuUnit::cpu;
+    case ConsumableUnit::core: return CpuUnit::core;
+    case ConsumableUnit::socket: return CpuUnit::socket;
+    case ConsumableUnit::whole_node: return CpuUnit::node;
+  }
+  return CpuUnit::cpu;
+}
+
 std::uint32_t in_seconds(Duration duration) { return static_cast<std::uint32_t>(duration.value / 1'000'000); }
 
 }  // namespace
@@ -88,6 +99,9 @@ ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup
   policy.return_to_service = configuration.return_to_service;
   policy.job_requeue = configuration.job_requeue;
   policy.memory_is_consumable = configuration.memory_is_consumable;
+  policy.cpu_unit = to_fact(configuration.consumable);
+  policy.licences = configuration.licences;
+  facts.topology = configuration.topology;
   policy.backfill = configuration.backfill;
   policy.basic_priority = !configuration.multifactor_priority;
   policy.priority = configuration.priority;

@@ -104,12 +104,15 @@ void Controller::plan_finished(const Plan& plan) {
   for (const Finding& finding : plan.findings) report.findings.emplace(finding.key, finding);
   report.made_at = plan.made_at;
   report.looked_at_before = plan.next_key;
-  plan_report_ = SharedValue(std::move(report));
   for (const Proposal& p : plan.placements) {
-    auto events = decide_place(commit_.decided(), {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority}, loop_.now());
-    // A stale proposal is dropped; the change that made it stale has asked for the next pass.
+    Reason why = Reason::none;
+    auto events = decide_place(commit_.decided(), {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority}, loop_.now(), &why);
+    // A stale proposal is dropped; the change that made it stale has asked for the next pass. One that cannot be had in the way it
+    // asks waits for the next end, and says why.
     if (!events.empty()) commit_.happen(std::move(events));
+    else if (why != Reason::none) report.findings.insert_or_assign(p.key, Finding{p.key, why, {}, {}, p.partition});
   }
+  plan_report_ = SharedValue(std::move(report));
 }
 
 // ---- nodes ----

@@ -1,7 +1,7 @@
 // src/controller/launch_plan.cpp - see launch_plan.h.
 #include "controller/launch_plan.h"
 
-#include "controller/views.h"
+#include "controller/resources.h"
 
 namespace millrace {
 namespace {
@@ -45,7 +45,7 @@ void describe(const State& state, const Job& job, const ClusterFacts& facts, wir
   }
   out.set_label_output(spec.label_output);
   out.set_export_env(rare.export_env);
-  (void)state;
+  if (spec.resources) put_wishes(state, spec, *out.mutable_resources());
 }
 
 void describe_array(const State& state, const Job& job, wire::LaunchPlan& out) {
@@ -85,6 +85,7 @@ wire::LaunchPlan make_launch_plan(const State& state, const Job& job, NodeIndex 
   out.set_partition(state.partition(job.spec->partition).def.name);
   out.set_cluster(facts.cluster_name);
   describe_array(state, job, out);
+  grant_resources(state, job, here, out);
   out.set_restarts(job.attempt.value);
   out.set_start_at_us(job.started_at.value);
   if (job.time_limit_minutes != unlimited) out.set_end_at_us((job.started_at + minutes(job.time_limit_minutes)).value);

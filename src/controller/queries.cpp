@@ -2,6 +2,7 @@
 #include "controller/queries.h"
 
 #include "base/hostlist.h"
+#include "controller/resources.h"
 #include "core/admission/job_selection.h"
 
 namespace millrace {
@@ -92,6 +93,8 @@ bool Queries::handle() {
     case B::kGetScript: script(request_.get_script()); return true;
     case B::kQueryAccounts: accounts(); return true;
     case B::kQueryPriorities: priorities(); return true;
+    case B::kQueryLicences: licences(); return true;
+    case B::kQueryTopology: topology(); return true;
     default: return false;
   }
 }
@@ -161,6 +164,18 @@ void Queries::script(const wire::GetScript& ask) {
     }
     clients.reply(client, out);
   });
+}
+
+void Queries::licences() {
+  wire::Reply out = reply();
+  *out.mutable_licences() = show_licences(c_.commit_.durable());
+  c_.clients_.reply(asker_.client, out);
+}
+
+void Queries::topology() {
+  wire::Reply out = reply();
+  *out.mutable_topology() = show_topology(c_.commit_.durable());
+  c_.clients_.reply(asker_.client, out);
 }
 
 void Queries::config() {

@@ -16,6 +16,8 @@ class Queries final {
   void partitions(const wire::QueryPartitions& ask);
   void script(const wire::GetScript& ask);
   void config();
+  void licences();
+  void topology();
   void ping();
   void accounts();    // these two: account_queries.cpp
   void priorities();

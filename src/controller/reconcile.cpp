@@ -14,6 +14,7 @@ bool runs_here(const Job& job, NodeIndex here) {
 }
 
 KillWhy why_of(const Job& job) {
+  if (job.preempt_due.is_set()) return KillWhy::preempted;
   if (job.requeue_wanted) return KillWhy::requeued;
   return job.outcome == Outcome::timeout ? KillWhy::time_limit : KillWhy::cancelled;
 }

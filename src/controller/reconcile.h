@@ -13,7 +13,7 @@ struct LaunchIntent {
   JobKey key;
   Attempt attempt;
 };
-enum class KillWhy : std::uint8_t { cancelled, time_limit, requeued, not_wanted };
+enum class KillWhy : std::uint8_t { cancelled, time_limit, requeued, not_wanted, preempted };
 struct KillIntent {
   JobKey key;
   Attempt attempt;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "controller/resources.h"
+
 namespace millrace {
 
 SubmitJob to_submit_job(const wire::SubmitJob& ask, const UserIdentity& identity) {
@@ -58,6 +60,7 @@ SubmitJob to_submit_job(const wire::SubmitJob& ask, const UserIdentity& identity
   out.begin_at = Time{job.begin_at_us()};
   out.hold = job.hold();
   out.script_bytes = ask.script().size();
+  out.wishes = to_wishes(job.resources());
   return out;
 }
 

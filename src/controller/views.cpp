@@ -2,8 +2,10 @@
 #include "controller/views.h"
 
 #include "base/hostlist.h"
+#include "controller/resources.h"
 #include "core/ledger/limits.h"
 #include "core/ledger/obstacle.h"
+#include "core/model/assign.h"
 #include "core/model/file_name.h"
 #include "core/model/fit.h"
 
@@ -30,6 +32,7 @@ const char* kind_word(DependencyKind kind) {
     case DependencyKind::afterok: return "afterok";
     case DependencyKind::afternotok: return "afternotok";
     case DependencyKind::singleton: return "singleton";
+    case DependencyKind::aftercorr: return "aftercorr";
   }
   return "";
 }
@@ -140,6 +143,7 @@ void show_progress(const ReadView& snapshot, const Job& job, wire::JobView& out)
       cpus += share.cpus;
       memory += share.memory;
       out.add_cpus_per_allocated_node(static_cast<std::uint32_t>(share.cpus.value));
+      if (share.detail && !share.detail->cpus.empty()) out.add_cpu_ids_per_allocated_node(format_bits(share.detail->cpus));
     }
     out.set_batch_host(state.node(job.placement->shares.front().node).def->name);
     out.set_planned_by_backfill(job.placement->by_backfill);
@@ -172,6 +176,7 @@ wire::JobStateName shown_state(const Job& job) {
     case Outcome::cancelled: return wire::CANCELLED;
     case Outcome::timeout: return wire::TIMEOUT;
     case Outcome::node_fail: return wire::NODE_FAIL;
+    case Outcome::preempted: return wire::PREEMPTED;
   }
   return wire::RUNNING;
 }
@@ -207,6 +212,8 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
   out.set_requeue_held(job.requeue_held && job.state == JobState::pending);
   out.set_reason(shown_reason(snapshot, job));
   out.set_partition(state.partition(spec.partition).def.name);
+  if (spec.resources && job.state == JobState::pending)
+    for (const std::uint32_t more : spec.resources->more_partitions) out.set_partition(out.partition() + "," + state.partition(PartitionIndex{more}).def.name);
   if (job.placement) {
     out.set_nodes(hostlist_of(state, job.placement->shares));
     out.set_node_count(static_cast<std::uint32_t>(job.placement->shares.size()));
@@ -231,6 +238,7 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
   if (const auto hit = limit_of(snapshot, job)) out.add_wait_words(limit_in_words(state, *hit));
   show_request(snapshot, job, out);
   show_progress(snapshot, job, out);
+  if (spec.resources || job.placement) show_resources(state, job, *out.mutable_resources());
   show_files(state, job, out);
 }
 
@@ -263,6 +271,7 @@ void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire
   out.set_weight(def.weight);
   out.set_features(def.features);
   out.set_gres(def.gres);
+  show_node_resources(node, out);
   out.set_allocated_cpus(static_cast<std::uint32_t>(node.used_cpus.value));
   out.set_allocated_memory_mib(static_cast<std::uint64_t>(node.used_memory.value));
   for (const Partition& partition : *snapshot.state.partitions)
@@ -299,6 +308,7 @@ void show_partition(const ReadView& snapshot, const Partition& partition, wire::
   out.set_node_count(static_cast<std::uint32_t>(nodes.size()));
   out.set_cpu_count(static_cast<std::uint32_t>(cpus.value));
   out.set_memory_mib(static_cast<std::uint64_t>(memory.value));
+  out.set_gres_tres(gres_tres_of(snapshot.state, partition));
   out.set_max_time_minutes(def.max_time_minutes);
   out.set_default_time_minutes(def.default_time_minutes);
   out.set_max_nodes(def.max_nodes);

@@ -18,8 +18,11 @@
 #include "core/ledger/invariants.h"
 #include "core/ledger/obstacle.h"
 #include "core/ledger/limits.h"
+#include "core/model/assign.h"
+#include "core/model/gres_text.h"
 #include "core/planner/pass.h"
 #include "sim/scenario_accounts.h"
+#include "sim/scenario_requests.h"
 
 namespace millrace {
 namespace {
@@ -54,6 +57,7 @@ const char* outcome_word(Outcome outcome) {
     case Outcome::cancelled: return "cancelled";
     case Outcome::timeout: return "timeout";
     case Outcome::node_fail: return "node_fail";
+    case Outcome::preempted: return "preempted";
   }
   return "none";
 }
@@ -77,6 +81,7 @@ class Scenario {
   void act(const Line& line);
   void submit(const Words& words);
   void reserve(const Words& words);
+  void note_details(const std::string& name, const JobPlaced& placed);
   void happen(const std::vector<Event>& events);
   void note(std::string what) { happened_.push_back({now_, std::move(what)}); }
   void plan_until_quiet();
@@ -89,6 +94,7 @@ class Scenario {
   std::vector<NodeDef> nodes_;
   std::vector<PartitionDef> partitions_;
   Policy policy_;
+  Topology topology_;
   State state_;
   std::int64_t now_ = 0;
   std::map<std::string, JobId> names_;
@@ -131,6 +137,14 @@ Result<void> Scenario::read_line(int number, const Words& words) {
     policy_.backfill = words.size() > 1 && words[1] == "backfill";
   } else if (words[0] == "memory") {
     policy_.memory_is_consumable = words.size() > 1 && words[1] == "on";
+  } else if (words[0] == "unit" && words.size() > 1) {
+    policy_.cpu_unit = words[1] == "core" ? CpuUnit::core : words[1] == "socket" ? CpuUnit::socket : words[1] == "node" ? CpuUnit::node : CpuUnit::cpu;
+  } else if (words[0] == "licences" && words.size() > 1) {
+    MR_TRY(LicenceList list, parse_licences(words[1]));
+    std::ranges::sort(list.asks, {}, &LicenceAsk::name);
+    policy_.licences = std::move(list.asks);
+  } else if (words[0] == "switch" && words.size() > 2) {
+    return read_switch(words[1], words[2], topology_);
   } else if (words[0] == "nodes") {
     return read_nodes(number, words);
   } else if (words[0] == "partition") {
@@ -149,13 +163,18 @@ Result<void> Scenario::read_nodes(int, const Words& words) {
   const auto count = words.size() >= 5 ? parse_integer(words[1]) : std::nullopt;
   const auto cpus = words.size() >= 5 ? parse_integer(words[3]) : std::nullopt;
   if (!count || !cpus || words[2] != "x") return fail(Errc::invalid, "expected: nodes 2 x 4 cpus [1000 mb]");
-  const auto memory = words.size() >= 7 ? parse_integer(words[5]) : std::optional<std::int64_t>{1'000'000};
+  const bool sized = words.size() >= 7 && words[6] == "mb";
+  NodeDef def;
+  def.cpus = Cpus{*cpus};
+  def.memory = Mebibytes{(sized ? parse_integer(words[5]) : std::nullopt).value_or(1'000'000)};
+  for (std::size_t i = sized ? 7 : 5; i < words.size(); ++i) {
+    MR_TRY(const bool known, read_node_word(words[i], def));
+    if (!known) return fail(Errc::invalid, "unknown node key '" + words[i] + "'");
+  }
+  MR_TRY_VOID(settle_node(def));
   for (std::int64_t i = 0; i < *count; ++i) {
-    NodeDef def;
     def.name = "n" + std::to_string(nodes_.size());
-    def.cpus = Cpus{*cpus};
-    def.memory = Mebibytes{*memory};
-    nodes_.push_back(std::move(def));
+    nodes_.push_back(def);
   }
   return {};
 }
@@ -186,7 +205,7 @@ void Scenario::configure() {
   main.is_default = true;
   for (const NodeDef& node : nodes_) main.nodes.push_back(node.name);
   partitions_.insert(partitions_.begin(), main);
-  happen({ControllerStarted{Epoch{1}, at_second(0)}, ClusterConfigured{nodes_, partitions_, policy_, at_second(0)}});
+  happen({ControllerStarted{Epoch{1}, at_second(0)}, ClusterConfigured{nodes_, partitions_, policy_, at_second(0), topology_}});
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)
     happen(decide_register(state_, {NodeIndex{i}, "boot", {nodes_[i].cpus, nodes_[i].memory, {}, {}, {}, {}, {}, {}, {}}}, at_second(0)));
 }
@@ -206,6 +225,7 @@ void Scenario::happen(const std::vector<Event>& events) {
       std::vector<std::string> nodes;
       for (const NodeShare& share : placed->shares) nodes.push_back(state_.node(share.node).def->name);
       note("start " + name_of(job) + " " + compress_hostlist(nodes));
+      note_details(name_of(job), *placed);
       ends_[placed->key] = now_ + planned_[job.array.value != 0 ? job.array : job.key].run;
     }
     const JobKey* ended = nullptr;
@@ -214,6 +234,18 @@ void Scenario::happen(const std::vector<Event>& events) {
     if (ended && state_.job(*ended).state == JobState::ended)
       note("end " + name_of(state_.job(*ended)) + " " + outcome_word(state_.job(*ended).outcome));
   }
+}
+
+// What a start is made of, for those who expect it: tasks, CPUs, devices by node, and licences.
+void Scenario::note_details(const std::string& name, const JobPlaced& placed) {
+  for (const NodeShare& share : placed.shares) {
+    const NodeDef& def = *state_.node(share.node).def;
+    note("tasks " + name + " " + def.name + " " + std::to_string(share.tasks));
+    if (!share.detail) continue;
+    note("cpus " + name + " " + def.name + " " + format_bits(share.detail->cpus));
+    note("devices " + name + " " + def.name + " " + format_share(def, share.detail->devices, share.detail->gres));
+  }
+  if (!placed.licences.empty()) note("licences " + name + " " + format_licences(placed.licences));
 }
 
 void Scenario::submit(const Words& words) {
@@ -266,7 +298,7 @@ void Scenario::submit(const Words& words) {
     else if (key == "name") ask.spec.name = value;
     else if (key == "no_requeue") ask.requeue = false;
     else if (key == "kill_invalid") ask.spec.kill_on_invalid_dependency = true;
-    else problems_.push_back("unknown job key '" + key + "'");
+    else if (!read_wish(key, value, ask.wishes)) problems_.push_back("unknown job key '" + key + "'");
   }
   for (const auto& [name, id] : names_) {  // dep=afterok:a names jobs by their scenario name
     const std::string from = ":" + name;
@@ -283,6 +315,7 @@ void Scenario::submit(const Words& words) {
   const auto decision = decide(state_, ask, Actor{owner.uid, owner.uid.value == 0}, at_second(now_));
   if (!decision) {
     note("refused " + words[1] + " " + slurm_text(decision.error().code));
+    for (const std::string& why : decision.error().notes) note("why " + words[1] + " " + why);
     return;
   }
   names_[words[1]] = decision->id;
@@ -363,7 +396,8 @@ void Scenario::act(const Line& line) {
         else if (parts[0] == "cpus") ask.change.cpus_per_task = count;
         else if (parts[0] == "throttle") ask.change.array_throttle = count;
         else if (parts[0] == "partition") ask.partition = std::string{parts.back()};
-        else problems_.push_back("unknown update key '" + words[i] + "'");
+        else if (!read_wish(parts[0], std::string{words[i]}.substr(std::min(parts[0].size() + 1, words[i].size())), ask.wishes))
+          problems_.push_back("unknown update key '" + words[i] + "'");
       }
       done(decide_modify(state_, which, ask, root, now));
     } else {
@@ -395,8 +429,10 @@ void Scenario::plan_until_quiet() {
     Plan plan = pass.take();
     findings_ = plan.findings;
     for (const Proposal& p : plan.placements) {
-      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority}, at_second(now_));
-      if (events.empty()) problems_.push_back("t=" + std::to_string(now_) + " the planner proposed what admission refused");
+      Reason why = Reason::none;
+      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority}, at_second(now_), &why);
+      if (events.empty()) findings_.push_back({p.key, why, {}, {}, p.partition});  // it knew the amounts, not the way
+      if (events.empty() && why == Reason::none) problems_.push_back("t=" + std::to_string(now_) + " the planner proposed what admission refused");
       again = again || !events.empty();
       happen(events);
     }

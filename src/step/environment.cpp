@@ -2,8 +2,10 @@
 #include "step/environment.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "millrace.pb.h"
+#include "step/device_environment.h"
 
 namespace millrace {
 
@@ -17,7 +19,7 @@ constexpr std::string_view outer_job_prefixes[] = {
     "SLURM_NTASKS",     "SLURM_NPROCS",        "SLURM_NNODES",       "SLURM_CPUS_",     "SLURM_MEM_PER_",
     "SLURM_TRES_PER_",  "SLURM_LOCALID",       "SLURM_PROCID",       "SLURM_GTIDS",     "SLURM_SRUN_",
     "SLURM_LAUNCH_",    "SLURM_RESTART_COUNT", "SLURM_SUBMIT_HOST",  "SLURM_TOPOLOGY_", "SLURM_CLUSTER_NAME",
-    "SLURM_EXPORT_ENV", "SLURM_HET_",          "SLURM_GPUS_ON_NODE", "SLURM_CPU_BIND",  "SLURM_SCRIPT_CONTEXT",
+    "SLURM_EXPORT_ENV", "SLURM_HET_",          "SLURM_GPUS_ON_NODE", "SLURM_SHARDS_ON_NODE", "SLURM_CPU_BIND",  "SLURM_SCRIPT_CONTEXT",
     "SLURMD_",          "SLURM_PTY_",          "MILLRACE_ATTEMPT",   "SLURM_UMASK",     "SLURM_RLIMIT_",
 };
 
@@ -137,14 +139,13 @@ void add_step(Environment& environment, const wire::LaunchPlan& plan) {
   environment.set("SLURM_SRUN_COMM_HOST", srun.host());
   environment.set_number("SLURM_SRUN_COMM_PORT", srun.port());
   environment.set("SLURM_LAUNCH_NODE_IPADDR", srun.host());
-  environment.set("SLURM_DISTRIBUTION", "block");
+  if (plan.job().resources().distribution().empty()) environment.set("SLURM_DISTRIBUTION", "block");
   const std::uint32_t mask = plan.job().umask() & 0777;
   const char octal[] = {'0', static_cast<char>('0' + (mask >> 6)), static_cast<char>('0' + (mask >> 3 & 7)),
                         static_cast<char>('0' + (mask & 7))};
   environment.set("SLURM_UMASK", {octal, sizeof octal});
-  const RankRange ranks = ranks_of_node(plan);
   std::string list;
-  for (std::uint32_t i = 0; i < ranks.count; ++i) list += (i == 0 ? "" : ",") + std::to_string(ranks.first + i);
+  for (const std::uint32_t rank : ranks_of_node(plan)) list += (list.empty() ? "" : ",") + std::to_string(rank);
   environment.set("SLURM_GTIDS", list);
 }
 
@@ -185,13 +186,14 @@ Environment node_environment(const wire::LaunchPlan& plan, const wire::Credentia
   add_job(environment, plan, identity);
   add_request(environment, plan);
   add_array(environment, plan);
+  add_devices(environment, plan);
   if (plan.job().interactive())
     add_step(environment, plan);
   else
     add_batch(environment, plan);
   environment.set("SLURMD_NODENAME", plan.node_name());
-  environment.set("SLURM_TOPOLOGY_ADDR", plan.node_name());
-  environment.set("SLURM_TOPOLOGY_ADDR_PATTERN", "node");
+  environment.set("SLURM_TOPOLOGY_ADDR", plan.topology_address().empty() ? plan.node_name() : plan.topology_address());
+  environment.set("SLURM_TOPOLOGY_ADDR_PATTERN", plan.topology_pattern().empty() ? "node" : plan.topology_pattern());
   environment.set_number("SLURM_NODEID", plan.node_position());
   environment.set_number("SLURM_CPUS_ON_NODE", cpus_here(plan));
   environment.set_if_missing("TMPDIR", "/tmp");
@@ -202,17 +204,19 @@ Environment node_environment(const wire::LaunchPlan& plan, const wire::Credentia
   return environment;
 }
 
-void add_task(Environment& environment, std::uint32_t rank, std::uint32_t local_rank) {
+void add_task(Environment& environment, const wire::LaunchPlan& plan, std::uint32_t rank, std::uint32_t local_rank) {
   environment.set_number("SLURM_PROCID", rank);
   environment.set_number("SLURM_LOCALID", local_rank);
+  add_task_devices(environment, plan, local_rank);
 }
 
-RankRange ranks_of_node(const wire::LaunchPlan& plan) {
-  RankRange ranks;
+std::vector<std::uint32_t> ranks_of_node(const wire::LaunchPlan& plan) {
+  if (plan.ranks_size() > 0) return to_vector(plan.ranks());
   const auto position = static_cast<int>(plan.node_position());
-  for (int node = 0; node < position && node < plan.tasks_per_node_size(); ++node)
-    ranks.first += plan.tasks_per_node(node);
-  if (position < plan.tasks_per_node_size()) ranks.count = plan.tasks_per_node(position);
+  std::uint32_t first = 0;
+  for (int node = 0; node < position && node < plan.tasks_per_node_size(); ++node) first += plan.tasks_per_node(node);
+  std::vector<std::uint32_t> ranks(position < plan.tasks_per_node_size() ? plan.tasks_per_node(position) : 0);
+  std::iota(ranks.begin(), ranks.end(), first);
   return ranks;
 }
 

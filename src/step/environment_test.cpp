@@ -104,7 +104,7 @@ TEST(Environment, Task_of_the_second_node_sees_its_ranks) {
   plan.set_node_name("c2");
   plan.mutable_job()->set_interactive(true);
   Environment environment = node_environment(plan, root());
-  add_task(environment, 3, 1);
+  add_task(environment, plan, 3, 1);
   for (const auto& [name, value] :
        std::initializer_list<std::pair<const char*, const char*>>{{"SLURM_GTIDS", "2,3"},
                                                                   {"SLURM_PROCID", "3"},
@@ -138,6 +138,47 @@ TEST(Environment, Variables_of_an_outer_job_do_not_leak_and_the_users_own_stay) 
   EXPECT_EQ(environment.get("SLURM_SUBMIT_DIR"), "/where/typed");
   EXPECT_EQ(std::ranges::count_if(environment.entries(), [](const auto& e) { return e.starts_with("HOME="); }), 1);
   EXPECT_EQ(std::ranges::count(environment.entries(), "EMPTY="), 1);
+}
+
+TEST(Environment, Devices_are_named_for_the_node_and_for_each_task) {
+  wire::LaunchPlan plan = golden_plan();
+  plan.mutable_job()->set_interactive(true);
+  plan.mutable_job()->mutable_resources()->set_gpus_per_task("a100:2");
+  plan.mutable_job()->mutable_resources()->set_distribution("plane=2:cyclic");
+  plan.set_node_has_gpus(true);
+  plan.set_licenses("foo:2");
+  for (const std::uint32_t rank : {1u, 3u}) plan.add_ranks(rank);
+  auto* grant = plan.add_devices();
+  grant->set_name("gpu");
+  grant->set_count(4);
+  for (const std::uint32_t device : {0u, 1u, 4u, 5u}) grant->add_devices(device);
+  Environment environment = node_environment(plan, root());
+  EXPECT_EQ(environment.get("SLURM_JOB_GPUS"), "0,1,4,5");
+  EXPECT_EQ(environment.get("CUDA_VISIBLE_DEVICES"), "0,1,4,5");
+  EXPECT_EQ(environment.get("SLURM_GPUS_ON_NODE"), "4");
+  EXPECT_EQ(environment.get("SLURM_GPUS_PER_TASK"), "a100:2");
+  EXPECT_EQ(environment.get("SLURM_DISTRIBUTION"), "plane");
+  EXPECT_EQ(environment.get("SLURM_DIST_PLANESIZE"), "2");
+  EXPECT_EQ(environment.get("SLURM_JOB_LICENSES"), "foo:2");
+  EXPECT_EQ(environment.get("SLURM_GTIDS"), "1,3");
+  add_task(environment, plan, 3, 1);
+  EXPECT_EQ(environment.get("CUDA_VISIBLE_DEVICES"), "4,5");
+}
+
+TEST(Environment, A_job_without_gpus_sees_none_and_a_part_sees_its_gpu) {
+  wire::LaunchPlan plan = golden_plan();
+  using namespace std::string_literals;
+  plan.set_environment("CUDA_VISIBLE_DEVICES=0,1,2\0"s);
+  plan.set_node_has_gpus(true);
+  EXPECT_EQ(std::ranges::count(node_environment(plan, root()).entries(), "CUDA_VISIBLE_DEVICES="), 1);
+  auto* grant = plan.add_devices();
+  grant->set_name("mps");
+  grant->set_count(25);
+  grant->set_parts_of_device(100);
+  grant->add_devices(2);
+  const Environment environment = node_environment(plan, root());
+  EXPECT_EQ(environment.get("CUDA_VISIBLE_DEVICES"), "2");
+  EXPECT_EQ(environment.get("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), "25");
 }
 
 TEST(Environment, Counts_are_compressed_as_slurm_does) {

@@ -87,11 +87,12 @@ Result<void> SrunStreams::connect(const wire::LaunchPlan& plan) {
   srun_ = Channel{fd};
   wire::FromTask message;
   wire::StdioHello* hello = message.mutable_hello();
-  const RankRange ranks = ranks_of_node(plan);
+  const std::vector<std::uint32_t> ranks = ranks_of_node(plan);
   hello->set_secret(endpoint.secret());
   hello->set_node_position(plan.node_position());
-  hello->set_first_task(ranks.first);
-  hello->set_tasks(ranks.count);
+  hello->set_first_task(ranks.empty() ? 0 : ranks.front());
+  hello->set_tasks(static_cast<std::uint32_t>(ranks.size()));
+  if (plan.ranks_size() > 0) hello->mutable_ranks()->Add(ranks.begin(), ranks.end());
   hello->set_node_name(plan.node_name());
   send(message);
   return {};

@@ -87,7 +87,7 @@ Result<void> Supervisor::start_batch() {
   spec.arguments.push_back(std::move(script));
   spec.arguments.insert(spec.arguments.end(), plan_.job().arguments().begin(), plan_.job().arguments().end());
   choose_batch_files(spec);
-  add_task(spec.environment, 0, 0);
+  add_task(spec.environment, plan_, 0, 0);
   MR_TRY_VOID(start_one(spec, 0));
   return spool_.write_tasks({tasks_.front().pid}, order_.identity().uid());
 }
@@ -109,16 +109,16 @@ void Supervisor::choose_task_files(TaskSpec& spec, std::uint32_t rank) const {
 Result<void> Supervisor::start_tasks() {
   if (plan_.job().arguments().empty()) return fail(Errc::invalid, "srun gave no program to run");
   MR_TRY_VOID(streams_.connect(plan_));
-  const RankRange ranks = ranks_of_node(plan_);
+  const std::vector<std::uint32_t> ranks = ranks_of_node(plan_);
   std::vector<pid_t> pids;
-  tasks_.reserve(ranks.count);
-  for (std::uint32_t local = 0; local < ranks.count; ++local) {
+  tasks_.reserve(ranks.size());
+  for (std::uint32_t local = 0; local < ranks.size(); ++local) {
     TaskSpec spec = common_spec();
     spec.arguments.assign(plan_.job().arguments().begin(), plan_.job().arguments().end());
-    choose_task_files(spec, ranks.first + local);
-    add_task(spec.environment, ranks.first + local, local);
-    MR_TRY_VOID(streams_.prepare_task(ranks.first + local, spec));
-    const auto started = start_one(spec, ranks.first + local);
+    choose_task_files(spec, ranks[local]);
+    add_task(spec.environment, plan_, ranks[local], local);
+    MR_TRY_VOID(streams_.prepare_task(ranks[local], spec));
+    const auto started = start_one(spec, ranks[local]);
     streams_.task_started(spec);
     if (!started) return started;
     pids.push_back(tasks_.back().pid);

@@ -17,6 +17,7 @@ void put_event(const ClusterConfigured& e, log::Event& out) {
   for (const auto& partition : e.partitions) put(partition, *to->add_partitions());
   put(e.policy, *to->mutable_policy());
   to->set_at(e.at.value);
+  if (!e.topology.empty()) put(e.topology, *to->mutable_topology());
 }
 
 void put_event(const JobSubmitted& e, log::Event& out) {
@@ -71,6 +72,11 @@ void put_event(const JobModified& e, log::Event& out) {
   if (e.required_nodes) to->mutable_required_nodes()->mutable_nodes()->Add(e.required_nodes->begin(), e.required_nodes->end());
   if (e.excluded_nodes) to->mutable_excluded_nodes()->mutable_nodes()->Add(e.excluded_nodes->begin(), e.excluded_nodes->end());
   if (e.requeue) to->set_requeue(*e.requeue);
+  if (e.resources) put(*e.resources, *to->mutable_resources());
+  if (e.tasks_per_node) to->set_tasks_per_node(*e.tasks_per_node);
+  if (e.min_cpus_per_node) to->set_min_cpus_per_node(*e.min_cpus_per_node);
+  if (e.exclusive) to->set_exclusive(*e.exclusive);
+  if (e.oversubscribe) to->set_oversubscribe(*e.oversubscribe);
   if (e.priority_fixed) to->set_priority_fixed(*e.priority_fixed);
   if (e.qos) to->set_qos(e.qos->value);
 }
@@ -97,6 +103,7 @@ void put_event(const JobPlaced& e, log::Event& out) {
   to->set_by_backfill(e.by_backfill);
   to->set_at(e.at.value);
   if (e.partition) to->set_partition(e.partition->value);
+  put_licences(e.licences, to->mutable_licences());
   to->set_priority(e.priority);
 }
 
@@ -166,6 +173,15 @@ void put_event(const JobForgotten& e, log::Event& out) {
   out.mutable_job_forgotten()->set_at(e.at.value);
 }
 
+void put_event(const JobPreempted& e, log::Event& out) {
+  auto* to = out.mutable_job_preempted();
+  to->set_key(e.key.value);
+  to->set_by(e.by.value);
+  to->set_requeue(e.requeue);
+  to->set_due(e.due.value);
+  to->set_at(e.at.value);
+}
+
 void put_event(const ReservationSet& e, log::Event& out) {
   put(e.reservation, *out.mutable_reservation_set()->mutable_reservation());
   out.mutable_reservation_set()->set_at(e.at.value);
@@ -207,6 +223,7 @@ Event get_event(const log::ClusterConfigured& from) {
   for (const auto& partition : from.partitions()) e.partitions.push_back(get(partition));
   e.policy = get(from.policy());
   e.at = Time{from.at()};
+  e.topology = get(from.topology());
   return e;
 }
 
@@ -256,13 +273,18 @@ Event get_event(const log::JobModified& from) {
   if (from.has_required_nodes()) e.required_nodes = list(from.required_nodes());
   if (from.has_excluded_nodes()) e.excluded_nodes = list(from.excluded_nodes());
   if (from.has_requeue()) e.requeue = from.requeue();
+  if (from.has_resources()) e.resources = get(from.resources());
+  if (from.has_tasks_per_node()) e.tasks_per_node = from.tasks_per_node();
+  if (from.has_min_cpus_per_node()) e.min_cpus_per_node = from.min_cpus_per_node();
+  if (from.has_exclusive()) e.exclusive = from.exclusive();
+  if (from.has_oversubscribe()) e.oversubscribe = from.oversubscribe();
   if (from.has_priority_fixed()) e.priority_fixed = from.priority_fixed();
   if (from.has_qos()) e.qos = QosId{from.qos()};
   return e;
 }
 
 Event get_event(const log::JobPlaced& from) {
-  JobPlaced e{JobKey{from.key()}, Attempt{from.attempt()}, {}, from.by_backfill(), Time{from.at()}, {}, from.priority()};
+  JobPlaced e{JobKey{from.key()}, Attempt{from.attempt()}, {}, from.by_backfill(), Time{from.at()}, {}, get_licences(from.licences()), from.priority()};
   for (const auto& share : from.shares()) e.shares.push_back(get(share));
   if (from.has_partition()) e.partition = PartitionIndex{from.partition()};
   return e;
@@ -322,6 +344,10 @@ Result<Event> decode_event(std::string_view bytes) {
       return PartitionStateChanged{PartitionIndex{e.partition()}, static_cast<Availability>(e.availability()), Time{e.at()}};
     }
     case K::kJobForgotten: return JobForgotten{JobKey{in.job_forgotten().key()}, Time{in.job_forgotten().at()}};
+    case K::kJobPreempted: {
+      const auto& e = in.job_preempted();
+      return JobPreempted{JobKey{e.key()}, JobKey{e.by()}, e.requeue(), Time{e.due()}, Time{e.at()}};
+    }
     case K::kReservationSet: return ReservationSet{get(in.reservation_set().reservation()), Time{in.reservation_set().at()}};
     case K::kReservationRemoved:
       return ReservationRemoved{ReservationId{in.reservation_removed().id()}, Time{in.reservation_removed().at()}};

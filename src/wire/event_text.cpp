@@ -59,6 +59,7 @@ std::string_view name_of(DependencyKind kind) {
     case DependencyKind::afterok: return "afterok";
     case DependencyKind::afternotok: return "afternotok";
     case DependencyKind::singleton: return "singleton";
+    case DependencyKind::aftercorr: return "aftercorr";
   }
   return "?";
 }
@@ -333,6 +334,10 @@ Line describe(const NodeStateChanged& e) {
 
 Line describe(const PartitionStateChanged& e) {
   return Line{"PartitionStateChanged"}.number("partition", e.partition.value).word("state", name_of(e.availability));
+}
+
+Line describe(const JobPreempted& e) {
+  return on_job("JobPreempted", e.key).number("by", static_cast<std::int64_t>(e.by.value)).flag("requeue", e.requeue).time("due", e.due);
 }
 
 Line describe(const ReservationSet& e) {

@@ -163,6 +163,8 @@ void put(const Policy& from, log::Policy& to) {
   if (from.default_memory_per_node) to.set_default_memory_per_node(from.default_memory_per_node->value);
   if (from.max_memory_per_cpu) to.set_max_memory_per_cpu(from.max_memory_per_cpu->value);
   if (from.max_memory_per_node) to.set_max_memory_per_node(from.max_memory_per_node->value);
+  to.set_cpu_unit(static_cast<std::uint32_t>(from.cpu_unit));
+  put_licences(from.licences, to.mutable_licences());
   if (!(from.priority == PriorityPolicy{})) put(from.priority, *to.mutable_priority());
   to.set_enforce(from.enforce);
   for (const auto& name : from.tres) to.add_tres(name);
@@ -188,6 +190,8 @@ Policy get(const log::Policy& from) {
   if (from.has_default_memory_per_node()) to.default_memory_per_node = Mebibytes{from.default_memory_per_node()};
   if (from.has_max_memory_per_cpu()) to.max_memory_per_cpu = Mebibytes{from.max_memory_per_cpu()};
   if (from.has_max_memory_per_node()) to.max_memory_per_node = Mebibytes{from.max_memory_per_node()};
+  to.cpu_unit = static_cast<CpuUnit>(from.cpu_unit());
+  to.licences = get_licences(from.licences());
   if (from.has_priority()) to.priority = get(from.priority());
   to.enforce = from.enforce();
   to.tres.assign(from.tres().begin(), from.tres().end());

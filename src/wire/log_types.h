@@ -28,9 +28,25 @@ void put(const ResourceRequest& from, log::ResourceRequest& to);
 ResourceRequest get(const log::ResourceRequest& from);
 void put(const Reservation& from, log::Reservation& to);
 Reservation get(const log::Reservation& from);
+void put(const Topology& from, log::Topology& to);
+Topology get(const log::Topology& from);
 void put(const NodeShare& from, log::NodeShare& to);
 NodeShare get(const log::NodeShare& from);
 
+template <class Licences>
+void put_licences(const std::vector<LicenceAsk>& from, Licences* to) {
+  for (const LicenceAsk& each : from) {
+    auto* added = to->Add();
+    added->set_name(each.name);
+    added->set_count(each.count);
+  }
+}
+template <class Licences>
+std::vector<LicenceAsk> get_licences(const Licences& from) {
+  std::vector<LicenceAsk> out;
+  for (const auto& each : from) out.push_back({each.name(), each.count()});
+  return out;
+}
 void put(const PriorityPolicy& from, log::PriorityPolicy& to);
 PriorityPolicy get(const log::PriorityPolicy& from);
 void put(const Association& from, log::Association& to);

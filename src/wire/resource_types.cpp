@@ -9,10 +9,13 @@ void put(const NodeGres& from, log::NodeGres& to) {
   to.set_count(from.count);
   for (const std::uint64_t sockets : from.near) to.add_near(sockets);
   to.set_countable_only(from.countable_only);
+  for (const std::int64_t parts : from.parts) to.add_parts(parts);
+  to.set_files(from.files);
 }
 
 NodeGres get(const log::NodeGres& from) {
-  return {from.name(), from.type(), from.count(), {from.near().begin(), from.near().end()}, from.countable_only()};
+  return {from.name(), from.type(), from.count(), {from.near().begin(), from.near().end()}, from.countable_only(),
+          {from.parts().begin(), from.parts().end()}, from.files()};
 }
 
 void put(const ResourceRequest& from, log::ResourceRequest& to) {
@@ -27,11 +30,7 @@ void put(const ResourceRequest& from, log::ResourceRequest& to) {
   to.set_memory_per_gpu(from.memory_per_gpu);
   to.set_features(from.features);
   to.set_prefer(from.prefer);
-  for (const LicenceAsk& ask : from.licences) {
-    auto* added = to.add_licences();
-    added->set_name(ask.name);
-    added->set_count(ask.count);
-  }
+  put_licences(from.licences, to.mutable_licences());
   to.set_any_licence(from.any_licence);
   to.set_tasks_per_socket(from.tasks_per_socket);
   to.set_tasks_per_core(from.tasks_per_core);
@@ -51,6 +50,10 @@ void put(const ResourceRequest& from, log::ResourceRequest& to) {
   to.set_deadline(from.deadline.value);
   to.set_reservation(from.reservation);
   for (const std::uint32_t partition : from.more_partitions) to.add_more_partitions(partition);
+  for (const std::uint32_t node : from.task_nodes) to.add_task_nodes(node);
+  to.set_hint(from.hint);
+  to.set_enforce_binding(from.enforce_binding);
+  to.set_disable_binding(from.disable_binding);
 }
 
 ResourceRequest get(const log::ResourceRequest& from) {
@@ -60,7 +63,7 @@ ResourceRequest get(const log::ResourceRequest& from) {
   to.memory_per_gpu = from.memory_per_gpu();
   to.features = from.features();
   to.prefer = from.prefer();
-  for (const auto& ask : from.licences()) to.licences.push_back({ask.name(), ask.count()});
+  to.licences = get_licences(from.licences());
   to.any_licence = from.any_licence();
   to.tasks_per_socket = from.tasks_per_socket();
   to.tasks_per_core = from.tasks_per_core();
@@ -80,6 +83,31 @@ ResourceRequest get(const log::ResourceRequest& from) {
   to.deadline = Time{from.deadline()};
   to.reservation = from.reservation();
   to.more_partitions.assign(from.more_partitions().begin(), from.more_partitions().end());
+  to.task_nodes.assign(from.task_nodes().begin(), from.task_nodes().end());
+  to.hint = from.hint();
+  to.enforce_binding = from.enforce_binding();
+  to.disable_binding = from.disable_binding();
+  return to;
+}
+
+void put(const Topology& from, log::Topology& to) {
+  for (const SwitchDef& each : from.switches) {
+    auto* added = to.add_switches();
+    added->set_name(each.name);
+    for (const std::string& name : each.switches) added->add_switches(name);
+    for (const std::string& name : each.nodes) added->add_nodes(name);
+    added->set_link_speed(each.link_speed);
+  }
+  for (const std::uint32_t size : from.block_sizes) to.add_block_sizes(size);
+  to.set_blocks(from.blocks);
+}
+
+Topology get(const log::Topology& from) {
+  Topology to;
+  for (const auto& each : from.switches())
+    to.switches.push_back({each.name(), {each.switches().begin(), each.switches().end()}, {each.nodes().begin(), each.nodes().end()}, each.link_speed()});
+  to.block_sizes.assign(from.block_sizes().begin(), from.block_sizes().end());
+  to.blocks = from.blocks();
   return to;
 }
 
@@ -136,25 +164,25 @@ void put(const NodeShare& from, log::NodeShare& to) {
   to.set_tasks(from.tasks);
   to.set_released(from.released);
   if (!from.detail) return;
-  for (const std::uint64_t bits : from.detail->cores) to.add_cores(bits);
+  for (const std::uint64_t bits : from.detail->cpus) to.add_cpu_bits(bits);
   for (std::uint32_t slot = 0; slot < gres_kinds_max; ++slot) {
     if (from.detail->gres[slot] == 0) continue;
     auto* added = to.add_devices();
     added->set_slot(slot);
     added->set_count(from.detail->gres[slot]);
-    for (const std::uint64_t bits : from.detail->devices[slot]) added->add_devices(bits);
+    if (from.detail->devices[slot] != 0) added->add_devices(from.detail->devices[slot]);
   }
 }
 
 NodeShare get(const log::NodeShare& from) {
   NodeShare to{NodeIndex{from.node()}, Cpus{from.cpus()}, Mebibytes{from.memory_mib()}, from.tasks(), from.released(), {}};
-  if (from.cores_size() == 0 && from.devices_size() == 0) return to;
+  if (from.cpu_bits_size() == 0 && from.devices_size() == 0) return to;
   ShareDetail detail;
-  detail.cores.assign(from.cores().begin(), from.cores().end());
+  detail.cpus.assign(from.cpu_bits().begin(), from.cpu_bits().end());
   for (const auto& each : from.devices()) {
     if (each.slot() >= gres_kinds_max) continue;
     detail.gres[each.slot()] = each.count();
-    detail.devices[each.slot()].assign(each.devices().begin(), each.devices().end());
+    if (each.devices_size() > 0) detail.devices[each.slot()] = each.devices(0);
   }
   to.detail = SharedValue(std::move(detail));
   return to;

@@ -2,7 +2,9 @@
 #include <map>
 
 #include "core/ledger/invariants.h"
+#include "core/ledger/licences.h"
 #include "core/ledger/rebuild.h"
+#include "core/model/node_use.h"
 #include "wire/event_codec.h"
 #include "wire/log_types.h"
 
@@ -16,6 +18,7 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
   if (job.placement) {
     for (const auto& share : job.placement->shares) put(share, *to.add_shares());
     to.set_by_backfill(job.placement->by_backfill);
+    put_licences(job.placement->licences, to.mutable_licences());
   }
   if (job.dependencies) put(*job.dependencies, *to.mutable_dependencies());
   to.set_array(job.array.value);
@@ -28,6 +31,8 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
   to.set_priority(job.priority);
   to.set_time_limit_minutes(job.time_limit_minutes);
   to.set_expected_seconds(job.expected_seconds);
+  to.set_preempt_due(job.preempt_due.value);
+  to.set_preempt_requeue(job.preempt_requeue);
   to.set_attempt(job.attempt.value);
   to.set_exit_code(job.exit_code);
   to.set_exit_signal(job.exit_signal);
@@ -52,6 +57,7 @@ Job get_job(const log::Job& from) {
     Placement placement;
     for (const auto& share : from.shares()) placement.shares.push_back(get(share));
     placement.by_backfill = from.by_backfill();
+    placement.licences = get_licences(from.licences());
     job.placement = SharedValue(std::move(placement));
   }
   if (from.has_dependencies()) job.dependencies = SharedValue(get(from.dependencies()));
@@ -65,6 +71,8 @@ Job get_job(const log::Job& from) {
   job.priority = from.priority();
   job.time_limit_minutes = from.time_limit_minutes();
   job.expected_seconds = from.expected_seconds();
+  job.preempt_due = Time{from.preempt_due()};
+  job.preempt_requeue = from.preempt_requeue();
   job.attempt = Attempt{from.attempt()};
   job.exit_code = from.exit_code();
   job.exit_signal = from.exit_signal();
@@ -126,7 +134,7 @@ void get_nodes(const log::State& from, State& state) {
                                                                  array.records()}));
 }
 
-// What a node has promised follows from the shares of the jobs on it.
+// What a node has promised follows from the shares of the jobs on it; so do the licences in use.
 void add_up_shares(State& state) {
   for (const auto& [key, job] : state.jobs) {
     if (!job->placement || (job->state != JobState::running && job->state != JobState::completing)) continue;
@@ -137,8 +145,10 @@ void add_up_shares(State& state) {
       node.used_memory += share.memory;
       if (share.detail)
         for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) node.used_gres[slot] += share.detail->gres[slot];
+      add_use(node.use, *node.def, share);
       node.jobs.push_back(key);
     }
+    take_licences(state, job->placement->licences);
   }
 }
 
@@ -151,6 +161,7 @@ std::string encode_state(const State& state) {
   out.set_next_key(state.next_key.value);
   out.set_last_id(state.last_id.value);
   put(*state.policy, *out.mutable_policy());
+  if (!state.topology->empty()) put(state.topology->facts(), *out.mutable_topology());
   for (const Partition& partition : *state.partitions) {
     auto* to = out.add_partitions();
     put(partition.def, *to->mutable_def());
@@ -212,6 +223,11 @@ Result<State> decode_state(std::string_view bytes) {
   get_nodes(in, state);
   state.next_reservation = ReservationId{std::max(in.next_reservation(), 1u)};
   for (const auto& reservation : in.reservations()) state.reservations.set(ReservationId{reservation.id()}, SharedValue(get(reservation)));
+  if (in.has_topology()) {
+    std::map<std::string, NodeIndex, std::less<>> names;
+    for (const auto& [index, node] : state.nodes) names.emplace(node->def->name, index);
+    state.topology = SharedValue(SwitchTree(get(in.topology()), names));
+  }
   std::vector<SharedValue<Owner>> owners;
   for (const auto& owner : in.owners()) {
     owners.push_back(SharedValue(get(owner)));

@@ -1,6 +1,7 @@
 // tests/property/ledger_property_test.cpp - laws that hold after any history; a failure prints its seed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/prng.h"
@@ -14,6 +15,7 @@
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
 #include "core/ledger/limits.h"
+#include "core/model/gres_text.h"
 #include "core/planner/pass.h"
 #include "wire/event_codec.h"
 
@@ -23,8 +25,9 @@ namespace {
 class History {
  public:
   explicit History(std::uint64_t seed) : random_(seed) {
-    std::vector<NodeDef> nodes(4);
-    PartitionDef main, small;
+    std::vector<NodeDef>& nodes = nodes_;
+    nodes.resize(4);
+    PartitionDef &main = main_, &small = small_;
     main.name = "main";
     main.is_default = true;
     small.name = "small";
@@ -33,10 +36,22 @@ class History {
       nodes[i].name = "n" + std::to_string(i);
       nodes[i].cpus = Cpus{8};
       nodes[i].memory = Mebibytes{1000};
+      constexpr const char* gres[] = {"gpu:a:2,shard:8,nic:3", "gpu:a:1,gpu:b:2", "gpu:b:4(S:0-1),mps:40", ""};
+      nodes[i].kinds = *parse_node_gres(gres[i]);
+      MR_ASSERT(settle_kinds(nodes[i].kinds));
+      nodes[i].features = i < 2 ? "left,odd" : "right";
+      if (i == 3) continue;  // a line that says nothing of its sockets
+      nodes[i].sockets = 2;
+      nodes[i].cores_per_socket = i == 1 ? 4 : 2;
+      nodes[i].threads_per_core = i == 1 ? 1 : 2;
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
       main.nodes.push_back(nodes[i].name);
       if (i < 2) small.nodes.push_back(nodes[i].name);
     }
-    Policy policy;
+    Policy& policy = policy_;
+    policy.cpu_unit = static_cast<CpuUnit>(seed % 3);
+    policy.licences = {{"bar", 1}, {"foo", 3}};
     policy.memory_is_consumable = true;
     policy.requeue_delay_seconds = 5;
     policy.min_job_age_seconds = 30;
@@ -144,6 +159,31 @@ class History {
     happen(decide_register(state_, {NodeIndex{i}, "boot" + std::to_string(boots_[i]), {Cpus{8}, Mebibytes{1000}, {}, {}, {}, {}, {}, {}, {}}}, now_));
   }
 
+  // Devices, features and licences, as far as anyone could ask for them.
+  void wish(SubmitJob& ask) {
+    ResourceWishes& wishes = ask.wishes;
+    constexpr const char* gres[] = {"gpu", "gpu:2", "gpu:b:1", "shard:3", "shard", "nic:2", "mps:7", "gpu:a:1,nic", "fpga"};
+    if (random_.chance(1, 2)) wishes.gres = gres[random_.below(9)];
+    if (random_.chance(1, 8)) wishes.gpus_per_task = "1";
+    if (random_.chance(1, 4)) wishes.licences = random_.chance(1, 2) ? "foo:2" : "foo|bar";
+    if (random_.chance(1, 6)) wishes.features = random_.chance(1, 2) ? "left" : "(left&odd)|right";
+    if (random_.chance(1, 8)) wishes.tasks_per_socket = static_cast<std::uint32_t>(random_.between(1, 2));
+    if (random_.chance(1, 8)) wishes.tasks_per_core = 1;
+    if (random_.chance(1, 8)) wishes.threads_per_core = 1;
+    if (random_.chance(1, 8)) wishes.exclusive_user = true;
+    if (random_.chance(1, 8)) wishes.distribution = random_.chance(1, 2) ? "cyclic" : "plane=2";
+    if (random_.chance(1, 8)) wishes.gres_flags = "enforce-binding";
+    if (random_.chance(1, 8)) ask.partition = "small,main";
+  }
+
+  // Kinds in another order: what running jobs hold moves along.
+  void reconfigure() {
+    std::vector<NodeDef> nodes = nodes_;
+    for (NodeDef& node : nodes)
+      if (random_.chance(1, 2)) std::ranges::reverse(node.kinds);
+    happen({ClusterConfigured{nodes, {main_, small_}, policy_, now_}});
+  }
+
   void submit() {
     SubmitJob ask;
     RareRequest rare;
@@ -170,13 +210,14 @@ class History {
     if (random_.chance(1, 8)) ask.required_nodes = "n" + std::to_string(random_.below(4));
     if (random_.chance(1, 12)) ask.dependency = "singleton";
     if (const auto target = any_job(); target && random_.chance(1, 4)) {
-      const char* kinds[] = {"after:", "afterany:", "afterok:", "afternotok:"};
-      ask.dependency = kinds[random_.below(4)] + std::to_string(state_.job(*target).id.value);
+      const char* kinds[] = {"after:", "afterany:", "afterok:", "afternotok:", "aftercorr:"};
+      ask.dependency = kinds[random_.below(5)] + std::to_string(state_.job(*target).id.value);
       if (ask.dependency.starts_with("after:") && random_.chance(1, 2)) ask.dependency += "+1";
     }
     ask.time_limit_minutes = static_cast<std::uint32_t>(random_.below(3));
     ask.spec.submission[0] = static_cast<std::uint8_t>(1 + random_.below(250));
     ask.spec.submission[1] = static_cast<std::uint8_t>(random_.below(8));
+    if (random_.chance(1, 2)) wish(ask);
     const auto decision = decide(state_, ask, {ask.spec.owner->uid, ask.spec.owner->uid.value == 0}, now_);
     if (decision) happen(decision->events);
   }
@@ -220,8 +261,9 @@ class History {
     const Plan plan = pass.take();
     check_memo(settings, plan);
     for (const Proposal& p : plan.placements) {
-      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority}, now_);
-      if (events.empty()) fail("admission refused a fresh proposal for job key " + std::to_string(p.key.value));
+      Reason why = Reason::none;
+      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority}, now_, &why);
+      if (events.empty() && why == Reason::none) fail("admission refused a fresh proposal for job key " + std::to_string(p.key.value));
       happen(events);
       if (random_.chance(1, 10)) return;  // the rest of the plan grows stale
     }
@@ -271,6 +313,7 @@ class History {
   }
 
   void touch_node() {
+    if (random_.chance(1, 8)) return reconfigure();
     const auto i = static_cast<std::uint32_t>(random_.below(4));
     switch (random_.below(4)) {
       case 0: ++boots_[i]; register_node(i); break;
@@ -342,6 +385,9 @@ class History {
   }
 
   Prng random_;
+  std::vector<NodeDef> nodes_;
+  PartitionDef main_, small_;
+  Policy policy_;
   State state_;
   Memo memo_;
   Time now_{1'000'000'000'000};

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/options/job_values.h"
+#include "cli/options/resource_setters.h"
 
 namespace millrace {
 namespace {
@@ -57,6 +58,7 @@ Result<void> set_memory(Draft& d, Text v) {
   const auto size = parse_size_mib(v);
   if (!size) return invalid("mem");
   d.job.clear_memory_per_cpu_mib();
+  if (d.job.has_resources()) d.job.mutable_resources()->clear_memory_per_gpu_mib();
   d.job.set_memory_per_node_mib(*size);
   return {};
 }
@@ -65,6 +67,7 @@ Result<void> set_memory_per_cpu(Draft& d, Text v) {
   const auto size = parse_size_mib(v);
   if (!size) return invalid("mem-per-cpu");
   d.job.clear_memory_per_node_mib();
+  if (d.job.has_resources()) d.job.mutable_resources()->clear_memory_per_gpu_mib();
   d.job.set_memory_per_cpu_mib(*size);
   return {};
 }
@@ -95,7 +98,11 @@ Result<void> set_excluded_nodes(Draft& d, Text v) {
 }
 
 Result<void> set_exclusive(Draft& d, Text v) {
-  if (v == "user" || v == "mcs" || v == "topo") return not_built("--exclusive=" + std::string{v});
+  if (v == "mcs" || v == "topo") return not_built("--exclusive=" + std::string{v});
+  if (v == "user") {
+    d.job.mutable_resources()->set_exclusive_user(true);
+    return {};
+  }
   if (!v.empty() && v != "exclusive" && v != "yes" && v != "1") return invalid("exclusive");
   d.job.set_exclusive(true);
   return {};
@@ -188,10 +195,10 @@ constexpr JobOption rows[] = {
     {"chdir", 'D', required, "<directory>", BR, "", "SLURM_WORKING_DIR,SLURM_REMOTE_CWD", "working directory of the job", [](Draft& d, Text v) -> Result<void> { d.job.set_work_dir(std::string{v}); return {}; }},
     {"comment", '\0', required, "<text>", BR, "", "", "comment kept with the job", [](Draft& d, Text v) -> Result<void> { d.job.set_comment(std::string{v}); return {}; }},
     {"cpus-per-task", 'c', required, "<count>", BR, "", "SLURM_CPUS_PER_TASK", "processors for each task", set_cpus_per_task},
-    {"dependency", 'd', required, "<list>", BR, "", "SLURM_DEPENDENCY", "wait for other jobs: afterok:12:13, afterany:, after:, afternotok:, singleton; comma for and, ? for or", [](Draft& d, Text v) -> Result<void> { d.job.set_dependency(std::string{v}); return {}; }},
+    {"dependency", 'd', required, "<list>", BR, "", "SLURM_DEPENDENCY", "wait for other jobs: afterok:12:13, afterany:, after:, afternotok:, aftercorr:, singleton; comma for and, ? for or", [](Draft& d, Text v) -> Result<void> { d.job.set_dependency(std::string{v}); return {}; }},
     {"error", 'e', required, "<file>", BR, "SBATCH_ERROR", "SLURM_STDERRMODE,SRUN_ERROR", "file for standard error; without it, it goes with standard output", [](Draft& d, Text v) -> Result<void> { d.job.set_std_err(std::string{v}); return {}; }},
     {"exclude", 'x', required, "<nodes>", BR, "", "", "nodes not to use, as a list or a file with a /", set_excluded_nodes},
-    {"exclusive", '\0', optional, "", BR, "SBATCH_EXCLUSIVE", "SLURM_EXCLUSIVE", "whole nodes, shared with no other job", set_exclusive},
+    {"exclusive", '\0', optional, "[=user]", BR, "SBATCH_EXCLUSIVE", "SLURM_EXCLUSIVE", "whole nodes, shared with no other job; =user: with no other user's", set_exclusive},
     {"export", '\0', required, "<ALL|NONE|NIL|list>", BR, "SBATCH_EXPORT", "SRUN_EXPORT_ENV,SLURM_EXPORT_ENV", "which variables of the environment the job gets", set_export},
     {"help", 'h', none, "", BR, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.help = true; return {}; }},
     {"hold", 'H', none, "", BR, "", "", "submit held; scontrol release lets it start", [](Draft& d, Text) -> Result<void> { d.job.set_hold(true); return {}; }},
@@ -214,7 +221,7 @@ constexpr JobOption rows[] = {
     {"open-mode", '\0', required, "<append|truncate>", BR, "SBATCH_OPEN_MODE", "SLURM_OPEN_MODE", "how output files are opened", set_open_mode},
     {"output", 'o', required, "<file>", BR, "SBATCH_OUTPUT", "SLURM_STDOUTMODE,SRUN_OUTPUT", "file for standard output; %j is the job's id, %A and %a of an array, %x its name", [](Draft& d, Text v) -> Result<void> { d.job.set_std_out(std::string{v}); return {}; }},
     {"parsable", '\0', none, "", B, "", "", "print the id alone", [](Draft& d, Text) -> Result<void> { d.parsable = true; return {}; }},
-    {"partition", 'p', required, "<name>", BR, "SBATCH_PARTITION", "SLURM_PARTITION", "partition to run in", set_partition},
+    {"partition", 'p', required, "<name,...>", BR, "SBATCH_PARTITION", "SLURM_PARTITION", "partition to run in; of several, the first that can start the job", set_partition},
     {"priority", '\0', required, "<value>", BR, "", "", "set the priority", set_priority},
     {"qos", 'q', required, "<name>", BR, "SBATCH_QOS", "SLURM_QOS", "quality of service", [](Draft& d, Text v) -> Result<void> { d.job.set_qos(std::string{v}); return {}; }},
     {"quiet", 'Q', none, "", BR, "", "", "print errors only", [](Draft& d, Text) -> Result<void> { d.quiet = true; return {}; }},
@@ -229,6 +236,37 @@ constexpr JobOption rows[] = {
     {"wait", 'W', required, "<seconds>", R, "", "SLURM_WAIT", "end the job this long after its first task ended", set_wait_seconds},
     {"disable-status", 'X', none, "", R, "", "SLURM_DISABLE_STATUS", "pass Ctrl-C on to the tasks at once", [](Draft& d, Text v) -> Result<void> { return set_environment_flag(d.disable_status, v); }},
     {"wrap", '\0', required, "<command>", B, "", "", "run this command line instead of a script", [](Draft& d, Text v) -> Result<void> { d.wrap = std::string{v}; return {}; }},
+    {"constraint", 'C', required, "<features>", BR, "SBATCH_CONSTRAINT", "SLURM_CONSTRAINT", "features the nodes must have: a&b, a|b, [a|b] for the same one on all, [a*2&b*4] for so many of each", resource::constraint},
+    {"contiguous", '\0', none, "", BR, "", "", "nodes that follow each other", resource::contiguous},
+    {"cores-per-socket", '\0', required, "<count>", BR, "", "SLURM_NCORES_PER_SOCKET", "nodes with at least so many cores per socket", resource::cores_per_socket},
+    {"cpus-per-gpu", '\0', required, "<count>", BR, "SBATCH_CPUS_PER_GPU", "SLURM_CPUS_PER_GPU", "processors for each gpu", resource::cpus_per_gpu},
+    {"deadline", '\0', required, "<time>", BR, "", "", "the job must have ended by this time", resource::deadline},
+    {"distribution", 'm', required, "<order>", BR, "SBATCH_DISTRIBUTION", "SLURM_DISTRIBUTION", "order of tasks over nodes: block, cyclic, plane=N or arbitrary, then :sockets:cores", resource::distribution},
+    {"extra-node-info", 'B', required, "<S[:C[:T]]>", BR, "", "", "nodes with at least so many sockets, cores per socket, threads per core", resource::extra_node_info},
+    {"gpus", 'G', required, "<[type:]count>", BR, "SBATCH_GPUS", "SLURM_GPUS", "gpus of the whole job", resource::gpus},
+    {"gpus-per-node", '\0', required, "<[type:]count>", BR, "SBATCH_GPUS_PER_NODE", "SLURM_GPUS_PER_NODE", "gpus on each node", resource::gpus_per_node},
+    {"gpus-per-socket", '\0', required, "<[type:]count>", BR, "SBATCH_GPUS_PER_SOCKET", "SLURM_GPUS_PER_SOCKET", "gpus near each of --sockets-per-node sockets", resource::gpus_per_socket},
+    {"gpus-per-task", '\0', required, "<[type:]count>", BR, "SBATCH_GPUS_PER_TASK", "SLURM_GPUS_PER_TASK", "gpus for each task", resource::gpus_per_task},
+    {"gres", '\0', required, "<name[[:type]:count],...>", BR, "SBATCH_GRES", "SLURM_GRES", "generic resources on each node", resource::gres},
+    {"gres-flags", '\0', required, "<list>", BR, "SBATCH_GRES_FLAGS", "SLURM_GRES_FLAGS", "enforce-binding: only cores near the devices; disable-binding: any core", resource::gres_flags},
+    {"hint", '\0', required, "<type>", BR, "SBATCH_HINT", "SLURM_HINT", "nomultithread, multithread, compute_bound or memory_bound", resource::hint},
+    {"licenses", 'L', required, "<name[:count],...>", BR, "", "", "licenses of the cluster; comma for all of them, | for one of them", resource::licenses},
+    {"mem-per-gpu", '\0', required, "<size>", BR, "SBATCH_MEM_PER_GPU", "SLURM_MEM_PER_GPU", "memory for each gpu", resource::memory_per_gpu},
+    {"ntasks-per-core", '\0', required, "<count>", BR, "SBATCH_NTASKS_PER_CORE", "SLURM_NTASKS_PER_CORE", "most tasks on one core", resource::tasks_per_core},
+    {"ntasks-per-gpu", '\0', required, "<count>", BR, "SBATCH_NTASKS_PER_GPU", "SLURM_NTASKS_PER_GPU", "tasks for each gpu; the number of tasks or of gpus follows", resource::tasks_per_gpu},
+    {"ntasks-per-socket", '\0', required, "<count>", BR, "SBATCH_NTASKS_PER_SOCKET", "", "most tasks on one socket", resource::tasks_per_socket},
+    {"oversubscribe", 's', none, "", BR, "", "", "the job may share its resources where the partition allows it", resource::oversubscribe},
+    {"prefer", '\0', required, "<features>", BR, "", "", "features the nodes should have", resource::prefer},
+    {"reservation", '\0', required, "<name>", BR, "SBATCH_RESERVATION", "SLURM_RESERVATION", "run within this reservation", resource::reservation},
+    {"share", '\0', none, "", BR, "", "", "the same as --oversubscribe", resource::oversubscribe},
+    {"sockets-per-node", '\0', required, "<count>", BR, "", "SLURM_NSOCKETS_PER_NODE", "nodes with at least so many sockets", resource::sockets_per_node},
+    {"spread-job", '\0', none, "", BR, "SBATCH_SPREAD_JOB", "SLURM_SPREAD_JOB", "over as many nodes as possible", resource::spread_job},
+    {"switches", '\0', required, "<count[@time]>", BR, "SBATCH_REQ_SWITCH", "SLURM_REQ_SWITCH", "at most so many leaf switches; how long to wait for that", resource::switches},
+    {"threads-per-core", '\0', required, "<count>", BR, "SBATCH_THREADS_PER_CORE", "SLURM_THREADS_PER_CORE", "use so many threads of each core", resource::threads_per_core},
+    {"time-min", '\0', required, "<limit>", BR, "", "", "the time limit may be shortened down to this", resource::time_min},
+    {"tmp", '\0', required, "<size>", BR, "", "", "nodes with so much temporary disk, MiB or with K, M, G, T", resource::tmp},
+    {"tres-per-task", '\0', required, "<list>", BR, "SBATCH_TRES_PER_TASK", "SLURM_TRES_PER_TASK", "resources for each task: cpu:2,gres/gpu:1", resource::tres_per_task},
+    {"use-min-nodes", '\0', none, "", BR, "SBATCH_USE_MIN_NODES", "SLURM_USE_MIN_NODES", "of a range of nodes, as few as possible", resource::use_min_nodes},
     // Known and refused by name until they are built.
     {"accel-bind", '\0', required, "options", R, "", "", "bind tasks to the nearest accelerator", nullptr},
     {"acctg-freq", '\0', required, "list", BR, "SBATCH_ACCTG_FREQ", "SLURM_ACCTG_FREQ", "sampling intervals", nullptr},
@@ -243,55 +281,38 @@ constexpr JobOption rows[] = {
     {"clusters", 'M', required, "names", BR, "SBATCH_CLUSTERS", "SLURM_CLUSTERS", "other clusters", nullptr},
     {"cluster", '\0', required, "names", BR, "", "", "other clusters", nullptr},
     {"compress", '\0', optional, "type", R, "", "SLURM_COMPRESS", "compression of --bcast", nullptr},
-    {"constraint", 'C', required, "features", BR, "SBATCH_CONSTRAINT", "SLURM_CONSTRAINT", "node features", nullptr},
     {"container", '\0', required, "path", BR, "SBATCH_CONTAINER", "SRUN_CONTAINER", "OCI container", nullptr},
     {"container-id", '\0', required, "id", BR, "SBATCH_CONTAINER_ID", "SRUN_CONTAINER_ID", "OCI container id", nullptr},
     {"runtime", '\0', required, "name", BR, "", "SRUN_RUNTIME", "container runtime", nullptr},
     {"context", '\0', required, "spec", BR, "", "", "SELinux context", nullptr},
-    {"contiguous", '\0', none, "", BR, "", "", "adjacent nodes", nullptr},
     {"core-spec", 'S', required, "count", BR, "SBATCH_CORE_SPEC", "SLURM_CORE_SPEC", "specialised cores", nullptr},
-    {"cores-per-socket", '\0', required, "count", BR, "", "", "cores per socket", nullptr},
     {"cpu-bind", '\0', required, "type", R, "", "SLURM_CPU_BIND", "binding of tasks to processors", nullptr},
     {"cpu_bind", '\0', required, "type", R, "", "", "binding of tasks to processors", nullptr},
     {"cpu-freq", '\0', required, "spec", BR, "SBATCH_CPU_FREQ_REQ", "SLURM_CPU_FREQ_REQ", "processor frequency", nullptr},
-    {"cpus-per-gpu", '\0', required, "count", BR, "SBATCH_CPUS_PER_GPU", "SLURM_CPUS_PER_GPU", "processors per GPU", nullptr},
-    {"deadline", '\0', required, "time", BR, "", "", "latest end", nullptr},
     {"debugger-test", '\0', none, "", R, "", "", "debugger interface", nullptr},
     {"delay-boot", '\0', required, "minutes", BR, "SBATCH_DELAY_BOOT", "SLURM_DELAY_BOOT", "delay of reboots", nullptr},
-    {"distribution", 'm', required, "type", BR, "SBATCH_DISTRIBUTION", "SLURM_DISTRIBUTION", "distribution of tasks", nullptr},
     {"epilog", '\0', required, "path", R, "", "SLURM_EPILOG", "program run by srun at its end", nullptr},
     {"exact", '\0', none, "", R, "", "SLURM_EXACT", "exactly what was asked for", nullptr},
     {"export-file", '\0', required, "file", B, "", "", "environment from a file", nullptr},
     {"external", '\0', none, "", B, "", "", "external job", nullptr},
     {"external-launcher", '\0', optional, "opts", R, "", "SLURM_EXTERNAL_LAUNCHER", "step for another launcher", nullptr},
     {"extra", '\0', required, "text", BR, "", "", "free text", nullptr},
-    {"extra-node-info", 'B', required, "S:C:T", BR, "", "", "sockets, cores and threads", nullptr},
     {"get-user-env", '\0', optional, "", B, "SBATCH_GET_USER_ENV", "", "login environment", nullptr},
     {"gid", '\0', required, "group", B, "", "", "group of the job", nullptr},
     {"gpu-bind", '\0', required, "type", BR, "SBATCH_GPU_BIND", "SLURM_GPU_BIND", "binding of tasks to GPUs", nullptr},
     {"tres-bind", '\0', required, "spec", BR, "SBATCH_TRES_BIND", "SLURM_TRES_BIND", "binding of tasks to resources", nullptr},
     {"gpu-freq", '\0', required, "spec", BR, "SBATCH_GPU_FREQ", "SLURM_GPU_FREQ", "GPU frequency", nullptr},
-    {"gpus", 'G', required, "count", BR, "SBATCH_GPUS", "SLURM_GPUS", "GPUs of the job", nullptr},
-    {"gpus-per-node", '\0', required, "count", BR, "SBATCH_GPUS_PER_NODE", "SLURM_GPUS_PER_NODE", "GPUs per node", nullptr},
-    {"gpus-per-socket", '\0', required, "count", BR, "SBATCH_GPUS_PER_SOCKET", "SLURM_GPUS_PER_SOCKET", "GPUs per socket", nullptr},
-    {"gpus-per-task", '\0', required, "count", BR, "SBATCH_GPUS_PER_TASK", "SLURM_GPUS_PER_TASK", "GPUs per task", nullptr},
     {"treewidth", '\0', required, "n", R, "", "", "fan-out of the launch", nullptr},
-    {"tres-per-task", '\0', required, "list", BR, "SBATCH_TRES_PER_TASK", "SLURM_TRES_PER_TASK", "resources per task", nullptr},
-    {"gres", '\0', required, "list", BR, "SBATCH_GRES", "SLURM_GRES", "generic resources per node", nullptr},
-    {"gres-flags", '\0', required, "list", BR, "SBATCH_GRES_FLAGS", "SLURM_GRES_FLAGS", "options of generic resources", nullptr},
-    {"hint", '\0', required, "type", BR, "SBATCH_HINT", "SLURM_HINT", "kind of program", nullptr},
     {"ignore-signals", '\0', required, "list", R, "", "", "signals srun does not forward", nullptr},
     {"immediate", 'I', optional, "secs", R, "", "", "start at once or fail", nullptr},
     {"interactive", '\0', none, "", R, "", "", "interactive step", nullptr},
     {"jobid", '\0', required, "id", R, "", "", "run in this job", nullptr},
-    {"licenses", 'L', required, "list", BR, "", "", "licenses", nullptr},
     {"mail-type", '\0', required, "list", BR, "", "", "mail on events", nullptr},
     {"mail-user", '\0', required, "addr", BR, "", "", "mail recipient", nullptr},
     {"threads", 'T', required, "count", R, "", "SLURM_THREADS", "launch connections", nullptr},
     {"mcs-label", '\0', required, "label", BR, "", "", "security category", nullptr},
     {"oom-kill-step", '\0', optional, "", BR, "SBATCH_OOM_KILL_STEP", "SLURM_OOM_KILL_STEP", "memory shortage ends the step", nullptr},
     {"mem-bind", '\0', required, "type", BR, "SBATCH_MEM_BIND", "SLURM_MEM_BIND", "binding of memory", nullptr},
-    {"mem-per-gpu", '\0', required, "size", BR, "SBATCH_MEM_PER_GPU", "SLURM_MEM_PER_GPU", "memory per GPU", nullptr},
     {"mem-update", '\0', required, "spec", BR, "", "", "lower memory while running", nullptr},
     {"mpi", '\0', required, "type", R, "", "SLURM_MPI_TYPE", "MPI type", nullptr},
     {"msg-timeout", '\0', required, "secs", R, "", "", "launch time-out", nullptr},
@@ -300,18 +321,12 @@ constexpr JobOption rows[] = {
     {"no-allocate", 'Z', none, "", R, "", "", "without allocation", nullptr},
     {"no-kill", 'k', optional, "off", BR, "SBATCH_NO_KILL", "SLURM_NO_KILL", "survive node failures", nullptr},
     {"nodefile", 'F', required, "file", BR, "", "", "nodes from a file", nullptr},
-    {"ntasks-per-core", '\0', required, "count", BR, "SBATCH_NTASKS_PER_CORE", "SLURM_NTASKS_PER_CORE", "tasks per core", nullptr},
-    {"ntasks-per-socket", '\0', required, "count", BR, "SBATCH_NTASKS_PER_SOCKET", "", "tasks per socket", nullptr},
     {"ntasks-per-tres", '\0', required, "count", BR, "", "SLURM_NTASKS_PER_TRES", "tasks per resource", nullptr},
-    {"ntasks-per-gpu", '\0', required, "count", BR, "SBATCH_NTASKS_PER_GPU", "SLURM_NTASKS_PER_GPU", "tasks per GPU", nullptr},
     {"overcommit", 'O', none, "", BR, "SBATCH_OVERCOMMIT", "SLURM_OVERCOMMIT", "more tasks than processors", nullptr},
     {"overlap", '\0', optional, "", R, "", "SLURM_OVERLAP", "share with other steps", nullptr},
-    {"oversubscribe", 's', none, "", BR, "", "", "share with other jobs", nullptr},
-    {"share", '\0', none, "", BR, "", "", "share with other jobs", nullptr},
     {"pack-group", '\0', required, "expr", R, "", "", "component of a heterogeneous job", nullptr},
     {"het-group", '\0', required, "expr", R, "", "", "component of a heterogeneous job", nullptr},
     {"parsable", '\0', none, "", R, "", "", "print the id alone", nullptr},
-    {"prefer", '\0', required, "features", BR, "", "", "preferred features", nullptr},
     {"preserve-env", 'E', none, "", R, "", "", "keep variables of the environment", nullptr},
     {"profile", '\0', required, "list", BR, "SBATCH_PROFILE", "SLURM_PROFILE", "profiling", nullptr},
     {"prolog", '\0', required, "path", R, "", "SLURM_PROLOG", "program run by srun at its start", nullptr},
@@ -320,26 +335,18 @@ constexpr JobOption rows[] = {
     {"quit-on-interrupt", '\0', none, "", R, "", "", "one Ctrl-C ends the step", nullptr},
     {"reboot", '\0', none, "", BR, "", "", "reboot nodes first", nullptr},
     {"relative", 'r', required, "n", R, "", "", "first node of the allocation to use", nullptr},
-    {"reservation", '\0', required, "names", BR, "SBATCH_RESERVATION", "SLURM_RESERVATION", "reservation", nullptr},
     {"resources", '\0', required, "spec", BR, "", "", "hierarchical resources", nullptr},
     {"resv-ports", '\0', optional, "count", BR, "", "SLURM_RESV_PORTS", "reserved ports", nullptr},
     {"segment", '\0', required, "count", BR, "", "SRUN_SEGMENT_SIZE", "segment size", nullptr},
     {"send-libs", '\0', optional, "yes|no", R, "", "SLURM_SEND_LIBS", "copy libraries", nullptr},
     {"signal", '\0', required, "spec", BR, "SBATCH_SIGNAL", "SLURM_SIGNAL", "signal before the end", nullptr},
     {"slurmd-debug", '\0', required, "level", R, "", "SLURMD_DEBUG", "detail of the agent's log", nullptr},
-    {"sockets-per-node", '\0', required, "count", BR, "", "", "sockets per node", nullptr},
-    {"spread-job", '\0', none, "", BR, "SBATCH_SPREAD_JOB", "SLURM_SPREAD_JOB", "spread over nodes", nullptr},
     {"spread-segments", '\0', none, "", BR, "", "SLURM_SPREAD_SEGMENTS", "spread segments", nullptr},
     {"stepmgr", '\0', none, "", BR, "", "", "step manager", nullptr},
-    {"switches", '\0', required, "count", BR, "SBATCH_REQ_SWITCH", "SLURM_REQ_SWITCH", "leaf switches", nullptr},
     {"task-epilog", '\0', required, "path", R, "", "SLURM_TASK_EPILOG", "program after each task", nullptr},
     {"task-prolog", '\0', required, "path", R, "", "SLURM_TASK_PROLOG", "program before each task", nullptr},
     {"thread-spec", '\0', required, "count", BR, "SBATCH_THREAD_SPEC", "SLURM_THREAD_SPEC", "specialised threads", nullptr},
-    {"threads-per-core", '\0', required, "count", BR, "SBATCH_THREADS_PER_CORE", "SLURM_THREADS_PER_CORE", "threads per core", nullptr},
-    {"time-min", '\0', required, "limit", BR, "", "", "shortest time limit", nullptr},
-    {"tmp", '\0', required, "size", BR, "", "", "temporary disk", nullptr},
     {"uid", '\0', required, "user", B, "", "", "user of the job", nullptr},
-    {"use-min-nodes", '\0', none, "", BR, "SBATCH_USE_MIN_NODES", "SLURM_USE_MIN_NODES", "few nodes", nullptr},
     {"wait-all-nodes", '\0', required, "0|1", B, "SBATCH_WAIT_ALL_NODES", "", "wait for booted nodes", nullptr},
     {"wait-for-children", '\0', none, "", R, "", "", "wait for all processes", nullptr},
     {"wckey", '\0', required, "key", BR, "SBATCH_WCKEY", "SLURM_WCKEY", "workload key", nullptr},
@@ -361,7 +368,7 @@ std::span<const JobOption> job_options() { return rows; }
 
 Result<void> check_draft(const JobDraft& draft) {
   if (draft.verbose > 0 && draft.quiet) return fail(Errc::refused, "don't specify both --verbose (-v) and --quiet (-Q)");
-  return {};
+  return resource::check(draft);
 }
 
 }  // namespace millrace

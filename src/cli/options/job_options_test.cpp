@@ -58,10 +58,47 @@ TEST(JobOptions, Refuse_in_the_words_of_getopt) {
 }
 
 TEST(JobOptions, Refuse_by_name_what_is_not_built) {
-  EXPECT_EQ(refusal({"--gres=gpu:1"}), "--gres is not built yet in Millrace");
-  EXPECT_EQ(refusal({"--exclusive=user"}), "--exclusive=user is not built yet in Millrace");
+  EXPECT_EQ(refusal({"--bb=x"}), "--bb is not built yet in Millrace");
+  EXPECT_EQ(refusal({"--exclusive=mcs"}), "--exclusive=mcs is not built yet in Millrace");
+  EXPECT_EQ(refusal({"--gres-flags=one-task-per-sharing"}), "--gres-flags=one-task-per-sharing is not built yet in Millrace");
   EXPECT_EQ(refusal({"-I"}, srun), "--immediate is not built yet in Millrace");
   EXPECT_EQ(refusal({"--label"}), "unrecognized option '--label'") << "an option of srun alone";
+}
+
+TEST(JobOptions, Devices_features_licences_and_layout) {
+  JobDraft draft;
+  const auto line = read(draft, {"--gres=gpu:a100:2,nic", "-C", "intel&[rack1|rack2]", "-L", "foo:2,bar", "-G4", "--cpus-per-gpu=8", "--mem-per-gpu=2G", "-m",
+                                 "cyclic:block", "-B", "2:8:2", "--switches=2@10:00", "--hint=nomultithread", "--tmp=1G", "--time-min=10", "-p", "a,b",
+                                 "--exclusive=user", "--contiguous", "--ntasks-per-socket=3", "--spread-job", "--use-min-nodes", "-s", "job.sh"});
+  ASSERT_TRUE(line) << line.error().story;
+  const wire::ResourceWishes& ask = draft.job.resources();
+  EXPECT_EQ(ask.gres(), "gpu:a100:2,nic");
+  EXPECT_EQ(ask.features(), "intel&[rack1|rack2]");
+  EXPECT_EQ(ask.licenses(), "foo:2,bar");
+  EXPECT_EQ(ask.gpus(), "4");
+  EXPECT_EQ(ask.memory_per_gpu_mib(), 2048u);
+  EXPECT_EQ(ask.sockets_per_node(), 2u);
+  EXPECT_EQ(ask.cores_per_socket(), 8u);
+  EXPECT_EQ(ask.switches(), 2u);
+  EXPECT_EQ(ask.switches_wait_seconds(), 600u);
+  EXPECT_EQ(ask.threads_per_core(), 1u) << "the hint came last";
+  EXPECT_EQ(ask.tmp_disk_mib(), 1024u);
+  EXPECT_TRUE(ask.exclusive_user());
+  EXPECT_FALSE(draft.job.exclusive());
+  EXPECT_TRUE(draft.job.oversubscribe());
+  EXPECT_EQ(draft.job.partition(), "a,b");
+}
+
+TEST(JobOptions, Wrong_requests_say_where) {
+  EXPECT_EQ(refusal({"--gres=gpu:a100:x"}), "Invalid --gres specification: 'gpu:a100:x': after the type comes a count");
+  EXPECT_EQ(refusal({"-C", "a&"}), "Invalid --constraint specification: features 'a&': a feature expected at position 3");
+  EXPECT_EQ(refusal({"-L", "a|b,c"}), "Invalid --licenses specification: 'a|b,c': either ',' (all of them) or '|' (one of them), not both");
+  EXPECT_EQ(refusal({"--hint=fast"}), "Invalid --hint specification");
+  EXPECT_EQ(refusal({"-B", "0"}), "Invalid --extra-node-info specification");
+  EXPECT_EQ(refusal({"--switches=x"}), "Invalid numeric value \"x\" for --switches.");
+  JobDraft draft;
+  ASSERT_TRUE(read(draft, {"-c2", "--cpus-per-gpu=2", "x"}));
+  EXPECT_EQ(check_draft(draft).error().story, "--cpus-per-gpu and --cpus-per-task are mutually exclusive");
 }
 
 TEST(JobOptions, Bad_values_are_said_as_slurm_says_them) {
@@ -94,9 +131,13 @@ TEST(JobOptions, Environment_gives_defaults_and_refuses_what_is_not_built) {
   ASSERT_TRUE(apply_environment(job_options(), sbatch, draft));
   EXPECT_EQ(draft.job.time_limit_minutes(), 7u);
   setenv("SBATCH_GRES", "gpu:1", 1);
+  ASSERT_TRUE(apply_environment(job_options(), sbatch, draft));
+  EXPECT_EQ(draft.job.resources().gres(), "gpu:1");
+  setenv("SBATCH_NETWORK", "x", 1);
   const auto refused = apply_environment(job_options(), sbatch, draft);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().story, "--gres (from SBATCH_GRES) is not built yet in Millrace");
+  EXPECT_EQ(refused.error().story, "--network (from SBATCH_NETWORK) is not built yet in Millrace");
+  unsetenv("SBATCH_NETWORK");
   unsetenv("SBATCH_GRES");
   unsetenv("SBATCH_TIMELIMIT");
 }
@@ -161,9 +202,9 @@ TEST(Values, Signals) {
 TEST(Manual, Shows_what_works_and_lists_what_is_refused) {
   const auto texts = option_texts(job_options(), sbatch);
   const ManualHead head{"sbatch", "submit a batch script", "[options] script", "Sends a script."};
-  EXPECT_EQ(help_text(head, texts).find("--gres"), std::string::npos);
+  EXPECT_EQ(help_text(head, texts).find("--network"), std::string::npos);
   EXPECT_NE(help_text(head, texts).find("-n, --ntasks=<count>"), std::string::npos);
-  EXPECT_NE(man_page(head, texts).find("\\-\\-gres"), std::string::npos);
+  EXPECT_NE(man_page(head, texts).find("\\-\\-network"), std::string::npos);
 }
 
 }  // namespace

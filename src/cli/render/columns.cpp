@@ -69,7 +69,7 @@ void put_exit(Out& out, const Row& row) {
 
 void put_alloc_tres(Out& out, const Row& row) {
   if (is_pending(*row.job)) out += "N/A";
-  else out += tres_text(row.job->cpus(), row.job->allocated_memory_mib(), row.job->node_count());
+  else out += tres_text(row.job->cpus(), row.job->allocated_memory_mib(), row.job->node_count(), row.job->resources().allocated_gres_tres());
 }
 
 void put_pending_time(Out& out, const Row& row) {
@@ -98,6 +98,21 @@ template <auto getter>
 void number_of(Out& out, const Row& row) { put(out, (row.job->*getter)()); }
 using V = wire::JobView;
 
+// What was asked for in ResourceView, or the word for nothing.
+using Ask = wire::ResourceView;
+constexpr char null_word[] = "(null)", none_word[] = "N/A", star_word[] = "*", zero_word[] = "0";
+template <auto getter, auto& nothing_word>
+void asked_or(Out& out, const Row& row) {
+  const std::string& value = (row.job->resources().*getter)();
+  if (value.empty()) out += nothing_word;
+  else out += value;
+}
+template <auto getter, auto& nothing_word>
+void count_or(Out& out, const Row& row) {
+  if (const std::uint32_t count = (row.job->resources().*getter)(); count != 0) put(out, count);
+  else out += nothing_word;
+}
+
 // clang-format off
 constexpr Column<JobRow> rows[] = {
     {"Account", 'a', "ACCOUNT", to_width, false, text_or_null<&V::account>},
@@ -123,24 +138,24 @@ constexpr Column<JobRow> rows[] = {
     {"Comment", 'k', "COMMENT", to_width, false, text_or_null<&V::comment>},
     {"Container", 0, "CONTAINER", to_width, false, null},
     {"ContainerId", 0, "CONTAINERID", to_width, false, null},
-    {"Contiguous", 'O', "CONTIGUOUS", never, false, zero},
-    {"Cores", 'I', "CORES_PER_SOCKET", to_width, false, star},
+    {"Contiguous", 'O', "CONTIGUOUS", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().contiguous() ? '1' : '0'; }},
+    {"Cores", 'I', "CORES_PER_SOCKET", to_width, false, count_or<&Ask::cores_per_socket, star_word>},
     {"CoreSpec", 'X', "CORE_SPEC", to_width, false, not_available},
     {"CPUsPerTask", 0, "CPUS_PER_TASK", never, false, number_of<&V::cpus_per_task>},
     {"cpus-per-task", 0, "CPUS_PER_TASK", never, false, number_of<&V::cpus_per_task>},
-    {"cpus-per-tres", 0, "CPUS_PER_TRES", to_width, false, not_available},
+    {"cpus-per-tres", 0, "CPUS_PER_TRES", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().cpus_per_gpu() == 0 ? "N/A" : "gres/gpu:" + std::to_string(row.job->resources().cpus_per_gpu()); }},
     {"CronJob", 0, "CRON_JOB", to_width, false, [](Out& out, const Row&) { out += "No"; }},
-    {"Deadline", 0, "DEADLINE", to_width, false, not_available},
+    {"Deadline", 0, "DEADLINE", to_width, false, [](Out& out, const Row& row) { out += format_time(row.job->resources().deadline_us(), "N/A"); }},
     {"DelayBoot", 0, "DELAY_BOOT", to_width, false, [](Out& out, const Row&) { out += "0:00"; }},
     {"Dependency", 'E', "DEPENDENCY", to_width, false, text_or_null<&V::dependency>},
     {"DerivedEC", 0, "DERIVED_EC", to_width, false, put_exit},
     {"EligibleTime", 0, "ELIGIBLE_TIME", to_width, false, [](Out& out, const Row& row) { out += format_time(row.job->eligible_at_us(), "N/A"); }},
     {"EndTime", 'e', "END_TIME", to_width, true, put_end},
     {"ExcNodes", 'x', "EXC_NODES", to_width, false, text_of<&V::excluded_nodes>},
-    {"Exclusive", 0, "EXCLUSIVE", to_width, false, [](Out& out, const Row& row) { out += row.job->exclusive() ? "NODE" : "NO"; }},
+    {"Exclusive", 0, "EXCLUSIVE", to_width, false, [](Out& out, const Row& row) { out += row.job->exclusive() ? "NODE" : row.job->resources().exclusive_user() ? "USER" : "NO"; }},
     {"exit_code", 0, "EXIT_CODE", to_width, false, put_exit},
-    {"Feature", 'f', "FEATURES", to_width, false, null},
-    {"Gres", 'b', "TRES_PER_NODE", to_width, false, not_available},
+    {"Feature", 'f', "FEATURES", to_width, false, asked_or<&Ask::features, null_word>},
+    {"Gres", 'b', "TRES_PER_NODE", to_width, false, asked_or<&Ask::tres_per_node, none_word>},
     {"GroupId", 'G', "GROUP", never, false, number_of<&V::gid>},
     {"GroupName", 'g', "GROUP", to_width, false, put_group},
     {"HetJobId", 0, "HET_JOB_ID", to_width, false, not_available},
@@ -149,23 +164,23 @@ constexpr Column<JobRow> rows[] = {
     {"JobArrayId", 'i', "JOBID", to_width, true, [](Out& out, const Row& row) { out += job_name_text(*row.job, row.task); }},
     {"JobId", 'A', "JOBID", never, true, number_of<&V::job_id>},
     {"LastSchedEval", 0, "LAST_SCHED_EVAL", to_width, false, [](Out& out, const Row& row) { out += format_time(row.job->last_evaluated_us(), "N/A"); }},
-    {"Licenses", 'W', "LICENSES", to_width, false, null},
-    {"LicensesAlloc", 0, "LICENSES_ALLOC", to_width, false, null},
+    {"Licenses", 'W', "LICENSES", to_width, false, asked_or<&Ask::licenses, null_word>},
+    {"LicensesAlloc", 0, "LICENSES_ALLOC", to_width, false, asked_or<&Ask::licenses_allocated, null_word>},
     {"MaxCPUs", 0, "MAX_CPUS", never, false, zero},
     {"MaxNodes", 0, "MAX_NODES", never, false, number_of<&V::max_node_count>},
-    {"mem-per-tres", 0, "MEM_PER_TRES", to_width, false, not_available},
+    {"mem-per-tres", 0, "MEM_PER_TRES", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().memory_per_gpu_mib() == 0 ? "N/A" : "gres/gpu:" + std::to_string(row.job->resources().memory_per_gpu_mib()); }},
     {"MCSLabel", 0, "MCSLABEL", to_width, false, not_available},
     {"MinCPUs", 'c', "MIN_CPUS", never, false, number_of<&V::min_cpus_per_node>},
     {"MinMemory", 'm', "MIN_MEMORY", to_width, false, put_min_memory},
-    {"MinTime", 0, "TIME_MIN", to_width, false, not_available},
-    {"MinTmpDisk", 'd', "MIN_TMP_DISK", to_width, false, zero},
+    {"MinTime", 0, "TIME_MIN", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().time_min_minutes() == 0 ? "N/A" : format_limit(row.job->resources().time_min_minutes()); }},
+    {"MinTmpDisk", 'd', "MIN_TMP_DISK", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().tmp_disk_mib() == 0 ? "0" : format_mib(row.job->resources().tmp_disk_mib()); }},
     {"Name", 'j', "NAME", to_width, true, text_of<&V::name>},
     {"Network", 0, "NETWORK", to_width, false, null},
     {"Nice", 'y', "NICE", never, false, [](Out& out, const Row& row) { out += std::to_string(row.job->nice()); }},
     {"NodeList", 'N', "NODELIST", to_width, true, text_of<&V::nodes>},
-    {"NTPerCore", 0, "NTASKS_PER_CORE", to_width, false, not_available},
+    {"NTPerCore", 0, "NTASKS_PER_CORE", to_width, false, count_or<&Ask::tasks_per_core, none_word>},
     {"NTPerNode", 0, "NTASKS_PER_NODE", never, false, number_of<&V::tasks_per_node>},
-    {"NTPerSocket", 0, "NTASKS_PER_SOCKET", to_width, false, not_available},
+    {"NTPerSocket", 0, "NTASKS_PER_SOCKET", to_width, false, count_or<&Ask::tasks_per_socket, none_word>},
     {"NTPerBoard", 0, "NTASKS_PER_BOARD", to_width, false, not_available},
     {"NumCPUs", 'C', "CPUS", never, false, number_of<&V::cpus>},
     {"NumNodes", 'D', "NODES", never, true, number_of<&V::node_count>},
@@ -179,7 +194,7 @@ constexpr Column<JobRow> rows[] = {
     {"Partition", 'P', "PARTITION", to_width, true, text_of<&V::partition>},
     {"PendingTime", 0, "PENDING_TIME", never, false, put_pending_time},
     {"PreemptTime", 0, "PREEMPT_TIME", to_width, false, not_available},
-    {"Prefer", 0, "PREFER", to_width, false, null},
+    {"Prefer", 0, "PREFER", to_width, false, asked_or<&Ask::prefer, null_word>},
     {"Priority", 'p', "PRIORITY", to_width, true, put_fraction},
     {"PriorityLong", 'Q', "PRIORITY", never, true, number_of<&V::priority>},
     {"Profile", 0, "PROFILE", to_width, false, not_available},
@@ -193,9 +208,9 @@ constexpr Column<JobRow> rows[] = {
      }},
     {"Reboot", 0, "REBOOT", never, false, zero},
     {"ReqNodes", 'n', "REQ_NODES", to_width, false, text_of<&V::required_nodes>},
-    {"ReqSwitch", 0, "REQ_SWITCH", never, false, zero},
+    {"ReqSwitch", 0, "REQ_SWITCH", to_width, false, count_or<&Ask::switches, zero_word>},
     {"Requeue", 0, "REQUEUE", never, false, [](Out& out, const Row& row) { out += row.job->requeue() ? '1' : '0'; }},
-    {"Reservation", 'v', "RESERVATION", to_width, false, null},
+    {"Reservation", 'v', "RESERVATION", to_width, false, asked_or<&Ask::reservation, null_word>},
     {"ResizeTime", 0, "RESIZE_TIME", to_width, false, not_available},
     {"RestartCnt", 0, "RESTART_COUNT", never, false, number_of<&V::restarts>},
     {"Runtime", 0, "RUNTIME", to_width, false, null},
@@ -208,7 +223,7 @@ constexpr Column<JobRow> rows[] = {
     {"SiblingsViableRaw", 0, "VIALBLE_SIBLINGS_RAW", to_width, false, not_available},
     {"Shared", 0, "OVER_SUBSCRIBE", to_width, false, no},
     {"SLUID", 's', "SLUID", to_width, false, [](Out& out, const Row& row) { out += sluid_text(*row.job); }},
-    {"Sockets", 'H', "SOCKETS_PER_NODE", to_width, false, star},
+    {"Sockets", 'H', "SOCKETS_PER_NODE", to_width, false, count_or<&Ask::sockets_per_node, star_word>},
     {"SPerBoard", 0, "SOCKETS_PER_BOARD", to_width, false, star},
     {"StartTime", 'S', "START_TIME", to_width, true, put_start},
     {"State", 'T', "STATE", to_width, true, [](Out& out, const Row& row) { out += state_word(*row.job); }},
@@ -218,7 +233,7 @@ constexpr Column<JobRow> rows[] = {
     {"StdOut", 0, "STDOUT", to_width, false, text_of<&V::std_out>},
     {"SubmitTime", 'V', "SUBMIT_TIME", to_width, false, [](Out& out, const Row& row) { out += format_time(row.job->submit_at_us(), "N/A"); }},
     {"system_comment", 0, "SYSTEM_COMMENT", to_width, false, null},
-    {"Threads", 'J', "THREADS_PER_CORE", to_width, false, star},
+    {"Threads", 'J', "THREADS_PER_CORE", to_width, false, count_or<&Ask::threads_per_core, star_word>},
     {"TimeLeft", 'L', "TIME_LEFT", never, true, put_time_left},
     {"TimeLimit", 'l', "TIME_LIMIT", never, true, [](Out& out, const Row& row) { out += format_short_limit(row.job->time_limit_minutes()); }},
     {"TimeUsed", 'M', "TIME", never, true, [](Out& out, const Row& row) { out += format_short_duration(run_seconds(*row.job, row.context->now_us)); }},
@@ -226,11 +241,12 @@ constexpr Column<JobRow> rows[] = {
     {"tres-alloc", 0, "TRES_ALLOC", to_width, false, put_alloc_tres},
     {"tres-bind", 0, "TRES_BIND", to_width, false, not_available},
     {"tres-freq", 0, "TRES_FREQ", to_width, false, not_available},
-    {"tres-per-job", 0, "TRES_PER_JOB", to_width, false, not_available},
-    {"tres-per-node", 0, "TRES_PER_NODE", to_width, false, not_available},
-    {"tres-per-socket", 0, "TRES_PER_SOCKET", to_width, false, not_available},
+    {"tres-per-job", 0, "TRES_PER_JOB", to_width, false, asked_or<&Ask::tres_per_job, none_word>},
+    {"tres-per-node", 0, "TRES_PER_NODE", to_width, false, asked_or<&Ask::tres_per_node, none_word>},
+    {"tres-per-socket", 0, "TRES_PER_SOCKET", to_width, false, asked_or<&Ask::tres_per_socket, none_word>},
     {"tres-per-task", 0, "TRES_PER_TASK", to_width, false, [](Out& out, const Row& row) {
-       if (row.job->cpus_per_task_asked()) out += "cpu=" + std::to_string(row.job->cpus_per_task()); else out += "N/A";
+       const std::string value = tres_per_task_text(*row.job);
+       out += value.empty() ? "N/A" : value;
      }},
     {"UserId", 'U', "UID", never, true, number_of<&V::uid>},
     {"UserName", 'u', "USER", to_width, true, put_user},

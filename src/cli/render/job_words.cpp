@@ -104,10 +104,16 @@ std::string sluid_text(const wire::JobView& job) {
   return out;
 }
 
-std::string tres_text(std::uint64_t cpus, std::uint64_t mem_mib, std::uint64_t nodes) {
+std::string tres_text(std::uint64_t cpus, std::uint64_t mem_mib, std::uint64_t nodes, const std::string& gres) {
   std::string out = "cpu=" + std::to_string(cpus);
   if (mem_mib != 0) out += ",mem=" + format_mib(mem_mib);
-  return out + ",node=" + std::to_string(nodes) + ",billing=" + std::to_string(cpus);
+  return out + ",node=" + std::to_string(nodes) + ",billing=" + std::to_string(cpus) + (gres.empty() ? "" : "," + gres);
+}
+
+std::string tres_per_task_text(const wire::JobView& job) {
+  std::string out = job.cpus_per_task_asked() ? "cpu=" + std::to_string(job.cpus_per_task()) : "";
+  if (!job.resources().tres_per_task().empty()) out += (out.empty() ? "" : ",") + job.resources().tres_per_task();
+  return out;
 }
 
 }  // namespace millrace

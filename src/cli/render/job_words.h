@@ -28,7 +28,9 @@ bool is_pending(const wire::JobView& job);
 bool is_ended(const wire::JobView& job);
 std::int64_t run_seconds(const wire::JobView& job, std::int64_t now_us);
 std::string sluid_text(const wire::JobView& job);
-// cpu=4,mem=200M,node=2,billing=4
-std::string tres_text(std::uint64_t cpus, std::uint64_t mem_mib, std::uint64_t nodes);
+// cpu=4,mem=200M,node=2,billing=4,gres/gpu=2
+std::string tres_text(std::uint64_t cpus, std::uint64_t mem_mib, std::uint64_t nodes, const std::string& gres = {});
+// cpu=2,gres/gpu:1 of each task; empty: nothing was said
+std::string tres_per_task_text(const wire::JobView& job);
 
 }  // namespace millrace

@@ -144,7 +144,7 @@ constexpr Column<NodeGroup> plain[] = {
     {"features_act", 'b', "ACTIVE_FEATURES", to_width, S, [](Out& out, const Row& row) { out += first_text(row, &View::features, "(null)"); }},
     {"FreeMem", 'e', "FREE_MEM", to_width, J, put_free_memory},
     {"Gres", 'G', "GRES", to_width, S, [](Out& out, const Row& row) { out += first_text(row, &View::gres, "(null)"); }},
-    {"GresUsed", 0, "GRES_USED", to_width, J, [](Out& out, const Row&) { out += "(null)"; }},
+    {"GresUsed", 0, "GRES_USED", to_width, J, [](Out& out, const Row& row) { out += first_text(row, &View::gres_used, "(null)"); }},
     {"Groups", 'g', "GROUPS", to_width, J, [](Out& out, const Row& row) {
        const std::string groups = row.partition != nullptr ? row.partition->allow_groups() : "";
        out += groups.empty() || groups == "ALL" ? "all" : groups;

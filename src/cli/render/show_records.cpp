@@ -55,48 +55,81 @@ void add_state_lines(Record& record, const wire::JobView& job, std::int64_t now_
   record.line(std::string{"Requeue="} + (job.requeue() ? "1" : "0") + " Restarts=" + text(job.restarts()) + " BatchFlag=" +
               (job.batch() ? "1" : "0") + " Reboot=0 ExitCode=" + pair_text(job.exit_code(), job.exit_signal()));
   if (detail > 0) record.line("DerivedExitCode=0:0");
-  record.line("RunTime=" + format_duration(run_seconds(job, now_us)) + " TimeLimit=" + format_limit(job.time_limit_minutes()) + " TimeMin=N/A");
+  record.line("RunTime=" + format_duration(run_seconds(job, now_us)) + " TimeLimit=" + format_limit(job.time_limit_minutes()) + " TimeMin=" +
+              (job.resources().time_min_minutes() == 0 ? std::string{"N/A"} : format_limit(job.resources().time_min_minutes())));
   record.line("SubmitTime=" + format_time(job.submit_at_us(), "Unknown") + " EligibleTime=" + format_time(job.eligible_at_us(), "Unknown"));
   record.line("AccrueTime=" + format_time(job.accrue_at_us() != 0 ? job.accrue_at_us() : job.eligible_at_us(), "Unknown"));
   record.line("StartTime=" + format_time(job.start_at_us(), "Unknown") + " EndTime=" +
-              format_time(is_pending(job) && job.start_at_us() == 0 ? 0 : job.end_at_us(), "Unknown") + " Deadline=N/A");
+              format_time(is_pending(job) && job.start_at_us() == 0 ? 0 : job.end_at_us(), "Unknown") + " Deadline=" + format_time(job.resources().deadline_us(), "N/A"));
   record.line("SuspendTime=None SecsPreSuspend=0 LastSchedEval=" + format_time(job.last_evaluated_us(), "Unknown") +
               " Scheduler=" + (job.planned_by_backfill() ? "Backfill" : "Main"));
 }
 
 // Allocated nodes that look the same stand on one line.
 void add_node_details(Record& record, const wire::JobView& job, bool one_line) {
-  record.line("JOB_GRES=(null)");
+  record.line("JOB_GRES=" + null(job.resources().job_gres()));
   const auto names = expand_hostlist(job.nodes());
   if (!names || job.cpu_ids_per_allocated_node_size() != static_cast<int>(names->size()) || names->empty()) return;
   const std::uint64_t memory = job.allocated_memory_mib() / names->size();
+  const auto gres = [&](int i) { return i < job.resources().gres_per_allocated_node_size() ? job.resources().gres_per_allocated_node(i) : std::string{}; };
   std::vector<std::string> group;
-  const auto flush = [&](const std::string& ids) {
-    record.line((one_line ? "Nodes=" : "  Nodes=") + compress_hostlist(group) + " CPU_IDs=" + ids + " Mem=" + text(memory) + " GRES=");
+  const auto flush = [&](int last) {
+    record.line((one_line ? "Nodes=" : "  Nodes=") + compress_hostlist(group) + " CPU_IDs=" + job.cpu_ids_per_allocated_node(last) + " Mem=" + text(memory) +
+                " GRES=" + gres(last));
     group.clear();
   };
   for (int i = 0; i < job.cpu_ids_per_allocated_node_size(); ++i) {
-    if (i > 0 && job.cpu_ids_per_allocated_node(i) != job.cpu_ids_per_allocated_node(i - 1)) flush(job.cpu_ids_per_allocated_node(i - 1));
+    if (i > 0 && (job.cpu_ids_per_allocated_node(i) != job.cpu_ids_per_allocated_node(i - 1) || gres(i) != gres(i - 1))) flush(i - 1);
     group.push_back((*names)[static_cast<std::size_t>(i)]);
   }
-  flush(job.cpu_ids_per_allocated_node(job.cpu_ids_per_allocated_node_size() - 1));
+  flush(job.cpu_ids_per_allocated_node_size() - 1);
+}
+
+std::string star(std::uint32_t count) { return count == 0 ? "*" : text(count); }
+
+std::string shape_text(const wire::ResourceView& ask) {
+  if (ask.sockets_per_node() == 0 && ask.cores_per_socket() == 0 && ask.threads_per_core() == 0) return "0:0:*:*";
+  return "0:" + (ask.sockets_per_node() == 0 ? "0" : text(ask.sockets_per_node())) + ":" + star(ask.cores_per_socket()) + ":" + star(ask.threads_per_core());
 }
 
 void add_resource_lines(Record& record, const wire::JobView& job, const ShowOptions& options) {
   const bool placed = !is_pending(job) && !job.nodes().empty();
+  const wire::ResourceView& ask = job.resources();
   const std::string count = text(job.node_count()) + (is_pending(job) && job.max_node_count() != 0 ? '-' + text(job.max_node_count()) : "");
   record.line("NumNodes=" + count + " NumCPUs=" + text(job.cpus()) + " NumTasks=" + text(job.tasks()) + " CPUs/Task=" +
-              text(job.cpus_per_task() == 0 ? 1 : job.cpus_per_task()) + " ReqB:S:C:T=0:0:*:*");
-  record.line("ReqTRES=" + tres_text(job.cpus(), job.requested_memory_mib(), job.node_count()));
-  record.line("AllocTRES=" + (placed ? tres_text(job.cpus(), job.allocated_memory_mib(), job.node_count()) : std::string{"(null)"}));
-  record.line("Socks/Node=* NtasksPerN:B:S:C=" + text(job.tasks_per_node()) + ":0:*:* CoreSpec=*");
+              text(job.cpus_per_task() == 0 ? 1 : job.cpus_per_task()) + " ReqB:S:C:T=" + shape_text(ask));
+  record.line("ReqTRES=" + tres_text(job.cpus(), job.requested_memory_mib(), job.node_count(), ask.requested_gres_tres()));
+  record.line("AllocTRES=" + (placed ? tres_text(job.cpus(), job.allocated_memory_mib(), job.node_count(), ask.allocated_gres_tres()) : std::string{"(null)"}));
+  record.line("Socks/Node=" + star(ask.sockets_per_node()) + " NtasksPerN:B:S:C=" + text(job.tasks_per_node()) + ":0:" + star(ask.tasks_per_socket()) + ":" +
+              star(ask.tasks_per_core()) + " CoreSpec=*");
   if (options.detail > 0 && placed) add_node_details(record, job, options.one_line);
-  const std::string memory = job.has_memory_per_cpu_mib() ? "MinMemoryCPU=" + format_mib(job.memory_per_cpu_mib())
+  const std::string memory = ask.memory_per_gpu_mib() != 0    ? "MinMemoryTRES=gres/gpu:" + text(ask.memory_per_gpu_mib())
+                             : job.has_memory_per_cpu_mib() ? "MinMemoryCPU=" + format_mib(job.memory_per_cpu_mib())
                                                           : "MinMemoryNode=" + format_mib(job.memory_per_node_mib());
-  record.line("MinCPUsNode=" + text(job.min_cpus_per_node()) + ' ' + memory + " MinTmpDiskNode=0");
-  record.line("Features=(null) DelayBoot=00:00:00");
-  record.line(std::string{"OverSubscribe="} + (job.oversubscribe() ? "YES" : "NO") + " Exclusive=" + (job.exclusive() ? "NODE" : "NO") +
-              " Contiguous=0 Licenses=(null) LicensesAlloc=(null) Network=(null)");
+  record.line("MinCPUsNode=" + text(job.min_cpus_per_node()) + ' ' + memory + " MinTmpDiskNode=" + (ask.tmp_disk_mib() == 0 ? "0" : format_mib(ask.tmp_disk_mib())));
+  record.line("Features=" + null(ask.features()) + " DelayBoot=00:00:00");
+  if (!ask.prefer().empty()) record.line("Prefer=" + ask.prefer());
+  if (!ask.reservation().empty()) record.line("Reservation=" + ask.reservation());
+  record.line(std::string{"OverSubscribe="} + (job.oversubscribe() ? "YES" : "NO") + " Exclusive=" + (job.exclusive() ? "NODE" : ask.exclusive_user() ? "USER" : "NO") +
+              " Contiguous=" + (ask.contiguous() ? "1" : "0") + " Licenses=" + null(ask.licenses()) + " LicensesAlloc=" +
+              null(ask.licenses_allocated()) + " Network=(null)");
+}
+
+void add_request_lines(Record& record, const wire::JobView& job) {
+  const wire::ResourceView& ask = job.resources();
+  if (ask.switches() != 0) {
+    const std::int64_t wait = ask.switches_wait_seconds();
+    record.line("Switches=" + text(ask.switches()) + "@" + format_duration(wait));
+  }
+  if (ask.enforce_binding()) record.line("GresEnforceBind=Yes");
+  if (ask.spread_job()) record.line("SpreadJob=Yes");
+  if (ask.cpus_per_gpu() != 0) record.line("CpusPerTres=gres/gpu:" + text(ask.cpus_per_gpu()));
+  if (ask.memory_per_gpu_mib() != 0) record.line("MemPerTres=gres/gpu:" + text(ask.memory_per_gpu_mib()));
+  if (!ask.tres_per_job().empty()) record.line("TresPerJob=" + ask.tres_per_job());
+  if (!ask.tres_per_node().empty()) record.line("TresPerNode=" + ask.tres_per_node());
+  if (!ask.tres_per_socket().empty()) record.line("TresPerSocket=" + ask.tres_per_socket());
+  if (const std::string per_task = tres_per_task_text(job); !per_task.empty()) record.line("TresPerTask=" + per_task);
+  if (ask.tasks_per_gpu() != 0) record.line("NtasksPerTRES=" + text(ask.tasks_per_gpu()));
 }
 
 std::string memory_limits(const wire::PartitionView& p) {
@@ -134,7 +167,7 @@ std::string show_job(const wire::JobView& job, std::int64_t now_us, Names& names
     record.line("StdIn=" + job.std_in());
     record.line("StdOut=" + job.std_out());
   }
-  if (job.cpus_per_task_asked()) record.line("TresPerTask=cpu=" + text(job.cpus_per_task()));
+  add_request_lines(record, job);
   return record.finish();
 }
 
@@ -152,7 +185,7 @@ std::string show_node(const wire::NodeView& node, Names& names, const ShowOption
   record.line("Gres=" + null(node.gres()));
   if (options.detail > 0) {
     record.line("GresDrain=N/A");
-    record.line("GresUsed=(null)");
+    record.line("GresUsed=" + null(node.gres_used()));
   }
   record.line("NodeAddr=" + node.address() + " NodeHostName=" + node.host_name() + " Port=" + text(node.port()) +
               (node.version().empty() ? "" : " Version=" + node.version()));
@@ -164,10 +197,12 @@ std::string show_node(const wire::NodeView& node, Names& names, const ShowOption
   if (!partitions.empty()) record.line("Partitions=" + partitions + ' ');
   record.line("BootTime=" + format_time(node.boot_at_us(), "None") + " SlurmdStartTime=" + format_time(node.agent_started_at_us(), "None"));
   record.line("LastBusyTime=" + format_time(node.last_busy_us(), "Unknown") + " ResumeAfterTime=None SuspendTime=INFINITE");
-  record.line("CfgTRES=cpu=" + text(node.cpus()) + ",mem=" + format_mib(node.memory_mib()) + ",billing=" + text(node.cpus()));
+  record.line("CfgTRES=cpu=" + text(node.cpus()) + ",mem=" + format_mib(node.memory_mib()) + ",billing=" + text(node.cpus()) +
+              (node.gres_tres().empty() ? "" : "," + node.gres_tres()));
   std::string allocated;
   if (node.allocated_cpus() != 0) allocated = "cpu=" + text(node.allocated_cpus());
   if (node.allocated_memory_mib() != 0) allocated += (allocated.empty() ? "mem=" : ",mem=") + format_mib(node.allocated_memory_mib());
+  if (!node.allocated_gres_tres().empty()) allocated += (allocated.empty() ? "" : ",") + node.allocated_gres_tres();
   record.line("AllocTRES=" + allocated);
   record.line("CurrentWatts=0 AveWatts=0");
   if (!node.reason().empty())
@@ -192,7 +227,7 @@ std::string show_partition(const wire::PartitionView& p, const ShowOptions& opti
   record.line("State=" + std::string{partition_state(p)} + " TotalCPUs=" + text(p.cpu_count()) + " TotalNodes=" + text(p.node_count()) + " SelectTypeParameters=NONE");
   record.line("JobDefaults=(null)");
   record.line(memory_limits(p));
-  record.line("TRES=" + tres_text(p.cpu_count(), p.memory_mib(), p.node_count()));
+  record.line("TRES=" + tres_text(p.cpu_count(), p.memory_mib(), p.node_count(), p.gres_tres()));
   return record.finish();
 }
 

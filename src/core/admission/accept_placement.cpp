@@ -5,7 +5,11 @@
 
 #include "core/admission/job_selection.h"
 #include "core/ledger/apply_account.h"
+#include "core/ledger/licences.h"
 #include "core/ledger/limits.h"
+#include "core/ledger/sharing.h"
+#include "core/model/assign.h"
+#include "core/model/features.h"
 
 namespace millrace {
 namespace {
@@ -16,7 +20,36 @@ bool share_fits(const State& state, const Partition& partition, const NodeShare&
   if (!found || !(*found)->is_usable()) return false;
   const Node& node = **found;
   if (node.used_cpus + share.cpus > node.def->cpus) return false;
+  if (share.detail)
+    for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) {
+      const std::int64_t total = slot < node.def->kinds.size() ? node.def->kinds[slot].count : 0;
+      if (node.used_gres[slot] + share.detail->gres[slot] > total) return false;
+    }
   return !state.policy->memory_is_consumable || node.used_memory + share.memory <= node.def->memory;
+}
+
+// Which CPUs and devices exactly; false when it cannot be had in this way.
+bool fill_detail(const State& state, const JobSpec& spec, NodeShare& share) {
+  const Node& node = state.node(share.node);
+  if (!is_assigned(*node.def)) return true;
+  auto detail = assign(spec, *node.def, node.use, share.amounts(), fit_rules(*state.policy));
+  if (!detail) return false;
+  share.detail = SharedValue(*std::move(detail));
+  return true;
+}
+
+bool has_features(const State& state, const JobSpec& spec, const std::vector<NodeShare>& shares) {
+  if (!spec.resources || spec.resources->features.empty()) return true;
+  const auto wanted = parse_features(spec.resources->features);
+  if (!wanted) return false;
+  std::vector<std::vector<std::string>> have;
+  for (const NodeShare& share : shares) have.push_back(features_of(*state.node(share.node).def));
+  const bool same = std::ranges::any_of(wanted->alternatives, [&](const FeatureTerm& term) {
+    return std::ranges::all_of(have, [&](const auto& features) { return term.matches(features); });
+  });
+  return same && std::ranges::all_of(wanted->counted, [&](const CountedFeature& each) {
+    return std::ranges::count_if(have, [&](const auto& features) { return each.term.matches(features); }) >= each.nodes;
+  });
 }
 
 bool throttled(const State& state, const Job& job) {
@@ -35,27 +68,46 @@ bool is_reserved(const State& state, NodeIndex node, const std::string& own, Tim
 
 }  // namespace
 
-std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Time now) {
+std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Time now, Reason* why) {
+  const auto drop = [&](Reason reason) {
+    if (why) *why = reason;
+    return std::vector<Event>{};
+  };
   const Job* job = state.find_job(proposal.key);
-  if (!job || !is_queueable(*job) || job->attempt != proposal.attempt || proposal.shares.empty()) return {};
-  if (throttled(state, *job)) return {};
-  const PartitionIndex where = proposal.partition.value_or(job->spec->partition);
+  if (!job || !is_queueable(*job) || job->attempt != proposal.attempt || proposal.shares.empty()) return drop(Reason::none);
+  if (throttled(state, *job)) return drop(Reason::array_task_limit);
+  const JobSpec& spec = *job->spec;
+  const PartitionIndex where = proposal.partition.value_or(spec.partition);
+  const auto& more = spec.resource_request().more_partitions;
+  if (where != spec.partition && std::ranges::find(more, where.value) == more.end()) return drop(Reason::none);
   const Partition& partition = state.partition(where);
   if (!partition.configured || partition.def.availability == Availability::down ||
       partition.def.availability == Availability::inactive)
-    return {};
-  for (const NodeShare& share : proposal.shares)
-    if (!share_fits(state, partition, share) || is_reserved(state, share.node, job->spec->resource_request().reservation, now)) return {};
+    return drop(Reason::partition_down);
+  JobPlaced placed{{}, proposal.attempt, proposal.shares, proposal.by_backfill, now, {}, {}, proposal.priority};
+  if (where != spec.partition) placed.partition = where;
+  for (NodeShare& share : placed.shares) {
+    if (!share_fits(state, partition, share)) return drop(Reason::none);
+    if (is_reserved(state, share.node, spec.resource_request().reservation, now)) return drop(Reason::reservation);
+    const NodeDef& def = *state.node(share.node).def;
+    if (!suits(spec, def)) return drop(Reason::bad_constraints);
+    if (!admits_owner(state, state.node(share.node), spec) || !fill_detail(state, spec, share)) return drop(Reason::resources);
+  }
+  if (!has_features(state, spec, placed.shares)) return drop(Reason::bad_constraints);
+  if (spec.resources && !spec.resources->licences.empty()) {
+    auto licences = choose_licences(*spec.resources, licences_free(state));
+    if (!licences) return drop(Reason::licenses);
+    placed.licences = *std::move(licences);
+  }
   if (limits_enforced(state)) {
     const Job there = in_partition(state, *job, where);
-    if (start_hit(state, there, placed_size(state, there, proposal.shares), now)) return {};
+    if (const auto hit = start_hit(state, there, placed_size(state, there, placed.shares), now)) return drop(reason_of(*hit));
   }
   std::vector<Event> events;
   SelectedJob which{job->key, {}};
   if (job->is_array_rest()) which.task = state.arrays.at(job->array)->rest.front();
-  const JobKey key = split_if_needed(state, which, now, events);
-  events.emplace_back(JobPlaced{key, proposal.attempt, proposal.shares, proposal.by_backfill, now,
-                                where == job->spec->partition ? std::nullopt : std::optional{where}, proposal.priority});
+  placed.key = split_if_needed(state, which, now, events);
+  events.emplace_back(std::move(placed));
   return events;
 }
 

@@ -15,7 +15,8 @@ struct PlaceJob {
   std::uint32_t priority = 0;  // as computed when it was planned; 0: as it is
 };
 
-// No events: the proposal is stale and dropped.
-std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Time now);
+// Fills in which CPUs and devices of each node, and which licences, the job gets. No events: the proposal is dropped, because it is
+// stale (`why` is none) or because what is free cannot be had in the way it asks (`why` is what it waits for).
+std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Time now, Reason* why = nullptr);
 
 }  // namespace millrace

@@ -29,7 +29,7 @@ class Change {
 
  private:
   void happen(Event event) {
-    apply(state_, event);
+    millrace::apply(state_, event);
     out_.events.push_back(std::move(event));
   }
   void put(const Association& association) {

@@ -5,6 +5,7 @@
 
 #include "core/admission/charge_job.h"
 #include "core/admission/parse_dependency.h"
+#include "core/admission/reserve.h"
 #include "core/admission/submit_job.h"
 #include "core/ledger/apply.h"
 
@@ -16,7 +17,7 @@ bool touches_request(const ModifyJob& ask) {
   const JobModified& c = ask.change;
   return c.min_nodes || c.max_nodes || c.tasks || c.cpus_per_task || c.memory_per_node || c.memory_per_cpu || c.begin_at ||
          c.priority || c.nice || c.std_out || c.std_err || c.work_dir || ask.partition || ask.dependency || ask.required_nodes ||
-         ask.excluded_nodes;
+         ask.excluded_nodes || c.tasks_per_node || c.min_cpus_per_node || c.exclusive || c.oversubscribe || ask.wishes != ResourceWishes{};
 }
 
 std::expected<void, Refusal> fill_time_limit(const Job& job, const ModifyJob& ask, const Actor& actor, JobModified& out) {
@@ -48,14 +49,15 @@ std::expected<void, Refusal> check_cycle(const State& state, const Job& job, con
 }
 
 std::expected<void, Refusal> fill_texts(const State& state, const Job& job, const ModifyJob& ask, JobModified& out) {
-  if (ask.partition) {
-    const auto partition = state.find_partition(*ask.partition);
-    if (!partition) return refuse(RefusalCode::invalid_partition, "invalid partition specified: " + *ask.partition);
-    out.partition = *partition;
-  }
   if (ask.dependency) {
     auto dependencies = parse_dependencies(state, *ask.dependency);
     if (!dependencies) return std::unexpected(std::move(dependencies).error());
+    for (Dependency& dependency : dependencies->list) {
+      if (dependency.kind != DependencyKind::aftercorr) continue;
+      if (job.is_array_rest()) return refuse(RefusalCode::not_supported, "aftercorr can be given to an array at submission, later to its tasks one by one");
+      if (job.array_task && state.find_array(dependency.target)) dependency.task = job.array_task;
+      else dependency.kind = DependencyKind::afterok;
+    }
     if (auto cycle = check_cycle(state, job, *dependencies); !cycle) return cycle;
     out.dependencies = *std::move(dependencies);
   }
@@ -92,6 +94,31 @@ void fill_priority(const State& state, const Job& job, JobModified& out) {
   if (*out.priority == unlimited) out.priority = initial_priority(state, job.key, out.nice.value_or(job.spec->nice));
 }
 
+// The request as it would become: the whole of it goes into the fact.
+std::expected<void, Refusal> fill_resources(const State& state, const Job& job, const ModifyJob& ask, JobModified& out, Time now) {
+  const bool several = !job.spec->resource_request().more_partitions.empty();
+  if (!ask.partition && ask.wishes == ResourceWishes{} && !(several && out.required_nodes)) return {};
+  JobSpec spec = *job.spec;
+  if (auto wishes = apply_wishes(state, ask.wishes, spec); !wishes) return wishes;
+  if (ask.wishes.reservation)
+    if (auto reserved = check_reservation(state, spec); !reserved) return reserved;
+  if (ask.partition || out.required_nodes) {
+    std::vector<PartitionIndex> partitions{spec.partition};
+    for (const std::uint32_t more : spec.resource_request().more_partitions) partitions.push_back(PartitionIndex{more});
+    if (ask.partition) {
+      auto named = find_partitions(state, *ask.partition);
+      if (!named) return std::unexpected(named.error());
+      partitions = *std::move(named);
+    }
+    set_partitions(spec, with_nodes(state, partitions, out.required_nodes.value_or(job.spec->rare_request().required_nodes)));
+    if (spec.partition != job.spec->partition || ask.partition) out.partition = spec.partition;
+  }
+  if (auto times = check_times(spec.resource_request(), out.time_limit_minutes.value_or(job.time_limit_minutes), job.begin_at, now); !times) return times;
+  if (spec.cpus_per_task != job.spec->cpus_per_task) out.cpus_per_task = spec.cpus_per_task;
+  if (!(spec.resource_request() == job.spec->resource_request())) out.resources = spec.resource_request();
+  return {};
+}
+
 }  // namespace
 
 Decision decide_modify(const State& state, const SelectedJob& which, const ModifyJob& ask, const Actor& actor, Time now) {
@@ -106,6 +133,7 @@ Decision decide_modify(const State& state, const SelectedJob& which, const Modif
     return refuse(RefusalCode::access_denied, "only an administrator may lower a nice value");
   if (auto limit = fill_time_limit(job, ask, actor, change); !limit) return std::unexpected(std::move(limit).error());
   if (auto texts = fill_texts(state, job, ask, change); !texts) return std::unexpected(std::move(texts).error());
+  if (auto resources = fill_resources(state, job, ask, change, now); !resources) return std::unexpected(std::move(resources).error());
   if (auto charge = fill_charge(state, job, ask, change); !charge) return std::unexpected(std::move(charge).error());
   fill_priority(state, job, change);
   if (change.nice && !change.priority && !job.priority_fixed && job.hold == Hold::none) change.priority = initial_priority(state, job.key, *change.nice);

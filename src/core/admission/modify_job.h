@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/admission/job_selection.h"
+#include "core/admission/resource_wishes.h"
 
 namespace millrace {
 
@@ -9,6 +10,7 @@ struct ModifyJob {
   JobModified change;  // key and time are filled in by the decision; nodes, partition and dependencies come from the texts
   std::optional<std::int64_t> time_limit_change_minutes;
   std::optional<std::string> partition, dependency, required_nodes, excluded_nodes, qos;
+  ResourceWishes wishes{};
 };
 
 Decision decide_modify(const State& state, const SelectedJob& which, const ModifyJob& ask, const Actor& actor, Time now);

@@ -13,6 +13,7 @@ std::optional<DependencyKind> kind_named(std::string_view word) {
   if (word == "afterany") return DependencyKind::afterany;
   if (word == "afterok") return DependencyKind::afterok;
   if (word == "afternotok") return DependencyKind::afternotok;
+  if (word == "aftercorr") return DependencyKind::aftercorr;
   return std::nullopt;
 }
 
@@ -69,11 +70,13 @@ std::expected<Dependencies, Refusal> parse_dependencies(const State& state, std:
       continue;
     }
     const auto words = split(part, ':');
+    if (words[0] == "afterburstbuffer" || words[0] == "expand")
+      return refuse(RefusalCode::dependency, "dependency '" + std::string{words[0]} + "' is not built yet in Millrace");
     const auto kind = kind_named(words[0]);
     if (!kind) {
       return refuse(RefusalCode::dependency,
                     "dependency '" + std::string{part} +
-                        "' is not one of after, afterany, afterok, afternotok (with :job) or singleton");
+                        "' is not one of after, afterany, afterok, afternotok, aftercorr (with :job) or singleton");
     }
     if (words.size() < 2) return refuse(RefusalCode::dependency, "dependency '" + std::string{part} + "' names no job");
     for (std::size_t i = 1; i < words.size(); ++i) {

@@ -17,19 +17,24 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::invalid_job_id: return "Invalid job id specified";
     case RefusalCode::invalid_node_name: return "Invalid node name specified";
     case RefusalCode::already_done: return "Job/step already completing or completed";
+    case RefusalCode::bad_distribution: return "Task distribution specification invalid";
     case RefusalCode::bad_task_count: return "Task count specification invalid";
     case RefusalCode::invalid_node_state: return "Invalid node state specified";
+    case RefusalCode::invalid_feature: return "Invalid feature specification";
     case RefusalCode::not_supported: return "Requested operation not supported on this system";
     case RefusalCode::disabled: return "Requested operation is presently disabled";
     case RefusalCode::dependency: return "Job dependency problem";
     case RefusalCode::invalid_account: return "Invalid account or account/partition combination specified";
+    case RefusalCode::invalid_licenses: return "Invalid license specification";
     case RefusalCode::accounting_policy: return "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)";
     case RefusalCode::invalid_time_limit: return "Requested time limit is invalid (missing or exceeds some limit)";
+    case RefusalCode::invalid_time: return "Invalid time specified";
     case RefusalCode::missing_work_dir:
       return "Job cannot be submitted without the current working directory specified.";
     case RefusalCode::invalid_qos: return "Invalid qos specification";
     case RefusalCode::partition_not_available: return "Required partition not available (inactive or drain)";
     case RefusalCode::circular_dependency: return "Circular job dependency";
+    case RefusalCode::invalid_gres: return "Invalid generic resource (gres) specification";
     case RefusalCode::not_pending: return "Job is no longer pending execution";
     case RefusalCode::invalid_array: return "Invalid job array specification";
     case RefusalCode::already_finished: return "Job has already finished";
@@ -43,7 +48,10 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::reservation_empty: return "Reservation request lacks users, groups or accounts";
     case RefusalCode::reservation_name_taken: return "Duplicate reservation name";
     case RefusalCode::reservation_user_group: return "Reservations can't have users and groups specified, only one or the other";
+    case RefusalCode::invalid_tres: return "Invalid Trackable RESource (TRES) specification";
     case RefusalCode::invalid_nice: return "Invalid --nice value";
+    case RefusalCode::invalid_time_min: return "Invalid time-min specification (exceeds job's time or other limits)";
+    case RefusalCode::invalid_prefer: return "Invalid preferred feature specification";
     case RefusalCode::jobs_on_association: return "Job(s) active, cancel job(s) before remove";
     case RefusalCode::default_account_needed: return "You can not remove the default account of a user";
   }

@@ -4,20 +4,18 @@
 #include <algorithm>
 
 #include "base/hostlist.h"
+#include "base/text.h"
 #include "core/admission/charge_job.h"
+#include "core/admission/job_selection.h"
 #include "core/admission/parse_dependency.h"
 #include "core/admission/reserve.h"
+#include "core/ledger/apply.h"
 #include "core/ledger/apply_account.h"
-#include "core/model/fit.h"
 
 namespace millrace {
 namespace {
 
-std::expected<PartitionIndex, Refusal> find_partition(const State& state, const std::string& name) {
-  if (!name.empty()) {
-    if (const auto found = state.find_partition(name)) return *found;
-    return refuse(RefusalCode::invalid_partition, "invalid partition specified: " + name);
-  }
+std::expected<PartitionIndex, Refusal> default_partition(const State& state) {
   for (std::uint32_t i = 0; i < state.partitions->size(); ++i)
     if (state.partition(PartitionIndex{i}).configured && state.partition(PartitionIndex{i}).def.is_default)
       return PartitionIndex{i};
@@ -36,6 +34,33 @@ std::expected<void, Refusal> check_access(const PartitionDef& def, const JobSpec
   if (!group_ok) return refuse(RefusalCode::group_not_permitted);
   if ((!def.allow_accounts.empty() && !in(def.allow_accounts, spec.account)) || in(def.deny_accounts, spec.account))
     return refuse(RefusalCode::invalid_account);
+  return {};
+}
+
+// aftercorr waits task by task: an array that says so is taken apart at once, so that each task can wait for its own.
+std::expected<void, Refusal> split_corresponding(const State& state, Submission& submission) {
+  const JobSubmitted& submitted = std::get<JobSubmitted>(submission.events.front());
+  const auto waits = [](const Dependency& d) { return d.kind == DependencyKind::aftercorr; };
+  if (!submitted.array || std::ranges::none_of(submitted.dependencies.list, waits)) return {};
+  for (const Dependency& dependency : submitted.dependencies.list) {
+    const ArrayState* other = waits(dependency) ? state.find_array(dependency.target) : nullptr;
+    std::optional<std::uint32_t> missing;
+    submitted.array->tasks.for_each([&](std::uint32_t task) {
+      if (other && !missing && !other->spec.tasks.contains(task)) missing = task;
+    });
+    if (missing)
+      return refuse(RefusalCode::dependency, "aftercorr: job " + std::to_string(dependency.shown.value) + " has no task " + std::to_string(*missing));
+  }
+  State copy = state;
+  millrace::apply(copy, submission.events.front());
+  const JobKey array = submitted.key;
+  const Time now = submitted.at;
+  while (!copy.arrays.at(array)->rest.empty()) {
+    std::vector<Event> split;
+    split_if_needed(copy, {array, copy.arrays.at(array)->rest.front()}, now, split);
+    millrace::apply(copy, split.front());
+    submission.events.push_back(std::move(split.front()));
+  }
   return {};
 }
 
@@ -64,7 +89,7 @@ std::expected<void, Refusal> complete_size(JobSpec& spec, std::size_t required) 
 }
 
 void complete_memory(JobSpec& spec, const PartitionDef& partition, const Policy& policy) {
-  if (spec.memory_per_cpu || spec.memory_per_node || spec.exclusive) return;
+  if (spec.memory_per_cpu || spec.memory_per_node || spec.exclusive || spec.resource_request().memory_per_gpu > 0) return;
   if (partition.default_memory_per_cpu)
     spec.memory_per_cpu = partition.default_memory_per_cpu;
   else if (partition.default_memory_per_node)
@@ -114,6 +139,52 @@ std::expected<void, Refusal> check_limits_of(const State& state, const JobSubmit
 
 }  // namespace
 
+std::expected<std::vector<PartitionIndex>, Refusal> find_partitions(const State& state, const std::string& names) {
+  std::vector<PartitionIndex> out;
+  if (names.empty()) {
+    const auto found = default_partition(state);
+    if (!found) return std::unexpected(found.error());
+    return std::vector{*found};
+  }
+  for (const std::string_view name : split(names, ',')) {
+    const auto found = state.find_partition(trim(name));
+    if (!found) return refuse(RefusalCode::invalid_partition, "invalid partition specified: " + std::string{trim(name)});
+    if (std::ranges::find(out, *found) == out.end()) out.push_back(*found);
+  }
+  return out;
+}
+
+void set_partitions(JobSpec& spec, const std::vector<PartitionIndex>& partitions) {
+  spec.partition = partitions.front();
+  if (partitions.size() == 1 && spec.resource_request().more_partitions.empty()) return;
+  ResourceRequest request = spec.resource_request();
+  request.more_partitions.clear();
+  for (std::size_t i = 1; i < partitions.size(); ++i) request.more_partitions.push_back(partitions[i].value);
+  spec.resources = request == ResourceRequest{} ? SharedValue<ResourceRequest>{} : SharedValue(std::move(request));
+}
+
+std::vector<PartitionIndex> with_nodes(const State& state, const std::vector<PartitionIndex>& partitions, const std::vector<std::uint32_t>& required) {
+  std::vector<PartitionIndex> out;
+  for (const PartitionIndex each : partitions) {
+    const std::vector<NodeIndex>& nodes = state.partition(each).nodes;
+    const auto is_there = [&](std::uint32_t index) { return std::ranges::find(nodes, NodeIndex{index}) != nodes.end(); };
+    if (std::ranges::all_of(required, is_there)) out.push_back(each);
+  }
+  return out.empty() ? std::vector{partitions.front()} : out;
+}
+
+std::expected<void, Refusal> check_times(const ResourceRequest& request, std::uint32_t limit_minutes, Time begin_at, Time now) {
+  if (request.time_min_minutes > limit_minutes)
+    return refuse(RefusalCode::invalid_time_min, "the least time, " + std::to_string(request.time_min_minutes) + " minutes, is above the limit of " +
+                                                     std::to_string(limit_minutes));
+  if (!request.deadline.is_set()) return {};
+  const std::uint32_t least = request.time_min_minutes > 0 ? request.time_min_minutes : limit_minutes;
+  const Time from = begin_at > now ? begin_at : now;
+  if (request.deadline <= from || (least != unlimited && from + minutes(least) > request.deadline))
+    return refuse(RefusalCode::invalid_time, "the job cannot have ended by its deadline");
+  return {};
+}
+
 std::uint32_t initial_priority(const State& state, JobKey key, std::int32_t nice) {
   constexpr std::int64_t top = 4294901759;  // where Slurm's basic priority starts
   const std::int64_t base = state.policy->basic_priority ? top - static_cast<std::int64_t>(key.value % (top / 2)) : 1;
@@ -133,39 +204,6 @@ std::expected<std::vector<std::uint32_t>, Refusal> resolve_nodes(const State& st
   return out;
 }
 
-std::expected<void, Refusal> check_possible(const State& state, const JobSpec& spec) {
-  const Partition& partition = state.partition(spec.partition);
-  const RareRequest& rare = spec.rare_request();
-  std::vector<Candidate> candidates;
-  const auto add = [&](NodeIndex index) {
-    const NodeDef& def = *state.node(index).def;
-    candidates.push_back({index, &def, all_of(def)});
-  };
-  for (const std::uint32_t index : rare.required_nodes) {
-    if (std::ranges::find(partition.nodes, NodeIndex{index}) == partition.nodes.end())
-      return refuse(RefusalCode::nodes_not_in_partition,
-                    "node " + state.node(NodeIndex{index}).def->name + " is not in partition " + partition.def.name);
-    add(NodeIndex{index});
-  }
-  const Node* largest = nullptr;
-  for (const NodeIndex index : partition.nodes) {
-    const auto in = [&](const auto& list) { return std::ranges::find(list, index.value) != list.end(); };
-    if (in(rare.required_nodes) || in(rare.excluded_nodes) || !state.node(index).configured || !suits(spec, *state.node(index).def)) continue;
-    add(index);
-  }
-  for (const Candidate& candidate : candidates) {
-    const Node& node = state.node(candidate.node);
-    if (!largest || std::pair{node.def->cpus, node.def->memory} > std::pair{largest->def->cpus, largest->def->memory})
-      largest = &node;
-  }
-  if (choose_nodes(spec, candidates, rare.required_nodes.size(), fit_rules(*state.policy))) return {};
-  std::string note = "partition " + partition.def.name + " has " + std::to_string(candidates.size()) + " usable nodes";
-  if (largest)
-    note += "; the largest is " + largest->def->name + " with " + std::to_string(largest->def->cpus.value) + " CPUs and " +
-            std::to_string(largest->def->memory.value) + "M of memory";
-  return refuse(RefusalCode::node_configuration_unavailable, std::move(note));
-}
-
 std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& ask, const Actor& actor, Time now) {
   if (ask.spec.submission != SubmissionKey{}) {
     const JobKey* known = state.submissions.find({ask.spec.owner->uid, ask.spec.submission});
@@ -176,20 +214,26 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
     return refuse(RefusalCode::not_supported, "the script has " + std::to_string(ask.script_bytes) + " bytes; max_script_size is " +
                                                   std::to_string(state.policy->max_script_bytes));
   if (ask.spec.work_dir.empty()) return refuse(RefusalCode::missing_work_dir);
-  const auto partition = find_partition(state, ask.partition);
-  if (!partition) return std::unexpected(partition.error());
-  const PartitionDef& def = state.partition(*partition).def;
+  auto partitions = find_partitions(state, ask.partition);
+  if (!partitions) return std::unexpected(partitions.error());
+  auto required = resolve_nodes(state, ask.required_nodes);
+  if (!required) return std::unexpected(std::move(required).error());
+  *partitions = with_nodes(state, *partitions, *required);
+  const PartitionDef& def = state.partition(partitions->front()).def;
   JobSubmitted event;
   event.spec = ask.spec;
   JobSpec& spec = event.spec;
-  spec.partition = *partition;
-  auto charge = decide_charge(state, spec, *partition, spec.rare_request().qos);
+  if (auto wishes = apply_wishes(state, ask.wishes, spec); !wishes) return std::unexpected(std::move(wishes).error());
+  set_partitions(spec, *partitions);
+  auto charge = decide_charge(state, spec, spec.partition, spec.rare_request().qos);
   if (!charge) return std::unexpected(std::move(charge).error());
   spec.account = charge->account;
   event.qos = charge->qos;
-  if (auto access = check_access(def, spec, actor); !access) return std::unexpected(std::move(access).error());
-  auto required = resolve_nodes(state, ask.required_nodes);
-  if (!required) return std::unexpected(std::move(required).error());
+  for (const PartitionIndex each : *partitions) {
+    if (auto access = check_access(state.partition(each).def, spec, actor); !access) return std::unexpected(std::move(access).error());
+    if (auto taken = decide_charge(state, spec, each, spec.rare_request().qos); !taken) return std::unexpected(std::move(taken).error());
+  }
+  if (auto related = relate_gpus(spec); !related) return std::unexpected(std::move(related).error());
   auto excluded = resolve_nodes(state, ask.excluded_nodes);
   if (!excluded) return std::unexpected(std::move(excluded).error());
   if (auto size = complete_size(spec, required->size()); !size) return std::unexpected(std::move(size).error());
@@ -199,7 +243,7 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
     rare.excluded_nodes = *std::move(excluded);
     spec.rare = SharedValue(std::move(rare));
   }
-  if (def.exclusive) spec.exclusive = true;
+  if (def.exclusive || state.policy->cpu_unit == CpuUnit::node) spec.exclusive = true;
   complete_memory(spec, def, *state.policy);
   spec.requeue = spec.is_batch() && ask.requeue.value_or(state.policy->job_requeue);
   if (!actor.is_admin && spec.nice < 0) return refuse(RefusalCode::invalid_nice, "only an administrator may use a negative nice value");
@@ -207,6 +251,7 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
   if (auto possible = check_possible(state, spec); !possible) return std::unexpected(std::move(possible).error());
   auto limit = time_limit(ask, def, *state.policy);
   if (!limit) return std::unexpected(std::move(limit).error());
+  if (auto times = check_times(spec.resource_request(), *limit, ask.begin_at, now); !times) return std::unexpected(std::move(times).error());
   auto dependencies = parse_dependencies(state, ask.dependency);
   if (!dependencies) return std::unexpected(std::move(dependencies).error());
   auto array = parse_array(ask.array, *state.policy);
@@ -226,9 +271,15 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
   event.priority_fixed = ask.priority.has_value() && !ask.hold;
   event.begin_at = ask.begin_at > now ? ask.begin_at : Time{};
   event.at = now;
+  // What corresponds to nothing waits for the whole.
+  if (!event.array)
+    for (Dependency& dependency : event.dependencies.list)
+      if (dependency.kind == DependencyKind::aftercorr) dependency.kind = DependencyKind::afterok;
   if (auto allowed = check_limits_of(state, event, now); !allowed) return std::unexpected(std::move(allowed).error());
   const JobId id = event.id;
-  return Submission{id, false, {Event{std::move(event)}}};
+  Submission submission{id, false, {Event{std::move(event)}}};
+  if (auto split = split_corresponding(state, submission); !split) return std::unexpected(std::move(split).error());
+  return submission;
 }
 
 }  // namespace millrace

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/admission/possible.h"
 #include "core/admission/refusal.h"
+#include "core/admission/resource_wishes.h"
 #include "core/ledger/state.h"
 
 namespace millrace {
@@ -13,7 +15,7 @@ namespace millrace {
 // What was asked, before defaults: zero and empty mean "not asked".
 struct SubmitJob {
   JobSpec spec;                // owner, names, files, payloads; numbers as asked (0: not asked)
-  std::string partition;
+  std::string partition;       // one, or several with commas
   std::string dependency, array;
   std::string required_nodes, excluded_nodes;  // hostlists
   std::optional<std::uint32_t> time_limit_minutes, priority;
@@ -21,6 +23,7 @@ struct SubmitJob {
   Time begin_at;
   bool hold = false;
   std::uint64_t script_bytes = 0;
+  ResourceWishes wishes{};
 };
 
 struct Submission {
@@ -37,7 +40,13 @@ std::uint32_t initial_priority(const State& state, JobKey key, std::int32_t nice
 // Node names as indexes; refuses unknown ones by name.
 std::expected<std::vector<std::uint32_t>, Refusal> resolve_nodes(const State& state, const std::string& hostlist);
 
-// Refuses a size that no set of the partition's nodes could ever hold, naming the largest node.
-std::expected<void, Refusal> check_possible(const State& state, const JobSpec& spec);
+// "a,b": the first is the job's own, the others are as good; empty: the default.
+std::expected<std::vector<PartitionIndex>, Refusal> find_partitions(const State& state, const std::string& names);
+void set_partitions(JobSpec& spec, const std::vector<PartitionIndex>& partitions);
+// Of several partitions those that have all the nodes the job must have; the first stays if none has.
+std::vector<PartitionIndex> with_nodes(const State& state, const std::vector<PartitionIndex>& partitions, const std::vector<std::uint32_t>& required);
+
+// --time-min and --deadline against the limit and the earliest start.
+std::expected<void, Refusal> check_times(const ResourceRequest& request, std::uint32_t limit_minutes, Time begin_at, Time now);
 
 }  // namespace millrace

@@ -6,6 +6,7 @@
 #include "core/ledger/apply_account.h"
 #include "core/ledger/apply_node.h"
 #include "core/ledger/dependency.h"
+#include "core/ledger/licences.h"
 #include "core/ledger/rebuild.h"
 
 namespace millrace {
@@ -64,6 +65,7 @@ void clear_waits(State& state, const Job& job) {
 
 void to_completing(State& state, Job& job, Time at) {
   clear_deadline(state, limit_of(job), job.key, DeadlineKind::time_limit);
+  if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, job.key, DeadlineKind::preemption);
   count_job(state, job, Count::take_away, at);
   job.state = JobState::completing;
   count_job(state, job, Count::add, at);
@@ -110,6 +112,8 @@ void to_pending(State& state, JobKey key, bool was_ended, std::uint32_t delay_se
   job.outcome = Outcome::none;
   job.end_reason = Reason::none;
   job.requeue_wanted = false;
+  job.preempt_due = Time{};
+  job.preempt_requeue = false;
   job.attempt.value += 1;
   job.exit_code = job.exit_signal = 0;
   job.placement = {};
@@ -135,6 +139,8 @@ void settle(State& state, JobKey key, Time at) {
   const Job& job = state.job(key);
   if (job.array.value != 0) --state.edit_array(job.array).running;
   clear_deadline(state, limit_of(job), key, DeadlineKind::time_limit);
+  if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, key, DeadlineKind::preemption);
+  give_back_licences(state, job.placement->licences);
   if (job.requeue_wanted) {
     const bool asked = job.outcome != Outcome::node_fail;
     const std::uint32_t delay = asked && state.policy->requeue_delay_seconds > 0 ? state.policy->requeue_delay_seconds + 1 : 0;
@@ -226,6 +232,11 @@ void modify_spec(JobSpec& spec, const JobModified& e) {
   set(spec.nice, e.nice);
   set(spec.partition, e.partition);
   set(spec.requeue, e.requeue);
+  set(spec.tasks_per_node, e.tasks_per_node);
+  set(spec.min_cpus_per_node, e.min_cpus_per_node);
+  set(spec.exclusive, e.exclusive);
+  set(spec.oversubscribe, e.oversubscribe);
+  if (e.resources) spec.resources = *e.resources == ResourceRequest{} ? SharedValue<ResourceRequest>{} : SharedValue(*e.resources);
   if (e.memory_per_node) {
     spec.memory_per_node = *e.memory_per_node;
     spec.memory_per_cpu.reset();
@@ -314,7 +325,12 @@ void apply_one(State& state, const ArrayTaskSplit& e) {
   }
   state.tasks.set({e.array, e.task}, e.key);
   if (e.key == e.array) {
-    state.edit_job(e.key).array_task = e.task;
+    Job& last = state.edit_job(e.key);
+    last.array_task = e.task;
+    if (correspond(last, e.task)) {
+      look_again(state, e.key, e.at);
+      refresh_eligibility(state, e.key, e.at);
+    }
     return;
   }
   MR_ASSERT(e.key == state.next_key);
@@ -322,6 +338,7 @@ void apply_one(State& state, const ArrayTaskSplit& e) {
   job.key = e.key;
   job.id = e.id;
   job.array_task = e.task;
+  const bool corresponds = correspond(job, e.task);
   state.jobs.set(e.key, SharedValue(std::move(job)));
   const bool fresh_id = state.by_id.set(e.id, e.key);
   MR_ASSERT(fresh_id);
@@ -332,6 +349,18 @@ void apply_one(State& state, const ArrayTaskSplit& e) {
   remember_dependents(state, *held);
   add_deadlines(state, *held);
   enqueue(state, *held);
+  if (!corresponds) return;
+  look_again(state, e.key, e.at);
+  refresh_eligibility(state, e.key, e.at);
+}
+
+// It keeps the others, in case it has to wait again.
+void use_partition(Job& job, PartitionIndex partition) {
+  JobSpec& spec = job.spec.edit();
+  ResourceRequest request = spec.resource_request();
+  std::ranges::replace(request.more_partitions, partition.value, spec.partition.value);
+  spec.partition = partition;
+  spec.resources = SharedValue(std::move(request));
 }
 
 void apply_one(State& state, const JobPlaced& e) {
@@ -346,13 +375,12 @@ void apply_one(State& state, const JobPlaced& e) {
   }
   Job& job = state.edit_job(e.key);
   job.state = JobState::running;
-  if (e.partition) {
-    job.spec.edit().partition = *e.partition;
-    job.association = association_of(state, *job.spec);
-  }
   job.started_at = e.at;
   if (e.priority != 0) job.priority = e.priority;
-  job.placement = SharedValue(Placement{e.shares, e.by_backfill});
+  job.placement = SharedValue(Placement{e.shares, e.by_backfill, e.licences});
+  take_licences(state, e.licences);
+  if (e.partition) use_partition(job, *e.partition);
+  job.association = association_of(state, *job.spec);
   count_job(state, job, Count::add, e.at);
   for (const NodeShare& share : e.shares) take_share(state, share, e.key, e.at);
   state.active.set(e.key, {});
@@ -384,7 +412,7 @@ Reason end_reason_of(const AttemptEnded& e) {
 // One node's report settles what the job comes to, unless something stronger was decided before.
 void weigh_end(Job& job, const AttemptEnded& e) {
   const Outcome outcome = outcome_of(e);
-  const bool decided = job.outcome == Outcome::cancelled || job.outcome == Outcome::timeout || job.requeue_wanted;
+  const bool decided = job.outcome == Outcome::cancelled || job.outcome == Outcome::timeout || job.outcome == Outcome::preempted || job.requeue_wanted;
   if (e.exit_code > job.exit_code) job.exit_code = e.exit_code;
   if (e.exit_signal != 0) job.exit_signal = e.exit_signal;
   if (outcome == Outcome::node_fail) job.failed_node = e.node;
@@ -442,6 +470,22 @@ void apply_one(State& state, const JobTimedOut& e) {
   to_completing(state, job, e.at);
   job.outcome = Outcome::timeout;
   job.end_reason = Reason::time_limit;
+}
+
+void apply_one(State& state, const JobPreempted& e) {
+  Job& job = state.edit_job(e.key);
+  MR_ASSERT(job.state == JobState::running);
+  if (e.due > e.at) {
+    if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, e.key, DeadlineKind::preemption);
+    job.preempt_due = e.due;
+    job.preempt_requeue = e.requeue;
+    state.deadlines.set({e.due, e.key, DeadlineKind::preemption}, {});
+    return;
+  }
+  to_completing(state, job, e.at);
+  job.preempt_due = e.at;
+  job.requeue_wanted = e.requeue;
+  job.outcome = e.requeue ? Outcome::none : Outcome::preempted;
 }
 
 void apply_one(State& state, const JobRequeued& e) {

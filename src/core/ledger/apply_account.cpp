@@ -143,7 +143,12 @@ void settle_all(State& state, Time at) {
   std::vector<UseKey> keys;
   for (const auto& [key, use] : state.uses)
     if (use->as_of.is_set()) keys.push_back(key);
-  for (const UseKey& key : keys) settle(state.uses.edit(key)->edit(), fade_of(state, key), at);
+  for (const UseKey& key : keys) {
+    Use& use = state.uses.edit(key)->edit();
+    settle(use, fade_of(state, key), at);
+    tidy(use);  // what was used long ago has faded to nothing
+    if (use.is_nothing()) state.uses.erase(key);
+  }
 }
 
 void recount(State& state, Time at) {

@@ -4,7 +4,31 @@
 #include <algorithm>
 #include <map>
 
+#include "core/model/node_use.h"
+
 namespace millrace {
+namespace {
+
+// The kinds of a node changed under the jobs on it: what they hold is found again by name.
+void move_shares(State& state, NodeIndex index, const NodeDef& before, const NodeDef& after) {
+  const std::vector<JobKey> jobs = state.node(index).jobs;
+  NodeUse use;
+  std::array<std::int64_t, gres_kinds_max> used{};
+  for (const JobKey key : jobs) {
+    Placement& placement = state.edit_job(key).placement.edit();
+    for (NodeShare& share : placement.shares) {
+      if (share.node != index || share.released || !share.detail) continue;
+      share.detail = SharedValue(moved(*share.detail, before, after));
+      add_use(use, after, share);
+      for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) used[slot] += share.detail->gres[slot];
+    }
+  }
+  Node& node = state.edit_node(index);
+  node.use = std::move(use);
+  node.used_gres = used;
+}
+
+}  // namespace
 
 // Nodes and partitions keep their index for as long as their name is known: jobs and history refer to it.
 void configure(State& state, const ClusterConfigured& e) {
@@ -29,7 +53,11 @@ void configure(State& state, const ClusterConfigured& e) {
     } else {
       Node& node = state.edit_node(it->second);
       node.configured = true;
-      if (!(*node.def == def)) node.def = SharedValue(def);
+      if (!(*node.def == def)) {
+        const SharedValue<NodeDef> before = node.def;
+        node.def = SharedValue(def);
+        if (before->kinds != def.kinds && !node.jobs.empty()) move_shares(state, it->second, *before, def);
+      }
     }
   }
   std::vector<Partition>& partitions = state.partitions.edit();
@@ -45,6 +73,7 @@ void configure(State& state, const ClusterConfigured& e) {
     std::ranges::sort(it->nodes, {}, [&](NodeIndex index) { return std::pair{state.node(index).def->weight, index}; });
   }
   state.policy = SharedValue(e.policy);
+  if (!(state.topology->facts() == e.topology) || !e.topology.empty()) state.topology = SharedValue(SwitchTree(e.topology, known));
   // Tiers may have changed, and with them the order of the queue.
   std::vector<JobKey> waiting;
   for (const auto& [place, nothing] : state.queue) waiting.push_back(place.key);
@@ -123,6 +152,8 @@ void take_share(State& state, const NodeShare& share, JobKey job, Time at) {
   if (share.detail)
     for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) node.used_gres[slot] += share.detail->gres[slot];
   node.last_busy = at;
+  const bool given_out_once = add_use(node.use, *node.def, share);
+  MR_ASSERT(given_out_once);
   MR_ASSERT(node.used_cpus <= node.def->cpus);
   if (state.policy->memory_is_consumable) MR_ASSERT(node.used_memory <= node.def->memory);
   node.jobs.insert(std::ranges::lower_bound(node.jobs, job), job);
@@ -135,6 +166,7 @@ void give_back_share(State& state, const NodeShare& share, JobKey job, Time at) 
   if (share.detail)
     for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) node.used_gres[slot] -= share.detail->gres[slot];
   node.last_busy = at;
+  remove_use(node.use, *node.def, share);
   MR_ASSERT(node.used_cpus >= Cpus{0});
   MR_ASSERT(node.used_memory >= Mebibytes{0});
   const auto it = std::ranges::lower_bound(node.jobs, job);

@@ -19,6 +19,7 @@ DependencyState look_at_array(const ArrayState& array, DependencyKind kind) {
     case DependencyKind::afterany: return when(all_ended, false);
     case DependencyKind::afterok: return when(all_ended && !one_failed, one_failed);
     case DependencyKind::afternotok: return when(all_ended && one_failed, all_ended && !one_failed);
+    case DependencyKind::aftercorr:  // of tasks only; the array as a whole never waits for another
     case DependencyKind::singleton: break;
   }
   return DependencyState::unfulfilled;
@@ -33,7 +34,8 @@ DependencyState look_at_job(const Job& job, const Dependency& dependency, Time n
       return when(since.is_set() && since + minutes(dependency.delay_minutes) <= now, false);
     }
     case DependencyKind::afterany: return when(ended, false);
-    case DependencyKind::afterok: return when(well, ended && !well);
+    case DependencyKind::afterok:
+    case DependencyKind::aftercorr: return when(well, ended && !well);
     case DependencyKind::afternotok: return when(ended && !well, well);
     case DependencyKind::singleton: break;
   }
@@ -76,6 +78,16 @@ bool dependencies_never(const Job& job) {
                                : std::ranges::any_of(job.dependencies->list, failed);
 }
 
+bool correspond(Job& job, std::uint32_t task) {
+  const auto waits = [](const Dependency& d) { return d.kind == DependencyKind::aftercorr && !d.task; };
+  if (!job.dependencies || std::ranges::none_of(job.dependencies->list, waits)) return false;
+  Dependencies after = *job.dependencies;
+  for (Dependency& dependency : after.list)
+    if (waits(dependency)) dependency.task = task;
+  job.dependencies = SharedValue(std::move(after));
+  return true;
+}
+
 void remember_dependents(State& state, const Job& job) {
   if (dependencies_met(job)) return;
   for (const Dependency& dependency : job.dependencies->list) {
@@ -95,6 +107,7 @@ void remember_dependents(State& state, const Job& job) {
 DependencyState look_at(const State& state, const Dependency& dependency, Time now) {
   if (dependency.state != DependencyState::unfulfilled) return dependency.state;
   if (dependency.kind == DependencyKind::singleton) return DependencyState::unfulfilled;
+  if (dependency.kind == DependencyKind::aftercorr && !dependency.task) return DependencyState::unfulfilled;
   if (dependency.due_at.is_set()) return when(dependency.due_at <= now, false);
   const Job* target = state.find_job(dependency.target);
   if (const ArrayState* array = state.find_array(dependency.target); array && !dependency.task)

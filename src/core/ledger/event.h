@@ -11,6 +11,7 @@
 #include "core/model/node.h"
 #include "core/model/partition.h"
 #include "core/model/reservation.h"
+#include "core/model/topology.h"
 
 namespace millrace {
 
@@ -24,6 +25,7 @@ struct ClusterConfigured {
   std::vector<PartitionDef> partitions;
   Policy policy;
   Time at;
+  Topology topology{};
 };
 
 struct JobSubmitted {
@@ -65,6 +67,9 @@ struct JobModified {
   std::optional<QosId> qos;
   std::optional<bool> priority_fixed;
   Time at;
+  std::optional<ResourceRequest> resources{};  // the whole of it, as it is from now on
+  std::optional<std::uint32_t> tasks_per_node{}, min_cpus_per_node{};
+  std::optional<bool> exclusive{}, oversubscribe{};
 };
 
 // Its begin time has come; from now on the planner sees it.
@@ -89,6 +94,7 @@ struct JobPlaced {
   bool by_backfill = false;
   Time at;
   std::optional<PartitionIndex> partition{};  // of several asked for, where it is not the first
+  std::vector<LicenceAsk> licences{};  // what it takes of each
   std::uint32_t priority = 0;  // as computed then; 0: what it had
 };
 
@@ -158,6 +164,15 @@ struct JobForgotten {
   Time at;
 };
 
+// It has to make room for another job: at once, or when its time of grace is over.
+struct JobPreempted {
+  JobKey key;
+  JobKey by;             // for whom
+  bool requeue = false;  // back to the queue; otherwise that was its end
+  Time due;              // when it is stopped; not after `at`: now
+  Time at;
+};
+
 // Made, changed, or come to its next turn: the whole of it as it is from now on.
 struct ReservationSet {
   Reservation reservation;
@@ -199,6 +214,6 @@ struct UsageReset {
 using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified,
                            JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
-                           ReservationRemoved, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset>;
+                           ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset>;
 
 }  // namespace millrace

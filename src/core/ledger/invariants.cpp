@@ -6,6 +6,8 @@
 
 #include "core/ledger/apply_account.h"
 #include "core/ledger/dependency.h"
+#include "core/ledger/licences.h"
+#include "core/model/node_use.h"
 
 namespace millrace {
 namespace {
@@ -32,7 +34,9 @@ std::optional<std::string> check_job(const State& state, const Job& job) {
 std::optional<std::string> check_nodes(const State& state) {
   struct Sum {
     Amounts amounts;
+    NodeUse use;
     std::vector<JobKey> jobs;
+    bool twice = false;  // a CPU or a device with two jobs
   };
   std::map<NodeIndex, Sum> sums;
   for (const auto& [key, nothing] : state.active)
@@ -40,13 +44,26 @@ std::optional<std::string> check_nodes(const State& state) {
       if (share.released) continue;
       Sum& sum = sums[share.node];
       sum.amounts += share.amounts();
+      sum.twice = !add_use(sum.use, *state.node(share.node).def, share) || sum.twice;
       sum.jobs.push_back(key);
     }
   for (const auto& [index, node] : state.nodes) {
     const Sum& sum = sums[index];
     if (sum.amounts != Amounts{node->used_cpus.value, node->used_memory.value, node->used_gres} || sum.jobs != node->jobs)
       return "node " + node->def->name + ": what is used is not what its jobs hold";
+    if (sum.twice) return "node " + node->def->name + ": a CPU or a device is given to two jobs";
+    if (sum.use != node->use) return "node " + node->def->name + ": the CPUs and devices in use are not those of its jobs";
   }
+  return std::nullopt;
+}
+
+std::optional<std::string> check_licences(const State& state) {
+  std::map<std::string, std::uint64_t> sums;
+  for (const auto& [key, nothing] : state.active)
+    for (const LicenceAsk& held : state.job(key).placement->licences) sums[held.name] += held.count;
+  std::vector<LicenceAsk> used;
+  for (const auto& [name, count] : sums) used.push_back({name, static_cast<std::uint32_t>(count)});
+  if (used != *state.licences_used) return "the licences in use are not those of the jobs";
   return std::nullopt;
 }
 
@@ -111,6 +128,7 @@ std::optional<std::string> broken_law(const State& state) {
       return "a deadline names what is not there";
   if (auto broken = check_nodes(state)) return broken;
   if (auto broken = check_uses(state)) return broken;
+  if (auto broken = check_licences(state)) return broken;
   return check_arrays(state);
 }
 
@@ -127,11 +145,16 @@ std::uint64_t fingerprint(const State& state) {
     if (job->placement)
       for (const NodeShare& share : job->placement->shares)
         add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value) ^ (share.released ? 1ULL << 40 : 0));
+    if (job->placement)
+      for (const LicenceAsk& held : job->placement->licences) add(name_bits(held.name) ^ held.count);
   }
   for (const auto& [index, node] : state.nodes) {
     add(static_cast<std::uint64_t>(node->used_cpus.value) << 8 | static_cast<std::uint64_t>(node->condition) << 1 |
         static_cast<std::uint64_t>(node->drain));
     add(name_bits(node->boot_id) ^ name_bits(node->reason));
+    for (const std::uint64_t word : node->use.cpus) add(word);
+    for (std::size_t slot = 0; slot < node->def->kinds.size() && slot < gres_kinds_max; ++slot)
+      add(mix_bits(node->use.devices[slot]) ^ static_cast<std::uint64_t>(node->used_gres[slot]));
   }
   for (const auto& [id, reservation] : state.reservations) {
     add(id.value ^ name_bits(reservation->name) ^ reservation->flags);

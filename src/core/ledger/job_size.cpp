@@ -20,12 +20,18 @@ void add_gres(const TresNames& names, Tres& to, const std::string& name, const s
   if (!type.empty()) add_named(names, to, "gres/" + name + ":" + type, count);
 }
 
-void add_licences(const State& state, const JobSpec& spec, Tres& to) {
-  for (const LicenceAsk& ask : spec.resource_request().licences) add_named(*state.tres_names, to, "license/" + ask.name, ask.count);
+// Those it holds; before that those it asks for, of which the first stands for any.
+void add_licences(const State& state, const Job& job, Tres& to) {
+  const ResourceRequest& request = job.spec->resource_request();
+  const bool held = job.placement && !job.placement->licences.empty();
+  for (const LicenceAsk& ask : held ? job.placement->licences : request.licences) {
+    add_named(*state.tres_names, to, "license/" + ask.name, ask.count);
+    if (!held && request.any_licence) return;
+  }
 }
 
 void finish(const State& state, const Job& job, JobSize& size) {
-  add_licences(state, *job.spec, size.tres);
+  add_licences(state, job, size.tres);
   const PartitionDef& partition = state.partition(job.spec->partition).def;
   size.tres[tres_billing] = billing_of(state, partition, size.tres);
   size.per_node[tres_node] = 1;

@@ -21,6 +21,7 @@ void add_deadlines(State& state, const Job& job) {
       break;
     case JobState::running:
       if (job.time_limit_minutes != unlimited) due(job.started_at + minutes(job.time_limit_minutes), DeadlineKind::time_limit);
+      if (job.preempt_due.is_set()) due(job.preempt_due, DeadlineKind::preemption);
       break;
     case JobState::completing: break;
     case JobState::ended: due(job.ended_at + seconds(state.policy->min_job_age_seconds), DeadlineKind::forget); break;

@@ -22,7 +22,7 @@ struct QueueKey {
 };
 
 // What becomes due at a time: decided by admission/expire, never by a clock in here.
-enum class DeadlineKind : std::uint8_t { begin, time_limit, forget, dependency_delay, invalid_dependency, reservation };
+enum class DeadlineKind : std::uint8_t { begin, time_limit, forget, dependency_delay, invalid_dependency, reservation, preemption };
 constexpr Time at_once{1};  // a deadline that is due whatever the time
 
 struct DeadlineKey {
@@ -135,6 +135,8 @@ struct State {
   SharedValue<Policy> policy{Policy{}};
   ReservationId next_reservation{1};
   SharedMap<ReservationId, SharedValue<Reservation>> reservations;
+  SharedValue<std::vector<LicenceAsk>> licences_used{std::vector<LicenceAsk>{}};  // by jobs that hold nodes; sorted by name
+  SharedValue<SwitchTree> topology{SwitchTree{}};
   AssociationId next_association{1};
   QosId next_qos{1};
   SharedMap<AssociationId, SharedValue<Association>> associations;

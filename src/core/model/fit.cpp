@@ -1,6 +1,8 @@
 // src/core/model/fit.cpp - see fit.h.
 #include "core/model/fit.h"
 
+#include "core/model/layout.h"
+
 #include <algorithm>
 #include <tuple>
 
@@ -38,17 +40,20 @@ class Gathering {
   std::optional<std::vector<NodeShare>> share_out() const {
     std::vector<NodeShare> shares;
     std::uint32_t left = wanted_;
+    const std::vector<std::uint32_t> laid = laid_out();
+    if (laid_out_asked() && laid.empty()) return std::nullopt;
     std::vector<std::int64_t> open;
     for (const ForJob& each : for_job_) open.push_back(each.ask->count);
     for (std::size_t i = 0; i < usable_.size(); ++i) {
       const Candidate& node = candidates_[usable_[i].at];
       const auto after = static_cast<std::uint32_t>(usable_.size() - i - 1);
-      const std::uint32_t tasks = std::min(usable_[i].capacity, left - after);
+      const std::uint32_t tasks = laid.empty() ? std::min(usable_[i].capacity, left - after) : laid[i];
       Amounts taken = amounts_for(spec_, *node.def, node.free, tasks, rules_);
       for (std::size_t k = 0; k < for_job_.size(); ++k) {
         const std::int64_t here = std::max<std::int64_t>(open[k] - static_cast<std::int64_t>(after), 0);
         open[k] -= here - add_gres(*for_job_[k].ask, here, *node.def, node.free, taken);
       }
+      if (!for_job_.empty() && !cover_gpus(spec_, *node.def, node.free, taken, rules_)) return std::nullopt;
       NodeShare share{node.node, Cpus{taken.cpus}, Mebibytes{taken.memory}, tasks, false, {}};
       if (taken.gres != std::array<std::int64_t, gres_kinds_max>{}) share.detail = SharedValue(ShareDetail{{}, {}, taken.gres});
       shares.push_back(std::move(share));
@@ -59,6 +64,23 @@ class Gathering {
   }
 
  private:
+  // Where the order of tasks says more than "one node after the other".
+  bool laid_out_asked() const {
+    if (!spec_.resources) return false;
+    return spec_.resources->spread_job || (!spec_.resources->distribution.empty() && !spec_.resources->distribution.starts_with("block") && !spec_.resources->distribution.starts_with("*"));
+  }
+  std::vector<std::uint32_t> laid_out() const {
+    if (!laid_out_asked()) return {};
+    std::vector<NodeIndex> nodes;
+    std::vector<std::uint32_t> capacities;
+    for (const Usable& one : usable_) {
+      nodes.push_back(candidates_[one.at].node);
+      capacities.push_back(one.capacity);
+    }
+    if (spec_.resources->distribution.empty()) return lay_out(Distribution{NodeOrderOfTasks::cyclic, 1, true}, wanted_, capacities);
+    return lay_out(spec_, nodes, capacities);
+  }
+
   struct ForJob {
     const GresAsk* ask;
     std::int64_t had;

@@ -100,7 +100,7 @@ struct JobSpec {
   }
 };
 
-enum class DependencyKind : std::uint8_t { after, afterany, afterok, afternotok, singleton };
+enum class DependencyKind : std::uint8_t { after, afterany, afterok, afternotok, singleton, aftercorr };
 enum class DependencyState : std::uint8_t { unfulfilled, fulfilled, failed };
 
 struct Dependency {
@@ -120,11 +120,11 @@ struct Dependencies {
   bool operator==(const Dependencies&) const = default;
 };
 
-// Which cores and devices of a node exactly: bits by position (core/model/assign chooses them when a placement is accepted).
+// Which CPUs and devices of a node exactly: bits by position (core/model/assign chooses them when a placement is accepted).
 struct ShareDetail {
-  std::vector<std::uint64_t> cores;                                   // of all cores of the node, socket by socket
-  std::array<std::vector<std::uint64_t>, gres_kinds_max> devices;      // by the node's kinds
-  std::array<std::int64_t, gres_kinds_max> gres{};                     // how many of each kind
+  std::vector<std::uint64_t> cpus;                       // of all CPUs of the node: socket by socket, the threads of a core together
+  std::array<std::uint64_t, gres_kinds_max> devices{};   // by the node's kinds; of a shard or mps: the gpu it is a part of
+  std::array<std::int64_t, gres_kinds_max> gres{};       // how many of each kind
   bool operator==(const ShareDetail&) const = default;
 };
 
@@ -146,6 +146,7 @@ struct NodeShare {
 struct Placement {
   std::vector<NodeShare> shares;
   bool by_backfill = false;
+  std::vector<LicenceAsk> licences;  // what it holds of each
 };
 
 struct ArraySpec {
@@ -171,6 +172,8 @@ struct Job {
   Attempt attempt;
   std::uint32_t exit_code = 0, exit_signal = 0;
   UserId cancelled_by;
+  Time preempt_due;                  // it has to make room, and is let run until then
+  bool preempt_requeue = false;      // ... and goes back to the queue
   std::optional<NodeIndex> failed_node;
   JobState state{};
   Outcome outcome{};

@@ -31,6 +31,9 @@ const char* slurm_word(Reason reason) {
     case Reason::reservation_deleted: return "ReservationDeleted";
     case Reason::reservation_invalid: return "ReservationInvalid";
     case Reason::requeued_held: return "job_requeued_in_held_state";
+    case Reason::licenses: return "Licenses";
+    case Reason::deadline: return "DeadLine";
+    case Reason::bad_constraints: return "BadConstraints";
     case Reason::first_limit: break;
   }
   return "None";

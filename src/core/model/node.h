@@ -30,6 +30,21 @@ struct Inventory {
   bool operator==(const Inventory&) const = default;
 };
 
+// Parts of a gpu that are given out: of this kind, on this device.
+struct PartUse {
+  std::uint8_t slot = 0, device = 0;
+  std::int64_t count = 0;
+  bool operator==(const PartUse&) const = default;
+};
+
+// Which CPUs and devices are given out, as the details of the shares say (core/model/node_use).
+struct NodeUse {
+  std::vector<std::uint64_t> cpus;                      // positions as in ShareDetail
+  std::array<std::uint64_t, gres_kinds_max> devices{};  // whole ones, by kind
+  std::vector<PartUse> parts;                           // by slot, then device
+  bool operator==(const NodeUse&) const = default;
+};
+
 enum class NodeCondition : std::uint8_t { unknown, up, down };
 
 struct Node {
@@ -46,6 +61,7 @@ struct Node {
   Cpus used_cpus;
   Mebibytes used_memory;
   std::array<std::int64_t, gres_kinds_max> used_gres{};
+  NodeUse use;
   std::vector<JobKey> jobs;  // holders of an unreleased share, in key order
 
   bool is_usable() const { return configured && condition == NodeCondition::up && !drain; }

@@ -3,43 +3,82 @@
 
 #include <algorithm>
 
+#include "core/model/features.h"
+
 namespace millrace {
 namespace {
 
 constexpr std::int64_t tasks_max = 1 << 20;
 
-std::int64_t memory_for(const JobSpec& spec, const NodeDef& node, std::int64_t cpus) {
+std::int64_t rounded_up(std::int64_t value, std::int64_t unit) { return unit <= 1 ? value : (value + unit - 1) / unit * unit; }
+
+std::int64_t gpus_in(const NodeDef& node, const Amounts& taken) {
+  std::int64_t gpus = 0;
+  for (std::size_t slot = 0; slot < node.kinds.size() && slot < gres_kinds_max; ++slot)
+    if (node.kinds[slot].name == "gpu") gpus += taken.gres[slot];
+  return gpus;
+}
+
+std::int64_t memory_for(const JobSpec& spec, const NodeDef& node, std::int64_t cpus, std::int64_t gpus) {
+  if (spec.resources && spec.resources->memory_per_gpu > 0) return spec.resources->memory_per_gpu * gpus;
   if (spec.exclusive && !spec.memory_per_cpu && !spec.memory_per_node) return node.memory.value;
   if (spec.memory_per_cpu) return spec.memory_per_cpu->value * cpus;
   if (spec.memory_per_node && spec.memory_per_node->value > 0) return spec.memory_per_node->value;
   return node.memory.value;  // asked for all of it (--mem=0), or nothing was said and nothing is the default
 }
 
+// In whole cores and sockets where the policy gives out no less.
+std::int64_t in_units(std::int64_t cpus, const NodeDef& node, const FitRules& rules) {
+  if (!rules.whole_sockets && (!rules.whole_cores || node.threads_per_core <= 1)) return cpus;
+  const CpuShape shape = cpu_shape(node);
+  const std::int64_t unit = rules.whole_sockets ? shape.per_socket() : shape.threads;
+  const std::int64_t rounded = rounded_up(cpus, unit);
+  return cpus <= node.cpus.value ? std::min(rounded, node.cpus.value) : rounded;
+}
+
 std::int64_t cpus_for(const JobSpec& spec, const NodeDef& node, std::int64_t tasks, const FitRules& rules) {
   if (spec.exclusive) return node.cpus.value;
   std::int64_t cpus = std::max<std::int64_t>(tasks * spec.cpus_per_task, spec.min_cpus_per_node);
-  if (rules.whole_cores && node.threads_per_core > 1) {
-    const std::int64_t threads = node.threads_per_core;
-    cpus = std::min((cpus + threads - 1) / threads * threads, node.cpus.value);
+  if (spec.resources && (spec.resources->threads_per_core > 0 || spec.resources->tasks_per_core > 0)) {
+    const std::int64_t threads = cpu_shape(node).threads;
+    const std::int64_t used = spec.resources->threads_per_core;
+    if (used > 0 && used < threads) cpus = (cpus + used - 1) / used * threads;  // the other threads of its cores stay empty
+    const std::int64_t per_core = spec.resources->tasks_per_core;
+    if (per_core > 0) cpus = std::max(cpus, (tasks + per_core - 1) / per_core * threads);
   }
-  return cpus;
+  return in_units(cpus, node, rules);
 }
 
 // What an ask comes to on a node that takes so many tasks.
-std::int64_t count_for(const GresAsk& ask, const NodeDef& node, std::int64_t tasks) {
+std::int64_t count_for(const GresAsk& ask, const ResourceRequest& request, std::int64_t tasks) {
   switch (ask.scope) {
     case GresScope::node: return ask.count;
     case GresScope::task: return ask.count * tasks;
-    case GresScope::socket: return ask.count * std::max(node.sockets, 1u);
+    case GresScope::socket: return ask.count * std::max(request.sockets_per_node, 1u);
     case GresScope::job: return 0;  // shared out over the nodes by choose_nodes
   }
   return 0;
 }
 
 bool take_gres(const JobSpec& spec, const NodeDef& node, const Amounts& free, std::int64_t tasks, Amounts& taken) {
-  if (!spec.resources) return true;
-  for (const GresAsk& ask : spec.resources->gres)
-    if (add_gres(ask, count_for(ask, node, tasks), node, free, taken) > 0) return false;
+  if (spec.resources) {
+    // Those of a type first: one without a type takes what they leave.
+    for (const bool typed : {true, false})
+      for (const GresAsk& ask : spec.resources->gres)
+        if (ask.type.empty() != typed && add_gres(ask, count_for(ask, *spec.resources, tasks), node, free, taken) > 0) return false;
+  }
+  if (!spec.exclusive || node.kinds.empty()) return true;
+  // A whole node with everything that is on it; of parts of gpus only what was asked, for they are the gpus themselves.
+  const bool in_parts = [&] {
+    for (std::size_t slot = 0; slot < node.kinds.size() && slot < gres_kinds_max; ++slot)
+      if (is_part(node.kinds[slot]) && taken.gres[slot] > 0) return true;
+    return false;
+  }();
+  for (std::size_t slot = 0; slot < node.kinds.size() && slot < gres_kinds_max; ++slot) {
+    if (free.gres[slot] < node.kinds[slot].count) return false;
+    if (is_part(node.kinds[slot]) || (in_parts && node.kinds[slot].name == "gpu")) continue;
+    taken.gres[slot] = node.kinds[slot].count;
+  }
   return true;
 }
 
@@ -47,21 +86,41 @@ bool fits(const JobSpec& spec, const NodeDef& node, const Amounts& free, std::in
   Amounts taken;
   taken.cpus = cpus_for(spec, node, tasks, rules);
   if (taken.cpus > free.cpus) return false;
-  if (rules.memory_counts && memory_for(spec, node, taken.cpus) > free.memory) return false;
-  return take_gres(spec, node, free, tasks, taken);
+  if (!take_gres(spec, node, free, tasks, taken)) return false;
+  return cover_gpus(spec, node, free, taken, rules);
 }
 
 }  // namespace
 
+CpuShape cpu_shape(const NodeDef& node) {
+  const CpuShape full{std::max(node.sockets, 1u), std::max(node.cores_per_socket, 1u), std::max(node.threads_per_core, 1u)};
+  const auto cpus = static_cast<std::uint64_t>(node.cpus.value);
+  const std::uint64_t cores = static_cast<std::uint64_t>(full.sockets) * full.cores;
+  if (cpus == cores * full.threads) return full;
+  if (cpus == cores) return {full.sockets, full.cores, 1};
+  if (cpus == full.sockets) return {full.sockets, 1, 1};
+  return {1, static_cast<std::uint32_t>(cpus), 1};  // a line that says nothing of its sockets
+}
+
 std::int64_t add_gres(const GresAsk& ask, std::int64_t count, const NodeDef& node, const Amounts& free, Amounts& taken) {
-  for (std::size_t slot = 0; slot < node.kinds.size() && count > 0; ++slot) {
+  for (std::size_t slot = 0; slot < node.kinds.size() && slot < gres_kinds_max && count > 0; ++slot) {
     const NodeGres& kind = node.kinds[slot];
     if (kind.name != ask.name || (!ask.type.empty() && kind.type != ask.type)) continue;
-    const std::int64_t here = std::clamp<std::int64_t>(free.gres[slot] - taken.gres[slot], 0, count);
+    std::int64_t most = count;
+    if (is_part(kind)) most = std::min(most, std::ranges::max(kind.parts) - taken.gres[slot]);  // all parts of a job on one gpu
+    const std::int64_t here = std::max<std::int64_t>(std::min(free.gres[slot] - taken.gres[slot], most), 0);
     taken.gres[slot] += here;
     count -= here;
   }
   return count;
+}
+
+bool cover_gpus(const JobSpec& spec, const NodeDef& node, const Amounts& free, Amounts& taken, const FitRules& rules) {
+  const std::int64_t gpus = spec.resources ? gpus_in(node, taken) : 0;
+  if (gpus > 0 && spec.resources->cpus_per_gpu > 0 && !spec.exclusive)
+    taken.cpus = std::max(taken.cpus, in_units(gpus * spec.resources->cpus_per_gpu, node, rules));
+  if (rules.memory_counts) taken.memory = memory_for(spec, node, taken.cpus, gpus);
+  return taken.cpus <= free.cpus && (!rules.memory_counts || taken.memory <= free.memory);
 }
 
 Amounts all_of(const NodeDef& node) {
@@ -71,9 +130,14 @@ Amounts all_of(const NodeDef& node) {
 }
 
 bool suits(const JobSpec& spec, const NodeDef& node) {
-  const ResourceRequest& ask = spec.resource_request();
-  return node.sockets >= ask.sockets_per_node && node.cores_per_socket >= ask.cores_per_socket &&
-         node.threads_per_core >= ask.threads_per_core && node.tmp_disk.value >= ask.tmp_disk;
+  if (!spec.resources) return true;
+  const ResourceRequest& ask = *spec.resources;
+  if (node.sockets < ask.sockets_per_node || node.cores_per_socket < ask.cores_per_socket ||
+      node.threads_per_core < ask.threads_per_core || node.tmp_disk.value < ask.tmp_disk)
+    return false;
+  if (ask.features.empty()) return true;
+  const auto wanted = parse_features(ask.features);
+  return wanted && wanted->admits(features_of(node));
 }
 
 std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amounts& free, const FitRules& rules) {
@@ -81,6 +145,15 @@ std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amou
   std::int64_t tasks = std::clamp<std::int64_t>((spec.exclusive ? node.cpus.value : free.cpus) / spec.cpus_per_task, 0, tasks_max);
   if (spec.tasks_per_node > 0) tasks = std::min<std::int64_t>(tasks, spec.tasks_per_node);
   tasks = std::min<std::int64_t>(tasks, spec.tasks);
+  if (spec.resources && (spec.resources->tasks_per_socket > 0 || spec.exclusive)) {
+    const CpuShape shape = cpu_shape(node);
+    const ResourceRequest& ask = *spec.resources;
+    if (ask.tasks_per_socket > 0) tasks = std::min<std::int64_t>(tasks, static_cast<std::int64_t>(ask.tasks_per_socket) * shape.sockets);
+    // A whole node has all its threads, but the job may use only some of each core.
+    if (spec.exclusive && ask.threads_per_core > 0 && ask.threads_per_core < shape.threads)
+      tasks = std::min<std::int64_t>(tasks, node.cpus.value / shape.threads * ask.threads_per_core / spec.cpus_per_task);
+    if (spec.exclusive && ask.tasks_per_core > 0) tasks = std::min<std::int64_t>(tasks, node.cpus.value / shape.threads * ask.tasks_per_core);
+  }
   if (rules.memory_counts && spec.memory_per_cpu && spec.memory_per_cpu->value > 0 && !spec.exclusive)
     tasks = std::min<std::int64_t>(tasks, free.memory / (spec.memory_per_cpu->value * spec.cpus_per_task));
   if (tasks <= 0) return 0;
@@ -97,8 +170,8 @@ std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amou
 Amounts amounts_for(const JobSpec& spec, const NodeDef& node, const Amounts& free, std::uint32_t tasks, const FitRules& rules) {
   Amounts taken;
   taken.cpus = cpus_for(spec, node, tasks, rules);
-  if (rules.memory_counts) taken.memory = memory_for(spec, node, taken.cpus);
   take_gres(spec, node, free, tasks, taken);
+  cover_gpus(spec, node, free, taken, rules);
   return taken;
 }
 

@@ -9,8 +9,16 @@ namespace millrace {
 // What the cluster's policy makes of requests.
 struct FitRules {
   bool memory_counts = false;
-  bool whole_cores = false;  // CPUs are given out by the core (CR_Core)
+  bool whole_cores = false;    // CPUs are given out by the core (CR_Core)
+  bool whole_sockets = false;  // by the socket (CR_Socket)
 };
+
+// What a node's CPUs are: threads, cores or sockets, as its line counts them.
+struct CpuShape {
+  std::uint32_t sockets = 1, cores = 1, threads = 1;  // cores per socket, threads per core
+  std::uint32_t per_socket() const { return cores * threads; }
+};
+CpuShape cpu_shape(const NodeDef& node);
 
 // All of a node, as amounts.
 Amounts all_of(const NodeDef& node);
@@ -24,7 +32,12 @@ Amounts amounts_for(const JobSpec& spec, const NodeDef& node, const Amounts& fre
 // Adds `count` of what the ask names, from what is free and not taken yet; returns how many could not be had.
 std::int64_t add_gres(const GresAsk& ask, std::int64_t count, const NodeDef& node, const Amounts& free, Amounts& taken);
 
-// Whether the node has, by its nature, what the job's shape asks for: sockets, cores, threads, temporary disk.
+// Raises CPUs and memory to what the gpus in `taken` ask for (--cpus-per-gpu, --mem-per-gpu). amounts_for has done it; who adds
+// gpus of the job as a whole to its answer does it again. False: the node has not got so much free.
+bool cover_gpus(const JobSpec& spec, const NodeDef& node, const Amounts& free, Amounts& taken, const FitRules& rules);
+
+// Whether the node has, by its nature, what the job asks for: sockets, cores, threads, temporary disk, and features as far as one node
+// can show them (core/model/features: that all take the same side of [a|b], and counts, is a matter of the whole set).
 bool suits(const JobSpec& spec, const NodeDef& node);
 
 }  // namespace millrace

@@ -39,6 +39,9 @@ struct Partition {
   bool configured = true;
 };
 
+// The smallest part of a node's processors that a job is given (SelectType, SelectTypeParameters).
+enum class CpuUnit : std::uint8_t { cpu, core, socket, node };
+
 // What the configuration says about the whole cluster, as far as decisions depend on it.
 struct Policy {
   std::uint32_t first_job_id = 1, max_job_id = 0x03ff0000;
@@ -51,6 +54,8 @@ struct Policy {
   bool backfill = true;
   bool basic_priority = true;  // each job one below the last; otherwise by core/planner/priority
   bool enforce_partition_limits = false;
+  CpuUnit cpu_unit{};
+  std::vector<LicenceAsk> licences;  // of the whole cluster, sorted by name
   std::optional<Mebibytes> default_memory_per_cpu, default_memory_per_node, max_memory_per_cpu, max_memory_per_node;
   PriorityPolicy priority;
   std::uint32_t enforce = 0;         // of EnforceFlag
@@ -58,6 +63,9 @@ struct Policy {
   bool operator==(const Policy&) const = default;
 };
 
-inline FitRules fit_rules(const Policy& policy) { return {policy.memory_is_consumable, false}; }
+inline FitRules fit_rules(const Policy& policy) {
+  return {policy.memory_is_consumable, policy.cpu_unit == CpuUnit::core || policy.cpu_unit == CpuUnit::socket,
+          policy.cpu_unit == CpuUnit::socket};
+}
 
 }  // namespace millrace

@@ -19,8 +19,15 @@ struct NodeGres {
   std::int64_t count = 0;
   std::vector<std::uint64_t> near;  // by device: the sockets it is near to, one bit each; empty or 0: near to all
   bool countable_only = false;    // no devices behind it: only the number matters
+  std::vector<std::int64_t> parts;  // of shard and mps: how many on each of the node's gpus; empty: not shared
+  std::string files;              // the devices, as gres.conf names them: /dev/nvidia[0-3]
   bool operator==(const NodeGres&) const = default;
 };
+
+constexpr std::int64_t devices_max = 64;  // of one kind with devices, on one node
+
+// shard and mps are parts of a gpu: a device gives out parts or is given out whole.
+inline bool is_part(const NodeGres& kind) { return !kind.parts.empty(); }
 
 // What is free, used or wanted on one node. The slots of gres mean what the node's list of kinds says.
 struct Amounts {
@@ -76,7 +83,10 @@ struct ResourceRequest {
   std::uint32_t sockets_per_node = 0, cores_per_socket = 0, threads_per_core = 0;  // least of each, 0: any
   std::int64_t tmp_disk = 0;        // mebibytes a node must have
   std::string distribution;         // as typed: block:cyclic, plane=4, arbitrary
+  std::vector<std::uint32_t> task_nodes;  // of an arbitrary distribution: the node of each task, NodeIndex values
+  std::string hint;                 // as typed; what it means is in the numbers above
   bool contiguous = false, spread_job = false, use_min_nodes = false, exclusive_user = false;
+  bool enforce_binding = false, disable_binding = false;  // only cores near the devices; any core
   std::uint32_t switches = 0;       // at most so many leaf switches, 0: any
   std::uint32_t switches_wait_seconds = 0;
   std::uint32_t time_min_minutes = 0;  // 0: the limit is not to be shortened

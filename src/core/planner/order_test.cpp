@@ -124,12 +124,5 @@ TEST(Prediction, is_the_mean_of_the_last_two_within_the_request) {
   EXPECT_EQ(predicted_seconds(history, 0), 1u);
 }
 
-TEST(Prediction, is_doubled_when_exceeded_up_to_the_request) {
-  EXPECT_EQ(corrected_seconds(200, 3'600), 400u);
-  EXPECT_EQ(corrected_seconds(2'000, 3'600), 3'600u);
-  EXPECT_EQ(corrected_seconds(0, 3'600), 2u);
-  EXPECT_EQ(corrected_seconds(4'000'000'000u, 4'100'000'000u), 4'100'000'000u);
-}
-
 }  // namespace
 }  // namespace millrace

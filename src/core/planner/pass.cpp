@@ -25,6 +25,7 @@ void Pass::begin() {
   blocked_.assign(memo_->state().partitions->size(), 0);
   limits_.emplace(memo_->state(), plan_.made_at);
   const std::vector<QueueEntry>& queue = memo_->queue();
+  if (settings_.promises && settings_.backfill == Backfill::conservative) lay_promises();
   if (!settings_.pinned) return;
   ordered_ = true;
   order_.resize(queue.size());
@@ -81,7 +82,8 @@ bool Pass::advance(std::int64_t steps_more) {
 
 Shape& Pass::shape_of(const QueueEntry& entry) {
   Shape& shape = memo_->shapes().at(entry.shape);
-  if (shape.pass != memo_->pass()) {
+  // What failed once fails again in a pass, unless promises are given up on the way.
+  if (shape.pass != memo_->pass() || settings_.promises) {
     shape.pass = memo_->pass();
     shape.cursor = 0;
     shape.searched = Duration{INT64_MAX};
@@ -92,12 +94,13 @@ Shape& Pass::shape_of(const QueueEntry& entry) {
 // The last try failed in the face of the same promises, with a job no longer than this one.
 bool Pass::failed_alike(const QueueEntry& entry, const Shape& shape) const {
   if (shape.reservation.value != 0) return false;  // whose nodes look taken from outside
-  return entry.span >= shape.failed_span && (shape.failed_behind == 0 || shape.failed_behind == claims_digest_);
+  return !settings_.promises && entry.span >= shape.failed_span && (shape.failed_behind == 0 || shape.failed_behind == claims_digest_);
 }
 
 // What failed before fails again while nothing came free that it could use, and the promises it ran into still stand. A later start
 // reaches further into them, never less far.
 bool Pass::known_to_fail(const QueueEntry& entry) {
+  if (settings_.promises) return false;  // each job gives up its own on the way, so more may come free within the pass
   Duration& failed = memo_->shapes().failed(entry.shape);
   if (entry.span >= failed) return true;
   const Shape& shape = memo_->shapes().at(entry.shape);
@@ -157,6 +160,7 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   const bool watched = job.key == settings_.watched;
   if (behind && settings_.backfill == Backfill::none && !watched) return Tried::blocked;
   if (behind && settings_.backfill == Backfill::strict && plus(plan_.made_at, entry.span) >= shadow_ && !watched) return Tried::blocked;
+  if (!promises_.empty() && keep_promise(entry)) return Tried::blocked;
   if (has_obstacle(entry) || is_limited(entry)) return Tried::skipped;
   Shape& shape = shape_of(entry);
   // Nodes kept for a reservation are there for its jobs, and for them alone.
@@ -177,6 +181,7 @@ bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
   Timeline& timeline = memo_->timeline();
   const bool again = failed_alike(entry, shape);
   auto shares = again ? timeline.fit_since(shape.failed_at, shape, now, entry.span, by_claims) : timeline.fit(shape, now, entry.span, true, by_claims);
+  if (!shares && settings_.promises) return false;
   if (!shares) {
     // Where only a part was looked at, what stood in the way of the rest still does.
     by_claims = by_claims || (again && shape.failed_behind != 0);
@@ -216,6 +221,40 @@ void Pass::promise(const Claim& claim, Duration span) {
     add(taken.memory);
     for (const std::int64_t count : taken.gres) add(count);
   }
+}
+
+void Pass::lay_promises() {
+  std::map<JobKey, const Promise*> given;
+  for (const Promise& promise : *settings_.promises) given.emplace(promise.key, &promise);
+  std::vector<Timeline::Hold> holds;
+  std::vector<const Promise*> laid;
+  for (const QueueEntry& entry : memo_->queue()) {
+    const auto it = given.find(entry.job->key);
+    if (it == given.end() || it->second->partition != entry.partition || has_obstacle(entry)) continue;
+    if (memo_->shapes().at(entry.shape).reservation.value != 0) continue;  // plans anew, within its reservation
+    const Time start = std::max(it->second->start, plan_.made_at);
+    holds.push_back({&it->second->shares, start, plus(start, entry.span)});
+    laid.push_back(it->second);
+  }
+  const std::vector<char> kept = memo_->timeline().take_all(holds);
+  for (std::size_t i = 0; i < laid.size(); ++i)
+    if (kept[i]) promises_.emplace(laid[i]->key, laid[i]);
+}
+
+bool Pass::keep_promise(const QueueEntry& entry) {
+  const auto it = promises_.find(entry.job->key);
+  if (it == promises_.end() || it->second->partition != entry.partition) return false;
+  const Promise& promise = *it->second;
+  const Time start = std::max(promise.start, plan_.made_at);
+  if (!settings_.better_promises && start > plan_.made_at) {
+    blocked_[entry.partition.value] = 1;
+    ++claims_;
+    plan_.findings.push_back({promise.key, anyone_blocked_ ? Reason::priority : Reason::resources, start, promise.shares, entry.partition});
+    return true;
+  }
+  memo_->timeline().give(promise.shares, start, plus(start, entry.span));
+  promises_.erase(it);
+  return false;
 }
 
 void Pass::block(const QueueEntry& entry, Shape& shape) {

@@ -29,6 +29,8 @@ class Pass {
   void block(const QueueEntry& entry, Shape& shape);
   void promise(const Claim& claim, Duration span);
   bool may_claim(const QueueEntry& entry) const;
+  void lay_promises();
+  bool keep_promise(const QueueEntry& entry);  // or give it up
   bool is_settled(const Job& job) const;  // placed by this pass; of an array's rest: all its tasks
   std::uint32_t started_tasks(JobKey array) const;
   bool has_obstacle(const QueueEntry& entry) const;
@@ -56,6 +58,7 @@ class Pass {
   Time shadow_ = never;               // Backfill::strict: everyone else must be gone before
   std::set<JobKey> placed_;                   // jobs, in this partition or another
   std::map<JobKey, std::uint32_t> started_tasks_;  // by array: of this pass
+  std::map<JobKey, const Promise*> promises_;      // laid over the timeline, not yet given up
   std::optional<LimitUse> limits_;
   struct LimitedKind {
     std::uint32_t group = 0, shape = 0, minutes = 0;

@@ -50,6 +50,14 @@ struct PinnedHead {
   Time start;
 };
 
+// A start that an earlier pass found (its Finding), for conservative backfill: nobody loses what was promised.
+struct Promise {
+  JobKey key;
+  PartitionIndex partition;
+  Time start;
+  std::vector<NodeShare> shares;
+};
+
 struct PlannerSettings {
   Backfill backfill = Backfill::easy;
   OrderPolicy order = OrderPolicy::priority;
@@ -58,6 +66,10 @@ struct PlannerSettings {
   Time score_origin;          // scores take submit times from here
   Time waits_until;           // scores count waits to here; not set: to now
   std::optional<PinnedHead> pinned;
+  // Conservative backfill begins with these. Each job in turn gives up its own for the earliest start that all others leave it; or,
+  // where nothing came free before its time, keeps it until that start. Null: everything is planned anew.
+  SharedValue<std::vector<Promise>> promises;
+  bool better_promises = true;
   JobKey watched;             // planned whatever the depth; the pass ends with it (core/planner/trial)
   std::vector<NodeIndex> unreachable;  // nodes that do not answer at the moment: nothing new is placed there
 };

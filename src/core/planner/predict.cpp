@@ -16,9 +16,4 @@ std::uint32_t predicted_seconds(const RunHistory& history, std::uint32_t request
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(mean, requested));
 }
 
-std::uint32_t corrected_seconds(std::uint32_t exceeded_seconds, std::uint32_t requested_seconds) {
-  const auto doubled = static_cast<std::uint64_t>(std::max(exceeded_seconds, 1u)) * 2;
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(doubled, std::max(requested_seconds, 1u)));
-}
-
 }  // namespace millrace

@@ -14,9 +14,7 @@ struct RunHistory {
 RunHistory remember_run(RunHistory history, std::uint32_t run_seconds);
 
 // The mean of both, at most what was requested; what was requested where fewer than two are known. At least 1.
+// When a job runs longer than predicted, planned_release (timeline.h) goes back to its limit.
 std::uint32_t predicted_seconds(const RunHistory& history, std::uint32_t requested_seconds);
-
-// The job runs longer than was predicted: double it, at most what was requested, which holds as soon as it is reached.
-std::uint32_t corrected_seconds(std::uint32_t exceeded_seconds, std::uint32_t requested_seconds);
 
 }  // namespace millrace

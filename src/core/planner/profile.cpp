@@ -41,6 +41,27 @@ void Profile::give(Time from, Time until, const Amounts& amounts) {
   change(from, until, [&](Amounts& free) { free += amounts; });
 }
 
+bool Profile::take_all(std::vector<Step> changes) {
+  std::ranges::stable_sort(changes, {}, &Step::at);
+  std::vector<Step> merged;
+  merged.reserve(steps_.size() + changes.size());
+  Amounts taken;
+  bool enough = true;
+  std::size_t mine = 0, theirs = 0;
+  while (mine < steps_.size() || theirs < changes.size()) {
+    const bool later = theirs < changes.size() && (mine == steps_.size() || changes[theirs].at < steps_[mine].at);
+    const Time at = later ? changes[theirs].at : steps_[mine].at;
+    if (mine < steps_.size() && steps_[mine].at == at) ++mine;
+    for (; theirs < changes.size() && changes[theirs].at == at; ++theirs) taken += changes[theirs].free;
+    Step step{at, steps_[mine - 1].free};
+    step.free -= taken;
+    enough = enough && covers(step.free, {});
+    if (merged.empty() || !(merged.back().free == step.free)) merged.push_back(step);
+  }
+  steps_ = std::move(merged);
+  return enough;
+}
+
 Time Profile::next_change_after(Time at) const {
   const auto after = std::ranges::upper_bound(steps_, at, {}, &Step::at);
   return after == steps_.end() ? never : after->at;

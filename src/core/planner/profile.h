@@ -29,6 +29,9 @@ class Profile {
   void take(Time from, Time until, const Amounts& amounts);
   void give(Time from, Time until, const Amounts& amounts);
 
+  // Takes much at once: each amount from its time on (a negative one is given back). Tells whether enough was free all the time.
+  bool take_all(std::vector<Step> changes);
+
   // The least that is free over the whole of a span.
   Amounts least(Time from, Time until) const;
 

@@ -24,8 +24,9 @@ Time planned_release(const Job& job, const PlannerSettings& settings, Time now) 
   const Time soon = now + microseconds(1);  // late, but about to go
   if (job.state == JobState::completing) return soon;
   Duration span = planned_span(job, settings);
-  // What ran longer than expected is expected to run as long again, up to its limit.
-  while (job.started_at + span <= now && span < limit_of(job)) span = std::min(span * 2, limit_of(job));
+  // An expectation once exceeded is worth nothing, and the limit holds: to double it instead starves wide jobs, because the end always
+  // seems near. Limits are whole minutes: what is expected within the last of them is the limit itself.
+  if (job.started_at + span <= now && span + minutes(1) <= limit_of(job)) span = limit_of(job);
   return std::max(job.started_at + span, soon);
 }
 
@@ -345,6 +346,51 @@ void Timeline::take(const std::vector<NodeShare>& shares, Time from, Time until)
     if (from == since_ever) slot.lowest = slot.laid.now();
     refresh(share.node.value);
   }
+}
+
+void Timeline::give(const std::vector<NodeShare>& shares, Time from, Time until) {
+  for (const NodeShare& share : shares) {
+    touch(share.node.value).laid.give(from, until, share.amounts());
+    refresh(share.node.value);
+  }
+}
+
+std::vector<char> Timeline::take_all(const std::vector<Hold>& holds) {
+  std::vector<char> kept(holds.size(), 1);
+  const auto possible = [&](const NodeShare& share) { return share.node.value < slots_.size() && slots_[share.node.value].usable; };
+  std::map<std::uint32_t, std::vector<Profile::Step>> changes;  // by node: what is taken (given, when negative) from when on
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    if (!std::ranges::all_of(*holds[i].shares, possible)) kept[i] = 0;
+    if (!kept[i]) continue;
+    for (const NodeShare& share : *holds[i].shares) {
+      Amounts back;
+      back -= share.amounts();
+      changes[share.node.value].push_back({holds[i].from, share.amounts()});
+      changes[share.node.value].push_back({holds[i].until, back});
+    }
+  }
+  // All at once is quick and nearly always right, since all had room beside each other when they were promised.
+  bool all_fit = true;
+  std::map<std::uint32_t, Profile> before;
+  for (const auto& [index, list] : changes) {
+    Profile& laid = touch(index).laid;
+    before.emplace(index, laid);
+    all_fit = laid.take_all(list) && all_fit;
+  }
+  if (!all_fit) {
+    for (auto& [index, laid] : before) slots_[index].laid = std::move(laid);
+    for (std::size_t i = 0; i < holds.size(); ++i) {
+      if (!kept[i]) continue;
+      const auto has_room = [&](const NodeShare& share) {
+        return covers(slots_[share.node.value].laid.least(holds[i].from, holds[i].until), share.amounts());
+      };
+      kept[i] = std::ranges::all_of(*holds[i].shares, has_room) ? 1 : 0;
+      if (!kept[i]) continue;
+      for (const NodeShare& share : *holds[i].shares) slots_[share.node.value].laid.take(holds[i].from, holds[i].until, share.amounts());
+    }
+  }
+  for (const auto& [index, list] : changes) refresh(index);
+  return kept;
 }
 
 }  // namespace millrace

@@ -53,6 +53,13 @@ class Timeline {
   // The earliest time at which it fits, if everyone runs as long as planned.
   std::optional<Claim> earliest(Shape& shape, Time now, Duration span);
   void take(const std::vector<NodeShare>& shares, Time from, Time until);
+  void give(const std::vector<NodeShare>& shares, Time from, Time until);  // what was taken in this pass
+  struct Hold {
+    const std::vector<NodeShare>* shares;
+    Time from, until;
+  };
+  // Takes each that still has room beside those before it; tells which.
+  std::vector<char> take_all(const std::vector<Hold>& holds);
   // This pass lets the job run until then; should it be gone sooner, its nodes have improved.
   void expect(JobKey key, Time until) { expected_[key] = until; }
 

@@ -1,0 +1,148 @@
+// src/core/admission/possible.cpp - see possible.h.
+#include "core/admission/possible.h"
+
+#include <algorithm>
+
+#include "base/hostlist.h"
+#include "core/model/assign.h"
+#include "core/model/features.h"
+#include "core/model/fit.h"
+
+namespace millrace {
+namespace {
+
+using Checked = std::expected<void, Refusal>;
+
+std::string named(const std::vector<std::string>& names) { return names.empty() ? "no node" : compress_hostlist(names); }
+
+class Possibility {
+ public:
+  Possibility(const State& state, const JobSpec& spec, const Partition& partition)
+      : state_(state), spec_(spec), partition_(partition), rules_(fit_rules(*state.policy)) {}
+
+  Checked check() {
+    if (auto gathered = gather(); !gathered) return gathered;
+    const auto wanted = parse_features(spec_.resource_request().features);
+    if (!wanted) return refuse(RefusalCode::invalid_feature, wanted.error().story);
+    for (const CountedFeature& each : wanted->counted)
+      if (std::ranges::count_if(all_, [&](const Candidate& c) { return each.term.matches(features_of(*c.def)); }) < each.nodes)
+        return refuse(RefusalCode::node_configuration_unavailable,
+                      "fewer than " + std::to_string(each.nodes) + " nodes of partition " + partition_.def.name + " have what '" +
+                          spec_.resource_request().features + "' counts");
+    // Whoever takes one side of [a|b] takes it with all nodes.
+    for (const FeatureTerm& side : wanted->alternatives) {
+      std::vector<Candidate> some;
+      for (const Candidate& candidate : all_)
+        if (side.always() || side.matches(features_of(*candidate.def))) some.push_back(candidate);
+      if (holds(some)) return {};
+    }
+    return refuse(RefusalCode::node_configuration_unavailable, nearest());
+  }
+
+ private:
+  Checked gather() {
+    const RareRequest& rare = spec_.rare_request();
+    const auto in = [](const auto& list, std::uint32_t index) { return std::ranges::find(list, index) != list.end(); };
+    for (const std::uint32_t index : rare.required_nodes) {
+      if (std::ranges::find(partition_.nodes, NodeIndex{index}) == partition_.nodes.end())
+        return refuse(RefusalCode::nodes_not_in_partition,
+                      "node " + state_.node(NodeIndex{index}).def->name + " is not in partition " + partition_.def.name);
+      add(NodeIndex{index});
+    }
+    for (const NodeIndex index : partition_.nodes) {
+      if (in(rare.required_nodes, index.value) || in(rare.excluded_nodes, index.value) || !state_.node(index).configured) continue;
+      ++there_;
+      if (suits(spec_, *state_.node(index).def)) add(index);
+    }
+    there_ += rare.required_nodes.size();
+    return {};
+  }
+
+  void add(NodeIndex index) {
+    const NodeDef& def = *state_.node(index).def;
+    all_.push_back({index, &def, all_of(def)});
+  }
+
+  // On empty nodes, and in the way the job wants it there.
+  bool holds(std::span<const Candidate> some) const {
+    const auto shares = choose_nodes(spec_, some, spec_.rare_request().required_nodes.size(), rules_);
+    return shares && (!spec_.resources || std::ranges::all_of(*shares, [&](const NodeShare& share) {
+      return assign(spec_, *state_.node(share.node).def, {}, share.amounts(), rules_).has_value();
+    }));
+  }
+
+  std::string nearest() const {
+    const std::string where = "partition " + partition_.def.name;
+    if (all_.empty() && there_ > 0 && spec_.resources) return "no node of " + where + " is of this kind: " + shape();
+    for (const GresAsk& ask : spec_.resource_request().gres)
+      if (std::string note = nearest_gres(ask); !note.empty()) return note;
+    const Node* largest = nullptr;
+    for (const Candidate& candidate : all_) {
+      const Node& node = state_.node(candidate.node);
+      if (!largest || std::pair{node.def->cpus, node.def->memory} > std::pair{largest->def->cpus, largest->def->memory}) largest = &node;
+    }
+    std::string note = where + " has " + std::to_string(all_.size()) + " usable nodes";
+    if (largest)
+      note += "; the largest is " + largest->def->name + " with " + std::to_string(largest->def->cpus.value) + " CPUs and " +
+              std::to_string(largest->def->memory.value) + "M of memory";
+    return note;
+  }
+
+  std::string shape() const {
+    const ResourceRequest& ask = spec_.resource_request();
+    std::string out;
+    const auto say = [&](const std::string& words) { out += (out.empty() ? "" : ", ") + words; };
+    if (!ask.features.empty()) say("features " + ask.features);
+    if (ask.sockets_per_node > 0) say(std::to_string(ask.sockets_per_node) + " sockets");
+    if (ask.cores_per_socket > 0) say(std::to_string(ask.cores_per_socket) + " cores per socket");
+    if (ask.threads_per_core > 0) say(std::to_string(ask.threads_per_core) + " threads per core");
+    if (ask.tmp_disk > 0) say(std::to_string(ask.tmp_disk) + "M of temporary disk");
+    return out;
+  }
+
+  // "no node has 8 gpu:a100; the most is 4 on n[1-3]"
+  std::string nearest_gres(const GresAsk& ask) const {
+    const ResourceRequest& request = spec_.resource_request();
+    const std::string what = ask.name + (ask.type.empty() ? "" : ":" + ask.type);
+    std::int64_t most = 0, total = 0;
+    std::vector<std::string> where;
+    for (const Candidate& candidate : all_) {
+      Amounts taken;
+      const std::int64_t has = INT32_MAX - add_gres({ask.name, ask.type, 0, {}}, INT32_MAX, *candidate.def, candidate.free, taken);
+      total += has;
+      if (has < most || has == 0) continue;
+      if (has > most) where.clear();
+      most = has;
+      where.push_back(candidate.def->name);
+    }
+    if (ask.scope == GresScope::job) {
+      if (total >= ask.count) return {};
+      return "partition " + partition_.def.name + " has " + std::to_string(total) + " " + what + " in all, " + std::to_string(ask.count) + " were asked for";
+    }
+    std::int64_t need = ask.count;
+    if (ask.scope == GresScope::socket) need *= std::max(request.sockets_per_node, 1u);
+    if (ask.scope == GresScope::task && spec_.tasks_per_node > 0) need *= spec_.tasks_per_node;
+    if (need > most)
+      return "no node has " + std::to_string(need) + " " + what + "; the most is " + std::to_string(most) + (most > 0 ? " on " + named(where) : "");
+    return {};
+  }
+
+  const State& state_;
+  const JobSpec& spec_;
+  const Partition& partition_;
+  FitRules rules_;
+  std::vector<Candidate> all_;  // those of the right kind; required ones first
+  std::size_t there_ = 0;       // of any kind
+};
+
+}  // namespace
+
+Checked check_possible(const State& state, const JobSpec& spec) {
+  Checked first = Possibility(state, spec, state.partition(spec.partition)).check();
+  if (first) return first;
+  for (const std::uint32_t more : spec.resource_request().more_partitions)
+    if (Possibility(state, spec, state.partition(PartitionIndex{more})).check()) return {};
+  return first;
+}
+
+}  // namespace millrace

@@ -1,0 +1,63 @@
+// src/core/ledger/licences.cpp - see licences.h.
+#include "core/ledger/licences.h"
+
+#include <algorithm>
+
+namespace millrace {
+namespace {
+
+template <class List>
+auto find(List& list, std::string_view name) {
+  const auto it = std::ranges::lower_bound(list, name, {}, [](const LicenceAsk& each) { return std::string_view{each.name}; });
+  return it != list.end() && it->name == name ? it : list.end();
+}
+
+}  // namespace
+
+std::vector<LicenceAsk> licences_free(const State& state) {
+  std::vector<LicenceAsk> free = state.policy->licences;
+  for (const LicenceAsk& used : *state.licences_used)
+    if (const auto it = find(free, used.name); it != free.end()) it->count -= std::min(it->count, used.count);
+  return free;
+}
+
+std::optional<std::vector<LicenceAsk>> choose_licences(const ResourceRequest& request, std::span<const LicenceAsk> free) {
+  std::vector<LicenceAsk> out;
+  for (const LicenceAsk& ask : request.licences) {
+    const auto it = find(free, ask.name);
+    const bool there = it != free.end() && it->count >= ask.count;
+    if (there && request.any_licence) return std::vector{ask};
+    if (!there && !request.any_licence) return std::nullopt;
+    if (there) out.push_back(ask);
+  }
+  if (request.any_licence && !request.licences.empty()) return std::nullopt;
+  return out;
+}
+
+void subtract(std::vector<LicenceAsk>& free, std::span<const LicenceAsk> taken) {
+  for (const LicenceAsk& each : taken)
+    if (const auto it = find(free, each.name); it != free.end()) it->count -= std::min(it->count, each.count);
+}
+
+void take_licences(State& state, std::span<const LicenceAsk> licences) {
+  if (licences.empty()) return;
+  std::vector<LicenceAsk>& used = state.licences_used.edit();
+  for (const LicenceAsk& each : licences) {
+    auto it = std::ranges::lower_bound(used, each.name, {}, &LicenceAsk::name);
+    if (it == used.end() || it->name != each.name) it = used.insert(it, {each.name, 0});
+    it->count += each.count;
+  }
+}
+
+void give_back_licences(State& state, std::span<const LicenceAsk> licences) {
+  if (licences.empty()) return;
+  std::vector<LicenceAsk>& used = state.licences_used.edit();
+  for (const LicenceAsk& each : licences) {
+    const auto it = find(used, each.name);
+    MR_ASSERT(it != used.end() && it->count >= each.count);
+    it->count -= each.count;
+    if (it->count == 0) used.erase(it);
+  }
+}
+
+}  // namespace millrace

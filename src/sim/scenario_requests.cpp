@@ -1,0 +1,87 @@
+// src/sim/scenario_requests.cpp - see scenario_requests.h.
+#include "sim/scenario_requests.h"
+
+#include <algorithm>
+
+#include "base/hostlist.h"
+#include "base/text.h"
+#include "core/model/gres_text.h"
+
+namespace millrace {
+
+Result<bool> read_node_word(std::string_view word, NodeDef& def) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos) return false;
+  const std::string_view key = word.substr(0, equals), value = word.substr(equals + 1);
+  const auto number = parse_integer(value).value_or(0);
+  const auto count = static_cast<std::uint32_t>(number);
+  if (key == "gres") {
+    def.gres = value;
+    MR_TRY(def.kinds, parse_node_gres(value));
+  } else if (key == "near") {  // near=0,0,1,1: the socket of each device of the first kind
+    for (const std::string_view socket : split(value, ','))
+      if (!def.kinds.empty()) def.kinds.front().near.push_back(1ULL << parse_integer(socket).value_or(0));
+  } else if (key == "features") def.features = value;
+  else if (key == "sockets") def.sockets = count;
+  else if (key == "cores") def.cores_per_socket = count;
+  else if (key == "threads") def.threads_per_core = count;
+  else if (key == "tmp") def.tmp_disk = Mebibytes{number};
+  else if (key == "weight") def.weight = count;
+  else return false;
+  return true;
+}
+
+Result<void> settle_node(NodeDef& def) {
+  if (def.sockets * def.cores_per_socket * def.threads_per_core > 1)
+    def.cpus = Cpus{static_cast<std::int64_t>(def.sockets) * def.cores_per_socket * def.threads_per_core};
+  return settle_kinds(def.kinds);
+}
+
+bool read_wish(std::string_view key, const std::string& value, ResourceWishes& wishes) {
+  const auto number = parse_integer(value).value_or(0);
+  const auto count = static_cast<std::uint32_t>(number);
+  struct TextRow {
+    std::string_view key;
+    std::optional<std::string> ResourceWishes::*field;
+  };
+  constexpr TextRow texts[] = {
+      {"gres", &ResourceWishes::gres}, {"gpus", &ResourceWishes::gpus}, {"gpus_node", &ResourceWishes::gpus_per_node},
+      {"gpus_task", &ResourceWishes::gpus_per_task}, {"gpus_socket", &ResourceWishes::gpus_per_socket}, {"constraint", &ResourceWishes::features},
+      {"prefer", &ResourceWishes::prefer}, {"licences", &ResourceWishes::licences}, {"dist", &ResourceWishes::distribution},
+      {"gres_flags", &ResourceWishes::gres_flags}, {"reservation", &ResourceWishes::reservation}, {"task_nodes", &ResourceWishes::task_nodes},
+      {"tres_task", &ResourceWishes::tres_per_task},
+  };
+  struct CountRow {
+    std::string_view key;
+    std::optional<std::uint32_t> ResourceWishes::*field;
+  };
+  constexpr CountRow counts[] = {
+      {"cpus_gpu", &ResourceWishes::cpus_per_gpu}, {"per_socket", &ResourceWishes::tasks_per_socket}, {"per_core", &ResourceWishes::tasks_per_core},
+      {"per_gpu", &ResourceWishes::tasks_per_gpu}, {"sockets", &ResourceWishes::sockets_per_node}, {"cores", &ResourceWishes::cores_per_socket},
+      {"threads", &ResourceWishes::threads_per_core}, {"switches", &ResourceWishes::switches},
+  };
+  for (const TextRow& row : texts)
+    if (row.key == key) return (wishes.*row.field = value), true;
+  for (const CountRow& row : counts)
+    if (row.key == key) return (wishes.*row.field = count), true;
+  if (key == "mem_gpu") wishes.memory_per_gpu = number;
+  else if (key == "tmp") wishes.tmp_disk = number;
+  else if (key == "contiguous") wishes.contiguous = true;
+  else if (key == "spread") wishes.spread_job = true;
+  else if (key == "exclusive_user") wishes.exclusive_user = true;
+  else if (key == "switches_wait") wishes.switches_wait_seconds = count;
+  else return false;
+  return true;
+}
+
+Result<void> read_switch(const std::string& name, const std::string& below, Topology& topology) {
+  MR_TRY(auto names, expand_hostlist(below));
+  SwitchDef def;
+  def.name = name;
+  const auto is_switch = [&](const std::string& word) { return std::ranges::find(topology.switches, word, &SwitchDef::name) != topology.switches.end(); };
+  (std::ranges::all_of(names, is_switch) ? def.switches : def.nodes) = std::move(names);
+  topology.switches.push_back(std::move(def));
+  return {};
+}
+
+}  // namespace millrace

@@ -1,0 +1,23 @@
+// src/sim/scenario_requests.h - the words of a scenario for devices, features, licences, switches and layout.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "core/admission/submit_job.h"
+
+namespace millrace {
+
+// gres=gpu:a100:4 features=a,b sockets=2 cores=8 threads=2 tmp=1000 weight=5 on a `nodes` line. False: not such a word.
+Result<bool> read_node_word(std::string_view word, NodeDef& def);
+// CPUs follow from sockets, cores and threads where those are given; parts of gpus are spread.
+Result<void> settle_node(NodeDef& def);
+
+// gres=, gpus=, constraint=, licences=, dist= ... of a submission or an update. False: not such a key.
+bool read_wish(std::string_view key, const std::string& value, ResourceWishes& wishes);
+
+// `switch leaf0 n[0-1]`, `switch top leaf0,leaf1`
+Result<void> read_switch(const std::string& name, const std::string& below, Topology& topology);
+
+}  // namespace millrace

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""`millrace sim` as its users meet it: words, numbers, pictures, refusals. Needs no traces: the workload is a made one."""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+KEYS = ["jobs", "bounded_slowdown", "mean_wait", "p95_wait", "p99_wait", "max_wait", "utilisation", "makespan"]
+CONF = """ClusterName=test
+SlurmctldHost=head
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+NodeName=n[1-4] CPUs=8 RealMemory=16000
+PartitionName=short Nodes=n[1-2] Default=YES MaxTime=60
+PartitionName=long Nodes=n[1-4]
+"""
+CSV = "submit,run,limit,partition,tasks\n0,60,60,short,4\n5,60,60,long,32\n6,60,60,,99\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True, type=pathlib.Path)
+    millrace = parser.parse_args().build.resolve() / "src/apps/millrace"
+    wrong = []
+
+    def run(*words, folder):
+        return subprocess.run([millrace, "sim", *words], cwd=folder, capture_output=True, text=True, timeout=300)
+
+    def check(what, ok, done):
+        if not ok:
+            wrong.append(f"{what}: rc {done.returncode}\n{done.stdout[-600:]}{done.stderr[-600:]}")
+
+    with tempfile.TemporaryDirectory() as folder:
+        home = pathlib.Path(folder)
+        made = run("workload", "lublin", "--jobs", "2000", "--processors", "64", "--seed", "5", folder=folder)
+        check("a made workload", made.returncode == 0 and made.stdout.count("\n") == 2006, made)
+        (home / "made.swf").write_text(made.stdout)
+        for policy in ["fcfs", "sjf", "f1", "f2", "f3", "f4", "wfp3", "unicep"]:
+            done = run("run", "made.swf", "--policy", policy, "--json", folder=folder)
+            numbers = json.loads(done.stdout) if done.returncode == 0 else {}
+            check(f"policy {policy}", list(numbers) == KEYS and numbers["jobs"] == 2000, done)
+        for backfill in ["none", "easy", "sjbf", "conservative"]:
+            for estimates in ["requested", "predicted"]:
+                done = run("run", "made.swf", "--backfill", backfill, "--estimates", estimates, "--shake", "1", "--half", "second", folder=folder)
+                check(f"backfill {backfill}", done.returncode == 0 and "1000\n" in done.stdout, done)
+        (home / "slurm.conf").write_text(CONF)
+        (home / "w.csv").write_text(CSV)
+        cluster = run("cluster", "--conf", "slurm.conf", "--workload", "w.csv", "--gantt", "w.svg", folder=folder)
+        check("a configured cluster", cluster.returncode == 0 and "1 job refused: Requested node configuration" in cluster.stdout, cluster)
+        picture = run("run", "made.swf", "--gantt", "made.svg", folder=folder)
+        for name in ["w.svg", "made.svg"]:
+            tree = xml.etree.ElementTree.parse(home / name)
+            check(name, tree.getroot().tag.endswith("svg") and len(list(tree.iter())) > 20, picture)
+        (home / "bad.swf").write_text("; MaxProcs: 4\n1 2 3\n")
+        refusals = [
+            (["run", "made.swf", "--policy", "best"], "--policy 'best' is not known; it is one of fcfs, sjf"),
+            (["run", "made.swf", "--policy", "multifactor"], "--policy multifactor is not built yet"),
+            (["run", "made.swf", "--backfill", "some"], "it is one of none, easy, sjbf, conservative"),
+            (["run", "made.swf", "--processors", "0"], "--processors must be a number from 1"),
+            (["run", "made.swf", "--fast"], "there is no option '--fast'"),
+            (["run", "absent.swf"], "opening absent.swf: No such file or directory"),
+            (["run", "bad.swf"], "bad.swf line 2: the line ends before field 4, Run Time"),
+            (["run"], "name one trace"),
+            (["rlscheduler", "made.swf"], "the ten sequences need 9874 jobs, and the trace has 2000"),
+            (["workload", "daily"], "`millrace sim workload lublin` would be right"),
+            (["cluster", "--conf", "slurm.conf"], "`millrace sim cluster --conf slurm.conf --workload FILE` would be right"),
+            (["dance"], "it is one of run, rlscheduler, cluster, workload"),
+        ]
+        for words, story in refusals:
+            done = run(*words, folder=folder)
+            check(" ".join(words), done.returncode == 1 and story in done.stderr and done.stdout == "", done)
+        for words in [[], ["--help"], ["run", "--help"], ["rlscheduler", "--help"], ["cluster", "--help"], ["workload", "--help"]]:
+            done = run(*words, folder=folder)
+            check(" ".join([*words]), done.returncode == 0 and done.stdout.startswith("Usage: millrace sim"), done)
+    print("\n".join(wrong) if wrong else "sim: words, numbers, pictures and refusals are right")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
