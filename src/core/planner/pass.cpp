@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-constexpr Time since_ever{INT64_MIN};
+constexpr std::uint32_t switches_wait_default = 300;  // seconds a job waits for its switches at most, where it does not say
 
 Pass::Pass(State snapshot, PlannerSettings settings, Time now, Memo* memo)
     : snapshot_(std::move(snapshot)), settings_(std::move(settings)), memo_(memo ? memo : &own_memo_) {
@@ -93,7 +93,7 @@ Shape& Pass::shape_of(const QueueEntry& entry) {
 
 // The last try failed in the face of the same promises, with a job no longer than this one.
 bool Pass::failed_alike(const QueueEntry& entry, const Shape& shape) const {
-  if (shape.reservation.value != 0) return false;  // whose nodes look taken from outside
+  if (shape.alone) return false;
   return !settings_.promises && entry.span >= shape.failed_span && (shape.failed_behind == 0 || shape.failed_behind == claims_digest_);
 }
 
@@ -163,6 +163,11 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (!promises_.empty() && keep_promise(entry)) return Tried::blocked;
   if (has_obstacle(entry) || is_limited(entry)) return Tried::skipped;
   Shape& shape = shape_of(entry);
+  if (shape.wishes.switches > 0) {
+    const std::uint32_t wait = job.spec->resource_request().switches_wait_seconds;
+    shape.any_switches = plan_.made_at >= job.eligible_at + seconds(wait > 0 ? wait : switches_wait_default);
+  }
+  memo_->timeline().set_asker(*job.spec);
   // Nodes kept for a reservation are there for its jobs, and for them alone.
   if (shape.reservation.value != 0) memo_->timeline().open_window(shape.reservation, true);
   const bool in_time = plus(plan_.made_at, entry.span) <= shape.window_end;
@@ -181,19 +186,19 @@ bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
   Timeline& timeline = memo_->timeline();
   const bool again = failed_alike(entry, shape);
   auto shares = again ? timeline.fit_since(shape.failed_at, shape, now, entry.span, by_claims) : timeline.fit(shape, now, entry.span, true, by_claims);
-  if (!shares && settings_.promises) return false;
+  if (!shares && (settings_.promises || timeline.refused_an_owner())) return false;
   if (!shares) {
     // Where only a part was looked at, what stood in the way of the rest still does.
     by_claims = by_claims || (again && shape.failed_behind != 0);
     shape.failed_span = by_claims ? entry.span : Duration{0};
     shape.failed_at = timeline.improvements();
     shape.failed_behind = by_claims ? claims_digest_ : 0;
-    memo_->shapes().failed(entry.shape) = shape.failed_span;
+    if (!shape.alone) memo_->shapes().failed(entry.shape) = shape.failed_span;
     return false;
   }
   const Job& job = *entry.job;
   if (!take_limits(entry, *shares)) return false;
-  timeline.take(*shares, since_ever, plus(now, entry.span));
+  timeline.place(shape, *shares, plus(now, entry.span));
   timeline.expect(job.key, plus(now, entry.span));
   if (job.key == settings_.watched) watched_done_ = true;
   if (job.array.value != 0) ++started_tasks_[job.array];

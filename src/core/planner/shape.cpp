@@ -129,6 +129,12 @@ std::uint32_t Shapes::shape_of(const State& state, const SharedValue<JobSpec>& s
     shape.partition = partition;
     order_nodes(state, shape);
     measure(state, classes, shape);
+    const ResourceRequest& ask = spec->resource_request();
+    shape.wishes = wishes_of(state, *spec);
+    shape.minds = shape.wishes.any();
+    shape.exact = !ask.gres.empty() || ask.tasks_per_socket > 0 || ask.tasks_per_core > 0 || ask.threads_per_core > 0 || ask.enforce_binding;
+    shape.exclusive_user = ask.exclusive_user;
+    shape.alone = shape.reservation.value != 0 || ask.switches > 0 || ask.exclusive_user;
   }
   return it->second;
 }

@@ -7,6 +7,7 @@
 
 #include "core/ledger/state.h"
 #include "core/model/node_fit.h"
+#include "core/planner/arrange.h"
 
 namespace millrace {
 
@@ -40,6 +41,12 @@ struct Shape {
   std::uint32_t tasks_least = 1;     // and each of them at least so many tasks
 
   bool single = false;               // one node takes all of it
+  Wishes wishes;
+  bool minds = false;                // which nodes it gets together
+  bool exact = false;                // counts are not enough: the very devices and sockets decide
+  bool exclusive_user = false;
+  bool alone = false;                // what failed for one job says nothing about the next of this shape
+  bool any_switches = false;         // of the job that is tried: it has waited long enough for its switches
   ReservationId reservation;         // 0: none; its nodes are the only ones
   Time window_start, window_end = never;
 

@@ -1,6 +1,9 @@
 // src/core/planner/timeline.cpp - see timeline.h.
 #include "core/planner/timeline.h"
 
+#include "core/ledger/sharing.h"
+#include "core/model/assign.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -100,6 +103,7 @@ void Timeline::job_changed(JobKey key, const SharedValue<Job>* job, const Planne
       if (share.released) continue;
       Profile& base = slots_[share.node.value].base;
       give ? base.give(since_ever, active.release, share.amounts()) : base.take(since_ever, active.release, share.amounts());
+      if (active.job->spec->resource_request().exclusive_user) slots_[share.node.value].exclusive_users += give ? -1u : 1u;
       refresh(share.node.value);
     }
   };
@@ -143,8 +147,11 @@ void Timeline::lay_window(const Reservation& reservation, Time now) {
 }
 
 void Timeline::begin_pass(const State& state, Time now) {
+  state_ = &state;
+  uses_.clear();
   for (const std::uint32_t index : touched_) {
-    slots_[index].touched = false;
+    slots_[index].touched = slots_[index].placed_exclusive = false;
+    slots_[index].placed_for = 0;
     slots_[index].laid = {};
     refresh(index);
   }
@@ -183,6 +190,32 @@ std::optional<std::vector<NodeShare>> Timeline::fit_since(std::size_t moment, Sh
   return shares;
 }
 
+bool Timeline::admits(const Shape& shape, std::uint32_t index) const {
+  const Slot& slot = slots_[index];
+  const std::uint32_t user = asker_->owner->uid.value + 1;
+  if ((shape.exclusive_user || slot.placed_exclusive) && slot.placed_for != 0 && slot.placed_for != user) return false;
+  return (!shape.exclusive_user && slot.exclusive_users == 0) || admits_owner(*state_, state_->node(NodeIndex{index}), *asker_);
+}
+
+std::uint32_t Timeline::exact_capacity(const Shape& shape, std::uint32_t index, std::uint32_t capacity, Amounts& free) const {
+  const NodeDef& def = *slots_[index].def;
+  const auto used = uses_.find(index);
+  const NodeUse& use = used == uses_.end() ? state_->node(NodeIndex{index}).use : used->second;
+  for (int tries = 0; capacity >= shape.tasks_least && capacity > 0 && tries < 64; --capacity, ++tries) {
+    const Amounts wanted = amounts_for(*shape.spec, def, free, capacity, rules_);
+    if (!assign(*shape.spec, def, use, wanted, rules_)) continue;
+    // Devices for the job as a whole are shared out later and stay open.
+    if (std::ranges::none_of(shape.spec->resource_request().gres, [](const GresAsk& ask) { return ask.scope == GresScope::job; })) free = wanted;
+    return capacity;
+  }
+  return 0;
+}
+
+std::optional<std::vector<NodeShare>> Timeline::choose(const Shape& shape) const {
+  if (!shape.minds) return choose_nodes(*shape.spec, candidates_, shape.required, rules_);
+  return arrange(shape.wishes, *shape.spec, candidates_, shape.required, rules_, *state_->topology, shape.any_switches);
+}
+
 std::optional<std::vector<NodeShare>> Timeline::fit_in(const std::vector<std::uint32_t>& list, Shape& shape, Time at, Duration span,
                                                        bool starting_now, bool& by_claims) {
   const JobSpec& spec = *shape.spec;
@@ -192,6 +225,7 @@ std::optional<std::vector<NodeShare>> Timeline::fit_in(const std::vector<std::ui
   std::size_t worth_trying = shape.nodes_least, i = starting_now ? shape.cursor : 0;
   bool leading = shape.required == 0;
   candidates_.clear();
+  refused_an_owner_ = false;
   if (shape.units.empty()) return std::nullopt;
   for (; i < list.size(); ++i) {
     ++steps_;
@@ -208,21 +242,26 @@ std::optional<std::vector<NodeShare>> Timeline::fit_in(const std::vector<std::ui
     }
     leading = false;
     // Without promises a node's free amounts only grow with time.
-    const Amounts free = slot.touched ? slot.laid.least(at, until) : starting_now ? slot.base.now() : slot.base.least(at, at + microseconds(1));
-    const std::uint32_t capacity = covers(free, unit.least) ? task_capacity(spec, *slot.def, free, rules_) : 0;
+    Amounts free = slot.touched ? slot.laid.least(at, until) : starting_now ? slot.base.now() : slot.base.least(at, at + microseconds(1));
+    std::uint32_t capacity = covers(free, unit.least) ? task_capacity(spec, *slot.def, free, rules_) : 0;
     if (slot.touched && starting_now && capacity < wanted && covers(slot.laid.now(), unit.least) && free != slot.laid.now()) by_claims = true;
+    if (starting_now && capacity > 0 && !admits(shape, index)) {
+      refused_an_owner_ = true;
+      capacity = 0;
+    }
+    if (starting_now && capacity > 0 && shape.exact) capacity = exact_capacity(shape, index, capacity, free);
     if (capacity < shape.tasks_least) {
       if (i < shape.required) return std::nullopt;
       continue;
     }
     candidates_.push_back({NodeIndex{index}, slot.def.get(), free});
     total += capacity;
-    if (total < wanted || candidates_.size() < worth_trying || i + 1 < shape.required) continue;
-    if (auto shares = choose_nodes(spec, candidates_, shape.required, rules_)) return shares;
+    if (shape.minds || total < wanted || candidates_.size() < worth_trying || i + 1 < shape.required) continue;
+    if (auto shares = choose(shape)) return shares;
     worth_trying = candidates_.size() * 2;
   }
   if (total < wanted || candidates_.size() < shape.nodes_least) return std::nullopt;
-  return choose_nodes(spec, candidates_, shape.required, rules_);
+  return choose(shape);
 }
 
 Time Timeline::first_fit(const Shape& shape, std::uint32_t index, Time from, Duration span) const {
@@ -325,6 +364,23 @@ Timeline::Slot& Timeline::touch(std::uint32_t index) {
     touched_.push_back(index);
   }
   return slot;
+}
+
+void Timeline::place(const Shape& shape, const std::vector<NodeShare>& shares, Time until) {
+  take(shares, since_ever, until);
+  for (const NodeShare& share : shares) {
+    Slot& slot = slots_[share.node.value];
+    const std::uint32_t user = asker_->owner->uid.value + 1;
+    slot.placed_for = slot.placed_for == 0 || slot.placed_for == user ? user : unlimited;
+    slot.placed_exclusive = slot.placed_exclusive || shape.exclusive_user;
+    if (!is_assigned(*slot.def)) continue;
+    NodeUse& use = uses_.try_emplace(share.node.value, state_->node(share.node).use).first->second;
+    NodeShare exact = share;
+    auto detail = assign(*shape.spec, *slot.def, use, share.amounts(), rules_);
+    if (!detail) continue;  // admission will say so
+    exact.detail = SharedValue(*std::move(detail));
+    add_use(use, *slot.def, exact);
+  }
 }
 
 void Timeline::open_window(ReservationId id, bool open) {

@@ -53,6 +53,10 @@ class Timeline {
   // The earliest time at which it fits, if everyone runs as long as planned.
   std::optional<Claim> earliest(Shape& shape, Time now, Duration span);
   void take(const std::vector<NodeShare>& shares, Time from, Time until);
+  // Whose job is tried next; the others of its shape may be other users'.
+  void set_asker(const JobSpec& spec) { asker_ = &spec; }
+  // The job starts there now.
+  void place(const Shape& shape, const std::vector<NodeShare>& shares, Time until);
   void give(const std::vector<NodeShare>& shares, Time from, Time until);  // what was taken in this pass
   struct Hold {
     const std::vector<NodeShare>* shares;
@@ -68,6 +72,7 @@ class Timeline {
   std::size_t improvements() const { return improved_before_ + improved_.size(); }
   bool useful_since(const Shape& shape, std::size_t moment) const;
   bool remembers(std::size_t moment) const { return moment >= improved_before_ && improvements() - moment <= 512; }
+  bool refused_an_owner() const { return refused_an_owner_; }  // in the last fit: another user's job might have had the node
   bool anything_free() const { return free_cpus_ > 0; }
   std::int64_t steps() const { return steps_; }  // nodes looked at, for budgets
   NodeClasses& classes() { return classes_; }
@@ -84,6 +89,9 @@ class Timeline {
     bool was_usable = false;
     bool touched = false;
     bool changed = false;  // since the last pass
+    std::uint32_t exclusive_users = 0;   // running jobs that share only with their own user
+    std::uint32_t placed_for = 0;        // in this pass: a user id plus one; unlimited: several users'
+    bool placed_exclusive = false;       // ... one of them shares only with its own user
   };
   struct Window {
     ReservationId id;
@@ -105,6 +113,10 @@ class Timeline {
   const Profile& profile(std::uint32_t index) const { return slots_[index].touched ? slots_[index].laid : slots_[index].base; }
   const std::vector<std::uint32_t>& order(const Shape& shape) const;
   void refresh(std::uint32_t index);
+  bool admits(const Shape& shape, std::uint32_t index) const;
+  // As many of the tasks as can really be given devices and sockets; cuts the free amounts to them.
+  std::uint32_t exact_capacity(const Shape& shape, std::uint32_t index, std::uint32_t capacity, Amounts& free) const;
+  std::optional<std::vector<NodeShare>> choose(const Shape& shape) const;
   Slot& touch(std::uint32_t index);
   void lay_window(const Reservation& reservation, Time now);
   void note_improvements();
@@ -120,6 +132,9 @@ class Timeline {
   std::vector<std::vector<std::uint32_t>> partition_places_;  // by partition and node: its place in that order
   std::map<JobKey, Active> active_;
   std::set<std::pair<Time, JobKey>> releases_;
+  const State* state_ = nullptr;         // of the pass
+  const JobSpec* asker_ = nullptr;
+  std::map<std::uint32_t, NodeUse> uses_;  // of nodes on which this pass places jobs
   std::vector<Window> windows_;
   std::uint64_t windows_digest_ = 1;
   std::map<JobKey, Time> expected_;    // by the last pass
@@ -131,6 +146,7 @@ class Timeline {
   std::vector<Time> heap_;             // reused
   std::int64_t free_cpus_ = 0;         // on usable nodes, promises of this pass taken off
   std::int64_t steps_ = 0;
+  bool refused_an_owner_ = false;
 };
 
 }  // namespace millrace
