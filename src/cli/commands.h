@@ -13,6 +13,7 @@ int run_squeue(Command& command);
 int run_sinfo(Command& command);
 int run_scancel(Command& command);
 int run_scontrol(Command& command);
+int run_why(Command& command);
 int run_sacctmgr(Command& command);
 int run_sprio(Command& command);
 int run_sshare(Command& command);

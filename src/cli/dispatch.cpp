@@ -18,6 +18,7 @@ constexpr CommandRow rows[] = {
     {"sprio", true, "show what the priorities of waiting jobs are made of", run_sprio, sprio_manual},
     {"sshare", true, "show shares and usage of accounts and users", run_sshare, sshare_manual},
     {"check", false, "check a slurm.conf: errors, unknown keys, keys not built yet", run_check, nullptr},
+    {"why", false, "say why a job waits, what would help and when it starts", run_why, nullptr},
     {"man", false, "print the man page of a command", run_man, nullptr},
     {"help", false, "list the commands", run_help, nullptr},
 };

@@ -18,8 +18,8 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"scontrol", "show and change jobs, nodes and partitions", "[options] [command]",
-                          "Commands: show job|node|partition|config|hostnames|hostlist|hostlistsorted, hold, uhold, release, requeue, requeuehold, "
+constexpr ManualHead head{"scontrol", "show and change jobs, nodes, partitions and reservations", "[options] [command]",
+                          "Commands: create reservation, delete reservation, show job|node|partition|reservation|config|hostnames|hostlist|hostlistsorted, hold, uhold, release, requeue, requeuehold, "
                           "update, ping, reconfigure, shutdown, write batch_script, version. Without a command it reads commands line by line."};
 
 struct Draft {
@@ -151,6 +151,25 @@ int write_script(Scontrol& self, const Words& words) {
   return print("batch script for job " + std::string{words[1]} + " written to " + path + '\n');
 }
 
+// create reservation key=value ..., also written create reservationname=X ...
+int create(Scontrol& self, const Words& words) {
+  if (words.empty()) return say_plain("too few arguments for keyword:create"), 1;
+  const std::string first = lower(words[0]);
+  if (first == "reservation" || first == "res") return scontrol_reserve(self, Words(words.begin() + 1, words.end()), false);
+  for (const Text word : words)
+    if (lower(word).starts_with("reservation")) return scontrol_reserve(self, words, false);
+  return scontrol_refuse(self, "create " + first.substr(0, first.find('=')));
+}
+
+int remove_entity(Scontrol& self, const Words& words) {
+  if (words.empty()) return say_plain("too few arguments for keyword:delete"), 1;
+  const std::string first = lower(words[0]);
+  const std::size_t equals = first.find('=');
+  if (first.starts_with("reservation") && equals != std::string::npos) return scontrol_remove_reservation(self, words[0].substr(equals + 1));
+  if (first == "reservation" && words.size() > 1) return scontrol_remove_reservation(self, words[1]);
+  return scontrol_refuse(self, "delete " + first.substr(0, equals));
+}
+
 struct Verb {
   Keyword keyword;
   int (*run)(Scontrol& self, const Words& words);  // nullptr: known and not built yet
@@ -177,7 +196,7 @@ constexpr Verb verbs[] = {
     {{"all", 1}, [](Scontrol& s, const Words&) { s.all = true; return 0; }},
     {{"hide", 2}, [](Scontrol& s, const Words&) { s.all = false; return 0; }},
     {{"abort", 2}, nullptr}, {{"callerid", 4}, nullptr}, {{"cancel_reboot", 8}, nullptr}, {{"completing", 4}, nullptr}, {{"cluster", 2}, nullptr},
-    {{"create", 2}, nullptr}, {{"delete", 3}, nullptr}, {{"errnumstr", 3}, nullptr}, {{"fsdampeningfactor", 3}, nullptr}, {{"getaddrs", 4}, nullptr},
+    {{"create", 2}, create}, {{"delete", 3}, remove_entity}, {{"errnumstr", 3}, nullptr}, {{"fsdampeningfactor", 3}, nullptr}, {{"getaddrs", 4}, nullptr},
     {{"gethost", 4}, nullptr}, {{"listjobs", 5}, nullptr}, {{"listpids", 5}, nullptr}, {{"liststeps", 5}, nullptr}, {{"notify", 1}, nullptr},
     {{"pidinfo", 3}, nullptr}, {{"power", 3}, nullptr}, {{"reboot", 3}, nullptr}, {{"resume", 3}, nullptr}, {{"schedloglevel", 3}, nullptr},
     {{"setdebugflags", 9}, nullptr}, {{"setdebug", 2}, nullptr}, {{"suspend", 2}, nullptr}, {{"takeover", 5}, nullptr}, {{"token", 5}, nullptr},

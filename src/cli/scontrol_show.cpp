@@ -212,11 +212,8 @@ constexpr Entity entities[] = {
     {{"nodename", 5}, show_nodes},
     {{"partitions", 1}, show_partitions},
     {{"partitionname", 10}, show_partitions},
-    {{"reservations", 3}, [](Scontrol&, std::string_view id) {
-       if (id.empty()) return print("No reservations in the system\n");
-       print("Reservation " + std::string{id} + " not found\n");
-       return 1;
-     }},
+    {{"reservations", 3}, scontrol_show_reservations},
+    {{"reservationname", 12}, scontrol_show_reservations},
     {{"resources", 3}, nullptr},
     {{"slurmd", 2}, nullptr},
     {{"steps", 2}, nullptr},

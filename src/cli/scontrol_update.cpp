@@ -338,11 +338,13 @@ int update_partition(Scontrol& self, const std::vector<Pair>& pairs, Text name) 
 
 int scontrol_update(Scontrol& self, const Words& words) {
   const auto pairs = pairs_of(words);
+  for (const Pair& pair : pairs)  // may name a partition too
+    if (equals_ignoring_case(pair.key, "ReservationName") || equals_ignoring_case(pair.key, "Reservation")) return scontrol_reserve(self, words, true);
   for (const Pair& pair : pairs) {
     if (equals_ignoring_case(pair.key, "JobId")) return update_job(self, pairs, pair.value);
     if (equals_ignoring_case(pair.key, "NodeName")) return update_node(self, pairs, pair.value);
     if (equals_ignoring_case(pair.key, "PartitionName")) return update_partition(self, pairs, pair.value);
-    for (const Text other : {"StepId", "ReservationName", "HetJobId", "SlurmctldDebug", "SuspendExcNodes", "SuspendExcParts"})
+    for (const Text other : {"StepId", "HetJobId", "SlurmctldDebug", "SuspendExcNodes", "SuspendExcParts"})
       if (equals_ignoring_case(other, pair.key)) return scontrol_refuse(self, "update " + std::string{other} + "=");
   }
   say_plain("No valid entity in update command");

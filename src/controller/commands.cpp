@@ -93,6 +93,8 @@ void Commands::handle() {
     case B::kShutdown: return shutdown(request_.shutdown());
     case B::kReconfigure: return reconfigure();
     case B::kWaitJob: return wait(request_.wait_job());
+    case B::kReserve: return reserve(request_.reserve());
+    case B::kRemoveReservation: return remove_reservation(request_.remove_reservation());
     case B::kChangeAccounts: return change_accounts(request_.change_accounts());
     default: return refuse_with(2036, "Requested operation not supported on this system", "unknown request");
   }

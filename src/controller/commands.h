@@ -29,6 +29,8 @@ class Commands final {
   void shutdown(const wire::Shutdown& ask);
   void reconfigure();
   void wait(const wire::WaitJob& ask);
+  void reserve(const wire::Reserve& ask);
+  void remove_reservation(const wire::RemoveReservation& ask);
   void change_accounts(const wire::ChangeAccounts& ask);  // account_commands.cpp
 
   wire::Reply reply() const;

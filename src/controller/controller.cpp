@@ -104,13 +104,19 @@ void Controller::plan_finished(const Plan& plan) {
   for (const Finding& finding : plan.findings) report.findings.emplace(finding.key, finding);
   report.made_at = plan.made_at;
   report.looked_at_before = plan.next_key;
+  wait_log_.note(plan, commit_.decided());
   for (const Proposal& p : plan.placements) {
     Reason why = Reason::none;
+    const Job* waiting = commit_.decided().find_job(p.key);
     auto events = decide_place(commit_.decided(), {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority}, loop_.now(), &why);
     // A stale proposal is dropped; the change that made it stale has asked for the next pass. One that cannot be had in the way it
     // asks waits for the next end, and says why.
-    if (!events.empty()) commit_.happen(std::move(events));
-    else if (why != Reason::none) report.findings.insert_or_assign(p.key, Finding{p.key, why, {}, {}, p.partition});
+    if (!events.empty()) {
+      if (auto* placed = std::get_if<JobPlaced>(&events.back())) placed->waited = wait_log_.take(*waiting, loop_.now());
+      commit_.happen(std::move(events));
+    } else if (why != Reason::none) {
+      report.findings.insert_or_assign(p.key, Finding{p.key, why, {}, {}, p.partition});
+    }
   }
   plan_report_ = SharedValue(std::move(report));
 }
@@ -245,6 +251,9 @@ void Controller::tick() {
     }
     reconcile(index);
   }
+  // Reservations begin without anything happening, and some requests wait for a time of their own.
+  for (const auto& [id, reservation] : commit_.durable().reservations)
+    if (reservation->starts(now) <= now && reservation->starts(now) > now - seconds(2)) planning_.wanted();
   loop_.after(seconds(1), [this] { tick(); });
 }
 

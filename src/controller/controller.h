@@ -13,6 +13,7 @@
 #include "controller/planning.h"
 #include "controller/reconcile.h"
 #include "controller/views.h"
+#include "controller/wait_log.h"
 #include "core/admission/refusal.h"
 #include "ports/identity.h"
 #include "ports/resource_manager.h"
@@ -45,7 +46,7 @@ struct ControllerSettings {
   Duration relaunch_after = seconds(2);       // an order that shows no effect is given again after this
   std::uint64_t snapshot_bytes = 64u << 20;   // of log since the last snapshot
   bool planning = true;                       // false: a foreign scheduler drives us
-  std::uint32_t backfill_depth = 500;
+  std::uint32_t backfill_depth = 100;           // jobs that get a planned start
 };
 
 // What the process does for the controller.
@@ -133,6 +134,7 @@ class Controller final : public ResourceObserver {
   Commit commit_;
   Planning planning_;
   PayloadCache payloads_;
+  WaitLog wait_log_;
   SharedValue<PlanReport> plan_report_{PlanReport{}};
   SharedValue<Observed> observed_{Observed{}};
   std::map<std::string, ResourceManager*> manager_of_;

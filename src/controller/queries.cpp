@@ -90,6 +90,8 @@ bool Queries::handle() {
     case B::kQueryPartitions: partitions(request_.query_partitions()); return true;
     case B::kQueryConfig: config(); return true;
     case B::kPing: ping(); return true;
+    case B::kQueryReservations: reservations(request_.query_reservations()); return true;
+    case B::kExplain: explain_job(request_.explain()); return true;
     case B::kGetScript: script(request_.get_script()); return true;
     case B::kQueryAccounts: accounts(); return true;
     case B::kQueryPriorities: priorities(); return true;

@@ -105,6 +105,7 @@ void put_event(const JobPlaced& e, log::Event& out) {
   if (e.partition) to->set_partition(e.partition->value);
   put_licences(e.licences, to->mutable_licences());
   to->set_priority(e.priority);
+  if (e.waited) put(*e.waited, *to->mutable_waited());
 }
 
 void put_event(const AttemptEnded& e, log::Event& out) {
@@ -287,6 +288,7 @@ Event get_event(const log::JobPlaced& from) {
   JobPlaced e{JobKey{from.key()}, Attempt{from.attempt()}, {}, from.by_backfill(), Time{from.at()}, {}, get_licences(from.licences()), from.priority()};
   for (const auto& share : from.shares()) e.shares.push_back(get(share));
   if (from.has_partition()) e.partition = PartitionIndex{from.partition()};
+  if (from.has_waited()) e.waited = get(from.waited());
   return e;
 }
 

@@ -30,6 +30,8 @@ void put(const Reservation& from, log::Reservation& to);
 Reservation get(const log::Reservation& from);
 void put(const Topology& from, log::Topology& to);
 Topology get(const log::Topology& from);
+void put(const WaitHistory& from, log::WaitHistory& to);
+WaitHistory get(const log::WaitHistory& from);
 void put(const NodeShare& from, log::NodeShare& to);
 NodeShare get(const log::NodeShare& from);
 

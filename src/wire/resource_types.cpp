@@ -157,6 +157,22 @@ Reservation get(const log::Reservation& from) {
   return to;
 }
 
+void put(const WaitHistory& from, log::WaitHistory& to) {
+  for (const WaitSpan& span : from.spans) {
+    auto* added = to.add_spans();
+    added->set_reason(static_cast<std::uint32_t>(span.reason));
+    added->set_from(span.from.value);
+  }
+  to.set_planned_at(from.planned_at.value);
+  to.set_planned_start(from.planned_start.value);
+}
+
+WaitHistory get(const log::WaitHistory& from) {
+  WaitHistory to{{}, Time{from.planned_at()}, Time{from.planned_start()}};
+  for (const auto& span : from.spans()) to.spans.push_back({static_cast<Reason>(span.reason()), Time{span.from()}});
+  return to;
+}
+
 void put(const NodeShare& from, log::NodeShare& to) {
   to.set_node(from.node.value);
   to.set_cpus(from.cpus.value);

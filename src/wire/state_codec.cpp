@@ -32,6 +32,7 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
   to.set_time_limit_minutes(job.time_limit_minutes);
   to.set_expected_seconds(job.expected_seconds);
   to.set_preempt_due(job.preempt_due.value);
+  if (job.waited) put(*job.waited, *to.mutable_waited());
   to.set_preempt_requeue(job.preempt_requeue);
   to.set_attempt(job.attempt.value);
   to.set_exit_code(job.exit_code);
@@ -72,6 +73,7 @@ Job get_job(const log::Job& from) {
   job.time_limit_minutes = from.time_limit_minutes();
   job.expected_seconds = from.expected_seconds();
   job.preempt_due = Time{from.preempt_due()};
+  if (from.has_waited()) job.waited = SharedValue(get(from.waited()));
   job.preempt_requeue = from.preempt_requeue();
   job.attempt = Attempt{from.attempt()};
   job.exit_code = from.exit_code();

@@ -43,7 +43,7 @@ class Cluster {
       def.memory = Mebibytes{def.cpus.value * (i % 7 == 0 ? 8192 : 4096)};
       def.sockets = 2;
       def.cores_per_socket = static_cast<std::uint32_t>(def.cpus.value / 2);
-      if (gpus) def.kinds.push_back({"gpu", i % 10 == 0 ? "h100" : "a100", 4, {}, false});
+      if (gpus) def.kinds.push_back({"gpu", i % 10 == 0 ? "h100" : "a100", 4, {}, false, {}, {}});
       facts.partitions[gpus ? 1 : 0].nodes.push_back(def.name);
       if (!gpus) facts.partitions[2].nodes.push_back(def.name);
       if (i % 50 == 1) facts.partitions[3].nodes.push_back(def.name);

@@ -380,6 +380,7 @@ void apply_one(State& state, const JobPlaced& e) {
   job.placement = SharedValue(Placement{e.shares, e.by_backfill, e.licences});
   take_licences(state, e.licences);
   if (e.partition) use_partition(job, *e.partition);
+  if (e.waited) job.waited = SharedValue(*e.waited);
   job.association = association_of(state, *job.spec);
   count_job(state, job, Count::add, e.at);
   for (const NodeShare& share : e.shares) take_share(state, share, e.key, e.at);

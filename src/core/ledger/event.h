@@ -96,6 +96,7 @@ struct JobPlaced {
   std::optional<PartitionIndex> partition{};  // of several asked for, where it is not the first
   std::vector<LicenceAsk> licences{};  // what it takes of each
   std::uint32_t priority = 0;  // as computed then; 0: what it had
+  std::optional<WaitHistory> waited{};
 };
 
 enum class AttemptEnd : std::uint8_t { exited, launch_failed, supervisor_lost, node_lost };

@@ -149,6 +149,18 @@ struct Placement {
   std::vector<LicenceAsk> licences;  // what it holds of each
 };
 
+// Why it waited, from when on; the last holds until the start.
+struct WaitSpan {
+  Reason reason{};
+  Time from;
+  bool operator==(const WaitSpan&) const = default;
+};
+struct WaitHistory {
+  std::vector<WaitSpan> spans;
+  Time planned_at, planned_start;  // the first time a plan had a start for it, and which
+  bool operator==(const WaitHistory&) const = default;
+};
+
 struct ArraySpec {
   IndexSet tasks;
   std::uint32_t throttle = 0;  // 0: none
@@ -161,6 +173,7 @@ struct Job {
   SharedValue<JobSpec> spec;
   SharedValue<Placement> placement;          // while running or completing, and of the last attempt once ended
   SharedValue<Dependencies> dependencies;    // null: none
+  SharedValue<WaitHistory> waited;           // once it started; null: it did not wait
   JobKey array;                              // the array this belongs to; 0: none
   std::optional<std::uint32_t> array_task;   // a task split off; the rest stays one record
   Time submitted_at, begin_at, eligible_at, started_at, ended_at;

@@ -64,9 +64,11 @@ constexpr PlainRow plain_rows[] = {
 };
 // clang-format on
 
-constexpr std::size_t base = static_cast<std::size_t>(Reason::first_limit);
-constexpr std::size_t plain_base = base + std::size(resource_rows) * classes;
-static_assert(plain_base + std::size(plain_rows) <= 256, "a Reason is one byte");
+// The numbers are in the log (what a job waited for): rows are added at the end of their table, never moved.
+constexpr std::size_t plain_base = static_cast<std::size_t>(Reason::first_limit);
+constexpr std::size_t base = plain_base + 26;
+static_assert(plain_base + std::size(plain_rows) <= base);
+static_assert(base + std::size(resource_rows) * classes <= 256, "a Reason is one byte");
 
 std::size_t class_of(std::string_view tres) {
   if (tres == "cpu") return cpu;
@@ -97,13 +99,13 @@ Reason limit_reason(LimitScope scope, LimitKind kind, std::string_view tres) {
 
 bool is_limit(Reason reason) {
   const auto value = static_cast<std::size_t>(reason);
-  return value >= base && value < plain_base + std::size(plain_rows);
+  return (value >= plain_base && value < plain_base + std::size(plain_rows)) || (value >= base && value < base + std::size(resource_rows) * classes);
 }
 
 const char* limit_word(Reason reason) {
   MR_ASSERT(is_limit(reason));
   const auto value = static_cast<std::size_t>(reason);
-  if (value >= plain_base) return plain_rows[value - plain_base].word;
+  if (value < base) return plain_rows[value - plain_base].word;
   return resource_rows[(value - base) / classes].words[(value - base) % classes];
 }
 

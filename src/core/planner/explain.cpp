@@ -190,6 +190,32 @@ std::vector<Suggestion> suggestions_for(const State& state, const PlannerSetting
 
 }  // namespace
 
+std::vector<std::string> wait_in_words(const Job& job) {
+  std::vector<std::string> out;
+  if (!job.started_at.is_set()) return out;
+  const Time eligible = job.eligible_at.is_set() ? job.eligible_at : job.submitted_at;
+  out.push_back("It waited " + span_words(job.started_at - job.submitted_at) + " in all.");
+  if (eligible - job.submitted_at >= minutes(1))
+    out.push_back(span_words(eligible - job.submitted_at) + " of it before it might start at all (held, a begin time, or a dependency).");
+  if (!job.waited) return out;
+  const std::vector<WaitSpan>& spans = job.waited->spans;
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const Time until = i + 1 < spans.size() ? spans[i + 1].from : job.started_at;
+    const char* why = spans[i].reason == Reason::resources ? " for nodes to come free (Resources)."
+                      : spans[i].reason == Reason::priority ? " behind jobs of higher priority (Priority)."
+                                                            : nullptr;
+    out.push_back(span_words(until - spans[i].from) + (why ? why : std::string{" because of "} + slurm_word(spans[i].reason) + "."));
+  }
+  if (job.waited->planned_start.is_set()) {
+    const Duration early = job.waited->planned_start - job.started_at;
+    const std::string verdict = early >= minutes(1)    ? span_words(early) + " too late."
+                                : early <= minutes(-1) ? span_words(Duration{-early.value}) + " too early."
+                                                       : "right to the minute.";
+    out.push_back("The first plan for it, made " + span_words(job.waited->planned_at - job.submitted_at) + " after it was submitted, was " + verdict);
+  }
+  return out;
+}
+
 Explanation explain(const State& state, const PlannerSettings& settings, JobKey key, Time now) {
   Explanation out;
   const Job& job = state.job(key);

@@ -27,4 +27,7 @@ struct Explanation {
 // Of a pending job. Takes as long as a few planning passes: for a worker, not for the loop.
 Explanation explain(const State& state, const PlannerSettings& settings, JobKey key, Time now);
 
+// Of a job that started: what it waited for, one sentence each.
+std::vector<std::string> wait_in_words(const Job& job);
+
 }  // namespace millrace

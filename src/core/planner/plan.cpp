@@ -5,7 +5,7 @@ namespace millrace {
 
 PlannerSettings planner_settings(const Policy& policy, std::uint32_t depth) {
   PlannerSettings settings;
-  settings.backfill = policy.backfill ? Backfill::easy : Backfill::none;
+  settings.backfill = policy.backfill ? Backfill::conservative : Backfill::none;
   settings.depth = depth;
   return settings;
 }

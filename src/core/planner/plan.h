@@ -61,7 +61,7 @@ struct Promise {
 struct PlannerSettings {
   Backfill backfill = Backfill::easy;
   OrderPolicy order = OrderPolicy::priority;
-  std::uint32_t depth = 500;  // blocked jobs that get a planned start, which those behind must not delay (easy: one per partition)
+  std::uint32_t depth = 100;  // blocked jobs that get a planned start, which those behind must not delay (easy: one per partition)
   bool use_expected = false;  // plan with Job::expected_seconds instead of limits
   Time score_origin;          // scores take submit times from here
   Time waits_until;           // scores count waits to here; not set: to now

@@ -1,0 +1,150 @@
+// src/cli/scontrol_reservation.cpp - scontrol create, update, delete and show reservation.
+#include <time.h>
+
+#include "base/text.h"
+#include "cli/options/job_values.h"
+#include "cli/render/text_forms.h"
+#include "cli/scontrol.h"
+
+namespace millrace {
+namespace {
+
+using Text = std::string_view;
+
+std::unexpected<Error> bad(Text key, Text value) { return fail(Errc::invalid, "Invalid " + std::string{key} + " value: " + std::string{value}); }
+
+Result<std::int64_t> moment(Text key, Text value) {
+  const auto at = parse_time_of_day(value, time(nullptr));
+  if (!at) return bad(key, value);
+  return *at * 1'000'000;
+}
+
+Result<std::int64_t> span(Text key, Text value) {
+  const auto length = parse_duration(value);
+  if (!length) return bad(key, value);
+  return length->unlimited ? 365LL * 24 * 3600 * 1'000'000 : length->seconds * 1'000'000;
+}
+
+struct Key {
+  Text name;
+  Result<void> (*set)(wire::Reserve& to, Text value);
+};
+
+// clang-format off
+constexpr Key keys[] = {
+    {"reservation", [](wire::Reserve& to, Text v) -> Result<void> { to.set_name(std::string{v}); return {}; }},
+    {"reservationname", [](wire::Reserve& to, Text v) -> Result<void> { to.set_name(std::string{v}); return {}; }},
+    {"starttime", [](wire::Reserve& to, Text v) -> Result<void> { MR_TRY(const auto at, moment("StartTime", v)); to.set_start_us(at); return {}; }},
+    {"endtime", [](wire::Reserve& to, Text v) -> Result<void> { MR_TRY(const auto at, moment("EndTime", v)); to.set_end_us(at); return {}; }},
+    {"duration", [](wire::Reserve& to, Text v) -> Result<void> { MR_TRY(const auto us, span("Duration", v)); to.set_duration_us(us); return {}; }},
+    {"nodes", [](wire::Reserve& to, Text v) -> Result<void> { to.set_nodes(std::string{v}); return {}; }},
+    {"nodecnt", [](wire::Reserve& to, Text v) -> Result<void> {
+       const auto count = parse_integer(v);
+       if (!count || *count < 1 || *count > 10'000'000) return bad("NodeCnt", v);
+       to.set_node_count(static_cast<std::uint32_t>(*count));
+       return {};
+     }},
+    {"partitionname", [](wire::Reserve& to, Text v) -> Result<void> { to.set_partition(std::string{v}); return {}; }},
+    {"partition", [](wire::Reserve& to, Text v) -> Result<void> { to.set_partition(std::string{v}); return {}; }},
+    {"users", [](wire::Reserve& to, Text v) -> Result<void> { to.set_users(std::string{v}); return {}; }},
+    {"user", [](wire::Reserve& to, Text v) -> Result<void> { to.set_users(std::string{v}); return {}; }},
+    {"accounts", [](wire::Reserve& to, Text v) -> Result<void> { to.set_accounts(std::string{v}); return {}; }},
+    {"account", [](wire::Reserve& to, Text v) -> Result<void> { to.set_accounts(std::string{v}); return {}; }},
+    {"groups", [](wire::Reserve& to, Text v) -> Result<void> { to.set_groups(std::string{v}); return {}; }},
+    {"flags", [](wire::Reserve& to, Text v) -> Result<void> { to.set_flags(std::string{v}); return {}; }},
+    {"licenses", [](wire::Reserve& to, Text v) -> Result<void> { to.set_licences(std::string{v}); return {}; }},
+    {"comment", [](wire::Reserve& to, Text v) -> Result<void> { to.set_comment(std::string{v}); return {}; }},
+    {"maxstartdelay", [](wire::Reserve& to, Text v) -> Result<void> {
+       MR_TRY(const auto us, span("MaxStartDelay", v));
+       to.set_max_start_delay_seconds(static_cast<std::uint32_t>(us / 1'000'000));
+       return {};
+     }},
+    {"features", nullptr}, {"corecnt", nullptr}, {"cpucnt", nullptr}, {"tres", nullptr}, {"trespernode", nullptr}, {"skip", nullptr},
+    {"burstbuffer", nullptr}, {"qos", nullptr}, {"allowedpartitions", nullptr}, {"nodelist", nullptr},
+};
+// clang-format on
+
+Result<void> set(wire::Reserve& to, Text word) {
+  const std::size_t equals = word.find('=');
+  if (equals == Text::npos) return fail(Errc::invalid, "Invalid input: " + std::string{word} + "; key=value would be right");
+  std::string name = lower(word.substr(0, equals));
+  if (name.ends_with('+') || name.ends_with('-')) return fail(Errc::refused, std::string{word.substr(0, equals)} + "= of a reservation is not built yet in Millrace");
+  for (const Key& key : keys) {
+    if (key.name != name) continue;
+    if (key.set == nullptr) return fail(Errc::refused, std::string{word.substr(0, equals)} + "= of a reservation is not built yet in Millrace");
+    return key.set(to, word.substr(equals + 1));
+  }
+  return fail(Errc::invalid, "Invalid input: " + std::string{word});
+}
+
+std::string null_or(const std::string& text) { return std::string{or_null(text)}; }
+std::string time_text(std::int64_t us) { return format_time(us, "Unknown"); }
+std::string duration_text(std::int64_t seconds) {
+  const std::int64_t days = seconds / 86400;
+  const auto two = [](std::int64_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
+  return (days > 0 ? std::to_string(days) + "-" : "") + two(seconds / 3600 % 24) + ":" + two(seconds / 60 % 60) + ":" + two(seconds % 60);
+}
+
+std::string show(const wire::ReservationView& r, bool one_line) {
+  const std::string gap = one_line ? " " : "\n   ";
+  std::string out = "ReservationName=" + r.name() + " StartTime=" + time_text(r.start_us()) + " EndTime=" + time_text(r.end_us()) +
+                    " Duration=" + duration_text((r.end_us() - r.start_us()) / 1'000'000);
+  out += gap + "Nodes=" + null_or(r.nodes()) + " NodeCnt=" + std::to_string(r.node_count()) + " CoreCnt=" + std::to_string(r.cores()) +
+         " Features=" + null_or(r.features()) + " PartitionName=" + null_or(r.partition()) + " Flags=" + r.flags();
+  out += gap + "TRES=" + (r.cpus() > 0 ? "cpu=" + std::to_string(r.cpus()) : "");
+  out += gap + "Users=" + null_or(r.users()) + " Groups=" + null_or(r.groups()) + " Accounts=" + null_or(r.accounts()) +
+         " Licenses=" + null_or(r.licences()) + " State=" + (r.active() ? "ACTIVE" : "INACTIVE") + " BurstBuffer=(null)";
+  out += gap + "MaxStartDelay=" + (r.max_start_delay_seconds() > 0 ? duration_text(r.max_start_delay_seconds()) : "(null)");
+  if (!r.comment().empty()) out += gap + "Comment=" + r.comment();
+  return out + (one_line ? "\n" : "\n\n");
+}
+
+}  // namespace
+
+int scontrol_reserve(Scontrol& self, const Words& words, bool change) {
+  wire::Request request;
+  wire::Reserve& ask = *request.mutable_reserve();
+  ask.set_change(change);
+  for (const Text word : words) {
+    if (const auto done = set(ask, word); !done) {
+      say_error(self.command, done.error().story);
+      return 1;
+    }
+  }
+  if (change && ask.name().empty()) {
+    say_error(self.command, "Reservation must be given. No reservation update processed.");
+    return 1;
+  }
+  const auto reply = self.ask(request);
+  if (!reply) {
+    say_plain(std::string{change ? "Error updating the reservation: " : "Error creating the reservation: "} + reply.error().story);
+    return 1;
+  }
+  return print(change ? "Reservation updated.\n" : "Reservation created: " + reply->reserved().name() + '\n');
+}
+
+int scontrol_remove_reservation(Scontrol& self, std::string_view name) {
+  wire::Request request;
+  request.mutable_remove_reservation()->set_name(std::string{name});
+  const auto reply = self.ask(request);
+  if (reply) return 0;
+  say_plain("Error deleting reservation: " + reply.error().story);
+  return 1;
+}
+
+int scontrol_show_reservations(Scontrol& self, std::string_view name) {
+  wire::Request request;
+  request.mutable_query_reservations()->set_name(std::string{name});
+  const auto reply = self.ask(request);
+  if (!reply) {
+    say_plain("slurm_load_reservations error: " + reply.error().story);
+    return 1;
+  }
+  std::string out;
+  for (const wire::ReservationView& each : reply->reservations().reservations()) out += show(each, self.show.one_line);
+  if (!out.empty()) return print(out);
+  print(name.empty() ? "No reservations in the system\n" : "Reservation " + std::string{name} + " not found\n");
+  return name.empty() ? 0 : 1;
+}
+
+}  // namespace millrace

@@ -1,0 +1,70 @@
+// src/controller/explaining.cpp - why a job waits, worked out on a worker from one version of the state; part of Queries.
+#include <memory>
+
+#include "controller/queries.h"
+#include "core/admission/job_selection.h"
+#include "core/planner/explain.h"
+
+namespace millrace {
+namespace {
+
+void tell_history(const ReadView& view, const Job& job, wire::Explanation& out) {
+  out.set_job(shown_name(view.state, job));
+  out.set_now_us(view.now.value);
+  out.set_submitted_us(job.submitted_at.value);
+  out.set_eligible_us(job.eligible_at.value);
+  out.set_started_us(job.started_at.value);
+  out.set_ended_us(job.ended_at.value);
+}
+
+void tell(const State& state, const Explanation& found, wire::Explanation& out) {
+  out.set_reason(slurm_word(found.reason));
+  for (const std::string& sentence : found.words) out.add_words(sentence);
+  out.set_start_us(found.start.value);
+  out.set_nodes(hostlist_of(state, found.nodes));
+  out.set_certainty(found.certainty);
+  for (const Suggestion& each : found.suggestions) {
+    auto* added = out.add_suggestions();
+    added->set_change(each.change);
+    added->set_start_us(each.start.value);
+    added->set_now(each.now);
+  }
+}
+
+}  // namespace
+
+void Queries::explain_job(const wire::ExplainJob& ask) {
+  const ReadView view = c_.read_view();
+  wire::Reply out = reply();
+  const auto selected = select_jobs(view.state, {JobId{ask.job_id()}, ask.tasks()});
+  if (!selected) {
+    out.mutable_failure()->set_code(static_cast<std::uint32_t>(selected.error().code));
+    out.mutable_failure()->set_text(slurm_text(selected.error().code));
+    return c_.clients_.reply(asker_.client, out);
+  }
+  const JobKey key = selected->front().key;
+  const Job& job = view.state.job(key);
+  wire::Explanation& told = *out.mutable_explanation();
+  tell_history(view, job, told);
+  if (job.state != JobState::pending) {
+    told.set_state(job.state == JobState::ended ? "ended" : "running");
+    told.set_reason(shown_reason(view, job));
+    for (const std::string& sentence : wait_in_words(job)) told.add_words(sentence);
+    return c_.clients_.reply(asker_.client, out);
+  }
+  told.set_state("waiting");
+  struct Work {
+    State state;
+    PlannerSettings settings;
+    Explanation found;
+  };
+  auto work = std::make_shared<Work>(Work{view.state, planner_settings(*view.state.policy, c_.settings_.backfill_depth), {}});
+  work->settings.unreachable = c_.unreachable();
+  c_.query_worker_.run([work, key, now = view.now] { work->found = explain(work->state, work->settings, key, now); },
+                       [work, out = std::move(out), &clients = c_.clients_, client = asker_.client]() mutable {
+                         tell(work->state, work->found, *out.mutable_explanation());
+                         clients.reply(client, out);
+                       });
+}
+
+}  // namespace millrace

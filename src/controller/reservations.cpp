@@ -1,0 +1,102 @@
+// src/controller/reservations.cpp - requests about reservations: made, changed, removed and shown; parts of Commands and Queries.
+#include <algorithm>
+
+#include "controller/commands.h"
+#include "controller/queries.h"
+#include "core/admission/reserve.h"
+
+namespace millrace {
+namespace {
+
+std::string joined(const std::vector<std::string>& list) {
+  std::string out;
+  for (const std::string& each : list) out += (out.empty() ? "" : ",") + each;
+  return out;
+}
+
+Reserve to_reserve(const wire::Reserve& ask, std::string asker) {
+  Reserve out;
+  out.name = ask.name();
+  out.asker = std::move(asker);
+  if (ask.has_start_us()) out.start = Time{ask.start_us()};
+  if (ask.has_end_us()) out.end = Time{ask.end_us()};
+  if (ask.has_duration_us()) out.duration = Duration{ask.duration_us()};
+  if (ask.has_nodes()) out.nodes = ask.nodes();
+  if (ask.has_node_count()) out.node_count = ask.node_count();
+  if (ask.has_partition()) out.partition = ask.partition();
+  if (ask.has_users()) out.users = ask.users();
+  if (ask.has_accounts()) out.accounts = ask.accounts();
+  if (ask.has_groups()) out.groups = ask.groups();
+  if (ask.has_flags()) out.flags = ask.flags();
+  if (ask.has_features()) out.features = ask.features();
+  if (ask.has_comment()) out.comment = ask.comment();
+  if (ask.has_licences()) out.licences = ask.licences();
+  if (ask.has_max_start_delay_seconds()) out.max_start_delay_seconds = ask.max_start_delay_seconds();
+  return out;
+}
+
+void show(const State& state, const Reservation& reservation, Time now, wire::ReservationView& out) {
+  out.set_name(reservation.name);
+  out.set_start_us(reservation.starts(now).value);
+  out.set_end_us(reservation.ends(now).value);
+  out.set_nodes(hostlist_of(state, reservation.nodes));
+  out.set_node_count(static_cast<std::uint32_t>(reservation.nodes.size()));
+  std::int64_t cpus = 0, cores = 0;
+  for (const std::uint32_t node : reservation.nodes) {
+    const NodeDef& def = *state.node(NodeIndex{node}).def;
+    cpus += def.cpus.value;
+    cores += def.cpus.value / std::max(def.threads_per_core, 1u);
+  }
+  out.set_cpus(static_cast<std::uint32_t>(cpus));
+  out.set_cores(static_cast<std::uint32_t>(cores));
+  if (reservation.partition != unlimited) out.set_partition(state.partition(PartitionIndex{reservation.partition}).def.name);
+  out.set_flags(flag_words(reservation));
+  out.set_users(joined(reservation.users));
+  out.set_accounts(joined(reservation.accounts));
+  out.set_groups(joined(reservation.groups));
+  std::string licences;
+  for (const LicenceAsk& each : reservation.licences) licences += (licences.empty() ? "" : ",") + each.name + ":" + std::to_string(each.count);
+  out.set_licences(licences);
+  out.set_features(reservation.features);
+  out.set_comment(reservation.comment);
+  out.set_active(reservation.starts(now) <= now && now < reservation.ends(now));
+  out.set_max_start_delay_seconds(reservation.max_start_delay_seconds);
+}
+
+}  // namespace
+
+void Commands::reserve(const wire::Reserve&) {
+  c_.identities_.find(asker_.uid, asker_.gid, [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
+    Commands self{c, asker, request};
+    const wire::Reserve& ask = request.reserve();
+    const Reserve wanted = to_reserve(ask, identity ? identity->user_name : std::to_string(asker.uid.value));
+    auto decision = ask.change() ? decide_change_reservation(c.commit_.decided(), wanted, self.actor_, c.loop_.now())
+                                 : decide_reserve(c.commit_.decided(), wanted, self.actor_, c.loop_.now());
+    if (!decision) return self.refuse_with(decision.error());
+    wire::Reply out = self.reply();
+    out.mutable_reserved()->set_name(decision->name);
+    c.commit_.happen(std::move(decision->events));
+    self.answer_when_durable(std::move(out));
+  });
+}
+
+void Commands::remove_reservation(const wire::RemoveReservation& ask) {
+  auto decision = decide_remove_reservation(c_.commit_.decided(), ask.name(), actor_, c_.loop_.now());
+  if (!decision) return refuse_with(decision.error());
+  c_.commit_.happen(*std::move(decision));
+  wire::Reply out = reply();
+  out.mutable_done();
+  answer_when_durable(std::move(out));
+}
+
+void Queries::reservations(const wire::QueryReservations& ask) {
+  const ReadView view = c_.read_view();
+  wire::Reply out = reply();
+  out.mutable_reservations()->set_now_us(view.now.value);
+  for (const auto& [id, reservation] : view.state.reservations)
+    if (ask.name().empty() || ask.name() == reservation->name)
+      show(view.state, *reservation, view.now, *out.mutable_reservations()->add_reservations());
+  c_.clients_.reply(asker_.client, out);
+}
+
+}  // namespace millrace
