@@ -14,6 +14,9 @@ int run_sinfo(Command& command);
 int run_scancel(Command& command);
 int run_scontrol(Command& command);
 int run_why(Command& command);
+int run_sacctmgr(Command& command);
+int run_sprio(Command& command);
+int run_sshare(Command& command);
 int run_check(Command& command);  // millrace check [slurm.conf]
 int run_man(Command& command);    // millrace man sbatch
 int run_help(Command& command);
@@ -25,5 +28,8 @@ std::string squeue_manual();
 std::string sinfo_manual();
 std::string scancel_manual();
 std::string scontrol_manual();
+std::string sacctmgr_manual();
+std::string sprio_manual();
+std::string sshare_manual();
 
 }  // namespace millrace

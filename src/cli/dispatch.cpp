@@ -14,6 +14,9 @@ constexpr CommandRow rows[] = {
     {"sinfo", true, "list partitions and nodes", run_sinfo, sinfo_manual},
     {"scancel", true, "cancel or signal jobs", run_scancel, scancel_manual},
     {"scontrol", true, "show and change jobs, nodes and partitions", run_scontrol, scontrol_manual},
+    {"sacctmgr", true, "show and change accounts, users and QOS", run_sacctmgr, sacctmgr_manual},
+    {"sprio", true, "show what the priorities of waiting jobs are made of", run_sprio, sprio_manual},
+    {"sshare", true, "show shares and usage of accounts and users", run_sshare, sshare_manual},
     {"check", false, "check a slurm.conf: errors, unknown keys, keys not built yet", run_check, nullptr},
     {"why", false, "say why a job waits, what would help and when it starts", run_why, nullptr},
     {"man", false, "print the man page of a command", run_man, nullptr},
@@ -21,7 +24,7 @@ constexpr CommandRow rows[] = {
 };
 
 // Commands of Slurm that do not exist here yet, so that calling one says so.
-constexpr std::string_view refused[] = {"salloc", "sacct", "sacctmgr", "sstat", "sprio", "sshare", "sdiag", "sreport",
+constexpr std::string_view refused[] = {"salloc", "sacct", "sstat", "sdiag", "sreport",
                                         "sbcast", "sattach", "strigger", "scrontab", "smap"};
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }

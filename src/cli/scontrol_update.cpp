@@ -30,6 +30,14 @@ Result<void> set_time_limit(wire::UpdateJob& u, Text v) {
   return {};
 }
 
+// -1 and INFINITE: computed again.
+Result<void> set_priority(wire::UpdateJob& u, Text v) {
+  if (v == "-1" || equals_ignoring_case(v, "infinite") || v == "4294967295") return u.set_priority(UINT32_MAX), Result<void>{};
+  MR_TRY(const auto n, number("Priority", v));
+  u.set_priority(n);
+  return {};
+}
+
 Result<void> set_nodes(wire::UpdateJob& u, Text v) {
   MR_TRY(const NodeCount count, parse_node_count(v));
   u.set_min_nodes(count.least);
@@ -150,7 +158,7 @@ constexpr JobKey job_keys[] = {
     {"ReqNodes", set_nodes},
     {"NumTasks", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("NumTasks", v)); u.set_tasks(n); return {}; }},
     {"Partition", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_partition(std::string{v}); return {}; }},
-    {"Priority", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("Priority", v)); u.set_priority(n); return {}; }},
+    {"Priority", [](wire::UpdateJob& u, Text v) -> Result<void> { return set_priority(u, v); }},
     {"ReqNodeList", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_required_nodes(std::string{v}); return {}; }},
     {"NodeList", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_required_nodes(std::string{v}); return {}; }},
     {"Requeue", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("Requeue", v)); u.set_requeue(n != 0); return {}; }},
@@ -158,6 +166,7 @@ constexpr JobKey job_keys[] = {
     {"StdErr", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_std_err(std::string{v}); return {}; }},
     {"StdOut", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_std_out(std::string{v}); return {}; }},
     {"TimeLimit", set_time_limit},
+    {"QOS", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_qos(std::string{v}); return {}; }},
     {"WorkDir", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_work_dir(std::string{v}); return {}; }},
     {"Contiguous", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const bool on, yes_no("Contiguous", v)); u.mutable_resources()->set_contiguous(on); return {}; }},
     {"CpusPerTres", set_cpus_per_gpu},
@@ -184,7 +193,7 @@ constexpr JobKey job_keys[] = {
     {"TresPerTask", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_tres_per_task(std::string{v}); return {}; }},
     {"AdminComment", nullptr}, {"BurstBuffer", nullptr}, {"ClusterFeatures", nullptr}, {"Clusters", nullptr},     {"CoreSpec", nullptr}, {"DelayBoot", nullptr}, {"EndTime", nullptr}, {"Extra", nullptr},
     {"MailType", nullptr}, {"MailUser", nullptr}, {"MCSLabel", nullptr},
-    {"NumCPUs", nullptr},     {"QOS", nullptr}, {"Reboot", nullptr}, {"ReqProcs", nullptr},     {"ResetAccrueTime", nullptr}, {"SiteFactor", nullptr}, {"StdIn", nullptr},     {"ThreadSpec", nullptr}, {"TresBind", nullptr}, {"TresFreq", nullptr},     {"UserID", nullptr}, {"WCKey", nullptr},
+    {"NumCPUs", nullptr},     {"Reboot", nullptr}, {"ReqProcs", nullptr},     {"ResetAccrueTime", nullptr}, {"SiteFactor", nullptr}, {"StdIn", nullptr},     {"ThreadSpec", nullptr}, {"TresBind", nullptr}, {"TresFreq", nullptr},     {"UserID", nullptr}, {"WCKey", nullptr},
 };
 // clang-format on
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/quantity.h"
+#include "core/model/account.h"
 #include "core/model/resources.h"
 #include "core/model/topology.h"
 
@@ -67,6 +68,8 @@ struct ConfiguredPartition {
   std::string allow_groups = "ALL", allow_accounts = "ALL", allow_qos = "ALL";
   std::string deny_accounts, deny_qos;
   std::string alloc_nodes = "ALL";
+  std::string qos;
+  std::vector<TresWeight> billing_weights;
 };
 
 struct SchedulerParameters {
@@ -138,8 +141,9 @@ struct Configuration {
 
   bool backfill = true;              // SchedulerType
   bool multifactor_priority = true;  // PriorityType
-  std::uint32_t weight_age = 0, weight_assoc = 0, weight_fairshare = 0, weight_job_size = 0, weight_partition = 0,
-                weight_qos = 0;
+  PriorityPolicy priority;
+  std::uint32_t enforce = 0;         // AccountingStorageEnforce, of EnforceFlag
+  std::vector<std::string> tres;     // AccountingStorageTRES, besides those always tracked
   SchedulerParameters scheduler;
   ConsumableUnit consumable = ConsumableUnit::core;
   bool memory_is_consumable = true;

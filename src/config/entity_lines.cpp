@@ -178,18 +178,18 @@ constexpr PartitionKeyRow partition_rows[] = {
     {"MaxMemPerNode", false, part_size<&CP::max_memory_per_node>},
     {"AllowGroups", true, part_text<&CP::allow_groups>},
     {"AllowAccounts", true, part_text<&CP::allow_accounts>},
-    {"AllowQos", false, part_text<&CP::allow_qos>},
+    {"AllowQos", true, part_text<&CP::allow_qos>},
     {"DenyAccounts", true, part_text<&CP::deny_accounts>},
-    {"DenyQos", false, part_text<&CP::deny_qos>},
+    {"DenyQos", true, part_text<&CP::deny_qos>},
     {"AllocNodes", false, part_text<&CP::alloc_nodes>},
     {"MaxCPUsPerSocket", false, nullptr}, {"Alternate", false, nullptr}, {"CpuBind", false, nullptr},
     {"DefCpuPerGPU", false, nullptr}, {"DefMemPerGPU", false, nullptr}, {"JobDefaults", false, nullptr},
     {"Exclusive", false, nullptr}, {"ExclusiveUser", false, nullptr}, {"ExclusiveTopo", false, nullptr},
     {"GraceTime", false, nullptr}, {"LLN", false, nullptr}, {"OverTimeLimit", false, nullptr},
-    {"PowerDownOnIdle", false, nullptr}, {"PreemptMode", false, nullptr}, {"QOS", false, nullptr},
+    {"PowerDownOnIdle", false, nullptr}, {"PreemptMode", false, nullptr}, {"QOS", true, part_text<&CP::qos>},
     {"ReqResv", false, nullptr}, {"SelectTypeParameters", false, nullptr}, {"ResumeTimeout", false, nullptr},
     {"SuspendTime", false, nullptr}, {"SuspendTimeout", false, nullptr}, {"Topology", false, nullptr},
-    {"TRESBillingWeights", false, nullptr},
+    {"TRESBillingWeights", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.billing_weights, parse_tres_weights(v)); return {}; }},
 };
 // clang-format on
 

@@ -57,6 +57,27 @@ Result<void> memory(Configuration& c, std::string_view value) {
   return {};
 }
 
+template <auto field>
+Result<void> weight(Configuration& c, std::string_view value) {
+  c.priority.*field = static_cast<std::uint32_t>(*parse_integer(value));  // check_kind() has seen it
+  return {};
+}
+
+// Minutes, or days, hours and so on; NONE and 0 are 0.
+template <auto field>
+Result<void> priority_time(Configuration& c, std::string_view value) {
+  const auto time = parse_duration(value);
+  if (time && time->unlimited) return fail(Errc::invalid, "'" + std::string{value} + "' is not a time, as in 30 or 7-0");
+  c.priority.*field = time ? static_cast<std::uint32_t>(time->seconds) : 0;
+  return {};
+}
+
+Result<void> priority_favor_small(Configuration& c, std::string_view value);
+Result<void> priority_flags(Configuration& c, std::string_view value);
+Result<void> priority_reset(Configuration& c, std::string_view value);
+Result<void> priority_tres(Configuration& c, std::string_view value);
+Result<void> enforce(Configuration& c, std::string_view value);
+Result<void> tracked_tres(Configuration& c, std::string_view value);
 Result<void> port_controller(Configuration& c, std::string_view value);
 Result<void> port_agent(Configuration& c, std::string_view value);
 Result<void> controller_host(Configuration& c, std::string_view value);

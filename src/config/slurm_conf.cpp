@@ -19,7 +19,9 @@ void take_key(const ConfLine& line, const ConfPair& pair, Configuration& out, st
     return;
   }
   Result<void> done = check_kind(*key, pair.value);
+  const std::size_t notes = out.not_built.size();
   if (done && key->set != nullptr) done = key->set(out, pair.value);
+  for (std::size_t i = notes; i < out.not_built.size(); ++i) out.not_built[i].file = line.file, out.not_built[i].line = line.line;
   if (!done) {
     errors.push_back(line.file + ":" + std::to_string(line.line) + ": " + std::string{key->name} + ": " + done.error().story);
     return;

@@ -71,7 +71,7 @@ TEST(SlurmConf, Expands_nodes_and_applies_defaults) {
 }
 
 TEST(SlurmConf, Collects_what_it_does_not_know_or_do) {
-  const auto report = parse("NoSuchKey=1\nProlog=/bin/true\nPriorityWeightAge=10\nPriorityWeightQOS=0\nNodeName=a CpuBind=core Colour=red\n");
+  const auto report = parse("NoSuchKey=1\nProlog=/bin/true\nPriorityFlags=MAX_TRES,INCR_ONLY\nPriorityWeightQOS=0\nNodeName=a CpuBind=core Colour=red\n");
   ASSERT_TRUE(report.errors.empty()) << report.errors[0];
   ASSERT_EQ(report.configuration.unknown.size(), 2u);
   EXPECT_EQ(report.configuration.unknown[0].key, "NoSuchKey");
@@ -79,7 +79,9 @@ TEST(SlurmConf, Collects_what_it_does_not_know_or_do) {
   EXPECT_EQ(report.configuration.unknown[1].key, "Colour");
   ASSERT_EQ(report.configuration.not_built.size(), 3u);
   EXPECT_EQ(report.configuration.not_built[0].key, "Prolog");
-  EXPECT_EQ(report.configuration.not_built[1].key, "PriorityWeightAge");
+  EXPECT_EQ(report.configuration.not_built[1].key, "PriorityFlags");
+  EXPECT_EQ(report.configuration.not_built[1].text, "INCR_ONLY is not built yet");
+  EXPECT_EQ(report.configuration.not_built[1].line, 5);
 }
 
 TEST(SlurmConf, Wrong_values_name_file_line_and_what_would_be_right) {
@@ -93,6 +95,44 @@ TEST(SlurmConf, Wrong_values_name_file_line_and_what_would_be_right) {
   EXPECT_EQ(report.errors[3], "/etc/slurm/slurm.conf:7: NodeName=b: node b was defined before; each node has one line");
   EXPECT_EQ(report.errors[4], "/etc/slurm/slurm.conf:9: expected Key=Value, found 'just words'");
   EXPECT_EQ(report.errors[5], "/etc/slurm/slurm.conf:8: PartitionName=p Nodes: node zz is not defined by any NodeName line");
+}
+
+TEST(SlurmConf, Reads_weights_limits_and_what_a_job_costs) {
+  const auto report = parse(
+      "PriorityWeightFairShare=10000\nPriorityDecayHalfLife=14-0\nPriorityMaxAge=1-0\nPriorityCalcPeriod=2\nPriorityFavorSmall=YES\n"
+      "PriorityWeightTRES=CPU=1000,Mem=2000,GRES/gpu=3000\nPriorityUsageResetPeriod=MONTHLY\nPriorityFlags=NO_FAIR_TREE,MAX_TRES\n"
+      "AccountingStorageEnforce=safe,qos\nAccountingStorageTRES=gres/gpu,gres/gpu:a100,license/fluent\n"
+      "NodeName=a\nPartitionName=p Nodes=a QOS=part AllowQos=normal,high TRESBillingWeights=\"CPU=1.0,Mem=0.25G,GRES/gpu=2\"\n");
+  ASSERT_TRUE(report.errors.empty()) << report.errors[0];
+  EXPECT_TRUE(report.configuration.not_built.empty());
+  const PriorityPolicy& p = report.configuration.priority;
+  EXPECT_EQ(p.fairshare, 10000u);
+  EXPECT_EQ(p.half_life_seconds, 14u * 86400);
+  EXPECT_EQ(p.max_age_seconds, 86400u);
+  EXPECT_EQ(p.calc_period_seconds, 120u);
+  EXPECT_TRUE(p.favor_small);
+  ASSERT_EQ(p.tres.size(), 3u);
+  EXPECT_EQ(p.tres[2], (TresWeight{"gres/gpu", 3'000'000'000'000, 1}));
+  EXPECT_EQ(p.reset, ResetPeriod::monthly);
+  EXPECT_EQ(p.flags, priority_no_fair_tree | priority_max_tres);
+  EXPECT_EQ(report.configuration.enforce, enforce_associations | enforce_limits | enforce_qos | enforce_safe);
+  EXPECT_EQ(report.configuration.tres, (std::vector<std::string>{"gres/gpu:a100", "license/fluent"}));
+  const ConfiguredPartition& partition = report.configuration.partitions.at(0);
+  EXPECT_EQ(partition.qos, "part");
+  ASSERT_EQ(partition.billing_weights.size(), 3u);
+  EXPECT_EQ(partition.billing_weights[1], (TresWeight{"mem", 250'000'000, 1024}));  // a quarter for each 1024 MiB
+}
+
+TEST(SlurmConf, Wrong_weights_and_limits_say_what_would_be_right) {
+  const auto report = parse(
+      "PriorityFlags=SIDEWAYS\nAccountingStorageEnforce=most\nPriorityWeightTRES=Tea=4\nPriorityUsageResetPeriod=HOURLY\n"
+      "NodeName=a\nPartitionName=p Nodes=a TRESBillingWeights=CPU=lots\n");
+  ASSERT_EQ(report.errors.size(), 5u);
+  EXPECT_NE(report.errors[0].find("'SIDEWAYS' is not a flag"), std::string::npos);
+  EXPECT_NE(report.errors[1].find("associations, limits, qos, safe"), std::string::npos);
+  EXPECT_NE(report.errors[2].find("'tea' is not a trackable resource"), std::string::npos);
+  EXPECT_NE(report.errors[3].find("MONTHLY"), std::string::npos);
+  EXPECT_NE(report.errors[4].find("'lots' is not a weight of cpu, 2.0 would be"), std::string::npos);
 }
 
 TEST(SlurmConf, Needs_a_cluster_and_a_controller) {

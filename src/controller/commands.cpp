@@ -95,6 +95,7 @@ void Commands::handle() {
     case B::kWaitJob: return wait(request_.wait_job());
     case B::kReserve: return reserve(request_.reserve());
     case B::kRemoveReservation: return remove_reservation(request_.remove_reservation());
+    case B::kChangeAccounts: return change_accounts(request_.change_accounts());
     default: return refuse_with(2036, "Requested operation not supported on this system", "unknown request");
   }
 }
@@ -323,6 +324,7 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   if (ask.has_std_out()) c.std_out = ask.std_out();
   if (ask.has_std_err()) c.std_err = ask.std_err();
   if (ask.has_work_dir()) c.work_dir = ask.work_dir();
+  if (ask.has_qos()) change.qos = ask.qos();
   if (ask.has_tasks_per_node()) c.tasks_per_node = ask.tasks_per_node();
   if (ask.has_min_cpus_per_node()) c.min_cpus_per_node = ask.min_cpus_per_node();
   if (ask.has_exclusive()) c.exclusive = ask.exclusive();

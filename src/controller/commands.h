@@ -31,6 +31,7 @@ class Commands final {
   void wait(const wire::WaitJob& ask);
   void reserve(const wire::Reserve& ask);
   void remove_reservation(const wire::RemoveReservation& ask);
+  void change_accounts(const wire::ChangeAccounts& ask);  // account_commands.cpp
 
   wire::Reply reply() const;
   void answer(wire::Reply reply) { c_.clients_.reply(asker_.client, reply); }

@@ -59,6 +59,10 @@ PartitionDef to_fact(const ConfiguredPartition& from, const GroupLookup& group) 
   to.default_memory_per_node = from.default_memory_per_node;
   to.max_memory_per_cpu = from.max_memory_per_cpu;
   to.max_memory_per_node = from.max_memory_per_node;
+  to.qos = lower(from.qos);
+  for (const std::string& name : list_of(from.allow_qos)) to.allow_qos.push_back(lower(name));
+  for (const std::string& name : list_of(from.deny_qos)) to.deny_qos.push_back(lower(name));
+  to.billing_weights = from.billing_weights;
   return to;
 }
 
@@ -100,6 +104,9 @@ ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup
   facts.topology = configuration.topology;
   policy.backfill = configuration.backfill;
   policy.basic_priority = !configuration.multifactor_priority;
+  policy.priority = configuration.priority;
+  policy.enforce = configuration.enforce;
+  policy.tres = configuration.tres;
   const auto enforce = configuration.given.find("enforcepartlimits");
   policy.enforce_partition_limits =
       enforce != configuration.given.end() && !equals_ignoring_case(enforce->second, "NO") && !enforce->second.empty();

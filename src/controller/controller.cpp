@@ -51,7 +51,19 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
     if (ready) ready();
     planning_.wanted();
   });
+  replan_with_time();
   loop_.after(seconds(1), [this] { tick(); });
+}
+
+// Ages and shares change with time alone, and usage that fades may let someone start.
+void Controller::replan_with_time() {
+  const State& state = commit_.durable();
+  const bool time_matters = !state.policy->basic_priority || state.policy->enforce != 0;
+  if (!time_matters || state.queue.empty()) return;
+  const Time period = period_start(loop_.now(), state.policy->priority.calc_period_seconds);
+  if (period == period_planned_) return;
+  period_planned_ = period;
+  planning_.wanted();
 }
 
 void Controller::configured(const ClusterConfigured& configuration) {
@@ -96,7 +108,7 @@ void Controller::plan_finished(const Plan& plan) {
   for (const Proposal& p : plan.placements) {
     Reason why = Reason::none;
     const Job* waiting = commit_.decided().find_job(p.key);
-    auto events = decide_place(commit_.decided(), {p.key, p.attempt, p.shares, p.by_backfill, p.partition}, loop_.now(), &why);
+    auto events = decide_place(commit_.decided(), {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority}, loop_.now(), &why);
     // A stale proposal is dropped; the change that made it stale has asked for the next pass. One that cannot be had in the way it
     // asks waits for the next end, and says why.
     if (!events.empty()) {

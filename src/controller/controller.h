@@ -118,6 +118,7 @@ class Controller final : public ResourceObserver {
   void tell_waiters(JobKey key);
   wire::JobProgress progress_of(JobKey key) const;
   void tick();
+  void replan_with_time();
   void arm_deadline();
   void expire();
   void maybe_snapshot();
@@ -145,6 +146,7 @@ class Controller final : public ResourceObserver {
   Loop::TimerId deadline_timer_ = 0;
   Time deadline_armed_ = never;
   bool snapshot_running_ = false;
+  Time period_planned_;  // the period of priorities a pass was last asked for
   Time started_at_;
 };
 

@@ -26,15 +26,17 @@ struct Walk {
   JobKey from;
   std::string bytes;
   bool more = true;
+  std::optional<Priorities> priorities = {};  // of the view's state, made on the worker
 
   void advance() {
+    if (!priorities) priorities.emplace(view.state, view.now);
     wire::Reply reply = jobs_reply(view, number);
     auto it = view.state.jobs.lower_bound(from);
     for (; it != view.state.jobs.end() && reply.jobs().jobs_size() < rows_per_reply; ++it) {
       const Job& job = *(*it).second;
       if (!ask.finished_too() && job.state == JobState::ended) continue;
       if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) continue;
-      show_job(view, job, ask.brief(), *reply.mutable_jobs()->add_jobs());
+      show_job(view, *priorities, job, ask.brief(), *reply.mutable_jobs()->add_jobs());
     }
     more = it != view.state.jobs.end();
     if (more) from = (*it).first;
@@ -53,6 +55,7 @@ void go_on(std::unique_ptr<Walk> walk, Worker& worker, Clients& clients, ClientI
 }
 
 void named_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, wire::Jobs& out) {
+  const Priorities priorities(snapshot.state, snapshot.now);
   for (const wire::JobName& name : ask.jobs()) {
     const auto selected = select_jobs(snapshot.state, {JobId{name.job_id()}, name.tasks()});
     if (!selected) {
@@ -66,7 +69,7 @@ void named_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, wire::Jobs
     for (auto it = keys.rbegin(); it != keys.rend(); ++it) {
       const Job& job = snapshot.state.job(*it);
       if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) continue;
-      show_job(snapshot, job, ask.brief(), *out.add_jobs());
+      show_job(snapshot, priorities, job, ask.brief(), *out.add_jobs());
     }
   }
 }
@@ -90,6 +93,8 @@ bool Queries::handle() {
     case B::kQueryReservations: reservations(request_.query_reservations()); return true;
     case B::kExplain: explain_job(request_.explain()); return true;
     case B::kGetScript: script(request_.get_script()); return true;
+    case B::kQueryAccounts: accounts(); return true;
+    case B::kQueryPriorities: priorities(); return true;
     case B::kQueryLicences: licences(); return true;
     case B::kQueryTopology: topology(); return true;
     default: return false;

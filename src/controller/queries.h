@@ -21,6 +21,8 @@ class Queries final {
   void ping();
   void reservations(const wire::QueryReservations& ask);
   void explain_job(const wire::ExplainJob& ask);
+  void accounts();    // these two: account_queries.cpp
+  void priorities();
   wire::Reply reply() const;
 
   Controller& c_;

@@ -3,6 +3,7 @@
 
 #include "base/hostlist.h"
 #include "controller/resources.h"
+#include "core/ledger/limits.h"
 #include "core/ledger/obstacle.h"
 #include "core/model/assign.h"
 #include "core/model/file_name.h"
@@ -15,6 +16,11 @@ std::string names_to_hostlist(const State& state, const auto& indexes, auto inde
   std::vector<std::string> names;
   for (const auto& each : indexes) names.push_back(state.node(index_of(each)).def->name);
   return compress_hostlist(names);
+}
+
+std::optional<LimitHit> limit_of(const ReadView& snapshot, const Job& job) {
+  if (job.state != JobState::pending || !limits_enforced(snapshot.state)) return std::nullopt;
+  return start_hit(snapshot.state, job, requested_size(snapshot.state, job), snapshot.now);
 }
 
 std::string signal_word(std::uint32_t signal) { return "RaisedSignal:" + std::to_string(signal); }
@@ -84,7 +90,8 @@ void show_request(const ReadView& snapshot, const Job& job, wire::JobView& out) 
   const JobSpec& spec = *job.spec;
   const RareRequest& rare = spec.rare_request();
   out.set_account(spec.account);
-  out.set_qos(rare.qos);
+  const Qos* qos = state.find_qos(job.qos);
+  out.set_qos(qos ? qos->name : rare.qos);
   out.set_comment(rare.comment);
   out.set_nice(spec.nice);
   out.set_dependency(shown_dependencies(state, job));
@@ -179,12 +186,13 @@ std::string shown_reason(const ReadView& snapshot, const Job& job) {
   if (job.state != JobState::pending) return slurm_word(job.state == JobState::running ? Reason::none : job.end_reason);
   const Reason standing = standing_obstacle(snapshot.state, job, snapshot.now);
   if (standing != Reason::none) return slurm_word(standing);
+  if (const auto hit = limit_of(snapshot, job)) return slurm_word(reason_of(*hit));
   const PlanReport& plan = *snapshot.plan;
   if (const auto it = plan.findings.find(job.key); it != plan.findings.end()) return slurm_word(it->second.reason);
   return slurm_word(plan.made_at.is_set() && job.key < plan.looked_at_before ? Reason::priority : Reason::none);
 }
 
-void show_job(const ReadView& snapshot, const Job& job, bool brief, wire::JobView& out) {
+void show_job(const ReadView& snapshot, const Priorities& priorities, const Job& job, bool brief, wire::JobView& out) {
   const State& state = snapshot.state;
   const JobSpec& spec = *job.spec;
   out.set_job_id(job.id.value);
@@ -225,8 +233,9 @@ void show_job(const ReadView& snapshot, const Job& job, bool brief, wire::JobVie
   out.set_start_at_us(start.value);
   out.set_end_at_us(end.value);
   out.set_time_limit_minutes(job.time_limit_minutes);
-  out.set_priority(job.priority);
+  out.set_priority(job.state == JobState::pending ? priorities.of(job) : job.priority);
   if (brief) return;
+  if (const auto hit = limit_of(snapshot, job)) out.add_wait_words(limit_in_words(state, *hit));
   show_request(snapshot, job, out);
   show_progress(snapshot, job, out);
   if (spec.resources || job.placement) show_resources(state, job, *out.mutable_resources());
@@ -317,6 +326,12 @@ void show_partition(const ReadView& snapshot, const Partition& partition, wire::
   };
   out.set_allow_groups(join(def.allow_groups));
   out.set_allow_accounts(join(def.allow_accounts));
+  out.set_qos(def.qos);
+  out.set_allow_qos(join(def.allow_qos));
+  out.set_deny_qos(join(def.deny_qos));
+  std::string weights;
+  for (const TresWeight& each : def.billing_weights) weights += (weights.empty() ? "" : ",") + format_tres_weight(each);
+  out.set_billing_weights(weights);
   const auto amount = [](Mebibytes value) { return static_cast<std::uint64_t>(value.value); };
   if (def.default_memory_per_cpu) out.set_default_memory_per_cpu_mib(amount(*def.default_memory_per_cpu));
   if (def.default_memory_per_node) out.set_default_memory_per_node_mib(amount(*def.default_memory_per_node));

@@ -7,6 +7,7 @@
 
 #include "core/ledger/state.h"
 #include "core/planner/plan.h"
+#include "core/planner/priority.h"
 #include "millrace.pb.h"
 
 namespace millrace {
@@ -30,7 +31,7 @@ struct ReadView {
   Time now;
 };
 
-void show_job(const ReadView& snapshot, const Job& job, bool brief, wire::JobView& out);
+void show_job(const ReadView& snapshot, const Priorities& priorities, const Job& job, bool brief, wire::JobView& out);
 void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire::NodeView& out);
 void show_partition(const ReadView& snapshot, const Partition& partition, wire::PartitionView& out);
 

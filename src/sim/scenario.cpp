@@ -17,9 +17,11 @@
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
 #include "core/ledger/obstacle.h"
+#include "core/ledger/limits.h"
 #include "core/model/assign.h"
 #include "core/model/gres_text.h"
 #include "core/planner/pass.h"
+#include "sim/scenario_accounts.h"
 #include "sim/scenario_requests.h"
 
 namespace millrace {
@@ -96,6 +98,7 @@ class Scenario {
   State state_;
   std::int64_t now_ = 0;
   std::map<std::string, JobId> names_;
+  ScenarioUsers users_;
   std::map<JobKey, std::string> shown_;
   std::map<JobKey, Planned> planned_;
   std::map<JobKey, std::int64_t> ends_;  // when a running job's own work is done
@@ -126,7 +129,11 @@ Result<void> Scenario::read_line(int number, const Words& words) {
   const auto second = [](const std::string& word) -> std::optional<std::int64_t> {
     return word.starts_with("t=") ? parse_integer(std::string_view{word}.substr(2)) : std::nullopt;
   };
-  if (words[0] == "policy") {
+  MR_TRY(const bool about_priority, read_priority_line(words, policy_, partitions_));
+  if (about_priority) return {};
+  if (words[0] == "sacctmgr") {
+    lines_.push_back({number, 0, words});
+  } else if (words[0] == "policy") {
     policy_.backfill = words.size() > 1 && words[1] == "backfill";
   } else if (words[0] == "memory") {
     policy_.memory_is_consumable = words.size() > 1 && words[1] == "on";
@@ -183,6 +190,8 @@ Result<void> Scenario::read_partition(int, const Words& words) {
     if (parts[0] == "max_time") def.max_time_minutes = value;
     else if (parts[0] == "tier") def.priority_tier = value;
     else if (parts[0] == "max_nodes") def.max_nodes = value;
+    else if (parts[0] == "factor") def.priority_job_factor = value;
+    else if (parts[0] == "qos") def.qos = parts.back();
     else if (words[i] == "state=down") def.availability = Availability::down;
     else return fail(Errc::invalid, "unknown partition key '" + words[i] + "'");
   }
@@ -274,13 +283,15 @@ void Scenario::submit(const Words& words) {
     else if (key == "hold") ask.hold = true;
     else if (key == "exclusive") ask.spec.exclusive = true;
     else if (key == "user") {
-      owner.uid = UserId{count};
-      owner.user_name = "u" + value;
+      owner.uid = UserId{parse_integer(value) ? count : users_.uid_of(value)};
+      owner.user_name = parse_integer(value) ? "u" + value : value;
     } else if (key == "reservation") {
       ResourceRequest request = ask.spec.resource_request();
       request.reservation = value;
       ask.spec.resources = SharedValue(std::move(request));
     }
+    else if (key == "account") ask.spec.account = value;
+    else if (key == "qos") rare.qos = value;
     else if (key == "on") ask.required_nodes = value;
     else if (key == "not_on") ask.excluded_nodes = value;
     else if (key == "nice") ask.spec.nice = static_cast<std::int32_t>(number);
@@ -298,6 +309,7 @@ void Scenario::submit(const Words& words) {
     }
   }
   ask.spec.owner = SharedValue(owner);
+  if (!(rare == RareRequest{})) ask.spec.rare = SharedValue(rare);
   if (limit) ask.time_limit_minutes = static_cast<std::uint32_t>((*limit + 59) / 60);
   planned.run = run.value_or(limit.value_or(1'000'000));
   const auto decision = decide(state_, ask, Actor{owner.uid, owner.uid.value == 0}, at_second(now_));
@@ -346,6 +358,11 @@ void Scenario::act(const Line& line) {
   const Actor root{UserId{0}, true};
   const Time now = at_second(now_);
   if (words[0] == "submit") return submit(words);
+  if (words[0] == "sacctmgr") {
+    const auto events = sacctmgr_events(state_, {words.begin() + 1, words.end()}, now);
+    if (!events) return problems_.push_back("line " + std::to_string(line.number) + ": " + events.error().story);
+    return happen(*events);
+  }
   if (words.size() < 2) return problems_.push_back("line " + std::to_string(line.number) + ": what is '" + words[0] + "' about?");
   const auto done = [&](const Decision& decision) {
     if (decision)
@@ -413,7 +430,7 @@ void Scenario::plan_until_quiet() {
     findings_ = plan.findings;
     for (const Proposal& p : plan.placements) {
       Reason why = Reason::none;
-      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition}, at_second(now_), &why);
+      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority}, at_second(now_), &why);
       if (events.empty()) findings_.push_back({p.key, why, {}, {}, p.partition});  // it knew the amounts, not the way
       if (events.empty() && why == Reason::none) problems_.push_back("t=" + std::to_string(now_) + " the planner proposed what admission refused");
       again = again || !events.empty();
@@ -438,11 +455,16 @@ std::int64_t Scenario::next_time() const {
 
 void Scenario::check_reasons() {
   for (const Line& line : expectations_) {
+    if (line.at != now_ || line.words.size() < 3) continue;
+    const auto named = names_.find(line.words[1]);
+    const Job* about = named == names_.end() ? nullptr : state_.find_job(named->second);
+    if (std::string said = account_answer(state_, line.words, about, at_second(now_)); !said.empty()) note(std::move(said));
     if (line.at != now_ || line.words[0] != "reason" || line.words.size() < 3) continue;
     const Job* job = state_.find_job(names_[line.words[1]]);
     if (!job) continue;
     Reason reason = standing_obstacle(state_, *job, at_second(now_));
-    if (reason == Reason::none) reason = Reason::priority;
+    const auto limit = start_hit(state_, *job, requested_size(state_, *job), at_second(now_));
+    if (reason == Reason::none) reason = limit ? reason_of(*limit) : Reason::priority;
     for (const Finding& finding : findings_)
       if (finding.key == job->key) reason = finding.reason;
     note("reason " + line.words[1] + " " + slurm_word(reason));

@@ -34,6 +34,8 @@ void put_event(const JobSubmitted& e, log::Event& out) {
   to->set_hold(static_cast<std::uint32_t>(e.hold));
   to->set_begin_at(e.begin_at.value);
   to->set_at(e.at.value);
+  to->set_priority_fixed(e.priority_fixed);
+  to->set_qos(e.qos.value);
 }
 
 void put_event(const JobHoldChanged& e, log::Event& out) {
@@ -75,6 +77,8 @@ void put_event(const JobModified& e, log::Event& out) {
   if (e.min_cpus_per_node) to->set_min_cpus_per_node(*e.min_cpus_per_node);
   if (e.exclusive) to->set_exclusive(*e.exclusive);
   if (e.oversubscribe) to->set_oversubscribe(*e.oversubscribe);
+  if (e.priority_fixed) to->set_priority_fixed(*e.priority_fixed);
+  if (e.qos) to->set_qos(e.qos->value);
 }
 
 void put_event(const JobBecameEligible& e, log::Event& out) {
@@ -100,6 +104,7 @@ void put_event(const JobPlaced& e, log::Event& out) {
   to->set_at(e.at.value);
   if (e.partition) to->set_partition(e.partition->value);
   put_licences(e.licences, to->mutable_licences());
+  to->set_priority(e.priority);
   if (e.waited) put(*e.waited, *to->mutable_waited());
 }
 
@@ -188,6 +193,31 @@ void put_event(const ReservationRemoved& e, log::Event& out) {
   out.mutable_reservation_removed()->set_at(e.at.value);
 }
 
+void put_event(const AssociationChanged& e, log::Event& out) {
+  put(e.association, *out.mutable_association_changed()->mutable_association());
+  out.mutable_association_changed()->set_at(e.at.value);
+}
+
+void put_event(const AssociationRemoved& e, log::Event& out) {
+  out.mutable_association_removed()->set_association(e.association.value);
+  out.mutable_association_removed()->set_at(e.at.value);
+}
+
+void put_event(const QosChanged& e, log::Event& out) {
+  put(e.qos, *out.mutable_qos_changed()->mutable_qos());
+  out.mutable_qos_changed()->set_at(e.at.value);
+}
+
+void put_event(const QosRemoved& e, log::Event& out) {
+  out.mutable_qos_removed()->set_qos(e.qos.value);
+  out.mutable_qos_removed()->set_at(e.at.value);
+}
+
+void put_event(const UsageReset& e, log::Event& out) {
+  out.mutable_usage_reset()->set_association(e.association.value);
+  out.mutable_usage_reset()->set_at(e.at.value);
+}
+
 Event get_event(const log::ClusterConfigured& from) {
   ClusterConfigured e;
   for (const auto& node : from.nodes()) e.nodes.push_back(get(node));
@@ -212,6 +242,8 @@ Event get_event(const log::JobSubmitted& from) {
   e.hold = static_cast<Hold>(from.hold());
   e.begin_at = Time{from.begin_at()};
   e.at = Time{from.at()};
+  e.priority_fixed = from.priority_fixed();
+  e.qos = QosId{from.qos()};
   return e;
 }
 
@@ -247,11 +279,13 @@ Event get_event(const log::JobModified& from) {
   if (from.has_min_cpus_per_node()) e.min_cpus_per_node = from.min_cpus_per_node();
   if (from.has_exclusive()) e.exclusive = from.exclusive();
   if (from.has_oversubscribe()) e.oversubscribe = from.oversubscribe();
+  if (from.has_priority_fixed()) e.priority_fixed = from.priority_fixed();
+  if (from.has_qos()) e.qos = QosId{from.qos()};
   return e;
 }
 
 Event get_event(const log::JobPlaced& from) {
-  JobPlaced e{JobKey{from.key()}, Attempt{from.attempt()}, {}, from.by_backfill(), Time{from.at()}, {}, get_licences(from.licences())};
+  JobPlaced e{JobKey{from.key()}, Attempt{from.attempt()}, {}, from.by_backfill(), Time{from.at()}, {}, get_licences(from.licences()), from.priority()};
   for (const auto& share : from.shares()) e.shares.push_back(get(share));
   if (from.has_partition()) e.partition = PartitionIndex{from.partition()};
   if (from.has_waited()) e.waited = get(from.waited());
@@ -319,6 +353,12 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kReservationSet: return ReservationSet{get(in.reservation_set().reservation()), Time{in.reservation_set().at()}};
     case K::kReservationRemoved:
       return ReservationRemoved{ReservationId{in.reservation_removed().id()}, Time{in.reservation_removed().at()}};
+    case K::kAssociationChanged: return AssociationChanged{get(in.association_changed().association()), Time{in.association_changed().at()}};
+    case K::kAssociationRemoved:
+      return AssociationRemoved{AssociationId{in.association_removed().association()}, Time{in.association_removed().at()}};
+    case K::kQosChanged: return QosChanged{get(in.qos_changed().qos()), Time{in.qos_changed().at()}};
+    case K::kQosRemoved: return QosRemoved{QosId{in.qos_removed().qos()}, Time{in.qos_removed().at()}};
+    case K::kUsageReset: return UsageReset{AssociationId{in.usage_reset().association()}, Time{in.usage_reset().at()}};
     case K::KIND_NOT_SET: break;
   }
   return fail(Errc::corrupt, "an event of a kind this release does not know");

@@ -129,6 +129,17 @@ std::string show(const NodeDef& def) {
   return '(' + line.text_ + ')';
 }
 
+std::string show_weight(const TresWeight& weight) { return weight.name + '=' + std::to_string(weight.billionths) + "e-9" + (weight.per == 1 ? "" : '/' + std::to_string(weight.per)); }
+
+std::string show(const PriorityPolicy& p) {
+  Line line{"priority"};
+  line.count("age", p.age).count("assoc", p.assoc).count("fairshare", p.fairshare).count("job_size", p.job_size);
+  line.count("partition", p.partition).count("qos", p.qos).list("tres", p.tres, show_weight).number("max_age", p.max_age_seconds);
+  line.number("half_life", p.half_life_seconds).number("calc_period", p.calc_period_seconds).number("damping", p.damping);
+  line.count("flags", p.flags).count("reset", static_cast<std::uint64_t>(p.reset)).flag("favor_small", p.favor_small);
+  return '(' + line.text_ + ')';
+}
+
 std::string show(const PartitionDef& def) {
   Line line{quote_text(def.name)};
   line.strings("nodes", def.nodes).word("state", name_of(def.availability)).word("max_time", minutes_text(def.max_time_minutes));
@@ -139,7 +150,8 @@ std::string show(const PartitionDef& def) {
   line.strings("groups", def.allow_groups).numbers("gids", def.allow_gids).strings("accounts", def.allow_accounts);
   line.strings("deny_accounts", def.deny_accounts).amount("default_memory_per_cpu", def.default_memory_per_cpu);
   line.amount("default_memory_per_node", def.default_memory_per_node).amount("max_memory_per_cpu", def.max_memory_per_cpu);
-  return '(' + line.amount("max_memory_per_node", def.max_memory_per_node).text_ + ')';
+  line.amount("max_memory_per_node", def.max_memory_per_node).quoted("qos", def.qos).strings("allow_qos", def.allow_qos);
+  return '(' + line.strings("deny_qos", def.deny_qos).list("billing_weights", def.billing_weights, show_weight).text_ + ')';
 }
 
 std::string show(const Policy& p) {
@@ -151,7 +163,8 @@ std::string show(const Policy& p) {
   line.flag("memory_is_consumable", p.memory_is_consumable).flag("backfill", p.backfill).flag("basic_priority", p.basic_priority);
   line.flag("enforce_partition_limits", p.enforce_partition_limits).amount("default_memory_per_cpu", p.default_memory_per_cpu);
   line.amount("default_memory_per_node", p.default_memory_per_node).amount("max_memory_per_cpu", p.max_memory_per_cpu);
-  return '(' + line.amount("max_memory_per_node", p.max_memory_per_node).text_ + ')';
+  line.amount("max_memory_per_node", p.max_memory_per_node).count("enforce", p.enforce).strings("tres", p.tres);
+  return '(' + line.text_ + (p.priority == PriorityPolicy{} ? "" : ' ' + show(p.priority)) + ')';
 }
 
 std::string show(const Dependency& d) {
@@ -236,6 +249,7 @@ Line describe(const JobSubmitted& e) {
   }
   line.number("priority", e.priority).word("time_limit", minutes_text(e.time_limit_minutes));
   if (e.hold != Hold::none) line.word("hold", name_of(e.hold));
+  line.flag("priority_fixed", e.priority_fixed).count("qos", e.qos.value);
   return line.time("begin_at", e.begin_at);
 }
 
@@ -273,6 +287,8 @@ Line describe(const JobModified& e) {
   if (e.required_nodes) line.numbers("required_nodes", *e.required_nodes);
   if (e.excluded_nodes) line.numbers("excluded_nodes", *e.excluded_nodes);
   if (e.requeue) line.word("requeue", *e.requeue ? "yes" : "no");
+  if (e.priority_fixed) line.word("priority_fixed", *e.priority_fixed ? "yes" : "no");
+  if (e.qos) line.number("qos", e.qos->value);
   return line;
 }
 
@@ -287,7 +303,7 @@ Line describe(const ArrayTaskSplit& e) {
 Line describe(const JobPlaced& e) {
   Line line = on_job("JobPlaced", e.key);
   line.number("attempt", e.attempt.value).list("shares", e.shares, [](const NodeShare& share) { return show(share); });
-  return line.flag("by_backfill", e.by_backfill);
+  return line.flag("by_backfill", e.by_backfill).count("priority", e.priority);
 }
 
 Line describe(const AttemptEnded& e) {
@@ -338,6 +354,64 @@ Line describe(const ReservationSet& e) {
 Line describe(const ReservationRemoved& e) { return Line{"ReservationRemoved"}.number("id", e.id.value); }
 
 Line describe(const JobForgotten& e) { return on_job("JobForgotten", e.key); }
+
+void add(Line& line, const Limits& limits) {
+  const auto tres = [&](std::string_view name, const TresList& list) {
+    if (!list.empty()) line.word(name, format_tres(list));
+  };
+  const auto number = [&](std::string_view name, const std::optional<std::uint32_t>& value) {
+    if (value) line.number(name, *value);
+  };
+  tres("grp_tres", limits.grp_tres);
+  tres("grp_tres_mins", limits.grp_tres_mins);
+  tres("grp_tres_run_mins", limits.grp_tres_run_mins);
+  tres("max_tres_per_job", limits.max_tres_per_job);
+  tres("max_tres_per_node", limits.max_tres_per_node);
+  tres("max_tres_mins_per_job", limits.max_tres_mins_per_job);
+  number("grp_jobs", limits.grp_jobs);
+  number("grp_submit", limits.grp_submit);
+  number("grp_wall", limits.grp_wall_minutes);
+  number("max_jobs", limits.max_jobs);
+  number("max_submit", limits.max_submit);
+  number("max_wall", limits.max_wall_minutes);
+}
+
+Line describe(const AssociationChanged& e) {
+  const Association& a = e.association;
+  Line line{"AssociationChanged"};
+  line.number("association", a.id.value).count("parent", a.parent.value).quoted("account", a.account).quoted("user", a.user);
+  line.quoted("partition", a.partition).quoted("description", a.description).quoted("organization", a.organization);
+  line.word("shares", a.shares == shares_of_parent ? "parent" : std::to_string(a.shares)).count("priority", a.priority);
+  add(line, a.limits);
+  return line.numbers("qos", a.qos).count("default_qos", a.default_qos.value).flag("default", a.is_default);
+}
+
+Line describe(const AssociationRemoved& e) { return Line{"AssociationRemoved"}.number("association", e.association.value); }
+
+Line describe(const QosChanged& e) {
+  const Qos& q = e.qos;
+  Line line{"QosChanged"};
+  line.number("qos", q.id.value).quoted("name", q.name).quoted("description", q.description).count("priority", q.priority);
+  line.numbers("preempts", q.preempts).count("preempt_mode", static_cast<std::uint64_t>(q.preempt_mode)).count("grace", q.grace_seconds);
+  if (q.preempt_exempt_seconds) line.number("preempt_exempt", *q.preempt_exempt_seconds);
+  if (q.usage_factor_thousandths != 1000) line.number("usage_factor_thousandths", q.usage_factor_thousandths);
+  line.count("flags", q.flags);
+  add(line, q.limits);
+  const auto tres = [&](std::string_view name, const TresList& list) {
+    if (!list.empty()) line.word(name, format_tres(list));
+  };
+  tres("max_tres_per_user", q.max_tres_per_user);
+  tres("max_tres_per_account", q.max_tres_per_account);
+  tres("max_run_mins_per_user", q.max_run_mins_per_user);
+  tres("max_run_mins_per_account", q.max_run_mins_per_account);
+  tres("min_tres_per_job", q.min_tres_per_job);
+  if (q.max_jobs_per_account) line.number("max_jobs_per_account", *q.max_jobs_per_account);
+  if (q.max_submit_per_account) line.number("max_submit_per_account", *q.max_submit_per_account);
+  return line;
+}
+
+Line describe(const QosRemoved& e) { return Line{"QosRemoved"}.number("qos", e.qos.value); }
+Line describe(const UsageReset& e) { return Line{"UsageReset"}.count("association", e.association.value); }
 
 }  // namespace
 

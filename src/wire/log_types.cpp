@@ -107,6 +107,10 @@ void put(const PartitionDef& from, log::PartitionDef& to) {
   if (from.default_memory_per_node) to.set_default_memory_per_node(from.default_memory_per_node->value);
   if (from.max_memory_per_cpu) to.set_max_memory_per_cpu(from.max_memory_per_cpu->value);
   if (from.max_memory_per_node) to.set_max_memory_per_node(from.max_memory_per_node->value);
+  to.set_qos(from.qos);
+  for (const auto& name : from.allow_qos) to.add_allow_qos(name);
+  for (const auto& name : from.deny_qos) to.add_deny_qos(name);
+  put_weights(from.billing_weights, to.mutable_billing_weights());
 }
 
 PartitionDef get(const log::PartitionDef& from) {
@@ -133,6 +137,10 @@ PartitionDef get(const log::PartitionDef& from) {
   if (from.has_default_memory_per_node()) to.default_memory_per_node = Mebibytes{from.default_memory_per_node()};
   if (from.has_max_memory_per_cpu()) to.max_memory_per_cpu = Mebibytes{from.max_memory_per_cpu()};
   if (from.has_max_memory_per_node()) to.max_memory_per_node = Mebibytes{from.max_memory_per_node()};
+  to.qos = from.qos();
+  to.allow_qos.assign(from.allow_qos().begin(), from.allow_qos().end());
+  to.deny_qos.assign(from.deny_qos().begin(), from.deny_qos().end());
+  to.billing_weights = get_weights(from.billing_weights());
   return to;
 }
 
@@ -157,6 +165,9 @@ void put(const Policy& from, log::Policy& to) {
   if (from.max_memory_per_node) to.set_max_memory_per_node(from.max_memory_per_node->value);
   to.set_cpu_unit(static_cast<std::uint32_t>(from.cpu_unit));
   put_licences(from.licences, to.mutable_licences());
+  if (!(from.priority == PriorityPolicy{})) put(from.priority, *to.mutable_priority());
+  to.set_enforce(from.enforce);
+  for (const auto& name : from.tres) to.add_tres(name);
 }
 
 Policy get(const log::Policy& from) {
@@ -181,6 +192,9 @@ Policy get(const log::Policy& from) {
   if (from.has_max_memory_per_node()) to.max_memory_per_node = Mebibytes{from.max_memory_per_node()};
   to.cpu_unit = static_cast<CpuUnit>(from.cpu_unit());
   to.licences = get_licences(from.licences());
+  if (from.has_priority()) to.priority = get(from.priority());
+  to.enforce = from.enforce();
+  to.tres.assign(from.tres().begin(), from.tres().end());
   return to;
 }
 

@@ -49,6 +49,17 @@ std::vector<LicenceAsk> get_licences(const Licences& from) {
   for (const auto& each : from) out.push_back({each.name(), each.count()});
   return out;
 }
+void put(const PriorityPolicy& from, log::PriorityPolicy& to);
+PriorityPolicy get(const log::PriorityPolicy& from);
+void put(const Association& from, log::Association& to);
+Association get(const log::Association& from);
+void put(const Qos& from, log::Qos& to);
+Qos get(const log::Qos& from);
+void put_weights(const std::vector<TresWeight>& from, google::protobuf::RepeatedPtrField<log::TresWeight>* to);
+std::vector<TresWeight> get_weights(const google::protobuf::RepeatedPtrField<log::TresWeight>& from);
+// Accounts, QOS and usage of a snapshot.
+void put_accounts(const State& state, log::State& to);
+void get_accounts(const log::State& from, State& state);
 
 template <class Ranges>
 void put_ranges(const IndexSet& from, Ranges* to) {

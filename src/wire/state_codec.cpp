@@ -46,6 +46,8 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
   to.set_requeue_wanted(job.requeue_wanted);
   to.set_requeue_held(job.requeue_held);
   to.set_dependency_never(job.dependency_never);
+  to.set_priority_fixed(job.priority_fixed);
+  to.set_qos(job.qos.value);
 }
 
 Job get_job(const log::Job& from) {
@@ -85,6 +87,8 @@ Job get_job(const log::Job& from) {
   job.requeue_wanted = from.requeue_wanted();
   job.requeue_held = from.requeue_held();
   job.dependency_never = from.dependency_never();
+  job.priority_fixed = from.priority_fixed();
+  job.qos = QosId{from.qos()};
   return job;
 }
 
@@ -181,6 +185,7 @@ std::string encode_state(const State& state) {
   }
   out.set_next_reservation(state.next_reservation.value);
   for (const auto& [id, reservation] : state.reservations) put(*reservation, *out.add_reservations());
+  put_accounts(state, out);
   // Serialized piece by piece: concatenated pieces are one message, and the whole tree never stands in memory beside the state.
   std::string bytes = out.SerializeAsString();
   std::map<const Owner*, std::uint32_t> owners;  // by identity only; the order of output is that of first use
@@ -246,6 +251,7 @@ Result<State> decode_state(std::string_view bytes) {
   }
   state.jobs = SharedMap<JobKey, SharedValue<Job>>::from_sorted(std::move(jobs));
   add_up_shares(state);
+  get_accounts(in, state);
   rebuild_indexes(state);
   if (const auto broken = broken_law(state)) return fail(Errc::corrupt, "snapshot: " + *broken);
   return state;

@@ -106,19 +106,21 @@ TEST_P(GoldenLogs, Log_can_be_written_on) {
   EXPECT_EQ(state->version, before + 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Format1, GoldenLogs, testing::Values("format1/plain", "format1/compacted"),
+INSTANTIATE_TEST_SUITE_P(Format1, GoldenLogs, testing::Values("format1/plain", "format1/compacted", "format1/accounts", "format1/accounts_compacted"),
                          [](const auto& info) { return std::string{info.param}.substr(8); });
 
 TEST(GoldenLog, Format1_holds_every_kind_of_fact) {
-  const auto files = RealFilesystem::open_directory(std::string{GOLDEN_LOG_DIR} + "/format1/plain", true);
-  ASSERT_TRUE(files);
   std::set<std::string> kinds;
-  ASSERT_TRUE(dump_log(**files, {}, [&](std::string_view line) {
-    const std::size_t event = line.find(" event ");
-    if (event == std::string_view::npos) return;
-    const std::string_view rest = line.substr(line.find(' ', event + 7) + 1);
-    kinds.emplace(rest.substr(0, rest.find(' ')));
-  }));
+  for (const char* folder : {"/format1/plain", "/format1/accounts"}) {
+    const auto files = RealFilesystem::open_directory(std::string{GOLDEN_LOG_DIR} + folder, true);
+    ASSERT_TRUE(files);
+    ASSERT_TRUE(dump_log(**files, {}, [&](std::string_view line) {
+      const std::size_t event = line.find(" event ");
+      if (event == std::string_view::npos) return;
+      const std::string_view rest = line.substr(line.find(' ', event + 7) + 1);
+      kinds.emplace(rest.substr(0, rest.find(' ')));
+    }));
+  }
   // A new kind needs a golden log of its own before it is released.
   EXPECT_EQ(kinds.size(), std::variant_size_v<Event>);
 }

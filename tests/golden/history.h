@@ -17,5 +17,7 @@ struct GoldenBatch {
 
 // Format 1. Never changed: a later format gets a history of its own beside it.
 std::vector<GoldenBatch> format1_history();
+// The same with accounts, QOS and usage after it.
+std::vector<GoldenBatch> accounts_history();
 
 }  // namespace millrace

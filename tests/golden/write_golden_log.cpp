@@ -15,7 +15,11 @@ namespace {
 
 // Small, so that the log has several segments; a fixed salt, so that writing it again gives the same bytes.
 constexpr WalSettings settings{3000, 1024, 1024, 20260101};
-constexpr std::size_t snapshot_after_batch = 9;
+struct Golden {
+  std::string name;
+  std::vector<GoldenBatch> (*history)();
+  std::size_t snapshot_after_batch;  // 0: none
+};
 
 Result<void> append(Wal& wal, State& state, const GoldenBatch& batch) {
   Batch out{batch.payloads, {}};
@@ -39,15 +43,16 @@ std::vector<PayloadId> live_payloads(const State& state) {
   return live;
 }
 
-Result<void> write_log(const std::string& folder, bool compact) {
+Result<void> write_log(const std::string& parent, const Golden& golden) {
+  const std::string folder = parent + "/" + golden.name;
   if (mkdir(folder.c_str(), 0755) != 0) return fail_errno(Errc::io, folder);
   GoldenLog log;
   MR_TRY_VOID(log.open(folder, settings));
   State state;
   std::size_t number = 0;
-  for (const GoldenBatch& batch : format1_history()) {
+  for (const GoldenBatch& batch : golden.history()) {
     MR_TRY_VOID(append(*log.wal, state, batch));
-    if (!compact || ++number != snapshot_after_batch) continue;
+    if (++number != golden.snapshot_after_batch) continue;
     Result<void> outcome;
     log.wal->write_snapshot(state.version, encode_state(state), live_payloads(state), [&](Result<void> done) { outcome = std::move(done); });
     MR_TRY_VOID(outcome);
@@ -64,8 +69,11 @@ Result<void> write_log(const std::string& folder, bool compact) {
 
 int main(int argc, char** argv) {
   if (argc != 2) return std::fputs("usage: write_golden_log FOLDER\n", stderr), 2;
-  for (const bool compact : {false, true}) {
-    const auto written = millrace::write_log(std::string{argv[1]} + (compact ? "/compacted" : "/plain"), compact);
+  // Those that are there already are left as they are: add the new ones only.
+  const millrace::Golden golden[] = {{"plain", millrace::format1_history, 0}, {"compacted", millrace::format1_history, 9},
+                                     {"accounts", millrace::accounts_history, 0}, {"accounts_compacted", millrace::accounts_history, 27}};
+  for (const millrace::Golden& each : golden) {
+    const auto written = millrace::write_log(argv[1], each);
     if (!written) return std::fprintf(stderr, "%s\n", written.error().story.c_str()), 1;
   }
   return 0;

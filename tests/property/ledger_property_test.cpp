@@ -7,12 +7,14 @@
 #include "base/prng.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/cancel_job.h"
+#include "core/admission/change_account.h"
 #include "core/admission/expire.h"
 #include "core/admission/modify_job.h"
 #include "core/admission/report_node.h"
 #include "core/admission/submit_job.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
+#include "core/ledger/limits.h"
 #include "core/model/gres_text.h"
 #include "core/planner/pass.h"
 #include "wire/event_codec.h"
@@ -55,8 +57,11 @@ class History {
     policy.min_job_age_seconds = 30;
     policy.return_to_service = 2;
     policy.max_job_id = 400;  // numbers wrap within one history
+    with_accounts_ = random_.chance(1, 2);
+    if (with_accounts_) add_policy(policy, small);
     happen({ControllerStarted{Epoch{1}, now_}, ClusterConfigured{nodes, {main, small}, policy, now_}});
     for (std::uint32_t i = 0; i < nodes.size(); ++i) register_node(i);
+    if (with_accounts_) plant_accounts();
   }
 
   void run(int steps) {
@@ -68,6 +73,82 @@ class History {
   }
 
  private:
+  void add_policy(Policy& policy, PartitionDef& small) {
+    policy.basic_priority = random_.chance(1, 4);
+    policy.priority.age = static_cast<std::uint32_t>(random_.below(1000));
+    policy.priority.fairshare = static_cast<std::uint32_t>(random_.below(3000));
+    policy.priority.qos = static_cast<std::uint32_t>(random_.below(1000));
+    policy.priority.max_age_seconds = 300;
+    policy.priority.half_life_seconds = random_.chance(1, 4) ? 0 : static_cast<std::uint32_t>(1 + random_.below(500));
+    policy.priority.calc_period_seconds = static_cast<std::uint32_t>(1 + random_.below(60));
+    if (random_.chance(1, 3)) policy.priority.flags = priority_no_fair_tree;
+    if (random_.chance(1, 10)) policy.priority.reset = ResetPeriod::daily;
+    if (random_.chance(4, 5)) policy.enforce = enforce_limits;
+    if (random_.chance(1, 4)) policy.enforce |= enforce_safe;
+    small.qos = "part";
+    small.billing_weights = {{"cpu", 1'500'000'000, 1}, {"mem", 1'000'000'000, 1024}};
+  }
+
+  void manage(std::vector<std::string_view> words) {
+    const auto change = parse_account_change(words);
+    ASSERT_TRUE(change) << change.error().story;
+    const auto decision = decide_accounts(state_, *change, {UserId{0}, true}, now_);
+    if (decision) happen(decision->events);
+  }
+
+  void plant_accounts() {
+    manage({"add", "account", "a,b"});
+    manage({"add", "account", "c", "parent=a", "fairshare=3"});
+    manage({"add", "qos", "high,part", "priority=10"});
+    manage({"add", "user", "u0,u1", "account=a,c", "qos=normal,high"});
+    manage({"add", "user", "u2", "account=b"});
+  }
+
+  // An administrator changes his mind.
+  void change_accounts() {
+    const std::string count = std::to_string(random_.below(12)), few = std::to_string(random_.below(3));
+    const std::string account = std::string(1, "abc"[random_.below(3)]), user = "u" + std::to_string(random_.below(3));
+    const std::string tres = "grptres=cpu=" + count, jobs = "grpjobs=" + few, mine = "maxjobs=" + few, mins = "grptresmins=cpu=" + count;
+    const std::string run = "grptresrunmins=cpu=" + count, per_user = "maxtrespu=cpu=" + count, jobs_pu = "maxjobspu=" + few;
+    switch (random_.below(13)) {
+      case 0: return manage({"modify", "account", account, "set", tres});
+      case 1: return manage({"modify", "account", account, "set", jobs, "maxsubmit=9"});
+      case 2: return manage({"modify", "user", user, "set", mine});
+      case 3: return manage({"modify", "account", account, "set", mins, run});
+      case 4: return manage({"modify", "qos", random_.chance(1, 2) ? "high" : "part", "set", per_user, jobs_pu});
+      case 5: return manage({"modify", "account", account, "set", "grptres=-1", "grpjobs=-1", "grptresmins=-1", "grptresrunmins=-1"});
+      case 6: return manage({"modify", "qos", "normal,high,part", "set", "maxtrespu=-1", "maxjobspu=-1"});
+      case 7: return manage({"modify", "user", user, "set", "rawusage=0"});
+      case 8: return manage({"modify", "account", "c", "set", random_.chance(1, 2) ? "parent=b" : "parent=root"});
+      case 9: return manage({"delete", "user", user, "where", "account=c"});
+      case 10: return manage({"add", "user", user, "account=c", "fairshare=2"});
+      case 11: return manage({"modify", "qos", "high", "set", random_.chance(1, 2) ? "usagefactor=2" : "usagefactor=0.5", "flags=nodecay"});
+      default: return manage({"delete", "qos", "high"});
+    }
+  }
+
+  // Whoever starts a job is within every limit that is looked at then; what was lowered afterwards is not his fault.
+  void check_limits_kept(const Job& job) {
+    if ((state_.policy->enforce & enforce_limits) == 0) return;
+    const auto use_of = [&](const UseKey& key) { return state_.uses.contains(key) ? *state_.uses.at(key) : Use{}; };
+    const auto cpus = [](const TresList& list) { return find_tres(list, "cpu") ? find_tres(list, "cpu")->amount : INT64_MAX; };
+    for (const Association* a = state_.find_association(job.association); a; a = state_.find_association(a->parent)) {
+      const Use use = use_of({UseOf::association, a->id.value, 0});
+      if (use.tres[tres_cpu] > cpus(a->limits.grp_tres)) fail("more CPUs than GrpTRES of " + a->account);
+      if (use.running > a->limits.grp_jobs.value_or(UINT32_MAX)) fail("more jobs than GrpJobs of " + a->account);
+      if ((run_seconds_left(use, tres_cpu, now_) + 59) / 60 > cpus(a->limits.grp_tres_run_mins)) fail("more CPU run minutes than GrpTRESRunMins of " + a->account);
+    }
+    const Qos* part = state_.find_qos(state_.partition(job.spec->partition).def.qos);
+    for (const Qos* qos : {state_.find_qos(job.qos), part}) {
+      if (!qos) continue;
+      const Use use = use_of({UseOf::user_in_qos, qos->id.value, job.spec->owner->uid.value});
+      const bool part_says = qos != part && part && part->limits.max_jobs;
+      if (!part_says && use.running > qos->limits.max_jobs.value_or(UINT32_MAX)) fail("more jobs than MaxJobsPU of " + qos->name);
+      const bool part_counts = qos != part && part && find_tres(part->max_tres_per_user, "cpu");
+      if (!part_counts && use.tres[tres_cpu] > cpus(qos->max_tres_per_user)) fail("more CPUs than MaxTRESPU of " + qos->name);
+    }
+  }
+
   std::optional<JobKey> any_job() {
     if (state_.jobs.empty()) return std::nullopt;
     const auto it = state_.jobs.lower_bound(JobKey{1 + random_.below(state_.next_key.value)});
@@ -106,7 +187,11 @@ class History {
   void submit() {
     SubmitJob ask;
     RareRequest rare;
-    ask.spec.owner = SharedValue(Owner{UserId{static_cast<std::uint32_t>(random_.below(3))}, GroupId{1}, "u", "g", {1}, "h", {}});
+    const auto uid = static_cast<std::uint32_t>(random_.below(3));
+    ask.spec.owner = SharedValue(Owner{UserId{uid}, GroupId{1}, "u" + std::to_string(uid), "g", {1}, "h", {}});
+    if (random_.chance(1, 3)) ask.spec.account = std::string(1, "abc"[random_.below(3)]);
+    if (random_.chance(1, 3)) rare.qos = "high";
+    if (!rare.qos.empty()) ask.spec.rare = SharedValue(rare);
     ask.spec.work_dir = "/";
     ask.script_bytes = 1;
     ask.spec.name = random_.chance(1, 3) ? "same" : "job" + std::to_string(random_.below(5));
@@ -177,7 +262,7 @@ class History {
     check_memo(settings, plan);
     for (const Proposal& p : plan.placements) {
       Reason why = Reason::none;
-      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition}, now_, &why);
+      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority}, now_, &why);
       if (events.empty() && why == Reason::none) fail("admission refused a fresh proposal for job key " + std::to_string(p.key.value));
       happen(events);
       if (random_.chance(1, 10)) return;  // the rest of the plan grows stale
@@ -251,6 +336,7 @@ class History {
       if (broken_) return;
       (void)before;
     }
+    if (with_accounts_ && random_.chance(1, 12)) return change_accounts();
     switch (random_.below(10)) {
       case 0:
       case 1:
@@ -270,6 +356,7 @@ class History {
       apply(state_, event);
       history_.push_back(encode_event(event));
       if (const auto broken = broken_law(state_)) fail(*broken);
+      if (const auto* placed = std::get_if<JobPlaced>(&event)) check_limits_kept(state_.job(placed->key));
     }
   }
 
@@ -307,6 +394,7 @@ class History {
   std::uint32_t boots_[4] = {};
   std::vector<std::string> history_;
   bool broken_ = false;
+  bool with_accounts_ = false;
 };
 
 TEST(Ledger, keeps_its_laws_under_any_history_and_replays_from_the_log) {

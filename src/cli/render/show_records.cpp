@@ -214,8 +214,8 @@ std::string show_partition(const wire::PartitionView& p, const ShowOptions& opti
   Record record(options);
   const auto limit = [](std::uint32_t count) { return count == UINT32_MAX ? std::string{"UNLIMITED"} : text(count); };
   record.line("PartitionName=" + p.name());
-  record.line("AllowGroups=" + all(p.allow_groups()) + " AllowAccounts=" + all(p.allow_accounts()) + " AllowQos=ALL");
-  record.line(std::string{"AllocNodes=ALL Default="} + yes_no(p.is_default()) + " QoS=N/A");
+  record.line("AllowGroups=" + all(p.allow_groups()) + " AllowAccounts=" + all(p.allow_accounts()) + (p.deny_qos().empty() ? " AllowQos=" + all(p.allow_qos()) : " DenyQos=" + p.deny_qos()));
+  record.line(std::string{"AllocNodes=ALL Default="} + yes_no(p.is_default()) + " QoS=" + (p.qos().empty() ? "N/A" : p.qos()));
   record.line("DefaultTime=" + (p.default_time_minutes() == 0 ? std::string{"NONE"} : format_limit(p.default_time_minutes())) + " DisableRootJobs=" +
               yes_no(p.disable_root_jobs()) + " Exclusive=NO GraceTime=0 Hidden=" + yes_no(p.hidden()));
   record.line("MaxNodes=" + limit(p.max_nodes()) + " MaxTime=" + format_limit(p.max_time_minutes()) + " MinNodes=" + text(p.min_nodes()) +

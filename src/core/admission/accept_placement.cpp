@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "core/admission/job_selection.h"
+#include "core/ledger/apply_account.h"
 #include "core/ledger/licences.h"
+#include "core/ledger/limits.h"
 #include "core/ledger/sharing.h"
 #include "core/model/assign.h"
 #include "core/model/features.h"
@@ -82,7 +84,7 @@ std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Ti
   if (!partition.configured || partition.def.availability == Availability::down ||
       partition.def.availability == Availability::inactive)
     return drop(Reason::partition_down);
-  JobPlaced placed{{}, proposal.attempt, proposal.shares, proposal.by_backfill, now, {}, {}};
+  JobPlaced placed{{}, proposal.attempt, proposal.shares, proposal.by_backfill, now, {}, {}, proposal.priority};
   if (where != spec.partition) placed.partition = where;
   for (NodeShare& share : placed.shares) {
     if (!share_fits(state, partition, share)) return drop(Reason::none);
@@ -96,6 +98,10 @@ std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Ti
     auto licences = choose_licences(*spec.resources, licences_free(state));
     if (!licences) return drop(Reason::licenses);
     placed.licences = *std::move(licences);
+  }
+  if (limits_enforced(state)) {
+    const Job there = in_partition(state, *job, where);
+    if (const auto hit = start_hit(state, there, placed_size(state, there, placed.shares), now)) return drop(reason_of(*hit));
   }
   std::vector<Event> events;
   SelectedJob which{job->key, {}};

@@ -12,6 +12,7 @@ struct PlaceJob {
   std::vector<NodeShare> shares;
   bool by_backfill = false;
   std::optional<PartitionIndex> partition{};  // not set: the first it asked for
+  std::uint32_t priority = 0;  // as computed when it was planned; 0: as it is
 };
 
 // Fills in which CPUs and devices of each node, and which licences, the job gets. No events: the proposal is dropped, because it is

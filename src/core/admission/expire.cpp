@@ -1,11 +1,15 @@
 // src/core/admission/expire.cpp - see expire.h.
 #include "core/admission/expire.h"
 
+#include <algorithm>
+
+#include "core/ledger/usage_reset.h"
+
 namespace millrace {
 
 Time next_deadline(const State& state) {
   const auto first = state.deadlines.begin();
-  return first == state.deadlines.end() ? never : (*first).first.at;
+  return std::min(first == state.deadlines.end() ? never : (*first).first.at, next_usage_reset(state));
 }
 
 // Its time is over: those still running in it have to go, and it comes again or is gone for good.
@@ -26,6 +30,7 @@ static std::vector<Event> end_reservation(const State& state, ReservationId id, 
 }
 
 std::vector<Event> decide_expired(const State& state, Time now) {
+  if (next_usage_reset(state) <= now) return {UsageReset{{}, now}};
   const auto first = state.deadlines.begin();
   if (first == state.deadlines.end() || (*first).first.at > now) return {};
   const DeadlineKey due = (*first).first;

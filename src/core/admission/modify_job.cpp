@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/admission/charge_job.h"
 #include "core/admission/parse_dependency.h"
 #include "core/admission/reserve.h"
 #include "core/admission/submit_job.h"
@@ -73,6 +74,26 @@ std::expected<void, Refusal> fill_texts(const State& state, const Job& job, cons
   return {};
 }
 
+// Another account, QOS or partition must take the job as at submission.
+std::expected<void, Refusal> fill_charge(const State& state, const Job& job, const ModifyJob& ask, JobModified& out) {
+  if (!out.account && !ask.qos && !out.partition) return {};
+  JobSpec spec = *job.spec;
+  if (out.account) spec.account = *out.account;
+  const Qos* present = state.find_qos(job.qos);
+  auto charge = decide_charge(state, spec, out.partition.value_or(spec.partition), ask.qos.value_or(present ? present->name : ""));
+  if (!charge) return std::unexpected(std::move(charge).error());
+  if (charge->account != job.spec->account) out.account = charge->account;
+  if (charge->qos != job.qos) out.qos = charge->qos;
+  return {};
+}
+
+// An administrator's number stays; the highest means "compute it again".
+void fill_priority(const State& state, const Job& job, JobModified& out) {
+  if (!out.priority) return;
+  out.priority_fixed = *out.priority != unlimited;
+  if (*out.priority == unlimited) out.priority = initial_priority(state, job.key, out.nice.value_or(job.spec->nice));
+}
+
 // The request as it would become: the whole of it goes into the fact.
 std::expected<void, Refusal> fill_resources(const State& state, const Job& job, const ModifyJob& ask, JobModified& out, Time now) {
   const bool several = !job.spec->resource_request().more_partitions.empty();
@@ -113,7 +134,9 @@ Decision decide_modify(const State& state, const SelectedJob& which, const Modif
   if (auto limit = fill_time_limit(job, ask, actor, change); !limit) return std::unexpected(std::move(limit).error());
   if (auto texts = fill_texts(state, job, ask, change); !texts) return std::unexpected(std::move(texts).error());
   if (auto resources = fill_resources(state, job, ask, change, now); !resources) return std::unexpected(std::move(resources).error());
-  if (change.nice && job.hold == Hold::none) change.priority = initial_priority(state, job.key, *change.nice);
+  if (auto charge = fill_charge(state, job, ask, change); !charge) return std::unexpected(std::move(charge).error());
+  fill_priority(state, job, change);
+  if (change.nice && !change.priority && !job.priority_fixed && job.hold == Hold::none) change.priority = initial_priority(state, job.key, *change.nice);
   if (change.required_nodes && change.required_nodes->size() > job.spec->min_nodes)
     change.min_nodes = static_cast<std::uint32_t>(change.required_nodes->size());
   if (change.tasks && *change.tasks == 0) return refuse(RefusalCode::bad_task_count);

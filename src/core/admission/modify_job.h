@@ -9,7 +9,7 @@ namespace millrace {
 struct ModifyJob {
   JobModified change;  // key and time are filled in by the decision; nodes, partition and dependencies come from the texts
   std::optional<std::int64_t> time_limit_change_minutes;
-  std::optional<std::string> partition, dependency, required_nodes, excluded_nodes;
+  std::optional<std::string> partition, dependency, required_nodes, excluded_nodes, qos;
   ResourceWishes wishes{};
 };
 

@@ -26,10 +26,12 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::dependency: return "Job dependency problem";
     case RefusalCode::invalid_account: return "Invalid account or account/partition combination specified";
     case RefusalCode::invalid_licenses: return "Invalid license specification";
+    case RefusalCode::accounting_policy: return "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)";
     case RefusalCode::invalid_time_limit: return "Requested time limit is invalid (missing or exceeds some limit)";
     case RefusalCode::invalid_time: return "Invalid time specified";
     case RefusalCode::missing_work_dir:
       return "Job cannot be submitted without the current working directory specified.";
+    case RefusalCode::invalid_qos: return "Invalid qos specification";
     case RefusalCode::partition_not_available: return "Required partition not available (inactive or drain)";
     case RefusalCode::circular_dependency: return "Circular job dependency";
     case RefusalCode::invalid_gres: return "Invalid generic resource (gres) specification";
@@ -50,6 +52,8 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::invalid_nice: return "Invalid --nice value";
     case RefusalCode::invalid_time_min: return "Invalid time-min specification (exceeds job's time or other limits)";
     case RefusalCode::invalid_prefer: return "Invalid preferred feature specification";
+    case RefusalCode::jobs_on_association: return "Job(s) active, cancel job(s) before remove";
+    case RefusalCode::default_account_needed: return "You can not remove the default account of a user";
   }
   return "Unspecified error";
 }

@@ -34,6 +34,7 @@ enum class RefusalCode : std::uint16_t {
   dependency = 2038,
   invalid_account = 2045,
   invalid_licenses = 2048,
+  accounting_policy = 2050,
   invalid_time_limit = 2051,
   reservation_access = 2052,
   reservation_invalid = 2053,
@@ -41,6 +42,7 @@ enum class RefusalCode : std::uint16_t {
   reservation_busy = 2055,
   reservation_overlap = 2058,
   missing_work_dir = 2063,
+  invalid_qos = 2066,
   partition_not_available = 2070,
   circular_dependency = 2071,
   invalid_gres = 2072,
@@ -56,6 +58,8 @@ enum class RefusalCode : std::uint16_t {
   invalid_time_min = 2124,
   reservation_user_group = 2129,
   invalid_prefer = 2133,
+  jobs_on_association = 7001,
+  default_account_needed = 7009,
 };
 const char* slurm_text(RefusalCode code);
 

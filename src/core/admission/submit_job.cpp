@@ -5,10 +5,12 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "core/admission/charge_job.h"
 #include "core/admission/job_selection.h"
 #include "core/admission/parse_dependency.h"
 #include "core/admission/reserve.h"
 #include "core/ledger/apply.h"
+#include "core/ledger/apply_account.h"
 
 namespace millrace {
 namespace {
@@ -125,6 +127,16 @@ std::expected<std::uint32_t, Refusal> time_limit(const SubmitJob& ask, const Par
   return asked;
 }
 
+std::expected<void, Refusal> check_limits_of(const State& state, const JobSubmitted& event, Time now) {
+  if (state.policy->enforce == 0) return {};
+  Job job;
+  job.spec = SharedValue(event.spec);
+  job.qos = event.qos;
+  job.association = association_of(state, event.spec);
+  job.time_limit_minutes = event.time_limit_minutes;
+  return check_submit_limits(state, job, event.array ? static_cast<std::uint32_t>(event.array->tasks.size()) : 1, now);
+}
+
 }  // namespace
 
 std::expected<std::vector<PartitionIndex>, Refusal> find_partitions(const State& state, const std::string& names) {
@@ -213,8 +225,14 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
   JobSpec& spec = event.spec;
   if (auto wishes = apply_wishes(state, ask.wishes, spec); !wishes) return std::unexpected(std::move(wishes).error());
   set_partitions(spec, *partitions);
-  for (const PartitionIndex each : *partitions)
+  auto charge = decide_charge(state, spec, spec.partition, spec.rare_request().qos);
+  if (!charge) return std::unexpected(std::move(charge).error());
+  spec.account = charge->account;
+  event.qos = charge->qos;
+  for (const PartitionIndex each : *partitions) {
     if (auto access = check_access(state.partition(each).def, spec, actor); !access) return std::unexpected(std::move(access).error());
+    if (auto taken = decide_charge(state, spec, each, spec.rare_request().qos); !taken) return std::unexpected(std::move(taken).error());
+  }
   if (auto related = relate_gpus(spec); !related) return std::unexpected(std::move(related).error());
   auto excluded = resolve_nodes(state, ask.excluded_nodes);
   if (!excluded) return std::unexpected(std::move(excluded).error());
@@ -250,12 +268,14 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
   event.time_limit_minutes = *limit;
   event.hold = ask.hold ? Hold::user : Hold::none;
   event.priority = ask.hold ? 0 : ask.priority.value_or(initial_priority(state, event.key, spec.nice));
+  event.priority_fixed = ask.priority.has_value() && !ask.hold;
   event.begin_at = ask.begin_at > now ? ask.begin_at : Time{};
   event.at = now;
   // What corresponds to nothing waits for the whole.
   if (!event.array)
     for (Dependency& dependency : event.dependencies.list)
       if (dependency.kind == DependencyKind::aftercorr) dependency.kind = DependencyKind::afterok;
+  if (auto allowed = check_limits_of(state, event, now); !allowed) return std::unexpected(std::move(allowed).error());
   const JobId id = event.id;
   Submission submission{id, false, {Event{std::move(event)}}};
   if (auto split = split_corresponding(state, submission); !split) return std::unexpected(std::move(split).error());

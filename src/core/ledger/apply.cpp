@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/ledger/apply_account.h"
 #include "core/ledger/apply_node.h"
 #include "core/ledger/dependency.h"
 #include "core/ledger/licences.h"
@@ -62,13 +63,16 @@ void clear_waits(State& state, const Job& job) {
     if (dependency.due_at.is_set()) clear_deadline(state, dependency.due_at, job.key, DeadlineKind::dependency_delay);
 }
 
-void to_completing(State& state, Job& job) {
+void to_completing(State& state, Job& job, Time at) {
   clear_deadline(state, limit_of(job), job.key, DeadlineKind::time_limit);
   if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, job.key, DeadlineKind::preemption);
+  count_job(state, job, Count::take_away, at);
   job.state = JobState::completing;
+  count_job(state, job, Count::add, at);
 }
 
 void finish(State& state, JobKey key, Time at) {
+  count_job(state, state.job(key), Count::take_away, at);
   {
     Job& job = state.edit_job(key);
     job.state = JobState::ended;
@@ -93,6 +97,7 @@ void finish(State& state, JobKey key, Time at) {
 }
 
 void to_pending(State& state, JobKey key, bool was_ended, std::uint32_t delay_seconds, bool hold, Time at) {
+  count_job(state, state.job(key), Count::take_away, at);
   Job& job = state.edit_job(key);
   MR_ASSERT(next_state(job.state, Cause::requeued) == JobState::pending);
   if (was_ended) {
@@ -119,6 +124,8 @@ void to_pending(State& state, JobKey key, bool was_ended, std::uint32_t delay_se
     job.requeue_held = true;
     job.priority = 0;
   }
+  job.association = association_of(state, *job.spec);
+  count_job(state, job, Count::add, at);
   state.active.erase(key);
   live_name(state, state.job(key), true);
   refresh_eligibility(state, key, at);
@@ -149,7 +156,14 @@ void apply_one(State& state, const ControllerStarted& e) {
   state.epoch = e.epoch;
 }
 
-void apply_one(State& state, const ClusterConfigured& e) { configure(state, e); }
+void apply_one(State& state, const ClusterConfigured& e) {
+  settle_all(state, e.at);
+  configure(state, e);
+  add_tres_names(state);
+  if (e.policy.priority.reset != ResetPeriod::none && !state.usage_reset_at.is_set()) state.usage_reset_at = e.at;
+  recount(state, e.at);
+  if (e.policy.priority.reset == ResetPeriod::now) reset_usage(state, {{}, e.at});
+}
 
 void apply_one(State& state, const JobSubmitted& e) {
   MR_ASSERT(e.key == state.next_key);
@@ -169,6 +183,9 @@ void apply_one(State& state, const JobSubmitted& e) {
   job.time_limit_minutes = e.time_limit_minutes;
   job.expected_seconds = e.expected_seconds;
   job.hold = e.hold;
+  job.qos = e.qos;
+  job.priority_fixed = e.priority_fixed;
+  job.association = association_of(state, *job.spec);
   if (!e.dependencies.list.empty()) job.dependencies = SharedValue(e.dependencies);
   if (e.array) {
     job.array = e.key;
@@ -184,6 +201,7 @@ void apply_one(State& state, const JobSubmitted& e) {
   state.next_key = JobKey{e.key.value + 1};
   state.last_id = e.id;
   const SharedValue<Job> held = state.jobs.at(e.key);
+  count_job(state, *held, Count::add, e.at);
   live_name(state, *held, true);
   remember_dependents(state, *held);
   look_again(state, e.key, e.at);
@@ -194,6 +212,7 @@ void apply_one(State& state, const JobHoldChanged& e) {
   change_job(state, e.key, [&](Job& job) {
     job.hold = e.hold;
     job.priority = e.priority;
+    job.priority_fixed = false;
     if (e.hold == Hold::none) job.requeue_held = false;
   });
 }
@@ -237,6 +256,7 @@ void modify_spec(JobSpec& spec, const JobModified& e) {
 }
 
 void apply_one(State& state, const JobModified& e) {
+  count_job(state, state.job(e.key), Count::take_away, e.at);
   live_name(state, state.job(e.key), false);
   if (e.dependencies) {
     const SharedValue<Job> before = state.jobs.at(e.key);
@@ -252,6 +272,8 @@ void apply_one(State& state, const JobModified& e) {
       job.time_limit_minutes = *e.time_limit_minutes;
     }
     if (e.priority) job.priority = *e.priority;
+    if (e.priority_fixed) job.priority_fixed = *e.priority_fixed;
+    if (e.qos) job.qos = *e.qos;
     if (e.begin_at) {
       clear_deadline(state, job.begin_at, e.key, DeadlineKind::begin);
       job.begin_at = *e.begin_at;
@@ -263,7 +285,9 @@ void apply_one(State& state, const JobModified& e) {
       job.eligible_at = Time{};
     }
     modify_spec(job.spec.edit(), e);
+    job.association = association_of(state, *job.spec);
   });
+  count_job(state, state.job(e.key), Count::add, e.at);
   if (e.array_throttle && state.job(e.key).array.value != 0)
     state.edit_array(state.job(e.key).array).spec.throttle = *e.array_throttle;
   if (state.job(e.key).state != JobState::ended) live_name(state, state.job(e.key), true);
@@ -346,15 +370,19 @@ void apply_one(State& state, const JobPlaced& e) {
     MR_ASSERT(seen.attempt == e.attempt);
     MR_ASSERT(!seen.is_array_rest());
     dequeue(state, seen);
+    count_job(state, seen, Count::take_away, e.at);
     clear_waits(state, seen);  // a '?' list may be met while one of its delays still runs
   }
   Job& job = state.edit_job(e.key);
   job.state = JobState::running;
   job.started_at = e.at;
+  if (e.priority != 0) job.priority = e.priority;
   job.placement = SharedValue(Placement{e.shares, e.by_backfill, e.licences});
   take_licences(state, e.licences);
   if (e.partition) use_partition(job, *e.partition);
   if (e.waited) job.waited = SharedValue(*e.waited);
+  job.association = association_of(state, *job.spec);
+  count_job(state, job, Count::add, e.at);
   for (const NodeShare& share : e.shares) take_share(state, share, e.key, e.at);
   state.active.set(e.key, {});
   if (limit_of(job) != never) state.deadlines.set({limit_of(job), e.key, DeadlineKind::time_limit}, {});
@@ -420,7 +448,7 @@ void apply_one(State& state, const AttemptEnded& e) {
   const bool all_released = std::ranges::all_of(placement.shares, &NodeShare::released);
   // srun's tasks on other nodes go on after one node is done, unless that node was lost.
   if (job.spec->is_batch() || all_released || outcome_of(e) == Outcome::node_fail || job.state == JobState::completing)
-    to_completing(state, job);
+    to_completing(state, job, e.at);
   if (all_released) settle(state, e.key, e.at);
 }
 
@@ -434,13 +462,13 @@ void apply_one(State& state, const JobCancelled& e) {
   job.requeue_wanted = false;
   if (pending) return finish(state, e.key, e.at);
   MR_ASSERT(next_state(job.state, Cause::stopped) == JobState::completing);
-  to_completing(state, job);
+  to_completing(state, job, e.at);
 }
 
 void apply_one(State& state, const JobTimedOut& e) {
   Job& job = state.edit_job(e.key);
   MR_ASSERT(job.state == JobState::running);
-  to_completing(state, job);
+  to_completing(state, job, e.at);
   job.outcome = Outcome::timeout;
   job.end_reason = Reason::time_limit;
 }
@@ -455,7 +483,7 @@ void apply_one(State& state, const JobPreempted& e) {
     state.deadlines.set({e.due, e.key, DeadlineKind::preemption}, {});
     return;
   }
-  to_completing(state, job);
+  to_completing(state, job, e.at);
   job.preempt_due = e.at;
   job.requeue_wanted = e.requeue;
   job.outcome = e.requeue ? Outcome::none : Outcome::preempted;
@@ -470,7 +498,7 @@ void apply_one(State& state, const JobRequeued& e) {
   }
   MR_ASSERT(next_state(seen.state, Cause::stopped) == JobState::completing);
   Job& job = state.edit_job(e.key);
-  to_completing(state, job);
+  to_completing(state, job, e.at);
   job.requeue_wanted = true;
   job.requeue_held = e.hold;
   job.outcome = Outcome::none;
@@ -525,6 +553,12 @@ void apply_one(State& state, const ReservationRemoved& e) {
   clear_reservation(state, e.id);
   state.reservations.erase(e.id);
 }
+
+void apply_one(State& state, const AssociationChanged& e) { change_association(state, e); }
+void apply_one(State& state, const AssociationRemoved& e) { remove_association(state, e); }
+void apply_one(State& state, const QosChanged& e) { change_qos(state, e); }
+void apply_one(State& state, const QosRemoved& e) { remove_qos(state, e); }
+void apply_one(State& state, const UsageReset& e) { reset_usage(state, e); }
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/model/account.h"
 #include "core/model/job.h"
 #include "core/model/node.h"
 #include "core/model/partition.h"
@@ -39,6 +40,8 @@ struct JobSubmitted {
   Hold hold{};
   Time begin_at;
   Time at;
+  QosId qos;                    // 0: none
+  bool priority_fixed = false;  // an administrator gave it; nothing is computed
 };
 
 // Held, or released with the priority it gets back.
@@ -61,6 +64,8 @@ struct JobModified {
   std::optional<Dependencies> dependencies;
   std::optional<std::vector<std::uint32_t>> required_nodes, excluded_nodes;
   std::optional<bool> requeue;
+  std::optional<QosId> qos;
+  std::optional<bool> priority_fixed;
   Time at;
   std::optional<ResourceRequest> resources{};  // the whole of it, as it is from now on
   std::optional<std::uint32_t> tasks_per_node{}, min_cpus_per_node{};
@@ -90,6 +95,7 @@ struct JobPlaced {
   Time at;
   std::optional<PartitionIndex> partition{};  // of several asked for, where it is not the first
   std::vector<LicenceAsk> licences{};  // what it takes of each
+  std::uint32_t priority = 0;  // as computed then; 0: what it had
   std::optional<WaitHistory> waited{};
 };
 
@@ -179,9 +185,36 @@ struct ReservationRemoved {
   Time at;
 };
 
+// A new one (its id was never seen), or what an old one has become.
+struct AssociationChanged {
+  Association association;
+  Time at;
+};
+
+struct AssociationRemoved {
+  AssociationId association;
+  Time at;
+};
+
+struct QosChanged {
+  Qos qos;
+  Time at;
+};
+
+struct QosRemoved {
+  QosId qos;
+  Time at;
+};
+
+// Past usage of an association, and of all below it, counts no more; 0: of all.
+struct UsageReset {
+  AssociationId association;
+  Time at;
+};
+
 using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified,
                            JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
-                           ReservationRemoved, JobPreempted>;
+                           ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset>;
 
 }  // namespace millrace

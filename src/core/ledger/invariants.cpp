@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/ledger/apply_account.h"
 #include "core/ledger/dependency.h"
 #include "core/ledger/licences.h"
 #include "core/model/node_use.h"
@@ -86,6 +87,31 @@ std::optional<std::string> check_arrays(const State& state) {
   return std::nullopt;
 }
 
+std::optional<std::string> check_uses(const State& state) {
+  for (const auto& [key, job] : state.jobs)
+    if (job->state != JobState::ended && job->association != association_of(state, *job->spec)) return of(*job) + "counts for an association it does not name";
+  std::map<UseKey, Use> counted = count_all(state);
+  for (const auto& [key, use] : state.uses) {
+    Use& sum = counted[key];
+    sum.usage = use->usage;
+    sum.wall = use->wall;
+    sum.as_of = use->as_of;
+    sum.period_usage = use->period_usage;
+    sum.period_at = use->period_at;
+    if (!(sum == *use)) return "an association or QOS counts other jobs than it has";
+    if (use->is_nothing()) return "a count of nothing was kept";
+    const bool ages = key.of == UseOf::association || key.of == UseOf::qos;
+    if (ages && use->as_of.is_set() != (use->running > 0 || use->has_history())) return "usage without a time, or a time without usage";
+  }
+  if (counted.size() != state.uses.size()) return "a job counts for nothing";
+  for (const auto& [id, association] : state.associations) {
+    if (association->id != id || !(association->id < state.next_association)) return "an association lies under another's number";
+    if (association->parent.value != 0 && !state.associations.contains(association->parent)) return "an association without its parent";
+  }
+  if (state.association_names.size() != state.associations.size()) return "two associations of one name";
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> broken_law(const State& state) {
@@ -101,6 +127,7 @@ std::optional<std::string> broken_law(const State& state) {
                                               : !state.jobs.contains(due.key))
       return "a deadline names what is not there";
   if (auto broken = check_nodes(state)) return broken;
+  if (auto broken = check_uses(state)) return broken;
   if (auto broken = check_licences(state)) return broken;
   return check_arrays(state);
 }
@@ -136,6 +163,14 @@ std::uint64_t fingerprint(const State& state) {
   }
   for (const auto& [due, nothing] : state.deadlines) add(static_cast<std::uint64_t>(due.at.value) ^ due.key.value);
   for (const auto& [place, nothing] : state.queue) add(place.key.value);
+  for (const auto& [id, each] : state.associations)
+    add(id.value ^ name_bits(each->account) ^ mix_bits(name_bits(each->user)) ^ (static_cast<std::uint64_t>(each->shares) << 32));
+  for (const auto& [id, each] : state.qos) add(id.value ^ name_bits(each->name) ^ (static_cast<std::uint64_t>(each->priority) << 32));
+  for (const auto& [key, use] : state.uses) {
+    add(KeyBits<UseKey>::of(key) ^ use->submitted ^ (static_cast<std::uint64_t>(use->running) << 32));
+    add(static_cast<std::uint64_t>(use->as_of.value));
+    for (const Fixed& usage : use->usage) add(static_cast<std::uint64_t>(usage.raw) ^ mix_bits(static_cast<std::uint64_t>(usage.raw >> 64)));
+  }
   return sum;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/ledger/apply_account.h"
 #include "core/ledger/dependency.h"
 
 namespace millrace {
@@ -66,6 +67,9 @@ void rebuild_indexes(State& state) {
   state.queue = sorted_map(std::move(queue));
   state.active = sorted_map(std::move(active));
   state.live_names = sorted_map(std::move(live_names));
+  for (const auto& [id, association] : state.associations)
+    state.association_names.set({association->account, association->user, association->partition}, id);
+  recount(state, {});
 }
 
 }  // namespace millrace

@@ -29,6 +29,13 @@ const Reservation* State::find_reservation(std::string_view name) const {
   return nullptr;
 }
 
+const Qos* State::find_qos(std::string_view name) const {
+  if (name.empty()) return nullptr;
+  for (const auto& [id, each] : qos)
+    if (each->name == name) return each.get();
+  return nullptr;
+}
+
 JobId next_job_id(const State& state, JobId after) {
   const Policy& policy = *state.policy;
   JobId id{after.value + 1};

@@ -10,6 +10,7 @@
 
 #include "base/shared_map.h"
 #include "core/ledger/event.h"
+#include "core/ledger/use.h"
 
 namespace millrace {
 
@@ -91,6 +92,23 @@ struct KeyBits<SubmissionOf> {
   }
 };
 
+struct AssociationName {
+  std::string account, user, partition;
+  auto operator<=>(const AssociationName&) const = default;
+};
+template <>
+struct KeyBits<AssociationName> {
+  static std::uint64_t of(const AssociationName& k) {
+    return mix_bits(name_bits(k.account)) ^ mix_bits(name_bits(k.user) + 1) ^ name_bits(k.partition);
+  }
+};
+template <>
+struct KeyBits<UseKey> {
+  static std::uint64_t of(const UseKey& k) {
+    return mix_bits(static_cast<std::uint64_t>(k.id) << 8 | static_cast<std::uint64_t>(k.of)) ^ k.member;
+  }
+};
+
 struct Nothing {};
 
 struct State {
@@ -119,6 +137,15 @@ struct State {
   SharedMap<ReservationId, SharedValue<Reservation>> reservations;
   SharedValue<std::vector<LicenceAsk>> licences_used{std::vector<LicenceAsk>{}};  // by jobs that hold nodes; sorted by name
   SharedValue<SwitchTree> topology{SwitchTree{}};
+  AssociationId next_association{1};
+  QosId next_qos{1};
+  SharedMap<AssociationId, SharedValue<Association>> associations;
+  SharedMap<AssociationName, AssociationId> association_names;
+  SharedMap<QosId, SharedValue<Qos>> qos;
+  SharedMap<UseKey, SharedValue<Use>> uses;
+  std::uint64_t accounts_version = 0;  // counts the events about them, so that a plan sees when shares and limits are others
+  SharedValue<TresNames> tres_names{first_tres_names()};  // grows only: a slot keeps its meaning
+  Time usage_reset_at;                                     // or since when it is counted
 
   const Job* find_job(JobKey key) const {
     const auto* found = jobs.find(key);
@@ -138,6 +165,19 @@ struct State {
   std::optional<NodeIndex> find_node(std::string_view name) const;
   std::optional<PartitionIndex> find_partition(std::string_view name) const;
   const Partition& partition(PartitionIndex index) const { return partitions->at(index.value); }
+  const Association* find_association(AssociationId id) const {
+    const auto* found = associations.find(id);
+    return found ? found->get() : nullptr;
+  }
+  const Association* find_association(const AssociationName& name) const {
+    const auto* id = association_names.find(name);
+    return id ? find_association(*id) : nullptr;
+  }
+  const Qos* find_qos(QosId id) const {
+    const auto* found = qos.find(id);
+    return found ? found->get() : nullptr;
+  }
+  const Qos* find_qos(std::string_view name) const;
 
   Job& edit_job(JobKey key) {
     auto* found = jobs.edit(key);

@@ -10,6 +10,7 @@
 #include "base/index_set.h"
 #include "base/quantity.h"
 #include "base/shared_value.h"
+#include "core/model/account.h"
 #include "core/model/job_state.h"
 #include "core/model/resources.h"
 
@@ -179,6 +180,8 @@ struct Job {
   std::uint32_t priority = 0;
   std::uint32_t time_limit_minutes = unlimited;
   std::uint32_t expected_seconds = 0;  // what it is thought to run; 0: nothing better than its limit is known
+  QosId qos;
+  AssociationId association;           // of its account, user and partition, as far as there is one; follows from the others
   Attempt attempt;
   std::uint32_t exit_code = 0, exit_signal = 0;
   UserId cancelled_by;
@@ -192,6 +195,7 @@ struct Job {
   bool requeue_wanted = false;       // back to the queue when the attempt is gone
   bool requeue_held = false;
   bool dependency_never = false;
+  bool priority_fixed = false;       // an administrator's; it does not change with age or usage
 
   bool is_array_rest() const { return array.value != 0 && !array_task; }
 };

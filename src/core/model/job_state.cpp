@@ -1,9 +1,12 @@
 // src/core/model/job_state.cpp - Slurm's word for every reason (compat §3).
 #include "core/model/job_state.h"
 
+#include "core/model/limit_reason.h"
+
 namespace millrace {
 
 const char* slurm_word(Reason reason) {
+  if (is_limit(reason)) return limit_word(reason);
   switch (reason) {
     case Reason::none: return "None";
     case Reason::priority: return "Priority";
@@ -31,6 +34,7 @@ const char* slurm_word(Reason reason) {
     case Reason::licenses: return "Licenses";
     case Reason::deadline: return "DeadLine";
     case Reason::bad_constraints: return "BadConstraints";
+    case Reason::first_limit: break;
   }
   return "None";
 }

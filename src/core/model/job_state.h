@@ -71,6 +71,7 @@ enum class Reason : std::uint8_t {
   licenses,
   deadline,
   bad_constraints,
+  first_limit = 110,  // from here on: limits of associations and QOS, numbered by core/model/limit_reason
 };
 const char* slurm_word(Reason reason);
 

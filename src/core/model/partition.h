@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/quantity.h"
+#include "core/model/account.h"
 #include "core/model/job.h"
 #include "core/model/node_fit.h"
 
@@ -26,6 +27,9 @@ struct PartitionDef {
   std::uint32_t max_nodes = unlimited, min_nodes = 0;
   std::uint32_t priority_tier = 1, priority_job_factor = 1;
   std::optional<Mebibytes> default_memory_per_cpu, default_memory_per_node, max_memory_per_cpu, max_memory_per_node;
+  std::string qos;                                  // limits of this QOS hold for all jobs of the partition
+  std::vector<std::string> allow_qos, deny_qos;     // empty: all, none
+  std::vector<TresWeight> billing_weights;          // empty: a CPU counts one
   bool operator==(const PartitionDef&) const = default;
 };
 
@@ -48,11 +52,14 @@ struct Policy {
   bool job_requeue = true;
   bool memory_is_consumable = false;
   bool backfill = true;
-  bool basic_priority = true;  // each job one below the last; otherwise all equal until weights are built
+  bool basic_priority = true;  // each job one below the last; otherwise by core/planner/priority
   bool enforce_partition_limits = false;
   CpuUnit cpu_unit{};
   std::vector<LicenceAsk> licences;  // of the whole cluster, sorted by name
   std::optional<Mebibytes> default_memory_per_cpu, default_memory_per_node, max_memory_per_cpu, max_memory_per_node;
+  PriorityPolicy priority;
+  std::uint32_t enforce = 0;         // of EnforceFlag
+  std::vector<std::string> tres;     // resources that are tracked besides cpu, mem, node, billing and gres/gpu
   bool operator==(const Policy&) const = default;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/ledger/apply.h"
+#include "core/ledger/limits.h"
 #include "core/ledger/obstacle.h"
 #include "core/model/fit.h"
 #include "core/planner/memo.h"
@@ -225,6 +226,13 @@ Explanation explain(const State& state, const PlannerSettings& settings, JobKey 
       out.start = job.begin_at;
       out.certainty = "not before";
     }
+    return out;
+  }
+  if (const auto hit = start_hit(state, job, requested_size(state, job), now)) {
+    out.reason = reason_of(*hit);
+    out.words.push_back("A limit keeps it back, however much is free: " + limit_in_words(state, *hit) + ".");
+    out.certainty = "unknown";
+    out.suggestions = suggestions_for(state, settings, job, now, {});
     return out;
   }
   const Trial trial = try_job(state, settings, key, now);

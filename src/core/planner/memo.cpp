@@ -8,6 +8,10 @@ namespace {
 
 bool scores_age(OrderPolicy order) { return order == OrderPolicy::wfp3 || order == OrderPolicy::unicep; }
 
+bool computes_priorities(const State& state, const PlannerSettings& settings) {
+  return settings.order == OrderPolicy::priority && !state.policy->basic_priority;
+}
+
 bool is_reachable(const PlannerSettings& settings, NodeIndex index) {
   return std::ranges::find(settings.unreachable, index) == settings.unreachable.end();
 }
@@ -36,12 +40,17 @@ void Memo::update(const State& snapshot, const PlannerSettings& settings, Time n
   ++passes_;
 }
 
+Score Memo::score(const Job& job, PartitionIndex partition, const PlannerSettings& settings, Time now) const {
+  if (!priorities_) return score_of(job, settings, now);
+  return {Fixed::from_integer(-static_cast<std::int64_t>(priorities_->of(job, partition))), job.submitted_at, job.key};
+}
+
 void Memo::add_entries(const Job& job, const PlannerSettings& settings, Time now, std::vector<QueueEntry>& out) {
   const auto add = [&](PartitionIndex partition) {
     QueueEntry entry;
     entry.tier_below_max = unlimited - state_.partition(partition).def.priority_tier;
     entry.shape = shapes_.shape_of(state_, job.spec, partition, timeline_->classes());
-    entry.score = score_of(job, settings, now);
+    entry.score = score(job, partition, settings, now);
     entry.job = &job;
     entry.span = planned_span(job, settings);
     entry.partition = partition;
@@ -56,6 +65,8 @@ void Memo::start_anew(const State& snapshot, const PlannerSettings& settings, Ti
   shapes_ = {};
   queue_.clear();
   timeline_.emplace(state_);
+  priorities_.reset();
+  if (computes_priorities(state_, settings)) priorities_.emplace(state_, now);
   for (const auto& [key, nothing] : state_.active) timeline_->job_changed(key, &state_.jobs.at(key), settings, now);
   for (const auto& [index, node] : state_.nodes) timeline_->set_node(index, *node, is_reachable(settings, index));
   for (const auto& [place, nothing] : state_.queue) add_entries(state_.job(place.key), settings, now, queue_);
@@ -65,6 +76,11 @@ void Memo::start_anew(const State& snapshot, const PlannerSettings& settings, Ti
 void Memo::follow(const State& snapshot, const PlannerSettings& settings, Time now) {
   const State before = std::move(state_);
   state_ = snapshot;
+  // Ages and shares change with the period, or when someone changes the shares.
+  const bool all_change = scores_age(settings.order) ||
+                          (priorities_ && (priorities_->as_of() != period_start(now, state_.policy->priority.calc_period_seconds) ||
+                                           before.accounts_version != state_.accounts_version));
+  if (all_change && priorities_) priorities_.emplace(state_, now);
   std::vector<const Job*> gone;
   std::vector<QueueEntry> added;
   SharedMap<JobKey, SharedValue<Job>>::compare(before.jobs, state_.jobs, [&](JobKey key, const SharedValue<Job>* old_job, const SharedValue<Job>* new_job) {
@@ -88,13 +104,13 @@ void Memo::follow(const State& snapshot, const PlannerSettings& settings, Time n
     }
   });
   if (redefined) return start_anew(snapshot, settings, now);
-  replace_entries(gone, std::move(added), settings, now);
+  replace_entries(gone, std::move(added), settings, now, all_change);
 }
 
-void Memo::replace_entries(const std::vector<const Job*>& gone, std::vector<QueueEntry> added, const PlannerSettings& settings, Time now) {
+void Memo::replace_entries(const std::vector<const Job*>& gone, std::vector<QueueEntry> added, const PlannerSettings& settings, Time now,
+                           bool all_change) {
   constexpr std::size_t few = 16;
-  const bool aging = scores_age(settings.order);
-  if (!aging && gone.size() < few && added.size() < few) {
+  if (!all_change && gone.size() < few && added.size() < few) {
     std::vector<QueueEntry> old;
     for (const Job* job : gone) add_entries(*job, settings, now, old);
     for (const QueueEntry& entry : old) {
@@ -109,11 +125,11 @@ void Memo::replace_entries(const std::vector<const Job*>& gone, std::vector<Queu
   for (const Job* job : gone) keys.push_back(job->key);
   std::ranges::sort(keys);
   std::erase_if(queue_, [&](const QueueEntry& entry) { return std::ranges::binary_search(keys, entry.score.key); });
-  if (aging)
-    for (QueueEntry& entry : queue_) entry.score = score_of(*entry.job, settings, now);
+  if (all_change)
+    for (QueueEntry& entry : queue_) entry.score = score(*entry.job, entry.partition, settings, now);
   const auto old_size = static_cast<std::ptrdiff_t>(queue_.size());
   queue_.insert(queue_.end(), added.begin(), added.end());
-  if (aging) {
+  if (all_change) {
     std::sort(queue_.begin(), queue_.end());
   } else if (!added.empty()) {
     std::sort(queue_.begin() + old_size, queue_.end());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/planner/order.h"
+#include "core/planner/priority.h"
 #include "core/planner/timeline.h"
 
 namespace millrace {
@@ -39,8 +40,10 @@ class Memo {
  private:
   bool must_start_anew(const State& snapshot, const PlannerSettings& settings) const;
   void start_anew(const State& snapshot, const PlannerSettings& settings, Time now);
-  void replace_entries(const std::vector<const Job*>& gone, std::vector<QueueEntry> added, const PlannerSettings& settings, Time now);
+  void replace_entries(const std::vector<const Job*>& gone, std::vector<QueueEntry> added, const PlannerSettings& settings, Time now,
+                       bool all_change);
   void follow(const State& snapshot, const PlannerSettings& settings, Time now);
+  Score score(const Job& job, PartitionIndex partition, const PlannerSettings& settings, Time now) const;
   void add_entries(const Job& job, const PlannerSettings& settings, Time now, std::vector<QueueEntry>& out);
 
   State state_;
@@ -48,6 +51,7 @@ class Memo {
   std::optional<Timeline> timeline_;
   Shapes shapes_;
   std::vector<QueueEntry> queue_;
+  std::optional<Priorities> priorities_;  // of state_, where they are computed
   std::uint64_t passes_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/ledger/apply_account.h"
 #include "core/ledger/obstacle.h"
 
 namespace millrace {
@@ -22,6 +23,7 @@ void Pass::begin() {
   memo_->update(snapshot_, settings_, plan_.made_at);
   claims_digest_ = memo_->timeline().windows_digest();
   blocked_.assign(memo_->state().partitions->size(), 0);
+  limits_.emplace(memo_->state(), plan_.made_at);
   const std::vector<QueueEntry>& queue = memo_->queue();
   if (settings_.promises && settings_.backfill == Backfill::conservative) lay_promises();
   if (!settings_.pinned) return;
@@ -123,6 +125,30 @@ bool Pass::has_obstacle(const QueueEntry& entry) const {
   return standing_obstacle(memo_->state(), *entry.job, plan_.made_at, started_tasks(entry.job->array), entry.partition) != Reason::none;
 }
 
+// A limit keeps it back, however much is free; it keeps nobody else waiting.
+bool Pass::is_limited(const QueueEntry& entry) {
+  if (limits_->is_idle()) return false;
+  const Job job = in_partition(memo_->state(), *entry.job, entry.partition);
+  const LimitedKind kind{limits_->group_of(job), entry.shape, job.time_limit_minutes};
+  if (limited_.contains(kind)) return true;
+  if (limits_->blocks(job, requested_size(memo_->state(), job)) == Reason::none) return false;
+  limited_.insert(kind);
+  return true;
+}
+
+// Whole nodes may be more than was asked for, so what was found is looked at once more.
+bool Pass::take_limits(const QueueEntry& entry, const std::vector<NodeShare>& shares) {
+  if (limits_->is_idle()) return true;
+  const Job job = in_partition(memo_->state(), *entry.job, entry.partition);
+  const JobSize size = placed_size(memo_->state(), job, shares);
+  if (limits_->blocks(job, size) != Reason::none) {
+    limited_.insert({limits_->group_of(job), entry.shape, job.time_limit_minutes});
+    return false;
+  }
+  limits_->take(job, size);
+  return true;
+}
+
 Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   ++tried_;
   // The long way down a deep queue looks at nothing but the entry itself.
@@ -135,7 +161,7 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (behind && settings_.backfill == Backfill::none && !watched) return Tried::blocked;
   if (behind && settings_.backfill == Backfill::strict && plus(plan_.made_at, entry.span) >= shadow_ && !watched) return Tried::blocked;
   if (!promises_.empty() && keep_promise(entry)) return Tried::blocked;
-  if (has_obstacle(entry)) return Tried::skipped;
+  if (has_obstacle(entry) || is_limited(entry)) return Tried::skipped;
   Shape& shape = shape_of(entry);
   if (shape.wishes.switches > 0) {
     const std::uint32_t wait = job.spec->resource_request().switches_wait_seconds;
@@ -146,9 +172,10 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (shape.reservation.value != 0) memo_->timeline().open_window(shape.reservation, true);
   const bool in_time = plus(plan_.made_at, entry.span) <= shape.window_end;
   const bool placed = !fails && in_time && start_now(entry, shape);
-  if (!placed && may_claim(entry)) block(entry, shape);
+  const bool limited = !placed && !limited_.empty() && is_limited(entry);
+  if (!placed && !limited && may_claim(entry)) block(entry, shape);
   if (shape.reservation.value != 0) memo_->timeline().open_window(shape.reservation, false);
-  if (placed) return Tried::placed;
+  if (placed || limited) return placed ? Tried::placed : Tried::skipped;
   if (watched && job.spec->resource_request().more_partitions.empty()) watched_done_ = true;
   return Tried::blocked;
 }
@@ -169,13 +196,15 @@ bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
     if (!shape.alone) memo_->shapes().failed(entry.shape) = shape.failed_span;
     return false;
   }
-  timeline.place(shape, *shares, plus(now, entry.span));
   const Job& job = *entry.job;
+  if (!take_limits(entry, *shares)) return false;
+  timeline.place(shape, *shares, plus(now, entry.span));
   timeline.expect(job.key, plus(now, entry.span));
   if (job.key == settings_.watched) watched_done_ = true;
   if (job.array.value != 0) ++started_tasks_[job.array];
   if (!job.is_array_rest()) placed_.insert(job.key);
-  plan_.placements.push_back({job.key, job.attempt, *std::move(shares), anyone_blocked_, entry.partition});
+  plan_.placements.push_back({job.key, job.attempt, *std::move(shares), anyone_blocked_, entry.partition, 0});
+  if (settings_.order == OrderPolicy::priority) plan_.placements.back().priority = static_cast<std::uint32_t>(-to_integer(entry.score.value));
   return true;
 }
 

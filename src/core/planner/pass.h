@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/ledger/limits.h"
 #include "core/planner/memo.h"
 #include "core/planner/plan.h"
 
@@ -33,6 +34,8 @@ class Pass {
   bool is_settled(const Job& job) const;  // placed by this pass; of an array's rest: all its tasks
   std::uint32_t started_tasks(JobKey array) const;
   bool has_obstacle(const QueueEntry& entry) const;
+  bool is_limited(const QueueEntry& entry);
+  bool take_limits(const QueueEntry& entry, const std::vector<NodeShare>& shares);
   void sort_the_rest();
   Shape& shape_of(const QueueEntry& entry);
   bool known_to_fail(const QueueEntry& entry);
@@ -56,6 +59,12 @@ class Pass {
   std::set<JobKey> placed_;                   // jobs, in this partition or another
   std::map<JobKey, std::uint32_t> started_tasks_;  // by array: of this pass
   std::map<JobKey, const Promise*> promises_;      // laid over the timeline, not yet given up
+  std::optional<LimitUse> limits_;
+  struct LimitedKind {
+    std::uint32_t group = 0, shape = 0, minutes = 0;
+    auto operator<=>(const LimitedKind&) const = default;
+  };
+  std::set<LimitedKind> limited_;  // no limit is given back during a pass
   std::int64_t tried_ = 0;
   Plan plan_;
 };

@@ -15,6 +15,7 @@ struct Proposal {
   std::vector<NodeShare> shares;
   bool by_backfill = false;
   PartitionIndex partition;  // which of those it asked for
+  std::uint32_t priority = 0;  // with which it came first; 0: as the ledger has it
 };
 
 // Why a job does not start now, and when it is expected to.

@@ -1,0 +1,229 @@
+// src/cli/render/account_fields.cpp - see account_fields.h; widths and headers are those of compat §16.6 and §19.
+#include "cli/render/account_fields.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace millrace {
+namespace {
+
+using A = AssociationRow;
+using Q = QosRow;
+
+template <class List>
+std::string tres_text(const List& list) {
+  std::string out;
+  for (const auto& each : list) out += (out.empty() ? "" : ",") + each.name() + '=' + format_tres_amount(each.name(), each.amount());
+  return out;
+}
+
+using L = log::Limits;
+enum class Limit : std::uint8_t {
+  grp_tres, grp_tres_mins, grp_tres_run_mins, max_tres, max_tres_per_node, max_tres_mins, grp_jobs, grp_submit, max_jobs, max_submit, grp_wall, max_wall
+};
+
+// The same for associations and QOS.
+std::string limit_text(const L& limits, Limit which) {
+  const auto count = [](bool has, std::uint32_t value) { return has ? std::to_string(value) : std::string{}; };
+  const auto wall = [](bool has, std::uint32_t value) { return has ? format_duration(static_cast<std::int64_t>(value) * 60) : std::string{}; };
+  switch (which) {
+    case Limit::grp_tres: return tres_text(limits.grp_tres());
+    case Limit::grp_tres_mins: return tres_text(limits.grp_tres_mins());
+    case Limit::grp_tres_run_mins: return tres_text(limits.grp_tres_run_mins());
+    case Limit::max_tres: return tres_text(limits.max_tres_per_job());
+    case Limit::max_tres_per_node: return tres_text(limits.max_tres_per_node());
+    case Limit::max_tres_mins: return tres_text(limits.max_tres_mins_per_job());
+    case Limit::grp_jobs: return count(limits.has_grp_jobs(), limits.grp_jobs());
+    case Limit::grp_submit: return count(limits.has_grp_submit(), limits.grp_submit());
+    case Limit::max_jobs: return count(limits.has_max_jobs(), limits.max_jobs());
+    case Limit::max_submit: return count(limits.has_max_submit(), limits.max_submit());
+    case Limit::grp_wall: return wall(limits.has_grp_wall_minutes(), limits.grp_wall_minutes());
+    case Limit::max_wall: return wall(limits.has_max_wall_minutes(), limits.max_wall_minutes());
+  }
+  return {};
+}
+
+template <class Row>
+const L& limits_of(const Row& row) {
+  if constexpr (std::is_same_v<Row, Q>) return row.qos->limits();
+  else return row.association().limits();
+}
+
+template <class Row, Limit which>
+std::string limit(const Row& row) {
+  return limit_text(limits_of(row), which);
+}
+
+// clang-format off
+constexpr Field<A> association_rows[] = {
+    {"Cluster,Clusters", "Cluster", 10, [](const A& r) { return r.book->answer.cluster(); }},
+    {"Account,Acct", "Account", -20, [](const A& r) { return std::string(r.indent ? r.book->depth.at(r.association().id()) : 0, ' ') + r.association().account(); }},
+    {"User", "User", 10, [](const A& r) { return r.association().user(); }},
+    {"Partition", "Partition", 10, [](const A& r) { return r.association().partition(); }},
+    {"Share,FairShare", "Share", 9, [](const A& r) { return r.association().shares() == shares_of_parent ? std::string{"parent"} : std::to_string(r.association().shares()); }},
+    {"Priority", "Priority", 10, [](const A& r) { return r.association().priority() == 0 ? std::string{} : std::to_string(r.association().priority()); }},
+    {"GrpJobs", "GrpJobs", 7, limit<A, Limit::grp_jobs>},
+    {"GrpTRES", "GrpTRES", 13, limit<A, Limit::grp_tres>},
+    {"GrpSubmitJobs", "GrpSubmit", 9, limit<A, Limit::grp_submit>},
+    {"GrpWall", "GrpWall", 11, limit<A, Limit::grp_wall>},
+    {"GrpTRESMins", "GrpTRESMins", 13, limit<A, Limit::grp_tres_mins>},
+    {"MaxJobs", "MaxJobs", 7, limit<A, Limit::max_jobs>},
+    {"MaxTRES,MaxTRESPJ,MaxTRESPerJob", "MaxTRES", 13, limit<A, Limit::max_tres>},
+    {"MaxTRESPerNode,MaxTRESPN", "MaxTRESPerNode", 14, limit<A, Limit::max_tres_per_node>},
+    {"MaxSubmitJobs", "MaxSubmit", 9, limit<A, Limit::max_submit>},
+    {"MaxWallDurationPerJob", "MaxWall", 11, limit<A, Limit::max_wall>},
+    {"MaxTRESMinsPerJob,MaxTRESMinsPJ", "MaxTRESMins", 13, limit<A, Limit::max_tres_mins>},
+    {"QOS,QOSLevel", "QOS", 20, [](const A& r) { return r.book->allowed_qos(r.association()); }},
+    {"DefaultQOS", "Def QOS", 9, [](const A& r) { return r.book->default_qos(r.association()); }},
+    {"GrpTRESRunMins", "GrpTRESRunMins", 13, limit<A, Limit::grp_tres_run_mins>},
+    {"Description", "Descr", 20, [](const A& r) { return r.association().description(); }},
+    {"Organization", "Org", 20, [](const A& r) { return r.association().organization(); }},
+    {"DefaultAccount", "Def Acct", 10, [](const A& r) { return r.book->default_account(r.association().user()); }},
+    {"AdminLevel", "Admin", 9, [](const A&) { return std::string{"None"}; }},
+    {"ID", "ID", 6, [](const A& r) { return std::to_string(r.association().id()); }},
+    {"ParentID", "ParentID", 8, [](const A& r) { return r.association().parent() == 0 ? std::string{} : std::to_string(r.association().parent()); }},
+    {"ParentName", "ParentName", 10, [](const A& r) {
+       const auto it = r.book->by_id.find(r.association().parent());
+       return it == r.book->by_id.end() || !r.association().user().empty() ? std::string{} : it->second->association().account();
+     }},
+};
+
+constexpr std::pair<std::uint32_t, std::string_view> flag_words[] = {
+    {qos_deny_on_limit, "DenyOnLimit"}, {qos_enforce_usage_threshold, "EnforceUsageThreshold"}, {qos_no_decay, "NoDecay"},
+    {qos_no_reserve, "NoReserve"}, {qos_over_part_qos, "OverPartQOS"}, {qos_partition_max_nodes, "PartitionMaxNodes"},
+    {qos_partition_min_nodes, "PartitionMinNodes"}, {qos_partition_time_limit, "PartitionTimeLimit"},
+    {qos_requires_reservation, "RequiresReservation"}, {qos_usage_factor_safe, "UsageFactorSafe"},
+};
+
+std::string flags_text(std::uint32_t flags) {
+  std::string out;
+  for (const auto& [flag, word] : flag_words)
+    if ((flags & flag) != 0) out += (out.empty() ? "" : ",") + std::string{word};
+  return out;
+}
+
+std::string thousandths_text(std::uint32_t value) { return format_billionths(static_cast<std::int64_t>(value) * 1'000'000, 6); }
+
+constexpr Field<Q> qos_rows[] = {
+    {"Name", "Name", 10, [](const Q& r) { return r.qos->name(); }},
+    {"Priority", "Priority", 10, [](const Q& r) { return std::to_string(r.qos->priority()); }},
+    {"GraceTime", "GraceTime", 10, [](const Q& r) { return format_duration(r.qos->grace_seconds()); }},
+    {"Preempt", "Preempt", 10, [](const Q& r) { return r.book->qos_list(r.qos->preempts()); }},
+    {"PreemptExemptTime", "PreemptExemptTime", 19, [](const Q& r) { return r.qos->has_preempt_exempt_seconds() ? format_duration(r.qos->preempt_exempt_seconds()) : std::string{}; }},
+    {"PreemptMode", "PreemptMode", 11, [](const Q& r) {
+       constexpr const char* words[] = {"cluster", "off", "cancel", "requeue", "suspend"};
+       return std::string{r.qos->preempt_mode() < std::size(words) ? words[r.qos->preempt_mode()] : "?"};
+     }},
+    {"Flags", "Flags", 20, [](const Q& r) { return flags_text(r.qos->flags()); }},
+    {"UsageThreshold", "UsageThres", 10, [](const Q&) { return std::string{}; }},
+    {"UsageFactor", "UsageFactor", 11, [](const Q& r) { return thousandths_text(r.qos->usage_factor_thousandths()); }},
+    {"GrpTRES", "GrpTRES", 13, limit<Q, Limit::grp_tres>},
+    {"GrpTRESMins", "GrpTRESMins", 13, limit<Q, Limit::grp_tres_mins>},
+    {"GrpTRESRunMins", "GrpTRESRunMins", 13, limit<Q, Limit::grp_tres_run_mins>},
+    {"GrpJobs", "GrpJobs", 7, limit<Q, Limit::grp_jobs>},
+    {"GrpSubmitJobs", "GrpSubmit", 9, limit<Q, Limit::grp_submit>},
+    {"GrpWall", "GrpWall", 11, limit<Q, Limit::grp_wall>},
+    {"MaxTRES,MaxTRESPJ,MaxTRESPerJob", "MaxTRES", 13, limit<Q, Limit::max_tres>},
+    {"MaxTRESPerNode,MaxTRESPN", "MaxTRESPerNode", 14, limit<Q, Limit::max_tres_per_node>},
+    {"MaxTRESMinsPerJob,MaxTRESMinsPJ", "MaxTRESMins", 13, limit<Q, Limit::max_tres_mins>},
+    {"MaxWallDurationPerJob", "MaxWall", 11, limit<Q, Limit::max_wall>},
+    {"MaxTRESPerUser,MaxTRESPU", "MaxTRESPU", 13, [](const Q& r) { return tres_text(r.qos->max_tres_per_user()); }},
+    {"MaxJobsPerUser,MaxJobsPU,MaxJobs", "MaxJobsPU", 9, [](const Q& r) { return limit_text(r.qos->limits(), Limit::max_jobs); }},
+    {"MaxSubmitJobsPerUser,MaxSubmitJobsPU,MaxSubmitPU,MaxSubmitJobs", "MaxSubmitPU", 11, [](const Q& r) { return limit_text(r.qos->limits(), Limit::max_submit); }},
+    {"MaxTRESPerAccount,MaxTRESPerAcct,MaxTRESPA", "MaxTRESPA", 13, [](const Q& r) { return tres_text(r.qos->max_tres_per_account()); }},
+    {"MaxTRESRunMinsPerAccount,MaxTRESRunMinsPA", "MaxTRESRunMinsPA", 16, [](const Q& r) { return tres_text(r.qos->max_run_mins_per_account()); }},
+    {"MaxTRESRunMinsPerUser,MaxTRESRunMinsPU", "MaxTRESRunMinsPU", 16, [](const Q& r) { return tres_text(r.qos->max_run_mins_per_user()); }},
+    {"MaxJobsPerAccount,MaxJobsPA", "MaxJobsPA", 9, [](const Q& r) { return r.qos->has_max_jobs_per_account() ? std::to_string(r.qos->max_jobs_per_account()) : std::string{}; }},
+    {"MaxSubmitJobsPerAccount,MaxSubmitJobsPA,MaxSubmitPA", "MaxSubmitPA", 11, [](const Q& r) { return r.qos->has_max_submit_per_account() ? std::to_string(r.qos->max_submit_per_account()) : std::string{}; }},
+    {"MinTRESPerJob", "MinTRES", 13, [](const Q& r) { return tres_text(r.qos->min_tres_per_job()); }},
+    {"Description", "Descr", 20, [](const Q& r) { return r.qos->description(); }},
+    {"ID", "ID", 6, [](const Q& r) { return std::to_string(r.qos->id()); }},
+};
+
+constexpr Field<A> share_rows[] = {
+    {"Account", "Account", -20, [](const A& r) { return std::string(r.book->depth.at(r.association().id()), ' ') + r.association().account(); }},
+    {"User", "User", 10, [](const A& r) { return r.association().user(); }},
+    {"Partition", "Partition", 12, [](const A& r) { return r.association().partition(); }},
+    {"RawShares", "RawShares", 10, [](const A& r) {
+       if (r.association().parent() == 0) return std::string{};
+       return r.association().shares() == shares_of_parent ? std::string{"parent"} : std::to_string(r.association().shares());
+     }},
+    {"NormShares", "NormShares", 11, [](const A& r) { return format_billionths(r.view->norm_shares(), 6); }},
+    {"RawUsage", "RawUsage", 11, [](const A& r) { return std::to_string(r.view->raw_usage()); }},
+    {"NormUsage", "NormUsage", 11, [](const A& r) { return format_billionths(r.view->norm_usage(), 6); }},
+    {"EffectvUsage", "EffectvUsage", 13, [](const A& r) { return format_billionths(r.view->level_usage(), 6); }},
+    {"FairShare", "FairShare", 10, [](const A& r) { return r.association().user().empty() ? std::string{} : format_billionths(r.view->factor(), 6); }},
+    {"LevelFS", "LevelFS", 10, [](const A& r) { return r.association().parent() == 0 ? std::string{} : format_billionths(r.view->level_fs(), 6); }},
+    {"GrpTRESMins", "GrpTRESMins", 30, [](const A& r) { return tres_text(r.association().limits().grp_tres_mins()); }},
+    {"TRESRunMins", "TRESRunMins", 30, [](const A& r) { return tres_text(r.view->run_minutes()); }},
+};
+// clang-format on
+
+}  // namespace
+
+const char* const account_columns = "Account,Description,Organization";
+const char* const user_columns = "User,DefaultAccount,AdminLevel";
+const char* const association_columns =
+    "Cluster,Account%10,User,Partition,Share,Priority,GrpJobs,GrpTRES,GrpSubmitJobs,GrpWall,GrpTRESMins,MaxJobs,MaxTRES,MaxTRESPerNode,"
+    "MaxSubmitJobs,MaxWallDurationPerJob,MaxTRESMinsPerJob,QOS,DefaultQOS,GrpTRESRunMins";
+const char* const qos_columns =
+    "Name,Priority,GraceTime,Preempt,PreemptExemptTime,PreemptMode,Flags,UsageThreshold,UsageFactor,GrpTRES,GrpTRESMins,GrpTRESRunMins,"
+    "GrpJobs,GrpSubmitJobs,GrpWall,MaxTRES,MaxTRESPerNode,MaxTRESMinsPerJob,MaxWallDurationPerJob,MaxTRESPU,MaxJobsPU,MaxSubmitPU,MaxTRESPA,"
+    "MaxTRESRunMinsPA,MaxTRESRunMinsPU,MaxJobsPA,MaxSubmitPA,MinTRESPerJob";
+const char* const share_columns = "Account,User,RawShares,NormShares,RawUsage,EffectvUsage,FairShare";
+const char* const share_long_columns = "Account,User,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare,LevelFS,GrpTRESMins,TRESRunMins";
+
+std::span<const Field<AssociationRow>> association_fields() { return association_rows; }
+std::span<const Field<QosRow>> qos_fields() { return qos_rows; }
+std::span<const Field<AssociationRow>> share_fields() { return share_rows; }
+
+AccountBook::AccountBook(wire::Accounts from) : answer(std::move(from)) {
+  std::map<std::uint32_t, std::vector<const wire::AssociationView*>> below;
+  for (const log::Qos& qos : answer.qos()) qos_names[qos.id()] = qos.name();
+  for (const wire::AssociationView& view : answer.associations()) {
+    by_id[view.association().id()] = &view;
+    below[view.association().parent()].push_back(&view);
+  }
+  const auto walk = [&](const auto& self, std::uint32_t parent, std::uint32_t level) -> void {
+    std::vector<const wire::AssociationView*> list = below[parent];
+    std::ranges::sort(list, {}, [](const wire::AssociationView* v) {
+      return std::tuple{v->association().user().empty(), v->association().account(), v->association().user(), v->association().partition()};
+    });
+    for (const wire::AssociationView* view : list) {
+      in_tree_order.push_back(view);
+      depth[view->association().id()] = level;
+      self(self, view->association().id(), level + 1);
+    }
+  };
+  walk(walk, 0, 0);
+}
+
+std::string AccountBook::qos_list(const google::protobuf::RepeatedField<std::uint32_t>& ids) const {
+  std::vector<std::string> names;
+  for (const std::uint32_t id : ids)
+    if (const auto it = qos_names.find(id); it != qos_names.end()) names.push_back(it->second);
+  std::ranges::sort(names);
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ",") + name;
+  return out;
+}
+
+std::string AccountBook::allowed_qos(const log::Association& association) const {
+  if (association.qos_size() > 0) return qos_list(association.qos());
+  const auto above = by_id.find(association.parent());
+  return above == by_id.end() ? std::string{} : allowed_qos(above->second->association());
+}
+
+std::string AccountBook::default_qos(const log::Association& association) const {
+  if (const auto it = qos_names.find(association.default_qos()); it != qos_names.end()) return it->second;
+  const auto above = by_id.find(association.parent());
+  return above == by_id.end() ? std::string{} : default_qos(above->second->association());
+}
+
+std::string AccountBook::default_account(const std::string& user) const {
+  for (const wire::AssociationView& view : answer.associations())
+    if (view.association().user() == user && view.association().is_default()) return view.association().account();
+  return {};
+}
+
+}  // namespace millrace

@@ -1,0 +1,197 @@
+// src/cli/sacctmgr.cpp - adds, changes and removes accounts, users and QOS: the words, what would happen, the question, the order.
+#include "cli/sacctmgr.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/ask.h"
+#include "cli/options/option.h"
+#include "cli/version.h"
+#include "core/model/account_change.h"
+#include "millrace.pb.h"
+
+namespace millrace {
+namespace {
+
+constexpr ManualHead head{"sacctmgr", "show and change accounts, users and QOS", "[options] add|modify|delete|show entity ...",
+                          "Accounts form a tree; users are in accounts; a quality of service (QOS) has a priority and limits of its own. Only "
+                          "administrators change them. Examples: add account physics fairshare=10; add user alice account=physics; "
+                          "modify qos normal set MaxJobsPU=20; modify user where name=alice account=physics set GrpTRES=cpu=100; "
+                          "show association format=Account,User,Share,GrpTRES."};
+
+using Text = std::string_view;
+using D = SacctmgrOptions;
+using enum ArgKind;
+
+// clang-format off
+constexpr Option<D> rows[] = {
+    {"associations", 's', none, "", any_tool, "", "", "show the associations of accounts and users too", [](D& d, Text) -> Result<void> { d.associations = true; return {}; }},
+    {"help", 'h', none, "", any_tool, "", "", "show this text", [](D& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"immediate", 'i', none, "", any_tool, "", "", "do not ask before changes are made", [](D& d, Text) -> Result<void> { d.immediate = true; return {}; }},
+    {"noheader", 'n', none, "", any_tool, "", "", "no header", [](D& d, Text) -> Result<void> { d.style.header = false; return {}; }},
+    {"parsable", 'p', none, "", any_tool, "", "", "| between columns and at the end", [](D& d, Text) -> Result<void> { d.style.parsable = Parsable::with_end; return {}; }},
+    {"parsable2", 'P', none, "", any_tool, "", "", "| between columns", [](D& d, Text) -> Result<void> { d.style.parsable = Parsable::without_end; return {}; }},
+    {"quiet", 'Q', none, "", any_tool, "", "", "say nothing but errors", [](D& d, Text) -> Result<void> { d.quiet = true; return {}; }},
+    {"readonly", 'r', none, "", any_tool, "", "", "change nothing", [](D& d, Text) -> Result<void> { d.readonly = true; return {}; }},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](D& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](D&, Text) -> Result<void> { return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](D& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"json", '\0', optional, "", any_tool, "", "", "JSON", nullptr},
+    {"oneliner", 'o', none, "", any_tool, "", "", "one line for each", nullptr},
+    {"yaml", '\0', optional, "", any_tool, "", "", "YAML", nullptr},
+};
+// clang-format on
+
+std::string cell(Text text, std::size_t width) {
+  std::string out{text.substr(0, width)};
+  out.resize(std::max(out.size(), width), ' ');
+  return out;
+}
+
+void put_settings(const std::vector<AccountSetting>& from, google::protobuf::RepeatedPtrField<wire::AccountSetting>* to) {
+  for (const AccountSetting& each : from) {
+    auto* added = to->Add();
+    added->set_key(each.key);
+    added->set_op(std::string(1, each.op));
+    added->set_value(each.value);
+  }
+}
+
+std::string setting_lines(const AccountChange& change) {
+  std::string out;
+  for (const AccountSetting& s : change.set) {
+    if (s.key == "account" || s.key == "accounts" || s.key == "cluster" || s.key == "partition" || s.key == "partitions") continue;
+    std::string name = s.key;
+    if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') name[0] = static_cast<char>(name[0] - 'a' + 'A');
+    out += "  " + cell(name, 15) + " = " + s.value + '\n';
+  }
+  return out;
+}
+
+std::string association_lines(const wire::AccountsChanged& changed, const std::string& cluster, bool added) {
+  std::string out;
+  for (const auto& a : changed.associations()) {
+    if (a.user().empty()) {
+      out += added ? "  A = " + cell(a.account(), 10) + " C = " + cell(cluster, 10) : "  C = " + cell(cluster, 10) + " A = " + cell(a.account(), 20);
+    } else {
+      out += added ? "  U = " + cell(a.user(), 9) + " A = " + cell(a.account(), 10) + " C = " + cell(cluster, 10)
+                   : "  C = " + cell(cluster, 10) + " A = " + cell(a.account(), 20) + " U = " + cell(a.user(), 9);
+      if (!a.partition().empty()) out += " P = " + cell(a.partition(), 10);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+// What is about to be done, as Slurm says it.
+std::string announce(const AccountChange& change, const wire::AccountsChanged& changed, const std::string& cluster) {
+  constexpr const char* adding[] = {" Adding Account(s)\n", " Adding User(s)\n", " Adding QOS(s)\n"};
+  constexpr const char* modified[] = {" Modified account associations...\n", " Modified user associations...\n", " Modified qos...\n"};
+  constexpr const char* deleting[] = {" Deleting accounts...\n", " Deleting users...\n", " Deleting QOS(s)...\n"};
+  const auto entity = static_cast<std::size_t>(change.entity);
+  std::string names;
+  for (const std::string& name : changed.names()) names += "  " + name + '\n';
+  switch (change.action) {
+    case AccountAction::add: {
+      std::string out = adding[entity] + names;
+      const std::string settings = setting_lines(change), associations = association_lines(changed, cluster, true);
+      if (change.entity == AccountEntity::user) return out + " Associations =\n" + associations + (settings.empty() ? "" : " Non Default Settings\n" + settings);
+      if (!settings.empty()) out += " Settings\n" + settings;
+      return change.entity == AccountEntity::account ? out + " Associations\n" + associations : out;
+    }
+    case AccountAction::modify: return modified[entity] + (change.entity == AccountEntity::qos ? names : association_lines(changed, cluster, false));
+    case AccountAction::remove: return deleting[entity] + names;
+  }
+  return {};
+}
+
+// y or n within 30 seconds.
+bool may_commit() {
+  print("Would you like to commit changes? (You have 30 seconds to decide)\n(N/y): ");
+  for (;;) {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    if (::poll(&input, 1, 30'000) <= 0) {
+      print("timeout\n");
+      return false;
+    }
+    char letter = 0;
+    if (::read(STDIN_FILENO, &letter, 1) != 1) return false;
+    if (letter == 'y' || letter == 'Y') return true;
+    if (letter == 'n' || letter == 'N' || letter == '\n') return false;
+    print("Y or N please\n(N/y): ");
+  }
+}
+
+int say_nothing(const AccountChange& change) {
+  switch (change.action) {
+    case AccountAction::add: print(" Nothing new added.\n"); return 0;
+    case AccountAction::modify: say_plain("  Nothing modified"); return 1;
+    case AccountAction::remove: say_plain(" Nothing deleted"); return 1;
+  }
+  return 1;
+}
+
+int change_accounts(Sacctmgr& self, std::span<const Text> words, const std::string& cluster) {
+  const auto change = parse_account_change(words);
+  if (!change) {
+    say_plain(" " + change.error().story);
+    return 1;
+  }
+  if (self.options.readonly) {
+    say_plain(" Can't run this command in readonly mode.");
+    return 1;
+  }
+  wire::Request request;
+  wire::ChangeAccounts& ask = *request.mutable_change_accounts();
+  ask.set_action(static_cast<std::uint32_t>(change->action));
+  ask.set_entity(static_cast<std::uint32_t>(change->entity));
+  put_settings(change->where, ask.mutable_where());
+  put_settings(change->set, ask.mutable_set());
+  ask.set_try_only(true);
+  const auto failed = [&](const Error& error) {
+    say_trouble(self.command, self.session);
+    const bool denied = error.story.starts_with("Access/permission") || error.story.starts_with("Job(s) active") || error.story.starts_with("This request");
+    say_plain((denied ? " Error with request: " : " ") + error.story);
+    return 1;
+  };
+  const auto tried = ask_all(self.session, request);
+  if (!tried) return failed(tried.error());
+  if (tried->accounts_changed().names_size() == 0) return say_nothing(*change);
+  if (!self.options.quiet) print(announce(*change, tried->accounts_changed(), cluster));
+  if (!self.options.immediate && !may_commit()) {
+    print(" Changes Discarded\n");
+    return 0;
+  }
+  ask.set_try_only(false);
+  const auto done = ask_all(self.session, request);
+  return done ? 0 : failed(done.error());
+}
+
+}  // namespace
+
+std::string sacctmgr_manual() { return man_page(head, option_texts(std::span<const Option<D>>{rows}, any_tool)); }
+
+int run_sacctmgr(Command& command) {
+  SacctmgrOptions options;
+  const std::span<const Option<D>> table{rows};
+  const auto line = apply_words(table, any_tool, command.words, Operands::mixed, options);
+  if (!line) return say_usage_error(command, line.error());
+  if (answer_common(options.asked, head, option_texts(table, any_tool))) return 0;
+  const std::span<const Text> words{line->operands};
+  if (words.empty()) {
+    say_error(command, "the prompt of sacctmgr is not built yet in Millrace; give the command on the line");
+    return 1;
+  }
+  if (equals_ignoring_case(words[0], "version")) return print("slurm " + std::string{slurm_version} + '\n');
+  const auto settings = read_client_settings();
+  if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  Session session(*session_options(*settings));
+  Sacctmgr self{command, options, session};
+  const Text verb = words[0];
+  if (equals_ignoring_case(verb, "show") || equals_ignoring_case(verb, "list") || equals_ignoring_case(verb, "sho")) return sacctmgr_show(self, words.subspan(1));
+  return change_accounts(self, words, settings->cluster_name);
+}
+
+}  // namespace millrace

@@ -1,0 +1,140 @@
+// src/cli/sacctmgr_show.cpp - sacctmgr show: accounts, users, associations, QOS, resources.
+#include <algorithm>
+#include <set>
+
+#include "cli/ask.h"
+#include "cli/render/account_fields.h"
+#include "cli/sacctmgr.h"
+#include "core/model/account_change.h"
+
+namespace millrace {
+namespace {
+
+using Text = std::string_view;
+
+bool begins(Text word, Text whole, std::size_t least) {
+  return word.size() >= least && word.size() <= whole.size() && equals_ignoring_case(word, whole.substr(0, word.size()));
+}
+
+struct Question {
+  std::string format;
+  bool with_associations = false, tree = false;
+  std::set<std::string, std::less<>> names, accounts, users, partitions;
+};
+
+Result<Question> read_question(std::span<const Text> words, bool names_are_users) {
+  Question out;
+  for (const Text word : words) {
+    if (equals_ignoring_case(word, "where")) continue;
+    if (begins(word, "withassociations", 5)) {
+      out.with_associations = true;
+      continue;
+    }
+    if (equals_ignoring_case(word, "tree")) {
+      out.tree = true;
+      continue;
+    }
+    if (equals_ignoring_case(word, "withdeleted") || begins(word, "wopinfo", 3) || begins(word, "woplimits", 4) || begins(word, "withcoordinators", 5)) continue;
+    const AccountSetting item = parse_account_setting(word);
+    auto* set = item.key == "name" ? (names_are_users ? &out.users : &out.names) : begins(item.key, "users", 4) ? &out.users
+                : begins(item.key, "accounts", 4) ? &out.accounts : begins(item.key, "partitions", 4) ? &out.partitions : nullptr;
+    if (begins(item.key, "format", 3)) out.format = item.value;
+    else if (begins(item.key, "clusters", 4)) continue;
+    else if (set == nullptr) return fail(Errc::invalid, "Unknown condition: " + std::string{word});
+    else
+      for (const Text each : split(item.value, ',')) set->emplace(trim(each));
+  }
+  return out;
+}
+
+bool in(const std::set<std::string, std::less<>>& set, const std::string& word) { return set.empty() || set.contains(word); }
+
+template <class Row>
+int show_rows(Sacctmgr& self, std::span<const Field<Row>> fields, const std::string& columns, const std::vector<Row>& rows) {
+  const auto chosen = choose_fields(fields, columns);
+  if (!chosen) {
+    say_plain(" " + chosen.error().story);
+    return 1;
+  }
+  return print(render_fields(*chosen, rows, self.options.style));
+}
+
+int show_associations(Sacctmgr& self, const AccountBook& book, const Question& q, bool accounts, bool users, const std::string& columns) {
+  std::vector<AssociationRow> rows;
+  std::set<std::string> seen;
+  const bool each = q.with_associations || (accounts && users);
+  for (const wire::AssociationView* view : book.in_tree_order) {
+    const log::Association& a = view->association();
+    if (a.user().empty() ? !accounts : !users) continue;
+    if (!in(q.accounts, a.account()) || !in(q.partitions, a.partition()) || !in(q.names, a.account())) continue;
+    if (!q.users.empty() && !q.users.contains(a.user())) continue;
+    // A user is shown once, however many accounts he is in.
+    if (!each && users && !seen.insert(a.user()).second) continue;
+    rows.push_back({&book, view, q.tree});
+  }
+  return show_rows(self, association_fields(), q.format.empty() ? columns : q.format, rows);
+}
+
+int show_qos(Sacctmgr& self, const AccountBook& book, const Question& q) {
+  std::vector<QosRow> rows;
+  for (const log::Qos& qos : book.answer.qos())
+    if (in(q.names, qos.name())) rows.push_back({&book, &qos});
+  return show_rows(self, qos_fields(), q.format.empty() ? qos_columns : q.format, rows);
+}
+
+struct TresRow {
+  std::string type, name;
+  std::size_t id = 0;
+};
+constexpr Field<TresRow> tres_fields[] = {
+    {"Type", "Type", 8, [](const TresRow& r) { return r.type; }},
+    {"Name", "Name", 15, [](const TresRow& r) { return r.name; }},
+    {"ID", "ID", 6, [](const TresRow& r) { return std::to_string(r.id); }},
+};
+
+int show_tres(Sacctmgr& self, const AccountBook& book, const Question& q) {
+  constexpr std::pair<Text, std::size_t> fixed[] = {{"cpu", 1}, {"mem", 2}, {"node", 4}, {"billing", 5}};
+  std::vector<TresRow> rows;
+  std::size_t next = 1001;
+  for (const std::string& name : book.answer.tres_names()) {
+    const std::size_t slash = name.find('/');
+    const auto known = std::ranges::find(fixed, Text{name}, &std::pair<Text, std::size_t>::first);
+    rows.push_back({name.substr(0, slash), slash == std::string::npos ? "" : name.substr(slash + 1), known == std::end(fixed) ? next++ : known->second});
+  }
+  return show_rows(self, std::span<const Field<TresRow>>{tres_fields}, q.format.empty() ? "Type,Name,ID" : q.format, rows);
+}
+
+}  // namespace
+
+int sacctmgr_show(Sacctmgr& self, std::span<const Text> words) {
+  const Text entity = words.empty() ? Text{} : words[0];
+  const bool accounts = begins(entity, "accounts", 3), users = begins(entity, "users", 1), qos = begins(entity, "qos", 1);
+  const bool associations = begins(entity, "associations", 2) && !accounts, tres = begins(entity, "tres", 2);
+  if (!accounts && !users && !qos && !associations && !tres) {
+    say_plain("No valid entity in list command\nInput line must include \"account\", \"association\", \"qos\", \"tres\" or \"user\"");
+    return 1;
+  }
+  auto question = read_question(words.subspan(1), users);
+  if (!question) {
+    say_plain(" " + question.error().story);
+    return 1;
+  }
+  question->with_associations = question->with_associations || self.options.associations;
+  wire::Request request;
+  request.mutable_query_accounts();
+  auto reply = ask_all(self.session, request);
+  if (!reply) {
+    say_trouble(self.command, self.session);
+    say_error(self.command, reply.error().story);
+    return 1;
+  }
+  const AccountBook book(std::move(*reply->mutable_accounts()));
+  if (qos) return show_qos(self, book, *question);
+  if (tres) return show_tres(self, book, *question);
+  if (associations) return show_associations(self, book, *question, true, true, association_columns);
+  const std::string more = question->with_associations ? "," + std::string{association_columns} : "";
+  return accounts ? show_associations(self, book, *question, true, question->with_associations, account_columns + more)
+                  : show_associations(self, book, *question, false, true, user_columns + more);
+}
+
+}  // namespace millrace

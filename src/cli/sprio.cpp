@@ -1,0 +1,132 @@
+// src/cli/sprio.cpp - what the priority of each waiting job is made of.
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/options/option.h"
+#include "cli/render/priority_columns.h"
+
+namespace millrace {
+namespace {
+
+constexpr ManualHead head{"sprio", "show what the priorities of waiting jobs are made of", "[options]",
+                          "Shows for each waiting job what age, fair share, size, partition, QOS and resources add to its priority."};
+
+struct Draft {
+  Asked asked;
+  std::optional<std::string> format, jobs, users, partitions;
+  std::string sort;
+  bool long_form = false, norm = false, weights = false, no_header = false;
+};
+
+using Text = std::string_view;
+using enum ArgKind;
+
+template <auto field>
+Result<void> on(Draft& d, Text) {
+  d.*field = true;
+  return {};
+}
+template <auto field>
+Result<void> keep(Draft& d, Text v) {
+  d.*field = std::string{v};
+  return {};
+}
+
+// clang-format off
+constexpr Option<Draft> rows[] = {
+    {"format", 'o', required, "<format>", any_tool, "", "", "columns by letter, as in %i %Y %A", keep<&Draft::format>},
+    {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"jobs", 'j', required, "<ids>", any_tool, "", "", "these jobs", keep<&Draft::jobs>},
+    {"long", 'l', none, "", any_tool, "", "", "all factors", on<&Draft::long_form>},
+    {"noheader", 'h', none, "", any_tool, "", "", "no header", on<&Draft::no_header>},
+    {"norm", 'n', none, "", any_tool, "", "", "factors as parts of one", on<&Draft::norm>},
+    {"partition", 'p', required, "<names>", any_tool, "", "", "jobs of these partitions", keep<&Draft::partitions>},
+    {"sort", 'S', required, "<letters>", any_tool, "", "", "order by these columns; - before one reverses it", keep<&Draft::sort>},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"user", 'u', required, "<names>", any_tool, "", "", "jobs of these users", keep<&Draft::users>},
+    {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"weights", 'w', none, "", any_tool, "", "", "the weights instead of jobs", on<&Draft::weights>},
+    {"clusters", 'M', required, "", any_tool, "", "", "other clusters", nullptr},
+    {"federation", '\0', none, "", any_tool, "", "", "the federation", nullptr},
+    {"local", '\0', none, "", any_tool, "", "", "this cluster", nullptr},
+    {"sibling", '\0', none, "", any_tool, "", "", "the federation", nullptr},
+};
+// clang-format on
+
+std::set<std::string, std::less<>> words_of(const std::optional<std::string>& text) {
+  std::set<std::string, std::less<>> out;
+  if (text)
+    for (const Text word : split(*text, ','))
+      if (!trim(word).empty()) out.emplace(trim(word));
+  return out;
+}
+
+std::vector<PriorityRow> choose(const wire::Priorities& all, const Draft& draft) {
+  const auto jobs = words_of(draft.jobs), users = words_of(draft.users), partitions = words_of(draft.partitions);
+  std::vector<PriorityRow> out;
+  for (const wire::PriorityView& job : all.jobs()) {
+    if (!jobs.empty() && !jobs.contains(job.shown_id()) && !jobs.contains(std::to_string(job.job_id()))) continue;
+    if (!users.empty() && !users.contains(job.user_name()) && !users.contains(std::to_string(job.uid()))) continue;
+    if (!partitions.empty() && !partitions.contains(job.partition())) continue;
+    out.push_back({&job, &all});
+  }
+  const auto keys = split(draft.sort, ',');
+  for (auto key = keys.rbegin(); key != keys.rend(); ++key) {
+    const Text word = trim(*key);
+    if (word.empty()) continue;
+    const bool down = word[0] == '-';
+    std::ranges::stable_sort(out, [&](const PriorityRow& a, const PriorityRow& b) { return down ? sprio_less(b, a, word.back()) : sprio_less(a, b, word.back()); });
+  }
+  return out;
+}
+
+int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
+  Session session(*session_options(settings));
+  wire::Request request;
+  request.mutable_query_priorities();
+  const auto reply = ask_all(session, request);
+  if (!reply) {
+    say_trouble(command, session);
+    say_error(command, reply.error().story);
+    return 1;
+  }
+  const wire::Priorities& all = reply->priorities();
+  if (all.basic()) {
+    say_plain("You are not running a supported priority plugin\n(priority/basic).\nOnly 'priority/multifactor' is supported.");
+    return 1;
+  }
+  std::string unknown;
+  const std::string letters = draft.format ? *draft.format : draft.long_form ? sprio_long_format : sprio_format(all, draft.norm);
+  const auto format = parse_short_format<PriorityRow>(letters, priority_columns(), unknown);
+  for (const char letter : unknown) say_error(command, std::string{"Invalid job format specification: "} + letter);
+  const std::vector<PriorityRow> list = draft.weights ? std::vector{PriorityRow{nullptr, &all}} : choose(all, draft);
+  if (list.empty() && (draft.jobs || draft.users)) {
+    say_plain("Unable to find jobs matching user/id(s) specified");
+    return 0;
+  }
+  std::string out, scratch;
+  if (!draft.no_header) append_header(out, format);
+  for (const PriorityRow& row : list) append_row(out, format, row, scratch);
+  return print(out);
+}
+
+}  // namespace
+
+std::string sprio_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+
+int run_sprio(Command& command) {
+  Draft draft;
+  const std::span<const Option<Draft>> table{rows};
+  const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
+  if (!line) return say_usage_error(command, line.error());
+  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  const auto settings = read_client_settings();
+  if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  return show(command, draft, *settings);
+}
+
+}  // namespace millrace

@@ -1,0 +1,122 @@
+// src/cli/sshare.cpp - shares and usage of accounts and users, as a tree.
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/options/option.h"
+#include "cli/render/account_fields.h"
+#include "cli/render/text_forms.h"
+
+namespace millrace {
+namespace {
+
+constexpr ManualHead head{"sshare", "show shares and usage of accounts and users", "[options]",
+                          "Shows who has which share of the cluster, what was used of it, and the fair-share factor that follows."};
+
+struct Draft {
+  Asked asked;
+  std::string accounts, users, format;
+  bool all = false, long_form = false, users_only = false, no_header = false, list_fields = false;
+  Parsable parsable = Parsable::no;
+};
+
+using Text = std::string_view;
+using enum ArgKind;
+
+template <auto field>
+Result<void> on(Draft& d, Text) {
+  d.*field = true;
+  return {};
+}
+template <auto field>
+Result<void> keep(Draft& d, Text v) {
+  d.*field = std::string{v};
+  return {};
+}
+
+// clang-format off
+constexpr Option<Draft> rows[] = {
+    {"accounts", 'A', required, "<names>", any_tool, "", "", "these accounts", keep<&Draft::accounts>},
+    {"all", 'a', none, "", any_tool, "", "", "all users", on<&Draft::all>},
+    {"format", 'o', required, "<fields>", any_tool, "", "", "these columns", keep<&Draft::format>},
+    {"help", 'h', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"helpformat", 'e', none, "", any_tool, "", "", "list the columns", on<&Draft::list_fields>},
+    {"long", 'l', none, "", any_tool, "", "", "more columns", on<&Draft::long_form>},
+    {"noheader", 'n', none, "", any_tool, "", "", "no header", on<&Draft::no_header>},
+    {"parsable", 'p', none, "", any_tool, "", "", "| between columns and at the end", [](Draft& d, Text) -> Result<void> { d.parsable = Parsable::with_end; return {}; }},
+    {"parsable2", 'P', none, "", any_tool, "", "", "| between columns", [](Draft& d, Text) -> Result<void> { d.parsable = Parsable::without_end; return {}; }},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"users", 'u', required, "<names>", any_tool, "", "", "these users", keep<&Draft::users>},
+    {"Users", 'U', none, "", any_tool, "", "", "users only, no accounts", on<&Draft::users_only>},
+    {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"clusters", 'M', required, "", any_tool, "", "", "other clusters", nullptr},
+    {"json", '\0', optional, "", any_tool, "", "", "JSON", nullptr},
+    {"partition", 'm', none, "", any_tool, "", "", "the column of partitions", nullptr},
+    {"yaml", '\0', optional, "", any_tool, "", "", "YAML", nullptr},
+};
+// clang-format on
+
+std::set<std::string, std::less<>> words_of(const std::string& text) {
+  std::set<std::string, std::less<>> out;
+  for (const Text word : split(text, ','))
+    if (!trim(word).empty()) out.emplace(trim(word));
+  return out;
+}
+
+std::vector<AssociationRow> choose(const AccountBook& book, const Draft& draft, const std::string& me) {
+  const auto accounts = words_of(draft.accounts);
+  auto users = words_of(draft.users);
+  if (users.empty() && !draft.all) users.insert(me);
+  std::vector<AssociationRow> out;
+  for (const wire::AssociationView* view : book.in_tree_order) {
+    const log::Association& association = view->association();
+    if (!accounts.empty() && !accounts.contains(association.account())) continue;
+    if (association.user().empty() ? draft.users_only : !draft.all && !users.contains(association.user())) continue;
+    out.push_back({&book, view, true});
+  }
+  return out;
+}
+
+int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
+  const std::string columns = !draft.format.empty() ? draft.format : draft.long_form ? share_long_columns : share_columns;
+  const auto fields = choose_fields(share_fields(), columns);
+  if (!fields) return say_usage_error(command, {Errc::refused, fields.error().story});
+  Session session(*session_options(settings));
+  wire::Request request;
+  request.mutable_query_accounts();
+  auto reply = ask_all(session, request);
+  if (!reply) {
+    say_trouble(command, session);
+    say_error(command, reply.error().story);
+    return 1;
+  }
+  const AccountBook book(std::move(*reply->mutable_accounts()));
+  Names names;
+  return print(render_fields(*fields, choose(book, draft, names.user(getuid())), {draft.parsable, !draft.no_header}));
+}
+
+}  // namespace
+
+std::string sshare_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+
+int run_sshare(Command& command) {
+  Draft draft;
+  const std::span<const Option<Draft>> table{rows};
+  const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
+  if (!line) return say_usage_error(command, line.error());
+  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (draft.list_fields) {
+    std::string out;
+    for (const auto& field : share_fields()) out += std::string{field.header} + '\n';
+    return print(out);
+  }
+  const auto settings = read_client_settings();
+  if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  return show(command, draft, *settings);
+}
+
+}  // namespace millrace

@@ -1,0 +1,135 @@
+// src/controller/account_queries.cpp - what sacctmgr, sshare and sprio show: associations with their shares and usage, priorities of waiting jobs.
+#include "controller/queries.h"
+#include "core/admission/job_selection.h"
+#include "core/ledger/apply_account.h"
+#include "wire/log_types.h"
+
+namespace millrace {
+namespace {
+
+constexpr int rows_per_reply = 4000;
+
+std::int64_t in_billionths(Fixed x) {
+  if (x == Fixed::highest()) return -1;
+  return to_integer(multiply(x, Fixed::from_integer(1'000'000'000)) + Fixed{Fixed::from_integer(1).raw / 2});
+}
+
+void show_amount(const TresNames& names, std::size_t slot, std::int64_t amount, auto* list) {
+  if (amount == 0) return;
+  auto* added = list->Add();
+  added->set_name(names[slot]);
+  added->set_amount(amount);
+}
+
+void show_association(const ReadView& view, const FairShare& shares, const Association& association, wire::AssociationView& out) {
+  const State& state = view.state;
+  put(association, *out.mutable_association());
+  const ShareRow& row = shares.of(association.id);
+  out.set_norm_shares(in_billionths(row.norm_shares));
+  out.set_raw_usage(to_integer(row.raw_usage));
+  out.set_norm_usage(in_billionths(row.norm_usage));
+  out.set_level_usage(in_billionths(row.level_usage));
+  out.set_level_fs(in_billionths(row.level_fs));
+  out.set_factor(in_billionths(row.factor));
+  const UseKey key{UseOf::association, association.id.value, 0};
+  const auto* found = state.uses.find(key);
+  if (!found) return;
+  const Use& use = **found;
+  const TresNames& names = *state.tres_names;
+  for (std::size_t slot = 0; slot < names.size(); ++slot) {
+    show_amount(names, slot, run_seconds_left(use, slot, view.now) / 60, out.mutable_run_minutes());
+    show_amount(names, slot, to_integer(usage_at(use, slot, fade_of(state, key), view.now)) / 60, out.mutable_used_minutes());
+    show_amount(names, slot, use.tres[slot], out.mutable_in_use());
+  }
+  out.set_running(use.running);
+  out.set_submitted(use.submitted);
+}
+
+void put_factor(const PriorityFactors::Factor& from, wire::PriorityView::Factor& to) {
+  to.set_part(in_billionths(from.part));
+  to.set_points(to_integer(from.points + Fixed{Fixed::from_integer(1).raw / 2}));
+}
+
+void show_priority(const State& state, const Priorities& priorities, const Job& job, wire::PriorityView& out) {
+  const PriorityFactors factors = priorities.factors(job);
+  const ArrayState* array = state.find_array(job.array);
+  out.set_job_id(array ? array->id.value : job.id.value);
+  out.set_shown_id(shown_name(state, job));
+  out.set_uid(job.spec->owner->uid.value);
+  out.set_user_name(job.spec->owner->user_name);
+  out.set_account(job.spec->account);
+  out.set_partition(state.partition(job.spec->partition).def.name);
+  if (const Qos* qos = state.find_qos(job.qos)) out.set_qos(qos->name);
+  out.set_priority(factors.priority);
+  out.set_nice(factors.nice);
+  out.set_site(factors.site);
+  put_factor(factors.age, *out.mutable_age());
+  put_factor(factors.assoc, *out.mutable_assoc());
+  put_factor(factors.fairshare, *out.mutable_fairshare());
+  put_factor(factors.job_size, *out.mutable_job_size());
+  put_factor(factors.partition, *out.mutable_partition_factor());
+  put_factor(factors.qos, *out.mutable_qos_factor());
+  for (const PriorityFactors::TresPoints& each : factors.tres) {
+    auto* added = out.add_tres();
+    put_factor({each.part, each.points}, *added);
+    added->set_name(each.name);
+  }
+}
+
+// Waiting jobs, some thousand at a time on the worker.
+struct PriorityWalk {
+  ReadView view;
+  wire::Reply head;
+  JobKey from;
+  std::string bytes;
+  bool more = true;
+  std::optional<Priorities> priorities = {};
+
+  void advance() {
+    if (!priorities) priorities.emplace(view.state, view.now);
+    wire::Reply reply = head;
+    auto it = view.state.jobs.lower_bound(from);
+    for (; it != view.state.jobs.end() && reply.priorities().jobs_size() < rows_per_reply; ++it)
+      if ((*it).second->state == JobState::pending) show_priority(view.state, *priorities, *(*it).second, *reply.mutable_priorities()->add_jobs());
+    more = it != view.state.jobs.end();
+    if (more) from = (*it).first;
+    reply.set_more(more);
+    bytes = reply.SerializeAsString();
+    head.mutable_priorities()->clear_policy();
+  }
+};
+
+void go_on(std::unique_ptr<PriorityWalk> walk, Worker& worker, Clients& clients, ClientId client) {
+  PriorityWalk* raw = walk.get();
+  worker.run([raw] { raw->advance(); },
+             [walk = std::move(walk), &worker, &clients, client]() mutable {
+               clients.reply_encoded(client, std::move(walk->bytes));
+               if (walk->more) go_on(std::move(walk), worker, clients, client);
+             });
+}
+
+}  // namespace
+
+void Queries::accounts() {
+  const ReadView view = c_.read_view();
+  const State& state = view.state;
+  wire::Reply out = reply();
+  wire::Accounts& accounts = *out.mutable_accounts();
+  const FairShare shares(state, period_start(view.now, state.policy->priority.calc_period_seconds));
+  for (const auto& [id, association] : state.associations) show_association(view, shares, *association, *accounts.add_associations());
+  for (const auto& [id, qos] : state.qos) put(*qos, *accounts.add_qos());
+  for (const std::string& name : *state.tres_names) accounts.add_tres_names(name);
+  accounts.set_cluster(c_.settings_.cluster.cluster_name);
+  c_.clients_.reply(asker_.client, out);
+}
+
+void Queries::priorities() {
+  auto walk = std::make_unique<PriorityWalk>(PriorityWalk{c_.read_view(), reply(), {}, {}});
+  wire::Priorities& head = *walk->head.mutable_priorities();
+  put(walk->view.state.policy->priority, *head.mutable_policy());
+  head.set_basic(walk->view.state.policy->basic_priority);
+  head.set_cluster(c_.settings_.cluster.cluster_name);
+  go_on(std::move(walk), c_.query_worker_, c_.clients_, asker_.client);
+}
+
+}  // namespace millrace

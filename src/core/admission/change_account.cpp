@@ -1,0 +1,297 @@
+// src/core/admission/change_account.cpp - see change_account.h.
+#include "core/admission/change_account.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "core/admission/account_settings.h"
+#include "core/admission/job_selection.h"
+#include "core/ledger/apply.h"
+
+namespace millrace {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// Decides on a copy, so that each step sees what the one before did.
+class Change {
+ public:
+  Change(const State& state, const AccountChange& ask, Time now) : state_(state), ask_(ask), now_(now) {}
+
+  Result<AccountDecision> run() {
+    switch (ask_.entity) {
+      case AccountEntity::qos: MR_TRY_VOID(change_qos()); break;
+      case AccountEntity::account: MR_TRY_VOID(ask_.action == AccountAction::add ? add_accounts() : change_associations(false)); break;
+      case AccountEntity::user: MR_TRY_VOID(ask_.action == AccountAction::add ? add_users() : change_associations(true)); break;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void happen(Event event) {
+    millrace::apply(state_, event);
+    out_.events.push_back(std::move(event));
+  }
+  void put(const Association& association) {
+    happen(AssociationChanged{association, now_});
+    out_.associations.push_back({association.account, association.user, association.partition});
+  }
+
+  static bool is_key(const AccountSetting& s, std::initializer_list<std::string_view> names) {
+    return std::ranges::any_of(names, [&](std::string_view name) { return s.key == name; });
+  }
+  Names values(const std::vector<AccountSetting>& list, std::initializer_list<std::string_view> names) const {
+    Names out;
+    for (const AccountSetting& s : list)
+      if (is_key(s, names))
+        for (const std::string_view word : split(s.value, ','))
+          if (!trim(word).empty()) out.emplace_back(ask_.entity == AccountEntity::user && s.key == "name" ? std::string{trim(word)} : lower(trim(word)));
+    return out;
+  }
+  std::optional<std::string> value(std::initializer_list<std::string_view> names) const {
+    for (const AccountSetting& s : ask_.set)
+      if (is_key(s, names)) return lower(s.value);
+    return std::nullopt;
+  }
+
+  // The tree has a root and a QOS `normal` from the first account on.
+  void plant() {
+    if (!state_.find_qos("normal")) {
+      Qos normal;
+      normal.id = state_.next_qos;
+      normal.name = "normal";
+      normal.description = "Normal QOS default";
+      happen(QosChanged{normal, now_});
+    }
+    if (state_.find_association(AssociationName{"root", {}, {}})) return;
+    Association root;
+    root.id = state_.next_association;
+    root.account = "root";
+    root.description = "default root account";
+    root.organization = "root";
+    root.qos = {state_.find_qos("normal")->id.value};
+    happen(AssociationChanged{root, now_});
+  }
+
+  Result<void> set_all(Association& association, std::initializer_list<std::string_view> except) {
+    for (const AccountSetting& s : ask_.set)
+      if (!is_key(s, except)) MR_TRY_VOID(set_association(state_, s, association));
+    return {};
+  }
+
+  Result<void> add_accounts() {
+    const Names names = values(ask_.where, {"name", "account"});
+    if (names.empty()) return fail(Errc::invalid, "Need name of account to add.");
+    plant();
+    const std::string parent = value({"parent"}).value_or("root");
+    const Association* above = state_.find_association(AssociationName{parent, {}, {}});
+    if (!above) return fail(Errc::invalid, "This parent account '" + parent + "' doesn't exist.");
+    const AssociationId above_id = above->id;
+    for (const std::string& name : names) {
+      if (state_.find_association(AssociationName{name, {}, {}})) continue;
+      Association account;
+      account.id = state_.next_association;
+      account.parent = above_id;
+      account.account = account.description = account.organization = name;
+      MR_TRY_VOID(set_all(account, {"parent", "cluster", "clusters"}));
+      put(account);
+      out_.names.push_back(name);
+    }
+    return {};
+  }
+
+  bool has_default(const std::string& user) const {
+    return std::ranges::any_of(all(), [&](const Association& a) { return a.user == user && a.is_default; });
+  }
+  std::vector<Association> all() const {
+    std::vector<Association> out;
+    for (const auto& [id, association] : state_.associations) out.push_back(*association);
+    return out;
+  }
+
+  void make_default(const std::string& user, const std::string& account) {
+    for (Association each : all()) {
+      if (each.user != user || each.is_default == (each.account == account)) continue;
+      each.is_default = each.account == account;
+      happen(AssociationChanged{each, now_});
+    }
+  }
+
+  Result<void> add_users() {
+    const Names names = values(ask_.where, {"name", "user"});
+    if (names.empty()) return fail(Errc::invalid, "Need name of user to add.");
+    const auto wanted_default = value({"defaultaccount"});
+    Names accounts = values(ask_.set, {"account", "accounts", "acct"});
+    if (accounts.empty() && wanted_default) accounts.push_back(*wanted_default);
+    if (accounts.empty()) return fail(Errc::invalid, "Need name of account to add user to.");
+    Names partitions = values(ask_.set, {"partition", "partitions"});
+    if (partitions.empty()) partitions.emplace_back();
+    for (const std::string& account : accounts)
+      if (!state_.find_association(AssociationName{account, {}, {}})) return fail(Errc::invalid, "This account '" + account + "' doesn't exist.");
+    for (const std::string& name : names) {
+      bool fresh = false;
+      for (const std::string& account : accounts)
+        for (const std::string& partition : partitions) {
+          if (state_.find_association(AssociationName{account, name, partition})) continue;
+          Association user;
+          user.id = state_.next_association;
+          user.parent = state_.find_association(AssociationName{account, {}, {}})->id;
+          user.account = account;
+          user.user = name;
+          user.partition = partition;
+          user.is_default = !has_default(name);
+          MR_TRY_VOID(set_all(user, {"account", "accounts", "acct", "partition", "partitions", "defaultaccount", "cluster", "clusters", "adminlevel"}));
+          put(user);
+          fresh = true;
+        }
+      if (wanted_default) make_default(name, *wanted_default);
+      if (fresh) out_.names.push_back(name);
+    }
+    return {};
+  }
+
+  Result<std::vector<Association>> matching(bool users) const {
+    const Names names = values(ask_.where, {"name", users ? "user" : "account", users ? "users" : "accounts"});
+    const Names accounts = users ? values(ask_.where, {"account", "accounts", "acct"}) : Names{};
+    const Names partitions = values(ask_.where, {"partition", "partitions"});
+    for (const AccountSetting& s : ask_.where)
+      if (!is_key(s, {"name", "user", "users", "account", "accounts", "acct", "partition", "partitions", "cluster", "clusters"}))
+        return fail(Errc::invalid, "Unknown condition: " + s.key + "=" + s.value);
+    if (names.empty() && accounts.empty()) return fail(Errc::invalid, "No conditions given to change, not changing all of them");
+    const auto in = [](const Names& list, const std::string& word) { return list.empty() || std::ranges::find(list, word) != list.end(); };
+    std::vector<Association> out;
+    for (const Association& each : all()) {
+      if (each.user.empty() == users) continue;
+      if (in(names, users ? each.user : each.account) && in(accounts, each.account) && in(partitions, each.partition)) out.push_back(each);
+    }
+    return out;
+  }
+
+  Result<void> change_associations(bool users) {
+    MR_TRY(const std::vector<Association> chosen, matching(users));
+    if (ask_.action == AccountAction::remove) return remove(chosen);
+    if (ask_.set.empty()) return fail(Errc::invalid, "You didn't give me anything to set");
+    if (const auto account = value({"defaultaccount"}); account && users) {
+      for (const Association& each : chosen) {
+        if (!std::ranges::any_of(all(), [&](const Association& a) { return a.user == each.user && a.account == *account; }))
+          return fail(Errc::invalid, "User " + each.user + " is not in account " + *account);
+        make_default(each.user, *account);
+      }
+    }
+    for (const Association& each : chosen) {
+      Association changed = *state_.find_association(each.id);
+      if (const auto parent = value({"parent"}); parent && !users) MR_TRY_VOID(move_below(changed, *parent));
+      MR_TRY_VOID(set_all(changed, {"parent", "defaultaccount", "rawusage", "cluster"}));
+      if (!(changed == *state_.find_association(each.id))) happen(AssociationChanged{changed, now_});
+      if (const auto usage = value({"rawusage"})) {
+        if (*usage != "0") return fail(Errc::invalid, "RawUsage can only be set to 0");
+        happen(UsageReset{each.id, now_});
+      }
+      note(each);
+    }
+    return {};
+  }
+
+  Result<void> move_below(Association& account, const std::string& parent) {
+    const Association* above = state_.find_association(AssociationName{parent, {}, {}});
+    if (!above) return fail(Errc::invalid, "This parent account '" + parent + "' doesn't exist.");
+    for (const Association* a = above; a; a = state_.find_association(a->parent))
+      if (a->id == account.id) return fail(Errc::invalid, "Account " + account.account + " can not be moved below itself");
+    account.parent = above->id;
+    return {};
+  }
+
+  void note(const Association& each) {
+    out_.associations.push_back({each.account, each.user, each.partition});
+    const std::string& name = each.user.empty() ? each.account : each.user;
+    if (std::ranges::find(out_.names, name) == out_.names.end()) out_.names.push_back(name);
+  }
+
+  bool lies_below(AssociationId id, AssociationId above) const {
+    for (const Association* a = state_.find_association(id); a; a = state_.find_association(a->parent))
+      if (a->id == above) return true;
+    return false;
+  }
+
+  Result<void> remove(const std::vector<Association>& chosen) {
+    std::vector<Association> going;
+    for (const Association& each : all())
+      if (std::ranges::any_of(chosen, [&](const Association& top) { return lies_below(each.id, top.id); })) going.push_back(each);
+    if (std::ranges::any_of(going, [](const Association& a) { return a.parent.value == 0; }))
+      return fail(Errc::invalid, "The root account can not be removed");
+    const auto goes = [&](AssociationId id) { return std::ranges::any_of(going, [&](const Association& a) { return a.id == id; }); };
+    std::string jobs;
+    for (const auto& [key, job] : state_.jobs)
+      if (job->state != JobState::ended && goes(job->association))
+        jobs += "\n  JobID = " + shown_name(state_, *job) + " A = " + job->spec->account + " U = " + job->spec->owner->user_name;
+    if (!jobs.empty()) return fail(Errc::refused, std::string{slurm_text(RefusalCode::jobs_on_association)} + jobs);
+    // Children before their parents.
+    std::ranges::sort(going, [&](const Association& a, const Association& b) { return depth(a.id) != depth(b.id) ? depth(a.id) > depth(b.id) : a.id < b.id; });
+    for (const Association& each : going) {
+      happen(AssociationRemoved{each.id, now_});
+      if (each.user.empty() || !each.is_default) continue;
+      // A user who stays elsewhere needs a default there.
+      for (Association other : all()) {
+        if (other.user != each.user) continue;
+        make_default(each.user, other.account);
+        break;
+      }
+    }
+    for (const Association& each : chosen) note(each);
+    return {};
+  }
+
+  std::uint32_t depth(AssociationId id) const {
+    std::uint32_t count = 0;
+    for (const Association* a = state_.find_association(id); a; a = state_.find_association(a->parent)) ++count;
+    return count;
+  }
+
+  Result<void> change_qos() {
+    const Names names = values(ask_.where, {"name", "qos"});
+    if (names.empty()) return fail(Errc::invalid, ask_.action == AccountAction::add ? "Need name of qos to add." : "No conditions given to change, not changing all of them");
+    if (ask_.action == AccountAction::modify && ask_.set.empty()) return fail(Errc::invalid, "You didn't give me anything to set");
+    for (const std::string& name : names) {
+      const Qos* known = state_.find_qos(name);
+      if ((ask_.action == AccountAction::add) == (known != nullptr)) continue;
+      if (ask_.action == AccountAction::remove) {
+        MR_TRY_VOID(remove_one_qos(*known));
+      } else {
+        Qos qos = known ? *known : Qos{};
+        if (!known) {
+          qos.id = state_.next_qos;
+          qos.name = qos.description = name;
+        }
+        for (const AccountSetting& s : ask_.set) MR_TRY_VOID(set_qos(state_, s, qos));
+        happen(QosChanged{qos, now_});
+      }
+      out_.names.push_back(name);
+    }
+    return {};
+  }
+
+  Result<void> remove_one_qos(const Qos& qos) {
+    for (const auto& [key, job] : state_.jobs)
+      if (job->state != JobState::ended && job->qos == qos.id)
+        return fail(Errc::refused, std::string{slurm_text(RefusalCode::jobs_on_association)} + "\n  JobID = " + shown_name(state_, *job) + " Q = " + qos.name);
+    for (const auto& [id, association] : state_.associations)
+      if (association->default_qos == qos.id)
+        return fail(Errc::refused, "This request would make it so some associations would not have access to their default qos.");
+    happen(QosRemoved{qos.id, now_});
+    return {};
+  }
+
+  State state_;
+  const AccountChange& ask_;
+  Time now_;
+  AccountDecision out_;
+};
+
+}  // namespace
+
+Result<AccountDecision> decide_accounts(const State& state, const AccountChange& change, const Actor& actor, Time now) {
+  if (!actor.is_admin) return fail(Errc::refused, "Access/permission denied");
+  return Change(state, change, now).run();
+}
+
+}  // namespace millrace

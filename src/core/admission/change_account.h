@@ -1,0 +1,19 @@
+// src/core/admission/change_account.h - sacctmgr add, modify, delete: which associations and QOS become what.
+#pragma once
+
+#include "core/admission/refusal.h"
+#include "core/ledger/state.h"
+#include "core/model/account_change.h"
+
+namespace millrace {
+
+struct AccountDecision {
+  std::vector<Event> events;
+  std::vector<std::string> names;         // of what is added, changed or removed
+  std::vector<AssociationName> associations;  // likewise
+};
+
+// An error's story is a line as sacctmgr prints it. Refused: not an administrator, or jobs are in the way (then the story names them).
+Result<AccountDecision> decide_accounts(const State& state, const AccountChange& change, const Actor& actor, Time now);
+
+}  // namespace millrace

@@ -1,0 +1,118 @@
+// src/core/admission/change_account_test.cpp - what sacctmgr's words make of the tree, and what they are refused.
+#include "core/admission/change_account.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "core/admission/charge_job.h"
+#include "core/ledger/apply.h"
+#include "core/ledger/invariants.h"
+
+namespace millrace {
+namespace {
+
+class Accounts : public testing::Test {
+ protected:
+  Accounts() {
+    NodeDef node;
+    node.name = "n0";
+    node.cpus = Cpus{8};
+    PartitionDef main;
+    main.name = "main";
+    main.is_default = true;
+    main.nodes = {"n0"};
+    Policy policy;
+    policy.enforce = enforce_associations | enforce_limits | enforce_qos;
+    happen({ControllerStarted{Epoch{1}, now_}, ClusterConfigured{{node}, {main}, policy, now_}});
+  }
+
+  void happen(const std::vector<Event>& events) {
+    for (const Event& event : events) {
+      apply(state_, event);
+      EXPECT_EQ(broken_law(state_), std::nullopt);
+    }
+  }
+
+  Result<AccountDecision> decide(std::string_view line, bool admin = true) {
+    const auto words = split(line, ' ');
+    const auto change = parse_account_change(words);
+    if (!change) return std::unexpected(change.error());
+    return decide_accounts(state_, *change, {UserId{admin ? 0u : 1000u}, admin}, now_);
+  }
+  std::string run(std::string_view line) {
+    const auto decision = decide(line);
+    if (!decision) return decision.error().story;
+    happen(decision->events);
+    return "";
+  }
+  std::expected<Charge, Refusal> charge(const std::string& user, const std::string& account, const std::string& qos) {
+    JobSpec spec;
+    spec.owner = SharedValue(Owner{UserId{1000}, GroupId{1}, user, "g", {}, "h", {}});
+    spec.account = account;
+    return decide_charge(state_, spec, PartitionIndex{0}, qos);
+  }
+
+  State state_;
+  Time now_{1'000'000'000};
+};
+
+TEST_F(Accounts, Grow_from_a_root_with_a_normal_QOS) {
+  EXPECT_EQ(run("add account physics,chemistry fairshare=10"), "");
+  EXPECT_EQ(run("add account optics parent=physics"), "");
+  ASSERT_EQ(state_.associations.size(), 4u);
+  EXPECT_EQ(state_.find_association(AssociationName{"physics", {}, {}})->parent, state_.find_association(AssociationName{"root", {}, {}})->id);
+  EXPECT_NE(state_.find_qos("normal"), nullptr);
+  EXPECT_EQ(decide("add account physics")->names.size(), 0u) << "it is there already";
+}
+
+TEST_F(Accounts, Give_a_job_its_default_account_and_QOS) {
+  EXPECT_EQ(run("add account physics"), "");
+  EXPECT_EQ(run("add qos high priority=10"), "");
+  EXPECT_EQ(run("add account chemistry"), "");
+  EXPECT_EQ(run("add user alice account=physics,chemistry"), "");
+  EXPECT_EQ(charge("alice", "", "")->account, "physics");
+  EXPECT_EQ(charge("alice", "Chemistry", "")->account, "chemistry");
+  EXPECT_EQ(charge("alice", "", "")->qos, state_.find_qos("normal")->id);
+  EXPECT_EQ(charge("alice", "", "high").error().code, RefusalCode::invalid_qos);
+  EXPECT_EQ(run("modify user alice set qos+=high defaultaccount=chemistry"), "");
+  EXPECT_EQ(charge("alice", "", "high")->account, "chemistry");
+  EXPECT_EQ(charge("alice", "", "")->qos, state_.find_qos("normal")->id) << "+= keeps what was inherited";
+  EXPECT_EQ(charge("bob", "", "").error().code, RefusalCode::invalid_account);
+}
+
+TEST_F(Accounts, Refuse_what_makes_no_sense) {
+  EXPECT_EQ(run("add account physics"), "");
+  EXPECT_EQ(run("add user alice"), "Need name of account to add user to.");
+  EXPECT_EQ(run("add user alice account=law"), "This account 'law' doesn't exist.");
+  EXPECT_EQ(run("add account optics parent=law"), "This parent account 'law' doesn't exist.");
+  EXPECT_EQ(run("modify account physics set parent=physics"), "Account physics can not be moved below itself");
+  EXPECT_EQ(run("modify account physics set colour=red"), "Unknown option: colour=red");
+  EXPECT_EQ(run("modify account physics set grptres=gres/nic=3"), "grptres: gres/nic is not tracked; AccountingStorageTRES in slurm.conf names what is");
+  EXPECT_EQ(run("modify account physics set maxjobs=many"), "'many' is not right for maxjobs, a number is, or -1 to clear the limit");
+  EXPECT_EQ(run("modify account physics"), "You didn't give me anything to set");
+  EXPECT_EQ(run("delete account root"), "The root account can not be removed");
+  EXPECT_EQ(decide("add account optics", false).error().story, "Access/permission denied");
+}
+
+TEST_F(Accounts, Limits_are_set_replaced_and_cleared_one_by_one) {
+  EXPECT_EQ(run("add account physics grptres=cpu=10,mem=4G maxwall=2-0"), "");
+  const auto limits = [&] { return state_.find_association(AssociationName{"physics", {}, {}})->limits; };
+  EXPECT_EQ(format_tres(limits().grp_tres), "cpu=10,mem=4G");
+  EXPECT_EQ(limits().max_wall_minutes, 2880u);
+  EXPECT_EQ(run("modify account physics set grptres=cpu=-1,node=2 maxwall=-1 grpjobs=3"), "");
+  EXPECT_EQ(format_tres(limits().grp_tres), "mem=4G,node=2");
+  EXPECT_EQ(limits().max_wall_minutes, std::nullopt);
+  EXPECT_EQ(limits().grp_jobs, 3u);
+}
+
+TEST_F(Accounts, Removed_default_account_leaves_the_user_another) {
+  EXPECT_EQ(run("add account physics"), "");
+  EXPECT_EQ(run("add account chemistry"), "");
+  EXPECT_EQ(run("add user alice account=physics,chemistry"), "");
+  EXPECT_EQ(run("delete account physics"), "");
+  EXPECT_EQ(default_account(state_, "alice"), "chemistry");
+  EXPECT_TRUE(state_.find_association(AssociationName{"chemistry", "alice", {}})->is_default);
+}
+
+}  // namespace
+}  // namespace millrace

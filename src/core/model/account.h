@@ -1,0 +1,106 @@
+// src/core/model/account.h - who pays and who may: accounts, the users in them, qualities of service, their limits; how jobs are ordered.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/quantity.h"
+#include "core/model/tres.h"
+
+namespace millrace {
+
+using AssociationId = Id<struct AssociationTag>;  // 0: none; never given out twice
+using QosId = Id<struct QosTag>;                  // 0: none; never given out twice
+
+// Nothing set: no limit. Grp limits hold for all jobs below taken together, the others for one job, or for one user.
+struct Limits {
+  TresList grp_tres, grp_tres_mins, grp_tres_run_mins;
+  TresList max_tres_per_job, max_tres_per_node, max_tres_mins_per_job;
+  std::optional<std::uint32_t> grp_jobs, grp_submit, grp_wall_minutes;
+  std::optional<std::uint32_t> max_jobs, max_submit, max_wall_minutes;  // of a QOS: per user
+  bool operator==(const Limits&) const = default;
+};
+
+enum class QosPreemptMode : std::uint8_t { cluster, off, cancel, requeue, suspend };
+
+enum QosFlag : std::uint32_t {
+  qos_deny_on_limit = 1,
+  qos_no_reserve = 2,
+  qos_over_part_qos = 4,
+  qos_partition_max_nodes = 8,
+  qos_partition_min_nodes = 16,
+  qos_partition_time_limit = 32,
+  qos_no_decay = 64,
+  qos_usage_factor_safe = 128,
+  qos_requires_reservation = 256,
+  qos_enforce_usage_threshold = 512,
+};
+
+struct Qos {
+  QosId id;
+  std::string name, description;
+  std::uint32_t priority = 0;
+  std::vector<std::uint32_t> preempts;  // QosId values it may take nodes from
+  QosPreemptMode preempt_mode{};
+  std::uint32_t grace_seconds = 0;
+  std::optional<std::uint32_t> preempt_exempt_seconds;
+  std::uint32_t usage_factor_thousandths = 1000;
+  std::uint32_t flags = 0;  // of QosFlag
+  Limits limits;
+  TresList max_tres_per_user, max_tres_per_account, max_run_mins_per_user, max_run_mins_per_account, min_tres_per_job;
+  std::optional<std::uint32_t> max_jobs_per_account, max_submit_per_account;
+  bool operator==(const Qos&) const = default;
+};
+
+constexpr std::uint32_t shares_of_parent = 0x7fffffff;  // Fairshare=parent
+
+// An account (no user), or a user in an account, perhaps only for one partition.
+struct Association {
+  AssociationId id, parent;  // parent 0: the root of the tree
+  std::string account, user, partition;
+  std::string description, organization;  // of an account
+  std::uint32_t shares = 1;
+  std::uint32_t priority = 0;
+  Limits limits;
+  std::vector<std::uint32_t> qos;  // QosId values that may be used; empty: as the parent
+  QosId default_qos;               // 0: as the parent
+  bool is_default = false;         // this account is the user's default
+  bool operator==(const Association&) const = default;
+};
+
+enum class ResetPeriod : std::uint8_t { none, now, daily, weekly, monthly, quarterly, yearly };
+
+enum PriorityFlag : std::uint32_t {
+  priority_accrue_always = 1,
+  priority_calculate_running = 2,
+  priority_depth_oblivious = 4,
+  priority_no_fair_tree = 8,
+  priority_incr_only = 16,
+  priority_max_tres = 32,
+  priority_small_relative_to_time = 64,
+  priority_no_normal_assoc = 128,
+  priority_no_normal_part = 256,
+  priority_no_normal_qos = 512,
+  priority_no_normal_tres = 1024,
+};
+
+// The Priority* keys of slurm.conf.
+struct PriorityPolicy {
+  std::uint32_t age = 0, assoc = 0, fairshare = 0, job_size = 0, partition = 0, qos = 0;  // weights
+  std::vector<TresWeight> tres;
+  std::uint32_t max_age_seconds = 7 * 86400;
+  std::uint32_t half_life_seconds = 7 * 86400;  // 0: past usage does not fade
+  std::uint32_t calc_period_seconds = 300;
+  std::uint32_t damping = 1;  // FairShareDampeningFactor
+  std::uint32_t flags = 0;    // of PriorityFlag
+  ResetPeriod reset{};
+  bool favor_small = false;
+  bool operator==(const PriorityPolicy&) const = default;
+};
+
+// AccountingStorageEnforce.
+enum EnforceFlag : std::uint32_t { enforce_associations = 1, enforce_limits = 2, enforce_qos = 4, enforce_safe = 8 };
+
+}  // namespace millrace
