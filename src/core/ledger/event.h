@@ -152,6 +152,12 @@ struct PartitionStateChanged {
   Time at;
 };
 
+// It could not start early enough to end by its deadline.
+struct JobDeadlinePassed {
+  JobKey key;
+  Time at;
+};
+
 // MinJobAge after its end the record goes.
 struct JobForgotten {
   JobKey key;
@@ -181,6 +187,6 @@ struct ReservationRemoved {
 using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified,
                            JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
-                           ReservationRemoved, JobPreempted>;
+                           ReservationRemoved, JobPreempted, JobDeadlinePassed>;
 
 }  // namespace millrace
