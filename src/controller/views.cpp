@@ -175,6 +175,7 @@ wire::JobStateName shown_state(const Job& job) {
     case Outcome::failed: return job.state == JobState::running ? wire::RUNNING : wire::FAILED;
     case Outcome::cancelled: return wire::CANCELLED;
     case Outcome::timeout: return wire::TIMEOUT;
+    case Outcome::deadline: return wire::DEADLINE;
     case Outcome::node_fail: return wire::NODE_FAIL;
     case Outcome::preempted: return wire::PREEMPTED;
   }

@@ -56,6 +56,7 @@ const char* outcome_word(Outcome outcome) {
     case Outcome::failed: return "failed";
     case Outcome::cancelled: return "cancelled";
     case Outcome::timeout: return "timeout";
+    case Outcome::deadline: return "deadline";
     case Outcome::node_fail: return "node_fail";
     case Outcome::preempted: return "preempted";
   }
@@ -231,6 +232,7 @@ void Scenario::happen(const std::vector<Event>& events) {
     const JobKey* ended = nullptr;
     if (const auto* e = std::get_if<AttemptEnded>(&event)) ended = &e->key;
     if (const auto* e = std::get_if<JobCancelled>(&event)) ended = &e->key;
+    if (const auto* e = std::get_if<JobDeadlinePassed>(&event)) ended = &e->key;
     if (ended && state_.job(*ended).state == JobState::ended)
       note("end " + name_of(state_.job(*ended)) + " " + outcome_word(state_.job(*ended).outcome));
   }

@@ -64,7 +64,9 @@ bool read_wish(std::string_view key, const std::string& value, ResourceWishes& w
     if (row.key == key) return (wishes.*row.field = value), true;
   for (const CountRow& row : counts)
     if (row.key == key) return (wishes.*row.field = count), true;
-  if (key == "mem_gpu") wishes.memory_per_gpu = number;
+  if (key == "deadline") wishes.deadline = Time{(number + 1'000'000) * 1'000'000};
+  else if (key == "time_min") wishes.time_min_minutes = static_cast<std::uint32_t>((number + 59) / 60);
+  else if (key == "mem_gpu") wishes.memory_per_gpu = number;
   else if (key == "tmp") wishes.tmp_disk = number;
   else if (key == "contiguous") wishes.contiguous = true;
   else if (key == "spread") wishes.spread_job = true;

@@ -169,6 +169,11 @@ void put_event(const PartitionStateChanged& e, log::Event& out) {
   to->set_at(e.at.value);
 }
 
+void put_event(const JobDeadlinePassed& e, log::Event& out) {
+  out.mutable_job_deadline_passed()->set_key(e.key.value);
+  out.mutable_job_deadline_passed()->set_at(e.at.value);
+}
+
 void put_event(const JobForgotten& e, log::Event& out) {
   out.mutable_job_forgotten()->set_key(e.key.value);
   out.mutable_job_forgotten()->set_at(e.at.value);
@@ -345,6 +350,7 @@ Result<Event> decode_event(std::string_view bytes) {
       const auto& e = in.partition_state_changed();
       return PartitionStateChanged{PartitionIndex{e.partition()}, static_cast<Availability>(e.availability()), Time{e.at()}};
     }
+    case K::kJobDeadlinePassed: return JobDeadlinePassed{JobKey{in.job_deadline_passed().key()}, Time{in.job_deadline_passed().at()}};
     case K::kJobForgotten: return JobForgotten{JobKey{in.job_forgotten().key()}, Time{in.job_forgotten().at()}};
     case K::kJobPreempted: {
       const auto& e = in.job_preempted();

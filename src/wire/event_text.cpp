@@ -8,6 +8,8 @@
 #include <type_traits>
 
 #include "base/text.h"
+#include "core/model/assign.h"
+#include "core/model/gres_text.h"
 
 namespace millrace {
 namespace {
@@ -120,12 +122,42 @@ class Line {
   std::string text_;
 };
 
+std::string show(const NodeGres& kind) {
+  Line line{quote_text(kind.name)};
+  line.quoted("type", kind.type).number("count", kind.count).flag("count_only", kind.countable_only).quoted("files", kind.files);
+  line.list("near", kind.near, [](std::uint64_t sockets) { return std::to_string(sockets); });
+  return '(' + line.list("parts", kind.parts, [](std::int64_t parts) { return std::to_string(parts); }).text_ + ')';
+}
+
+std::string show(const SwitchDef& def) {
+  Line line{quote_text(def.name)};
+  return '(' + line.strings("switches", def.switches).strings("nodes", def.nodes).count("link_speed", def.link_speed).text_ + ')';
+}
+
+void add(Line& line, const ResourceRequest& ask) {
+  constexpr std::string_view scopes[] = {"node", "task", "socket", "job"};
+  line.list("gres", ask.gres, [&](const GresAsk& each) {
+    return quote_text(each.name) + (each.type.empty() ? "" : ':' + quote_text(each.type)) + ':' + std::to_string(each.count) + '/' +
+           std::string{scopes[static_cast<std::size_t>(each.scope) % 4]};
+  });
+  line.count("cpus_per_gpu", ask.cpus_per_gpu).count("memory_per_gpu", static_cast<std::uint64_t>(ask.memory_per_gpu));
+  line.quoted("features", ask.features).quoted("prefer", ask.prefer).quoted("licences", format_licences(ask.licences, ask.any_licence));
+  line.count("tasks_per_socket", ask.tasks_per_socket).count("tasks_per_core", ask.tasks_per_core).count("tasks_per_gpu", ask.tasks_per_gpu);
+  line.count("sockets_per_node", ask.sockets_per_node).count("cores_per_socket", ask.cores_per_socket).count("threads_per_core", ask.threads_per_core);
+  line.count("tmp_disk", static_cast<std::uint64_t>(ask.tmp_disk)).quoted("distribution", ask.distribution).numbers("task_nodes", ask.task_nodes);
+  line.quoted("hint", ask.hint).flag("contiguous", ask.contiguous).flag("spread_job", ask.spread_job).flag("use_min_nodes", ask.use_min_nodes);
+  line.flag("exclusive_user", ask.exclusive_user).flag("enforce_binding", ask.enforce_binding).flag("disable_binding", ask.disable_binding);
+  line.count("switches", ask.switches).count("switches_wait", ask.switches_wait_seconds).count("time_min", ask.time_min_minutes);
+  line.time("deadline", ask.deadline).quoted("reservation", ask.reservation).numbers("more_partitions", ask.more_partitions);
+}
+
 std::string show(const NodeDef& def) {
   Line line{quote_text(def.name)};
   line.quoted("address", def.address).quoted("host", def.host_name).count("port", def.port).number("cpus", def.cpus.value);
   line.number("boards", def.boards).number("sockets", def.sockets).number("cores", def.cores_per_socket);
   line.number("threads", def.threads_per_core).number("memory", def.memory.value).number("tmp", def.tmp_disk.value);
   line.number("weight", def.weight).quoted("features", def.features).quoted("gres", def.gres);
+  line.list("kinds", def.kinds, [](const NodeGres& kind) { return show(kind); });
   return '(' + line.text_ + ')';
 }
 
@@ -163,6 +195,7 @@ std::string show(const Policy& p) {
   line.flag("memory_is_consumable", p.memory_is_consumable).flag("backfill", p.backfill).flag("basic_priority", p.basic_priority);
   line.flag("enforce_partition_limits", p.enforce_partition_limits).amount("default_memory_per_cpu", p.default_memory_per_cpu);
   line.amount("default_memory_per_node", p.default_memory_per_node).amount("max_memory_per_cpu", p.max_memory_per_cpu);
+  line.count("cpu_unit", static_cast<std::uint64_t>(p.cpu_unit)).quoted("licences", format_licences(p.licences));
   line.amount("max_memory_per_node", p.max_memory_per_node).count("enforce", p.enforce).strings("tres", p.tres);
   return '(' + line.text_ + (p.priority == PriorityPolicy{} ? "" : ' ' + show(p.priority)) + ')';
 }
@@ -179,6 +212,14 @@ std::string show(const NodeShare& s) {
   Line line{"node"};
   line.text_ += '=' + std::to_string(s.node.value);
   line.number("cpus", s.cpus.value).number("memory", s.memory.value).number("tasks", s.tasks);
+  if (s.detail) {
+    if (!s.detail->cpus.empty()) line.word("cpu_ids", format_bits(s.detail->cpus));
+    for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) {
+      if (s.detail->gres[slot] == 0) continue;
+      const std::string devices = format_bits({&s.detail->devices[slot], 1});
+      line.word("gres" + std::to_string(slot), std::to_string(s.detail->gres[slot]) + (devices.empty() ? "" : '@' + devices));
+    }
+  }
   return '(' + line.flag("released", s.released).text_ + ')';
 }
 
@@ -217,6 +258,7 @@ void add(Line& line, const JobSpec& spec) {
   line.flag("interactive", spec.interactive).flag("label_output", spec.label_output);
   line.flag("kill_on_invalid_dependency", spec.kill_on_invalid_dependency);
   if (spec.rare) add(line, *spec.rare);
+  if (spec.resources) add(line, *spec.resources);
   line.digest("script", spec.script).digest("environment", spec.environment).digest("submission", spec.submission);
 }
 
@@ -227,6 +269,8 @@ Line describe(const ClusterConfigured& e) {
   line.list("nodes", e.nodes, [](const NodeDef& def) { return show(def); });
   line.list("partitions", e.partitions, [](const PartitionDef& def) { return show(def); });
   line.text_ += ' ' + show(e.policy);
+  line.list("switches", e.topology.switches, [](const SwitchDef& def) { return show(def); }).flag("blocks", e.topology.blocks);
+  line.numbers("block_sizes", e.topology.block_sizes);
   return line;
 }
 
@@ -289,6 +333,11 @@ Line describe(const JobModified& e) {
   if (e.requeue) line.word("requeue", *e.requeue ? "yes" : "no");
   if (e.priority_fixed) line.word("priority_fixed", *e.priority_fixed ? "yes" : "no");
   if (e.qos) line.number("qos", e.qos->value);
+  number("tasks_per_node", e.tasks_per_node);
+  number("min_cpus_per_node", e.min_cpus_per_node);
+  if (e.exclusive) line.word("exclusive", *e.exclusive ? "yes" : "no");
+  if (e.oversubscribe) line.word("oversubscribe", *e.oversubscribe ? "yes" : "no");
+  if (e.resources) add(line, *e.resources);
   return line;
 }
 
@@ -303,7 +352,9 @@ Line describe(const ArrayTaskSplit& e) {
 Line describe(const JobPlaced& e) {
   Line line = on_job("JobPlaced", e.key);
   line.number("attempt", e.attempt.value).list("shares", e.shares, [](const NodeShare& share) { return show(share); });
-  return line.flag("by_backfill", e.by_backfill).count("priority", e.priority);
+  if (e.partition) line.number("partition", e.partition->value);
+  line.quoted("licences", format_licences(e.licences)).flag("by_backfill", e.by_backfill);
+  return line.count("priority", e.priority);
 }
 
 Line describe(const AttemptEnded& e) {
@@ -353,6 +404,7 @@ Line describe(const ReservationSet& e) {
 
 Line describe(const ReservationRemoved& e) { return Line{"ReservationRemoved"}.number("id", e.id.value); }
 
+Line describe(const JobDeadlinePassed& e) { return on_job("JobDeadlinePassed", e.key); }
 Line describe(const JobForgotten& e) { return on_job("JobForgotten", e.key); }
 
 void add(Line& line, const Limits& limits) {

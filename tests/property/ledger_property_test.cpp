@@ -174,6 +174,7 @@ class History {
     if (random_.chance(1, 8)) wishes.distribution = random_.chance(1, 2) ? "cyclic" : "plane=2";
     if (random_.chance(1, 8)) wishes.gres_flags = "enforce-binding";
     if (random_.chance(1, 8)) ask.partition = "small,main";
+    if (random_.chance(1, 6)) wishes.deadline = now_ + seconds(random_.between(60, 300));
   }
 
   // Kinds in another order: what running jobs hold moves along.

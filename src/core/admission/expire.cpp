@@ -40,6 +40,7 @@ std::vector<Event> decide_expired(const State& state, Time now) {
     case DeadlineKind::time_limit: return {JobTimedOut{due.key, now}};
     case DeadlineKind::forget: return {JobForgotten{due.key, now}};
     case DeadlineKind::invalid_dependency: return {JobCancelled{due.key, UserId{0}, now}};
+    case DeadlineKind::latest_start: return {JobDeadlinePassed{due.key, now}};
     case DeadlineKind::preemption: return {JobPreempted{due.key, {}, state.job(due.key).preempt_requeue, {}, now}};
     case DeadlineKind::reservation: return end_reservation(state, ReservationId{static_cast<std::uint32_t>(due.key.value)}, now);
   }

@@ -11,15 +11,15 @@ namespace millrace {
 
 // As typed; what is not set was not said. At submission and for scontrol update the same.
 struct ResourceWishes {
-  std::optional<std::string> gres, gpus, gpus_per_node, gpus_per_task, gpus_per_socket, tres_per_task;
-  std::optional<std::string> features, prefer, licences, distribution, hint, reservation, gres_flags;
-  std::optional<std::string> task_nodes;  // of an arbitrary distribution: a node for each task, as a hostlist with repeats
-  std::optional<std::uint32_t> cpus_per_gpu, tasks_per_socket, tasks_per_core, tasks_per_gpu;
-  std::optional<std::uint32_t> sockets_per_node, cores_per_socket, threads_per_core;
-  std::optional<std::uint32_t> switches, switches_wait_seconds, time_min_minutes;
-  std::optional<std::int64_t> memory_per_gpu, tmp_disk;
-  std::optional<Time> deadline;
-  std::optional<bool> contiguous, spread_job, use_min_nodes, exclusive_user;
+  std::optional<std::string> gres{}, gpus{}, gpus_per_node{}, gpus_per_task{}, gpus_per_socket{}, tres_per_task{};
+  std::optional<std::string> features{}, prefer{}, licences{}, distribution{}, hint{}, reservation{}, gres_flags{};
+  std::optional<std::string> task_nodes{};  // of an arbitrary distribution: a node for each task, as a hostlist with repeats
+  std::optional<std::uint32_t> cpus_per_gpu{}, tasks_per_socket{}, tasks_per_core{}, tasks_per_gpu{};
+  std::optional<std::uint32_t> sockets_per_node{}, cores_per_socket{}, threads_per_core{};
+  std::optional<std::uint32_t> switches{}, switches_wait_seconds{}, time_min_minutes{};
+  std::optional<std::int64_t> memory_per_gpu{}, tmp_disk{};
+  std::optional<Time> deadline{};
+  std::optional<bool> contiguous{}, spread_job{}, use_min_nodes{}, exclusive_user{};
   bool operator==(const ResourceWishes&) const = default;
 };
 

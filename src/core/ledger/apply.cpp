@@ -58,6 +58,7 @@ void live_name(State& state, const Job& job, bool lives) {
 void clear_waits(State& state, const Job& job) {
   clear_deadline(state, job.begin_at, job.key, DeadlineKind::begin);
   clear_deadline(state, at_once, job.key, DeadlineKind::invalid_dependency);
+  clear_deadline(state, latest_start(job), job.key, DeadlineKind::latest_start);
   if (!job.dependencies) return;
   for (const Dependency& dependency : job.dependencies->list)
     if (dependency.due_at.is_set()) clear_deadline(state, dependency.due_at, job.key, DeadlineKind::dependency_delay);
@@ -165,6 +166,10 @@ void apply_one(State& state, const ClusterConfigured& e) {
   if (e.policy.priority.reset == ResetPeriod::now) reset_usage(state, {{}, e.at});
 }
 
+void note_latest_start(State& state, const Job& job) {
+  if (job.state == JobState::pending && latest_start(job) != never) state.deadlines.set({latest_start(job), job.key, DeadlineKind::latest_start}, {});
+}
+
 void apply_one(State& state, const JobSubmitted& e) {
   MR_ASSERT(e.key == state.next_key);
   Job job;
@@ -206,6 +211,7 @@ void apply_one(State& state, const JobSubmitted& e) {
   remember_dependents(state, *held);
   look_again(state, e.key, e.at);
   refresh_eligibility(state, e.key, e.at);
+  note_latest_start(state, *held);
 }
 
 void apply_one(State& state, const JobHoldChanged& e) {
@@ -258,6 +264,7 @@ void modify_spec(JobSpec& spec, const JobModified& e) {
 void apply_one(State& state, const JobModified& e) {
   count_job(state, state.job(e.key), Count::take_away, e.at);
   live_name(state, state.job(e.key), false);
+  clear_deadline(state, latest_start(state.job(e.key)), e.key, DeadlineKind::latest_start);
   if (e.dependencies) {
     const SharedValue<Job> before = state.jobs.at(e.key);
     forget_dependents(state, *before);
@@ -297,6 +304,7 @@ void apply_one(State& state, const JobModified& e) {
     look_again(state, e.key, e.at);
   }
   refresh_eligibility(state, e.key, e.at);
+  note_latest_start(state, state.job(e.key));
 }
 
 void apply_one(State& state, const JobBecameEligible& e) {
@@ -463,6 +471,15 @@ void apply_one(State& state, const JobCancelled& e) {
   if (pending) return finish(state, e.key, e.at);
   MR_ASSERT(next_state(job.state, Cause::stopped) == JobState::completing);
   to_completing(state, job, e.at);
+}
+
+void apply_one(State& state, const JobDeadlinePassed& e) {
+  dequeue(state, state.job(e.key));
+  Job& job = state.edit_job(e.key);
+  MR_ASSERT(job.state == JobState::pending);
+  job.outcome = Outcome::deadline;
+  job.end_reason = Reason::deadline;
+  finish(state, e.key, e.at);
 }
 
 void apply_one(State& state, const JobTimedOut& e) {

@@ -159,6 +159,12 @@ struct PartitionStateChanged {
   Time at;
 };
 
+// It could not start early enough to end by its deadline.
+struct JobDeadlinePassed {
+  JobKey key;
+  Time at;
+};
+
 // MinJobAge after its end the record goes.
 struct JobForgotten {
   JobKey key;
@@ -215,6 +221,7 @@ struct UsageReset {
 using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified,
                            JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
-                           ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset>;
+                           ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset,
+                           JobDeadlinePassed>;
 
 }  // namespace millrace

@@ -13,6 +13,7 @@ void add_deadlines(State& state, const Job& job) {
   switch (job.state) {
     case JobState::pending:
       if (!job.eligible_at.is_set() && dependencies_met(job)) due(job.begin_at, DeadlineKind::begin);
+      if (latest_start(job) != never) due(latest_start(job), DeadlineKind::latest_start);
       if (job.dependency_never && job.spec->kill_on_invalid_dependency) due(at_once, DeadlineKind::invalid_dependency);
       if (job.dependencies)
         for (const Dependency& dependency : job.dependencies->list)

@@ -56,4 +56,10 @@ bool is_queueable(const Job& job) {
   return job.state == JobState::pending && job.hold == Hold::none && job.eligible_at.is_set();
 }
 
+Time latest_start(const Job& job) {
+  if (!job.spec->resources || !job.spec->resources->deadline.is_set()) return never;
+  const std::uint32_t shortest = job.spec->resources->time_min_minutes > 0 ? job.spec->resources->time_min_minutes : job.time_limit_minutes;
+  return job.spec->resources->deadline - minutes(shortest == unlimited ? 0 : shortest) + microseconds(1);
+}
+
 }  // namespace millrace

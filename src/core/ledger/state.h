@@ -22,7 +22,7 @@ struct QueueKey {
 };
 
 // What becomes due at a time: decided by admission/expire, never by a clock in here.
-enum class DeadlineKind : std::uint8_t { begin, time_limit, forget, dependency_delay, invalid_dependency, reservation, preemption };
+enum class DeadlineKind : std::uint8_t { begin, time_limit, forget, dependency_delay, invalid_dependency, reservation, preemption, latest_start };
 constexpr Time at_once{1};  // a deadline that is due whatever the time
 
 struct DeadlineKey {
@@ -198,6 +198,9 @@ struct State {
 
 // The next number to give a job: wraps between FirstJobId and MaxJobId and skips numbers still known.
 JobId next_job_id(const State& state, JobId after);
+
+// After this a pending job can no longer end by its deadline; `never` without one.
+Time latest_start(const Job& job);
 
 // Where a pending job stands in the queue.
 QueueKey queue_key(const State& state, const Job& job);

@@ -39,7 +39,7 @@ static_assert(next_state(JobState::pending, Cause::placed) == JobState::running)
 static_assert(!next_state(JobState::ended, Cause::placed), "the dead do not run");
 
 // How an ended job ended; while it completes, how it will have ended.
-enum class Outcome : std::uint8_t { none, completed, failed, cancelled, timeout, node_fail, preempted };
+enum class Outcome : std::uint8_t { none, completed, failed, cancelled, timeout, node_fail, preempted, deadline };
 
 enum class Hold : std::uint8_t { none, user, admin };
 

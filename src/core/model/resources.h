@@ -19,8 +19,8 @@ struct NodeGres {
   std::int64_t count = 0;
   std::vector<std::uint64_t> near;  // by device: the sockets it is near to, one bit each; empty or 0: near to all
   bool countable_only = false;    // no devices behind it: only the number matters
-  std::vector<std::int64_t> parts;  // of shard and mps: how many on each of the node's gpus; empty: not shared
-  std::string files;              // the devices, as gres.conf names them: /dev/nvidia[0-3]
+  std::vector<std::int64_t> parts{};  // of shard and mps: how many on each of the node's gpus; empty: not shared
+  std::string files{};            // the devices, as gres.conf names them: /dev/nvidia[0-3]
   bool operator==(const NodeGres&) const = default;
 };
 

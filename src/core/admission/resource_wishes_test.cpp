@@ -1,0 +1,159 @@
+// src/core/admission/resource_wishes_test.cpp - requests for devices, features and licences: what is taken, what is refused, what is held.
+#include "core/admission/resource_wishes.h"
+
+#include <gtest/gtest.h>
+
+#include "core/admission/accept_placement.h"
+#include "core/admission/modify_job.h"
+#include "core/admission/report_node.h"
+#include "core/admission/submit_job.h"
+#include "core/ledger/apply.h"
+#include "core/ledger/invariants.h"
+#include "core/ledger/licences.h"
+#include "core/model/gres_text.h"
+
+namespace millrace {
+namespace {
+
+class Requests : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::vector<NodeDef> nodes(2);
+    PartitionDef main, other;
+    main.name = "main";
+    main.is_default = true;
+    other.name = "other";
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      nodes[i].name = "n" + std::to_string(i);
+      nodes[i].cpus = Cpus{8};
+      nodes[i].sockets = 2;
+      nodes[i].cores_per_socket = 4;
+      nodes[i].kinds = *parse_node_gres("gpu:a100:4");
+      nodes[i].features = i == 0 ? "ib" : "eth";
+      main.nodes.push_back(nodes[i].name);
+    }
+    other.nodes = {"n1"};
+    Policy policy;
+    policy.licences = {{"foo", 2}};
+    happen({ControllerStarted{Epoch{1}, now_}, ClusterConfigured{nodes, {main, other}, policy, now_}});
+    for (std::uint32_t i = 0; i < 2; ++i)
+      happen(decide_register(state_, {NodeIndex{i}, "boot", {Cpus{8}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}}, now_));
+  }
+
+  void happen(const std::vector<Event>& events) {
+    for (const Event& event : events) millrace::apply(state_, event);
+    EXPECT_EQ(broken_law(state_), std::nullopt);
+  }
+
+  SubmitJob asking(ResourceWishes wishes, std::uint32_t tasks = 0, std::uint32_t uid = 1) {
+    SubmitJob ask;
+    ask.spec.owner = SharedValue(Owner{UserId{uid}, GroupId{1}, "u", "g", {}, "h", {}});
+    ask.spec.work_dir = "/";
+    ask.spec.min_nodes = ask.spec.cpus_per_task = 0;
+    ask.spec.tasks = tasks;
+    ask.script_bytes = 1;
+    ask.time_limit_minutes = 10;
+    ask.wishes = std::move(wishes);
+    return ask;
+  }
+
+  // The words of the refusal, or the key of the new job as a number.
+  std::string submit(const SubmitJob& ask) {
+    const auto decision = decide(state_, ask, {ask.spec.owner->uid, false}, now_);
+    if (!decision) return decision.error().notes.empty() ? slurm_text(decision.error().code) : decision.error().notes.front();
+    const JobKey key = state_.next_key;
+    happen(decision->events);
+    return std::to_string(key.value);
+  }
+  std::string submit(ResourceWishes wishes, std::uint32_t tasks = 0) { return submit(asking(std::move(wishes), tasks)); }
+  const JobSpec& last() const { return *state_.job(JobKey{state_.next_key.value - 1}).spec; }
+
+  State state_;
+  Time now_{1'000'000'000};
+};
+
+TEST_F(Requests, Numbers_of_tasks_and_gpus_follow_from_each_other) {
+  submit({.gpus = "4", .gpus_per_task = "2"});
+  EXPECT_EQ(last().tasks, 2u);
+  submit({.gpus = "2", .tasks_per_gpu = 3});
+  EXPECT_EQ(last().tasks, 6u);
+  submit({.tasks_per_gpu = 2}, 5);
+  EXPECT_EQ(format_asks(last().resource_request().gres, GresScope::job), "gres/gpu:3");
+  submit({.gpus = "8", .gpus_per_node = "4"});
+  EXPECT_EQ(last().min_nodes, 2u);
+  submit({.tres_per_task = "cpu:2,gres/gpu:1"}, 2);
+  EXPECT_EQ(last().cpus_per_task, 2u);
+  EXPECT_EQ(submit({.gpus = "5", .gpus_per_task = "2"}), "5 gpus in all, but 2 tasks with 2 each");
+  EXPECT_EQ(submit({.gpus_per_socket = "1"}), "--gpus-per-socket needs --sockets-per-node");
+  EXPECT_EQ(submit({.cpus_per_gpu = 2}), "--cpus-per-gpu needs a number of gpus");
+}
+
+TEST_F(Requests, What_can_never_be_had_is_refused_with_the_nearest_that_can) {
+  EXPECT_EQ(submit({.gres = "gpu:8"}), "no node has 8 gpu; the most is 4 on n[0-1]");
+  EXPECT_EQ(submit({.gpus = "9"}), "partition main has 8 gpu in all, 9 were asked for");
+  EXPECT_EQ(submit({.features = "ib&eth"}), "no node of partition main is of this kind: features ib&eth");
+  EXPECT_EQ(submit({.features = "ib&x"}), "no node has the feature 'x'; there is: eth, ib");
+  EXPECT_EQ(submit({.licences = "foo:3"}), "there are only 2 of license foo");
+  EXPECT_EQ(submit({.features = "ib*2"}), "fewer than 2 nodes of partition main have what 'ib*2' counts");
+  EXPECT_EQ(submit({.distribution = "sideways"}).substr(0, 31), "distribution 'sideways': 'sidew");
+}
+
+TEST_F(Requests, Several_partitions_those_without_a_required_node_excepted) {
+  SubmitJob ask = asking({});
+  ask.partition = "main,other";
+  submit(ask);
+  EXPECT_EQ(last().resource_request().more_partitions, (std::vector<std::uint32_t>{1}));
+  ask.required_nodes = "n0";
+  submit(ask);
+  EXPECT_TRUE(last().resource_request().more_partitions.empty());
+  EXPECT_EQ(last().partition, PartitionIndex{0});
+}
+
+TEST_F(Requests, A_placement_names_its_cpus_devices_and_licences_and_gives_them_back) {
+  const JobKey key{std::stoull(submit({.gres = "gpu:2", .licences = "foo"}))};
+  NodeShare share{NodeIndex{0}, Cpus{1}, {}, 1, false, SharedValue(ShareDetail{{}, {}, {2}})};
+  happen(decide_place(state_, {key, Attempt{0}, {share}, false}, now_));
+  const Job& job = state_.job(key);
+  ASSERT_EQ(job.state, JobState::running);
+  EXPECT_EQ(job.placement->shares[0].detail->devices[0], 3u);
+  EXPECT_EQ(job.placement->shares[0].detail->cpus, (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(licences_free(state_).front().count, 1u);
+  EXPECT_EQ(state_.node(NodeIndex{0}).use.devices[0], 3u);
+  happen(decide_end(state_, {key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 0}, now_));
+  EXPECT_EQ(licences_free(state_).front().count, 2u);
+  EXPECT_EQ(state_.node(NodeIndex{0}).use, NodeUse{});
+}
+
+TEST_F(Requests, A_proposal_that_cannot_be_had_says_what_it_waits_for) {
+  const auto place = [&](const std::string& key, std::uint32_t node) {
+    Reason why = Reason::none;
+    const auto events = decide_place(state_, {JobKey{std::stoull(key)}, Attempt{0}, {{NodeIndex{node}, Cpus{1}, {}, 1}}, false}, now_, &why);
+    happen(events);
+    return events.empty() ? std::string{slurm_word(why)} : "placed";
+  };
+  EXPECT_EQ(place(submit({.licences = "foo:2"}), 0), "placed");
+  EXPECT_EQ(place(submit({.licences = "foo"}), 0), "Licenses");
+  EXPECT_EQ(place(submit({.features = "eth"}), 0), "BadConstraints");
+  EXPECT_EQ(place(submit(asking({.exclusive_user = true}, 0, 7)), 1), "placed");
+  EXPECT_EQ(place(submit(asking({})), 1), "Resources") << "a node of user 7 alone";
+  EXPECT_EQ(place(submit(asking({}, 0, 7)), 1), "placed");
+}
+
+TEST_F(Requests, An_update_changes_only_what_it_says) {
+  const JobKey key{std::stoull(submit({.gres = "gpu:2", .features = "ib", .licences = "foo"}))};
+  ModifyJob change;
+  change.wishes.gres = "gpu:1";
+  change.wishes.features = "eth";
+  const auto decision = decide_modify(state_, {key, {}}, change, {UserId{1}, false}, now_);
+  ASSERT_TRUE(decision);
+  happen(*decision);
+  const ResourceRequest& request = state_.job(key).spec->resource_request();
+  EXPECT_EQ(format_asks(request.gres, GresScope::node), "gres/gpu:1");
+  EXPECT_EQ(request.features, "eth");
+  EXPECT_EQ(request.licences.size(), 1u);
+  change.wishes.gres = "gpu:5";
+  EXPECT_FALSE(decide_modify(state_, {key, {}}, change, {UserId{1}, false}, now_));
+}
+
+}  // namespace
+}  // namespace millrace
