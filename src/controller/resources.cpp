@@ -226,8 +226,10 @@ void grant_resources(const State& state, const Job& job, NodeIndex here, wire::L
   const auto& shares = job.placement->shares;
   const auto share = std::ranges::find(shares, here, &NodeShare::node);
   if (share == shares.end()) return;
-  if (job.spec->resources && !job.spec->resources->distribution.empty())
-    for (const std::uint32_t rank : ranks_by_node(*job.spec, shares)[static_cast<std::size_t>(share - shares.begin())]) to.add_ranks(rank);
+  if (job.spec->resources && !job.spec->resources->distribution.empty()) {
+    const auto ranks = ranks_by_node(*job.spec, shares);
+    for (const std::uint32_t rank : ranks[static_cast<std::size_t>(share - shares.begin())]) to.add_ranks(rank);
+  }
   const NodeDef& def = *state.node(here).def;
   for (const NodeGres& kind : def.kinds)
     if (kind.name == "gpu") to.set_node_has_gpus(true);

@@ -1,0 +1,65 @@
+// src/controller/launch_plan_test.cpp - what a node is told about its part of a job: task numbers, CPUs, devices, licences, its place.
+#include "controller/launch_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "core/admission/accept_placement.h"
+#include "core/admission/report_node.h"
+#include "core/admission/submit_job.h"
+#include "core/ledger/apply.h"
+#include "core/model/gres_text.h"
+
+namespace millrace {
+namespace {
+
+TEST(LaunchPlan, Names_tasks_cpus_devices_and_licences_of_each_node) {
+  State state;
+  const Time now{1'000'000'000};
+  const auto happen = [&](const std::vector<Event>& events) {
+    for (const Event& event : events) millrace::apply(state, event);
+  };
+  std::vector<NodeDef> nodes(2);
+  PartitionDef main;
+  main.name = "main";
+  main.is_default = true;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].name = "n" + std::to_string(i);
+    nodes[i].cpus = Cpus{4};
+    nodes[i].kinds = *parse_node_gres("gpu:a:1,gpu:b:2");
+    main.nodes.push_back(nodes[i].name);
+  }
+  Policy policy;
+  policy.licences = {{"foo", 2}};
+  Topology topology;
+  topology.switches = {{"leaf", {}, {"n0", "n1"}, 0}};
+  happen({ControllerStarted{Epoch{1}, now}, ClusterConfigured{nodes, {main}, policy, now, topology}});
+  for (std::uint32_t i = 0; i < 2; ++i) happen(decide_register(state, {NodeIndex{i}, "boot", {Cpus{4}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}}, now));
+  SubmitJob ask;
+  ask.spec.owner = SharedValue(Owner{UserId{1}, GroupId{1}, "u", "g", {1}, "h", {}});
+  ask.spec.work_dir = "/";
+  ask.spec.interactive = true;
+  ask.spec.min_nodes = ask.spec.max_nodes = 2;
+  ask.spec.tasks = 4;
+  ask.spec.cpus_per_task = 0;
+  ask.wishes.gres = "gpu:b:1";
+  ask.wishes.distribution = "cyclic";
+  ask.wishes.licences = "foo:2";
+  const JobKey key = state.next_key;
+  const auto decision = decide(state, ask, {UserId{1}, false}, now);
+  ASSERT_TRUE(decision);
+  happen(decision->events);
+  const SharedValue detail(ShareDetail{{}, {}, {0, 1}});
+  happen(decide_place(state, {key, Attempt{0}, {{NodeIndex{0}, Cpus{2}, {}, 2, false, detail}, {NodeIndex{1}, Cpus{2}, {}, 2, false, detail}}, false}, now));
+  const wire::LaunchPlan plan = make_launch_plan(state, state.job(key), NodeIndex{1}, {});
+  EXPECT_EQ((std::vector<std::uint32_t>{plan.ranks().begin(), plan.ranks().end()}), (std::vector<std::uint32_t>{1, 3}));
+  EXPECT_EQ(plan.cpu_ids(), "0-1");
+  ASSERT_EQ(plan.devices_size(), 1);
+  EXPECT_EQ(plan.devices(0).devices(0), 1u) << "numbered after the gpu of the other type";
+  EXPECT_EQ(plan.licenses(), "foo:2");
+  EXPECT_EQ(plan.topology_address(), "leaf.n1");
+  EXPECT_TRUE(plan.node_has_gpus());
+  EXPECT_EQ(plan.job().resources().gpus_per_node(), "b:1");
+}
+
+}  // namespace
+}  // namespace millrace
