@@ -70,6 +70,8 @@ struct ConfiguredPartition {
   std::string alloc_nodes = "ALL";
   std::string qos;
   std::vector<TresWeight> billing_weights;
+  PreemptMode preempt_mode{};
+  std::uint32_t grace_seconds = 0;
 };
 
 struct SchedulerParameters {
@@ -139,6 +141,9 @@ struct Configuration {
   std::string propagate_limits = "ALL";
   std::string propagate_limits_except;
 
+  PreemptType preempt_type{};
+  PreemptMode preempt_mode = PreemptMode::off;
+  Duration preempt_exempt{};
   bool backfill = true;              // SchedulerType
   bool multifactor_priority = true;  // PriorityType
   PriorityPolicy priority;

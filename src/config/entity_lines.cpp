@@ -182,11 +182,19 @@ constexpr PartitionKeyRow partition_rows[] = {
     {"DenyAccounts", true, part_text<&CP::deny_accounts>},
     {"DenyQos", true, part_text<&CP::deny_qos>},
     {"AllocNodes", false, part_text<&CP::alloc_nodes>},
+    {"GraceTime", true, [](P& p, Text v) -> Result<void> {
+       const auto plain = parse_integer(v);
+       const auto span = parse_duration(v);
+       if (!plain && (!span || span->unlimited)) return wrong_value(v, "seconds, or a time like 0:30");
+       p.partition.grace_seconds = static_cast<std::uint32_t>(plain ? *plain : span->seconds);
+       return {};
+     }},
+    {"PreemptMode", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.preempt_mode, setter::read_preempt_mode(v)); return {}; }},
     {"MaxCPUsPerSocket", false, nullptr}, {"Alternate", false, nullptr}, {"CpuBind", false, nullptr},
     {"DefCpuPerGPU", false, nullptr}, {"DefMemPerGPU", false, nullptr}, {"JobDefaults", false, nullptr},
     {"Exclusive", false, nullptr}, {"ExclusiveUser", false, nullptr}, {"ExclusiveTopo", false, nullptr},
-    {"GraceTime", false, nullptr}, {"LLN", false, nullptr}, {"OverTimeLimit", false, nullptr},
-    {"PowerDownOnIdle", false, nullptr}, {"PreemptMode", false, nullptr}, {"QOS", true, part_text<&CP::qos>},
+    {"LLN", false, nullptr}, {"OverTimeLimit", false, nullptr},
+    {"PowerDownOnIdle", false, nullptr}, {"QOS", true, part_text<&CP::qos>},
     {"ReqResv", false, nullptr}, {"SelectTypeParameters", false, nullptr}, {"ResumeTimeout", false, nullptr},
     {"SuspendTime", false, nullptr}, {"SuspendTimeout", false, nullptr}, {"Topology", false, nullptr},
     {"TRESBillingWeights", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.billing_weights, parse_tres_weights(v)); return {}; }},

@@ -102,6 +102,30 @@ Result<void> auth_info(Configuration& c, std::string_view value) {
   return {};
 }
 
+Result<PreemptMode> read_preempt_mode(std::string_view value) {
+  const std::string word = lower(value);
+  if (word == "off") return PreemptMode::off;
+  if (word == "cancel") return PreemptMode::cancel;
+  if (word == "requeue") return PreemptMode::requeue;
+  if (word.find("suspend") != std::string::npos || word.find("gang") != std::string::npos || word.find("within") != std::string::npos ||
+      word.find("priority") != std::string::npos)
+    return fail(Errc::invalid, "'" + std::string{value} + "' is not built yet in Millrace; OFF, CANCEL and REQUEUE are");
+  return fail(Errc::invalid, "'" + std::string{value} + "' is not known, OFF, CANCEL or REQUEUE would be right");
+}
+
+Result<void> preempt_mode(Configuration& c, std::string_view value) {
+  MR_TRY(c.preempt_mode, read_preempt_mode(value));
+  return {};
+}
+
+Result<void> preempt_type(Configuration& c, std::string_view value) {
+  if (value.empty() || value == "preempt/none" || equals_ignoring_case(value, "none")) c.preempt_type = PreemptType::none;
+  else if (value == "preempt/partition_prio") c.preempt_type = PreemptType::partition;
+  else if (value == "preempt/qos") c.preempt_type = PreemptType::qos;
+  else return wrong(value, "preempt/none, preempt/partition_prio or preempt/qos");
+  return {};
+}
+
 Result<void> scheduler_type(Configuration& c, std::string_view value) {
   if (value != "sched/backfill" && value != "sched/builtin") return wrong(value, "sched/backfill or sched/builtin");
   c.backfill = value == "sched/backfill";

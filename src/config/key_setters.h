@@ -39,6 +39,10 @@ Result<void> in_minutes(Configuration& c, std::string_view value) {
   return {};
 }
 
+Result<void> preempt_type(Configuration& c, std::string_view value);
+Result<void> preempt_mode(Configuration& c, std::string_view value);
+// OFF, CANCEL or REQUEUE; SUSPEND, GANG and the others are named as not built.
+Result<PreemptMode> read_preempt_mode(std::string_view value);
 bool is_yes(std::string_view value);  // yes, true, 1
 
 template <auto field>

@@ -54,6 +54,8 @@ PartitionDef to_fact(const ConfiguredPartition& from, const GroupLookup& group) 
   to.max_nodes = from.max_nodes;
   to.min_nodes = from.min_nodes;
   to.priority_tier = from.priority_tier;
+  to.preempt_mode = from.preempt_mode;
+  to.grace_seconds = from.grace_seconds;
   to.priority_job_factor = from.priority_job_factor;
   to.default_memory_per_cpu = from.default_memory_per_cpu;
   to.default_memory_per_node = from.default_memory_per_node;
@@ -103,6 +105,9 @@ ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup
   policy.licences = configuration.licences;
   facts.topology = configuration.topology;
   policy.backfill = configuration.backfill;
+  policy.preempt_type = configuration.preempt_type;
+  policy.preempt_mode = configuration.preempt_mode;
+  policy.preempt_exempt_seconds = in_seconds(configuration.preempt_exempt);
   policy.basic_priority = !configuration.multifactor_priority;
   policy.priority = configuration.priority;
   policy.enforce = configuration.enforce;

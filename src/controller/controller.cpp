@@ -6,6 +6,7 @@
 #include "controller/commands.h"
 #include "controller/queries.h"
 #include "core/admission/accept_placement.h"
+#include "core/admission/accept_preemption.h"
 #include "core/admission/expire.h"
 #include "core/admission/report_node.h"
 #include "wire/event_codec.h"
@@ -119,6 +120,9 @@ void Controller::plan_finished(const Plan& plan) {
     }
   }
   plan_report_ = SharedValue(std::move(report));
+  for (const Preemption& p : plan.preemptions)
+    if (auto events = decide_preempt(commit_.decided(), {p.key, p.attempt, p.by, p.where}, loop_.now()); !events.empty())
+      commit_.happen(std::move(events));
 }
 
 // ---- nodes ----

@@ -8,6 +8,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "core/admission/accept_placement.h"
+#include "core/admission/accept_preemption.h"
 #include "core/admission/cancel_job.h"
 #include "core/admission/expire.h"
 #include "core/admission/modify_job.h"
@@ -136,6 +137,10 @@ Result<void> Scenario::read_line(int number, const Words& words) {
     lines_.push_back({number, 0, words});
   } else if (words[0] == "policy") {
     policy_.backfill = words.size() > 1 && words[1] == "backfill";
+  } else if (words[0] == "preempt" && words.size() > 2) {
+    policy_.preempt_type = words[1] == "qos" ? PreemptType::qos : PreemptType::partition;
+    policy_.preempt_mode = words[2] == "requeue" ? PreemptMode::requeue : words[2] == "cancel" ? PreemptMode::cancel : PreemptMode::off;
+    if (words.size() > 3) policy_.preempt_exempt_seconds = static_cast<std::uint32_t>(parse_integer(words[3]).value_or(0));
   } else if (words[0] == "memory") {
     policy_.memory_is_consumable = words.size() > 1 && words[1] == "on";
   } else if (words[0] == "unit" && words.size() > 1) {
@@ -188,7 +193,10 @@ Result<void> Scenario::read_partition(int, const Words& words) {
   for (std::size_t i = 3; i < words.size(); ++i) {
     const auto parts = split(words[i], '=');
     const auto value = static_cast<std::uint32_t>(parse_integer(parts.back()).value_or(0));
-    if (parts[0] == "max_time") def.max_time_minutes = value;
+    if (words[i] == "preempt=off") def.preempt_mode = PreemptMode::off;
+    else if (words[i] == "preempt=cancel") def.preempt_mode = PreemptMode::cancel;
+    else if (parts[0] == "grace") def.grace_seconds = value;
+    else if (parts[0] == "max_time") def.max_time_minutes = value;
     else if (parts[0] == "tier") def.priority_tier = value;
     else if (parts[0] == "max_nodes") def.max_nodes = value;
     else if (parts[0] == "factor") def.priority_job_factor = value;
@@ -438,6 +446,13 @@ void Scenario::plan_until_quiet() {
       again = again || !events.empty();
       happen(events);
     }
+    for (const Preemption& p : plan.preemptions) {
+      const auto events = decide_preempt(state_, {p.key, p.attempt, p.by, p.where}, at_second(now_));
+      for (const Event& event : events) note("preempt " + name_of(state_.job(std::get<JobPreempted>(event).key)));
+      again = again || !events.empty();
+      happen(events);
+    }
+    if (!plan.preemptions.empty()) end_what_is_over();
   }
 }
 

@@ -102,6 +102,8 @@ void put(const PartitionDef& from, log::PartitionDef& to) {
   to.set_max_nodes(from.max_nodes);
   to.set_min_nodes(from.min_nodes);
   to.set_priority_tier(from.priority_tier);
+  to.set_preempt_mode(static_cast<std::uint32_t>(from.preempt_mode));
+  to.set_grace_seconds(from.grace_seconds);
   to.set_priority_job_factor(from.priority_job_factor);
   if (from.default_memory_per_cpu) to.set_default_memory_per_cpu(from.default_memory_per_cpu->value);
   if (from.default_memory_per_node) to.set_default_memory_per_node(from.default_memory_per_node->value);
@@ -132,6 +134,8 @@ PartitionDef get(const log::PartitionDef& from) {
   to.max_nodes = from.max_nodes();
   to.min_nodes = from.min_nodes();
   to.priority_tier = from.priority_tier();
+  to.preempt_mode = static_cast<PreemptMode>(from.preempt_mode());
+  to.grace_seconds = from.grace_seconds();
   to.priority_job_factor = from.priority_job_factor();
   if (from.has_default_memory_per_cpu()) to.default_memory_per_cpu = Mebibytes{from.default_memory_per_cpu()};
   if (from.has_default_memory_per_node()) to.default_memory_per_node = Mebibytes{from.default_memory_per_node()};
@@ -158,6 +162,9 @@ void put(const Policy& from, log::Policy& to) {
   to.set_memory_is_consumable(from.memory_is_consumable);
   to.set_backfill(from.backfill);
   to.set_basic_priority(from.basic_priority);
+  to.set_preempt_type(static_cast<std::uint32_t>(from.preempt_type));
+  to.set_preempt_mode(static_cast<std::uint32_t>(from.preempt_mode));
+  to.set_preempt_exempt_seconds(from.preempt_exempt_seconds);
   to.set_enforce_partition_limits(from.enforce_partition_limits);
   if (from.default_memory_per_cpu) to.set_default_memory_per_cpu(from.default_memory_per_cpu->value);
   if (from.default_memory_per_node) to.set_default_memory_per_node(from.default_memory_per_node->value);
@@ -185,6 +192,9 @@ Policy get(const log::Policy& from) {
   to.memory_is_consumable = from.memory_is_consumable();
   to.backfill = from.backfill();
   to.basic_priority = from.basic_priority();
+  to.preempt_type = static_cast<PreemptType>(from.preempt_type());
+  to.preempt_mode = static_cast<PreemptMode>(from.preempt_mode());
+  to.preempt_exempt_seconds = from.preempt_exempt_seconds();
   to.enforce_partition_limits = from.enforce_partition_limits();
   if (from.has_default_memory_per_cpu()) to.default_memory_per_cpu = Mebibytes{from.default_memory_per_cpu()};
   if (from.has_default_memory_per_node()) to.default_memory_per_node = Mebibytes{from.default_memory_per_node()};

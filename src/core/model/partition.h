@@ -30,6 +30,8 @@ struct PartitionDef {
   std::string qos;                                  // limits of this QOS hold for all jobs of the partition
   std::vector<std::string> allow_qos, deny_qos;     // empty: all, none
   std::vector<TresWeight> billing_weights;          // empty: a CPU counts one
+  PreemptMode preempt_mode{};                       // of its jobs
+  std::uint32_t grace_seconds = 0;                  // they may run on for so long
   bool operator==(const PartitionDef&) const = default;
 };
 
@@ -59,6 +61,9 @@ struct Policy {
   std::optional<Mebibytes> default_memory_per_cpu, default_memory_per_node, max_memory_per_cpu, max_memory_per_node;
   PriorityPolicy priority;
   std::uint32_t enforce = 0;         // of EnforceFlag
+  PreemptType preempt_type{};
+  PreemptMode preempt_mode = PreemptMode::off;
+  std::uint32_t preempt_exempt_seconds = 0;  // a job is safe for so long after its start
   std::vector<std::string> tres;     // resources that are tracked besides cpu, mem, node, billing and gres/gpu
   bool operator==(const Policy&) const = default;
 };

@@ -22,6 +22,7 @@ void Pass::begin() {
   begun_ = true;
   memo_->update(snapshot_, settings_, plan_.made_at);
   claims_digest_ = memo_->timeline().windows_digest();
+  preempts_ = memo_->state().policy->preempt_type != PreemptType::none;
   blocked_.assign(memo_->state().partitions->size(), 0);
   limits_.emplace(memo_->state(), plan_.made_at);
   const std::vector<QueueEntry>& queue = memo_->queue();
@@ -60,7 +61,7 @@ bool Pass::advance(std::int64_t steps_more) {
   bool finished = false;
   while (!finished && steps() < until) {
     // Nobody needs less than one CPU; the first blocked jobs have been planned, the rest waits behind them.
-    const bool nothing_left = !memo_->timeline().anything_free() && !memo_->timeline().has_windows() && anyone_blocked_ &&
+    const bool nothing_left = !preempts_ && !memo_->timeline().anything_free() && !memo_->timeline().has_windows() && anyone_blocked_ &&
                               (settings_.backfill != Backfill::conservative || claims_ >= settings_.depth);
     if (next_ >= queue.size() || watched_done_ || (nothing_left && settings_.watched.value == 0)) {
       finished = true;
@@ -153,7 +154,7 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   ++tried_;
   // The long way down a deep queue looks at nothing but the entry itself.
   const bool fails = known_to_fail(entry);
-  if (fails && !may_claim(entry)) return Tried::blocked;
+  if (fails && !may_claim(entry) && !preempts_) return Tried::blocked;
   const Job& job = *entry.job;
   if (!plan_.placements.empty() && is_settled(job)) return Tried::skipped;
   const bool behind = blocked_[entry.partition.value] != 0;
@@ -173,7 +174,7 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   const bool in_time = plus(plan_.made_at, entry.span) <= shape.window_end;
   const bool placed = !fails && in_time && start_now(entry, shape);
   const bool limited = !placed && !limited_.empty() && is_limited(entry);
-  if (!placed && !limited && may_claim(entry)) block(entry, shape);
+  if (!placed && !limited && !preempt(entry, shape) && may_claim(entry)) block(entry, shape);
   if (shape.reservation.value != 0) memo_->timeline().open_window(shape.reservation, false);
   if (placed || limited) return placed ? Tried::placed : Tried::skipped;
   if (watched && job.spec->resource_request().more_partitions.empty()) watched_done_ = true;

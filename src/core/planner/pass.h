@@ -28,6 +28,10 @@ class Pass {
   bool start_now(const QueueEntry& entry, Shape& shape);
   void block(const QueueEntry& entry, Shape& shape);
   void promise(const Claim& claim, Duration span);
+  // Makes others go to make room; they are gone in a later pass. False: there are none, or not enough.
+  bool preempt(const QueueEntry& entry, Shape& shape);
+  std::optional<std::vector<NodeShare>> fit_without(const QueueEntry& entry, Shape& shape, const std::vector<const Job*>& able, std::size_t count);
+  std::vector<const Job*> victims_for(const std::vector<NodeShare>& shares, const std::vector<const Job*>& able) const;
   bool may_claim(const QueueEntry& entry) const;
   void lay_promises();
   bool keep_promise(const QueueEntry& entry);  // or give it up
@@ -55,6 +59,9 @@ class Pass {
   bool watched_done_ = false;
   std::uint32_t claims_ = 0;
   std::uint64_t claims_digest_ = 1;
+  bool preempts_ = false;
+  std::set<JobKey> told_to_go_;       // by this pass
+  std::set<std::pair<std::uint32_t, std::uint32_t>> preempt_in_vain_;  // shape and QOS
   Time shadow_ = never;               // Backfill::strict: everyone else must be gone before
   std::set<JobKey> placed_;                   // jobs, in this partition or another
   std::map<JobKey, std::uint32_t> started_tasks_;  // by array: of this pass

@@ -27,11 +27,20 @@ struct Finding {
   PartitionIndex partition;
 };
 
+// A running job that should make room for a waiting one.
+struct Preemption {
+  JobKey key;
+  Attempt attempt;
+  JobKey by;
+  PartitionIndex where;
+};
+
 struct Plan {
   std::uint64_t based_on = 0;  // State::version
   Time made_at;
   JobKey next_key;                   // of the state: jobs from here on were not there yet
   std::vector<Proposal> placements;  // in the order decided; each assumes the ones before it
+  std::vector<Preemption> preemptions;
   std::vector<Finding> findings;     // of the jobs looked at; all others wait behind them (Reason::priority)
   std::int64_t steps = 0;            // work done, for budgets
 };

@@ -78,7 +78,8 @@ void Timeline::note_improvements() {
 }
 
 bool Timeline::useful_since(const Shape& shape, std::size_t moment) const {
-  if (!remembers(moment)) return true;  // too much has happened to tell
+  if (shape.units.empty()) return false;  // no node could ever hold it
+  if (!remembers(moment)) return true;    // too much has happened to tell
   for (std::size_t i = moment - improved_before_; i < improved_.size(); ++i) {
     const Slot& slot = slots_[improved_[i]];
     const Unit& unit = shape.units[slot.node_class];
@@ -380,6 +381,16 @@ void Timeline::place(const Shape& shape, const std::vector<NodeShare>& shares, T
     if (!detail) continue;  // admission will say so
     exact.detail = SharedValue(*std::move(detail));
     add_use(use, *slot.def, exact);
+  }
+}
+
+void Timeline::imagine_gone(JobKey key, bool gone) {
+  const Active& active = active_.at(key);
+  for (const NodeShare& share : active.job->placement->shares) {
+    if (share.released) continue;
+    Profile& laid = touch(share.node.value).laid;
+    gone ? laid.give(since_ever, active.release, share.amounts()) : laid.take(since_ever, active.release, share.amounts());
+    refresh(share.node.value);
   }
 }
 

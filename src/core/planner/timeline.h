@@ -50,6 +50,9 @@ class Timeline {
   }
   // The same for a start now that failed at that moment: only what came free since can help.
   std::optional<std::vector<NodeShare>> fit_since(std::size_t moment, Shape& shape, Time now, Duration span, bool& by_claims);
+  // What the running job holds is there (or taken again) while the question stands whether it should go.
+  void imagine_gone(JobKey key, bool gone);
+  const Amounts& free_now(NodeIndex node) const { return profile(node.value).now(); }
   // The earliest time at which it fits, if everyone runs as long as planned.
   std::optional<Claim> earliest(Shape& shape, Time now, Duration span);
   void take(const std::vector<NodeShare>& shares, Time from, Time until);
