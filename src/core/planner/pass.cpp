@@ -106,7 +106,9 @@ bool Pass::known_to_fail(const QueueEntry& entry) {
   if (entry.span >= failed) return true;
   const Shape& shape = memo_->shapes().at(entry.shape);
   if (!failed_alike(entry, shape)) return false;
-  if (memo_->timeline().useful_since(shape, shape.failed_at)) return false;
+  const std::size_t useful = memo_->timeline().useful_since(shape, shape.failed_at);
+  const bool too_few = shape.failed_behind == 0 && useful < shape.nodes_least && shape.failed_found < shape.nodes_least - useful;
+  if (useful > 0 && !too_few) return false;
   failed = shape.failed_span;
   return true;
 }
@@ -194,6 +196,7 @@ bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
     shape.failed_span = by_claims ? entry.span : Duration{0};
     shape.failed_at = timeline.improvements();
     shape.failed_behind = by_claims ? claims_digest_ : 0;
+    shape.failed_found = again && shape.single ? SIZE_MAX : timeline.found();
     if (!shape.alone) memo_->shapes().failed(entry.shape) = shape.failed_span;
     return false;
   }

@@ -55,6 +55,7 @@ struct Shape {
   Duration failed_span{INT64_MAX};
   std::size_t failed_at = SIZE_MAX;
   std::uint64_t failed_behind = 0;
+  std::size_t failed_found = SIZE_MAX;  // nodes that had room for a part of it; SIZE_MAX: not counted
 
   // Of this pass alone; amounts only shrink while it runs.
   std::uint64_t pass = 0;

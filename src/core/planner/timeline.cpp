@@ -77,15 +77,16 @@ void Timeline::note_improvements() {
   }
 }
 
-bool Timeline::useful_since(const Shape& shape, std::size_t moment) const {
-  if (shape.units.empty()) return false;  // no node could ever hold it
-  if (!remembers(moment)) return true;    // too much has happened to tell
+std::size_t Timeline::useful_since(const Shape& shape, std::size_t moment) const {
+  if (shape.units.empty()) return 0;  // no node could ever hold it
+  if (!remembers(moment)) return SIZE_MAX;
+  std::size_t useful = 0;
   for (std::size_t i = moment - improved_before_; i < improved_.size(); ++i) {
     const Slot& slot = slots_[improved_[i]];
     const Unit& unit = shape.units[slot.node_class];
-    if (slot.usable && unit.possible && covers(profile(improved_[i]).now(), unit.least)) return true;
+    if (slot.usable && unit.possible && covers(profile(improved_[i]).now(), unit.least)) ++useful;
   }
-  return false;
+  return useful;
 }
 
 void Timeline::set_node(NodeIndex index, const Node& node, bool reachable) {
@@ -227,6 +228,7 @@ std::optional<std::vector<NodeShare>> Timeline::fit_in(const std::vector<std::ui
   bool leading = shape.required == 0;
   candidates_.clear();
   refused_an_owner_ = false;
+  found_ = SIZE_MAX;
   if (shape.units.empty()) return std::nullopt;
   for (; i < list.size(); ++i) {
     ++steps_;
@@ -261,6 +263,7 @@ std::optional<std::vector<NodeShare>> Timeline::fit_in(const std::vector<std::ui
     if (auto shares = choose(shape)) return shares;
     worth_trying = candidates_.size() * 2;
   }
+  found_ = candidates_.size();
   if (total < wanted || candidates_.size() < shape.nodes_least) return std::nullopt;
   return choose(shape);
 }

@@ -73,7 +73,9 @@ class Timeline {
   // Nodes on which more became free, one after the other since the beginning; a place in this list is a moment. What could not start
   // at a moment, and not for the sake of promises, can only start thanks to a node named after it.
   std::size_t improvements() const { return improved_before_ + improved_.size(); }
-  bool useful_since(const Shape& shape, std::size_t moment) const;
+  // How many of them are of use to it (one may count twice); SIZE_MAX when too much has happened to tell.
+  std::size_t useful_since(const Shape& shape, std::size_t moment) const;
+  std::size_t found() const { return found_; }  // nodes with room in the last fit that looked at all; SIZE_MAX: it did not
   bool remembers(std::size_t moment) const { return moment >= improved_before_ && improvements() - moment <= 512; }
   bool refused_an_owner() const { return refused_an_owner_; }  // in the last fit: another user's job might have had the node
   bool anything_free() const { return free_cpus_ > 0; }
@@ -150,6 +152,7 @@ class Timeline {
   std::int64_t free_cpus_ = 0;         // on usable nodes, promises of this pass taken off
   std::int64_t steps_ = 0;
   bool refused_an_owner_ = false;
+  std::size_t found_ = SIZE_MAX;
 };
 
 }  // namespace millrace
