@@ -6,6 +6,7 @@
 
 #include "base/prng.h"
 #include "core/admission/accept_placement.h"
+#include "core/admission/change_account.h"
 #include "core/admission/expire.h"
 #include "core/admission/report_node.h"
 #include "core/admission/submit_job.h"
@@ -28,6 +29,11 @@ class Cluster {
     ClusterConfigured facts;
     facts.policy.memory_is_consumable = true;
     facts.policy.max_job_count = 10'000'000;
+    facts.policy.basic_priority = false;
+    facts.policy.priority.age = 1000;
+    facts.policy.priority.fairshare = 10'000;
+    facts.policy.priority.job_size = 500;
+    facts.policy.enforce = enforce_associations | enforce_limits;
     facts.at = now_;
     const char* names[] = {"cpu", "gpu", "long", "debug"};
     for (const char* name : names) {
@@ -52,8 +58,23 @@ class Cluster {
     happen({ControllerStarted{Epoch{1}, now_}, facts});
     for (std::uint32_t i = 0; i < nodes; ++i)
       happen(decide_register(state_, {NodeIndex{i}, "boot", {facts.nodes[i].cpus, facts.nodes[i].memory, {}, {}, {}, {}, {}, {}, {}}}, now_));
+    for (int account = 0; account < 10; ++account) account_change({"add", "account", "a" + std::to_string(account)});
+    for (int user = 0; user < 50; ++user)
+      account_change({"add", "user", "u" + std::to_string(user), "account=a" + std::to_string(user % 10), "fairshare=" + std::to_string(1 + user % 7),
+                      "MaxJobs=" + std::to_string(nodes / 40 + 20 * static_cast<std::uint32_t>(user % 5)), "GrpTRES=cpu=" + std::to_string(nodes * 4)});
     for (std::uint32_t user = 0; user < 50; ++user)
       owners_.push_back(SharedValue(Owner{UserId{1000 + user}, GroupId{1000}, "u" + std::to_string(user), "g", {1000}, "host", {}}));
+  }
+
+  void account_change(const std::vector<std::string>& words) {
+    const std::vector<std::string_view> views(words.begin(), words.end());
+    const auto change = parse_account_change(views);
+    const auto decision = change ? decide_accounts(state_, *change, {UserId{0}, true}, now_) : Result<AccountDecision>(std::unexpected(change.error()));
+    if (!decision) {
+      std::fprintf(stderr, "accounts: %s\n", decision.error().story.c_str());
+      std::exit(1);
+    }
+    happen(decision->events);
   }
 
   // The first thousands are decided, later ones are copies of them: what is measured is the planner.

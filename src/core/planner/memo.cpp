@@ -23,7 +23,7 @@ bool Memo::must_start_anew(const State& snapshot, const PlannerSettings& setting
   if (settings.order != settings_.order || settings.use_expected != settings_.use_expected ||
       settings.score_origin != settings_.score_origin || settings.unreachable != settings_.unreachable)
     return true;
-  if (shapes_.size() > 10'000 + 2 * queue_.size()) return true;  // mostly of jobs that are gone
+  if (shapes_.size() > 10'000 + 2 * queue_.size() || kinds_.size() > 100'000 + 2 * queue_.size()) return true;  // mostly of jobs that are gone
   return snapshot.version < state_.version;
 }
 
@@ -54,6 +54,8 @@ void Memo::add_entries(const Job& job, const PlannerSettings& settings, Time now
     entry.job = &job;
     entry.span = planned_span(job, settings);
     entry.partition = partition;
+    const std::array key{entry.shape, job.spec->owner->uid.value, job.association.value, job.qos.value, job.time_limit_minutes, partition.value};
+    entry.kind = kinds_.try_emplace(key, static_cast<std::uint32_t>(kinds_.size())).first->second;
     out.push_back(entry);
   };
   add(job.spec->partition);
@@ -63,6 +65,7 @@ void Memo::add_entries(const Job& job, const PlannerSettings& settings, Time now
 void Memo::start_anew(const State& snapshot, const PlannerSettings& settings, Time now) {
   state_ = snapshot;
   shapes_ = {};
+  kinds_.clear();
   queue_.clear();
   timeline_.emplace(state_);
   priorities_.reset();

@@ -1,6 +1,8 @@
 // src/core/planner/memo.h - what one pass may take over from the last: the sorted queue, the shapes, the timeline. Law: a pass with a memo equals one without.
 #pragma once
 
+#include <array>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -18,6 +20,7 @@ struct QueueEntry {
   const Job* job = nullptr;  // lives as long as the memo's snapshot
   Duration span;
   PartitionIndex partition;
+  std::uint32_t kind = 0;  // jobs of one kind meet the same limits: shape, owner, account, QOS and time limit are the same
 
   bool operator<(const QueueEntry& other) const {
     if (tier_below_max != other.tier_below_max) return tier_below_max < other.tier_below_max;
@@ -36,6 +39,7 @@ class Memo {
   Shapes& shapes() { return shapes_; }
   Timeline& timeline() { return *timeline_; }
   std::uint64_t pass() const { return passes_; }
+  std::size_t kinds() const { return kinds_.size(); }
 
  private:
   bool must_start_anew(const State& snapshot, const PlannerSettings& settings) const;
@@ -52,6 +56,7 @@ class Memo {
   Shapes shapes_;
   std::vector<QueueEntry> queue_;
   std::optional<Priorities> priorities_;  // of state_, where they are computed
+  std::map<std::array<std::uint32_t, 6>, std::uint32_t> kinds_;
   std::uint64_t passes_ = 0;
 };
 

@@ -25,6 +25,7 @@ void Pass::begin() {
   preempts_ = memo_->state().policy->preempt_type != PreemptType::none;
   blocked_.assign(memo_->state().partitions->size(), 0);
   limits_.emplace(memo_->state(), plan_.made_at);
+  limited_kinds_.assign(memo_->kinds(), 0);
   const std::vector<QueueEntry>& queue = memo_->queue();
   if (settings_.promises && settings_.backfill == Backfill::conservative) lay_promises();
   if (!settings_.pinned) return;
@@ -131,11 +132,16 @@ bool Pass::has_obstacle(const QueueEntry& entry) const {
 // A limit keeps it back, however much is free; it keeps nobody else waiting.
 bool Pass::is_limited(const QueueEntry& entry) {
   if (limits_->is_idle()) return false;
+  if (limited_kinds_[entry.kind]) return true;
   const Job job = in_partition(memo_->state(), *entry.job, entry.partition);
   const LimitedKind kind{limits_->group_of(job), entry.shape, job.time_limit_minutes};
-  if (limited_.contains(kind)) return true;
+  if (limited_.contains(kind)) {
+    limited_kinds_[entry.kind] = 1;
+    return true;
+  }
   if (limits_->blocks(job, requested_size(memo_->state(), job)) == Reason::none) return false;
   limited_.insert(kind);
+  limited_kinds_[entry.kind] = 1;
   return true;
 }
 
@@ -155,6 +161,7 @@ bool Pass::take_limits(const QueueEntry& entry, const std::vector<NodeShare>& sh
 Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   ++tried_;
   // The long way down a deep queue looks at nothing but the entry itself.
+  if (limited_kinds_[entry.kind] && entry.score.key != settings_.watched) return Tried::skipped;
   const bool fails = known_to_fail(entry);
   if (fails && !may_claim(entry) && !preempts_) return Tried::blocked;
   const Job& job = *entry.job;

@@ -71,6 +71,7 @@ class Pass {
     std::uint32_t group = 0, shape = 0, minutes = 0;
     auto operator<=>(const LimitedKind&) const = default;
   };
+  std::vector<char> limited_kinds_;  // by QueueEntry::kind, for a quick answer
   std::set<LimitedKind> limited_;  // no limit is given back during a pass
   std::int64_t tried_ = 0;
   Plan plan_;
