@@ -1,6 +1,8 @@
 """The measures. Each group starts a fresh cluster, because one measure's leftovers are another's load; what it returns is
 {measure: value}. Rates are per second, times in seconds, memory in kB per job or task."""
 
+import json
+import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,6 +157,20 @@ class Bench:
     def groups(self):
         return {"many": self.many_slots, "few": self.few_slots, "srun": self.srun, "sbatch": self.sbatch, "pending": self.pending,
                 "array": self.array, "killed": self.killed}
+
+
+def planning(build, quick):
+    """Planner passes over a deep queue, in a process of their own: no daemon, no disk. CPU seconds of one thread."""
+    program = Path(build) / "bench" / "plan_bench"
+    found = {}
+    for label, jobs, nodes in (("10k x 1k", 10_000, 1_000), ("100k x 10k", 100_000, 10_000)):
+        if quick:
+            jobs, nodes = jobs // 10, nodes // 10
+        line = json.loads(subprocess.run([program, str(jobs), str(nodes), "100"], check=True, capture_output=True, text=True).stdout)
+        found |= {f"planning pass, {label}": line["full_pass_s"], f"pass after a submit, {label}": line["after_submit_ms"],
+                  f"pass after an end, {label}": line["after_end_ms"]}
+    found["growth of a pass, 100x"] = found["planning pass, 100k x 10k"] / found["planning pass, 10k x 1k"]
+    return found
 
 
 def spawn_limit(build, directory, count, cpu):

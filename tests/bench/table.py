@@ -27,6 +27,12 @@ def times(factor, more):
 
 
 ROWS = [
+    # Slurm's own: one backfill cycle over 10,000 pending jobs on 1,000 nodes, of which it tried 500; 14 s on 5,000 nodes, 76 tried.
+    Row("planning pass, 10k x 1k", "s", "Slurm: 7 s for 500 of 10,000 jobs", lambda o, t, l: o <= 0.7, 7, "{:.4f}"),
+    Row("planning pass, 100k x 10k", "s", "< 1 s", lambda o, t, l: o < 1, None, "{:.4f}"),
+    Row("growth of a pass, 100x", "x", "<= 20 (twice linear in jobs)", lambda o, t, l: o <= 20, None, "{:.1f}"),
+    Row("pass after a submit, 100k x 10k", "ms", "< 5 ms", lambda o, t, l: o < 5, None, "{:.2f}"),
+    Row("pass after an end, 100k x 10k", "ms", "< 5 ms", lambda o, t, l: o < 5, None, "{:.2f}"),
     Row("jobs, many slots", "/s", ">= 10x and a third of the limit",
         lambda o, t, l: None if t is None or l is None else o >= 10 * t and o >= l / 3, 70, "{:.0f}"),
     Row("CPU time per job, many slots", "ms", "", lambda o, t, l: None, None, "{:.2f}"),

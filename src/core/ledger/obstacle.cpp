@@ -1,6 +1,8 @@
 // src/core/ledger/obstacle.cpp - see obstacle.h.
 #include "core/ledger/obstacle.h"
 
+#include "core/ledger/licences.h"
+
 namespace millrace {
 
 static Reason reservation_obstacle(const State& state, const Job& job, Time now) {
@@ -28,6 +30,8 @@ Reason standing_obstacle(const State& state, const Job& job, Time now, std::uint
   for (const std::uint32_t index : job.spec->rare_request().required_nodes)
     if (!state.node(NodeIndex{index}).is_usable()) return Reason::required_node_not_available;
   if (const Reason reserved = reservation_obstacle(state, job, now); reserved != Reason::none) return reserved;
+  const ResourceRequest& ask = job.spec->resource_request();
+  if (!ask.licences.empty() && !choose_licences(ask, licences_free(state))) return Reason::licenses;
   const ArrayState* array = state.find_array(job.array);
   if (array && array->spec.throttle > 0 && array->running + started_now >= array->spec.throttle) return Reason::array_task_limit;
   return Reason::none;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/ledger/apply_account.h"
+#include "core/ledger/licences.h"
 #include "core/ledger/obstacle.h"
 
 namespace millrace {
@@ -125,6 +126,13 @@ bool Pass::is_settled(const Job& job) const {
   return placed_.contains(job.key);
 }
 
+bool Pass::lacks_licences(const QueueEntry& entry) {
+  const ResourceRequest& ask = entry.job->spec->resource_request();
+  if (ask.licences.empty()) return false;
+  if (!licences_) licences_ = licences_free(memo_->state());
+  return !choose_licences(ask, *licences_);
+}
+
 bool Pass::has_obstacle(const QueueEntry& entry) const {
   return standing_obstacle(memo_->state(), *entry.job, plan_.made_at, started_tasks(entry.job->array), entry.partition) != Reason::none;
 }
@@ -171,7 +179,7 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (behind && settings_.backfill == Backfill::none && !watched) return Tried::blocked;
   if (behind && settings_.backfill == Backfill::strict && plus(plan_.made_at, entry.span) >= shadow_ && !watched) return Tried::blocked;
   if (!promises_.empty() && keep_promise(entry)) return Tried::blocked;
-  if (has_obstacle(entry) || is_limited(entry)) return Tried::skipped;
+  if (has_obstacle(entry) || is_limited(entry) || lacks_licences(entry)) return Tried::skipped;
   Shape& shape = shape_of(entry);
   if (shape.wishes.switches > 0) {
     const std::uint32_t wait = job.spec->resource_request().switches_wait_seconds;
@@ -211,6 +219,8 @@ bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
   if (!take_limits(entry, *shares)) return false;
   timeline.place(shape, *shares, plus(now, entry.span));
   timeline.expect(job.key, plus(now, entry.span));
+  if (licences_)
+    if (const auto taken = choose_licences(job.spec->resource_request(), *licences_)) subtract(*licences_, *taken);
   if (job.key == settings_.watched) watched_done_ = true;
   if (job.array.value != 0) ++started_tasks_[job.array];
   if (!job.is_array_rest()) placed_.insert(job.key);

@@ -40,6 +40,8 @@ class Pass {
   bool has_obstacle(const QueueEntry& entry) const;
   bool is_limited(const QueueEntry& entry);
   bool take_limits(const QueueEntry& entry, const std::vector<NodeShare>& shares);
+  // Licences it needs that are not free: it waits for them and keeps nobody else waiting.
+  bool lacks_licences(const QueueEntry& entry);
   void sort_the_rest();
   Shape& shape_of(const QueueEntry& entry);
   bool known_to_fail(const QueueEntry& entry);
@@ -60,6 +62,7 @@ class Pass {
   std::uint32_t claims_ = 0;
   std::uint64_t claims_digest_ = 1;
   bool preempts_ = false;
+  std::optional<std::vector<LicenceAsk>> licences_;  // free ones, this pass's starts taken off; asked for by few
   std::set<JobKey> told_to_go_;       // by this pass
   std::set<std::pair<std::uint32_t, std::uint32_t>> preempt_in_vain_;  // shape and QOS
   Time shadow_ = never;               // Backfill::strict: everyone else must be gone before
