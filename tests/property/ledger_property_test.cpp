@@ -6,11 +6,13 @@
 
 #include "base/prng.h"
 #include "core/admission/accept_placement.h"
+#include "core/admission/accept_preemption.h"
 #include "core/admission/cancel_job.h"
 #include "core/admission/change_account.h"
 #include "core/admission/expire.h"
 #include "core/admission/modify_job.h"
 #include "core/admission/report_node.h"
+#include "core/admission/reserve.h"
 #include "core/admission/submit_job.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
@@ -57,8 +59,15 @@ class History {
     policy.min_job_age_seconds = 30;
     policy.return_to_service = 2;
     policy.max_job_id = 400;  // numbers wrap within one history
+    if (seed % 4 == 0) {
+      policy.preempt_type = PreemptType::partition;
+      policy.preempt_mode = seed % 8 == 0 ? PreemptMode::requeue : PreemptMode::cancel;
+      policy.preempt_exempt_seconds = static_cast<std::uint32_t>(seed % 3 * 5);
+      main.grace_seconds = static_cast<std::uint32_t>(seed % 5 * 3);
+    }
     with_accounts_ = random_.chance(1, 2);
     if (with_accounts_) add_policy(policy, small);
+    with_reservations_ = seed % 3 == 0;
     happen({ControllerStarted{Epoch{1}, now_}, ClusterConfigured{nodes, {main, small}, policy, now_}});
     for (std::uint32_t i = 0; i < nodes.size(); ++i) register_node(i);
     if (with_accounts_) plant_accounts();
@@ -216,6 +225,7 @@ class History {
       if (ask.dependency.starts_with("after:") && random_.chance(1, 2)) ask.dependency += "+1";
     }
     ask.time_limit_minutes = static_cast<std::uint32_t>(random_.below(3));
+    if (with_reservations_ && random_.chance(1, 5)) ask.wishes.reservation = "r" + std::to_string(random_.below(3));
     ask.spec.submission[0] = static_cast<std::uint8_t>(1 + random_.below(250));
     ask.spec.submission[1] = static_cast<std::uint8_t>(random_.below(8));
     if (random_.chance(1, 2)) wish(ask);
@@ -268,6 +278,27 @@ class History {
       happen(events);
       if (random_.chance(1, 10)) return;  // the rest of the plan grows stale
     }
+    for (const Preemption& p : plan.preemptions) {
+      const auto events = decide_preempt(state_, {p.key, p.attempt, p.by, p.where}, now_);
+      happen(events);
+    }
+  }
+
+  void reserve() {
+    if (random_.chance(1, 4) && !state_.reservations.empty())
+      return happen(decide_remove_reservation(state_, (*state_.reservations.begin()).second->name, {UserId{0}, true}, now_).value_or(std::vector<Event>{}));
+    Reserve ask;
+    ask.name = "r" + std::to_string(random_.below(3));
+    ask.start = now_ + seconds(random_.between(-20, 60));
+    ask.duration = seconds(random_.between(1, 90));
+    if (random_.chance(1, 2)) ask.nodes = "n" + std::to_string(random_.below(4));
+    else ask.node_count = static_cast<std::uint32_t>(random_.between(1, 2));
+    ask.users = random_.chance(1, 2) ? "u1,u2" : "-u1";
+    constexpr const char* flags[] = {"", "maint", "overlap,ignore_jobs", "flex", "hourly", "time_float", "ignore_jobs"};
+    ask.flags = flags[random_.below(7)];
+    const auto decision = state_.find_reservation(ask.name) ? decide_change_reservation(state_, ask, {UserId{0}, true}, now_)
+                                                            : decide_reserve(state_, ask, {UserId{0}, true}, now_);
+    if (decision) happen(decision->events);
   }
 
   void end_something() {
@@ -338,6 +369,7 @@ class History {
       (void)before;
     }
     if (with_accounts_ && random_.chance(1, 12)) return change_accounts();
+    if (with_reservations_ && random_.chance(1, 15)) return reserve();
     switch (random_.below(10)) {
       case 0:
       case 1:
@@ -396,6 +428,7 @@ class History {
   std::vector<std::string> history_;
   bool broken_ = false;
   bool with_accounts_ = false;
+  bool with_reservations_ = false;
 };
 
 TEST(Ledger, keeps_its_laws_under_any_history_and_replays_from_the_log) {
