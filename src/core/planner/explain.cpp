@@ -111,11 +111,13 @@ std::string holders_words(const State& state, const Trial& trial, Time now) {
          ", which may run for " + span_words(std::max(ends(*last) - now, Duration{0})) + " more.";
 }
 
-std::string reservation_words(const State& state, const Job& job, Time now) {
+// One that the job would run into if it started now, or that it is planned behind.
+std::string reservation_words(const State& state, const Job& job, const Trial& trial, Time now) {
   const Duration span = job.time_limit_minutes == unlimited ? minutes(525'600) : minutes(job.time_limit_minutes);
   for (const auto& [id, reservation] : state.reservations) {
     if (reservation->name == job.spec->resource_request().reservation) continue;
-    const bool in_the_way = reservation->starts(now) < now + span && reservation->ends(now) > now &&
+    const bool in_time = reservation->starts(now) < now + span || reservation->ends(now) <= trial.start;
+    const bool in_the_way = in_time && reservation->ends(now) > now &&
                             std::ranges::any_of(state.partition(job.spec->partition).nodes, [&](NodeIndex node) { return std::ranges::binary_search(reservation->nodes, node.value); });
     if (in_the_way)
       return "Reservation " + reservation->name + " keeps " + count_of(static_cast<std::int64_t>(reservation->nodes.size()), "node") +
@@ -255,7 +257,7 @@ Explanation explain(const State& state, const PlannerSettings& settings, JobKey 
                       state.partition(job.spec->partition).def.name + ", which are not free now.");
   out.words.push_back(ahead);
   if (const std::string holders = holders_words(state, trial, now); !holders.empty()) out.words.push_back(holders);
-  if (const std::string kept = reservation_words(state, job, now); !kept.empty()) out.words.push_back(kept);
+  if (const std::string kept = reservation_words(state, job, trial, now); !kept.empty()) out.words.push_back(kept);
   if (!trial.start.is_set()) {
     out.words.push_back("With the nodes that are up now it could never start; it waits for nodes to come back.");
     out.certainty = "unknown";
