@@ -190,6 +190,7 @@ Result<void> ControllerProcess::build() {
   if (getuid() != 0) settings.slurm_user = UserId{getuid()};  // an ordinary user's own cluster: that user is its administrator
   settings.agent_timeout = configuration_.agent_timeout;
   settings.backfill_depth = configuration_.scheduler.backfill_jobs_max;
+  settings.replan_every = configuration_.scheduler.backfill_interval;
   ControllerHooks hooks;
   hooks.say = [this](const std::string& text) { log_file_.say(text); };
   hooks.fatal = [this](const std::string& text) {

@@ -1,14 +1,10 @@
 // src/apps/millrace_log.cpp - `millrace log dump DIR`: which directory is meant, and what is said at the end.
-#include <sys/stat.h>
-
 #include <cstdio>
 
 #include "apps/admin_commands.h"
+#include "apps/log_directory.h"
 #include "apps/log_dump.h"
 #include "base/text.h"
-#include "platform/real_filesystem.h"
-#include "store/segment.h"
-#include "store/snapshot.h"
 
 namespace millrace {
 namespace {
@@ -22,23 +18,6 @@ constexpr std::string_view usage =
     "millrace log dump DIR [--from INDEX] [--payloads]\n"
     "  DIR is a directory of segments, or one above it: StateSaveLocation, or the directory of `millrace up`.\n"
     "  Prints one line per record: file, offset, index, type, size and, in words, what it says. Changes nothing.";
-
-bool holds_log(const std::string& directory) {
-  const auto files = RealFilesystem::open_directory(directory, true);
-  if (!files) return false;
-  const auto names = (*files)->list();
-  if (!names) return false;
-  for (const std::string& name : *names)
-    if (segment_number(name) || snapshot_index(name)) return true;
-  return false;
-}
-
-Result<std::unique_ptr<RealFilesystem>> find_log(const std::string& given) {
-  for (const char* below : {"", "/log", "/state/log"})
-    if (holds_log(given + below)) return RealFilesystem::open_directory(given + below, true);
-  MR_TRY_VOID(RealFilesystem::open_directory(given, true));  // says what is wrong with the directory itself
-  return fail(Errc::not_found, given + ": neither here nor in log/ or state/log/ is a segment of an event log");
-}
 
 }  // namespace
 

@@ -43,13 +43,14 @@ constexpr Row rows[] = {
     {"run", "replay a trace on one machine under a policy", run_sim_trace},
     {"rlscheduler", "the recipe of the RLScheduler comparison, to the letter", run_sim_published},
     {"cluster", "replay a workload on the cluster of a slurm.conf", run_sim_cluster},
+    {"whatif", "the running cluster with other nodes, jobs, limits or weights: who starts when?", run_sim_what_if},
     {"workload", "print a workload made by a model", run_sim_workload},
 };
 
 int print_help() {
   std::string out =
       "Usage: millrace sim COMMAND [arguments]\n\n"
-      "Replays workloads through the ledger, admission and planner that run a real cluster, without one.\n\n";
+      "Replays workloads through the ledger, admission and planner that run a real cluster, without one; or looks at one and asks what if.\n\n";
   for (const Row& row : rows) out += "  " + std::string{row.name} + std::string(14 - row.name.size(), ' ') + std::string{row.summary} + '\n';
   out += "\nEach answers --help. docs/admin/simulator.md has worked examples.\n";
   return std::fputs(out.c_str(), stdout) < 0;

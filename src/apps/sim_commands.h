@@ -17,6 +17,7 @@ int run_sim_trace(const Words& words);      // sim run
 int run_sim_published(const Words& words);  // sim rlscheduler
 int run_sim_workload(const Words& words);   // sim workload lublin
 int run_sim_cluster(const Words& words);    // sim cluster
+int run_sim_what_if(const Words& words);    // sim whatif
 
 // One row per word of a flag.
 template <class Value>

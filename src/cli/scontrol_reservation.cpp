@@ -52,13 +52,8 @@ constexpr Key keys[] = {
     {"account", [](wire::Reserve& to, Text v) -> Result<void> { to.set_accounts(std::string{v}); return {}; }},
     {"groups", [](wire::Reserve& to, Text v) -> Result<void> { to.set_groups(std::string{v}); return {}; }},
     {"flags", [](wire::Reserve& to, Text v) -> Result<void> { to.set_flags(std::string{v}); return {}; }},
-    {"licenses", [](wire::Reserve& to, Text v) -> Result<void> { to.set_licences(std::string{v}); return {}; }},
     {"comment", [](wire::Reserve& to, Text v) -> Result<void> { to.set_comment(std::string{v}); return {}; }},
-    {"maxstartdelay", [](wire::Reserve& to, Text v) -> Result<void> {
-       MR_TRY(const auto us, span("MaxStartDelay", v));
-       to.set_max_start_delay_seconds(static_cast<std::uint32_t>(us / 1'000'000));
-       return {};
-     }},
+    {"licenses", nullptr}, {"maxstartdelay", nullptr},
     {"features", nullptr}, {"corecnt", nullptr}, {"cpucnt", nullptr}, {"tres", nullptr}, {"trespernode", nullptr}, {"skip", nullptr},
     {"burstbuffer", nullptr}, {"qos", nullptr}, {"allowedpartitions", nullptr}, {"nodelist", nullptr},
 };

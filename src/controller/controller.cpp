@@ -255,7 +255,12 @@ void Controller::tick() {
     }
     reconcile(index);
   }
-  // Reservations begin without anything happening, and some requests wait for a time of their own.
+  // Some wait for a time of their own: the end of an exempt time, of the patience for a switch.
+  if (now - replanned_at_ >= settings_.replan_every && !commit_.durable().queue.empty()) {
+    replanned_at_ = now;
+    planning_.wanted();
+  }
+  // Reservations begin without anything happening.
   for (const auto& [id, reservation] : commit_.durable().reservations)
     if (reservation->starts(now) <= now && reservation->starts(now) > now - seconds(2)) planning_.wanted();
   loop_.after(seconds(1), [this] { tick(); });

@@ -47,6 +47,7 @@ struct ControllerSettings {
   std::uint64_t snapshot_bytes = 64u << 20;   // of log since the last snapshot
   bool planning = true;                       // false: a foreign scheduler drives us
   std::uint32_t backfill_depth = 100;           // jobs that get a planned start
+  Duration replan_every = seconds(30);        // while someone waits, although nothing happened
 };
 
 // What the process does for the controller.
@@ -147,6 +148,7 @@ class Controller final : public ResourceObserver {
   Time deadline_armed_ = never;
   bool snapshot_running_ = false;
   Time period_planned_;  // the period of priorities a pass was last asked for
+  Time replanned_at_;  // for the sake of time alone
   Time started_at_;
 };
 

@@ -354,7 +354,10 @@ Line describe(const JobPlaced& e) {
   line.number("attempt", e.attempt.value).list("shares", e.shares, [](const NodeShare& share) { return show(share); });
   if (e.partition) line.number("partition", e.partition->value);
   line.quoted("licences", format_licences(e.licences)).flag("by_backfill", e.by_backfill);
-  return line.count("priority", e.priority);
+  line.count("priority", e.priority);
+  if (!e.waited) return line;
+  line.list("waited", e.waited->spans, [](const WaitSpan& span) { return std::string{slurm_word(span.reason)} + ":" + describe_time(span.from); });
+  return line.time("planned_at", e.waited->planned_at).time("planned_start", e.waited->planned_start);
 }
 
 Line describe(const AttemptEnded& e) {
@@ -395,11 +398,17 @@ Line describe(const ReservationSet& e) {
   const Reservation& r = e.reservation;
   Line line{"ReservationSet"};
   line.number("id", r.id.value).quoted("name", r.name).time("start", r.start).time("end", r.end).quoted("flags", flag_words(r));
-  std::string nodes, users, accounts;
+  std::string nodes;
   for (const std::uint32_t node : r.nodes) nodes += (nodes.empty() ? "" : ",") + std::to_string(node);
-  for (const std::string& user : r.users) users += (users.empty() ? "" : ",") + user;
-  for (const std::string& account : r.accounts) accounts += (accounts.empty() ? "" : ",") + account;
-  return line.quoted("nodes", nodes).quoted("users", users).quoted("accounts", accounts);
+  const auto joined = [](const std::vector<std::string>& names) {
+    std::string out;
+    for (const std::string& name : names) out += (out.empty() ? "" : ",") + name;
+    return out;
+  };
+  line.quoted("nodes", nodes).quoted("users", joined(r.users)).quoted("accounts", joined(r.accounts)).quoted("groups", joined(r.groups));
+  if (r.partition != unlimited) line.number("partition", r.partition);
+  line.quoted("licences", format_licences(r.licences)).quoted("features", r.features).quoted("comment", r.comment);
+  return line.count("max_start_delay", r.max_start_delay_seconds).time("idle_since", r.idle_since).count("made_by", r.made_by.value);
 }
 
 Line describe(const ReservationRemoved& e) { return Line{"ReservationRemoved"}.number("id", e.id.value); }

@@ -145,7 +145,7 @@ std::vector<GoldenBatch> accounts_history() {
   out.push_back({{}, {qos(1, "normal", 10, 501), full_qos(), qos(3, "spare", 0, 502)}});
   out.push_back({{}, tree()});
   out.push_back({{}, {job, fixed, account}});
-  out.push_back({{}, {JobPlaced{JobKey{9}, Attempt{0}, {share}, false, at(520), {}, 77}}});
+  out.push_back({{}, {JobPlaced{JobKey{9}, Attempt{0}, {share}, false, at(520), {}, {}, 77}}});
   out.push_back({{}, {AttemptEnded{JobKey{9}, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 0, at(5000)}}});
   out.push_back({{}, {AssociationRemoved{AssociationId{5}, at(5001)}, QosRemoved{QosId{3}, at(5002)}}});
   out.push_back({{}, {UsageReset{AssociationId{4}, at(5003)}, qos(4, "late", 1, 5004)}});

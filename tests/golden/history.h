@@ -19,5 +19,7 @@ struct GoldenBatch {
 std::vector<GoldenBatch> format1_history();
 // The same with accounts, QOS and usage after it.
 std::vector<GoldenBatch> accounts_history();
+// The same with reservations, preemptions, licences and a deadline after it.
+std::vector<GoldenBatch> planning_history();
 
 }  // namespace millrace

@@ -71,7 +71,8 @@ int main(int argc, char** argv) {
   if (argc != 2) return std::fputs("usage: write_golden_log FOLDER\n", stderr), 2;
   // Those that are there already are left as they are: add the new ones only.
   const millrace::Golden golden[] = {{"plain", millrace::format1_history, 0}, {"compacted", millrace::format1_history, 9},
-                                     {"accounts", millrace::accounts_history, 0}, {"accounts_compacted", millrace::accounts_history, 27}};
+                                     {"accounts", millrace::accounts_history, 0}, {"accounts_compacted", millrace::accounts_history, 27},
+                                     {"planning", millrace::planning_history, 0}, {"planning_compacted", millrace::planning_history, 27}};
   for (const millrace::Golden& each : golden) {
     const auto written = millrace::write_log(argv[1], each);
     if (!written) return std::fprintf(stderr, "%s\n", written.error().story.c_str()), 1;

@@ -170,14 +170,13 @@ Result<void> set_flags(const AccountSetting& s, std::uint32_t& out) {
 
 Result<void> set_preempt_mode(const AccountSetting& s, QosPreemptMode& out) {
   constexpr std::pair<Text, QosPreemptMode> words[] = {{"cluster", QosPreemptMode::cluster}, {"off", QosPreemptMode::off},
-                                                       {"cancel", QosPreemptMode::cancel}, {"requeue", QosPreemptMode::requeue},
-                                                       {"suspend", QosPreemptMode::suspend}};
+                                                       {"cancel", QosPreemptMode::cancel}, {"requeue", QosPreemptMode::requeue}};
   for (const auto& [word, mode] : words)
     if (equals_ignoring_case(word, s.value)) {
       out = mode;
       return {};
     }
-  return bad(s, "cluster, off, cancel, requeue or suspend is");
+  return bad(s, "cluster, off, cancel or requeue is (suspend and gang are not built yet)");
 }
 
 Result<void> set_usage_factor(const AccountSetting& s, std::uint32_t& out) {

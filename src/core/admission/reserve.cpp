@@ -21,40 +21,18 @@ std::expected<void, Refusal> read_flags(const std::string& text, Reservation& ou
       {"maint", reserve_maint},         {"ignore_jobs", reserve_ignore_jobs}, {"hourly", reserve_hourly},
       {"daily", reserve_daily},         {"weekly", reserve_weekly},           {"weekday", reserve_weekday},
       {"weekend", reserve_weekend},     {"flex", reserve_flex},               {"overlap", reserve_overlap},
-      {"spec_nodes", reserve_spec_nodes}, {"any_nodes", reserve_any_nodes},   {"time_float", reserve_time_float},
-      {"all_nodes", reserve_all_nodes}, {"static_alloc", reserve_static_alloc}, {"no_hold_jobs_after", reserve_no_hold_after},
-      {"no_hold_jobs_after_end", reserve_no_hold_after},
+      {"spec_nodes", reserve_spec_nodes}, {"time_float", reserve_time_float}, {"all_nodes", reserve_all_nodes},
+      {"static_alloc", reserve_static_alloc},
   };
   for (const std::string& word : names_in(text)) {
     const bool off = word.starts_with('-');
     const std::string name = lower(word.starts_with('+') || off ? std::string_view{word}.substr(1) : std::string_view{word});
-    if (name.starts_with("purge_comp")) {
-      out.purge_after_idle_seconds = 300;
-      if (const std::size_t equals = name.find('='); equals != std::string::npos) {
-        const auto span = parse_duration(name.substr(equals + 1));
-        if (!span || span->unlimited) return refuse(RefusalCode::reservation_invalid, "PURGE_COMP=" + name.substr(equals + 1) + " is not a time like 10 or 01:30:00");
-        out.purge_after_idle_seconds = static_cast<std::uint32_t>(span->seconds);
-      }
-      if (off) out.purge_after_idle_seconds = 0;
-      continue;
-    }
     const auto it = std::ranges::find(known, name, [](const auto& row) { return std::string{row.first}; });
     if (it == std::end(known))
       return refuse(RefusalCode::not_supported,
                     "reservation flag '" + word + "' is not one of MAINT, IGNORE_JOBS, HOURLY, DAILY, WEEKLY, WEEKDAY, WEEKEND, FLEX, OVERLAP, "
-                    "SPEC_NODES, ANY_NODES, ALL_NODES, TIME_FLOAT, STATIC_ALLOC, NO_HOLD_JOBS_AFTER, PURGE_COMP; others are not built yet");
+                    "SPEC_NODES, ALL_NODES, TIME_FLOAT, STATIC_ALLOC; others are not built yet");
     out.flags = off ? out.flags & ~it->second : out.flags | it->second;
-  }
-  return {};
-}
-
-std::expected<void, Refusal> read_licences(const std::string& text, Reservation& out) {
-  out.licences.clear();
-  for (const std::string& word : names_in(text)) {
-    const std::size_t at = word.find_first_of(":=");
-    const auto count = at == std::string::npos ? std::optional<std::int64_t>{1} : parse_integer(std::string_view{word}.substr(at + 1));
-    if (!count || *count < 1 || *count > UINT32_MAX) return refuse(RefusalCode::reservation_invalid, "licence '" + word + "': name:count would be right");
-    out.licences.push_back({word.substr(0, at), static_cast<std::uint32_t>(*count)});
   }
   return {};
 }
@@ -123,8 +101,10 @@ std::expected<void, Refusal> choose_reserved(const State& state, const Reserve& 
 std::expected<void, Refusal> fill(const State& state, const Reserve& ask, Reservation& out, Time now) {
   if (ask.flags)
     if (auto read = read_flags(*ask.flags, out); !read) return read;
-  if (ask.licences)
-    if (auto read = read_licences(*ask.licences, out); !read) return read;
+  // Stored they would look as if something were kept; nothing of it is looked at yet.
+  if (ask.licences) return refuse(RefusalCode::not_supported, "Licenses= of a reservation is not built yet");
+  if (ask.max_start_delay_seconds) return refuse(RefusalCode::not_supported, "MaxStartDelay= of a reservation is not built yet");
+  if (ask.features) return refuse(RefusalCode::not_supported, "Features= of a reservation is not built yet");
   if (ask.partition) {
     const auto partition = state.find_partition(*ask.partition);
     if (!partition) return refuse(RefusalCode::invalid_partition, "invalid partition specified: " + *ask.partition);
@@ -134,8 +114,6 @@ std::expected<void, Refusal> fill(const State& state, const Reserve& ask, Reserv
   if (ask.accounts) out.accounts = names_in(*ask.accounts);
   if (ask.groups) out.groups = names_in(*ask.groups);
   if (ask.comment) out.comment = *ask.comment;
-  if (ask.features) out.features = *ask.features;
-  if (ask.max_start_delay_seconds) out.max_start_delay_seconds = *ask.max_start_delay_seconds;
   const Duration length = ask.duration.value_or(out.end - out.start);
   if (ask.start) out.start = out.has(reserve_time_float) ? Time{(*ask.start - now).value} : *ask.start;
   if (ask.end) out.end = out.has(reserve_time_float) ? Time{(*ask.end - now).value} : *ask.end;
@@ -148,7 +126,7 @@ std::expected<void, Refusal> check(const State& state, const Reservation& one, T
   if (one.ends(now) <= now) return refuse(RefusalCode::reservation_invalid, "its end has passed already");
   if (one.users.empty() && one.accounts.empty() && one.groups.empty()) return refuse(RefusalCode::reservation_empty, "Users=, Accounts= or Groups= says who may use it");
   if (!one.users.empty() && !one.groups.empty()) return refuse(RefusalCode::reservation_user_group);
-  if (one.nodes.empty() && one.licences.empty()) return refuse(RefusalCode::reservation_invalid, "Nodes=, NodeCnt= or Licenses= says what is kept");
+  if (one.nodes.empty()) return refuse(RefusalCode::reservation_invalid, "Nodes= or NodeCnt= says what is kept");
   if (const Reservation* other = overlapped(state, one, now))
     return refuse(RefusalCode::reservation_overlap, "it lies over reservation " + other->name + "; Flags=OVERLAP allows that");
   if (!one.has(reserve_ignore_jobs) && !one.has(reserve_maint))

@@ -16,6 +16,7 @@ namespace {
 std::string count_of(std::int64_t count, const std::string& what) { return std::to_string(count) + " " + what + (count == 1 ? "" : "s"); }
 
 std::string span_words(Duration span) {
+  if (span > Duration{0} && span < minutes(1)) return count_of((span.value + 999'999) / 1'000'000, "second");
   const std::int64_t minutes = std::max<std::int64_t>((span.value + 59'999'999) / 60'000'000, 0);
   if (minutes < 120) return count_of(minutes, "minute");
   if (minutes < 48 * 60) return count_of(minutes / 60, "hour") + (minutes % 60 == 0 ? "" : " " + count_of(minutes % 60, "minute"));
@@ -69,7 +70,8 @@ std::string obstacle_words(const State& state, const Job& job, Reason reason, Ti
       return "Its array may run " + std::to_string(state.arrays.at(job.array)->spec.throttle) + " tasks at once, and as many are running.";
     case Reason::reservation: {
       const Reservation& reservation = *state.find_reservation(job.spec->resource_request().reservation);
-      return "Reservation " + reservation.name + " begins in " + span_words(reservation.starts(now) - now) + ".";
+      return "Reservation " + reservation.name + (reservation.has(reserve_time_float) ? " is always " + span_words(reservation.starts(now) - now) + " away."
+                                                                                       : " begins in " + span_words(reservation.starts(now) - now) + ".");
     }
     case Reason::reservation_deleted: return "Reservation " + job.spec->resource_request().reservation + " is no longer there.";
     case Reason::reservation_invalid: return "Its owner may not use reservation " + job.spec->resource_request().reservation + ".";
@@ -85,7 +87,7 @@ std::string ahead_words(const State& state, const PlannerSettings& settings, con
   std::string first;
   for (const QueueEntry& entry : memo.queue()) {
     if (entry.job->key == job.key) break;
-    if (entry.partition != job.spec->partition) continue;
+    if (entry.partition != job.spec->partition || standing_obstacle(state, *entry.job, now, 0, entry.partition) != Reason::none) continue;
     if (++ahead <= 3) first += (first.empty() ? "" : ", ") + number(*entry.job);
   }
   if (ahead == 0) return "No job of its partition comes before it.";
@@ -109,11 +111,13 @@ std::string holders_words(const State& state, const Trial& trial, Time now) {
          ", which may run for " + span_words(std::max(ends(*last) - now, Duration{0})) + " more.";
 }
 
-std::string reservation_words(const State& state, const Job& job, Time now) {
+// One that the job would run into if it started now, or that it is planned behind.
+std::string reservation_words(const State& state, const Job& job, const Trial& trial, Time now) {
   const Duration span = job.time_limit_minutes == unlimited ? minutes(525'600) : minutes(job.time_limit_minutes);
   for (const auto& [id, reservation] : state.reservations) {
     if (reservation->name == job.spec->resource_request().reservation) continue;
-    const bool in_the_way = reservation->starts(now) < now + span && reservation->ends(now) > now &&
+    const bool in_time = reservation->starts(now) < now + span || reservation->ends(now) <= trial.start;
+    const bool in_the_way = in_time && reservation->ends(now) > now &&
                             std::ranges::any_of(state.partition(job.spec->partition).nodes, [&](NodeIndex node) { return std::ranges::binary_search(reservation->nodes, node.value); });
     if (in_the_way)
       return "Reservation " + reservation->name + " keeps " + count_of(static_cast<std::int64_t>(reservation->nodes.size()), "node") +
@@ -194,7 +198,9 @@ std::vector<std::string> wait_in_words(const Job& job) {
   std::vector<std::string> out;
   if (!job.started_at.is_set()) return out;
   const Time eligible = job.eligible_at.is_set() ? job.eligible_at : job.submitted_at;
-  out.push_back("It waited " + span_words(job.started_at - job.submitted_at) + " in all.");
+  const Duration wait = job.started_at - job.submitted_at;
+  out.push_back(wait < seconds(1) ? "It did not wait." : "It waited " + span_words(wait) + " in all.");
+  if (wait < seconds(1)) return out;
   if (eligible - job.submitted_at >= minutes(1))
     out.push_back(span_words(eligible - job.submitted_at) + " of it before it might start at all (held, a begin time, or a dependency).");
   if (!job.waited) return out;
@@ -222,10 +228,10 @@ Explanation explain(const State& state, const PlannerSettings& settings, JobKey 
   out.reason = standing_obstacle(state, job, now);
   if (out.reason != Reason::none) {
     out.words.push_back(obstacle_words(state, job, out.reason, now));
-    if (out.reason == Reason::begin_time) {
-      out.start = job.begin_at;
-      out.certainty = "not before";
-    }
+    const Reservation* waits_for = out.reason == Reason::reservation ? state.find_reservation(job.spec->resource_request().reservation) : nullptr;
+    if (out.reason == Reason::begin_time) out.start = job.begin_at;
+    if (waits_for && !waits_for->has(reserve_time_float)) out.start = waits_for->start;
+    out.certainty = "at the earliest";
     return out;
   }
   if (const auto hit = start_hit(state, job, requested_size(state, job), now)) {
@@ -251,7 +257,7 @@ Explanation explain(const State& state, const PlannerSettings& settings, JobKey 
                       state.partition(job.spec->partition).def.name + ", which are not free now.");
   out.words.push_back(ahead);
   if (const std::string holders = holders_words(state, trial, now); !holders.empty()) out.words.push_back(holders);
-  if (const std::string kept = reservation_words(state, job, now); !kept.empty()) out.words.push_back(kept);
+  if (const std::string kept = reservation_words(state, job, trial, now); !kept.empty()) out.words.push_back(kept);
   if (!trial.start.is_set()) {
     out.words.push_back("With the nodes that are up now it could never start; it waits for nodes to come back.");
     out.certainty = "unknown";

@@ -1,0 +1,18 @@
+// src/apps/log_directory.h - the event log of somebody else: where it lies, and what it comes to; nothing is changed there.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/ledger/state.h"
+#include "platform/real_filesystem.h"
+
+namespace millrace {
+
+// A directory of segments, or one above it: StateSaveLocation, or the directory of `millrace up`.
+Result<std::unique_ptr<RealFilesystem>> find_log(const std::string& given);
+
+// What a controller would begin with if it started on this log now. The log may be written on meanwhile.
+Result<State> read_state(Filesystem& files);
+
+}  // namespace millrace
