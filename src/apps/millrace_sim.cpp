@@ -22,12 +22,14 @@ constexpr Choice<OrderPolicy> policies[] = {
     {"f4", OrderPolicy::f4, "r sqrt(n) + 530000 log10(s)"},
     {"wfp3", OrderPolicy::wfp3, "-(w / r)^3 n; w the wait so far"},
     {"unicep", OrderPolicy::unicep, "-w / (log2(n) r)"},
+    {"guarded", OrderPolicy::guarded, "s + min(5 r, 8 h), less 7 days for limits up to 30 minutes on up to a quarter of the machine"},
 };
 constexpr Choice<Backfill> backfills[] = {
     {"none", Backfill::none, "nobody overtakes"},
     {"easy", Backfill::easy, "who does not delay the first blocked job may overtake it"},
     {"sjbf", Backfill::shortest_first, "easy, and the shortest estimate overtakes first"},
     {"conservative", Backfill::conservative, "every waiting job has a promised start, which nobody may delay"},
+    {"guarded", Backfill::guarded, "easy, and the first three who have waited for two days have promised starts too"},
 };
 constexpr Choice<Estimates> estimates[] = {
     {"requested", Estimates::requested, "what the user asked for"},
@@ -41,6 +43,7 @@ struct Row {
 };
 constexpr Row rows[] = {
     {"run", "replay a trace on one machine under a policy", run_sim_trace},
+    {"compare", "several policies over shaken traces, with spread", run_sim_compare},
     {"rlscheduler", "the recipe of the RLScheduler comparison, to the letter", run_sim_published},
     {"cluster", "replay a workload on the cluster of a slurm.conf", run_sim_cluster},
     {"whatif", "the running cluster with other nodes, jobs, limits or weights: who starts when?", run_sim_what_if},

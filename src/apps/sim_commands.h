@@ -14,6 +14,7 @@ namespace millrace {
 
 // Each runs to its end and gives the exit code of the program.
 int run_sim_trace(const Words& words);      // sim run
+int run_sim_compare(const Words& words);    // sim compare
 int run_sim_published(const Words& words);  // sim rlscheduler
 int run_sim_workload(const Words& words);   // sim workload lublin
 int run_sim_cluster(const Words& words);    // sim cluster

@@ -10,6 +10,7 @@
 #include "base/quantity.h"
 #include "core/model/account.h"
 #include "core/model/resources.h"
+#include "core/model/schedule.h"
 #include "core/model/topology.h"
 
 namespace millrace {
@@ -82,6 +83,8 @@ struct SchedulerParameters {
   Duration backfill_interval = seconds(30);  // bf_interval
   Duration backfill_window = minutes(1440);  // bf_window
   Duration backfill_resolution = seconds(60);
+  Schedule schedule{};                       // millrace_policy
+  bool predict_run_times = false;            // millrace_predict, or a policy that needs it
   bool backfill_continue = false;
   bool defer = false;
 };

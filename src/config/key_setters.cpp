@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/model/gres_text.h"
+#include "core/model/schedule.h"
 
 namespace millrace::setter {
 namespace {
@@ -138,6 +139,14 @@ Result<void> scheduler_parameters(Configuration& c, std::string_view value) {
     const std::string_view name = word.substr(0, equals);
     if (name == "bf_continue") c.scheduler.backfill_continue = true;
     if (name == "defer") c.scheduler.defer = true;
+    if (name == "millrace_predict") c.scheduler.predict_run_times = true;
+    if (name == "millrace_policy") {
+      const std::string_view chosen = equals == std::string_view::npos ? std::string_view{} : word.substr(equals + 1);
+      const auto schedule = find_schedule(chosen);
+      if (!schedule) return fail(Errc::invalid, "millrace_policy '" + std::string{chosen} + "' is not known; it is one of " + known_schedules());
+      c.scheduler.schedule = *schedule;
+      if (*schedule == Schedule::guarded) c.scheduler.predict_run_times = true;
+    }
     for (const SchedulerRow& row : scheduler_rows) {
       if (row.name != name) continue;
       const auto number = equals == std::string_view::npos ? std::nullopt : parse_integer(word.substr(equals + 1));

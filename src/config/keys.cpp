@@ -179,7 +179,7 @@ constexpr ConfigKey rows[] = {
     {"ResvOverRun", minutes, "0", agrees, show, "time jobs may outlive their reservation", nullptr},
     {"ResvProlog", text, "", not_built, show, "program run before a reservation", nullptr},
     {"ReturnToService", number, "0", works, show, "when a node that was down comes back by itself", setter::return_to_service},
-    {"SchedulerParameters", text, "", works, show, "max_script_size=, requeue_delay=, default_queue_depth=, bf_*=", setter::scheduler_parameters},
+    {"SchedulerParameters", text, "", works, show, "max_script_size=, requeue_delay=, default_queue_depth=, bf_*=, millrace_policy=, millrace_predict", setter::scheduler_parameters},
     {"SchedulerTimeSlice", seconds, "30", agrees, show, "time slice of gang scheduling", nullptr},
     {"SchedulerType", text, "sched/backfill", works, show, "sched/backfill or sched/builtin (first in, first out)", setter::scheduler_type},
     {"ScronParameters", text, "", not_built, show, "options of scrontab", nullptr},

@@ -14,6 +14,19 @@ constexpr const char* head = "ClusterName=Test\nSlurmctldHost=vm(127.0.0.1)\n";
 
 ConfigurationReport parse(const std::string& text) { return parse_configuration_text(head + text, "/etc/slurm/slurm.conf"); }
 
+TEST(SlurmConf, A_policy_is_chosen_by_name_and_brings_what_it_needs) {
+  const auto chosen = parse("SchedulerParameters=bf_interval=2,millrace_policy=guarded\n");
+  ASSERT_TRUE(chosen.errors.empty()) << chosen.errors[0];
+  EXPECT_EQ(chosen.configuration.scheduler.schedule, Schedule::guarded);
+  EXPECT_TRUE(chosen.configuration.scheduler.predict_run_times);
+  const auto predicted = parse("SchedulerParameters=millrace_predict\n");
+  EXPECT_EQ(predicted.configuration.scheduler.schedule, Schedule::conservative);
+  EXPECT_TRUE(predicted.configuration.scheduler.predict_run_times);
+  const auto unknown = parse("SchedulerParameters=millrace_policy=best\n");
+  ASSERT_EQ(unknown.errors.size(), 1u);
+  EXPECT_NE(unknown.errors[0].find("millrace_policy 'best' is not known; it is one of conservative, easy, sjbf, guarded"), std::string::npos) << unknown.errors[0];
+}
+
 TEST(SlurmConf, Reads_keys_in_any_case_with_comments_and_continuation) {
   const auto report = parse(
       "killwait=5 # short\n  MINJOBAGE = 60\nSchedulerParameters=bf_interval=2,\\\nrequeue_delay=7,max_script_size=100\n"

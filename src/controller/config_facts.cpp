@@ -108,6 +108,8 @@ ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup
   policy.preempt_type = configuration.preempt_type;
   policy.preempt_mode = configuration.preempt_mode;
   policy.preempt_exempt_seconds = in_seconds(configuration.preempt_exempt);
+  policy.schedule = configuration.scheduler.schedule;
+  policy.predict_run_times = configuration.scheduler.predict_run_times;
   policy.basic_priority = !configuration.multifactor_priority;
   policy.priority = configuration.priority;
   policy.enforce = configuration.enforce;

@@ -10,7 +10,7 @@
 #include "core/ledger/apply.h"
 #include "core/ledger/obstacle.h"
 #include "core/planner/pass.h"
-#include "core/planner/predict.h"
+#include "core/model/run_history.h"
 
 namespace millrace {
 
@@ -165,8 +165,10 @@ void Run::end_jobs() {
     const auto live = live_.find(key);
     const WorkloadJob& job = workload_.jobs[live->second.job];
     replay_.end(key, trace_time(now_));
-    RunHistory& history = histories_[job.user];
-    history = remember_run(history, static_cast<std::uint32_t>(job.run));
+    if (job.user != 0) {
+      RunHistory& history = histories_[job.user];
+      history = remember_run(history, static_cast<std::uint32_t>(job.run));
+    }
     live_.erase(live);
     ++ended_;
   }

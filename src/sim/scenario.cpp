@@ -136,7 +136,10 @@ Result<void> Scenario::read_line(int number, const Words& words) {
   if (words[0] == "sacctmgr") {
     lines_.push_back({number, 0, words});
   } else if (words[0] == "policy") {
-    policy_.backfill = words.size() > 1 && words[1] == "backfill";
+    const auto schedule = words.size() > 1 ? find_schedule(words[1]) : std::nullopt;
+    policy_.backfill = schedule || (words.size() > 1 && words[1] == "backfill");
+    policy_.schedule = schedule.value_or(Schedule::conservative);
+    policy_.predict_run_times = schedule == Schedule::guarded;
   } else if (words[0] == "preempt" && words.size() > 2) {
     policy_.preempt_type = words[1] == "qos" ? PreemptType::qos : PreemptType::partition;
     policy_.preempt_mode = words[2] == "requeue" ? PreemptMode::requeue : words[2] == "cancel" ? PreemptMode::cancel : PreemptMode::off;

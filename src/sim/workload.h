@@ -17,7 +17,7 @@ struct WorkloadJob {
   std::uint32_t tasks = 1;
   std::uint32_t nodes = 0, cpus_per_task = 0;  // 0: not asked
   std::int64_t memory = 0;                     // mebibytes per node, 0: not asked
-  std::uint32_t user = 0;
+  std::uint32_t user = 0;                      // 0: not known, and nothing is predicted from others of whom nothing is known
   std::uint32_t partition = 0, account = 0, gres = 0;  // words
 };
 

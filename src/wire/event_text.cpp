@@ -197,6 +197,8 @@ std::string show(const Policy& p) {
   line.amount("default_memory_per_node", p.default_memory_per_node).amount("max_memory_per_cpu", p.max_memory_per_cpu);
   line.count("cpu_unit", static_cast<std::uint64_t>(p.cpu_unit)).quoted("licences", format_licences(p.licences));
   line.amount("max_memory_per_node", p.max_memory_per_node).count("enforce", p.enforce).strings("tres", p.tres);
+  if (p.schedule != Schedule::conservative) line.word("schedule", schedule_name(p.schedule));
+  line.flag("predict_run_times", p.predict_run_times);
   return '(' + line.text_ + (p.priority == PriorityPolicy{} ? "" : ' ' + show(p.priority)) + ')';
 }
 

@@ -175,6 +175,8 @@ void put(const Policy& from, log::Policy& to) {
   if (!(from.priority == PriorityPolicy{})) put(from.priority, *to.mutable_priority());
   to.set_enforce(from.enforce);
   for (const auto& name : from.tres) to.add_tres(name);
+  to.set_schedule(static_cast<std::uint32_t>(from.schedule));
+  to.set_predict_run_times(from.predict_run_times);
 }
 
 Policy get(const log::Policy& from) {
@@ -205,6 +207,8 @@ Policy get(const log::Policy& from) {
   if (from.has_priority()) to.priority = get(from.priority());
   to.enforce = from.enforce();
   to.tres.assign(from.tres().begin(), from.tres().end());
+  to.schedule = static_cast<Schedule>(from.schedule());
+  to.predict_run_times = from.predict_run_times();
   return to;
 }
 

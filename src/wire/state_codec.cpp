@@ -186,6 +186,12 @@ std::string encode_state(const State& state) {
   out.set_next_reservation(state.next_reservation.value);
   for (const auto& [id, reservation] : state.reservations) put(*reservation, *out.add_reservations());
   put_accounts(state, out);
+  for (const auto& [uid, history] : state.run_histories) {
+    auto* to = out.add_run_histories();
+    to->set_uid(uid.value);
+    to->set_last(history.last);
+    to->set_before(history.before);
+  }
   // Serialized piece by piece: concatenated pieces are one message, and the whole tree never stands in memory beside the state.
   std::string bytes = out.SerializeAsString();
   std::map<const Owner*, std::uint32_t> owners;  // by identity only; the order of output is that of first use
@@ -225,6 +231,7 @@ Result<State> decode_state(std::string_view bytes) {
   get_nodes(in, state);
   state.next_reservation = ReservationId{std::max(in.next_reservation(), 1u)};
   for (const auto& reservation : in.reservations()) state.reservations.set(ReservationId{reservation.id()}, SharedValue(get(reservation)));
+  for (const auto& from : in.run_histories()) state.run_histories.set(UserId{from.uid()}, {from.last(), from.before()});
   if (in.has_topology()) {
     std::map<std::string, NodeIndex, std::less<>> names;
     for (const auto& [index, node] : state.nodes) names.emplace(node->def->name, index);

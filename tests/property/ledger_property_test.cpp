@@ -58,6 +58,7 @@ class History {
     policy.requeue_delay_seconds = 5;
     policy.min_job_age_seconds = 30;
     policy.return_to_service = 2;
+    policy.predict_run_times = seed % 2 == 1;
     policy.max_job_id = 400;  // numbers wrap within one history
     if (seed % 4 == 0) {
       policy.preempt_type = PreemptType::partition;
@@ -76,6 +77,7 @@ class History {
   void run(int steps) {
     for (int i = 0; i < steps && !broken_; ++i) {
       now_ = now_ + milliseconds(random_.between(1, 4000));
+      if (random_.chance(1, 100)) now_ = now_ + seconds(50 * 3'600);  // some have waited long (Backfill::guarded)
       step();
     }
     check_replay();
@@ -260,10 +262,12 @@ class History {
 
   void place() {
     PlannerSettings settings;
-    constexpr Backfill kinds[] = {Backfill::none, Backfill::easy, Backfill::shortest_first, Backfill::conservative, Backfill::strict};
-    settings.backfill = kinds[random_.below(5)];
-    constexpr OrderPolicy orders[] = {OrderPolicy::priority, OrderPolicy::priority, OrderPolicy::fcfs, OrderPolicy::f1, OrderPolicy::wfp3};
-    settings.order = orders[random_.chance(1, 10) ? random_.below(5) : 0];
+    constexpr Backfill kinds[] = {Backfill::none, Backfill::easy, Backfill::shortest_first, Backfill::conservative, Backfill::strict,
+                                  Backfill::guarded};
+    settings.backfill = kinds[random_.below(6)];
+    constexpr OrderPolicy orders[] = {OrderPolicy::priority, OrderPolicy::priority, OrderPolicy::fcfs, OrderPolicy::f1, OrderPolicy::wfp3, OrderPolicy::guarded};
+    settings.order = orders[random_.chance(1, 10) ? random_.below(6) : 0];
+    settings.use_expected = policy_.predict_run_times;
     if (random_.chance(1, 10)) settings.unreachable.push_back(NodeIndex{static_cast<std::uint32_t>(random_.below(4))});
     settings.depth = static_cast<std::uint32_t>(random_.below(20));
     Pass pass(state_, settings, now_);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "sim/compare.h"
 #include "sim/metrics.h"
 #include "sim/published.h"
 #include "sim/replay.h"
@@ -158,6 +159,41 @@ std::string whole_name(const testing::TestParamInfo<WholeCell>& info) {
   return name;
 }
 INSTANTIATE_TEST_SUITE_P(Traces, Whole, testing::ValuesIn(whole_cells), whole_name);
+
+// --- our own policy: better than SJBF, with waits bounded by EASY's, on the halves it was not tuned on --------------------------------
+
+struct GuardedCell {
+  const char* trace;
+  std::int64_t processors;
+  std::uint32_t shakes;
+  bool always;  // also in the short tests
+};
+constexpr GuardedCell guarded_cells[] = {{"KTH-SP2", 100, 2, true}, {"CTC-SP2", 338, 2, false}, {"SDSC-SP2", 128, 2, false}, {"lublin_256", 256, 5, false}};
+
+class Guarded : public testing::TestWithParam<GuardedCell> {};
+
+TEST_P(Guarded, beats_sjbf_and_keeps_the_longest_waits_within_a_fifth_of_easys) {
+  const GuardedCell& cell = GetParam();
+  if (!cell.always && !everything()) GTEST_SKIP() << "part of ./mill test --extended (MR_REFERENCES=all)";
+  NEED_TRACE(trace, file_of(cell.trace));
+  CompareSettings settings;
+  settings.processors = cell.processors;
+  settings.half = Half::second;
+  settings.shakes = cell.shakes;
+  settings.policies = *find_policies("sjbf,guarded");
+  const Comparison compared = compare(whole_trace(*trace, cell.processors), settings);
+  const ComparedRow &sjbf = compared.rows[0], &guarded = compared.rows[1];
+  EXPECT_LT(guarded.slowdown.mean, sjbf.slowdown.mean) << comparison_table(compared);
+  EXPECT_LE(guarded.p99_to_easy.worst, 1.2) << comparison_table(compared);
+  EXPECT_LE(guarded.max_to_easy.worst, 1.2) << comparison_table(compared);
+}
+
+std::string guarded_name(const testing::TestParamInfo<GuardedCell>& info) {
+  std::string name = info.param.trace;
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(SecondHalves, Guarded, testing::ValuesIn(guarded_cells), guarded_name);
 
 }  // namespace
 }  // namespace millrace

@@ -137,6 +137,15 @@ std::expected<void, Refusal> check_limits_of(const State& state, const JobSubmit
   return check_submit_limits(state, job, event.array ? static_cast<std::uint32_t>(event.array->tasks.size()) : 1, now);
 }
 
+// From what the user's last jobs did; 0: nothing but the limit is known.
+std::uint32_t expected_seconds(const State& state, UserId uid, std::uint32_t limit_minutes) {
+  if (!state.policy->predict_run_times) return 0;
+  const RunHistory* history = state.run_histories.find(uid);
+  if (!history || history->before == 0) return 0;
+  const std::uint64_t limit = limit_minutes == unlimited ? UINT32_MAX : std::uint64_t{limit_minutes} * 60;
+  return predicted_seconds(*history, static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, UINT32_MAX)));
+}
+
 }  // namespace
 
 std::expected<std::vector<PartitionIndex>, Refusal> find_partitions(const State& state, const std::string& names) {
@@ -266,6 +275,7 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
   event.dependencies = *std::move(dependencies);
   event.array = *std::move(array);
   event.time_limit_minutes = *limit;
+  event.expected_seconds = expected_seconds(state, spec.owner->uid, *limit);
   event.hold = ask.hold ? Hold::user : Hold::none;
   event.priority = ask.hold ? 0 : ask.priority.value_or(initial_priority(state, event.key, spec.nice));
   event.priority_fixed = ask.priority.has_value() && !ask.hold;

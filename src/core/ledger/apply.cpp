@@ -72,6 +72,15 @@ void to_completing(State& state, Job& job, Time at) {
   count_job(state, job, Count::add, at);
 }
 
+// What a job did by itself tells about its user's next one; that somebody or something stopped it does not.
+void remember_run_time(State& state, const Job& job) {
+  if (!state.policy->predict_run_times || !job.started_at.is_set()) return;
+  if (job.outcome != Outcome::completed && job.outcome != Outcome::failed && job.outcome != Outcome::timeout) return;
+  const std::int64_t ran = std::clamp<std::int64_t>((job.ended_at - job.started_at).value / 1'000'000, 1, UINT32_MAX);
+  const RunHistory* known = state.run_histories.find(job.spec->owner->uid);
+  state.run_histories.set(job.spec->owner->uid, remember_run(known ? *known : RunHistory{}, static_cast<std::uint32_t>(ran)));
+}
+
 void finish(State& state, JobKey key, Time at) {
   count_job(state, state.job(key), Count::take_away, at);
   {
@@ -93,6 +102,7 @@ void finish(State& state, JobKey key, Time at) {
   clear_waits(state, job);
   state.deadlines.set({at + seconds(state.policy->min_job_age_seconds), key, DeadlineKind::forget}, {});
   const SharedValue<Job> held = state.jobs.at(key);  // resolving edits the table under us
+  remember_run_time(state, *held);
   resolve_dependents(state, *held, at);
   resolve_singletons(state, held->spec->owner->uid, name_bits(held->spec->name), at);
 }

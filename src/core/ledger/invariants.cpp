@@ -126,6 +126,8 @@ std::optional<std::string> broken_law(const State& state) {
     if (due.kind == DeadlineKind::reservation ? !state.reservations.contains(ReservationId{static_cast<std::uint32_t>(due.key.value)})
                                               : !state.jobs.contains(due.key))
       return "a deadline names what is not there";
+  for (const auto& [uid, history] : state.run_histories)
+    if (history.last == 0) return "user " + std::to_string(uid.value) + ": a history without a run";
   if (auto broken = check_nodes(state)) return broken;
   if (auto broken = check_uses(state)) return broken;
   if (auto broken = check_licences(state)) return broken;
@@ -161,6 +163,7 @@ std::uint64_t fingerprint(const State& state) {
     add(static_cast<std::uint64_t>(reservation->start.value) ^ mix_bits(static_cast<std::uint64_t>(reservation->end.value)));
     for (const std::uint32_t node : reservation->nodes) add(node);
   }
+  for (const auto& [uid, history] : state.run_histories) add(mix_bits(uid.value) ^ (std::uint64_t{history.last} << 32 | history.before));
   for (const auto& [due, nothing] : state.deadlines) add(static_cast<std::uint64_t>(due.at.value) ^ due.key.value);
   for (const auto& [place, nothing] : state.queue) add(place.key.value);
   for (const auto& [id, each] : state.associations)

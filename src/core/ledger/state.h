@@ -11,6 +11,7 @@
 #include "base/shared_map.h"
 #include "core/ledger/event.h"
 #include "core/ledger/use.h"
+#include "core/model/run_history.h"
 
 namespace millrace {
 
@@ -130,6 +131,7 @@ struct State {
   SharedMap<JobKey, Nothing> singletons;          // jobs still waiting for their name to be free
   SharedMap<SubmissionOf, JobKey> submissions;
   SharedMap<UserId, SharedValue<Owner>> owners;   // the last seen of each, so that equal ones are stored once
+  SharedMap<UserId, RunHistory> run_histories;    // where run times are to be predicted
   SharedMap<NodeIndex, SharedValue<Node>> nodes;
   SharedValue<std::vector<Partition>> partitions{std::vector<Partition>{}};
   SharedValue<Policy> policy{Policy{}};

@@ -10,6 +10,7 @@
 #include "core/model/account.h"
 #include "core/model/job.h"
 #include "core/model/node_fit.h"
+#include "core/model/schedule.h"
 
 namespace millrace {
 
@@ -57,6 +58,8 @@ struct Policy {
   bool basic_priority = true;  // each job one below the last; otherwise by core/planner/priority
   bool enforce_partition_limits = false;
   CpuUnit cpu_unit{};
+  Schedule schedule{};             // where backfill is on
+  bool predict_run_times = false;  // from what each user's last jobs did
   std::vector<LicenceAsk> licences;  // of the whole cluster, sorted by name
   std::optional<Mebibytes> default_memory_per_cpu, default_memory_per_node, max_memory_per_cpu, max_memory_per_node;
   PriorityPolicy priority;

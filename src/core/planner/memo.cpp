@@ -41,7 +41,7 @@ void Memo::update(const State& snapshot, const PlannerSettings& settings, Time n
 }
 
 Score Memo::score(const Job& job, PartitionIndex partition, const PlannerSettings& settings, Time now) const {
-  if (!priorities_) return score_of(job, settings, now);
+  if (!priorities_) return score_of(job, settings, now, partition_cpus_[partition.value]);
   return {Fixed::from_integer(-static_cast<std::int64_t>(priorities_->of(job, partition))), job.submitted_at, job.key};
 }
 
@@ -62,11 +62,21 @@ void Memo::add_entries(const Job& job, const PlannerSettings& settings, Time now
   for (const std::uint32_t more : job.spec->resource_request().more_partitions) add(PartitionIndex{more});
 }
 
+void Memo::count_cpus() {
+  partition_cpus_.clear();
+  for (const Partition& partition : *state_.partitions) {
+    std::int64_t cpus = 0;
+    for (const NodeIndex index : partition.nodes) cpus += state_.node(index).def->cpus.value;
+    partition_cpus_.push_back(cpus);
+  }
+}
+
 void Memo::start_anew(const State& snapshot, const PlannerSettings& settings, Time now) {
   state_ = snapshot;
   shapes_ = {};
   kinds_.clear();
   queue_.clear();
+  count_cpus();
   timeline_.emplace(state_);
   priorities_.reset();
   if (computes_priorities(state_, settings)) priorities_.emplace(state_, now);

@@ -46,6 +46,7 @@ class Memo {
   void start_anew(const State& snapshot, const PlannerSettings& settings, Time now);
   void replace_entries(const std::vector<const Job*>& gone, std::vector<QueueEntry> added, const PlannerSettings& settings, Time now,
                        bool all_change);
+  void count_cpus();
   void follow(const State& snapshot, const PlannerSettings& settings, Time now);
   Score score(const Job& job, PartitionIndex partition, const PlannerSettings& settings, Time now) const;
   void add_entries(const Job& job, const PlannerSettings& settings, Time now, std::vector<QueueEntry>& out);
@@ -57,6 +58,7 @@ class Memo {
   std::vector<QueueEntry> queue_;
   std::optional<Priorities> priorities_;  // of state_, where they are computed
   std::map<std::array<std::uint32_t, 6>, std::uint32_t> kinds_;
+  std::vector<std::int64_t> partition_cpus_;  // of all their nodes
   std::uint64_t passes_ = 0;
 };
 

@@ -31,12 +31,25 @@ Fixed unicep(const Measures& m) {
   return -divide(m.waits_per_estimate, log2(m.n));
 }
 
-Fixed value_of(const Job& job, const PlannerSettings& settings, Time now) {
+// A short job before a long one, but a long one is put back by hours only; and an express lane for what is sure to be gone soon and
+// makes nobody clear much of the machine. Limits decide who may use it, because they are enforced and a guess is not.
+Fixed guarded(const Job& job, const PlannerSettings& settings, std::int64_t partition_cpus) {
+  using Rules = GuardedRules;
+  const std::int64_t late = std::min(Rules::lateness_per_estimate * estimated_seconds(job, settings), Rules::lateness_max_seconds);
+  const bool narrow = partition_cpus == 0 || requested_cpus(*job.spec).value * Rules::express_part <= partition_cpus;
+  const bool express = narrow && job.time_limit_minutes <= Rules::express_limit_minutes;
+  const Duration since = waits_since(job) - settings.score_origin;
+  return Fixed::from_ratio(since.value, 1'000'000) + Fixed::from_integer(late - (express ? Rules::express_lead_seconds : 0));
+}
+
+Fixed value_of(const Job& job, const PlannerSettings& settings, Time now, std::int64_t partition_cpus) {
+  if (settings.order == OrderPolicy::guarded) return guarded(job, settings, partition_cpus);
   if (settings.order == OrderPolicy::priority) return Fixed::from_integer(-static_cast<std::int64_t>(job.priority));
   const Measures m = measure(job, settings, now);
   const auto age = [&](std::int64_t weight) { return multiply(Fixed::from_integer(weight), log10(m.s)); };
   switch (settings.order) {
     case OrderPolicy::priority:
+    case OrderPolicy::guarded:
     case OrderPolicy::fcfs: break;  // what breaks ties is the whole order
     case OrderPolicy::sjf: return m.r;
     case OrderPolicy::f1: return multiply(log10(m.r), m.n) + age(870);
@@ -58,8 +71,10 @@ std::int64_t estimated_seconds(const Job& job, const PlannerSettings& settings) 
   return std::max<std::int64_t>(job.time_limit_minutes, 1) * 60;
 }
 
-Score score_of(const Job& job, const PlannerSettings& settings, Time now) {
-  return {value_of(job, settings, now), job.submitted_at, job.key};
+Time waits_since(const Job& job) { return std::max(job.submitted_at, job.eligible_at); }
+
+Score score_of(const Job& job, const PlannerSettings& settings, Time now, std::int64_t partition_cpus) {
+  return {value_of(job, settings, now, partition_cpus), job.submitted_at, job.key};
 }
 
 }  // namespace millrace

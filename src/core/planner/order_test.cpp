@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/prng.h"
-#include "core/planner/predict.h"
+#include "core/model/run_history.h"
 
 namespace millrace {
 namespace {
@@ -109,6 +109,40 @@ TEST(Order, the_waiting_go_first_under_wfp3_and_single_processors_under_unicep) 
   const PlannerSettings wfp3 = settings_of(OrderPolicy::wfp3), unicep = settings_of(OrderPolicy::unicep);
   EXPECT_LT(score_of(job_of(1, 0, 60, 4), wfp3, now), score_of(job_of(2, 900, 60, 4), wfp3, now));
   EXPECT_LT(score_of(job_of(2, 900, 60, 1), unicep, now), score_of(job_of(1, 0, 60, 2), unicep, now));
+}
+
+TEST(Order, guarded_puts_long_jobs_back_by_hours_only) {
+  const PlannerSettings settings = settings_of(OrderPolicy::guarded);
+  const Time now = at_second(100'000);
+  const auto score = [&](std::int64_t submit, std::uint32_t estimate) {
+    Job job = job_of(1, submit, estimate, 1);
+    job.time_limit_minutes = 24 * 60;
+    return score_of(job, settings, now, 100).value;
+  };
+  EXPECT_EQ(score(1'000, 60), Fixed::from_integer(1'300));
+  EXPECT_LT(score(1'000, 60), score(900, 100)) << "five times the estimate";
+  EXPECT_LT(score(1'000, 100'000), score(30'000, 1)) << "but not by more than eight hours";
+}
+
+TEST(Order, guarded_has_an_express_lane_by_limit_and_width) {
+  const PlannerSettings settings = settings_of(OrderPolicy::guarded);
+  const Time now = at_second(800'000);
+  const auto score = [&](std::int64_t submit, std::uint32_t limit_minutes, std::uint32_t processors) {
+    Job job = job_of(1, submit, 60, processors);
+    job.time_limit_minutes = limit_minutes;
+    return score_of(job, settings, now, 100);
+  };
+  EXPECT_LT(score(700'000, 30, 25), score(100'000, 31, 1)) << "before whoever came in the last seven days";
+  EXPECT_LT(score(1'000, 31, 1), score(700'000, 30, 25)) << "not before those who came earlier";
+  EXPECT_LT(score(100'000, 31, 1), score(700'000, 30, 26)) << "not with more than a quarter of the partition";
+}
+
+TEST(Order, guarded_counts_from_when_the_job_could_have_run) {
+  const PlannerSettings settings = settings_of(OrderPolicy::guarded);
+  Job job = job_of(1, 1'000, 60, 1);
+  job.time_limit_minutes = 60;
+  job.eligible_at = at_second(5'000);
+  EXPECT_EQ(score_of(job, settings, at_second(9'000), 100).value, Fixed::from_integer(5'300));
 }
 
 TEST(Prediction, is_the_mean_of_the_last_two_within_the_request) {

@@ -47,6 +47,7 @@ void Pass::sort_the_rest() {
     std::iota(order_.begin(), order_.end(), 0u);
     ordered_ = true;
   }
+  if (settings_.backfill == Backfill::guarded) return guard_the_old();
   const auto rest = order_.begin() + static_cast<std::ptrdiff_t>(std::min(next_ + 1, order_.size()));
   if (settings_.backfill == Backfill::shortest_first)
     std::stable_sort(rest, order_.end(), [&](std::uint32_t a, std::uint32_t b) { return queue[a].span < queue[b].span; });
@@ -54,6 +55,29 @@ void Pass::sort_the_rest() {
     std::stable_sort(rest, order_.end(), [&](std::uint32_t a, std::uint32_t b) {
       return std::pair{queue[a].job->submitted_at, queue[a].job->key} < std::pair{queue[b].job->submitted_at, queue[b].job->key};
     });
+}
+
+// Behind the head the first few who have waited long come next, with promised starts of their own; so do the heads of partitions that
+// are not blocked yet.
+void Pass::guard_the_old() {
+  const std::vector<QueueEntry>& queue = memo_->queue();
+  const auto rest = order_.begin() + static_cast<std::ptrdiff_t>(std::min(next_ + 1, order_.size()));
+  std::vector<std::uint32_t> promised(blocked_.begin(), blocked_.end());
+  std::vector<std::uint32_t> first, others;
+  for (auto at = rest; at != order_.end(); ++at) {
+    const QueueEntry& entry = queue[*at];
+    std::uint32_t& count = promised[entry.partition.value];
+    const bool old = plan_.made_at - waits_since(*entry.job) >= seconds(GuardedRules::old_seconds);
+    const bool wanted = count == 0 || (old && count < GuardedRules::promised_starts);
+    if (!wanted || has_obstacle(entry)) {
+      others.push_back(*at);
+      continue;
+    }
+    ++count;
+    first.push_back(*at);
+  }
+  std::ranges::copy(others, std::ranges::copy(first, rest).out);
+  guarded_until_ = next_ + 1 + first.size();
 }
 
 bool Pass::advance(std::int64_t steps_more) {
@@ -74,7 +98,7 @@ bool Pass::advance(std::int64_t steps_more) {
     const bool was_first = tried == Tried::blocked && !anyone_blocked_ && blocked_[entry.partition.value];
     if (was_first) {
       anyone_blocked_ = true;
-      if (settings_.backfill == Backfill::shortest_first || settings_.backfill == Backfill::strict) sort_the_rest();
+      if (settings_.backfill != Backfill::none && settings_.backfill != Backfill::easy && settings_.backfill != Backfill::conservative) sort_the_rest();
     }
     // An array's rest stays at the front as long as its tasks find room.
     if (tried != Tried::placed || !entry.job->is_array_rest()) ++next_;
@@ -232,7 +256,8 @@ bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
 bool Pass::may_claim(const QueueEntry& entry) const {
   const bool behind = blocked_[entry.partition.value] != 0;
   if (entry.score.key == settings_.watched) return true;
-  return settings_.backfill == Backfill::conservative ? claims_ < settings_.depth : !behind;
+  if (settings_.backfill == Backfill::conservative) return claims_ < settings_.depth;
+  return !behind || next_ < guarded_until_;
 }
 
 void Pass::promise(const Claim& claim, Duration span) {

@@ -43,6 +43,7 @@ class Pass {
   // Licences it needs that are not free: it waits for them and keeps nobody else waiting.
   bool lacks_licences(const QueueEntry& entry);
   void sort_the_rest();
+  void guard_the_old();
   Shape& shape_of(const QueueEntry& entry);
   bool known_to_fail(const QueueEntry& entry);
   bool failed_alike(const QueueEntry& entry, const Shape& shape) const;
@@ -56,6 +57,7 @@ class Pass {
   std::vector<std::uint32_t> order_;  // positions in the memo's queue, when they are not simply one after the other
   bool ordered_ = false;
   std::size_t next_ = 0;
+  std::size_t guarded_until_ = 0;     // Backfill::guarded: places up to here have their starts promised
   std::vector<char> blocked_;         // by partition: someone of higher rank waits there
   bool anyone_blocked_ = false;
   bool watched_done_ = false;

@@ -46,12 +46,13 @@ struct Plan {
 };
 
 // What may overtake a blocked job. `strict` is the rule of published comparisons: first come first served among those that are gone
-// strictly before the head's start, whatever it leaves free.
-enum class Backfill : std::uint8_t { none, easy, shortest_first, conservative, strict };
+// strictly before the head's start, whatever it leaves free. `guarded` is easy, and the first few who have waited long have promised
+// starts of their own.
+enum class Backfill : std::uint8_t { none, easy, shortest_first, conservative, strict, guarded };
 
 // Who comes first. `priority` is the ledger's order (tier, priority, age); the others are scores of the literature over estimate,
-// width and submit time, lowest first.
-enum class OrderPolicy : std::uint8_t { priority, fcfs, sjf, f1, f2, f3, f4, wfp3, unicep };
+// width and submit time, lowest first; `guarded` is ours.
+enum class OrderPolicy : std::uint8_t { priority, fcfs, sjf, f1, f2, f3, f4, wfp3, unicep, guarded };
 
 // A head chosen earlier that stays the head until it starts, and the start found for it then.
 struct PinnedHead {
@@ -71,7 +72,7 @@ struct PlannerSettings {
   Backfill backfill = Backfill::easy;
   OrderPolicy order = OrderPolicy::priority;
   std::uint32_t depth = 100;  // blocked jobs that get a planned start, which those behind must not delay (easy: one per partition)
-  bool use_expected = false;  // plan with Job::expected_seconds instead of limits
+  bool use_expected = false;  // plan with Job::expected_seconds instead of limits; `guarded` orders with them and plans with limits
   Time score_origin;          // scores take submit times from here
   Time waits_until;           // scores count waits to here; not set: to now
   std::optional<PinnedHead> pinned;

@@ -19,7 +19,8 @@ Duration limit_of(const Job& job) { return job.time_limit_minutes == unlimited ?
 }  // namespace
 
 Duration planned_span(const Job& job, const PlannerSettings& settings) {
-  if (settings.use_expected && job.expected_seconds > 0) return std::min(seconds(job.expected_seconds), limit_of(job));
+  const bool by_limit = settings.order == OrderPolicy::guarded;  // a promise must not lean on a guess
+  if (settings.use_expected && !by_limit && job.expected_seconds > 0) return std::min(seconds(job.expected_seconds), limit_of(job));
   return limit_of(job);
 }
 

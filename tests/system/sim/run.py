@@ -38,14 +38,20 @@ def main() -> int:
         made = run("workload", "lublin", "--jobs", "2000", "--processors", "64", "--seed", "5", folder=folder)
         check("a made workload", made.returncode == 0 and made.stdout.count("\n") == 2006, made)
         (home / "made.swf").write_text(made.stdout)
-        for policy in ["fcfs", "sjf", "f1", "f2", "f3", "f4", "wfp3", "unicep"]:
+        for policy in ["fcfs", "sjf", "f1", "f2", "f3", "f4", "wfp3", "unicep", "guarded"]:
             done = run("run", "made.swf", "--policy", policy, "--json", folder=folder)
             numbers = json.loads(done.stdout) if done.returncode == 0 else {}
             check(f"policy {policy}", list(numbers) == KEYS and numbers["jobs"] == 2000, done)
-        for backfill in ["none", "easy", "sjbf", "conservative"]:
+        for backfill in ["none", "easy", "sjbf", "conservative", "guarded"]:
             for estimates in ["requested", "predicted"]:
                 done = run("run", "made.swf", "--backfill", backfill, "--estimates", estimates, "--shake", "1", "--half", "second", folder=folder)
                 check(f"backfill {backfill}", done.returncode == 0 and "1000\n" in done.stdout, done)
+        compared = run("compare", "made.swf", "--shakes", "2", "--half", "second", "--json", folder=folder)
+        table = json.loads(compared.stdout)[0] if compared.returncode == 0 else {}
+        check("a comparison", table.get("jobs") == 1000 and [row["policy"] for row in table["policies"]] == ["easy", "sjbf", "guarded"]
+              and table["policies"][0]["p99_to_easy"]["worst"] == 1, compared)
+        compared = run("compare", "made.swf", "made.swf", "--shakes", "0", "--policies", "conservative", folder=folder)
+        check("a comparison as a table", compared.returncode == 0 and compared.stdout.count("\nconservative ") == 2, compared)
         (home / "slurm.conf").write_text(CONF)
         (home / "w.csv").write_text(CSV)
         cluster = run("cluster", "--conf", "slurm.conf", "--workload", "w.csv", "--gantt", "w.svg", folder=folder)
@@ -57,6 +63,10 @@ def main() -> int:
         (home / "bad.swf").write_text("; MaxProcs: 4\n1 2 3\n")
         refusals = [
             (["run", "made.swf", "--policy", "best"], "--policy 'best' is not known; it is one of fcfs, sjf"),
+            (["compare"], "name at least one trace"),
+            (["compare", "made.swf", "--policies", "easy,best"], "--policies 'best' is not known; each is one of easy, sjbf, guarded"),
+            (["compare", "made.swf", "--half", "third"], "--half 'third' is not known; it is one of first, second"),
+            (["compare", "nowhere.swf"], "nowhere.swf"),
             (["run", "made.swf", "--policy", "multifactor"], "--policy multifactor is not built yet"),
             (["run", "made.swf", "--backfill", "some"], "it is one of none, easy, sjbf, conservative"),
             (["run", "made.swf", "--processors", "0"], "--processors must be a number from 1"),

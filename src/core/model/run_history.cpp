@@ -1,5 +1,5 @@
-// src/core/planner/predict.cpp - see predict.h.
-#include "core/planner/predict.h"
+// src/core/model/run_history.cpp - see run_history.h.
+#include "core/model/run_history.h"
 
 #include <algorithm>
 

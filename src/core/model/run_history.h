@@ -1,4 +1,4 @@
-// src/core/planner/predict.h - how long a job will run, from what its user's last jobs did: users ask for far more than they need.
+// src/core/model/run_history.h - how long a job will run, from what its user's last jobs did: users ask for far more than they need.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct RunHistory {
 RunHistory remember_run(RunHistory history, std::uint32_t run_seconds);
 
 // The mean of both, at most what was requested; what was requested where fewer than two are known. At least 1.
-// When a job runs longer than predicted, planned_release (timeline.h) goes back to its limit.
+// When a job runs longer than predicted, planned_release (core/planner/timeline.h) goes back to its limit.
 std::uint32_t predicted_seconds(const RunHistory& history, std::uint32_t requested_seconds);
 
 }  // namespace millrace
