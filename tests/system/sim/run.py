@@ -77,12 +77,12 @@ def main() -> int:
             (["rlscheduler", "made.swf"], "the ten sequences need 9874 jobs, and the trace has 2000"),
             (["workload", "daily"], "`millrace sim workload lublin` would be right"),
             (["cluster", "--conf", "slurm.conf"], "`millrace sim cluster --conf slurm.conf --workload FILE` would be right"),
-            (["dance"], "it is one of run, rlscheduler, cluster, workload"),
+            (["dance"], "it is one of run, rlscheduler, cluster, whatif, workload"),
         ]
         for words, story in refusals:
             done = run(*words, folder=folder)
             check(" ".join(words), done.returncode == 1 and story in done.stderr and done.stdout == "", done)
-        for words in [[], ["--help"], ["run", "--help"], ["rlscheduler", "--help"], ["cluster", "--help"], ["workload", "--help"]]:
+        for words in [[], ["--help"], ["run", "--help"], ["rlscheduler", "--help"], ["cluster", "--help"], ["workload", "--help"], ["whatif", "--help"]]:
             done = run(*words, folder=folder)
             check(" ".join([*words]), done.returncode == 0 and done.stdout.startswith("Usage: millrace sim"), done)
     print("\n".join(wrong) if wrong else "sim: words, numbers, pictures and refusals are right")
