@@ -109,7 +109,7 @@ void Controller::plan_finished(const Plan& plan) {
   for (const Proposal& p : plan.placements) {
     Reason why = Reason::none;
     const Job* waiting = commit_.decided().find_job(p.key);
-    auto events = decide_place(commit_.decided(), {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority}, loop_.now(), &why);
+    auto events = decide_place(commit_.decided(), {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority, p.limit_minutes}, loop_.now(), &why);
     // A stale proposal is dropped; the change that made it stale has asked for the next pass. One that cannot be had in the way it
     // asks waits for the next end, and says why.
     if (!events.empty()) {

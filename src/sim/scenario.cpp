@@ -443,7 +443,7 @@ void Scenario::plan_until_quiet() {
     findings_ = plan.findings;
     for (const Proposal& p : plan.placements) {
       Reason why = Reason::none;
-      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority}, at_second(now_), &why);
+      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority, p.limit_minutes}, at_second(now_), &why);
       if (events.empty()) findings_.push_back({p.key, why, {}, {}, p.partition});  // it knew the amounts, not the way
       if (events.empty() && why == Reason::none) problems_.push_back("t=" + std::to_string(now_) + " the planner proposed what admission refused");
       again = again || !events.empty();

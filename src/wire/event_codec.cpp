@@ -106,6 +106,7 @@ void put_event(const JobPlaced& e, log::Event& out) {
   put_licences(e.licences, to->mutable_licences());
   to->set_priority(e.priority);
   if (e.waited) put(*e.waited, *to->mutable_waited());
+  if (e.limit_minutes) to->set_limit_minutes(*e.limit_minutes);
 }
 
 void put_event(const AttemptEnded& e, log::Event& out) {
@@ -294,6 +295,7 @@ Event get_event(const log::JobPlaced& from) {
   for (const auto& share : from.shares()) e.shares.push_back(get(share));
   if (from.has_partition()) e.partition = PartitionIndex{from.partition()};
   if (from.has_waited()) e.waited = get(from.waited());
+  if (from.has_limit_minutes()) e.limit_minutes = from.limit_minutes();
   return e;
 }
 

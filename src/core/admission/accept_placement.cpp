@@ -85,6 +85,11 @@ std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Ti
       partition.def.availability == Availability::inactive)
     return drop(Reason::partition_down);
   JobPlaced placed{{}, proposal.attempt, proposal.shares, proposal.by_backfill, now, {}, {}, proposal.priority};
+  if (proposal.limit_minutes) {
+    const std::uint32_t least = spec.resource_request().time_min_minutes;
+    if (least == 0 || *proposal.limit_minutes < least || *proposal.limit_minutes > job->time_limit_minutes) return drop(Reason::none);
+    placed.limit_minutes = proposal.limit_minutes;
+  }
   if (where != spec.partition) placed.partition = where;
   for (NodeShare& share : placed.shares) {
     if (!share_fits(state, partition, share)) return drop(Reason::none);

@@ -13,6 +13,7 @@ struct PlaceJob {
   bool by_backfill = false;
   std::optional<PartitionIndex> partition{};  // not set: the first it asked for
   std::uint32_t priority = 0;  // as computed when it was planned; 0: as it is
+  std::optional<std::uint32_t> limit_minutes{};  // shortened, as the job allows with --time-min
 };
 
 // Fills in which CPUs and devices of each node, and which licences, the job gets. No events: the proposal is dropped, because it is

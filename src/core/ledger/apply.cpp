@@ -399,6 +399,7 @@ void apply_one(State& state, const JobPlaced& e) {
   take_licences(state, e.licences);
   if (e.partition) use_partition(job, *e.partition);
   if (e.waited) job.waited = SharedValue(*e.waited);
+  if (e.limit_minutes) job.time_limit_minutes = *e.limit_minutes;
   job.association = association_of(state, *job.spec);
   count_job(state, job, Count::add, e.at);
   for (const NodeShare& share : e.shares) take_share(state, share, e.key, e.at);

@@ -97,6 +97,7 @@ struct JobPlaced {
   std::vector<LicenceAsk> licences{};  // what it takes of each
   std::uint32_t priority = 0;  // as computed then; 0: what it had
   std::optional<WaitHistory> waited{};
+  std::optional<std::uint32_t> limit_minutes{};  // shortened to what was free (--time-min)
 };
 
 enum class AttemptEnd : std::uint8_t { exited, launch_failed, supervisor_lost, node_lost };

@@ -54,6 +54,7 @@ void Memo::add_entries(const Job& job, const PlannerSettings& settings, Time now
     entry.job = &job;
     entry.span = planned_span(job, settings);
     entry.partition = partition;
+    entry.shortens = job.spec->resource_request().time_min_minutes > 0;
     const std::array key{entry.shape, job.spec->owner->uid.value, job.association.value, job.qos.value, job.time_limit_minutes, partition.value};
     entry.kind = kinds_.try_emplace(key, static_cast<std::uint32_t>(kinds_.size())).first->second;
     out.push_back(entry);

@@ -20,6 +20,7 @@ struct QueueEntry {
   const Job* job = nullptr;  // lives as long as the memo's snapshot
   Duration span;
   PartitionIndex partition;
+  bool shortens = false;   // its limit may be cut (--time-min)
   std::uint32_t kind = 0;  // jobs of one kind meet the same limits: shape, owner, account, QOS and time limit are the same
 
   bool operator<(const QueueEntry& other) const {

@@ -195,7 +195,7 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   // The long way down a deep queue looks at nothing but the entry itself.
   if (limited_kinds_[entry.kind] && entry.score.key != settings_.watched) return Tried::skipped;
   const bool fails = known_to_fail(entry);
-  if (fails && !may_claim(entry) && !preempts_) return Tried::blocked;
+  if (fails && !may_claim(entry) && !preempts_ && !entry.shortens) return Tried::blocked;
   const Job& job = *entry.job;
   if (!plan_.placements.empty() && is_settled(job)) return Tried::skipped;
   const bool behind = blocked_[entry.partition.value] != 0;
@@ -213,13 +213,33 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   // Nodes kept for a reservation are there for its jobs, and for them alone.
   if (shape.reservation.value != 0) memo_->timeline().open_window(shape.reservation, true);
   const bool in_time = plus(plan_.made_at, entry.span) <= shape.window_end;
-  const bool placed = !fails && in_time && start_now(entry, shape);
+  const bool placed = (!fails && in_time && start_now(entry, shape)) || (entry.shortens && start_shorter(entry, shape));
   const bool limited = !placed && !limited_.empty() && is_limited(entry);
   if (!placed && !limited && !preempt(entry, shape) && may_claim(entry)) block(entry, shape);
   if (shape.reservation.value != 0) memo_->timeline().open_window(shape.reservation, false);
   if (placed || limited) return placed ? Tried::placed : Tried::skipped;
   if (watched && job.spec->resource_request().more_partitions.empty()) watched_done_ = true;
   return Tried::blocked;
+}
+
+bool Pass::start_shorter(const QueueEntry& entry, Shape& shape) {
+  const std::uint32_t least = entry.job->spec->resource_request().time_min_minutes;
+  const auto fits = [&](std::uint32_t limit) {
+    bool ignored = false;
+    return plus(plan_.made_at, minutes(limit)) <= shape.window_end &&
+           memo_->timeline().fit(shape, plan_.made_at, minutes(limit), true, ignored).has_value();
+  };
+  std::uint32_t low = least, high = static_cast<std::uint32_t>(std::min<std::int64_t>(entry.span.value / minutes(1).value, unlimited - 1));
+  if (settings_.use_expected || low >= high || !fits(low)) return false;
+  while (high - low > 1) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  QueueEntry shorter = entry;
+  shorter.span = minutes(low);
+  if (!start_now(shorter, shape)) return false;
+  plan_.placements.back().limit_minutes = low;
+  return true;
 }
 
 bool Pass::start_now(const QueueEntry& entry, Shape& shape) {

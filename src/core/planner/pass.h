@@ -26,6 +26,8 @@ class Pass {
   void begin();
   Tried try_entry(const QueueEntry& entry);
   bool start_now(const QueueEntry& entry, Shape& shape);
+  // With the longest limit, not below what the job allows, that fits before what is promised to others.
+  bool start_shorter(const QueueEntry& entry, Shape& shape);
   void block(const QueueEntry& entry, Shape& shape);
   void promise(const Claim& claim, Duration span);
   // Makes others go to make room; they are gone in a later pass. False: there are none, or not enough.
