@@ -16,7 +16,7 @@ constexpr FlagRow rows[] = {
     {"--workload", "FILE", "a trace in SWF (plain or gzip), or our own .csv; required"},
     {"--policy", "P", "who comes first (default: priority, as the cluster orders its queue)"},
     {"--backfill", "B", "who may overtake (default: as slurm.conf says)"},
-    {"--estimates", "E", "what the planner is told about run times (default: limits, as the cluster plans)"},
+    {"--estimates", "E", "what the planner is told about run times (default: limits, or predicted where slurm.conf says so)"},
     {"--json", "", "one JSON object instead of a table"},
     {"--gantt", "FILE.svg", "draw the schedule, a row per node"},
     {"--help", "", "print this help"},
@@ -63,6 +63,7 @@ Result<int> simulate(const Flags& flags) {
   const ClusterConfigured facts = to_facts(configuration, [](const std::string&) { return std::optional<std::uint32_t>{}; });
   ReplaySettings settings;
   settings.planner = planner_settings(facts.policy, configuration.scheduler.backfill_jobs_max);
+  if (facts.policy.predict_run_times) settings.estimates = Estimates::predicted;
   if (flags.has("--policy") && flags.text("--policy") != "priority") {
     MR_TRY(settings.planner.order, choose_policy(flags.text("--policy")));
   }

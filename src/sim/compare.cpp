@@ -130,7 +130,8 @@ Comparison compare(const Workload& workload, const CompareSettings& settings) {
 std::string comparison_table(const Comparison& comparison) {
   std::string out = comparison.trace + ", " + std::to_string(comparison.jobs) + " jobs" +
                     (comparison.shakes > 0 ? ", shaken " + std::to_string(comparison.shakes) + " times: mean +- standard deviation" : ", as it is") + "\n\n";
-  out += "policy          bounded slowdown      mean wait s            99 % wait s            longest wait s         to easy's: 99 %      longest\n";
+  out += "policy        " + cell("bounded slowdown", 18) + cell("mean wait, s", 17) + cell("99 % wait, s", 23) + cell("longest wait, s", 26) +
+         cell("99 % to easy's", 23) + cell("longest to easy's", 19) + '\n';
   for (const ComparedRow& row : comparison.rows) {
     std::string name{row.policy.name};
     name.resize(std::max<std::size_t>(name.size(), 14), ' ');

@@ -57,27 +57,33 @@ void Pass::sort_the_rest() {
     });
 }
 
-// Behind the head the first few who have waited long come next, with promised starts of their own; so do the heads of partitions that
-// are not blocked yet.
+// Behind the head the first few who have waited long come next in their tier, with promised starts of their own; so do the heads of
+// partitions that are not blocked yet.
 void Pass::guard_the_old() {
   const std::vector<QueueEntry>& queue = memo_->queue();
-  const auto rest = order_.begin() + static_cast<std::ptrdiff_t>(std::min(next_ + 1, order_.size()));
-  std::vector<std::uint32_t> promised(blocked_.begin(), blocked_.end());
-  std::vector<std::uint32_t> first, others;
-  for (auto at = rest; at != order_.end(); ++at) {
-    const QueueEntry& entry = queue[*at];
+  std::size_t place = std::min(next_ + 1, order_.size());
+  const std::vector<std::uint32_t> rest(order_.begin() + static_cast<std::ptrdiff_t>(place), order_.end());
+  std::vector<std::uint32_t> promised(blocked_.begin(), blocked_.end()), first, others;
+  guarded_.assign(order_.size(), 0);
+  const auto end_tier = [&] {
+    for (const std::uint32_t at : first) {
+      guarded_[place] = 1;
+      order_[place++] = at;
+    }
+    for (const std::uint32_t at : others) order_[place++] = at;
+    first.clear();
+    others.clear();
+  };
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    const QueueEntry& entry = queue[rest[i]];
+    if (i > 0 && entry.tier_below_max != queue[rest[i - 1]].tier_below_max) end_tier();
     std::uint32_t& count = promised[entry.partition.value];
     const bool old = plan_.made_at - waits_since(*entry.job) >= seconds(GuardedRules::old_seconds);
-    const bool wanted = count == 0 || (old && count < GuardedRules::promised_starts);
-    if (!wanted || has_obstacle(entry)) {
-      others.push_back(*at);
-      continue;
-    }
-    ++count;
-    first.push_back(*at);
+    const bool wanted = (count == 0 || (old && count < GuardedRules::promised_starts)) && !has_obstacle(entry);
+    count += wanted ? 1 : 0;
+    (wanted ? first : others).push_back(rest[i]);
   }
-  std::ranges::copy(others, std::ranges::copy(first, rest).out);
-  guarded_until_ = next_ + 1 + first.size();
+  end_tier();
 }
 
 bool Pass::advance(std::int64_t steps_more) {
@@ -98,7 +104,8 @@ bool Pass::advance(std::int64_t steps_more) {
     const bool was_first = tried == Tried::blocked && !anyone_blocked_ && blocked_[entry.partition.value];
     if (was_first) {
       anyone_blocked_ = true;
-      if (settings_.backfill != Backfill::none && settings_.backfill != Backfill::easy && settings_.backfill != Backfill::conservative) sort_the_rest();
+      const bool in_order = settings_.backfill == Backfill::none || settings_.backfill == Backfill::easy || settings_.backfill == Backfill::conservative;
+      if (!in_order) sort_the_rest();
     }
     // An array's rest stays at the front as long as its tasks find room.
     if (tried != Tried::placed || !entry.job->is_array_rest()) ++next_;
@@ -277,7 +284,7 @@ bool Pass::may_claim(const QueueEntry& entry) const {
   const bool behind = blocked_[entry.partition.value] != 0;
   if (entry.score.key == settings_.watched) return true;
   if (settings_.backfill == Backfill::conservative) return claims_ < settings_.depth;
-  return !behind || next_ < guarded_until_;
+  return !behind || (next_ < guarded_.size() && guarded_[next_] != 0);
 }
 
 void Pass::promise(const Claim& claim, Duration span) {

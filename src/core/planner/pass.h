@@ -59,7 +59,7 @@ class Pass {
   std::vector<std::uint32_t> order_;  // positions in the memo's queue, when they are not simply one after the other
   bool ordered_ = false;
   std::size_t next_ = 0;
-  std::size_t guarded_until_ = 0;     // Backfill::guarded: places up to here have their starts promised
+  std::vector<char> guarded_;         // Backfill::guarded, by place in the order: has its start promised
   std::vector<char> blocked_;         // by partition: someone of higher rank waits there
   bool anyone_blocked_ = false;
   bool watched_done_ = false;

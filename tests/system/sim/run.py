@@ -56,6 +56,12 @@ def main() -> int:
         (home / "w.csv").write_text(CSV)
         cluster = run("cluster", "--conf", "slurm.conf", "--workload", "w.csv", "--gantt", "w.svg", folder=folder)
         check("a configured cluster", cluster.returncode == 0 and "1 job refused: Requested node configuration" in cluster.stdout, cluster)
+        (home / "guarded.conf").write_text(CONF + "SchedulerParameters=millrace_policy=guarded\n")
+        guarded = run("cluster", "--conf", "guarded.conf", "--workload", "w.csv", folder=folder)
+        check("a cluster under a policy of its slurm.conf", guarded.returncode == 0, guarded)
+        (home / "unknown.conf").write_text(CONF + "SchedulerParameters=millrace_policy=best\n")
+        unknown = run("cluster", "--conf", "unknown.conf", "--workload", "w.csv", folder=folder)
+        check("an unknown policy", unknown.returncode != 0 and "it is one of conservative, easy, sjbf, guarded" in unknown.stderr, unknown)
         picture = run("run", "made.swf", "--gantt", "made.svg", folder=folder)
         for name in ["w.svg", "made.svg"]:
             tree = xml.etree.ElementTree.parse(home / name)
@@ -77,7 +83,7 @@ def main() -> int:
             (["rlscheduler", "made.swf"], "the ten sequences need 9874 jobs, and the trace has 2000"),
             (["workload", "daily"], "`millrace sim workload lublin` would be right"),
             (["cluster", "--conf", "slurm.conf"], "`millrace sim cluster --conf slurm.conf --workload FILE` would be right"),
-            (["dance"], "it is one of run, rlscheduler, cluster, whatif, workload"),
+            (["dance"], "it is one of run, compare, rlscheduler, cluster, whatif, workload"),
         ]
         for words, story in refusals:
             done = run(*words, folder=folder)
