@@ -19,6 +19,7 @@ namespace millrace {
 namespace {
 
 constexpr Duration sweep_again = milliseconds(20);
+constexpr int never_began_max = 100;
 
 AttemptName name_of(const wire::AttemptStatus& status) { return {status.job_key(), status.attempt()}; }
 
@@ -161,6 +162,7 @@ void SpoolSupervisors::read_some(AttemptName name) {
     latest = from.status();
     news = true;
   }
+  if (news) never_began_ = 0;
   if (!news || attempt.status.state() == wire::AttemptStatus::ENDED) return;
   attempt.status = latest;
   // A supervisor that could not use its directory could not record its end either.
@@ -180,10 +182,10 @@ void SpoolSupervisors::connection_lost(AttemptName name) {
   auto record = spool_.read(name);
   if (!record) {
     const auto given_up = spool_.give_up(name);
-    if (!given_up || *given_up)
-      return end_as(name, wire::AttemptStatus::LAUNCH_FAILED, "the supervisor ended before it began");
+    if (!given_up || *given_up) return end_unbegun(name);
     record = spool_.read(name);
   }
+  never_began_ = 0;
   wire::AttemptStatus end;
   if (record && !record->end.empty() && end.ParseFromString(record->end)) {
     attempt.status = end;
@@ -191,6 +193,15 @@ void SpoolSupervisors::connection_lost(AttemptName name) {
   }
   if (record && connect_to_supervisor(name, attempt, *record)) return;
   sweep(name);
+}
+
+// Killed, or there was no room for another process: the job is not to blame, and nothing of it ran. When none ever begins,
+// it is the program, and trying without end would help nobody.
+void SpoolSupervisors::end_unbegun(AttemptName name) {
+  if (++never_began_ < never_began_max)
+    return end_as(name, wire::AttemptStatus::SUPERVISOR_LOST, "the supervisor ended before it began");
+  end_as(name, wire::AttemptStatus::LAUNCH_FAILED,
+         std::to_string(never_began_) + " supervisors in a row ended before they began; does " + settings_.step_program + " run here?");
 }
 
 // Kills and looks again until nothing is left; only then has the attempt ended.

@@ -60,6 +60,7 @@ class SpoolSupervisors final : public Supervisors {
   void write_some(AttemptName name);
   void read_some(AttemptName name);
   void connection_lost(AttemptName name);
+  void end_unbegun(AttemptName name);
   void sweep(AttemptName name);
   void end_as(AttemptName name, wire::AttemptStatus::End end, std::string problem);
 
@@ -70,6 +71,7 @@ class SpoolSupervisors final : public Supervisors {
   SupervisorObserver* observer_ = nullptr;  // none while adopting
   std::map<AttemptName, Attempt> attempts_;
   std::map<AttemptName, Loop::TimerId> sweeps_;
+  int never_began_ = 0;  // in a row
   Nursery nursery_;
 };
 

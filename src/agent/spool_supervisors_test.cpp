@@ -252,6 +252,22 @@ TEST_F(SpoolSupervisorsTest, Missing_supervisor_program_fails_the_launch_with_wo
   EXPECT_EQ(last_.problem(), "start /no/such/program: No such file or directory");
 }
 
+// /bin/false is as good as a supervisor that is killed before it has read its order.
+TEST_F(SpoolSupervisorsTest, Supervisor_that_never_begins_is_not_the_jobs_fault_until_none_ever_begins) {
+  SpoolSupervisors::Settings settings;
+  settings.step_program = "/bin/false";
+  settings.boot_id = "boot";
+  supervisors_ =
+      std::make_unique<SpoolSupervisors>(loop_, readiness_, *SpoolDirectory::open(root_ + "/spool"), settings);
+  supervisors_->adopt(*this);
+  for (std::uint64_t key = 1; key <= 100; ++key) {
+    launch("true", key);
+    if (last_.job_key() != key || last_.state() != wire::AttemptStatus::ENDED) run_until(wire::AttemptStatus::ENDED);
+    ASSERT_EQ(last_.end(), key < 100 ? wire::AttemptStatus::SUPERVISOR_LOST : wire::AttemptStatus::LAUNCH_FAILED) << key;
+  }
+  EXPECT_EQ(last_.problem(), "100 supervisors in a row ended before they began; does /bin/false run here?");
+}
+
 TEST_F(SpoolSupervisorsTest, Spool_that_others_can_write_is_refused) {
   chmod((root_ + "/spool").c_str(), 0777);
   EXPECT_EQ(SpoolDirectory::open(root_ + "/spool").error().code, Errc::refused);

@@ -40,7 +40,7 @@ int serve_nursery(int orders) {
     if (count <= 0) return -1;
     const int agent = descriptor_in(message);
     if (agent < 0) continue;
-    // When there is no room for another process the agent sees its socket end, and says that the launch failed.
+    // When there is no room for another process the agent sees its socket end, and the job is started again.
     if (fork() == 0) {
       close(orders);
       return agent;
