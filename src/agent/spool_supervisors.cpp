@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "agent/leftovers.h"
+#include "agent/node_isolation.h"
 
 namespace millrace {
 
@@ -116,6 +117,7 @@ void SpoolSupervisors::launch(const wire::LaunchPlan& plan, const wire::Credenti
   *order.mutable_run() = plan;
   *order.mutable_identity() = credential;
   order.set_spool(spool_.path_of(name));
+  if (settings_.isolation) *order.mutable_isolation() = settings_.isolation(plan);
   const wire::AttemptStatus status = attempt.status;
   send(name, order);
   observer_->attempt_changed(status);
@@ -211,7 +213,8 @@ void SpoolSupervisors::sweep(AttemptName name) {
   if (record && record->boot_id == settings_.boot_id) {
     const auto left = find_leftovers(*record, spool_.path_of(name));
     for (const pid_t pid : left) ::kill(pid, SIGKILL);
-    if (!left.empty()) {
+    const bool cleared = clear_isolation(record->isolation);
+    if (!left.empty() || !cleared) {
       sweeps_[name] = loop_.after(sweep_again, [this, name] { sweep(name); });
       return;
     }

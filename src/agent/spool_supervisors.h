@@ -33,6 +33,7 @@ class SpoolSupervisors final : public Supervisors {
     std::string step_program;
     std::string boot_id;
     std::function<void(std::string_view)> log = [](std::string_view) {};
+    std::function<wire::Isolation(const wire::LaunchPlan&)> isolation = {};  // empty: attempts are not kept apart
   };
   SpoolSupervisors(Loop& loop, Readiness& readiness, SpoolDirectory spool, Settings settings);
   ~SpoolSupervisors() override;  // lets go of the supervisors, which go on
