@@ -57,7 +57,8 @@ Result<NodeIsolation> NodeIsolation::prepare(const IsolationSettings& settings, 
   NodeIsolation out(settings, std::move(facts));
   if (const ContainerSettings* container = container_of(out.settings_, out.facts_.node)) MR_TRY_VOID(check_private(*container, out.facts_));
   out.machine_ = read_cpu_places(out.facts_.sys);
-  out.cpus_fit_ = places_of(out.machine_, out.facts_.threads_per_core, std::to_string(out.facts_.cpus > 0 ? out.facts_.cpus - 1 : 0)).has_value();
+  out.whole_cores_ = counts_cores(out.machine_, out.facts_.threads_per_core, out.facts_.cpus);
+  out.cpus_fit_ = places_of(out.machine_, out.whole_cores_, std::to_string(out.facts_.cpus > 0 ? out.facts_.cpus - 1 : 0)).has_value();
   out.find(say);
   const bool wants_cpus = settings.task_affinity || (settings.task_cgroup && settings.cgroup.constrain_cores);
   if (wants_cpus && !out.cpus_fit_)
@@ -146,7 +147,7 @@ void NodeIsolation::limit_memory(const wire::LaunchPlan& plan, wire::Isolation& 
 
 void NodeIsolation::place(const wire::LaunchPlan& plan, wire::Isolation& out) const {
   if (!cpus_fit_ || plan.cpu_ids().empty()) return;
-  const auto places = places_of(machine_, facts_.threads_per_core, plan.cpu_ids());
+  const auto places = places_of(machine_, whole_cores_, plan.cpu_ids());
   if (!places || places->empty()) return;
   if (out.constrained() && settings_.cgroup.constrain_cores && has("cpuset")) {
     std::vector<std::uint32_t> cpus;

@@ -53,6 +53,7 @@ class NodeIsolation {
   std::vector<std::string> missing_;
   std::vector<CpuPlace> machine_;
   bool cpus_fit_ = false;
+  bool whole_cores_ = false;  // a CPU of slurm.conf is a core of this machine
 };
 
 // Device files of the node that this attempt was not given.

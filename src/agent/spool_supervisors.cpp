@@ -236,6 +236,10 @@ void SpoolSupervisors::end_as(AttemptName name, wire::AttemptStatus::End end, st
   if (observer_ != nullptr) observer_->attempt_changed(status);
 }
 
+bool SpoolSupervisors::is_idle() const {
+  return std::ranges::all_of(attempts_, [](const auto& each) { return each.second.status.state() == wire::AttemptStatus::ENDED; });
+}
+
 void SpoolSupervisors::kill(const wire::Kill& kill) {
   wire::ToStep message;
   *message.mutable_kill() = kill;

@@ -43,6 +43,7 @@ class SpoolSupervisors final : public Supervisors {
   void kill(const wire::Kill& kill) override;
   void signal(const wire::SignalAttempt& signal) override;
   void forget(std::uint64_t job_key, std::uint32_t attempt) override;
+  bool is_idle() const;  // no attempt runs or is about to
 
  private:
   struct Attempt {

@@ -328,8 +328,9 @@ Result<int> AgentProcess::run() {
   client_listener_.reset();
   relay_clients_.reset();
   agent_.reset();
+  const bool idle = supervisors_->is_idle();
   supervisors_.reset();
-  if (isolation_) isolation_->leave();
+  if (isolation_ && idle) isolation_->leave();
   return 0;
 }
 

@@ -87,12 +87,17 @@ std::vector<CpuPlace> read_cpu_places(const std::string& sys) {
   return places;
 }
 
-std::optional<std::vector<CpuPlace>> places_of(const std::vector<CpuPlace>& machine, std::uint32_t configured_threads_per_core, std::string_view positions) {
-  const bool machine_has_threads = !machine.empty() && machine.back().core + 1 < machine.size();
+bool counts_cores(const std::vector<CpuPlace>& machine, std::uint32_t configured_threads_per_core, std::uint32_t configured_cpus) {
+  if (machine.empty() || configured_threads_per_core > 1) return false;
+  const std::size_t cores = machine.back().core + 1;
+  return cores < machine.size() && configured_cpus <= cores;
+}
+
+std::optional<std::vector<CpuPlace>> places_of(const std::vector<CpuPlace>& machine, bool whole_cores, std::string_view positions) {
   std::vector<CpuPlace> out;
   for (const std::uint32_t position : parse_cpu_list(positions)) {
-    if (configured_threads_per_core <= 1 && machine_has_threads) {
-      if (position > machine.back().core) return std::nullopt;
+    if (whole_cores) {
+      if (machine.empty() || position > machine.back().core) return std::nullopt;
       std::ranges::copy_if(machine, std::back_inserter(out), [&](const CpuPlace& place) { return place.core == position; });
     } else {
       if (position >= machine.size()) return std::nullopt;

@@ -20,10 +20,12 @@ struct CpuPlace {
 // Every CPU that is online, by position. `sys` is /sys, or a tree that looks like it.
 std::vector<CpuPlace> read_cpu_places(const std::string& sys);
 
-// What stands for each position of a node whose line in slurm.conf says so many threads per core. A node that counts cores only
-// (ThreadsPerCore=1 on a machine with two) gets all threads of each.
-// Nothing when a position lies beyond this machine: virtual nodes may be larger than it.
-std::optional<std::vector<CpuPlace>> places_of(const std::vector<CpuPlace>& machine, std::uint32_t configured_threads_per_core, std::string_view positions);
+// Whether a CPU of the node's line in slurm.conf stands for a core with all its threads: it says one thread per core, the machine
+// has more, and the line has no more CPUs than there are cores.
+bool counts_cores(const std::vector<CpuPlace>& machine, std::uint32_t configured_threads_per_core, std::uint32_t configured_cpus);
+
+// What stands for each position. Nothing when one lies beyond this machine: virtual nodes may be larger than it.
+std::optional<std::vector<CpuPlace>> places_of(const std::vector<CpuPlace>& machine, bool whole_cores, std::string_view positions);
 
 // "0-3,8" as the kernel reads and writes it.
 std::string format_cpu_list(std::vector<std::uint32_t> cpus);

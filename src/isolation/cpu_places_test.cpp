@@ -55,14 +55,17 @@ TEST_F(TwoSockets, Positions_go_socket_by_socket_with_the_threads_of_a_core_toge
 
 TEST_F(TwoSockets, A_job_gets_the_kernels_numbers_of_its_positions) {
   const auto machine = read_cpu_places(root_);
-  EXPECT_EQ(numbers(*places_of(machine, 2, "2-4")), (std::vector<std::uint32_t>{2, 6, 1}));
-  EXPECT_FALSE(places_of(machine, 2, "8"));
+  EXPECT_EQ(numbers(*places_of(machine, false, "2-4")), (std::vector<std::uint32_t>{2, 6, 1}));
+  EXPECT_FALSE(places_of(machine, false, "8"));
 }
 
 TEST_F(TwoSockets, A_node_that_counts_cores_gets_all_their_threads) {
   const auto machine = read_cpu_places(root_);
-  EXPECT_EQ(numbers(*places_of(machine, 1, "1,3")), (std::vector<std::uint32_t>{2, 6, 3, 7}));
-  EXPECT_FALSE(places_of(machine, 1, "4"));
+  EXPECT_TRUE(counts_cores(machine, 1, 4));
+  EXPECT_FALSE(counts_cores(machine, 1, 8));  // CPUs=8 and nothing else: each thread
+  EXPECT_FALSE(counts_cores(machine, 2, 8));
+  EXPECT_EQ(numbers(*places_of(machine, true, "1,3")), (std::vector<std::uint32_t>{2, 6, 3, 7}));
+  EXPECT_FALSE(places_of(machine, true, "4"));
 }
 
 TEST_F(FakeSys, Cpus_that_are_offline_have_no_position) {

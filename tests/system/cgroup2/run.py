@@ -17,7 +17,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 
 from guest import BUSYBOX, Guest, GuestTrouble, Skip, add_programs, bare_archive, find_kernel, need_programs
 from host import BenchError
-from cluster import find_program
+from millrace import find_program
 
 SECONDS = 420
 COMMANDS = (*BUSYBOX, "cat", "chmod", "dd", "env", "head", "ls", "mkdir", "setsid", "wc")
