@@ -15,6 +15,7 @@ AttemptReport report_of(const wire::AttemptStatus& status) {
   switch (status.end()) {
     case wire::AttemptStatus::LAUNCH_FAILED: report.end = AttemptEnd::launch_failed; break;
     case wire::AttemptStatus::SUPERVISOR_LOST: report.end = AttemptEnd::supervisor_lost; break;
+    case wire::AttemptStatus::OUT_OF_MEMORY: report.end = AttemptEnd::out_of_memory; break;
     default: report.end = AttemptEnd::exited; break;
   }
   report.exit_code = status.exit_code();

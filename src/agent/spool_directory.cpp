@@ -86,6 +86,8 @@ std::optional<AttemptRecord> parse_attempt_record(std::string_view text) {
     } else if (words[0] == "task" && words.size() == 4) {
       record.tasks.push_back(process_name(words[1], words[2]));
       record.uid = static_cast<uid_t>(parse_integer(words[3]).value_or(0));
+    } else if (words[0] == "isolation" && words.size() == 2) {
+      record.isolation = from_hex(words[1]).value_or("");
     } else if (words[0] == "end" && words.size() == 2) {
       record.end = from_hex(words[1]).value_or("");
     }

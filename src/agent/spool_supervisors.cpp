@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "agent/leftovers.h"
+#include "agent/node_isolation.h"
 
 namespace millrace {
 
@@ -116,6 +117,7 @@ void SpoolSupervisors::launch(const wire::LaunchPlan& plan, const wire::Credenti
   *order.mutable_run() = plan;
   *order.mutable_identity() = credential;
   order.set_spool(spool_.path_of(name));
+  if (settings_.isolation) *order.mutable_isolation() = settings_.isolation(plan);
   const wire::AttemptStatus status = attempt.status;
   send(name, order);
   observer_->attempt_changed(status);
@@ -211,7 +213,8 @@ void SpoolSupervisors::sweep(AttemptName name) {
   if (record && record->boot_id == settings_.boot_id) {
     const auto left = find_leftovers(*record, spool_.path_of(name));
     for (const pid_t pid : left) ::kill(pid, SIGKILL);
-    if (!left.empty()) {
+    const bool cleared = clear_isolation(record->isolation);
+    if (!left.empty() || !cleared) {
       sweeps_[name] = loop_.after(sweep_again, [this, name] { sweep(name); });
       return;
     }
@@ -231,6 +234,10 @@ void SpoolSupervisors::end_as(AttemptName name, wire::AttemptStatus::End end, st
   if (const auto written = spool_.write_end(name, attempt.status); !written) settings_.log(written.error().story);
   const wire::AttemptStatus status = attempt.status;
   if (observer_ != nullptr) observer_->attempt_changed(status);
+}
+
+bool SpoolSupervisors::is_idle() const {
+  return std::ranges::all_of(attempts_, [](const auto& each) { return each.second.status.state() == wire::AttemptStatus::ENDED; });
 }
 
 void SpoolSupervisors::kill(const wire::Kill& kill) {

@@ -33,6 +33,7 @@ class SpoolSupervisors final : public Supervisors {
     std::string step_program;
     std::string boot_id;
     std::function<void(std::string_view)> log = [](std::string_view) {};
+    std::function<wire::Isolation(const wire::LaunchPlan&)> isolation = {};  // empty: attempts are not kept apart
   };
   SpoolSupervisors(Loop& loop, Readiness& readiness, SpoolDirectory spool, Settings settings);
   ~SpoolSupervisors() override;  // lets go of the supervisors, which go on
@@ -42,6 +43,7 @@ class SpoolSupervisors final : public Supervisors {
   void kill(const wire::Kill& kill) override;
   void signal(const wire::SignalAttempt& signal) override;
   void forget(std::uint64_t job_key, std::uint32_t attempt) override;
+  bool is_idle() const;  // no attempt runs or is about to
 
  private:
   struct Attempt {

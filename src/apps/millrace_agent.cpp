@@ -12,10 +12,12 @@
 
 #include "agent/agent.h"
 #include "agent/leftovers.h"
+#include "agent/node_isolation.h"
 #include "agent/relay_clients.h"
 #include "agent/spool_supervisors.h"
 #include "cli/version.h"
 #include "config/slurm_conf.h"
+#include "isolation/control_file.h"
 #include "platform/daemon.h"
 #include "platform/dialer.h"
 #include "platform/event_loop.h"
@@ -104,6 +106,7 @@ class AgentProcess {
   Result<void> choose_node();
   Result<void> find_key();
   Result<void> start_logging();
+  Result<void> isolate_jobs(const std::string& spool);
   Result<void> build();
   void clean_spool(const SpoolDirectory& spool) const;
   void listen_clients();
@@ -122,6 +125,7 @@ class AgentProcess {
   std::unique_ptr<ThreadWorker> resolver_;
   std::unique_ptr<ControllerDialer> dialer_;
   std::unique_ptr<SpoolDirectory> spool_;
+  std::optional<NodeIsolation> isolation_;
   std::unique_ptr<SpoolSupervisors> supervisors_;
   std::unique_ptr<HostMeasurements> measurements_;
   std::unique_ptr<Agent> agent_;
@@ -197,6 +201,7 @@ void AgentProcess::clean_spool(const SpoolDirectory& spool) const {
         for (const pid_t pid : left) ::kill(pid, SIGKILL);
         poll(nullptr, 0, 10);
       }
+      while (!clear_isolation(record->isolation)) poll(nullptr, 0, 10);
     }
     spool.forget(name);
   }
@@ -214,6 +219,21 @@ wire::Inventory inventory_of(const ConfiguredNode& node) {
   return inventory;
 }
 
+Result<void> AgentProcess::isolate_jobs(const std::string& spool) {
+  if (options_.relay || configured_ == nullptr) return {};
+  NodeIsolationFacts facts;
+  facts.node = node_;
+  facts.spool = spool;
+  facts.threads_per_core = configured_->threads_per_core;
+  facts.cpus = configured_->cpus;
+  facts.kinds = configured_->kinds;
+  facts.own_cgroup = read_control("/proc/self/cgroup");
+  facts.machine_memory_mib = read_inventory("", "/tmp").memory_mib();
+  facts.root = geteuid() == 0;
+  MR_TRY(isolation_, NodeIsolation::prepare(configuration_.isolation, std::move(facts), [this](std::string_view text) { log_.say(std::string{text}); }));
+  return {};
+}
+
 Result<void> AgentProcess::build() {
   const auto say = [this](std::string_view text) { log_.say(std::string{text}); };
   if (configuration_.controllers.empty()) return fail(Errc::invalid, configuration_.path + " names no controller");
@@ -223,7 +243,9 @@ Result<void> AgentProcess::build() {
   spool_ = std::make_unique<SpoolDirectory>(spool);
   resolver_ = std::make_unique<ThreadWorker>(loop_, "resolve");
   dialer_ = std::make_unique<ControllerDialer>(loop_, *resolver_, configuration_, node_, key_);
+  MR_TRY_VOID(isolate_jobs(expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name()))));
   SpoolSupervisors::Settings settings;
+  if (isolation_) settings.isolation = [this](const wire::LaunchPlan& plan) { return isolation_->of(plan); };
   settings.step_program = options_.step_program.empty() ? beside_this_program("millrace-step") : options_.step_program;
   settings.boot_id = read_boot_id("");
   settings.log = say;
@@ -306,7 +328,9 @@ Result<int> AgentProcess::run() {
   client_listener_.reset();
   relay_clients_.reset();
   agent_.reset();
+  const bool idle = supervisors_->is_idle();
   supervisors_.reset();
+  if (isolation_ && idle) isolation_->leave();
   return 0;
 }
 

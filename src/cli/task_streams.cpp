@@ -80,13 +80,13 @@ void OutputLines::flush(std::uint32_t task) {
 std::vector<std::string> end_lines(const std::vector<TaskEnd>& ends) {
   struct Kind {
     std::uint32_t code, signal;
-    bool core;
+    bool core, out_of_memory;
     auto operator<=>(const Kind&) const = default;
   };
   std::map<Kind, std::pair<std::vector<std::string>, IndexSet>> kinds;
   for (const TaskEnd& end : ends) {
     if (end.exit_code == 0 && end.exit_signal == 0) continue;
-    auto& [nodes, tasks] = kinds[{end.exit_code, end.exit_signal, end.core_dumped}];
+    auto& [nodes, tasks] = kinds[{end.exit_code, end.exit_signal, end.core_dumped, end.out_of_memory}];
     if (std::ranges::find(nodes, end.node) == nodes.end()) nodes.push_back(end.node);
     tasks.insert(end.task);
   }
@@ -94,7 +94,9 @@ std::vector<std::string> end_lines(const std::vector<TaskEnd>& ends) {
   for (const auto& [kind, group] : kinds) {
     const auto& [nodes, tasks] = group;
     std::string line = compress_hostlist_sorted(nodes) + (tasks.size() == 1 ? ": task " : ": tasks ") + format_index_set(tasks) + ": ";
-    if (kind.signal != 0) {
+    if (kind.out_of_memory) {
+      line += "Out Of Memory";
+    } else if (kind.signal != 0) {
       const char* words = sigdescr_np(static_cast<int>(kind.signal));
       line += words != nullptr ? words : "Unknown signal " + std::to_string(kind.signal);
       if (kind.core) line += " (core dumped)";
@@ -208,7 +210,7 @@ bool TaskStreams::take_message(Peer& peer, const wire::FromTask& message) {
     if (it == task_running_.end() || !it->second) return true;
     it->second = false;
     ++ended_;
-    ends_.push_back({ended.task(), peer.node, ended.exit_code(), ended.exit_signal(), ended.core_dumped()});
+    ends_.push_back({ended.task(), peer.node, ended.exit_code(), ended.exit_signal(), ended.core_dumped(), ended.out_of_memory()});
   }
   return true;
 }

@@ -30,6 +30,7 @@ struct TaskEnd {
   std::string node;
   std::uint32_t exit_code = 0, exit_signal = 0;
   bool core_dumped = false;
+  bool out_of_memory = false;
 };
 
 // Puts bytes of many tasks on two descriptors, line by line, so that lines of different tasks do not mix.

@@ -12,6 +12,7 @@
 #include "core/model/resources.h"
 #include "core/model/schedule.h"
 #include "core/model/topology.h"
+#include "config/isolation.h"
 
 namespace millrace {
 
@@ -159,6 +160,8 @@ struct Configuration {
   std::vector<LicenceAsk> licences;  // sorted by name
   std::string topology_plugin = "topology/flat";
   Topology topology;
+
+  IsolationSettings isolation;
 
   std::vector<ConfiguredNode> nodes;  // in the order of the file
   std::vector<ConfiguredPartition> partitions;

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "config/cgroup_conf.h"
 #include "config/entity_lines.h"
 #include "config/gres_conf.h"
+#include "config/job_container_conf.h"
 #include "config/keys.h"
 #include "config/topology_conf.h"
 
@@ -54,6 +56,8 @@ Result<CompanionLines> read_companions(const std::string& path) {
   CompanionLines out;
   if (const std::string gres = folder + "gres.conf"; access(gres.c_str(), F_OK) == 0) { MR_TRY(out.gres, read_conf_lines(gres)); }
   if (const std::string topology = folder + "topology.conf"; access(topology.c_str(), F_OK) == 0) { MR_TRY(out.topology, read_conf_lines(topology)); }
+  if (const std::string cgroup = folder + "cgroup.conf"; access(cgroup.c_str(), F_OK) == 0) { MR_TRY(out.cgroup, read_conf_lines(cgroup)); }
+  if (const std::string container = folder + "job_container.conf"; access(container.c_str(), F_OK) == 0) { MR_TRY(out.container, read_conf_lines(container)); }
   return out;
 }
 
@@ -72,6 +76,8 @@ ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, cons
   entities.finish(report.errors);
   read_gres(companions.gres, report.configuration, report.errors);
   read_topology(companions.topology, report.configuration, report.errors);
+  read_cgroup_conf(companions.cgroup, report.configuration, report.errors);
+  read_job_container_conf(companions.container, report.configuration, report.errors);
   return report;
 }
 

@@ -19,6 +19,7 @@ struct ConfigurationReport {
 // The files beside slurm.conf that belong to it; empty: there is none.
 struct CompanionLines {
   std::vector<ConfLine> gres, topology;
+  std::vector<ConfLine> cgroup{}, container{};
 };
 Result<CompanionLines> read_companions(const std::string& path);
 

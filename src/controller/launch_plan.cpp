@@ -45,6 +45,9 @@ void describe(const State& state, const Job& job, const ClusterFacts& facts, wir
   }
   out.set_label_output(spec.label_output);
   out.set_export_env(rare.export_env);
+  out.set_cpu_bind(rare.cpu_bind);
+  out.set_mem_bind(rare.mem_bind);
+  out.set_oom_kill_step(rare.oom_kill_step);
   if (spec.resources) put_wishes(state, spec, *out.mutable_resources());
 }
 

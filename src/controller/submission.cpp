@@ -20,6 +20,9 @@ SubmitJob to_submit_job(const wire::SubmitJob& ask, const UserIdentity& identity
   rare.std_in = job.std_in();
   rare.std_err = job.std_err();
   rare.export_env = job.export_env();
+  rare.cpu_bind = job.cpu_bind();
+  rare.mem_bind = job.mem_bind();
+  rare.oom_kill_step = job.oom_kill_step();
   rare.arguments.assign(job.arguments().begin(), job.arguments().end());
   if (job.has_stdio()) rare.stdio = StdioEndpoint{job.stdio().host(), job.stdio().port(), job.stdio().secret()};
   if (!(rare == RareRequest{})) spec.rare = SharedValue(std::move(rare));

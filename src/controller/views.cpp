@@ -178,6 +178,7 @@ wire::JobStateName shown_state(const Job& job) {
     case Outcome::deadline: return wire::DEADLINE;
     case Outcome::node_fail: return wire::NODE_FAIL;
     case Outcome::preempted: return wire::PREEMPTED;
+    case Outcome::out_of_memory: return job.state == JobState::running ? wire::RUNNING : wire::OUT_OF_MEMORY;
   }
   return wire::RUNNING;
 }

@@ -60,6 +60,7 @@ const char* outcome_word(Outcome outcome) {
     case Outcome::deadline: return "deadline";
     case Outcome::node_fail: return "node_fail";
     case Outcome::preempted: return "preempted";
+    case Outcome::out_of_memory: return "out_of_memory";
   }
   return "none";
 }
@@ -74,6 +75,7 @@ class Scenario {
   struct Planned {
     std::int64_t run = 0;
     std::uint32_t exit_code = 0;
+    bool out_of_memory = false;
   };
 
   Result<void> read_line(int number, const Words& words);
@@ -289,6 +291,7 @@ void Scenario::submit(const Words& words) {
     else if (key == "limit") limit = number;
     else if (key == "run") run = number;
     else if (key == "exit") planned.exit_code = count;
+    else if (key == "oom") planned.out_of_memory = true;
     else if (key == "partition") ask.partition = value;
     else if (key == "begin") ask.begin_at = at_second(number);
     else if (key == "dep") ask.dependency = value;
@@ -428,10 +431,14 @@ void Scenario::end_what_is_over() {
     const Job& job = state_.job(key);
     const bool killed = job.state == JobState::completing;
     if (!killed && ends_[key] > now_) continue;
-    const std::uint32_t exit_code = killed ? 0 : planned_[job.array.value != 0 ? job.array : job.key].exit_code;
+    const Planned& planned = planned_[job.array.value != 0 ? job.array : job.key];
+    const bool short_of_memory = !killed && planned.out_of_memory;
+    const AttemptEnd end = short_of_memory ? AttemptEnd::out_of_memory : AttemptEnd::exited;
+    const std::uint32_t exit_code = killed || short_of_memory ? 0 : planned.exit_code;
+    const std::uint32_t exit_signal = killed ? 15u : short_of_memory ? 125u : 0u;
     const std::vector<NodeShare> shares = job.placement->shares;
     for (const NodeShare& share : shares)
-      happen(decide_end(state_, {key, job.attempt, share.node, AttemptEnd::exited, exit_code, killed ? 15u : 0u}, at_second(now_)));
+      happen(decide_end(state_, {key, job.attempt, share.node, end, exit_code, exit_signal}, at_second(now_)));
   }
 }
 

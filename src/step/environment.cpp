@@ -86,7 +86,7 @@ void add_job(Environment& environment, const wire::LaunchPlan& plan, const wire:
   text("SLURM_CONF", plan.config_path());
   environment.set_number("SLURM_RESTART_COUNT", plan.restarts());
   environment.set_number("SLURM_PRIO_PROCESS", 0);
-  environment.set_number("SLURM_OOM_KILL_STEP", 0);
+  environment.set_number("SLURM_OOM_KILL_STEP", job.oom_kill_step() ? 1 : 0);
 }
 
 void add_request(Environment& environment, const wire::LaunchPlan& plan) {

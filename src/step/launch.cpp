@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/close_range.h>
+#include <linux/mempolicy.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -135,9 +137,31 @@ void enter_work_dir(const std::string& directory) {
   _exit(problem);  // as Slurm: 2 when there is no such program, 13 when it may not be executed
 }
 
+// As root, and before the first file of the user is touched: a task that cannot be confined does not run.
+void confine(const TaskSpec& spec, int report) {
+  if (spec.cgroup != nullptr)
+    if (const auto joined = spec.cgroup->join(); !joined) give_up(report, "join the job's cgroup: " + joined.error().story);
+  if (!spec.cpus.empty()) {
+    const std::size_t count = *std::ranges::max_element(spec.cpus) + 1;
+    cpu_set_t* set = CPU_ALLOC(count);
+    if (set == nullptr) give_up(report, "no memory for a set of processors");
+    CPU_ZERO_S(CPU_ALLOC_SIZE(count), set);
+    for (const std::uint32_t cpu : spec.cpus) CPU_SET_S(cpu, CPU_ALLOC_SIZE(count), set);
+    if (sched_setaffinity(0, CPU_ALLOC_SIZE(count), set) != 0) give_up_with_errno(report, "Unable to satisfy cpu bind request");
+    CPU_FREE(set);
+  }
+  if (spec.memory_nodes != 0) {
+    const unsigned long nodes = spec.memory_nodes;
+    // Kernels without it have one memory only.
+    if (syscall(SYS_set_mempolicy, spec.prefer_memory ? MPOL_PREFERRED : MPOL_BIND, &nodes, 65UL) != 0 && errno != ENOSYS)
+      give_up_with_errno(report, "Unable to satisfy mem bind request");
+  }
+}
+
 [[noreturn]] void run_child(const TaskSpec& spec, int report) {
   setsid();
   reset_signals();
+  confine(spec, report);
   apply_limits(spec);
   become(spec.user, report);
   umask(spec.umask);
@@ -149,6 +173,10 @@ void enter_work_dir(const std::string& directory) {
     open_stream(spec.err, STDERR_FILENO, "stderr", report);
   }
   enter_work_dir(spec.work_dir);
+  if (!spec.bind_note.empty()) {
+    const std::string line = spec.bind_note + " [" + std::to_string(getpid()) + "]: mask " + spec.bind_mask + "\n";
+    [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, line.data(), line.size());
+  }
   const bool error_is_file = spec.err_is_out ? !spec.out.path.empty() : !spec.err.path.empty();
   send_report(report, {&opened_mark, 1}, error_is_file ? STDERR_FILENO : -1);
 

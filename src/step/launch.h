@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "isolation/cgroup.h"
 #include "step/environment.h"
 
 namespace millrace {
@@ -36,6 +37,11 @@ struct TaskSpec {
   std::vector<std::pair<int, rlim_t>> soft_limits;  // RLIMIT_ number
   StreamSpec in, out, err;
   bool err_is_out = false;
+  const JobCgroup* cgroup = nullptr;   // joined before anything of the user's happens
+  std::vector<std::uint32_t> cpus;     // empty: all that the cgroup leaves
+  std::uint64_t memory_nodes = 0;      // bits; 0: no policy
+  bool prefer_memory = false;          // other memory when that is full
+  std::string bind_note, bind_mask;    // --cpu-bind=verbose: said on the task's stderr, with its pid between them
 };
 
 struct StartedTask {

@@ -115,6 +115,10 @@ Result<void> AttemptSpool::write_tasks(const std::vector<pid_t>& pids, uid_t uid
   return append(lines);
 }
 
+Result<void> AttemptSpool::write_isolation(const wire::Isolation& isolation) {
+  return append("isolation " + to_hex(isolation.SerializeAsString()) + "\n");
+}
+
 Result<void> AttemptSpool::write_end(const wire::AttemptStatus& status) {
   return append("end " + to_hex(status.SerializeAsString()) + "\n");
 }

@@ -213,7 +213,7 @@ bool SrunStreams::read_output(TaskPipes& task, int& pipe, bool is_error) {
   return true;
 }
 
-void SrunStreams::task_ended(std::uint32_t rank, int wait_status) {
+void SrunStreams::task_ended(std::uint32_t rank, int wait_status, bool out_of_memory) {
   for (TaskPipes& task : tasks_) {
     if (task.rank != rank) continue;
     // What it wrote is in the pipe (64 KiB at most); what its children still write comes later.
@@ -227,6 +227,7 @@ void SrunStreams::task_ended(std::uint32_t rank, int wait_status) {
   wire::FromTask message;
   wire::TaskEnded* ended = message.mutable_ended();
   ended->set_task(rank);
+  ended->set_out_of_memory(out_of_memory);
   if (WIFEXITED(wait_status)) ended->set_exit_code(static_cast<std::uint32_t>(WEXITSTATUS(wait_status)));
   if (WIFSIGNALED(wait_status)) {
     ended->set_exit_signal(static_cast<std::uint32_t>(WTERMSIG(wait_status)));

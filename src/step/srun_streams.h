@@ -36,7 +36,7 @@ class SrunStreams {
   void add_polls(std::vector<pollfd>& polls) const;
   void handle(const pollfd& ready);
   // Sends what the task wrote before its end, then the end.
-  void task_ended(std::uint32_t rank, int wait_status);
+  void task_ended(std::uint32_t rank, int wait_status, bool out_of_memory = false);
   void note(std::string_view line);
   void close_outputs();  // every process is gone: nothing more can come
   void end_sending() { srun_.end_sending(); }

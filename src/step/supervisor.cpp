@@ -120,6 +120,7 @@ void Supervisor::on_time() {
       killing_->kill_at_us = now + kill_again_us;
     } else if (children_left_) {
       signal_all(SIGKILL);
+      end_if_nobody_left();  // what is in the cgroup need not be our child
     }
     return;
   }
@@ -181,11 +182,19 @@ void Supervisor::reap() {
       if (task.pid != pid) continue;
       task.wait_status = wait_status;
       if (task.report >= 0) take_report(task);
-      if (plan_.job().interactive()) streams_.task_ended(task.rank, wait_status);
+      const bool short_of_memory = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && oom_kills() > 0;
+      if (plan_.job().interactive()) streams_.task_ended(task.rank, wait_status, short_of_memory);
+      if (short_of_memory && plan_.job().oom_kill_step()) begin_kill(0);  // where the kernel has not done so itself
     }
+  end_if_nobody_left();
+}
+
+// Nobody survives the last task: what it left behind is killed, and only then has the attempt ended.
+void Supervisor::end_if_nobody_left() {
   if (!all_tasks_ended() || ended_ || holds_allocation_) return;
-  const bool nobody_left = pid < 0 && errno == ECHILD;
-  if (nobody_left) return finish();
+  siginfo_t ignored{};
+  const bool childless = waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
+  if (childless && is_cgroup_empty()) return finish();
   children_left_ = true;
   signal_all(SIGKILL);
 }
@@ -222,6 +231,7 @@ void Supervisor::send_signal(const wire::SignalAttempt& signal) {
 // A pid found in /proc could in theory have gone to somebody else before the kill; pids are given out in turn, so that
 // takes a full round of the pid space within microseconds.
 void Supervisor::signal_all(int number) const {
+  if (number == SIGKILL && cgroup_) cgroup_->kill_all();
   for (const pid_t pid : descendants(getpid())) kill(pid, number);
 }
 
@@ -236,12 +246,18 @@ void Supervisor::write_note(const std::string& line) {
 
 void Supervisor::finish() {
   children_left_ = false;
+  const std::uint64_t kills_for_memory = oom_kills();
+  if (kills_for_memory > 0) write_note(oom_note(plan_, kills_for_memory));
+  end_isolation();
   if (plan_.job().interactive()) streams_.close_outputs();
   int worst = 0;  // as Slurm: the highest wait status of all tasks
   for (const RunningTask& task : tasks_) worst = std::max(worst, task.wait_status.value_or(0) & 0xff7f);
   status_.set_state(wire::AttemptStatus::ENDED);
   status_.set_ended_at_us(clock_us(CLOCK_REALTIME));
-  if (problem_.empty()) {
+  if (problem_.empty() && kills_for_memory > 0) {
+    status_.set_end(wire::AttemptStatus::OUT_OF_MEMORY);
+    status_.set_exit_signal(125);  // as Slurm counts it
+  } else if (problem_.empty()) {
     status_.set_end(wire::AttemptStatus::EXITED);
     status_.set_exit_code(static_cast<std::uint32_t>(worst >> 8));
     status_.set_exit_signal(static_cast<std::uint32_t>(worst & 0x7f));

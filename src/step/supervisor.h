@@ -5,10 +5,13 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/model/cpu_bind.h"
+#include "isolation/cgroup.h"
 #include "millrace.pb.h"
 #include "step/channel.h"
 #include "step/launch.h"
@@ -46,6 +49,14 @@ class Supervisor final {
   void choose_task_files(TaskSpec& spec, std::uint32_t rank) const;
   Result<void> start_one(const TaskSpec& spec, std::uint32_t rank);
 
+  // Keeping it apart from others (supervisor_isolation.cpp)
+  Result<void> isolate(std::uint32_t tasks);
+  Result<void> choose_cpus(std::uint32_t tasks);
+  void bind(TaskSpec& spec, std::uint32_t rank, std::uint32_t local_rank) const;
+  bool is_cgroup_empty() const;
+  std::uint64_t oom_kills() const;
+  void end_isolation();
+
   // Events
   void wait_for_events();
   int timeout_ms() const;
@@ -55,6 +66,7 @@ class Supervisor final {
   void obey(const wire::ToStep& message);
   void take_report(RunningTask& task);
   void reap();
+  void end_if_nobody_left();
   void on_time();
 
   // Ending
@@ -75,6 +87,11 @@ class Supervisor final {
   int child_signals_;
   SrunStreams streams_;
   Environment environment_;
+  std::unique_ptr<JobCgroup> cgroup_;  // none before isolate()
+  CpuBind bind_;
+  MemoryBind memory_bind_;
+  std::vector<std::uint32_t> allocated_cpus_;            // empty: tasks are not bound
+  std::vector<std::vector<std::uint32_t>> task_cpus_;    // by local rank
   std::vector<RunningTask> tasks_;
   std::optional<Killing> killing_;
   int error_file_ = -1;
@@ -91,5 +108,7 @@ class Supervisor final {
 
 // The line of a kill as Slurm writes it into the job's stderr.
 std::string kill_note(const wire::LaunchPlan& plan, wire::Kill::Why why, std::int64_t at_seconds);
+// The line about memory shortage, likewise.
+std::string oom_note(const wire::LaunchPlan& plan, std::uint64_t kills);
 
 }  // namespace millrace

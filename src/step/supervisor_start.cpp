@@ -82,7 +82,9 @@ void Supervisor::choose_batch_files(TaskSpec& spec) const {
 }
 
 Result<void> Supervisor::start_batch() {
+  MR_TRY_VOID(isolate(1));
   TaskSpec spec = common_spec();
+  bind(spec, 0, 0);
   MR_TRY(std::string script, spool_.write_script(plan_.script(), spec.user.uid, spec.user.gid));
   spec.arguments.push_back(std::move(script));
   spec.arguments.insert(spec.arguments.end(), plan_.job().arguments().begin(), plan_.job().arguments().end());
@@ -110,12 +112,14 @@ Result<void> Supervisor::start_tasks() {
   if (plan_.job().arguments().empty()) return fail(Errc::invalid, "srun gave no program to run");
   MR_TRY_VOID(streams_.connect(plan_));
   const std::vector<std::uint32_t> ranks = ranks_of_node(plan_);
+  MR_TRY_VOID(isolate(static_cast<std::uint32_t>(ranks.size())));
   std::vector<pid_t> pids;
   tasks_.reserve(ranks.size());
   for (std::uint32_t local = 0; local < ranks.size(); ++local) {
     TaskSpec spec = common_spec();
     spec.arguments.assign(plan_.job().arguments().begin(), plan_.job().arguments().end());
     choose_task_files(spec, ranks[local]);
+    bind(spec, ranks[local], local);
     add_task(spec.environment, plan_, ranks[local], local);
     MR_TRY_VOID(streams_.prepare_task(ranks[local], spec));
     const auto started = start_one(spec, ranks[local]);

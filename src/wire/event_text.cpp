@@ -29,6 +29,7 @@ std::string_view name_of(AttemptEnd end) {
     case AttemptEnd::launch_failed: return "launch_failed";
     case AttemptEnd::supervisor_lost: return "supervisor_lost";
     case AttemptEnd::node_lost: return "node_lost";
+    case AttemptEnd::out_of_memory: return "out_of_memory";
   }
   return "?";
 }
@@ -240,6 +241,7 @@ void add(Line& line, const RareRequest& rare) {
   line.quoted("export", rare.export_env).strings("arguments", rare.arguments);
   if (rare.stdio) line.quoted("stdio", rare.stdio->host + ':' + std::to_string(rare.stdio->port));
   line.numbers("required_nodes", rare.required_nodes).numbers("excluded_nodes", rare.excluded_nodes);
+  line.quoted("cpu_bind", rare.cpu_bind).quoted("mem_bind", rare.mem_bind).flag("oom_kill_step", rare.oom_kill_step);
 }
 
 void add(Line& line, const JobSpec& spec) {

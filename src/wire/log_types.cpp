@@ -45,6 +45,9 @@ void put(const RareRequest& from, log::RareRequest& to) {
   }
   for (const auto index : from.required_nodes) to.add_required_nodes(index);
   for (const auto index : from.excluded_nodes) to.add_excluded_nodes(index);
+  to.set_cpu_bind(from.cpu_bind);
+  to.set_mem_bind(from.mem_bind);
+  to.set_oom_kill_step(from.oom_kill_step);
 }
 
 RareRequest get(const log::RareRequest& from) {
@@ -53,6 +56,9 @@ RareRequest get(const log::RareRequest& from) {
   if (from.has_stdio()) to.stdio = StdioEndpoint{from.stdio().host(), from.stdio().port(), from.stdio().secret()};
   to.required_nodes.assign(from.required_nodes().begin(), from.required_nodes().end());
   to.excluded_nodes.assign(from.excluded_nodes().begin(), from.excluded_nodes().end());
+  to.cpu_bind = from.cpu_bind();
+  to.mem_bind = from.mem_bind();
+  to.oom_kill_step = from.oom_kill_step();
   return to;
 }
 

@@ -39,7 +39,7 @@ class Millrace(Cluster):
             "ClusterName=bench", f"SlurmctldHost={socket.gethostname()}(127.0.0.1)", "SlurmUser=root", f"AuthInfo=socket={self.socket}",
             f"SlurmctldPort={port}", f"SlurmdPort={agent_port}", f"StateSaveLocation={here}/state", f"SlurmdSpoolDir={here}/spool/%n",
             f"SlurmctldPidFile={here}/run/controller.pid", f"SlurmdPidFile={here}/run/%n.pid", f"SlurmdLogFile={here}/%n.log",
-            "ReturnToService=2", "SelectType=select/cons_tres", "SelectTypeParameters=CR_CPU", "MaxJobCount=200000", "MaxArraySize=100001",
+            "ProctrackType=proctrack/linuxproc", "ReturnToService=2", "SelectType=select/cons_tres", "SelectTypeParameters=CR_CPU", "MaxJobCount=200000", "MaxArraySize=100001",
         ]
         lines += [f"NodeName={name} CPUs={self.cpus} RealMemory=16000 State=UNKNOWN" for name in self.node_names()]
         lines += [f"PartitionName=all Nodes={','.join(self.node_names())} Default=YES MaxTime=INFINITE State=UP"]

@@ -9,6 +9,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "cli/options/job_values.h"
+#include "core/model/cpu_bind.h"
 #include "core/model/features.h"
 #include "core/model/gres_text.h"
 #include "core/model/layout.h"
@@ -99,6 +100,26 @@ Result<void> hint(JobDraft& d, Text v) {
   if (v != "multithread") wishes(d).set_threads_per_core(1);
   if (v == "memory_bound") wishes(d).set_tasks_per_socket(1);
   wishes(d).set_hint(std::string{v});
+  return {};
+}
+
+Result<void> cpu_bind(JobDraft& d, Text v) {
+  if (v == "help") return fail(Errc::refused, "--cpu-bind is [quiet,|verbose,] and one of none, threads, cores, sockets, ldoms, rank, rank_ldom, map_cpu:LIST, mask_cpu:LIST, map_ldom:LIST, mask_ldom:LIST");
+  if (const auto parsed = parse_cpu_bind(v); !parsed) return invalid("cpu-bind", parsed.error().story);
+  d.job.set_cpu_bind(std::string{v});
+  return {};
+}
+
+Result<void> mem_bind(JobDraft& d, Text v) {
+  if (v == "help") return fail(Errc::refused, "--mem-bind is [quiet,|verbose,][prefer,] and one of none, local, rank, map_mem:LIST, mask_mem:LIST");
+  if (const auto parsed = parse_memory_bind(v); !parsed) return invalid("mem-bind", parsed.error().story);
+  d.job.set_mem_bind(std::string{v});
+  return {};
+}
+
+Result<void> oom_kill_step(JobDraft& d, Text v) {
+  if (!v.empty() && v != "0" && v != "1") return invalid("oom-kill-step");
+  d.job.set_oom_kill_step(v != "0");
   return {};
 }
 

@@ -416,6 +416,7 @@ void apply_one(State& state, const JobPlaced& e) {
 
 Outcome outcome_of(const AttemptEnded& e) {
   if (e.end == AttemptEnd::supervisor_lost || e.end == AttemptEnd::node_lost) return Outcome::node_fail;
+  if (e.end == AttemptEnd::out_of_memory) return Outcome::out_of_memory;
   return e.end == AttemptEnd::exited && e.exit_code == 0 && e.exit_signal == 0 ? Outcome::completed : Outcome::failed;
 }
 
@@ -424,6 +425,7 @@ Reason end_reason_of(const AttemptEnded& e) {
     case AttemptEnd::supervisor_lost:
     case AttemptEnd::node_lost: return Reason::node_down;
     case AttemptEnd::launch_failed: return Reason::launch_failure;
+    case AttemptEnd::out_of_memory: return Reason::out_of_memory;
     case AttemptEnd::exited: break;
   }
   return e.exit_signal != 0 ? Reason::raised_signal : e.exit_code != 0 ? Reason::non_zero_exit_code : Reason::none;
@@ -441,7 +443,8 @@ void weigh_end(Job& job, const AttemptEnded& e) {
     job.outcome = outcome;
     job.end_reason = Reason::node_down;
     job.requeue_wanted = job.spec->requeue;
-  } else if (job.outcome == Outcome::none || (job.outcome == Outcome::completed && outcome == Outcome::failed)) {
+  } else if (job.outcome == Outcome::none || (job.outcome == Outcome::completed && outcome != Outcome::completed) ||
+             (job.outcome == Outcome::failed && outcome == Outcome::out_of_memory)) {  // that one node ran short explains what failed elsewhere
     job.outcome = outcome;
     job.end_reason = end_reason_of(e);
   }

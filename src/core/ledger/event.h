@@ -100,7 +100,7 @@ struct JobPlaced {
   std::optional<std::uint32_t> limit_minutes{};  // shortened to what was free (--time-min)
 };
 
-enum class AttemptEnd : std::uint8_t { exited, launch_failed, supervisor_lost, node_lost };
+enum class AttemptEnd : std::uint8_t { exited, launch_failed, supervisor_lost, node_lost, out_of_memory };
 
 // Nothing of this attempt is left on this node.
 struct AttemptEnded {

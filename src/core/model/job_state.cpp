@@ -34,6 +34,7 @@ const char* slurm_word(Reason reason) {
     case Reason::licenses: return "Licenses";
     case Reason::deadline: return "DeadLine";
     case Reason::bad_constraints: return "BadConstraints";
+    case Reason::out_of_memory: return "OutOfMemory";
     case Reason::first_limit: break;
   }
   return "None";

@@ -39,7 +39,7 @@ static_assert(next_state(JobState::pending, Cause::placed) == JobState::running)
 static_assert(!next_state(JobState::ended, Cause::placed), "the dead do not run");
 
 // How an ended job ended; while it completes, how it will have ended.
-enum class Outcome : std::uint8_t { none, completed, failed, cancelled, timeout, node_fail, preempted, deadline };
+enum class Outcome : std::uint8_t { none, completed, failed, cancelled, timeout, node_fail, preempted, deadline, out_of_memory };
 
 enum class Hold : std::uint8_t { none, user, admin };
 
@@ -71,6 +71,7 @@ enum class Reason : std::uint8_t {
   licenses,
   deadline,
   bad_constraints,
+  out_of_memory,
   first_limit = 110,  // from here on: limits of associations and QOS, numbered by core/model/limit_reason
 };
 const char* slurm_word(Reason reason);

@@ -47,6 +47,22 @@ def clean_environment(**more):
     return {**keep, **{name: str(value) for name, value in more.items()}}
 
 
+def cgroup_name(node, spool):
+    """As src/isolation/cgroup_search makes it."""
+    number = 2166136261
+    for byte in spool.encode():
+        number = (number ^ byte) * 16777619 % (1 << 32)
+    return f"millrace_{node}_{number:08x}"
+
+
+def remove_cgroup(folder):
+    for each, _, _ in os.walk(folder, topdown=False):
+        try:
+            os.rmdir(each)
+        except OSError:
+            pass
+
+
 class Checks:
     """Counts what held and what did not; the last line of a test comes from here."""
 
@@ -229,6 +245,17 @@ class Cluster:
         for daemon in self.daemons():
             daemon.kill()
         end_strays()
+        for folder in self.cgroups():
+            remove_cgroup(folder)
+
+    def cgroups(self):
+        """Folders of this cluster's nodes, as agents that were killed leave them."""
+        names = {cgroup_name(node, f"{self.directory}/spool/{node}") for node in self.nodes}
+        found = []
+        for folder, below, _ in os.walk("/sys/fs/cgroup"):
+            found += [Path(folder) / name for name in below if name in names]
+            below[:] = [name for name in below if not name.startswith(("millrace_", "job_"))]
+        return found
 
     def show_logs(self, lines=60):
         for log in sorted((self.directory / "logs").iterdir()):
@@ -263,7 +290,7 @@ class Cluster:
 
     def wait_for_job(self, job, states=None, seconds=60):
         """Waits until the job is in one of the states, or has ended; its fields."""
-        ended = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")
+        ended = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
 
         def there():
             self.must_live()

@@ -1,0 +1,35 @@
+// src/core/model/cpu_bind.h - --cpu-bind and --mem-bind as words: which processors and which memory a task may use.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace millrace {
+
+enum class BindKind : std::uint8_t { unset, none, threads, cores, sockets, ldoms, rank, rank_ldom, map_cpu, mask_cpu, map_ldom, mask_ldom };
+
+// A list of map_cpu or mask_cpu is used in turn, task after task of a node.
+struct CpuBind {
+  BindKind kind = BindKind::unset;
+  bool verbose = false;
+  std::vector<std::uint32_t> list;               // map_cpu, map_ldom
+  std::vector<std::vector<std::uint64_t>> masks;  // mask_cpu, mask_ldom: bits, lowest word first
+};
+// "[quiet|verbose,]type[:list]". A list may have 0x numbers and repeats, 0*4.
+Result<CpuBind> parse_cpu_bind(std::string_view text);
+
+enum class MemoryBindKind : std::uint8_t { unset, none, local, rank, map, mask };
+struct MemoryBind {
+  MemoryBindKind kind = MemoryBindKind::unset;
+  bool verbose = false;
+  bool prefer = false;  // take other memory when that is full
+  std::vector<std::uint32_t> list;
+  std::vector<std::uint64_t> masks;
+};
+Result<MemoryBind> parse_memory_bind(std::string_view text);
+
+}  // namespace millrace

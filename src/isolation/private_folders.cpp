@@ -1,0 +1,71 @@
+// src/isolation/private_folders.cpp - see private_folders.h.
+#include "isolation/private_folders.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <sched.h>
+#include <spawn.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+namespace millrace {
+namespace {
+
+std::unexpected<Error> failed(const std::string& doing) { return fail(Errc::io, doing + ": " + std::strerror(errno)); }
+
+Result<void> run_script(const std::string& script) {
+  char* const arguments[] = {const_cast<char*>(script.c_str()), nullptr};
+  char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+  char* const environment[] = {path, nullptr};
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t pid = 0;
+  const int problem = posix_spawn(&pid, script.c_str(), nullptr, &attributes, arguments, environment);
+  posix_spawnattr_destroy(&attributes);
+  if (problem != 0) return fail(Errc::io, "InitScript " + script + ": " + std::strerror(problem));
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  if (status != 0) return fail(Errc::refused, "InitScript " + script + " failed with wait status " + std::to_string(status));
+  return {};
+}
+
+int remove_entry(const char* path, const struct stat*, int, struct FTW*) {
+  ::remove(path);
+  return 0;
+}
+
+}  // namespace
+
+Result<void> enter_private_folders(const PrivateFolders& folders) {
+  // The job's folder is closed to everybody else; what is mounted from it is as open as what it covers.
+  if (mkdir(folders.base.c_str(), 0700) != 0 && errno != EEXIST) return failed("make " + folders.base);
+  if (unshare(CLONE_NEWNS) != 0) return failed("make a mount namespace");
+  // Mounts from outside come in, ours do not go out.
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return failed("part the mounts of the job from the others");
+  for (const auto& folder : folders.folders) {
+    if (mkdir(folder.source.c_str(), 0700) != 0 && errno != EEXIST) return failed("make " + folder.source);
+    if (chmod(folder.source.c_str(), 01777) != 0) return failed("open " + folder.source);
+    if (mount(folder.source.c_str(), folder.target.c_str(), nullptr, MS_BIND, nullptr) != 0) return failed("mount " + folder.source + " at " + folder.target);
+  }
+  if (folders.own_shm && mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0) return failed("mount a /dev/shm");
+  if (!folders.init_script.empty()) return run_script(folders.init_script);
+  return {};
+}
+
+void remove_private_folders(const std::string& base) {
+  if (base.empty() || base == "/") return;
+  nftw(base.c_str(), remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+}  // namespace millrace

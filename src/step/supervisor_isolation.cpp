@@ -1,0 +1,102 @@
+// src/step/supervisor_isolation.cpp - how an attempt is kept apart from the others on its node: its cgroup, its CPUs, its own /tmp.
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "isolation/order.h"
+#include "step/affinity.h"
+#include "step/supervisor.h"
+
+namespace millrace {
+namespace {
+
+// The part of --distribution about the sockets of a node; Slurm deals them out in turn unless told otherwise.
+bool is_cyclic(const std::string& distribution) {
+  const std::size_t colon = distribution.find(':');
+  return colon == std::string::npos || !distribution.substr(colon + 1).starts_with("block");
+}
+
+// Of programs that do not profit from several threads of a core, the first thread each.
+std::vector<CpuPlace> first_threads(const std::vector<CpuPlace>& places) {
+  std::vector<CpuPlace> out;
+  for (const CpuPlace& place : places)
+    if (std::ranges::find(out, place.core, &CpuPlace::core) == out.end()) out.push_back(place);
+  return out;
+}
+
+std::vector<std::uint32_t> cpus_of(const std::vector<CpuPlace>& places) {
+  std::vector<std::uint32_t> cpus;
+  for (const CpuPlace& place : places) cpus.push_back(place.cpu);
+  std::ranges::sort(cpus);
+  return cpus;
+}
+
+}  // namespace
+
+// Before anything of the job runs. What is made here is written down first, so that an agent that finds us dead can clear it away.
+Result<void> Supervisor::isolate(std::uint32_t tasks) {
+  const wire::Isolation& order = order_.isolation();
+  cgroup_ = cgroup_in(order);
+  if (order.driver() != wire::Isolation::NO_CGROUPS || !order.private_base().empty()) MR_TRY_VOID(spool_.write_isolation(order));
+  if (order.driver() != wire::Isolation::NO_CGROUPS) {
+    CgroupLimits limits = limits_in(order);
+    limits.oom_kills_all = plan_.job().oom_kill_step() && limits.memory.has_value();
+    MR_TRY_VOID(cgroup_->create(limits));
+  }
+  MR_TRY_VOID(choose_cpus(tasks));
+  if (!order.private_base().empty()) MR_TRY_VOID(enter_private_folders(private_folders_in(order)));
+  return {};
+}
+
+Result<void> Supervisor::choose_cpus(std::uint32_t tasks) {
+  const wire::Isolation& order = order_.isolation();
+  task_cpus_.assign(std::max(tasks, 1u), {});
+  if (!plan_.job().mem_bind().empty()) environment_.set("SLURM_MEM_BIND", plan_.job().mem_bind());
+  if (!order.bind_tasks() || order.places_size() == 0) return {};
+  const std::string& hint = plan_.job().resources().hint();
+  BindRequest request;
+  request.places = places_in(order);
+  if (!hint.empty() && hint != "multithread") request.places = first_threads(request.places);
+  allocated_cpus_ = cpus_of(request.places);
+  if (!plan_.job().interactive()) return {};  // a script has all of them
+  const std::string& asked = plan_.job().cpu_bind().empty() ? order.default_bind() : plan_.job().cpu_bind();
+  if (!asked.empty()) { MR_TRY(bind_, in_context(parse_cpu_bind(asked), "cpu-bind")); }
+  if (!plan_.job().mem_bind().empty()) { MR_TRY(memory_bind_, in_context(parse_memory_bind(plan_.job().mem_bind()), "mem-bind")); }
+  request.tasks = std::max(tasks, 1u);
+  request.cpus_per_task = std::max(plan_.job().cpus_per_task(), 1u);
+  request.cyclic = is_cyclic(plan_.job().resources().distribution());
+  MR_TRY(task_cpus_, bind_tasks(bind_, request));
+  add_binding(environment_, bind_, task_cpus_);
+  return {};
+}
+
+void Supervisor::bind(TaskSpec& spec, std::uint32_t rank, std::uint32_t local_rank) const {
+  spec.cgroup = cgroup_.get();
+  if (allocated_cpus_.empty()) return;
+  const auto& own = task_cpus_.at(std::min<std::size_t>(local_rank, task_cpus_.size() - 1));
+  spec.cpus = own.empty() ? allocated_cpus_ : own;
+  spec.memory_nodes = memory_nodes_of(memory_bind_, local_rank, own, places_in(order_.isolation()));
+  spec.prefer_memory = memory_bind_.prefer;
+  if (!bind_.verbose) return;
+  const auto padded = [](std::uint32_t number) { return (number < 10 ? " " : "") + std::to_string(number); };
+  spec.bind_note = std::string{own.empty() ? "cpu-bind=NULL - " : "cpu-bind=MASK - "} + plan_.node_name() + ", task " + padded(rank) + " " + padded(local_rank);
+  spec.bind_mask = format_mask(spec.cpus) + (own.empty() ? "" : " set");
+}
+
+bool Supervisor::is_cgroup_empty() const { return !cgroup_ || cgroup_->processes().empty(); }
+
+std::uint64_t Supervisor::oom_kills() const { return cgroup_ ? cgroup_->oom_kills() : 0; }
+
+// Everything is dead. A cgroup that cannot be removed is left to the agent's next start; the job's end does not wait for it.
+void Supervisor::end_isolation() {
+  if (cgroup_) static_cast<void>(cgroup_->remove());
+  cgroup_.reset();
+  if (const std::string& base = order_.isolation().private_base(); !base.empty()) remove_private_folders(base);
+}
+
+std::string oom_note(const wire::LaunchPlan& plan, std::uint64_t kills) {
+  return "slurmstepd: error: Detected " + std::to_string(kills) + " oom_kill event" + (kills == 1 ? "" : "s") + " in StepId=" + std::to_string(plan.job_id()) +
+         (plan.job().interactive() ? ".0" : ".batch") + ". Some of the step tasks have been OOM Killed.";
+}
+
+}  // namespace millrace
