@@ -24,6 +24,7 @@ struct ClusterShape {
   std::uint32_t jobs = 25;
   bool faults = true;
   bool full_disk = false;
+  bool suspends = false;     // urgent jobs suspend others, CPUs are shared in turns, administrators suspend and resume
   bool old_leaders = false;  // every killed controller goes on for a while, and links break often
 };
 
@@ -46,6 +47,8 @@ class SimCluster final : private Clients, private Identities {
     bool cancel = false, cancelled = false;
     bool requeue = false;
     bool own_nodes = true;
+    bool cancelling = false;      // the request under way is the cancel
+    std::uint32_t suspends = 0;   // so many times an administrator will suspend or resume it
   };
   struct Controlling;  // everything that dies with the controller process
 
@@ -61,6 +64,7 @@ class SimCluster final : private Clients, private Identities {
   void heal();
   bool settled() const;
   void watch_durable();
+  void watch_agreement();
   void complain(std::string what);
   std::optional<std::string> final_verdict() const;
 
@@ -81,6 +85,7 @@ class SimCluster final : private Clients, private Identities {
   std::uint64_t starts_ = 0;
   State last_durable_;
   bool faults_on_ = true;
+  Time healed_at_;
   Duration slowest_start_;
   std::optional<std::string> wrong_;
 };

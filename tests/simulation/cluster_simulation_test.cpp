@@ -49,6 +49,12 @@ TEST(Cluster, does_not_trust_a_second_manager_that_hangs_lies_and_forgets) {
   run_seeds("Cluster.does_not_trust_a_second_manager_that_hangs_lies_and_forgets", shape, 15);
 }
 
+TEST(Cluster, suspends_and_resumes_as_the_ledger_says) {
+  ClusterShape shape;
+  shape.suspends = true;
+  run_seeds("Cluster.suspends_and_resumes_as_the_ledger_says", shape, 25);
+}
+
 TEST(Cluster, is_not_delayed_by_a_second_manager_that_hangs) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     ClusterShape alone;

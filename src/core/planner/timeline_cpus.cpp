@@ -1,5 +1,6 @@
 // src/core/planner/timeline_cpus.cpp - the part of a timeline that knows CPUs one by one: where jobs share them or want them back.
 #include <algorithm>
+#include <utility>
 
 #include "core/ledger/sharing.h"
 #include "core/model/assign.h"
@@ -150,7 +151,12 @@ void Timeline::place(const Shape& shape, const std::vector<NodeShare>& shares, T
     const std::uint32_t user = asker_.job->spec->owner->uid.value + 1;
     slot.placed_for = slot.placed_for == 0 || slot.placed_for == user ? user : unlimited;
     slot.placed_exclusive = slot.placed_exclusive || shape.exclusive_user;
-    auto detail = is_assigned(*slot.def) || shared ? assign(spec, *slot.def, use_of(index), share.amounts(), rules_) : std::nullopt;
+    std::optional<ShareDetail> detail;
+    // As admission does it: where the fewest are.
+    for (const std::uint32_t rows = std::exchange(asker_.row, 1); asker_.row <= rows; ++asker_.row) {
+      if (!detail && (is_assigned(*slot.def) || shared)) detail = assign(spec, *slot.def, use_of(index), share.amounts(), rules_);
+      if (asker_.row == rows) break;
+    }
     NodeShare exact = share;
     if (detail) exact.detail = SharedValue(*std::move(detail));  // otherwise admission will say so
     const bool overlaps = shared || !opened_.empty() || is_special(index);
