@@ -288,7 +288,11 @@ void SimCluster::client_turn() {
   wish.cancelling = false;
   const Job* known = wish.answered ? controlling_->controller->durable().find_job(JobId{*wish.answered}) : nullptr;
   // When all is well again nobody stays suspended by order.
-  const bool kept = known && known->state == JobState::suspended && !known->suspension->wants_cpus;
+  bool kept = false;  // it, or a task of it
+  for (const auto& [key, nothing] : controlling_->controller->durable().suspended) {
+    const Job& job = controlling_->controller->durable().job(key);
+    kept = kept || (known && !job.suspension->wants_cpus && (key == known->key || (job.array.value != 0 && job.array == known->array)));
+  }
   if (!wish.answered) {
     *request.mutable_submit() = wish.ask;
   } else if (kept ? !faults_on_ || world_.random.chance(1, 8) : wish.suspends > 0 && faults_on_ && world_.random.chance(1, 4)) {
