@@ -21,5 +21,7 @@ std::vector<GoldenBatch> format1_history();
 std::vector<GoldenBatch> accounts_history();
 // The same with reservations, preemptions, licences and a deadline after it.
 std::vector<GoldenBatch> planning_history();
+// The same with suspended jobs, shared CPUs and turns after it.
+std::vector<GoldenBatch> suspend_history();
 
 }  // namespace millrace
