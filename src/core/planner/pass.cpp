@@ -164,7 +164,15 @@ bool Pass::lacks_licences(const QueueEntry& entry) {
   const ResourceRequest& ask = entry.job->spec->resource_request();
   if (ask.licences.empty()) return false;
   if (!licences_) licences_ = licences_free(memo_->state());
-  return !choose_licences(ask, *licences_);
+  return !licences_for(entry);
+}
+
+std::optional<std::vector<LicenceAsk>> Pass::licences_for(const QueueEntry& entry) const {
+  const ResourceRequest& ask = entry.job->spec->resource_request();
+  if (memo_->state().reservations.empty()) return choose_licences(ask, *licences_);
+  std::vector<LicenceAsk> free = *licences_;
+  subtract(free, licences_kept_from(memo_->state(), ask.reservation, plan_.made_at, plus(plan_.made_at, entry.span)));
+  return choose_licences(ask, free);
 }
 
 bool Pass::has_obstacle(const QueueEntry& entry) const {
@@ -259,7 +267,12 @@ bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
   bool by_claims = false;
   Timeline& timeline = memo_->timeline();
   if (sees_more_cpus(entry)) {
+    const Kind kind{entry.shape, entry.job->qos.value};
+    const auto failed = failed_by_rows_.find(kind);
+    if (failed != failed_by_rows_.end() && entry.span >= failed->second) return false;
     auto shares = fit_by_rows(entry, shape, {suspended_.begin(), suspended_.end()});
+    // Amounts only shrink while a pass runs, unless promises are given up on the way.
+    if (!shares && !shape.alone && !settings_.promises) failed_by_rows_[kind] = entry.span;
     if (!shares || !take_limits(entry, *shares)) return false;
     note_start_by_rows(entry, shape, *std::move(shares));
     return true;
@@ -288,7 +301,7 @@ void Pass::note_start(const QueueEntry& entry, const Shape& shape, std::vector<N
   memo_->timeline().place(shape, shares, until);
   memo_->timeline().expect(job.key, until);
   if (licences_)
-    if (const auto taken = choose_licences(job.spec->resource_request(), *licences_)) subtract(*licences_, *taken);
+    if (const auto taken = licences_for(entry)) subtract(*licences_, *taken);
   if (job.key == settings_.watched) watched_done_ = true;
   if (job.array.value != 0) ++started_tasks_[job.array];
   if (!job.is_array_rest()) placed_.insert(job.key);
@@ -296,10 +309,16 @@ void Pass::note_start(const QueueEntry& entry, const Shape& shape, std::vector<N
   if (settings_.order == OrderPolicy::priority) plan_.placements.back().priority = static_cast<std::uint32_t>(-to_integer(entry.score.value));
 }
 
-bool Pass::sees_more_cpus(const QueueEntry& entry) const {
+bool Pass::sees_more_cpus(const QueueEntry& entry) {
   const State& state = memo_->state();
   if (any_sharing_ && rows_of(state, *entry.job->spec, entry.partition) > 1) return true;
-  return preempts_ && (!state.suspended.empty() || !suspended_.empty());
+  if (!preempts_ || (state.suspended.empty() && suspended_.empty())) return false;
+  const auto [known, fresh] = claims_give_way_.try_emplace({entry.shape, entry.job->qos.value}, false);
+  if (!fresh) return known->second;
+  const auto gives = [&](JobKey key) { return gives_way(state, state.job(key), *entry.job, entry.partition); };
+  for (const auto& [key, nothing] : state.suspended) known->second = known->second || (state.job(key).suspension->wants_cpus && gives(key));
+  for (const JobKey key : suspended_) known->second = known->second || gives(key);
+  return known->second;
 }
 
 // Free CPUs first, then those with as few others as possible.

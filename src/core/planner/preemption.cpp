@@ -63,6 +63,9 @@ std::optional<std::vector<NodeShare>> Pass::fit_without(const QueueEntry& entry,
 bool Pass::suspend_others(const QueueEntry& entry, Shape& shape) {
   const State& state = memo_->state();
   if (!state.policy->gang || plus(plan_.made_at, entry.span) > shape.window_end) return false;
+  const Kind kind{entry.shape, entry.job->qos.value};
+  const auto in_vain = suspended_in_vain_.find(kind);
+  if (in_vain != suspended_in_vain_.end() && entry.span >= in_vain->second) return false;
   std::vector<const Job*> able;
   for (const auto& [key, nothing] : state.active) {
     const Job& job = state.job(key);
@@ -78,7 +81,10 @@ bool Pass::suspend_others(const QueueEntry& entry, Shape& shape) {
     return fit_by_rows(entry, shape, keys);
   };
   auto shares = fit_with(able);
-  if (!shares) return false;
+  if (!shares) {
+    if (!shape.alone && !settings_.promises) suspended_in_vain_[kind] = entry.span;
+    return false;
+  }
   std::size_t low = 0, high = able.size();
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
@@ -106,6 +112,9 @@ bool Pass::suspend_others(const QueueEntry& entry, Shape& shape) {
     suspended_.insert(job->key);
     plan_.preemptions.push_back({job->key, job->attempt, entry.job->key, entry.partition, true});
   }
+  claims_give_way_.clear();
+  failed_by_rows_.clear();
+  suspended_in_vain_.clear();
   note_start_by_rows(entry, shape, *std::move(shares));
   return true;
 }
