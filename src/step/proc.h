@@ -17,6 +17,8 @@ std::uint64_t start_time(pid_t pid);
 // all gone asks until the answer is empty.
 std::vector<pid_t> descendants(pid_t root);
 
+bool is_stopped(pid_t pid);  // by a signal; also one that is gone or a zombie
+
 // Whole content of a small file; empty when it cannot be read.
 std::string read_small_file(const char* path);
 

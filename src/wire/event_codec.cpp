@@ -107,6 +107,7 @@ void put_event(const JobPlaced& e, log::Event& out) {
   to->set_priority(e.priority);
   if (e.waited) put(*e.waited, *to->mutable_waited());
   if (e.limit_minutes) to->set_limit_minutes(*e.limit_minutes);
+  to->set_shared(e.shared);
 }
 
 void put_event(const AttemptEnded& e, log::Event& out) {
@@ -186,6 +187,34 @@ void put_event(const JobPreempted& e, log::Event& out) {
   to->set_by(e.by.value);
   to->set_requeue(e.requeue);
   to->set_due(e.due.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const JobSuspended& e, log::Event& out) {
+  auto* to = out.mutable_job_suspended();
+  to->set_key(e.key.value);
+  to->set_why(static_cast<std::uint32_t>(e.why));
+  to->set_by(e.by.value);
+  to->set_actor(e.actor.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const JobResumeWanted& e, log::Event& out) {
+  auto* to = out.mutable_job_resume_wanted();
+  to->set_key(e.key.value);
+  to->set_actor(e.actor.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const JobResumed& e, log::Event& out) {
+  out.mutable_job_resumed()->set_key(e.key.value);
+  out.mutable_job_resumed()->set_at(e.at.value);
+}
+
+void put_event(const TimeSliceTurned& e, log::Event& out) {
+  auto* to = out.mutable_time_slice_turned();
+  for (const JobKey key : e.suspended) to->add_suspended(key.value);
+  for (const JobKey key : e.resumed) to->add_resumed(key.value);
   to->set_at(e.at.value);
 }
 
@@ -296,6 +325,7 @@ Event get_event(const log::JobPlaced& from) {
   if (from.has_partition()) e.partition = PartitionIndex{from.partition()};
   if (from.has_waited()) e.waited = get(from.waited());
   if (from.has_limit_minutes()) e.limit_minutes = from.limit_minutes();
+  e.shared = from.shared();
   return e;
 }
 
@@ -367,6 +397,21 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kQosChanged: return QosChanged{get(in.qos_changed().qos()), Time{in.qos_changed().at()}};
     case K::kQosRemoved: return QosRemoved{QosId{in.qos_removed().qos()}, Time{in.qos_removed().at()}};
     case K::kUsageReset: return UsageReset{AssociationId{in.usage_reset().association()}, Time{in.usage_reset().at()}};
+    case K::kJobSuspended: {
+      const auto& e = in.job_suspended();
+      return JobSuspended{JobKey{e.key()}, static_cast<SuspendWhy>(e.why()), JobKey{e.by()}, UserId{e.actor()}, Time{e.at()}};
+    }
+    case K::kJobResumeWanted: {
+      const auto& e = in.job_resume_wanted();
+      return JobResumeWanted{JobKey{e.key()}, UserId{e.actor()}, Time{e.at()}};
+    }
+    case K::kJobResumed: return JobResumed{JobKey{in.job_resumed().key()}, Time{in.job_resumed().at()}};
+    case K::kTimeSliceTurned: {
+      TimeSliceTurned e{{}, {}, Time{in.time_slice_turned().at()}};
+      for (const auto key : in.time_slice_turned().suspended()) e.suspended.push_back(JobKey{key});
+      for (const auto key : in.time_slice_turned().resumed()) e.resumed.push_back(JobKey{key});
+      return e;
+    }
     case K::KIND_NOT_SET: break;
   }
   return fail(Errc::corrupt, "an event of a kind this release does not know");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 #include "base/prng.h"
 #include "core/admission/accept_placement.h"
@@ -14,6 +15,7 @@
 #include "core/admission/report_node.h"
 #include "core/admission/reserve.h"
 #include "core/admission/submit_job.h"
+#include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
 #include "core/ledger/limits.h"
@@ -65,6 +67,17 @@ class History {
       policy.preempt_mode = seed % 8 == 0 ? PreemptMode::requeue : PreemptMode::cancel;
       policy.preempt_exempt_seconds = static_cast<std::uint32_t>(seed % 3 * 5);
       main.grace_seconds = static_cast<std::uint32_t>(seed % 5 * 3);
+    }
+    if (seed % 5 == 1) {
+      policy.preempt_type = PreemptType::partition;
+      policy.preempt_mode = PreemptMode::suspend;
+      policy.gang = true;
+    }
+    if (seed % 7 < 3) {
+      main.sharing = seed % 2 == 0 ? CpuSharing::forced : CpuSharing::on_request;
+      main.share_max = 2 + static_cast<std::uint32_t>(seed % 3);
+      policy.gang = policy.gang || seed % 7 == 1;
+      policy.time_slice_seconds = 7;
     }
     with_accounts_ = random_.chance(1, 2);
     if (with_accounts_) add_policy(policy, small);
@@ -213,6 +226,7 @@ class History {
     if (random_.chance(1, 2)) ask.spec.memory_per_node = Mebibytes{random_.between(0, 1100)};
     else ask.spec.memory_per_cpu = Mebibytes{random_.between(0, 200)};
     ask.spec.exclusive = random_.chance(1, 10);
+    ask.spec.oversubscribe = random_.chance(1, 2);
     ask.spec.kill_on_invalid_dependency = random_.chance(1, 2);
     ask.hold = random_.chance(1, 10);
     if (random_.chance(1, 3)) ask.partition = "small";
@@ -261,6 +275,7 @@ class History {
   }
 
   void place() {
+    happen(decide_resumptions(state_, now_));
     PlannerSettings settings;
     constexpr Backfill kinds[] = {Backfill::none, Backfill::easy, Backfill::shortest_first, Backfill::conservative, Backfill::strict,
                                   Backfill::guarded};
@@ -275,6 +290,8 @@ class History {
     }
     const Plan plan = pass.take();
     check_memo(settings, plan);
+    for (const Preemption& p : plan.preemptions)
+      if (p.suspend) happen(decide_preempt(state_, {p.key, p.attempt, p.by, p.where}, now_));
     for (const Proposal& p : plan.placements) {
       Reason why = Reason::none;
       const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority, p.limit_minutes}, now_, &why);
@@ -283,6 +300,7 @@ class History {
       if (random_.chance(1, 10)) return;  // the rest of the plan grows stale
     }
     for (const Preemption& p : plan.preemptions) {
+      if (p.suspend) continue;
       const auto events = decide_preempt(state_, {p.key, p.attempt, p.by, p.where}, now_);
       happen(events);
     }
@@ -328,7 +346,10 @@ class History {
     if (job.is_array_rest() && job.state == JobState::pending && random_.chance(1, 2))
       which.task = state_.arrays.at(job.array)->rest.front();
     Decision decision;
-    switch (random_.below(5)) {
+    switch (random_.below(8)) {
+      case 5:
+      case 6: decision = decide_suspend(state_, which, actor, now_); break;
+      case 7: decision = decide_resume(state_, which, actor, now_); break;
       case 0: decision = decide_cancel(state_, which, actor, now_); break;
       case 1: decision = decide_requeue(state_, which, random_.chance(1, 3), actor, now_); break;
       case 2: decision = decide_hold(state_, which, false, actor, now_); break;
@@ -391,9 +412,34 @@ class History {
   void happen(const std::vector<Event>& events) {
     for (const Event& event : events) {
       apply(state_, event);
+      just_placed_ = std::holds_alternative<JobPlaced>(event);
       history_.push_back(encode_event(event));
       if (const auto broken = broken_law(state_)) fail(*broken);
+      check_cpus();
       if (const auto* placed = std::get_if<JobPlaced>(&event)) check_limits_kept(state_.job(placed->key));
+    }
+  }
+
+  // Outside of rows that are shared no CPU has two running jobs; with GANG not even there, and never more than the partition allows.
+  void check_cpus() {
+    for (const auto& [index, node] : state_.nodes) {
+      std::map<std::size_t, std::vector<const Job*>> on_cpu;
+      for (const JobKey key : node->jobs) {
+        const Job& job = state_.job(key);
+        if (!job.holds_cpus()) continue;
+        for (const NodeShare& share : job.placement->shares)
+          for (std::size_t i = 0; share.node == index && !share.released && share.detail && i < share.detail->cpus.size() * 64; ++i)
+            if ((share.detail->cpus[i / 64] >> (i % 64) & 1) != 0) on_cpu[i].push_back(&job);
+      }
+      for (const auto& [cpu, jobs] : on_cpu) {
+        if (jobs.size() < 2) continue;
+        for (const Job* job : jobs)
+          if (!job->placement->shared || job->spec->partition != jobs[0]->spec->partition) fail("a CPU has two jobs that do not share");
+        const std::size_t running = static_cast<std::size_t>(std::ranges::count(jobs, JobState::running, &Job::state));
+        if (running > state_.partition(jobs[0]->spec->partition).def.share_max) fail("a CPU has more jobs than may share it");
+        // One that was just placed on taken CPUs is suspended by the next event of the same batch.
+        if (state_.policy->gang && running > 1 && !just_placed_) fail("two jobs run on a CPU where they should take turns");
+      }
     }
   }
 
@@ -430,6 +476,7 @@ class History {
   Time now_{1'000'000'000'000};
   std::uint32_t boots_[4] = {};
   std::vector<std::string> history_;
+  bool just_placed_ = false;
   bool broken_ = false;
   bool with_accounts_ = false;
   bool with_reservations_ = false;

@@ -11,7 +11,8 @@ std::vector<Event> decide_preempt(const State& state, const PreemptJob& proposal
   if (!job || !by || job->attempt != proposal.attempt || is_yielding(*job) || !is_queueable(*by)) return {};
   const auto yield = must_yield(state, *job, *by, proposal.where, now);
   if (!yield) return {};
-  return {JobPreempted{proposal.key, proposal.by, yield->requeue, now + seconds(yield->grace_seconds), now}};
+  if (yield->mode == PreemptMode::suspend) return {JobSuspended{proposal.key, SuspendWhy::preempted, proposal.by, {}, now}};
+  return {JobPreempted{proposal.key, proposal.by, yield->mode == PreemptMode::requeue, now + seconds(yield->grace_seconds), now}};
 }
 
 }  // namespace millrace

@@ -125,7 +125,7 @@ Decision decide_modify(const State& state, const SelectedJob& which, const Modif
   const Job& job = state.job(which.key);
   if (!may_change(job, actor)) return refuse(RefusalCode::access_denied);
   if (job.state == JobState::ended || job.state == JobState::completing) return refuse(RefusalCode::already_finished);
-  if (job.state == JobState::running && touches_request(ask)) return refuse(RefusalCode::not_pending);
+  if (job.state != JobState::pending && touches_request(ask)) return refuse(RefusalCode::not_pending);
   JobModified change = ask.change;
   if (change.priority && !actor.is_admin && *change.priority > job.priority)
     return refuse(RefusalCode::access_denied, "only an administrator may raise a priority");

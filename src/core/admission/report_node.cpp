@@ -45,7 +45,7 @@ std::vector<Event> decide_register(const State& state, const RegisterNode& repor
 std::vector<Event> decide_end(const State& state, const ReportEnd& report, Time now) {
   const Job* job = state.find_job(report.key);
   if (!job || job->attempt != report.attempt || !job->placement) return {};
-  if (job->state != JobState::running && job->state != JobState::completing) return {};
+  if (!job->is_on_nodes()) return {};
   const auto& shares = job->placement->shares;
   const auto share = std::ranges::find(shares, report.node, &NodeShare::node);
   if (share == shares.end() || share->released) return {};

@@ -25,6 +25,10 @@ Amounts held_on(const Job& job, NodeIndex node) {
   return {};
 }
 
+bool is_on(const Job& job, const std::vector<NodeShare>& shares) {
+  return std::ranges::any_of(shares, [&](const NodeShare& share) { return held_on(job, share.node) != Amounts{}; });
+}
+
 }  // namespace
 
 // Of these, on each node as few as make room for the share.
@@ -55,6 +59,66 @@ std::optional<std::vector<NodeShare>> Pass::fit_without(const QueueEntry& entry,
   return shares;
 }
 
+// A job is suspended at the moment when the one it makes room for starts, never before: otherwise it would find its CPUs free and go on.
+bool Pass::suspend_others(const QueueEntry& entry, Shape& shape) {
+  const State& state = memo_->state();
+  if (!state.policy->gang || plus(plan_.made_at, entry.span) > shape.window_end) return false;
+  const Kind kind{entry.shape, entry.job->qos.value};
+  const auto in_vain = suspended_in_vain_.find(kind);
+  if (in_vain != suspended_in_vain_.end() && entry.span >= in_vain->second) return false;
+  std::vector<const Job*> able;
+  for (const auto& [key, nothing] : state.active) {
+    const Job& job = state.job(key);
+    if (is_yielding(job) || told_to_go_.contains(key) || suspended_.contains(key)) continue;
+    const auto yield = must_yield(state, job, *entry.job, entry.partition, plan_.made_at);
+    if (yield && yield->mode == PreemptMode::suspend) able.push_back(&job);
+  }
+  if (able.empty()) return false;
+  sort_by_worth(state, able);
+  const auto fit_with = [&](std::span<const Job* const> victims) {
+    std::vector<JobKey> keys(suspended_.begin(), suspended_.end());
+    for (const Job* job : victims) keys.push_back(job->key);
+    return fit_by_rows(entry, shape, keys);
+  };
+  auto shares = fit_with(able);
+  if (!shares) {
+    if (!shape.alone && !settings_.promises) suspended_in_vain_[kind] = entry.span;
+    return false;
+  }
+  std::size_t low = 0, high = able.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (auto fewer = fit_with(std::span{able}.first(middle))) {
+      shares = std::move(fewer);
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  able.resize(high);
+  // Of those on its nodes, each that is not needed after all stays.
+  std::erase_if(able, [&](const Job* job) { return !is_on(*job, *shares); });
+  for (std::size_t i = able.size(); i-- > 0;) {
+    std::vector<const Job*> fewer = able;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (auto still = fit_with(fewer)) {
+      shares = std::move(still);
+      able = std::move(fewer);
+    }
+  }
+  shares = fit_with(able);  // the last try may have been another
+  if (!shares || !take_limits(entry, *shares)) return false;
+  for (const Job* job : able) {
+    suspended_.insert(job->key);
+    plan_.preemptions.push_back({job->key, job->attempt, entry.job->key, entry.partition, true});
+  }
+  claims_give_way_.clear();
+  failed_by_rows_.clear();
+  suspended_in_vain_.clear();
+  note_start_by_rows(entry, shape, *std::move(shares));
+  return true;
+}
+
 bool Pass::preempt(const QueueEntry& entry, Shape& shape) {
   if (!preempts_) return false;
   const State& state = memo_->state();
@@ -67,7 +131,8 @@ bool Pass::preempt(const QueueEntry& entry, Shape& shape) {
     const Job& job = state.job(key);
     if (told_to_go_.contains(key)) continue;  // for someone before us
     if (is_yielding(job)) going.push_back(key);
-    else if (must_yield(state, job, *entry.job, entry.partition, plan_.made_at)) able.push_back(&job);
+    else if (const auto yield = must_yield(state, job, *entry.job, entry.partition, plan_.made_at); yield && yield->mode != PreemptMode::suspend)
+      able.push_back(&job);
   }
   sort_by_worth(state, able);
   // Those on their way out count as gone; of the others as few of the worthiest as possible.
