@@ -22,6 +22,7 @@ AttemptReport report_of(const wire::AttemptStatus& status) {
   report.exit_signal = status.exit_signal();
   report.problem = status.problem();
   report.suspended = status.suspended();
+  if (status.has_step()) report.step = status.step();
   return report;
 }
 
@@ -94,6 +95,8 @@ void OwnAgents::received(Session& session, const wire::ToController& message) {
       send(session, heard);
     }
     observer_->node_reported(*this, session.identity_, reports_of(message.report().attempts()), message.report().telemetry());
+  } else if (message.has_step() && !session.relay_only_) {
+    observer_->keeper_said(*this, session.identity_, message.step());
   } else if (message.has_relayed() && relay_.request) {
     const auto& relayed = message.relayed();
     relay_.request(session.identity_, relayed.client(), UserId{relayed.uid()}, GroupId{relayed.gid()}, relayed.request());
@@ -166,6 +169,7 @@ void OwnAgents::launch(const std::string& node, const wire::LaunchPlan& plan, co
   credential.set_job_key(plan.job_key());
   credential.set_job_id(plan.job_id());
   credential.set_attempt(plan.attempt());
+  if (plan.has_step()) credential.set_step(plan.step());
   credential.set_uid(owner.uid.value);
   credential.set_gid(owner.gid.value);
   for (const std::uint32_t gid : owner.groups) credential.add_groups(gid);
@@ -188,12 +192,19 @@ void OwnAgents::kill(const std::string& node, const wire::Kill& kill) {
   send(*session, message);
 }
 
-void OwnAgents::forget(const std::string& node, JobKey key, Attempt attempt) {
+void OwnAgents::forget(const std::string& node, const wire::Forget& forget) {
   Session* session = of_node(node);
   if (!session) return;
   wire::ToAgent message;
-  message.mutable_forget()->set_job_key(key.value);
-  message.mutable_forget()->set_attempt(attempt.value);
+  *message.mutable_forget() = forget;
+  send(*session, message);
+}
+
+void OwnAgents::tell_keeper(const std::string& node, const wire::StepToNode& step) {
+  Session* session = of_node(node);
+  if (!session) return;
+  wire::ToAgent message;
+  *message.mutable_step() = step;
   send(*session, message);
 }
 

@@ -43,7 +43,8 @@ class OwnAgents final : public ResourceManager {
 
   void launch(const std::string& node, const wire::LaunchPlan& plan, const Owner& owner, const std::string& boot_id) override;
   void kill(const std::string& node, const wire::Kill& kill) override;
-  void forget(const std::string& node, JobKey key, Attempt attempt) override;
+  void forget(const std::string& node, const wire::Forget& forget) override;
+  void tell_keeper(const std::string& node, const wire::StepToNode& step) override;
   void signal(const std::string& node, const wire::SignalAttempt& signal) override;
   void suspend(const std::string& node, const wire::Suspend& suspend) override;
   void stop_nodes() override;

@@ -16,10 +16,6 @@ constexpr Duration backoff_min = milliseconds(100);
 constexpr Duration backoff_max = seconds(2);
 constexpr int silent_beats_max = 3;
 
-AttemptName name_of(const auto& message) { return {message.job_key(), message.attempt()}; }
-
-std::string text_of(AttemptName name) { return std::to_string(name.job_key) + "." + std::to_string(name.attempt); }
-
 bool names_node(const std::string& nodes, const std::string& node) {
   if (nodes == node) return true;
   const auto names = expand_hostlist(nodes);
@@ -53,6 +49,7 @@ void Agent::log(std::string text) const {
 
 void Agent::start() {
   for (const wire::AttemptStatus& status : supervisors_.adopt(*this)) attempts_[name_of(status)] = status;
+  for (const auto& [name, status] : std::map(attempts_)) follow_steps(name, status);  // ends nobody followed up
   connect();
 }
 
@@ -72,7 +69,7 @@ void Agent::connect() {
   hello->set_version(settings_.version);
   hello->set_relay_only(settings_.relay_only);
   *hello->mutable_inventory() = measurements_.inventory();
-  for (const auto& [name, status] : attempts_) *hello->add_attempts() = status;
+  for (const auto& [name, status] : attempts_) *hello->add_attempts() = as_reported(name, status);
   send(std::move(message));
   if (beat_timer_ == 0) beat_timer_ = loop_.after(heartbeat_, [this] { beat(); });
 }
@@ -107,7 +104,9 @@ void Agent::send(wire::ToController message) {
 }
 
 void Agent::attempt_changed(const wire::AttemptStatus& status) {
-  attempts_[name_of(status)] = status;
+  const AttemptName name = name_of(status);
+  attempts_[name] = status;
+  follow_steps(name, status);
   // That something runs is no news to whoever ordered it: it can wait for company, or for the end of a short job.
   if (status.state() == wire::AttemptStatus::RUNNING_NOW)
     report_within(running_report_wait);
@@ -132,7 +131,7 @@ void Agent::send_report(bool with_telemetry) {
   if (!welcome_) return;  // the hello of the next session brings it
   wire::ToController message;
   wire::AgentReport* report = message.mutable_report();
-  for (const auto& [name, status] : attempts_) *report->add_attempts() = status;
+  for (const auto& [name, status] : attempts_) *report->add_attempts() = as_reported(name, status);
   if (with_telemetry) *report->mutable_telemetry() = measurements_.telemetry();
   send(std::move(message));
 }
@@ -172,14 +171,16 @@ void Agent::obey(const wire::ToAgent& message) {
     case wire::ToAgent::kLaunch:
       return launch(message.launch());
     case wire::ToAgent::kKill:
-      if (attempts_.contains(name_of(message.kill()))) return supervisors_.kill(message.kill());
+      if (attempts_.contains(name_of(message.kill()))) return kill(message.kill());
       return bury_unlaunched(message.kill());
     case wire::ToAgent::kForget:
       return forget(message.forget());
     case wire::ToAgent::kSignal:
-      return supervisors_.signal(message.signal());
+      return signal(message.signal());
     case wire::ToAgent::kSuspend:
-      return supervisors_.suspend(message.suspend());
+      return suspend(message.suspend());
+    case wire::ToAgent::kStep:
+      return supervisors_.tell_keeper(message.step());
     case wire::ToAgent::kRelayed:
       return relay_.reply(message.relayed().client(), message.relayed().reply());
     case wire::ToAgent::kRefusal:
@@ -254,6 +255,7 @@ void Agent::refuse_launch(const wire::Credential& credential, std::string proble
   wire::AttemptStatus status;
   status.set_job_key(credential.job_key());
   status.set_attempt(credential.attempt());
+  if (credential.has_step()) status.set_step(credential.step());
   status.set_state(wire::AttemptStatus::ENDED);
   status.set_end(wire::AttemptStatus::LAUNCH_FAILED);
   status.set_exit_signal(53);  // as Slurm's accounting shows it
@@ -268,6 +270,7 @@ void Agent::bury_unlaunched(const wire::Kill& kill) {
   wire::AttemptStatus status;
   status.set_job_key(kill.job_key());
   status.set_attempt(kill.attempt());
+  if (kill.has_step()) status.set_step(kill.step());
   status.set_state(wire::AttemptStatus::ENDED);
   status.set_end(wire::AttemptStatus::EXITED);
   status.set_exit_signal(15);
@@ -279,7 +282,7 @@ void Agent::forget(const wire::Forget& forget) {
   const auto found = attempts_.find(name_of(forget));
   if (found == attempts_.end()) return report_soon();
   if (found->second.state() != wire::AttemptStatus::ENDED) return log("forget dropped: the attempt has not ended");
-  supervisors_.forget(forget.job_key(), forget.attempt());
+  supervisors_.forget(forget);
   attempts_.erase(found);
   report_soon();
 }

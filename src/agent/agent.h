@@ -54,6 +54,15 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   void message(std::string_view bytes) override;
   void closed(std::string_view why) override;
   void attempt_changed(const wire::AttemptStatus& status) override;
+  void keeper_said(const wire::StepFromNode& message) override;
+
+  // Steps (agent_steps.cpp)
+  std::vector<AttemptName> live_steps_of(AttemptName attempt) const;
+  wire::AttemptStatus as_reported(AttemptName name, const wire::AttemptStatus& status) const;
+  void follow_steps(AttemptName name, const wire::AttemptStatus& status);
+  void kill(const wire::Kill& kill);
+  void signal(const wire::SignalAttempt& signal);
+  void suspend(const wire::Suspend& suspend);
 
   void connect();
   void disconnect(std::string_view why);

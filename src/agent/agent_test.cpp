@@ -94,7 +94,8 @@ class FakeSupervisors final : public Supervisors {
   void kill(const wire::Kill& kill) override { killed.push_back(kill.job_key()); }
   void signal(const wire::SignalAttempt& signal) override { signalled.push_back(signal.signal()); }
   void suspend(const wire::Suspend& suspend) override { suspends.push_back(suspend); }
-  void forget(std::uint64_t key, std::uint32_t) override { forgotten.push_back(key); }
+  void tell_keeper(const wire::StepToNode& message) override { told_keeper.push_back(message); }
+  void forget(const wire::Forget& forget) override { forgotten.push_back(forget.job_key()); }
   void tell(std::uint64_t key, wire::AttemptStatus::State state) {
     wire::AttemptStatus status;
     status.set_job_key(key);
@@ -107,6 +108,7 @@ class FakeSupervisors final : public Supervisors {
   std::vector<std::uint64_t> launched, killed, forgotten;
   std::vector<std::uint32_t> signalled;
   std::vector<wire::Suspend> suspends;
+  std::vector<wire::StepToNode> told_keeper;
 };
 
 class FakeMeasurements final : public Measurements {

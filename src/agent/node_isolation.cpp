@@ -110,7 +110,7 @@ wire::Isolation NodeIsolation::of(const wire::LaunchPlan& plan) const {
       to->set_path(folder.path);
     }
     out.set_job("job_" + std::to_string(plan.job_id()));
-    out.set_step(plan.job().interactive() ? "step_0" : "step_batch");
+    out.set_step(plan.job().interactive() ? "step_" + std::to_string(plan.step()) : "step_batch");
     out.set_constrained(settings_.task_cgroup);
   }
   place(plan, out);
@@ -147,8 +147,14 @@ void NodeIsolation::limit_memory(const wire::LaunchPlan& plan, wire::Isolation& 
 
 void NodeIsolation::place(const wire::LaunchPlan& plan, wire::Isolation& out) const {
   if (!cpus_fit_ || plan.cpu_ids().empty()) return;
-  const auto places = places_of(machine_, whole_cores_, plan.cpu_ids());
+  auto places = places_of(machine_, whole_cores_, plan.cpu_ids());
   if (!places || places->empty()) return;
+  if (plan.step_cpus_size() > 0) {  // a step has some of them
+    std::vector<CpuPlace> chosen;
+    for (const std::uint32_t at : plan.step_cpus())
+      if (at < places->size()) chosen.push_back((*places)[at]);
+    if (!chosen.empty()) *places = std::move(chosen);
+  }
   if (out.constrained() && settings_.cgroup.constrain_cores && has("cpuset")) {
     std::vector<std::uint32_t> cpus;
     for (const CpuPlace& each : *places) cpus.push_back(each.cpu);
@@ -166,11 +172,19 @@ void NodeIsolation::place(const wire::LaunchPlan& plan, wire::Isolation& out) co
   }
 }
 
+static std::string first_name(const std::string& hostlist) {
+  const auto names = expand_hostlist(hostlist);
+  return names && !names->empty() ? names->front() : "";
+}
+
 void NodeIsolation::make_private(const wire::LaunchPlan& plan, wire::Isolation& out) const {
   const ContainerSettings* container = container_of(settings_, facts_.node);
   if (container == nullptr) return;
   // Several nodes of one machine may share a base.
-  out.set_private_base(container->base_path + "/" + node_folder_name(facts_.node, facts_.spool) + "_" + std::to_string(plan.job_id()));
+  // Steps beside their keeper see what the script sees; elsewhere nobody else would clear it away, so each has its own.
+  const bool apart = plan.has_step() && plan.node_name() != first_name(plan.allocation_nodes());
+  out.set_private_base(container->base_path + "/" + node_folder_name(facts_.node, facts_.spool) + "_" + std::to_string(plan.job_id()) +
+                       (apart ? "." + std::to_string(plan.step()) : ""));
   for (const std::string& target : container->folders) {
     if (target == "/dev/shm") {
       out.set_private_shm(true);

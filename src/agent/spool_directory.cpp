@@ -47,12 +47,13 @@ Result<void> write_whole(const std::string& path, int flags, std::string_view te
 }
 
 std::optional<AttemptName> parse_name(std::string_view text) {
-  const std::size_t dot = text.find('.');
-  if (dot == std::string_view::npos || dot == 0) return std::nullopt;
-  const auto key = parse_integer(text.substr(0, dot));
-  const auto attempt = parse_integer(text.substr(dot + 1));
-  if (!key || !attempt || *key < 0 || *attempt < 0 || *attempt > UINT32_MAX) return std::nullopt;
-  return AttemptName{static_cast<std::uint64_t>(*key), static_cast<std::uint32_t>(*attempt)};
+  const auto words = split(text, '.');
+  if (words.size() < 2 || words.size() > 3 || words[0].empty()) return std::nullopt;
+  const auto key = parse_integer(words[0]), attempt = parse_integer(words[1]);
+  const auto step = words.size() == 3 ? parse_integer(words[2]) : std::optional<std::int64_t>{-1};
+  if (!key || !attempt || !step || *key < 0 || *attempt < 0 || *attempt > UINT32_MAX) return std::nullopt;
+  if (words.size() == 3 && (*step < 0 || *step > UINT32_MAX)) return std::nullopt;
+  return AttemptName{static_cast<std::uint64_t>(*key), static_cast<std::uint32_t>(*attempt), *step};
 }
 
 ProcessName process_name(std::string_view pid, std::string_view start_time) {
@@ -72,6 +73,10 @@ void remove_tree(const std::string& path) {
 }
 
 }  // namespace
+
+std::string text_of(AttemptName name) {
+  return std::to_string(name.job_key) + "." + std::to_string(name.attempt) + (name.is_step() ? "." + std::to_string(name.step) : "");
+}
 
 std::optional<AttemptRecord> parse_attempt_record(std::string_view text) {
   AttemptRecord record;
@@ -124,7 +129,7 @@ std::vector<AttemptName> SpoolDirectory::list() const {
 }
 
 std::string SpoolDirectory::path_of(AttemptName name) const {
-  return path_ + "/" + std::to_string(name.job_key) + "." + std::to_string(name.attempt);
+  return path_ + "/" + text_of(name);
 }
 
 Result<void> SpoolDirectory::create(AttemptName name) const {
@@ -151,7 +156,7 @@ Result<void> SpoolDirectory::write_end(AttemptName name, const wire::AttemptStat
 
 void SpoolDirectory::forget(AttemptName name) const {
   const std::string forgotten =
-      path_ + "/" + std::string{forgotten_prefix} + std::to_string(name.job_key) + "." + std::to_string(name.attempt);
+      path_ + "/" + std::string{forgotten_prefix} + text_of(name);
   if (rename(path_of(name).c_str(), forgotten.c_str()) == 0) remove_tree(forgotten);
 }
 

@@ -20,8 +20,18 @@ namespace millrace {
 struct AttemptName {
   std::uint64_t job_key = 0;
   std::uint32_t attempt = 0;
+  std::int64_t step = -1;  // -1: the attempt itself; steps of it have names, directories and supervisors of their own
   auto operator<=>(const AttemptName&) const = default;
+
+  bool is_step() const { return step >= 0; }
+  AttemptName whole() const { return {job_key, attempt}; }
 };
+
+// Of any message about an attempt or a step of one.
+AttemptName name_of(const auto& message) {
+  return {message.job_key(), message.attempt(), message.has_step() ? static_cast<std::int64_t>(message.step()) : -1};
+}
+std::string text_of(AttemptName name);  // 7.0, 7.0.12
 
 // A process that cannot be mistaken for a later one with its number.
 struct ProcessName {

@@ -22,8 +22,6 @@ namespace {
 constexpr Duration sweep_again = milliseconds(20);
 constexpr int never_began_max = 100;
 
-AttemptName name_of(const wire::AttemptStatus& status) { return {status.job_key(), status.attempt()}; }
-
 }  // namespace
 
 SpoolSupervisors::SpoolSupervisors(Loop& loop, Readiness& readiness, SpoolDirectory spool, Settings settings)
@@ -40,6 +38,7 @@ std::vector<wire::AttemptStatus> SpoolSupervisors::adopt(SupervisorObserver& obs
     Attempt& attempt = attempts_[name];
     attempt.status.set_job_key(name.job_key);
     attempt.status.set_attempt(name.attempt);
+    if (name.is_step()) attempt.status.set_step(static_cast<std::uint32_t>(name.step));
     attempt.status.set_state(wire::AttemptStatus::RUNNING_NOW);
     adopt_one(name, attempt);
   }
@@ -102,10 +101,11 @@ void SpoolSupervisors::detach(Attempt& attempt) {
 
 void SpoolSupervisors::launch(const wire::LaunchPlan& plan, const wire::Credential& credential) {
   nursery_.reap();
-  const AttemptName name{plan.job_key(), plan.attempt()};
+  const AttemptName name = name_of(plan);
   Attempt& attempt = attempts_[name];
   attempt.status.set_job_key(name.job_key);
   attempt.status.set_attempt(name.attempt);
+  if (name.is_step()) attempt.status.set_step(static_cast<std::uint32_t>(name.step));
   attempt.status.set_state(wire::AttemptStatus::RUNNING_NOW);
   attempt.status.set_started_at_us(loop_.now().value);
   if (const auto created = spool_.create(name); !created)
@@ -153,6 +153,7 @@ void SpoolSupervisors::read_some(AttemptName name) {
   if (count > 0) attempt.reader.feed({buffer, static_cast<std::size_t>(count)});
   attempt.watch->want_readable();
   wire::AttemptStatus latest;
+  std::vector<wire::StepFromNode> steps;
   bool news = false;
   for (;;) {
     const auto message = attempt.reader.next();
@@ -160,9 +161,14 @@ void SpoolSupervisors::read_some(AttemptName name) {
     if (!*message) break;
     wire::FromStep from;
     if (!from.ParseFromArray((*message)->data(), static_cast<int>((*message)->size()))) return connection_lost(name);
-    if (name_of(from.status()) != name) continue;
+    if (from.has_step()) steps.push_back(from.step());
+    if (!from.has_status() || name_of(from.status()) != name) continue;
     latest = from.status();
     news = true;
+  }
+  for (const wire::StepFromNode& step : steps) {
+    observer_->keeper_said(step);
+    if (!attempts_.contains(name)) return;  // whoever heard it may have let go of this one
   }
   if (news) never_began_ = 0;
   if (!news || attempt.status.state() == wire::AttemptStatus::ENDED) return;
@@ -224,7 +230,7 @@ void SpoolSupervisors::sweep(AttemptName name) {
 
 void SpoolSupervisors::end_as(AttemptName name, wire::AttemptStatus::End end, std::string problem) {
   Attempt& attempt = attempts_.at(name);
-  settings_.log("attempt " + std::to_string(name.job_key) + "." + std::to_string(name.attempt) + ": " + problem);
+  settings_.log("attempt " + text_of(name) + ": " + problem);
   attempt.status.set_state(wire::AttemptStatus::ENDED);
   attempt.status.set_end(end);
   attempt.status.set_ended_at_us(loop_.now().value);
@@ -243,28 +249,33 @@ bool SpoolSupervisors::is_idle() const {
 void SpoolSupervisors::kill(const wire::Kill& kill) {
   wire::ToStep message;
   *message.mutable_kill() = kill;
-  send({kill.job_key(), kill.attempt()}, message);
+  send(name_of(kill), message);
 }
 
 void SpoolSupervisors::signal(const wire::SignalAttempt& signal) {
   wire::ToStep message;
   *message.mutable_signal() = signal;
-  send({signal.job_key(), signal.attempt()}, message);
+  send(name_of(signal), message);
 }
 
 void SpoolSupervisors::suspend(const wire::Suspend& suspend) {
   wire::ToStep message;
   *message.mutable_suspend() = suspend;
-  send({suspend.job_key(), suspend.attempt()}, message);
+  send(name_of(suspend), message);
 }
 
-void SpoolSupervisors::forget(std::uint64_t job_key, std::uint32_t attempt) {
-  const AttemptName name{job_key, attempt};
+void SpoolSupervisors::tell_keeper(const wire::StepToNode& step) {
+  wire::ToStep message;
+  *message.mutable_step() = step;
+  send({step.job_key(), step.attempt()}, message);
+}
+
+void SpoolSupervisors::forget(const wire::Forget& forget) {
+  const AttemptName name = name_of(forget);
   const auto found = attempts_.find(name);
   if (found == attempts_.end() || found->second.status.state() != wire::AttemptStatus::ENDED) return;
   wire::ToStep message;
-  message.mutable_forget()->set_job_key(job_key);
-  message.mutable_forget()->set_attempt(attempt);
+  *message.mutable_forget() = forget;
   send(name, message);  // for one that stayed because it could not write its end
   detach(found->second);
   attempts_.erase(found);

@@ -43,7 +43,8 @@ class SpoolSupervisors final : public Supervisors {
   void kill(const wire::Kill& kill) override;
   void signal(const wire::SignalAttempt& signal) override;
   void suspend(const wire::Suspend& suspend) override;
-  void forget(std::uint64_t job_key, std::uint32_t attempt) override;
+  void tell_keeper(const wire::StepToNode& step) override;
+  void forget(const wire::Forget& forget) override;
   bool is_idle() const;  // no attempt runs or is about to
 
  private:

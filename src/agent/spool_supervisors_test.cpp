@@ -91,6 +91,7 @@ class SpoolSupervisorsTest : public testing::Test, protected SupervisorObserver 
     credential.set_boot_id("boot");
     supervisors_->launch(plan, credential);
   }
+  void keeper_said(const wire::StepFromNode&) override {}
   void attempt_changed(const wire::AttemptStatus& status) override {
     last_ = status;
     ++changes_;
@@ -142,7 +143,9 @@ TEST_F(SpoolSupervisorsTest, Launch_runs_ends_and_is_forgotten) {
   const auto again = begin();
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].SerializeAsString(), last_.SerializeAsString());
-  supervisors_->forget(7, 0);
+  wire::Forget forget;
+  forget.set_job_key(7);
+  supervisors_->forget(forget);
   EXPECT_EQ(access(spooled().c_str(), F_OK), -1);
   EXPECT_TRUE(begin().empty());
 }

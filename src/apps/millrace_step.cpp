@@ -54,6 +54,7 @@ void refuse(Channel& agent, const wire::ToStep& order, const std::string& proble
   wire::FromStep message;
   message.mutable_status()->set_job_key(order.run().job_key());
   message.mutable_status()->set_attempt(order.run().attempt());
+  if (order.run().has_step()) message.mutable_status()->set_step(order.run().step());
   message.mutable_status()->set_state(wire::AttemptStatus::ENDED);
   message.mutable_status()->set_end(wire::AttemptStatus::LAUNCH_FAILED);
   message.mutable_status()->set_exit_signal(53);

@@ -142,4 +142,17 @@ std::optional<std::string> from_hex(std::string_view text) {
   return out;
 }
 
+std::string compress_counts(const std::vector<std::uint32_t>& counts) {
+  std::string out;
+  for (std::size_t i = 0; i < counts.size();) {
+    std::size_t same = i;
+    while (same < counts.size() && counts[same] == counts[i]) ++same;
+    if (!out.empty()) out += ',';
+    out += std::to_string(counts[i]);
+    if (same - i > 1) out += "(x" + std::to_string(same - i) + ")";
+    i = same;
+  }
+  return out;
+}
+
 }  // namespace millrace

@@ -32,4 +32,7 @@ std::string format_duration(std::int64_t seconds);
 std::string to_hex(std::string_view bytes);
 std::optional<std::string> from_hex(std::string_view text);
 
+// 2,2,2,1 -> "2(x3),1", as Slurm writes counts by node.
+std::string compress_counts(const std::vector<std::uint32_t>& counts);
+
 }  // namespace millrace

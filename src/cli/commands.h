@@ -9,6 +9,7 @@ namespace millrace {
 
 int run_sbatch(Command& command);
 int run_srun(Command& command);
+int run_salloc(Command& command);
 int run_squeue(Command& command);
 int run_sinfo(Command& command);
 int run_scancel(Command& command);
@@ -24,6 +25,7 @@ int run_help(Command& command);
 // Man pages; each from the command's own table.
 std::string sbatch_manual();
 std::string srun_manual();
+std::string salloc_manual();
 std::string squeue_manual();
 std::string sinfo_manual();
 std::string scancel_manual();

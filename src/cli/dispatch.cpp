@@ -10,6 +10,7 @@ namespace {
 constexpr CommandRow rows[] = {
     {"sbatch", true, "submit a batch script", run_sbatch, sbatch_manual},
     {"srun", true, "run a program on nodes of the cluster", run_srun, srun_manual},
+    {"salloc", true, "get nodes and run a command beside them", run_salloc, salloc_manual},
     {"squeue", true, "list jobs", run_squeue, squeue_manual},
     {"sinfo", true, "list partitions and nodes", run_sinfo, sinfo_manual},
     {"scancel", true, "cancel or signal jobs", run_scancel, scancel_manual},
@@ -24,7 +25,7 @@ constexpr CommandRow rows[] = {
 };
 
 // Commands of Slurm that do not exist here yet, so that calling one says so.
-constexpr std::string_view refused[] = {"salloc", "sacct", "sstat", "sdiag", "sreport",
+constexpr std::string_view refused[] = {"sacct", "sstat", "sdiag", "sreport",
                                         "sbcast", "sattach", "strigger", "scrontab", "smap"};
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }

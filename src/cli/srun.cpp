@@ -171,18 +171,55 @@ int run(const Command& command, Submission& all, const ClientSettings& settings)
   return console.run(session, options, reply->submitted().job_id());
 }
 
+// Inside an allocation: the keeper of its steps finds the nodes.
+int run_step(const Command& command, Submission& all, const ClientSettings& settings, std::uint32_t job_id) {
+  const wire::ResourceWishes& wishes = all.draft.job.resources();
+  for (const auto& [given, name] : {std::pair{wishes.has_gres() && !wishes.gres().empty(), "--gres"}, std::pair{wishes.has_gpus() && !wishes.gpus().empty(), "--gpus"},
+                                    std::pair{wishes.has_gpus_per_task() && !wishes.gpus_per_task().empty(), "--gpus-per-task"},
+                                    std::pair{wishes.has_gpus_per_node() && !wishes.gpus_per_node().empty(), "--gpus-per-node"}})
+    if (given) return say_usage_error(command, not_built(std::string{name} + " of a step; it has the devices of its job").error());
+  auto plan = make_plan(command, all, settings);
+  if (!plan) return say_usage_error(command, plan.error());
+  SrunConsole console(command, *plan);
+  const Endpoint endpoint = choose_endpoint(settings);
+  const auto port = console.listen(endpoint.loopback_only);
+  if (!port) return say_usage_error(command, {Errc::refused, port.error().story});
+  wire::CreateStep ask;
+  ask.set_job_id(job_id);
+  ask.set_environment(job_environment(all.draft));
+  *ask.mutable_step() = all.draft.job;
+  ask.mutable_step()->mutable_stdio()->set_host(endpoint.host);
+  ask.mutable_step()->mutable_stdio()->set_port(*port);
+  ask.mutable_step()->mutable_stdio()->set_secret(plan->secret);
+  ask.set_overlap(all.draft.overlap);
+  ask.set_exact(all.draft.exact || all.draft.job.cpus_per_task() != 0 || all.draft.job.exclusive());
+  ask.set_immediate(all.draft.immediate);
+  if (all.draft.first_node) ask.set_first_node(*all.draft.first_node);
+  const SessionOptions options = *session_options(settings);
+  Session session(options);
+  console.catch_signals();
+  return console.run_step(session, options, std::move(ask));
+}
+
+// The job we are in, or the one that was named.
+std::optional<std::uint32_t> job_around() {
+  for (const char* name : {"SLURM_JOB_ID", "SLURM_JOBID"}) {
+    const char* value = std::getenv(name);
+    const auto number = value != nullptr ? parse_integer(value) : std::nullopt;
+    if (number && *number > 0 && *number <= UINT32_MAX) return static_cast<std::uint32_t>(*number);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string srun_manual() { return man_page(head, option_texts(job_options(), srun)); }
 
 int run_srun(Command& command) {
-  // An allocation's own variables are not options of a new job: say so before they are read as such.
-  if (std::getenv("SLURM_JOB_ID") != nullptr || std::getenv("SLURM_JOBID") != nullptr) {
-    const auto line = read_command_line(command, srun);
-    if (line && answer_common({line->draft.help, line->draft.usage, line->draft.version}, head, option_texts(job_options(), srun))) return 0;
-    say_error(command, "srun inside an allocation (SLURM_JOB_ID is set) is not built yet in Millrace");
-    return error_code();
-  }
+  const std::optional<std::uint32_t> around = job_around();
+  // What the job was given as a whole is not what a step of it asks for.
+  if (around)
+    for (const char* name : {"SLURM_TRES_PER_TASK", "SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPU_BIND", "SLURM_MEM_BIND"}) unsetenv(name);
   auto all = read_all_layers(command, srun, {});
   if (!all) return say_usage_error(command, all.error());
   const JobDraft& draft = all->draft;
@@ -194,6 +231,10 @@ int run_srun(Command& command) {
   }
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  const std::optional<std::uint32_t> job = draft.job_id ? draft.job_id : around;
+  if (job) return run_step(command, *all, *settings, *job);
+  if (draft.first_node || draft.exact || draft.overlap || draft.immediate)
+    return say_usage_error(command, not_built(draft.first_node ? "--relative outside an allocation" : draft.exact ? "--exact outside an allocation" : draft.overlap ? "--overlap outside an allocation" : "--immediate outside an allocation").error());
   return run(command, *all, *settings);
 }
 

@@ -34,7 +34,7 @@ constexpr int caught[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SI
 
 }  // namespace
 
-std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id, const std::string& job_name) {
+std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id, const std::string& job_name, std::uint32_t step_id) {
   if (pattern.find('\\') != std::string::npos) {
     std::string plain;
     for (const char c : pattern)
@@ -55,8 +55,8 @@ std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id,
     switch (pattern[i]) {
       case '%': out += '%'; break;
       case 'j': case 'A': out += padded; break;
-      case 'J': out += padded + ".0"; break;
-      case 's': out += '0'; break;
+      case 'J': out += padded + "." + std::to_string(step_id); break;
+      case 's': out += std::to_string(step_id); break;
       case 'r': out += '0'; break;
       case 'x': out += job_name; break;
       case 'u': {
@@ -91,7 +91,7 @@ void SrunConsole::catch_signals() {
 
 Result<void> SrunConsole::open_outputs() {
   const auto open_one = [&](const std::string& pattern) -> Result<int> {
-    const std::string path = expand_own_pattern(pattern, job_id_, plan_.job_name);
+    const std::string path = expand_own_pattern(pattern, job_id_, plan_.job_name, step_id_);
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (plan_.append ? O_APPEND : O_TRUNC), 0666);
     if (fd < 0) return fail(Errc::io, "Could not open stdout file " + path + ": " + std::strerror(errno));
     return fd;
@@ -110,7 +110,10 @@ Result<void> SrunConsole::open_outputs() {
 
 void SrunConsole::watch_job(Session& session) {
   wire::Request request;
-  request.mutable_wait_job()->set_job_id(job_id_);
+  if (step_ask_)
+    *request.mutable_create_step() = *step_ask_;  // asked again it is the same step, by its secret
+  else
+    request.mutable_wait_job()->set_job_id(job_id_);
   watching_ = session.send(request).has_value();
   watch_again_us_ = now_us() + watch_retry_us;
 }
@@ -124,6 +127,32 @@ void SrunConsole::take_progress(const wire::JobProgress& progress) {
   if (progress.state() == wire::RUNNING) started_ = true;
   if (progress.ended() && job_ended_us_ == 0) job_ended_us_ = now_us();
   last_ = progress;
+}
+
+void SrunConsole::take_news(const wire::StepNews& news) {
+  for (const std::string& note : news.notes()) say_info(command_, note);
+  switch (news.kind()) {
+    case wire::StepNews::WAITING:
+      if (!waited_) say_info(command_, "Job " + std::to_string(job_id_) + " step creation temporarily disabled, retrying (" + news.problem() + ")");
+      waited_ = true;
+      return;
+    case wire::StepNews::CREATED:
+      step_id_ = news.step_id();
+      if (news.tasks() > 0) streams_.set_task_count(news.tasks());
+      started_ = true;
+      if (waited_) say_info(command_, "Step created for " + step());
+      waited_ = false;
+      if (created_) return;
+      created_ = true;
+      if (const auto opened = open_outputs(); !opened) {
+        say_error(command_, opened.error().story);
+        failed_ = true;
+      }
+      return;
+    default:
+      step_problem_ = news.problem();
+      if (job_ended_us_ == 0) job_ended_us_ = now_us();
+  }
 }
 
 void SrunConsole::take_ends() {
@@ -153,6 +182,7 @@ void SrunConsole::cancel_job(std::string_view why) {
   if (cancelled_) return;
   cancelled_ = true;
   if (!why.empty()) say_info(command_, why);
+  if (step_ask_) return streams_.send_signal(SIGKILL);
   SessionOptions options = options_;
   options.patience = seconds(0);
   Session session(options);
@@ -168,6 +198,11 @@ void SrunConsole::say_status() {
 }
 
 void SrunConsole::interrupt() {
+  if (step_ask_ && !created_) {
+    say_info(command_, "Cancelled pending step for job " + std::to_string(job_id_));
+    failed_ = true;
+    return;
+  }
   if (streams_.tasks_started() == 0 && !started_) {
     cancel_job("");
     say_info(command_, "Job allocation " + std::to_string(job_id_) + " has been revoked");
@@ -201,7 +236,7 @@ void SrunConsole::take_signal() {
 // Everything that happens because time passed.
 void SrunConsole::check_clock() {
   const std::int64_t now = now_us();
-  const bool running = started_ || streams_.tasks_started() > 0;
+  const bool running = started_ || streams_.tasks_started() > 0 || step_ask_.has_value();
   if (!running && !queued_said_ && now - submitted_us_ >= queue_notice_us && job_ended_us_ == 0) {
     queued_said_ = true;
     say_info(command_, "job " + std::to_string(job_id_) + " queued and waiting for resources");
@@ -221,7 +256,7 @@ void SrunConsole::check_clock() {
 int SrunConsole::poll_timeout_ms() const {
   std::int64_t wake = INT64_MAX;
   const std::int64_t now = now_us();
-  if (!started_ && streams_.tasks_started() == 0 && !queued_said_ && submitted_us_ < now) wake = std::min(wake, submitted_us_ + queue_notice_us);
+  if (!started_ && !step_ask_ && streams_.tasks_started() == 0 && !queued_said_ && submitted_us_ < now) wake = std::min(wake, submitted_us_ + queue_notice_us);
   if (plan_.wait_seconds > 0 && first_end_us_ != 0 && !cancelled_) wake = std::min(wake, first_end_us_ + plan_.wait_seconds * 1'000'000);
   if (job_ended_us_ != 0) wake = std::min(wake, job_ended_us_ + last_words_us);
   if (!watching_ && job_ended_us_ == 0) wake = std::min(wake, watch_again_us_);
@@ -232,11 +267,17 @@ int SrunConsole::poll_timeout_ms() const {
 bool SrunConsole::finished() {
   if (streams_.all_ended()) return true;
   if (job_ended_us_ == 0) return false;
-  return !streams_.has_connections() || now_us() - job_ended_us_ >= last_words_us;
+  // A short step may be over before its nodes' connections were even looked at.
+  const bool may_still_come = step_ask_ && step_problem_.empty() && streams_.tasks_started() == 0;
+  return (!streams_.has_connections() && !may_still_come) || now_us() - job_ended_us_ >= last_words_us;
 }
 
 int SrunConsole::exit_code() {
   const bool complete = streams_.all_ended();
+  if (!complete && step_ask_) {
+    if (!step_problem_.empty()) say_error(command_, "Task launch for " + step() + " failed on node " + step_problem_);
+    if (worst_code_ == 0 && worst_signal_ == 0) worst_code_ = 1;
+  }
   if (!complete && last_ && last_->ended()) {
     if (last_->state() == wire::NODE_FAIL) say_error(command_, "Node failure on " + last_->nodes());
     else if (last_->state() == wire::CANCELLED || last_->state() == wire::TIMEOUT) say_info(command_, "Force Terminated " + (streams_.tasks_started() > 0 ? step() : "JobId=" + std::to_string(job_id_)));
@@ -267,9 +308,36 @@ int SrunConsole::run(Session& session, const SessionOptions& options, std::uint3
     cancel_job("");
     return error_code();
   }
+  return loop(session);
+}
+
+int SrunConsole::run_step(Session& session, const SessionOptions& options, wire::CreateStep ask) {
+  job_id_ = ask.job_id();
+  step_ask_ = std::move(ask);
+  options_ = options;
+  submitted_us_ = now_us();
+  input_ = plan_.input_path.empty() ? STDIN_FILENO : open(plan_.input_path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (input_ < 0) {
+    say_error(command_, "Unable to open file " + plan_.input_path + ": " + std::strerror(errno));
+    return error_code();
+  }
+  input_open_ = true;
+  return loop(session);
+}
+
+int SrunConsole::loop(Session& session) {
   watch_job(session);
+  if (step_ask_ && !watching_) {
+    say_trouble(command_, session);
+    say_error(command_, "Unable to create step for job " + std::to_string(job_id_) + ": Unable to contact slurm controller (connect failure)");
+    return error_code();
+  }
   std::vector<pollfd> entries;
   for (;;) {
+    if (failed_) {
+      streams_.send_signal(SIGKILL);
+      return error_code();
+    }
     take_ends();
     for (const std::string& note : streams_.take_notes()) say_plain(note);
     if (finished()) return exit_code();
@@ -278,18 +346,28 @@ int SrunConsole::run(Session& session, const SessionOptions& options, std::uint3
     entries.clear();
     entries.push_back({signals_, POLLIN, 0});
     entries.push_back({watching_ ? session.descriptor() : -1, POLLIN, 0});
-    entries.push_back({input_open_ && !streams_.input_is_slow() ? input_ : -1, POLLIN, 0});
-    streams_.add_to(entries);
+    entries.push_back({input_open_ && hears_tasks() && !streams_.input_is_slow() ? input_ : -1, POLLIN, 0});
+    if (hears_tasks()) streams_.add_to(entries);
     if (poll(entries.data(), entries.size(), poll_timeout_ms()) < 0 && errno != EINTR) return error_code();
     if (entries[0].revents != 0) take_signal();
     if (entries[2].revents != 0) take_input();
-    streams_.handle(entries);
+    if (hears_tasks()) streams_.handle(entries);
     if (entries[1].revents == 0) continue;
     for (;;) {
       const auto reply = session.take_ready();
       if (!reply) watching_ = false;
       if (!reply || !*reply) break;
       watching_ = (*reply)->more();
+      if ((*reply)->has_failure() && step_ask_) {
+        for (const std::string& note : (*reply)->failure().notes()) say_error(command_, note);
+        if (created_) {  // asked again after a break, and the keeper has gone: the tasks say the rest
+          if (job_ended_us_ == 0) job_ended_us_ = now_us();
+          break;
+        }
+        say_error(command_, "Unable to create step for job " + std::to_string(job_id_) + ": " + (*reply)->failure().text());
+        return error_code();
+      }
+      if ((*reply)->has_step()) take_news((*reply)->step());
       if ((*reply)->has_failure() && job_ended_us_ == 0) {  // the controller knows no such job any more
         say_error(command_, "Unable to confirm allocation for job " + std::to_string(job_id_) + ": " + (*reply)->failure().text());
         job_ended_us_ = now_us();

@@ -36,10 +36,15 @@ class SrunConsole {
   void catch_signals();  // before the submission, so that none is lost
   // Until every task ended, or the job did; srun's exit code.
   int run(Session& session, const SessionOptions& options, std::uint32_t job_id);
+  // The same for a step inside an allocation, which it asks for.
+  int run_step(Session& session, const SessionOptions& options, wire::CreateStep ask);
 
  private:
   Result<void> open_outputs();
+  int loop(Session& session);
   void watch_job(Session& session);
+  void take_news(const wire::StepNews& news);
+  bool hears_tasks() const { return !step_ask_ || created_; }
   void take_progress(const wire::JobProgress& progress);
   void take_ends();
   void take_input();
@@ -51,13 +56,17 @@ class SrunConsole {
   int poll_timeout_ms() const;
   bool finished();
   int exit_code();
-  std::string step() const { return "StepId=" + std::to_string(job_id_) + ".0"; }
+  std::string step() const { return "StepId=" + std::to_string(job_id_) + "." + std::to_string(step_id_); }
 
   const Command& command_;
   SrunPlan plan_;
   TaskStreams streams_;
   SessionOptions options_;
   std::uint32_t job_id_ = 0;
+  std::optional<wire::CreateStep> step_ask_;  // set: this is a step inside an allocation
+  std::uint32_t step_id_ = 0;
+  bool created_ = false, waited_ = false, failed_ = false;
+  std::string step_problem_;
   int signals_ = -1;
   int input_ = -1;
   bool input_open_ = false;
@@ -75,6 +84,6 @@ class SrunConsole {
 };
 
 // A file name of srun's own: %j, %J, %s, %u, %x and zero padding as in %4j.
-std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id, const std::string& job_name);
+std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id, const std::string& job_name, std::uint32_t step_id = 0);
 
 }  // namespace millrace

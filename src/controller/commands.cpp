@@ -99,6 +99,8 @@ void Commands::handle() {
     case B::kWaitJob: return wait(request_.wait_job());
     case B::kReserve: return reserve(request_.reserve());
     case B::kRemoveReservation: return remove_reservation(request_.remove_reservation());
+    case B::kCreateStep: return create_step(request_.create_step());
+    case B::kEndAllocation: return end_allocation(request_.end_allocation());
     case B::kChangeAccounts: return change_accounts(request_.change_accounts());
     default: return refuse_with(2036, "Requested operation not supported on this system", "unknown request");
   }
@@ -401,6 +403,35 @@ void Commands::wait(const wire::WaitJob& ask) {
   const JobKey key = array && array->id == job->id ? job->array : job->key;
   c_.waiters_[key].push_back({asker_.client, request_.number(), ask.until_started()});
   c_.tell_waiters(key);
+}
+
+// ---- steps ----
+
+const Job* Commands::job_for_steps(std::uint32_t id) {
+  const Job* job = c_.commit_.durable().find_job(JobId{id});
+  if (!job || !job->placement) return refuse_with({RefusalCode::invalid_job_id, {}}), nullptr;
+  if (!may_change(*job, actor_)) return refuse_with({RefusalCode::access_denied, {}}), nullptr;
+  if (job->state == JobState::suspended) return refuse_with(2077, "Job is current suspended, requested operation disabled"), nullptr;
+  if (job->state != JobState::running) return refuse_with(2021, "Job/step already completing or completed"), nullptr;
+  return job;
+}
+
+void Commands::create_step(const wire::CreateStep& ask) {
+  if (const Job* job = job_for_steps(ask.job_id())) c_.ask_keeper(asker_, request_.number(), *job, ask);
+}
+
+void Commands::end_allocation(const wire::EndAllocation& ask) {
+  const Job* job = job_for_steps(ask.job_id());
+  if (!job) return;
+  if (!job->spec->allocation_only) return refuse_with(2036, "Requested operation not supported on this system", "the job was not made by salloc; scancel ends it");
+  wire::StepToNode message;
+  message.set_job_key(job->key.value);
+  message.set_attempt(job->attempt.value);
+  *message.mutable_end() = ask;
+  if (!c_.tell_keeper(*job, message)) return refuse_with(2016, "Requested nodes are busy", "the first node of the job does not answer; scancel ends it");
+  wire::Reply out = reply();
+  out.mutable_done();
+  answer(std::move(out));
 }
 
 }  // namespace millrace

@@ -30,6 +30,9 @@ class Commands final {
   void shutdown(const wire::Shutdown& ask);
   void reconfigure();
   void wait(const wire::WaitJob& ask);
+  const Job* job_for_steps(std::uint32_t id);  // null: refused
+  void create_step(const wire::CreateStep& ask);
+  void end_allocation(const wire::EndAllocation& ask);
   void reserve(const wire::Reserve& ask);
   void remove_reservation(const wire::RemoveReservation& ask);
   void change_accounts(const wire::ChangeAccounts& ask);  // account_commands.cpp

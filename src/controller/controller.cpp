@@ -206,8 +206,16 @@ void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>&
   link.responding = true;
   observed_.edit().responding[index] = true;
   link.attempts = attempts;
+  std::set<NodeIndex> firsts;  // whose jobs may have waited for steps here
   for (const AttemptReport& report : attempts) {
+    if (report.step) {
+      tell_keeper_of(index, report);
+      const Job* job = commit_.durable().find_job(report.key);
+      if (report.ended && job && job->placement && job->placement->shares.front().node != index) firsts.insert(job->placement->shares.front().node);
+      continue;
+    }
     if (!report.ended) continue;
+    if (const Job* job = commit_.decided().find_job(report.key); job && job->attempt == report.attempt && waits_for_steps(*job, index)) continue;
     auto events = decide_end(commit_.decided(), {report.key, report.attempt, index, report.end, report.exit_code, report.exit_signal}, loop_.now());
     if (events.empty()) continue;
     if (!report.problem.empty())
@@ -216,6 +224,9 @@ void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>&
   }
   // Ends above become durable later and reconcile then; what else differs is put right now.
   reconcile(index);
+  for (const NodeIndex first : firsts)
+    if (const auto it = links_.find(first); it != links_.end() && std::ranges::any_of(it->second.attempts, [](const AttemptReport& r) { return r.ended && !r.step; }))
+      take_reports(first, std::vector(it->second.attempts));
 }
 
 std::vector<NodeIndex> Controller::unreachable() const {
@@ -242,16 +253,21 @@ void Controller::reconcile(NodeIndex index) {
 void Controller::order(NodeIndex index, NodeLink& link, const Intent& intent) {
   const std::string& name = commit_.durable().node(index).def->name;
   const auto [key, attempt] = std::visit([](const auto& i) { return std::pair{i.key, i.attempt}; }, intent);
-  if (std::holds_alternative<ForgetIntent>(intent)) {
-    link.manager->forget(name, key, attempt);
-    link.ordered.erase({key, attempt});
-    std::erase_if(link.attempts, [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt; });
+  if (const auto* gone = std::get_if<ForgetIntent>(&intent)) {
+    wire::Forget forget;
+    forget.set_job_key(key.value);
+    forget.set_attempt(attempt.value);
+    if (gone->step) forget.set_step(*gone->step);
+    link.manager->forget(name, forget);
+    std::erase_if(link.attempts, [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt && r.step == gone->step; });
     return;
   }
   // Orders of different kinds about one attempt are kept apart; to suspend takes back to resume, and the reverse.
   const auto* stops = std::get_if<SuspendIntent>(&intent);
   const std::uint32_t kind = stops ? (stops->suspended ? 2 : 3) : std::holds_alternative<KillIntent>(intent) ? 1 : 0;
-  const auto slot = [&](std::uint32_t which) { return std::pair{key, Attempt{attempt.value * 4 + which}}; };
+  const auto* kills = std::get_if<KillIntent>(&intent);
+  const std::int64_t step = kills && kills->step ? static_cast<std::int64_t>(*kills->step) : -1;
+  const auto slot = [&](std::uint32_t which) { return std::tuple{key, attempt, step, which}; };
   if (stops) link.ordered.erase(slot(stops->suspended ? 3 : 2));
   Time& last = link.ordered[slot(kind)];
   if (last.is_set() && loop_.now() < last + settings_.relaunch_after) return;
@@ -267,7 +283,8 @@ void Controller::order(NodeIndex index, NodeLink& link, const Intent& intent) {
   wire::Kill kill;
   kill.set_job_key(key.value);
   kill.set_attempt(attempt.value);
-  kill.set_why(static_cast<wire::Kill::Why>(std::get<KillIntent>(intent).why));
+  kill.set_why(static_cast<wire::Kill::Why>(kills->why));
+  if (kills->step) kill.set_step(*kills->step);
   kill.set_kill_wait_seconds(commit_.durable().policy->kill_wait_seconds);
   link.manager->kill(name, kill);
 }
@@ -390,6 +407,7 @@ void Controller::request(const Asker& asker, const wire::Request& request) {
 }
 
 void Controller::client_left(ClientId client) {
+  step_client_left(client);
   for (auto it = waiters_.begin(); it != waiters_.end();) {
     std::erase_if(it->second, [&](const Waiter& waiter) { return waiter.client == client; });
     it = it->second.empty() ? waiters_.erase(it) : std::next(it);

@@ -88,6 +88,7 @@ class Controller final : public ResourceObserver {
   void node_reported(ResourceManager& by, const std::string& node, const std::vector<AttemptReport>& attempts,
                      const wire::Telemetry& telemetry) override;
   void node_unreachable(ResourceManager& by, const std::string& node) override;
+  void keeper_said(ResourceManager& by, const std::string& node, const wire::StepFromNode& message) override;
 
  private:
   friend class Commands;
@@ -98,7 +99,8 @@ class Controller final : public ResourceObserver {
     bool reported = false;                    // since its last registration in this run
     Time heard_at;
     std::vector<AttemptReport> attempts;      // as last reported
-    std::map<std::pair<JobKey, Attempt>, Time> ordered;  // when an order was last given, so as not to repeat it at once
+    // By job, attempt, step and kind of order:
+    std::map<std::tuple<JobKey, Attempt, std::int64_t, std::uint32_t>, Time> ordered;  // when an order was last given, so as not to repeat it at once
   };
   struct Waiter {
     ClientId client;
@@ -116,6 +118,13 @@ class Controller final : public ResourceObserver {
   void reconcile(NodeIndex node);
   void order(NodeIndex node, NodeLink& link, const Intent& intent);
   void launch(NodeIndex node, const LaunchIntent& intent);
+  // Steps (steps.cpp)
+  void ask_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask);
+  bool tell_keeper(const Job& job, const wire::StepToNode& message);  // false: its node does not answer
+  void tell_keeper_of(NodeIndex node, const AttemptReport& report);
+  void launch_step(const Job& job, NodeIndex node, const wire::StepLaunch& order);
+  bool waits_for_steps(const Job& job, NodeIndex first);  // of other nodes, which it tells to go
+  void step_client_left(ClientId client);
   void take_reports(NodeIndex node, const std::vector<AttemptReport>& attempts);
   std::optional<NodeIndex> own_node(ResourceManager& by, const std::string& name);
   std::vector<NodeIndex> unreachable() const;
@@ -139,6 +148,8 @@ class Controller final : public ResourceObserver {
   Planning planning_;
   PayloadCache payloads_;
   WaitLog wait_log_;
+  std::map<ClientId, std::set<std::pair<JobKey, Attempt>>> step_clients_;  // whose keepers they asked
+  std::map<std::tuple<JobKey, Attempt, NodeIndex, std::uint32_t>, Time> step_launches_;  // sent there and not yet reported
   SharedValue<PlanReport> plan_report_{PlanReport{}};
   SharedValue<Observed> observed_{Observed{}};
   std::map<std::string, ResourceManager*> manager_of_;

@@ -44,6 +44,7 @@ void describe(const State& state, const Job& job, const ClusterFacts& facts, wir
     out.mutable_stdio()->set_secret(rare.stdio->secret);
   }
   out.set_label_output(spec.label_output);
+  out.set_allocation_only(spec.allocation_only);
   out.set_export_env(rare.export_env);
   out.set_cpu_bind(rare.cpu_bind);
   out.set_mem_bind(rare.mem_bind);

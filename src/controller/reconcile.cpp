@@ -19,6 +19,12 @@ KillWhy why_of(const Job& job) {
   return job.outcome == Outcome::timeout ? KillWhy::time_limit : KillWhy::cancelled;
 }
 
+bool may_have_steps(const Job* job, Attempt attempt, NodeIndex here) {
+  if (!job || job->attempt != attempt || !job->placement) return false;
+  if (job->state != JobState::running && job->state != JobState::suspended) return false;
+  return std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) { return share.node == here && !share.released; });
+}
+
 }  // namespace
 
 std::vector<Intent> difference(const State& state, NodeIndex here, const std::vector<AttemptReport>& reported) {
@@ -26,7 +32,7 @@ std::vector<Intent> difference(const State& state, NodeIndex here, const std::ve
   const auto* node = state.nodes.find(here);
   if (!node) return intents;
   const auto find = [&](JobKey key, Attempt attempt) {
-    return std::ranges::find_if(reported, [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt; });
+    return std::ranges::find_if(reported, [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt && !r.step; });
   };
   for (const JobKey key : (*node)->jobs) {
     const Job& job = state.job(key);
@@ -45,6 +51,13 @@ std::vector<Intent> difference(const State& state, NodeIndex here, const std::ve
   }
   for (const AttemptReport& report : reported) {
     const Job* job = state.find_job(report.key);
+    if (report.step) {
+      if (!may_have_steps(job, report.attempt, here) && report.ended)
+        intents.emplace_back(ForgetIntent{report.key, report.attempt, report.step});
+      else if (!may_have_steps(job, report.attempt, here))
+        intents.emplace_back(KillIntent{report.key, report.attempt, job ? why_of(*job) : KillWhy::not_wanted, report.step});
+      continue;  // otherwise their keeper sees to them
+    }
     const bool wanted = job && job->attempt == report.attempt && job->placement &&
                         std::ranges::binary_search((*node)->jobs, report.key) && runs_here(*job, here);
     if (wanted) continue;

@@ -18,10 +18,12 @@ struct KillIntent {
   JobKey key;
   Attempt attempt;
   KillWhy why{};
+  std::optional<std::uint32_t> step{};
 };
 struct ForgetIntent {
   JobKey key;
   Attempt attempt;
+  std::optional<std::uint32_t> step{};
 };
 // Stop its processes, or let them go on.
 struct SuspendIntent {

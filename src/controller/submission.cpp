@@ -48,6 +48,7 @@ SubmitJob to_submit_job(const wire::SubmitJob& ask, const UserIdentity& identity
   spec.oversubscribe = job.oversubscribe();
   spec.interactive = job.interactive();
   spec.label_output = job.label_output();
+  spec.allocation_only = job.allocation_only();
   spec.kill_on_invalid_dependency = job.kill_on_invalid_dependency();
   const std::string& key = ask.idempotency_key();
   if (key.size() == spec.submission.size())

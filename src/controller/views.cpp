@@ -81,7 +81,7 @@ void show_files(const State& state, const Job& job, wire::JobView& out) {
   const RareRequest& rare = spec.rare_request();
   const NameFacts facts = facts_of(state, job);
   const auto expanded = [&](const std::string& pattern) { return under_directory(expand_pattern(pattern, facts), spec.work_dir); };
-  if (spec.is_batch()) {
+  if (spec.is_batch() && !spec.allocation_only) {
     out.set_std_out(expanded(spec.std_out.empty() ? std::string{default_output_pattern(facts)} : spec.std_out));
     if (!rare.std_err.empty()) out.set_std_err(expanded(rare.std_err));
     out.set_std_in(rare.std_in.empty() ? "/dev/null" : expanded(rare.std_in));
@@ -103,7 +103,7 @@ void show_request(const ReadView& snapshot, const Job& job, wire::JobView& out) 
   out.set_dependency(shown_dependencies(state, job));
   out.set_requeue(spec.requeue);
   out.set_restarts(job.attempt.value);
-  out.set_batch(spec.is_batch());
+  out.set_batch(spec.is_batch() && !spec.allocation_only);
   out.set_submit_host(spec.owner->submit_host);
   out.set_submit_sid(spec.submit_sid);
   out.set_required_nodes(hostlist_of(state, rare.required_nodes));

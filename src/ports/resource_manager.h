@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/ledger/event.h"
 
 namespace millrace::wire {
+class Forget;
+class StepFromNode;
+class StepToNode;
 class Kill;
 class LaunchPlan;
 class SignalAttempt;
@@ -25,6 +29,7 @@ struct AttemptReport {
   std::uint32_t exit_code = 0, exit_signal = 0;
   std::string problem;
   bool suspended = false;  // stopped, or told to
+  std::optional<std::uint32_t> step{};  // of this attempt; not set: the attempt itself
 };
 
 struct NodeRegistration {
@@ -41,7 +46,9 @@ class ResourceManager {
   virtual ~ResourceManager() = default;
   virtual void launch(const std::string& node, const wire::LaunchPlan& plan, const Owner& owner, const std::string& boot_id) = 0;
   virtual void kill(const std::string& node, const wire::Kill& kill) = 0;
-  virtual void forget(const std::string& node, JobKey key, Attempt attempt) = 0;
+  virtual void forget(const std::string& node, const wire::Forget& forget) = 0;
+  // To the keeper of a job's steps, on this node.
+  virtual void tell_keeper(const std::string& node, const wire::StepToNode& message) = 0;
   virtual void signal(const std::string& node, const wire::SignalAttempt& signal) = 0;
   virtual void suspend(const std::string& node, const wire::Suspend& suspend) = 0;  // or let it go on
   virtual void stop_nodes() = 0;
@@ -56,6 +63,8 @@ class ResourceObserver {
   virtual void node_reported(ResourceManager& by, const std::string& node, const std::vector<AttemptReport>& attempts,
                              const wire::Telemetry& telemetry) = 0;
   virtual void node_unreachable(ResourceManager& by, const std::string& node) = 0;
+  // The keeper of a job's steps on this node answers a client, or wants something done on another node of its job.
+  virtual void keeper_said(ResourceManager& by, const std::string& node, const wire::StepFromNode& message) = 0;
 };
 
 }  // namespace millrace

@@ -9,10 +9,13 @@
 
 namespace millrace::wire {
 class AttemptStatus;
+class Forget;
 class Credential;
 class Kill;
 class LaunchPlan;
 class SignalAttempt;
+class StepFromNode;
+class StepToNode;
 class Suspend;
 }  // namespace millrace::wire
 
@@ -23,6 +26,8 @@ class SupervisorObserver {
   virtual ~SupervisorObserver() = default;
   // Something changed about one attempt. Called on the agent's loop.
   virtual void attempt_changed(const wire::AttemptStatus& status) = 0;
+  // A step keeper wants something done, here or on another node of its job, or answers a client.
+  virtual void keeper_said(const wire::StepFromNode& message) = 0;
 };
 
 // Everything here outlives the agent: what was launched is journalled in the spool before it starts, supervisors go on
@@ -39,7 +44,9 @@ class Supervisors {
   virtual void kill(const wire::Kill& kill) = 0;
   virtual void signal(const wire::SignalAttempt& signal) = 0;
   virtual void suspend(const wire::Suspend& suspend) = 0;  // stop its processes, or let them go on
-  virtual void forget(std::uint64_t job_key, std::uint32_t attempt) = 0;  // only of an ended attempt
+  // To the supervisor of the attempt, which keeps the steps of its job if this is the job's first node.
+  virtual void tell_keeper(const wire::StepToNode& step) = 0;
+  virtual void forget(const wire::Forget& forget) = 0;  // only of an ended attempt
 };
 
 }  // namespace millrace

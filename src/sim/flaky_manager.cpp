@@ -81,8 +81,8 @@ void FlakyManager::suspend(const std::string& node, const wire::Suspend& suspend
     if (each.key.value == suspend.job_key() && each.attempt.value == suspend.attempt()) each.suspended = suspend.suspended();
 }
 
-void FlakyManager::forget(const std::string& node, JobKey key, Attempt attempt) {
-  std::erase_if(attempts_[node], [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt; });
+void FlakyManager::forget(const std::string& node, const wire::Forget& forget) {
+  std::erase_if(attempts_[node], [&](const AttemptReport& r) { return r.key.value == forget.job_key() && r.attempt.value == forget.attempt(); });
 }
 
 }  // namespace millrace

@@ -129,8 +129,8 @@ void SimNode::kill(const wire::Kill& kill) {
                                 [this, key] { end(key, wire::AttemptStatus::EXITED, 0, 15, false); });
 }
 
-void SimNode::forget(std::uint64_t job_key, std::uint32_t attempt) {
-  const auto it = spool_.find({job_key, attempt});
+void SimNode::forget(const wire::Forget& forget) {
+  const auto it = spool_.find({forget.job_key(), forget.attempt()});
   if (it != spool_.end() && it->second.status.state() == wire::AttemptStatus::ENDED) spool_.erase(it);
 }
 

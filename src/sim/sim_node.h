@@ -56,7 +56,8 @@ class SimNode final : private Supervisors, private Measurements {
   void kill(const wire::Kill& kill) override;
   void signal(const wire::SignalAttempt&) override {}
   void suspend(const wire::Suspend& suspend) override;
-  void forget(std::uint64_t job_key, std::uint32_t attempt) override;
+  void tell_keeper(const wire::StepToNode&) override {}
+  void forget(const wire::Forget& forget) override;
   wire::Inventory inventory() override;
   wire::Telemetry telemetry() override { return {}; }
   void go_on(const AttemptKey& key, Attempt& attempt);

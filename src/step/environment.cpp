@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/text.h"
 #include "millrace.pb.h"
 #include "step/device_environment.h"
 
@@ -55,6 +56,10 @@ std::uint32_t cpus_here(const wire::LaunchPlan& plan) {
   return position < plan.cpus_per_node_size() ? plan.cpus_per_node(position) : 0;
 }
 
+const std::string& job_nodes(const wire::LaunchPlan& plan) { return plan.has_step() ? plan.allocation_nodes() : plan.nodes(); }
+
+const auto& job_cpus(const wire::LaunchPlan& plan) { return plan.has_step() ? plan.allocation_cpus_per_node() : plan.cpus_per_node(); }
+
 void add_job(Environment& environment, const wire::LaunchPlan& plan, const wire::Credential& identity) {
   const wire::JobDescription& job = plan.job();
   const auto text = [&](std::string_view name, std::string_view value) {
@@ -63,11 +68,11 @@ void add_job(Environment& environment, const wire::LaunchPlan& plan, const wire:
   environment.set_number("SLURM_JOB_ID", plan.job_id());
   environment.set_number("SLURM_JOBID", plan.job_id());
   environment.set("SLURM_JOB_NAME", job.name());
-  environment.set("SLURM_JOB_NODELIST", plan.nodes());
-  environment.set("SLURM_NODELIST", plan.nodes());
-  environment.set_number("SLURM_JOB_NUM_NODES", plan.cpus_per_node_size());
+  environment.set("SLURM_JOB_NODELIST", job_nodes(plan));
+  environment.set("SLURM_NODELIST", job_nodes(plan));
+  environment.set_number("SLURM_JOB_NUM_NODES", job_cpus(plan).size());
   environment.set_number("SLURM_NNODES", plan.cpus_per_node_size());
-  environment.set("SLURM_JOB_CPUS_PER_NODE", compress_counts(to_vector(plan.cpus_per_node())));
+  environment.set("SLURM_JOB_CPUS_PER_NODE", compress_counts(to_vector(job_cpus(plan))));
   text("SLURM_JOB_PARTITION", plan.partition());
   text("SLURM_JOB_ACCOUNT", job.account());
   text("SLURM_JOB_QOS", job.qos());
@@ -129,8 +134,8 @@ void add_batch(Environment& environment, const wire::LaunchPlan& plan) {
 
 void add_step(Environment& environment, const wire::LaunchPlan& plan) {
   const wire::StdioEndpoint& srun = plan.job().stdio();
-  environment.set_number("SLURM_STEP_ID", 0);
-  environment.set_number("SLURM_STEPID", 0);
+  environment.set_number("SLURM_STEP_ID", plan.step());
+  environment.set_number("SLURM_STEPID", plan.step());
   environment.set("SLURM_STEP_NODELIST", plan.nodes());
   environment.set_number("SLURM_STEP_NUM_NODES", plan.cpus_per_node_size());
   environment.set_number("SLURM_STEP_NUM_TASKS", plan.tasks());
@@ -220,17 +225,9 @@ std::vector<std::uint32_t> ranks_of_node(const wire::LaunchPlan& plan) {
   return ranks;
 }
 
-std::string compress_counts(const std::vector<std::uint32_t>& counts) {
-  std::string out;
-  for (std::size_t i = 0; i < counts.size();) {
-    std::size_t same = i;
-    while (same < counts.size() && counts[same] == counts[i]) ++same;
-    if (!out.empty()) out += ',';
-    out += std::to_string(counts[i]);
-    if (same - i > 1) out += "(x" + std::to_string(same - i) + ")";
-    i = same;
-  }
-  return out;
+std::string step_name(const wire::LaunchPlan& plan) {
+  return std::to_string(plan.job_id()) + (plan.job().interactive() ? "." + std::to_string(plan.step()) : ".batch");
 }
+
 
 }  // namespace millrace

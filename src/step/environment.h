@@ -41,6 +41,7 @@ void add_task(Environment& environment, const wire::LaunchPlan& plan, std::uint3
 // The task numbers of this node.
 std::vector<std::uint32_t> ranks_of_node(const wire::LaunchPlan& plan);
 
-std::string compress_counts(const std::vector<std::uint32_t>& counts);  // 2,2,2,1 -> 2(x3),1
+// "12.batch", "12.0": as messages name it.
+std::string step_name(const wire::LaunchPlan& plan);
 
 }  // namespace millrace

@@ -119,6 +119,8 @@ Result<void> AttemptSpool::write_isolation(const wire::Isolation& isolation) {
   return append("isolation " + to_hex(isolation.SerializeAsString()) + "\n");
 }
 
+Result<void> AttemptSpool::write_step(std::uint32_t id) { return append("step " + std::to_string(id) + "\n"); }
+
 Result<void> AttemptSpool::write_end(const wire::AttemptStatus& status) {
   return append("end " + to_hex(status.SerializeAsString()) + "\n");
 }

@@ -21,6 +21,7 @@ namespace millrace {
 // launched again. Inside it:
 //   state         lines of text, each complete only with its newline:
 //                   supervisor PID START_TIME BOOT_ID SOCKET   first, and there from the moment the file has its name
+//                   step ID                                    given out, never to be given out again
 //                   isolation HEX                              the serialized Isolation; before anything of it is made
 //                   task PID START_TIME UID                    one per task, for the agent that finds the supervisor
 //                   dead end HEX                                    the serialized AttemptStatus; before anybody is
@@ -42,6 +43,7 @@ class AttemptSpool {
   // Gives the script to the user; path to execute. Only root can give files away, anybody else runs as itself.
   Result<std::string> write_script(std::string_view script, uid_t uid, gid_t gid) const;
   Result<void> write_tasks(const std::vector<pid_t>& pids, uid_t uid);
+  Result<void> write_step(std::uint32_t id);
   Result<void> write_isolation(const wire::Isolation& isolation);
   Result<void> write_end(const wire::AttemptStatus& status);
 

@@ -43,6 +43,7 @@ Supervisor::Supervisor(wire::ToStep order, AttemptSpool spool, Channel agent, in
       child_signals_(child_signals) {
   status_.set_job_key(plan_.job_key());
   status_.set_attempt(plan_.attempt());
+  if (plan_.has_step()) status_.set_step(plan_.step());
   status_.set_state(wire::AttemptStatus::RUNNING_NOW);
   status_.set_started_at_us(clock_us(CLOCK_REALTIME));
 }
@@ -77,6 +78,7 @@ int Supervisor::timeout_ms() const {
   const std::int64_t now = clock_us(CLOCK_MONOTONIC);
   if (children_left_) until = std::min(until, now + kill_again_us);
   if (ended_ && !recorded_) until = std::min(until, now + record_again_us);
+  if (!unconfirmed_.empty()) until = std::min(until, order_again_us_);
   if (until == INT64_MAX) return -1;
   return static_cast<int>(std::clamp<std::int64_t>((until - now + 999) / 1000, 0, 60'000));
 }
@@ -124,6 +126,7 @@ void Supervisor::on_time() {
       end_if_nobody_left();  // what is in the cgroup need not be our child
     }
     freezer_.on_time(now);
+    if (!unconfirmed_.empty() && now >= order_again_us_) order_steps_again();
     return;
   }
   if (!recorded_) recorded_ = spool_.write_end(status_).has_value();
@@ -144,6 +147,7 @@ void Supervisor::accept_agent() {
   }
   agent_ = Channel{fd};  // the newest agent is the only one
   tell_agent();
+  order_steps_again();
 }
 
 void Supervisor::read_agent() {
@@ -159,6 +163,7 @@ void Supervisor::obey(const wire::ToStep& message) {
   if (message.has_kill()) begin_kill(message.kill());
   if (message.has_signal()) send_signal(message.signal());
   if (message.has_suspend()) suspend(message.suspend().suspended());
+  if (message.has_step()) hear_of_steps(message.step());
   if (message.has_forget() && ended_) forgotten_ = true;
 }
 
@@ -257,6 +262,7 @@ void Supervisor::write_note(const std::string& line) {
 }
 
 void Supervisor::finish() {
+  refuse_waiting_steps();
   children_left_ = false;
   const std::uint64_t kills_for_memory = oom_kills();
   if (kills_for_memory > 0) write_note(oom_note(plan_, kills_for_memory));
@@ -272,7 +278,7 @@ void Supervisor::finish() {
     status_.set_exit_signal(125);  // as Slurm counts it
   } else if (problem_.empty()) {
     status_.set_end(wire::AttemptStatus::EXITED);
-    status_.set_exit_code(static_cast<std::uint32_t>(worst >> 8));
+    status_.set_exit_code(holds_allocation_ ? allocation_exit_code_ : static_cast<std::uint32_t>(worst >> 8));
     status_.set_exit_signal(static_cast<std::uint32_t>(worst & 0x7f));
   } else {
     status_.set_end(wire::AttemptStatus::LAUNCH_FAILED);
@@ -301,8 +307,7 @@ std::string kill_note(const wire::LaunchPlan& plan, wire::Kill::Why why, std::in
   char time[32];
   strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%S", &local);
   std::string line = "slurmstepd: error: *** ";
-  line += plan.job().interactive() ? "STEP " + std::to_string(plan.job_id()) + ".0"
-                                   : "JOB " + std::to_string(plan.job_id());
+  line += plan.job().interactive() ? "STEP " + step_name(plan) : "JOB " + std::to_string(plan.job_id());
   line += " ON " + plan.node_name() + " CANCELLED AT " + time;
   switch (why) {
     case wire::Kill::TIME_LIMIT:

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include "step/launch.h"
 #include "step/spool.h"
 #include "step/srun_streams.h"
+#include "step/step_keeper.h"
 
 namespace millrace {
 
@@ -70,6 +72,19 @@ class Supervisor final {
   void end_if_nobody_left();
   void on_time();
 
+  // Steps of this job (supervisor_steps.cpp): we keep them where this is its first node.
+  void hear_of_steps(const wire::StepToNode& message);
+  void hear_step_request(const wire::StepRequest& request);
+  bool try_step(const wire::StepRequest& request);  // false: it has to wait
+  void hear_step_report(const wire::StepReport& report);
+  void start_step(const wire::StepRequest& request, const StepPlacement& placement);
+  wire::LaunchPlan step_plan(const wire::CreateStep& ask, const StepPlacement& placement, std::uint32_t id) const;
+  void order_steps_again();
+  void refuse_waiting_steps();
+  void tell_step_client(const wire::StepRequest& request, const wire::StepNews& news);
+  void refuse_step(const wire::StepRequest& request, std::uint32_t code, const std::string& text, const std::string& note = {});
+  void send_from_keeper(wire::StepFromNode message, const std::string& node = {});
+
   // Ending
   void begin_kill(const wire::Kill& kill);
   void begin_kill(std::uint32_t wait_seconds);
@@ -101,6 +116,16 @@ class Supervisor final {
   bool holds_allocation_ = false;  // no task here: only a Kill ends it
   bool children_left_ = false;     // descendants of ended tasks that are being killed
   std::string problem_;
+  struct KeptStep {
+    wire::StepRequest request;  // without its environment and arguments
+    std::string problem;
+  };
+  std::optional<StepKeeper> keeper_;
+  std::map<std::uint32_t, KeptStep> steps_;      // running ones, with whom they belong to
+  std::vector<wire::StepRequest> waiting_steps_;
+  std::map<std::pair<std::uint32_t, std::string>, wire::StepLaunch> unconfirmed_;  // by step and node: no report of it has come yet
+  std::int64_t order_again_us_ = 0;
+  std::uint32_t allocation_exit_code_ = 0;
   wire::AttemptStatus status_;
   bool ended_ = false;
   bool recorded_ = false;

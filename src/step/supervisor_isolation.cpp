@@ -91,12 +91,15 @@ std::uint64_t Supervisor::oom_kills() const { return cgroup_ ? cgroup_->oom_kill
 void Supervisor::end_isolation() {
   if (cgroup_) static_cast<void>(cgroup_->remove());
   cgroup_.reset();
-  if (const std::string& base = order_.isolation().private_base(); !base.empty()) remove_private_folders(base);
+  // A step beside the script uses the job's.
+  const std::string& base = order_.isolation().private_base();
+  const bool own = !plan_.has_step() || base.ends_with("." + std::to_string(plan_.step()));
+  if (!base.empty() && own) remove_private_folders(base);
 }
 
 std::string oom_note(const wire::LaunchPlan& plan, std::uint64_t kills) {
-  return "slurmstepd: error: Detected " + std::to_string(kills) + " oom_kill event" + (kills == 1 ? "" : "s") + " in StepId=" + std::to_string(plan.job_id()) +
-         (plan.job().interactive() ? ".0" : ".batch") + ". Some of the step tasks have been OOM Killed.";
+  return "slurmstepd: error: Detected " + std::to_string(kills) + " oom_kill event" + (kills == 1 ? "" : "s") + " in StepId=" + step_name(plan) +
+         ". Some of the step tasks have been OOM Killed.";
 }
 
 }  // namespace millrace

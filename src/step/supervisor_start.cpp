@@ -45,6 +45,11 @@ StreamSpec null_stream(int flags) { return {"/dev/null", flags, -1}; }
 Result<void> Supervisor::start() {
   environment_ = node_environment(plan_, order_.identity());
   environment_.set(attempt_marker, order_.spool());
+  if (plan_.node_position() == 0 && !plan_.has_step()) keeper_.emplace(plan_, plan_.job().interactive() ? 1 : 0);
+  if (plan_.job().allocation_only() && !plan_.has_step()) {
+    holds_allocation_ = true;
+    return {};
+  }
   if (plan_.job().interactive()) return start_tasks();
   if (plan_.node_position() == 0) return start_batch();
   // The script runs on the first node only; this one is held for the job until it is told that the job is over.

@@ -259,7 +259,7 @@ void add(Line& line, const JobSpec& spec) {
   line.word("umask", mask).count("open_mode", spec.open_mode).flag("tasks_asked", spec.tasks_asked);
   line.flag("nodes_asked", spec.nodes_asked).flag("cpus_per_task_asked", spec.cpus_per_task_asked);
   line.flag("exclusive", spec.exclusive).flag("oversubscribe", spec.oversubscribe).flag("requeue", spec.requeue);
-  line.flag("interactive", spec.interactive).flag("label_output", spec.label_output);
+  line.flag("interactive", spec.interactive).flag("label_output", spec.label_output).flag("allocation_only", spec.allocation_only);
   line.flag("kill_on_invalid_dependency", spec.kill_on_invalid_dependency);
   if (spec.rare) add(line, *spec.rare);
   if (spec.resources) add(line, *spec.resources);

@@ -16,6 +16,7 @@ enum SpecFlag : std::uint32_t {  // written to the log: never reorder
   flag_interactive = 64,
   flag_label_output = 128,
   flag_kill_on_invalid_dependency = 256,
+  flag_allocation_only = 512,
 };
 
 template <class Bytes>
@@ -274,7 +275,7 @@ void put(const JobSpec& from, log::JobSpec& to) {
                bit(from.cpus_per_task_asked, flag_cpus_per_task_asked) | bit(from.exclusive, flag_exclusive) |
                bit(from.oversubscribe, flag_oversubscribe) | bit(from.requeue, flag_requeue) |
                bit(from.interactive, flag_interactive) | bit(from.label_output, flag_label_output) |
-               bit(from.kill_on_invalid_dependency, flag_kill_on_invalid_dependency));
+               bit(from.kill_on_invalid_dependency, flag_kill_on_invalid_dependency) | bit(from.allocation_only, flag_allocation_only));
   to.set_script(bytes_of(from.script));
   to.set_environment(bytes_of(from.environment));
   to.set_submission(bytes_of(from.submission));
@@ -313,6 +314,7 @@ JobSpec get(const log::JobSpec& from) {
   to.interactive = has(flag_interactive);
   to.label_output = has(flag_label_output);
   to.kill_on_invalid_dependency = has(flag_kill_on_invalid_dependency);
+  to.allocation_only = has(flag_allocation_only);
   to.script = bytes_to<Digest>(from.script());
   to.environment = bytes_to<Digest>(from.environment());
   to.submission = bytes_to<SubmissionKey>(from.submission());

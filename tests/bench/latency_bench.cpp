@@ -34,8 +34,10 @@ class QuietNodes final : public ResourceManager {
  public:
   void launch(const std::string&, const wire::LaunchPlan&, const Owner&, const std::string&) override {}
   void kill(const std::string&, const wire::Kill&) override {}
-  void forget(const std::string&, JobKey, Attempt) override {}
+  void forget(const std::string&, const wire::Forget&) override {}
+  void tell_keeper(const std::string&, const wire::StepToNode&) override {}
   void signal(const std::string&, const wire::SignalAttempt&) override {}
+  void suspend(const std::string&, const wire::Suspend&) override {}
   void stop_nodes() override {}
 };
 

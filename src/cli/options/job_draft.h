@@ -23,6 +23,14 @@ struct JobDraft {
   bool ignore_pbs = false;
   bool help = false, usage = false, version = false;
   bool name_given = false;
+  // srun inside an allocation
+  std::optional<std::uint32_t> job_id;
+  std::optional<std::uint32_t> first_node;
+  bool exact = false;
+  bool overlap = false;
+  bool immediate = false;
+  // salloc
+  bool no_shell = false;
   // srun
   bool label = false;
   bool unbuffered = false;

@@ -15,7 +15,7 @@ namespace {
 using Draft = JobDraft;
 using Text = std::string_view;
 using enum ArgKind;
-constexpr std::uint8_t B = sbatch, R = srun, BR = sbatch | srun;
+constexpr std::uint8_t A = salloc, B = sbatch, R = srun, RA = srun | salloc, BR = sbatch | srun | salloc;
 
 Result<void> invalid(Text option) { return fail(Errc::invalid, "Invalid --" + std::string{option} + " specification"); }
 
@@ -164,6 +164,20 @@ Result<void> set_wait_seconds(Draft& d, Text v) {
   return {};
 }
 
+Result<void> set_job_id(Draft& d, Text v) {
+  const auto number = parse_integer(v);
+  if (!number || *number < 1 || *number > UINT32_MAX) return fail(Errc::refused, "Invalid numeric value \"" + std::string{v} + "\" for --jobid.");
+  d.job_id = static_cast<std::uint32_t>(*number);
+  return {};
+}
+
+Result<void> set_relative(Draft& d, Text v) {
+  const auto number = parse_integer(v);
+  if (!number || *number < 0 || *number > UINT32_MAX) return fail(Errc::refused, "Invalid numeric value \"" + std::string{v} + "\" for --relative.");
+  d.first_node = static_cast<std::uint32_t>(*number);
+  return {};
+}
+
 Result<void> set_environment_flag(bool& field, Text v) {  // SLURM_LABELIO=0 means no
   field = v != "0" && !equals_ignoring_case(v, "no") && !equals_ignoring_case(v, "false");
   return {};
@@ -292,7 +306,7 @@ constexpr JobOption rows[] = {
     {"debugger-test", '\0', none, "", R, "", "", "debugger interface", nullptr},
     {"delay-boot", '\0', required, "minutes", BR, "SBATCH_DELAY_BOOT", "SLURM_DELAY_BOOT", "delay of reboots", nullptr},
     {"epilog", '\0', required, "path", R, "", "SLURM_EPILOG", "program run by srun at its end", nullptr},
-    {"exact", '\0', none, "", R, "", "SLURM_EXACT", "exactly what was asked for", nullptr},
+    {"exact", '\0', none, "", R, "", "SLURM_EXACT", "exactly what was asked for", [](Draft& d, Text v) -> Result<void> { return set_environment_flag(d.exact, v); }},
     {"export-file", '\0', required, "file", B, "", "", "environment from a file", nullptr},
     {"external", '\0', none, "", B, "", "", "external job", nullptr},
     {"external-launcher", '\0', optional, "opts", R, "", "SLURM_EXTERNAL_LAUNCHER", "step for another launcher", nullptr},
@@ -304,9 +318,13 @@ constexpr JobOption rows[] = {
     {"gpu-freq", '\0', required, "spec", BR, "SBATCH_GPU_FREQ", "SLURM_GPU_FREQ", "GPU frequency", nullptr},
     {"treewidth", '\0', required, "n", R, "", "", "fan-out of the launch", nullptr},
     {"ignore-signals", '\0', required, "list", R, "", "", "signals srun does not forward", nullptr},
-    {"immediate", 'I', optional, "secs", R, "", "", "start at once or fail", nullptr},
+    {"no-shell", '\0', none, "", A, "", "", "allocate and leave; scancel ends the allocation", [](Draft& d, Text) -> Result<void> { d.no_shell = true; return {}; }},
+    {"bell", '\0', none, "", A, "", "", "ring when the allocation is there", nullptr},
+    {"no-bell", '\0', none, "", A, "", "", "do not ring", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"kill-command", 'K', optional, "signal", A, "", "", "signal to the command when the allocation ends", nullptr},
+    {"immediate", 'I', optional, "secs", RA, "", "", "start at once or fail", [](Draft& d, Text) -> Result<void> { d.immediate = true; return {}; }},
     {"interactive", '\0', none, "", R, "", "", "interactive step", nullptr},
-    {"jobid", '\0', required, "id", R, "", "", "run in this job", nullptr},
+    {"jobid", '\0', required, "id", R, "", "", "run in this job", [](Draft& d, Text v) -> Result<void> { return set_job_id(d, v); }},
     {"mail-type", '\0', required, "list", BR, "", "", "mail on events", nullptr},
     {"mail-user", '\0', required, "addr", BR, "", "", "mail recipient", nullptr},
     {"threads", 'T', required, "count", R, "", "SLURM_THREADS", "launch connections", nullptr},
@@ -323,7 +341,7 @@ constexpr JobOption rows[] = {
     {"nodefile", 'F', required, "file", BR, "", "", "nodes from a file", nullptr},
     {"ntasks-per-tres", '\0', required, "count", BR, "", "SLURM_NTASKS_PER_TRES", "tasks per resource", nullptr},
     {"overcommit", 'O', none, "", BR, "SBATCH_OVERCOMMIT", "SLURM_OVERCOMMIT", "more tasks than processors", nullptr},
-    {"overlap", '\0', optional, "", R, "", "SLURM_OVERLAP", "share with other steps", nullptr},
+    {"overlap", '\0', optional, "", R, "", "SLURM_OVERLAP", "share with other steps", [](Draft& d, Text) -> Result<void> { d.overlap = true; return {}; }},
     {"pack-group", '\0', required, "expr", R, "", "", "component of a heterogeneous job", nullptr},
     {"het-group", '\0', required, "expr", R, "", "", "component of a heterogeneous job", nullptr},
     {"parsable", '\0', none, "", R, "", "", "print the id alone", nullptr},
@@ -334,7 +352,7 @@ constexpr JobOption rows[] = {
     {"pty", '\0', optional, "fd", R, "", "", "pseudo terminal", nullptr},
     {"quit-on-interrupt", '\0', none, "", R, "", "", "one Ctrl-C ends the step", nullptr},
     {"reboot", '\0', none, "", BR, "", "", "reboot nodes first", nullptr},
-    {"relative", 'r', required, "n", R, "", "", "first node of the allocation to use", nullptr},
+    {"relative", 'r', required, "n", R, "", "", "first node of the allocation to use", [](Draft& d, Text v) -> Result<void> { return set_relative(d, v); }},
     {"resources", '\0', required, "spec", BR, "", "", "hierarchical resources", nullptr},
     {"resv-ports", '\0', optional, "count", BR, "", "SLURM_RESV_PORTS", "reserved ports", nullptr},
     {"segment", '\0', required, "count", BR, "", "SRUN_SEGMENT_SIZE", "segment size", nullptr},

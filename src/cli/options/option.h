@@ -88,8 +88,9 @@ Result<void> apply_environment(std::span<const Option<Draft>> rows, std::uint8_t
     std::string_view names = tool == srun ? row.srun_environment : row.environment;
     if ((row.tools & tool) == 0) continue;
     while (!names.empty()) {
-      const std::string name{names.substr(0, names.find(','))};
+      std::string name{names.substr(0, names.find(','))};
       names.remove_prefix(std::min(names.size(), name.size() + 1));
+      if (tool == salloc && name.starts_with("SBATCH_")) name.replace(1, 5, "ALLOC");
       const char* value = std::getenv(name.c_str());
       if (value == nullptr) continue;
       if (row.set == nullptr) return not_built("--" + std::string{row.name} + " (from " + name + ")");

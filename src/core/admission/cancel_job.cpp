@@ -26,7 +26,7 @@ Decision decide_requeue(const State& state, const SelectedJob& which, bool hold,
     return decide_hold(state, which, false, actor, now);
   }
   if (job.is_array_rest()) return refuse(RefusalCode::already_done, "a cancelled rest of an array cannot come back");
-  if (!job.spec->is_batch()) return refuse(RefusalCode::disabled, "only batch jobs can be requeued");
+  if (!job.spec->is_batch() || job.spec->allocation_only) return refuse(RefusalCode::disabled, "only batch jobs can be requeued");
   if (!job.spec->requeue) return refuse(RefusalCode::disabled, "the job was submitted with --no-requeue");
   if (job.state == JobState::completing && job.requeue_wanted) return std::vector<Event>{};
   return std::vector<Event>{JobRequeued{job.key, hold, actor.uid, now}};

@@ -218,7 +218,7 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
     const JobKey* known = state.submissions.find({ask.spec.owner->uid, ask.spec.submission});
     if (known) return Submission{state.job(*known).id, true, {}};
   }
-  if (!ask.spec.interactive && ask.script_bytes == 0) return refuse(RefusalCode::script_missing);
+  if (!ask.spec.interactive && !ask.spec.allocation_only && ask.script_bytes == 0) return refuse(RefusalCode::script_missing);
   if (ask.script_bytes > state.policy->max_script_bytes)
     return refuse(RefusalCode::not_supported, "the script has " + std::to_string(ask.script_bytes) + " bytes; max_script_size is " +
                                                   std::to_string(state.policy->max_script_bytes));
@@ -254,7 +254,7 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
   }
   if (def.exclusive || state.policy->cpu_unit == CpuUnit::node) spec.exclusive = true;
   complete_memory(spec, def, *state.policy);
-  spec.requeue = spec.is_batch() && ask.requeue.value_or(state.policy->job_requeue);
+  spec.requeue = spec.is_batch() && !spec.allocation_only && ask.requeue.value_or(state.policy->job_requeue);
   if (!actor.is_admin && spec.nice < 0) return refuse(RefusalCode::invalid_nice, "only an administrator may use a negative nice value");
   if (auto reserved = check_reservation(state, spec); !reserved) return std::unexpected(std::move(reserved).error());
   if (auto possible = check_possible(state, spec); !possible) return std::unexpected(std::move(possible).error());
@@ -265,7 +265,7 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
   if (!dependencies) return std::unexpected(std::move(dependencies).error());
   auto array = parse_array(ask.array, *state.policy);
   if (!array) return std::unexpected(std::move(array).error());
-  if (*array && spec.interactive) return refuse(RefusalCode::invalid_array, "only batch jobs can be arrays");
+  if (*array && (spec.interactive || spec.allocation_only)) return refuse(RefusalCode::invalid_array, "only batch jobs can be arrays");
   if (state.jobs.size() + state.unsplit_tasks + (*array ? (*array)->tasks.size() : 1) > state.policy->max_job_count)
     return refuse(RefusalCode::too_many_jobs, "MaxJobCount=" + std::to_string(state.policy->max_job_count));
   if (ask.priority && !actor.is_admin) return refuse(RefusalCode::access_denied, "only an administrator may set a priority");

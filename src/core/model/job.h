@@ -87,6 +87,7 @@ struct JobSpec {
   bool requeue = true;
   bool interactive = false;  // srun: tasks on every node, stdio to rare->stdio
   bool label_output = false;
+  bool allocation_only = false;  // salloc: nodes for steps, no script; otherwise like a batch job
   bool kill_on_invalid_dependency = false;
   Digest script{}, environment{};
   SubmissionKey submission{};

@@ -1,0 +1,110 @@
+// src/agent/agent_steps.cpp - steps on this node: they go with their attempt, and their keeper hears of them.
+#include "agent/agent.h"
+
+namespace millrace {
+
+constexpr std::uint32_t kill_wait_of_steps = 30;
+
+std::vector<AttemptName> Agent::live_steps_of(AttemptName attempt) const {
+  std::vector<AttemptName> out;
+  for (auto it = attempts_.upper_bound(attempt.whole()); it != attempts_.end() && it->first.whole() == attempt.whole(); ++it)
+    if (it->second.state() != wire::AttemptStatus::ENDED) out.push_back(it->first);
+  return out;
+}
+
+// An attempt has not ended here as long as a step of it lives: what it held is not free.
+wire::AttemptStatus Agent::as_reported(AttemptName name, const wire::AttemptStatus& status) const {
+  if (name.is_step() || status.state() != wire::AttemptStatus::ENDED || live_steps_of(name).empty()) return status;
+  wire::AttemptStatus not_yet = status;
+  not_yet.set_state(wire::AttemptStatus::RUNNING_NOW);
+  not_yet.clear_end();
+  not_yet.clear_exit_code();
+  not_yet.clear_exit_signal();
+  not_yet.clear_problem();
+  not_yet.clear_ended_at_us();
+  return not_yet;
+}
+
+void Agent::follow_steps(AttemptName name, const wire::AttemptStatus& status) {
+  const bool ended = status.state() == wire::AttemptStatus::ENDED;
+  if (!name.is_step()) {
+    if (!ended) return;
+    // The script is over, and with it the job: its steps have KillWait to go.
+    for (const AttemptName step : live_steps_of(name)) {
+      wire::Kill kill;
+      kill.set_job_key(step.job_key);
+      kill.set_attempt(step.attempt);
+      kill.set_step(static_cast<std::uint32_t>(step.step));
+      kill.set_why(wire::Kill::NOT_WANTED);
+      kill.set_kill_wait_seconds(kill_wait_of_steps);
+      supervisors_.kill(kill);
+    }
+    return;
+  }
+  const auto whole = attempts_.find(name.whole());
+  if (whole == attempts_.end()) return;  // its keeper is on another node, and hears of it through the controller
+  if (whole->second.state() == wire::AttemptStatus::ENDED) {
+    if (!ended) return;
+    // Nobody is left to hear of it.
+    wire::Forget forget;
+    forget.set_job_key(name.job_key);
+    forget.set_attempt(name.attempt);
+    forget.set_step(static_cast<std::uint32_t>(name.step));
+    loop_.post([this, forget] { this->forget(forget); });
+    return;
+  }
+  wire::StepToNode report;
+  report.set_job_key(name.job_key);
+  report.set_attempt(name.attempt);
+  report.mutable_report()->set_node(settings_.node);
+  *report.mutable_report()->mutable_status() = status;
+  supervisors_.tell_keeper(report);
+}
+
+void Agent::keeper_said(const wire::StepFromNode& message) {
+  const bool here = message.node() == settings_.node;
+  if (message.has_launch() && here) {
+    if (!attempts_.contains(name_of(message.launch().plan()))) return supervisors_.launch(message.launch().plan(), message.launch().identity());
+    return follow_steps(name_of(message.launch().plan()), attempts_.at(name_of(message.launch().plan())));  // told again: it has not heard of it
+  }
+  if (message.has_kill() && here) return kill(message.kill());
+  if (message.has_forget() && here) {
+    if (attempts_.contains(name_of(message.forget()))) loop_.post([this, forget = message.forget()] { this->forget(forget); });
+    return;
+  }
+  wire::ToController up;
+  *up.mutable_step() = message;
+  send(std::move(up));
+}
+
+void Agent::kill(const wire::Kill& kill) {
+  supervisors_.kill(kill);
+  if (kill.has_step()) return;
+  for (const AttemptName step : live_steps_of(name_of(kill))) {
+    wire::Kill one = kill;
+    one.set_step(static_cast<std::uint32_t>(step.step));
+    supervisors_.kill(one);
+  }
+}
+
+void Agent::signal(const wire::SignalAttempt& signal) {
+  supervisors_.signal(signal);
+  if (signal.has_step() || signal.batch_only()) return;
+  for (const AttemptName step : live_steps_of(name_of(signal))) {
+    wire::SignalAttempt one = signal;
+    one.set_step(static_cast<std::uint32_t>(step.step));
+    supervisors_.signal(one);
+  }
+}
+
+void Agent::suspend(const wire::Suspend& suspend) {
+  supervisors_.suspend(suspend);
+  if (suspend.has_step()) return;
+  for (const AttemptName step : live_steps_of(name_of(suspend))) {
+    wire::Suspend one = suspend;
+    one.set_step(static_cast<std::uint32_t>(step.step));
+    supervisors_.suspend(one);
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,311 @@
+// src/cli/salloc.cpp - gets nodes, runs a command or a shell beside them for as long as it takes, and gives them back.
+#include <fcntl.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/options/job_options.h"
+#include "cli/submission.h"
+
+namespace millrace {
+namespace {
+
+constexpr ManualHead head{"salloc", "get nodes and run a command beside them", "[options] [command [arguments]]",
+                          "Waits for nodes, runs the command, or a shell, on this host with the variables of the job, and gives the nodes back when it ends. "
+                          "srun inside it runs programs on the nodes."};
+constexpr int queue_notice_ms = 200;
+
+class Allocation {
+ public:
+  Allocation(const Command& command, const Submission& all, const SessionOptions& options) : command_(command), all_(all), options_(options), session_(options) {}
+  ~Allocation() {
+    if (signals_ >= 0) close(signals_);
+  }
+  int run(wire::SubmitJob ask);
+
+ private:
+  bool submit(wire::SubmitJob ask);
+  bool wait_for_nodes();
+  bool start_command();
+  int wait_for_command();
+  void take_news();
+  void take_signals();
+  void watch();
+  void cancel();
+  void give_back(int exit_code);
+  void say_end();
+  std::string id() const { return std::to_string(job_id_); }
+  void set_variables();
+
+  const Command& command_;
+  const Submission& all_;
+  SessionOptions options_;
+  Session session_;
+  int signals_ = -1;
+  std::uint32_t job_id_ = 0;
+  bool watching_ = false, started_ = false, ended_ = false, said_queued_ = false;
+  int interrupted_ = 0;
+  wire::JobProgress last_;
+  pid_t child_ = -1;
+  bool owns_terminal_ = false;
+  std::optional<int> child_status_;
+};
+
+bool Allocation::submit(wire::SubmitJob ask) {
+  const auto reply = session_.submit(std::move(ask));
+  if (reply && !reply->has_failure()) {
+    for (const std::string& note : reply->submitted().notes()) say_info(command_, note);
+    job_id_ = reply->submitted().job_id();
+    return true;
+  }
+  if (!reply) say_trouble(command_, session_);
+  else
+    for (const std::string& note : reply->failure().notes()) say_error(command_, note);
+  const std::string text = reply ? reply->failure().text() : reply.error().story;
+  say_error(command_, "Job submit/allocate failed: " + text);
+  return false;
+}
+
+void Allocation::watch() {
+  wire::Request request;
+  request.mutable_wait_job()->set_job_id(job_id_);
+  watching_ = session_.send(request).has_value();
+}
+
+void Allocation::take_news() {
+  for (;;) {
+    const auto reply = session_.take_ready();
+    if (!reply) watching_ = false;
+    if (!reply || !*reply) return;
+    watching_ = (*reply)->more();
+    if ((*reply)->has_failure()) ended_ = true;
+    if ((*reply)->has_job_progress()) {
+      last_ = (*reply)->job_progress();
+      started_ = started_ || last_.state() == wire::RUNNING;
+      ended_ = ended_ || last_.ended();
+    }
+    if (!watching_) return;
+  }
+}
+
+void Allocation::take_signals() {
+  signalfd_siginfo info{};
+  while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    const int number = static_cast<int>(info.ssi_signo);
+    if (number == SIGCHLD) {
+      int status = 0;
+      if (child_ > 0 && waitpid(child_, &status, WNOHANG) == child_) child_status_ = status;
+    } else if (child_ < 0) {
+      interrupted_ = number;
+    } else if (number != SIGINT) {  // the terminal sends Ctrl-C to the command itself
+      kill(child_, number);
+    }
+  }
+}
+
+bool Allocation::wait_for_nodes() {
+  watch();
+  int wait_ms = queue_notice_ms;
+  while (!started_ && !ended_ && interrupted_ == 0) {
+    pollfd entries[] = {{signals_, POLLIN, 0}, {watching_ ? session_.descriptor() : -1, POLLIN, 0}};
+    const int ready = poll(entries, 2, watching_ ? wait_ms : 1000);
+    if (ready == 0 && !watching_) watch();
+    if (ready == 0 && !said_queued_) {
+      said_queued_ = true;
+      wait_ms = -1;
+      say_info(command_, "Pending job allocation " + id());
+      say_info(command_, "job " + id() + " queued and waiting for resources");
+    }
+    if (entries[0].revents != 0) take_signals();
+    if (entries[1].revents != 0) take_news();
+  }
+  if (interrupted_ != 0) {
+    cancel();
+    say_info(command_, "Job allocation " + id() + " has been revoked.");
+    say_error(command_, "Interrupted by signal. Allocation request rescinded.");
+    return false;
+  }
+  if (!started_) {
+    say_end();
+    return false;
+  }
+  if (said_queued_) say_info(command_, "job " + id() + " has been allocated resources");
+  say_info(command_, "Granted job allocation " + id());
+  return true;
+}
+
+void Allocation::cancel() {
+  SessionOptions options = options_;
+  options.patience = seconds(0);
+  Session session(options);
+  wire::Request request;
+  request.mutable_cancel()->add_jobs()->set_job_id(job_id_);
+  if (const auto reply = session.call(request); !reply) say_error(command_, "Unable to cancel job " + id() + ": " + reply.error().story);
+}
+
+void Allocation::give_back(int exit_code) {
+  say_info(command_, "Relinquishing job allocation " + id());
+  Session session(options_);
+  wire::Request request;
+  request.mutable_end_allocation()->set_job_id(job_id_);
+  request.mutable_end_allocation()->set_exit_code(static_cast<std::uint32_t>(exit_code));
+  const auto reply = session.call(request);
+  if (reply && !reply->has_failure()) return;
+  if (reply && reply->failure().code() == 2021) return;  // it has ended already
+  cancel();
+}
+
+void Allocation::say_end() {
+  if (last_.state() == wire::TIMEOUT)
+    say_info(command_, "Job " + id() + " has exceeded its time limit and its allocation has been revoked.");
+  else
+    say_info(command_, "Job allocation " + id() + " has been revoked.");
+}
+
+// The variables of the job, as a script of it would have them.
+void Allocation::set_variables() {
+  const auto set = [](const char* name, const std::string& value) {
+    if (!value.empty()) setenv(name, value.c_str(), 1);
+  };
+  const wire::JobDescription& asked = all_.draft.job;
+  Session session(options_);
+  wire::Request request;
+  request.mutable_query_jobs()->add_jobs()->set_job_id(job_id_);
+  const auto reply = session.call(request);
+  const wire::JobView view = reply && reply->has_jobs() && reply->jobs().jobs_size() > 0 ? reply->jobs().jobs(0) : wire::JobView{};
+  const std::vector<std::uint32_t> tasks(last_.tasks_per_node().begin(), last_.tasks_per_node().end());
+  for (const char* name : {"SLURM_JOB_ID", "SLURM_JOBID"}) set(name, id());
+  for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}) set(name, last_.nodes());
+  for (const char* name : {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"}) set(name, std::to_string(tasks.size()));
+  set("SLURM_TASKS_PER_NODE", compress_counts(tasks));
+  set("SLURM_JOB_CPUS_PER_NODE", compress_counts({view.cpus_per_allocated_node().begin(), view.cpus_per_allocated_node().end()}));
+  set("SLURM_JOB_NAME", asked.name());
+  set("SLURM_JOB_PARTITION", view.partition());
+  set("SLURM_JOB_ACCOUNT", view.account());
+  set("SLURM_JOB_QOS", view.qos());
+  set("SLURM_SUBMIT_DIR", current_directory());
+  set("SLURM_SUBMIT_HOST", own_host_name());
+  if (asked.tasks() != 0 || asked.tasks_per_node() != 0)
+    for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS"}) set(name, std::to_string(view.tasks()));
+  if (asked.tasks_per_node() != 0) set("SLURM_NTASKS_PER_NODE", std::to_string(asked.tasks_per_node()));
+  if (asked.cpus_per_task() != 0) set("SLURM_CPUS_PER_TASK", std::to_string(asked.cpus_per_task()));
+  if (asked.has_memory_per_cpu_mib()) set("SLURM_MEM_PER_CPU", std::to_string(asked.memory_per_cpu_mib()));
+  if (asked.has_memory_per_node_mib()) set("SLURM_MEM_PER_NODE", std::to_string(asked.memory_per_node_mib()));
+}
+
+bool Allocation::start_command() {
+  set_variables();
+  std::vector<std::string> words;
+  for (const std::string_view word : all_.operands) words.emplace_back(word);
+  if (words.empty()) {
+    const passwd* user = getpwuid(getuid());
+    words.push_back(user != nullptr && user->pw_shell != nullptr && *user->pw_shell != '\0' ? user->pw_shell : "/bin/sh");
+  }
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  owns_terminal_ = isatty(STDIN_FILENO) == 1 && tcgetpgrp(STDIN_FILENO) == getpgrp();
+  int trouble[2];
+  if (pipe2(trouble, O_CLOEXEC) != 0) return false;
+  child_ = fork();
+  if (child_ == 0) {
+    if (owns_terminal_) {
+      setpgid(0, 0);
+      signal(SIGTTOU, SIG_IGN);
+      tcsetpgrp(STDIN_FILENO, getpid());
+      signal(SIGTTOU, SIG_DFL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (!all_.draft.job.work_dir().empty() && chdir(all_.draft.job.work_dir().c_str()) != 0) {
+      // as it is
+    }
+    execvp(arguments[0], arguments.data());
+    const int problem = errno;
+    [[maybe_unused]] const ssize_t told = write(trouble[1], &problem, sizeof problem);
+    _exit(127);
+  }
+  close(trouble[1]);
+  int problem = 0;
+  const bool failed = child_ < 0 || read(trouble[0], &problem, sizeof problem) == static_cast<ssize_t>(sizeof problem);
+  close(trouble[0]);
+  if (!failed) return true;
+  say_error(command_, "Unable to find command \"" + words[0] + "\"");
+  return false;
+}
+
+int Allocation::wait_for_command() {
+  bool told = false;
+  while (!child_status_) {
+    pollfd entries[] = {{signals_, POLLIN, 0}, {watching_ ? session_.descriptor() : -1, POLLIN, 0}};
+    if (poll(entries, 2, watching_ || ended_ ? -1 : 2000) == 0 && !ended_) watch();
+    if (entries[0].revents != 0) take_signals();
+    if (entries[1].revents != 0) take_news();
+    if (ended_ && !told && !child_status_) {
+      told = true;
+      say_end();
+      kill(child_, all_.operands.empty() ? SIGHUP : SIGTERM);
+    }
+  }
+  if (owns_terminal_) {
+    signal(SIGTTOU, SIG_IGN);
+    tcsetpgrp(STDIN_FILENO, getpgrp());
+  }
+  return WIFEXITED(*child_status_) ? WEXITSTATUS(*child_status_) : 128 + WTERMSIG(*child_status_);
+}
+
+int Allocation::run(wire::SubmitJob ask) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD}) sigaddset(&set, number);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  signal(SIGPIPE, SIG_IGN);
+  if (!submit(std::move(ask)) || !wait_for_nodes()) return error_code();
+  if (all_.draft.no_shell) return 0;
+  if (!start_command()) {
+    give_back(1);
+    return error_code();
+  }
+  const int code = wait_for_command();
+  if (!ended_) give_back(code);
+  return code;
+}
+
+}  // namespace
+
+std::string salloc_manual() { return man_page(head, option_texts(job_options(), salloc)); }
+
+int run_salloc(Command& command) {
+  auto all = read_all_layers(command, salloc, {});
+  if (!all) return say_usage_error(command, all.error());
+  JobDraft& draft = all->draft;
+  if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), salloc))) return 0;
+  command.quiet = draft.quiet;
+  const auto settings = read_client_settings();
+  if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  describe_submitter(command, draft);
+  if (!draft.name_given) {
+    const std::string program = all->operands.empty() ? "interactive" : std::string{all->operands[0]};
+    draft.job.set_name(program.substr(program.rfind('/') + 1));
+  }
+  draft.job.set_allocation_only(true);
+  wire::SubmitJob ask;
+  ask.set_environment(job_environment(draft));
+  *ask.mutable_job() = draft.job;
+  ask.set_test_only(draft.test_only);
+  const auto options = session_options(*settings);
+  return Allocation(command, *all, *options).run(std::move(ask));
+}
+
+}  // namespace millrace

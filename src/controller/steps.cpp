@@ -1,0 +1,158 @@
+// src/controller/steps.cpp - steps pass through here on their way between srun, the keeper on a job's first node, and the job's other nodes.
+#include <algorithm>
+
+#include "controller/controller.h"
+#include "controller/resources.h"
+#include "millrace.pb.h"
+
+namespace millrace {
+namespace {
+
+constexpr Duration launch_patience = seconds(30);  // a step launched on a node that never reports it is not waited for any longer
+
+wire::AttemptStatus status_of(const AttemptReport& report) {
+  wire::AttemptStatus status;
+  status.set_job_key(report.key.value);
+  status.set_attempt(report.attempt.value);
+  status.set_step(*report.step);
+  status.set_state(report.ended ? wire::AttemptStatus::ENDED : wire::AttemptStatus::RUNNING_NOW);
+  status.set_exit_code(report.exit_code);
+  status.set_exit_signal(report.exit_signal);
+  status.set_problem(report.problem);
+  if (!report.ended) return status;
+  switch (report.end) {
+    case AttemptEnd::launch_failed: status.set_end(wire::AttemptStatus::LAUNCH_FAILED); break;
+    case AttemptEnd::supervisor_lost: status.set_end(wire::AttemptStatus::SUPERVISOR_LOST); break;
+    default: status.set_end(wire::AttemptStatus::EXITED); break;
+  }
+  return status;
+}
+
+}  // namespace
+
+bool Controller::tell_keeper(const Job& job, const wire::StepToNode& message) {
+  const NodeIndex first = job.placement->shares.front().node;
+  const auto it = links_.find(first);
+  if (it == links_.end() || !it->second.manager || !it->second.reported) return false;
+  it->second.manager->tell_keeper(commit_.durable().node(first).def->name, message);
+  return true;
+}
+
+void Controller::ask_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask) {
+  wire::StepToNode message;
+  message.set_job_key(job.key.value);
+  message.set_attempt(job.attempt.value);
+  wire::StepRequest& request = *message.mutable_request();
+  request.set_client(asker.client);
+  request.set_number(number);
+  request.set_uid(asker.uid.value);
+  *request.mutable_ask() = ask;
+  if (tell_keeper(job, message)) {
+    step_clients_[asker.client].insert({job.key, job.attempt});
+    return;
+  }
+  wire::Reply reply;
+  reply.set_number(number);
+  reply.mutable_failure()->set_code(2016);
+  reply.mutable_failure()->set_text("Requested nodes are busy");
+  reply.mutable_failure()->add_notes("node " + commit_.durable().node(job.placement->shares.front().node).def->name + ", which keeps the steps of the job, does not answer");
+  clients_.reply(asker.client, reply);
+}
+
+void Controller::step_client_left(ClientId client) {
+  const auto found = step_clients_.find(client);
+  if (found == step_clients_.end()) return;
+  for (const auto& [key, attempt] : found->second) {
+    const Job* job = commit_.durable().find_job(key);
+    if (!job || job->attempt != attempt || !job->placement) continue;
+    wire::StepToNode message;
+    message.set_job_key(key.value);
+    message.set_attempt(attempt.value);
+    message.mutable_left()->set_client(client);
+    tell_keeper(*job, message);
+  }
+  step_clients_.erase(found);
+}
+
+// A keeper hears of its steps on other nodes from us; of those on its own from its agent.
+void Controller::tell_keeper_of(NodeIndex node, const AttemptReport& report) {
+  step_launches_.erase({report.key, report.attempt, node, *report.step});
+  const Job* job = commit_.durable().find_job(report.key);
+  if (!job || job->attempt != report.attempt || !job->placement || job->placement->shares.front().node == node) return;
+  wire::StepToNode message;
+  message.set_job_key(report.key.value);
+  message.set_attempt(report.attempt.value);
+  message.mutable_report()->set_node(commit_.durable().node(node).def->name);
+  *message.mutable_report()->mutable_status() = status_of(report);
+  tell_keeper(*job, message);
+}
+
+void Controller::keeper_said(ResourceManager& by, const std::string& name, const wire::StepFromNode& message) {
+  const auto from = own_node(by, name);
+  const Job* job = from ? commit_.durable().find_job(JobKey{message.job_key()}) : nullptr;
+  const bool is_keeper = job && job->attempt.value == message.attempt() && job->placement && job->placement->shares.front().node == *from;
+  if (!is_keeper) return;
+  if (message.has_reply()) {
+    const wire::StepReply& answer = message.reply();
+    // Only who asked this keeper hears from it.
+    const auto client = step_clients_.find(answer.client());
+    if (client == step_clients_.end() || !client->second.contains({job->key, job->attempt})) return;
+    wire::Reply reply;
+    reply.set_number(answer.number());
+    if (answer.has_failure()) *reply.mutable_failure() = answer.failure();
+    if (answer.has_news()) {
+      *reply.mutable_step() = answer.news();
+      reply.set_more(answer.news().kind() != wire::StepNews::ENDED);
+    }
+    return clients_.reply(answer.client(), reply);
+  }
+  const auto target = node_by_name_.find(message.node());
+  if (target == node_by_name_.end()) return;
+  const bool of_job = std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) { return share.node == target->second; });
+  NodeLink& link = links_[target->second];
+  if (!of_job || !link.manager || !link.reported) return;
+  if (message.has_launch()) return launch_step(*job, target->second, message.launch());
+  const auto about_this_job = [&](const auto& order) { return order.has_step() && order.job_key() == job->key.value && order.attempt() == job->attempt.value; };
+  if (message.has_kill() && about_this_job(message.kill())) link.manager->kill(message.node(), message.kill());
+  if (message.has_forget() && about_this_job(message.forget())) {
+    link.manager->forget(message.node(), message.forget());
+    std::erase_if(link.attempts, [&](const AttemptReport& r) { return r.key == job->key && r.attempt == job->attempt && r.step == message.forget().step(); });
+  }
+}
+
+// What the step may use there, and as whom, is what the ledger says, whatever the keeper wrote.
+void Controller::launch_step(const Job& job, NodeIndex index, const wire::StepLaunch& order) {
+  if (job.state != JobState::running || !order.plan().has_step()) return;
+  wire::LaunchPlan plan = order.plan();
+  plan.set_job_key(job.key.value);
+  plan.set_job_id(job.id.value);
+  plan.set_attempt(job.attempt.value);
+  plan.clear_cpu_ids();
+  plan.clear_devices();
+  const google::protobuf::RepeatedField<std::uint32_t> ranks = plan.ranks();
+  grant_resources(commit_.durable(), job, index, plan);
+  *plan.mutable_ranks() = ranks;
+  const Node& node = commit_.durable().node(index);
+  plan.set_node_name(node.def->name);
+  step_launches_[{job.key, job.attempt, index, plan.step()}] = loop_.now();
+  links_[index].manager->launch(node.def->name, plan, *job.spec->owner, node.boot_id);
+}
+
+bool Controller::waits_for_steps(const Job& job, NodeIndex first) {
+  if (!job.spec->is_batch() || !job.placement || job.placement->shares.size() < 2 || job.placement->shares.front().node != first) return false;
+  bool waits = false;
+  for (const NodeShare& share : job.placement->shares) {
+    const auto it = links_.find(share.node);
+    if (share.node == first || it == links_.end() || !it->second.reported || !it->second.manager) continue;
+    for (const AttemptReport& report : std::vector(it->second.attempts)) {
+      if (report.key != job.key || report.attempt != job.attempt || !report.step || report.ended) continue;
+      waits = true;
+      order(share.node, it->second, KillIntent{job.key, job.attempt, KillWhy::not_wanted, report.step});
+    }
+  }
+  std::erase_if(step_launches_, [&](const auto& entry) { return entry.second + launch_patience < loop_.now(); });
+  const auto on_its_way = step_launches_.lower_bound({job.key, job.attempt, NodeIndex{}, 0});
+  return waits || (on_its_way != step_launches_.end() && std::get<0>(on_its_way->first) == job.key && std::get<1>(on_its_way->first) == job.attempt);
+}
+
+}  // namespace millrace

@@ -1,0 +1,65 @@
+// src/step/step_keeper.h - who of a job's steps has which CPUs of its allocation; gives out their numbers. Pure: no process, no socket.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace millrace::wire {
+class CreateStep;
+class LaunchPlan;
+}  // namespace millrace::wire
+
+namespace millrace {
+
+struct StepShare {
+  std::uint32_t node = 0;            // its place in the allocation
+  std::vector<std::uint32_t> cpus;   // of the allocation's CPUs there, counted from 0
+  std::uint32_t tasks = 0;
+  bool operator==(const StepShare&) const = default;
+};
+
+struct StepPlacement {
+  std::vector<StepShare> shares;
+  std::uint32_t tasks = 0;
+  std::vector<std::string> notes;    // to be told to the user
+};
+
+class StepKeeper {
+ public:
+  // As the first node's launch plan describes the allocation. `first_id`: srun's own job has used step 0 already.
+  StepKeeper(const wire::LaunchPlan& allocation, std::uint32_t first_id);
+
+  // Where it can run now. Errc::unavailable: CPUs of other steps are in the way, later it can; anything else: never.
+  Result<StepPlacement> find_room(const wire::CreateStep& ask) const;
+  // Takes what was found; the number of the step, never given out again.
+  std::uint32_t start(const StepPlacement& placement, bool overlap);
+  // Nothing of the step is left on this node. True: nor on any other, and its CPUs are free.
+  bool node_ended(std::uint32_t step, const std::string& node);
+
+  bool knows(std::uint32_t step) const { return running_.contains(step); }
+  std::vector<std::uint32_t> running() const;
+  const std::vector<std::string>& nodes() const { return nodes_; }
+  std::vector<std::string> nodes_of(std::uint32_t step) const;  // where it still runs
+
+ private:
+  struct Running {
+    std::vector<StepShare> shares;
+    std::set<std::uint32_t> nodes;  // not ended there
+    bool overlap = false;
+  };
+  std::vector<std::uint32_t> free_cpus(std::uint32_t node) const;
+  Result<std::vector<std::uint32_t>> candidates(const wire::CreateStep& ask) const;
+
+  std::vector<std::string> nodes_;
+  std::vector<std::uint32_t> cpus_;  // by node
+  std::uint32_t next_id_;
+  std::map<std::uint32_t, Running> running_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,104 @@
+// src/step/step_keeper_test.cpp - which nodes and CPUs of an allocation a step gets, when it waits, and what never fits.
+#include "step/step_keeper.h"
+
+#include <gtest/gtest.h>
+
+#include "millrace.pb.h"
+
+namespace millrace {
+namespace {
+
+class StepKeeperTest : public testing::Test {
+ protected:
+  StepKeeperTest() {
+    wire::LaunchPlan plan;
+    plan.set_nodes("n[1-3]");
+    for (const std::uint32_t cpus : {4u, 4u, 2u}) plan.add_cpus_per_node(cpus);
+    keeper_.emplace(plan, 0);
+  }
+  wire::CreateStep ask(std::uint32_t nodes, std::uint32_t tasks, bool exact = false) {
+    wire::CreateStep out;
+    out.mutable_step()->set_min_nodes(nodes);
+    out.mutable_step()->set_max_nodes(nodes);
+    out.mutable_step()->set_tasks(tasks);
+    out.set_exact(exact);
+    return out;
+  }
+  std::uint32_t start(const wire::CreateStep& wish) {
+    const auto placement = keeper_->find_room(wish);
+    EXPECT_TRUE(placement) << placement.error().story;
+    return keeper_->start(*placement, wish.overlap());
+  }
+  Errc refusal(const wire::CreateStep& wish) {
+    const auto placement = keeper_->find_room(wish);
+    return placement ? Errc{} : placement.error().code;
+  }
+  std::optional<StepKeeper> keeper_;
+};
+
+TEST_F(StepKeeperTest, Without_a_wish_it_has_a_task_on_every_node) {
+  const auto placement = keeper_->find_room(ask(0, 0));
+  ASSERT_TRUE(placement);
+  EXPECT_EQ(placement->tasks, 3u);
+  ASSERT_EQ(placement->shares.size(), 3u);
+  EXPECT_EQ(placement->shares[2], (StepShare{2, {0, 1}, 1}));
+}
+
+TEST_F(StepKeeperTest, Whole_nodes_are_taken_unless_it_asks_for_exactly_what_it_needs) {
+  const std::uint32_t first = start(ask(1, 1));
+  EXPECT_EQ(first, 0u);
+  const auto second = keeper_->find_room(ask(1, 1));
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->shares[0].node, 1u);
+  EXPECT_TRUE(keeper_->node_ended(first, "n1"));
+  start(ask(1, 2, true));
+  const auto beside = keeper_->find_room(ask(1, 2, true));
+  ASSERT_TRUE(beside);
+  EXPECT_EQ(beside->shares[0], (StepShare{0, {2, 3}, 2}));
+}
+
+TEST_F(StepKeeperTest, Numbers_are_never_given_out_twice_and_nodes_end_one_by_one) {
+  const std::uint32_t first = start(ask(2, 2));
+  EXPECT_FALSE(keeper_->node_ended(first, "n1"));
+  EXPECT_EQ(keeper_->nodes_of(first), std::vector<std::string>{"n2"});
+  EXPECT_TRUE(keeper_->node_ended(first, "n2"));
+  EXPECT_FALSE(keeper_->node_ended(first, "n2"));
+  EXPECT_EQ(start(ask(1, 1)), 1u);
+}
+
+TEST_F(StepKeeperTest, Named_nodes_are_waited_for_and_strangers_refused) {
+  wire::CreateStep on_two = ask(1, 1);
+  on_two.mutable_step()->set_required_nodes("n2");
+  const std::uint32_t busy = start(on_two);
+  EXPECT_EQ(refusal(on_two), Errc::unavailable);
+  wire::CreateStep from_two = ask(1, 1);
+  from_two.set_first_node(1);
+  EXPECT_EQ(refusal(from_two), Errc::unavailable);
+  EXPECT_TRUE(keeper_->node_ended(busy, "n2"));
+  EXPECT_EQ(keeper_->find_room(from_two)->shares[0].node, 1u);
+  on_two.mutable_step()->set_required_nodes("n9");
+  EXPECT_EQ(refusal(on_two), Errc::invalid);
+  from_two.set_first_node(3);
+  EXPECT_EQ(refusal(from_two), Errc::invalid);
+}
+
+TEST_F(StepKeeperTest, More_than_the_allocation_is_refused_and_more_than_is_free_waits) {
+  EXPECT_EQ(refusal(ask(0, 11, true)), Errc::invalid);
+  EXPECT_EQ(refusal(ask(4, 4)), Errc::invalid);
+  start(ask(0, 9, true));
+  EXPECT_EQ(refusal(ask(0, 2, true)), Errc::unavailable);
+  wire::CreateStep over = ask(0, 2);
+  over.set_overlap(true);
+  EXPECT_EQ(refusal(over), Errc{});
+}
+
+TEST_F(StepKeeperTest, Fewer_tasks_than_nodes_use_fewer_nodes_and_say_so) {
+  const auto placement = keeper_->find_room(ask(3, 1));
+  ASSERT_TRUE(placement);
+  EXPECT_EQ(placement->shares.size(), 1u);
+  ASSERT_EQ(placement->notes.size(), 1u);
+  EXPECT_EQ(placement->notes[0], "Warning: can't run 1 processes on 3 nodes, setting nnodes to 1");
+}
+
+}  // namespace
+}  // namespace millrace

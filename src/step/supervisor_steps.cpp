@@ -1,0 +1,229 @@
+// src/step/supervisor_steps.cpp - the step keeper: the supervisor of a job's first node gives out numbers and CPUs to the steps that srun
+// asks for inside the allocation, has them launched, and tells srun when they have ended. Steps are attempts of their own to the agents.
+#include <ctime>
+
+#include "base/hostlist.h"
+#include "core/model/layout.h"
+#include "step/supervisor.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::int64_t order_again_after_us = 5'000'000;
+constexpr std::size_t waiting_steps_max = 10'000;
+
+// Slurm's numbers and texts.
+constexpr std::uint32_t access_denied = 2002, already_done = 2021, nodes_busy = 2016, not_available = 2014;
+
+std::int64_t monotonic_us() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1'000;
+}
+
+// The same srun asking again, because an answer was lost.
+bool is_same(const wire::StepRequest& a, const wire::StepRequest& b) {
+  return !a.ask().step().stdio().secret().empty() && a.ask().step().stdio().secret() == b.ask().step().stdio().secret();
+}
+
+std::vector<std::string> names_of(const std::vector<std::string>& nodes, const StepPlacement& placement) {
+  std::vector<std::string> names;
+  for (const StepShare& share : placement.shares) names.push_back(nodes[share.node]);
+  return names;
+}
+
+}  // namespace
+
+void Supervisor::send_from_keeper(wire::StepFromNode message, const std::string& node) {
+  message.set_job_key(plan_.job_key());
+  message.set_attempt(plan_.attempt());
+  message.set_node(node);
+  wire::FromStep envelope;
+  *envelope.mutable_step() = std::move(message);
+  agent_.send(envelope.SerializeAsString());
+}
+
+void Supervisor::tell_step_client(const wire::StepRequest& request, const wire::StepNews& news) {
+  wire::StepFromNode message;
+  message.mutable_reply()->set_client(request.client());
+  message.mutable_reply()->set_number(request.number());
+  *message.mutable_reply()->mutable_news() = news;
+  send_from_keeper(std::move(message));
+}
+
+void Supervisor::refuse_step(const wire::StepRequest& request, std::uint32_t code, const std::string& text, const std::string& note) {
+  wire::StepFromNode message;
+  message.mutable_reply()->set_client(request.client());
+  message.mutable_reply()->set_number(request.number());
+  message.mutable_reply()->mutable_failure()->set_code(code);
+  message.mutable_reply()->mutable_failure()->set_text(text);
+  if (!note.empty()) message.mutable_reply()->mutable_failure()->add_notes(note);
+  send_from_keeper(std::move(message));
+}
+
+void Supervisor::hear_of_steps(const wire::StepToNode& message) {
+  if (!keeper_) return;
+  if (message.has_request()) hear_step_request(message.request());
+  if (message.has_report()) hear_step_report(message.report());
+  if (message.has_left()) std::erase_if(waiting_steps_, [&](const auto& waiting) { return waiting.client() == message.left().client(); });
+  if (message.has_end() && holds_allocation_ && !ended_) {
+    allocation_exit_code_ = message.end().exit_code();
+    finish();
+  }
+}
+
+void Supervisor::hear_step_request(const wire::StepRequest& request) {
+  if (request.uid() != order_.identity().uid() && request.uid() != 0) return refuse_step(request, access_denied, "Access/permission denied");
+  for (auto& [id, step] : steps_) {
+    if (!is_same(step.request, request)) continue;
+    step.request.set_client(request.client());
+    step.request.set_number(request.number());
+    wire::StepNews news;
+    news.set_kind(wire::StepNews::CREATED);
+    news.set_step_id(id);
+    return tell_step_client(request, news);
+  }
+  if (ended_ || killing_) return refuse_step(request, already_done, "Job/step already completing or completed");
+  if (try_step(request)) return;
+  std::erase_if(waiting_steps_, [&](const wire::StepRequest& waiting) { return is_same(waiting, request); });
+  if (waiting_steps_.size() >= waiting_steps_max) return refuse_step(request, nodes_busy, "Requested nodes are busy", "too many steps wait already");
+  waiting_steps_.push_back(request);
+  wire::StepNews news;
+  news.set_kind(wire::StepNews::WAITING);
+  news.set_problem("Requested nodes are busy");
+  tell_step_client(request, news);
+}
+
+bool Supervisor::try_step(const wire::StepRequest& request) {
+  auto placement = keeper_->find_room(request.ask());
+  if (placement) {
+    start_step(request, *placement);
+    return true;
+  }
+  const bool busy = placement.error().code == Errc::unavailable;
+  if (busy && !request.ask().immediate()) return false;
+  if (busy)
+    refuse_step(request, nodes_busy, placement.error().story);
+  else
+    refuse_step(request, not_available, "Requested node configuration is not available", placement.error().story == "Requested node configuration is not available" ? "" : placement.error().story);
+  return true;
+}
+
+wire::LaunchPlan Supervisor::step_plan(const wire::CreateStep& ask, const StepPlacement& placement, std::uint32_t id) const {
+  wire::LaunchPlan plan = plan_;
+  plan.clear_script();
+  plan.set_environment(ask.environment());
+  wire::JobDescription& job = *plan.mutable_job();
+  job = ask.step();
+  job.set_interactive(true);
+  job.set_account(plan_.job().account());
+  job.set_qos(plan_.job().qos());
+  job.set_exclusive(plan_.job().exclusive());
+  job.set_submit_host(plan_.job().submit_host());
+  plan.set_step(id);
+  plan.set_allocation_nodes(plan_.nodes());
+  *plan.mutable_allocation_cpus_per_node() = plan_.cpus_per_node();
+  plan.set_nodes(compress_hostlist(names_of(keeper_->nodes(), placement)));
+  plan.clear_cpus_per_node();
+  plan.clear_tasks_per_node();
+  plan.clear_memory_per_node_mib();
+  plan.clear_ranks();
+  for (const StepShare& share : placement.shares) {
+    plan.add_cpus_per_node(static_cast<std::uint32_t>(share.cpus.size()));
+    plan.add_tasks_per_node(share.tasks);
+    plan.add_memory_per_node_mib(static_cast<int>(share.node) < plan_.memory_per_node_mib_size() ? plan_.memory_per_node_mib(static_cast<int>(share.node)) : 0);
+  }
+  plan.set_tasks(placement.tasks);
+  return plan;
+}
+
+void Supervisor::start_step(const wire::StepRequest& request, const StepPlacement& placement) {
+  const std::uint32_t id = keeper_->start(placement, request.ask().overlap());
+  const auto written = spool_.write_step(id);
+  KeptStep& kept = steps_[id];
+  kept.request = request;
+  kept.request.mutable_ask()->clear_environment();
+  kept.request.mutable_ask()->mutable_step()->clear_arguments();
+  const wire::LaunchPlan plan = step_plan(request.ask(), placement, id);
+  std::vector<std::uint32_t> counts;
+  for (const StepShare& share : placement.shares) counts.push_back(share.tasks);
+  const auto distribution = parse_distribution(plan.job().resources().distribution().empty() ? "block" : plan.job().resources().distribution());
+  const auto ranks = ranks_by_node(distribution.value_or(Distribution{}), counts);
+  for (std::size_t i = 0; i < placement.shares.size(); ++i) {
+    const StepShare& share = placement.shares[i];
+    const std::string& node = keeper_->nodes()[share.node];
+    wire::StepLaunch& launch = unconfirmed_[{id, node}];
+    *launch.mutable_plan() = plan;
+    *launch.mutable_identity() = order_.identity();
+    wire::LaunchPlan& there = *launch.mutable_plan();
+    there.set_node_position(static_cast<std::uint32_t>(i));
+    there.set_node_name(node);
+    for (const std::uint32_t rank : ranks[i]) there.add_ranks(rank);
+    for (const std::uint32_t cpu : share.cpus) there.add_step_cpus(cpu);
+  }
+  wire::StepNews news;
+  news.set_kind(wire::StepNews::CREATED);
+  news.set_step_id(id);
+  news.set_nodes(plan.nodes());
+  news.set_tasks(placement.tasks);
+  for (const std::string& note : placement.notes) news.add_notes(note);
+  if (!written) news.add_notes("the step is not in the journal: " + written.error().story);
+  tell_step_client(request, news);
+  order_steps_again();
+}
+
+// Given until a report shows that it arrived; an agent or a controller may have been away.
+void Supervisor::order_steps_again() {
+  for (const auto& [where, launch] : unconfirmed_) {
+    wire::StepFromNode message;
+    *message.mutable_launch() = launch;
+    send_from_keeper(std::move(message), where.second);
+  }
+  order_again_us_ = monotonic_us() + order_again_after_us;
+}
+
+void Supervisor::hear_step_report(const wire::StepReport& report) {
+  const wire::AttemptStatus& status = report.status();
+  const std::uint32_t id = status.step();
+  unconfirmed_.erase({id, report.node()});
+  if (status.state() != wire::AttemptStatus::ENDED) return;
+  const auto found = steps_.find(id);
+  const bool failed = status.end() == wire::AttemptStatus::LAUNCH_FAILED || status.end() == wire::AttemptStatus::SUPERVISOR_LOST;
+  if (found != steps_.end() && failed && found->second.problem.empty()) {
+    found->second.problem = report.node() + ": " + (status.problem().empty() ? "the step could not be run" : status.problem());
+    for (const std::string& node : keeper_->nodes_of(id)) {
+      if (node == report.node()) continue;
+      wire::StepFromNode message;
+      message.mutable_kill()->set_job_key(plan_.job_key());
+      message.mutable_kill()->set_attempt(plan_.attempt());
+      message.mutable_kill()->set_step(id);
+      message.mutable_kill()->set_kill_wait_seconds(plan_.kill_wait_seconds());
+      send_from_keeper(std::move(message), node);
+    }
+  }
+  wire::StepFromNode forget;
+  forget.mutable_forget()->set_job_key(plan_.job_key());
+  forget.mutable_forget()->set_attempt(plan_.attempt());
+  forget.mutable_forget()->set_step(id);
+  send_from_keeper(std::move(forget), report.node());
+  if (!keeper_->node_ended(id, report.node())) return;
+  if (found != steps_.end()) {
+    wire::StepNews news;
+    news.set_kind(wire::StepNews::ENDED);
+    news.set_step_id(id);
+    news.set_problem(found->second.problem);
+    tell_step_client(found->second.request, news);
+    steps_.erase(found);
+  }
+  // First come, first served; one that still does not fit keeps no smaller one waiting.
+  std::vector<wire::StepRequest> waiting = std::exchange(waiting_steps_, {});
+  for (wire::StepRequest& request : waiting)
+    if (!try_step(request)) waiting_steps_.push_back(std::move(request));
+}
+
+void Supervisor::refuse_waiting_steps() {
+  for (const wire::StepRequest& request : std::exchange(waiting_steps_, {})) refuse_step(request, already_done, "Job/step already completing or completed");
+  unconfirmed_.clear();
+}
+
+}  // namespace millrace

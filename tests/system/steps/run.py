@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Steps inside allocations with real daemons: srun in scripts and under salloc, on one node and on several, beside and after each other,
+through kills of agents and of the controller.
+
+    tests/system/steps/run.py --build build/dev
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+from cluster import Cluster, run_test, wait_for
+
+
+def script(cluster, text, *options, name="step"):
+    """Runs a batch script with our srun in its path; (fields of the job, its output)."""
+    out = cluster.directory / f"{name}.out"
+    job = cluster.submit(*options, "-o", out, "--wrap", f"export PATH={cluster.bin}:$PATH\n{text}")
+    fields = cluster.wait_for_job(job)
+    return fields, out.read_text() if out.exists() else ""
+
+
+def nobody_left(cluster):
+    return wait_for("no process of a job is left", lambda: not cluster.job_processes())
+
+
+def check_script(checks, cluster):
+    fields, out = script(cluster, "srun hostname; srun -n2 sh -c 'echo task $SLURM_PROCID of $SLURM_NTASKS step $SLURM_STEP_ID'; srun false; echo code $?", "-n2", name="plain")
+    lines = out.splitlines()
+    checks.that("srun runs inside a script", fields["JobState"] == "COMPLETED" and sum("task" in line and "of 2 step 1" in line for line in lines) == 2, out)
+    checks.that("and gives the exit code of its tasks", "code 1" in out, out)
+    fields, out = script(cluster, "srun --label -N2 -n4 sh -c 'echo $SLURMD_NODENAME $SLURM_NODEID $SLURM_LOCALID'", "-N2", "--ntasks-per-node=2", name="two")
+    checks.that("a step over two nodes has its tasks in order", sorted(out.splitlines()) == ["0: n1 0 0", "1: n1 0 1", "2: n2 1 0", "3: n2 1 1"], out)
+    fields, out = script(cluster, "srun -N1 -n1 --relative=1 sh -c 'echo on $SLURMD_NODENAME of $SLURM_JOB_NODELIST alone $SLURM_STEP_NODELIST'; srun -w n2 -N1 -n1 sh -c 'echo named $SLURMD_NODENAME'",
+                         "-N2", name="relative")
+    checks.that("--relative and -w choose nodes of the job", "on n2 of n[1-2] alone n2" in out and "named n2" in out, out)
+    fields, out = script(cluster, "srun -N1 -n1 -w n9 true; echo code $?; srun -n99 true; echo code $?; srun --relative=7 true; echo code $?", "-N2", name="never")
+    checks.that("what can never be is refused at once", out.count("code 1") == 3 and "Unable to create step for job" in out and "n9 is not in this job" in out, out)
+    fields, out = script(cluster, "srun -n1 -o step-%J.txt sh -c 'echo to a file'; cat step-*.txt; ls step-*.txt", name="file")
+    checks.that("output files are named after the step", "to a file" in out and f"step-{fields['JobId']}.0.txt" in out, out)
+    fields, out = script(cluster, "seq 3 | srun -n1 cat; srun -n1 /no/such/program; echo code $?", name="stdin")
+    checks.that("standard input comes through, a missing program is said", out.startswith("1\n2\n3\n") and "No such file" in out and "code 2" in out, out)
+
+
+def check_parallel(checks, cluster):
+    text = """mkdir gate
+for i in 1 2 3 4; do srun --exact -n1 sh -c 'touch gate/$SLURM_STEP_ID; while [ $(ls gate | wc -l) -lt 4 ]; do :; done; echo met' & done
+wait"""
+    fields, out = script(cluster, f"cd {cluster.directory}; rm -rf gate; {text}", "-n4", name="beside")
+    checks.that("four exact steps run beside each other", out.split().count("met") == 4, out)
+    fields, out = script(cluster, "for i in 1 2 3; do srun -n1 sh -c 'echo in; echo out' & done; wait", "-n2", name="after")
+    checks.that("steps that take whole nodes wait for each other", out.split().count("out") == 3 and "step creation temporarily disabled, retrying (Requested nodes are busy)" in out and "Step created for StepId=" in out, out)
+    fields, out = script(cluster, f"cd {cluster.directory}; rm -f go; mkfifo go; srun -n1 sh -c 'cat go >/dev/null; echo first' & srun --overlap -n1 sh -c 'echo second; echo x > go'; wait", "-n1", name="overlap")
+    checks.that("--overlap shares what another step has", out.split()[-2:] == ["second", "first"], out)
+
+
+def check_end(checks, cluster):
+    fields, out = script(cluster, "srun -N2 -n2 sleep 1000 & while [ $(ls /proc/*/comm 2>/dev/null | xargs grep -lx sleep 2>/dev/null | wc -l) -lt 2 ]; do :; done; exit 3", "-N2", name="orphans")
+    checks.that("a script that ends takes its steps with it", fields["JobState"] == "FAILED" and fields["ExitCode"] == "3:0", fields)
+    checks.that("on every node", nobody_left(cluster))
+    job = cluster.submit("-N2", "-o", "cancelled.out", "--wrap", f"{cluster.bin}/srun -N2 -n2 sleep 1000")
+    wait_for("its tasks", lambda: len([1 for pid, _ in cluster.job_processes() if Path(f"/proc/{pid}/comm").read_text().strip() == "sleep"]) == 2)
+    cluster.run("scancel", str(job))
+    checks.that("scancel ends job and steps", cluster.wait_for_job(job)["JobState"] == "CANCELLED" and nobody_left(cluster))
+    cluster.wait_for_nodes()
+
+
+def check_salloc(checks, cluster):
+    done = cluster.run("salloc", "-N2", "-n2", "sh", "-c", f"export PATH={cluster.bin}:$PATH; srun sh -c 'echo $SLURMD_NODENAME'; echo $SLURM_JOB_NODELIST $SLURM_TASKS_PER_NODE; exit 7")
+    checks.that("salloc runs a command beside its nodes", done.code == 7 and sorted(done.out.split()) == sorted(["n1", "n2", "n[1-2]", "1(x2)"]), done)
+    checks.that("and says what it does", "salloc: Granted job allocation" in done.err and "salloc: Relinquishing job allocation" in done.err, done)
+    job = int(done.err.split("Granted job allocation ")[1].split()[0])
+    fields = cluster.wait_for_job(job)
+    checks.that("its job ends with the command's code", fields["JobState"] == "FAILED" and fields["ExitCode"] == "7:0" and fields["BatchFlag"] == "0", fields)
+    done = cluster.run("salloc", "/no/such/command")
+    checks.says("a command that is not there gives the nodes back", done, 1, 'Unable to find command "/no/such/command"', "Relinquishing")
+    done = cluster.run("salloc", "--no-shell")
+    job = int(done.err.split("Granted job allocation ")[1].split()[0])
+    inside = cluster.run("srun", f"--jobid={job}", "sh", "-c", "echo inside $SLURM_JOB_ID")
+    checks.that("--no-shell leaves an allocation that --jobid uses", inside.out == f"inside {job}\n", inside)
+    stranger = (65534, 65534, ())
+    checks.says("nobody else's step gets in", cluster.run("srun", f"--jobid={job}", "true", identity=stranger), None, "Unable to create step", "denied")
+    cluster.run("scancel", str(job))
+    checks.that("scancel ends it", cluster.wait_for_job(job)["JobState"] == "CANCELLED")
+    checks.says("after that no step can be made", cluster.run("srun", f"--jobid={job}", "true"), None, "Unable to create step for job")
+    holder = subprocess.Popen([cluster.bin / "salloc", "-N2", "sleep", "1000"], env=cluster.environment, stderr=subprocess.PIPE, text=True)
+    wait_for("the allocation", lambda: cluster.run("squeue", "-h", "-t", "R", "-o", "%i").out.split())
+    job = int(cluster.run("squeue", "-h", "-t", "R", "-o", "%i").out.split()[0])
+    cluster.run("scancel", str(job))
+    text = holder.communicate(timeout=60)[1]
+    checks.that("a revoked allocation ends the command", f"salloc: Job allocation {job} has been revoked." in text and holder.returncode != 0, text)
+
+
+def check_trouble(checks, cluster):
+    gate = cluster.directory / "agent-gate"
+    os.mkfifo(gate)
+    job = cluster.submit("-N2", "-o", "trouble.out", "--wrap", f"{cluster.bin}/srun -N2 -n2 sh -c 'echo began; cat {gate} >/dev/null; echo ended'; echo code $?")
+    out = cluster.directory / "trouble.out"
+    wait_for("the step", lambda: out.exists() and out.read_text().split().count("began") == 2)
+    for node in cluster.nodes:
+        cluster.agents[node].kill()
+    cluster.controller.kill()
+    cluster.start_controller()
+    cluster.wait_for_controller()
+    for node in cluster.nodes:
+        cluster.start_agent(node)
+    for _ in range(2):
+        with open(gate, "w") as fifo:
+            fifo.write("go\n")
+        if out.read_text().split().count("ended") == 2:
+            break
+    fields = cluster.wait_for_job(job)
+    checks.that("steps go on while agents and controller are killed", fields["JobState"] == "COMPLETED" and out.read_text().split().count("ended") == 2 and "code 0" in out.read_text(), out.read_text())
+    cluster.wait_for_nodes()
+    job = cluster.submit("-N2", "-o", "again.out", "--wrap", f"{cluster.bin}/srun -N2 -n2 true; {cluster.bin}/srun -N2 -n2 true; echo code $?")
+    checks.that("and new ones are made afterwards", cluster.wait_for_job(job)["JobState"] == "COMPLETED")
+    srun = subprocess.Popen([cluster.bin / "srun", "-N2", "-n2", "sh", "-c", "exec sleep 1000"], env=cluster.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    job = cluster.submit("-N2", "-n2", "-o", "killed.out", "--wrap", f"{cluster.bin}/srun -N2 -n2 sh -c 'exec sleep 1000' & echo $! > {cluster.directory}/pid; wait; echo over")
+    srun.kill()
+    srun.wait()
+    pid = int(wait_for("the srun", lambda: (cluster.directory / "pid").exists() and (cluster.directory / "pid").read_text().strip()))
+    wait_for("its tasks", lambda: len([1 for p, where in cluster.job_processes() if where.endswith(".0.0") and Path(f"/proc/{p}/comm").read_text().strip() == "sleep"]) == 2)
+    os.kill(pid, 9)
+    checks.that("an srun killed hard leaves no tasks", cluster.wait_for_job(job)["JobState"] == "COMPLETED" and nobody_left(cluster))
+    cluster.wait_for_nodes()
+    spools = [path for path in (cluster.directory / "spool").glob("*/*") if path.is_dir()]
+    checks.that("spools are empty at the end", wait_for("empty spools", lambda: not [p for p in (cluster.directory / "spool").glob("*/*") if p.is_dir()]) or not spools, spools)
+
+
+def body(build):
+    def run(checks, directory, clusters):
+        cluster = Cluster(build, directory, nodes=2, cpus=4)
+        clusters.append(cluster)
+        cluster.start()
+        check_script(checks, cluster)
+        check_parallel(checks, cluster)
+        check_end(checks, cluster)
+        check_salloc(checks, cluster)
+        check_trouble(checks, cluster)
+        checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
+    return run
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True)
+    return run_test("steps", body(parser.parse_args().build))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
