@@ -225,6 +225,7 @@ int run_srun(Command& command) {
   const JobDraft& draft = all->draft;
   if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), srun))) return 0;
   command.quiet = draft.quiet;
+  if (draft.list_mpi) return print("MPI plugin types are...\n\tnone\n");
   if (all->operands.empty()) {
     say_plain("srun: fatal: No command given to execute.");
     return error_code();

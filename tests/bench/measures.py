@@ -27,16 +27,17 @@ class Sizes:
     library: int = 10_000
     queue: int = 100_000
     squeue_runs: int = 7
+    steps: dict = None
     array: int = 100_000
     killed: int = 200
 
     @staticmethod
     def full():
-        return Sizes(many_jobs={"slurm": 1000, "millrace": 6000}, few_jobs={"slurm": 100, "millrace": 3000})
+        return Sizes(many_jobs={"slurm": 1000, "millrace": 6000}, few_jobs={"slurm": 100, "millrace": 3000}, steps={"slurm": 100, "millrace": 400})
 
     @staticmethod
     def quick():
-        return Sizes(many_jobs={"slurm": 100, "millrace": 400}, few_jobs={"slurm": 24, "millrace": 200}, sbatch_sequential=50, sbatch_parallel=160,
+        return Sizes(many_jobs={"slurm": 100, "millrace": 400}, few_jobs={"slurm": 24, "millrace": 200}, steps={"slurm": 10, "millrace": 20}, sbatch_sequential=50, sbatch_parallel=160,
                      srun=10, library=1000, queue=4000, squeue_runs=3, array=10_000, killed=200)
 
 
@@ -99,6 +100,23 @@ class Bench:
         self.repeat(cluster, 3, 1, ["srun", "true"], work)
         return {"srun true": self.repeat(cluster, self.sizes.srun, 1, ["srun", "true"], work)["median_ms"] / 1000}
 
+    def steps(self, cluster):
+        """srun inside one allocation, one after the other and eight at a time."""
+        cluster.start(self.sizes.nodes, self.sizes.cpus)
+        work = cluster.fresh_folder()
+        repeat = find_program(self.build, "bench_repeat")
+        step = ["srun", "--exact", "-N1", "-n1", "true"]
+
+        def rate(count, workers):
+            done = cluster.call("salloc", "-Q", "-N1", "-n8", str(repeat), "--count", str(count), "--workers", str(workers), "--", *step, cwd=work, seconds=300)
+            found = json.loads(done.strip().splitlines()[-1])
+            if found["failed"]:
+                raise BenchError(f"{found['failed']} of {count} steps failed")
+            return found["per_second"]
+        rate(3, 1)
+        two = self.repeat(cluster, max(5, self.sizes.srun // 3), 1, ["srun", "-N2", "-n2", "true"], work)["median_ms"] / 1000
+        return {"steps, sequential": rate(self.sizes.steps[cluster.system], 1), "steps, 8 parallel": rate(self.sizes.steps[cluster.system] * 2, 8), "srun -n 2": two}
+
     # ---- submissions to a full cluster ----
 
     def sbatch(self, cluster):
@@ -155,7 +173,7 @@ class Bench:
         return {"jobs lost by kill -9": len(lost), "id given out again": int(again in answered)}
 
     def groups(self):
-        return {"many": self.many_slots, "few": self.few_slots, "srun": self.srun, "sbatch": self.sbatch, "pending": self.pending,
+        return {"many": self.many_slots, "few": self.few_slots, "srun": self.srun, "steps": self.steps, "sbatch": self.sbatch, "pending": self.pending,
                 "array": self.array, "killed": self.killed}
 
 

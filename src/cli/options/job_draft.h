@@ -29,6 +29,7 @@ struct JobDraft {
   bool exact = false;
   bool overlap = false;
   bool immediate = false;
+  bool list_mpi = false;
   // salloc
   bool no_shell = false;
   // srun

@@ -61,7 +61,7 @@ TEST(JobOptions, Refuse_by_name_what_is_not_built) {
   EXPECT_EQ(refusal({"--bb=x"}), "--bb is not built yet in Millrace");
   EXPECT_EQ(refusal({"--exclusive=mcs"}), "--exclusive=mcs is not built yet in Millrace");
   EXPECT_EQ(refusal({"--gres-flags=one-task-per-sharing"}), "--gres-flags=one-task-per-sharing is not built yet in Millrace");
-  EXPECT_EQ(refusal({"-I"}, srun), "--immediate is not built yet in Millrace");
+  EXPECT_EQ(refusal({"-Z"}, srun), "--no-allocate is not built yet in Millrace");
   EXPECT_EQ(refusal({"--label"}), "unrecognized option '--label'") << "an option of srun alone";
 }
 
