@@ -32,6 +32,8 @@ SCRIPTS = {
     "stubborn": "trap '' TERM\n" + LINE + "sleep 1.5\n",
     "failing": LINE + "sleep 0.2\nexit 3\n",
     "long": LINE + "sleep 6\n",
+    # A step may lose its supervisor, its agent or its controller: another one is made until one has gone well.
+    "stepping": LINE + "for try in 1 2 3 4 5 6 7 8; do timeout 20 SRUN sleep 0.2 && break; sleep 0.1; done; true\n",
 }
 
 
@@ -50,7 +52,7 @@ class Load:
         self.problems = []
         for kind, text in SCRIPTS.items():
             path = directory / f"{kind}.sh"
-            path.write_text("#!/bin/sh\n" + text.replace("LINES", str(self.lines)))
+            path.write_text("#!/bin/sh\n" + text.replace("LINES", str(self.lines)).replace("SRUN", str(cluster.bin / "srun")))
         self.threads = [threading.Thread(target=self.guarded, args=(work, number), daemon=True)
                         for number, work in enumerate([self.submit, self.submit, self.submit, self.disturb, self.interactive])]
 
