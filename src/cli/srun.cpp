@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -125,6 +126,13 @@ Result<SrunPlan> make_plan(const Command& command, Submission& all, const Client
   plan.wait_seconds = draft.wait_seconds.value_or(settings.wait_time_seconds);
   plan.disable_status = draft.disable_status;
   plan.verbose = draft.verbose;
+  if (draft.pty) {
+    winsize size{};
+    const bool known = ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    draft.job.mutable_pty()->set_rows(known ? size.ws_row : 24);
+    draft.job.mutable_pty()->set_columns(known ? size.ws_col : 80);
+    plan.pty = plan.streams.unbuffered = true;
+  }
   plan.tasks = tasks_asked(draft.job);
   plan.secret = random_bytes(32);
   return plan;

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -75,14 +76,30 @@ SrunConsole::SrunConsole(const Command& command, const SrunPlan& plan) : command
 }
 
 SrunConsole::~SrunConsole() {
+  give_back_terminal();
   if (signals_ >= 0) close(signals_);
   if (input_ > STDERR_FILENO) close(input_);
+}
+
+// Every key goes to the program as it is typed, Ctrl-C too.
+void SrunConsole::take_terminal() {
+  termios now{};
+  if (!plan_.pty || terminal_ || isatty(input_) == 0 || tcgetattr(input_, &now) != 0) return;
+  terminal_ = now;
+  cfmakeraw(&now);
+  tcsetattr(input_, TCSADRAIN, &now);
+}
+
+void SrunConsole::give_back_terminal() {
+  if (terminal_) tcsetattr(STDIN_FILENO, TCSADRAIN, &*terminal_);
+  terminal_.reset();
 }
 
 void SrunConsole::catch_signals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int number : caught) sigaddset(&set, number);
+  if (plan_.pty) sigaddset(&set, SIGWINCH);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   signal(SIGPIPE, SIG_IGN);
@@ -227,7 +244,10 @@ void SrunConsole::take_signal() {
   signalfd_siginfo info{};
   while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int number = static_cast<int>(info.ssi_signo);
-    if (number == SIGINT) interrupt();
+    winsize size{};
+    if (number == SIGWINCH && ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0) streams_.send_window(size.ws_row, size.ws_col);
+    else if (number == SIGWINCH) continue;
+    else if (number == SIGINT) interrupt();
     else if (number == SIGTERM || number == SIGQUIT || number == SIGHUP) cancel_job("forcing job termination");
     else if (number != SIGCONT) streams_.send_signal(static_cast<std::uint32_t>(number));
   }
@@ -338,6 +358,8 @@ int SrunConsole::loop(Session& session) {
       streams_.send_signal(SIGKILL);
       return error_code();
     }
+    if (streams_.tasks_started() > 0 && !streams_.all_ended()) take_terminal();
+    if (streams_.all_ended()) give_back_terminal();
     take_ends();
     for (const std::string& note : streams_.take_notes()) say_plain(note);
     if (finished()) return exit_code();

@@ -1,6 +1,8 @@
 // src/cli/srun_console.h - srun while its job lives: one loop over tasks, terminal, signals and the controller's news.
 #pragma once
 
+#include <termios.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +23,7 @@ struct SrunPlan {
   bool kill_on_bad_exit = false;
   std::int64_t wait_seconds = 0;
   bool disable_status = false;
+  bool pty = false;
   int verbose = 0;
   std::optional<std::uint32_t> tasks;  // where the request leaves no choice
 };
@@ -52,6 +55,8 @@ class SrunConsole {
   void interrupt();
   void cancel_job(std::string_view why);
   void say_status();
+  void take_terminal();
+  void give_back_terminal();
   void check_clock();
   int poll_timeout_ms() const;
   bool finished();
@@ -68,6 +73,7 @@ class SrunConsole {
   bool created_ = false, waited_ = false, failed_ = false;
   std::string step_problem_;
   int signals_ = -1;
+  std::optional<termios> terminal_;  // as it was
   int input_ = -1;
   bool input_open_ = false;
   bool started_ = false;

@@ -259,6 +259,14 @@ bool TaskStreams::input_is_slow() const {
   return early_input_.size() > unsent_max || std::ranges::any_of(peers_, [](const Peer& peer) { return peer.unsent.size() > unsent_max; });
 }
 
+void TaskStreams::send_window(std::uint32_t rows, std::uint32_t columns) {
+  wire::ToTask message;
+  message.mutable_window()->set_rows(rows);
+  message.mutable_window()->set_columns(columns);
+  for (Peer& peer : peers_)
+    if (peer.known) queue(peer, message);
+}
+
 void TaskStreams::send_signal(std::uint32_t signal) {
   wire::ToTask message;
   message.set_signal(signal);

@@ -70,6 +70,7 @@ class TaskStreams {
   void end_input();
   bool input_is_slow() const;  // too much waits to be sent: do not read more
   void send_signal(std::uint32_t signal);
+  void send_window(std::uint32_t rows, std::uint32_t columns);
 
   void set_task_count(std::uint32_t tasks);
   void set_descriptors(int output, int error) { lines_.set_descriptors(output, error); }

@@ -49,6 +49,10 @@ void describe(const State& state, const Job& job, const ClusterFacts& facts, wir
   out.set_cpu_bind(rare.cpu_bind);
   out.set_mem_bind(rare.mem_bind);
   out.set_oom_kill_step(rare.oom_kill_step);
+  if (rare.terminal.columns > 0) {
+    out.mutable_pty()->set_rows(rare.terminal.rows);
+    out.mutable_pty()->set_columns(rare.terminal.columns);
+  }
   if (spec.resources) put_wishes(state, spec, *out.mutable_resources());
 }
 

@@ -8,6 +8,7 @@
 #include <linux/close_range.h>
 #include <linux/mempolicy.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -172,6 +173,7 @@ void confine(const TaskSpec& spec, int report) {
   } else {
     open_stream(spec.err, STDERR_FILENO, "stderr", report);
   }
+  if (spec.controls_terminal) ioctl(STDIN_FILENO, TIOCSCTTY, 0);
   enter_work_dir(spec.work_dir);
   if (!spec.bind_note.empty()) {
     const std::string line = spec.bind_note + " [" + std::to_string(getpid()) + "]: mask " + spec.bind_mask + "\n";

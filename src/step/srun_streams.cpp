@@ -6,6 +6,8 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,6 +72,13 @@ Result<int> connect_to_host(const std::string& host, std::uint32_t port) {
   return fd;
 }
 
+void resize(int terminal, std::uint32_t rows, std::uint32_t columns) {
+  winsize size{};
+  size.ws_row = static_cast<unsigned short>(std::min(rows, 65535u));
+  size.ws_col = static_cast<unsigned short>(std::min(columns, 65535u));
+  ioctl(terminal, TIOCSWINSZ, &size);
+}
+
 }  // namespace
 
 SrunStreams::~SrunStreams() {
@@ -116,6 +125,29 @@ Result<void> SrunStreams::prepare_task(std::uint32_t rank, TaskSpec& spec) {
   if (!spec.err_is_out) {
     MR_TRY_VOID(make(spec.err, task.err, false));
   }
+  return {};
+}
+
+Result<void> SrunStreams::prepare_terminal(std::uint32_t rank, std::uint32_t rows, std::uint32_t columns, TaskSpec& spec) {
+  const auto failed = [] { return fail(Errc::unavailable, std::string{"make a terminal: "} + std::strerror(errno)); };
+  tasks_.emplace_back().rank = rank;
+  TaskPipes& task = tasks_.back();
+  task.terminal = true;
+  task.in = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (task.in < 0 || grantpt(task.in) != 0 || unlockpt(task.in) != 0) return failed();
+  char name[64];
+  if (ptsname_r(task.in, name, sizeof name) != 0) return failed();
+  spec.in.fd = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (spec.in.fd < 0) return failed();
+  if (geteuid() == 0 && fchown(spec.in.fd, spec.user.uid, static_cast<gid_t>(-1)) != 0) return failed();
+  spec.out.fd = dup(spec.in.fd);
+  task.out = fcntl(task.in, F_DUPFD_CLOEXEC, 0);
+  if (spec.out.fd < 0 || task.out < 0) return failed();
+  fcntl(spec.out.fd, F_SETFD, FD_CLOEXEC);
+  fcntl(task.in, F_SETFL, O_NONBLOCK);  // of both: they are one terminal
+  spec.err_is_out = true;
+  spec.controls_terminal = true;
+  resize(task.in, rows, columns);
   return {};
 }
 
@@ -174,6 +206,9 @@ void SrunStreams::read_srun() {
     if (!message.ParseFromArray(bytes->data(), static_cast<int>(bytes->size()))) return srun_.close();
     if (message.has_signal()) signals_.push_back(message.signal());
     if (message.has_input_ended()) input_ended_ = true;
+    if (message.has_window())
+      for (const TaskPipes& task : tasks_)
+        if (task.terminal && task.in >= 0) resize(task.in, message.window().rows(), message.window().columns());
     for (TaskPipes& task : tasks_) {
       if (task.in < 0) continue;
       if (message.has_input()) task.unsent_input += message.input();
@@ -193,7 +228,14 @@ void SrunStreams::write_input(TaskPipes& task) {
     }
     task.unsent_input.erase(0, static_cast<std::size_t>(count));
   }
-  if (input_ended_) close_end(task.in);
+  if (!input_ended_) return;
+  if (task.terminal) {  // closing it would hang up
+    const char end_of_file = 4;
+    [[maybe_unused]] const ssize_t ignored = write(task.in, &end_of_file, 1);
+    input_ended_ = false;
+    return;
+  }
+  close_end(task.in);
 }
 
 bool SrunStreams::read_output(TaskPipes& task, int& pipe, bool is_error) {

@@ -31,6 +31,8 @@ class SrunStreams {
   Result<void> connect(const wire::LaunchPlan& plan);
   // Pipes for the next task; streams of `spec` that name a file stay as they are. Call task_started() after the fork.
   Result<void> prepare_task(std::uint32_t rank, TaskSpec& spec);
+  // The same with a terminal instead of pipes (srun --pty).
+  Result<void> prepare_terminal(std::uint32_t rank, std::uint32_t rows, std::uint32_t columns, TaskSpec& spec);
   void task_started(const TaskSpec& spec);
 
   void add_polls(std::vector<pollfd>& polls) const;
@@ -50,6 +52,7 @@ class SrunStreams {
   struct TaskPipes {
     std::uint32_t rank = 0;
     int in = -1, out = -1, err = -1;  // our ends
+    bool terminal = false;
     std::string unsent_input;
   };
   void send(const wire::FromTask& message);

@@ -126,7 +126,13 @@ Result<void> Supervisor::start_tasks() {
     choose_task_files(spec, ranks[local]);
     bind(spec, ranks[local], local);
     add_task(spec.environment, plan_, ranks[local], local);
-    MR_TRY_VOID(streams_.prepare_task(ranks[local], spec));
+    if (plan_.job().has_pty() && ranks[local] == 0) {
+      MR_TRY_VOID(streams_.prepare_terminal(0, plan_.job().pty().rows(), plan_.job().pty().columns(), spec));
+      spec.environment.set("SLURM_PTY_WIN_ROW", std::to_string(plan_.job().pty().rows()));
+      spec.environment.set("SLURM_PTY_WIN_COL", std::to_string(plan_.job().pty().columns()));
+    } else {
+      MR_TRY_VOID(streams_.prepare_task(ranks[local], spec));
+    }
     const auto started = start_one(spec, ranks[local]);
     streams_.task_started(spec);
     if (!started) return started;

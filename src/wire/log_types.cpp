@@ -49,10 +49,17 @@ void put(const RareRequest& from, log::RareRequest& to) {
   to.set_cpu_bind(from.cpu_bind);
   to.set_mem_bind(from.mem_bind);
   to.set_oom_kill_step(from.oom_kill_step);
+  to.set_terminal_rows(from.terminal.rows);
+  to.set_terminal_columns(from.terminal.columns);
 }
 
 RareRequest get(const log::RareRequest& from) {
-  RareRequest to{from.comment(), from.qos(), from.std_in(), from.std_err(), from.export_env(), {}, {}, {}, {}};
+  RareRequest to;
+  to.comment = from.comment();
+  to.qos = from.qos();
+  to.std_in = from.std_in();
+  to.std_err = from.std_err();
+  to.export_env = from.export_env();
   to.arguments.assign(from.arguments().begin(), from.arguments().end());
   if (from.has_stdio()) to.stdio = StdioEndpoint{from.stdio().host(), from.stdio().port(), from.stdio().secret()};
   to.required_nodes.assign(from.required_nodes().begin(), from.required_nodes().end());
@@ -60,6 +67,7 @@ RareRequest get(const log::RareRequest& from) {
   to.cpu_bind = from.cpu_bind();
   to.mem_bind = from.mem_bind();
   to.oom_kill_step = from.oom_kill_step();
+  to.terminal = {from.terminal_rows(), from.terminal_columns()};
   return to;
 }
 

@@ -355,7 +355,7 @@ constexpr JobOption rows[] = {
     {"profile", '\0', required, "list", BR, "SBATCH_PROFILE", "SLURM_PROFILE", "profiling", nullptr},
     {"prolog", '\0', required, "path", R, "", "SLURM_PROLOG", "program run by srun at its start", nullptr},
     {"propagate", '\0', optional, "limits", BR, "", "", "limits passed on", nullptr},
-    {"pty", '\0', optional, "fd", R, "", "", "pseudo terminal", nullptr},
+    {"pty", '\0', optional, "fd", R, "", "", "a terminal for task 0", [](Draft& d, Text v) -> Result<void> { return v.empty() ? (d.pty = true, Result<void>{}) : not_built("--pty=" + std::string{v}); }},
     {"quit-on-interrupt", '\0', none, "", R, "", "", "one Ctrl-C ends the step", nullptr},
     {"reboot", '\0', none, "", BR, "", "", "reboot nodes first", nullptr},
     {"relative", 'r', required, "n", R, "", "", "first node of the allocation to use", [](Draft& d, Text v) -> Result<void> { return set_relative(d, v); }},

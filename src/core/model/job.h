@@ -37,6 +37,12 @@ struct StdioEndpoint {
   bool operator==(const StdioEndpoint&) const = default;
 };
 
+// srun --pty: of the terminal of task 0; no columns: none was asked for.
+struct TerminalSize {
+  std::uint32_t rows = 0, columns = 0;
+  bool operator==(const TerminalSize&) const = default;
+};
+
 // What only a few jobs have; kept apart so that the many do not pay for it.
 struct RareRequest {
   std::string comment, qos, std_in, std_err, export_env;
@@ -46,6 +52,7 @@ struct RareRequest {
   std::vector<std::uint32_t> excluded_nodes;
   std::string cpu_bind{}, mem_bind{};  // as typed; a supervisor reads them
   bool oom_kill_step = false;          // memory shortage in one task ends the step
+  TerminalSize terminal;
   bool operator==(const RareRequest&) const = default;
 };
 
