@@ -29,7 +29,8 @@ class CgroupV2 final : public JobCgroup {
   Result<void> create(const CgroupLimits& limits) override {
     MR_TRY_VOID(make_step_folder(node_, job_, step_, kill_group));
     // What the agent had enabled for the node; whoever comes second changes nothing.
-    for (const std::string_view name : split(trim(read_control(job_folder_ + "/cgroup.controllers")), ' '))
+    const std::string controllers = read_control(job_folder_ + "/cgroup.controllers");
+    for (const std::string_view name : split(trim(controllers), ' '))
       if (!name.empty()) MR_TRY_VOID(write_control(job_folder_ + "/cgroup.subtree_control", "+" + std::string{name}));
     const auto amount = [](std::uint64_t bytes) { return std::to_string(bytes); };
     if (limits.memory) MR_TRY_VOID(write_both("memory.max", amount(*limits.memory)));

@@ -19,7 +19,7 @@ from guest import BUSYBOX, Guest, GuestTrouble, Skip, add_programs, bare_archive
 from host import BenchError
 from millrace import find_program
 
-SECONDS = 420
+SECONDS = 240
 CONFIGURATION = """ClusterName=guest
 SlurmctldHost=guest(127.0.0.1)
 SlurmUser=root
