@@ -16,7 +16,7 @@ exec >/dev/ttyS1 2>&1
 echo "controllers $(cat /sys/fs/cgroup/cgroup.controllers)"
 /t/isolation_tests --gtest_color=no
 echo "ended isolation_tests $?"
-/t/step_tests --gtest_color=no --gtest_filter='IsolationTest*:*AnyTree*whole:*bound*:*Private*'
+/t/step_tests --gtest_color=no --gtest_filter='IsolationTest*:*AnyTree*whole:*Visited*whole:*bound*:*Private*'
 echo "ended step_tests $?"
 
 # The same through real daemons and commands.
