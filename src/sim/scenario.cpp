@@ -358,6 +358,8 @@ void Scenario::reserve(const Words& words) {
     else if (key == "users") ask.users = value;
     else if (key == "accounts") ask.accounts = value;
     else if (key == "flags") ask.flags = value;
+    else if (key == "licences") ask.licences = value;
+    else if (key == "features") ask.features = value;
     else problems_.push_back("unknown reservation key '" + key + "'");
   }
   const auto decision = state_.find_reservation(ask.name) ? decide_change_reservation(state_, ask, Actor{UserId{0}, true}, at_second(now_))

@@ -100,7 +100,7 @@ std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Ti
   }
   if (!has_features(state, spec, placed.shares)) return drop(Reason::bad_constraints);
   if (spec.resources && !spec.resources->licences.empty()) {
-    auto licences = choose_licences(*spec.resources, licences_free(state));
+    auto licences = choose_licences(*spec.resources, licences_free_for(state, *job, now));
     if (!licences) return drop(Reason::licenses);
     placed.licences = *std::move(licences);
   }

@@ -44,6 +44,7 @@ class Pass {
   bool take_limits(const QueueEntry& entry, const std::vector<NodeShare>& shares);
   // Licences it needs that are not free: it waits for them and keeps nobody else waiting.
   bool lacks_licences(const QueueEntry& entry);
+  std::optional<std::vector<LicenceAsk>> licences_for(const QueueEntry& entry) const;  // which it would take
   void sort_the_rest();
   void guard_the_old();
   Shape& shape_of(const QueueEntry& entry);
