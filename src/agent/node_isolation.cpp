@@ -90,6 +90,7 @@ void NodeIsolation::find(const std::function<void(std::string_view)>& say) {
   search.mountpoint = conf.mountpoint;
   search.slice = conf.slice;
   search.own = facts_.own_cgroup;
+  search.move_others = conf.enable_controllers;
   search.node_folder = node_folder_name(facts_.node, facts_.spool);
   if (settings_.task_cgroup) {
     if (conf.constrain_memory || conf.constrain_swap) search.controllers.push_back("memory");

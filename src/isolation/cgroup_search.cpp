@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "isolation/cgroup_drivers.h"
 #include "isolation/control_file.h"
 
 namespace millrace {
@@ -106,6 +107,17 @@ Result<void> hand_down(const std::string& folder, const std::vector<std::string>
   return {};
 }
 
+// The first cgroup of a container may hold all its processes, and as long as it does it hands no controllers down.
+Result<void> step_aside(const std::string& folder, bool with_others) {
+  const std::string aside = folder + "/millrace_agents";
+  MR_TRY_VOID(make_folder(aside));
+  MR_TRY_VOID(write_control(aside + "/cgroup.procs", "0"));
+  if (with_others)  // those that end meanwhile, or belong to the kernel, do not matter
+    for (const pid_t pid : pids_in(folder + "/cgroup.procs"))
+      static_cast<void>(write_control(aside + "/cgroup.procs", std::to_string(pid)));
+  return {};
+}
+
 Result<void> prepare_v2(const CgroupSearch& search, const std::string& parent, const std::string& folder,
                         const std::vector<std::string>& controllers) {
   if (parent != search.mountpoint) {
@@ -113,15 +125,13 @@ Result<void> prepare_v2(const CgroupSearch& search, const std::string& parent, c
     MR_TRY_VOID(make_folder(parent));
   }
   auto handed = hand_down(parent, controllers);
-  // In a container its first cgroup may hold all its processes. We can step aside ourselves; if others are there too,
-  // it stays refused.
-  if (!handed && handed.error().code == Errc::unavailable &&
-      below(search.mountpoint, own_path(search.own, "")) == parent) {
-    MR_TRY_VOID(make_folder(parent + "/millrace_agents"));
-    MR_TRY_VOID(write_control(parent + "/millrace_agents/cgroup.procs", "0"));
+  const bool busy = !handed && handed.error().code == Errc::unavailable;
+  if (busy && below(search.mountpoint, own_path(search.own, "")) == parent) {
+    MR_TRY_VOID(step_aside(parent, search.move_others));
     handed = hand_down(parent, controllers);
   }
-  MR_TRY_VOID(handed);
+  // Still busy: without controllers processes can be found and killed, and devices fenced; what is missing is said.
+  if (!handed && handed.error().code != Errc::unavailable) return handed;
   MR_TRY_VOID(make_folder(folder));
   return hand_down(folder, controllers);
 }

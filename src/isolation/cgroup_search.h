@@ -15,6 +15,8 @@ struct CgroupSearch {
   std::string own;                       // text of /proc/self/cgroup
   std::string node_folder;               // millrace_NODE_xxxxxxxx
   std::vector<std::string> controllers;  // wanted: memory, cpuset, cpu, pids, devices (v2 needs none for it)
+  bool move_others =
+      false;  // of a container whose first cgroup is full of processes: move them aside, not only ourselves
 };
 
 struct FoundCgroups {

@@ -142,6 +142,40 @@ TEST_F(IsolationTest, Processes_are_counted) {
   EXPECT_NE(end().exit_code(), 0u);
 }
 
+// As in a container, which sees its own cgroup as the top, with all its processes in it.
+TEST_F(IsolationTest, Processes_in_the_first_cgroup_are_moved_aside_so_that_it_can_hand_controllers_down) {
+  NEEDS(find({"memory"}) && found_.folders.driver == CgroupDriver::v2);
+  const std::string box = found_.folders.folders.front().path + "/box";
+  ASSERT_EQ(mkdir(box.c_str(), 0755), 0);
+  const pid_t other = fork();
+  if (other == 0) {
+    static_cast<void>(write_control(box + "/cgroup.procs", "0"));
+    for (;;) pause();
+  }
+  for (int tries = 0; tries < 5000 && read_control(box + "/cgroup.procs").empty(); ++tries) poll(nullptr, 0, 1);
+  const pid_t agent = fork();
+  if (agent == 0) {
+    if (!write_control(box + "/cgroup.procs", "0")) _exit(1);
+    CgroupSearch search;
+    search.mountpoint = box;
+    search.own = "0::/\n";
+    search.node_folder = "node";
+    search.controllers = {"memory"};
+    const auto alone = find_cgroups(search);
+    if (alone.folders.driver != CgroupDriver::v2 || alone.missing.empty()) _exit(2);
+    search.move_others = true;
+    const auto all = find_cgroups(search);
+    _exit(all.folders.driver == CgroupDriver::v2 && all.missing.empty() ? 0 : 3);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(agent, &status, 0), agent);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(read_control(box + "/millrace_agents/cgroup.procs"), std::to_string(other) + "\n");
+  kill(other, SIGKILL);
+  waitpid(other, nullptr, 0);
+  for (const char* folder : {"/node", "/millrace_agents", ""}) EXPECT_EQ(rmdir((box + folder).c_str()), 0) << folder;
+}
+
 class AnyTree : public IsolationTest, public testing::WithParamInterface<const char*> {};
 
 TEST_P(AnyTree, Devices_of_others_cannot_be_opened) {
