@@ -185,9 +185,12 @@ wire::JobStateName shown_state(const Job& job) {
 std::string shown_reason(const ReadView& snapshot, const Job& job) {
   if (job.state == JobState::ended && job.end_reason == Reason::raised_signal) return signal_word(job.exit_signal);
   if (job.state != JobState::pending) return slurm_word(job.state == JobState::running ? Reason::none : job.end_reason);
-  const Reason standing = standing_obstacle(snapshot.state, job, snapshot.now);
-  if (standing != Reason::none) return slurm_word(standing);
-  if (const auto hit = limit_of(snapshot, job)) return slurm_word(reason_of(*hit));
+  // What keeps one component keeps all of them.
+  for (const JobKey key : whole_of(job))
+    if (const Reason standing = standing_obstacle(snapshot.state, snapshot.state.job(key), snapshot.now); standing != Reason::none)
+      return slurm_word(standing);
+  for (const JobKey key : whole_of(job))
+    if (const auto hit = limit_of(snapshot, snapshot.state.job(key))) return slurm_word(reason_of(*hit));
   const PlanReport& plan = *snapshot.plan;
   if (const auto it = plan.findings.find(job.key); it != plan.findings.end()) return slurm_word(it->second.reason);
   return slurm_word(plan.made_at.is_set() && job.key < plan.looked_at_before ? Reason::priority : Reason::none);
@@ -205,6 +208,11 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
       out.set_array_tasks(format_index_set(array->rest) + (array->spec.throttle > 0 ? "%" + std::to_string(array->spec.throttle) : ""));
     }
     out.set_array_throttle(array->spec.throttle);
+  }
+  if (job.het) {
+    out.set_het_job_id(job.id.value - job.het->offset);
+    out.set_het_job_offset(job.het->offset);
+    out.set_het_job_size(job.het->size);
   }
   out.set_name(spec.name);
   out.set_uid(spec.owner->uid.value);

@@ -46,6 +46,9 @@ class LimitUse {
   std::optional<LimitHit> first_hit(const Job& job, const JobSize& size) const;
   // The job starts: what it takes counts from now on.
   void take(const Job& job, const JobSize& size);
+  // Several are tried together: what was taken since is given back.
+  std::map<UseKey, Use> taken() const { return taken_; }
+  void restore(std::map<UseKey, Use> taken) { taken_ = std::move(taken); }
   // Jobs of one group count for the same holders. If one is blocked, so is every other that needs at least as much.
   std::uint32_t group_of(const Job& job) const;
 

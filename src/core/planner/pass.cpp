@@ -114,8 +114,8 @@ bool Pass::advance(std::int64_t steps_more) {
   return finished;
 }
 
-Shape& Pass::shape_of(const QueueEntry& entry) {
-  Shape& shape = memo_->shapes().at(entry.shape);
+Shape& Pass::shape_at(std::uint32_t index) {
+  Shape& shape = memo_->shapes().at(index);
   // What failed once fails again in a pass, unless promises are given up on the way.
   if (shape.pass != memo_->pass() || settings_.promises) {
     shape.pass = memo_->pass();
@@ -205,6 +205,7 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (fails && !may_claim(entry) && !preempts_ && !entry.shortens) return Tried::blocked;
   const Job& job = *entry.job;
   if (!plan_.placements.empty() && is_settled(job)) return Tried::skipped;
+  if (job.het) return try_parts(entry, fails);
   const bool behind = blocked_[entry.partition.value] != 0;
   const bool watched = job.key == settings_.watched;
   if (behind && settings_.backfill == Backfill::none && !watched) return Tried::blocked;
@@ -212,11 +213,7 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (!promises_.empty() && keep_promise(entry)) return Tried::blocked;
   if (has_obstacle(entry) || is_limited(entry) || lacks_licences(entry)) return Tried::skipped;
   Shape& shape = shape_of(entry);
-  if (shape.wishes.switches > 0) {
-    const std::uint32_t wait = job.spec->resource_request().switches_wait_seconds;
-    shape.any_switches = plan_.made_at >= job.eligible_at + seconds(wait > 0 ? wait : switches_wait_default);
-  }
-  memo_->timeline().set_asker(*job.spec);
+  ask_for(job, shape);
   // Nodes kept for a reservation are there for its jobs, and for them alone.
   if (shape.reservation.value != 0) memo_->timeline().open_window(shape.reservation, true);
   const bool in_time = plus(plan_.made_at, entry.span) <= shape.window_end;
@@ -227,6 +224,14 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (placed || limited) return placed ? Tried::placed : Tried::skipped;
   if (watched && job.spec->resource_request().more_partitions.empty()) watched_done_ = true;
   return Tried::blocked;
+}
+
+void Pass::ask_for(const Job& job, Shape& shape) {
+  if (shape.wishes.switches > 0) {
+    const std::uint32_t wait = job.spec->resource_request().switches_wait_seconds;
+    shape.any_switches = plan_.made_at >= job.eligible_at + seconds(wait > 0 ? wait : switches_wait_default);
+  }
+  memo_->timeline().set_asker(*job.spec);
 }
 
 bool Pass::start_shorter(const QueueEntry& entry, Shape& shape) {
@@ -309,7 +314,7 @@ void Pass::lay_promises() {
   for (const QueueEntry& entry : memo_->queue()) {
     const auto it = given.find(entry.job->key);
     if (it == given.end() || it->second->partition != entry.partition || has_obstacle(entry)) continue;
-    if (memo_->shapes().at(entry.shape).reservation.value != 0) continue;  // plans anew, within its reservation
+    if (memo_->shapes().at(entry.shape).reservation.value != 0 || entry.job->het) continue;  // plans anew: within its reservation, with all components
     const Time start = std::max(it->second->start, plan_.made_at);
     holds.push_back({&it->second->shares, start, plus(start, entry.span)});
     laid.push_back(it->second);

@@ -17,6 +17,7 @@ struct Proposal {
   PartitionIndex partition;  // which of those it asked for
   std::uint32_t priority = 0;  // with which it came first; 0: as the ledger has it
   std::optional<std::uint32_t> limit_minutes{};  // shortened to what is free before others come (--time-min)
+  std::vector<Proposal> with{};  // of a heterogeneous job's leader: its other components, in their order; all start or none
 };
 
 // Why a job does not start now, and when it is expected to.
