@@ -230,20 +230,8 @@ bool Pass::preempt_parts(const QueueEntry& entry, const std::vector<Part>& parts
     all_nodes_anew_ = false;
     if (!found) return std::nullopt;
     fits = *std::move(found);
-    std::vector<NodeShare> together;  // one share for each node, as much as all of them need there
-    for (const Fit& fit : fits)
-      for (const NodeShare& share : fit.shares) {
-        const auto same = std::ranges::find(together, share.node, &NodeShare::node);
-        if (same == together.end()) {
-          together.push_back(share);
-          continue;
-        }
-        ShareDetail detail;
-        detail.gres = (same->amounts() += share.amounts()).gres;
-        same->cpus += share.cpus;
-        same->memory += share.memory;
-        same->detail = SharedValue(std::move(detail));
-      }
+    std::vector<NodeShare> together;
+    for (const Fit& fit : fits) add_shares(together, fit.shares);
     return together;
   });
   if (!room) return false;

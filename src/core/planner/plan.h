@@ -86,6 +86,9 @@ struct PlannerSettings {
   std::vector<NodeIndex> unreachable;  // nodes that do not answer at the moment: nothing new is placed there
 };
 
+// One share for each node, as much as both need there: components of one job may share nodes.
+void add_shares(std::vector<NodeShare>& to, const std::vector<NodeShare>& more);
+
 // As the cluster's policy asks.
 PlannerSettings planner_settings(const Policy& policy, std::uint32_t depth);
 

@@ -14,7 +14,7 @@ Trial try_job(const State& state, PlannerSettings settings, JobKey key, Time now
   Plan plan = pass.take();
   for (Proposal& placed : plan.placements)
     if (placed.key == key) {
-      for (const Proposal& component : placed.with) placed.shares.insert(placed.shares.end(), component.shares.begin(), component.shares.end());
+      for (const Proposal& component : placed.with) add_shares(placed.shares, component.shares);
       return {now, std::move(placed.shares), placed.partition, true};
     }
   std::vector<JobKey> whole = whole_of(state.job(key));
@@ -22,7 +22,7 @@ Trial try_job(const State& state, PlannerSettings settings, JobKey key, Time now
   for (const Finding& finding : plan.findings) {
     if (std::erase(whole, finding.key) == 0) continue;  // the first counts, of several partitions
     if (finding.key == key) trial = {finding.planned_start, {}, finding.partition, false};
-    trial.shares.insert(trial.shares.end(), finding.planned_shares.begin(), finding.planned_shares.end());
+    add_shares(trial.shares, finding.planned_shares);
   }
   return trial;
 }
