@@ -53,8 +53,10 @@ constexpr Key keys[] = {
     {"groups", [](wire::Reserve& to, Text v) -> Result<void> { to.set_groups(std::string{v}); return {}; }},
     {"flags", [](wire::Reserve& to, Text v) -> Result<void> { to.set_flags(std::string{v}); return {}; }},
     {"comment", [](wire::Reserve& to, Text v) -> Result<void> { to.set_comment(std::string{v}); return {}; }},
-    {"licenses", nullptr}, {"maxstartdelay", nullptr},
-    {"features", nullptr}, {"corecnt", nullptr}, {"cpucnt", nullptr}, {"tres", nullptr}, {"trespernode", nullptr}, {"skip", nullptr},
+    {"licenses", [](wire::Reserve& to, Text v) -> Result<void> { to.set_licences(std::string{v}); return {}; }},
+    {"licences", [](wire::Reserve& to, Text v) -> Result<void> { to.set_licences(std::string{v}); return {}; }},
+    {"features", [](wire::Reserve& to, Text v) -> Result<void> { to.set_features(std::string{v}); return {}; }},
+    {"maxstartdelay", nullptr}, {"corecnt", nullptr}, {"cpucnt", nullptr}, {"tres", nullptr}, {"trespernode", nullptr}, {"skip", nullptr},
     {"burstbuffer", nullptr}, {"qos", nullptr}, {"allowedpartitions", nullptr}, {"nodelist", nullptr},
 };
 // clang-format on
@@ -89,7 +91,7 @@ std::string show(const wire::ReservationView& r, bool one_line) {
   out += gap + "TRES=" + (r.cpus() > 0 ? "cpu=" + std::to_string(r.cpus()) : "");
   out += gap + "Users=" + null_or(r.users()) + " Groups=" + null_or(r.groups()) + " Accounts=" + null_or(r.accounts()) +
          " Licenses=" + null_or(r.licences()) + " State=" + (r.active() ? "ACTIVE" : "INACTIVE") + " BurstBuffer=(null)";
-  out += gap + "MaxStartDelay=" + (r.max_start_delay_seconds() > 0 ? duration_text(r.max_start_delay_seconds()) : "(null)");
+  out += gap + "MaxStartDelay=(null)";
   if (!r.comment().empty()) out += gap + "Comment=" + r.comment();
   return out + (one_line ? "\n" : "\n\n");
 }

@@ -28,8 +28,9 @@ void Commands::change_accounts(const wire::ChangeAccounts& ask) {
     added->set_user(name.user);
     added->set_partition(name.partition);
   }
-  if (ask.try_only() || decision->events.empty()) return answer(std::move(out));
-  c_.commit_.happen(std::move(decision->events));
+  if (ask.try_only()) return answer(std::move(out));
+  // Where there is nothing to change, that may rest on a change which is not durable yet: this answer waits for it too.
+  if (!decision->events.empty()) c_.commit_.happen(std::move(decision->events));
   answer_when_durable(std::move(out));
 }
 

@@ -41,6 +41,8 @@ void Commit::note(const Event& event) {
           changes_.jobs_added = true;
         else if constexpr (!std::is_same_v<E, JobPlaced> && !std::is_same_v<E, HetJobPlaced> && !std::is_same_v<E, JobForgotten> && !std::is_same_v<E, ArrayTaskSplit>)
           changes_.room_made = true;
+        if constexpr (std::is_same_v<E, ClusterConfigured> || std::is_same_v<E, NodeLost> || std::is_same_v<E, NodeStateChanged>)
+          changes_.ground_shifted = true;
       },
       event);
 }

@@ -93,7 +93,9 @@ void Controller::changed(const Changes& changes) {
       if (const Job* job = commit_.durable().find_job(key); job && job->array.value != 0) touched.insert(job->array);
     for (const JobKey key : touched) tell_waiters(key);
   }
-  if (changes.room_made)
+  if (changes.ground_shifted)
+    planning_.outdated();
+  else if (changes.room_made)
     planning_.wanted();
   else if (changes.jobs_added)
     planning_.wanted_for_new_jobs();

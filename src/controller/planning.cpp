@@ -3,16 +3,20 @@
 
 namespace millrace {
 
-constexpr std::int64_t steps_per_slice = 200'000;  // a few milliseconds; between slices a pass can be given up
 constexpr Duration new_jobs_wait = milliseconds(20);
 
-Planning::Planning(Loop& loop, Worker& worker, PlannerSettings settings, Source source)
-    : loop_(loop), worker_(worker), settings_(std::move(settings)), source_(std::move(source)) {}
+Planning::Planning(Loop& loop, Worker& worker, PlannerSettings settings, Source source, std::int64_t steps_per_slice)
+    : loop_(loop), worker_(worker), settings_(std::move(settings)), source_(std::move(source)), steps_per_slice_(steps_per_slice) {}
 
 void Planning::wanted() {
   if (off_) return;
   again_ = true;
   if (!pass_) start();
+}
+
+void Planning::outdated() {
+  outdated_ = pass_ != nullptr && !gave_up_;
+  wanted();
 }
 
 void Planning::wanted_for_new_jobs() {
@@ -25,7 +29,7 @@ void Planning::wanted_for_new_jobs() {
 }
 
 void Planning::start() {
-  again_ = false;
+  again_ = outdated_ = false;
   const State& snapshot = source_.snapshot();
   if (snapshot.queue.empty()) {
     blocked_ = false;
@@ -37,9 +41,15 @@ void Planning::start() {
 }
 
 void Planning::slice() {
-  worker_.run([this] { finished_ = pass_->advance(steps_per_slice); },
+  worker_.run([this] { finished_ = pass_->advance(steps_per_slice_); },
               [this] {
+                if (!finished_ && outdated_) {
+                  pass_.reset();
+                  gave_up_ = true;
+                  return start();
+                }
                 if (!finished_) return slice();
+                gave_up_ = false;
                 const Plan plan = pass_->take();
                 pass_.reset();
                 blocked_ = !plan.findings.empty();

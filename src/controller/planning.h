@@ -16,10 +16,13 @@ class Planning final {
     std::move_only_function<void(const Plan&)> finished;          // on the loop
     std::move_only_function<std::vector<NodeIndex>()> unreachable;
   };
-  Planning(Loop& loop, Worker& worker, PlannerSettings settings, Source source);
+  // A slice of this many steps takes a few milliseconds; between slices a pass can be given up.
+  Planning(Loop& loop, Worker& worker, PlannerSettings settings, Source source, std::int64_t steps_per_slice = 200'000);
 
   // Something changed that may let a job start. While a pass is under way it is noted, and another follows.
   void wanted();
+  // What the pass under way stands on is no longer so: it is given up for one on what is, though not twice in a row.
+  void outdated();
   // Jobs were added. Behind a job that is blocked already they are looked at a little later, many at a time.
   void wanted_for_new_jobs();
   void set_settings(PlannerSettings settings) { settings_ = std::move(settings); }
@@ -33,10 +36,13 @@ class Planning final {
   Worker& worker_;
   PlannerSettings settings_;
   Source source_;
+  const std::int64_t steps_per_slice_;
   Memo memo_;  // of the pass under way, on the worker
   std::unique_ptr<Pass> pass_;
   bool finished_ = false;
   bool again_ = false;
+  bool outdated_ = false;   // the pass under way
+  bool gave_up_ = false;    // the one before it: under constant change some pass must come to its end
   bool blocked_ = false;  // the last pass left someone waiting
   Loop::TimerId soon_ = 0;
   bool off_ = false;

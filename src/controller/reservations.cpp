@@ -4,6 +4,7 @@
 #include "controller/commands.h"
 #include "controller/queries.h"
 #include "core/admission/reserve.h"
+#include "core/model/gres_text.h"
 
 namespace millrace {
 namespace {
@@ -31,7 +32,6 @@ Reserve to_reserve(const wire::Reserve& ask, std::string asker) {
   if (ask.has_features()) out.features = ask.features();
   if (ask.has_comment()) out.comment = ask.comment();
   if (ask.has_licences()) out.licences = ask.licences();
-  if (ask.has_max_start_delay_seconds()) out.max_start_delay_seconds = ask.max_start_delay_seconds();
   return out;
 }
 
@@ -54,13 +54,10 @@ void show(const State& state, const Reservation& reservation, Time now, wire::Re
   out.set_users(joined(reservation.users));
   out.set_accounts(joined(reservation.accounts));
   out.set_groups(joined(reservation.groups));
-  std::string licences;
-  for (const LicenceAsk& each : reservation.licences) licences += (licences.empty() ? "" : ",") + each.name + ":" + std::to_string(each.count);
-  out.set_licences(licences);
+  out.set_licences(format_licences(reservation.licences));
   out.set_features(reservation.features);
   out.set_comment(reservation.comment);
   out.set_active(reservation.starts(now) <= now && now < reservation.ends(now));
-  out.set_max_start_delay_seconds(reservation.max_start_delay_seconds);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::string names_to_hostlist(const State& state, const auto& indexes, auto inde
 
 std::optional<LimitHit> limit_of(const ReadView& snapshot, const Job& job) {
   if (job.state != JobState::pending || !limits_enforced(snapshot.state)) return std::nullopt;
-  return start_hit(snapshot.state, job, requested_size(snapshot.state, job), snapshot.now);
+  return whole_start_hit(snapshot.state, job, snapshot.now);
 }
 
 std::string signal_word(std::uint32_t signal) { return "RaisedSignal:" + std::to_string(signal); }
@@ -189,8 +189,7 @@ std::string shown_reason(const ReadView& snapshot, const Job& job) {
   for (const JobKey key : whole_of(job))
     if (const Reason standing = standing_obstacle(snapshot.state, snapshot.state.job(key), snapshot.now); standing != Reason::none)
       return slurm_word(standing);
-  for (const JobKey key : whole_of(job))
-    if (const auto hit = limit_of(snapshot, snapshot.state.job(key))) return slurm_word(reason_of(*hit));
+  if (const auto hit = limit_of(snapshot, job)) return slurm_word(reason_of(*hit));
   const PlanReport& plan = *snapshot.plan;
   if (const auto it = plan.findings.find(job.key); it != plan.findings.end()) return slurm_word(it->second.reason);
   return slurm_word(plan.made_at.is_set() && job.key < plan.looked_at_before ? Reason::priority : Reason::none);
@@ -242,7 +241,7 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
   out.set_start_at_us(start.value);
   out.set_end_at_us(end.value);
   out.set_time_limit_minutes(job.time_limit_minutes);
-  out.set_priority(job.state == JobState::pending ? priorities.of(job) : job.priority);
+  out.set_priority(job.state == JobState::pending ? priorities.of(state.job(leader_of(job))) : job.priority);
   if (brief) return;
   if (const auto hit = limit_of(snapshot, job)) out.add_wait_words(limit_in_words(state, *hit));
   show_request(snapshot, job, out);

@@ -40,6 +40,17 @@ ClusterConfigured configuration_of(const ClusterShape& shape) {
   for (std::uint32_t i = 0; i < shape.flaky_nodes; ++i) add(flaky_name(i), flaky);
   out.partitions = {main};
   if (shape.flaky_nodes > 0) out.partitions.push_back(flaky);
+  if (shape.administrator) {
+    PartitionDef urgent = main;
+    urgent.name = "urgent";
+    urgent.is_default = false;
+    urgent.priority_tier = 10;
+    out.partitions.push_back(urgent);
+    out.partitions[0].grace_seconds = 1;
+    out.policy.preempt_type = PreemptType::partition;
+    out.policy.preempt_mode = PreemptMode::requeue;
+    out.policy.enforce = enforce_limits;
+  }
   out.policy.return_to_service = 2;
   out.policy.requeue_delay_seconds = 0;
   out.policy.min_job_age_seconds = 1'000'000;  // the test compares at the end: nothing is forgotten before
@@ -109,6 +120,7 @@ void SimCluster::make_wishes() {
     wish.own_nodes = shape_.flaky_nodes == 0 || world_.random.chance(1, 2);
     if (!wish.own_nodes) job.set_partition("flaky");
     if (!wish.own_nodes) job.set_min_nodes(1);
+    if (shape_.administrator && world_.random.chance(1, 4)) job.set_partition("urgent");
     // srun: tasks on every node of it, ended when all of them are.
     if (wish.own_nodes && !job.has_requeue() && job.array().empty() && world_.random.chance(1, 5)) {
       job.set_interactive(true);
@@ -222,6 +234,7 @@ void SimCluster::kill_controller(bool power) {
               [this, self = zombie_.get()] { if (zombie_.get() == self) zombie_.reset(); });
   }
   controlling_.reset();
+  administrator_.answers_are_lost();
   for (Wish& wish : wishes_) wish.number = 0;  // answers under way are lost; they will ask again
   if (power)
     disk_.crash();
@@ -242,6 +255,11 @@ void SimCluster::reply_encoded(ClientId client, std::string bytes) {
 }
 
 void SimCluster::reply(ClientId, const wire::Reply& answer) {
+  if (administrator_.asked(answer.number())) {
+    if (controlling_)
+      if (auto wrong = administrator_.hear(answer, controlling_->controller->durable())) complain(*std::move(wrong));
+    return;
+  }
   const auto it = asked_.find(answer.number());
   if (it == asked_.end()) return;
   Wish& wish = wishes_[it->second];
@@ -264,9 +282,21 @@ void SimCluster::reply(ClientId, const wire::Reply& answer) {
   if (controlling_ && !controlling_->controller->durable().find_job(JobId{*wish.answered})) complain("a job was acknowledged before it was durable");
 }
 
+bool SimCluster::serves() const {
+  return controlling_ && controlling_->controller && last_epoch_ != 0 && controlling_->controller->durable().epoch.value >= last_epoch_;
+}
+
+void SimCluster::administrator_turn() {
+  if (!faults_on_) return;
+  world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(3'000'000))}, [this] { administrator_turn(); });
+  if (!serves()) return;
+  if (const auto request = administrator_.next_wish(world_.random, ++last_request_, shape_.nodes, world_.now()))
+    controlling_->controller->request({SimAdministrator::client, UserId{0}, GroupId{0}}, *request);
+}
+
 void SimCluster::client_turn() {
   world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(300'000))}, [this] { client_turn(); });
-  if (!controlling_ || !controlling_->controller || controlling_->controller->durable().epoch.value < last_epoch_ || last_epoch_ == 0) return;
+  if (!serves()) return;
   const std::size_t index = world_.random.below(wishes_.size());
   Wish& wish = wishes_[index];
   if (wish.number != 0 && world_.random.chance(9, 10)) return;  // sometimes patience ends, and it asks again
@@ -344,6 +374,10 @@ void SimCluster::watch_durable() {
       for (int i = 0; i <= wish.ask.more_components_size(); ++i)
         if (!durable.find_job(JobId{*wish.answered + static_cast<std::uint32_t>(i)}))
           complain("acknowledged job " + std::to_string(*wish.answered) + (i == 0 ? "" : "+" + std::to_string(i)) + " is gone");
+  saw_reservation_ |= !durable.reservations.empty();
+  if (shape_.administrator && !saw_preemption_)
+    for (const auto& [key, nothing] : durable.active) saw_preemption_ |= durable.jobs.at(key)->preempt_due.is_set();
+  if (auto wrong = administrator_.missing_in(durable, world_.now())) complain(*std::move(wrong));
   durable_version_ = durable.version;
   last_durable_ = durable;
 }
@@ -409,6 +443,7 @@ std::optional<std::string> SimCluster::run() {
   for (auto& node : nodes_) node->start_agent();
   world_.at(world_.now() + milliseconds(1), [this] { client_turn(); });
   if (shape_.faults) world_.at(world_.now() + seconds(2), [this] { fault_turn(); });
+  if (shape_.administrator) world_.at(world_.now() + seconds(1), [this] { administrator_turn(); });
   const Time begin = world_.now();
   const Time calm = begin + seconds(shape_.faults ? 60 : 0);
   const Time limit = calm + seconds(4000);

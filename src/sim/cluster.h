@@ -11,6 +11,7 @@
 #include "adapters/own_agents.h"
 #include "controller/controller.h"
 #include "sim/flaky_manager.h"
+#include "sim/sim_administrator.h"
 #include "sim/sim_disk.h"
 #include "sim/sim_node.h"
 #include "store/wal.h"
@@ -24,6 +25,7 @@ struct ClusterShape {
   std::uint32_t jobs = 25;
   bool faults = true;
   bool full_disk = false;
+  bool administrator = false;  // reservations come and go, limits change, and jobs of an urgent partition take nodes from others
   bool old_leaders = false;  // every killed controller goes on for a while, and links break often
 };
 
@@ -36,6 +38,8 @@ class SimCluster final : private Clients, private Identities {
   // The first thing that was wrong, in words; nothing when all is well.
   std::optional<std::string> run();
   std::uint64_t steps() const { return world_.steps(); }
+  bool saw_preemption() const { return saw_preemption_; }
+  bool saw_reservation() const { return saw_reservation_; }
   Duration slowest_start() const { return slowest_start_; }  // of jobs on our own nodes, from eligible to start
 
  private:
@@ -58,6 +62,8 @@ class SimCluster final : private Clients, private Identities {
   void kill_controller(bool power);
   void make_wishes();
   void client_turn();
+  void administrator_turn();
+  bool serves() const;
   void fault_turn();
   void heal();
   bool settled() const;
@@ -74,6 +80,7 @@ class SimCluster final : private Clients, private Identities {
   std::vector<std::unique_ptr<SimNode>> nodes_;
   std::unique_ptr<Controlling> controlling_;
   std::unique_ptr<Controlling> zombie_;  // an old leader that does not know that it is one
+  SimAdministrator administrator_;
   std::vector<Wish> wishes_;
   std::map<std::uint64_t, std::size_t> asked_;  // request number to wish
   std::uint64_t last_request_ = 0;
@@ -82,6 +89,7 @@ class SimCluster final : private Clients, private Identities {
   std::uint64_t starts_ = 0;
   State last_durable_;
   bool faults_on_ = true;
+  bool saw_preemption_ = false, saw_reservation_ = false;
   Duration slowest_start_;
   std::optional<std::string> wrong_;
 };

@@ -409,6 +409,8 @@ void Scenario::reserve(const Words& words) {
     else if (key == "users") ask.users = value;
     else if (key == "accounts") ask.accounts = value;
     else if (key == "flags") ask.flags = value;
+    else if (key == "licences") ask.licences = value;
+    else if (key == "features") ask.features = value;
     else problems_.push_back("unknown reservation key '" + key + "'");
   }
   const auto decision = state_.find_reservation(ask.name) ? decide_change_reservation(state_, ask, Actor{UserId{0}, true}, at_second(now_))
@@ -539,7 +541,7 @@ void Scenario::check_reasons() {
     const Job* job = find_named(line.words[1]);
     if (!job) continue;
     Reason reason = standing_obstacle(state_, *job, at_second(now_));
-    const auto limit = start_hit(state_, *job, requested_size(state_, *job), at_second(now_));
+    const auto limit = whole_start_hit(state_, *job, at_second(now_));
     if (reason == Reason::none) reason = limit ? reason_of(*limit) : Reason::priority;
     for (const Finding& finding : findings_)
       if (finding.key == job->key) reason = finding.reason;

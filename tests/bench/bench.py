@@ -3,7 +3,7 @@
 
     tests/bench/bench.py --build DIR [--quick] [--only GROUP,...] [--no-slurm] [--json FILE]
 
-Groups: limit, plan, many, few, srun, sbatch, pending, array, killed. Exit 0 when every measure could be taken; a goal that is missed is
+Groups: limit, plan, latency, many, few, srun, sbatch, pending, array, killed. Exit 0 when every measure could be taken; a goal that is missed is
 said in the table and is no failure of the run."""
 
 import argparse
@@ -20,12 +20,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import slurm as slurm_side
 from host import BenchError, CpuMeter, adopt_orphans, end_strays, file_system, say
-from measures import Bench, Sizes, calibration, load_average, planning, spawn_limit
+from measures import Bench, Sizes, calibration, latency, load_average, planning, spawn_limit
 from millrace import Millrace
 from slurm import Slurm
 from table import judge, render
 
-GROUPS = ("limit", "plan", "many", "few", "srun", "sbatch", "pending", "array", "killed")
+GROUPS = ("limit", "plan", "latency", "many", "few", "srun", "sbatch", "pending", "array", "killed")
 # Which of Slurm's settings could win which group; the rest would only take time.
 SLURM_SETTINGS = {"many": ("default", "tuned", "defer"), "few": ("default", "tuned"), "srun": ("default", "tuned"), "sbatch": ("default", "tuned", "defer"),
                   "pending": ("default", "tuned"), "array": ("default",), "killed": ("default",)}
@@ -95,9 +95,9 @@ def main():
         for group in chosen.groups:
             if group == "limit":
                 continue
-            if group == "plan":
+            if group in ("plan", "latency"):
                 if not chosen.no_millrace:
-                    ours.update(planning(chosen.build, chosen.quick))
+                    ours.update(planning(chosen.build, chosen.quick) if group == "plan" else latency(chosen.build, root, chosen.quick))
                 continue
             for setting in SLURM_SETTINGS[group] if use_slurm else ():
                 if chosen.quick and setting != SLURM_SETTINGS[group][-1]:

@@ -173,6 +173,20 @@ def planning(build, quick):
     return found
 
 
+def latency(build, directory, quick):
+    """What sbatch and squeue wait for the controller while the planner never rests, in times of what they wait when it does."""
+    folder = Path(directory) / "latency"
+    folder.mkdir()
+    jobs, nodes, rounds = (1_000, 1_000, 20) if quick else (100_000, 10_000, 300)
+    program = Path(build) / "bench" / "latency_bench"
+    line = json.loads(subprocess.run([program, str(folder), str(jobs), str(nodes), str(rounds)], check=True, capture_output=True, text=True).stdout)
+    found = {"planner busy meanwhile": line["planner_busy"]}
+    for command in ("sbatch", "squeue -j", "squeue -u"):
+        idle, busy = line[f"{command} idle p95_ms"], line[f"{command} busy p95_ms"]
+        found |= {f"{command} p95, at rest": idle, f"{command} p95, planning": busy, f"{command} p95, planning against rest": busy / idle}
+    return found
+
+
 def spawn_limit(build, directory, count, cpu):
     """The same script with an output file, started by a bare loop: nobody can be faster on this machine. (Rate, CPU ms of one.)"""
     folder = Path(directory) / "limit"

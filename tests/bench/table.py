@@ -33,6 +33,11 @@ ROWS = [
     Row("growth of a pass, 100x", "x", "<= 20 (twice linear in jobs)", lambda o, t, l: o <= 20, None, "{:.1f}"),
     Row("pass after a submit, 100k x 10k", "ms", "< 5 ms", lambda o, t, l: o < 5, None, "{:.2f}"),
     Row("pass after an end, 100k x 10k", "ms", "< 5 ms", lambda o, t, l: o < 5, None, "{:.2f}"),
+    Row("planner busy meanwhile", "", "", lambda o, t, l: None, None, "{:.2f}"),
+    *(Row(f"{command} p95, {when}", unit, goal, check, None, "{:.2f}")
+      for command in ("sbatch", "squeue -j", "squeue -u")
+      for when, unit, goal, check in (("at rest", "ms", "", lambda o, t, l: None), ("planning", "ms", "", lambda o, t, l: None),
+                                      ("planning against rest", "x", "<= 2", lambda o, t, l: o <= 2))),
     Row("jobs, many slots", "/s", ">= 10x and a third of the limit",
         lambda o, t, l: None if t is None or l is None else o >= 10 * t and o >= l / 3, 70, "{:.0f}"),
     Row("CPU time per job, many slots", "ms", "", lambda o, t, l: None, None, "{:.2f}"),

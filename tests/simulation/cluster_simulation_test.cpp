@@ -14,7 +14,11 @@ std::uint64_t number_from(const char* name, std::uint64_t fallback) {
 }
 
 // ./mill test sets MR_SIM_FIRST from the tree's hash: a rerun repeats, each change gets new seeds.
-void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100) {
+struct Seen {
+  std::uint64_t seeds = 0, preemptions = 0, reservations = 0;  // histories that had some
+};
+
+void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100, Seen* seen = nullptr) {
   const std::uint64_t one = number_from("MR_SEED", 0);
   const std::uint64_t first = one ? one : number_from("MR_SIM_FIRST", 1);
   const std::uint64_t count = one ? 1 : std::max<std::uint64_t>(1, number_from("MR_SIM_SEEDS", 200) * share_of_100 / 100);
@@ -23,6 +27,7 @@ void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100)
     SimCluster cluster(seed, shape);
     const auto wrong = cluster.run();
     steps += cluster.steps();
+    if (seen) *seen = {seen->seeds + 1, seen->preemptions + cluster.saw_preemption(), seen->reservations + cluster.saw_reservation()};
     ASSERT_FALSE(wrong) << *wrong << "\n  repeat with: MR_SEED=" << seed << " simulation_tests --gtest_filter=" << test;
   }
   std::printf("%s: %llu seeds from %llu, %llu steps\n", test, static_cast<unsigned long long>(count),
@@ -41,6 +46,16 @@ TEST(Cluster, survives_a_full_disk) {
   ClusterShape shape;
   shape.full_disk = true;
   run_seeds("Cluster.survives_a_full_disk", shape, 15);
+}
+
+TEST(Cluster, keeps_reservations_and_preemptions_through_faults) {
+  ClusterShape shape;
+  shape.administrator = true;
+  Seen seen;
+  run_seeds("Cluster.keeps_reservations_and_preemptions_through_faults", shape, 20, &seen);
+  if (seen.seeds < 10) return;  // a seed being looked at
+  EXPECT_GT(seen.preemptions, seen.seeds / 4);
+  EXPECT_GT(seen.reservations, seen.seeds / 2);
 }
 
 TEST(Cluster, does_not_trust_a_second_manager_that_hangs_lies_and_forgets) {

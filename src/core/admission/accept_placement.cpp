@@ -99,7 +99,7 @@ std::optional<JobPlaced> check_placement(const State& state, const Job& job, con
   }
   if (!has_features(state, spec, placed.shares)) return drop(Reason::bad_constraints);
   if (spec.resources && !spec.resources->licences.empty()) {
-    auto licences = choose_licences(*spec.resources, licences_free(state));
+    auto licences = choose_licences(*spec.resources, licences_free_for(state, job, now));
     if (!licences) return drop(Reason::licenses);
     placed.licences = *std::move(licences);
   }

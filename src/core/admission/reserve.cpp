@@ -5,6 +5,9 @@
 
 #include "base/text.h"
 #include "core/admission/submit_job.h"
+#include "core/ledger/licences.h"
+#include "core/model/features.h"
+#include "core/model/gres_text.h"
 
 namespace millrace {
 namespace {
@@ -34,6 +37,31 @@ std::expected<void, Refusal> read_flags(const std::string& text, Reservation& ou
                     "SPEC_NODES, ALL_NODES, TIME_FLOAT, STATIC_ALLOC; others are not built yet");
     out.flags = off ? out.flags & ~it->second : out.flags | it->second;
   }
+  return {};
+}
+
+std::expected<void, Refusal> read_licences(const State& state, const std::string& text, Reservation& out) {
+  auto list = parse_licences(text);
+  if (!list) return refuse(RefusalCode::invalid_licenses, list.error().story);
+  if (list->any) return refuse(RefusalCode::invalid_licenses, "a reservation keeps all licences it names; separate them with ','");
+  std::ranges::sort(list->asks, {}, &LicenceAsk::name);
+  for (const LicenceAsk& ask : list->asks) {
+    const auto it = std::ranges::find(state.policy->licences, ask.name, &LicenceAsk::name);
+    if (it == state.policy->licences.end()) return refuse(RefusalCode::invalid_licenses, "no licence " + ask.name + " is configured");
+    if (it->count < ask.count)
+      return refuse(RefusalCode::invalid_licenses, "there are " + std::to_string(it->count) + " of licence " + ask.name + ", not " + std::to_string(ask.count));
+  }
+  out.licences = std::move(list->asks);
+  return {};
+}
+
+// The licence that it and others in the same time would keep more of than there are.
+std::string licence_kept_twice(const State& state, const Reservation& one, Time now) {
+  std::vector<LicenceAsk> left = state.policy->licences;
+  for (const auto& [id, other] : state.reservations)
+    if (id != one.id && other->crosses(one.starts(now), one.ends(now), now)) subtract(left, other->licences);
+  for (const LicenceAsk& ask : one.licences)
+    if (const auto it = std::ranges::find(left, ask.name, &LicenceAsk::name); it == left.end() || it->count < ask.count) return ask.name;
   return {};
 }
 
@@ -83,16 +111,19 @@ std::expected<void, Refusal> choose_reserved(const State& state, const Reserve& 
     }
   } else if (ask.node_count) {
     out.nodes.clear();
+    const auto wanted = parse_features(out.features);
+    if (!wanted) return refuse(RefusalCode::invalid_feature, wanted.error().story);
     for (const NodeIndex index : pool()) {
       if (out.nodes.size() == *ask.node_count) break;
       Reservation alone = out;
       alone.nodes = {index.value};
+      if (!wanted->admits(features_of(*state.node(index).def))) continue;
       if (!state.node(index).is_usable() || overlapped(state, alone, now) || job_in_the_way(state, index.value, alone, now)) continue;
       out.nodes.push_back(index.value);
     }
     if (out.nodes.size() < *ask.node_count)
       return refuse(RefusalCode::nodes_busy, "only " + std::to_string(out.nodes.size()) + " of " + std::to_string(*ask.node_count) +
-                                                 " nodes are free of jobs and other reservations in that time");
+                                                 " nodes" + (out.features.empty() ? "" : " with " + out.features) + " are free of jobs and other reservations in that time");
   }
   std::ranges::sort(out.nodes);
   return {};
@@ -101,10 +132,6 @@ std::expected<void, Refusal> choose_reserved(const State& state, const Reserve& 
 std::expected<void, Refusal> fill(const State& state, const Reserve& ask, Reservation& out, Time now) {
   if (ask.flags)
     if (auto read = read_flags(*ask.flags, out); !read) return read;
-  // Stored they would look as if something were kept; nothing of it is looked at yet.
-  if (ask.licences) return refuse(RefusalCode::not_supported, "Licenses= of a reservation is not built yet");
-  if (ask.max_start_delay_seconds) return refuse(RefusalCode::not_supported, "MaxStartDelay= of a reservation is not built yet");
-  if (ask.features) return refuse(RefusalCode::not_supported, "Features= of a reservation is not built yet");
   if (ask.partition) {
     const auto partition = state.find_partition(*ask.partition);
     if (!partition) return refuse(RefusalCode::invalid_partition, "invalid partition specified: " + *ask.partition);
@@ -114,6 +141,9 @@ std::expected<void, Refusal> fill(const State& state, const Reserve& ask, Reserv
   if (ask.accounts) out.accounts = names_in(*ask.accounts);
   if (ask.groups) out.groups = names_in(*ask.groups);
   if (ask.comment) out.comment = *ask.comment;
+  if (ask.features) out.features = *ask.features;
+  if (ask.licences)
+    if (auto read = read_licences(state, *ask.licences, out); !read) return read;
   const Duration length = ask.duration.value_or(out.end - out.start);
   if (ask.start) out.start = out.has(reserve_time_float) ? Time{(*ask.start - now).value} : *ask.start;
   if (ask.end) out.end = out.has(reserve_time_float) ? Time{(*ask.end - now).value} : *ask.end;
@@ -126,7 +156,9 @@ std::expected<void, Refusal> check(const State& state, const Reservation& one, T
   if (one.ends(now) <= now) return refuse(RefusalCode::reservation_invalid, "its end has passed already");
   if (one.users.empty() && one.accounts.empty() && one.groups.empty()) return refuse(RefusalCode::reservation_empty, "Users=, Accounts= or Groups= says who may use it");
   if (!one.users.empty() && !one.groups.empty()) return refuse(RefusalCode::reservation_user_group);
-  if (one.nodes.empty()) return refuse(RefusalCode::reservation_invalid, "Nodes= or NodeCnt= says what is kept");
+  if (one.nodes.empty() && one.licences.empty()) return refuse(RefusalCode::reservation_invalid, "Nodes=, NodeCnt= or Licenses= says what is kept");
+  if (const std::string licence = licence_kept_twice(state, one, now); !licence.empty() && !one.has(reserve_overlap))
+    return refuse(RefusalCode::reservation_overlap, "other reservations keep licence " + licence + " in that time; Flags=OVERLAP allows that");
   if (const Reservation* other = overlapped(state, one, now))
     return refuse(RefusalCode::reservation_overlap, "it lies over reservation " + other->name + "; Flags=OVERLAP allows that");
   if (!one.has(reserve_ignore_jobs) && !one.has(reserve_maint))

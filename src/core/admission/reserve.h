@@ -16,7 +16,7 @@ struct Reserve {
   std::optional<Time> start, end;
   std::optional<Duration> duration;
   std::optional<std::string> nodes, partition, users, accounts, groups, flags, features, comment, licences;
-  std::optional<std::uint32_t> node_count, max_start_delay_seconds;
+  std::optional<std::uint32_t> node_count;
 };
 
 struct Reserved {

@@ -21,6 +21,34 @@ std::vector<LicenceAsk> licences_free(const State& state) {
   return free;
 }
 
+std::vector<LicenceAsk> licences_kept_from(const State& state, std::string_view own, Time now, Time until) {
+  std::vector<LicenceAsk> out;
+  for (const auto& [id, reservation] : state.reservations) {
+    if (reservation->licences.empty() || reservation->name == own || !reservation->crosses(now, until, now)) continue;
+    std::vector<LicenceAsk> kept = reservation->licences;
+    // What its own jobs have is not free already, and what others give back before it begins need not be kept from now on.
+    for (const auto& [key, nothing] : state.active) {
+      const Job& job = state.job(key);
+      const bool given_back = job.time_limit_minutes != unlimited && job.started_at + minutes(job.time_limit_minutes) <= reservation->starts(now);
+      if (job.placement && (given_back || job.spec->resource_request().reservation == reservation->name)) subtract(kept, job.placement->licences);
+    }
+    for (const LicenceAsk& each : kept) {
+      auto it = std::ranges::lower_bound(out, each.name, {}, &LicenceAsk::name);
+      if (it == out.end() || it->name != each.name) it = out.insert(it, {each.name, 0});
+      it->count += each.count;
+    }
+  }
+  return out;
+}
+
+std::vector<LicenceAsk> licences_free_for(const State& state, const Job& job, Time now) {
+  std::vector<LicenceAsk> free = licences_free(state);
+  if (state.reservations.empty()) return free;
+  const Time until = job.time_limit_minutes == unlimited ? never : now + minutes(job.time_limit_minutes);
+  subtract(free, licences_kept_from(state, job.spec->resource_request().reservation, now, until));
+  return free;
+}
+
 std::optional<std::vector<LicenceAsk>> choose_licences(const ResourceRequest& request, std::span<const LicenceAsk> free) {
   std::vector<LicenceAsk> out;
   for (const LicenceAsk& ask : request.licences) {

@@ -31,7 +31,7 @@ Reason standing_obstacle(const State& state, const Job& job, Time now, std::uint
     if (!state.node(NodeIndex{index}).is_usable()) return Reason::required_node_not_available;
   if (const Reason reserved = reservation_obstacle(state, job, now); reserved != Reason::none) return reserved;
   const ResourceRequest& ask = job.spec->resource_request();
-  if (!ask.licences.empty() && !choose_licences(ask, licences_free(state))) return Reason::licenses;
+  if (!ask.licences.empty() && !choose_licences(ask, licences_free_for(state, job, now))) return Reason::licenses;
   const ArrayState* array = state.find_array(job.array);
   if (array && array->spec.throttle > 0 && array->running + started_now >= array->spec.throttle) return Reason::array_task_limit;
   return Reason::none;

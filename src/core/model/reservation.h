@@ -35,13 +35,13 @@ struct Reservation {
   std::string name;
   Time start, end;  // of a floating one: start counts from now, and `end - start` is its length
   std::uint32_t flags = 0;
-  std::vector<std::uint32_t> nodes;  // NodeIndex values, rising
+  std::vector<std::uint32_t> nodes;  // NodeIndex values, rising; none: only licences are kept
   std::uint32_t partition = unlimited;  // a PartitionIndex value; unlimited: any
   std::vector<std::string> users, accounts, groups;  // empty: not asked about; a '-' in front excludes
-  std::vector<LicenceAsk> licences;
+  std::vector<LicenceAsk> licences;  // sorted by name
   std::string features, comment;
   std::uint32_t max_start_delay_seconds = 0;
-  std::uint32_t purge_after_idle_seconds = 0;  // 0: not
+  std::uint32_t purge_after_idle_seconds = 0;  // 0: not; this and the other two can be in logs, and cannot be set now
   Time idle_since;
   UserId made_by;
   bool operator==(const Reservation&) const = default;
@@ -50,6 +50,7 @@ struct Reservation {
   bool recurs() const { return (flags & (reserve_hourly | reserve_daily | reserve_weekly | reserve_weekday | reserve_weekend)) != 0; }
   // The window as it stands at a time.
   Time starts(Time now) const { return has(reserve_time_float) ? now + (start - Time{}) : start; }
+  bool crosses(Time from, Time until, Time now) const { return starts(now) < until && from < ends(now); }
   Time ends(Time now) const { return has(reserve_time_float) ? now + (end - Time{}) : end; }
 };
 

@@ -53,7 +53,7 @@ bool Pass::lack_licences(const std::vector<Part>& parts) {
   if (!licences_) licences_ = licences_free(memo_->state());
   std::vector<LicenceAsk> free = *licences_;
   for (const Part& part : parts) {
-    const auto taken = choose_licences(part.job->spec->resource_request(), free);
+    const auto taken = licences_for(part.job->spec->resource_request(), part.span, free);
     if (!taken) return true;
     subtract(free, *taken);
   }
@@ -182,7 +182,7 @@ void Pass::start_parts(const QueueEntry& entry, const std::vector<Part>& parts, 
     memo_->timeline().place(shape, fits[i].shares, until);
     memo_->timeline().expect(job.key, until);
     if (licences_)
-      if (const auto taken = choose_licences(job.spec->resource_request(), *licences_)) subtract(*licences_, *taken);
+      if (const auto taken = licences_for(job.spec->resource_request(), parts[i].span, *licences_)) subtract(*licences_, *taken);
     Proposal one{job.key, job.attempt, std::move(fits[i].shares), anyone_blocked_, fits[i].place.partition, 0};
     if (settings_.order == OrderPolicy::priority) one.priority = static_cast<std::uint32_t>(-to_integer(entry.score.value));
     if (i == 0)

@@ -280,19 +280,12 @@ Explanation explain(const State& state, const PlannerSettings& settings, JobKey 
     out.certainty = "at the earliest";
     return out;
   }
-  // Of several components each counts on top of the ones before it.
-  LimitUse limits(state, now);
-  for (const JobKey each : whole_of(job)) {
-    const Job& component = state.job(each);
-    const JobSize size = requested_size(state, component);
-    if (const auto hit = limits.first_hit(component, size)) {
-      out.reason = reason_of(*hit);
-      out.words.push_back("A limit keeps it back, however much is free: " + limit_in_words(state, *hit) + (job.het ? " (" + component_words(component) + ")." : "."));
-      out.certainty = "unknown";
-      if (!job.het) out.suggestions = suggestions_for(state, settings, job, now, {});
-      return out;
-    }
-    limits.take(component, size);
+  if (const auto hit = whole_start_hit(state, job, now)) {
+    out.reason = reason_of(*hit);
+    out.words.push_back("A limit keeps it back, however much is free: " + limit_in_words(state, *hit) + ".");
+    out.certainty = "unknown";
+    if (!job.het) out.suggestions = suggestions_for(state, settings, job, now, {});
+    return out;
   }
   const Trial trial = try_job(state, settings, job.key, now);
   out.start = trial.start;

@@ -161,7 +161,13 @@ bool Pass::lacks_licences(const QueueEntry& entry) {
   const ResourceRequest& ask = entry.job->spec->resource_request();
   if (ask.licences.empty()) return false;
   if (!licences_) licences_ = licences_free(memo_->state());
-  return !choose_licences(ask, *licences_);
+  return !licences_for(ask, entry.span, *licences_);
+}
+
+std::optional<std::vector<LicenceAsk>> Pass::licences_for(const ResourceRequest& ask, Duration span, std::vector<LicenceAsk> free) const {
+  if (!memo_->state().reservations.empty())
+    subtract(free, licences_kept_from(memo_->state(), ask.reservation, plan_.made_at, plus(plan_.made_at, span)));
+  return choose_licences(ask, free);
 }
 
 bool Pass::has_obstacle(const QueueEntry& entry) const {
@@ -276,7 +282,7 @@ bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
   timeline.place(shape, *shares, plus(now, entry.span));
   timeline.expect(job.key, plus(now, entry.span));
   if (licences_)
-    if (const auto taken = choose_licences(job.spec->resource_request(), *licences_)) subtract(*licences_, *taken);
+    if (const auto taken = licences_for(job.spec->resource_request(), entry.span, *licences_)) subtract(*licences_, *taken);
   if (job.key == settings_.watched) watched_done_ = true;
   if (job.array.value != 0) ++started_tasks_[job.array];
   if (!job.is_array_rest()) placed_.insert(job.key);

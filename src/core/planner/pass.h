@@ -54,6 +54,8 @@ class Pass {
   bool take_limits(const QueueEntry& entry, const std::vector<NodeShare>& shares);
   // Licences it needs that are not free: it waits for them and keeps nobody else waiting.
   bool lacks_licences(const QueueEntry& entry);
+  // Which it would take of these, not counting what reservations keep from it.
+  std::optional<std::vector<LicenceAsk>> licences_for(const ResourceRequest& ask, Duration span, std::vector<LicenceAsk> free) const;
   void sort_the_rest();
   void guard_the_old();
   Shape& shape_of(const QueueEntry& entry) { return shape_at(entry.shape); }
