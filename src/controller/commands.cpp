@@ -103,7 +103,7 @@ void Commands::handle() {
 // ---- submit ----
 
 void Commands::submit(const wire::SubmitJob& ask) {
-  const std::uint64_t bytes = ask.script().size() + ask.environment().size() + 8192;
+  const std::uint64_t bytes = ask.script().size() + ask.environment().size() + 8192 * (1 + static_cast<std::uint64_t>(ask.more_components_size()));
   if (c_.log_.room(bytes) != Room::enough)
     return refuse_with(2019, "I/O error writing script/environment to file", "the controller's disk has no room for new jobs; try again later");
   // The name service may be slow: the request is kept until it has answered, and decided on what is true then.

@@ -60,8 +60,9 @@ void tell_components(const State& state, const PlannerSettings& settings, const 
     words.push_back("Component " + std::to_string(component.het->offset) + " asks for " + request_words(state, component) + ", which are not free now" +
                     (alone.start.is_set() ? " and would be in " + span_words(alone.start - now) + "." : "; with the nodes that are up now they never would be."));
   }
-  if (kept > 4) words.push_back("So do " + std::to_string(kept - 4) + " other components.");
-  if (!ready.empty()) words.push_back((kept == 0 ? "Each component could start alone, but there is no room for all of them at once: " : "Of the others there would be room for component ") + ready + ".");
+  if (kept > 4) words.push_back("For " + std::to_string(kept - 4) + " more components it is the same.");
+  if (kept == 0) words.push_back("Each component could start alone, but there is no room for all of them at once.");
+  else if (!ready.empty()) words.push_back("For component " + ready + " there would be room.");
 }
 
 std::string dependency_words(const State& state, const Job& job) {
