@@ -49,6 +49,7 @@ class SimCluster final : private Clients, private Identities {
     std::uint64_t number = 0;               // of the request under way, 0: none
     bool cancel = false, cancelled = false;
     bool requeue = false;
+    bool cancel_component = false;
     bool own_nodes = true;
   };
   struct Controlling;  // everything that dies with the controller process

@@ -40,4 +40,19 @@ std::optional<Yield> must_yield(const State& state, const Job& running, const Jo
   return Yield{mode == PreemptMode::requeue && running.spec->requeue, grace};
 }
 
+std::optional<Yield> must_yield_whole(const State& state, const Job& running, const Job& waiting, PartitionIndex where, Time now) {
+  if (!running.het) return must_yield(state, running, waiting, where, now);
+  std::optional<Yield> out;
+  for (const JobKey key : whole_of(running)) {
+    const Job& each = state.job(key);
+    if (each.state == JobState::ended) continue;
+    const auto yield = must_yield(state, each, waiting, where, now);
+    if (!yield) return std::nullopt;
+    if (!out) out = yield;
+    out->requeue = out->requeue && yield->requeue;
+    out->grace_seconds = std::max(out->grace_seconds, yield->grace_seconds);
+  }
+  return out;
+}
+
 }  // namespace millrace

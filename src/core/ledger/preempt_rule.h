@@ -12,6 +12,8 @@ struct Yield {
 
 // Nothing: it stays. Asked for a waiting job in one of its partitions.
 std::optional<Yield> must_yield(const State& state, const Job& running, const Job& waiting, PartitionIndex where, Time now);
+// The same of a component, which goes with all others of its job or not at all.
+std::optional<Yield> must_yield_whole(const State& state, const Job& running, const Job& waiting, PartitionIndex where, Time now);
 
 // It has been told to go and will be gone soon.
 inline bool is_yielding(const Job& job) { return job.state == JobState::completing || job.preempt_due.is_set(); }

@@ -114,8 +114,8 @@ bool Pass::advance(std::int64_t steps_more) {
   return finished;
 }
 
-Shape& Pass::shape_of(const QueueEntry& entry) {
-  Shape& shape = memo_->shapes().at(entry.shape);
+Shape& Pass::shape_at(std::uint32_t index) {
+  Shape& shape = memo_->shapes().at(index);
   // What failed once fails again in a pass, unless promises are given up on the way.
   if (shape.pass != memo_->pass() || settings_.promises) {
     shape.pass = memo_->pass();
@@ -161,14 +161,12 @@ bool Pass::lacks_licences(const QueueEntry& entry) {
   const ResourceRequest& ask = entry.job->spec->resource_request();
   if (ask.licences.empty()) return false;
   if (!licences_) licences_ = licences_free(memo_->state());
-  return !licences_for(entry);
+  return !licences_for(ask, entry.span, *licences_);
 }
 
-std::optional<std::vector<LicenceAsk>> Pass::licences_for(const QueueEntry& entry) const {
-  const ResourceRequest& ask = entry.job->spec->resource_request();
-  if (memo_->state().reservations.empty()) return choose_licences(ask, *licences_);
-  std::vector<LicenceAsk> free = *licences_;
-  subtract(free, licences_kept_from(memo_->state(), ask.reservation, plan_.made_at, plus(plan_.made_at, entry.span)));
+std::optional<std::vector<LicenceAsk>> Pass::licences_for(const ResourceRequest& ask, Duration span, std::vector<LicenceAsk> free) const {
+  if (!memo_->state().reservations.empty())
+    subtract(free, licences_kept_from(memo_->state(), ask.reservation, plan_.made_at, plus(plan_.made_at, span)));
   return choose_licences(ask, free);
 }
 
@@ -213,6 +211,7 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (fails && !may_claim(entry) && !preempts_ && !entry.shortens) return Tried::blocked;
   const Job& job = *entry.job;
   if (!plan_.placements.empty() && is_settled(job)) return Tried::skipped;
+  if (job.het) return try_parts(entry, fails);
   const bool behind = blocked_[entry.partition.value] != 0;
   const bool watched = job.key == settings_.watched;
   if (behind && settings_.backfill == Backfill::none && !watched) return Tried::blocked;
@@ -220,11 +219,7 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (!promises_.empty() && keep_promise(entry)) return Tried::blocked;
   if (has_obstacle(entry) || is_limited(entry) || lacks_licences(entry)) return Tried::skipped;
   Shape& shape = shape_of(entry);
-  if (shape.wishes.switches > 0) {
-    const std::uint32_t wait = job.spec->resource_request().switches_wait_seconds;
-    shape.any_switches = plan_.made_at >= job.eligible_at + seconds(wait > 0 ? wait : switches_wait_default);
-  }
-  memo_->timeline().set_asker(*job.spec);
+  ask_for(job, shape);
   // Nodes kept for a reservation are there for its jobs, and for them alone.
   if (shape.reservation.value != 0) memo_->timeline().open_window(shape.reservation, true);
   const bool in_time = plus(plan_.made_at, entry.span) <= shape.window_end;
@@ -235,6 +230,14 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (placed || limited) return placed ? Tried::placed : Tried::skipped;
   if (watched && job.spec->resource_request().more_partitions.empty()) watched_done_ = true;
   return Tried::blocked;
+}
+
+void Pass::ask_for(const Job& job, Shape& shape) {
+  if (shape.wishes.switches > 0) {
+    const std::uint32_t wait = job.spec->resource_request().switches_wait_seconds;
+    shape.any_switches = plan_.made_at >= job.eligible_at + seconds(wait > 0 ? wait : switches_wait_default);
+  }
+  memo_->timeline().set_asker(*job.spec);
 }
 
 bool Pass::start_shorter(const QueueEntry& entry, Shape& shape) {
@@ -279,7 +282,7 @@ bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
   timeline.place(shape, *shares, plus(now, entry.span));
   timeline.expect(job.key, plus(now, entry.span));
   if (licences_)
-    if (const auto taken = licences_for(entry)) subtract(*licences_, *taken);
+    if (const auto taken = licences_for(job.spec->resource_request(), entry.span, *licences_)) subtract(*licences_, *taken);
   if (job.key == settings_.watched) watched_done_ = true;
   if (job.array.value != 0) ++started_tasks_[job.array];
   if (!job.is_array_rest()) placed_.insert(job.key);
@@ -317,7 +320,7 @@ void Pass::lay_promises() {
   for (const QueueEntry& entry : memo_->queue()) {
     const auto it = given.find(entry.job->key);
     if (it == given.end() || it->second->partition != entry.partition || has_obstacle(entry)) continue;
-    if (memo_->shapes().at(entry.shape).reservation.value != 0) continue;  // plans anew, within its reservation
+    if (memo_->shapes().at(entry.shape).reservation.value != 0 || entry.job->het) continue;  // plans anew: within its reservation, with all components
     const Time start = std::max(it->second->start, plan_.made_at);
     holds.push_back({&it->second->shares, start, plus(start, entry.span)});
     laid.push_back(it->second);
