@@ -206,6 +206,10 @@ class History {
     std::vector<NodeDef> nodes = nodes_;
     for (NodeDef& node : nodes)
       if (random_.chance(1, 2)) std::ranges::reverse(node.kinds);
+    if (main_.sharing != CpuSharing::no && policy_.preempt_mode != PreemptMode::suspend && random_.chance(1, 4)) {
+      policy_.gang = !policy_.gang;
+      gang_changed_ = true;
+    }
     happen({ClusterConfigured{nodes, {main_, small_}, policy_, now_}});
   }
 
@@ -274,6 +278,9 @@ class History {
     if (!same) fail("a pass with a memo planned differently from one without");
   }
 
+  // Asks for CPUs and memory alone, where single CPUs are given out: what is counted for it can be had.
+  bool is_plain(const Job& job) const { return !job.spec->resources && policy_.cpu_unit == CpuUnit::cpu; }
+
   void place() {
     happen(decide_resumptions(state_, now_));
     PlannerSettings settings;
@@ -295,6 +302,8 @@ class History {
     for (const Proposal& p : plan.placements) {
       Reason why = Reason::none;
       const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority, p.limit_minutes}, now_, &why);
+      const Job* job = state_.find_job(p.key);
+      if (events.empty() && why == Reason::resources && job && is_plain(*job)) fail("the planner gave CPUs that are not there to job key " + std::to_string(p.key.value));
       if (events.empty() && why == Reason::none) fail("admission refused a fresh proposal for job key " + std::to_string(p.key.value));
       happen(events);
       if (random_.chance(1, 10)) return;  // the rest of the plan grows stale
@@ -438,7 +447,7 @@ class History {
         const std::size_t running = static_cast<std::size_t>(std::ranges::count(jobs, JobState::running, &Job::state));
         if (running > state_.partition(jobs[0]->spec->partition).def.share_max) fail("a CPU has more jobs than may share it");
         // One that was just placed on taken CPUs is suspended by the next event of the same batch.
-        if (state_.policy->gang && running > 1 && !just_placed_) fail("two jobs run on a CPU where they should take turns");
+        if (state_.policy->gang && running > 1 && !just_placed_ && !gang_changed_) fail("two jobs run on a CPU where they should take turns");
       }
     }
   }
@@ -477,6 +486,7 @@ class History {
   std::uint32_t boots_[4] = {};
   std::vector<std::string> history_;
   bool just_placed_ = false;
+  bool gang_changed_ = false;
   bool broken_ = false;
   bool with_accounts_ = false;
   bool with_reservations_ = false;

@@ -169,6 +169,7 @@ void apply_one(State& state, const ControllerStarted& e) {
 void apply_one(State& state, const ClusterConfigured& e) {
   settle_all(state, e.at);
   configure(state, e);
+  turns_may_begin(state, e.at);
   add_tres_names(state);
   if (e.policy.priority.reset != ResetPeriod::none && !state.usage_reset_at.is_set()) state.usage_reset_at = e.at;
   recount(state, e.at);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Suspended jobs with real daemons and processes: scontrol suspend and resume, across kills of agent and controller, preemption by
-SUSPEND, and jobs that take turns on the same CPUs.
+SUSPEND, jobs that take turns on the same CPUs, and the signal at the start of a grace.
 
     tests/system/suspend/run.py --build build/dev
 """
@@ -59,6 +59,7 @@ def check_by_order(checks, cluster):
     checks.says("suspended", cluster.run("scontrol", "suspend", str(job)), 0)
     fields = cluster.job(job)
     checks.that("shown as suspended", fields["JobState"] == "SUSPENDED" and fields["SuspendTime"] != "None", fields)
+    checks.that("squeue shows it without being asked", str(job) in cluster.run("squeue", "-h", "-o", "%i").out.split())
     checks.that("squeue says S", cluster.run("squeue", "-h", "-t", "S", "-o", "%t %i").out.split() == ["S", str(job)])
     checks.says("twice is refused", cluster.run("scontrol", "suspend", str(job)), 1, "Job is current suspended, requested operation disabled")
     wait_for_stop(cluster)
@@ -106,6 +107,18 @@ def check_preemption(checks, cluster):
     cluster.wait_for_nodes()
 
 
+def check_grace(checks, cluster):
+    """At the start of its grace a job hears of its end, and may end well before it is over."""
+    ready, told = cluster.directory / "ready", cluster.directory / "told"
+    script = f"trap 'echo told > {told}; exit 0' TERM; touch {ready}; while :; do sleep 0.1; done"
+    graced = cluster.submit("-p", "graced", "-N1", "-n2", "-w", "n1", "-t", "10", "-o", "/dev/null", "--wrap", script)
+    wait_for("the job runs", ready.exists)
+    urgent = cluster.submit("-p", "urgent", "-N1", "-n2", "-w", "n1", "-t", "10", "-o", "/dev/null", "--wrap", "true")
+    wait_for("the job is told", told.exists)
+    checks.that("the one with grace ends by itself", cluster.wait_for_job(graced)["ExitCode"] == "0:0", cluster.job(graced))
+    checks.that("and the urgent one runs long before the grace is over", cluster.wait_for_job(urgent, seconds=60)["JobState"] == "COMPLETED")
+
+
 def key_of(cluster, path):
     """The attempt directory of the job whose shell writes to this path."""
     for pid, directory in cluster.job_processes():
@@ -144,12 +157,14 @@ def main():
     def body(checks, directory, clusters):
         cluster = Cluster(options.build, directory / "c", nodes=2, cpus=2, settings=SETTINGS,
                           partitions=["PartitionName=urgent Nodes=n[1-2] PriorityTier=5 MaxTime=INFINITE",
-                                      "PartitionName=shared Nodes=n2 OverSubscribe=FORCE:2 MaxTime=INFINITE"])
+                                      "PartitionName=shared Nodes=n2 OverSubscribe=FORCE:2 MaxTime=INFINITE",
+                                      "PartitionName=graced Nodes=n1 PreemptMode=CANCEL GraceTime=300 MaxTime=INFINITE"])
         clusters.append(cluster)
         cluster.start()
         check_by_order(checks, cluster)
         check_preemption(checks, cluster)
         check_turns(checks, cluster)
+        check_grace(checks, cluster)
         checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
 
     return run_test("suspend", body)
