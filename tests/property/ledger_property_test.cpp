@@ -19,7 +19,9 @@
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
 #include "core/ledger/limits.h"
+#include "core/ledger/preempt_rule.h"
 #include "core/model/gres_text.h"
+#include "core/model/node_use.h"
 #include "core/planner/pass.h"
 #include "wire/event_codec.h"
 
@@ -278,8 +280,15 @@ class History {
     if (!same) fail("a pass with a memo planned differently from one without");
   }
 
-  // Asks for CPUs and memory alone, where single CPUs are given out: what is counted for it can be had.
-  bool is_plain(const Job& job) const { return !job.spec->resources && policy_.cpu_unit == CpuUnit::cpu; }
+  // Asks for CPUs and memory alone, where single CPUs are given out and nobody has more of them than are counted (whole cores for the
+  // sake of one thread): what is counted for it can be had.
+  bool is_plain(const Job& job) const {
+    if (job.spec->resources || policy_.cpu_unit != CpuUnit::cpu) return false;
+    for (const auto& [key, nothing] : state_.active)
+      for (const NodeShare& share : state_.job(key).placement->shares)
+        if (share.detail && count_bits(share.detail->cpus) != share.cpus.value) return false;
+    return true;
+  }
 
   void place() {
     happen(decide_resumptions(state_, now_));
@@ -425,7 +434,23 @@ class History {
       history_.push_back(encode_event(event));
       if (const auto broken = broken_law(state_)) fail(*broken);
       check_cpus();
-      if (const auto* placed = std::get_if<JobPlaced>(&event)) check_limits_kept(state_.job(placed->key));
+      if (const auto* placed = std::get_if<JobPlaced>(&event)) {
+        check_limits_kept(state_.job(placed->key));
+        check_nobody_overtaken(state_.job(placed->key));
+      }
+    }
+  }
+
+  // CPUs that a suspended job wants back go to nobody who could not have suspended it, unless they share.
+  void check_nobody_overtaken(const Job& placed) {
+    for (const auto& [key, nothing] : state_.suspended) {
+      const Job& waiting = state_.job(key);
+      const bool share = waiting.placement->shared && placed.placement->shared && waiting.spec->partition == placed.spec->partition;
+      if (!waiting.suspension->wants_cpus || share || gives_way(state_, waiting, placed, placed.spec->partition)) continue;
+      for (const NodeShare& wanted : waiting.placement->shares)
+        for (const NodeShare& taken : placed.placement->shares)
+          if (wanted.node == taken.node && !wanted.released && wanted.detail && taken.detail && have_common_bits(wanted.detail->cpus, taken.detail->cpus))
+            fail("a suspended job was overtaken on its CPUs");
     }
   }
 

@@ -126,16 +126,19 @@ bool Pass::preempt(const QueueEntry& entry, Shape& shape) {
   if (preempt_in_vain_.contains(kind)) return false;
   Timeline& timeline = memo_->timeline();
   std::vector<const Job*> able;
-  std::vector<JobKey> going;
+  std::vector<JobKey> going, suspended;
   for (const auto& [key, nothing] : state.active) {
     const Job& job = state.job(key);
     if (told_to_go_.contains(key)) continue;  // for someone before us
     if (is_yielding(job)) going.push_back(key);
-    else if (const auto yield = must_yield(state, job, *entry.job, entry.partition, plan_.made_at); yield && yield->mode != PreemptMode::suspend)
-      able.push_back(&job);
+    else if (const auto yield = must_yield(state, job, *entry.job, entry.partition, plan_.made_at); yield && yield->mode == PreemptMode::suspend)
+      suspended.push_back(key);
+    else if (yield) able.push_back(&job);
   }
   sort_by_worth(state, able);
-  // Those on their way out count as gone; of the others as few of the worthiest as possible.
+  // Those on their way out count as gone, and those it could suspend as suspended, which they will be when it starts; of the others as
+  // few of the worthiest as possible.
+  timeline.open_cpus(rows_of(state, *entry.job->spec, entry.partition), suspended);
   for (const JobKey key : going) timeline.imagine_gone(key, true);
   auto shares = able.empty() && going.empty() ? std::nullopt : fit_without(entry, shape, able, able.size());
   if (shares) {
@@ -153,6 +156,7 @@ bool Pass::preempt(const QueueEntry& entry, Shape& shape) {
   }
   const std::vector<const Job*> victims = shares ? victims_for(*shares, able) : std::vector<const Job*>{};
   for (const JobKey key : going) timeline.imagine_gone(key, false);
+  timeline.close_cpus();
   if (!shares) {
     preempt_in_vain_.insert(kind);
     return false;
