@@ -21,6 +21,7 @@ AttemptReport report_of(const wire::AttemptStatus& status) {
   report.exit_code = status.exit_code();
   report.exit_signal = status.exit_signal();
   report.problem = status.problem();
+  report.suspended = status.suspended();
   return report;
 }
 
@@ -201,6 +202,14 @@ void OwnAgents::signal(const std::string& node, const wire::SignalAttempt& signa
   if (!session) return;
   wire::ToAgent message;
   *message.mutable_signal() = signal;
+  send(*session, message);
+}
+
+void OwnAgents::suspend(const std::string& node, const wire::Suspend& suspend) {
+  Session* session = of_node(node);
+  if (!session) return;
+  wire::ToAgent message;
+  *message.mutable_suspend() = suspend;
   send(*session, message);
 }
 

@@ -45,6 +45,7 @@ class OwnAgents final : public ResourceManager {
   void kill(const std::string& node, const wire::Kill& kill) override;
   void forget(const std::string& node, JobKey key, Attempt attempt) override;
   void signal(const std::string& node, const wire::SignalAttempt& signal) override;
+  void suspend(const std::string& node, const wire::Suspend& suspend) override;
   void stop_nodes() override;
   void reply_relayed(const std::string& node, std::uint64_t client, std::string reply);
 

@@ -178,6 +178,8 @@ void Agent::obey(const wire::ToAgent& message) {
       return forget(message.forget());
     case wire::ToAgent::kSignal:
       return supervisors_.signal(message.signal());
+    case wire::ToAgent::kSuspend:
+      return supervisors_.suspend(message.suspend());
     case wire::ToAgent::kRelayed:
       return relay_.reply(message.relayed().client(), message.relayed().reply());
     case wire::ToAgent::kRefusal:

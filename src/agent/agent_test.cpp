@@ -93,6 +93,7 @@ class FakeSupervisors final : public Supervisors {
   }
   void kill(const wire::Kill& kill) override { killed.push_back(kill.job_key()); }
   void signal(const wire::SignalAttempt& signal) override { signalled.push_back(signal.signal()); }
+  void suspend(const wire::Suspend& suspend) override { suspends.push_back(suspend); }
   void forget(std::uint64_t key, std::uint32_t) override { forgotten.push_back(key); }
   void tell(std::uint64_t key, wire::AttemptStatus::State state) {
     wire::AttemptStatus status;
@@ -105,6 +106,7 @@ class FakeSupervisors final : public Supervisors {
   std::vector<wire::AttemptStatus> known;
   std::vector<std::uint64_t> launched, killed, forgotten;
   std::vector<std::uint32_t> signalled;
+  std::vector<wire::Suspend> suspends;
 };
 
 class FakeMeasurements final : public Measurements {
@@ -397,6 +399,10 @@ TEST_F(AgentTest, Kill_signal_and_stop_reach_those_they_are_for) {
   message.mutable_signal()->set_signal(10);
   deliver(message);
   EXPECT_EQ(supervisors_.signalled, std::vector<std::uint32_t>{10});
+  message.mutable_suspend()->set_suspended(true);
+  deliver(message);
+  ASSERT_EQ(supervisors_.suspends.size(), 1u);
+  EXPECT_TRUE(supervisors_.suspends[0].suspended());
   message.mutable_stop();
   deliver(message);
   EXPECT_TRUE(stopped_);

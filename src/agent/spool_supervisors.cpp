@@ -252,6 +252,12 @@ void SpoolSupervisors::signal(const wire::SignalAttempt& signal) {
   send({signal.job_key(), signal.attempt()}, message);
 }
 
+void SpoolSupervisors::suspend(const wire::Suspend& suspend) {
+  wire::ToStep message;
+  *message.mutable_suspend() = suspend;
+  send({suspend.job_key(), suspend.attempt()}, message);
+}
+
 void SpoolSupervisors::forget(std::uint64_t job_key, std::uint32_t attempt) {
   const AttemptName name{job_key, attempt};
   const auto found = attempts_.find(name);

@@ -42,6 +42,7 @@ class SpoolSupervisors final : public Supervisors {
   void launch(const wire::LaunchPlan& plan, const wire::Credential& credential) override;
   void kill(const wire::Kill& kill) override;
   void signal(const wire::SignalAttempt& signal) override;
+  void suspend(const wire::Suspend& suspend) override;
   void forget(std::uint64_t job_key, std::uint32_t attempt) override;
   bool is_idle() const;  // no attempt runs or is about to
 

@@ -106,6 +106,13 @@ int requeue(Scontrol& self, const Words& words, Text keyword, bool and_hold) {
   return change_jobs(self, ids, keyword, request, *ask->mutable_jobs(), nullptr);
 }
 
+int suspend(Scontrol& self, const Words& words, Text keyword, bool resume) {
+  wire::Request request;
+  wire::SuspendJobs* ask = request.mutable_suspend();
+  ask->set_resume(resume);
+  return change_jobs(self, words, keyword, request, *ask->mutable_jobs(), nullptr);
+}
+
 int ping(Scontrol& self) {
   wire::Request request;
   request.mutable_ping();
@@ -183,6 +190,8 @@ constexpr Verb verbs[] = {
     {{"release", 3}, [](Scontrol& s, const Words& w) { return hold(s, w, "release", true, false); }},
     {{"requeuehold", 8}, [](Scontrol& s, const Words& w) { return requeue(s, w, "requeuehold", true); }},
     {{"requeue", 3}, [](Scontrol& s, const Words& w) { return requeue(s, w, "requeue", false); }},
+    {{"resume", 3}, [](Scontrol& s, const Words& w) { return suspend(s, w, "resume", true); }},
+    {{"suspend", 2}, [](Scontrol& s, const Words& w) { return suspend(s, w, "suspend", false); }},
     {{"show", 3}, scontrol_show},
     {{"update", 1}, scontrol_update},
     {{"ping", 3}, [](Scontrol& s, const Words&) { return ping(s); }},
@@ -198,8 +207,8 @@ constexpr Verb verbs[] = {
     {{"abort", 2}, nullptr}, {{"callerid", 4}, nullptr}, {{"cancel_reboot", 8}, nullptr}, {{"completing", 4}, nullptr}, {{"cluster", 2}, nullptr},
     {{"create", 2}, create}, {{"delete", 3}, remove_entity}, {{"errnumstr", 3}, nullptr}, {{"fsdampeningfactor", 3}, nullptr}, {{"getaddrs", 4}, nullptr},
     {{"gethost", 4}, nullptr}, {{"listjobs", 5}, nullptr}, {{"listpids", 5}, nullptr}, {{"liststeps", 5}, nullptr}, {{"notify", 1}, nullptr},
-    {{"pidinfo", 3}, nullptr}, {{"power", 3}, nullptr}, {{"reboot", 3}, nullptr}, {{"resume", 3}, nullptr}, {{"schedloglevel", 3}, nullptr},
-    {{"setdebugflags", 9}, nullptr}, {{"setdebug", 2}, nullptr}, {{"suspend", 2}, nullptr}, {{"takeover", 5}, nullptr}, {{"token", 5}, nullptr},
+    {{"pidinfo", 3}, nullptr}, {{"power", 3}, nullptr}, {{"reboot", 3}, nullptr}, {{"schedloglevel", 3}, nullptr},
+    {{"setdebugflags", 9}, nullptr}, {{"setdebug", 2}, nullptr}, {{"takeover", 5}, nullptr}, {{"token", 5}, nullptr},
     {{"top", 3}, nullptr}, {{"wait_job", 4}, nullptr},
 };
 // clang-format on

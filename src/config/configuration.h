@@ -147,6 +147,8 @@ struct Configuration {
 
   PreemptType preempt_type{};
   PreemptMode preempt_mode = PreemptMode::off;
+  bool gang = false;                 // of PreemptMode
+  Duration time_slice = seconds(30);
   Duration preempt_exempt{};
   bool backfill = true;              // SchedulerType
   bool multifactor_priority = true;  // PriorityType

@@ -189,7 +189,7 @@ constexpr PartitionKeyRow partition_rows[] = {
        p.partition.grace_seconds = static_cast<std::uint32_t>(plain ? *plain : span->seconds);
        return {};
      }},
-    {"PreemptMode", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.preempt_mode, setter::read_preempt_mode(v)); return {}; }},
+    {"PreemptMode", true, [](P& p, Text v) -> Result<void> { MR_TRY(const setter::PreemptWords words, setter::read_preempt_mode(v)); p.partition.preempt_mode = words.mode; return {}; }},
     {"MaxCPUsPerSocket", false, nullptr}, {"Alternate", false, nullptr}, {"CpuBind", false, nullptr},
     {"DefCpuPerGPU", false, nullptr}, {"DefMemPerGPU", false, nullptr}, {"JobDefaults", false, nullptr},
     {"Exclusive", false, nullptr}, {"ExclusiveUser", false, nullptr}, {"ExclusiveTopo", false, nullptr},
@@ -321,8 +321,7 @@ Result<void> EntityReader::take_partition(const ConfLine& line) {
     else {
       // Read all the same where we can: a wrong value is wrong today, and `scontrol show` may print it.
       if (row->set != nullptr) MR_TRY_VOID(in_context(row->set(draft, pair.value), "PartitionName=" + name + " " + pair.key));
-      const bool shares = row->set == part_sharing && (draft.partition.sharing == Sharing::yes || draft.partition.sharing == Sharing::force);
-      if ((!row->built && !asks_nothing(pair.value)) || shares) remark(line, pair.key, out_.not_built, "not built yet");
+      if (!row->built && !asks_nothing(pair.value)) remark(line, pair.key, out_.not_built, "not built yet");
     }
   }
   if (name == "DEFAULT") {

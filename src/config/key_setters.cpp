@@ -103,19 +103,34 @@ Result<void> auth_info(Configuration& c, std::string_view value) {
   return {};
 }
 
-Result<PreemptMode> read_preempt_mode(std::string_view value) {
-  const std::string word = lower(value);
-  if (word == "off") return PreemptMode::off;
-  if (word == "cancel") return PreemptMode::cancel;
-  if (word == "requeue") return PreemptMode::requeue;
-  if (word.find("suspend") != std::string::npos || word.find("gang") != std::string::npos || word.find("within") != std::string::npos ||
-      word.find("priority") != std::string::npos)
-    return fail(Errc::invalid, "'" + std::string{value} + "' is not built yet in Millrace; OFF, CANCEL and REQUEUE are");
-  return fail(Errc::invalid, "'" + std::string{value} + "' is not known, OFF, CANCEL or REQUEUE would be right");
+Result<PreemptWords> read_preempt_mode(std::string_view value) {
+  PreemptWords out;
+  bool mode_given = false;
+  for (const std::string_view part : split(value, ',')) {
+    const std::string word = lower(trim(part));
+    if (word == "gang") {
+      out.gang = true;
+      continue;
+    }
+    if (word == "within" || word == "priority")
+      return fail(Errc::invalid, "'" + std::string{value} + "' is not built yet in Millrace; OFF, CANCEL, REQUEUE, SUSPEND and GANG are");
+    constexpr std::pair<std::string_view, PreemptMode> words[] = {
+        {"off", PreemptMode::off}, {"cancel", PreemptMode::cancel}, {"requeue", PreemptMode::requeue}, {"suspend", PreemptMode::suspend}};
+    const auto* known = std::ranges::find(words, word, &std::pair<std::string_view, PreemptMode>::first);
+    if (known == std::end(words)) return fail(Errc::invalid, "'" + std::string{value} + "' is not known, OFF, CANCEL, REQUEUE, SUSPEND,GANG or GANG would be right");
+    if (mode_given) return fail(Errc::invalid, "'" + std::string{value} + "' says two things at once: one of OFF, CANCEL, REQUEUE and SUSPEND, and GANG beside it, would be right");
+    out.mode = known->second;
+    mode_given = true;
+  }
+  return out;
 }
 
 Result<void> preempt_mode(Configuration& c, std::string_view value) {
-  MR_TRY(c.preempt_mode, read_preempt_mode(value));
+  MR_TRY(const PreemptWords words, read_preempt_mode(value));
+  c.preempt_mode = words.mode;
+  c.gang = words.gang;
+  if (words.mode == PreemptMode::suspend && !words.gang)
+    return fail(Errc::invalid, "SUSPEND needs GANG, so that suspended jobs go on again: SUSPEND,GANG would be right");
   return {};
 }
 

@@ -41,8 +41,12 @@ Result<void> in_minutes(Configuration& c, std::string_view value) {
 
 Result<void> preempt_type(Configuration& c, std::string_view value);
 Result<void> preempt_mode(Configuration& c, std::string_view value);
-// OFF, CANCEL or REQUEUE; SUSPEND, GANG and the others are named as not built.
-Result<PreemptMode> read_preempt_mode(std::string_view value);
+// OFF, CANCEL, REQUEUE or SUSPEND, each also with GANG, or GANG alone; WITHIN and PRIORITY are named as not built.
+struct PreemptWords {
+  PreemptMode mode = PreemptMode::off;
+  bool gang = false;
+};
+Result<PreemptWords> read_preempt_mode(std::string_view value);
 bool is_yes(std::string_view value);  // yes, true, 1
 
 template <auto field>

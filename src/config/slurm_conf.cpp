@@ -48,6 +48,12 @@ void settle(Configuration& out, const std::string& path, std::vector<std::string
   out.node_key_file = (slash == std::string::npos ? std::string{"."} : path.substr(0, slash)) + "/millrace.key";
 }
 
+void check_partitions(const Configuration& out, const std::string& path, std::vector<std::string>& errors) {
+  for (const ConfiguredPartition& partition : out.partitions)
+    if (partition.preempt_mode == PreemptMode::suspend && !out.gang)
+      errors.push_back(path + ": PartitionName=" + partition.name + ": PreemptMode=SUSPEND needs GANG in the PreemptMode of the cluster, so that suspended jobs go on again");
+}
+
 }  // namespace
 
 Result<CompanionLines> read_companions(const std::string& path) {
@@ -74,6 +80,7 @@ ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, cons
   }
   settle(report.configuration, path, report.errors);
   entities.finish(report.errors);
+  check_partitions(report.configuration, path, report.errors);
   read_gres(companions.gres, report.configuration, report.errors);
   read_topology(companions.topology, report.configuration, report.errors);
   read_cgroup_conf(companions.cgroup, report.configuration, report.errors);

@@ -12,6 +12,7 @@
 #include "core/admission/cancel_job.h"
 #include "core/admission/modify_job.h"
 #include "core/admission/report_node.h"
+#include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
 #include "core/planner/trial.h"
 #include "wire/frame.h"
@@ -45,7 +46,9 @@ bool passes(const State& state, const wire::CancelJobs& ask, const Job& job, con
   if (!ask.state().empty()) {
     const std::string wanted = lower(ask.state());
     const bool pending = wanted == "pending" || wanted == "pd", running = wanted == "running" || wanted == "r";
-    if (!(pending && job.state == JobState::pending) && !(running && job.state == JobState::running)) return false;
+    const bool suspended = wanted == "suspended" || wanted == "s";
+    if (!(pending && job.state == JobState::pending) && !(running && job.state == JobState::running) && !(suspended && job.state == JobState::suspended))
+      return false;
   }
   if (!ask.nodes().empty()) {
     const auto on = [&](const NodeShare& share) { return nodes.contains(share.node); };
@@ -88,6 +91,7 @@ void Commands::handle() {
     case B::kUpdateJob: return update_job(request_.update_job());
     case B::kHold: return hold(request_.hold());
     case B::kRequeue: return requeue(request_.requeue());
+    case B::kSuspend: return suspend(request_.suspend());
     case B::kUpdateNode: return update_node(request_.update_node());
     case B::kUpdatePartition: return update_partition(request_.update_partition());
     case B::kShutdown: return shutdown(request_.shutdown());
@@ -263,10 +267,11 @@ void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobNam
       fail_with(RefusalCode::invalid_job_id);
       continue;
     }
-    bool sent = false, denied = false;
+    bool sent = false, denied = false, suspended = false;
     for (const SelectedJob& which : *selected) {
       const Job& job = state.job(which.key);
       denied = denied || !may_change(job, actor_);
+      suspended = suspended || job.state == JobState::suspended;
       if (!may_change(job, actor_) || job.state != JobState::running) continue;
       sent = true;
       if (job.is_component()) continue;  // it only holds its nodes
@@ -276,12 +281,10 @@ void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobNam
       signal.set_signal(ask.signal());
       signal.set_batch_only(ask.batch_only());
       signal.set_full(ask.full());
-      for (const NodeShare& share : job.placement->shares)
-        if (const auto link = c_.links_.find(share.node); link != c_.links_.end() && link->second.manager)
-          link->second.manager->signal(state.node(share.node).def->name, signal);
+      c_.signal_nodes(job, signal);
     }
     if (sent) out.mutable_jobs_changed()->add_changed(shown_name(name));
-    else fail_with(denied ? RefusalCode::access_denied : RefusalCode::not_running);
+    else fail_with(denied ? RefusalCode::access_denied : suspended ? RefusalCode::suspended : RefusalCode::not_running);
   }
   if (!out.has_jobs_changed()) out.mutable_jobs_changed();
   answer(std::move(out));
@@ -302,6 +305,12 @@ void Commands::requeue(const wire::RequeueJobs& ask) {
     const Job& job = now.job(which.key);
     if (ask.incomplete() && job.state == JobState::ended && job.outcome == Outcome::completed) return Decision{std::vector<Event>{}};
     return decide_requeue(now, which, ask.hold(), actor_, c_.loop_.now());
+  });
+}
+
+void Commands::suspend(const wire::SuspendJobs& ask) {
+  change_jobs(names_of(ask.jobs()), [&](const State& now, const SelectedJob& which) {
+    return ask.resume() ? decide_resume(now, which, actor_, c_.loop_.now()) : decide_suspend(now, which, actor_, c_.loop_.now());
   });
 }
 

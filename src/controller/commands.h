@@ -26,6 +26,7 @@ class Commands final {
   void update_partition(const wire::UpdatePartition& ask);
   void hold(const wire::HoldJobs& ask);
   void requeue(const wire::RequeueJobs& ask);
+  void suspend(const wire::SuspendJobs& ask);
   void shutdown(const wire::Shutdown& ask);
   void reconfigure();
   void wait(const wire::WaitJob& ask);

@@ -36,10 +36,15 @@ void Commit::note(const Event& event) {
         if constexpr (requires { e.key; }) touch(e.key);
         if constexpr (requires { e.components; }) touch(e.components.front().key);
         if constexpr (requires { e.node; }) changes_.nodes.insert(e.node);
+        if constexpr (std::is_same_v<E, TimeSliceTurned>) {
+          for (const JobKey key : e.suspended) touch(key);
+          for (const JobKey key : e.resumed) touch(key);
+        }
         // What only takes resources or records can let nobody start.
         if constexpr (std::is_same_v<E, JobSubmitted> || std::is_same_v<E, HetJobSubmitted>)
           changes_.jobs_added = true;
-        else if constexpr (!std::is_same_v<E, JobPlaced> && !std::is_same_v<E, HetJobPlaced> && !std::is_same_v<E, JobForgotten> && !std::is_same_v<E, ArrayTaskSplit>)
+        else if constexpr (!std::is_same_v<E, JobPlaced> && !std::is_same_v<E, HetJobPlaced> && !std::is_same_v<E, JobForgotten> && !std::is_same_v<E, ArrayTaskSplit> &&
+                           !std::is_same_v<E, JobResumed> && !std::is_same_v<E, TimeSliceTurned>)
           changes_.room_made = true;
         if constexpr (std::is_same_v<E, ClusterConfigured> || std::is_same_v<E, NodeLost> || std::is_same_v<E, NodeStateChanged>)
           changes_.ground_shifted = true;

@@ -53,6 +53,8 @@ PartitionDef to_fact(const ConfiguredPartition& from, const GroupLookup& group) 
   to.default_time_minutes = from.default_time_minutes.value_or(0);
   to.max_nodes = from.max_nodes;
   to.min_nodes = from.min_nodes;
+  to.sharing = from.sharing == Sharing::yes ? CpuSharing::on_request : from.sharing == Sharing::force ? CpuSharing::forced : CpuSharing::no;
+  if (to.sharing != CpuSharing::no) to.share_max = from.share_count;
   to.priority_tier = from.priority_tier;
   to.preempt_mode = from.preempt_mode;
   to.grace_seconds = from.grace_seconds;
@@ -107,6 +109,8 @@ ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup
   policy.backfill = configuration.backfill;
   policy.preempt_type = configuration.preempt_type;
   policy.preempt_mode = configuration.preempt_mode;
+  policy.gang = configuration.gang;
+  policy.time_slice_seconds = std::max(in_seconds(configuration.time_slice), 1u);
   policy.preempt_exempt_seconds = in_seconds(configuration.preempt_exempt);
   policy.schedule = configuration.scheduler.schedule;
   policy.predict_run_times = configuration.scheduler.predict_run_times;

@@ -2,6 +2,7 @@
 #include "controller/controller.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include "controller/commands.h"
 #include "controller/queries.h"
@@ -10,6 +11,7 @@
 #include "core/admission/accept_preemption.h"
 #include "core/admission/expire.h"
 #include "core/admission/report_node.h"
+#include "core/admission/suspend_job.h"
 #include "wire/event_codec.h"
 
 namespace millrace {
@@ -87,6 +89,7 @@ ReadView Controller::read_view() const { return {commit_.durable(), observed_, p
 
 void Controller::changed(const Changes& changes) {
   for (const NodeIndex node : changes.nodes) reconcile(node);
+  if (changes.room_made) resume_suspended();
   if (!waiters_.empty()) {
     std::set<JobKey> touched = changes.jobs;
     for (const JobKey key : changes.jobs)
@@ -103,7 +106,44 @@ void Controller::changed(const Changes& changes) {
   maybe_snapshot();
 }
 
+// Before anybody new is placed: those that were suspended for others, or are to go on, have waited on their nodes.
+void Controller::resume_suspended() {
+  if (commit_.decided().suspended.empty()) return;
+  if (auto events = decide_resumptions(commit_.decided(), loop_.now()); !events.empty()) commit_.happen(std::move(events));
+}
+
+void Controller::preempt(const Preemption& p) {
+  auto events = decide_preempt(commit_.decided(), {p.key, p.attempt, p.by, p.where}, loop_.now());
+  if (events.empty()) return;
+  const auto* told = std::get_if<JobPreempted>(&events.front());
+  const bool has_grace = told && told->due > told->at;
+  commit_.happen(std::move(events));
+  if (!has_grace) return;
+  // It hears of its end at the start of its grace; who does not listen runs on until it is over.
+  commit_.when_durable([this, key = p.key, attempt = p.attempt] {
+    const Job* job = commit_.durable().find_job(key);
+    if (!job || job->attempt != attempt || job->state != JobState::running) return;
+    wire::SignalAttempt signal;
+    signal.set_job_key(key.value);
+    signal.set_attempt(attempt.value);
+    signal.set_full(true);
+    for (const int number : {SIGCONT, SIGTERM}) {
+      signal.set_signal(static_cast<std::uint32_t>(number));
+      signal_nodes(*job, signal);
+    }
+  });
+}
+
+void Controller::signal_nodes(const Job& job, const wire::SignalAttempt& signal) {
+  for (const NodeShare& share : job.placement->shares)
+    if (const auto link = links_.find(share.node); link != links_.end() && link->second.manager)
+      link->second.manager->signal(commit_.durable().node(share.node).def->name, signal);
+}
+
 void Controller::plan_finished(const Plan& plan) {
+  resume_suspended();
+  for (const Preemption& p : plan.preemptions)
+    if (p.suspend) preempt(p);
   PlanReport report;
   for (const Finding& finding : plan.findings) report.findings.emplace(finding.key, finding);
   report.made_at = plan.made_at;
@@ -116,9 +156,11 @@ void Controller::plan_finished(const Plan& plan) {
     // asks waits for the next end, and says why.
     if (!events.empty()) {
       const auto remember = [&](JobPlaced& placed, JobKey waited) { placed.waited = wait_log_.take(commit_.decided().job(waited), loop_.now()); };
-      if (auto* placed = std::get_if<JobPlaced>(&events.back())) remember(*placed, p.key);
-      if (auto* whole = std::get_if<HetJobPlaced>(&events.back()))
-        for (JobPlaced& placed : whole->components) remember(placed, placed.key);
+      for (Event& event : events) {
+        if (auto* placed = std::get_if<JobPlaced>(&event)) remember(*placed, p.key);
+        if (auto* whole = std::get_if<HetJobPlaced>(&event))
+          for (JobPlaced& placed : whole->components) remember(placed, placed.key);
+      }
       commit_.happen(std::move(events));
     } else if (why != Reason::none) {
       report.findings.insert_or_assign(p.key, Finding{p.key, why, {}, {}, p.partition});
@@ -127,8 +169,7 @@ void Controller::plan_finished(const Plan& plan) {
   }
   plan_report_ = SharedValue(std::move(report));
   for (const Preemption& p : plan.preemptions)
-    if (auto events = decide_preempt(commit_.decided(), {p.key, p.attempt, p.by, p.where}, loop_.now()); !events.empty())
-      commit_.happen(std::move(events));
+    if (!p.suspend) preempt(p);
 }
 
 // ---- nodes ----
@@ -212,11 +253,22 @@ void Controller::order(NodeIndex index, NodeLink& link, const Intent& intent) {
     std::erase_if(link.attempts, [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt; });
     return;
   }
-  const bool is_kill = std::holds_alternative<KillIntent>(intent);
-  Time& last = link.ordered[{key, Attempt{attempt.value * 2 + (is_kill ? 1u : 0u)}}];  // launch and kill of one attempt apart
+  // Orders of different kinds about one attempt are kept apart; to suspend takes back to resume, and the reverse.
+  const auto* stops = std::get_if<SuspendIntent>(&intent);
+  const std::uint32_t kind = stops ? (stops->suspended ? 2 : 3) : std::holds_alternative<KillIntent>(intent) ? 1 : 0;
+  const auto slot = [&](std::uint32_t which) { return std::pair{key, Attempt{attempt.value * 4 + which}}; };
+  if (stops) link.ordered.erase(slot(stops->suspended ? 3 : 2));
+  Time& last = link.ordered[slot(kind)];
   if (last.is_set() && loop_.now() < last + settings_.relaunch_after) return;
   last = loop_.now();
-  if (!is_kill) return launch(index, std::get<LaunchIntent>(intent));
+  if (std::holds_alternative<LaunchIntent>(intent)) return launch(index, std::get<LaunchIntent>(intent));
+  if (stops) {
+    wire::Suspend order;
+    order.set_job_key(key.value);
+    order.set_attempt(attempt.value);
+    order.set_suspended(stops->suspended);
+    return link.manager->suspend(name, order);
+  }
   wire::Kill kill;
   kill.set_job_key(key.value);
   kill.set_attempt(attempt.value);

@@ -110,6 +110,9 @@ class Controller final : public ResourceObserver {
   ReadView read_view() const;
   void changed(const Changes& changes);
   void plan_finished(const Plan& plan);
+  void preempt(const Preemption& p);
+  void resume_suspended();
+  void signal_nodes(const Job& job, const wire::SignalAttempt& signal);
   void reconcile(NodeIndex node);
   void order(NodeIndex node, NodeLink& link, const Intent& intent);
   void launch(NodeIndex node, const LaunchIntent& intent);

@@ -89,7 +89,7 @@ wire::LaunchPlan plan_one(const State& state, const Job& job, NodeIndex here, co
   grant_resources(state, job, here, out);
   out.set_restarts(job.attempt.value);
   out.set_start_at_us(job.started_at.value);
-  if (job.time_limit_minutes != unlimited) out.set_end_at_us((job.started_at + minutes(job.time_limit_minutes)).value);
+  if (job.time_limit_minutes != unlimited) out.set_end_at_us((job.ran_from() + minutes(job.time_limit_minutes)).value);
   out.set_group_name(job.spec->owner->group_name);
   out.set_kill_wait_seconds(state.policy->kill_wait_seconds);
   out.set_config_path(facts.config_path);

@@ -39,6 +39,10 @@ std::vector<Intent> difference(const State& state, NodeIndex here, const std::ve
       intents.emplace_back(KillIntent{key, job.attempt, why_of(job)});
     else if (job.state == JobState::running && seen == reported.end())
       intents.emplace_back(LaunchIntent{key, job.attempt});
+    // One that was suspended before it was launched is launched when it is resumed.
+    const bool stopped = job.state == JobState::suspended;
+    if (running_there && seen->suspended != stopped && job.state != JobState::completing)
+      intents.emplace_back(SuspendIntent{key, job.attempt, stopped});
   }
   for (const AttemptReport& report : reported) {
     const Job* job = state.find_job(report.key);

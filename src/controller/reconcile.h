@@ -23,7 +23,13 @@ struct ForgetIntent {
   JobKey key;
   Attempt attempt;
 };
-using Intent = std::variant<LaunchIntent, KillIntent, ForgetIntent>;
+// Stop its processes, or let them go on.
+struct SuspendIntent {
+  JobKey key;
+  Attempt attempt;
+  bool suspended = false;
+};
+using Intent = std::variant<LaunchIntent, KillIntent, ForgetIntent, SuspendIntent>;
 
 // `state` must be durable: an intent about a fact that could still be lost would run a job twice.
 std::vector<Intent> difference(const State& state, NodeIndex here, const std::vector<AttemptReport>& reported);

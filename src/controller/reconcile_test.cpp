@@ -8,6 +8,7 @@
 #include "core/admission/cancel_job.h"
 #include "core/admission/report_node.h"
 #include "core/admission/submit_het_job.h"
+#include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
 
 namespace millrace {
@@ -47,11 +48,37 @@ class ReconcileTest : public testing::Test {
     happen(decide_place(state_, {key, Attempt{0}, shares, false}, now_));
     return key;
   }
-  static AttemptReport report(JobKey key, std::uint32_t attempt, bool ended) { return {key, Attempt{attempt}, ended, {}, 0, 0, {}}; }
+  static AttemptReport stopped(JobKey key) {
+    AttemptReport out = report(key, 0, false);
+    out.suspended = true;
+    return out;
+  }
+  static AttemptReport report(JobKey key, std::uint32_t attempt, bool ended) { return {key, Attempt{attempt}, ended, {}, 0, 0, {}, false}; }
 
   State state_;
   Time now_{1'000'000};
 };
+
+TEST_F(ReconcileTest, suspends_and_resumes_until_the_node_says_so_and_launches_nothing_meanwhile) {
+  const JobKey key = run_on_both(false);
+  const Actor root{UserId{0}, true};
+  happen(*decide_suspend(state_, {key, {}}, root, now_));
+  EXPECT_TRUE(difference(state_, NodeIndex{0}, {}).empty()) << "suspended before it was launched: it is launched when it goes on";
+  const auto stop = difference(state_, NodeIndex{0}, {report(key, 0, false)});
+  ASSERT_EQ(stop.size(), 1u);
+  EXPECT_TRUE(std::get<SuspendIntent>(stop[0]).suspended);
+  EXPECT_TRUE(difference(state_, NodeIndex{0}, {stopped(key)}).empty());
+  happen(*decide_resume(state_, {key, {}}, root, now_));
+  const auto go_on = difference(state_, NodeIndex{0}, {stopped(key)});
+  ASSERT_EQ(go_on.size(), 1u);
+  EXPECT_FALSE(std::get<SuspendIntent>(go_on[0]).suspended);
+  EXPECT_TRUE(difference(state_, NodeIndex{0}, {report(key, 0, false)}).empty());
+  happen(*decide_suspend(state_, {key, {}}, root, now_));
+  happen(*decide_cancel(state_, {key, {}}, root, now_));
+  const auto kill = difference(state_, NodeIndex{0}, {stopped(key)});
+  ASSERT_EQ(kill.size(), 1u);
+  EXPECT_EQ(std::get<KillIntent>(kill[0]).why, KillWhy::cancelled);
+}
 
 TEST_F(ReconcileTest, launches_a_batch_script_on_its_first_node_only_and_tasks_of_srun_on_all) {
   run_on_both(false);

@@ -23,6 +23,12 @@ std::optional<LimitHit> limit_of(const ReadView& snapshot, const Job& job) {
   return whole_start_hit(snapshot.state, job, snapshot.now);
 }
 
+std::string preempt_words(PreemptMode mode, bool gang) {
+  const char* word = mode == PreemptMode::cancel ? "CANCEL" : mode == PreemptMode::requeue ? "REQUEUE" : mode == PreemptMode::suspend ? "SUSPEND" : "OFF";
+  if (!gang) return word;
+  return mode == PreemptMode::off || mode == PreemptMode::cluster ? "GANG" : std::string{"GANG,"} + word;
+}
+
 std::string signal_word(std::uint32_t signal) { return "RaisedSignal:" + std::to_string(signal); }
 
 const char* kind_word(DependencyKind kind) {
@@ -169,6 +175,7 @@ std::string hostlist_of(const State& state, const std::vector<std::uint32_t>& no
 
 wire::JobStateName shown_state(const Job& job) {
   if (job.state == JobState::pending) return wire::PENDING;
+  if (job.state == JobState::suspended) return wire::SUSPENDED;
   switch (job.outcome) {
     case Outcome::none: return wire::RUNNING;
     case Outcome::completed: return job.state == JobState::running ? wire::RUNNING : wire::COMPLETED;
@@ -185,7 +192,7 @@ wire::JobStateName shown_state(const Job& job) {
 
 std::string shown_reason(const ReadView& snapshot, const Job& job) {
   if (job.state == JobState::ended && job.end_reason == Reason::raised_signal) return signal_word(job.exit_signal);
-  if (job.state != JobState::pending) return slurm_word(job.state == JobState::running ? Reason::none : job.end_reason);
+  if (job.state != JobState::pending) return slurm_word(job.state == JobState::running || job.state == JobState::suspended ? Reason::none : job.end_reason);
   // What keeps one component keeps all of them.
   for (const JobKey key : whole_of(job))
     if (const Reason standing = standing_obstacle(snapshot.state, snapshot.state.job(key), snapshot.now); standing != Reason::none)
@@ -234,8 +241,14 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
     if (const auto it = snapshot.plan->findings.find(job.key); it != snapshot.plan->findings.end()) start = it->second.planned_start;
     else if (job.begin_at > snapshot.now) start = job.begin_at;
     end = Time{};
+  } else if (job.state == JobState::suspended && job.time_limit_minutes != unlimited) {
+    end = snapshot.now + minutes(job.time_limit_minutes) - job.suspension->ran_before;  // if it went on now
   } else if (job.state != JobState::ended && job.time_limit_minutes != unlimited) {
-    end = job.started_at + minutes(job.time_limit_minutes);
+    end = limit_end(job);
+  }
+  if (job.suspension && job.state != JobState::pending) {
+    out.set_suspend_at_us(job.suspension->changed_at.value);
+    out.set_ran_before_us(job.suspension->ran_before.value);
   }
   // One cancelled while it waited neither started nor ran.
   if (job.state == JobState::ended && !start.is_set()) start = job.ended_at;
@@ -328,6 +341,10 @@ void show_partition(const ReadView& snapshot, const Partition& partition, wire::
   out.set_hidden(def.hidden);
   out.set_exclusive(def.exclusive);
   out.set_disable_root_jobs(def.disable_root_jobs);
+  out.set_sharing(def.exclusive ? "EXCLUSIVE" : def.sharing == CpuSharing::no ? "NO" : (def.sharing == CpuSharing::forced ? "FORCE:" : "YES:") + std::to_string(def.share_max));
+  const Policy& policy = *snapshot.state.policy;
+  out.set_preempt_mode(preempt_words(def.preempt_mode == PreemptMode::cluster ? policy.preempt_mode : def.preempt_mode, policy.gang));
+  out.set_grace_seconds(def.grace_seconds);
   const auto join = [](const std::vector<std::string>& words) {
     std::string text;
     for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;

@@ -11,6 +11,7 @@ namespace millrace::wire {
 class Kill;
 class LaunchPlan;
 class SignalAttempt;
+class Suspend;
 class Telemetry;
 }  // namespace millrace::wire
 
@@ -23,6 +24,7 @@ struct AttemptReport {
   AttemptEnd end{};
   std::uint32_t exit_code = 0, exit_signal = 0;
   std::string problem;
+  bool suspended = false;  // stopped, or told to
 };
 
 struct NodeRegistration {
@@ -41,6 +43,7 @@ class ResourceManager {
   virtual void kill(const std::string& node, const wire::Kill& kill) = 0;
   virtual void forget(const std::string& node, JobKey key, Attempt attempt) = 0;
   virtual void signal(const std::string& node, const wire::SignalAttempt& signal) = 0;
+  virtual void suspend(const std::string& node, const wire::Suspend& suspend) = 0;  // or let it go on
   virtual void stop_nodes() = 0;
 };
 

@@ -13,6 +13,7 @@ class Credential;
 class Kill;
 class LaunchPlan;
 class SignalAttempt;
+class Suspend;
 }  // namespace millrace::wire
 
 namespace millrace {
@@ -37,6 +38,7 @@ class Supervisors {
   virtual void launch(const wire::LaunchPlan& plan, const wire::Credential& credential) = 0;
   virtual void kill(const wire::Kill& kill) = 0;
   virtual void signal(const wire::SignalAttempt& signal) = 0;
+  virtual void suspend(const wire::Suspend& suspend) = 0;  // stop its processes, or let them go on
   virtual void forget(std::uint64_t job_key, std::uint32_t attempt) = 0;  // only of an ended attempt
 };
 

@@ -39,6 +39,19 @@ ClusterConfigured configuration_of(const ClusterShape& shape) {
   for (std::uint32_t i = 0; i < shape.nodes; ++i) add(node_name(i), main);
   for (std::uint32_t i = 0; i < shape.flaky_nodes; ++i) add(flaky_name(i), flaky);
   out.partitions = {main};
+  if (shape.suspends) {
+    PartitionDef urgent = main;
+    urgent.name = "urgent";
+    urgent.is_default = false;
+    urgent.priority_tier = 5;
+    out.partitions.front().sharing = CpuSharing::on_request;
+    out.partitions.front().share_max = 2;
+    out.partitions.push_back(urgent);
+    out.policy.preempt_type = PreemptType::partition;
+    out.policy.preempt_mode = PreemptMode::suspend;
+    out.policy.gang = true;
+    out.policy.time_slice_seconds = 5;
+  }
   if (shape.flaky_nodes > 0) out.partitions.push_back(flaky);
   if (shape.administrator) {
     PartitionDef urgent = main;
@@ -142,6 +155,11 @@ void SimCluster::make_wishes() {
     wish.ask.set_idempotency_key(key);
     wish.cancel = world_.random.chance(1, 6);
     wish.requeue = world_.random.chance(1, 8);
+    if (shape_.suspends && wish.own_nodes) {
+      if (world_.random.chance(1, 3)) job.set_partition("urgent");
+      else job.set_oversubscribe(world_.random.chance(1, 2));
+      if (world_.random.chance(1, 2)) wish.suspends = static_cast<std::uint32_t>(1 + world_.random.below(4));
+    }
     wishes_.push_back(std::move(wish));
   }
 }
@@ -268,7 +286,7 @@ void SimCluster::reply(ClientId, const wire::Reply& answer) {
   wish.number = 0;
   if (faults_on_ && world_.random.chance(1, 10)) return;  // the answer is lost on its way
   if (answer.has_jobs_changed()) {
-    wish.cancelled = true;
+    wish.cancelled = wish.cancelled || wish.cancelling;
     return;
   }
   if (answer.has_failure()) {
@@ -297,6 +315,7 @@ void SimCluster::administrator_turn() {
 void SimCluster::client_turn() {
   world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(300'000))}, [this] { client_turn(); });
   if (!serves()) return;
+  watch_agreement();
   const std::size_t index = world_.random.below(wishes_.size());
   Wish& wish = wishes_[index];
   if (wish.number != 0 && world_.random.chance(9, 10)) return;  // sometimes patience ends, and it asks again
@@ -304,10 +323,24 @@ void SimCluster::client_turn() {
   request.set_protocol(protocol_version);
   request.set_number(++last_request_);
   Asker asker{index + 1, UserId{wish.own_nodes ? 1000u : flaky_user}, GroupId{1000}};
+  wish.cancelling = false;
+  const Job* known = wish.answered ? controlling_->controller->durable().find_job(JobId{*wish.answered}) : nullptr;
+  // When all is well again nobody stays suspended by order.
+  bool kept = false;  // it, or a task of it
+  for (const auto& [key, nothing] : controlling_->controller->durable().suspended) {
+    const Job& job = controlling_->controller->durable().job(key);
+    kept = kept || (known && !job.suspension->wants_cpus && (key == known->key || (job.array.value != 0 && job.array == known->array)));
+  }
   if (!wish.answered) {
     *request.mutable_submit() = wish.ask;
+  } else if (kept ? !faults_on_ || world_.random.chance(1, 8) : wish.suspends > 0 && faults_on_ && world_.random.chance(1, 4)) {
+    if (!kept) --wish.suspends;
+    request.mutable_suspend()->add_jobs()->set_job_id(*wish.answered);
+    request.mutable_suspend()->set_resume(kept || world_.random.chance(1, 3));
+    asker.uid = UserId{0};
   } else if (wish.cancel && !wish.cancelled) {
     request.mutable_cancel()->add_jobs()->set_job_id(*wish.answered);
+    wish.cancelling = true;
   } else if (wish.cancel_component) {
     wire::JobName& name = *request.mutable_cancel()->add_jobs();
     name.set_job_id(*wish.answered);
@@ -355,6 +388,7 @@ void SimCluster::fault_turn() {
 
 void SimCluster::heal() {
   faults_on_ = false;
+  healed_at_ = world_.now();
   network_.faults = {};
   disk_.set_capacity(UINT64_MAX / 4);
   // A fault still planned must not strike later: a clean restart calls it off.
@@ -378,8 +412,26 @@ void SimCluster::watch_durable() {
   if (shape_.administrator && !saw_preemption_)
     for (const auto& [key, nothing] : durable.active) saw_preemption_ |= durable.jobs.at(key)->preempt_due.is_set();
   if (auto wrong = administrator_.missing_in(durable, world_.now())) complain(*std::move(wrong));
+  for (const auto& [key, nothing] : durable.suspended) seen_suspended_.insert(durable.job(key).suspension->why);
   durable_version_ = durable.version;
   last_durable_ = durable;
+}
+
+// Some time after all is well, what the ledger says of a job that has not changed for a while is what its node does.
+void SimCluster::watch_agreement() {
+  constexpr Duration while_ = seconds(10);
+  if (faults_on_ || !controlling_->serving || (healed_at_.is_set() && world_.now() < healed_at_ + seconds(30))) return;
+  const State& state = controlling_->controller->durable();
+  for (const auto& [key, nothing] : state.active) {
+    const Job& job = state.job(key);
+    if (job.spec->owner->uid.value == flaky_user || job.state == JobState::completing) continue;
+    if (std::max(job.started_at, job.suspension ? job.suspension->changed_at : Time{}) + while_ > world_.now()) continue;
+    for (const auto& node : nodes_) {
+      const AttemptKey attempt{key.value, job.attempt.value};
+      if (node->runs(attempt) && node->is_suspended(attempt) != (job.state == JobState::suspended))
+        complain("job " + std::to_string(job.id.value) + ": suspended in the ledger and not on " + node->name() + ", or the reverse");
+    }
+  }
 }
 
 bool SimCluster::settled() const {

@@ -25,6 +25,7 @@ struct ClusterShape {
   std::uint32_t jobs = 25;
   bool faults = true;
   bool full_disk = false;
+  bool suspends = false;     // urgent jobs suspend others, CPUs are shared in turns, administrators suspend and resume
   bool administrator = false;  // reservations come and go, limits change, and jobs of an urgent partition take nodes from others
   bool old_leaders = false;  // every killed controller goes on for a while, and links break often
 };
@@ -40,6 +41,7 @@ class SimCluster final : private Clients, private Identities {
   std::uint64_t steps() const { return world_.steps(); }
   bool saw_preemption() const { return saw_preemption_; }
   bool saw_reservation() const { return saw_reservation_; }
+  const std::set<SuspendWhy>& seen_suspended() const { return seen_suspended_; }
   Duration slowest_start() const { return slowest_start_; }  // of jobs on our own nodes, from eligible to start
 
  private:
@@ -51,6 +53,8 @@ class SimCluster final : private Clients, private Identities {
     bool requeue = false;
     bool cancel_component = false;
     bool own_nodes = true;
+    bool cancelling = false;      // the request under way is the cancel
+    std::uint32_t suspends = 0;   // so many times an administrator will suspend or resume it
   };
   struct Controlling;  // everything that dies with the controller process
 
@@ -68,6 +72,7 @@ class SimCluster final : private Clients, private Identities {
   void heal();
   bool settled() const;
   void watch_durable();
+  void watch_agreement();
   void complain(std::string what);
   std::optional<std::string> final_verdict() const;
 
@@ -89,6 +94,8 @@ class SimCluster final : private Clients, private Identities {
   std::uint64_t starts_ = 0;
   State last_durable_;
   bool faults_on_ = true;
+  Time healed_at_;
+  std::set<SuspendWhy> seen_suspended_;
   bool saw_preemption_ = false, saw_reservation_ = false;
   Duration slowest_start_;
   std::optional<std::string> wrong_;

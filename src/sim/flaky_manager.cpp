@@ -75,6 +75,12 @@ void FlakyManager::kill(const std::string& node, const wire::Kill& kill) {
     if (each.key.value == kill.job_key() && each.attempt.value == kill.attempt()) each.ended = true;
 }
 
+void FlakyManager::suspend(const std::string& node, const wire::Suspend& suspend) {
+  if (hung_ || world_.random.chance(1, 4)) return;
+  for (AttemptReport& each : attempts_[node])
+    if (each.key.value == suspend.job_key() && each.attempt.value == suspend.attempt()) each.suspended = suspend.suspended();
+}
+
 void FlakyManager::forget(const std::string& node, JobKey key, Attempt attempt) {
   std::erase_if(attempts_[node], [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt; });
 }

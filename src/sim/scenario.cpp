@@ -17,6 +17,7 @@
 #include "core/admission/report_node.h"
 #include "core/admission/reserve.h"
 #include "core/admission/submit_het_job.h"
+#include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
 #include "core/ledger/obstacle.h"
@@ -119,6 +120,7 @@ class Scenario {
   std::map<JobKey, std::string> shown_;
   std::map<JobKey, Planned> planned_;
   std::map<JobKey, std::int64_t> ends_;  // when a running job's own work is done
+  std::map<JobKey, std::int64_t> left_;  // of a suspended one: how much of it is left
   std::vector<Happened> happened_;
   std::vector<Finding> findings_;
   std::optional<Memo> memo_{std::in_place};
@@ -157,8 +159,12 @@ Result<void> Scenario::read_line(int number, const Words& words) {
     policy_.predict_run_times = schedule == Schedule::guarded;
   } else if (words[0] == "preempt" && words.size() > 2) {
     policy_.preempt_type = words[1] == "qos" ? PreemptType::qos : PreemptType::partition;
-    policy_.preempt_mode = words[2] == "requeue" ? PreemptMode::requeue : words[2] == "cancel" ? PreemptMode::cancel : PreemptMode::off;
+    policy_.preempt_mode = words[2] == "requeue" ? PreemptMode::requeue : words[2] == "cancel" ? PreemptMode::cancel : words[2] == "suspend" ? PreemptMode::suspend : PreemptMode::off;
+    policy_.gang = policy_.gang || policy_.preempt_mode == PreemptMode::suspend;
     if (words.size() > 3) policy_.preempt_exempt_seconds = static_cast<std::uint32_t>(parse_integer(words[3]).value_or(0));
+  } else if (words[0] == "gang") {
+    policy_.gang = true;
+    if (words.size() > 1) policy_.time_slice_seconds = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(30));
   } else if (words[0] == "memory") {
     policy_.memory_is_consumable = words.size() > 1 && words[1] == "on";
   } else if (words[0] == "unit" && words.size() > 1) {
@@ -213,6 +219,11 @@ Result<void> Scenario::read_partition(int, const Words& words) {
     const auto value = static_cast<std::uint32_t>(parse_integer(parts.back()).value_or(0));
     if (words[i] == "preempt=off") def.preempt_mode = PreemptMode::off;
     else if (words[i] == "preempt=cancel") def.preempt_mode = PreemptMode::cancel;
+    else if (words[i] == "preempt=suspend") def.preempt_mode = PreemptMode::suspend;
+    else if (parts[0] == "share" || parts[0] == "force") {
+      def.sharing = parts[0] == "share" ? CpuSharing::on_request : CpuSharing::forced;
+      def.share_max = value;
+    }
     else if (parts[0] == "grace") def.grace_seconds = value;
     else if (parts[0] == "max_time") def.max_time_minutes = value;
     else if (parts[0] == "tier") def.priority_tier = value;
@@ -250,6 +261,7 @@ void Scenario::started(const JobPlaced& placed) {
   for (const NodeShare& share : placed.shares) nodes.push_back(state_.node(share.node).def->name);
   note("start " + name_of(job) + " " + compress_hostlist(nodes));
   note_details(name_of(job), placed);
+  left_.erase(placed.key);
   ends_[placed.key] = now_ + planned_[job.array.value != 0 ? job.array : leader_of(job)].run;
 }
 
@@ -268,6 +280,22 @@ void Scenario::happen(const std::vector<Event>& events) {
     if (const auto* placed = std::get_if<JobPlaced>(&event)) started(*placed);
     if (const auto* placed = std::get_if<HetJobPlaced>(&event))
       for (const JobPlaced& component : placed->components) started(component);
+    const auto stopped = [&](JobKey key) {
+      note("suspend " + name_of(state_.job(key)));
+      left_.try_emplace(key, ends_[key] - now_);
+      ends_[key] = INT64_MAX;
+    };
+    const auto resumed = [&](JobKey key) {
+      note("resume " + name_of(state_.job(key)));
+      ends_[key] = now_ + left_[key];
+      left_.erase(key);
+    };
+    if (const auto* e = std::get_if<JobSuspended>(&event)) stopped(e->key);
+    if (const auto* e = std::get_if<JobResumed>(&event)) resumed(e->key);
+    if (const auto* e = std::get_if<TimeSliceTurned>(&event)) {
+      for (const JobKey key : e->suspended) stopped(key);
+      for (const JobKey key : e->resumed) resumed(key);
+    }
     for (const JobKey key : alive)
       if (const Job* job = state_.find_job(key); job && job->state == JobState::ended) note("end " + name_of(*job) + " " + outcome_word(job->outcome));
   }
@@ -319,6 +347,7 @@ void Scenario::read_component(const std::string& name, std::span<const std::stri
     else if (key == "dep") ask.dependency = value;
     else if (key == "array") ask.array = value;
     else if (key == "hold") ask.hold = true;
+    else if (key == "oversubscribe") ask.spec.oversubscribe = true;
     else if (key == "exclusive") ask.spec.exclusive = true;
     else if (key == "user") {
       owner.uid = UserId{parse_integer(value) ? count : users_.uid_of(value)};
@@ -461,6 +490,8 @@ void Scenario::act(const Line& line) {
     else if (words[0] == "hold") done(decide_hold(state_, which, false, root, now));
     else if (words[0] == "release") done(decide_release(state_, which, root, now));
     else if (words[0] == "requeue") done(decide_requeue(state_, which, false, root, now));
+    else if (words[0] == "suspend") done(decide_suspend(state_, which, root, now));
+    else if (words[0] == "continue") done(decide_resume(state_, which, root, now));
     else if (words[0] == "update") {
       ModifyJob ask;
       for (std::size_t i = 2; i < words.size(); ++i) {
@@ -502,11 +533,14 @@ void Scenario::end_what_is_over() {
 void Scenario::plan_until_quiet() {
   for (bool again = true; again;) {
     again = false;
+    happen(decide_resumptions(state_, at_second(now_)));
     Pass pass(state_, planner_settings(policy_, 500), at_second(now_), &*memo_);
     while (!pass.advance(7)) {
     }
     Plan plan = pass.take();
     findings_ = plan.findings;
+    for (const Preemption& p : plan.preemptions)
+      if (p.suspend) happen(decide_preempt(state_, {p.key, p.attempt, p.by, p.where}, at_second(now_)));
     for (const Proposal& p : plan.placements) {
       Reason why = Reason::none;
       const auto events = decide_place(state_, to_place(p), at_second(now_), &why);
@@ -516,6 +550,7 @@ void Scenario::plan_until_quiet() {
       happen(events);
     }
     for (const Preemption& p : plan.preemptions) {
+      if (p.suspend) continue;
       const auto events = decide_preempt(state_, {p.key, p.attempt, p.by, p.where}, at_second(now_));
       for (const Event& event : events) note("preempt " + name_of(state_.job(std::get<JobPreempted>(event).key)));
       again = again || !events.empty();
@@ -532,7 +567,8 @@ std::int64_t Scenario::next_time() const {
   };
   for (const Line& line : lines_) consider(line.at);
   for (const Line& line : expectations_) consider(line.at);
-  for (const auto& [key, nothing] : state_.active) consider(ends_.at(key));
+  for (const auto& [key, nothing] : state_.active)
+    if (ends_.at(key) != INT64_MAX) consider(ends_.at(key));
   for (const auto& [id, reservation] : state_.reservations)
     if (!reservation->has(reserve_time_float)) consider(reservation->start.seconds() - 1'000'000);
   if (const Time due = next_deadline(state_); due != never) consider(due.seconds() - 1'000'000);
@@ -568,6 +604,7 @@ void Scenario::run() {
     }
     for (const Line& line : lines_)
       if (line.at == now_) act(line);
+    happen(decide_resumptions(state_, at_second(now_)));
     end_what_is_over();  // what was just cancelled, timed out or requeued is gone within the second
     plan_until_quiet();
     check_reasons();

@@ -85,8 +85,36 @@ void SimNode::launch(const wire::LaunchPlan& plan, const wire::Credential&) {
   attempt.launched = true;
   attempt.record = history_.size();
   history_.push_back({name_, key, world_.now(), {}, 0, false});
-  attempt.end_event = world_.at(world_.now() + takes, [this, key, code = code] { end(key, wire::AttemptStatus::EXITED, code, 0, true); });
+  attempt.exit_code = code;
+  attempt.work_left = takes;
+  go_on(key, attempt);
   if (observer_) observer_->attempt_changed(attempt.status);
+}
+
+void SimNode::go_on(const AttemptKey& key, Attempt& attempt) {
+  attempt.works_until = world_.now() + attempt.work_left;
+  attempt.end_event = world_.at(attempt.works_until, [this, key, code = attempt.exit_code] { end(key, wire::AttemptStatus::EXITED, code, 0, true); });
+}
+
+void SimNode::suspend(const wire::Suspend& suspend) {
+  const AttemptKey key{suspend.job_key(), suspend.attempt()};
+  if (!runs(key)) return;
+  Attempt& attempt = spool_[key];
+  if (attempt.killed || attempt.status.suspended() == suspend.suspended()) return;
+  attempt.status.set_suspended(suspend.suspended());
+  if (suspend.suspended()) {
+    world_.cancel(attempt.end_event);
+    attempt.end_event = 0;
+    attempt.work_left = attempt.works_until - world_.now();
+  } else {
+    go_on(key, attempt);
+  }
+  if (observer_) observer_->attempt_changed(attempt.status);
+}
+
+bool SimNode::is_suspended(const AttemptKey& key) const {
+  const auto it = spool_.find(key);
+  return it != spool_.end() && it->second.status.suspended();
 }
 
 void SimNode::kill(const wire::Kill& kill) {
@@ -94,6 +122,8 @@ void SimNode::kill(const wire::Kill& kill) {
   if (!runs(key)) return;
   // It takes the TERM, or only the KILL that follows.
   Attempt& attempt = spool_[key];
+  attempt.killed = true;
+  attempt.status.set_suspended(false);
   world_.cancel(attempt.end_event);
   attempt.end_event = world_.at(world_.now() + Duration{static_cast<std::int64_t>(world_.random.below(3'000'000))},
                                 [this, key] { end(key, wire::AttemptStatus::EXITED, 0, 15, false); });

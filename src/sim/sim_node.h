@@ -35,6 +35,7 @@ class SimNode final : private Supervisors, private Measurements {
   void kill_a_supervisor();   // some running one
   bool agent_runs() const { return agent_ != nullptr; }
   bool runs(const AttemptKey& attempt) const;
+  bool is_suspended(const AttemptKey& attempt) const;
   std::size_t running() const;
   const std::string& name() const { return name_; }
   const std::vector<RunRecord>& history() const { return history_; }
@@ -44,15 +45,21 @@ class SimNode final : private Supervisors, private Measurements {
     wire::AttemptStatus status;
     std::size_t record = 0;      // in history_
     std::uint64_t end_event = 0;
+    Time works_until;            // while it runs
+    Duration work_left;          // while it is suspended
+    std::uint32_t exit_code = 0;
     bool launched = false;
+    bool killed = false;
   };
   std::vector<wire::AttemptStatus> adopt(SupervisorObserver& observer) override;
   void launch(const wire::LaunchPlan& plan, const wire::Credential& credential) override;
   void kill(const wire::Kill& kill) override;
   void signal(const wire::SignalAttempt&) override {}
+  void suspend(const wire::Suspend& suspend) override;
   void forget(std::uint64_t job_key, std::uint32_t attempt) override;
   wire::Inventory inventory() override;
   wire::Telemetry telemetry() override { return {}; }
+  void go_on(const AttemptKey& key, Attempt& attempt);
   void end(const AttemptKey& attempt, wire::AttemptStatus::End end, std::uint32_t code, std::uint32_t signal, bool whole);
 
   SimWorld& world_;

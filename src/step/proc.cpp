@@ -86,6 +86,12 @@ std::uint64_t start_time(pid_t pid) {
   return at == nullptr ? 0 : std::strtoull(at, nullptr, 10);
 }
 
+bool is_stopped(pid_t pid) {
+  const std::string stat = read_small_file(("/proc/" + std::to_string(pid) + "/stat").c_str());
+  const char* state = after_command(stat);
+  return state == nullptr || *state == 'T' || *state == 't' || *state == 'Z' || *state == 'X' || *state == 'D';
+}
+
 std::vector<pid_t> descendants(pid_t root) {
   std::vector<pid_t> found;
   bool listed = true;

@@ -73,6 +73,7 @@ int Supervisor::timeout_ms() const {
   std::int64_t until = INT64_MAX;
   if (killing_ && !ended_) until = killing_->kill_at_us;
   if (ended_ && streams_.is_connected()) until = srun_patience_until_us_;
+  if (!ended_) until = std::min(until, freezer_.due_us());
   const std::int64_t now = clock_us(CLOCK_MONOTONIC);
   if (children_left_) until = std::min(until, now + kill_again_us);
   if (ended_ && !recorded_) until = std::min(until, now + record_again_us);
@@ -122,6 +123,7 @@ void Supervisor::on_time() {
       signal_all(SIGKILL);
     }
     if (children_left_) end_if_nobody_left();  // what is in the cgroup need not be our child, whose end we would hear of
+    freezer_.on_time(now);
     return;
   }
   if (!recorded_) recorded_ = spool_.write_end(status_).has_value();
@@ -156,6 +158,7 @@ void Supervisor::read_agent() {
 void Supervisor::obey(const wire::ToStep& message) {
   if (message.has_kill()) begin_kill(message.kill());
   if (message.has_signal()) send_signal(message.signal());
+  if (message.has_suspend()) suspend(message.suspend().suspended());
   if (message.has_forget() && ended_) forgotten_ = true;
 }
 
@@ -213,9 +216,18 @@ void Supervisor::begin_kill(const wire::Kill& kill) {
 void Supervisor::begin_kill(std::uint32_t wait_seconds) {
   if (killing_ || ended_) return;
   if (holds_allocation_) return finish();
+  suspend(false);
   killing_ = Killing{clock_us(CLOCK_MONOTONIC) + static_cast<std::int64_t>(wait_seconds) * 1'000'000};
   signal_all(SIGCONT);
   signal_all(SIGTERM);
+}
+
+// Told to the agent at once: what was ordered is done from here on, whether or not the last process has stopped yet.
+void Supervisor::suspend(bool suspended) {
+  if (ended_ || killing_ || suspended == status_.suspended()) return;
+  suspended ? freezer_.freeze(clock_us(CLOCK_MONOTONIC)) : freezer_.thaw();
+  status_.set_suspended(suspended);
+  tell_agent();
 }
 
 void Supervisor::send_signal(const wire::SignalAttempt& signal) {
@@ -253,6 +265,7 @@ void Supervisor::finish() {
   int worst = 0;  // as Slurm: the highest wait status of all tasks
   for (const RunningTask& task : tasks_) worst = std::max(worst, task.wait_status.value_or(0) & 0xff7f);
   status_.set_state(wire::AttemptStatus::ENDED);
+  status_.set_suspended(false);
   status_.set_ended_at_us(clock_us(CLOCK_REALTIME));
   if (problem_.empty() && kills_for_memory > 0) {
     status_.set_end(wire::AttemptStatus::OUT_OF_MEMORY);

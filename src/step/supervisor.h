@@ -14,6 +14,7 @@
 #include "isolation/cgroup.h"
 #include "millrace.pb.h"
 #include "step/channel.h"
+#include "step/freezer.h"
 #include "step/launch.h"
 #include "step/spool.h"
 #include "step/srun_streams.h"
@@ -74,6 +75,7 @@ class Supervisor final {
   void begin_kill(std::uint32_t wait_seconds);
   void send_signal(const wire::SignalAttempt& signal);
   void signal_all(int number) const;
+  void suspend(bool suspended);
   void write_note(const std::string& line);
   bool all_tasks_ended() const;
   void finish();
@@ -94,6 +96,7 @@ class Supervisor final {
   std::vector<std::vector<std::uint32_t>> task_cpus_;    // by local rank
   std::vector<RunningTask> tasks_;
   std::optional<Killing> killing_;
+  Freezer freezer_;
   int error_file_ = -1;
   bool holds_allocation_ = false;  // no task here: only a Kill ends it
   bool children_left_ = false;     // descendants of ended tasks that are being killed

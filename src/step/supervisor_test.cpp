@@ -329,6 +329,43 @@ TEST_F(SupervisorTest, Plain_signal_spares_the_script_and_a_batch_signal_reaches
   end();
 }
 
+TEST_F(SupervisorTest, Suspended_processes_stop_with_their_children_and_go_on) {
+  Fifo ready(work_ + "/ready");
+  script("sh -c 'echo $$ > ready; exec sleep 1000' &\necho $$ > ready; wait");
+  start();
+  const std::string pids[] = {ready.line(), ready.line()};
+  const auto state_of = [](const std::string& pid) {
+    const std::string stat = read_text("/proc/" + pid + "/stat");
+    const std::size_t end = stat.rfind(')');
+    return end == std::string::npos ? '?' : stat[end + 2];
+  };
+  const auto wait_until = [&](auto holds) {
+    for (int tries = 0; tries < patience_ms && !(holds(pids[0]) && holds(pids[1])); ++tries) usleep(1000);
+    return holds(pids[0]) && holds(pids[1]);
+  };
+  wire::ToStep order;
+  order.mutable_suspend()->set_suspended(true);
+  send(order);
+  send(order);  // repeating changes nothing
+  auto status = next_status();
+  ASSERT_TRUE(status);
+  EXPECT_TRUE(status->suspended());
+  EXPECT_TRUE(wait_until([&](const std::string& pid) { return state_of(pid) == 'T'; }));
+  order.mutable_suspend()->set_suspended(false);
+  send(order);
+  status = next_status();
+  ASSERT_TRUE(status);
+  EXPECT_FALSE(status->suspended());
+  EXPECT_TRUE(wait_until([&](const std::string& pid) { return state_of(pid) != 'T'; }));
+  order.mutable_suspend()->set_suspended(true);
+  send(order);
+  ASSERT_TRUE(next_status());
+  EXPECT_TRUE(wait_until([&](const std::string& pid) { return state_of(pid) == 'T'; }));
+  kill_attempt(wire::Kill::CANCELLED_BY_USER, 60);  // TERM reaches it: it is let go on for that
+  EXPECT_FALSE(next_status()->suspended());
+  EXPECT_EQ(end().exit_signal(), static_cast<std::uint32_t>(SIGTERM));
+}
+
 TEST_F(SupervisorTest, Other_nodes_of_a_batch_job_are_held_until_told) {
   order_.mutable_run()->set_node_position(1);
   script("touch ran");

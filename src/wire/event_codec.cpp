@@ -112,6 +112,7 @@ void put_placed(const JobPlaced& e, log::JobPlaced* to) {
   to->set_priority(e.priority);
   if (e.waited) put(*e.waited, *to->mutable_waited());
   if (e.limit_minutes) to->set_limit_minutes(*e.limit_minutes);
+  to->set_shared(e.shared);
 }
 
 void put_event(const JobPlaced& e, log::Event& out) { put_placed(e, out.mutable_job_placed()); }
@@ -198,6 +199,34 @@ void put_event(const JobPreempted& e, log::Event& out) {
   to->set_by(e.by.value);
   to->set_requeue(e.requeue);
   to->set_due(e.due.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const JobSuspended& e, log::Event& out) {
+  auto* to = out.mutable_job_suspended();
+  to->set_key(e.key.value);
+  to->set_why(static_cast<std::uint32_t>(e.why));
+  to->set_by(e.by.value);
+  to->set_actor(e.actor.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const JobResumeWanted& e, log::Event& out) {
+  auto* to = out.mutable_job_resume_wanted();
+  to->set_key(e.key.value);
+  to->set_actor(e.actor.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const JobResumed& e, log::Event& out) {
+  out.mutable_job_resumed()->set_key(e.key.value);
+  out.mutable_job_resumed()->set_at(e.at.value);
+}
+
+void put_event(const TimeSliceTurned& e, log::Event& out) {
+  auto* to = out.mutable_time_slice_turned();
+  for (const JobKey key : e.suspended) to->add_suspended(key.value);
+  for (const JobKey key : e.resumed) to->add_resumed(key.value);
   to->set_at(e.at.value);
 }
 
@@ -308,6 +337,7 @@ JobPlaced get_event(const log::JobPlaced& from) {
   if (from.has_partition()) e.partition = PartitionIndex{from.partition()};
   if (from.has_waited()) e.waited = get(from.waited());
   if (from.has_limit_minutes()) e.limit_minutes = from.limit_minutes();
+  e.shared = from.shared();
   return e;
 }
 
@@ -390,6 +420,21 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kUsageReset: return UsageReset{AssociationId{in.usage_reset().association()}, Time{in.usage_reset().at()}};
     case K::kHetJobSubmitted: return get_components<HetJobSubmitted>(in.het_job_submitted());
     case K::kHetJobPlaced: return get_components<HetJobPlaced>(in.het_job_placed());
+    case K::kJobSuspended: {
+      const auto& e = in.job_suspended();
+      return JobSuspended{JobKey{e.key()}, static_cast<SuspendWhy>(e.why()), JobKey{e.by()}, UserId{e.actor()}, Time{e.at()}};
+    }
+    case K::kJobResumeWanted: {
+      const auto& e = in.job_resume_wanted();
+      return JobResumeWanted{JobKey{e.key()}, UserId{e.actor()}, Time{e.at()}};
+    }
+    case K::kJobResumed: return JobResumed{JobKey{in.job_resumed().key()}, Time{in.job_resumed().at()}};
+    case K::kTimeSliceTurned: {
+      TimeSliceTurned e{{}, {}, Time{in.time_slice_turned().at()}};
+      for (const auto key : in.time_slice_turned().suspended()) e.suspended.push_back(JobKey{key});
+      for (const auto key : in.time_slice_turned().resumed()) e.resumed.push_back(JobKey{key});
+      return e;
+    }
     case K::KIND_NOT_SET: break;
   }
   return fail(Errc::corrupt, "an event of a kind this release does not know");

@@ -357,7 +357,7 @@ Line describe(const JobPlaced& e) {
   Line line = on_job("JobPlaced", e.key);
   line.number("attempt", e.attempt.value).list("shares", e.shares, [](const NodeShare& share) { return show(share); });
   if (e.partition) line.number("partition", e.partition->value);
-  line.quoted("licences", format_licences(e.licences)).flag("by_backfill", e.by_backfill);
+  line.quoted("licences", format_licences(e.licences)).flag("by_backfill", e.by_backfill).flag("shared", e.shared);
   line.count("priority", e.priority);
   if (!e.waited) return line;
   line.list("waited", e.waited->spans, [](const WaitSpan& span) { return std::string{slurm_word(span.reason)} + ":" + describe_time(span.from); });
@@ -396,6 +396,25 @@ Line describe(const PartitionStateChanged& e) {
 
 Line describe(const JobPreempted& e) {
   return on_job("JobPreempted", e.key).number("by", static_cast<std::int64_t>(e.by.value)).flag("requeue", e.requeue).time("due", e.due);
+}
+
+std::string_view name_of(SuspendWhy why) {
+  switch (why) {
+    case SuspendWhy::administrator: return "administrator";
+    case SuspendWhy::preempted: return "preempted";
+    case SuspendWhy::time_slice: return "time_slice";
+  }
+  return "?";
+}
+
+Line describe(const JobSuspended& e) {
+  return on_job("JobSuspended", e.key).word("why", name_of(e.why)).count("by", e.by.value).count("actor", e.actor.value);
+}
+Line describe(const JobResumeWanted& e) { return on_job("JobResumeWanted", e.key).count("actor", e.actor.value); }
+Line describe(const JobResumed& e) { return on_job("JobResumed", e.key); }
+Line describe(const TimeSliceTurned& e) {
+  const auto key = [](JobKey each) { return std::to_string(each.value); };
+  return Line{"TimeSliceTurned"}.list("suspended", e.suspended, key).list("resumed", e.resumed, key);
 }
 
 Line describe(const ReservationSet& e) {

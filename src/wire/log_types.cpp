@@ -110,6 +110,8 @@ void put(const PartitionDef& from, log::PartitionDef& to) {
   to.set_priority_tier(from.priority_tier);
   to.set_preempt_mode(static_cast<std::uint32_t>(from.preempt_mode));
   to.set_grace_seconds(from.grace_seconds);
+  to.set_sharing(static_cast<std::uint32_t>(from.sharing));
+  if (from.share_max > 1) to.set_share_max(from.share_max);
   to.set_priority_job_factor(from.priority_job_factor);
   if (from.default_memory_per_cpu) to.set_default_memory_per_cpu(from.default_memory_per_cpu->value);
   if (from.default_memory_per_node) to.set_default_memory_per_node(from.default_memory_per_node->value);
@@ -142,6 +144,8 @@ PartitionDef get(const log::PartitionDef& from) {
   to.priority_tier = from.priority_tier();
   to.preempt_mode = static_cast<PreemptMode>(from.preempt_mode());
   to.grace_seconds = from.grace_seconds();
+  to.sharing = static_cast<CpuSharing>(from.sharing());
+  if (from.share_max() > 1) to.share_max = from.share_max();
   to.priority_job_factor = from.priority_job_factor();
   if (from.has_default_memory_per_cpu()) to.default_memory_per_cpu = Mebibytes{from.default_memory_per_cpu()};
   if (from.has_default_memory_per_node()) to.default_memory_per_node = Mebibytes{from.default_memory_per_node()};
@@ -171,6 +175,8 @@ void put(const Policy& from, log::Policy& to) {
   to.set_preempt_type(static_cast<std::uint32_t>(from.preempt_type));
   to.set_preempt_mode(static_cast<std::uint32_t>(from.preempt_mode));
   to.set_preempt_exempt_seconds(from.preempt_exempt_seconds);
+  to.set_gang(from.gang);
+  to.set_time_slice_seconds(from.time_slice_seconds);
   to.set_enforce_partition_limits(from.enforce_partition_limits);
   if (from.default_memory_per_cpu) to.set_default_memory_per_cpu(from.default_memory_per_cpu->value);
   if (from.default_memory_per_node) to.set_default_memory_per_node(from.default_memory_per_node->value);
@@ -203,6 +209,8 @@ Policy get(const log::Policy& from) {
   to.preempt_type = static_cast<PreemptType>(from.preempt_type());
   to.preempt_mode = static_cast<PreemptMode>(from.preempt_mode());
   to.preempt_exempt_seconds = from.preempt_exempt_seconds();
+  to.gang = from.gang();
+  if (from.time_slice_seconds() > 0) to.time_slice_seconds = from.time_slice_seconds();
   to.enforce_partition_limits = from.enforce_partition_limits();
   if (from.has_default_memory_per_cpu()) to.default_memory_per_cpu = Mebibytes{from.default_memory_per_cpu()};
   if (from.has_default_memory_per_node()) to.default_memory_per_node = Mebibytes{from.default_memory_per_node()};

@@ -1,6 +1,7 @@
 // src/wire/state_codec.cpp - snapshots: the records of a state as bytes; indexes are made again when it is read.
 #include <map>
 
+#include "core/ledger/apply_node.h"
 #include "core/ledger/invariants.h"
 #include "core/ledger/licences.h"
 #include "core/ledger/rebuild.h"
@@ -19,6 +20,7 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
     for (const auto& share : job.placement->shares) put(share, *to.add_shares());
     to.set_by_backfill(job.placement->by_backfill);
     put_licences(job.placement->licences, to.mutable_licences());
+    to.set_shared(job.placement->shared);
   }
   if (job.dependencies) put(*job.dependencies, *to.mutable_dependencies());
   to.set_array(job.array.value);
@@ -33,6 +35,15 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
   to.set_expected_seconds(job.expected_seconds);
   to.set_preempt_due(job.preempt_due.value);
   if (job.waited) put(*job.waited, *to.mutable_waited());
+  if (job.suspension) {
+    auto* suspension = to.mutable_suspension();
+    suspension->set_changed_at(job.suspension->changed_at.value);
+    suspension->set_ran_before(job.suspension->ran_before.value);
+    suspension->set_why(static_cast<std::uint32_t>(job.suspension->why));
+    suspension->set_by(job.suspension->by.value);
+    suspension->set_wants_cpus(job.suspension->wants_cpus);
+    suspension->set_cpus_free(job.suspension->cpus_free);
+  }
   to.set_preempt_requeue(job.preempt_requeue);
   to.set_attempt(job.attempt.value);
   to.set_exit_code(job.exit_code);
@@ -63,6 +74,7 @@ Job get_job(const log::Job& from) {
     for (const auto& share : from.shares()) placement.shares.push_back(get(share));
     placement.by_backfill = from.by_backfill();
     placement.licences = get_licences(from.licences());
+    placement.shared = from.shared();
     job.placement = SharedValue(std::move(placement));
   }
   if (from.has_dependencies()) job.dependencies = SharedValue(get(from.dependencies()));
@@ -78,6 +90,11 @@ Job get_job(const log::Job& from) {
   job.expected_seconds = from.expected_seconds();
   job.preempt_due = Time{from.preempt_due()};
   if (from.has_waited()) job.waited = SharedValue(get(from.waited()));
+  if (from.has_suspension()) {
+    const auto& suspension = from.suspension();
+    job.suspension = SharedValue(Suspension{Time{suspension.changed_at()}, Duration{suspension.ran_before()}, static_cast<SuspendWhy>(suspension.why()),
+                                            JobKey{suspension.by()}, suspension.wants_cpus(), suspension.cpus_free()});
+  }
   job.preempt_requeue = from.preempt_requeue();
   job.attempt = Attempt{from.attempt()};
   job.exit_code = from.exit_code();
@@ -144,17 +161,9 @@ void get_nodes(const log::State& from, State& state) {
 // What a node has promised follows from the shares of the jobs on it; so do the licences in use.
 void add_up_shares(State& state) {
   for (const auto& [key, job] : state.jobs) {
-    if (!job->placement || (job->state != JobState::running && job->state != JobState::completing)) continue;
-    for (const NodeShare& share : job->placement->shares) {
-      if (share.released) continue;
-      Node& node = state.edit_node(share.node);
-      node.used_cpus += share.cpus;
-      node.used_memory += share.memory;
-      if (share.detail)
-        for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) node.used_gres[slot] += share.detail->gres[slot];
-      add_use(node.use, *node.def, share);
-      node.jobs.push_back(key);
-    }
+    if (!job->placement || !job->is_on_nodes()) continue;
+    for (const NodeShare& share : job->placement->shares)
+      if (!share.released) add_share(state.edit_node(share.node), *job, share);
     take_licences(state, job->placement->licences);
   }
 }
@@ -191,6 +200,7 @@ std::string encode_state(const State& state) {
   out.set_next_reservation(state.next_reservation.value);
   for (const auto& [id, reservation] : state.reservations) put(*reservation, *out.add_reservations());
   put_accounts(state, out);
+  out.set_slice_due(state.slice_due.value);
   for (const auto& [uid, history] : state.run_histories) {
     auto* to = out.add_run_histories();
     to->set_uid(uid.value);
@@ -234,6 +244,7 @@ Result<State> decode_state(std::string_view bytes) {
   state.last_id = JobId{in.last_id()};
   state.policy = SharedValue(get(in.policy()));
   get_nodes(in, state);
+  state.slice_due = Time{in.slice_due()};
   state.next_reservation = ReservationId{std::max(in.next_reservation(), 1u)};
   for (const auto& reservation : in.reservations()) state.reservations.set(ReservationId{reservation.id()}, SharedValue(get(reservation)));
   for (const auto& from : in.run_histories()) state.run_histories.set(UserId{from.uid()}, {from.last(), from.before()});

@@ -36,6 +36,7 @@ class QuietNodes final : public ResourceManager {
   void kill(const std::string&, const wire::Kill&) override {}
   void forget(const std::string&, JobKey, Attempt) override {}
   void signal(const std::string&, const wire::SignalAttempt&) override {}
+  void suspend(const std::string&, const wire::Suspend&) override {}
   void stop_nodes() override {}
 };
 

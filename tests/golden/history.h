@@ -25,5 +25,7 @@ std::vector<GoldenBatch> planning_history();
 std::vector<GoldenBatch> het_history();
 // The same with bound tasks and a job out of memory after it.
 std::vector<GoldenBatch> isolation_history();
+// The same with suspended jobs, shared CPUs and turns after it.
+std::vector<GoldenBatch> suspend_history();
 
 }  // namespace millrace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 #include "base/prng.h"
 #include "controller/to_place.h"
@@ -15,10 +16,13 @@
 #include "core/admission/report_node.h"
 #include "core/admission/reserve.h"
 #include "core/admission/submit_het_job.h"
+#include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
 #include "core/ledger/limits.h"
+#include "core/ledger/preempt_rule.h"
 #include "core/model/gres_text.h"
+#include "core/model/node_use.h"
 #include "core/planner/pass.h"
 #include "wire/event_codec.h"
 
@@ -66,6 +70,17 @@ class History {
       policy.preempt_mode = seed % 8 == 0 ? PreemptMode::requeue : PreemptMode::cancel;
       policy.preempt_exempt_seconds = static_cast<std::uint32_t>(seed % 3 * 5);
       main.grace_seconds = static_cast<std::uint32_t>(seed % 5 * 3);
+    }
+    if (seed % 5 == 1) {
+      policy.preempt_type = PreemptType::partition;
+      policy.preempt_mode = PreemptMode::suspend;
+      policy.gang = true;
+    }
+    if (seed % 7 < 3) {
+      main.sharing = seed % 2 == 0 ? CpuSharing::forced : CpuSharing::on_request;
+      main.share_max = 2 + static_cast<std::uint32_t>(seed % 3);
+      policy.gang = policy.gang || seed % 7 == 1;
+      policy.time_slice_seconds = 7;
     }
     with_accounts_ = random_.chance(1, 2);
     if (with_accounts_) add_policy(policy, small);
@@ -204,6 +219,10 @@ class History {
     std::vector<NodeDef> nodes = nodes_;
     for (NodeDef& node : nodes)
       if (random_.chance(1, 2)) std::ranges::reverse(node.kinds);
+    if (main_.sharing != CpuSharing::no && policy_.preempt_mode != PreemptMode::suspend && random_.chance(1, 4)) {
+      policy_.gang = !policy_.gang;
+      gang_changed_ = true;
+    }
     happen({ClusterConfigured{nodes, {main_, small_}, policy_, now_}});
   }
 
@@ -224,6 +243,7 @@ class History {
     if (random_.chance(1, 2)) ask.spec.memory_per_node = Mebibytes{random_.between(0, 1100)};
     else ask.spec.memory_per_cpu = Mebibytes{random_.between(0, 200)};
     ask.spec.exclusive = random_.chance(1, 10);
+    ask.spec.oversubscribe = random_.chance(1, 2);
     ask.spec.kill_on_invalid_dependency = random_.chance(1, 2);
     ask.hold = random_.chance(1, 10);
     if (random_.chance(1, 3)) ask.partition = "small";
@@ -294,7 +314,18 @@ class History {
     if (!same) fail("a pass with a memo planned differently from one without");
   }
 
+  // Asks for CPUs and memory alone, where single CPUs are given out and nobody has more of them than are counted (whole cores for the
+  // sake of one thread): what is counted for it can be had.
+  bool is_plain(const Job& job) const {
+    if (job.spec->resources || policy_.cpu_unit != CpuUnit::cpu) return false;
+    for (const auto& [key, nothing] : state_.active)
+      for (const NodeShare& share : state_.job(key).placement->shares)
+        if (share.detail && count_bits(share.detail->cpus) != share.cpus.value) return false;
+    return true;
+  }
+
   void place() {
+    happen(decide_resumptions(state_, now_));
     PlannerSettings settings;
     constexpr Backfill kinds[] = {Backfill::none, Backfill::easy, Backfill::shortest_first, Backfill::conservative, Backfill::strict,
                                   Backfill::guarded};
@@ -309,14 +340,19 @@ class History {
     }
     const Plan plan = pass.take();
     check_memo(settings, plan);
+    for (const Preemption& p : plan.preemptions)
+      if (p.suspend) happen(decide_preempt(state_, {p.key, p.attempt, p.by, p.where}, now_));
     for (const Proposal& p : plan.placements) {
       Reason why = Reason::none;
       const auto events = decide_place(state_, to_place(p), now_, &why);
+      const Job* job = state_.find_job(p.key);
+      if (events.empty() && why == Reason::resources && job && is_plain(*job)) fail("the planner gave CPUs that are not there to job key " + std::to_string(p.key.value));
       if (events.empty() && why == Reason::none) fail("admission refused a fresh proposal for job key " + std::to_string(p.key.value));
       happen(events);
       if (random_.chance(1, 10)) return;  // the rest of the plan grows stale
     }
     for (const Preemption& p : plan.preemptions) {
+      if (p.suspend) continue;
       const auto events = decide_preempt(state_, {p.key, p.attempt, p.by, p.where}, now_);
       happen(events);
     }
@@ -362,7 +398,10 @@ class History {
     if (job.is_array_rest() && job.state == JobState::pending && random_.chance(1, 2))
       which.task = state_.arrays.at(job.array)->rest.front();
     Decision decision;
-    switch (random_.below(5)) {
+    switch (random_.below(8)) {
+      case 5:
+      case 6: decision = decide_suspend(state_, which, actor, now_); break;
+      case 7: decision = decide_resume(state_, which, actor, now_); break;
       case 0: decision = decide_cancel(state_, which, actor, now_); break;
       case 1: decision = decide_requeue(state_, which, random_.chance(1, 3), actor, now_); break;
       case 2: decision = decide_hold(state_, which, false, actor, now_); break;
@@ -426,9 +465,50 @@ class History {
     for (const Event& event : events) {
       if (const auto* whole = std::get_if<HetJobPlaced>(&event)) check_components_kept(*whole);
       apply(state_, event);
+      just_placed_ = std::holds_alternative<JobPlaced>(event);
       history_.push_back(encode_event(event));
       if (const auto broken = broken_law(state_)) fail(*broken);
-      if (const auto* placed = std::get_if<JobPlaced>(&event)) check_limits_kept(state_.job(placed->key));
+      check_cpus();
+      if (const auto* placed = std::get_if<JobPlaced>(&event)) {
+        check_limits_kept(state_.job(placed->key));
+        check_nobody_overtaken(state_.job(placed->key));
+      }
+    }
+  }
+
+  // CPUs that a suspended job wants back go to nobody who could not have suspended it, unless they share.
+  void check_nobody_overtaken(const Job& placed) {
+    for (const auto& [key, nothing] : state_.suspended) {
+      const Job& waiting = state_.job(key);
+      const bool share = waiting.placement->shared && placed.placement->shared && waiting.spec->partition == placed.spec->partition;
+      if (!waiting.suspension->wants_cpus || share || gives_way(state_, waiting, placed, placed.spec->partition)) continue;
+      for (const NodeShare& wanted : waiting.placement->shares)
+        for (const NodeShare& taken : placed.placement->shares)
+          if (wanted.node == taken.node && !wanted.released && wanted.detail && taken.detail && have_common_bits(wanted.detail->cpus, taken.detail->cpus))
+            fail("a suspended job was overtaken on its CPUs");
+    }
+  }
+
+  // Outside of rows that are shared no CPU has two running jobs; with GANG not even there, and never more than the partition allows.
+  void check_cpus() {
+    for (const auto& [index, node] : state_.nodes) {
+      std::map<std::size_t, std::vector<const Job*>> on_cpu;
+      for (const JobKey key : node->jobs) {
+        const Job& job = state_.job(key);
+        if (!job.holds_cpus()) continue;
+        for (const NodeShare& share : job.placement->shares)
+          for (std::size_t i = 0; share.node == index && !share.released && share.detail && i < share.detail->cpus.size() * 64; ++i)
+            if ((share.detail->cpus[i / 64] >> (i % 64) & 1) != 0) on_cpu[i].push_back(&job);
+      }
+      for (const auto& [cpu, jobs] : on_cpu) {
+        if (jobs.size() < 2) continue;
+        for (const Job* job : jobs)
+          if (!job->placement->shared || job->spec->partition != jobs[0]->spec->partition) fail("a CPU has two jobs that do not share");
+        const std::size_t running = static_cast<std::size_t>(std::ranges::count(jobs, JobState::running, &Job::state));
+        if (running > state_.partition(jobs[0]->spec->partition).def.share_max) fail("a CPU has more jobs than may share it");
+        // One that was just placed on taken CPUs is suspended by the next event of the same batch.
+        if (state_.policy->gang && running > 1 && !just_placed_ && !gang_changed_) fail("two jobs run on a CPU where they should take turns");
+      }
     }
   }
 
@@ -465,6 +545,8 @@ class History {
   Time now_{1'000'000'000'000};
   std::uint32_t boots_[4] = {};
   std::vector<std::string> history_;
+  bool just_placed_ = false;
+  bool gang_changed_ = false;
   bool broken_ = false;
   bool with_accounts_ = false;
   bool with_reservations_ = false;

@@ -23,12 +23,17 @@ void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100,
   const std::uint64_t first = one ? one : number_from("MR_SIM_FIRST", 1);
   const std::uint64_t count = one ? 1 : std::max<std::uint64_t>(1, number_from("MR_SIM_SEEDS", 200) * share_of_100 / 100);
   std::uint64_t steps = 0;
+  std::set<SuspendWhy> suspended_for;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     SimCluster cluster(seed, shape);
     const auto wrong = cluster.run();
     steps += cluster.steps();
+    suspended_for.insert(cluster.seen_suspended().begin(), cluster.seen_suspended().end());
     if (seen) *seen = {seen->seeds + 1, seen->preemptions + cluster.saw_preemption(), seen->reservations + cluster.saw_reservation()};
     ASSERT_FALSE(wrong) << *wrong << "\n  repeat with: MR_SEED=" << seed << " simulation_tests --gtest_filter=" << test;
+  }
+  if (shape.suspends && count >= 20) {
+    EXPECT_EQ(suspended_for.size(), 3u) << "jobs were not suspended for every reason there is";
   }
   std::printf("%s: %llu seeds from %llu, %llu steps\n", test, static_cast<unsigned long long>(count),
               static_cast<unsigned long long>(first), static_cast<unsigned long long>(steps));
@@ -62,6 +67,12 @@ TEST(Cluster, does_not_trust_a_second_manager_that_hangs_lies_and_forgets) {
   ClusterShape shape;
   shape.flaky_nodes = 2;
   run_seeds("Cluster.does_not_trust_a_second_manager_that_hangs_lies_and_forgets", shape, 15);
+}
+
+TEST(Cluster, suspends_and_resumes_as_the_ledger_says) {
+  ClusterShape shape;
+  shape.suspends = true;
+  run_seeds("Cluster.suspends_and_resumes_as_the_ledger_says", shape, 25);
 }
 
 TEST(Cluster, is_not_delayed_by_a_second_manager_that_hangs) {

@@ -110,7 +110,10 @@ void put_default_time(Out& out, const Row& row) {
   else out += row.partition->default_time_minutes() == UINT32_MAX ? "infinite" : format_short_limit(row.partition->default_time_minutes());
 }
 
-void put_sharing(Out& out, const Row& row) { out += row.partition != nullptr && row.partition->exclusive() ? "EXCLUSIVE" : "NO"; }
+void put_sharing(Out& out, const Row& row) {
+  if (row.partition != nullptr && row.partition->exclusive()) out += "EXCLUSIVE";
+  else out += row.partition != nullptr && !row.partition->sharing().empty() ? row.partition->sharing() : "NO";
+}
 
 void put_reason_user(Out& out, const Row& row, bool with_number) {
   if (row.nodes.empty() || row.nodes[0]->reason().empty()) { out += "Unknown"; return; }
@@ -161,7 +164,7 @@ constexpr Column<NodeGroup> plain[] = {
     {"Partition", 'P', "PARTITION", to_width, J, [](Out& out, const Row& row) { out += partition_name(row, true); }},
     {"PartitionName", 'R', "PARTITION", to_width, J, [](Out& out, const Row& row) { out += partition_name(row, false); }},
     {"Port", 0, "PORT", to_width, J, [](Out& out, const Row& row) { out += range(row, [](const View& n) { return n.port(); }, false); }},
-    {"PreemptMode", 'M', "PREEMPT_MODE", to_width, J, [](Out& out, const Row&) { out += "OFF"; }},
+    {"PreemptMode", 'M', "PREEMPT_MODE", to_width, J, [](Out& out, const Row& row) { out += row.partition != nullptr && !row.partition->preempt_mode().empty() ? row.partition->preempt_mode() : "OFF"; }},
     {"PriorityJobFactor", 'I', "PRIO_JOB_FACTOR", to_width, J, [](Out& out, const Row& row) { out += row.partition != nullptr ? std::to_string(row.partition->priority_job_factor()) : "n/a"; }},
     {"PriorityTier", 'p', "PRIO_TIER", to_width, J, [](Out& out, const Row& row) { out += row.partition != nullptr ? std::to_string(row.partition->priority_tier()) : "n/a"; }},
     {"Reason", 'E', "REASON", to_width, S, [](Out& out, const Row& row) { out += first_text(row, &View::reason, "none"); }},

@@ -62,7 +62,7 @@ void add_state_lines(Record& record, const wire::JobView& job, std::int64_t now_
   record.line("AccrueTime=" + format_time(job.accrue_at_us() != 0 ? job.accrue_at_us() : job.eligible_at_us(), "Unknown"));
   record.line("StartTime=" + format_time(job.start_at_us(), "Unknown") + " EndTime=" +
               format_time(is_pending(job) && job.start_at_us() == 0 ? 0 : job.end_at_us(), "Unknown") + " Deadline=" + format_time(job.resources().deadline_us(), "N/A"));
-  record.line("SuspendTime=None SecsPreSuspend=0 LastSchedEval=" + format_time(job.last_evaluated_us(), "Unknown") +
+  record.line("SuspendTime=" + format_time(job.suspend_at_us(), "None") + " SecsPreSuspend=" + std::to_string(job.ran_before_us() / 1'000'000) + " LastSchedEval=" + format_time(job.last_evaluated_us(), "Unknown") +
               " Scheduler=" + (job.planned_by_backfill() ? "Backfill" : "Main"));
 }
 
@@ -219,13 +219,13 @@ std::string show_partition(const wire::PartitionView& p, const ShowOptions& opti
   record.line("AllowGroups=" + all(p.allow_groups()) + " AllowAccounts=" + all(p.allow_accounts()) + (p.deny_qos().empty() ? " AllowQos=" + all(p.allow_qos()) : " DenyQos=" + p.deny_qos()));
   record.line(std::string{"AllocNodes=ALL Default="} + yes_no(p.is_default()) + " QoS=" + (p.qos().empty() ? "N/A" : p.qos()));
   record.line("DefaultTime=" + (p.default_time_minutes() == 0 ? std::string{"NONE"} : format_limit(p.default_time_minutes())) + " DisableRootJobs=" +
-              yes_no(p.disable_root_jobs()) + " Exclusive=NO GraceTime=0 Hidden=" + yes_no(p.hidden()));
+              yes_no(p.disable_root_jobs()) + " Exclusive=NO GraceTime=" + text(p.grace_seconds()) + " Hidden=" + yes_no(p.hidden()));
   record.line("MaxNodes=" + limit(p.max_nodes()) + " MaxTime=" + format_limit(p.max_time_minutes()) + " MinNodes=" + text(p.min_nodes()) +
               " LLN=NO MaxCPUsPerNode=UNLIMITED MaxCPUsPerSocket=UNLIMITED");
   record.line("Nodes=" + null(p.nodes()));
   record.line("PriorityJobFactor=" + text(p.priority_job_factor()) + " PriorityTier=" + text(p.priority_tier()) + " RootOnly=" + yes_no(p.root_only()) +
-              " ReqResv=NO OverSubscribe=" + (p.exclusive() ? "EXCLUSIVE" : "NO"));
-  record.line("OverTimeLimit=NONE PreemptMode=OFF");
+              " ReqResv=NO OverSubscribe=" + (p.exclusive() ? "EXCLUSIVE" : p.sharing().empty() ? "NO" : p.sharing()));
+  record.line("OverTimeLimit=NONE PreemptMode=" + (p.preempt_mode().empty() ? "OFF" : p.preempt_mode()));
   record.line("State=" + std::string{partition_state(p)} + " TotalCPUs=" + text(p.cpu_count()) + " TotalNodes=" + text(p.node_count()) + " SelectTypeParameters=NONE");
   record.line("JobDefaults=(null)");
   record.line(memory_limits(p));

@@ -6,6 +6,7 @@
 #include "core/admission/job_selection.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/apply_account.h"
+#include "core/ledger/cpu_holders.h"
 #include "core/ledger/licences.h"
 #include "core/ledger/limits.h"
 #include "core/ledger/sharing.h"
@@ -20,7 +21,6 @@ bool share_fits(const State& state, const Partition& partition, const NodeShare&
   const auto* found = state.nodes.find(share.node);
   if (!found || !(*found)->is_usable()) return false;
   const Node& node = **found;
-  if (node.used_cpus + share.cpus > node.def->cpus) return false;
   if (share.detail)
     for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) {
       const std::int64_t total = slot < node.def->kinds.size() ? node.def->kinds[slot].count : 0;
@@ -29,14 +29,39 @@ bool share_fits(const State& state, const Partition& partition, const NodeShare&
   return !state.policy->memory_is_consumable || node.used_memory + share.memory <= node.def->memory;
 }
 
-// Which CPUs and devices exactly; false when it cannot be had in this way.
-bool fill_detail(const State& state, const JobSpec& spec, NodeShare& share) {
+enum class Fill : std::uint8_t { filled, too_few, not_in_this_way };
+
+Fill fill_from(const State& state, const JobSpec& spec, const NodeUse& use, std::int64_t closed, bool shared, NodeShare& share) {
   const Node& node = state.node(share.node);
-  if (!is_assigned(*node.def)) return true;
-  auto detail = assign(spec, *node.def, node.use, share.amounts(), fit_rules(*state.policy));
-  if (!detail) return false;
+  if (closed + share.cpus.value > node.def->cpus.value) return Fill::too_few;
+  if (!is_assigned(*node.def) && !shared) return Fill::filled;
+  auto detail = assign(spec, *node.def, use, share.amounts(), fit_rules(*state.policy));
+  if (!detail) return Fill::not_in_this_way;
   share.detail = SharedValue(*std::move(detail));
-  return true;
+  return Fill::filled;
+}
+
+// Which CPUs and devices exactly. One that shares is put where the fewest are.
+Fill fill_detail(const State& state, const Job& job, PartitionIndex where, std::uint32_t rows, NodeShare& share) {
+  const Node& node = state.node(share.node);
+  if (rows <= 1 && node.suspended == 0) return fill_from(state, *job.spec, node.use, node.used_cpus.value, false, share);
+  const std::vector<CpuHolder> holders = cpu_holders(state, share.node);
+  Fill last = Fill::not_in_this_way;
+  for (std::uint32_t row = 1; row <= rows; ++row) {
+    ClosedCpus closed = closed_cpus(state, *node.def, holders, {&job, where, row});
+    NodeUse use = node.use;
+    use.cpus = std::move(closed.bits);
+    last = fill_from(state, *job.spec, use, closed.count, rows > 1, share);
+    if (last == Fill::filled) return last;
+  }
+  return Fill::not_in_this_way;
+}
+
+// Where jobs on the same CPUs take turns, it begins when its turn comes.
+bool must_wait_for_its_turn(const State& state, const std::vector<NodeShare>& shares) {
+  return state.policy->gang && std::ranges::any_of(shares, [&](const NodeShare& share) {
+    return have_common_bits(state.node(share.node).use.cpus, share.detail->cpus);
+  });
 }
 
 bool has_features(const State& state, const JobSpec& spec, const std::vector<NodeShare>& shares) {
@@ -90,12 +115,16 @@ std::optional<JobPlaced> check_placement(const State& state, const Job& job, con
     placed.limit_minutes = proposal.limit_minutes;
   }
   if (where != spec.partition) placed.partition = where;
+  const std::uint32_t rows = rows_of(state, job, where);
+  placed.shared = rows > 1;
   for (NodeShare& share : placed.shares) {
     if (!share_fits(state, partition, share)) return drop(Reason::none);
     if (is_reserved(state, share.node, spec.resource_request().reservation, now)) return drop(Reason::reservation);
     const NodeDef& def = *state.node(share.node).def;
     if (!suits(spec, def)) return drop(Reason::bad_constraints);
-    if (!admits_owner(state, state.node(share.node), spec) || !fill_detail(state, spec, share)) return drop(Reason::resources);
+    if (!admits_owner(state, state.node(share.node), spec)) return drop(Reason::resources);
+    const Fill fill = fill_detail(state, job, where, rows, share);
+    if (fill != Fill::filled) return drop(fill == Fill::too_few ? Reason::none : Reason::resources);
   }
   if (!has_features(state, spec, placed.shares)) return drop(Reason::bad_constraints);
   if (spec.resources && !spec.resources->licences.empty()) {
@@ -143,7 +172,10 @@ std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Ti
   SelectedJob which{job->key, {}};
   if (job->is_array_rest()) which.task = state.arrays.at(job->array)->rest.front();
   placed->key = split_if_needed(state, which, now, events);
+  const JobKey key = placed->key;
+  const bool waits = placed->shared && must_wait_for_its_turn(state, placed->shares);
   events.emplace_back(*std::move(placed));
+  if (waits) events.emplace_back(JobSuspended{key, SuspendWhy::time_slice, {}, {}, now});
   return events;
 }
 

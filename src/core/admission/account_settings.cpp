@@ -168,15 +168,19 @@ Result<void> set_flags(const AccountSetting& s, std::uint32_t& out) {
   return {};
 }
 
-Result<void> set_preempt_mode(const AccountSetting& s, QosPreemptMode& out) {
+Result<void> set_preempt_mode(const State& state, const AccountSetting& s, QosPreemptMode& out) {
   constexpr std::pair<Text, QosPreemptMode> words[] = {{"cluster", QosPreemptMode::cluster}, {"off", QosPreemptMode::off},
-                                                       {"cancel", QosPreemptMode::cancel}, {"requeue", QosPreemptMode::requeue}};
+                                                       {"cancel", QosPreemptMode::cancel}, {"requeue", QosPreemptMode::requeue},
+                                                       {"suspend", QosPreemptMode::suspend}, {"suspend,gang", QosPreemptMode::suspend},
+                                                       {"gang,suspend", QosPreemptMode::suspend}};
   for (const auto& [word, mode] : words)
     if (equals_ignoring_case(word, s.value)) {
+      if (mode == QosPreemptMode::suspend && !state.policy->gang)
+        return fail(Errc::invalid, "preemptmode=suspend needs GANG in PreemptMode of slurm.conf, so that suspended jobs go on again");
       out = mode;
       return {};
     }
-  return bad(s, "cluster, off, cancel or requeue is (suspend and gang are not built yet)");
+  return bad(s, "cluster, off, cancel, requeue or suspend is");
 }
 
 Result<void> set_usage_factor(const AccountSetting& s, std::uint32_t& out) {
@@ -224,7 +228,7 @@ Result<void> set_qos(const State& state, const AccountSetting& s, Qos& out) {
   if (named("priority")) return set_number(s, out.priority);
   if (named("description")) return out.description = s.value, Result<void>{};
   if (named("preempt")) return set_qos_list(state, s, out.preempts);
-  if (named("preemptmode")) return set_preempt_mode(s, out.preempt_mode);
+  if (named("preemptmode")) return set_preempt_mode(state, s, out.preempt_mode);
   if (named("gracetime")) return set_number(s, out.grace_seconds);
   if (named("preemptexempttime")) return set_seconds(s, out.preempt_exempt_seconds);
   if (named("usagefactor")) return set_usage_factor(s, out.usage_factor_thousandths);

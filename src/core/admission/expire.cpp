@@ -3,13 +3,15 @@
 
 #include <algorithm>
 
+#include "core/admission/suspend_job.h"
 #include "core/ledger/usage_reset.h"
 
 namespace millrace {
 
 Time next_deadline(const State& state) {
   const auto first = state.deadlines.begin();
-  return std::min(first == state.deadlines.end() ? never : (*first).first.at, next_usage_reset(state));
+  const Time turn = state.slice_due.is_set() ? state.slice_due : never;
+  return std::min({first == state.deadlines.end() ? never : (*first).first.at, next_usage_reset(state), turn});
 }
 
 // Its time is over: those still running in it have to go, and it comes again or is gone for good.
@@ -21,7 +23,7 @@ static std::vector<Event> end_reservation(const State& state, ReservationId id, 
     for (const bool component : {true, false})
       for (const auto& [key, nothing] : state.active) {
         const Job& job = state.job(key);
-        if (job.is_component() == component && job.state == JobState::running && job.spec->resource_request().reservation == reservation.name)
+        if (job.is_component() == component && (job.state == JobState::running || job.state == JobState::suspended) && job.spec->resource_request().reservation == reservation.name)
           events.emplace_back(JobTimedOut{key, now});
       }
   if (reservation.recurs() && reservation.end <= now)
@@ -33,6 +35,7 @@ static std::vector<Event> end_reservation(const State& state, ReservationId id, 
 
 std::vector<Event> decide_expired(const State& state, Time now) {
   if (next_usage_reset(state) <= now) return {UsageReset{{}, now}};
+  if (state.slice_due.is_set() && state.slice_due <= now) return decide_turn(state, now);
   const auto first = state.deadlines.begin();
   if (first == state.deadlines.end() || (*first).first.at > now) return {};
   const DeadlineKey due = (*first).first;

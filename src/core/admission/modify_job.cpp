@@ -141,7 +141,7 @@ Decision decide_for(const State& state, const SelectedJob& which, const ModifyJo
     return refuse(RefusalCode::not_supported, "the limit of a heterogeneous job cannot be shortened (TimeMin)");
   if (!may_change(job, actor)) return refuse(RefusalCode::access_denied);
   if (job.state == JobState::ended || job.state == JobState::completing) return refuse(RefusalCode::already_finished);
-  if (job.state == JobState::running && touches_request(ask)) return refuse(RefusalCode::not_pending);
+  if (job.state != JobState::pending && touches_request(ask)) return refuse(RefusalCode::not_pending);
   JobModified change = ask.change;
   if (change.priority && !actor.is_admin && *change.priority > job.priority)
     return refuse(RefusalCode::access_denied, "only an administrator may raise a priority");

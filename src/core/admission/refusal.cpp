@@ -36,6 +36,8 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::circular_dependency: return "Circular job dependency";
     case RefusalCode::invalid_gres: return "Invalid generic resource (gres) specification";
     case RefusalCode::not_pending: return "Job is no longer pending execution";
+    case RefusalCode::suspended: return "Job is current suspended, requested operation disabled";
+    case RefusalCode::not_suspended: return "Job is not suspended";
     case RefusalCode::invalid_array: return "Invalid job array specification";
     case RefusalCode::already_finished: return "Job has already finished";
     case RefusalCode::not_running: return "Job is not running";

@@ -48,7 +48,7 @@ std::vector<Event> decide_end(const State& state, const ReportEnd& report, Time 
   const Job* job = state.find_job(report.key);
   if (!job || job->attempt != report.attempt || !job->placement) return {};
   if (job->is_component()) return {};  // it only holds its nodes; the script is its leader's
-  if (job->state != JobState::running && job->state != JobState::completing) return {};
+  if (!job->is_on_nodes()) return {};
   const auto& shares = job->placement->shares;
   const auto share = std::ranges::find(shares, report.node, &NodeShare::node);
   if (share == shares.end() || share->released) return {};

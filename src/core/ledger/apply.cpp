@@ -5,6 +5,7 @@
 
 #include "core/ledger/apply_account.h"
 #include "core/ledger/apply_node.h"
+#include "core/ledger/apply_suspend.h"
 #include "core/ledger/dependency.h"
 #include "core/ledger/licences.h"
 #include "core/ledger/rebuild.h"
@@ -26,10 +27,6 @@ void change_job(State& state, JobKey key, Change change) {
   dequeue(state, state.job(key));
   change(state.edit_job(key));
   enqueue(state, state.job(key));
-}
-
-Time limit_of(const Job& job) {
-  return job.time_limit_minutes == unlimited ? never : job.started_at + minutes(job.time_limit_minutes);
 }
 
 void clear_deadline(State& state, Time at, JobKey key, DeadlineKind kind) { state.deadlines.erase({at, key, kind}); }
@@ -65,9 +62,10 @@ void clear_waits(State& state, const Job& job) {
 }
 
 void to_completing(State& state, Job& job, Time at) {
-  clear_deadline(state, limit_of(job), job.key, DeadlineKind::time_limit);
+  clear_deadline(state, limit_end(job), job.key, DeadlineKind::time_limit);
   if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, job.key, DeadlineKind::preemption);
   count_job(state, job, Count::take_away, at);
+  if (job.state == JobState::suspended) end_suspended(state, job, at);
   job.state = JobState::completing;
   count_job(state, job, Count::add, at);
 }
@@ -76,7 +74,7 @@ void to_completing(State& state, Job& job, Time at) {
 void remember_run_time(State& state, const Job& job) {
   if (!state.policy->predict_run_times || !job.started_at.is_set() || job.is_component()) return;
   if (job.outcome != Outcome::completed && job.outcome != Outcome::failed && job.outcome != Outcome::timeout) return;
-  const std::int64_t ran = std::clamp<std::int64_t>((job.ended_at - job.started_at).value / 1'000'000, 1, UINT32_MAX);
+  const std::int64_t ran = std::clamp<std::int64_t>((job.ended_at - job.ran_from()).value / 1'000'000, 1, UINT32_MAX);
   const RunHistory* known = state.run_histories.find(job.spec->owner->uid);
   state.run_histories.set(job.spec->owner->uid, remember_run(known ? *known : RunHistory{}, static_cast<std::uint32_t>(ran)));
 }
@@ -131,6 +129,7 @@ void to_pending(State& state, JobKey key, bool was_ended, std::uint32_t delay_se
   job.requeue_wanted = false;
   job.preempt_due = Time{};
   job.preempt_requeue = false;
+  job.suspension = {};
   job.attempt.value += 1;
   job.exit_code = job.exit_signal = 0;
   job.placement = {};
@@ -167,7 +166,7 @@ void release_component(State& state, JobKey key, Time at) {
     share.released = true;
     give_back_share(state, share, key, at);
   }
-  clear_deadline(state, limit_of(job), key, DeadlineKind::time_limit);
+  clear_deadline(state, limit_end(job), key, DeadlineKind::time_limit);
   give_back_licences(state, job.placement->licences);
 }
 
@@ -205,7 +204,7 @@ void settle(State& state, JobKey key, Time at) {
   const SharedValue<Job> held = state.jobs.at(key);
   const Job& job = *held;
   if (job.array.value != 0) --state.edit_array(job.array).running;
-  clear_deadline(state, limit_of(job), key, DeadlineKind::time_limit);
+  clear_deadline(state, limit_end(job), key, DeadlineKind::time_limit);
   if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, key, DeadlineKind::preemption);
   give_back_licences(state, job.placement->licences);
   for (const JobKey each : whole_of(job))
@@ -228,6 +227,7 @@ void apply_one(State& state, const ControllerStarted& e) {
 void apply_one(State& state, const ClusterConfigured& e) {
   settle_all(state, e.at);
   configure(state, e);
+  turns_may_begin(state, e.at);
   add_tres_names(state);
   if (e.policy.priority.reset != ResetPeriod::none && !state.usage_reset_at.is_set()) state.usage_reset_at = e.at;
   recount(state, e.at);
@@ -356,9 +356,9 @@ void apply_one(State& state, const JobModified& e) {
   }
   change_job(state, e.key, [&](Job& job) {
     if (e.time_limit_minutes && job.state == JobState::running) {
-      clear_deadline(state, limit_of(job), e.key, DeadlineKind::time_limit);
+      clear_deadline(state, limit_end(job), e.key, DeadlineKind::time_limit);
       job.time_limit_minutes = *e.time_limit_minutes;
-      if (limit_of(job) != never) state.deadlines.set({limit_of(job), e.key, DeadlineKind::time_limit}, {});
+      if (limit_end(job) != never) state.deadlines.set({limit_end(job), e.key, DeadlineKind::time_limit}, {});
     } else if (e.time_limit_minutes) {
       job.time_limit_minutes = *e.time_limit_minutes;
     }
@@ -469,7 +469,8 @@ void apply_one(State& state, const JobPlaced& e) {
   job.state = JobState::running;
   job.started_at = e.at;
   if (e.priority != 0) job.priority = e.priority;
-  job.placement = SharedValue(Placement{e.shares, e.by_backfill, e.licences});
+  job.placement = SharedValue(Placement{e.shares, e.by_backfill, e.licences, e.shared});
+  job.suspension = {};
   take_licences(state, e.licences);
   if (e.partition) use_partition(job, *e.partition);
   if (e.waited) job.waited = SharedValue(*e.waited);
@@ -478,7 +479,7 @@ void apply_one(State& state, const JobPlaced& e) {
   count_job(state, job, Count::add, e.at);
   for (const NodeShare& share : e.shares) take_share(state, share, e.key, e.at);
   state.active.set(e.key, {});
-  if (limit_of(job) != never) state.deadlines.set({limit_of(job), e.key, DeadlineKind::time_limit}, {});
+  if (limit_end(job) != never) state.deadlines.set({limit_end(job), e.key, DeadlineKind::time_limit}, {});
   if (job.array.value != 0) {
     ArrayState& array = state.edit_array(job.array);
     ++array.running;
@@ -601,7 +602,7 @@ void apply_one(State& state, const JobDeadlinePassed& e) {
 
 void apply_one(State& state, const JobTimedOut& e) {
   Job& job = state.edit_job(e.key);
-  MR_ASSERT(job.state == JobState::running);
+  MR_ASSERT(job.state == JobState::running || job.state == JobState::suspended);
   job.outcome = Outcome::timeout;
   job.end_reason = Reason::time_limit;
   if (job.is_component()) return end_component(state, e.key, e.at);
@@ -611,7 +612,7 @@ void apply_one(State& state, const JobTimedOut& e) {
 
 void apply_one(State& state, const JobPreempted& e) {
   Job& job = state.edit_job(e.key);
-  MR_ASSERT(job.state == JobState::running);
+  MR_ASSERT(job.state == JobState::running || job.state == JobState::suspended);
   if (e.due > e.at) {
     if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, e.key, DeadlineKind::preemption);
     job.preempt_due = e.due;
@@ -695,6 +696,11 @@ void apply_one(State& state, const ReservationRemoved& e) {
   clear_reservation(state, e.id);
   state.reservations.erase(e.id);
 }
+
+void apply_one(State& state, const JobSuspended& e) { suspend_job(state, e); }
+void apply_one(State& state, const JobResumeWanted& e) { want_resumed(state, e); }
+void apply_one(State& state, const JobResumed& e) { resume_job(state, e.key, e.at); }
+void apply_one(State& state, const TimeSliceTurned& e) { turn_time_slice(state, e); }
 
 void apply_one(State& state, const AssociationChanged& e) { change_association(state, e); }
 void apply_one(State& state, const AssociationRemoved& e) { remove_association(state, e); }

@@ -26,9 +26,10 @@ Part part_of(const State& state, const Job& job) {
   const JobSize size = placed_size(state, job, job.placement->shares);
   const Qos* qos = state.find_qos(job.qos);
   const std::int64_t factor = qos ? qos->usage_factor_thousandths : 1000;
-  const std::int64_t end = (job.started_at + minutes(size.minutes)).seconds();
+  const std::int64_t end = (job.ran_from() + minutes(size.minutes)).seconds();
   part.running = 1;
   part.tres = size.tres;
+  if (job.state == JobState::suspended) return part;  // it holds what it has, and is not charged
   for (std::size_t i = 0; i < tres_max; ++i) {
     part.rate[i] = size.tres[i] * factor;
     if (job.state != JobState::running) continue;

@@ -15,11 +15,13 @@ void move_shares(State& state, NodeIndex index, const NodeDef& before, const Nod
   NodeUse use;
   std::array<std::int64_t, gres_kinds_max> used{};
   for (const JobKey key : jobs) {
+    const bool holds_cpus = state.job(key).holds_cpus();
     Placement& placement = state.edit_job(key).placement.edit();
     for (NodeShare& share : placement.shares) {
       if (share.node != index || share.released || !share.detail) continue;
       share.detail = SharedValue(moved(*share.detail, before, after));
-      add_use(use, after, share);
+      if (holds_cpus) add_cpus(use, share);
+      add_devices(use, after, share);
       for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) used[slot] += share.detail->gres[slot];
     }
   }
@@ -145,32 +147,89 @@ void change_node(State& state, const NodeStateChanged& e) {
   }
 }
 
-void take_share(State& state, const NodeShare& share, JobKey job, Time at) {
-  Node& node = state.edit_node(share.node);
-  node.used_cpus += share.cpus;
+namespace {
+
+// False: one of them has a job that it may not share with. A CPU that is shared counts once.
+bool add_cpus_of(Node& node, const Job& job, const NodeShare& share) {
+  if (!job.placement->shared || !share.detail) {
+    node.used_cpus += share.cpus;
+    return add_cpus(node.use, share);
+  }
+  const std::int64_t before = count_bits(node.use.cpus);
+  add_cpus(node.use, share);
+  node.used_cpus += Cpus{count_bits(node.use.cpus) - before};
+  return true;
+}
+
+bool add_to_node(Node& node, const Job& job, const NodeShare& share) {
+  bool fresh = true;
+  if (job.holds_cpus()) fresh = add_cpus_of(node, job, share);
   node.used_memory += share.memory;
   if (share.detail)
     for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) node.used_gres[slot] += share.detail->gres[slot];
-  node.last_busy = at;
-  const bool given_out_once = add_use(node.use, *node.def, share);
-  MR_ASSERT(given_out_once);
-  MR_ASSERT(node.used_cpus <= node.def->cpus);
-  if (state.policy->memory_is_consumable) MR_ASSERT(node.used_memory <= node.def->memory);
-  node.jobs.insert(std::ranges::lower_bound(node.jobs, job), job);
+  fresh = add_devices(node.use, *node.def, share) && fresh;
+  if (job.state == JobState::suspended) ++node.suspended;
+  node.jobs.insert(std::ranges::lower_bound(node.jobs, job.key), job.key);
+  return fresh;
 }
 
-void give_back_share(State& state, const NodeShare& share, JobKey job, Time at) {
+void check_room(const State& state, const Node& node) {
+  MR_ASSERT(node.used_cpus <= node.def->cpus);
+  if (state.policy->memory_is_consumable) MR_ASSERT(node.used_memory <= node.def->memory);
+}
+
+}  // namespace
+
+void add_share(Node& node, const Job& job, const NodeShare& share) { add_to_node(node, job, share); }
+
+void take_share(State& state, const NodeShare& share, JobKey job, Time at) {
   Node& node = state.edit_node(share.node);
-  node.used_cpus -= share.cpus;
+  node.last_busy = at;
+  const bool given_out_once = add_to_node(node, state.job(job), share);
+  MR_ASSERT(given_out_once);
+  check_room(state, node);
+}
+
+void take_cpus(State& state, const Job& job, const NodeShare& share) {
+  Node& node = state.edit_node(share.node);
+  const bool given_out_once = add_cpus_of(node, job, share);
+  MR_ASSERT(given_out_once);
+  check_room(state, node);
+}
+
+void give_back_cpus(State& state, const Job& job, const NodeShare& share) {
+  Node& node = state.edit_node(share.node);
+  if (!job.placement->shared || !share.detail) {
+    node.used_cpus -= share.cpus;
+    if (share.detail) remove_cpus(node.use, share.detail->cpus);
+  } else {
+    CpuBits gone = share.detail->cpus;  // but for those that others are on
+    for (const JobKey key : node.jobs) {
+      const Job& other = state.job(key);
+      if (key == job.key || !other.holds_cpus()) continue;
+      for (const NodeShare& theirs : other.placement->shares)
+        if (theirs.node == share.node && !theirs.released && theirs.detail)
+          for (std::size_t i = 0; i < gone.size() && i < theirs.detail->cpus.size(); ++i) gone[i] &= ~theirs.detail->cpus[i];
+    }
+    remove_cpus(node.use, gone);
+    node.used_cpus -= Cpus{count_bits(gone)};
+  }
+  MR_ASSERT(node.used_cpus >= Cpus{0});
+}
+
+void give_back_share(State& state, const NodeShare& share, JobKey key, Time at) {
+  const Job& job = state.job(key);
+  if (job.holds_cpus()) give_back_cpus(state, job, share);
+  Node& node = state.edit_node(share.node);
   node.used_memory -= share.memory;
   if (share.detail)
     for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) node.used_gres[slot] -= share.detail->gres[slot];
   node.last_busy = at;
-  remove_use(node.use, *node.def, share);
-  MR_ASSERT(node.used_cpus >= Cpus{0});
+  remove_devices(node.use, *node.def, share);
+  if (job.state == JobState::suspended) --node.suspended;
   MR_ASSERT(node.used_memory >= Mebibytes{0});
-  const auto it = std::ranges::lower_bound(node.jobs, job);
-  MR_ASSERT(it != node.jobs.end() && *it == job);
+  const auto it = std::ranges::lower_bound(node.jobs, key);
+  MR_ASSERT(it != node.jobs.end() && *it == key);
   node.jobs.erase(it);
 }
 

@@ -10,6 +10,11 @@ void register_node(State& state, const NodeRegistered& e);
 void lose_node(State& state, const NodeLost& e);
 void change_node(State& state, const NodeStateChanged& e);
 void take_share(State& state, const NodeShare& share, JobKey job, Time at);
+// What take_share adds to the node, without asking whether there is room.
+void add_share(Node& node, const Job& job, const NodeShare& share);
+// The CPUs alone, of a job that is suspended or resumed.
+void take_cpus(State& state, const Job& job, const NodeShare& share);
+void give_back_cpus(State& state, const Job& job, const NodeShare& share);
 void give_back_share(State& state, const NodeShare& share, JobKey job, Time at);
 
 }  // namespace millrace

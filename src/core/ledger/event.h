@@ -105,6 +105,7 @@ struct JobPlaced {
   std::uint32_t priority = 0;  // as computed then; 0: what it had
   std::optional<WaitHistory> waited{};
   std::optional<std::uint32_t> limit_minutes{};  // shortened to what was free (--time-min)
+  bool shared = false;  // others of its partition may be on its CPUs
 };
 
 // All components of a heterogeneous job start at one moment, the leader first.
@@ -232,10 +233,37 @@ struct UsageReset {
   Time at;
 };
 
+// Stopped, not ended: it keeps its nodes, memory, devices and licences and gives back its CPUs.
+struct JobSuspended {
+  JobKey key;
+  SuspendWhy why{};
+  JobKey by;      // preempted: for whom
+  UserId actor;   // administrator: who
+  Time at;
+};
+
+// It is to go on as soon as all its CPUs are free.
+struct JobResumeWanted {
+  JobKey key;
+  UserId actor;
+  Time at;
+};
+
+struct JobResumed {
+  JobKey key;
+  Time at;
+};
+
+// Jobs on the same CPUs take turns: all changes of one moment.
+struct TimeSliceTurned {
+  std::vector<JobKey> suspended, resumed;
+  Time at;
+};
+
 using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified,
                            JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
                            ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset,
-                           JobDeadlinePassed, HetJobSubmitted, HetJobPlaced>;
+                           JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned>;
 
 }  // namespace millrace

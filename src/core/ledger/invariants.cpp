@@ -17,7 +17,10 @@ std::string of(const Job& job) { return "job " + std::to_string(job.id.value) + 
 std::optional<std::string> check_job(const State& state, const Job& job) {
   const JobKey* key = state.by_id.find(job.id);
   if (!key || *key != job.key) return of(job) + "its number leads elsewhere";
-  const bool holds = job.state == JobState::running || job.state == JobState::completing;
+  const bool holds = job.is_on_nodes();
+  if (state.suspended.contains(job.key) != (job.state == JobState::suspended)) return of(job) + "suspended, and not in that list (or the reverse)";
+  if (job.state == JobState::suspended && (!job.suspension || !job.suspension->cpus_free)) return of(job) + "suspended with its CPUs";
+  if (job.state == JobState::running && !job.holds_cpus()) return of(job) + "runs without CPUs";
   if (state.active.contains(job.key) != holds) return of(job) + "running or completing, and not in the active list (or the reverse)";
   if (state.queue.contains(queue_key(state, job)) != is_queueable(job)) return of(job) + "queue membership is wrong";
   if (holds && !job.placement) return of(job) + "runs nowhere";
@@ -58,21 +61,36 @@ std::optional<std::string> check_nodes(const State& state) {
     Amounts amounts;
     NodeUse use;
     std::vector<JobKey> jobs;
+    std::map<PartitionIndex, CpuBits> shared;  // CPUs of jobs that share them with others of their partition
+    std::uint32_t suspended = 0;
     bool twice = false;  // a CPU or a device with two jobs
   };
   std::map<NodeIndex, Sum> sums;
   for (const auto& [key, nothing] : state.active)
     for (const NodeShare& share : state.job(key).placement->shares) {
       if (share.released) continue;
+      const Job& job = state.job(key);
       Sum& sum = sums[share.node];
-      sum.amounts += share.amounts();
-      sum.twice = !add_use(sum.use, *state.node(share.node).def, share) || sum.twice;
+      Amounts amounts = share.amounts();
+      if (!job.holds_cpus() || job.placement->shared) amounts.cpus = 0;
+      sum.amounts += amounts;
+      if (job.holds_cpus() && job.placement->shared) add_bits(sum.shared[job.spec->partition], share.detail->cpus);
+      if (job.holds_cpus() && !job.placement->shared) sum.twice = !add_cpus(sum.use, share) || sum.twice;
+      sum.twice = !add_devices(sum.use, *state.node(share.node).def, share) || sum.twice;
+      sum.suspended += job.state == JobState::suspended ? 1 : 0;
       sum.jobs.push_back(key);
+    }
+  for (auto& [index, sum] : sums)
+    for (const auto& [partition, bits] : sum.shared) {
+      sum.twice = have_common_bits(sum.use.cpus, bits) || sum.twice;
+      add_bits(sum.use.cpus, bits);
+      sum.amounts.cpus += count_bits(bits);
     }
   for (const auto& [index, node] : state.nodes) {
     const Sum& sum = sums[index];
     if (sum.amounts != Amounts{node->used_cpus.value, node->used_memory.value, node->used_gres} || sum.jobs != node->jobs)
       return "node " + node->def->name + ": what is used is not what its jobs hold";
+    if (sum.suspended != node->suspended) return "node " + node->def->name + ": the count of suspended jobs is wrong";
     if (sum.twice) return "node " + node->def->name + ": a CPU or a device is given to two jobs";
     if (sum.use != node->use) return "node " + node->def->name + ": the CPUs and devices in use are not those of its jobs";
   }
@@ -95,7 +113,7 @@ std::optional<std::string> check_arrays(const State& state) {
     if (job->array.value == 0) continue;
     auto& [records, running] = seen[job->array];
     ++records;
-    if (job->state == JobState::running || job->state == JobState::completing) ++running;
+    if (job->is_on_nodes()) ++running;
   }
   std::uint64_t unsplit = 0;
   for (const auto& [key, array] : state.arrays) {
@@ -158,7 +176,7 @@ std::optional<std::string> broken_law(const State& state) {
 }
 
 std::uint64_t fingerprint(const State& state) {
-  std::uint64_t sum = mix_bits(state.version) ^ state.epoch.value;
+  std::uint64_t sum = mix_bits(state.version) ^ state.epoch.value ^ static_cast<std::uint64_t>(state.slice_due.value);
   const auto add = [&](std::uint64_t value) { sum = mix_bits(sum ^ value) + 0x9e3779b97f4a7c15ULL; };
   for (const auto& [key, job] : state.jobs) {
     for (const std::uint64_t v : {key.value, std::uint64_t{job->id.value}, static_cast<std::uint64_t>(job->state),
@@ -171,6 +189,9 @@ std::uint64_t fingerprint(const State& state) {
       for (const NodeShare& share : job->placement->shares)
         add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value) ^ (share.released ? 1ULL << 40 : 0));
     if (job->het) add(mix_bits(job->het->leader.value) ^ (std::uint64_t{job->het->offset} << 32 | job->het->size));
+    if (job->suspension)
+      add(mix_bits(static_cast<std::uint64_t>(job->suspension->changed_at.value)) ^ static_cast<std::uint64_t>(job->suspension->ran_before.value) ^
+          (job->suspension->wants_cpus ? 1ULL << 60 : 0) ^ (job->suspension->cpus_free ? 1ULL << 61 : 0));
     if (job->placement)
       for (const LicenceAsk& held : job->placement->licences) add(name_bits(held.name) ^ held.count);
   }

@@ -6,11 +6,17 @@
 namespace millrace {
 
 struct Yield {
-  bool requeue = false;
+  PreemptMode mode{};  // cancel, requeue or suspend
   std::uint32_t grace_seconds = 0;
 };
 
-// Nothing: it stays. Asked for a waiting job in one of its partitions.
+// By partition or QOS alone, whatever it does now.
+std::optional<Yield> yields_to(const State& state, const Job& held, const Job& waiting, PartitionIndex where);
+
+// A suspended job that wants its CPUs back must wait longer for this one, as it would be suspended for it.
+bool gives_way(const State& state, const Job& suspended, const Job& waiting, PartitionIndex where);
+
+// Nothing: it stays. Asked for a waiting job in one of its partitions. Of one that is suspended anyway only its end makes room.
 std::optional<Yield> must_yield(const State& state, const Job& running, const Job& waiting, PartitionIndex where, Time now);
 // The same of a component, which goes with all others of its job or not at all.
 std::optional<Yield> must_yield_whole(const State& state, const Job& running, const Job& waiting, PartitionIndex where, Time now);

@@ -21,8 +21,11 @@ void add_deadlines(State& state, const Job& job) {
             due(dependency.due_at, DeadlineKind::dependency_delay);
       break;
     case JobState::running:
-      if (job.time_limit_minutes != unlimited) due(job.started_at + minutes(job.time_limit_minutes), DeadlineKind::time_limit);
+      if (job.time_limit_minutes != unlimited) due(limit_end(job), DeadlineKind::time_limit);
       if (job.preempt_due.is_set() && !job.is_component()) due(job.preempt_due, DeadlineKind::preemption);
+      break;
+    case JobState::suspended:
+      if (job.preempt_due.is_set()) due(job.preempt_due, DeadlineKind::preemption);
       break;
     case JobState::completing: break;
     case JobState::ended:
@@ -47,6 +50,7 @@ void rebuild_indexes(State& state) {
   std::vector<std::pair<SubmissionOf, JobKey>> submissions;
   std::vector<std::pair<QueueKey, Nothing>> queue;
   std::vector<std::pair<JobKey, Nothing>> active;
+  std::vector<std::pair<JobKey, Nothing>> suspended;
   std::vector<std::pair<NameKey, Nothing>> live_names;
   for (const auto& [key, held] : state.jobs) {
     const Job& job = *held;
@@ -56,7 +60,8 @@ void rebuild_indexes(State& state) {
     if (job.spec->submission != SubmissionKey{} && (job.array.value == 0 || job.array == key))
       submissions.emplace_back(SubmissionOf{job.spec->owner->uid, job.spec->submission}, key);
     if (is_queueable(job)) queue.emplace_back(queue_key(state, job), Nothing{});
-    if (job.state == JobState::running || job.state == JobState::completing) active.emplace_back(key, Nothing{});
+    if (job.is_on_nodes()) active.emplace_back(key, Nothing{});
+    if (job.state == JobState::suspended) suspended.emplace_back(key, Nothing{});
     if (job.state != JobState::ended) {
       live_names.emplace_back(NameKey{job.spec->owner->uid, name_bits(job.spec->name), key}, Nothing{});
       if (job.state == JobState::pending) remember_dependents(state, job);
@@ -69,6 +74,7 @@ void rebuild_indexes(State& state) {
   state.submissions = sorted_map(std::move(submissions));
   state.queue = sorted_map(std::move(queue));
   state.active = sorted_map(std::move(active));
+  state.suspended = sorted_map(std::move(suspended));
   state.live_names = sorted_map(std::move(live_names));
   for (const auto& [id, association] : state.associations)
     state.association_names.set({association->account, association->user, association->partition}, id);

@@ -83,6 +83,11 @@ Time forget_time(const State& state, const Job& job) {
   return last + seconds(state.policy->min_job_age_seconds);
 }
 
+Time limit_end(const Job& job) {
+  if (job.time_limit_minutes == unlimited || job.state == JobState::suspended) return never;
+  return job.ran_from() + minutes(job.time_limit_minutes);
+}
+
 QueueKey queue_key(const State& state, const Job& job) {
   const std::uint32_t tier = state.partition(job.spec->partition).def.priority_tier;
   return {unlimited - tier, unlimited - job.priority, job.key};

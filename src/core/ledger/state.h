@@ -122,7 +122,9 @@ struct State {
   SharedMap<JobKey, SharedValue<Job>> jobs;
   SharedMap<JobId, JobKey> by_id;
   SharedMap<QueueKey, Nothing> queue;             // pending, not held, dependencies met, begin time passed
-  SharedMap<JobKey, Nothing> active;              // running or completing
+  SharedMap<JobKey, Nothing> active;              // running, suspended or completing
+  SharedMap<JobKey, Nothing> suspended;
+  Time slice_due;                                 // when those that share CPUs take turns; not set: nobody waits for one
   SharedMap<DeadlineKey, Nothing> deadlines;
   SharedMap<JobKey, SharedValue<ArrayState>> arrays;
   SharedMap<TaskKey, JobKey> tasks;               // split-off tasks by array and number
@@ -213,6 +215,9 @@ std::optional<JobId> next_job_ids(const State& state, JobId after, std::uint32_t
 
 // After this a pending job can no longer end by its deadline; `never` without one.
 Time latest_start(const Job& job);
+
+// When a running job's time is over; `never` without a limit, and while it is suspended.
+Time limit_end(const Job& job);
 
 // Where a pending job stands in the queue.
 QueueKey queue_key(const State& state, const Job& job);

@@ -26,7 +26,7 @@ struct Limits {
 // Who may take nodes from whom: jobs of a partition with a higher tier, or of a QOS that names the other.
 enum class PreemptType : std::uint8_t { none, partition, qos };
 // What becomes of a job that has to make room; `cluster`: what the cluster says.
-enum class PreemptMode : std::uint8_t { cluster, off, cancel, requeue };
+enum class PreemptMode : std::uint8_t { cluster, off, cancel, requeue, suspend };
 
 enum class QosPreemptMode : std::uint8_t { cluster, off, cancel, requeue, suspend };
 

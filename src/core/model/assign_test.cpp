@@ -39,7 +39,10 @@ struct Bench {
     return devices.empty() ? out : out + " " + devices;
   }
   std::string put(std::int64_t cpus, std::int64_t gpus = 0) { return put(JobSpec{}, {cpus, 0, {gpus}}); }
-  void end(std::size_t which) { remove_use(use, node, shares[which]); }
+  void end(std::size_t which) {
+    remove_cpus(use, shares[which].detail->cpus);
+    remove_devices(use, node, shares[which]);
+  }
 };
 
 TEST(Assign, Fills_the_socket_with_the_least_room_that_still_holds_all) {

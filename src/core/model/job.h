@@ -149,6 +149,20 @@ struct Placement {
   std::vector<NodeShare> shares;
   bool by_backfill = false;
   std::vector<LicenceAsk> licences;  // what it holds of each
+  bool shared = false;               // others of its partition may be on its CPUs (OverSubscribe)
+};
+
+enum class SuspendWhy : std::uint8_t { administrator, preempted, time_slice };
+
+// Of a job that was suspended in this attempt, also when it runs again.
+struct Suspension {
+  Time changed_at;          // when it was last suspended or resumed
+  Duration ran_before;      // how long it had run until then
+  SuspendWhy why{};
+  JobKey by;                // preempted: for whom
+  bool wants_cpus = false;  // it goes on as soon as all its CPUs are free; otherwise when someone says so
+  bool cpus_free = false;   // its CPUs are there for others; also of one that was ended while suspended
+  bool operator==(const Suspension&) const = default;
 };
 
 // Why it waited, from when on; the last holds until the start.
@@ -185,6 +199,7 @@ struct Job {
   SharedValue<Dependencies> dependencies;    // null: none
   SharedValue<WaitHistory> waited;           // once it started; null: it did not wait
   SharedValue<HetRole> het;                  // null: a job of its own
+  SharedValue<Suspension> suspension;        // null: it never was
   JobKey array;                              // the array this belongs to; 0: none
   std::optional<std::uint32_t> array_task;   // a task split off; the rest stays one record
   Time submitted_at, begin_at, eligible_at, started_at, ended_at;
@@ -211,6 +226,12 @@ struct Job {
   bool is_array_rest() const { return array.value != 0 && !array_task; }
   bool is_het_leader() const { return het && het->offset == 0; }
   bool is_component() const { return het && het->offset > 0; }  // and not the leader
+  bool is_on_nodes() const { return state == JobState::running || state == JobState::suspended || state == JobState::completing; }
+  bool holds_cpus() const { return !suspension || !suspension->cpus_free; }
+  bool wants_cpus_back() const { return state == JobState::suspended && suspension->wants_cpus; }
+  // When it would have started, had it never been suspended. Not of a suspended one: that moves on with time.
+  Time ran_from() const { return suspension ? suspension->changed_at - suspension->ran_before : started_at; }
+  Duration ran_until(Time now) const { return state == JobState::suspended ? suspension->ran_before : (ended_at.is_set() ? ended_at : now) - ran_from(); }
 };
 
 }  // namespace millrace

@@ -6,10 +6,11 @@
 
 namespace millrace {
 
-enum class JobState : std::uint8_t { pending, running, completing, ended };
+// The values are in snapshots: new ones come at the end.
+enum class JobState : std::uint8_t { pending, running, completing, ended, suspended };
 
 // What moves a job on. `stopped` is any decision to end a running attempt: cancel, time limit, requeue, a lost node.
-enum class Cause : std::uint8_t { placed, cancelled, stopped, exited, released, requeued };
+enum class Cause : std::uint8_t { placed, cancelled, stopped, exited, released, requeued, suspended, resumed };
 
 struct Transition {
   JobState from;
@@ -22,6 +23,11 @@ constexpr Transition transitions[] = {
     {JobState::pending, Cause::cancelled, JobState::ended},
     {JobState::running, Cause::stopped, JobState::completing},
     {JobState::running, Cause::exited, JobState::completing},
+    {JobState::running, Cause::suspended, JobState::suspended},
+    {JobState::suspended, Cause::suspended, JobState::suspended},  // an administrator keeps one that would have gone on by itself
+    {JobState::suspended, Cause::resumed, JobState::running},
+    {JobState::suspended, Cause::stopped, JobState::completing},
+    {JobState::suspended, Cause::exited, JobState::completing},
     {JobState::completing, Cause::stopped, JobState::completing},  // a second reason while the first is carried out
     {JobState::completing, Cause::exited, JobState::completing},   // another of its nodes reported
     {JobState::completing, Cause::released, JobState::ended},

@@ -58,11 +58,12 @@ struct Node {
   bool drain = false;
   bool down_for_silence = false;  // DOWN because it did not respond, not because someone said so
   bool configured = true;         // still in the configuration
-  Cpus used_cpus;
+  Cpus used_cpus;  // each counted once, however many jobs are on it
   Mebibytes used_memory;
   std::array<std::int64_t, gres_kinds_max> used_gres{};
   NodeUse use;
   std::vector<JobKey> jobs;  // holders of an unreleased share, in key order
+  std::uint32_t suspended = 0;  // of them
 
   bool is_usable() const { return configured && condition == NodeCondition::up && !drain; }
 };

@@ -23,15 +23,42 @@ bool is_part_at(const NodeDef& node, std::size_t slot) { return slot < node.kind
 
 }  // namespace
 
-bool add_use(NodeUse& use, const NodeDef& node, const NodeShare& share) {
+std::int64_t count_bits(const CpuBits& bits) {
+  std::int64_t count = 0;
+  for (const std::uint64_t word : bits) count += std::popcount(word);
+  return count;
+}
+
+void add_bits(CpuBits& to, const CpuBits& bits) {
+  if (to.size() < bits.size()) to.resize(bits.size());
+  for (std::size_t i = 0; i < bits.size(); ++i) to[i] |= bits[i];
+}
+
+bool have_common_bits(const CpuBits& a, const CpuBits& b) {
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
+    if ((a[i] & b[i]) != 0) return true;
+  return false;
+}
+
+CpuBits cpus_of(const NodeDef& node, const NodeShare& share) {
+  if (share.detail && !share.detail->cpus.empty()) return share.detail->cpus;
+  if (share.cpus < node.cpus) return {};
+  CpuBits all(static_cast<std::size_t>((node.cpus.value + 63) / 64), ~0ULL);
+  if (node.cpus.value % 64 != 0) all.back() = (1ULL << (node.cpus.value % 64)) - 1;
+  return all;
+}
+
+bool add_cpus(NodeUse& use, const NodeShare& share) {
+  if (!share.detail) return true;
+  const bool fresh = !have_common_bits(use.cpus, share.detail->cpus);
+  add_bits(use.cpus, share.detail->cpus);
+  return fresh;
+}
+
+bool add_devices(NodeUse& use, const NodeDef& node, const NodeShare& share) {
   if (!share.detail) return true;
   const ShareDetail& detail = *share.detail;
   bool fresh = true;
-  if (use.cpus.size() < detail.cpus.size()) use.cpus.resize(detail.cpus.size());
-  for (std::size_t i = 0; i < detail.cpus.size(); ++i) {
-    fresh = fresh && (use.cpus[i] & detail.cpus[i]) == 0;
-    use.cpus[i] |= detail.cpus[i];
-  }
   for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) {
     if (detail.devices[slot] == 0) continue;
     if (is_part_at(node, slot)) {
@@ -44,11 +71,19 @@ bool add_use(NodeUse& use, const NodeDef& node, const NodeShare& share) {
   return fresh && (use.parts.empty() || (gpus_in_parts(use) & gpus_whole(use, node)) == 0);
 }
 
-void remove_use(NodeUse& use, const NodeDef& node, const NodeShare& share) {
+bool add_use(NodeUse& use, const NodeDef& node, const NodeShare& share) {
+  const bool cpus = add_cpus(use, share), devices = add_devices(use, node, share);
+  return cpus && devices;
+}
+
+void remove_cpus(NodeUse& use, const CpuBits& bits) {
+  for (std::size_t i = 0; i < bits.size() && i < use.cpus.size(); ++i) use.cpus[i] &= ~bits[i];
+  while (!use.cpus.empty() && use.cpus.back() == 0) use.cpus.pop_back();  // equal uses look equal
+}
+
+void remove_devices(NodeUse& use, const NodeDef& node, const NodeShare& share) {
   if (!share.detail) return;
   const ShareDetail& detail = *share.detail;
-  for (std::size_t i = 0; i < detail.cpus.size() && i < use.cpus.size(); ++i) use.cpus[i] &= ~detail.cpus[i];
-  while (!use.cpus.empty() && use.cpus.back() == 0) use.cpus.pop_back();  // equal uses look equal
   for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) {
     if (detail.devices[slot] == 0) continue;
     if (is_part_at(node, slot)) change_parts(use, slot, detail.devices[slot], -detail.gres[slot]);

@@ -5,9 +5,21 @@
 
 namespace millrace {
 
-// Adds what the share's detail names. False: something of it was given out already, which no accepted placement does.
+// Sets of CPUs as in ShareDetail.
+using CpuBits = std::vector<std::uint64_t>;
+std::int64_t count_bits(const CpuBits& bits);
+void add_bits(CpuBits& to, const CpuBits& bits);
+bool have_common_bits(const CpuBits& a, const CpuBits& b);
+// Which CPUs the share has; empty when it does not say (a record of old).
+CpuBits cpus_of(const NodeDef& node, const NodeShare& share);
+
+// Adds what the share's detail names. False: something of it was given out already, which no accepted placement does, but for CPUs
+// that are shared.
+bool add_cpus(NodeUse& use, const NodeShare& share);
+bool add_devices(NodeUse& use, const NodeDef& node, const NodeShare& share);
 bool add_use(NodeUse& use, const NodeDef& node, const NodeShare& share);
-void remove_use(NodeUse& use, const NodeDef& node, const NodeShare& share);
+void remove_cpus(NodeUse& use, const CpuBits& bits);
+void remove_devices(NodeUse& use, const NodeDef& node, const NodeShare& share);
 
 // What is free on a node, as amounts. Where gpus are given out in parts, those of which parts are taken are not free as whole ones, and
 // the parts of whole ones are not free: a count that is there can be had.

@@ -15,6 +15,8 @@
 namespace millrace {
 
 enum class Availability : std::uint8_t { up, down, drain, inactive };
+// Whether jobs of a partition may be given the same CPUs: none, those that ask for it, all.
+enum class CpuSharing : std::uint8_t { no, on_request, forced };
 
 struct PartitionDef {
   std::string name;
@@ -33,6 +35,8 @@ struct PartitionDef {
   std::vector<TresWeight> billing_weights;          // empty: a CPU counts one
   PreemptMode preempt_mode{};                       // of its jobs
   std::uint32_t grace_seconds = 0;                  // they may run on for so long
+  CpuSharing sharing{};
+  std::uint32_t share_max = 1;                      // jobs on one CPU, where they share
   bool operator==(const PartitionDef&) const = default;
 };
 
@@ -67,6 +71,8 @@ struct Policy {
   PreemptType preempt_type{};
   PreemptMode preempt_mode = PreemptMode::off;
   std::uint32_t preempt_exempt_seconds = 0;  // a job is safe for so long after its start
+  bool gang = false;                 // jobs that share CPUs take turns, and jobs may be suspended
+  std::uint32_t time_slice_seconds = 30;  // of a turn
   std::vector<std::string> tres;     // resources that are tracked besides cpu, mem, node, billing and gres/gpu
   bool operator==(const Policy&) const = default;
 };

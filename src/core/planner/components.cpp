@@ -66,7 +66,7 @@ std::optional<Pass::Fit> Pass::fit_part(const Part& part, Time at, bool starting
   for (const Place& place : part.places) {
     Shape& shape = shape_at(place.shape);
     if (at < shape.window_start || plus(at, part.span) > shape.window_end) continue;
-    ask_for(*part.job, shape);
+    ask_for(*part.job, place.partition, shape);
     if (shape.reservation.value != 0) timeline.open_window(shape.reservation, true);
     const std::size_t cursor = shape.cursor;  // what other components hold for the moment says nothing about the rest of the pass
     if (all_nodes_anew_) shape.cursor = 0;
@@ -142,7 +142,7 @@ std::optional<std::pair<Time, std::vector<Pass::Fit>>> Pass::earliest_parts(cons
     Time soonest = never;
     for (const Place& place : part.places) {
       Shape& shape = shape_at(place.shape);
-      ask_for(*part.job, shape);
+      ask_for(*part.job, place.partition, shape);
       if (shape.reservation.value != 0) timeline.open_window(shape.reservation, true);
       const auto claim = timeline.earliest(shape, std::max(plan_.made_at, shape.window_start), part.span);
       if (shape.reservation.value != 0) timeline.open_window(shape.reservation, false);
@@ -178,7 +178,7 @@ void Pass::start_parts(const QueueEntry& entry, const std::vector<Part>& parts, 
     const Job& job = *parts[i].job;
     const Shape& shape = memo_->shapes().at(fits[i].place.shape);
     const Time until = plus(plan_.made_at, parts[i].span);
-    memo_->timeline().set_asker(*job.spec);
+    memo_->timeline().set_asker(job, fits[i].place.partition);
     memo_->timeline().place(shape, fits[i].shares, until);
     memo_->timeline().expect(job.key, until);
     if (licences_)

@@ -99,9 +99,7 @@ void Memo::follow(const State& snapshot, const PlannerSettings& settings, Time n
   std::vector<QueueEntry> added;
   SharedMap<JobKey, SharedValue<Job>>::compare(before.jobs, state_.jobs, [&](JobKey key, const SharedValue<Job>* old_job, const SharedValue<Job>* new_job) {
     if (old_job && new_job && old_job->get() == new_job->get()) return;
-    const auto holds = [](const SharedValue<Job>* job) {
-      return job && ((*job)->state == JobState::running || (*job)->state == JobState::completing);
-    };
+    const auto holds = [](const SharedValue<Job>* job) { return job && (*job)->is_on_nodes(); };
     if (holds(old_job) || holds(new_job)) timeline_->job_changed(key, new_job, settings, now);
     if (old_job && is_queueable(**old_job)) gone.push_back(old_job->get());
     if (new_job && is_queueable(**new_job)) add_entries(**new_job, settings, now, added);

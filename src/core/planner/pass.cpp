@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "core/ledger/apply_account.h"
 #include "core/ledger/licences.h"
 #include "core/ledger/obstacle.h"
+#include "core/ledger/preempt_rule.h"
 
 namespace millrace {
 
@@ -24,6 +26,7 @@ void Pass::begin() {
   memo_->update(snapshot_, settings_, plan_.made_at);
   claims_digest_ = memo_->timeline().windows_digest();
   preempts_ = memo_->state().policy->preempt_type != PreemptType::none;
+  any_sharing_ = std::ranges::any_of(*memo_->state().partitions, [](const Partition& each) { return each.def.sharing != CpuSharing::no; });
   blocked_.assign(memo_->state().partitions->size(), 0);
   limits_.emplace(memo_->state(), plan_.made_at);
   limited_kinds_.assign(memo_->kinds(), 0);
@@ -93,7 +96,7 @@ bool Pass::advance(std::int64_t steps_more) {
   bool finished = false;
   while (!finished && steps() < until) {
     // Nobody needs less than one CPU; the first blocked jobs have been planned, the rest waits behind them.
-    const bool nothing_left = !preempts_ && !memo_->timeline().anything_free() && !memo_->timeline().has_windows() && anyone_blocked_ &&
+    const bool nothing_left = !preempts_ && !any_sharing_ && !memo_->timeline().anything_free() && !memo_->timeline().has_windows() && anyone_blocked_ &&
                               (settings_.backfill != Backfill::conservative || claims_ >= settings_.depth);
     if (next_ >= queue.size() || watched_done_ || (nothing_left && settings_.watched.value == 0)) {
       finished = true;
@@ -207,7 +210,8 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   ++tried_;
   // The long way down a deep queue looks at nothing but the entry itself.
   if (limited_kinds_[entry.kind] && entry.score.key != settings_.watched) return Tried::skipped;
-  const bool fails = known_to_fail(entry);
+  const bool more_cpus = sees_more_cpus(entry);
+  const bool fails = !more_cpus && known_to_fail(entry);
   if (fails && !may_claim(entry) && !preempts_ && !entry.shortens) return Tried::blocked;
   const Job& job = *entry.job;
   if (!plan_.placements.empty() && is_settled(job)) return Tried::skipped;
@@ -219,12 +223,13 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (!promises_.empty() && keep_promise(entry)) return Tried::blocked;
   if (has_obstacle(entry) || is_limited(entry) || lacks_licences(entry)) return Tried::skipped;
   Shape& shape = shape_of(entry);
-  ask_for(job, shape);
+  ask_for(job, entry.partition, shape);
   // Nodes kept for a reservation are there for its jobs, and for them alone.
   if (shape.reservation.value != 0) memo_->timeline().open_window(shape.reservation, true);
   const bool in_time = plus(plan_.made_at, entry.span) <= shape.window_end;
-  const bool placed = (!fails && in_time && start_now(entry, shape)) || (entry.shortens && start_shorter(entry, shape));
+  bool placed = (!fails && in_time && start_now(entry, shape)) || (entry.shortens && start_shorter(entry, shape));
   const bool limited = !placed && !limited_.empty() && is_limited(entry);
+  placed = placed || (!limited && preempts_ && suspend_others(entry, shape));
   if (!placed && !limited && !preempt(entry, shape) && may_claim(entry)) block(entry, shape);
   if (shape.reservation.value != 0) memo_->timeline().open_window(shape.reservation, false);
   if (placed || limited) return placed ? Tried::placed : Tried::skipped;
@@ -232,12 +237,12 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   return Tried::blocked;
 }
 
-void Pass::ask_for(const Job& job, Shape& shape) {
+void Pass::ask_for(const Job& job, PartitionIndex where, Shape& shape) {
   if (shape.wishes.switches > 0) {
     const std::uint32_t wait = job.spec->resource_request().switches_wait_seconds;
     shape.any_switches = plan_.made_at >= job.eligible_at + seconds(wait > 0 ? wait : switches_wait_default);
   }
-  memo_->timeline().set_asker(*job.spec);
+  memo_->timeline().set_asker(job, where);
 }
 
 bool Pass::start_shorter(const QueueEntry& entry, Shape& shape) {
@@ -264,6 +269,17 @@ bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
   const Time now = plan_.made_at;
   bool by_claims = false;
   Timeline& timeline = memo_->timeline();
+  if (sees_more_cpus(entry)) {
+    const Kind kind{entry.shape, entry.job->qos.value};
+    const auto failed = failed_by_rows_.find(kind);
+    if (failed != failed_by_rows_.end() && entry.span >= failed->second) return false;
+    auto shares = fit_by_rows(entry, shape, {suspended_.begin(), suspended_.end()});
+    // Amounts only shrink while a pass runs, unless promises are given up on the way.
+    if (!shares && !shape.alone && !settings_.promises) failed_by_rows_[kind] = entry.span;
+    if (!shares || !take_limits(entry, *shares)) return false;
+    note_start_by_rows(entry, shape, *std::move(shares));
+    return true;
+  }
   const bool again = failed_alike(entry, shape);
   auto shares = again ? timeline.fit_since(shape.failed_at, shape, now, entry.span, by_claims) : timeline.fit(shape, now, entry.span, true, by_claims);
   if (!shares && (settings_.promises || timeline.refused_an_owner())) return false;
@@ -277,18 +293,61 @@ bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
     if (!shape.alone) memo_->shapes().failed(entry.shape) = shape.failed_span;
     return false;
   }
-  const Job& job = *entry.job;
   if (!take_limits(entry, *shares)) return false;
-  timeline.place(shape, *shares, plus(now, entry.span));
-  timeline.expect(job.key, plus(now, entry.span));
+  note_start(entry, shape, *std::move(shares));
+  return true;
+}
+
+void Pass::note_start(const QueueEntry& entry, const Shape& shape, std::vector<NodeShare> shares) {
+  const Job& job = *entry.job;
+  const Time until = plus(plan_.made_at, entry.span);
+  memo_->timeline().place(shape, shares, until);
+  memo_->timeline().expect(job.key, until);
   if (licences_)
     if (const auto taken = licences_for(job.spec->resource_request(), entry.span, *licences_)) subtract(*licences_, *taken);
   if (job.key == settings_.watched) watched_done_ = true;
   if (job.array.value != 0) ++started_tasks_[job.array];
   if (!job.is_array_rest()) placed_.insert(job.key);
-  plan_.placements.push_back({job.key, job.attempt, *std::move(shares), anyone_blocked_, entry.partition, 0});
+  plan_.placements.push_back({job.key, job.attempt, std::move(shares), anyone_blocked_, entry.partition, 0});
   if (settings_.order == OrderPolicy::priority) plan_.placements.back().priority = static_cast<std::uint32_t>(-to_integer(entry.score.value));
-  return true;
+}
+
+bool Pass::sees_more_cpus(const QueueEntry& entry) {
+  const State& state = memo_->state();
+  if (any_sharing_ && rows_of(state, *entry.job, entry.partition) > 1) return true;
+  if (!preempts_ || (state.suspended.empty() && suspended_.empty())) return false;
+  const auto [known, fresh] = claims_give_way_.try_emplace({entry.shape, entry.job->qos.value}, false);
+  if (!fresh) return known->second;
+  const auto gives = [&](JobKey key) { return gives_way(state, state.job(key), *entry.job, entry.partition); };
+  for (const auto& [key, nothing] : state.suspended) known->second = known->second || (state.job(key).suspension->wants_cpus && gives(key));
+  for (const JobKey key : suspended_) known->second = known->second || gives(key);
+  return known->second;
+}
+
+// Free CPUs first, then those with as few others as possible.
+std::optional<std::vector<NodeShare>> Pass::fit_by_rows(const QueueEntry& entry, Shape& shape, const std::vector<JobKey>& suspends) {
+  Timeline& timeline = memo_->timeline();
+  const State& state = memo_->state();
+  fitting_without_.clear();
+  for (const JobKey key : suspends)
+    if (gives_way(state, state.job(key), *entry.job, entry.partition)) fitting_without_.push_back(key);
+  const std::uint32_t rows = rows_of(state, *entry.job, entry.partition);
+  for (fitting_row_ = 1; fitting_row_ <= rows; ++fitting_row_) {
+    timeline.open_cpus(fitting_row_, fitting_without_);
+    bool ignored = false;
+    const std::size_t cursor = std::exchange(shape.cursor, 0);  // counted with less
+    auto shares = timeline.fit(shape, plan_.made_at, entry.span, true, ignored);
+    shape.cursor = cursor;
+    timeline.close_cpus();
+    if (shares) return shares;
+  }
+  return std::nullopt;
+}
+
+void Pass::note_start_by_rows(const QueueEntry& entry, const Shape& shape, std::vector<NodeShare> shares) {
+  memo_->timeline().open_cpus(fitting_row_, fitting_without_);
+  note_start(entry, shape, std::move(shares));
+  memo_->timeline().close_cpus();
 }
 
 bool Pass::may_claim(const QueueEntry& entry) const {

@@ -29,6 +29,13 @@ class Pass {
   void begin();
   Tried try_entry(const QueueEntry& entry);
   bool start_now(const QueueEntry& entry, Shape& shape);
+  void note_start(const QueueEntry& entry, const Shape& shape, std::vector<NodeShare> shares);
+  // Some CPUs that are taken for others are there for it: those it may share, those of suspended jobs that give way to it.
+  bool sees_more_cpus(const QueueEntry& entry);
+  std::optional<std::vector<NodeShare>> fit_by_rows(const QueueEntry& entry, Shape& shape, const std::vector<JobKey>& suspends);
+  void note_start_by_rows(const QueueEntry& entry, const Shape& shape, std::vector<NodeShare> shares);
+  // Starts it on CPUs of jobs that are suspended for it at once. False: there are none, or not enough.
+  bool suspend_others(const QueueEntry& entry, Shape& shape);
   // With the longest limit, not below what the job allows, that fits before what is promised to others.
   bool start_shorter(const QueueEntry& entry, Shape& shape);
   void block(const QueueEntry& entry, Shape& shape);
@@ -60,7 +67,7 @@ class Pass {
   void guard_the_old();
   Shape& shape_of(const QueueEntry& entry) { return shape_at(entry.shape); }
   Shape& shape_at(std::uint32_t index);
-  void ask_for(const Job& job, Shape& shape);
+  void ask_for(const Job& job, PartitionIndex where, Shape& shape);
   bool known_to_fail(const QueueEntry& entry);
   bool failed_alike(const QueueEntry& entry, const Shape& shape) const;
 
@@ -107,6 +114,14 @@ class Pass {
   std::uint32_t claims_ = 0;
   std::uint64_t claims_digest_ = 1;
   bool preempts_ = false;
+  bool any_sharing_ = false;
+  std::set<JobKey> suspended_;        // by this pass
+  std::uint32_t fitting_row_ = 1;     // of the last fit_by_rows
+  std::vector<JobKey> fitting_without_;
+  // By shape and QOS, until this pass suspends somebody: what was found about them.
+  using Kind = std::pair<std::uint32_t, std::uint32_t>;
+  std::map<Kind, bool> claims_give_way_;
+  std::map<Kind, Duration> failed_by_rows_, suspended_in_vain_;  // jobs so long or longer
   std::optional<std::vector<LicenceAsk>> licences_;  // free ones, this pass's starts taken off; asked for by few
   std::set<JobKey> told_to_go_;       // by this pass
   bool all_nodes_anew_ = false;       // while others are imagined gone

@@ -35,6 +35,7 @@ struct Preemption {
   Attempt attempt;
   JobKey by;
   PartitionIndex where;
+  bool suspend = false;  // the other starts in the same plan: to be carried out before the placements
 };
 
 struct Plan {

@@ -25,6 +25,10 @@ Amounts held_on(const Job& job, NodeIndex node) {
   return {};
 }
 
+bool is_on(const Job& job, const std::vector<NodeShare>& shares) {
+  return std::ranges::any_of(shares, [&](const NodeShare& share) { return held_on(job, share.node) != Amounts{}; });
+}
+
 }  // namespace
 
 // Of these, on each node as few as make room for the share.
@@ -52,13 +56,74 @@ std::optional<std::vector<NodeShare>> Pass::fit_without(const Fitter& fit, const
   return shares;
 }
 
+// A job is suspended at the moment when the one it makes room for starts, never before: otherwise it would find its CPUs free and go on.
+bool Pass::suspend_others(const QueueEntry& entry, Shape& shape) {
+  const State& state = memo_->state();
+  if (!state.policy->gang || plus(plan_.made_at, entry.span) > shape.window_end) return false;
+  const Kind kind{entry.shape, entry.job->qos.value};
+  const auto in_vain = suspended_in_vain_.find(kind);
+  if (in_vain != suspended_in_vain_.end() && entry.span >= in_vain->second) return false;
+  std::vector<const Job*> able;
+  for (const auto& [key, nothing] : state.active) {
+    const Job& job = state.job(key);
+    if (is_yielding(job) || told_to_go_.contains(key) || suspended_.contains(key)) continue;
+    const auto yield = must_yield(state, job, *entry.job, entry.partition, plan_.made_at);
+    if (yield && yield->mode == PreemptMode::suspend) able.push_back(&job);
+  }
+  if (able.empty()) return false;
+  sort_by_worth(state, able);
+  const auto fit_with = [&](std::span<const Job* const> victims) {
+    std::vector<JobKey> keys(suspended_.begin(), suspended_.end());
+    for (const Job* job : victims) keys.push_back(job->key);
+    return fit_by_rows(entry, shape, keys);
+  };
+  auto shares = fit_with(able);
+  if (!shares) {
+    if (!shape.alone && !settings_.promises) suspended_in_vain_[kind] = entry.span;
+    return false;
+  }
+  std::size_t low = 0, high = able.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (auto fewer = fit_with(std::span{able}.first(middle))) {
+      shares = std::move(fewer);
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  able.resize(high);
+  // Of those on its nodes, each that is not needed after all stays.
+  std::erase_if(able, [&](const Job* job) { return !is_on(*job, *shares); });
+  for (std::size_t i = able.size(); i-- > 0;) {
+    std::vector<const Job*> fewer = able;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (auto still = fit_with(fewer)) {
+      shares = std::move(still);
+      able = std::move(fewer);
+    }
+  }
+  shares = fit_with(able);  // the last try may have been another
+  if (!shares || !take_limits(entry, *shares)) return false;
+  for (const Job* job : able) {
+    suspended_.insert(job->key);
+    plan_.preemptions.push_back({job->key, job->attempt, entry.job->key, entry.partition, true});
+  }
+  claims_give_way_.clear();
+  failed_by_rows_.clear();
+  suspended_in_vain_.clear();
+  note_start_by_rows(entry, shape, *std::move(shares));
+  return true;
+}
+
 // The last shares that `fit` found are those there will be room for.
 std::optional<std::vector<NodeShare>> Pass::make_room(std::span<const Wanting> wanting, const Fitter& fit) {
   const State& state = memo_->state();
   Timeline& timeline = memo_->timeline();
   std::vector<const Job*> able;
   std::map<JobKey, Wanting> for_whom;
-  std::vector<JobKey> going;
+  std::vector<JobKey> going, suspended;
+  const bool alone = wanting.size() == 1 && !wanting.front().job->het;  // components suspend nobody
   for (const auto& [key, nothing] : state.active) {
     const Job& job = state.job(key);
     if (told_to_go_.contains(key)) continue;  // for someone before us
@@ -66,15 +131,23 @@ std::optional<std::vector<NodeShare>> Pass::make_room(std::span<const Wanting> w
       going.push_back(key);
       continue;
     }
+    std::optional<Yield> yield;
     const auto who = std::ranges::find_if(wanting, [&](const Wanting& each) {
-      return must_yield_whole(state, job, *each.job, each.partition, plan_.made_at).has_value();
+      yield = must_yield_whole(state, job, *each.job, each.partition, plan_.made_at);
+      return yield.has_value();
     });
     if (who == wanting.end()) continue;
+    if (yield->mode == PreemptMode::suspend) {
+      if (alone) suspended.push_back(key);
+      continue;
+    }
     able.push_back(&job);
     for_whom.emplace(key, *who);
   }
   sort_by_worth(state, able);
-  // Those on their way out count as gone; of the others as few of the worthiest as possible.
+  // Those on their way out count as gone, and those it could suspend as suspended, which they will be when it starts; of the others as
+  // few of the worthiest as possible.
+  if (alone) timeline.open_cpus(rows_of(state, *wanting.front().job, wanting.front().partition), suspended);
   for (const JobKey key : going) timeline.imagine_gone(key, true);
   auto shares = able.empty() && going.empty() ? std::nullopt : fit_without(fit, able, able.size());
   if (shares) {
@@ -92,6 +165,7 @@ std::optional<std::vector<NodeShare>> Pass::make_room(std::span<const Wanting> w
   }
   const std::vector<const Job*> victims = shares ? victims_for(*shares, able) : std::vector<const Job*>{};
   for (const JobKey key : going) timeline.imagine_gone(key, false);
+  if (alone) timeline.close_cpus();
   for (const Job* job : victims) {
     if (told_to_go_.contains(job->key)) continue;  // with another of its components
     for (const JobKey each : whole_of(*job)) told_to_go_.insert(each);
@@ -104,7 +178,7 @@ void Pass::take_until(const std::vector<NodeShare>& shares, Time until) { memo_-
 
 bool Pass::preempt(const QueueEntry& entry, Shape& shape) {
   if (!preempts_) return false;
-  const std::pair kind{entry.shape, entry.job->qos.value};
+  const Kind kind{entry.shape, entry.job->qos.value};
   if (preempt_in_vain_.contains(kind)) return false;
   const Wanting wanting{entry.job, entry.partition};
   auto shares = make_room({&wanting, 1}, [&] {

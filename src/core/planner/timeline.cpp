@@ -28,10 +28,17 @@ Time planned_release(const Job& job, const PlannerSettings& settings, Time now) 
   const Time soon = now + microseconds(1);  // late, but about to go
   if (job.state == JobState::completing) return soon;
   Duration span = planned_span(job, settings);
+  if (job.state == JobState::suspended) {
+    // As if it went on at once: until it does, somebody else is on its CPUs and counted there. One kept by an administrator is not
+    // expected to go at all.
+    if (!job.suspension->wants_cpus) return std::max(job.suspension->changed_at + a_year, soon);
+    return std::max(job.suspension->changed_at + std::max(limit_of(job) - job.suspension->ran_before, Duration{0}), soon);
+  }
+  const Time from = job.ran_from();
   // An expectation once exceeded is worth nothing, and the limit holds: to double it instead starves wide jobs, because the end always
   // seems near. Limits are whole minutes: what is expected within the last of them is the limit itself.
-  if (job.started_at + span <= now && span + minutes(1) <= limit_of(job)) span = limit_of(job);
-  return std::max(job.started_at + span, soon);
+  if (from + span <= now && span + minutes(1) <= limit_of(job)) span = limit_of(job);
+  return std::max(from + span, soon);
 }
 
 Timeline::Timeline(const State& state) : rules_(fit_rules(*state.policy)) {
@@ -97,34 +104,61 @@ void Timeline::set_node(NodeIndex index, const Node& node, bool reachable) {
   quick.cpus = 0;
   slot.usable = node.is_usable() && reachable;
   refresh(index.value);
-  MR_ASSERT(slot.base.now().cpus == node.def->cpus.value - node.used_cpus.value);
+  MR_ASSERT(slot.overlapping > 0 || slot.base.now().cpus == node.def->cpus.value - node.used_cpus.value);
 }
+
+namespace {
+
+// What a job keeps from others: a suspended one that wants its CPUs back keeps them too.
+Amounts kept_by(const Job& job, const NodeShare& share) {
+  Amounts out = share.amounts();
+  if (!job.holds_cpus() && !job.wants_cpus_back()) out.cpus = 0;
+  return out;
+}
+
+bool overlaps_others(const Job& job) { return job.wants_cpus_back() || (job.placement->shared && job.holds_cpus()); }
+
+}  // namespace
 
 void Timeline::job_changed(JobKey key, const SharedValue<Job>* job, const PlannerSettings& settings, Time now) {
   const auto change = [&](const Active& active, bool give) {
     for (const NodeShare& share : active.job->placement->shares) {
       if (share.released) continue;
-      Profile& base = slots_[share.node.value].base;
-      give ? base.give(since_ever, active.release, share.amounts()) : base.take(since_ever, active.release, share.amounts());
-      if (active.job->spec->resource_request().exclusive_user) slots_[share.node.value].exclusive_users += give ? -1u : 1u;
+      Slot& slot = slots_[share.node.value];
+      const Amounts kept = kept_by(*active.job, share);
+      count_each_apart(share.node.value);
+      give ? slot.base.give(since_ever, active.release, kept) : slot.base.take(since_ever, active.release, kept);
+      if (active.job->spec->resource_request().exclusive_user) slot.exclusive_users += give ? -1u : 1u;
+      if (overlaps_others(*active.job)) slot.overlapping += give ? -1u : 1u;
+      const auto place = std::ranges::lower_bound(slot.holders, key);
+      give ? slot.holders.erase(place) : slot.holders.insert(place, key);
+    }
+  };
+  const auto settle_nodes = [&](const Active& active) {
+    for (const NodeShare& share : active.job->placement->shares) {
+      if (share.released) continue;
+      count_overlaps_once(share.node.value);
       refresh(share.node.value);
     }
   };
   const auto planned = expected_.find(key);
   Time before = planned == expected_.end() ? never : planned->second;
   if (const auto it = active_.find(key); it != active_.end()) {
-    before = it->second.release;
-    change(it->second, true);
-    releases_.erase({it->second.release, key});
+    const Active old = it->second;
+    before = old.release;
+    change(old, true);
+    releases_.erase({old.release, key});
     active_.erase(it);
+    settle_nodes(old);
   }
-  if (!job || ((*job)->state != JobState::running && (*job)->state != JobState::completing)) return;
+  if (!job || !(*job)->is_on_nodes()) return;
   const Active active{*job, planned_release(**job, settings, now)};
   change(active, false);
+  active_.emplace(key, active);
+  settle_nodes(active);
   if (active.release < before)  // nothing more is free now, but sooner than was thought
     for (const NodeShare& share : active.job->placement->shares) improved_.push_back(share.node.value);
   releases_.emplace(active.release, key);
-  active_.emplace(key, active);
 }
 
 void Timeline::pass_to(Time now, const PlannerSettings& settings) {
@@ -152,6 +186,8 @@ void Timeline::lay_window(const Reservation& reservation, Time now) {
 void Timeline::begin_pass(const State& state, Time now) {
   state_ = &state;
   uses_.clear();
+  placed_.clear();
+  opened_.clear();
   for (const std::uint32_t index : touched_) {
     slots_[index].touched = slots_[index].placed_exclusive = false;
     slots_[index].placed_for = 0;
@@ -195,15 +231,14 @@ std::optional<std::vector<NodeShare>> Timeline::fit_since(std::size_t moment, Sh
 
 bool Timeline::admits(const Shape& shape, std::uint32_t index) const {
   const Slot& slot = slots_[index];
-  const std::uint32_t user = asker_->owner->uid.value + 1;
+  const std::uint32_t user = asker_.job->spec->owner->uid.value + 1;
   if ((shape.exclusive_user || slot.placed_exclusive) && slot.placed_for != 0 && slot.placed_for != user) return false;
-  return (!shape.exclusive_user && slot.exclusive_users == 0) || admits_owner(*state_, state_->node(NodeIndex{index}), *asker_);
+  return (!shape.exclusive_user && slot.exclusive_users == 0) || admits_owner(*state_, state_->node(NodeIndex{index}), *asker_.job->spec);
 }
 
 std::uint32_t Timeline::exact_capacity(const Shape& shape, std::uint32_t index, std::uint32_t capacity, Amounts& free) const {
   const NodeDef& def = *slots_[index].def;
-  const auto used = uses_.find(index);
-  const NodeUse& use = used == uses_.end() ? state_->node(NodeIndex{index}).use : used->second;
+  const NodeUse use = use_of(index);
   for (int tries = 0; capacity >= shape.tasks_least && capacity > 0 && tries < 64; --capacity, ++tries) {
     const Amounts wanted = amounts_for(*shape.spec, def, free, capacity, rules_);
     if (!assign(*shape.spec, def, use, wanted, rules_)) continue;
@@ -371,29 +406,13 @@ Timeline::Slot& Timeline::touch(std::uint32_t index) {
   return slot;
 }
 
-void Timeline::place(const Shape& shape, const std::vector<NodeShare>& shares, Time until) {
-  take(shares, since_ever, until);
-  for (const NodeShare& share : shares) {
-    Slot& slot = slots_[share.node.value];
-    const std::uint32_t user = asker_->owner->uid.value + 1;
-    slot.placed_for = slot.placed_for == 0 || slot.placed_for == user ? user : unlimited;
-    slot.placed_exclusive = slot.placed_exclusive || shape.exclusive_user;
-    if (!is_assigned(*slot.def)) continue;
-    NodeUse& use = uses_.try_emplace(share.node.value, state_->node(share.node).use).first->second;
-    NodeShare exact = share;
-    auto detail = assign(*shape.spec, *slot.def, use, share.amounts(), rules_);
-    if (!detail) continue;  // admission will say so
-    exact.detail = SharedValue(*std::move(detail));
-    add_use(use, *slot.def, exact);
-  }
-}
-
 void Timeline::imagine_gone(JobKey key, bool gone) {
   const Active& active = active_.at(key);
   for (const NodeShare& share : active.job->placement->shares) {
     if (share.released) continue;
     Profile& laid = touch(share.node.value).laid;
-    gone ? laid.give(since_ever, active.release, share.amounts()) : laid.take(since_ever, active.release, share.amounts());
+    const Amounts kept = kept_by(*active.job, share);
+    gone ? laid.give(since_ever, active.release, kept) : laid.take(since_ever, active.release, kept);
     refresh(share.node.value);
   }
 }
@@ -442,7 +461,9 @@ Timeline::Trying Timeline::lay(const Shape& shape, const std::vector<NodeShare>&
 }
 
 void Timeline::take_back(const Trying& trying) {
-  give(trying.shares, trying.from, trying.until);
+  if (trying.from != since_ever) give(trying.shares, trying.from, trying.until);
+  else
+    for (auto share = trying.shares.rbegin(); share != trying.shares.rend(); ++share) unplace(*share, trying.until);
   for (const Trying::Before& before : trying.before) {
     Slot& slot = slots_[before.index];
     slot.placed_for = before.placed_for;

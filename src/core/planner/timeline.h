@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "core/ledger/cpu_holders.h"
 #include "core/ledger/state.h"
 #include "core/model/fit.h"
 #include "core/planner/plan.h"
@@ -57,10 +58,15 @@ class Timeline {
   std::optional<Claim> earliest(Shape& shape, Time now, Duration span);
   void take(const std::vector<NodeShare>& shares, Time from, Time until);
   // Whose job is tried next; the others of its shape may be other users'.
-  void set_asker(const JobSpec& spec) { asker_ = &spec; }
+  void set_asker(const Job& job, PartitionIndex where) { asker_ = {&job, where}; }
+  // CPUs that are taken for most and not for this one are there until they are closed again: those it may share as the `row`-th, those
+  // of suspended jobs that give way to it, those of running ones that would be suspended for it.
+  void open_cpus(std::uint32_t row, std::span<const JobKey> suspends = {});
+  void close_cpus();
   // The job starts there now.
   void place(const Shape& shape, const std::vector<NodeShare>& shares, Time until);
   void give(const std::vector<NodeShare>& shares, Time from, Time until);  // what was taken in this pass
+  void unplace(const NodeShare& share, Time until);  // the last that was placed on its node; alone on its CPUs
   // Laid to see whether something else fits beside it; taken back in the reverse order, everything is as before.
   struct Trying {
     std::vector<NodeShare> shares;
@@ -113,6 +119,19 @@ class Timeline {
     std::uint32_t exclusive_users = 0;   // running jobs that share only with their own user
     std::uint32_t placed_for = 0;        // in this pass: a user id plus one; unlimited: several users'
     bool placed_exclusive = false;       // ... one of them shares only with its own user
+    std::vector<JobKey> holders;         // in key order
+    std::uint32_t overlapping = 0;       // of them: those that share CPUs, or want them back from whoever is on them
+    std::vector<std::pair<Time, std::int64_t>> counted_once;  // CPUs taken until then, where holders overlap
+  };
+  struct Opened {
+    std::uint32_t node;
+    Time from, until;
+    std::int64_t cpus;
+  };
+  // One that is there, or that this pass places.
+  struct PlannedHolder {
+    CpuHolder holder;
+    Time until;
   };
   struct Window {
     ReservationId id;
@@ -141,6 +160,15 @@ class Timeline {
   Slot& touch(std::uint32_t index);
   void lay_window(const Reservation& reservation, Time now);
   void note_improvements();
+  void count_each_apart(std::uint32_t index);
+  void count_overlaps_once(std::uint32_t index);
+  std::vector<PlannedHolder> holders_there(std::uint32_t index) const;
+  std::vector<PlannedHolder> holders_on(std::uint32_t index) const;  // with those this pass places
+  // Until when each CPU of the node is taken: for everybody, or for the one who asks.
+  std::vector<Time> taken_until(std::uint32_t index, const std::vector<PlannedHolder>& holders, const CpuAsker* asker) const;
+  void change_cpus(std::uint32_t index, const std::vector<Time>& before, const std::vector<Time>& after, std::vector<Opened>* record);
+  bool is_special(std::uint32_t index) const;
+  NodeUse use_of(std::uint32_t index) const;  // CPUs and devices that the one who asks cannot have
   Time first_fit(const Shape& shape, std::uint32_t index, Time from, Duration span) const;
   Time kth_fit(const Shape& shape, Time from, Duration span);
   std::optional<Claim> search(Shape& shape, Time from, Duration span);
@@ -154,7 +182,10 @@ class Timeline {
   std::map<JobKey, Active> active_;
   std::set<std::pair<Time, JobKey>> releases_;
   const State* state_ = nullptr;         // of the pass
-  const JobSpec* asker_ = nullptr;
+  CpuAsker asker_;
+  std::vector<JobKey> suspends_;
+  std::vector<Opened> opened_;
+  std::map<std::uint32_t, std::vector<PlannedHolder>> placed_;  // by this pass
   std::map<std::uint32_t, NodeUse> uses_;  // of nodes on which this pass places jobs
   std::vector<Window> windows_;
   std::uint64_t windows_digest_ = 1;
