@@ -401,6 +401,10 @@ TEST_F(AgentTest, Kill_signal_and_stop_reach_those_they_are_for) {
   message.mutable_signal()->set_signal(10);
   deliver(message);
   EXPECT_EQ(supervisors_.signalled, std::vector<std::uint32_t>{10});
+  message.mutable_suspend()->set_suspended(true);
+  deliver(message);
+  ASSERT_EQ(supervisors_.suspends.size(), 1u);
+  EXPECT_TRUE(supervisors_.suspends[0].suspended());
   message.mutable_stop();
   deliver(message);
   EXPECT_TRUE(stopped_);

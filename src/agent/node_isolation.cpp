@@ -19,7 +19,9 @@ namespace {
 
 constexpr std::uint64_t mebibyte = 1u << 20;
 
-std::uint64_t part_of(std::uint64_t amount, double percent) { return static_cast<std::uint64_t>(static_cast<double>(amount) * percent / 100.0); }
+std::uint64_t part_of(std::uint64_t amount, double percent) {
+  return static_cast<std::uint64_t>(static_cast<double>(amount) * percent / 100.0);
+}
 
 // The files of each device of a kind; one list for all when they cannot be told apart.
 std::vector<std::vector<std::string>> files_by_device(const NodeGres& kind) {
@@ -30,16 +32,20 @@ std::vector<std::vector<std::string>> files_by_device(const NodeGres& kind) {
   const std::size_t each = files->size() / count;
   std::vector<std::vector<std::string>> out;
   for (std::size_t i = 0; i < count; ++i)
-    out.emplace_back(files->begin() + static_cast<std::ptrdiff_t>(i * each), files->begin() + static_cast<std::ptrdiff_t>((i + 1) * each));
+    out.emplace_back(files->begin() + static_cast<std::ptrdiff_t>(i * each),
+                     files->begin() + static_cast<std::ptrdiff_t>((i + 1) * each));
   return out;
 }
 
-bool is_below(const std::string& path, const std::string& folder) { return path == folder || path.starts_with(folder.ends_with('/') ? folder : folder + "/"); }
+bool is_below(const std::string& path, const std::string& folder) {
+  return path == folder || path.starts_with(folder.ends_with('/') ? folder : folder + "/");
+}
 
 Result<void> check_private(const ContainerSettings& container, const NodeIsolationFacts& facts) {
   for (const std::string& folder : container.folders)
     if (is_below(facts.spool, folder))
-      return fail(Errc::invalid, "SlurmdSpoolDir " + facts.spool + " lies in " + folder + ", which job_container.conf gives to each job alone: no job could be started");
+      return fail(Errc::invalid, "SlurmdSpoolDir " + facts.spool + " lies in " + folder +
+                                     ", which job_container.conf gives to each job alone: no job could be started");
   if (!facts.root) return fail(Errc::refused, "NamespaceType needs an agent that runs as root");
   if (container.auto_base_path)
     for (std::size_t slash = container.base_path.find('/', 1);; slash = container.base_path.find('/', slash + 1)) {
@@ -47,23 +53,28 @@ Result<void> check_private(const ContainerSettings& container, const NodeIsolati
       if (slash == std::string::npos) break;
     }
   if (access(container.base_path.c_str(), W_OK) != 0)
-    return fail(Errc::not_found, "BasePath " + container.base_path + ": " + std::strerror(errno) + "; AutoBasePath=true would make it");
+    return fail(Errc::not_found,
+                "BasePath " + container.base_path + ": " + std::strerror(errno) + "; AutoBasePath=true would make it");
   return {};
 }
 
 }  // namespace
 
-Result<NodeIsolation> NodeIsolation::prepare(const IsolationSettings& settings, NodeIsolationFacts facts, const std::function<void(std::string_view)>& say) {
+Result<NodeIsolation> NodeIsolation::prepare(const IsolationSettings& settings, NodeIsolationFacts facts,
+                                             const std::function<void(std::string_view)>& say) {
   NodeIsolation out(settings, std::move(facts));
-  if (const ContainerSettings* container = container_of(out.settings_, out.facts_.node)) MR_TRY_VOID(check_private(*container, out.facts_));
+  if (const ContainerSettings* container = container_of(out.settings_, out.facts_.node))
+    MR_TRY_VOID(check_private(*container, out.facts_));
   out.machine_ = read_cpu_places(out.facts_.sys);
   out.whole_cores_ = counts_cores(out.machine_, out.facts_.threads_per_core, out.facts_.cpus);
-  out.cpus_fit_ = places_of(out.machine_, out.whole_cores_, std::to_string(out.facts_.cpus > 0 ? out.facts_.cpus - 1 : 0)).has_value();
+  out.cpus_fit_ =
+      places_of(out.machine_, out.whole_cores_, std::to_string(out.facts_.cpus > 0 ? out.facts_.cpus - 1 : 0))
+          .has_value();
   out.find(say);
   const bool wants_cpus = settings.task_affinity || (settings.task_cgroup && settings.cgroup.constrain_cores);
   if (wants_cpus && !out.cpus_fit_)
-    say("jobs are not bound to processors: node " + out.facts_.node + " is configured with " + std::to_string(out.facts_.cpus) + " of them, this machine has " +
-        std::to_string(out.machine_.size()));
+    say("jobs are not bound to processors: node " + out.facts_.node + " is configured with " +
+        std::to_string(out.facts_.cpus) + " of them, this machine has " + std::to_string(out.machine_.size()));
   return out;
 }
 
@@ -71,13 +82,15 @@ void NodeIsolation::find(const std::function<void(std::string_view)>& say) {
   const CgroupSettings& conf = settings_.cgroup;
   if (!settings_.track_by_cgroup && !settings_.task_cgroup) return;  // not asked for
   if (conf.version == CgroupVersion::disabled) return say("cgroups are not used: CgroupPlugin=disabled");
-  if (!facts_.root) return say("cgroups are not used: this agent does not run as root; CPU and memory are promised, not enforced");
+  if (!facts_.root)
+    return say("cgroups are not used: this agent does not run as root; CPU and memory are promised, not enforced");
   CgroupSearch search;
   search.allow_v1 = conf.version != CgroupVersion::v2;
   search.allow_v2 = conf.version != CgroupVersion::v1;
   search.mountpoint = conf.mountpoint;
   search.slice = conf.slice;
   search.own = facts_.own_cgroup;
+  search.move_others = conf.enable_controllers;
   search.node_folder = node_folder_name(facts_.node, facts_.spool);
   if (settings_.task_cgroup) {
     if (conf.constrain_memory || conf.constrain_swap) search.controllers.push_back("memory");
@@ -89,15 +102,19 @@ void NodeIsolation::find(const std::function<void(std::string_view)>& say) {
   FoundCgroups found = find_cgroups(search);
   folders_ = std::move(found.folders);
   missing_ = std::move(found.missing);
-  if (folders_.driver == CgroupDriver::none) return say("cgroups are not used: " + found.problem + "; CPU and memory are promised, not enforced");
-  std::string text = std::string{"cgroups of version "} + (folders_.driver == CgroupDriver::v1 ? "1" : "2") + " are used, below " + folders_.folders.front().path;
-  for (const std::string& controller : missing_) text += "; this machine has no " + controller + " controller, so that is not constrained";
+  if (folders_.driver == CgroupDriver::none)
+    return say("cgroups are not used: " + found.problem + "; CPU and memory are promised, not enforced");
+  std::string text = std::string{"cgroups of version "} + (folders_.driver == CgroupDriver::v1 ? "1" : "2") +
+                     " are used, below " + folders_.folders.front().path;
+  for (const std::string& controller : missing_)
+    text += "; this machine has no " + controller + " controller, so that is not constrained";
   say(text);
 }
 
 bool NodeIsolation::has(std::string_view controller) const {
   if (folders_.driver == CgroupDriver::none || std::ranges::find(missing_, controller) != missing_.end()) return false;
-  return folders_.driver == CgroupDriver::v2 || std::ranges::find(folders_.folders, controller, &CgroupFolders::Folder::controller) != folders_.folders.end();
+  return folders_.driver == CgroupDriver::v2 ||
+         std::ranges::find(folders_.folders, controller, &CgroupFolders::Folder::controller) != folders_.folders.end();
 }
 
 wire::Isolation NodeIsolation::of(const wire::LaunchPlan& plan) const {
@@ -120,7 +137,8 @@ wire::Isolation NodeIsolation::of(const wire::LaunchPlan& plan) const {
       for (std::string& file : files_of_others(facts_.kinds, plan)) out.add_denied_devices(std::move(file));
     if (has("pids")) out.set_processes_max(settings_.cgroup.processes_max);
     const auto position = static_cast<int>(plan.node_position());
-    if (has("cpu") && position < plan.cpus_per_node_size()) out.set_cpu_weight(std::clamp(plan.cpus_per_node(position) * 100, 1u, 10'000u));
+    if (has("cpu") && position < plan.cpus_per_node_size())
+      out.set_cpu_weight(std::clamp(plan.cpus_per_node(position) * 100, 1u, 10'000u));
   }
   make_private(plan, out);
   return out;
@@ -131,11 +149,13 @@ void NodeIsolation::limit_memory(const wire::LaunchPlan& plan, wire::Isolation& 
   const CgroupSettings& conf = settings_.cgroup;
   if (!has("memory") || !(conf.constrain_memory || conf.constrain_swap)) return;
   const auto position = static_cast<int>(plan.node_position());
-  const std::uint64_t given = position < plan.memory_per_node_mib_size() ? plan.memory_per_node_mib(position) * mebibyte : 0;
+  const std::uint64_t given =
+      position < plan.memory_per_node_mib_size() ? plan.memory_per_node_mib(position) * mebibyte : 0;
   const std::uint64_t most = std::max(part_of(facts_.machine_memory_mib * mebibyte, conf.max_memory_percent), mebibyte);
   const std::uint64_t least = std::min(conf.min_memory_mib * mebibyte, most);
   // Nothing counted: the whole machine, as far as it may be used at all.
-  const std::uint64_t allowed = given == 0 ? most : std::clamp(part_of(given, conf.allowed_memory_percent), least, most);
+  const std::uint64_t allowed =
+      given == 0 ? most : std::clamp(part_of(given, conf.allowed_memory_percent), least, most);
   out.set_memory_bytes(allowed);
   if (given != 0 && allowed > std::max(given, least)) out.set_memory_high_bytes(std::max(given, least));
   if (conf.constrain_swap) {
@@ -222,7 +242,8 @@ std::vector<std::string> files_of_others(const std::vector<NodeGres>& kinds, con
     if (part) devices = gpus, first = 0;
     if (!part && devices.size() == 1) own.insert(devices.front().begin(), devices.front().end());
     for (const std::uint32_t device : grant.devices())
-      if (const std::int64_t at = static_cast<std::int64_t>(device) - first; at >= 0 && static_cast<std::size_t>(at) < devices.size())
+      if (const std::int64_t at = static_cast<std::int64_t>(device) - first;
+          at >= 0 && static_cast<std::size_t>(at) < devices.size())
         own.insert(devices[static_cast<std::size_t>(at)].begin(), devices[static_cast<std::size_t>(at)].end());
   }
   std::vector<std::string> out;

@@ -1,4 +1,5 @@
-// src/agent/node_isolation.h - what this node does to keep its jobs apart, found out once; and what that means for each attempt.
+// src/agent/node_isolation.h - what this node does to keep its jobs apart, found out once; and what that means for each
+// attempt.
 #pragma once
 
 #include <functional>
@@ -22,9 +23,9 @@ struct NodeIsolationFacts {
   std::string spool;
   std::uint32_t threads_per_core = 1;  // of the node's line in slurm.conf
   std::uint32_t cpus = 1;
-  std::vector<NodeGres> kinds;         // with their device files
+  std::vector<NodeGres> kinds;  // with their device files
   std::string sys = "/sys";
-  std::string own_cgroup;              // text of /proc/self/cgroup
+  std::string own_cgroup;  // text of /proc/self/cgroup
   std::uint64_t machine_memory_mib = 0;
   bool root = false;
 };
@@ -32,7 +33,8 @@ struct NodeIsolationFacts {
 class NodeIsolation {
  public:
   // Makes the node's cgroups; what cannot be done is said, once.
-  static Result<NodeIsolation> prepare(const IsolationSettings& settings, NodeIsolationFacts facts, const std::function<void(std::string_view)>& say);
+  static Result<NodeIsolation> prepare(const IsolationSettings& settings, NodeIsolationFacts facts,
+                                       const std::function<void(std::string_view)>& say);
 
   wire::Isolation of(const wire::LaunchPlan& plan) const;
   // The agent leaves: the node's cgroups go with it, unless jobs are in them.
@@ -40,7 +42,8 @@ class NodeIsolation {
   const CgroupFolders& folders() const { return folders_; }
 
  private:
-  NodeIsolation(const IsolationSettings& settings, NodeIsolationFacts facts) : settings_(settings), facts_(std::move(facts)) {}
+  NodeIsolation(const IsolationSettings& settings, NodeIsolationFacts facts)
+      : settings_(settings), facts_(std::move(facts)) {}
   void find(const std::function<void(std::string_view)>& say);
   bool has(std::string_view controller) const;
   void limit_memory(const wire::LaunchPlan& plan, wire::Isolation& out) const;

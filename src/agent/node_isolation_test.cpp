@@ -19,7 +19,8 @@ class NodeIsolationTest : public testing::Test {
   void SetUp() override {
     char name[] = "/tmp/mr-node-XXXXXX";
     root_ = mkdtemp(name);
-    for (const char* controller : {"freezer", "memory", "cpu", "devices", "pids"}) put(std::string{controller} + "/tasks", "");
+    for (const char* controller : {"freezer", "memory", "cpu", "devices", "pids"})
+      put(std::string{controller} + "/tasks", "");
     put("sys/devices/system/cpu/online", "0-3\n");
     for (int i = 0; i < 4; ++i) {
       const std::string cpu = "sys/devices/system/cpu/cpu" + std::to_string(i) + "/topology/";
@@ -46,7 +47,8 @@ class NodeIsolationTest : public testing::Test {
   }
   wire::Isolation order() {
     said_.clear();
-    const auto made = NodeIsolation::prepare(settings_, facts_, [this](std::string_view text) { said_.emplace_back(text); });
+    const auto made =
+        NodeIsolation::prepare(settings_, facts_, [this](std::string_view text) { said_.emplace_back(text); });
     EXPECT_TRUE(made) << (made ? "" : made.error().story);
     return made ? made->of(plan_) : wire::Isolation{};
   }
@@ -73,7 +75,8 @@ TEST_F(NodeIsolationTest, Who_is_not_root_is_told_once) {
   facts_.root = false;
   EXPECT_EQ(order().driver(), wire::Isolation::NO_CGROUPS);
   ASSERT_EQ(said_.size(), 1u);
-  EXPECT_EQ(said_[0], "cgroups are not used: this agent does not run as root; CPU and memory are promised, not enforced");
+  EXPECT_EQ(said_[0],
+            "cgroups are not used: this agent does not run as root; CPU and memory are promised, not enforced");
 }
 
 TEST_F(NodeIsolationTest, Who_does_not_want_cgroups_hears_nothing) {
@@ -165,7 +168,8 @@ wire::LaunchPlan granted(const char* name, const char* type, std::initializer_li
 }
 
 TEST(FilesOfOthers, Are_all_device_files_but_those_given) {
-  const std::vector<NodeGres> kinds{kind("gpu", "a", 2, "/dev/nvidia[0-1]"), kind("gpu", "b", 1, "/dev/nvidia2"), kind("nic", "", 1, "/dev/nic0"), kind("count", "", 5, "")};
+  const std::vector<NodeGres> kinds{kind("gpu", "a", 2, "/dev/nvidia[0-1]"), kind("gpu", "b", 1, "/dev/nvidia2"),
+                                    kind("nic", "", 1, "/dev/nic0"), kind("count", "", 5, "")};
   using List = std::vector<std::string>;
   EXPECT_EQ(files_of_others(kinds, {}), (List{"/dev/nic0", "/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia2"}));
   EXPECT_EQ(files_of_others(kinds, granted("gpu", "a", {1})), (List{"/dev/nic0", "/dev/nvidia0", "/dev/nvidia2"}));
@@ -179,7 +183,8 @@ TEST(FilesOfOthers, A_part_of_a_gpu_opens_that_gpu) {
 }
 
 TEST(FilesOfOthers, A_device_of_several_files_has_all_of_them) {
-  EXPECT_EQ(files_of_others({kind("fpga", "", 2, "/dev/f[0-3]")}, granted("fpga", "", {1})), (std::vector<std::string>{"/dev/f0", "/dev/f1"}));
+  EXPECT_EQ(files_of_others({kind("fpga", "", 2, "/dev/f[0-3]")}, granted("fpga", "", {1})),
+            (std::vector<std::string>{"/dev/f0", "/dev/f1"}));
 }
 
 }  // namespace

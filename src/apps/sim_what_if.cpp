@@ -67,7 +67,7 @@ Result<SubmitJob> read_job(const std::string& options) {
   if (ask.job().name().empty()) ask.mutable_job()->set_name("submitted");
   ask.mutable_job()->set_work_dir("/");
   ask.set_script("#!/bin/sh\n");
-  return to_submit_job(ask, who);
+  return to_submit_jobs(ask, who).front();
 }
 
 Result<Supposition> read_supposition(const Flags& flags) {

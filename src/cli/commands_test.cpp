@@ -168,6 +168,76 @@ TEST_F(Commands, Sbatch_submits_with_command_line_over_environment_over_script) 
   EXPECT_NE(asked.environment().find("SLURM_SUBMIT_DIR="), std::string::npos);
 }
 
+TEST_F(Commands, Sbatch_takes_components_from_the_command_line_and_the_script) {
+  wire::SubmitJob asked;
+  serve([&](const wire::Request& request) { asked = request.submit(); return std::vector{submitted(12)}; });
+  setenv("SBATCH_PARTITION", "env", 1);
+  const std::string script = file("het.sh", "#!/bin/sh\n#SBATCH -n 3 -A lab\n#SBATCH hetjob\n#SBATCH -n 5 --mem=100\n#SBATCH hetjob\n#SBATCH -N 2\ntrue\n");
+  const Outcome outcome = run({"sbatch", "-t", "9", "-d", "singleton", ":", "-p", "gpu", "--gres=gpu:2", script, ":", "-n", "9"});
+  unsetenv("SBATCH_PARTITION");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "Submitted batch job 12\n");
+  EXPECT_EQ(asked.job().tasks(), 3u);
+  EXPECT_EQ(asked.job().partition(), "env");
+  EXPECT_EQ(asked.job().dependency(), "singleton");
+  ASSERT_EQ(asked.job().arguments_size(), 3) << "after the script everything is its own, ':' too";
+  ASSERT_EQ(asked.more_components_size(), 2);
+  const wire::JobDescription &second = asked.more_components(0), &third = asked.more_components(1);
+  EXPECT_EQ(second.tasks(), 5u);
+  EXPECT_EQ(second.partition(), "gpu");
+  EXPECT_EQ(second.memory_per_node_mib(), 100u);
+  EXPECT_EQ(second.resources().gres(), "gpu:2");
+  EXPECT_EQ(second.dependency(), "");
+  for (const wire::JobDescription* each : {&second, &third}) {
+    EXPECT_EQ(each->account(), "lab") << "goes on from component to component";
+    EXPECT_EQ(each->time_limit_minutes(), 9u);
+    EXPECT_EQ(each->name(), "het.sh");
+    EXPECT_FALSE(each->work_dir().empty());
+  }
+  EXPECT_EQ(third.tasks(), 0u) << "a request is each component's own";
+  EXPECT_EQ(third.min_nodes(), 2u);
+  EXPECT_EQ(third.partition(), "env");
+  EXPECT_FALSE(third.has_memory_per_node_mib());
+}
+
+TEST_F(Commands, Sbatch_refuses_empty_components) {
+  serve([&](const wire::Request&) { ADD_FAILURE(); return std::vector{submitted(1)}; });
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"sbatch", ":", "-n1", "--wrap", "true"}, {"sbatch", "-n1", ":", ":", "-n1", "--wrap", "true"},
+                                                {"sbatch", "-n1", "--wrap", "true", ":"}}) {
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_TRUE(outcome.err.starts_with("sbatch: error: HetJob component must not be an empty string")) << outcome.err;
+  }
+}
+
+TEST_F(Commands, Squeue_and_scancel_name_components) {
+  wire::Request asked;
+  serve([&](const wire::Request& request) {
+    asked = request;
+    wire::Reply reply;
+    if (request.has_cancel()) {
+      reply.mutable_jobs_changed()->add_changed("12+1");
+      return std::vector{reply};
+    }
+    wire::JobView& job = *reply.mutable_jobs()->add_jobs();
+    job.set_job_id(13);
+    job.set_het_job_id(12);
+    job.set_het_job_offset(1);
+    job.set_het_job_size(3);
+    job.set_state(wire::RUNNING);
+    return std::vector{reply};
+  });
+  EXPECT_EQ(run({"squeue", "-h", "-o", "%i %A", "-j", "12+1"}).out, "12+1 13\n");
+  EXPECT_EQ(asked.query_jobs().jobs(0).job_id(), 12u);
+  EXPECT_EQ(asked.query_jobs().jobs(0).tasks(), "+1");
+  EXPECT_EQ(run({"squeue", "-h", "-O", "HetJobId:3,HetJobOffset:2,HetJobIdSet:6", "-j", "12+1"}).out, "12 1 12-14 \n");
+  const Outcome shown = run({"scontrol", "show", "job", "12+1"});
+  EXPECT_TRUE(shown.out.starts_with("JobId=13 HetJobId=12 HetJobOffset=1 JobName=\n   HetJobIdSet=12-14\n")) << shown.out;
+  EXPECT_EQ(run({"scancel", "12+1"}).code, 0);
+  EXPECT_EQ(asked.cancel().jobs(0).tasks(), "+1");
+  for (const char* bad : {"12+", "12+x", "+1", "12+-1", "12_1+1"}) EXPECT_EQ(run({"scancel", bad}).code, 1) << bad;
+}
+
 TEST_F(Commands, Sbatch_takes_wrap_and_standard_input) {
   wire::SubmitJob asked;
   serve([&](const wire::Request& request) { asked = request.submit(); return std::vector{submitted(5)}; });

@@ -70,7 +70,7 @@ std::string own_host_name() {
 }
 
 std::optional<ParsedJobName> parse_job_name(std::string_view text) {
-  const std::size_t underscore = text.find('_');
+  const std::size_t underscore = text.find_first_of("_+");
   const std::string_view digits = text.substr(0, underscore);
   if (digits.empty() || digits.size() > 10 || digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
   const auto id = parse_integer(digits);
@@ -78,6 +78,11 @@ std::optional<ParsedJobName> parse_job_name(std::string_view text) {
   ParsedJobName out{static_cast<std::uint32_t>(*id), {}};
   if (underscore == std::string_view::npos) return out;
   std::string_view tasks = text.substr(underscore + 1);
+  if (text[underscore] == '+') {
+    if (tasks.empty() || tasks.size() > 9 || tasks.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+    out.tasks = text.substr(underscore);
+    return out;
+  }
   if (tasks == "*") return out;  // all of them
   if (tasks.size() > 2 && tasks.front() == '[' && tasks.back() == ']') tasks = tasks.substr(1, tasks.size() - 2);
   if (tasks.empty() || tasks.find_first_not_of("0123456789,-:") != std::string_view::npos) return std::nullopt;

@@ -46,7 +46,7 @@ struct Asked {
 bool answer_common(const Asked& asked, const ManualHead& head, std::span<const OptionText> options);
 
 std::string own_host_name();
-// "12", "12_3", "12_[1-3]" -> id and tasks; empty when it is no job id.
+// "12", "12_3", "12_[1-3]", "12+1" -> id and tasks ("+1" for a component); empty when it is no job id.
 struct ParsedJobName {
   std::uint32_t id = 0;
   std::string tasks;

@@ -292,6 +292,7 @@ int run_salloc(Command& command) {
   JobDraft& draft = all->draft;
   if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), salloc))) return 0;
   command.quiet = draft.quiet;
+  if (!all->operands.empty() && all->operands[0] == ":") return say_usage_error(command, not_built("a heterogeneous allocation ( : )").error());
   if (draft.immediate) return say_usage_error(command, not_built("--immediate of salloc").error());
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});

@@ -15,10 +15,11 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"sbatch", "submit a batch script", "[options] [script [arguments]]",
+constexpr ManualHead head{"sbatch", "submit a batch script", "[options [: options]...] [script [arguments]]",
                           "Sends a script to the controller, which runs it when its resources are free, and prints the id of the job. "
                           "Options may also stand in the script, on lines that begin with #SBATCH before the first command, and in the "
-                          "environment; the command line wins over the environment, and that over the script."};
+                          "environment; the command line wins over the environment, and that over the script. A lone ':' between options, or a line #SBATCH "
+                          "hetjob between such lines, begins the next component of a heterogeneous job: all components start together."};
 
 struct Script {
   std::string text;
@@ -126,10 +127,18 @@ int submit(const Command& command, Submission& all, Script& script, const Client
   describe_submitter(command, draft);
   draft.job.set_command(script.path);
   if (!draft.name_given) draft.job.set_name(script.name);
+  for (wire::JobDescription& component : all.more) {
+    JobDraft described;
+    described.job = std::move(component);
+    describe_submitter(command, described);
+    if (described.job.name().empty()) described.job.set_name(draft.job.name());
+    component = std::move(described.job);
+  }
   for (std::size_t i = 1; i < all.operands.size(); ++i) draft.job.add_arguments(std::string{all.operands[i]});
   wire::SubmitJob ask;
   ask.set_environment(job_environment(draft));
   *ask.mutable_job() = std::move(draft.job);
+  for (wire::JobDescription& component : all.more) *ask.add_more_components() = std::move(component);
   ask.set_script(std::move(script.text));
   ask.set_test_only(draft.test_only);
   const auto options = session_options(settings);

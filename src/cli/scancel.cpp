@@ -14,8 +14,8 @@ namespace millrace {
 namespace {
 
 constexpr ManualHead head{"scancel", "cancel or signal jobs", "[options] [job ids]",
-                          "Ends jobs (TERM, then KILL after KillWait), or sends them the signal named with -s. Jobs are named as 12, 12_3 or "
-                          "12_[1-3]; without ids, all jobs that pass the filters are meant."};
+                          "Ends jobs (TERM, then KILL after KillWait), or sends them the signal named with -s. Jobs are named as 12, 12_3, "
+                          "12_[1-3] or, of heterogeneous jobs, 12+1; without ids, all jobs that pass the filters are meant."};
 
 constexpr std::uint32_t invalid_job_id = 2017, already_done = 2021;  // compat §30
 
@@ -91,7 +91,6 @@ Result<void> add_jobs(Draft& draft, const std::vector<std::string_view>& words) 
   for (const std::string_view word : words) {
     for (const std::string_view text : split_outside_brackets(word)) {
       if (text.find('.') != std::string_view::npos) return not_built("a step (" + std::string{text} + ")");
-      if (text.find('+') != std::string_view::npos) return not_built("a component of a heterogeneous job (" + std::string{text} + ")");
       const auto name = parse_job_name(text);
       if (!name) return fail(Errc::refused, "Invalid job id " + std::string{text});
       wire::JobName* job = draft.cancel.add_jobs();
@@ -103,7 +102,7 @@ Result<void> add_jobs(Draft& draft, const std::vector<std::string_view>& words) 
 }
 
 std::string job_text(const wire::JobName& job) {
-  if (job.tasks().empty()) return std::to_string(job.job_id());
+  if (job.tasks().empty() || job.tasks().starts_with('+')) return std::to_string(job.job_id()) + job.tasks();
   const bool several = job.tasks().find_first_of(",-") != std::string::npos;
   return std::to_string(job.job_id()) + '_' + (several ? '[' + job.tasks() + ']' : job.tasks());
 }

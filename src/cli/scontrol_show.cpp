@@ -26,7 +26,7 @@ int show_jobs(Scontrol& self, std::string_view id) {
     wire::JobName* job = query->add_jobs();
     job->set_job_id(name->id);
     job->set_tasks(name->tasks);
-    task_named = task_named || !name->tasks.empty();
+    task_named = task_named || (!name->tasks.empty() && !name->tasks.starts_with('+'));
   }
   const auto reply = self.ask(request);
   const bool unknown = reply && !id.empty() && reply->jobs().jobs_size() == 0;

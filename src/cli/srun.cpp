@@ -234,6 +234,7 @@ int run_srun(Command& command) {
   if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), srun))) return 0;
   command.quiet = draft.quiet;
   if (draft.list_mpi) return print("MPI plugin types are...\n\tnone\n");
+  if (!all->operands.empty() && all->operands[0] == ":") return say_usage_error(command, not_built("a heterogeneous job or step ( : )").error());
   if (all->operands.empty()) {
     say_plain("srun: fatal: No command given to execute.");
     return error_code();

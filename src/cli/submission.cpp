@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <set>
+#include <span>
 
 #include "cli/options/job_environment.h"
 #include "cli/options/job_options.h"
@@ -36,28 +38,128 @@ Result<void> check_memory(const CommandLine<JobDraft>& line) {
   return {};
 }
 
-}  // namespace
+using Words = std::span<const std::string_view>;
 
-Result<Submission> read_command_line(const Command& command, std::uint8_t tool) {
-  Submission out;
-  MR_TRY(auto line, apply_words(job_options(), tool, command.words, Operands::end_options, out.draft));
-  MR_TRY_VOID(check_memory(line));
-  out.operands = std::move(line.operands);
+// A lone ':' ends the options of a component; once the script is named, everything is its argument.
+Result<std::vector<Words>> split_components(Words words, std::uint8_t tool) {
+  std::vector<Words> out;
+  for (std::size_t from = 0; tool == sbatch;) {
+    const auto until = static_cast<std::size_t>(std::find(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(), ":") - words.begin());
+    if (until == words.size()) break;
+    const Words part = words.subspan(from, until - from);
+    JobDraft ignored;
+    MR_TRY(const auto line, apply_words(job_options(), tool, part, Operands::end_options, ignored));
+    if (!line.operands.empty()) break;
+    if (part.empty()) return fail(Errc::refused, "HetJob component must not be an empty string: each ':' stands between the options of two components");
+    out.push_back(part);
+    from = until + 1;
+    if (from == words.size()) return fail(Errc::refused, "HetJob component must not be an empty string: after the last ':' come the options of one more component");
+  }
+  std::size_t used = 0;
+  for (const Words& part : out) used += part.size() + 1;
+  out.push_back(words.subspan(used));
   return out;
 }
 
-Result<Submission> read_all_layers(const Command& command, std::uint8_t tool, const std::vector<std::string>& script_words) {
-  Submission out;
-  const std::vector<std::string_view> words(script_words.begin(), script_words.end());
-  MR_TRY(const auto script, apply_words(job_options(), tool, words, Operands::end_options, out.draft));
-  if (!script.operands.empty()) return fail(Errc::refused, "Invalid directive found in batch script: " + std::string{script.operands[0]});
-  MR_TRY_VOID(apply_environment(job_options(), tool, out.draft));
-  MR_TRY(auto line, apply_words(job_options(), tool, command.words, Operands::end_options, out.draft));
-  MR_TRY_VOID(check_memory(line));
-  MR_TRY_VOID(check_draft(out.draft));
-  MR_TRY_VOID(resource::complete(out.draft));
-  out.operands = std::move(line.operands);
+// What a component asks for; each has its own.
+wire::JobDescription request_of(const wire::JobDescription& job) {
+  wire::JobDescription out;
+  out.set_partition(job.partition());
+  out.set_min_nodes(job.min_nodes());
+  out.set_max_nodes(job.max_nodes());
+  out.set_tasks(job.tasks());
+  out.set_tasks_per_node(job.tasks_per_node());
+  out.set_cpus_per_task(job.cpus_per_task());
+  if (job.has_memory_per_node_mib()) out.set_memory_per_node_mib(job.memory_per_node_mib());
+  if (job.has_memory_per_cpu_mib()) out.set_memory_per_cpu_mib(job.memory_per_cpu_mib());
+  out.set_exclusive(job.exclusive());
+  out.set_oversubscribe(job.oversubscribe());
+  out.set_required_nodes(job.required_nodes());
+  out.set_excluded_nodes(job.excluded_nodes());
+  if (job.has_min_cpus_per_node()) out.set_min_cpus_per_node(job.min_cpus_per_node());
+  if (job.has_resources()) *out.mutable_resources() = job.resources();
   return out;
+}
+
+// Name, account, files, time limit and the like go on to the next component; what it asks for, and what is said once for the whole job,
+// does not.
+JobDraft next_component(const JobDraft& before) {
+  JobDraft out = before;
+  wire::JobDescription& job = out.job;
+  job.clear_partition();
+  job.clear_min_nodes();
+  job.clear_max_nodes();
+  job.clear_tasks();
+  job.clear_tasks_per_node();
+  job.clear_cpus_per_task();
+  job.clear_memory_per_node_mib();
+  job.clear_memory_per_cpu_mib();
+  job.clear_exclusive();
+  job.clear_oversubscribe();
+  job.clear_required_nodes();
+  job.clear_excluded_nodes();
+  job.clear_min_cpus_per_node();
+  job.clear_resources();
+  job.clear_dependency();
+  job.clear_array();
+  job.clear_begin_at_us();
+  job.clear_hold();
+  job.clear_priority();
+  return out;
+}
+
+// The first component, with what the command itself was told in any of them.
+Submission gather(std::vector<JobDraft> drafts, std::vector<std::string_view> operands) {
+  Submission out{drafts.back(), {}, std::move(operands)};
+  out.draft.job = std::move(drafts.front().job);
+  out.draft.name_given = drafts.front().name_given;
+  for (std::size_t i = 1; i < drafts.size(); ++i) out.more.push_back(std::move(drafts[i].job));
+  return out;
+}
+
+}  // namespace
+
+Result<Submission> read_command_line(const Command& command, std::uint8_t tool) {
+  MR_TRY(const auto parts, split_components(command.words, tool));
+  std::vector<JobDraft> drafts;
+  std::vector<std::string_view> operands;
+  for (const Words& part : parts) {
+    drafts.push_back(drafts.empty() ? JobDraft{} : next_component(drafts.back()));
+    MR_TRY(auto line, apply_words(job_options(), tool, part, Operands::end_options, drafts.back()));
+    MR_TRY_VOID(check_memory(line));
+    operands = std::move(line.operands);
+  }
+  return gather(std::move(drafts), std::move(operands));
+}
+
+Result<Submission> read_all_layers(const Command& command, std::uint8_t tool, const std::vector<std::vector<std::string>>& script_words) {
+  MR_TRY(const auto parts, split_components(command.words, tool));
+  std::vector<JobDraft> drafts;
+  std::vector<std::string_view> operands;
+  for (std::size_t i = 0; i < std::max(parts.size(), script_words.size()); ++i) {
+    drafts.push_back(i == 0 ? JobDraft{} : next_component(drafts.back()));
+    JobDraft& draft = drafts.back();
+    if (i < script_words.size()) {
+      const std::vector<std::string_view> words(script_words[i].begin(), script_words[i].end());
+      MR_TRY(const auto script, apply_words(job_options(), tool, words, Operands::end_options, draft));
+      if (!script.operands.empty()) return fail(Errc::refused, "Invalid directive found in batch script: " + std::string{script.operands[0]});
+    }
+    if (i == 0) {
+      MR_TRY_VOID(apply_environment(job_options(), tool, draft));
+    } else {
+      JobDraft from_environment;
+      MR_TRY_VOID(apply_environment(job_options(), tool, from_environment));
+      draft.job.MergeFrom(request_of(from_environment.job));
+    }
+    if (i < parts.size()) {
+      MR_TRY(auto line, apply_words(job_options(), tool, parts[i], Operands::end_options, draft));
+      MR_TRY_VOID(check_memory(line));
+      operands = std::move(line.operands);
+    }
+    MR_TRY_VOID(check_draft(draft));
+    MR_TRY_VOID(resource::complete(draft));
+  }
+  return gather(std::move(drafts), std::move(operands));
 }
 
 std::string current_directory() {

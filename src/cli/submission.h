@@ -13,13 +13,14 @@ namespace millrace {
 // Command line over environment over script. `script_words` come from #SBATCH lines; they live as long as the result.
 struct Submission {
   JobDraft draft;
+  std::vector<wire::JobDescription> more;  // further components of a heterogeneous job (sbatch -n4 : -n1 --gpus=1 script)
   std::vector<std::string_view> operands;
 };
 
 // First look at the command line alone: which script, which of the options that decide how it is read.
 Result<Submission> read_command_line(const Command& command, std::uint8_t tool);
 // All layers, lowest first.
-Result<Submission> read_all_layers(const Command& command, std::uint8_t tool, const std::vector<std::string>& script_words);
+Result<Submission> read_all_layers(const Command& command, std::uint8_t tool, const std::vector<std::vector<std::string>>& script_words);
 
 // Where and from whom: working directory, umask, limits, host, session, submit line.
 void describe_submitter(const Command& command, JobDraft& draft);

@@ -31,7 +31,7 @@ std::string told(const wire::Explanation& e) {
 int run_why(Command& command) {
   const bool asked = !command.words.empty() && (command.words[0] == "--help" || command.words[0] == "-h");
   if (command.words.size() != 1 || asked) {
-    const std::string usage = "Usage: millrace why JOB        (12, or 12_3 for a task of an array)\n\nSays in words what keeps the job from starting, tried on the present plan,\nand what would let it start sooner; of a job that ran, what it waited for.\n";
+    const std::string usage = "Usage: millrace why JOB        (12, 12_3 for a task of an array, 12+1 for a component)\n\nSays in words what keeps the job from starting, tried on the present plan,\nand what would let it start sooner; of a job that ran, what it waited for.\n";
     if (asked) return print(usage);
     say_error(command, "name one job, as in: millrace why 12");
     return 1;

@@ -29,7 +29,8 @@ Result<double> to_percent(std::string_view value) {
   char* end = nullptr;
   const std::string text{value};
   const double number = std::strtod(text.c_str(), &end);
-  if (text.empty() || end != text.c_str() + text.size() || !(number >= 0) || number > 1e6) return wrong(value, "a percentage, as in 95 or 99.5,");
+  if (text.empty() || end != text.c_str() + text.size() || !(number >= 0) || number > 1e6)
+    return wrong(value, "a percentage, as in 95 or 99.5,");
   return number;
 }
 
@@ -46,11 +47,16 @@ Result<void> percent(Settings& s, std::string_view value) {
 }
 
 Result<void> plugin(Settings& s, std::string_view value) {
-  if (equals_ignoring_case(value, "autodetect")) s.version = CgroupVersion::autodetect;
-  else if (equals_ignoring_case(value, "cgroup/v1")) s.version = CgroupVersion::v1;
-  else if (equals_ignoring_case(value, "cgroup/v2")) s.version = CgroupVersion::v2;
-  else if (equals_ignoring_case(value, "disabled")) s.version = CgroupVersion::disabled;
-  else return wrong(value, "autodetect, cgroup/v1, cgroup/v2 or disabled");
+  if (equals_ignoring_case(value, "autodetect"))
+    s.version = CgroupVersion::autodetect;
+  else if (equals_ignoring_case(value, "cgroup/v1"))
+    s.version = CgroupVersion::v1;
+  else if (equals_ignoring_case(value, "cgroup/v2"))
+    s.version = CgroupVersion::v2;
+  else if (equals_ignoring_case(value, "disabled"))
+    s.version = CgroupVersion::disabled;
+  else
+    return wrong(value, "autodetect, cgroup/v1, cgroup/v2 or disabled");
   return {};
 }
 
@@ -130,7 +136,8 @@ constexpr Row rows[] = {
 
 }  // namespace
 
-void read_cgroup_conf(const std::vector<ConfLine>& lines, Configuration& configuration, std::vector<std::string>& errors) {
+void read_cgroup_conf(const std::vector<ConfLine>& lines, Configuration& configuration,
+                      std::vector<std::string>& errors) {
   for (const ConfLine& line : lines) {
     const std::string place = line.file + ":" + std::to_string(line.line) + ": ";
     if (!line.problem.empty()) errors.push_back(place + line.problem);
@@ -144,7 +151,8 @@ void read_cgroup_conf(const std::vector<ConfLine>& lines, Configuration& configu
       }
       if (const auto taken = found->take(configuration.isolation.cgroup, pair.value); !taken)
         errors.push_back(place + std::string{found->name} + ": " + taken.error().story);
-      if (found->effect == Effect::not_built) configuration.not_built.push_back({pair.key, line.file, line.line, "not built yet"});
+      if (found->effect == Effect::not_built)
+        configuration.not_built.push_back({pair.key, line.file, line.line, "not built yet"});
     }
   }
 }

@@ -9,7 +9,9 @@
 
 namespace millrace {
 
-// Every key of Slurm's is known; one that nobody knows is an error with its line, because a limit that is misspelt is none.
-void read_cgroup_conf(const std::vector<ConfLine>& lines, Configuration& configuration, std::vector<std::string>& errors);
+// Every key of Slurm's is known; one that nobody knows is an error with its line, because a limit that is misspelt is
+// none.
+void read_cgroup_conf(const std::vector<ConfLine>& lines, Configuration& configuration,
+                      std::vector<std::string>& errors);
 
 }  // namespace millrace

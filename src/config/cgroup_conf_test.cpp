@@ -8,7 +8,8 @@ namespace millrace {
 namespace {
 
 ConfigurationReport read(std::string_view slurm, std::string_view cgroup, std::string_view container = "") {
-  const std::string text = "ClusterName=c\nSlurmctldHost=h\nNodeName=n[1-2]\nPartitionName=p Nodes=ALL\n" + std::string{slurm};
+  const std::string text =
+      "ClusterName=c\nSlurmctldHost=h\nNodeName=n[1-2]\nPartitionName=p Nodes=ALL\n" + std::string{slurm};
   CompanionLines companions;
   companions.cgroup = split_conf_text(cgroup, "cgroup.conf");
   companions.container = split_conf_text(container, "job_container.conf");
@@ -21,13 +22,17 @@ TEST(CgroupConf, Without_a_file_processes_are_tracked_and_nothing_is_constrained
   const IsolationSettings& isolation = report.configuration.isolation;
   EXPECT_TRUE(isolation.track_by_cgroup);
   EXPECT_FALSE(isolation.task_cgroup || isolation.task_affinity || isolation.private_folders);
-  EXPECT_FALSE(isolation.cgroup.constrain_memory || isolation.cgroup.constrain_cores || isolation.cgroup.constrain_devices);
+  EXPECT_FALSE(isolation.cgroup.constrain_memory || isolation.cgroup.constrain_cores ||
+               isolation.cgroup.constrain_devices);
 }
 
 TEST(CgroupConf, Keys_reach_their_settings) {
-  const auto report = read("TaskPlugin=task/cgroup,task/affinity\nTaskPluginParam=verbose,autobind=cores\nProctrackType=proctrack/linuxproc\n",
-                           "CgroupPlugin=cgroup/v1\nCgroupMountpoint=/cg/\nConstrainCores=yes\nConstrainRAMSpace=YES\nConstrainSwapSpace=true\nConstrainDevices=no\n"
-                           "AllowedRAMSpace=110.5\nMaxRAMPercent=90%\nMinRAMSpace=64\nMemorySwappiness=0\nMillraceMaxProcesses=500\n");
+  const auto report = read(
+      "TaskPlugin=task/cgroup,task/affinity\nTaskPluginParam=verbose,autobind=cores\nProctrackType=proctrack/"
+      "linuxproc\n",
+      "CgroupPlugin=cgroup/v1\nCgroupMountpoint=/cg/"
+      "\nConstrainCores=yes\nConstrainRAMSpace=YES\nConstrainSwapSpace=true\nConstrainDevices=no\n"
+      "AllowedRAMSpace=110.5\nMaxRAMPercent=90%\nMinRAMSpace=64\nMemorySwappiness=0\nMillraceMaxProcesses=500\n");
   ASSERT_TRUE(report.errors.empty()) << report.errors.front();
   const IsolationSettings& isolation = report.configuration.isolation;
   EXPECT_TRUE(isolation.task_cgroup && isolation.task_affinity);
@@ -45,12 +50,17 @@ TEST(CgroupConf, Keys_reach_their_settings) {
 }
 
 TEST(CgroupConf, What_is_wrong_is_named_with_its_line) {
-  const auto report = read("TaskPlugin=task/magic\n", "ConstrainCores=maybe\nConstrainRamSpcae=yes\nCgroupPlugin=cgroup/v3\nMemorySwappiness=200\n");
+  const auto report =
+      read("TaskPlugin=task/magic\n",
+           "ConstrainCores=maybe\nConstrainRamSpcae=yes\nCgroupPlugin=cgroup/v3\nMemorySwappiness=200\n");
   ASSERT_EQ(report.errors.size(), 5u);
   EXPECT_EQ(report.errors[0], "slurm.conf:5: TaskPlugin: 'task/magic' is not task/affinity, task/cgroup or task/none");
   EXPECT_EQ(report.errors[1], "cgroup.conf:1: ConstrainCores: 'maybe' is wrong, yes or no would be right");
-  EXPECT_EQ(report.errors[2], "cgroup.conf:2: unknown key ConstrainRamSpcae; see docs/admin/cgroups.md for those there are");
-  EXPECT_EQ(report.errors[3], "cgroup.conf:3: CgroupPlugin: 'cgroup/v3' is wrong, autodetect, cgroup/v1, cgroup/v2 or disabled would be right");
+  EXPECT_EQ(report.errors[2],
+            "cgroup.conf:2: unknown key ConstrainRamSpcae; see docs/admin/cgroups.md for those there are");
+  EXPECT_EQ(
+      report.errors[3],
+      "cgroup.conf:3: CgroupPlugin: 'cgroup/v3' is wrong, autodetect, cgroup/v1, cgroup/v2 or disabled would be right");
 }
 
 TEST(JobContainerConf, Each_node_has_its_line) {
@@ -69,7 +79,8 @@ TEST(JobContainerConf, What_is_not_there_or_not_built_is_said) {
   EXPECT_EQ(read("NamespaceType=namespace/tmpfs\n", "").errors.size(), 1u);
   const auto report = read("NamespaceType=namespace/tmpfs\n", "", "BasePath=here\nCloneNSScript=/bin/x\nBaseBath=/x\n");
   ASSERT_EQ(report.errors.size(), 3u);
-  EXPECT_EQ(report.errors[0], "job_container.conf:1: BasePath: 'here' is wrong, an absolute path without .. would be right");
+  EXPECT_EQ(report.errors[0],
+            "job_container.conf:1: BasePath: 'here' is wrong, an absolute path without .. would be right");
   EXPECT_EQ(report.errors[1], "job_container.conf:2: CloneNSScript: not built yet");
 }
 

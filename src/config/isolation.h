@@ -1,4 +1,5 @@
-// src/config/isolation.h - how jobs are kept apart on a node: what cgroup.conf, job_container.conf and a few keys of slurm.conf say.
+// src/config/isolation.h - how jobs are kept apart on a node: what cgroup.conf, job_container.conf and a few keys of
+// slurm.conf say.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +22,12 @@ struct CgroupSettings {
   bool constrain_swap = false;
   double allowed_memory_percent = 100;  // of what the job was given
   double allowed_swap_percent = 0;
-  double max_memory_percent = 100;      // of the machine's memory
+  double max_memory_percent = 100;  // of the machine's memory
   double max_swap_percent = 100;
   std::uint64_t min_memory_mib = 30;
   std::optional<std::uint32_t> swappiness;
   bool enable_controllers = false;
-  std::uint64_t processes_max = 0;      // MillraceMaxProcesses: of a job on a node; 0: no limit
+  std::uint64_t processes_max = 0;  // MillraceMaxProcesses: of a job on a node; 0: no limit
 };
 
 // job_container.conf, of one node after all its lines.
@@ -41,11 +42,11 @@ struct ContainerSettings {
 
 struct IsolationSettings {
   CgroupSettings cgroup;
-  bool track_by_cgroup = true;      // ProctrackType
-  bool task_cgroup = false;         // TaskPlugin
+  bool track_by_cgroup = true;  // ProctrackType
+  bool task_cgroup = false;     // TaskPlugin
   bool task_affinity = false;
-  std::string default_bind;         // TaskPluginParam, as a --cpu-bind
-  bool private_folders = false;     // NamespaceType
+  std::string default_bind;                   // TaskPluginParam, as a --cpu-bind
+  bool private_folders = false;               // NamespaceType
   std::vector<ContainerSettings> containers;  // the first that names a node, or all nodes, is its
 };
 

@@ -1,4 +1,5 @@
-// src/config/isolation_setters.cpp - the keys of slurm.conf that say how tasks are bound and kept apart (see key_setters.h).
+// src/config/isolation_setters.cpp - the keys of slurm.conf that say how tasks are bound and kept apart (see
+// key_setters.h).
 #include "base/text.h"
 #include "config/key_setters.h"
 
@@ -10,15 +11,18 @@ Result<void> proctrack_type(Configuration& c, std::string_view value) {
       c.isolation.track_by_cgroup = known == "proctrack/cgroup";
       return {};
     }
-  return fail(Errc::invalid, "'" + std::string{value} + "' is not proctrack/cgroup, proctrack/linuxproc or proctrack/pgid");
+  return fail(Errc::invalid,
+              "'" + std::string{value} + "' is not proctrack/cgroup, proctrack/linuxproc or proctrack/pgid");
 }
 
 Result<void> task_plugin(Configuration& c, std::string_view value) {
   bool cgroup = false, affinity = false;
   for (const std::string_view part : split(value, ',')) {
     const std::string word = lower(trim(part));
-    if (word == "task/cgroup" || word == "cgroup") cgroup = true;
-    else if (word == "task/affinity" || word == "affinity") affinity = true;
+    if (word == "task/cgroup" || word == "cgroup")
+      cgroup = true;
+    else if (word == "task/affinity" || word == "affinity")
+      affinity = true;
     else if (word != "task/none" && word != "none")
       return fail(Errc::invalid, "'" + word + "' is not task/affinity, task/cgroup or task/none");
   }
@@ -32,9 +36,12 @@ Result<void> task_plugin_param(Configuration& c, std::string_view value) {
   std::string type, verbose;
   for (const std::string_view part : split(value, ',')) {
     const std::string word = lower(trim(part));
-    if (word == "verbose") verbose = "verbose";
-    else if (word == "none" || word == "cores" || word == "sockets" || word == "threads") type = word;
-    else if (word.starts_with("autobind=") && (word.ends_with("=none") || word.ends_with("=cores") || word.ends_with("=sockets") || word.ends_with("=threads"))) {
+    if (word == "verbose")
+      verbose = "verbose";
+    else if (word == "none" || word == "cores" || word == "sockets" || word == "threads")
+      type = word;
+    else if (word.starts_with("autobind=") && (word.ends_with("=none") || word.ends_with("=cores") ||
+                                               word.ends_with("=sockets") || word.ends_with("=threads"))) {
       if (type.empty()) type = word.substr(9);
     } else if (word == "slurmdoffspec" || word == "oomkillstep" || word == "slurmdspecoverride") {
       return fail(Errc::refused, "'" + word + "' is not built yet");
@@ -48,9 +55,13 @@ Result<void> task_plugin_param(Configuration& c, std::string_view value) {
 
 Result<void> namespace_type(Configuration& c, std::string_view value) {
   const std::string word = lower(value);
-  if (word == "job_container/tmpfs" || word == "namespace/tmpfs") c.isolation.private_folders = true;
-  else if (word == "job_container/none" || word == "none" || word == "namespace/none") c.isolation.private_folders = false;
-  else return fail(Errc::invalid, "'" + std::string{value} + "' is not job_container/tmpfs or namespace/tmpfs" + (word == "namespace/linux" ? " (namespace/linux is not built yet)" : ""));
+  if (word == "job_container/tmpfs" || word == "namespace/tmpfs")
+    c.isolation.private_folders = true;
+  else if (word == "job_container/none" || word == "none" || word == "namespace/none")
+    c.isolation.private_folders = false;
+  else
+    return fail(Errc::invalid, "'" + std::string{value} + "' is not job_container/tmpfs or namespace/tmpfs" +
+                                   (word == "namespace/linux" ? " (namespace/linux is not built yet)" : ""));
   return {};
 }
 

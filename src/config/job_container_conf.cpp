@@ -40,7 +40,8 @@ Result<void> take(const ConfPair& pair, ContainerSettings& out) {
     MR_TRY(out.shared, to_flag(pair.value));
   } else if (is("InitScript")) {
     MR_TRY(out.init_script, to_path(pair.value));
-  } else if (is("CloneNSScript") || is("CloneNSEpilog") || is("CloneNSScript_Wait") || is("CloneNSEpilog_Wait") || is("EntireStepInNS")) {
+  } else if (is("CloneNSScript") || is("CloneNSEpilog") || is("CloneNSScript_Wait") || is("CloneNSEpilog_Wait") ||
+             is("EntireStepInNS")) {
     return fail(Errc::refused, "not built yet");
   } else {
     return fail(Errc::invalid, "unknown key; NodeName, AutoBasePath, BasePath, Dirs, InitScript and Shared are known");
@@ -50,7 +51,8 @@ Result<void> take(const ConfPair& pair, ContainerSettings& out) {
 
 }  // namespace
 
-void read_job_container_conf(const std::vector<ConfLine>& lines, Configuration& configuration, std::vector<std::string>& errors) {
+void read_job_container_conf(const std::vector<ConfLine>& lines, Configuration& configuration,
+                             std::vector<std::string>& errors) {
   ContainerSettings defaults;  // a line without NodeName changes what the lines after it begin with
   bool for_all = false;
   for (const ConfLine& line : lines) {
@@ -69,7 +71,8 @@ void read_job_container_conf(const std::vector<ConfLine>& lines, Configuration& 
   }
   if (for_all) configuration.isolation.containers.push_back(defaults);
   if (configuration.isolation.private_folders && configuration.isolation.containers.empty())
-    errors.push_back(configuration.path + ": NamespaceType needs a job_container.conf beside this file, with BasePath=FOLDER");
+    errors.push_back(configuration.path +
+                     ": NamespaceType needs a job_container.conf beside this file, with BasePath=FOLDER");
 }
 
 const ContainerSettings* container_of(const IsolationSettings& settings, const std::string& node) {

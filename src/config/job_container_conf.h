@@ -9,7 +9,8 @@
 
 namespace millrace {
 
-void read_job_container_conf(const std::vector<ConfLine>& lines, Configuration& configuration, std::vector<std::string>& errors);
+void read_job_container_conf(const std::vector<ConfLine>& lines, Configuration& configuration,
+                             std::vector<std::string>& errors);
 
 // The settings of one node; nothing: its jobs share everything.
 const ContainerSettings* container_of(const IsolationSettings& settings, const std::string& node);

@@ -97,6 +97,24 @@ TEST(SlurmConf, Collects_what_it_does_not_know_or_do) {
   EXPECT_EQ(report.configuration.not_built[1].line, 5);
 }
 
+TEST(SlurmConf, Preemption_by_suspending_needs_gang) {
+  const auto good = parse("PreemptMode=GANG,Suspend\nSchedulerTimeSlice=5\nNodeName=a\nPartitionName=p Nodes=a PreemptMode=SUSPEND OverSubscribe=YES\n");
+  ASSERT_TRUE(good.errors.empty()) << good.errors[0];
+  EXPECT_TRUE(good.configuration.gang);
+  EXPECT_EQ(good.configuration.preempt_mode, PreemptMode::suspend);
+  EXPECT_EQ(good.configuration.time_slice, seconds(5));
+  EXPECT_EQ(good.configuration.partitions[0].preempt_mode, PreemptMode::suspend);
+  EXPECT_EQ(good.configuration.partitions[0].share_count, 4u);
+  const auto complains = [&](const char* text, const char* about) {
+    const auto report = parse(text);
+    return !report.errors.empty() && report.errors[0].find(about) != std::string::npos;
+  };
+  EXPECT_TRUE(complains("PreemptMode=SUSPEND\nNodeName=a\nPartitionName=p Nodes=a\n", "SUSPEND,GANG would be right"));
+  EXPECT_TRUE(complains("PreemptMode=CANCEL\nNodeName=a\nPartitionName=p Nodes=a PreemptMode=SUSPEND\n", "needs GANG"));
+  EXPECT_TRUE(complains("PreemptMode=CANCEL,REQUEUE\nNodeName=a\nPartitionName=p Nodes=a\n", "two things at once"));
+  EXPECT_TRUE(complains("PreemptMode=WITHIN\nNodeName=a\nPartitionName=p Nodes=a\n", "not built yet"));
+}
+
 TEST(SlurmConf, Wrong_values_name_file_line_and_what_would_be_right) {
   const auto report = parse(
       "KillWait=soon\nSchedulerType=sched/magic\nNodeName=a CPUs=none\nNodeName=b\nNodeName=b\n"

@@ -109,7 +109,7 @@ void Commands::handle() {
 // ---- submit ----
 
 void Commands::submit(const wire::SubmitJob& ask) {
-  const std::uint64_t bytes = ask.script().size() + ask.environment().size() + 8192;
+  const std::uint64_t bytes = ask.script().size() + ask.environment().size() + 8192 * (1 + static_cast<std::uint64_t>(ask.more_components_size()));
   if (c_.log_.room(bytes) != Room::enough)
     return refuse_with(2019, "I/O error writing script/environment to file", "the controller's disk has no room for new jobs; try again later");
   // The name service may be slow: the request is kept until it has answered, and decided on what is true then.
@@ -117,10 +117,10 @@ void Commands::submit(const wire::SubmitJob& ask) {
     Commands self{c, asker, request};
     if (!identity) return self.refuse_with(2010, "Invalid user id", identity.error().story);
     const wire::SubmitJob& ask = request.submit();
-    SubmitJob job = to_submit_job(ask, *identity);
-    if (!ask.script().empty()) job.spec.script = payload_id(ask.script()).digest;
-    if (!ask.environment().empty()) job.spec.environment = payload_id(ask.environment()).digest;
-    auto decision = decide(c.commit_.decided(), job, self.actor_, c.loop_.now());
+    std::vector<SubmitJob> jobs = to_submit_jobs(ask, *identity);
+    if (!ask.script().empty()) jobs.front().spec.script = payload_id(ask.script()).digest;
+    if (!ask.environment().empty()) jobs.front().spec.environment = payload_id(ask.environment()).digest;
+    auto decision = decide(c.commit_.decided(), std::move(jobs), self.actor_, c.loop_.now());
     if (!decision) return self.refuse_with(decision.error());
     wire::Reply out = self.reply();
     wire::Submitted& submitted = *out.mutable_submitted();
@@ -223,6 +223,12 @@ void Commands::cancel(const wire::CancelJobs& ask) {
     if (names.empty()) {
       for (const auto& [key, job] : state.jobs) {
         if (!matches(*job)) continue;
+        if (job->is_component()) {
+          // With its leader, or alone where it may go alone.
+          if (job->state != JobState::pending && !matches(state.job(job->het->leader)))
+            chosen.push_back({state.job(job->het->leader).id, "+" + std::to_string(job->het->offset)});
+          continue;
+        }
         const ArrayState* array = state.find_array(job->array);
         if (!job->array_task) chosen.push_back({job->id, {}});
         else chosen.push_back({array->id, std::to_string(*job->array_task)});
@@ -269,6 +275,8 @@ void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobNam
       denied = denied || !may_change(job, actor_);
       suspended = suspended || job.state == JobState::suspended;
       if (!may_change(job, actor_) || job.state != JobState::running) continue;
+      sent = true;
+      if (job.is_component()) continue;  // it only holds its nodes
       wire::SignalAttempt signal;
       signal.set_job_key(job.key.value);
       signal.set_attempt(job.attempt.value);
@@ -276,7 +284,6 @@ void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobNam
       signal.set_batch_only(ask.batch_only());
       signal.set_full(ask.full());
       c_.signal_nodes(job, signal);
-      sent = true;
     }
     if (sent) out.mutable_jobs_changed()->add_changed(shown_name(name));
     else fail_with(denied ? RefusalCode::access_denied : suspended ? RefusalCode::suspended : RefusalCode::not_running);
@@ -289,7 +296,7 @@ void Commands::hold(const wire::HoldJobs& ask) {
   std::vector<JobName> names = names_of(ask.jobs());
   if (!ask.name().empty())
     for (const auto& [key, job] : c_.commit_.decided().jobs)
-      if (job->spec->name == ask.name() && job->state == JobState::pending && may_change(*job, actor_)) names.push_back({job->id, {}});
+      if (job->spec->name == ask.name() && job->state == JobState::pending && !job->is_component() && may_change(*job, actor_)) names.push_back({job->id, {}});
   change_jobs(names, [&](const State& now, const SelectedJob& which) {
     return ask.release() ? decide_release(now, which, actor_, c_.loop_.now()) : decide_hold(now, which, ask.as_user(), actor_, c_.loop_.now());
   });

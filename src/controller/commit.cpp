@@ -19,25 +19,31 @@ Commit::Commit(Loop& loop, EventLog& log, State recovered, std::move_only_functi
     : loop_(loop), log_(log), fatal_(std::move(fatal)), changed_(std::move(changed)), decided_(std::move(recovered)), durable_(decided_) {}
 
 void Commit::note(const Event& event) {
-  const auto touch = [&](JobKey key) {
-    changes_.jobs.insert(key);
-    const Job* job = decided_.find_job(key);
-    if (job && job->placement)
-      for (const NodeShare& share : job->placement->shares) changes_.nodes.insert(share.node);
+  const auto touch = [&](JobKey named) {
+    changes_.jobs.insert(named);
+    const Job* found = decided_.find_job(named);
+    if (!found) return;
+    for (const JobKey key : whole_of(*found)) {  // components share what happens to one of them
+      changes_.jobs.insert(key);
+      const Job* job = decided_.find_job(key);
+      if (job && job->placement)
+        for (const NodeShare& share : job->placement->shares) changes_.nodes.insert(share.node);
+    }
   };
   std::visit(
       [&](const auto& e) {
         using E = std::decay_t<decltype(e)>;
         if constexpr (requires { e.key; }) touch(e.key);
+        if constexpr (requires { e.components; }) touch(e.components.front().key);
         if constexpr (requires { e.node; }) changes_.nodes.insert(e.node);
         if constexpr (std::is_same_v<E, TimeSliceTurned>) {
           for (const JobKey key : e.suspended) touch(key);
           for (const JobKey key : e.resumed) touch(key);
         }
         // What only takes resources or records can let nobody start.
-        if constexpr (std::is_same_v<E, JobSubmitted>)
+        if constexpr (std::is_same_v<E, JobSubmitted> || std::is_same_v<E, HetJobSubmitted>)
           changes_.jobs_added = true;
-        else if constexpr (!std::is_same_v<E, JobPlaced> && !std::is_same_v<E, JobForgotten> && !std::is_same_v<E, ArrayTaskSplit> &&
+        else if constexpr (!std::is_same_v<E, JobPlaced> && !std::is_same_v<E, HetJobPlaced> && !std::is_same_v<E, JobForgotten> && !std::is_same_v<E, ArrayTaskSplit> &&
                            !std::is_same_v<E, JobResumed> && !std::is_same_v<E, TimeSliceTurned>)
           changes_.room_made = true;
         if constexpr (std::is_same_v<E, ClusterConfigured> || std::is_same_v<E, NodeLost> || std::is_same_v<E, NodeStateChanged>)

@@ -6,6 +6,7 @@
 
 #include "controller/commands.h"
 #include "controller/queries.h"
+#include "controller/to_place.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/accept_preemption.h"
 #include "core/admission/expire.h"
@@ -150,16 +151,20 @@ void Controller::plan_finished(const Plan& plan) {
   wait_log_.note(plan, commit_.decided());
   for (const Proposal& p : plan.placements) {
     Reason why = Reason::none;
-    const Job* waiting = commit_.decided().find_job(p.key);
-    auto events = decide_place(commit_.decided(), {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority, p.limit_minutes}, loop_.now(), &why);
+    auto events = decide_place(commit_.decided(), to_place(p), loop_.now(), &why);
     // A stale proposal is dropped; the change that made it stale has asked for the next pass. One that cannot be had in the way it
     // asks waits for the next end, and says why.
     if (!events.empty()) {
-      for (Event& event : events)
-        if (auto* placed = std::get_if<JobPlaced>(&event)) placed->waited = wait_log_.take(*waiting, loop_.now());
+      const auto remember = [&](JobPlaced& placed, JobKey waited) { placed.waited = wait_log_.take(commit_.decided().job(waited), loop_.now()); };
+      for (Event& event : events) {
+        if (auto* placed = std::get_if<JobPlaced>(&event)) remember(*placed, p.key);
+        if (auto* whole = std::get_if<HetJobPlaced>(&event))
+          for (JobPlaced& placed : whole->components) remember(placed, placed.key);
+      }
       commit_.happen(std::move(events));
     } else if (why != Reason::none) {
       report.findings.insert_or_assign(p.key, Finding{p.key, why, {}, {}, p.partition});
+      for (const Proposal& component : p.with) report.findings.insert_or_assign(component.key, Finding{component.key, why, {}, {}, component.partition});
     }
   }
   plan_report_ = SharedValue(std::move(report));

@@ -57,6 +57,7 @@ void Queries::explain_job(const wire::ExplainJob& ask) {
   const Job& job = view.state.job(key);
   wire::Explanation& told = *out.mutable_explanation();
   tell_history(view, job, told);
+  if (selected->size() > 1 && job.het) told.set_job(std::to_string(job.id.value));
   if (job.state != JobState::pending) {
     told.set_state(job.state == JobState::ended ? "ended" : job.state == JobState::suspended ? "suspended" : "running");
     told.set_reason(shown_reason(view, job));

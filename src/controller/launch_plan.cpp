@@ -70,9 +70,7 @@ void describe_array(const State& state, const Job& job, wire::LaunchPlan& out) {
   out.set_array_task_step(strided ? ranges[1].first - ranges[0].first : 1);
 }
 
-}  // namespace
-
-wire::LaunchPlan make_launch_plan(const State& state, const Job& job, NodeIndex here, const ClusterFacts& facts) {
+wire::LaunchPlan plan_one(const State& state, const Job& job, NodeIndex here, const ClusterFacts& facts) {
   wire::LaunchPlan out;
   out.set_job_key(job.key.value);
   out.set_job_id(job.id.value);
@@ -100,6 +98,19 @@ wire::LaunchPlan make_launch_plan(const State& state, const Job& job, NodeIndex 
   out.set_group_name(job.spec->owner->group_name);
   out.set_kill_wait_seconds(state.policy->kill_wait_seconds);
   out.set_config_path(facts.config_path);
+  return out;
+}
+
+}  // namespace
+
+wire::LaunchPlan make_launch_plan(const State& state, const Job& job, NodeIndex here, const ClusterFacts& facts) {
+  wire::LaunchPlan out = plan_one(state, job, here, facts);
+  if (!job.het) return out;
+  // The script is told of each component, as it would be of its own job on that one's first node.
+  for (const JobKey key : whole_of(job)) {
+    const Job& component = state.job(key);
+    if (component.placement) *out.add_het_components() = plan_one(state, component, component.placement->shares.front().node, facts);
+  }
   return out;
 }
 

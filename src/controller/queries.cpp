@@ -1,6 +1,8 @@
 // src/controller/queries.cpp - see queries.h.
 #include "controller/queries.h"
 
+#include <algorithm>
+
 #include "base/hostlist.h"
 #include "controller/resources.h"
 #include "core/admission/job_selection.h"
@@ -66,6 +68,7 @@ void named_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, wire::Jobs
     std::vector<JobKey> keys;
     for (const SelectedJob& which : *selected)
       if (keys.empty() || keys.back() != which.key) keys.push_back(which.key);
+    if (snapshot.state.job(keys.front()).het) std::ranges::reverse(keys);  // components in their own order
     for (auto it = keys.rbegin(); it != keys.rend(); ++it) {
       const Job& job = snapshot.state.job(*it);
       if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) continue;

@@ -9,6 +9,7 @@ namespace {
 // A batch job has a process on its first node only; srun's tasks are on all of them.
 bool runs_here(const Job& job, NodeIndex here) {
   const auto& shares = job.placement->shares;
+  if (job.is_component()) return false;  // it only holds its nodes: the script runs with the leader
   if (job.spec->is_batch()) return shares.front().node == here;
   return std::ranges::any_of(shares, [&](const NodeShare& share) { return share.node == here && !share.released; });
 }

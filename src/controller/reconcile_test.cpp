@@ -3,10 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "controller/launch_plan.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/cancel_job.h"
 #include "core/admission/report_node.h"
-#include "core/admission/submit_job.h"
+#include "core/admission/submit_het_job.h"
 #include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
 
@@ -121,6 +122,28 @@ TEST_F(ReconcileTest, kills_what_nobody_wants_an_old_attempt_or_an_unknown_job) 
     ASSERT_EQ(intents.size(), 1u);
     EXPECT_EQ(std::get<KillIntent>(intents[0]).why, KillWhy::not_wanted);
   }
+}
+
+TEST_F(ReconcileTest, components_hold_their_nodes_and_run_nothing) {
+  SubmitJob ask;
+  ask.spec.owner = SharedValue(Owner{UserId{1}, GroupId{1}, "u", "g", {1}, "h", {}});
+  ask.spec.work_dir = "/";
+  ask.spec.min_nodes = ask.spec.tasks = ask.spec.cpus_per_task = 0;
+  ask.script_bytes = 1;
+  const JobKey key = state_.next_key;
+  happen(decide(state_, std::vector{ask, ask}, {UserId{1}, false}, now_)->events);
+  PlaceJob whole{key, Attempt{0}, {{NodeIndex{0}, Cpus{1}, {}, 1, false}}, false};
+  whole.with.push_back({JobKey{key.value + 1}, Attempt{0}, {{NodeIndex{1}, Cpus{1}, {}, 1, false}}, false});
+  happen(decide_place(state_, whole, now_));
+  EXPECT_EQ(difference(state_, NodeIndex{0}, {}).size(), 1u);
+  EXPECT_TRUE(difference(state_, NodeIndex{1}, {}).empty());
+  EXPECT_EQ(make_launch_plan(state_, state_.job(key), NodeIndex{0}, {}).het_components_size(), 2);
+  happen(*decide_cancel(state_, {key, {}}, {UserId{0}, true}, now_));
+  EXPECT_EQ(difference(state_, NodeIndex{0}, {report(key, 0, false)}).size(), 1u) << "the script is killed";
+  EXPECT_TRUE(difference(state_, NodeIndex{1}, {}).empty());
+  EXPECT_EQ(state_.node(NodeIndex{1}).used_cpus, Cpus{1}) << "held until the script is gone";
+  happen(decide_end(state_, {key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 15}, now_));
+  EXPECT_EQ(state_.node(NodeIndex{1}).used_cpus, Cpus{0});
 }
 
 }  // namespace

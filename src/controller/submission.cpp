@@ -7,8 +7,7 @@
 
 namespace millrace {
 
-SubmitJob to_submit_job(const wire::SubmitJob& ask, const UserIdentity& identity) {
-  const wire::JobDescription& job = ask.job();
+static SubmitJob to_submit_job(const wire::JobDescription& job, const UserIdentity& identity) {
   SubmitJob out;
   JobSpec& spec = out.spec;
   Owner owner{identity.uid, identity.gid, identity.user_name, identity.group_name, identity.groups, job.submit_host(), {}};
@@ -51,9 +50,6 @@ SubmitJob to_submit_job(const wire::SubmitJob& ask, const UserIdentity& identity
   spec.label_output = job.label_output();
   spec.allocation_only = job.allocation_only();
   spec.kill_on_invalid_dependency = job.kill_on_invalid_dependency();
-  const std::string& key = ask.idempotency_key();
-  if (key.size() == spec.submission.size())
-    std::copy_n(reinterpret_cast<const std::uint8_t*>(key.data()), key.size(), spec.submission.begin());
   out.partition = job.partition();
   out.dependency = job.dependency();
   out.array = job.array();
@@ -64,8 +60,24 @@ SubmitJob to_submit_job(const wire::SubmitJob& ask, const UserIdentity& identity
   if (job.has_requeue()) out.requeue = job.requeue();
   out.begin_at = Time{job.begin_at_us()};
   out.hold = job.hold();
-  out.script_bytes = ask.script().size();
   out.wishes = to_wishes(job.resources());
+  return out;
+}
+
+std::vector<SubmitJob> to_submit_jobs(const wire::SubmitJob& ask, const UserIdentity& identity) {
+  std::vector<SubmitJob> out{to_submit_job(ask.job(), identity)};
+  JobSpec& spec = out.front().spec;
+  const std::string& key = ask.idempotency_key();
+  if (key.size() == spec.submission.size())
+    std::copy_n(reinterpret_cast<const std::uint8_t*>(key.data()), key.size(), spec.submission.begin());
+  out.front().script_bytes = ask.script().size();
+  for (const wire::JobDescription& more : ask.more_components()) {
+    SubmitJob component = to_submit_job(more, identity);
+    component.spec.owner = out.front().spec.owner;
+    if (component.spec.work_dir.empty()) component.spec.work_dir = out.front().spec.work_dir;
+    if (component.spec.name.empty()) component.spec.name = out.front().spec.name;
+    out.push_back(std::move(component));
+  }
   return out;
 }
 

@@ -1,12 +1,13 @@
 // src/controller/submission.h - a job as a client describes it, as the request that admission decides on.
 #pragma once
 
-#include "core/admission/submit_job.h"
+#include "core/admission/submit_het_job.h"
 #include "millrace.pb.h"
 #include "ports/identity.h"
 
 namespace millrace {
 
-SubmitJob to_submit_job(const wire::SubmitJob& ask, const UserIdentity& identity);
+// One, or the components of a heterogeneous job, the leader first.
+std::vector<SubmitJob> to_submit_jobs(const wire::SubmitJob& ask, const UserIdentity& identity);
 
 }  // namespace millrace

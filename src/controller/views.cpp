@@ -20,7 +20,7 @@ std::string names_to_hostlist(const State& state, const auto& indexes, auto inde
 
 std::optional<LimitHit> limit_of(const ReadView& snapshot, const Job& job) {
   if (job.state != JobState::pending || !limits_enforced(snapshot.state)) return std::nullopt;
-  return start_hit(snapshot.state, job, requested_size(snapshot.state, job), snapshot.now);
+  return whole_start_hit(snapshot.state, job, snapshot.now);
 }
 
 std::string preempt_words(PreemptMode mode, bool gang) {
@@ -193,8 +193,10 @@ wire::JobStateName shown_state(const Job& job) {
 std::string shown_reason(const ReadView& snapshot, const Job& job) {
   if (job.state == JobState::ended && job.end_reason == Reason::raised_signal) return signal_word(job.exit_signal);
   if (job.state != JobState::pending) return slurm_word(job.state == JobState::running || job.state == JobState::suspended ? Reason::none : job.end_reason);
-  const Reason standing = standing_obstacle(snapshot.state, job, snapshot.now);
-  if (standing != Reason::none) return slurm_word(standing);
+  // What keeps one component keeps all of them.
+  for (const JobKey key : whole_of(job))
+    if (const Reason standing = standing_obstacle(snapshot.state, snapshot.state.job(key), snapshot.now); standing != Reason::none)
+      return slurm_word(standing);
   if (const auto hit = limit_of(snapshot, job)) return slurm_word(reason_of(*hit));
   const PlanReport& plan = *snapshot.plan;
   if (const auto it = plan.findings.find(job.key); it != plan.findings.end()) return slurm_word(it->second.reason);
@@ -213,6 +215,11 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
       out.set_array_tasks(format_index_set(array->rest) + (array->spec.throttle > 0 ? "%" + std::to_string(array->spec.throttle) : ""));
     }
     out.set_array_throttle(array->spec.throttle);
+  }
+  if (job.het) {
+    out.set_het_job_id(job.id.value - job.het->offset);
+    out.set_het_job_offset(job.het->offset);
+    out.set_het_job_size(job.het->size);
   }
   out.set_name(spec.name);
   out.set_uid(spec.owner->uid.value);
@@ -248,7 +255,7 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
   out.set_start_at_us(start.value);
   out.set_end_at_us(end.value);
   out.set_time_limit_minutes(job.time_limit_minutes);
-  out.set_priority(job.state == JobState::pending ? priorities.of(job) : job.priority);
+  out.set_priority(job.state == JobState::pending ? priorities.of(state.job(leader_of(job))) : job.priority);
   if (brief) return;
   if (const auto hit = limit_of(snapshot, job)) out.add_wait_words(limit_in_words(state, *hit));
   show_request(snapshot, job, out);

@@ -32,7 +32,9 @@ class NoCgroup final : public JobCgroup {
   bool remove() override { return true; }
 };
 
-std::unexpected<Error> cannot_make(const std::string& folder) { return fail(Errc::io, "make the cgroup " + folder + ": " + std::strerror(errno)); }
+std::unexpected<Error> cannot_make(const std::string& folder) {
+  return fail(Errc::io, "make the cgroup " + folder + ": " + std::strerror(errno));
+}
 
 }  // namespace
 
@@ -42,7 +44,8 @@ std::optional<DeviceNumber> device_number(const std::string& file) {
   return DeviceNumber{S_ISBLK(info.st_mode), major(info.st_rdev), minor(info.st_rdev)};
 }
 
-Result<void> make_step_folder(const std::string& node_folder, const std::string& job, const std::string& step, void (*evict)(const std::string&)) {
+Result<void> make_step_folder(const std::string& node_folder, const std::string& job, const std::string& step,
+                              void (*evict)(const std::string&)) {
   const std::string job_folder = node_folder + "/" + job, step_folder = job_folder + "/" + step;
   // Another step of the job may end, and take the job's folder with it, between our two calls.
   for (int tries = 0;; ++tries) {
@@ -82,7 +85,8 @@ std::vector<pid_t> pids_in(const std::string& file) {
   return pids;
 }
 
-std::unique_ptr<JobCgroup> make_job_cgroup(const CgroupFolders& folders, const std::string& job, const std::string& step) {
+std::unique_ptr<JobCgroup> make_job_cgroup(const CgroupFolders& folders, const std::string& job,
+                                           const std::string& step) {
   if (folders.driver == CgroupDriver::v1 && !folders.folders.empty()) return make_cgroup_v1(folders, job, step);
   if (folders.driver == CgroupDriver::v2 && !folders.folders.empty()) return make_cgroup_v2(folders, job, step);
   return std::make_unique<NoCgroup>();

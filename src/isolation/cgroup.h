@@ -48,7 +48,8 @@ struct CgroupUsage {
   std::optional<std::uint64_t> memory_peak_bytes, cpu_us;
 };
 
-// Of one step. Everything may be called again and again; whoever needs the processes gone asks until processes() is empty.
+// Of one step. Everything may be called again and again; whoever needs the processes gone asks until processes() is
+// empty.
 class JobCgroup {
  public:
   virtual ~JobCgroup() = default;
@@ -67,6 +68,7 @@ class JobCgroup {
 };
 
 // For driver none: one that has no processes and limits nothing.
-std::unique_ptr<JobCgroup> make_job_cgroup(const CgroupFolders& folders, const std::string& job, const std::string& step);
+std::unique_ptr<JobCgroup> make_job_cgroup(const CgroupFolders& folders, const std::string& job,
+                                           const std::string& step);
 
 }  // namespace millrace

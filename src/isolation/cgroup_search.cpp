@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "isolation/cgroup_drivers.h"
 #include "isolation/control_file.h"
 
 namespace millrace {
@@ -23,7 +24,8 @@ Result<void> make_folder(const std::string& path) {
 // The path of this process in the tree of a controller; v2 has the empty name.
 std::string own_path(std::string_view own, std::string_view controller) {
   for (const std::string_view line : split(own, '\n')) {
-    const std::size_t first = line.find(':'), second = first == std::string_view::npos ? first : line.find(':', first + 1);
+    const std::size_t first = line.find(':'),
+                      second = first == std::string_view::npos ? first : line.find(':', first + 1);
     if (second == std::string_view::npos) continue;
     const auto names = split(line.substr(first + 1, second - first - 1), ',');
     if (std::ranges::find(names, controller) != names.end()) return std::string{line.substr(second + 1)};
@@ -41,7 +43,8 @@ bool is_v1_tree(const std::string& path) { return has_control(path + "/tasks"); 
 // An empty cpuset takes no process: the node's folder gets what the one above it has.
 Result<void> fill_cpuset(const std::string& parent, const std::string& folder) {
   for (const char* file : {"/cpuset.mems", "/cpuset.cpus"})
-    if (trim(read_control(folder + file)).empty()) MR_TRY_VOID(write_control(folder + file, read_control(parent + file)));
+    if (trim(read_control(folder + file)).empty())
+      MR_TRY_VOID(write_control(folder + file, read_control(parent + file)));
   return {};
 }
 
@@ -49,8 +52,10 @@ Result<std::string> make_v1_folder(const CgroupSearch& search, const std::string
   const std::string tree = search.mountpoint + "/" + controller;
   std::string parent = below(tree, search.slice.empty() ? own_path(search.own, controller) : search.slice);
   if (!is_v1_tree(parent)) {  // a container that sees only its part of the tree, or a slice that is new
-    if (search.slice.empty()) parent = tree;
-    else MR_TRY_VOID(make_folder(parent));
+    if (search.slice.empty())
+      parent = tree;
+    else
+      MR_TRY_VOID(make_folder(parent));
   }
   const std::string folder = parent + "/" + search.node_folder;
   MR_TRY_VOID(make_folder(folder));
@@ -96,24 +101,37 @@ bool contains_word(const std::string& text, std::string_view word) {
 // Gives the controllers to the cgroups below this one, as far as it has them.
 Result<void> hand_down(const std::string& folder, const std::vector<std::string>& controllers) {
   for (const std::string& name : controllers)
-    if (contains_word(read_control(folder + "/cgroup.controllers"), name) && !contains_word(read_control(folder + "/cgroup.subtree_control"), name))
+    if (contains_word(read_control(folder + "/cgroup.controllers"), name) &&
+        !contains_word(read_control(folder + "/cgroup.subtree_control"), name))
       MR_TRY_VOID(write_control(folder + "/cgroup.subtree_control", "+" + name));
   return {};
 }
 
-Result<void> prepare_v2(const CgroupSearch& search, const std::string& parent, const std::string& folder, const std::vector<std::string>& controllers) {
+// The first cgroup of a container may hold all its processes, and as long as it does it hands no controllers down.
+Result<void> step_aside(const std::string& folder, bool with_others) {
+  const std::string aside = folder + "/millrace_agents";
+  MR_TRY_VOID(make_folder(aside));
+  MR_TRY_VOID(write_control(aside + "/cgroup.procs", "0"));
+  if (with_others)  // those that end meanwhile, or belong to the kernel, do not matter
+    for (const pid_t pid : pids_in(folder + "/cgroup.procs"))
+      static_cast<void>(write_control(aside + "/cgroup.procs", std::to_string(pid)));
+  return {};
+}
+
+Result<void> prepare_v2(const CgroupSearch& search, const std::string& parent, const std::string& folder,
+                        const std::vector<std::string>& controllers) {
   if (parent != search.mountpoint) {
     MR_TRY_VOID(hand_down(search.mountpoint, controllers));
     MR_TRY_VOID(make_folder(parent));
   }
   auto handed = hand_down(parent, controllers);
-  // In a container its first cgroup may hold all its processes. We can step aside ourselves; if others are there too, it stays refused.
-  if (!handed && handed.error().code == Errc::unavailable && below(search.mountpoint, own_path(search.own, "")) == parent) {
-    MR_TRY_VOID(make_folder(parent + "/millrace_agents"));
-    MR_TRY_VOID(write_control(parent + "/millrace_agents/cgroup.procs", "0"));
+  const bool busy = !handed && handed.error().code == Errc::unavailable;
+  if (busy && below(search.mountpoint, own_path(search.own, "")) == parent) {
+    MR_TRY_VOID(step_aside(parent, search.move_others));
     handed = hand_down(parent, controllers);
   }
-  MR_TRY_VOID(handed);
+  // Still busy: without controllers processes can be found and killed, and devices fenced; what is missing is said.
+  if (!handed && handed.error().code != Errc::unavailable) return handed;
   MR_TRY_VOID(make_folder(folder));
   return hand_down(folder, controllers);
 }
@@ -141,10 +159,15 @@ FoundCgroups find_v2(const CgroupSearch& search) {
 FoundCgroups find_cgroups(const CgroupSearch& search) {
   const bool is_v2 = has_control(search.mountpoint + "/cgroup.controllers");
   FoundCgroups found;
-  if (is_v2 && search.allow_v2) found = find_v2(search);
-  else if (!is_v2 && search.allow_v1) found = find_v1(search);
-  else found.problem = search.mountpoint + " holds cgroups of version " + (is_v2 ? "2" : "1") + ", and CgroupPlugin asks for the other";
-  if (found.folders.driver == CgroupDriver::none && found.problem.empty()) found.problem = "no cgroup file system is mounted at " + search.mountpoint;
+  if (is_v2 && search.allow_v2)
+    found = find_v2(search);
+  else if (!is_v2 && search.allow_v1)
+    found = find_v1(search);
+  else
+    found.problem = search.mountpoint + " holds cgroups of version " + (is_v2 ? "2" : "1") +
+                    ", and CgroupPlugin asks for the other";
+  if (found.folders.driver == CgroupDriver::none && found.problem.empty())
+    found.problem = "no cgroup file system is mounted at " + search.mountpoint;
   return found;
 }
 

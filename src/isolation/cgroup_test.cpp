@@ -47,7 +47,8 @@ class V1Tree : public CgroupTree {
 };
 
 TEST_F(V1Tree, Limits_are_written_for_the_job_and_the_step) {
-  fill("memory", {"memory.limit_in_bytes", "memory.soft_limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.swappiness", "memory.oom_control"});
+  fill("memory", {"memory.limit_in_bytes", "memory.soft_limit_in_bytes", "memory.memsw.limit_in_bytes",
+                  "memory.swappiness", "memory.oom_control"});
   fill("cpuset", {"cpuset.cpus", "cpuset.mems"});
   fill("cpu", {"cpu.shares"});
   fill("pids", {"pids.max"});
@@ -102,7 +103,8 @@ TEST_F(V1Tree, A_limit_that_cannot_be_written_is_an_error_with_its_file) {
 
 TEST_F(CgroupTree, V2_limits_are_written_for_the_job_and_the_step) {
   for (const char* folder : {"", "job_7/", "job_7/step_0/"})
-    for (const char* file : {"memory.max", "memory.high", "memory.swap.max", "memory.oom.group", "cpuset.cpus", "cpu.weight", "pids.max", "cgroup.procs", "cgroup.subtree_control"})
+    for (const char* file : {"memory.max", "memory.high", "memory.swap.max", "memory.oom.group", "cpuset.cpus",
+                             "cpu.weight", "pids.max", "cgroup.procs", "cgroup.subtree_control"})
       put(std::string{folder} + file, "");
   put("job_7/cgroup.controllers", "cpu memory\n");
   put("job_7/step_0/memory.events", "low 0\noom 1\noom_kill 4\noom_group_kill 0\n");

@@ -1,4 +1,5 @@
-// src/isolation/cgroup_v1.cpp - cgroups of the old kind: a tree for each controller, and a process is in one place of each.
+// src/isolation/cgroup_v1.cpp - cgroups of the old kind: a tree for each controller, and a process is in one place of
+// each.
 #include <signal.h>
 #include <unistd.h>
 
@@ -12,7 +13,9 @@ namespace millrace {
 namespace {
 
 // 100 is usual in v2, 1024 in v1.
-std::uint64_t shares_of(std::uint32_t weight) { return std::clamp<std::uint64_t>(std::uint64_t{weight} * 1024 / 100, 2, 262'144); }
+std::uint64_t shares_of(std::uint32_t weight) {
+  return std::clamp<std::uint64_t>(std::uint64_t{weight} * 1024 / 100, 2, 262'144);
+}
 
 void kill_listed(const std::string& step_folder) {
   for (const pid_t pid : pids_in(step_folder + "/cgroup.procs"))
@@ -21,7 +24,8 @@ void kill_listed(const std::string& step_folder) {
 
 class CgroupV1 final : public JobCgroup {
  public:
-  CgroupV1(const CgroupFolders& folders, std::string job, std::string step) : folders_(folders.folders), job_(std::move(job)), step_(std::move(step)) {}
+  CgroupV1(const CgroupFolders& folders, std::string job, std::string step)
+      : folders_(folders.folders), job_(std::move(job)), step_(std::move(step)) {}
 
   Result<void> create(const CgroupLimits& limits) override {
     for (const auto& folder : folders_) {
@@ -35,7 +39,9 @@ class CgroupV1 final : public JobCgroup {
       MR_TRY_VOID(write_both(*pids, "pids.max", std::to_string(limits.processes_max)));
     if (const std::string* devices = path_of("devices"))
       for (const DeviceNumber& device : limits.denied_devices)
-        MR_TRY_VOID(write_both(*devices, "devices.deny", (device.block ? "b " : "c ") + std::to_string(device.major) + ":" + std::to_string(device.minor) + " rwm"));
+        MR_TRY_VOID(write_both(
+            *devices, "devices.deny",
+            (device.block ? "b " : "c ") + std::to_string(device.major) + ":" + std::to_string(device.minor) + " rwm"));
     oom_kills_before_ = count_oom_kills();
     return {};
   }
@@ -67,8 +73,8 @@ class CgroupV1 final : public JobCgroup {
   Result<void> freeze() const override { return set_state("FROZEN"); }
   Result<void> thaw() const override { return set_state("THAWED"); }
 
-  // Frozen, nobody can fork away from the list; the signal works when they thaw. Without a freezer the caller's next round gets
-  // those that did.
+  // Frozen, nobody can fork away from the list; the signal works when they thaw. Without a freezer the caller's next
+  // round gets those that did.
   void kill_all() const override {
     static_cast<void>(freeze());
     kill_listed(tracking());
@@ -116,7 +122,8 @@ class CgroupV1 final : public JobCgroup {
     const std::string* memory = path_of("memory");
     if (memory == nullptr) return {};
     if (limits.memory) MR_TRY_VOID(write_both(*memory, "memory.limit_in_bytes", std::to_string(*limits.memory)));
-    if (limits.memory_high) MR_TRY_VOID(write_both(*memory, "memory.soft_limit_in_bytes", std::to_string(*limits.memory_high)));
+    if (limits.memory_high)
+      MR_TRY_VOID(write_both(*memory, "memory.soft_limit_in_bytes", std::to_string(*limits.memory_high)));
     // Missing where the kernel does not account swap: then there is nothing to limit it with.
     if (limits.memory && limits.swap && has_control(job_folder(*memory) + "/memory.memsw.limit_in_bytes"))
       MR_TRY_VOID(write_both(*memory, "memory.memsw.limit_in_bytes", std::to_string(*limits.memory + *limits.swap)));
@@ -126,7 +133,9 @@ class CgroupV1 final : public JobCgroup {
 
   std::uint64_t count_oom_kills() const {
     const std::string* memory = path_of("memory");
-    return memory == nullptr ? 0 : control_number(read_control(step_folder(*memory) + "/memory.oom_control"), "oom_kill").value_or(0);
+    return memory == nullptr
+               ? 0
+               : control_number(read_control(step_folder(*memory) + "/memory.oom_control"), "oom_kill").value_or(0);
   }
 
   Result<void> set_state(std::string_view state) const {
@@ -142,7 +151,8 @@ class CgroupV1 final : public JobCgroup {
 
 }  // namespace
 
-std::unique_ptr<JobCgroup> make_cgroup_v1(const CgroupFolders& folders, const std::string& job, const std::string& step) {
+std::unique_ptr<JobCgroup> make_cgroup_v1(const CgroupFolders& folders, const std::string& job,
+                                          const std::string& step) {
   return std::make_unique<CgroupV1>(folders, job, step);
 }
 

@@ -1,4 +1,5 @@
-// src/isolation/cgroup_v2.cpp - cgroups of the new kind: one tree; only its leaves hold processes, and a step is a leaf.
+// src/isolation/cgroup_v2.cpp - cgroups of the new kind: one tree; only its leaves hold processes, and a step is a
+// leaf.
 #include <signal.h>
 #include <unistd.h>
 
@@ -24,20 +25,27 @@ void kill_group(const std::string& step_folder) {
 class CgroupV2 final : public JobCgroup {
  public:
   CgroupV2(const CgroupFolders& folders, std::string job, std::string step)
-      : node_(folders.folders.front().path), job_(std::move(job)), step_(std::move(step)), job_folder_(node_ + "/" + job_), step_folder_(job_folder_ + "/" + step_) {}
+      : node_(folders.folders.front().path),
+        job_(std::move(job)),
+        step_(std::move(step)),
+        job_folder_(node_ + "/" + job_),
+        step_folder_(job_folder_ + "/" + step_) {}
 
   Result<void> create(const CgroupLimits& limits) override {
     MR_TRY_VOID(make_step_folder(node_, job_, step_, kill_group));
     // What the agent had enabled for the node; whoever comes second changes nothing.
-    for (const std::string_view name : split(trim(read_control(job_folder_ + "/cgroup.controllers")), ' '))
+    const std::string controllers = read_control(job_folder_ + "/cgroup.controllers");
+    for (const std::string_view name : split(trim(controllers), ' '))
       if (!name.empty()) MR_TRY_VOID(write_control(job_folder_ + "/cgroup.subtree_control", "+" + std::string{name}));
     const auto amount = [](std::uint64_t bytes) { return std::to_string(bytes); };
     if (limits.memory) MR_TRY_VOID(write_both("memory.max", amount(*limits.memory)));
     if (limits.memory_high) MR_TRY_VOID(write_both("memory.high", amount(*limits.memory_high)));
-    if (limits.swap && has_control(step_folder_ + "/memory.swap.max")) MR_TRY_VOID(write_both("memory.swap.max", amount(*limits.swap)));
+    if (limits.swap && has_control(step_folder_ + "/memory.swap.max"))
+      MR_TRY_VOID(write_both("memory.swap.max", amount(*limits.swap)));
     if (limits.oom_kills_all) MR_TRY_VOID(write_control(step_folder_ + "/memory.oom.group", "1"));
     if (!limits.cpus.empty()) MR_TRY_VOID(write_both("cpuset.cpus", limits.cpus));
-    if (limits.cpu_weight != 0 && has_control(job_folder_ + "/cpu.weight")) MR_TRY_VOID(write_control(job_folder_ + "/cpu.weight", std::to_string(limits.cpu_weight)));
+    if (limits.cpu_weight != 0 && has_control(job_folder_ + "/cpu.weight"))
+      MR_TRY_VOID(write_control(job_folder_ + "/cpu.weight", std::to_string(limits.cpu_weight)));
     if (limits.processes_max != 0) MR_TRY_VOID(write_both("pids.max", std::to_string(limits.processes_max)));
     if (!limits.denied_devices.empty()) MR_TRY_VOID(deny_devices(step_folder_, limits.denied_devices));
     oom_kills_before_ = count_oom_kills();
@@ -49,7 +57,8 @@ class CgroupV2 final : public JobCgroup {
 
   CgroupUsage usage() const override {
     CgroupUsage usage;
-    if (const std::string text = read_control(step_folder_ + "/memory.peak"); !text.empty()) usage.memory_peak_bytes = std::strtoull(text.c_str(), nullptr, 10);
+    if (const std::string text = read_control(step_folder_ + "/memory.peak"); !text.empty())
+      usage.memory_peak_bytes = std::strtoull(text.c_str(), nullptr, 10);
     usage.cpu_us = control_number(read_control(step_folder_ + "/cpu.stat"), "usage_usec");
     return usage;
   }
@@ -69,7 +78,9 @@ class CgroupV2 final : public JobCgroup {
     MR_TRY_VOID(write_control(job_folder_ + "/" + file, text));
     return write_control(step_folder_ + "/" + file, text);
   }
-  std::uint64_t count_oom_kills() const { return control_number(read_control(step_folder_ + "/memory.events"), "oom_kill").value_or(0); }
+  std::uint64_t count_oom_kills() const {
+    return control_number(read_control(step_folder_ + "/memory.events"), "oom_kill").value_or(0);
+  }
 
   const std::string node_, job_, step_, job_folder_, step_folder_;
   std::uint64_t oom_kills_before_ = 0;
@@ -77,7 +88,8 @@ class CgroupV2 final : public JobCgroup {
 
 }  // namespace
 
-std::unique_ptr<JobCgroup> make_cgroup_v2(const CgroupFolders& folders, const std::string& job, const std::string& step) {
+std::unique_ptr<JobCgroup> make_cgroup_v2(const CgroupFolders& folders, const std::string& job,
+                                          const std::string& step) {
   return std::make_unique<CgroupV2>(folders, job, step);
 }
 

@@ -68,7 +68,8 @@ std::vector<CpuPlace> read_cpu_places(const std::string& sys) {
     const std::string folder = root + "cpu" + std::to_string(cpu);
     FoundCpu each;
     each.cpu = cpu;
-    each.package = std::max(std::strtol(read_control(folder + "/topology/physical_package_id").c_str(), nullptr, 10), 0L);
+    each.package =
+        std::max(std::strtol(read_control(folder + "/topology/physical_package_id").c_str(), nullptr, 10), 0L);
     std::string siblings = read_control(folder + "/topology/core_cpus_list");
     if (siblings.empty()) siblings = read_control(folder + "/topology/thread_siblings_list");  // before 5.5
     const auto threads = parse_cpu_list(siblings);
@@ -87,18 +88,21 @@ std::vector<CpuPlace> read_cpu_places(const std::string& sys) {
   return places;
 }
 
-bool counts_cores(const std::vector<CpuPlace>& machine, std::uint32_t configured_threads_per_core, std::uint32_t configured_cpus) {
+bool counts_cores(const std::vector<CpuPlace>& machine, std::uint32_t configured_threads_per_core,
+                  std::uint32_t configured_cpus) {
   if (machine.empty() || configured_threads_per_core > 1) return false;
   const std::size_t cores = machine.back().core + 1;
   return cores < machine.size() && configured_cpus <= cores;
 }
 
-std::optional<std::vector<CpuPlace>> places_of(const std::vector<CpuPlace>& machine, bool whole_cores, std::string_view positions) {
+std::optional<std::vector<CpuPlace>> places_of(const std::vector<CpuPlace>& machine, bool whole_cores,
+                                               std::string_view positions) {
   std::vector<CpuPlace> out;
   for (const std::uint32_t position : parse_cpu_list(positions)) {
     if (whole_cores) {
       if (machine.empty() || position > machine.back().core) return std::nullopt;
-      std::ranges::copy_if(machine, std::back_inserter(out), [&](const CpuPlace& place) { return place.core == position; });
+      std::ranges::copy_if(machine, std::back_inserter(out),
+                           [&](const CpuPlace& place) { return place.core == position; });
     } else {
       if (position >= machine.size()) return std::nullopt;
       out.push_back(machine[position]);

@@ -36,7 +36,8 @@ class FakeSys : public testing::Test {
   std::string root_;
 };
 
-// Two sockets of two cores of two threads, numbered as most firmware does: first threads of all cores first, sockets alternating.
+// Two sockets of two cores of two threads, numbered as most firmware does: first threads of all cores first, sockets
+// alternating.
 class TwoSockets : public FakeSys {
  protected:
   void SetUp() override {

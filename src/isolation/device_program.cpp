@@ -1,5 +1,5 @@
-// src/isolation/device_program.cpp - see device_program.h; written through bpf(2), because a library for six instructions would be more
-// than the supervisor itself.
+// src/isolation/device_program.cpp - see device_program.h; written through bpf(2), because a library for six
+// instructions would be more than the supervisor itself.
 #include "isolation/device_program.h"
 
 #include <fcntl.h>
@@ -24,9 +24,15 @@ bpf_insn instruction(int code, std::uint8_t to, std::uint8_t from, std::size_t o
   out.imm = static_cast<std::int32_t>(number);
   return out;
 }
-bpf_insn load(std::uint8_t to, std::size_t offset) { return instruction(BPF_LDX | BPF_MEM | BPF_W, to, BPF_REG_1, offset, 0); }
-bpf_insn set(std::uint8_t to, std::uint32_t number) { return instruction(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, number); }
-bpf_insn skip_unless(std::uint8_t what, std::uint32_t number, std::size_t count) { return instruction(BPF_JMP32 | BPF_JNE | BPF_K, what, 0, count, number); }
+bpf_insn load(std::uint8_t to, std::size_t offset) {
+  return instruction(BPF_LDX | BPF_MEM | BPF_W, to, BPF_REG_1, offset, 0);
+}
+bpf_insn set(std::uint8_t to, std::uint32_t number) {
+  return instruction(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, number);
+}
+bpf_insn skip_unless(std::uint8_t what, std::uint32_t number, std::size_t count) {
+  return instruction(BPF_JMP32 | BPF_JNE | BPF_K, what, 0, count, number);
+}
 bpf_insn leave() { return instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0); }
 
 long call_bpf(int command, bpf_attr& attributes) { return syscall(SYS_bpf, command, &attributes, sizeof attributes); }
@@ -34,8 +40,10 @@ long call_bpf(int command, bpf_attr& attributes) { return syscall(SYS_bpf, comma
 }  // namespace
 
 std::vector<bpf_insn> device_program(const std::vector<DeviceNumber>& denied) {
-  std::vector<bpf_insn> program{load(kind, offsetof(bpf_cgroup_dev_ctx, access_type)), instruction(BPF_ALU64 | BPF_AND | BPF_K, kind, 0, 0, 0xffff),
-                                load(major_number, offsetof(bpf_cgroup_dev_ctx, major)), load(minor_number, offsetof(bpf_cgroup_dev_ctx, minor))};
+  std::vector<bpf_insn> program{load(kind, offsetof(bpf_cgroup_dev_ctx, access_type)),
+                                instruction(BPF_ALU64 | BPF_AND | BPF_K, kind, 0, 0, 0xffff),
+                                load(major_number, offsetof(bpf_cgroup_dev_ctx, major)),
+                                load(minor_number, offsetof(bpf_cgroup_dev_ctx, minor))};
   for (const DeviceNumber& device : denied) {
     program.push_back(skip_unless(kind, device.block ? BPF_DEVCG_DEV_BLOCK : BPF_DEVCG_DEV_CHAR, 4));
     program.push_back(skip_unless(major_number, device.major, 3));
@@ -49,7 +57,9 @@ std::vector<bpf_insn> device_program(const std::vector<DeviceNumber>& denied) {
 }
 
 Result<void> deny_devices(const std::string& cgroup, const std::vector<DeviceNumber>& denied) {
-  const auto failed = [&](const char* doing) { return fail(Errc::io, std::string{doing} + " the device program of " + cgroup + ": " + std::strerror(errno)); };
+  const auto failed = [&](const char* doing) {
+    return fail(Errc::io, std::string{doing} + " the device program of " + cgroup + ": " + std::strerror(errno));
+  };
   const std::vector<bpf_insn> program = device_program(denied);
   bpf_attr attributes;
   std::memset(&attributes, 0, sizeof attributes);

@@ -1,4 +1,5 @@
-// src/isolation/device_program.h - device fencing of cgroup v2: a small program the kernel asks at each open of a device.
+// src/isolation/device_program.h - device fencing of cgroup v2: a small program the kernel asks at each open of a
+// device.
 #pragma once
 
 #include <linux/bpf.h>

@@ -13,7 +13,9 @@ CgroupFolders folders_in(const wire::Isolation& order) {
   return out;
 }
 
-std::unique_ptr<JobCgroup> cgroup_in(const wire::Isolation& order) { return make_job_cgroup(folders_in(order), order.job(), order.step()); }
+std::unique_ptr<JobCgroup> cgroup_in(const wire::Isolation& order) {
+  return make_job_cgroup(folders_in(order), order.job(), order.step());
+}
 
 CgroupLimits limits_in(const wire::Isolation& order) {
   CgroupLimits limits;
@@ -31,7 +33,8 @@ CgroupLimits limits_in(const wire::Isolation& order) {
 
 std::vector<CpuPlace> places_in(const wire::Isolation& order) {
   std::vector<CpuPlace> places;
-  for (const auto& place : order.places()) places.push_back({place.cpu(), place.core(), place.socket(), place.memory_node()});
+  for (const auto& place : order.places())
+    places.push_back({place.cpu(), place.core(), place.socket(), place.memory_node()});
   return places;
 }
 

@@ -20,10 +20,12 @@ namespace {
 
 std::unexpected<Error> failed(const std::string& doing) { return fail(Errc::io, doing + ": " + std::strerror(errno)); }
 
-Result<void> run_script(const std::string& script) {
+Result<void> run_script(const std::string& script, const std::vector<std::string>& variables) {
   char* const arguments[] = {const_cast<char*>(script.c_str()), nullptr};
   char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
-  char* const environment[] = {path, nullptr};
+  std::vector<char*> environment{path};
+  for (const std::string& variable : variables) environment.push_back(const_cast<char*>(variable.c_str()));
+  environment.push_back(nullptr);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -31,12 +33,13 @@ Result<void> run_script(const std::string& script) {
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = 0;
-  const int problem = posix_spawn(&pid, script.c_str(), nullptr, &attributes, arguments, environment);
+  const int problem = posix_spawn(&pid, script.c_str(), nullptr, &attributes, arguments, environment.data());
   posix_spawnattr_destroy(&attributes);
   if (problem != 0) return fail(Errc::io, "InitScript " + script + ": " + std::strerror(problem));
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-  if (status != 0) return fail(Errc::refused, "InitScript " + script + " failed with wait status " + std::to_string(status));
+  if (status != 0)
+    return fail(Errc::refused, "InitScript " + script + " failed with wait status " + std::to_string(status));
   return {};
 }
 
@@ -52,14 +55,17 @@ Result<void> enter_private_folders(const PrivateFolders& folders) {
   if (mkdir(folders.base.c_str(), 0700) != 0 && errno != EEXIST) return failed("make " + folders.base);
   if (unshare(CLONE_NEWNS) != 0) return failed("make a mount namespace");
   // Mounts from outside come in, ours do not go out.
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return failed("part the mounts of the job from the others");
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
+    return failed("part the mounts of the job from the others");
   for (const auto& folder : folders.folders) {
     if (mkdir(folder.source.c_str(), 0700) != 0 && errno != EEXIST) return failed("make " + folder.source);
     if (chmod(folder.source.c_str(), 01777) != 0) return failed("open " + folder.source);
-    if (mount(folder.source.c_str(), folder.target.c_str(), nullptr, MS_BIND, nullptr) != 0) return failed("mount " + folder.source + " at " + folder.target);
+    if (mount(folder.source.c_str(), folder.target.c_str(), nullptr, MS_BIND, nullptr) != 0)
+      return failed("mount " + folder.source + " at " + folder.target);
   }
-  if (folders.own_shm && mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0) return failed("mount a /dev/shm");
-  if (!folders.init_script.empty()) return run_script(folders.init_script);
+  if (folders.own_shm && mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0)
+    return failed("mount a /dev/shm");
+  if (!folders.init_script.empty()) return run_script(folders.init_script, folders.script_environment);
   return {};
 }
 

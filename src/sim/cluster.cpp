@@ -139,6 +139,14 @@ void SimCluster::make_wishes() {
       job.set_interactive(true);
       job.set_min_nodes(static_cast<std::uint32_t>(1 + world_.random.below(shape_.nodes)));
     }
+    if (wish.own_nodes && !job.interactive() && job.array().empty() && world_.random.chance(1, 3)) {
+      for (std::uint64_t more = 1 + world_.random.below(2); more > 0; --more) {
+        wire::JobDescription& component = *wish.ask.add_more_components();
+        component.set_cpus_per_task(static_cast<std::uint32_t>(1 + world_.random.below(2)));
+        if (world_.random.chance(1, 6)) component.set_time_limit_minutes(1);
+      }
+      wish.cancel_component = world_.random.chance(1, 4);
+    }
     if (!job.interactive()) wish.ask.set_script("#!/bin/sh\n# " + std::to_string(world_.random.below(6)) + "\n");
     wish.ask.set_environment("PATH=/bin");
     std::string key(16, '\0');
@@ -333,6 +341,11 @@ void SimCluster::client_turn() {
   } else if (wish.cancel && !wish.cancelled) {
     request.mutable_cancel()->add_jobs()->set_job_id(*wish.answered);
     wish.cancelling = true;
+  } else if (wish.cancel_component) {
+    wire::JobName& name = *request.mutable_cancel()->add_jobs();
+    name.set_job_id(*wish.answered);
+    name.set_tasks("+1");
+    wish.cancel_component = world_.random.chance(1, 2);  // refused while the job waits
   } else if (wish.requeue && faults_on_ && world_.random.chance(1, 4)) {
     request.mutable_requeue()->add_jobs()->set_job_id(*wish.answered);
     wish.requeue = false;
@@ -391,7 +404,10 @@ void SimCluster::watch_durable() {
   if (durable.version < durable_version_) complain("the durable version went back");
   if (const auto broken = broken_law(durable)) complain(*broken);
   for (const Wish& wish : wishes_)
-    if (wish.answered && !durable.find_job(JobId{*wish.answered})) complain("acknowledged job " + std::to_string(*wish.answered) + " is gone");
+    if (wish.answered)
+      for (int i = 0; i <= wish.ask.more_components_size(); ++i)
+        if (!durable.find_job(JobId{*wish.answered + static_cast<std::uint32_t>(i)}))
+          complain("acknowledged job " + std::to_string(*wish.answered) + (i == 0 ? "" : "+" + std::to_string(i)) + " is gone");
   saw_reservation_ |= !durable.reservations.empty();
   if (shape_.administrator && !saw_preemption_)
     for (const auto& [key, nothing] : durable.active) saw_preemption_ |= durable.jobs.at(key)->preempt_due.is_set();
@@ -447,7 +463,7 @@ std::optional<std::string> SimCluster::final_verdict() const {
   }
   std::map<SubmissionKey, int> submitted;
   for (const auto& [key, job] : state.jobs)
-    if (job->array.value == 0 || job->array == key) ++submitted[job->spec->submission];
+    if ((job->array.value == 0 || job->array == key) && !job->is_component()) ++submitted[job->spec->submission];
   for (const auto& [submission, count] : submitted)
     if (count > 1) return std::string{"one submission became two jobs"};
   for (const auto& [key, job] : state.jobs) {
@@ -455,6 +471,12 @@ std::optional<std::string> SimCluster::final_verdict() const {
     const std::string who = "job " + std::to_string(job->id.value) + ": ";
     const auto it = runs.find({key.value, job->attempt.value});
     const bool ran = it != runs.end();
+    if (job->is_component()) {
+      if (ran) return who + "a component without a script was started";
+      const Job& leader = state.job(job->het->leader);
+      if (job->outcome == Outcome::completed && leader.outcome != Outcome::completed) return who + "completed, but its leader did not";
+      continue;
+    }
     const auto went_well = [](const RunRecord& record) { return record.whole && record.exit_code == 0; };
     const std::size_t expected = job->spec->interactive && job->placement ? job->placement->shares.size() : 1;
     const bool all_well = ran && it->second.size() == expected && std::ranges::all_of(it->second, went_well);

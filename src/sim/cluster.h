@@ -51,6 +51,7 @@ class SimCluster final : private Clients, private Identities {
     std::uint64_t number = 0;               // of the request under way, 0: none
     bool cancel = false, cancelled = false;
     bool requeue = false;
+    bool cancel_component = false;
     bool own_nodes = true;
     bool cancelling = false;      // the request under way is the cancel
     std::uint32_t suspends = 0;   // so many times an administrator will suspend or resume it

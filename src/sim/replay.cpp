@@ -5,6 +5,7 @@
 #include <map>
 #include <queue>
 
+#include "controller/to_place.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/report_node.h"
 #include "core/ledger/apply.h"
@@ -98,7 +99,7 @@ const std::vector<JobKey>& Replay::plan(Time now) {
   }
   for (Proposal& proposal : plan.placements) {
     const JobKey key = proposal.key;
-    const auto events = decide_place(state_, {key, proposal.attempt, std::move(proposal.shares), proposal.by_backfill}, now);
+    const auto events = decide_place(state_, to_place(proposal), now);
     MR_ASSERT(!events.empty());  // nothing happened since the snapshot, so nothing may be stale
     happen(events);
     started_.push_back(key);

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "controller/to_place.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/accept_preemption.h"
 #include "core/admission/cancel_job.h"
@@ -14,7 +16,7 @@
 #include "core/admission/modify_job.h"
 #include "core/admission/report_node.h"
 #include "core/admission/reserve.h"
-#include "core/admission/submit_job.h"
+#include "core/admission/submit_het_job.h"
 #include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
@@ -25,6 +27,7 @@
 #include "core/planner/pass.h"
 #include "sim/scenario_accounts.h"
 #include "sim/scenario_requests.h"
+#include "wire/event_codec.h"
 
 namespace millrace {
 namespace {
@@ -78,6 +81,12 @@ class Scenario {
     std::uint32_t exit_code = 0;
     bool out_of_memory = false;
   };
+  // What `submit` says before a ':', or after it.
+  struct Component {
+    SubmitJob ask;
+    Planned planned;
+    Owner owner{UserId{1000}, GroupId{1000}, "user", "group", {1000}, "host", {}};
+  };
 
   Result<void> read_line(int number, const Words& words);
   Result<void> read_nodes(int number, const Words& words);
@@ -85,9 +94,13 @@ class Scenario {
   void configure();
   void act(const Line& line);
   void submit(const Words& words);
+  void read_component(const std::string& name, std::span<const std::string> words, Component& out);
   void reserve(const Words& words);
   void note_details(const std::string& name, const JobPlaced& placed);
   void happen(const std::vector<Event>& events);
+  void started(const JobPlaced& placed);
+  void restart();
+  const Job* find_named(const std::string& name) const;
   void note(std::string what) { happened_.push_back({now_, std::move(what)}); }
   void plan_until_quiet();
   void end_what_is_over();
@@ -110,7 +123,7 @@ class Scenario {
   std::map<JobKey, std::int64_t> left_;  // of a suspended one: how much of it is left
   std::vector<Happened> happened_;
   std::vector<Finding> findings_;
-  Memo memo_;
+  std::optional<Memo> memo_{std::in_place};
   std::vector<std::string> problems_;
 };
 
@@ -236,24 +249,37 @@ void Scenario::configure() {
 }
 
 std::string Scenario::name_of(const Job& job) const {
-  const auto it = shown_.find(job.array.value != 0 ? job.array : job.key);
+  const auto it = shown_.find(job.array.value != 0 ? job.array : leader_of(job));
   const std::string name = it == shown_.end() ? std::to_string(job.id.value) : it->second;
+  if (job.het) return name + "+" + std::to_string(job.het->offset);
   return job.array_task ? name + "_" + std::to_string(*job.array_task) : name;
+}
+
+void Scenario::started(const JobPlaced& placed) {
+  const Job& job = state_.job(placed.key);
+  std::vector<std::string> nodes;
+  for (const NodeShare& share : placed.shares) nodes.push_back(state_.node(share.node).def->name);
+  note("start " + name_of(job) + " " + compress_hostlist(nodes));
+  note_details(name_of(job), placed);
+  left_.erase(placed.key);
+  ends_[placed.key] = now_ + planned_[job.array.value != 0 ? job.array : leader_of(job)].run;
 }
 
 void Scenario::happen(const std::vector<Event>& events) {
   for (const Event& event : events) {
+    // What the event is about, and what goes with it: their ends are told.
+    std::vector<JobKey> alive;
+    std::visit([&](const auto& e) {
+      if constexpr (requires { e.key; })
+        if (const Job* job = state_.find_job(e.key))
+          for (const JobKey key : whole_of(*job))
+            if (state_.job(key).state != JobState::ended) alive.push_back(key);
+    }, event);
     apply(state_, event);
     if (const auto broken = broken_law(state_)) problems_.push_back("t=" + std::to_string(now_) + " law broken: " + *broken);
-    if (const auto* placed = std::get_if<JobPlaced>(&event)) {
-      const Job& job = state_.job(placed->key);
-      std::vector<std::string> nodes;
-      for (const NodeShare& share : placed->shares) nodes.push_back(state_.node(share.node).def->name);
-      note("start " + name_of(job) + " " + compress_hostlist(nodes));
-      note_details(name_of(job), *placed);
-      left_.erase(placed->key);
-      ends_[placed->key] = now_ + planned_[job.array.value != 0 ? job.array : job.key].run;
-    }
+    if (const auto* placed = std::get_if<JobPlaced>(&event)) started(*placed);
+    if (const auto* placed = std::get_if<HetJobPlaced>(&event))
+      for (const JobPlaced& component : placed->components) started(component);
     const auto stopped = [&](JobKey key) {
       note("suspend " + name_of(state_.job(key)));
       left_.try_emplace(key, ends_[key] - now_);
@@ -270,12 +296,8 @@ void Scenario::happen(const std::vector<Event>& events) {
       for (const JobKey key : e->suspended) stopped(key);
       for (const JobKey key : e->resumed) resumed(key);
     }
-    const JobKey* ended = nullptr;
-    if (const auto* e = std::get_if<AttemptEnded>(&event)) ended = &e->key;
-    if (const auto* e = std::get_if<JobCancelled>(&event)) ended = &e->key;
-    if (const auto* e = std::get_if<JobDeadlinePassed>(&event)) ended = &e->key;
-    if (ended && state_.job(*ended).state == JobState::ended)
-      note("end " + name_of(state_.job(*ended)) + " " + outcome_word(state_.job(*ended).outcome));
+    for (const JobKey key : alive)
+      if (const Job* job = state_.find_job(key); job && job->state == JobState::ended) note("end " + name_of(*job) + " " + outcome_word(job->outcome));
   }
 }
 
@@ -291,17 +313,17 @@ void Scenario::note_details(const std::string& name, const JobPlaced& placed) {
   if (!placed.licences.empty()) note("licences " + name + " " + format_licences(placed.licences));
 }
 
-void Scenario::submit(const Words& words) {
-  SubmitJob ask;
-  Planned planned;
+void Scenario::read_component(const std::string& name, std::span<const std::string> words, Component& out) {
+  SubmitJob& ask = out.ask;
+  Planned& planned = out.planned;
+  Owner& owner = out.owner;
   std::optional<std::int64_t> limit, run;
   RareRequest rare;
-  Owner owner{UserId{1000}, GroupId{1000}, "user", "group", {1000}, "host", {}};
   ask.spec.work_dir = "/";
   ask.spec.min_nodes = ask.spec.tasks = ask.spec.cpus_per_task = 0;
-  ask.spec.name = words[1];
+  ask.spec.name = name;
   ask.script_bytes = 1;
-  for (std::size_t i = 2; i < words.size(); ++i) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
     const std::string key = words[i].substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : words[i].substr(equals + 1);
@@ -357,7 +379,23 @@ void Scenario::submit(const Words& words) {
   if (!(rare == RareRequest{})) ask.spec.rare = SharedValue(rare);
   if (limit) ask.time_limit_minutes = static_cast<std::uint32_t>((*limit + 59) / 60);
   planned.run = run.value_or(limit.value_or(1'000'000));
-  const auto decision = decide(state_, ask, Actor{owner.uid, owner.uid.value == 0}, at_second(now_));
+}
+
+// submit NAME KEY=VALUE ... [: KEY=VALUE ...]: what stands after a ':' is a further component of a heterogeneous job.
+void Scenario::submit(const Words& words) {
+  std::vector<SubmitJob> asks;
+  std::optional<Component> leader;
+  const std::span<const std::string> all(words);
+  for (std::size_t from = 2; from <= words.size();) {
+    const std::size_t until = static_cast<std::size_t>(std::find(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(), ":") - words.begin());
+    Component component;
+    read_component(words[1], all.subspan(from, until - from), component);
+    if (leader) component.ask.spec.owner = leader->ask.spec.owner;
+    asks.push_back(component.ask);
+    if (!leader) leader = std::move(component);
+    from = until + 1;
+  }
+  const auto decision = decide(state_, asks, Actor{leader->owner.uid, leader->owner.uid.value == 0}, at_second(now_));
   if (!decision) {
     note("refused " + words[1] + " " + slurm_text(decision.error().code));
     for (const std::string& why : decision.error().notes) note("why " + words[1] + " " + why);
@@ -366,8 +404,24 @@ void Scenario::submit(const Words& words) {
   names_[words[1]] = decision->id;
   const JobKey key = state_.next_key;
   shown_[key] = words[1];
-  planned_[key] = planned;
+  planned_[key] = leader->planned;
   happen(decision->events);
+}
+
+// As after a crash: all that is known comes from a snapshot.
+void Scenario::restart() {
+  const auto decoded = decode_state(encode_state(state_));
+  if (!decoded || fingerprint(*decoded) != fingerprint(state_)) return problems_.push_back("t=" + std::to_string(now_) + " a snapshot does not give the state back");
+  state_ = *decoded;
+  memo_.emplace();
+}
+
+const Job* Scenario::find_named(const std::string& name) const {
+  const std::size_t plus = name.find('+');
+  const auto named = names_.find(name.substr(0, plus));
+  if (named == names_.end()) return nullptr;
+  const auto offset = plus == std::string::npos ? 0 : parse_integer(std::string_view{name}.substr(plus + 1)).value_or(0);
+  return state_.find_job(JobId{named->second.value + static_cast<std::uint32_t>(offset)});
 }
 
 void Scenario::reserve(const Words& words) {
@@ -405,6 +459,7 @@ void Scenario::act(const Line& line) {
   const Actor root{UserId{0}, true};
   const Time now = at_second(now_);
   if (words[0] == "submit") return submit(words);
+  if (words[0] == "restart") return restart();
   if (words[0] == "sacctmgr") {
     const auto events = sacctmgr_events(state_, {words.begin() + 1, words.end()}, now);
     if (!events) return problems_.push_back("line " + std::to_string(line.number) + ": " + events.error().story);
@@ -426,9 +481,11 @@ void Scenario::act(const Line& line) {
   }
   std::string base = words[1], tasks;
   if (const std::size_t bar = base.find('_'); bar != std::string::npos) tasks = base.substr(bar + 1), base = base.substr(0, bar);
+  if (const std::size_t plus = base.find('+'); plus != std::string::npos) tasks = base.substr(plus), base = base.substr(0, plus);
   const auto selected = select_jobs(state_, {names_[base], tasks});
   if (!selected) return note("refused " + words[1] + " " + slurm_text(selected.error().code));
   for (const SelectedJob& which : *selected) {
+    if (words[0] != "update" && follows_leader(state_.job(which.key), which)) continue;
     if (words[0] == "cancel") done(decide_cancel(state_, which, root, now));
     else if (words[0] == "hold") done(decide_hold(state_, which, false, root, now));
     else if (words[0] == "release") done(decide_release(state_, which, root, now));
@@ -477,7 +534,7 @@ void Scenario::plan_until_quiet() {
   for (bool again = true; again;) {
     again = false;
     happen(decide_resumptions(state_, at_second(now_)));
-    Pass pass(state_, planner_settings(policy_, 500), at_second(now_), &memo_);
+    Pass pass(state_, planner_settings(policy_, 500), at_second(now_), &*memo_);
     while (!pass.advance(7)) {
     }
     Plan plan = pass.take();
@@ -486,7 +543,7 @@ void Scenario::plan_until_quiet() {
       if (p.suspend) happen(decide_preempt(state_, {p.key, p.attempt, p.by, p.where}, at_second(now_)));
     for (const Proposal& p : plan.placements) {
       Reason why = Reason::none;
-      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority, p.limit_minutes}, at_second(now_), &why);
+      const auto events = decide_place(state_, to_place(p), at_second(now_), &why);
       if (events.empty()) findings_.push_back({p.key, why, {}, {}, p.partition});  // it knew the amounts, not the way
       if (events.empty() && why == Reason::none) problems_.push_back("t=" + std::to_string(now_) + " the planner proposed what admission refused");
       again = again || !events.empty();
@@ -521,14 +578,13 @@ std::int64_t Scenario::next_time() const {
 void Scenario::check_reasons() {
   for (const Line& line : expectations_) {
     if (line.at != now_ || line.words.size() < 3) continue;
-    const auto named = names_.find(line.words[1]);
-    const Job* about = named == names_.end() ? nullptr : state_.find_job(named->second);
+    const Job* about = find_named(line.words[1]);
     if (std::string said = account_answer(state_, line.words, about, at_second(now_)); !said.empty()) note(std::move(said));
     if (line.at != now_ || line.words[0] != "reason" || line.words.size() < 3) continue;
-    const Job* job = state_.find_job(names_[line.words[1]]);
+    const Job* job = find_named(line.words[1]);
     if (!job) continue;
     Reason reason = standing_obstacle(state_, *job, at_second(now_));
-    const auto limit = start_hit(state_, *job, requested_size(state_, *job), at_second(now_));
+    const auto limit = whole_start_hit(state_, *job, at_second(now_));
     if (reason == Reason::none) reason = limit ? reason_of(*limit) : Reason::priority;
     for (const Finding& finding : findings_)
       if (finding.key == job->key) reason = finding.reason;

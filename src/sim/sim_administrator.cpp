@@ -58,7 +58,7 @@ std::optional<wire::Request> SimAdministrator::next_wish(Prng& random, std::uint
     change.set_entity(static_cast<std::uint32_t>(entity));
     set(*change.add_where(), "name", has_account_ ? "user" : "physics");
     if (add && has_account_) set(*change.add_set(), "account", "physics");
-    if (!add) set(*change.add_set(), "maxjobs", std::to_string(random.between(1, 4)));
+    if (!add) set(*change.add_set(), "maxjobs", std::to_string(random.between(3, 5)));  // with fewer a job of three components could never start
   }
   request.set_protocol(protocol_version);
   request.set_number(number);

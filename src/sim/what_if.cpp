@@ -84,7 +84,10 @@ std::map<JobKey, Time> expected_starts(const State& state, const PlannerSettings
     const auto [at, fresh] = starts.emplace(key, start);
     if (!fresh) at->second = std::min(at->second, start);  // in several partitions, or several tasks
   };
-  for (const Proposal& each : plan.placements) note(each.key, now);
+  for (const Proposal& each : plan.placements) {
+    note(each.key, now);
+    for (const Proposal& component : each.with) note(component.key, now);
+  }
   for (const Finding& each : plan.findings) note(each.key, each.planned_start);
   return starts;
 }

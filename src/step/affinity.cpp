@@ -22,7 +22,10 @@ std::vector<Cpus> units_of(const BindRequest& request, Unit unit) {
   std::vector<Part> parts;
   std::map<std::uint32_t, std::size_t> at;
   for (const CpuPlace& place : request.places) {
-    const std::uint32_t key = unit == Unit::thread ? place.cpu : unit == Unit::core ? place.core : unit == Unit::socket ? place.socket : place.memory_node;
+    const std::uint32_t key = unit == Unit::thread   ? place.cpu
+                              : unit == Unit::core   ? place.core
+                              : unit == Unit::socket ? place.socket
+                                                     : place.memory_node;
     const auto [found, fresh] = at.try_emplace(key, parts.size());
     if (fresh) parts.push_back({place.socket, {}});
     parts[found->second].cpus.push_back(place.cpu);
@@ -45,7 +48,8 @@ std::vector<Cpus> deal(const std::vector<Cpus>& units, const BindRequest& reques
   std::vector<Cpus> out(request.tasks);
   if (units.empty()) return out;
   const std::size_t in_unit = std::max<std::size_t>(units.front().size(), 1);
-  const std::size_t need = std::min((std::max<std::size_t>(request.cpus_per_task, 1) + in_unit - 1) / in_unit, units.size());
+  const std::size_t need =
+      std::min((std::max<std::size_t>(request.cpus_per_task, 1) + in_unit - 1) / in_unit, units.size());
   for (std::size_t task = 0; task < out.size(); ++task) {
     for (std::size_t i = 0; i < need; ++i) {
       const Cpus& unit = units[(task * need + i) % units.size()];
@@ -63,7 +67,9 @@ Result<std::vector<Cpus>> bind_automatically(const BindRequest& request) {
     const auto units = units_of(request, unit);
     if (units.size() != wanted) continue;
     BindRequest each = request;
-    if (unit != Unit::thread) each.cpus_per_task = static_cast<std::uint32_t>(std::max<std::size_t>(request.cpus_per_task, 1) * units.front().size());
+    if (unit != Unit::thread)
+      each.cpus_per_task =
+          static_cast<std::uint32_t>(std::max<std::size_t>(request.cpus_per_task, 1) * units.front().size());
     return deal(units, each);
   }
   return std::vector<Cpus>(request.tasks);
@@ -95,18 +101,25 @@ Result<std::vector<Cpus>> bind_by_list(const CpuBind& bind, const BindRequest& r
 Result<std::vector<Cpus>> bind_tasks(const CpuBind& bind, const BindRequest& request) {
   if (request.places.empty()) return std::vector<Cpus>(request.tasks);
   switch (bind.kind) {
-    case BindKind::unset: return bind_automatically(request);
-    case BindKind::none: return std::vector<Cpus>(request.tasks);
+    case BindKind::unset:
+      return bind_automatically(request);
+    case BindKind::none:
+      return std::vector<Cpus>(request.tasks);
     case BindKind::threads:
-    case BindKind::rank: return deal(units_of(request, Unit::thread), request);
-    case BindKind::cores: return deal(units_of(request, Unit::core), request);
-    case BindKind::sockets: return deal(units_of(request, Unit::socket), request);
+    case BindKind::rank:
+      return deal(units_of(request, Unit::thread), request);
+    case BindKind::cores:
+      return deal(units_of(request, Unit::core), request);
+    case BindKind::sockets:
+      return deal(units_of(request, Unit::socket), request);
     case BindKind::ldoms:
-    case BindKind::rank_ldom: return deal(units_of(request, Unit::ldom), request);
+    case BindKind::rank_ldom:
+      return deal(units_of(request, Unit::ldom), request);
     case BindKind::map_cpu:
     case BindKind::mask_cpu:
     case BindKind::map_ldom:
-    case BindKind::mask_ldom: return bind_by_list(bind, request);
+    case BindKind::mask_ldom:
+      return bind_by_list(bind, request);
   }
   return std::vector<Cpus>(request.tasks);
 }
@@ -134,7 +147,8 @@ void add_binding(Environment& environment, const CpuBind& bind, const std::vecto
   environment.set("SLURM_CPU_BIND_LIST", list);
 }
 
-std::uint64_t memory_nodes_of(const MemoryBind& bind, std::uint32_t local_rank, const Cpus& cpus, const std::vector<CpuPlace>& places) {
+std::uint64_t memory_nodes_of(const MemoryBind& bind, std::uint32_t local_rank, const Cpus& cpus,
+                              const std::vector<CpuPlace>& places) {
   std::uint64_t near = 0;
   for (const CpuPlace& place : places) {
     if (place.memory_node >= 64) continue;
@@ -142,11 +156,16 @@ std::uint64_t memory_nodes_of(const MemoryBind& bind, std::uint32_t local_rank, 
   }
   switch (bind.kind) {
     case MemoryBindKind::unset:
-    case MemoryBindKind::none: return 0;
-    case MemoryBindKind::local: return near;
-    case MemoryBindKind::rank: return 1ULL << (local_rank % 64);
-    case MemoryBindKind::map: return 1ULL << (bind.list[local_rank % bind.list.size()] % 64);
-    case MemoryBindKind::mask: return bind.masks[local_rank % bind.masks.size()];
+    case MemoryBindKind::none:
+      return 0;
+    case MemoryBindKind::local:
+      return near;
+    case MemoryBindKind::rank:
+      return 1ULL << (local_rank % 64);
+    case MemoryBindKind::map:
+      return 1ULL << (bind.list[local_rank % bind.list.size()] % 64);
+    case MemoryBindKind::mask:
+      return bind.masks[local_rank % bind.masks.size()];
   }
   return 0;
 }

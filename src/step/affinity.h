@@ -20,8 +20,8 @@ struct BindRequest {
   bool cyclic = true;  // over sockets: one after the other in turn
 };
 
-// A list of CPUs (the kernel's numbers) for each task; empty lists: not bound beyond the allocation. A bind that asks for CPUs outside
-// the allocation is refused.
+// A list of CPUs (the kernel's numbers) for each task; empty lists: not bound beyond the allocation. A bind that asks
+// for CPUs outside the allocation is refused.
 Result<std::vector<std::vector<std::uint32_t>>> bind_tasks(const CpuBind& bind, const BindRequest& request);
 
 // Hexadecimal, as taskset and Slurm write masks: 0x3.
@@ -30,6 +30,7 @@ std::string format_mask(const std::vector<std::uint32_t>& cpus);
 void add_binding(Environment& environment, const CpuBind& bind, const std::vector<std::vector<std::uint32_t>>& tasks);
 
 // Memory nodes as bits for a task; 0: no policy.
-std::uint64_t memory_nodes_of(const MemoryBind& bind, std::uint32_t local_rank, const std::vector<std::uint32_t>& cpus, const std::vector<CpuPlace>& places);
+std::uint64_t memory_nodes_of(const MemoryBind& bind, std::uint32_t local_rank, const std::vector<std::uint32_t>& cpus,
+                              const std::vector<CpuPlace>& places);
 
 }  // namespace millrace

@@ -12,7 +12,8 @@ using Lists = std::vector<std::vector<std::uint32_t>>;
 
 // Two sockets, two cores each, two threads each: CPU n and n+4 are one core, sockets alternate.
 std::vector<CpuPlace> machine() {
-  return {{0, 0, 0, 0}, {4, 0, 0, 0}, {2, 1, 0, 0}, {6, 1, 0, 0}, {1, 2, 1, 1}, {5, 2, 1, 1}, {3, 3, 1, 1}, {7, 3, 1, 1}};
+  return {{0, 0, 0, 0}, {4, 0, 0, 0}, {2, 1, 0, 0}, {6, 1, 0, 0},
+          {1, 2, 1, 1}, {5, 2, 1, 1}, {3, 3, 1, 1}, {7, 3, 1, 1}};
 }
 
 Lists bound(const char* text, std::uint32_t tasks, std::uint32_t cpus_per_task = 1, bool cyclic = true) {
@@ -37,9 +38,9 @@ TEST(BindTasks, Threads_sockets_and_memory_domains) {
 }
 
 TEST(BindTasks, Nothing_asked_binds_to_what_the_tasks_fill_exactly) {
-  EXPECT_EQ(bound("", 2), (Lists{{0, 2, 4, 6}, {1, 3, 5, 7}}));           // sockets
-  EXPECT_EQ(bound("", 4), (Lists{{0, 4}, {1, 5}, {2, 6}, {3, 7}}));       // cores
-  EXPECT_EQ(bound("", 2, 2), (Lists{{0, 1, 4, 5}, {2, 3, 6, 7}}));        // two cores each
+  EXPECT_EQ(bound("", 2), (Lists{{0, 2, 4, 6}, {1, 3, 5, 7}}));      // sockets
+  EXPECT_EQ(bound("", 4), (Lists{{0, 4}, {1, 5}, {2, 6}, {3, 7}}));  // cores
+  EXPECT_EQ(bound("", 2, 2), (Lists{{0, 1, 4, 5}, {2, 3, 6, 7}}));   // two cores each
   EXPECT_EQ(bound("", 8, 1, false), (Lists{{0}, {4}, {2}, {6}, {1}, {5}, {3}, {7}}));
   EXPECT_EQ(bound("", 3), (Lists{{}, {}, {}}));
 }
@@ -72,7 +73,9 @@ TEST(BindMemory, Nodes_of_a_task) {
 }
 
 TEST(ParseBind, Refuses_what_it_does_not_understand) {
-  for (const char* text : {"", "coers", "map_cpu:", "map_cpu:x", "mask_cpu:0xg", "map_cpu:0*0", "cores:3", "map_cpu:0*99999999"}) EXPECT_FALSE(parse_cpu_bind(text)) << text;
+  for (const char* text :
+       {"", "coers", "map_cpu:", "map_cpu:x", "mask_cpu:0xg", "map_cpu:0*0", "cores:3", "map_cpu:0*99999999"})
+    EXPECT_FALSE(parse_cpu_bind(text)) << text;
   for (const char* text : {"near", "map_mem:99", "mask_mem:0x0", "sort"}) EXPECT_FALSE(parse_memory_bind(text)) << text;
   EXPECT_TRUE(parse_cpu_bind("verbose")->verbose);
   EXPECT_EQ(parse_cpu_bind("v,cores")->kind, BindKind::cores);

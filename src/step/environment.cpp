@@ -24,6 +24,12 @@ constexpr std::string_view outer_job_prefixes[] = {
     "SLURMD_",          "SLURM_PTY_",          "MILLRACE_ATTEMPT",   "SLURM_UMASK",     "SLURM_RLIMIT_",
 };
 
+// The same for every component, or nothing a component has.
+constexpr std::string_view of_the_whole[] = {"SLURM_CLUSTER_NAME", "SLURM_CONF", "SLURM_SUBMIT_DIR", "SLURM_SUBMIT_HOST", "SLURM_RESTART_COUNT",
+                                             "SLURM_PRIO_PROCESS", "SLURM_OOM_KILL_STEP", "SLURM_JOB_UID", "SLURM_JOB_GID", "SLURM_JOB_USER", "SLURM_JOB_GROUP"};
+
+bool is_of_the_whole(std::string_view name) { return std::ranges::find(of_the_whole, name) != std::ranges::end(of_the_whole); }
+
 bool is_of_outer_job(std::string_view name) {
   return std::ranges::any_of(outer_job_prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
@@ -154,6 +160,26 @@ void add_step(Environment& environment, const wire::LaunchPlan& plan) {
   environment.set("SLURM_GTIDS", list);
 }
 
+// In a heterogeneous job the variables of a component say whose they are by a suffix.
+void add_components(Environment& environment, const wire::LaunchPlan& plan, const wire::Credential& identity) {
+  if (plan.het_components_size() == 0) return;
+  environment.set_number("SLURM_HET_SIZE", plan.het_components_size());
+  for (int i = 0; i < plan.het_components_size(); ++i) {
+    const wire::LaunchPlan& component = plan.het_components(i);
+    Environment own;
+    add_job(own, component, identity);
+    add_request(own, component);
+    add_devices(own, component);
+    own.set_number("SLURM_CPUS_ON_NODE", cpus_here(component));
+    for (const std::string& entry : own.entries()) {
+      const std::size_t equals = entry.find('=');
+      const std::string_view name = std::string_view{entry}.substr(0, equals);
+      if (!name.starts_with("SLURM_") || is_of_the_whole(name)) continue;
+      environment.set(std::string{name} + "_HET_GROUP_" + std::to_string(i), std::string_view{entry}.substr(equals + 1));
+    }
+  }
+}
+
 }  // namespace
 
 std::string* Environment::find(std::string_view name) {
@@ -192,6 +218,7 @@ Environment node_environment(const wire::LaunchPlan& plan, const wire::Credentia
   add_request(environment, plan);
   add_array(environment, plan);
   add_devices(environment, plan);
+  add_components(environment, plan, identity);
   if (plan.job().interactive())
     add_step(environment, plan);
   else

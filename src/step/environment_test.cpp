@@ -188,5 +188,30 @@ TEST(Environment, Counts_are_compressed_as_slurm_does) {
   EXPECT_EQ(compress_counts({}), "");
 }
 
+TEST(Environment, Script_of_a_heterogeneous_job_is_told_of_all_components) {
+  wire::LaunchPlan plan = golden_plan();
+  *plan.add_het_components() = golden_plan();
+  wire::LaunchPlan other = golden_plan();
+  other.set_job_id(87);
+  other.set_nodes("gpu7");
+  other.set_partition("gpu");
+  other.mutable_cpus_per_node()->Clear();
+  other.add_cpus_per_node(8);
+  *plan.add_het_components() = other;
+  plan.set_environment(std::string("SLURM_HET_SIZE=9\0SLURM_JOB_ID_HET_GROUP_5=1\0", 45));
+  const Environment environment = node_environment(plan, root());
+  EXPECT_EQ(environment.get("SLURM_HET_SIZE"), "2");
+  EXPECT_EQ(environment.get("SLURM_JOB_ID"), "86");
+  EXPECT_EQ(environment.get("SLURM_JOB_ID_HET_GROUP_0"), "86");
+  EXPECT_EQ(environment.get("SLURM_JOB_ID_HET_GROUP_1"), "87");
+  EXPECT_EQ(environment.get("SLURM_JOB_NODELIST_HET_GROUP_1"), "gpu7");
+  EXPECT_EQ(environment.get("SLURM_JOB_NUM_NODES_HET_GROUP_1"), "1");
+  EXPECT_EQ(environment.get("SLURM_CPUS_ON_NODE_HET_GROUP_1"), "8");
+  EXPECT_EQ(environment.get("SLURM_NTASKS_HET_GROUP_0"), "4");
+  EXPECT_EQ(environment.get("SLURM_JOB_PARTITION_HET_GROUP_1"), "gpu");
+  EXPECT_EQ(environment.get("SLURM_CLUSTER_NAME_HET_GROUP_1"), "") << "the same for all";
+  EXPECT_EQ(environment.get("SLURM_JOB_ID_HET_GROUP_5"), "") << "of an outer job";
+}
+
 }  // namespace
 }  // namespace millrace

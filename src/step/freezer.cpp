@@ -22,6 +22,7 @@ void signal_below(int number) {
 }  // namespace
 
 void Freezer::freeze(std::int64_t now_us) {
+  was_quiet_ = false;
   signal_below(SIGTSTP);
   due_us_ = now_us + time_to_stop_by_itself_us;
 }
@@ -34,8 +35,11 @@ void Freezer::thaw() {
 void Freezer::on_time(std::int64_t now_us) {
   if (now_us < due_us_) return;
   const auto processes = descendants(getpid());
+  const bool quiet = std::ranges::all_of(processes, is_stopped);
   for (const pid_t pid : processes) kill(pid, SIGSTOP);
-  due_us_ = std::ranges::all_of(processes, is_stopped) ? INT64_MAX : now_us + look_again_us;
+  // Twice in a row: a child forked while we looked is found by the next look, after its parent has stopped.
+  due_us_ = quiet && was_quiet_ ? INT64_MAX : now_us + look_again_us;
+  was_quiet_ = quiet;
 }
 
 }  // namespace millrace

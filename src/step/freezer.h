@@ -17,6 +17,7 @@ class Freezer {
 
  private:
   std::int64_t due_us_ = INT64_MAX;
+  bool was_quiet_ = false;  // the last look found nothing that runs
 };
 
 }  // namespace millrace

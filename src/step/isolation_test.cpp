@@ -1,4 +1,5 @@
-// src/step/isolation_test.cpp - real cgroups of this machine, whichever version it has: limits, fences, and that nobody survives.
+// src/step/isolation_test.cpp - real cgroups of this machine, whichever version it has: limits, fences, and that nobody
+// survives.
 #include <sched.h>
 #include <sys/sysmacros.h>
 
@@ -71,7 +72,9 @@ TEST_F(IsolationTest, A_job_that_takes_too_much_memory_is_out_of_memory) {
   EXPECT_EQ(status.end(), wire::AttemptStatus::OUT_OF_MEMORY);
   EXPECT_EQ(status.exit_code(), 0u);
   EXPECT_EQ(status.exit_signal(), 125u);
-  EXPECT_EQ(output(), "begun\nslurmstepd: error: Detected 1 oom_kill event in StepId=86.batch. Some of the step tasks have been OOM Killed.\n");
+  EXPECT_EQ(output(),
+            "begun\nslurmstepd: error: Detected 1 oom_kill event in StepId=86.batch. Some of the step tasks have been "
+            "OOM Killed.\n");
   expect_no_cgroup_left();
 }
 
@@ -139,6 +142,40 @@ TEST_F(IsolationTest, Processes_are_counted) {
   EXPECT_NE(end().exit_code(), 0u);
 }
 
+// As in a container, which sees its own cgroup as the top, with all its processes in it.
+TEST_F(IsolationTest, Processes_in_the_first_cgroup_are_moved_aside_so_that_it_can_hand_controllers_down) {
+  NEEDS(find({"memory"}) && found_.folders.driver == CgroupDriver::v2);
+  const std::string box = found_.folders.folders.front().path + "/box";
+  ASSERT_EQ(mkdir(box.c_str(), 0755), 0);
+  const pid_t other = fork();
+  if (other == 0) {
+    static_cast<void>(write_control(box + "/cgroup.procs", "0"));
+    for (;;) pause();
+  }
+  for (int tries = 0; tries < 5000 && read_control(box + "/cgroup.procs").empty(); ++tries) poll(nullptr, 0, 1);
+  const pid_t agent = fork();
+  if (agent == 0) {
+    if (!write_control(box + "/cgroup.procs", "0")) _exit(1);
+    CgroupSearch search;
+    search.mountpoint = box;
+    search.own = "0::/\n";
+    search.node_folder = "node";
+    search.controllers = {"memory"};
+    const auto alone = find_cgroups(search);
+    if (alone.folders.driver != CgroupDriver::v2 || alone.missing.empty()) _exit(2);
+    search.move_others = true;
+    const auto all = find_cgroups(search);
+    _exit(all.folders.driver == CgroupDriver::v2 && all.missing.empty() ? 0 : 3);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(agent, &status, 0), agent);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(read_control(box + "/millrace_agents/cgroup.procs"), std::to_string(other) + "\n");
+  kill(other, SIGKILL);
+  waitpid(other, nullptr, 0);
+  for (const char* folder : {"/node", "/millrace_agents", ""}) EXPECT_EQ(rmdir((box + folder).c_str()), 0) << folder;
+}
+
 class AnyTree : public IsolationTest, public testing::WithParamInterface<const char*> {};
 
 TEST_P(AnyTree, Devices_of_others_cannot_be_opened) {
@@ -150,7 +187,9 @@ TEST_P(AnyTree, Devices_of_others_cannot_be_opened) {
   chmod(theirs.c_str(), 0666);
   order_.mutable_isolation()->add_denied_devices(theirs);
   order_.mutable_isolation()->add_denied_devices(work_ + "/missing");
-  script("for d in zero full /dev/null; do if head -c 1 $d >/dev/null 2>&1; then echo $d opened; else echo $d refused; fi; done");
+  script(
+      "for d in zero full /dev/null; do if head -c 1 $d >/dev/null 2>&1; then echo $d opened; else echo $d refused; "
+      "fi; done");
   start();
   EXPECT_EQ(end().end(), wire::AttemptStatus::EXITED);
   EXPECT_EQ(output(), "zero opened\nfull refused\n/dev/null opened\n");
@@ -160,7 +199,8 @@ TEST_P(AnyTree, Devices_of_others_cannot_be_opened) {
 TEST_P(AnyTree, Who_leaves_session_and_parent_dies_with_the_job) {
   NEEDS(find({}, GetParam()));
   Fifo fifo(work_ + "/pid");
-  script("(setsid sh -c 'trap \"\" TERM HUP; echo $$ > " + fifo.path() + "; sleep 1000' &) ; read line < " + work_ + "/go");
+  script("(setsid sh -c 'trap \"\" TERM HUP; echo $$ > " + fifo.path() + "; sleep 1000' &) ; read line < " + work_ +
+         "/go");
   Fifo go(work_ + "/go");
   start();
   const int stray = std::stoi(fifo.line());
@@ -172,27 +212,47 @@ TEST_P(AnyTree, Who_leaves_session_and_parent_dies_with_the_job) {
   expect_no_cgroup_left();
 }
 
-TEST_P(AnyTree, Who_is_no_child_of_ours_dies_too) {
+// Somebody who came into the cgroup from outside: his end makes no child of ours end.
+class Visited : public AnyTree {
+ protected:
+  void start_with_visitor(Fifo& ready, const std::string& rest) {
+    script("echo > " + ready.path() + "; " + rest);
+    start();
+    ready.line();
+    visitor_ = fork();
+    if (visitor_ == 0) {
+      if (!cgroup_->join()) _exit(1);
+      const int fd = open(ready.path().c_str(), O_WRONLY);
+      if (write(fd, "j\n", 2) != 2) _exit(2);
+      for (;;) pause();
+    }
+    EXPECT_EQ(ready.line(), "j");
+  }
+  void expect_visitor_killed() {
+    int status = 0;
+    ASSERT_EQ(waitpid(visitor_, &status, 0), visitor_);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    expect_no_cgroup_left();
+  }
+  pid_t visitor_ = -1;
+};
+
+TEST_P(Visited, Dies_with_the_last_task) {
   NEEDS(find({}, GetParam()));
   Fifo ready(work_ + "/ready"), go(work_ + "/go");
-  script("echo > " + ready.path() + "; read line < " + go.path());
-  start();
-  ready.line();
-  const pid_t visitor = fork();
-  if (visitor == 0) {
-    if (!cgroup_->join()) _exit(1);
-    char done = 'j';
-    const int fd = open(ready.path().c_str(), O_WRONLY);
-    if (write(fd, &done, 1) != 1 || write(fd, "\n", 1) != 1) _exit(2);
-    for (;;) pause();
-  }
-  EXPECT_EQ(ready.line(), "j");
+  start_with_visitor(ready, "read line < " + go.path());
   go.say("on\n");
   EXPECT_EQ(end().end(), wire::AttemptStatus::EXITED);
-  int status = 0;
-  ASSERT_EQ(waitpid(visitor, &status, 0), visitor);
-  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-  expect_no_cgroup_left();
+  expect_visitor_killed();
+}
+
+TEST_P(Visited, Dies_when_the_job_is_cancelled) {
+  NEEDS(find({}, GetParam()));
+  Fifo ready(work_ + "/ready");
+  start_with_visitor(ready, "exec sleep 1000");
+  kill_attempt(wire::Kill::CANCELLED_BY_USER, 30);
+  EXPECT_EQ(end().exit_signal(), static_cast<std::uint32_t>(SIGTERM));
+  expect_visitor_killed();
 }
 
 TEST_P(AnyTree, What_a_killed_supervisor_left_can_be_found_by_its_record) {
@@ -231,7 +291,8 @@ TEST_P(AnyTree, Frozen_processes_stand_still_until_they_are_thawed_or_killed) {
   ASSERT_TRUE(frozen) << frozen.error().story;
   const std::string folder = found_.folders.folders.front().path + "/job_86/step_batch";
   const auto stands = [&] {
-    return read_control(folder + "/freezer.state") == "FROZEN\n" || control_number(read_control(folder + "/cgroup.events"), "frozen") == 1u;
+    return read_control(folder + "/freezer.state") == "FROZEN\n" ||
+           control_number(read_control(folder + "/cgroup.events"), "frozen") == 1u;
   };
   for (int tries = 0; tries < 5000 && !stands(); ++tries) poll(nullptr, 0, 1);
   ASSERT_TRUE(stands());
@@ -251,7 +312,9 @@ TEST_P(AnyTree, Frozen_processes_stand_still_until_they_are_thawed_or_killed) {
   close(ends[1]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Trees, AnyTree, testing::Values(whole_tree, hybrid_tree), [](const auto& tree) { return std::string{tree.param} == whole_tree ? "whole" : "hybrid"; });
+const auto tree_name = [](const auto& tree) { return std::string{tree.param} == whole_tree ? "whole" : "hybrid"; };
+INSTANTIATE_TEST_SUITE_P(Trees, AnyTree, testing::Values(whole_tree, hybrid_tree), tree_name);
+INSTANTIATE_TEST_SUITE_P(Trees, Visited, testing::Values(whole_tree, hybrid_tree), tree_name);
 
 TEST_F(SupervisorTest, Private_folders_are_the_jobs_alone_and_gone_after_it) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can mount";
@@ -265,11 +328,16 @@ TEST_F(SupervisorTest, Private_folders_are_the_jobs_alone_and_gone_after_it) {
   folder->set_target(shared);
   folder->set_source(base + "/shared");
   order->set_private_shm(true);
-  script("ls " + shared + " | wc -l; echo mine > " + shared + "/mine; cat " + shared + "/mine; ls /dev/shm | wc -l; echo s > /dev/shm/mr-test-" + std::to_string(getpid()));
+  std::ofstream{root_ + "/init.sh"} << "#!/bin/sh\necho $SLURM_JOB_ID $SLURM_JOB_MOUNTPOINT_SRC > " << shared
+                                    << "/made_by_script\n";
+  chmod((root_ + "/init.sh").c_str(), 0755);
+  order->set_private_init_script(root_ + "/init.sh");
+  script("cat " + shared + "/made_by_script; ls " + shared + " | wc -l; echo mine > " + shared + "/mine; cat " +
+         shared + "/mine; ls /dev/shm | wc -l; echo s > /dev/shm/mr-test-" + std::to_string(getpid()));
   start();
   const auto status = end();
   EXPECT_EQ(status.end(), wire::AttemptStatus::EXITED) << status.problem();
-  EXPECT_EQ(output(), "0\nmine\n0\n");
+  EXPECT_EQ(output(), "86 " + base + "\n1\nmine\n0\n");
   EXPECT_FALSE(std::filesystem::exists(shared + "/mine"));
   EXPECT_TRUE(std::filesystem::exists(shared + "/everybodys"));
   EXPECT_FALSE(std::filesystem::exists("/dev/shm/mr-test-" + std::to_string(getpid())));

@@ -89,7 +89,7 @@ std::uint64_t start_time(pid_t pid) {
 bool is_stopped(pid_t pid) {
   const std::string stat = read_small_file(("/proc/" + std::to_string(pid) + "/stat").c_str());
   const char* state = after_command(stat);
-  return state == nullptr || *state == 'T' || *state == 't' || *state == 'Z' || *state == 'X';
+  return state == nullptr || *state == 'T' || *state == 't' || *state == 'Z' || *state == 'X' || *state == 'D';
 }
 
 std::vector<pid_t> descendants(pid_t root) {

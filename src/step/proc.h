@@ -17,7 +17,9 @@ std::uint64_t start_time(pid_t pid);
 // all gone asks until the answer is empty.
 std::vector<pid_t> descendants(pid_t root);
 
-bool is_stopped(pid_t pid);  // by a signal; also one that is gone or a zombie
+// By a signal; also one that is gone or a zombie, and one that waits in the kernel for a stopped child it vforked: it stops before it
+// could do anything else.
+bool is_stopped(pid_t pid);
 
 // Whole content of a small file; empty when it cannot be read.
 std::string read_small_file(const char* path);

@@ -123,8 +123,8 @@ void Supervisor::on_time() {
       killing_->kill_at_us = now + kill_again_us;
     } else if (children_left_) {
       signal_all(SIGKILL);
-      end_if_nobody_left();  // what is in the cgroup need not be our child
     }
+    if (children_left_) end_if_nobody_left();  // what is in the cgroup need not be our child, whose end we would hear of
     freezer_.on_time(now);
     if (!unconfirmed_.empty() && now >= order_again_us_) order_steps_again();
     return;

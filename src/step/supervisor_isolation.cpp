@@ -1,4 +1,5 @@
-// src/step/supervisor_isolation.cpp - how an attempt is kept apart from the others on its node: its cgroup, its CPUs, its own /tmp.
+// src/step/supervisor_isolation.cpp - how an attempt is kept apart from the others on its node: its cgroup, its CPUs,
+// its own /tmp.
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,19 +34,25 @@ std::vector<std::uint32_t> cpus_of(const std::vector<CpuPlace>& places) {
 
 }  // namespace
 
-// Before anything of the job runs. What is made here is written down first, so that an agent that finds us dead can clear it away.
+// Before anything of the job runs. What is made here is written down first, so that an agent that finds us dead can
+// clear it away.
 Result<void> Supervisor::isolate(std::uint32_t tasks) {
   const wire::Isolation& order = order_.isolation();
   cgroup_ = cgroup_in(order);
-  if (order.driver() != wire::Isolation::NO_CGROUPS || !order.private_base().empty()) MR_TRY_VOID(spool_.write_isolation(order));
+  if (order.driver() != wire::Isolation::NO_CGROUPS || !order.private_base().empty())
+    MR_TRY_VOID(spool_.write_isolation(order));
   if (order.driver() != wire::Isolation::NO_CGROUPS) {
     CgroupLimits limits = limits_in(order);
     limits.oom_kills_all = plan_.job().oom_kill_step() && limits.memory.has_value();
     MR_TRY_VOID(cgroup_->create(limits));
   }
   MR_TRY_VOID(choose_cpus(tasks));
-  if (!order.private_base().empty()) MR_TRY_VOID(enter_private_folders(private_folders_in(order)));
-  return {};
+  if (order.private_base().empty()) return {};
+  PrivateFolders folders = private_folders_in(order);
+  folders.script_environment = {"SLURM_JOB_ID=" + std::to_string(plan_.job_id()),
+                                "SLURM_JOB_MOUNTPOINT_SRC=" + folders.base, "SLURM_CONF=" + plan_.config_path(),
+                                "SLURMD_NODENAME=" + plan_.node_name()};
+  return enter_private_folders(folders);
 }
 
 Result<void> Supervisor::choose_cpus(std::uint32_t tasks) {
@@ -60,8 +67,12 @@ Result<void> Supervisor::choose_cpus(std::uint32_t tasks) {
   allocated_cpus_ = cpus_of(request.places);
   if (!plan_.job().interactive()) return {};  // a script has all of them
   const std::string& asked = plan_.job().cpu_bind().empty() ? order.default_bind() : plan_.job().cpu_bind();
-  if (!asked.empty()) { MR_TRY(bind_, in_context(parse_cpu_bind(asked), "cpu-bind")); }
-  if (!plan_.job().mem_bind().empty()) { MR_TRY(memory_bind_, in_context(parse_memory_bind(plan_.job().mem_bind()), "mem-bind")); }
+  if (!asked.empty()) {
+    MR_TRY(bind_, in_context(parse_cpu_bind(asked), "cpu-bind"));
+  }
+  if (!plan_.job().mem_bind().empty()) {
+    MR_TRY(memory_bind_, in_context(parse_memory_bind(plan_.job().mem_bind()), "mem-bind"));
+  }
   request.tasks = std::max(tasks, 1u);
   request.cpus_per_task = std::max(plan_.job().cpus_per_task(), 1u);
   request.cyclic = is_cyclic(plan_.job().resources().distribution());
@@ -79,7 +90,8 @@ void Supervisor::bind(TaskSpec& spec, std::uint32_t rank, std::uint32_t local_ra
   spec.prefer_memory = memory_bind_.prefer;
   if (!bind_.verbose) return;
   const auto padded = [](std::uint32_t number) { return (number < 10 ? " " : "") + std::to_string(number); };
-  spec.bind_note = std::string{own.empty() ? "cpu-bind=NULL - " : "cpu-bind=MASK - "} + plan_.node_name() + ", task " + padded(rank) + " " + padded(local_rank);
+  spec.bind_note = std::string{own.empty() ? "cpu-bind=NULL - " : "cpu-bind=MASK - "} + plan_.node_name() + ", task " +
+                   padded(rank) + " " + padded(local_rank);
   spec.bind_mask = format_mask(spec.cpus) + (own.empty() ? "" : " set");
 }
 
@@ -87,7 +99,8 @@ bool Supervisor::is_cgroup_empty() const { return !cgroup_ || cgroup_->processes
 
 std::uint64_t Supervisor::oom_kills() const { return cgroup_ ? cgroup_->oom_kills() : 0; }
 
-// Everything is dead. A cgroup that cannot be removed is left to the agent's next start; the job's end does not wait for it.
+// Everything is dead. A cgroup that cannot be removed is left to the agent's next start; the job's end does not wait
+// for it.
 void Supervisor::end_isolation() {
   if (cgroup_) static_cast<void>(cgroup_->remove());
   cgroup_.reset();

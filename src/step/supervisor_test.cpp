@@ -331,7 +331,7 @@ TEST_F(SupervisorTest, Plain_signal_spares_the_script_and_a_batch_signal_reaches
 
 TEST_F(SupervisorTest, Suspended_processes_stop_with_their_children_and_go_on) {
   Fifo ready(work_ + "/ready");
-  script("sh -c 'echo $$ > ready; while :; do sleep 0.01; done' &\necho $$ > ready; while :; do sleep 0.01; done");
+  script("sh -c 'echo $$ > ready; exec sleep 1000' &\necho $$ > ready; wait");
   start();
   const std::string pids[] = {ready.line(), ready.line()};
   const auto state_of = [](const std::string& pid) {

@@ -20,8 +20,7 @@ void put_event(const ClusterConfigured& e, log::Event& out) {
   if (!e.topology.empty()) put(e.topology, *to->mutable_topology());
 }
 
-void put_event(const JobSubmitted& e, log::Event& out) {
-  auto* to = out.mutable_job_submitted();
+void put_submitted(const JobSubmitted& e, log::JobSubmitted* to) {
   to->set_key(e.key.value);
   to->set_id(e.id.value);
   put(e.spec, *to->mutable_spec());
@@ -36,6 +35,13 @@ void put_event(const JobSubmitted& e, log::Event& out) {
   to->set_at(e.at.value);
   to->set_priority_fixed(e.priority_fixed);
   to->set_qos(e.qos.value);
+}
+
+void put_event(const JobSubmitted& e, log::Event& out) { put_submitted(e, out.mutable_job_submitted()); }
+
+void put_event(const HetJobSubmitted& e, log::Event& out) {
+  for (const JobSubmitted& component : e.components) put_submitted(component, out.mutable_het_job_submitted()->add_components());
+  out.mutable_het_job_submitted()->set_at(e.at.value);
 }
 
 void put_event(const JobHoldChanged& e, log::Event& out) {
@@ -95,8 +101,7 @@ void put_event(const ArrayTaskSplit& e, log::Event& out) {
   to->set_at(e.at.value);
 }
 
-void put_event(const JobPlaced& e, log::Event& out) {
-  auto* to = out.mutable_job_placed();
+void put_placed(const JobPlaced& e, log::JobPlaced* to) {
   to->set_key(e.key.value);
   to->set_attempt(e.attempt.value);
   for (const auto& share : e.shares) put(share, *to->add_shares());
@@ -108,6 +113,13 @@ void put_event(const JobPlaced& e, log::Event& out) {
   if (e.waited) put(*e.waited, *to->mutable_waited());
   if (e.limit_minutes) to->set_limit_minutes(*e.limit_minutes);
   to->set_shared(e.shared);
+}
+
+void put_event(const JobPlaced& e, log::Event& out) { put_placed(e, out.mutable_job_placed()); }
+
+void put_event(const HetJobPlaced& e, log::Event& out) {
+  for (const JobPlaced& component : e.components) put_placed(component, out.mutable_het_job_placed()->add_components());
+  out.mutable_het_job_placed()->set_at(e.at.value);
 }
 
 void put_event(const AttemptEnded& e, log::Event& out) {
@@ -263,7 +275,7 @@ Event get_event(const log::ClusterConfigured& from) {
   return e;
 }
 
-Event get_event(const log::JobSubmitted& from) {
+JobSubmitted get_event(const log::JobSubmitted& from) {
   JobSubmitted e;
   e.key = JobKey{from.key()};
   e.id = JobId{from.id()};
@@ -319,13 +331,22 @@ Event get_event(const log::JobModified& from) {
   return e;
 }
 
-Event get_event(const log::JobPlaced& from) {
+JobPlaced get_event(const log::JobPlaced& from) {
   JobPlaced e{JobKey{from.key()}, Attempt{from.attempt()}, {}, from.by_backfill(), Time{from.at()}, {}, get_licences(from.licences()), from.priority()};
   for (const auto& share : from.shares()) e.shares.push_back(get(share));
   if (from.has_partition()) e.partition = PartitionIndex{from.partition()};
   if (from.has_waited()) e.waited = get(from.waited());
   if (from.has_limit_minutes()) e.limit_minutes = from.limit_minutes();
   e.shared = from.shared();
+  return e;
+}
+
+template <class Whole>
+Result<Event> get_components(const auto& from) {
+  if (from.components_size() < 2) return fail(Errc::corrupt, "a heterogeneous job without components");
+  Whole e;
+  for (const auto& component : from.components()) e.components.push_back(get_event(component));
+  e.at = Time{from.at()};
   return e;
 }
 
@@ -397,6 +418,8 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kQosChanged: return QosChanged{get(in.qos_changed().qos()), Time{in.qos_changed().at()}};
     case K::kQosRemoved: return QosRemoved{QosId{in.qos_removed().qos()}, Time{in.qos_removed().at()}};
     case K::kUsageReset: return UsageReset{AssociationId{in.usage_reset().association()}, Time{in.usage_reset().at()}};
+    case K::kHetJobSubmitted: return get_components<HetJobSubmitted>(in.het_job_submitted());
+    case K::kHetJobPlaced: return get_components<HetJobPlaced>(in.het_job_placed());
     case K::kJobSuspended: {
       const auto& e = in.job_suspended();
       return JobSuspended{JobKey{e.key()}, static_cast<SuspendWhy>(e.why()), JobKey{e.by()}, UserId{e.actor()}, Time{e.at()}};

@@ -498,6 +498,12 @@ Line describe(const QosChanged& e) {
 Line describe(const QosRemoved& e) { return Line{"QosRemoved"}.number("qos", e.qos.value); }
 Line describe(const UsageReset& e) { return Line{"UsageReset"}.count("association", e.association.value); }
 
+Line describe_whole(std::string_view kind, const auto& components) {
+  return Line{kind}.list("components", components, [](const auto& component) { return '(' + describe(component).text_ + ')'; });
+}
+Line describe(const HetJobSubmitted& e) { return describe_whole("HetJobSubmitted", e.components); }
+Line describe(const HetJobPlaced& e) { return describe_whole("HetJobPlaced", e.components); }
+
 }  // namespace
 
 std::string describe_event(const Event& event) {

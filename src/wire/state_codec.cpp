@@ -59,6 +59,10 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
   to.set_dependency_never(job.dependency_never);
   to.set_priority_fixed(job.priority_fixed);
   to.set_qos(job.qos.value);
+  if (!job.het) return;
+  to.set_het_leader(job.het->leader.value);
+  to.set_het_offset(job.het->offset);
+  to.set_het_size(job.het->size);
 }
 
 Job get_job(const log::Job& from) {
@@ -106,6 +110,7 @@ Job get_job(const log::Job& from) {
   job.dependency_never = from.dependency_never();
   job.priority_fixed = from.priority_fixed();
   job.qos = QosId{from.qos()};
+  if (from.het_size() > 0) job.het = SharedValue(HetRole{JobKey{from.het_leader()}, from.het_offset(), from.het_size()});
   return job;
 }
 

@@ -21,6 +21,8 @@ std::vector<GoldenBatch> format1_history();
 std::vector<GoldenBatch> accounts_history();
 // The same with reservations, preemptions, licences and a deadline after it.
 std::vector<GoldenBatch> planning_history();
+// The same with heterogeneous jobs after it.
+std::vector<GoldenBatch> het_history();
 // The same with bound tasks and a job out of memory after it.
 std::vector<GoldenBatch> isolation_history();
 // The same with suspended jobs, shared CPUs and turns after it.

@@ -73,6 +73,7 @@ int main(int argc, char** argv) {
   const millrace::Golden golden[] = {{"plain", millrace::format1_history, 0}, {"compacted", millrace::format1_history, 9},
                                      {"accounts", millrace::accounts_history, 0}, {"accounts_compacted", millrace::accounts_history, 27},
                                      {"planning", millrace::planning_history, 0}, {"planning_compacted", millrace::planning_history, 27},
+                                     {"het", millrace::het_history, 0}, {"het_compacted", millrace::het_history, 29},
                                      {"isolation", millrace::isolation_history, 0}, {"isolation_compacted", millrace::isolation_history, 27},
                                      {"suspending", millrace::suspend_history, 0}, {"suspending_compacted", millrace::suspend_history, 29}};
   for (const millrace::Golden& each : golden) {

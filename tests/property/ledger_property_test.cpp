@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/prng.h"
+#include "controller/to_place.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/accept_preemption.h"
 #include "core/admission/cancel_job.h"
@@ -14,12 +15,14 @@
 #include "core/admission/modify_job.h"
 #include "core/admission/report_node.h"
 #include "core/admission/reserve.h"
-#include "core/admission/submit_job.h"
+#include "core/admission/submit_het_job.h"
 #include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
 #include "core/ledger/limits.h"
+#include "core/ledger/preempt_rule.h"
 #include "core/model/gres_text.h"
+#include "core/model/node_use.h"
 #include "core/planner/pass.h"
 #include "wire/event_codec.h"
 
@@ -173,6 +176,16 @@ class History {
     }
   }
 
+  // Components count one after the other: not every limit looks at every job that counts for it.
+  void check_components_kept(const HetJobPlaced& whole) {
+    const State before = state_;
+    for (const JobPlaced& placed : whole.components) {
+      apply(state_, placed);
+      check_limits_kept(state_.job(placed.key));
+    }
+    state_ = before;
+  }
+
   std::optional<JobKey> any_job() {
     if (state_.jobs.empty()) return std::nullopt;
     const auto it = state_.jobs.lower_bound(JobKey{1 + random_.below(state_.next_key.value)});
@@ -206,10 +219,14 @@ class History {
     std::vector<NodeDef> nodes = nodes_;
     for (NodeDef& node : nodes)
       if (random_.chance(1, 2)) std::ranges::reverse(node.kinds);
+    if (main_.sharing != CpuSharing::no && policy_.preempt_mode != PreemptMode::suspend && random_.chance(1, 4)) {
+      policy_.gang = !policy_.gang;
+      gang_changed_ = true;
+    }
     happen({ClusterConfigured{nodes, {main_, small_}, policy_, now_}});
   }
 
-  void submit() {
+  SubmitJob any_request() {
     SubmitJob ask;
     RareRequest rare;
     const auto uid = static_cast<std::uint32_t>(random_.below(3));
@@ -245,8 +262,31 @@ class History {
     ask.spec.submission[0] = static_cast<std::uint8_t>(1 + random_.below(250));
     ask.spec.submission[1] = static_cast<std::uint8_t>(random_.below(8));
     if (random_.chance(1, 2)) wish(ask);
-    const auto decision = decide(state_, ask, {ask.spec.owner->uid, ask.spec.owner->uid.value == 0}, now_);
+    return ask;
+  }
+
+  void submit() {
+    std::vector<SubmitJob> components{any_request()};
+    const Owner owner = *components.front().spec.owner;
+    for (std::uint64_t more = random_.chance(1, 4) ? random_.between(1, 3) : 0; more > 0; --more) {
+      SubmitJob ask = any_request();
+      ask.spec.owner = components.front().spec.owner;
+      if (random_.chance(1, 2))  // small enough to start now and then
+        for (SubmitJob* small : {&ask, &components.front()}) small->spec.tasks %= 3, small->spec.cpus_per_task %= 3, small->spec.min_nodes %= 2;
+      if (random_.chance(9, 10)) ask.dependency.clear();
+      if (random_.chance(9, 10)) ask.array.clear(), components.front().array.clear();
+      components.push_back(std::move(ask));
+    }
+    const std::uint64_t before = state_.jobs.size();
+    const std::size_t size = components.size();
+    const auto decision = decide(state_, components, {owner.uid, owner.uid.value == 0}, now_);
     if (decision) happen(decision->events);
+    if (decision && !decision->existed && size > 1 && state_.jobs.size() != before + size) fail("a part of a heterogeneous job was submitted");
+    if (!decision && state_.jobs.size() != before) fail("a part of a refused job was submitted");
+  }
+
+  static bool same_start(const Proposal& a, const Proposal& b) {
+    return a.key == b.key && a.shares == b.shares && a.partition == b.partition && std::ranges::equal(a.with, b.with, same_start);
   }
 
   // The law of the memo: what is remembered from pass to pass changes no plan.
@@ -257,7 +297,7 @@ class History {
     const Plan plan = again.take();
     bool same = plan.placements.size() == expected.placements.size() && plan.findings.size() == expected.findings.size();
     for (std::size_t i = 0; same && i < plan.placements.size(); ++i)
-      same = plan.placements[i].key == expected.placements[i].key && plan.placements[i].shares == expected.placements[i].shares;
+      same = same_start(plan.placements[i], expected.placements[i]);
     for (std::size_t i = 0; same && i < plan.findings.size(); ++i)
       same = plan.findings[i].key == expected.findings[i].key && plan.findings[i].planned_start == expected.findings[i].planned_start &&
              plan.findings[i].planned_shares == expected.findings[i].planned_shares;
@@ -272,6 +312,16 @@ class History {
       show(plan);
     }
     if (!same) fail("a pass with a memo planned differently from one without");
+  }
+
+  // Asks for CPUs and memory alone, where single CPUs are given out and nobody has more of them than are counted (whole cores for the
+  // sake of one thread): what is counted for it can be had.
+  bool is_plain(const Job& job) const {
+    if (job.spec->resources || policy_.cpu_unit != CpuUnit::cpu) return false;
+    for (const auto& [key, nothing] : state_.active)
+      for (const NodeShare& share : state_.job(key).placement->shares)
+        if (share.detail && count_bits(share.detail->cpus) != share.cpus.value) return false;
+    return true;
   }
 
   void place() {
@@ -294,7 +344,9 @@ class History {
       if (p.suspend) happen(decide_preempt(state_, {p.key, p.attempt, p.by, p.where}, now_));
     for (const Proposal& p : plan.placements) {
       Reason why = Reason::none;
-      const auto events = decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition, p.priority, p.limit_minutes}, now_, &why);
+      const auto events = decide_place(state_, to_place(p), now_, &why);
+      const Job* job = state_.find_job(p.key);
+      if (events.empty() && why == Reason::resources && job && is_plain(*job)) fail("the planner gave CPUs that are not there to job key " + std::to_string(p.key.value));
       if (events.empty() && why == Reason::none) fail("admission refused a fresh proposal for job key " + std::to_string(p.key.value));
       happen(events);
       if (random_.chance(1, 10)) return;  // the rest of the plan grows stale
@@ -341,7 +393,7 @@ class History {
     const auto key = any_job();
     if (!key) return;
     const Actor actor{UserId{static_cast<std::uint32_t>(random_.below(3))}, random_.chance(2, 3)};
-    SelectedJob which{*key, {}};
+    SelectedJob which{*key, {}, random_.chance(1, 2)};
     const Job& job = state_.job(*key);
     if (job.is_array_rest() && job.state == JobState::pending && random_.chance(1, 2))
       which.task = state_.arrays.at(job.array)->rest.front();
@@ -411,12 +463,29 @@ class History {
 
   void happen(const std::vector<Event>& events) {
     for (const Event& event : events) {
+      if (const auto* whole = std::get_if<HetJobPlaced>(&event)) check_components_kept(*whole);
       apply(state_, event);
       just_placed_ = std::holds_alternative<JobPlaced>(event);
       history_.push_back(encode_event(event));
       if (const auto broken = broken_law(state_)) fail(*broken);
       check_cpus();
-      if (const auto* placed = std::get_if<JobPlaced>(&event)) check_limits_kept(state_.job(placed->key));
+      if (const auto* placed = std::get_if<JobPlaced>(&event)) {
+        check_limits_kept(state_.job(placed->key));
+        check_nobody_overtaken(state_.job(placed->key));
+      }
+    }
+  }
+
+  // CPUs that a suspended job wants back go to nobody who could not have suspended it, unless they share.
+  void check_nobody_overtaken(const Job& placed) {
+    for (const auto& [key, nothing] : state_.suspended) {
+      const Job& waiting = state_.job(key);
+      const bool share = waiting.placement->shared && placed.placement->shared && waiting.spec->partition == placed.spec->partition;
+      if (!waiting.suspension->wants_cpus || share || gives_way(state_, waiting, placed, placed.spec->partition)) continue;
+      for (const NodeShare& wanted : waiting.placement->shares)
+        for (const NodeShare& taken : placed.placement->shares)
+          if (wanted.node == taken.node && !wanted.released && wanted.detail && taken.detail && have_common_bits(wanted.detail->cpus, taken.detail->cpus))
+            fail("a suspended job was overtaken on its CPUs");
     }
   }
 
@@ -438,7 +507,7 @@ class History {
         const std::size_t running = static_cast<std::size_t>(std::ranges::count(jobs, JobState::running, &Job::state));
         if (running > state_.partition(jobs[0]->spec->partition).def.share_max) fail("a CPU has more jobs than may share it");
         // One that was just placed on taken CPUs is suspended by the next event of the same batch.
-        if (state_.policy->gang && running > 1 && !just_placed_) fail("two jobs run on a CPU where they should take turns");
+        if (state_.policy->gang && running > 1 && !just_placed_ && !gang_changed_) fail("two jobs run on a CPU where they should take turns");
       }
     }
   }
@@ -477,6 +546,7 @@ class History {
   std::uint32_t boots_[4] = {};
   std::vector<std::string> history_;
   bool just_placed_ = false;
+  bool gang_changed_ = false;
   bool broken_ = false;
   bool with_accounts_ = false;
   bool with_reservations_ = false;

@@ -23,16 +23,18 @@ void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100,
   const std::uint64_t first = one ? one : number_from("MR_SIM_FIRST", 1);
   const std::uint64_t count = one ? 1 : std::max<std::uint64_t>(1, number_from("MR_SIM_SEEDS", 200) * share_of_100 / 100);
   std::uint64_t steps = 0;
-  std::set<SuspendWhy> seen;
+  std::set<SuspendWhy> suspended_for;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     SimCluster cluster(seed, shape);
     const auto wrong = cluster.run();
     steps += cluster.steps();
-    seen.insert(cluster.seen_suspended().begin(), cluster.seen_suspended().end());
+    suspended_for.insert(cluster.seen_suspended().begin(), cluster.seen_suspended().end());
     if (seen) *seen = {seen->seeds + 1, seen->preemptions + cluster.saw_preemption(), seen->reservations + cluster.saw_reservation()};
     ASSERT_FALSE(wrong) << *wrong << "\n  repeat with: MR_SEED=" << seed << " simulation_tests --gtest_filter=" << test;
   }
-  if (shape.suspends && count >= 20) EXPECT_EQ(seen.size(), 3u) << "jobs were not suspended for every reason there is";
+  if (shape.suspends && count >= 20) {
+    EXPECT_EQ(suspended_for.size(), 3u) << "jobs were not suspended for every reason there is";
+  }
   std::printf("%s: %llu seeds from %llu, %llu steps\n", test, static_cast<unsigned long long>(count),
               static_cast<unsigned long long>(first), static_cast<unsigned long long>(steps));
 }

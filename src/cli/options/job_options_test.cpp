@@ -145,14 +145,25 @@ TEST(JobOptions, Environment_gives_defaults_and_refuses_what_is_not_built) {
 TEST(Script, Directives_end_at_the_first_command) {
   const auto words = script_words("#!/bin/sh\n#SBATCH -J \"a b\" --mem=100 # comment\n#SBATCHX no\n\n# c\n#SBATCH\t-n 2\necho hi\n#SBATCH -n 3\n", false);
   ASSERT_TRUE(words);
-  EXPECT_EQ(*words, (std::vector<std::string>{"-J", "a b", "--mem=100", "-n", "2"}));
+  EXPECT_EQ(words->at(0), (std::vector<std::string>{"-J", "a b", "--mem=100", "-n", "2"}));
 }
 
 TEST(Script, Refuses_what_is_no_directive) {
   EXPECT_EQ(script_words("#!/bin/sh\n#SBATCH nonsense\n", false).error().story, "Invalid directive found in batch script: nonsense");
-  EXPECT_EQ(script_words("#!/bin/sh\n#SBATCH hetjob\n", false).error().story, "#SBATCH hetjob is not built yet in Millrace");
   EXPECT_FALSE(script_words("#!/bin/sh\n#PBS -l x\n", false));
   EXPECT_TRUE(script_words("#!/bin/sh\n#PBS -l x\n", true));
+}
+
+TEST(Script, Hetjob_begins_the_next_component) {
+  const auto words = script_words("#!/bin/sh\n#SBATCH -n 2\n#SBATCH -N 2\n#SBATCH hetjob\n#SBATCH -n 4\n#SBATCH packjob\n#SBATCH -n 1\necho\n#SBATCH hetjob\n", false);
+  ASSERT_TRUE(words);
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(*words, (std::vector<Words>{{"-n", "2", "-N", "2"}, {"-n", "4"}, {"-n", "1"}}));
+  EXPECT_EQ(script_words("#!/bin/sh\n#SBATCH hetjob\n#SBATCH -n 1\n", false).error().story,
+            "#SBATCH hetjob stands before the options of a component, with no others before it");
+  EXPECT_FALSE(script_words("#!/bin/sh\n#SBATCH -n 1\n#SBATCH hetjob\n#SBATCH hetjob\n#SBATCH -n 1\n", false));
+  EXPECT_EQ(script_words("#!/bin/sh\n#SBATCH -n 1\n#SBATCH hetjob\necho\n", false).error().story,
+            "after the last #SBATCH hetjob come the options of one more component");
 }
 
 TEST(Script, Is_checked_before_it_is_sent) {

@@ -58,15 +58,20 @@ std::vector<std::string> script_problems(std::string_view script, std::uint64_t 
   return {};
 }
 
-Result<std::vector<std::string>> script_words(std::string_view script, bool ignore_pbs) {
-  std::vector<std::string> out;
+Result<std::vector<std::vector<std::string>>> script_words(std::string_view script, bool ignore_pbs) {
+  std::vector<std::vector<std::string>> components(1);
   while (!script.empty()) {
     const std::size_t end = script.find('\n');
     const std::string_view line = script.substr(0, end);
     script = end == std::string_view::npos ? std::string_view{} : script.substr(end + 1);
     if (line.starts_with("#SBATCH") && (line.size() == 7 || is_blank(line[7]))) {
       const std::string_view rest = trim(line.substr(7));
-      if (rest == "hetjob" || rest == "packjob") return fail(Errc::refused, "#SBATCH hetjob is not built yet in Millrace");
+      if (rest == "hetjob" || rest == "packjob") {
+        if (components.back().empty()) return fail(Errc::refused, "#SBATCH " + std::string{rest} + " stands before the options of a component, with no others before it");
+        components.emplace_back();
+        continue;
+      }
+      std::vector<std::string>& out = components.back();
       const std::size_t before = out.size();
       MR_TRY_VOID(split_words(line.substr(7), out));
       if (out.size() > before && out[before].size() > 0 && out[before][0] != '-')
@@ -78,7 +83,8 @@ Result<std::vector<std::string>> script_words(std::string_view script, bool igno
     if (line.empty() || line[0] == '#' || trim(line).empty()) continue;
     break;  // the first command: what follows is the job's own business
   }
-  return out;
+  if (components.size() > 1 && components.back().empty()) return fail(Errc::refused, "after the last #SBATCH hetjob come the options of one more component");
+  return components;
 }
 
 std::string wrap_script(std::string_view command) {

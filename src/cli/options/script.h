@@ -13,8 +13,8 @@ namespace millrace {
 // Lines to print when it is not a batch script; empty when it is.
 std::vector<std::string> script_problems(std::string_view script, std::uint64_t size_max);
 
-// The words of all #SBATCH lines before the first command, in order.
-Result<std::vector<std::string>> script_words(std::string_view script, bool ignore_pbs);
+// The words of all #SBATCH lines before the first command, in order; a line `#SBATCH hetjob` begins the next component. At least one list.
+Result<std::vector<std::vector<std::string>>> script_words(std::string_view script, bool ignore_pbs);
 
 std::string wrap_script(std::string_view command);
 

@@ -48,6 +48,16 @@ void put_array_task(Out& out, const Row& row) {
   else out += "N/A";
 }
 
+void put_het_id(Out& out, const Row& row) {
+  if (row.job->het_job_id() != 0) put(out, row.job->het_job_id());
+  else out += "N/A";
+}
+void put_het_ids(Out& out, const Row& row) { out += row.job->het_job_id() != 0 ? het_job_ids_text(*row.job) : "N/A"; }
+void put_het_offset(Out& out, const Row& row) {
+  if (row.job->het_job_id() != 0) put(out, row.job->het_job_offset());
+  else out += "N/A";
+}
+
 void put_user(Out& out, const Row& row) {
   if (!row.job->user_name().empty()) out += row.job->user_name();
   else out += row.context->names->user(row.job->uid());
@@ -158,9 +168,9 @@ constexpr Column<JobRow> rows[] = {
     {"Gres", 'b', "TRES_PER_NODE", to_width, false, asked_or<&Ask::tres_per_node, none_word>},
     {"GroupId", 'G', "GROUP", never, false, number_of<&V::gid>},
     {"GroupName", 'g', "GROUP", to_width, false, put_group},
-    {"HetJobId", 0, "HET_JOB_ID", to_width, false, not_available},
-    {"HetJobIdSet", 0, "HET_JOB_ID_SET", to_width, false, not_available},
-    {"HetJobOffset", 0, "HET_JOB_OFFSET", to_width, false, not_available},
+    {"HetJobId", 0, "HET_JOB_ID", to_width, true, put_het_id},
+    {"HetJobIdSet", 0, "HET_JOB_ID_SET", to_width, true, put_het_ids},
+    {"HetJobOffset", 0, "HET_JOB_OFFSET", to_width, true, put_het_offset},
     {"JobArrayId", 'i', "JOBID", to_width, true, [](Out& out, const Row& row) { out += job_name_text(*row.job, row.task); }},
     {"JobId", 'A', "JOBID", never, true, number_of<&V::job_id>},
     {"LastSchedEval", 0, "LAST_SCHED_EVAL", to_width, false, [](Out& out, const Row& row) { out += format_time(row.job->last_evaluated_us(), "N/A"); }},
@@ -188,9 +198,9 @@ constexpr Column<JobRow> rows[] = {
     {"Origin", 0, "ORIGIN", to_width, false, not_available},
     {"OriginRaw", 0, "ORIGIN_RAW", to_width, false, not_available},
     {"OverSubscribe", 'h', "OVER_SUBSCRIBE", to_width, false, [](Out& out, const Row& row) { out += row.job->oversubscribe() ? "YES" : "NO"; }},
-    {"PackJobId", 0, "HET_JOB_ID", to_width, false, not_available},
-    {"PackJobIdSet", 0, "HET_JOB_ID_SET", to_width, false, not_available},
-    {"PackJobOffset", 0, "HET_JOB_OFFSET", to_width, false, not_available},
+    {"PackJobId", 0, "HET_JOB_ID", to_width, true, put_het_id},
+    {"PackJobIdSet", 0, "HET_JOB_ID_SET", to_width, true, put_het_ids},
+    {"PackJobOffset", 0, "HET_JOB_OFFSET", to_width, true, put_het_offset},
     {"Partition", 'P', "PARTITION", to_width, true, text_of<&V::partition>},
     {"PendingTime", 0, "PENDING_TIME", never, false, put_pending_time},
     {"PreemptTime", 0, "PREEMPT_TIME", to_width, false, not_available},

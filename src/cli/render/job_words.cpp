@@ -76,11 +76,16 @@ std::string array_tasks_text(const wire::JobView& job) {
 }
 
 std::string job_name_text(const wire::JobView& job, std::optional<std::uint32_t> task) {
+  if (job.het_job_id() != 0) return std::to_string(job.het_job_id()) + '+' + std::to_string(job.het_job_offset());
   if (job.array_job_id() == 0) return std::to_string(job.job_id());
   const std::string array = std::to_string(job.array_job_id());
   if (task) return array + '_' + std::to_string(*task);
   if (job.has_array_task()) return array + '_' + std::to_string(job.array_task());
   return array + "_[" + array_tasks_text(job) + ']';
+}
+
+std::string het_job_ids_text(const wire::JobView& job) {
+  return std::to_string(job.het_job_id()) + '-' + std::to_string(job.het_job_id() + job.het_job_size() - 1);
 }
 
 bool is_pending(const wire::JobView& job) { return job.state() == wire::PENDING; }

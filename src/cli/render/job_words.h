@@ -22,7 +22,8 @@ std::optional<StateFilter> parse_state(std::string_view word);
 bool matches(StateFilter filter, const wire::JobView& job);
 std::string known_states();  // for the message about an unknown one
 
-std::string job_name_text(const wire::JobView& job, std::optional<std::uint32_t> task);  // 12, 12_3, 12_[1-3%2]
+std::string job_name_text(const wire::JobView& job, std::optional<std::uint32_t> task);  // 12, 12_3, 12_[1-3%2], 12+0
+std::string het_job_ids_text(const wire::JobView& job);  // 12-14, of a component
 std::string array_tasks_text(const wire::JobView& job);  // cut to SLURM_BITSTR_LEN as Slurm does
 bool is_pending(const wire::JobView& job);
 bool is_ended(const wire::JobView& job);

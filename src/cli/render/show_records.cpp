@@ -43,6 +43,7 @@ std::string first_line(const wire::JobView& job) {
            (job.has_array_task() ? text(job.array_task()) : array_tasks_text(job));
     if (job.array_throttle() != 0) out += " ArrayTaskThrottle=" + text(job.array_throttle());
   }
+  if (job.het_job_id() != 0) out += " HetJobId=" + text(job.het_job_id()) + " HetJobOffset=" + text(job.het_job_offset());
   return out + " JobName=" + job.name();
 }
 
@@ -150,6 +151,7 @@ std::string show_job(const wire::JobView& job, std::int64_t now_us, Names& names
   Record record(options);
   record.line(first_line(job));
   if (options.detail > 0) record.line("SLUID=" + sluid_text(job));
+  if (job.het_job_id() != 0) record.line("HetJobIdSet=" + het_job_ids_text(job));
   record.line(user_text(job, names));
   record.line("Priority=" + text(job.priority()) + " Nice=" + std::to_string(job.nice()) + " Account=" + null(job.account()) + " QOS=" + null(job.qos()));
   add_state_lines(record, job, now_us, options.detail);

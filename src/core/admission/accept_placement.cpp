@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/admission/job_selection.h"
+#include "core/ledger/apply.h"
 #include "core/ledger/apply_account.h"
 #include "core/ledger/cpu_holders.h"
 #include "core/ledger/licences.h"
@@ -91,17 +92,15 @@ bool is_reserved(const State& state, NodeIndex node, const std::string& own, Tim
   return false;
 }
 
-}  // namespace
-
-std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Time now, Reason* why) {
+// The job itself was found to wait; may it start there, on this state?
+std::optional<JobPlaced> check_placement(const State& state, const Job& job, const PlaceJob& proposal, Time now, Reason& why) {
   const auto drop = [&](Reason reason) {
-    if (why) *why = reason;
-    return std::vector<Event>{};
+    why = reason;
+    return std::optional<JobPlaced>{};
   };
-  const Job* job = state.find_job(proposal.key);
-  if (!job || !is_queueable(*job) || job->attempt != proposal.attempt || proposal.shares.empty()) return drop(Reason::none);
-  if (throttled(state, *job)) return drop(Reason::array_task_limit);
-  const JobSpec& spec = *job->spec;
+  if (job.attempt != proposal.attempt || proposal.shares.empty()) return drop(Reason::none);
+  if (throttled(state, job)) return drop(Reason::array_task_limit);
+  const JobSpec& spec = *job.spec;
   const PartitionIndex where = proposal.partition.value_or(spec.partition);
   const auto& more = spec.resource_request().more_partitions;
   if (where != spec.partition && std::ranges::find(more, where.value) == more.end()) return drop(Reason::none);
@@ -109,14 +108,14 @@ std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Ti
   if (!partition.configured || partition.def.availability == Availability::down ||
       partition.def.availability == Availability::inactive)
     return drop(Reason::partition_down);
-  JobPlaced placed{{}, proposal.attempt, proposal.shares, proposal.by_backfill, now, {}, {}, proposal.priority};
+  JobPlaced placed{job.key, proposal.attempt, proposal.shares, proposal.by_backfill, now, {}, {}, proposal.priority};
   if (proposal.limit_minutes) {
     const std::uint32_t least = spec.resource_request().time_min_minutes;
-    if (least == 0 || *proposal.limit_minutes < least || *proposal.limit_minutes > job->time_limit_minutes) return drop(Reason::none);
+    if (least == 0 || *proposal.limit_minutes < least || *proposal.limit_minutes > job.time_limit_minutes) return drop(Reason::none);
     placed.limit_minutes = proposal.limit_minutes;
   }
   if (where != spec.partition) placed.partition = where;
-  const std::uint32_t rows = rows_of(state, spec, where);
+  const std::uint32_t rows = rows_of(state, job, where);
   placed.shared = rows > 1;
   for (NodeShare& share : placed.shares) {
     if (!share_fits(state, partition, share)) return drop(Reason::none);
@@ -124,26 +123,58 @@ std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Ti
     const NodeDef& def = *state.node(share.node).def;
     if (!suits(spec, def)) return drop(Reason::bad_constraints);
     if (!admits_owner(state, state.node(share.node), spec)) return drop(Reason::resources);
-    const Fill fill = fill_detail(state, *job, where, rows, share);
+    const Fill fill = fill_detail(state, job, where, rows, share);
     if (fill != Fill::filled) return drop(fill == Fill::too_few ? Reason::none : Reason::resources);
   }
   if (!has_features(state, spec, placed.shares)) return drop(Reason::bad_constraints);
   if (spec.resources && !spec.resources->licences.empty()) {
-    auto licences = choose_licences(*spec.resources, licences_free_for(state, *job, now));
+    auto licences = choose_licences(*spec.resources, licences_free_for(state, job, now));
     if (!licences) return drop(Reason::licenses);
     placed.licences = *std::move(licences);
   }
   if (limits_enforced(state)) {
-    const Job there = in_partition(state, *job, where);
+    const Job there = in_partition(state, job, where);
     if (const auto hit = start_hit(state, there, placed_size(state, there, placed.shares), now)) return drop(reason_of(*hit));
   }
+  return placed;
+}
+
+// All components or none: each is checked on what the ones before it leave.
+std::vector<Event> place_components(const State& state, const Job& leader, const PlaceJob& proposal, Time now, Reason& why) {
+  if (proposal.with.size() + 1 != leader.het->size) return {};
+  HetJobPlaced whole;
+  whole.at = now;
+  State copy = state;
+  for (std::uint32_t i = 0; i < leader.het->size; ++i) {
+    const PlaceJob& one = i == 0 ? proposal : proposal.with[i - 1];
+    const Job* job = copy.find_job(JobKey{leader.key.value + i});
+    if (!job || job->key != one.key || job->state != JobState::pending) return {};
+    auto placed = check_placement(copy, *job, one, now, why);
+    if (!placed) return {};
+    apply(copy, *placed);
+    whole.components.push_back(*std::move(placed));
+  }
+  return {Event{std::move(whole)}};
+}
+
+}  // namespace
+
+std::vector<Event> decide_place(const State& state, const PlaceJob& proposal, Time now, Reason* why) {
+  Reason ignored = Reason::none;
+  Reason& reason = why ? *why : ignored;
+  reason = Reason::none;
+  const Job* job = state.find_job(proposal.key);
+  if (!job || !is_queueable(*job)) return {};
+  if (job->het) return place_components(state, *job, proposal, now, reason);
+  auto placed = check_placement(state, *job, proposal, now, reason);
+  if (!placed) return {};
   std::vector<Event> events;
   SelectedJob which{job->key, {}};
   if (job->is_array_rest()) which.task = state.arrays.at(job->array)->rest.front();
-  placed.key = split_if_needed(state, which, now, events);
-  const JobKey key = placed.key;
-  const bool waits = placed.shared && must_wait_for_its_turn(state, placed.shares);
-  events.emplace_back(std::move(placed));
+  placed->key = split_if_needed(state, which, now, events);
+  const JobKey key = placed->key;
+  const bool waits = placed->shared && must_wait_for_its_turn(state, placed->shares);
+  events.emplace_back(*std::move(placed));
   if (waits) events.emplace_back(JobSuspended{key, SuspendWhy::time_slice, {}, {}, now});
   return events;
 }

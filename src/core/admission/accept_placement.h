@@ -14,6 +14,7 @@ struct PlaceJob {
   std::optional<PartitionIndex> partition{};  // not set: the first it asked for
   std::uint32_t priority = 0;  // as computed when it was planned; 0: as it is
   std::optional<std::uint32_t> limit_minutes{};  // shortened, as the job allows with --time-min
+  std::vector<PlaceJob> with{};  // the other components of a heterogeneous job, in their order: all start or none
 };
 
 // Fills in which CPUs and devices of each node, and which licences, the job gets. No events: the proposal is dropped, because it is

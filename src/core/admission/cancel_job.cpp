@@ -9,6 +9,9 @@ Decision decide_cancel(const State& state, const SelectedJob& which, const Actor
   const Job& job = state.job(which.key);
   if (!may_change(job, actor)) return refuse(RefusalCode::access_denied);
   if (job.state == JobState::ended) return refuse(RefusalCode::already_done);
+  if (follows_leader(job, which)) return refuse(RefusalCode::not_whole_het_job);
+  if (job.is_component() && job.state == JobState::completing) return std::vector<Event>{};
+  if (job.het && which.component && job.state == JobState::pending) return refuse(RefusalCode::not_whole_het_job);
   if (job.state == JobState::completing && job.outcome == Outcome::cancelled) return std::vector<Event>{};
   // One that is going anyway keeps its cause, unless it would come back.
   if (job.state == JobState::completing && !job.requeue_wanted) return std::vector<Event>{};
@@ -21,6 +24,7 @@ Decision decide_cancel(const State& state, const SelectedJob& which, const Actor
 Decision decide_requeue(const State& state, const SelectedJob& which, bool hold, const Actor& actor, Time now) {
   const Job& job = state.job(which.key);
   if (!may_change(job, actor)) return refuse(RefusalCode::access_denied);
+  if (job.is_component()) return refuse(RefusalCode::not_whole_het_job);
   if (which.task || job.state == JobState::pending) {
     if (!hold) return refuse(RefusalCode::not_running, "the job is pending already");
     return decide_hold(state, which, false, actor, now);
@@ -37,6 +41,7 @@ Decision decide_hold(const State& state, const SelectedJob& which, bool as_user,
   if (!may_change(job, actor)) return refuse(RefusalCode::access_denied);
   if (job.state == JobState::ended) return refuse(RefusalCode::already_finished);
   if (job.state != JobState::pending) return refuse(RefusalCode::not_pending);
+  if (follows_leader(job, which) || (job.het && which.component)) return refuse(RefusalCode::not_whole_het_job);
   const bool owner_style = as_user || !actor.is_admin || job.spec->owner->uid == actor.uid;
   const Hold hold = owner_style && job.hold != Hold::admin ? Hold::user : Hold::admin;
   std::vector<Event> events;
@@ -50,6 +55,7 @@ Decision decide_release(const State& state, const SelectedJob& which, const Acto
   if (!may_change(job, actor)) return refuse(RefusalCode::access_denied);
   if (job.state == JobState::ended) return refuse(RefusalCode::already_finished);
   if (job.state != JobState::pending) return refuse(RefusalCode::not_pending);
+  if (follows_leader(job, which) || (job.het && which.component)) return refuse(RefusalCode::not_whole_het_job);
   if (job.hold == Hold::admin && !actor.is_admin) return refuse(RefusalCode::access_denied, "held by an administrator");
   if (job.hold == Hold::none) return std::vector<Event>{};
   std::vector<Event> events;

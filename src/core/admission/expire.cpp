@@ -19,11 +19,13 @@ static std::vector<Event> end_reservation(const State& state, ReservationId id, 
   std::vector<Event> events;
   const Reservation& reservation = *state.reservations.at(id);
   if (reservation.end <= now && !reservation.has(reserve_flex))
-    for (const auto& [key, nothing] : state.active) {
-      const Job& job = state.job(key);
-      if ((job.state == JobState::running || job.state == JobState::suspended) && job.spec->resource_request().reservation == reservation.name)
-        events.emplace_back(JobTimedOut{key, now});
-    }
+    // Components first: with their leader they would stop too.
+    for (const bool component : {true, false})
+      for (const auto& [key, nothing] : state.active) {
+        const Job& job = state.job(key);
+        if (job.is_component() == component && (job.state == JobState::running || job.state == JobState::suspended) && job.spec->resource_request().reservation == reservation.name)
+          events.emplace_back(JobTimedOut{key, now});
+      }
   if (reservation.recurs() && reservation.end <= now)
     events.emplace_back(ReservationSet{next_turn(reservation, now), now});
   else

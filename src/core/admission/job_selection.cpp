@@ -1,9 +1,12 @@
 // src/core/admission/job_selection.cpp - see job_selection.h.
 #include "core/admission/job_selection.h"
 
+#include "base/text.h"
+
 namespace millrace {
 
 std::string shown_name(const State& state, const Job& job) {
+  if (job.het) return std::to_string(job.id.value - job.het->offset) + "+" + std::to_string(job.het->offset);
   if (job.array.value == 0) return std::to_string(job.id.value);
   const ArrayState* array = state.find_array(job.array);
   const std::string id = std::to_string(array ? array->id.value : job.id.value);
@@ -12,13 +15,29 @@ std::string shown_name(const State& state, const Job& job) {
 }
 
 std::string shown_name(const JobName& name) {
-  return std::to_string(name.id.value) + (name.tasks.empty() ? "" : "_" + name.tasks);
+  return std::to_string(name.id.value) + (name.tasks.empty() || name.tasks.starts_with('+') ? name.tasks : "_" + name.tasks);
+}
+
+// The leader's number means all of them, another component's own number that one alone.
+static std::expected<std::vector<SelectedJob>, Refusal> select_components(const Job& job, const JobName& name) {
+  std::vector<SelectedJob> out;
+  if (name.tasks.empty()) {
+    if (job.is_component()) return std::vector{SelectedJob{job.key, {}, true}};
+    for (const JobKey key : whole_of(job)) out.push_back({key, {}, false});
+    return out;
+  }
+  const auto offset = name.tasks.starts_with('+') ? parse_integer(std::string_view{name.tasks}.substr(1)) : std::nullopt;
+  if (!offset || !job.is_het_leader() || *offset < 0 || *offset >= static_cast<std::int64_t>(job.het->size))
+    return refuse(RefusalCode::invalid_job_id);
+  out.push_back({JobKey{job.key.value + static_cast<std::uint64_t>(*offset)}, {}, true});
+  return out;
 }
 
 std::expected<std::vector<SelectedJob>, Refusal> select_jobs(const State& state, const JobName& name) {
   std::vector<SelectedJob> out;
   const Job* job = state.find_job(name.id);
   if (!job) return refuse(RefusalCode::invalid_job_id);
+  if (job->het || name.tasks.starts_with('+')) return select_components(*job, name);
   const ArrayState* array = state.find_array(job->array);
   const bool names_array = array && array->id == name.id;
   if (name.tasks.empty()) {

@@ -119,10 +119,26 @@ std::expected<void, Refusal> fill_resources(const State& state, const Job& job, 
   return {};
 }
 
-}  // namespace
+// Its place in the queue, when it may begin and whether it comes back is for a heterogeneous job as a whole to say.
+bool touches_whole(const ModifyJob& ask) {
+  const JobModified& c = ask.change;
+  return c.begin_at || c.priority || c.nice || c.requeue || c.priority_fixed || ask.dependency;
+}
 
-Decision decide_modify(const State& state, const SelectedJob& which, const ModifyJob& ask, const Actor& actor, Time now) {
+ModifyJob for_component(ModifyJob ask) {
+  ask.change.begin_at.reset();
+  ask.change.priority.reset();
+  ask.change.nice.reset();
+  ask.change.requeue.reset();
+  ask.change.priority_fixed.reset();
+  ask.dependency.reset();
+  return ask;
+}
+
+Decision decide_for(const State& state, const SelectedJob& which, const ModifyJob& ask, const Actor& actor, Time now) {
   const Job& job = state.job(which.key);
+  if (job.het && ask.wishes.time_min_minutes.value_or(0) != 0)
+    return refuse(RefusalCode::not_supported, "the limit of a heterogeneous job cannot be shortened (TimeMin)");
   if (!may_change(job, actor)) return refuse(RefusalCode::access_denied);
   if (job.state == JobState::ended || job.state == JobState::completing) return refuse(RefusalCode::already_finished);
   if (job.state != JobState::pending && touches_request(ask)) return refuse(RefusalCode::not_pending);
@@ -153,6 +169,18 @@ Decision decide_modify(const State& state, const SelectedJob& which, const Modif
       return std::unexpected(std::move(possible).error());
   }
   return events;
+}
+
+}  // namespace
+
+Decision decide_modify(const State& state, const SelectedJob& which, const ModifyJob& ask, const Actor& actor, Time now) {
+  const Job& job = state.job(which.key);
+  if (!job.is_component() || !touches_whole(ask)) {
+    if (job.is_het_leader() && which.component && touches_whole(ask)) return refuse(RefusalCode::not_whole_het_job);
+    return decide_for(state, which, ask, actor, now);
+  }
+  if (which.component) return refuse(RefusalCode::not_whole_het_job);
+  return decide_for(state, which, for_component(ask), actor, now);
 }
 
 }  // namespace millrace

@@ -10,10 +10,12 @@ namespace {
 
 // Every attempt that still holds a share of this node ends as lost there.
 void lose_attempts(const State& state, NodeIndex node, Time now, std::vector<Event>& events) {
-  for (const JobKey key : state.node(node).jobs) {
-    const Job& job = state.job(key);
-    events.emplace_back(AttemptEnded{key, job.attempt, node, AttemptEnd::node_lost, 0, 0, now});
-  }
+  // Components first: with the leader's first node the attempt of all of them is over.
+  for (const bool component : {true, false})
+    for (const JobKey key : state.node(node).jobs) {
+      const Job& job = state.job(key);
+      if (job.is_component() == component) events.emplace_back(AttemptEnded{key, job.attempt, node, AttemptEnd::node_lost, 0, 0, now});
+    }
 }
 
 std::string shortfall(const NodeDef& def, const Inventory& found) {
@@ -45,6 +47,7 @@ std::vector<Event> decide_register(const State& state, const RegisterNode& repor
 std::vector<Event> decide_end(const State& state, const ReportEnd& report, Time now) {
   const Job* job = state.find_job(report.key);
   if (!job || job->attempt != report.attempt || !job->placement) return {};
+  if (job->is_component()) return {};  // it only holds its nodes; the script is its leader's
   if (!job->is_on_nodes()) return {};
   const auto& shares = job->placement->shares;
   const auto share = std::ranges::find(shares, report.node, &NodeShare::node);

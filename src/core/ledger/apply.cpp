@@ -72,11 +72,17 @@ void to_completing(State& state, Job& job, Time at) {
 
 // What a job did by itself tells about its user's next one; that somebody or something stopped it does not.
 void remember_run_time(State& state, const Job& job) {
-  if (!state.policy->predict_run_times || !job.started_at.is_set()) return;
+  if (!state.policy->predict_run_times || !job.started_at.is_set() || job.is_component()) return;
   if (job.outcome != Outcome::completed && job.outcome != Outcome::failed && job.outcome != Outcome::timeout) return;
   const std::int64_t ran = std::clamp<std::int64_t>((job.ended_at - job.ran_from()).value / 1'000'000, 1, UINT32_MAX);
   const RunHistory* known = state.run_histories.find(job.spec->owner->uid);
   state.run_histories.set(job.spec->owner->uid, remember_run(known ? *known : RunHistory{}, static_cast<std::uint32_t>(ran)));
+}
+
+// With the last of its components a heterogeneous job may be forgotten.
+void note_forget(State& state, const Job& job) {
+  const JobKey leader = leader_of(job);
+  if (const Time due = forget_time(state, state.job(leader)); due != never) state.deadlines.set({due, leader, DeadlineKind::forget}, {});
 }
 
 void finish(State& state, JobKey key, Time at) {
@@ -98,7 +104,7 @@ void finish(State& state, JobKey key, Time at) {
   live_name(state, job, false);
   forget_dependents(state, job);
   clear_waits(state, job);
-  state.deadlines.set({at + seconds(state.policy->min_job_age_seconds), key, DeadlineKind::forget}, {});
+  note_forget(state, job);
   const SharedValue<Job> held = state.jobs.at(key);  // resolving edits the table under us
   remember_run_time(state, *held);
   resolve_dependents(state, *held, at);
@@ -107,10 +113,10 @@ void finish(State& state, JobKey key, Time at) {
 
 void to_pending(State& state, JobKey key, bool was_ended, std::uint32_t delay_seconds, bool hold, Time at) {
   count_job(state, state.job(key), Count::take_away, at);
+  if (was_ended) clear_deadline(state, forget_time(state, state.job(key)), key, DeadlineKind::forget);
   Job& job = state.edit_job(key);
   MR_ASSERT(next_state(job.state, Cause::requeued) == JobState::pending);
   if (was_ended) {
-    clear_deadline(state, job.ended_at + seconds(state.policy->min_job_age_seconds), key, DeadlineKind::forget);
     if (job.array.value != 0) {
       ArrayState& array = state.edit_array(job.array);
       --array.ended;
@@ -144,21 +150,73 @@ void to_pending(State& state, JobKey key, bool was_ended, std::uint32_t delay_se
   add_deadlines(state, *held);
 }
 
-// The last share is gone: the attempt is over.
+// Nothing of the whole is left: all of it goes back to the queue, components that had ended by themselves too.
+void whole_to_pending(State& state, JobKey leader, std::uint32_t delay_seconds, bool hold, Time at) {
+  const std::vector<JobKey> whole = whole_of(state.job(leader));
+  for (const JobKey key : whole) to_pending(state, key, state.job(key).state == JobState::ended, delay_seconds, hold, at);
+  follow_leader(state, leader);
+}
+
+// A component has no processes of its own: what it holds is free as soon as nobody may use it any more.
+void release_component(State& state, JobKey key, Time at) {
+  Job& job = state.edit_job(key);
+  Placement& placement = job.placement.edit();
+  for (NodeShare& share : placement.shares) {
+    if (share.released) continue;
+    share.released = true;
+    give_back_share(state, share, key, at);
+  }
+  clear_deadline(state, limit_end(job), key, DeadlineKind::time_limit);
+  give_back_licences(state, job.placement->licences);
+}
+
+// A component that goes before the rest of its job does.
+void end_component(State& state, JobKey key, Time at) {
+  to_completing(state, state.edit_job(key), at);
+  release_component(state, key, at);
+  finish(state, key, at);
+}
+
+// What was decided about the leader holds for the components that still run: they stop with it.
+void bring_along(State& state, JobKey key, Time at) {
+  const SharedValue<Job> leader = state.jobs.at(key);
+  if (!leader->is_het_leader()) return;
+  for (std::uint32_t i = 1; i < leader->het->size; ++i) {
+    Job& job = state.edit_job(JobKey{key.value + i});
+    if (job.state != JobState::running && job.state != JobState::completing) continue;
+    if (leader->state == JobState::completing && job.state == JobState::running) to_completing(state, job, at);
+    job.outcome = leader->outcome;
+    job.end_reason = leader->end_reason;
+    job.exit_code = leader->exit_code;
+    job.exit_signal = leader->exit_signal;
+    job.cancelled_by = leader->cancelled_by;
+    job.failed_node = leader->failed_node;
+    job.preempt_due = leader->preempt_due;
+    job.preempt_requeue = leader->preempt_requeue;
+    job.requeue_wanted = leader->requeue_wanted;
+    job.requeue_held = leader->requeue_held;
+  }
+}
+
+// The last share is gone: the attempt is over, and with a leader's that of all components.
 void settle(State& state, JobKey key, Time at) {
-  const Job& job = state.job(key);
+  bring_along(state, key, at);
+  const SharedValue<Job> held = state.jobs.at(key);
+  const Job& job = *held;
   if (job.array.value != 0) --state.edit_array(job.array).running;
   clear_deadline(state, limit_end(job), key, DeadlineKind::time_limit);
   if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, key, DeadlineKind::preemption);
   give_back_licences(state, job.placement->licences);
+  for (const JobKey each : whole_of(job))
+    if (each != key && state.job(each).state == JobState::completing) release_component(state, each, at);
   if (job.requeue_wanted) {
     const bool asked = job.outcome != Outcome::node_fail;
     const std::uint32_t delay = asked && state.policy->requeue_delay_seconds > 0 ? state.policy->requeue_delay_seconds + 1 : 0;
-    to_pending(state, key, false, delay, job.requeue_held, at);
-  } else {
-    MR_ASSERT(next_state(job.state, Cause::released) == JobState::ended);
-    finish(state, key, at);
+    return whole_to_pending(state, key, delay, job.requeue_held, at);
   }
+  MR_ASSERT(next_state(job.state, Cause::released) == JobState::ended);
+  for (const JobKey each : whole_of(job))
+    if (state.job(each).state == JobState::completing) finish(state, each, at);
 }
 
 void apply_one(State& state, const ControllerStarted& e) {
@@ -169,6 +227,7 @@ void apply_one(State& state, const ControllerStarted& e) {
 void apply_one(State& state, const ClusterConfigured& e) {
   settle_all(state, e.at);
   configure(state, e);
+  turns_may_begin(state, e.at);
   add_tres_names(state);
   if (e.policy.priority.reset != ResetPeriod::none && !state.usage_reset_at.is_set()) state.usage_reset_at = e.at;
   recount(state, e.at);
@@ -179,11 +238,12 @@ void note_latest_start(State& state, const Job& job) {
   if (job.state == JobState::pending && latest_start(job) != never) state.deadlines.set({latest_start(job), job.key, DeadlineKind::latest_start}, {});
 }
 
-void apply_one(State& state, const JobSubmitted& e) {
+void add_job(State& state, const JobSubmitted& e, const std::optional<HetRole>& het) {
   MR_ASSERT(e.key == state.next_key);
   Job job;
   job.key = e.key;
   job.id = e.id;
+  if (het) job.het = SharedValue(*het);
   JobSpec spec = e.spec;
   const auto* owner = state.owners.find(spec.owner->uid);
   if (owner && **owner == *spec.owner)
@@ -223,13 +283,28 @@ void apply_one(State& state, const JobSubmitted& e) {
   note_latest_start(state, *held);
 }
 
+void apply_one(State& state, const JobSubmitted& e) { add_job(state, e, std::nullopt); }
+
+void apply_one(State& state, const HetJobSubmitted& e) {
+  const auto size = static_cast<std::uint32_t>(e.components.size());
+  const JobKey leader = e.components.front().key;
+  for (std::uint32_t i = 0; i < size; ++i) {
+    MR_ASSERT(e.components[i].key.value == leader.value + i);
+    MR_ASSERT(e.components[i].id.value == e.components.front().id.value + i);
+    add_job(state, e.components[i], HetRole{leader, i, size});
+  }
+  follow_leader(state, leader);
+}
+
 void apply_one(State& state, const JobHoldChanged& e) {
-  change_job(state, e.key, [&](Job& job) {
-    job.hold = e.hold;
-    job.priority = e.priority;
-    job.priority_fixed = false;
-    if (e.hold == Hold::none) job.requeue_held = false;
-  });
+  const std::vector<JobKey> whole = whole_of(state.job(e.key));
+  for (const JobKey key : whole)
+    change_job(state, key, [&](Job& job) {
+      job.hold = e.hold;
+      job.priority = e.priority;
+      job.priority_fixed = false;
+      if (e.hold == Hold::none) job.requeue_held = false;
+    });
 }
 
 void modify_spec(JobSpec& spec, const JobModified& e) {
@@ -414,6 +489,10 @@ void apply_one(State& state, const JobPlaced& e) {
   resolve_dependents(state, *held, e.at);
 }
 
+void apply_one(State& state, const HetJobPlaced& e) {
+  for (const JobPlaced& placed : e.components) apply_one(state, placed);
+}
+
 Outcome outcome_of(const AttemptEnded& e) {
   if (e.end == AttemptEnd::supervisor_lost || e.end == AttemptEnd::node_lost) return Outcome::node_fail;
   if (e.end == AttemptEnd::out_of_memory) return Outcome::out_of_memory;
@@ -450,6 +529,15 @@ void weigh_end(Job& job, const AttemptEnded& e) {
   }
 }
 
+// Where a node of a component is lost, the whole job is: the script's part of it has to stop first.
+void lose_component(State& state, const AttemptEnded& e) {
+  const JobKey leader = state.job(e.key).het->leader;
+  Job& job = state.edit_job(leader);
+  weigh_end(job, e);
+  to_completing(state, job, e.at);
+  bring_along(state, leader, e.at);
+}
+
 void apply_one(State& state, const AttemptEnded& e) {
   Job& job = state.edit_job(e.key);
   MR_ASSERT(job.attempt == e.attempt);
@@ -462,46 +550,64 @@ void apply_one(State& state, const AttemptEnded& e) {
   const bool on_batch_host = e.node == placement.shares.front().node;
   // A batch job has processes on its first node only, so the others are free when that one is.
   for (NodeShare& each : placement.shares) {
-    const bool over = each.node == e.node || (job.spec->is_batch() && on_batch_host);
+    const bool over = each.node == e.node || (job.spec->is_batch() && on_batch_host && !job.is_component());
     if (!over || each.released) continue;
     each.released = true;
     give_back_share(state, each, e.key, e.at);
   }
+  if (job.is_component()) return lose_component(state, e);
   const bool all_released = std::ranges::all_of(placement.shares, &NodeShare::released);
   // srun's tasks on other nodes go on after one node is done, unless that node was lost.
   if (job.spec->is_batch() || all_released || outcome_of(e) == Outcome::node_fail || job.state == JobState::completing)
     to_completing(state, job, e.at);
-  if (all_released) settle(state, e.key, e.at);
+  if (all_released) return settle(state, e.key, e.at);
+  bring_along(state, e.key, e.at);
+}
+
+// A job that waits ends at once, and with it all its components.
+template <class Change>
+void end_waiting(State& state, JobKey key, Time at, Change change) {
+  const std::vector<JobKey> whole = whole_of(state.job(key));
+  for (const JobKey each : whole) {
+    dequeue(state, state.job(each));
+    Job& job = state.edit_job(each);
+    MR_ASSERT(job.state == JobState::pending);
+    change(job);
+    finish(state, each, at);
+  }
 }
 
 void apply_one(State& state, const JobCancelled& e) {
-  const bool pending = state.job(e.key).state == JobState::pending;
-  if (pending) dequeue(state, state.job(e.key));
+  const auto cancel = [&](Job& job) {
+    job.outcome = Outcome::cancelled;
+    job.end_reason = Reason::none;
+    job.cancelled_by = e.by;
+    job.requeue_wanted = false;
+  };
+  if (state.job(e.key).state == JobState::pending) return end_waiting(state, e.key, e.at, cancel);
   Job& job = state.edit_job(e.key);
-  job.outcome = Outcome::cancelled;
-  job.end_reason = Reason::none;
-  job.cancelled_by = e.by;
-  job.requeue_wanted = false;
-  if (pending) return finish(state, e.key, e.at);
+  cancel(job);
   MR_ASSERT(next_state(job.state, Cause::stopped) == JobState::completing);
+  if (job.is_component()) return end_component(state, e.key, e.at);
   to_completing(state, job, e.at);
+  bring_along(state, e.key, e.at);
 }
 
 void apply_one(State& state, const JobDeadlinePassed& e) {
-  dequeue(state, state.job(e.key));
-  Job& job = state.edit_job(e.key);
-  MR_ASSERT(job.state == JobState::pending);
-  job.outcome = Outcome::deadline;
-  job.end_reason = Reason::deadline;
-  finish(state, e.key, e.at);
+  end_waiting(state, e.key, e.at, [](Job& job) {
+    job.outcome = Outcome::deadline;
+    job.end_reason = Reason::deadline;
+  });
 }
 
 void apply_one(State& state, const JobTimedOut& e) {
   Job& job = state.edit_job(e.key);
   MR_ASSERT(job.state == JobState::running || job.state == JobState::suspended);
-  to_completing(state, job, e.at);
   job.outcome = Outcome::timeout;
   job.end_reason = Reason::time_limit;
+  if (job.is_component()) return end_component(state, e.key, e.at);
+  to_completing(state, job, e.at);
+  bring_along(state, e.key, e.at);
 }
 
 void apply_one(State& state, const JobPreempted& e) {
@@ -512,20 +618,20 @@ void apply_one(State& state, const JobPreempted& e) {
     job.preempt_due = e.due;
     job.preempt_requeue = e.requeue;
     state.deadlines.set({e.due, e.key, DeadlineKind::preemption}, {});
-    return;
+    return bring_along(state, e.key, e.at);
   }
   to_completing(state, job, e.at);
   job.preempt_due = e.at;
   job.requeue_wanted = e.requeue;
   job.outcome = e.requeue ? Outcome::none : Outcome::preempted;
+  bring_along(state, e.key, e.at);
 }
 
 void apply_one(State& state, const JobRequeued& e) {
   const Job& seen = state.job(e.key);
   if (seen.state == JobState::ended) {
     const std::uint32_t delay = state.policy->requeue_delay_seconds;
-    to_pending(state, e.key, true, delay > 0 ? delay + 1 : 0, e.hold, e.at);
-    return;
+    return whole_to_pending(state, e.key, delay > 0 ? delay + 1 : 0, e.hold, e.at);
   }
   MR_ASSERT(next_state(seen.state, Cause::stopped) == JobState::completing);
   Job& job = state.edit_job(e.key);
@@ -533,6 +639,7 @@ void apply_one(State& state, const JobRequeued& e) {
   job.requeue_wanted = true;
   job.requeue_held = e.hold;
   job.outcome = Outcome::none;
+  bring_along(state, e.key, e.at);
 }
 
 void apply_one(State& state, const NodeRegistered& e) { register_node(state, e); }
@@ -543,14 +650,13 @@ void apply_one(State& state, const PartitionStateChanged& e) {
   state.partitions.edit().at(e.partition.value).def.availability = e.availability;
 }
 
-void apply_one(State& state, const JobForgotten& e) {
-  const SharedValue<Job> job = state.jobs.at(e.key);
+void forget_job(State& state, JobKey key) {
+  const SharedValue<Job> job = state.jobs.at(key);
   MR_ASSERT(job->state == JobState::ended);
-  clear_deadline(state, job->ended_at + seconds(state.policy->min_job_age_seconds), e.key, DeadlineKind::forget);
-  state.jobs.erase(e.key);
+  state.jobs.erase(key);
   state.by_id.erase(job->id);
-  if (job->array != e.key) state.dependents.erase(e.key);  // else others may still wait for the array as a whole
-  if (job->spec->submission != SubmissionKey{} && (job->array.value == 0 || job->array == e.key))
+  if (job->array != key) state.dependents.erase(key);  // else others may still wait for the array as a whole
+  if (job->spec->submission != SubmissionKey{} && (job->array.value == 0 || job->array == key))
     state.submissions.erase({job->spec->owner->uid, job->spec->submission});
   if (job->array.value == 0) return;
   if (job->array_task) state.tasks.erase({job->array, *job->array_task});
@@ -559,6 +665,12 @@ void apply_one(State& state, const JobForgotten& e) {
     state.arrays.erase(job->array);
     state.dependents.erase(job->array);
   }
+}
+
+void apply_one(State& state, const JobForgotten& e) {
+  clear_deadline(state, forget_time(state, state.job(e.key)), e.key, DeadlineKind::forget);
+  const std::vector<JobKey> whole = whole_of(state.job(e.key));
+  for (const JobKey key : whole) forget_job(state, key);
 }
 
 // When something is to be decided about it: its end, or that nobody used it.

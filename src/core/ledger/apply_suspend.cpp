@@ -81,6 +81,12 @@ void turn_time_slice(State& state, const TimeSliceTurned& e) {
   state.slice_due = anyone ? e.at + seconds(state.policy->time_slice_seconds) : Time{};
 }
 
+void turns_may_begin(State& state, Time at) {
+  if (state.slice_due.is_set() || !state.policy->gang) return;
+  for (const auto& [key, nothing] : state.active)
+    if (state.job(key).placement->shared) state.slice_due = at + seconds(state.policy->time_slice_seconds);
+}
+
 void end_suspended(State& state, Job& job, Time at) {
   count_on_nodes(state, job, -1);
   Suspension& suspension = job.suspension.edit();

@@ -42,7 +42,9 @@ std::vector<CpuHolder> cpu_holders(const State& state, NodeIndex index) {
   return out;
 }
 
-std::uint32_t rows_of(const State& state, const JobSpec& spec, PartitionIndex where) {
+std::uint32_t rows_of(const State& state, const Job& job, PartitionIndex where) {
+  if (job.het) return 1;  // all its components would have to take turns at once
+  const JobSpec& spec = *job.spec;
   const PartitionDef& def = state.partition(where).def;
   const bool shares = def.sharing == CpuSharing::forced || (def.sharing == CpuSharing::on_request && spec.oversubscribe);
   return shares && !spec.exclusive ? std::max(def.share_max, 1u) : 1;

@@ -21,7 +21,7 @@ struct CpuHolder {
 std::vector<CpuHolder> cpu_holders(const State& state, NodeIndex index);
 
 // How many jobs may be on a CPU of this one, itself included: 1 when it shares with nobody.
-std::uint32_t rows_of(const State& state, const JobSpec& spec, PartitionIndex where);
+std::uint32_t rows_of(const State& state, const Job& job, PartitionIndex where);
 
 // Who asks: a waiting job in one of its partitions. It may be the `row`-th on a CPU, counted among jobs that share.
 struct CpuAsker {

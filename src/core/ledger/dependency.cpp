@@ -120,9 +120,22 @@ DependencyState look_at(const State& state, const Dependency& dependency, Time n
   return target ? look_at_job(*target, dependency, now) : DependencyState::unfulfilled;
 }
 
+void follow_leader(State& state, JobKey key) {
+  const SharedValue<Job> leader = state.jobs.at(key);
+  if (!leader->is_het_leader()) return;
+  for (std::uint32_t i = 1; i < leader->het->size; ++i) {
+    const Job* seen = state.find_job(JobKey{key.value + i});
+    if (!seen || seen->state != JobState::pending) continue;
+    Job& component = state.edit_job(seen->key);
+    component.begin_at = leader->begin_at;
+    component.eligible_at = leader->eligible_at;
+    component.dependency_never = leader->dependency_never;
+  }
+}
+
 void refresh_eligibility(State& state, JobKey key, Time at) {
   const Job& seen = state.job(key);
-  if (seen.state != JobState::pending) return;
+  if (seen.state != JobState::pending || seen.is_component()) return;
   if (!seen.eligible_at.is_set() && dependencies_met(seen)) {
     if (seen.begin_at > at)
       state.deadlines.set({seen.begin_at, key, DeadlineKind::begin}, {});
@@ -131,6 +144,7 @@ void refresh_eligibility(State& state, JobKey key, Time at) {
   }
   const Job& job = state.job(key);
   if (is_queueable(job)) state.queue.set(queue_key(state, job), {});
+  follow_leader(state, key);
 }
 
 void look_again(State& state, JobKey key, Time at) {
@@ -154,6 +168,7 @@ void look_again(State& state, JobKey key, Time at) {
     job.dependency_never = true;
     if (job.spec->kill_on_invalid_dependency)
       state.deadlines.set({at_once, key, DeadlineKind::invalid_dependency}, {});
+    follow_leader(state, key);
   }
 }
 

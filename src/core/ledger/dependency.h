@@ -16,6 +16,9 @@ void remember_dependents(State& state, const Job& job);
 // What one dependency comes to now, looking at its target. Used at submission and whenever the target changes.
 DependencyState look_at(const State& state, const Dependency& dependency, Time now);
 
+// Waiting components are as eligible as their leader, whose dependencies and begin time are those of the whole.
+void follow_leader(State& state, JobKey leader);
+
 // Sets eligible_at or the deadline at which it will be set, and puts the job into the queue if it may go there.
 void refresh_eligibility(State& state, JobKey key, Time at);
 // The target started or ended: look again at everyone who waits for it, or for the array it belongs to.

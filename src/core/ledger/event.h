@@ -44,6 +44,13 @@ struct JobSubmitted {
   bool priority_fixed = false;  // an administrator gave it; nothing is computed
 };
 
+// All components of a heterogeneous job, the leader first, with consecutive keys and numbers. One event, so that a log that ends in
+// the middle of a write knows all of them or none.
+struct HetJobSubmitted {
+  std::vector<JobSubmitted> components;
+  Time at;
+};
+
 // Held, or released with the priority it gets back.
 struct JobHoldChanged {
   JobKey key;
@@ -99,6 +106,12 @@ struct JobPlaced {
   std::optional<WaitHistory> waited{};
   std::optional<std::uint32_t> limit_minutes{};  // shortened to what was free (--time-min)
   bool shared = false;  // others of its partition may be on its CPUs
+};
+
+// All components of a heterogeneous job start at one moment, the leader first.
+struct HetJobPlaced {
+  std::vector<JobPlaced> components;
+  Time at;
 };
 
 enum class AttemptEnd : std::uint8_t { exited, launch_failed, supervisor_lost, node_lost, out_of_memory };
@@ -251,6 +264,6 @@ using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, J
                            JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
                            ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset,
-                           JobDeadlinePassed, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned>;
+                           JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned>;
 
 }  // namespace millrace

@@ -34,6 +34,28 @@ std::optional<std::string> check_job(const State& state, const Job& job) {
   return std::nullopt;
 }
 
+// Components wait together and run together; none outlives the leader, and all are known as long as one is.
+std::optional<std::string> check_components(const State& state, const Job& job) {
+  if (!job.het) return std::nullopt;
+  const HetRole& role = *job.het;
+  if (role.leader.value + role.offset != job.key.value || role.offset >= role.size) return of(job) + "a component out of its place";
+  const Job* leader = state.find_job(role.leader);
+  if (!leader || !leader->het || leader->het->size != role.size) return of(job) + "a component without its leader";
+  if (leader->id.value + role.offset != job.id.value) return of(job) + "the numbers of its components are not consecutive";
+  for (const JobKey key : whole_of(job)) {
+    const Job* other = state.find_job(key);
+    if (!other) return of(job) + "one of its components is gone";
+    if ((other->state == JobState::pending) != (job.state == JobState::pending)) return of(job) + "waits while another of its components does not";
+    if (job.state == JobState::pending && (other->attempt != job.attempt || other->hold != job.hold || other->eligible_at != job.eligible_at))
+      return of(job) + "its components do not wait for the same";
+    if (job.state == JobState::running && other->state == JobState::running && job.started_at != other->started_at)
+      return of(job) + "its components did not start together";
+  }
+  if (leader->state == JobState::ended && job.state != JobState::ended) return of(job) + "outlives its leader";
+  if (leader->state == JobState::completing && job.state == JobState::running) return of(job) + "goes on while its leader stops";
+  return std::nullopt;
+}
+
 std::optional<std::string> check_nodes(const State& state) {
   struct Sum {
     Amounts amounts;
@@ -136,6 +158,7 @@ std::optional<std::string> broken_law(const State& state) {
   for (const auto& [key, job] : state.jobs) {
     if (key != job->key) return "a job lies under another's key";
     if (auto broken = check_job(state, *job)) return broken;
+    if (auto broken = check_components(state, *job)) return broken;
   }
   if (state.by_id.size() != state.jobs.size()) return "numbers that lead to no job";
   for (const auto& [place, nothing] : state.queue)
@@ -165,6 +188,7 @@ std::uint64_t fingerprint(const State& state) {
     if (job->placement)
       for (const NodeShare& share : job->placement->shares)
         add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value) ^ (share.released ? 1ULL << 40 : 0));
+    if (job->het) add(mix_bits(job->het->leader.value) ^ (std::uint64_t{job->het->offset} << 32 | job->het->size));
     if (job->suspension)
       add(mix_bits(static_cast<std::uint64_t>(job->suspension->changed_at.value)) ^ static_cast<std::uint64_t>(job->suspension->ran_before.value) ^
           (job->suspension->wants_cpus ? 1ULL << 60 : 0) ^ (job->suspension->cpus_free ? 1ULL << 61 : 0));

@@ -40,6 +40,18 @@ std::optional<LimitHit> start_hit(const State& state, const Job& job, const JobS
   return check_alone(state, job, size, 1, Asked::start, now);
 }
 
+std::optional<LimitHit> whole_start_hit(const State& state, const Job& job, Time now) {
+  if (!job.het || !limits_enforced(state)) return start_hit(state, job, requested_size(state, job), now);
+  LimitUse limits(state, now);
+  for (const JobKey key : whole_of(job)) {
+    const Job& component = state.job(key);
+    const JobSize size = requested_size(state, component);
+    if (auto hit = limits.first_hit(component, size)) return hit;
+    limits.take(component, size);
+  }
+  return std::nullopt;
+}
+
 std::optional<LimitHit> submit_hit(const State& state, const Job& job, std::uint32_t tasks, bool per_job, Time now) {
   return check_alone(state, job, requested_size(state, job), tasks, per_job ? Asked::submit_and_size : Asked::submit, now);
 }

@@ -46,6 +46,9 @@ class LimitUse {
   std::optional<LimitHit> first_hit(const Job& job, const JobSize& size) const;
   // The job starts: what it takes counts from now on.
   void take(const Job& job, const JobSize& size);
+  // Several are tried together: what was taken since is given back.
+  std::map<UseKey, Use> taken() const { return taken_; }
+  void restore(std::map<UseKey, Use> taken) { taken_ = std::move(taken); }
   // Jobs of one group count for the same holders. If one is blocked, so is every other that needs at least as much.
   std::uint32_t group_of(const Job& job) const;
 
@@ -64,6 +67,8 @@ class LimitUse {
 
 // The same questions about one job, on the state as it is: cheap enough to be asked for every placement and every submission.
 std::optional<LimitHit> start_hit(const State& state, const Job& job, const JobSize& size, Time now);
+// Of a heterogeneous job: each component on top of the ones before it. Of any other job the same as start_hit with what it asks for.
+std::optional<LimitHit> whole_start_hit(const State& state, const Job& job, Time now);
 // May so many more tasks be submitted? With `per_job`, also what no job of this size could ever pass (QOS flag DenyOnLimit).
 std::optional<LimitHit> submit_hit(const State& state, const Job& job, std::uint32_t tasks, bool per_job, Time now);
 

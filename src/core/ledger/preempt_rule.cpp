@@ -36,6 +36,7 @@ std::optional<Yield> yields_to(const State& state, const Job& held, const Job& w
   }
   if (mode == PreemptMode::cluster) mode = policy.preempt_mode;
   if (mode == PreemptMode::off || mode == PreemptMode::cluster) return std::nullopt;
+  if (mode == PreemptMode::suspend && held.het) return std::nullopt;  // its components could not be resumed together
   if (mode == PreemptMode::suspend && !policy.gang) return std::nullopt;  // a QOS says so, and the cluster no longer does it
   if (mode == PreemptMode::requeue && !held.spec->requeue) mode = PreemptMode::cancel;
   return Yield{mode, mode == PreemptMode::suspend ? 0 : grace};
@@ -54,6 +55,21 @@ std::optional<Yield> must_yield(const State& state, const Job& running, const Jo
   if (state.policy->preempt_type == PreemptType::qos) exempt = state.find_qos(running.qos)->preempt_exempt_seconds.value_or(exempt);
   if (now < running.started_at + seconds(exempt)) return std::nullopt;
   return yield;
+}
+
+std::optional<Yield> must_yield_whole(const State& state, const Job& running, const Job& waiting, PartitionIndex where, Time now) {
+  if (!running.het) return must_yield(state, running, waiting, where, now);
+  std::optional<Yield> out;
+  for (const JobKey key : whole_of(running)) {
+    const Job& each = state.job(key);
+    if (each.state == JobState::ended) continue;
+    const auto yield = must_yield(state, each, waiting, where, now);
+    if (!yield) return std::nullopt;
+    if (!out) out = yield;
+    if (yield->mode == PreemptMode::cancel) out->mode = PreemptMode::cancel;
+    out->grace_seconds = std::max(out->grace_seconds, yield->grace_seconds);
+  }
+  return out;
 }
 
 }  // namespace millrace

@@ -12,9 +12,9 @@ void add_deadlines(State& state, const Job& job) {
   const auto due = [&](Time at, DeadlineKind kind) { state.deadlines.set({at, job.key, kind}, {}); };
   switch (job.state) {
     case JobState::pending:
-      if (!job.eligible_at.is_set() && dependencies_met(job)) due(job.begin_at, DeadlineKind::begin);
+      if (!job.eligible_at.is_set() && dependencies_met(job) && !job.is_component()) due(job.begin_at, DeadlineKind::begin);
       if (latest_start(job) != never) due(latest_start(job), DeadlineKind::latest_start);
-      if (job.dependency_never && job.spec->kill_on_invalid_dependency) due(at_once, DeadlineKind::invalid_dependency);
+      if (job.dependency_never && job.spec->kill_on_invalid_dependency && !job.is_component()) due(at_once, DeadlineKind::invalid_dependency);
       if (job.dependencies)
         for (const Dependency& dependency : job.dependencies->list)
           if (dependency.due_at.is_set() && dependency.state == DependencyState::unfulfilled)
@@ -22,13 +22,15 @@ void add_deadlines(State& state, const Job& job) {
       break;
     case JobState::running:
       if (job.time_limit_minutes != unlimited) due(limit_end(job), DeadlineKind::time_limit);
-      if (job.preempt_due.is_set()) due(job.preempt_due, DeadlineKind::preemption);
+      if (job.preempt_due.is_set() && !job.is_component()) due(job.preempt_due, DeadlineKind::preemption);
       break;
     case JobState::suspended:
       if (job.preempt_due.is_set()) due(job.preempt_due, DeadlineKind::preemption);
       break;
     case JobState::completing: break;
-    case JobState::ended: due(job.ended_at + seconds(state.policy->min_job_age_seconds), DeadlineKind::forget); break;
+    case JobState::ended:
+      if (forget_time(state, job) != never) due(forget_time(state, job), DeadlineKind::forget);
+      break;
   }
 }
 

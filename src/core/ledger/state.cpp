@@ -1,6 +1,8 @@
 // src/core/ledger/state.cpp - questions about the state that several rooms ask.
 #include "core/ledger/state.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace millrace {
@@ -47,6 +49,40 @@ JobId next_job_id(const State& state, JobId after) {
   }
 }
 
+std::optional<JobId> next_job_ids(const State& state, JobId after, std::uint32_t count) {
+  JobId first = next_job_id(state, after);
+  for (std::size_t tried = 0; tried < state.by_id.size() + 2; ++tried) {
+    std::uint32_t free = 1;
+    while (free < count && first.value + free <= state.policy->max_job_id && !state.by_id.contains(JobId{first.value + free})) ++free;
+    if (free == count) return first;
+    first = next_job_id(state, JobId{first.value + free - 1});
+  }
+  return std::nullopt;
+}
+
+JobKey leader_of(const Job& job) { return job.het ? job.het->leader : job.key; }
+
+std::vector<JobKey> whole_of(const Job& job) {
+  if (!job.het) return {job.key};
+  std::vector<JobKey> out;
+  for (std::uint32_t i = 0; i < job.het->size; ++i) out.push_back(JobKey{job.het->leader.value + i});
+  return out;
+}
+
+bool whole_has_ended(const State& state, const Job& job) {
+  for (const JobKey key : whole_of(job))
+    if (const Job* each = state.find_job(key); each && each->state != JobState::ended) return false;
+  return true;
+}
+
+Time forget_time(const State& state, const Job& job) {
+  if (job.is_component() || !whole_has_ended(state, job)) return never;
+  Time last = job.ended_at;
+  for (const JobKey key : whole_of(job))
+    if (const Job* each = state.find_job(key)) last = std::max(last, each->ended_at);
+  return last + seconds(state.policy->min_job_age_seconds);
+}
+
 Time limit_end(const Job& job) {
   if (job.time_limit_minutes == unlimited || job.state == JobState::suspended) return never;
   return job.ran_from() + minutes(job.time_limit_minutes);
@@ -58,7 +94,7 @@ QueueKey queue_key(const State& state, const Job& job) {
 }
 
 bool is_queueable(const Job& job) {
-  return job.state == JobState::pending && job.hold == Hold::none && job.eligible_at.is_set();
+  return job.state == JobState::pending && job.hold == Hold::none && job.eligible_at.is_set() && !job.is_component();
 }
 
 Time latest_start(const Job& job) {

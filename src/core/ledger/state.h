@@ -200,8 +200,18 @@ struct State {
   }
 };
 
+// The components of the job it belongs to, the leader first; of any other job its own key alone.
+std::vector<JobKey> whole_of(const Job& job);
+JobKey leader_of(const Job& job);
+// Ended, and so have all its components where it has some.
+bool whole_has_ended(const State& state, const Job& job);
+// When the record goes, of an ended job; components go together, with their leader.
+Time forget_time(const State& state, const Job& job);
+
 // The next number to give a job: wraps between FirstJobId and MaxJobId and skips numbers still known.
 JobId next_job_id(const State& state, JobId after);
+// The first of so many consecutive ones, where there are so many.
+std::optional<JobId> next_job_ids(const State& state, JobId after, std::uint32_t count);
 
 // After this a pending job can no longer end by its deadline; `never` without one.
 Time latest_start(const Job& job);
@@ -211,7 +221,7 @@ Time limit_end(const Job& job);
 
 // Where a pending job stands in the queue.
 QueueKey queue_key(const State& state, const Job& job);
-// Whether the planner may look at it: pending, not held, dependencies met, its begin time passed.
+// Whether the planner may look at it: pending, not held, dependencies met, its begin time passed. Components stand in their leader's place.
 bool is_queueable(const Job& job);
 
 }  // namespace millrace

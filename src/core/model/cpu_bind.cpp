@@ -16,7 +16,8 @@ constexpr std::uint32_t number_max = 65'535;
 std::optional<std::uint32_t> to_number(std::string_view text) {
   if (!text.starts_with("0x") && !text.starts_with("0X")) {
     const auto number = parse_integer(text);
-    return number && *number >= 0 && *number <= number_max ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
+    return number && *number >= 0 && *number <= number_max ? std::optional(static_cast<std::uint32_t>(*number))
+                                                           : std::nullopt;
   }
   std::uint32_t number = 0;
   for (const char c : text.substr(2)) {
@@ -35,7 +36,10 @@ std::optional<std::vector<std::uint64_t>> to_mask(std::string_view text) {
   std::vector<std::uint64_t> words((text.size() + 15) / 16);
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[text.size() - 1 - i];
-    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    const int digit = c >= '0' && c <= '9'   ? c - '0'
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                             : -1;
     if (digit < 0) return std::nullopt;
     words[i / 16] |= static_cast<std::uint64_t>(digit) << (i % 16 * 4);
   }
@@ -48,7 +52,8 @@ bool read_list(std::string_view text, Take take) {
   std::uint32_t taken = 0;
   for (const std::string_view entry : split(text, ',')) {
     const std::size_t star = entry.find('*');
-    const auto times = star == std::string_view::npos ? std::optional<std::uint32_t>(1) : to_number(entry.substr(star + 1));
+    const auto times =
+        star == std::string_view::npos ? std::optional<std::uint32_t>(1) : to_number(entry.substr(star + 1));
     if (!times || *times == 0 || (taken += *times) > list_max) return false;
     for (std::uint32_t i = 0; i < *times; ++i)
       if (!take(entry.substr(0, star))) return false;
@@ -82,10 +87,15 @@ struct Word {
   std::string_view name;
   BindKind kind;
 };
-constexpr Word plain_words[] = {{"none", BindKind::none},       {"no", BindKind::none},   {"threads", BindKind::threads},     {"thread", BindKind::threads}, {"cores", BindKind::cores},
-                                {"core", BindKind::cores},      {"sockets", BindKind::sockets}, {"socket", BindKind::sockets}, {"ldoms", BindKind::ldoms},     {"ldom", BindKind::ldoms},
-                                {"rank", BindKind::rank}, {"rank_ldom", BindKind::rank_ldom}};
-constexpr Word list_words[] = {{"map_cpu", BindKind::map_cpu}, {"mask_cpu", BindKind::mask_cpu}, {"map_ldom", BindKind::map_ldom}, {"mask_ldom", BindKind::mask_ldom}};
+constexpr Word plain_words[] = {
+    {"none", BindKind::none},       {"no", BindKind::none},        {"threads", BindKind::threads},
+    {"thread", BindKind::threads},  {"cores", BindKind::cores},    {"core", BindKind::cores},
+    {"sockets", BindKind::sockets}, {"socket", BindKind::sockets}, {"ldoms", BindKind::ldoms},
+    {"ldom", BindKind::ldoms},      {"rank", BindKind::rank},      {"rank_ldom", BindKind::rank_ldom}};
+constexpr Word list_words[] = {{"map_cpu", BindKind::map_cpu},
+                               {"mask_cpu", BindKind::mask_cpu},
+                               {"map_ldom", BindKind::map_ldom},
+                               {"mask_ldom", BindKind::mask_ldom}};
 
 }  // namespace
 
@@ -101,15 +111,19 @@ Result<CpuBind> parse_cpu_bind(std::string_view text) {
   if (colon == std::string_view::npos) {
     for (const Word& word : plain_words)
       if (word.name == name) return out.kind = word.kind, out;
-    return fail(Errc::invalid, "'" + asked + "' is not none, threads, cores, sockets, ldoms, rank, rank_ldom, map_cpu:LIST, mask_cpu:LIST, map_ldom:LIST or mask_ldom:LIST");
+    return fail(Errc::invalid, "'" + asked +
+                                   "' is not none, threads, cores, sockets, ldoms, rank, rank_ldom, map_cpu:LIST, "
+                                   "mask_cpu:LIST, map_ldom:LIST or mask_ldom:LIST");
   }
   for (const Word& word : list_words) {
     if (word.name != name) continue;
     out.kind = word.kind;
     const bool masks = word.kind == BindKind::mask_cpu || word.kind == BindKind::mask_ldom;
-    const bool good = masks ? read_list(text.substr(colon + 1), into(out.masks, to_mask)) : read_list(text.substr(colon + 1), into(out.list, to_number));
+    const bool good = masks ? read_list(text.substr(colon + 1), into(out.masks, to_mask))
+                            : read_list(text.substr(colon + 1), into(out.list, to_number));
     if (good) return out;
-    return fail(Errc::invalid, "'" + asked + "' needs " + (masks ? "masks, as in mask_cpu:0x3,0xc" : "numbers, as in map_cpu:0,2,4"));
+    return fail(Errc::invalid,
+                "'" + asked + "' needs " + (masks ? "masks, as in mask_cpu:0x3,0xc" : "numbers, as in map_cpu:0,2,4"));
   }
   return fail(Errc::invalid, "'" + asked + "': only map_cpu, mask_cpu, map_ldom and mask_ldom have a list");
 }
@@ -130,7 +144,9 @@ Result<MemoryBind> parse_memory_bind(std::string_view text) {
     if (name == "rank") return out.kind = MemoryBindKind::rank, out;
   } else if (name == "map_mem") {
     out.kind = MemoryBindKind::map;
-    if (read_list(std::string_view{rest}.substr(colon + 1), into(out.list, to_number)) && *std::ranges::max_element(out.list) < 64) return out;
+    if (read_list(std::string_view{rest}.substr(colon + 1), into(out.list, to_number)) &&
+        *std::ranges::max_element(out.list) < 64)
+      return out;
   } else if (name == "mask_mem") {
     out.kind = MemoryBindKind::mask;
     const auto word = [](std::string_view entry) -> std::optional<std::uint64_t> {

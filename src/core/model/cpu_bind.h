@@ -10,13 +10,26 @@
 
 namespace millrace {
 
-enum class BindKind : std::uint8_t { unset, none, threads, cores, sockets, ldoms, rank, rank_ldom, map_cpu, mask_cpu, map_ldom, mask_ldom };
+enum class BindKind : std::uint8_t {
+  unset,
+  none,
+  threads,
+  cores,
+  sockets,
+  ldoms,
+  rank,
+  rank_ldom,
+  map_cpu,
+  mask_cpu,
+  map_ldom,
+  mask_ldom
+};
 
 // A list of map_cpu or mask_cpu is used in turn, task after task of a node.
 struct CpuBind {
   BindKind kind = BindKind::unset;
   bool verbose = false;
-  std::vector<std::uint32_t> list;               // map_cpu, map_ldom
+  std::vector<std::uint32_t> list;                // map_cpu, map_ldom
   std::vector<std::vector<std::uint64_t>> masks;  // mask_cpu, mask_ldom: bits, lowest word first
 };
 // "[quiet|verbose,]type[:list]". A list may have 0x numbers and repeats, 0*4.

@@ -191,6 +191,14 @@ struct ArraySpec {
   bool operator==(const ArraySpec&) const = default;
 };
 
+// A component of a heterogeneous job: several requests that wait, start and end together. Keys and numbers of the components are
+// consecutive; the first one leads: it has the script, and its place in the queue is that of the whole.
+struct HetRole {
+  JobKey leader;
+  std::uint32_t offset = 0, size = 0;
+  bool operator==(const HetRole&) const = default;
+};
+
 struct Job {
   JobKey key;
   JobId id;
@@ -198,6 +206,7 @@ struct Job {
   SharedValue<Placement> placement;          // while running or completing, and of the last attempt once ended
   SharedValue<Dependencies> dependencies;    // null: none
   SharedValue<WaitHistory> waited;           // once it started; null: it did not wait
+  SharedValue<HetRole> het;                  // null: a job of its own
   SharedValue<Suspension> suspension;        // null: it never was
   JobKey array;                              // the array this belongs to; 0: none
   std::optional<std::uint32_t> array_task;   // a task split off; the rest stays one record
@@ -223,6 +232,8 @@ struct Job {
   bool priority_fixed = false;       // an administrator's; it does not change with age or usage
 
   bool is_array_rest() const { return array.value != 0 && !array_task; }
+  bool is_het_leader() const { return het && het->offset == 0; }
+  bool is_component() const { return het && het->offset > 0; }  // and not the leader
   bool is_on_nodes() const { return state == JobState::running || state == JobState::suspended || state == JobState::completing; }
   bool holds_cpus() const { return !suspension || !suspension->cpus_free; }
   bool wants_cpus_back() const { return state == JobState::suspended && suspension->wants_cpus; }

@@ -23,7 +23,47 @@ std::string span_words(Duration span) {
   return count_of(minutes / (24 * 60), "day") + (minutes / 60 % 24 == 0 ? "" : " " + count_of(minutes / 60 % 24, "hour"));
 }
 
-std::string number(const Job& job) { return std::to_string(job.id.value); }
+std::string number(const Job& job) { return std::to_string(job.id.value - (job.het ? job.het->offset : 0)); }
+
+std::string component_words(const Job& job) { return "component " + std::to_string(job.het->offset); }
+
+std::string request_words(const State& state, const Job& job) {
+  return count_of(requested_cpus(*job.spec).value, "CPU") + " on " + count_of(std::max(job.spec->min_nodes, 1u), "node") + " of partition " +
+         state.partition(job.spec->partition).def.name;
+}
+
+// As if this component had been submitted alone, in the place of the whole.
+Trial try_alone(const State& state, const PlannerSettings& settings, const Job& component, Time now) {
+  State copy = state;
+  const Job& leader = copy.job(component.het->leader);
+  const std::uint32_t priority = leader.priority;
+  copy.queue.erase(queue_key(copy, leader));
+  Job& alone = copy.edit_job(component.key);
+  alone.het = {};
+  alone.priority = priority;
+  copy.queue.set(queue_key(copy, alone), {});
+  return try_job(copy, settings, component.key, now);
+}
+
+// Which components could start by themselves, and which keep the others waiting.
+void tell_components(const State& state, const PlannerSettings& settings, const Job& leader, Time now, std::vector<std::string>& words) {
+  std::string ready;
+  std::size_t kept = 0;
+  for (const JobKey key : whole_of(leader)) {
+    const Job& component = state.job(key);
+    const Trial alone = try_alone(state, settings, component, now);
+    if (alone.now) {
+      ready += (ready.empty() ? "" : ", ") + std::to_string(component.het->offset);
+      continue;
+    }
+    if (++kept > 4) continue;
+    words.push_back("Component " + std::to_string(component.het->offset) + " asks for " + request_words(state, component) + ", which are not free now" +
+                    (alone.start.is_set() ? " and would be in " + span_words(alone.start - now) + "." : "; with the nodes that are up now they never would be."));
+  }
+  if (kept > 4) words.push_back("For " + std::to_string(kept - 4) + " more components it is the same.");
+  if (kept == 0) words.push_back("Each component could start alone, but there is no room for all of them at once.");
+  else if (!ready.empty()) words.push_back("For component " + ready + " there would be room.");
+}
 
 std::string dependency_words(const State& state, const Job& job) {
   std::string waits;
@@ -224,24 +264,31 @@ std::vector<std::string> wait_in_words(const Job& job) {
 
 Explanation explain(const State& state, const PlannerSettings& settings, JobKey key, Time now) {
   Explanation out;
-  const Job& job = state.job(key);
-  out.reason = standing_obstacle(state, job, now);
+  const Job& job = state.job(leader_of(state.job(key)));
+  if (job.het) out.words.push_back("It has " + std::to_string(job.het->size) + " components, which start together or not at all.");
+  const Job* obstructed = &job;
+  for (const JobKey each : whole_of(job)) {
+    if (out.reason != Reason::none) break;
+    obstructed = &state.job(each);
+    out.reason = standing_obstacle(state, *obstructed, now);
+  }
   if (out.reason != Reason::none) {
-    out.words.push_back(obstacle_words(state, job, out.reason, now));
-    const Reservation* waits_for = out.reason == Reason::reservation ? state.find_reservation(job.spec->resource_request().reservation) : nullptr;
+    if (obstructed->is_component()) out.words.push_back("What follows is about " + component_words(*obstructed) + ".");
+    out.words.push_back(obstacle_words(state, *obstructed, out.reason, now));
+    const Reservation* waits_for = out.reason == Reason::reservation ? state.find_reservation(obstructed->spec->resource_request().reservation) : nullptr;
     if (out.reason == Reason::begin_time) out.start = job.begin_at;
     if (waits_for && !waits_for->has(reserve_time_float)) out.start = waits_for->start;
     out.certainty = "at the earliest";
     return out;
   }
-  if (const auto hit = start_hit(state, job, requested_size(state, job), now)) {
+  if (const auto hit = whole_start_hit(state, job, now)) {
     out.reason = reason_of(*hit);
     out.words.push_back("A limit keeps it back, however much is free: " + limit_in_words(state, *hit) + ".");
     out.certainty = "unknown";
-    out.suggestions = suggestions_for(state, settings, job, now, {});
+    if (!job.het) out.suggestions = suggestions_for(state, settings, job, now, {});
     return out;
   }
-  const Trial trial = try_job(state, settings, key, now);
+  const Trial trial = try_job(state, settings, job.key, now);
   out.start = trial.start;
   for (const NodeShare& share : trial.shares) out.nodes.push_back(share.node.value);
   if (trial.now) {
@@ -253,8 +300,10 @@ Explanation explain(const State& state, const PlannerSettings& settings, JobKey 
   const std::string ahead = ahead_words(state, settings, job, now);
   const bool first = ahead.starts_with("No job");
   out.reason = first ? Reason::resources : Reason::priority;
-  out.words.push_back("It asks for " + count_of(requested_cpus(*job.spec).value, "CPU") + " on " + count_of(std::max(job.spec->min_nodes, 1u), "node") + " of partition " +
-                      state.partition(job.spec->partition).def.name + ", which are not free now.");
+  if (job.het)
+    tell_components(state, settings, job, now, out.words);
+  else
+    out.words.push_back("It asks for " + request_words(state, job) + ", which are not free now.");
   out.words.push_back(ahead);
   if (const std::string holders = holders_words(state, trial, now); !holders.empty()) out.words.push_back(holders);
   if (const std::string kept = reservation_words(state, job, trial, now); !kept.empty()) out.words.push_back(kept);
@@ -265,7 +314,7 @@ Explanation explain(const State& state, const PlannerSettings& settings, JobKey 
     out.certainty = first ? "at the latest, unless a job of higher priority arrives or a node fails; sooner if running jobs end before their limits"
                           : "an estimate: it moves forward when jobs end before their limits, and back when jobs of higher priority arrive";
   }
-  out.suggestions = suggestions_for(state, settings, job, now, trial);
+  if (!job.het) out.suggestions = suggestions_for(state, settings, job, now, trial);
   return out;
 }
 

@@ -117,8 +117,8 @@ bool Pass::advance(std::int64_t steps_more) {
   return finished;
 }
 
-Shape& Pass::shape_of(const QueueEntry& entry) {
-  Shape& shape = memo_->shapes().at(entry.shape);
+Shape& Pass::shape_at(std::uint32_t index) {
+  Shape& shape = memo_->shapes().at(index);
   // What failed once fails again in a pass, unless promises are given up on the way.
   if (shape.pass != memo_->pass() || settings_.promises) {
     shape.pass = memo_->pass();
@@ -164,14 +164,12 @@ bool Pass::lacks_licences(const QueueEntry& entry) {
   const ResourceRequest& ask = entry.job->spec->resource_request();
   if (ask.licences.empty()) return false;
   if (!licences_) licences_ = licences_free(memo_->state());
-  return !licences_for(entry);
+  return !licences_for(ask, entry.span, *licences_);
 }
 
-std::optional<std::vector<LicenceAsk>> Pass::licences_for(const QueueEntry& entry) const {
-  const ResourceRequest& ask = entry.job->spec->resource_request();
-  if (memo_->state().reservations.empty()) return choose_licences(ask, *licences_);
-  std::vector<LicenceAsk> free = *licences_;
-  subtract(free, licences_kept_from(memo_->state(), ask.reservation, plan_.made_at, plus(plan_.made_at, entry.span)));
+std::optional<std::vector<LicenceAsk>> Pass::licences_for(const ResourceRequest& ask, Duration span, std::vector<LicenceAsk> free) const {
+  if (!memo_->state().reservations.empty())
+    subtract(free, licences_kept_from(memo_->state(), ask.reservation, plan_.made_at, plus(plan_.made_at, span)));
   return choose_licences(ask, free);
 }
 
@@ -217,6 +215,7 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (fails && !may_claim(entry) && !preempts_ && !entry.shortens) return Tried::blocked;
   const Job& job = *entry.job;
   if (!plan_.placements.empty() && is_settled(job)) return Tried::skipped;
+  if (job.het) return try_parts(entry, fails);
   const bool behind = blocked_[entry.partition.value] != 0;
   const bool watched = job.key == settings_.watched;
   if (behind && settings_.backfill == Backfill::none && !watched) return Tried::blocked;
@@ -224,11 +223,7 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (!promises_.empty() && keep_promise(entry)) return Tried::blocked;
   if (has_obstacle(entry) || is_limited(entry) || lacks_licences(entry)) return Tried::skipped;
   Shape& shape = shape_of(entry);
-  if (shape.wishes.switches > 0) {
-    const std::uint32_t wait = job.spec->resource_request().switches_wait_seconds;
-    shape.any_switches = plan_.made_at >= job.eligible_at + seconds(wait > 0 ? wait : switches_wait_default);
-  }
-  memo_->timeline().set_asker(job, entry.partition);
+  ask_for(job, entry.partition, shape);
   // Nodes kept for a reservation are there for its jobs, and for them alone.
   if (shape.reservation.value != 0) memo_->timeline().open_window(shape.reservation, true);
   const bool in_time = plus(plan_.made_at, entry.span) <= shape.window_end;
@@ -240,6 +235,14 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   if (placed || limited) return placed ? Tried::placed : Tried::skipped;
   if (watched && job.spec->resource_request().more_partitions.empty()) watched_done_ = true;
   return Tried::blocked;
+}
+
+void Pass::ask_for(const Job& job, PartitionIndex where, Shape& shape) {
+  if (shape.wishes.switches > 0) {
+    const std::uint32_t wait = job.spec->resource_request().switches_wait_seconds;
+    shape.any_switches = plan_.made_at >= job.eligible_at + seconds(wait > 0 ? wait : switches_wait_default);
+  }
+  memo_->timeline().set_asker(job, where);
 }
 
 bool Pass::start_shorter(const QueueEntry& entry, Shape& shape) {
@@ -301,7 +304,7 @@ void Pass::note_start(const QueueEntry& entry, const Shape& shape, std::vector<N
   memo_->timeline().place(shape, shares, until);
   memo_->timeline().expect(job.key, until);
   if (licences_)
-    if (const auto taken = licences_for(entry)) subtract(*licences_, *taken);
+    if (const auto taken = licences_for(job.spec->resource_request(), entry.span, *licences_)) subtract(*licences_, *taken);
   if (job.key == settings_.watched) watched_done_ = true;
   if (job.array.value != 0) ++started_tasks_[job.array];
   if (!job.is_array_rest()) placed_.insert(job.key);
@@ -311,7 +314,7 @@ void Pass::note_start(const QueueEntry& entry, const Shape& shape, std::vector<N
 
 bool Pass::sees_more_cpus(const QueueEntry& entry) {
   const State& state = memo_->state();
-  if (any_sharing_ && rows_of(state, *entry.job->spec, entry.partition) > 1) return true;
+  if (any_sharing_ && rows_of(state, *entry.job, entry.partition) > 1) return true;
   if (!preempts_ || (state.suspended.empty() && suspended_.empty())) return false;
   const auto [known, fresh] = claims_give_way_.try_emplace({entry.shape, entry.job->qos.value}, false);
   if (!fresh) return known->second;
@@ -328,7 +331,7 @@ std::optional<std::vector<NodeShare>> Pass::fit_by_rows(const QueueEntry& entry,
   fitting_without_.clear();
   for (const JobKey key : suspends)
     if (gives_way(state, state.job(key), *entry.job, entry.partition)) fitting_without_.push_back(key);
-  const std::uint32_t rows = rows_of(state, *entry.job->spec, entry.partition);
+  const std::uint32_t rows = rows_of(state, *entry.job, entry.partition);
   for (fitting_row_ = 1; fitting_row_ <= rows; ++fitting_row_) {
     timeline.open_cpus(fitting_row_, fitting_without_);
     bool ignored = false;
@@ -376,7 +379,7 @@ void Pass::lay_promises() {
   for (const QueueEntry& entry : memo_->queue()) {
     const auto it = given.find(entry.job->key);
     if (it == given.end() || it->second->partition != entry.partition || has_obstacle(entry)) continue;
-    if (memo_->shapes().at(entry.shape).reservation.value != 0) continue;  // plans anew, within its reservation
+    if (memo_->shapes().at(entry.shape).reservation.value != 0 || entry.job->het) continue;  // plans anew: within its reservation, with all components
     const Time start = std::max(it->second->start, plan_.made_at);
     holds.push_back({&it->second->shares, start, plus(start, entry.span)});
     laid.push_back(it->second);

@@ -1,8 +1,11 @@
 // src/core/planner/pass.h - one look through the queue in order: who starts now, who is planned for when, who may overtake.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "core/ledger/limits.h"
 #include "core/planner/memo.h"
@@ -39,7 +42,14 @@ class Pass {
   void promise(const Claim& claim, Duration span);
   // Makes others go to make room; they are gone in a later pass. False: there are none, or not enough.
   bool preempt(const QueueEntry& entry, Shape& shape);
-  std::optional<std::vector<NodeShare>> fit_without(const QueueEntry& entry, Shape& shape, const std::vector<const Job*>& able, std::size_t count);
+  struct Wanting {
+    const Job* job;
+    PartitionIndex partition;
+  };
+  using Fitter = std::function<std::optional<std::vector<NodeShare>>()>;
+  std::optional<std::vector<NodeShare>> make_room(std::span<const Wanting> wanting, const Fitter& fit);
+  std::optional<std::vector<NodeShare>> fit_without(const Fitter& fit, const std::vector<const Job*>& able, std::size_t count);
+  void take_until(const std::vector<NodeShare>& shares, Time until);
   std::vector<const Job*> victims_for(const std::vector<NodeShare>& shares, const std::vector<const Job*>& able) const;
   bool may_claim(const QueueEntry& entry) const;
   void lay_promises();
@@ -51,12 +61,42 @@ class Pass {
   bool take_limits(const QueueEntry& entry, const std::vector<NodeShare>& shares);
   // Licences it needs that are not free: it waits for them and keeps nobody else waiting.
   bool lacks_licences(const QueueEntry& entry);
-  std::optional<std::vector<LicenceAsk>> licences_for(const QueueEntry& entry) const;  // which it would take
+  // Which it would take of these, not counting what reservations keep from it.
+  std::optional<std::vector<LicenceAsk>> licences_for(const ResourceRequest& ask, Duration span, std::vector<LicenceAsk> free) const;
   void sort_the_rest();
   void guard_the_old();
-  Shape& shape_of(const QueueEntry& entry);
+  Shape& shape_of(const QueueEntry& entry) { return shape_at(entry.shape); }
+  Shape& shape_at(std::uint32_t index);
+  void ask_for(const Job& job, PartitionIndex where, Shape& shape);
   bool known_to_fail(const QueueEntry& entry);
   bool failed_alike(const QueueEntry& entry, const Shape& shape) const;
+
+  // ---- heterogeneous jobs (components.cpp) ----
+  struct Place {
+    PartitionIndex partition;
+    std::uint32_t shape = 0;
+  };
+  struct Part {
+    const Job* job;
+    Duration span;
+    std::vector<Place> places;  // one of them
+  };
+  struct Fit {
+    Place place;
+    std::vector<NodeShare> shares;
+  };
+  Tried try_parts(const QueueEntry& entry, bool leader_fails);
+  std::vector<Part> parts_of(const QueueEntry& entry);
+  bool are_limited(const std::vector<Part>& parts, const std::vector<Fit>* fits);
+  bool lack_licences(const std::vector<Part>& parts);
+  std::optional<Fit> fit_part(const Part& part, Time at, bool starting_now);
+  std::vector<std::vector<std::size_t>> orders_of(const std::vector<Part>& parts);
+  std::optional<std::vector<Fit>> fit_parts(const std::vector<Part>& parts, Time at, bool starting_now);
+  std::optional<std::pair<Time, std::vector<Fit>>> earliest_parts(const std::vector<Part>& parts);
+  void start_parts(const QueueEntry& entry, const std::vector<Part>& parts, std::vector<Fit> fits);
+  void block_parts(const QueueEntry& entry, const std::vector<Part>& parts);
+  bool preempt_parts(const QueueEntry& entry, const std::vector<Part>& parts);
+
   std::int64_t steps() const { return tried_ + memo_->timeline().steps(); }
 
   State snapshot_;
@@ -84,6 +124,7 @@ class Pass {
   std::map<Kind, Duration> failed_by_rows_, suspended_in_vain_;  // jobs so long or longer
   std::optional<std::vector<LicenceAsk>> licences_;  // free ones, this pass's starts taken off; asked for by few
   std::set<JobKey> told_to_go_;       // by this pass
+  bool all_nodes_anew_ = false;       // while others are imagined gone
   std::set<std::pair<std::uint32_t, std::uint32_t>> preempt_in_vain_;  // shape and QOS
   Time shadow_ = never;               // Backfill::strict: everyone else must be gone before
   std::set<JobKey> placed_;                   // jobs, in this partition or another

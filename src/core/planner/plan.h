@@ -17,6 +17,7 @@ struct Proposal {
   PartitionIndex partition;  // which of those it asked for
   std::uint32_t priority = 0;  // with which it came first; 0: as the ledger has it
   std::optional<std::uint32_t> limit_minutes{};  // shortened to what is free before others come (--time-min)
+  std::vector<Proposal> with{};  // of a heterogeneous job's leader: its other components, in their order; all start or none
 };
 
 // Why a job does not start now, and when it is expected to.
@@ -85,6 +86,9 @@ struct PlannerSettings {
   JobKey watched;             // planned whatever the depth; the pass ends with it (core/planner/trial)
   std::vector<NodeIndex> unreachable;  // nodes that do not answer at the moment: nothing new is placed there
 };
+
+// One share for each node, as much as both need there: components of one job may share nodes.
+void add_shares(std::vector<NodeShare>& to, const std::vector<NodeShare>& more);
 
 // As the cluster's policy asks.
 PlannerSettings planner_settings(const Policy& policy, std::uint32_t depth);

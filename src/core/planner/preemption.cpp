@@ -47,14 +47,11 @@ std::vector<const Job*> Pass::victims_for(const std::vector<NodeShare>& shares, 
   return chosen;
 }
 
-// The job's shares if these were gone, the first so many of them only.
-std::optional<std::vector<NodeShare>> Pass::fit_without(const QueueEntry& entry, Shape& shape, const std::vector<const Job*>& able, std::size_t count) {
+// The shares if these were gone, the first so many of them only.
+std::optional<std::vector<NodeShare>> Pass::fit_without(const Fitter& fit, const std::vector<const Job*>& able, std::size_t count) {
   Timeline& timeline = memo_->timeline();
   for (std::size_t i = 0; i < count; ++i) timeline.imagine_gone(able[i]->key, true);
-  bool ignored = false;
-  const std::size_t cursor = std::exchange(shape.cursor, 0);  // counted with them there
-  auto shares = timeline.fit(shape, plan_.made_at, entry.span, true, ignored);
-  shape.cursor = cursor;
+  auto shares = fit();
   for (std::size_t i = 0; i < count; ++i) timeline.imagine_gone(able[i]->key, false);
   return shares;
 }
@@ -119,30 +116,45 @@ bool Pass::suspend_others(const QueueEntry& entry, Shape& shape) {
   return true;
 }
 
-bool Pass::preempt(const QueueEntry& entry, Shape& shape) {
-  if (!preempts_) return false;
+// The last shares that `fit` found are those there will be room for.
+std::optional<std::vector<NodeShare>> Pass::make_room(std::span<const Wanting> wanting, const Fitter& fit) {
   const State& state = memo_->state();
-  const std::pair kind{entry.shape, entry.job->qos.value};
-  if (preempt_in_vain_.contains(kind)) return false;
   Timeline& timeline = memo_->timeline();
   std::vector<const Job*> able;
-  std::vector<JobKey> going;
+  std::map<JobKey, Wanting> for_whom;
+  std::vector<JobKey> going, suspended;
+  const bool alone = wanting.size() == 1 && !wanting.front().job->het;  // components suspend nobody
   for (const auto& [key, nothing] : state.active) {
     const Job& job = state.job(key);
     if (told_to_go_.contains(key)) continue;  // for someone before us
-    if (is_yielding(job)) going.push_back(key);
-    else if (const auto yield = must_yield(state, job, *entry.job, entry.partition, plan_.made_at); yield && yield->mode != PreemptMode::suspend)
-      able.push_back(&job);
+    if (is_yielding(job)) {
+      going.push_back(key);
+      continue;
+    }
+    std::optional<Yield> yield;
+    const auto who = std::ranges::find_if(wanting, [&](const Wanting& each) {
+      yield = must_yield_whole(state, job, *each.job, each.partition, plan_.made_at);
+      return yield.has_value();
+    });
+    if (who == wanting.end()) continue;
+    if (yield->mode == PreemptMode::suspend) {
+      if (alone) suspended.push_back(key);
+      continue;
+    }
+    able.push_back(&job);
+    for_whom.emplace(key, *who);
   }
   sort_by_worth(state, able);
-  // Those on their way out count as gone; of the others as few of the worthiest as possible.
+  // Those on their way out count as gone, and those it could suspend as suspended, which they will be when it starts; of the others as
+  // few of the worthiest as possible.
+  if (alone) timeline.open_cpus(rows_of(state, *wanting.front().job, wanting.front().partition), suspended);
   for (const JobKey key : going) timeline.imagine_gone(key, true);
-  auto shares = able.empty() && going.empty() ? std::nullopt : fit_without(entry, shape, able, able.size());
+  auto shares = able.empty() && going.empty() ? std::nullopt : fit_without(fit, able, able.size());
   if (shares) {
     std::size_t low = 0, high = able.size();
     while (low < high) {
       const std::size_t middle = low + (high - low) / 2;
-      if (auto fewer = fit_without(entry, shape, able, middle)) {
+      if (auto fewer = fit_without(fit, able, middle)) {
         shares = std::move(fewer);
         high = middle;
       } else {
@@ -153,16 +165,35 @@ bool Pass::preempt(const QueueEntry& entry, Shape& shape) {
   }
   const std::vector<const Job*> victims = shares ? victims_for(*shares, able) : std::vector<const Job*>{};
   for (const JobKey key : going) timeline.imagine_gone(key, false);
+  if (alone) timeline.close_cpus();
+  for (const Job* job : victims) {
+    if (told_to_go_.contains(job->key)) continue;  // with another of its components
+    for (const JobKey each : whole_of(*job)) told_to_go_.insert(each);
+    plan_.preemptions.push_back({job->key, job->attempt, for_whom.at(job->key).job->key, for_whom.at(job->key).partition});
+  }
+  return shares;
+}
+
+void Pass::take_until(const std::vector<NodeShare>& shares, Time until) { memo_->timeline().take(shares, since_ever, until); }
+
+bool Pass::preempt(const QueueEntry& entry, Shape& shape) {
+  if (!preempts_) return false;
+  const Kind kind{entry.shape, entry.job->qos.value};
+  if (preempt_in_vain_.contains(kind)) return false;
+  const Wanting wanting{entry.job, entry.partition};
+  auto shares = make_room({&wanting, 1}, [&] {
+    bool ignored = false;
+    const std::size_t cursor = std::exchange(shape.cursor, 0);  // counted with them there
+    auto found = memo_->timeline().fit(shape, plan_.made_at, entry.span, true, ignored);
+    shape.cursor = cursor;
+    return found;
+  });
   if (!shares) {
     preempt_in_vain_.insert(kind);
     return false;
   }
-  for (const Job* job : victims) {
-    told_to_go_.insert(job->key);
-    plan_.preemptions.push_back({job->key, job->attempt, entry.job->key, entry.partition});
-  }
   // Whoever comes later finds the nodes taken.
-  timeline.take(*shares, since_ever, plus(plan_.made_at, entry.span));
+  take_until(*shares, plus(plan_.made_at, entry.span));
   plan_.findings.push_back({entry.job->key, Reason::resources, plan_.made_at + seconds(1), *std::move(shares), entry.partition});
   blocked_[entry.partition.value] = 1;
   return true;

@@ -445,6 +445,46 @@ void Timeline::give(const std::vector<NodeShare>& shares, Time from, Time until)
   }
 }
 
+Timeline::Trying Timeline::lay(const Shape& shape, const std::vector<NodeShare>& shares, Time from, Time until, bool starting_now) {
+  Trying trying{shares, starting_now ? since_ever : from, until, {}};
+  for (const NodeShare& share : shares) {
+    const Slot& slot = slots_[share.node.value];
+    const auto use = uses_.find(share.node.value);
+    trying.before.push_back({share.node.value, slot.placed_for, slot.placed_exclusive, slot.lowest,
+                             use == uses_.end() ? std::nullopt : std::optional{use->second}});
+  }
+  if (starting_now)
+    place(shape, shares, until);
+  else
+    take(shares, from, until);
+  return trying;
+}
+
+void Timeline::take_back(const Trying& trying) {
+  if (trying.from != since_ever) give(trying.shares, trying.from, trying.until);
+  else
+    for (auto share = trying.shares.rbegin(); share != trying.shares.rend(); ++share) unplace(*share, trying.until);
+  for (const Trying::Before& before : trying.before) {
+    Slot& slot = slots_[before.index];
+    slot.placed_for = before.placed_for;
+    slot.placed_exclusive = before.placed_exclusive;
+    slot.lowest = before.lowest;
+    if (before.use)
+      uses_.insert_or_assign(before.index, *before.use);
+    else
+      uses_.erase(before.index);
+  }
+}
+
+void Timeline::add_changes(const Shape& shape, Time from, std::vector<Time>& out) {
+  for (const std::uint32_t index : order(shape)) {
+    ++steps_;
+    if (!slots_[index].usable) continue;
+    for (const Profile::Step& step : profile(index).steps())
+      if (step.at >= from) out.push_back(step.at);
+  }
+}
+
 std::vector<char> Timeline::take_all(const std::vector<Hold>& holds) {
   std::vector<char> kept(holds.size(), 1);
   const auto possible = [&](const NodeShare& share) { return share.node.value < slots_.size() && slots_[share.node.value].usable; };

@@ -66,6 +66,23 @@ class Timeline {
   // The job starts there now.
   void place(const Shape& shape, const std::vector<NodeShare>& shares, Time until);
   void give(const std::vector<NodeShare>& shares, Time from, Time until);  // what was taken in this pass
+  void unplace(const NodeShare& share, Time until);  // the last that was placed on its node; alone on its CPUs
+  // Laid to see whether something else fits beside it; taken back in the reverse order, everything is as before.
+  struct Trying {
+    std::vector<NodeShare> shares;
+    Time from, until;
+    struct Before {
+      std::uint32_t index = 0, placed_for = 0;
+      bool placed_exclusive = false;
+      Amounts lowest;
+      std::optional<NodeUse> use{};
+    };
+    std::vector<Before> before{};
+  };
+  Trying lay(const Shape& shape, const std::vector<NodeShare>& shares, Time from, Time until, bool starting_now);
+  void take_back(const Trying& trying);
+  // From then on, when anything changes on a node that the shape may use.
+  void add_changes(const Shape& shape, Time from, std::vector<Time>& out);
   struct Hold {
     const std::vector<NodeShare>* shares;
     Time from, until;

@@ -142,9 +142,21 @@ NodeUse Timeline::use_of(std::uint32_t index) const {
   return use;
 }
 
+void Timeline::unplace(const NodeShare& share, Time until) {
+  const std::uint32_t index = share.node.value;
+  const std::vector<Time> with = taken_until(index, holders_on(index), nullptr);
+  const bool has_bits = !placed_[index].back().holder.bits.empty();
+  placed_[index].pop_back();
+  if (!has_bits || !is_special(index)) return give({share}, since_ever, until);
+  change_cpus(index, with, taken_until(index, holders_on(index), nullptr), nullptr);
+  NodeShare rest = share;
+  rest.cpus = Cpus{0};
+  give({rest}, since_ever, until);
+}
+
 void Timeline::place(const Shape& shape, const std::vector<NodeShare>& shares, Time until) {
   const JobSpec& spec = *shape.spec;
-  const bool shared = rows_of(*state_, spec, shape.partition) > 1;
+  const bool shared = rows_of(*state_, *asker_.job, shape.partition) > 1;
   for (const NodeShare& share : shares) {
     const std::uint32_t index = share.node.value;
     Slot& slot = touch(index);

@@ -6,16 +6,25 @@
 namespace millrace {
 
 Trial try_job(const State& state, PlannerSettings settings, JobKey key, Time now) {
+  key = leader_of(state.job(key));
   settings.watched = key;
   Pass pass(state, std::move(settings), now);
   while (!pass.advance(INT64_MAX / 2)) {
   }
   Plan plan = pass.take();
   for (Proposal& placed : plan.placements)
-    if (placed.key == key) return {now, std::move(placed.shares), placed.partition, true};
-  for (Finding& finding : plan.findings)
-    if (finding.key == key) return {finding.planned_start, std::move(finding.planned_shares), finding.partition, false};
-  return {};
+    if (placed.key == key) {
+      for (const Proposal& component : placed.with) add_shares(placed.shares, component.shares);
+      return {now, std::move(placed.shares), placed.partition, true};
+    }
+  std::vector<JobKey> whole = whole_of(state.job(key));
+  Trial trial;
+  for (const Finding& finding : plan.findings) {
+    if (std::erase(whole, finding.key) == 0) continue;  // the first counts, of several partitions
+    if (finding.key == key) trial = {finding.planned_start, {}, finding.partition, false};
+    add_shares(trial.shares, finding.planned_shares);
+  }
+  return trial;
 }
 
 }  // namespace millrace

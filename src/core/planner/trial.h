@@ -7,7 +7,7 @@ namespace millrace {
 
 struct Trial {
   Time start;                     // not set: not as long as the nodes, limits and reservations are what they are
-  std::vector<NodeShare> shares;
+  std::vector<NodeShare> shares;  // of a heterogeneous job those of all components
   PartitionIndex partition;
   bool now = false;
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Scheduling as users and administrators meet it: reservations, planned starts, reasons in words, preemption and what-if, with real daemons and jobs.
+"""Scheduling as users and administrators meet it: reservations, planned starts, reasons in words, preemption, what-if and heterogeneous jobs, with real daemons and jobs.
 
     tests/system/scheduling/run.py --build build/dev
 """
@@ -147,6 +147,83 @@ def check_preemption(checks, cluster):
     cancel_all(cluster)
 
 
+def documented_script():
+    """The example of the page about heterogeneous jobs."""
+    page = (Path(__file__).resolve().parents[3] / "docs" / "user" / "het-jobs.md").read_text()
+    return page.split("```sh\n")[1].split("```")[0]
+
+
+def check_components(checks, cluster):
+    """A heterogeneous job: its components start together, its script is told of all of them, and they end together."""
+    script = cluster.directory / "coupled.sh"
+    script.write_text(documented_script())
+    done = cluster.run("sbatch", script, cwd=cluster.directory)
+    job = int(done.out.split()[-1])
+    checks.says("the page's example is submitted", done, 0, f"Submitted batch job {job}")
+    first = cluster.wait_for_job(f"{job}+0")
+    second = cluster.job(f"{job}+1")
+    text = (cluster.directory / f"coupled.{job}.out").read_text()
+    checks.that("its script knows both components", text == "2 components\nthe coupler has n1\nthe model has 2 tasks on n2\n", text)
+    checks.that("both completed", first.get("JobState") == second.get("JobState") == "COMPLETED", (first, second))
+    checks.that("they started together", first["StartTime"] == second["StartTime"], (first, second))
+
+    out = cluster.directory / "het.out"
+    variables = "set | grep ^SLURM | sort"
+    job = cluster.submit("-n1", "-c2", "-t", "60", "-o", out, "-J", "het", ":", "-N1", "-n2", "-p", "urgent", "--mem=100", "--wrap", f"{variables}; echo told; {WAIT}")
+    cluster.wait_for_job(f"{job}+0", ("RUNNING",))
+    text = wait_for("the script's words", lambda: out.exists() and "told" in (found := out.read_text()) and found)
+    values = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    wanted = {"SLURM_HET_SIZE": "2", "SLURM_JOB_ID": job, "SLURM_JOB_ID_HET_GROUP_0": job, "SLURM_JOB_ID_HET_GROUP_1": job + 1, "SLURM_JOB_NODELIST": "n1",
+              "SLURM_JOB_NODELIST_HET_GROUP_0": "n1", "SLURM_JOB_NODELIST_HET_GROUP_1": "n2", "SLURM_JOB_NUM_NODES_HET_GROUP_1": "1",
+              "SLURM_NTASKS_HET_GROUP_0": "1", "SLURM_NTASKS_HET_GROUP_1": "2", "SLURM_CPUS_PER_TASK_HET_GROUP_0": "2", "SLURM_JOB_PARTITION_HET_GROUP_1": "urgent",
+              "SLURM_CPUS_ON_NODE_HET_GROUP_1": "2", "SLURM_TASKS_PER_NODE_HET_GROUP_1": "2", "SLURM_MEM_PER_NODE_HET_GROUP_1": "100"}
+    found = {name: values.get(name, "").strip("'") for name in wanted}
+    checks.that("the variables of all components", found == {name: str(value) for name, value in wanted.items()}, found)
+    rows = cluster.run("squeue", "-h", "-o", "%i %T %N", "-j", str(job)).out.split("\n")
+    checks.that("squeue -j shows all components", sorted(filter(None, rows)) == [f"{job}+0 RUNNING n1", f"{job}+1 RUNNING n2"], rows)
+    checks.that("squeue -j J+1 shows one", cluster.run("squeue", "-h", "-o", "%i", "-j", f"{job}+1").out == f"{job}+1\n")
+    checks.says("squeue names them", cluster.run("squeue", "-h", "-O", "HetJobId,HetJobOffset,HetJobIdSet", "-j", f"{job}+1"), 0, str(job), f"{job}-{job + 1}")
+    checks.says("scontrol shows all", cluster.run("scontrol", "show", "job", str(job)), 0, f"JobId={job} HetJobId={job} HetJobOffset=0 JobName=het",
+                f"JobId={job + 1} HetJobId={job} HetJobOffset=1 JobName=het", f"HetJobIdSet={job}-{job + 1}")
+    for command in (["squeue", "-j"], ["scontrol", "show", "job"]):
+        checks.says(f"an unknown component: {command[0]}", cluster.run(*command, f"{job}+9"), 1, "Invalid job id specified")
+    checks.says("an unknown component: scancel", cluster.run("scancel", "-v", f"{job}+9"), 0, "Invalid job id specified")
+
+    waiting = cluster.submit("-n1", "-t", "10", "-o", "/dev/null", ":", "-n2", "-t", "10", "--wrap", "true")
+    line = wait_for("a planned start", lambda: (found := cluster.run("squeue", "--start", "-h", "-j", f"{waiting}+1").out) and "T" in found and found)
+    checks.that("both have one planned start", line.split()[5:6] == cluster.run("squeue", "--start", "-h", "-j", f"{waiting}+0").out.split()[5:6], line)
+    checks.says("why: who keeps whom", cluster.run("millrace", "why", str(waiting)), 0, "2 components, which start together", "Component 1 asks for 2 CPUs on 1 node")
+    checks.says("one component of a waiting job cannot be cancelled", cluster.run("scancel", f"{waiting}+1"), 1,
+                f"Kill job error on job id {waiting}+1: Operation not permitted on individual component of heterogeneous job")
+    checks.says("nor held", cluster.run("scontrol", "hold", f"{waiting}+1"), 1, "Operation not permitted on individual component")
+    checks.says("held as one", cluster.run("scontrol", "hold", str(waiting)), 0)
+    checks.that("both are", [cluster.job(f"{waiting}+{i}").get("Reason") for i in (0, 1)] == ["JobHeldUser"] * 2, cluster.jobs())
+    cluster.run("scancel", str(waiting))
+    checks.that("cancelled as one", [cluster.job(f"{waiting}+{i}").get("JobState") for i in (0, 1)] == ["CANCELLED"] * 2, cluster.jobs())
+    checks.says("a running component is cancelled alone", cluster.run("scancel", f"{job}+1"), 0)
+    checks.that("the leader goes on", [cluster.job(f"{job}+{i}").get("JobState") for i in (0, 1)] == ["RUNNING", "CANCELLED"], cluster.jobs())
+    cluster.run("scancel", str(job))
+    checks.that("until it is cancelled", cluster.wait_for_job(f"{job}+0").get("JobState") == "CANCELLED")
+    checks.says("test only", cluster.run("sbatch", "--test-only", "-n1", ":", "-n2", "--wrap", "true"), 0, "to start at", "using 3 processors on nodes n[1-2]")
+
+    bad = [
+        ("an empty component", ["-n1", ":", ":", "-n1", "--wrap", "true"], "HetJob component must not be an empty string"),
+        ("nothing after the last ':'", ["-n1", "--wrap", "true", ":"], "HetJob component must not be an empty string"),
+        ("an array", ["-n1", "-a", "1-3", ":", "-n1", "--wrap", "true"], "Invalid job array specification", "component 0"),
+        ("a component no node could hold", ["-n1", ":", "-N1", "-n64", "--wrap", "true"], "Requested node configuration is not available", "component 1"),
+        ("a dependency of a later component", ["-n1", ":", "-n1", "-d", "singleton", "--wrap", "true"], "Job dependency problem", "component 1"),
+    ]
+    before = len(cluster.jobs())
+    for what, words, *texts in bad:
+        checks.says(f"refused: {what}", cluster.run("sbatch", *words), 1, *texts)
+    for what, lines, text in [("a hetjob line before all options", "#SBATCH hetjob\n#SBATCH -n1", "stands before the options"),
+                              ("a hetjob line after all options", "#SBATCH -n1\n#SBATCH hetjob", "one more component")]:
+        checks.says(f"refused: {what}", cluster.run("sbatch", stdin=f"#!/bin/sh\n{lines}\ntrue\n"), 1, text)
+    checks.says("srun has no components yet", cluster.run("srun", "-n1", ":", "-n1", "true"), 1, "not built yet")
+    checks.that("nothing of them was submitted", len(cluster.jobs()) == before, cluster.jobs())
+    cancel_all(cluster)
+
+
 def body(build):
     def run(checks, directory, clusters):
         cluster = Cluster(build, directory / "c", nodes=2, cpus=2, settings=SETTINGS,
@@ -158,6 +235,7 @@ def body(build):
         check_own_job(checks, cluster)
         check_plan(checks, cluster)
         check_preemption(checks, cluster)
+        check_components(checks, cluster)
         checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
     return run
 
