@@ -317,7 +317,9 @@ class History {
   // Asks for CPUs and memory alone, where single CPUs are given out and nobody has more of them than are counted (whole cores for the
   // sake of one thread): what is counted for it can be had.
   bool is_plain(const Job& job) const {
-    if (job.spec->resources || policy_.cpu_unit != CpuUnit::cpu) return false;
+    if (policy_.cpu_unit != CpuUnit::cpu) return false;
+    for (const JobKey key : whole_of(job))
+      if (state_.job(key).spec->resources) return false;
     for (const auto& [key, nothing] : state_.active)
       for (const NodeShare& share : state_.job(key).placement->shares)
         if (share.detail && count_bits(share.detail->cpus) != share.cpus.value) return false;

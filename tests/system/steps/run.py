@@ -6,9 +6,14 @@ through kills of agents and of the controller.
 """
 
 import argparse
+import fcntl
 import os
+import pty
+import select
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -95,10 +100,44 @@ def check_salloc(checks, cluster):
     checks.that("a revoked allocation ends the command", f"salloc: Job allocation {job} has been revoked." in text and holder.returncode != 0, text)
 
 
+def in_terminal(cluster, command, keys, rows, columns):
+    """Runs a command in a terminal of this size and types; (exit code, what appeared)."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    process = subprocess.Popen([cluster.bin / command[0], *command[1:]], env=cluster.environment, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, cwd=cluster.directory)
+    os.close(slave)
+    seen = b""
+    while True:
+        try:
+            ready = select.select([master], [], [], 60)[0]
+            some = os.read(master, 4096) if ready else b""
+        except OSError:
+            some = b""
+        if not some:
+            break
+        seen += some
+        for wait, key in list(keys):
+            if wait in seen:
+                keys.remove((wait, key))
+                os.write(master, key)
+    return process.wait(60), seen.decode(errors="replace")
+
+
+def check_terminal(checks, cluster):
+    program = "trap 'echo caught; exit 5' INT; tty; stty size; echo ready; read line; echo got $line; while :; do sleep 0.1; done"
+    for name, options in (("a job of its own", ()), ("a step", None)):
+        if options is None:
+            allocation = cluster.run("salloc", "--no-shell").err
+            job = allocation.split("Granted job allocation ")[1].split()[0]
+            options = (f"--jobid={job}",)
+        code, seen = in_terminal(cluster, ["srun", "--pty", *options, "sh", "-c", program], [(b"ready", b"hello\n"), (b"got hello", b"\x03")], 33, 77)
+        checks.that(f"srun --pty of {name} has a terminal of the right size, input and Ctrl-C", code == 5 and "/dev/pts/" in seen and "33 77" in seen and "caught" in seen, (code, seen))
+    cluster.run("scancel", job)
+
+
 def check_trouble(checks, cluster):
     gate = cluster.directory / "agent-gate"
-    os.mkfifo(gate)
-    job = cluster.submit("-N2", "-o", "trouble.out", "--wrap", f"{cluster.bin}/srun -N2 -n2 sh -c 'echo began; cat {gate} >/dev/null; echo ended'; echo code $?")
+    job = cluster.submit("-N2", "-o", "trouble.out", "--wrap", f"{cluster.bin}/srun -N2 -n2 sh -c 'echo began; until [ -e {gate} ]; do sleep 0.1; done; echo ended'; echo code $?")
     out = cluster.directory / "trouble.out"
     wait_for("the step", lambda: out.exists() and out.read_text().split().count("began") == 2)
     for node in cluster.nodes:
@@ -108,11 +147,7 @@ def check_trouble(checks, cluster):
     cluster.wait_for_controller()
     for node in cluster.nodes:
         cluster.start_agent(node)
-    for _ in range(2):
-        with open(gate, "w") as fifo:
-            fifo.write("go\n")
-        if out.read_text().split().count("ended") == 2:
-            break
+    gate.touch()
     fields = cluster.wait_for_job(job)
     checks.that("steps go on while agents and controller are killed", fields["JobState"] == "COMPLETED" and out.read_text().split().count("ended") == 2 and "code 0" in out.read_text(), out.read_text())
     cluster.wait_for_nodes()
@@ -140,6 +175,7 @@ def body(build):
         check_parallel(checks, cluster)
         check_end(checks, cluster)
         check_salloc(checks, cluster)
+        check_terminal(checks, cluster)
         check_trouble(checks, cluster)
         checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
     return run
