@@ -27,5 +27,7 @@ std::vector<GoldenBatch> het_history();
 std::vector<GoldenBatch> isolation_history();
 // The same with suspended jobs, shared CPUs and turns after it.
 std::vector<GoldenBatch> suspend_history();
+// The same with an allocation of salloc and a job with a terminal after it.
+std::vector<GoldenBatch> steps_history();
 
 }  // namespace millrace
