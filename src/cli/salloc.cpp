@@ -305,7 +305,6 @@ int run_salloc(Command& command) {
   wire::SubmitJob ask;
   ask.set_environment(job_environment(draft));
   *ask.mutable_job() = draft.job;
-  ask.set_test_only(draft.test_only);
   const auto options = session_options(*settings);
   return Allocation(command, *all, *options).run(std::move(ask));
 }

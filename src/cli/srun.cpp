@@ -179,13 +179,24 @@ int run(const Command& command, Submission& all, const ClientSettings& settings)
   return console.run(session, options, reply->submitted().job_id());
 }
 
+// What a step could ask for and does not get yet: it has memory, time and devices of its job. Options that only choose a job's place in the
+// queue (account, partition, begin ...) mean nothing to a step, as in Slurm.
+constexpr std::string_view not_for_steps[] = {
+    "constraint", "contiguous", "cores-per-socket", "cpus-per-gpu", "extra-node-info", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task", "gres", "gres-flags",
+    "licenses", "mem", "mem-per-cpu", "mem-per-gpu", "mincpus", "ntasks-per-core", "ntasks-per-gpu", "ntasks-per-socket", "prefer", "sockets-per-node", "spread-job",
+    "switches", "test-only", "threads-per-core", "time", "time-min", "tmp", "tres-per-task", "use-min-nodes"};
+
+Result<void> refuse_for_steps(const Command& command) {
+  JobDraft ignored;
+  MR_TRY(const auto line, apply_words(job_options(), srun, command.words, Operands::end_options, ignored));
+  for (const JobOption* row : line.given)
+    if (std::ranges::find(not_for_steps, row->name) != std::end(not_for_steps)) return not_built("--" + std::string{row->name} + " of a step");
+  return {};
+}
+
 // Inside an allocation: the keeper of its steps finds the nodes.
 int run_step(const Command& command, Submission& all, const ClientSettings& settings, std::uint32_t job_id) {
-  const wire::ResourceWishes& wishes = all.draft.job.resources();
-  for (const auto& [given, name] : {std::pair{wishes.has_gres() && !wishes.gres().empty(), "--gres"}, std::pair{wishes.has_gpus() && !wishes.gpus().empty(), "--gpus"},
-                                    std::pair{wishes.has_gpus_per_task() && !wishes.gpus_per_task().empty(), "--gpus-per-task"},
-                                    std::pair{wishes.has_gpus_per_node() && !wishes.gpus_per_node().empty(), "--gpus-per-node"}})
-    if (given) return say_usage_error(command, not_built(std::string{name} + " of a step; it has the devices of its job").error());
+  if (const auto refused = refuse_for_steps(command); !refused) return say_usage_error(command, refused.error());
   auto plan = make_plan(command, all, settings);
   if (!plan) return say_usage_error(command, plan.error());
   SrunConsole console(command, *plan);

@@ -172,12 +172,6 @@ bool StepKeeper::node_ended(std::uint32_t id, const std::string& node) {
   return true;
 }
 
-std::vector<std::uint32_t> StepKeeper::running() const {
-  std::vector<std::uint32_t> out;
-  for (const auto& [id, step] : running_) out.push_back(id);
-  return out;
-}
-
 std::vector<std::string> StepKeeper::nodes_of(std::uint32_t id) const {
   std::vector<std::string> out;
   if (const auto found = running_.find(id); found != running_.end())

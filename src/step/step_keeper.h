@@ -42,8 +42,6 @@ class StepKeeper {
   // Nothing of the step is left on this node. True: nor on any other, and its CPUs are free.
   bool node_ended(std::uint32_t step, const std::string& node);
 
-  bool knows(std::uint32_t step) const { return running_.contains(step); }
-  std::vector<std::uint32_t> running() const;
   const std::vector<std::string>& nodes() const { return nodes_; }
   std::vector<std::string> nodes_of(std::uint32_t step) const;  // where it still runs
 

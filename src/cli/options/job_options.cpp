@@ -15,7 +15,7 @@ namespace {
 using Draft = JobDraft;
 using Text = std::string_view;
 using enum ArgKind;
-constexpr std::uint8_t A = salloc, B = sbatch, R = srun, RA = srun | salloc, BR = sbatch | srun | salloc;
+constexpr std::uint8_t A = salloc, B = sbatch, R = srun, RA = srun | salloc, with_tasks = sbatch | srun, BR = sbatch | srun | salloc;
 
 Result<void> invalid(Text option) { return fail(Errc::invalid, "Invalid --" + std::string{option} + " specification"); }
 
@@ -216,14 +216,14 @@ constexpr JobOption rows[] = {
     {"comment", '\0', required, "<text>", BR, "", "", "comment kept with the job", [](Draft& d, Text v) -> Result<void> { d.job.set_comment(std::string{v}); return {}; }},
     {"cpus-per-task", 'c', required, "<count>", BR, "", "SLURM_CPUS_PER_TASK", "processors for each task", set_cpus_per_task},
     {"dependency", 'd', required, "<list>", BR, "", "SLURM_DEPENDENCY", "wait for other jobs: afterok:12:13, afterany:, after:, afternotok:, aftercorr:, singleton; comma for and, ? for or", [](Draft& d, Text v) -> Result<void> { d.job.set_dependency(std::string{v}); return {}; }},
-    {"error", 'e', required, "<file>", BR, "SBATCH_ERROR", "SLURM_STDERRMODE,SRUN_ERROR", "file for standard error; without it, it goes with standard output", [](Draft& d, Text v) -> Result<void> { d.job.set_std_err(std::string{v}); return {}; }},
+    {"error", 'e', required, "<file>", with_tasks, "SBATCH_ERROR", "SLURM_STDERRMODE,SRUN_ERROR", "file for standard error; without it, it goes with standard output", [](Draft& d, Text v) -> Result<void> { d.job.set_std_err(std::string{v}); return {}; }},
     {"exclude", 'x', required, "<nodes>", BR, "", "", "nodes not to use, as a list or a file with a /", set_excluded_nodes},
     {"exclusive", '\0', optional, "[=user]", BR, "SBATCH_EXCLUSIVE", "SLURM_EXCLUSIVE", "whole nodes, shared with no other job; =user: with no other user's", set_exclusive},
-    {"export", '\0', required, "<ALL|NONE|NIL|list>", BR, "SBATCH_EXPORT", "SRUN_EXPORT_ENV,SLURM_EXPORT_ENV", "which variables of the environment the job gets", set_export},
+    {"export", '\0', required, "<ALL|NONE|NIL|list>", with_tasks, "SBATCH_EXPORT", "SRUN_EXPORT_ENV,SLURM_EXPORT_ENV", "which variables of the environment the job gets", set_export},
     {"help", 'h', none, "", BR, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.help = true; return {}; }},
     {"hold", 'H', none, "", BR, "", "", "submit held; scontrol release lets it start", [](Draft& d, Text) -> Result<void> { d.job.set_hold(true); return {}; }},
     {"ignore-pbs", '\0', none, "", B, "SBATCH_IGNORE_PBS", "", "do not read #PBS and #BSUB lines", [](Draft& d, Text) -> Result<void> { d.ignore_pbs = true; return {}; }},
-    {"input", 'i', required, "<file>", BR, "SBATCH_INPUT", "SLURM_STDINMODE,SRUN_INPUT", "file for standard input", [](Draft& d, Text v) -> Result<void> { d.job.set_std_in(std::string{v}); return {}; }},
+    {"input", 'i', required, "<file>", with_tasks, "SBATCH_INPUT", "SLURM_STDINMODE,SRUN_INPUT", "file for standard input", [](Draft& d, Text v) -> Result<void> { d.job.set_std_in(std::string{v}); return {}; }},
     {"job-name", 'J', required, "<name>", BR, "SBATCH_JOB_NAME", "SLURM_JOB_NAME", "name of the job", set_name},
     {"kill-on-bad-exit", 'K', optional, "[=0|1]", R, "", "SLURM_KILL_BAD_EXIT", "end the job when one task fails", set_kill_on_bad_exit},
     {"kill-on-invalid-dep", '\0', required, "<yes|no>", B, "", "", "cancel the job when its dependency can never be met", set_kill_on_invalid_dependency},
@@ -238,15 +238,15 @@ constexpr JobOption rows[] = {
     {"ntasks", 'n', required, "<count>", BR, "", "SLURM_NTASKS,SLURM_NPROCS", "number of tasks", set_tasks},
     {"ntasks-per-node", '\0', required, "<count>", BR, "", "SLURM_NTASKS_PER_NODE", "number of tasks on each node", set_tasks_per_node},
     {"tasks-per-node", '\0', required, "<count>", BR, "", "", "the same as --ntasks-per-node", set_tasks_per_node},
-    {"open-mode", '\0', required, "<append|truncate>", BR, "SBATCH_OPEN_MODE", "SLURM_OPEN_MODE", "how output files are opened", set_open_mode},
-    {"output", 'o', required, "<file>", BR, "SBATCH_OUTPUT", "SLURM_STDOUTMODE,SRUN_OUTPUT", "file for standard output; %j is the job's id, %A and %a of an array, %x its name", [](Draft& d, Text v) -> Result<void> { d.job.set_std_out(std::string{v}); return {}; }},
+    {"open-mode", '\0', required, "<append|truncate>", with_tasks, "SBATCH_OPEN_MODE", "SLURM_OPEN_MODE", "how output files are opened", set_open_mode},
+    {"output", 'o', required, "<file>", with_tasks, "SBATCH_OUTPUT", "SLURM_STDOUTMODE,SRUN_OUTPUT", "file for standard output; %j is the job's id, %A and %a of an array, %x its name", [](Draft& d, Text v) -> Result<void> { d.job.set_std_out(std::string{v}); return {}; }},
     {"parsable", '\0', none, "", B, "", "", "print the id alone", [](Draft& d, Text) -> Result<void> { d.parsable = true; return {}; }},
     {"partition", 'p', required, "<name,...>", BR, "SBATCH_PARTITION", "SLURM_PARTITION", "partition to run in; of several, the first that can start the job", set_partition},
     {"priority", '\0', required, "<value>", BR, "", "", "set the priority", set_priority},
     {"qos", 'q', required, "<name>", BR, "SBATCH_QOS", "SLURM_QOS", "quality of service", [](Draft& d, Text v) -> Result<void> { d.job.set_qos(std::string{v}); return {}; }},
     {"quiet", 'Q', none, "", BR, "", "", "print errors only", [](Draft& d, Text) -> Result<void> { d.quiet = true; return {}; }},
     {"requeue", '\0', optional, "", B, "SBATCH_REQUEUE", "", "the job may be requeued", set_requeue},
-    {"test-only", '\0', none, "", BR, "", "", "say when the job would start; do not submit it", [](Draft& d, Text) -> Result<void> { d.test_only = true; return {}; }},
+    {"test-only", '\0', none, "", with_tasks, "", "", "say when the job would start; do not submit it", [](Draft& d, Text) -> Result<void> { d.test_only = true; return {}; }},
     {"time", 't', required, "<limit>", BR, "SBATCH_TIMELIMIT", "SLURM_TIMELIMIT", "time limit: minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S", set_time},
     {"unbuffered", 'u', none, "", R, "", "SLURM_UNBUFFEREDIO", "pass output on at once, not line by line", [](Draft& d, Text v) -> Result<void> { return set_environment_flag(d.unbuffered, v); }},
     {"usage", '\0', none, "", BR, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.usage = true; return {}; }},
@@ -328,7 +328,7 @@ constexpr JobOption rows[] = {
     {"bell", '\0', none, "", A, "", "", "ring when the allocation is there", nullptr},
     {"no-bell", '\0', none, "", A, "", "", "do not ring", [](Draft&, Text) -> Result<void> { return {}; }},
     {"kill-command", 'K', optional, "signal", A, "", "", "signal to the command when the allocation ends", nullptr},
-    {"immediate", 'I', optional, "secs", RA, "", "", "start at once or fail", [](Draft& d, Text) -> Result<void> { d.immediate = true; return {}; }},
+    {"immediate", 'I', optional, "secs", RA, "", "", "start at once or fail", [](Draft& d, Text v) -> Result<void> { d.immediate = true; return v.empty() ? Result<void>{} : not_built("--immediate=" + std::string{v}); }},
     {"interactive", '\0', none, "", R, "", "", "interactive step", nullptr},
     {"jobid", '\0', required, "id", R, "", "", "run in this job", [](Draft& d, Text v) -> Result<void> { return set_job_id(d, v); }},
     {"mail-type", '\0', required, "list", BR, "", "", "mail on events", nullptr},
@@ -354,7 +354,7 @@ constexpr JobOption rows[] = {
     {"preserve-env", 'E', none, "", R, "", "", "keep variables of the environment", nullptr},
     {"profile", '\0', required, "list", BR, "SBATCH_PROFILE", "SLURM_PROFILE", "profiling", nullptr},
     {"prolog", '\0', required, "path", R, "", "SLURM_PROLOG", "program run by srun at its start", nullptr},
-    {"propagate", '\0', optional, "limits", BR, "", "", "limits passed on", nullptr},
+    {"propagate", '\0', optional, "limits", with_tasks, "", "", "limits passed on", nullptr},
     {"pty", '\0', optional, "fd", R, "", "", "a terminal for task 0", [](Draft& d, Text v) -> Result<void> { return v.empty() ? (d.pty = true, Result<void>{}) : not_built("--pty=" + std::string{v}); }},
     {"quit-on-interrupt", '\0', none, "", R, "", "", "one Ctrl-C ends the step", nullptr},
     {"reboot", '\0', none, "", BR, "", "", "reboot nodes first", nullptr},

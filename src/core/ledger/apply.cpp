@@ -5,9 +5,11 @@
 
 #include "core/ledger/apply_account.h"
 #include "core/ledger/apply_node.h"
+#include "core/ledger/apply_reservation.h"
 #include "core/ledger/apply_suspend.h"
 #include "core/ledger/dependency.h"
 #include "core/ledger/licences.h"
+#include "core/ledger/modify_spec.h"
 #include "core/ledger/rebuild.h"
 
 namespace millrace {
@@ -305,44 +307,6 @@ void apply_one(State& state, const JobHoldChanged& e) {
       job.priority_fixed = false;
       if (e.hold == Hold::none) job.requeue_held = false;
     });
-}
-
-void modify_spec(JobSpec& spec, const JobModified& e) {
-  const auto set = [](auto& field, const auto& value) {
-    if (value) field = *value;
-  };
-  set(spec.name, e.name);
-  set(spec.account, e.account);
-  set(spec.std_out, e.std_out);
-  set(spec.work_dir, e.work_dir);
-  set(spec.min_nodes, e.min_nodes);
-  set(spec.max_nodes, e.max_nodes);
-  set(spec.tasks, e.tasks);
-  set(spec.cpus_per_task, e.cpus_per_task);
-  set(spec.nice, e.nice);
-  set(spec.partition, e.partition);
-  set(spec.requeue, e.requeue);
-  set(spec.tasks_per_node, e.tasks_per_node);
-  set(spec.min_cpus_per_node, e.min_cpus_per_node);
-  set(spec.exclusive, e.exclusive);
-  set(spec.oversubscribe, e.oversubscribe);
-  if (e.resources) spec.resources = *e.resources == ResourceRequest{} ? SharedValue<ResourceRequest>{} : SharedValue(*e.resources);
-  if (e.memory_per_node) {
-    spec.memory_per_node = *e.memory_per_node;
-    spec.memory_per_cpu.reset();
-  }
-  if (e.memory_per_cpu) {
-    spec.memory_per_cpu = *e.memory_per_cpu;
-    spec.memory_per_node.reset();
-  }
-  if (e.comment || e.std_err || e.required_nodes || e.excluded_nodes) {
-    RareRequest rare = spec.rare_request();
-    set(rare.comment, e.comment);
-    set(rare.std_err, e.std_err);
-    set(rare.required_nodes, e.required_nodes);
-    set(rare.excluded_nodes, e.excluded_nodes);
-    spec.rare = SharedValue(std::move(rare));
-  }
 }
 
 void apply_one(State& state, const JobModified& e) {
@@ -673,29 +637,8 @@ void apply_one(State& state, const JobForgotten& e) {
   for (const JobKey key : whole) forget_job(state, key);
 }
 
-// When something is to be decided about it: its end, or that nobody used it.
-Time reservation_due(const Reservation& reservation) {
-  if (reservation.has(reserve_time_float)) return never;
-  if (reservation.purge_after_idle_seconds == 0 || !reservation.idle_since.is_set()) return reservation.end;
-  return std::min(reservation.end, reservation.idle_since + seconds(reservation.purge_after_idle_seconds));
-}
-
-void clear_reservation(State& state, ReservationId id) {
-  const auto* old = state.reservations.find(id);
-  if (old) clear_deadline(state, reservation_due(**old), JobKey{id.value}, DeadlineKind::reservation);
-}
-
-void apply_one(State& state, const ReservationSet& e) {
-  clear_reservation(state, e.reservation.id);
-  state.next_reservation = ReservationId{std::max(state.next_reservation.value, e.reservation.id.value + 1)};
-  state.reservations.set(e.reservation.id, SharedValue(e.reservation));
-  add_deadline(state, e.reservation);
-}
-
-void apply_one(State& state, const ReservationRemoved& e) {
-  clear_reservation(state, e.id);
-  state.reservations.erase(e.id);
-}
+void apply_one(State& state, const ReservationSet& e) { set_reservation(state, e); }
+void apply_one(State& state, const ReservationRemoved& e) { remove_reservation(state, e); }
 
 void apply_one(State& state, const JobSuspended& e) { suspend_job(state, e); }
 void apply_one(State& state, const JobResumeWanted& e) { want_resumed(state, e); }
@@ -709,11 +652,6 @@ void apply_one(State& state, const QosRemoved& e) { remove_qos(state, e); }
 void apply_one(State& state, const UsageReset& e) { reset_usage(state, e); }
 
 }  // namespace
-
-void add_deadline(State& state, const Reservation& reservation) {
-  if (const Time due = reservation_due(reservation); due != never)
-    state.deadlines.set({due, JobKey{reservation.id.value}, DeadlineKind::reservation}, {});
-}
 
 void apply(State& state, const Event& event) {
   std::visit([&](const auto& e) { apply_one(state, e); }, event);

@@ -45,6 +45,8 @@ def check_script(checks, cluster):
     checks.that("--relative and -w choose nodes of the job", "on n2 of n[1-2] alone n2" in out and "named n2" in out, out)
     fields, out = script(cluster, "srun -N1 -n1 -w n9 true; echo code $?; srun -n99 true; echo code $?; srun --relative=7 true; echo code $?", "-N2", name="never")
     checks.that("what can never be is refused at once", out.count("code 1") == 3 and "Unable to create step for job" in out and "n9 is not in this job" in out, out)
+    fields, out = script(cluster, "srun -n1 --mem=10 true; echo code $?; srun -t1 -n1 true; echo code $?; srun --test-only true; echo code $?; srun --gpus=1 true; echo code $?", name="refused")
+    checks.that("what a step does not get yet is refused by name", out.count("code 1") == 4 and out.count("of a step is not built yet") == 4, out)
     fields, out = script(cluster, "srun -n1 -o step-%J.txt sh -c 'echo to a file'; cat step-*.txt; ls step-*.txt", name="file")
     checks.that("output files are named after the step", "to a file" in out and f"step-{fields['JobId']}.0.txt" in out, out)
     fields, out = script(cluster, "seq 3 | srun -n1 cat; srun -n1 /no/such/program; echo code $?", name="stdin")

@@ -1,0 +1,11 @@
+// src/core/ledger/apply_reservation.h - the part of apply about reservations.
+#pragma once
+
+#include "core/ledger/state.h"
+
+namespace millrace {
+
+void set_reservation(State& state, const ReservationSet& e);
+void remove_reservation(State& state, const ReservationRemoved& e);
+
+}  // namespace millrace
