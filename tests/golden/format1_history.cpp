@@ -263,4 +263,18 @@ std::vector<GoldenBatch> format1_history() {
   };
 }
 
+JobSubmitted one_more_job(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name, std::uint8_t mark, Time at) {
+  JobSubmitted out;
+  for (const GoldenBatch& batch : before)
+    for (const Event& event : batch.events)
+      if (const auto* e = std::get_if<JobSubmitted>(&event); e && e->key.value == 8) out = *e;
+  out.key = JobKey{key};
+  out.id = JobId{static_cast<std::uint32_t>(key)};
+  out.spec.name = name;
+  out.spec.submission[0] = mark;
+  out.time_limit_minutes = 60;
+  out.at = at;
+  return out;
+}
+
 }  // namespace millrace

@@ -9,17 +9,7 @@ constexpr std::int64_t begin = 1'767'225'600'000'000;  // 2026-01-01T00:00:00Z
 Time at(std::int64_t second) { return Time{begin + second * 1'000'000 + 500}; }
 
 JobSubmitted submitted(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name, std::int64_t second) {
-  JobSubmitted out;
-  for (const GoldenBatch& batch : before)
-    for (const Event& event : batch.events)
-      if (const auto* e = std::get_if<JobSubmitted>(&event); e && e->key.value == 8) out = *e;
-  out.key = JobKey{key};
-  out.id = JobId{static_cast<std::uint32_t>(key)};
-  out.spec.name = name;
-  out.spec.submission[0] = static_cast<std::uint8_t>(190 + key);
-  out.time_limit_minutes = 60;
-  out.at = at(second);
-  return out;
+  return one_more_job(before, key, name, static_cast<std::uint8_t>(190 + key), at(second));
 }
 
 }  // namespace
