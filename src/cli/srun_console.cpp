@@ -181,6 +181,7 @@ void SrunConsole::take_ends() {
     worst_code_ = std::max(worst_code_, end.exit_code);
     worst_signal_ = std::max(worst_signal_, end.exit_signal);
     failed = failed || end.exit_code != 0 || end.exit_signal != 0;
+    if (end.out_of_memory) last_words_until_us_ = now_us() + 5 * last_words_us;
   }
   for (const std::string& line : end_lines(ends)) say_error(command_, line);
   if (failed && plan_.kill_on_bad_exit && !streams_.all_ended()) cancel_job("Terminating " + step());
@@ -279,13 +280,15 @@ int SrunConsole::poll_timeout_ms() const {
   if (!started_ && !step_ask_ && streams_.tasks_started() == 0 && !queued_said_ && submitted_us_ < now) wake = std::min(wake, submitted_us_ + queue_notice_us);
   if (plan_.wait_seconds > 0 && first_end_us_ != 0 && !cancelled_) wake = std::min(wake, first_end_us_ + plan_.wait_seconds * 1'000'000);
   if (job_ended_us_ != 0) wake = std::min(wake, job_ended_us_ + last_words_us);
+  if (streams_.all_ended()) wake = std::min(wake, last_words_until_us_);
   if (!watching_ && job_ended_us_ == 0) wake = std::min(wake, watch_again_us_);
   if (wake == INT64_MAX) return -1;
   return static_cast<int>(std::clamp<std::int64_t>((wake - now + 999) / 1000, 0, INT_MAX));
 }
 
 bool SrunConsole::finished() {
-  if (streams_.all_ended()) return true;
+  // How many were killed for want of memory is counted, and told, once everybody is dead.
+  if (streams_.all_ended()) return !streams_.has_connections() || now_us() >= last_words_until_us_;
   if (job_ended_us_ == 0) return false;
   // A short step may be over before its nodes' connections were even looked at.
   const bool may_still_come = step_ask_ && step_problem_.empty() && streams_.tasks_started() == 0;

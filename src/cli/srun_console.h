@@ -82,6 +82,7 @@ class SrunConsole {
   bool watching_ = false;
   std::int64_t submitted_us_ = 0;
   std::int64_t first_end_us_ = 0;
+  std::int64_t last_words_until_us_ = 0;  // the nodes have more to say than that their tasks ended
   std::int64_t last_interrupt_us_ = 0;
   std::int64_t job_ended_us_ = 0;
   std::int64_t watch_again_us_ = 0;
