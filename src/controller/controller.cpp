@@ -201,8 +201,22 @@ void Controller::node_reported(ResourceManager& by, const std::string& name, con
                                const wire::Telemetry& telemetry) {
   const auto index = own_node(by, name);
   if (!index || !links_[*index].reported) return;
-  if (telemetry.measured_at_us() != 0) observed_.edit().telemetry[*index] = telemetry;  // not with every report
+  if (telemetry.measured_at_us() != 0) {  // not with every report
+    observed_.edit().telemetry[*index] = telemetry;
+    judge_devices(*index, telemetry);
+  }
   take_reports(*index, attempts);
+}
+
+void Controller::judge_devices(NodeIndex index, const wire::Telemetry& telemetry) {
+  std::vector<DeviceTrouble> troubles;
+  for (const auto& device : telemetry.devices())
+    if (!device.trouble().empty()) troubles.push_back({device.name(), device.type(), device.device(), device.trouble()});
+  auto events = decide_devices(commit_.decided(), index, std::move(troubles), loop_.now());
+  if (events.empty()) return;
+  hooks_.say("devices of node " + commit_.decided().node(index).def->name + " were judged anew");
+  commit_.happen(std::move(events));
+  planning_.wanted();
 }
 
 void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>& attempts) {

@@ -125,6 +125,7 @@ class Controller final : public ResourceObserver {
   void launch_step(const Job& job, NodeIndex node, const wire::StepLaunch& order);
   bool waits_for_steps(const Job& job, NodeIndex first);  // of other nodes, which it tells to go
   void step_client_left(ClientId client);
+  void judge_devices(NodeIndex node, const wire::Telemetry& telemetry);
   void take_reports(NodeIndex node, const std::vector<AttemptReport>& attempts);
   std::optional<NodeIndex> own_node(ResourceManager& by, const std::string& name);
   std::vector<NodeIndex> unreachable() const;

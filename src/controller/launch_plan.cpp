@@ -48,6 +48,8 @@ void describe(const State& state, const Job& job, const ClusterFacts& facts, wir
   out.set_export_env(rare.export_env);
   out.set_cpu_bind(rare.cpu_bind);
   out.set_mem_bind(rare.mem_bind);
+  out.set_gpu_bind(rare.gpu_bind);
+  out.set_container(rare.container);
   out.set_oom_kill_step(rare.oom_kill_step);
   if (rare.terminal.columns > 0) {
     out.mutable_pty()->set_rows(rare.terminal.rows);

@@ -16,6 +16,7 @@
 #include "millrace.pb.h"
 #include "step/channel.h"
 #include "step/freezer.h"
+#include "step/gpus.h"
 #include "step/launch.h"
 #include "step/spool.h"
 #include "step/srun_streams.h"
@@ -46,6 +47,7 @@ class Supervisor final {
   // Starting
   Result<void> start();
   Result<void> start_batch();
+  Result<void> contain(TaskSpec& spec, std::uint32_t rank, const std::string& script) const;
   Result<void> start_tasks();
   TaskSpec common_spec() const;
   void choose_batch_files(TaskSpec& spec) const;
@@ -97,6 +99,7 @@ class Supervisor final {
   void tell_agent();
 
   wire::ToStep order_;
+  Gpus gpus_;
   const wire::LaunchPlan& plan_;
   AttemptSpool spool_;
   Channel agent_;
