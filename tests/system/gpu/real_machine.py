@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The same on a machine with a real NVIDIA GPU that can be divided (MIG), as root, with cgroups of version 2; not part of any test run.
 
-    tests/system/gpu/real_machine.py --build DIR [--mig PROFILE]
+    tests/system/gpu/real_machine.py --build DIR             # a whole one
+    tests/system/gpu/real_machine.py --build DIR --mig 19    # divided: two instances of that profile are made
 
 A CUDA program is needed for load: a python3 with PyTorch. What it printed last stands in docs/admin/gpu.md.
 """
@@ -38,7 +39,8 @@ class RealCluster(Cluster):
         return self.submit("-o", f"{name}.out", *options, path)
 
     def output(self, name):
-        return (self.directory / f"{name}.out").read_text()
+        path = self.directory / f"{name}.out"
+        return path.read_text() if path.exists() else ""
 
     def node(self):
         return self.run("scontrol", "show", "node", "n1", "-d").out
@@ -108,8 +110,7 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--mig", default="", help="id of an instance profile of which two are made, e.g. 19")
     chosen = parser.parse_args()
-    code = run_test("real_gpu", whole(chosen.build))
-    return code or (run_test("real_mig", divided(chosen.build, chosen.mig)) if chosen.mig else 0)
+    return run_test("real_mig", divided(chosen.build, chosen.mig)) if chosen.mig else run_test("real_gpu", whole(chosen.build))
 
 
 if __name__ == "__main__":
