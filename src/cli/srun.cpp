@@ -21,6 +21,8 @@
 #include "cli/options/job_options.h"
 #include "cli/srun_console.h"
 #include "cli/submission.h"
+#include "core/model/mpi_type.h"
+#include "mpi/pmix_library.h"
 #include "wire/random.h"
 
 namespace millrace {
@@ -133,6 +135,12 @@ Result<SrunPlan> make_plan(const Command& command, Submission& all, const Client
     draft.job.mutable_pty()->set_columns(known ? size.ws_col : 80);
     plan.pty = plan.streams.unbuffered = true;
   }
+  if (!draft.mpi_given && !settings.mpi_default.empty()) {
+    const auto type = parse_mpi_type(settings.mpi_default);
+    if (!type) return fail(Errc::refused, "MpiDefault in " + settings.path + ": " + type.error().story);
+    draft.job.mutable_step_options()->set_mpi(*type);
+  }
+  if (!draft.job.step_options().ByteSizeLong()) draft.job.clear_step_options();
   plan.tasks = tasks_asked(draft.job);
   plan.secret = random_bytes(32);
   return plan;
@@ -220,6 +228,13 @@ int run_step(const Command& command, Submission& all, const ClientSettings& sett
   return console.run_step(session, options, std::move(ask));
 }
 
+// The PMIx library that counts is that of the nodes; where it is missing here it is most likely missing there.
+int list_mpi() {
+  std::string text = "MPI plugin types are...\n\tnone\n\tpmi2\n";
+  if (const auto version = pmix_version()) text += "\tpmix\nspecific pmix plugin versions available: pmix_v" + std::to_string(*version) + "\n";
+  return print(text);
+}
+
 // The job we are in, or the one that was named.
 std::optional<std::uint32_t> job_around() {
   for (const char* name : {"SLURM_JOB_ID", "SLURM_JOBID"}) {
@@ -244,7 +259,7 @@ int run_srun(Command& command) {
   const JobDraft& draft = all->draft;
   if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), srun))) return 0;
   command.quiet = draft.quiet;
-  if (draft.list_mpi) return print("MPI plugin types are...\n\tnone\n");
+  if (draft.list_mpi) return list_mpi();
   if (!all->operands.empty() && all->operands[0] == ":") return say_usage_error(command, not_built("a heterogeneous job or step ( : )").error());
   if (all->operands.empty()) {
     say_plain("srun: fatal: No command given to execute.");

@@ -187,6 +187,16 @@ void SrunConsole::take_ends() {
   if (failed && plan_.kill_on_bad_exit && !streams_.all_ended()) cancel_job("Terminating " + step());
 }
 
+// Killed by us, on every node at once: the one that aborts may never hear of the others again.
+void SrunConsole::take_abort() {
+  const auto abort = streams_.take_abort();
+  if (!abort || abort_code_) return;
+  abort_code_ = std::max(abort->what.exit_code() & 0xff, 1u);
+  say_error(command_, abort->node + ": task " + std::to_string(abort->what.task()) + " aborted " + step() + " with exit code " + std::to_string(abort->what.exit_code()) +
+                          (abort->what.text().empty() ? "" : ": " + abort->what.text()));
+  streams_.send_signal(SIGKILL);
+}
+
 void SrunConsole::take_input() {
   char buffer[16384];
   const ssize_t got = read(input_, buffer, sizeof buffer);
@@ -311,6 +321,7 @@ int SrunConsole::exit_code() {
     }
     if (worst_code_ == 0 && worst_signal_ == 0) worst_code_ = 1;
   }
+  if (abort_code_) return static_cast<int>(*abort_code_);
   const std::uint32_t of_signal = worst_signal_ == 0 ? 0 : 128 + worst_signal_;
   return static_cast<int>(std::min(std::max(worst_code_, of_signal), 255u));
 }
@@ -363,6 +374,7 @@ int SrunConsole::loop(Session& session) {
     }
     if (streams_.tasks_started() > 0 && !streams_.all_ended()) take_terminal();
     if (streams_.all_ended()) give_back_terminal();
+    take_abort();
     take_ends();
     for (const std::string& note : streams_.take_notes()) say_plain(note);
     if (finished()) return exit_code();

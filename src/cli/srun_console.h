@@ -50,6 +50,7 @@ class SrunConsole {
   bool hears_tasks() const { return !step_ask_ || created_; }
   void take_progress(const wire::JobProgress& progress);
   void take_ends();
+  void take_abort();
   void take_input();
   void take_signal();
   void interrupt();
@@ -88,6 +89,7 @@ class SrunConsole {
   std::int64_t watch_again_us_ = 0;
   std::optional<wire::JobProgress> last_;
   std::uint32_t worst_code_ = 0, worst_signal_ = 0;
+  std::optional<std::uint32_t> abort_code_;
 };
 
 // A file name of srun's own: %j, %J, %s, %u, %x and zero padding as in %4j.

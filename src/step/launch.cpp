@@ -191,6 +191,7 @@ void confine(const TaskSpec& spec, int report) {
   environment.push_back(pid.data());
   environment.push_back(nullptr);
   syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
+  if (spec.kept_fd > STDERR_FILENO) fcntl(spec.kept_fd, F_SETFD, 0);
   execute(spec, arguments.data(), environment.data());
 }
 

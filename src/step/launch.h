@@ -37,6 +37,7 @@ struct TaskSpec {
   std::vector<std::pair<int, rlim_t>> soft_limits;  // RLIMIT_ number
   StreamSpec in, out, err;
   bool err_is_out = false;
+  int kept_fd = -1;                    // stays open in the program, under the same number
   bool controls_terminal = false;      // its standard input is a terminal, and becomes that of its session
   const JobCgroup* cgroup = nullptr;   // joined before anything of the user's happens
   std::vector<std::uint32_t> cpus;     // empty: all that the cgroup leaves

@@ -58,6 +58,8 @@ Supervisor::~Supervisor() {
 int Supervisor::run() {
   if (auto started = start(); !started) {
     problem_ = std::move(started).error().story;
+    // Of a step the keeper tells srun.
+    if (plan_.job().interactive() && !plan_.has_step()) streams_.note("slurmstepd: error: " + plan_.node_name() + ": " + problem_);
     if (tasks_.empty())
       finish();
     else
@@ -92,10 +94,12 @@ void Supervisor::wait_for_events() {
   for (const RunningTask& task : tasks_)
     if (task.report >= 0) polls_.push_back({task.report, POLLIN, 0});
   streams_.add_polls(polls_);
+  if (mpi_) mpi_->add_polls(polls_);
   const int ready = poll(polls_.data(), polls_.size(), timeout_ms());
   if (ready > 0)
     for (const pollfd& one : polls_)
       if (one.revents != 0) handle(one);
+  if (mpi_) move_mpi();
   for (const std::uint32_t number : streams_.take_signals()) signal_all(static_cast<int>(number));
   if (plan_.job().interactive() && !ended_ && !holds_allocation_ && !streams_.is_connected() && !killing_)
     begin_kill(plan_.kill_wait_seconds());  // nobody can see it any more
@@ -112,6 +116,7 @@ void Supervisor::handle(const pollfd& ready) {
   }
   for (RunningTask& task : tasks_)
     if (ready.fd == task.report) return take_report(task);
+  if (mpi_ && mpi_->handle(ready)) return;
   streams_.handle(ready);
 }
 
@@ -191,6 +196,7 @@ void Supervisor::reap() {
       task.wait_status = wait_status;
       if (task.report >= 0) take_report(task);
       const bool short_of_memory = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && oom_kills() > 0;
+      if (mpi_) mpi_->task_ended(task.rank, wait_status != 0);
       if (plan_.job().interactive()) streams_.task_ended(task.rank, wait_status, short_of_memory);
       if (short_of_memory && plan_.job().oom_kill_step()) begin_kill(0);  // where the kernel has not done so itself
     }
@@ -266,6 +272,10 @@ void Supervisor::finish() {
   children_left_ = false;
   const std::uint64_t kills_for_memory = oom_kills();
   if (kills_for_memory > 0) write_note(oom_note(plan_, kills_for_memory));
+  if (mpi_) {
+    mpi_->end();
+    move_mpi();
+  }
   end_isolation();
   if (plan_.job().interactive()) streams_.close_outputs();
   int worst = 0;  // as Slurm: the highest wait status of all tasks

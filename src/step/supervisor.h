@@ -20,6 +20,7 @@
 #include "step/spool.h"
 #include "step/srun_streams.h"
 #include "step/step_keeper.h"
+#include "step/step_mpi.h"
 
 namespace millrace {
 
@@ -51,6 +52,8 @@ class Supervisor final {
   void choose_batch_files(TaskSpec& spec) const;
   void choose_task_files(TaskSpec& spec, std::uint32_t rank) const;
   Result<void> start_one(const TaskSpec& spec, std::uint32_t rank);
+  Result<void> start_mpi();
+  void move_mpi();  // what its parts have to say to each other
 
   // Keeping it apart from others (supervisor_isolation.cpp)
   Result<void> isolate(std::uint32_t tasks);
@@ -103,6 +106,8 @@ class Supervisor final {
   int listener_;
   int child_signals_;
   SrunStreams streams_;
+  std::unique_ptr<StepMpi> mpi_;       // none: the tasks do not know each other
+  std::optional<ExchangeHub> own_hub_;  // the step has one node: nobody else need hear of it
   Environment environment_;
   std::unique_ptr<JobCgroup> cgroup_;  // none before isolate()
   CpuBind bind_;

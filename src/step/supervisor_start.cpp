@@ -118,6 +118,7 @@ Result<void> Supervisor::start_tasks() {
   MR_TRY_VOID(streams_.connect(plan_));
   const std::vector<std::uint32_t> ranks = ranks_of_node(plan_);
   MR_TRY_VOID(isolate(static_cast<std::uint32_t>(ranks.size())));
+  MR_TRY_VOID(start_mpi());
   std::vector<pid_t> pids;
   tasks_.reserve(ranks.size());
   for (std::uint32_t local = 0; local < ranks.size(); ++local) {
@@ -133,8 +134,12 @@ Result<void> Supervisor::start_tasks() {
     } else {
       MR_TRY_VOID(streams_.prepare_task(ranks[local], spec));
     }
+    if (mpi_) {
+      MR_TRY_VOID(mpi_->prepare_task(ranks[local], spec));
+    }
     const auto started = start_one(spec, ranks[local]);
     streams_.task_started(spec);
+    if (mpi_) mpi_->task_started(spec);
     if (!started) return started;
     pids.push_back(tasks_.back().pid);
   }

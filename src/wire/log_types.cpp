@@ -51,6 +51,7 @@ void put(const RareRequest& from, log::RareRequest& to) {
   to.set_oom_kill_step(from.oom_kill_step);
   to.set_terminal_rows(from.terminal.rows);
   to.set_terminal_columns(from.terminal.columns);
+  to.set_step_options(from.step_options);
 }
 
 RareRequest get(const log::RareRequest& from) {
@@ -68,6 +69,7 @@ RareRequest get(const log::RareRequest& from) {
   to.mem_bind = from.mem_bind();
   to.oom_kill_step = from.oom_kill_step();
   to.terminal = {from.terminal_rows(), from.terminal_columns()};
+  to.step_options = from.step_options();
   return to;
 }
 

@@ -30,6 +30,7 @@ struct JobDraft {
   bool overlap = false;
   bool immediate = false;
   bool list_mpi = false;
+  bool mpi_given = false;
   bool pty = false;
   // salloc
   bool no_shell = false;

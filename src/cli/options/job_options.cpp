@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/options/job_values.h"
 #include "cli/options/resource_setters.h"
+#include "core/model/mpi_type.h"
 
 namespace millrace {
 namespace {
@@ -179,8 +180,12 @@ Result<void> set_relative(Draft& d, Text v) {
 }
 
 Result<void> set_mpi(Draft& d, Text v) {
-  if (v == "list") d.list_mpi = true;
-  else if (v != "none") return not_built("--mpi=" + std::string{v});
+  d.list_mpi = v == "list";
+  if (d.list_mpi) return {};
+  const auto type = parse_mpi_type(v);
+  if (!type) return fail(Errc::invalid, "Invalid --mpi specification: " + type.error().story);
+  d.mpi_given = true;
+  d.job.mutable_step_options()->set_mpi(*type);
   return {};
 }
 
@@ -338,7 +343,7 @@ constexpr JobOption rows[] = {
     {"oom-kill-step", '\0', optional, "", BR, "SBATCH_OOM_KILL_STEP", "SLURM_OOM_KILL_STEP", "memory shortage in one task ends the step: 1 (the default when given) or 0", resource::oom_kill_step},
     {"mem-bind", '\0', required, "type", BR, "SBATCH_MEM_BIND", "SLURM_MEM_BIND", "binding of memory: none, local, rank, map_mem:LIST or mask_mem:LIST", resource::mem_bind},
     {"mem-update", '\0', required, "spec", BR, "", "", "lower memory while running", nullptr},
-    {"mpi", '\0', required, "<type>", R, "", "SLURM_MPI_TYPE", "how tasks of a parallel program find each other: none; list shows what there is", set_mpi},
+    {"mpi", '\0', required, "<type>", R, "", "SLURM_MPI_TYPE", "how tasks of a parallel program find each other: none, pmi2, pmix; list shows what there is", set_mpi},
     {"msg-timeout", '\0', required, "secs", R, "", "", "launch time-out", nullptr},
     {"multi-prog", '\0', none, "", R, "", "SLURM_SRUN_MULTI", "several programs", nullptr},
     {"network", '\0', required, "spec", BR, "SBATCH_NETWORK", "SLURM_NETWORK", "interconnect", nullptr},

@@ -53,6 +53,7 @@ struct RareRequest {
   std::string cpu_bind{}, mem_bind{};  // as typed; a supervisor reads them
   bool oom_kill_step = false;          // memory shortage in one task ends the step
   TerminalSize terminal;
+  std::string step_options{};  // of srun, for supervisors: nobody else looks inside
   bool operator==(const RareRequest&) const = default;
 };
 
