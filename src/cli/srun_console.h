@@ -18,6 +18,9 @@ struct SrunPlan {
   std::string secret;
   std::string output_pattern, error_pattern;  // files srun itself opens, once it knows the job's id
   std::string input_path;                     // empty: standard input
+  int input_fd = -1;                          // instead of both; closed by the console
+  std::size_t input_block = 16384;            // read at once
+  bool say_ends = true;                       // of tasks that failed
   std::string job_name;
   bool append = false;
   bool kill_on_bad_exit = false;

@@ -206,6 +206,10 @@ void Environment::set(std::string_view name, std::string_view value) {
 
 void Environment::set_number(std::string_view name, std::int64_t value) { set(name, std::to_string(value)); }
 
+void Environment::unset(std::string_view name) {
+  std::erase_if(entries_, [&](const std::string& entry) { return entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name); });
+}
+
 void Environment::set_if_missing(std::string_view name, std::string_view value) {
   if (find(name) == nullptr) set(name, value);
 }

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "isolation/cgroup.h"
+#include "millrace.pb.h"
 #include "step/environment.h"
 
 namespace millrace {
@@ -43,6 +44,9 @@ struct TaskSpec {
   std::vector<std::uint32_t> cpus;     // empty: all that the cgroup leaves
   std::uint64_t memory_nodes = 0;      // bits; 0: no policy
   bool prefer_memory = false;          // other memory when that is full
+  std::vector<std::string> prologs;    // programs whose output changes the environment, run in turn
+  const wire::ReceivedFile* receive = nullptr;  // sbcast: no program, the file on standard input
+  std::string node_name;               // for its messages
   std::string bind_note, bind_mask;    // --cpu-bind=verbose: said on the task's stderr, with its pid between them
 };
 

@@ -37,6 +37,32 @@ int main(int count, char** words) {
 """
 
 
+NAMES = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+int main(int count, char** words) {
+  int rank, size;
+  char port[MPI_MAX_PORT_NAME] = "";
+  MPI_Init(&count, &words);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (rank == 0) MPI_Publish_name("ocean", MPI_INFO_NULL, "tag#7");
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == size - 1) {
+    int found = MPI_Lookup_name("ocean", MPI_INFO_NULL, port);
+    printf("found %d %s\n", found == MPI_SUCCESS, port);
+    printf("other %d\n", MPI_Lookup_name("desert", MPI_INFO_NULL, port) == MPI_SUCCESS);
+    fflush(stdout);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) MPI_Unpublish_name("ocean", MPI_INFO_NULL, "tag#7");
+  MPI_Finalize();
+  return 0;
+}
+"""
+
 # Both nodes are this host: shared memory of one would be taken for that of the other.
 VARIABLES = {"OMPI_MCA_btl": "self,tcp"}
 
@@ -66,6 +92,14 @@ def check_srun(checks, cluster, kind, mpi, program):
     checks.that(f"{name} as a step of an allocation", done.code == 0 and world(done, 4, 2), done)
 
 
+def check_names(checks, cluster, kind, mpi, directory):
+    source, program = directory / "names.c", directory / f"names.{kind}"
+    source.write_text(NAMES)
+    made = subprocess.run([f"mpicc.{kind}", "-o", program, source], capture_output=True, text=True)
+    done = cluster.run("srun", f"--mpi={mpi}", "-N2", "-n2", program, seconds=180, **VARIABLES)
+    checks.that(f"{kind}: names are published over nodes with {mpi}", made.returncode == 0 and done.code == 0 and done.out == "found 1 tag#7\nother 0\n", (made.stderr, done))
+
+
 def check_words(checks, cluster):
     done = cluster.run("srun", "--mpi=list")
     checks.that("--mpi=list says what there is", done.code == 0 and done.out.startswith("MPI plugin types are...\n\tnone\n\tpmi2\n"), done)
@@ -88,12 +122,17 @@ def body(build):
         source = directory / "allreduce.c"
         source.write_text(PROGRAM)
         check_words(checks, cluster)
+        check_direct = {"OMPI_MCA_pmix_base_async_modex": "1", "OMPI_MCA_pmix_base_collect_data": "0"}
         for kind, mpi in (("mpich", "pmi2"), ("openmpi", "pmix")):
             program = directory / f"allreduce.{kind}"
             made = subprocess.run([f"mpicc.{kind}", "-o", program, source], capture_output=True, text=True)
             if not checks.that(f"{kind}: the program builds", made.returncode == 0, made.stderr):
                 continue
             check_srun(checks, cluster, kind, mpi, program)
+            check_names(checks, cluster, kind, mpi, directory)
+            if mpi == "pmix":
+                done = cluster.run("srun", "--mpi=pmix", "-N2", "-n4", program, seconds=180, **VARIABLES, **check_direct)
+                checks.that("openmpi: what tasks need of each other is fetched when they need it", done.code == 0 and world(done, 4, 2), done)
             start = f"export PATH={cluster.bin}:$PATH OMPI_MCA_btl=self,tcp OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; mpirun.{kind} {program}"
             done = cluster.run("salloc", "-N2", "--ntasks-per-node=2", "sh", "-c", start, seconds=180)
             lines = sorted(done.out.splitlines())
