@@ -112,6 +112,13 @@ def check_signal(checks, cluster):
     checks.that("an unknown signal is refused", done.code != 0 and "no such signal" in done.err, done)
 
 
+def check_component(checks, cluster):
+    out = cluster.directory / "component.out"
+    job = cluster.submit("-N1", "-n1", "-o", out, ":", "-N1", "-n1", "--wrap", f"{cluster.bin}/srun --jobid=$SLURM_JOB_ID_HET_GROUP_1 true; echo code $?; {cluster.bin}/srun echo here")
+    cluster.wait_for_job(f"{job}+0")
+    checks.that("a step of a further component is refused, not waited for", "not built yet" in out.read_text() and "code 1" in out.read_text() and "here" in out.read_text(), out.read_text())
+
+
 def check_sbcast(checks, cluster):
     here = cluster.directory
     source, target = here / "source", here / "copies"
@@ -157,6 +164,7 @@ def body(build):
         check_hooks(checks, cluster, trace)
         (directory / "tracing").unlink()
         check_signal(checks, cluster)
+        check_component(checks, cluster)
         check_sbcast(checks, cluster)
         checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
     return run
