@@ -6,6 +6,7 @@ its hosts and starts through srun. The world must have its size and an allreduce
 """
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
-from cluster import Cluster, run_test
+from cluster import Cluster, run_test, wait_for
 
 PROGRAM = r"""
 #include <mpi.h>
@@ -74,6 +75,17 @@ def world(done, size, nodes):
         len({line[-1] for line in lines}) == nodes
 
 
+def left_by(uid):
+    """Folders of PMIx servers of this user; they go while we look."""
+    found = []
+    for path in Path("/tmp").glob("millrace-pmix-*"):
+        try:
+            found += [path] if path.stat().st_uid == uid else []
+        except FileNotFoundError:
+            continue
+    return found
+
+
 def check_srun(checks, cluster, kind, mpi, program):
     def srun(*words):
         return cluster.run("srun", f"--mpi={mpi}", *words, seconds=180, **VARIABLES)
@@ -88,6 +100,10 @@ def check_srun(checks, cluster, kind, mpi, program):
     checks.that(f"{name} with tasks dealt out in turn", done.code == 0 and world(done, 4, 2), done)
     done = srun("-N2", "-n4", program, "7")
     checks.that(f"{name}: MPI_Abort ends every task, with its code", done.code == 7 and "aborted StepId=" in done.err, done)
+    if os.geteuid() == 0:
+        done = cluster.run("srun", "-D", "/", f"--mpi={mpi}", "-N2", "-n4", program, seconds=180, identity=(65534, 65534, []), cwd="/", **VARIABLES)
+        checks.that(f"{name} as another user", done.code == 0 and world(done, 4, 2), done)
+        wait_for("nothing is left of the servers", lambda: not left_by(65534))
     done = cluster.run("salloc", "-N2", "--ntasks-per-node=2", cluster.bin / "srun", f"--mpi={mpi}", program, seconds=180, **VARIABLES)
     checks.that(f"{name} as a step of an allocation", done.code == 0 and world(done, 4, 2), done)
 
