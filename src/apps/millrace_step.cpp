@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "step/nursery.h"
 #include "step/oci_bundle.h"
+#include "step/pmix_server.h"
 #include "step/supervisor.h"
 
 namespace {
@@ -90,6 +91,7 @@ int main(int count, char** arguments) {
     std::puts("millrace-step 0.1.0");
     return 0;
   }
+  if (count == 2 && std::strcmp(arguments[1], "--pmix") == 0) return serve_pmix(STDIN_FILENO);
   if (count == 2 && std::strcmp(arguments[1], "--nursery") == 0) {
     const int socket = serve_nursery(agent_socket);
     if (socket < 0) return 0;

@@ -146,6 +146,9 @@ struct Configuration {
   std::string tmp_fs = "/tmp";
   std::string propagate_limits = "ALL";
   std::string propagate_limits_except;
+  std::string mpi_default;  // read by srun
+  std::string task_prolog, task_epilog;
+  std::string srun_prolog, srun_epilog;  // read by srun
 
   PreemptType preempt_type{};
   PreemptMode preempt_mode = PreemptMode::off;

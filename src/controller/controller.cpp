@@ -51,6 +51,7 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
   configuration.at = started_at_;
   commit_.happen({ControllerStarted{epoch, started_at_}});
   configured(configuration);
+  due_signals_.look_at_all(commit_.durable());
   commit_.when_durable([this, ready = std::move(ready)]() mutable {
     if (ready) ready();
     planning_.wanted();
@@ -102,6 +103,8 @@ void Controller::changed(const Changes& changes) {
     planning_.wanted();
   else if (changes.jobs_added)
     planning_.wanted_for_new_jobs();
+  for (const JobKey key : changes.jobs) due_signals_.look_at(commit_.durable(), key);
+  arm_signals();
   arm_deadline();
   maybe_snapshot();
 }
@@ -368,6 +371,38 @@ void Controller::arm_deadline() {
     deadline_armed_ = never;
     expire();
     arm_deadline();
+  });
+}
+
+// Those whose end comes near are told, as they asked for with --signal.
+void Controller::arm_signals() {
+  const Time next = due_signals_.next();
+  if (next == signal_armed_) return;
+  if (signal_timer_ != 0) loop_.cancel(signal_timer_);
+  signal_timer_ = 0;
+  signal_armed_ = next;
+  if (next == never) return;
+  const Duration wait{std::clamp<std::int64_t>((next - loop_.now()).value, 0, seconds(60).value)};
+  signal_timer_ = loop_.after(wait, [this] {
+    signal_timer_ = 0;
+    signal_armed_ = never;
+    for (const DueSignals::Due& due : due_signals_.take(loop_.now())) {
+      const Job* job = commit_.durable().find_job(due.key);
+      if (!job || job->state != JobState::running || job->is_component()) continue;
+      wire::SignalAttempt signal;
+      signal.set_job_key(job->key.value);
+      signal.set_attempt(job->attempt.value);
+      signal.set_signal(due.signal.signal());
+      signal.set_batch_only(due.signal.batch_only());
+      signal.set_before_end(true);
+      signal_nodes(*job, signal);
+      const bool all_heard = std::ranges::all_of(job->placement->shares, [&](const NodeShare& share) {
+        const auto link = links_.find(share.node);
+        return link != links_.end() && link->second.responding;
+      });
+      if (!all_heard) due_signals_.put_off(commit_.durable(), due.key, loop_.now() + seconds(5));
+    }
+    arm_signals();
   });
 }
 

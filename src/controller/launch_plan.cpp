@@ -55,6 +55,7 @@ void describe(const State& state, const Job& job, const ClusterFacts& facts, wir
     out.mutable_pty()->set_rows(rare.terminal.rows);
     out.mutable_pty()->set_columns(rare.terminal.columns);
   }
+  if (!rare.step_options.empty() && !out.mutable_step_options()->ParseFromString(rare.step_options)) out.clear_step_options();
   if (spec.resources) put_wishes(state, spec, *out.mutable_resources());
 }
 
@@ -100,6 +101,8 @@ wire::LaunchPlan plan_one(const State& state, const Job& job, NodeIndex here, co
   out.set_group_name(job.spec->owner->group_name);
   out.set_kill_wait_seconds(state.policy->kill_wait_seconds);
   out.set_config_path(facts.config_path);
+  out.set_task_prolog(facts.task_prolog);
+  out.set_task_epilog(facts.task_epilog);
   return out;
 }
 

@@ -10,6 +10,7 @@ struct ClusterFacts {
   std::string cluster_name;
   std::string config_path;
   bool append_output = false;  // JobFileAppend
+  std::string task_prolog, task_epilog;
 };
 
 // Without the payloads; those are read from the log.

@@ -20,6 +20,7 @@ class Environment {
   void set(std::string_view name, std::string_view value);
   void append(std::string_view name, std::string_view value);  // a name not set yet
   void set_number(std::string_view name, std::int64_t value);
+  void unset(std::string_view name);
   void set_if_missing(std::string_view name, std::string_view value);
   std::string_view get(std::string_view name) const;  // empty when missing
   const std::vector<std::string>& entries() const { return entries_; }

@@ -10,13 +10,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "millrace.pb.h"
 #include "step/channel.h"
 #include "step/launch.h"
-
-namespace millrace::wire {
-class LaunchPlan;
-class FromTask;
-}  // namespace millrace::wire
 
 namespace millrace {
 
@@ -46,6 +42,8 @@ class SrunStreams {
 
   bool is_connected() const { return srun_.is_open(); }
   bool is_flushed() const { return srun_.unsent() == 0; }
+  void send_mpi(const wire::MpiFromNode& message);
+  std::vector<wire::MpiToNode> take_mpi();  // from the other nodes of the step
   std::vector<std::uint32_t> take_signals() { return std::exchange(signals_, {}); }  // srun asks us to send them
 
  private:
@@ -64,7 +62,9 @@ class SrunStreams {
   Channel srun_;
   std::vector<TaskPipes> tasks_;
   std::vector<std::uint32_t> signals_;
+  std::vector<wire::MpiToNode> mpi_;
   bool input_ended_ = false;
+  bool parallel_ = false;
 };
 
 }  // namespace millrace

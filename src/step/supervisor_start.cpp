@@ -6,6 +6,7 @@
 #include <climits>
 
 #include "core/model/file_name.h"
+#include "core/model/multi_prog.h"
 #include "step/oci_bundle.h"
 #include "step/supervisor.h"
 
@@ -19,6 +20,7 @@ NameFacts name_facts(const wire::LaunchPlan& plan, std::string_view user_name, s
   facts.array_job_id = plan.array_job_id();
   if (plan.has_array_task()) facts.array_task = plan.array_task();
   facts.batch = !plan.job().interactive();
+  facts.step = plan.step();
   facts.node_name = plan.node_name();
   facts.node_position = plan.node_position();
   facts.restarts = plan.restarts();
@@ -118,6 +120,7 @@ Result<void> Supervisor::start_batch() {
   spec.arguments.insert(spec.arguments.end(), plan_.job().arguments().begin(), plan_.job().arguments().end());
   MR_TRY_VOID(contain(spec, 0, spec.arguments.front()));
   choose_batch_files(spec);
+  add_hooks(spec);
   add_task(spec.environment, 0, 0);
   MR_TRY_VOID(start_one(spec, 0));
   return spool_.write_tasks({tasks_.front().pid}, order_.identity().uid());
@@ -132,6 +135,7 @@ void Supervisor::choose_task_files(TaskSpec& spec, std::uint32_t rank) const {
     if (is_per_node(pattern)) stream = {under_directory(expand_pattern(pattern, facts), job.work_dir()), flags, -1};
   };
   choose(spec.in, job.std_in(), O_RDONLY);
+  if (job.step_options().has_input_task() && job.step_options().input_task() != rank) spec.in = null_stream(O_RDONLY);
   choose(spec.out, job.std_out(), output_flags(plan_));
   choose(spec.err, job.std_err(), output_flags(plan_));
   spec.err_is_out = !spec.out.path.empty() && (job.std_err().empty() || spec.err.path == spec.out.path);
@@ -142,13 +146,22 @@ Result<void> Supervisor::start_tasks() {
   MR_TRY_VOID(streams_.connect(plan_));
   const std::vector<std::uint32_t> ranks = ranks_of_node(plan_);
   MR_TRY_VOID(isolate(static_cast<std::uint32_t>(ranks.size())));
+  MR_TRY_VOID(start_mpi());
+  std::optional<MultiProg> programs;
+  if (!plan_.job().step_options().multi_prog().empty()) {
+    MR_TRY(programs, MultiProg::parse(plan_.job().step_options().multi_prog()));
+  }
   std::vector<pid_t> pids;
   tasks_.reserve(ranks.size());
   for (std::uint32_t local = 0; local < ranks.size(); ++local) {
     TaskSpec spec = common_spec();
     spec.arguments.assign(plan_.job().arguments().begin(), plan_.job().arguments().end());
+    if (programs) {
+      MR_TRY(spec.arguments, programs->command_of(ranks[local]));
+    }
     MR_TRY_VOID(contain(spec, ranks[local], ""));
     choose_task_files(spec, ranks[local]);
+    add_hooks(spec);
     bind(spec, ranks[local], local);
     add_task(spec.environment, ranks[local], local);
     MR_TRY_VOID(gpus_.show_task(spec.environment, local, spec.cpus));
@@ -159,8 +172,12 @@ Result<void> Supervisor::start_tasks() {
     } else {
       MR_TRY_VOID(streams_.prepare_task(ranks[local], spec));
     }
+    if (mpi_) {
+      MR_TRY_VOID(mpi_->prepare_task(ranks[local], spec));
+    }
     const auto started = start_one(spec, ranks[local]);
     streams_.task_started(spec);
+    if (mpi_) mpi_->task_started(spec);
     if (!started) return started;
     pids.push_back(tasks_.back().pid);
   }
@@ -168,9 +185,48 @@ Result<void> Supervisor::start_tasks() {
   return spool_.write_tasks(pids, order_.identity().uid());
 }
 
+// What srun and slurm.conf want run before the program; sbcast runs none.
+void Supervisor::add_hooks(TaskSpec& spec) const {
+  const wire::StepOptions& options = plan_.job().step_options();
+  spec.node_name = plan_.node_name();
+  if (options.has_receive()) {
+    spec.receive = &options.receive();
+    return;
+  }
+  for (const std::string& prolog : {plan_.task_prolog(), options.task_prolog()})
+    if (!prolog.empty()) spec.prologs.push_back(prolog);
+}
+
+// After the program, in the same order reversed; nobody sees what they write.
+bool Supervisor::start_epilog(RunningTask& task) {
+  const wire::StepOptions& options = plan_.job().step_options();
+  const std::string epilogs[] = {options.task_epilog(), plan_.task_epilog()};
+  while (!options.has_receive() && task.epilogs_begun < std::size(epilogs)) {
+    const std::string& program = epilogs[task.epilogs_begun++];
+    if (program.empty()) continue;
+    TaskSpec spec = common_spec();
+    spec.arguments = {program};
+    spec.cgroup = cgroup_.get();
+    spec.in = null_stream(O_RDONLY);
+    spec.out = spec.err = null_stream(O_WRONLY);
+    add_task(spec.environment, task.rank, task.local_rank);
+    spec.environment.set("SLURM_SCRIPT_CONTEXT", "epilog_task");
+    const auto started = start_task(spec);
+    if (!started) continue;
+    close(started->report);
+    task.pid = started->pid;
+    return true;
+  }
+  return false;
+}
+
 Result<void> Supervisor::start_one(const TaskSpec& spec, std::uint32_t rank) {
   MR_TRY(const StartedTask started, start_task(spec));
-  tasks_.push_back({rank, started.pid, started.report, std::nullopt});
+  RunningTask& task = tasks_.emplace_back();
+  task.rank = rank;
+  task.local_rank = static_cast<std::uint32_t>(tasks_.size() - 1);
+  task.pid = started.pid;
+  task.report = started.report;
   return {};
 }
 

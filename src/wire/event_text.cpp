@@ -243,7 +243,7 @@ void add(Line& line, const RareRequest& rare) {
   if (rare.stdio) line.quoted("stdio", rare.stdio->host + ':' + std::to_string(rare.stdio->port));
   line.numbers("required_nodes", rare.required_nodes).numbers("excluded_nodes", rare.excluded_nodes);
   line.quoted("cpu_bind", rare.cpu_bind).quoted("mem_bind", rare.mem_bind).quoted("gpu_bind", rare.gpu_bind).quoted("container", rare.container).flag("oom_kill_step", rare.oom_kill_step);
-  line.count("terminal_columns", rare.terminal.columns);
+  line.count("terminal_columns", rare.terminal.columns).count("step_options_bytes", static_cast<std::uint32_t>(rare.step_options.size()));
 }
 
 void add(Line& line, const JobSpec& spec) {

@@ -53,6 +53,7 @@ void put(const RareRequest& from, log::RareRequest& to) {
   to.set_container(from.container);
   to.set_terminal_rows(from.terminal.rows);
   to.set_terminal_columns(from.terminal.columns);
+  to.set_step_options(from.step_options);
 }
 
 RareRequest get(const log::RareRequest& from) {
@@ -72,6 +73,7 @@ RareRequest get(const log::RareRequest& from) {
   to.gpu_bind = from.gpu_bind();
   to.container = from.container();
   to.terminal = {from.terminal_rows(), from.terminal_columns()};
+  to.step_options = from.step_options();
   return to;
 }
 

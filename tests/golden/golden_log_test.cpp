@@ -109,7 +109,8 @@ TEST_P(GoldenLogs, Log_can_be_written_on) {
 INSTANTIATE_TEST_SUITE_P(Format1, GoldenLogs, testing::Values("format1/plain", "format1/compacted", "format1/accounts", "format1/accounts_compacted", "format1/planning",
                                          "format1/planning_compacted", "format1/het", "format1/het_compacted", "format1/isolation", "format1/isolation_compacted",
                                          "format1/suspending", "format1/suspending_compacted", "format1/steps", "format1/steps_compacted",
-                                         "format1/devices", "format1/devices_compacted"),
+                                         "format1/devices", "format1/devices_compacted",
+                                         "format1/step_options", "format1/step_options_compacted"),
                          [](const auto& info) { return std::string{info.param}.substr(8); });
 
 TEST(GoldenLog, Format1_holds_every_kind_of_fact) {

@@ -54,6 +54,7 @@ struct RareRequest {
   std::string container{};             // the folder of an OCI bundle
   bool oom_kill_step = false;          // memory shortage in one task ends the step
   TerminalSize terminal;
+  std::string step_options{};  // of srun, for supervisors: nobody else looks inside
   bool operator==(const RareRequest&) const = default;
 };
 
