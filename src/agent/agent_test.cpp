@@ -95,6 +95,7 @@ class FakeSupervisors final : public Supervisors {
   void signal(const wire::SignalAttempt& signal) override { signalled.push_back(signal.signal()); }
   void suspend(const wire::Suspend& suspend) override { suspends.push_back(suspend); }
   void tell_keeper(const wire::StepToNode& message) override { told_keeper.push_back(message); }
+  void tell_step(const wire::StepOrder&) override {}
   void forget(const wire::Forget& forget) override { forgotten.push_back(forget.job_key()); }
   void tell(std::uint64_t key, wire::AttemptStatus::State state) {
     wire::AttemptStatus status;

@@ -1,14 +1,11 @@
 // src/cli/srun.cpp - runs a program on nodes: submits it as an interactive job and is its terminal until all tasks ended.
 #include <fcntl.h>
-#include <netdb.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <arpa/inet.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/options/job_options.h"
 #include "cli/srun_console.h"
+#include "cli/stream_endpoint.h"
 #include "cli/submission.h"
 #include "wire/random.h"
 
@@ -28,33 +26,6 @@ namespace {
 
 constexpr ManualHead head{"srun", "run a program on nodes of the cluster", "[options] program [arguments]",
                           "Gets nodes, starts the program on them as tasks, passes their output on and ends with the highest exit code of the tasks."};
-
-// Where tasks find us: loopback when the whole cluster is this host, else the address that faces the controller.
-struct Endpoint {
-  std::string host;
-  bool loopback_only = false;
-};
-
-Endpoint choose_endpoint(const ClientSettings& settings) {
-  const std::string& controller = settings.controller_address;
-  if (controller.empty() || controller == "localhost" || controller.starts_with("127.") || controller == "::1") return {"127.0.0.1", true};
-  Endpoint out{own_host_name(), false};
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_DGRAM;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(controller.c_str(), "6817", &hints, &found) != 0 || found == nullptr) return out;
-  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  sockaddr_in own{};
-  socklen_t size = sizeof own;
-  char text[INET_ADDRSTRLEN] = {};
-  if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 && getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
-      ntohl(own.sin_addr.s_addr) >> 24 != 127 && inet_ntop(AF_INET, &own.sin_addr, text, sizeof text) != nullptr)
-    out.host = text;  // a loopback address would mean nothing to the other nodes: they get the name then
-  if (fd >= 0) close(fd);
-  freeaddrinfo(found);
-  return out;
-}
 
 bool names_each_task(std::string_view pattern) {
   for (std::size_t i = 0; i + 1 < pattern.size(); ++i) {
@@ -154,7 +125,7 @@ int run(const Command& command, Submission& all, const ClientSettings& settings)
   auto plan = make_plan(command, all, settings);
   if (!plan) return say_usage_error(command, plan.error());
   SrunConsole console(command, *plan);
-  const Endpoint endpoint = choose_endpoint(settings);
+  const StreamEndpoint endpoint = choose_stream_endpoint(settings);
   const auto port = console.listen(endpoint.loopback_only);
   if (!port) return say_usage_error(command, {Errc::refused, port.error().story});
   wire::SubmitJob ask;
@@ -200,7 +171,7 @@ int run_step(const Command& command, Submission& all, const ClientSettings& sett
   auto plan = make_plan(command, all, settings);
   if (!plan) return say_usage_error(command, plan.error());
   SrunConsole console(command, *plan);
-  const Endpoint endpoint = choose_endpoint(settings);
+  const StreamEndpoint endpoint = choose_stream_endpoint(settings);
   const auto port = console.listen(endpoint.loopback_only);
   if (!port) return say_usage_error(command, {Errc::refused, port.error().story});
   wire::CreateStep ask;
@@ -213,6 +184,7 @@ int run_step(const Command& command, Submission& all, const ClientSettings& sett
   ask.set_overlap(all.draft.overlap);
   ask.set_exact(all.draft.exact || all.draft.job.cpus_per_task() != 0 || all.draft.job.exclusive());
   ask.set_immediate(all.draft.immediate);
+  ask.set_srun_pid(static_cast<std::uint32_t>(getpid()));
   if (all.draft.first_node) ask.set_first_node(*all.draft.first_node);
   const SessionOptions options = *session_options(settings);
   Session session(options);

@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,8 @@
 namespace millrace::wire {
 class LaunchPlan;
 class FromTask;
+class StdioEndpoint;
+class ToTask;
 }  // namespace millrace::wire
 
 namespace millrace {
@@ -29,6 +32,8 @@ class SrunStreams {
 
   // Blocks up to ten seconds: without srun there is nothing else to do.
   Result<void> connect(const wire::LaunchPlan& plan);
+  // One more who sees everything from now on and may give input (sattach). Never blocks, and one that does not read is let go.
+  void attach(const wire::LaunchPlan& plan, const wire::StdioEndpoint& peer);
   // Pipes for the next task; streams of `spec` that name a file stay as they are. Call task_started() after the fork.
   Result<void> prepare_task(std::uint32_t rank, TaskSpec& spec);
   // The same with a terminal instead of pipes (srun --pty).
@@ -41,11 +46,12 @@ class SrunStreams {
   void task_ended(std::uint32_t rank, int wait_status, bool out_of_memory = false);
   void note(std::string_view line);
   void close_outputs();  // every process is gone: nothing more can come
-  void end_sending() { srun_.end_sending(); }
-  void give_up() { srun_.close(); }
+  void end_sending();
+  void give_up();
 
   bool is_connected() const { return srun_.is_open(); }
-  bool is_flushed() const { return srun_.unsent() == 0; }
+  bool has_listeners() const;  // srun, or somebody who attached
+  bool is_flushed() const;
   std::vector<std::uint32_t> take_signals() { return std::exchange(signals_, {}); }  // srun asks us to send them
 
  private:
@@ -56,12 +62,17 @@ class SrunStreams {
     std::string unsent_input;
   };
   void send(const wire::FromTask& message);
+  void send_to_attached(const std::string& bytes);
   void read_srun();
+  void read_attached(Channel& peer);
+  void give_input(const wire::ToTask& message);
   bool read_output(TaskPipes& task, int& pipe, bool is_error);  // false: nothing there now
   void write_input(TaskPipes& task);
   bool is_input_backed_up() const;
 
   Channel srun_;
+  std::list<Channel> attached_;
+  std::vector<std::string> ends_;  // told to those who attach later
   std::vector<TaskPipes> tasks_;
   std::vector<std::uint32_t> signals_;
   bool input_ended_ = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -15,8 +16,10 @@
 #include "isolation/cgroup.h"
 #include "millrace.pb.h"
 #include "step/channel.h"
+#include "step/fact_queue.h"
 #include "step/freezer.h"
 #include "step/launch.h"
+#include "step/proc.h"
 #include "step/spool.h"
 #include "step/srun_streams.h"
 #include "step/step_keeper.h"
@@ -38,6 +41,7 @@ class Supervisor final {
     pid_t pid = -1;
     int report = -1;
     std::optional<int> wait_status;
+    wire::TaskSample sample{};  // the most that was seen, and once ended all that was used
   };
   struct Killing {
     std::int64_t kill_at_us = 0;  // monotonic; SIGKILL from then on
@@ -85,6 +89,19 @@ class Supervisor final {
   void refuse_step(const wire::StepRequest& request, std::uint32_t code, const std::string& text, const std::string& note = {});
   void send_from_keeper(wire::StepFromNode message, const std::string& node = {});
 
+  // What becomes of them, told until it is in the log, and orders to them (supervisor_facts.cpp)
+  void note_started(std::uint32_t id, const wire::StepRequest& request, const wire::LaunchPlan& plan);
+  void note_ended_there(std::uint32_t id, const wire::AttemptStatus& status);
+  void note_ended(std::uint32_t id);
+  void tell_facts();
+  void hear_step_signal(const wire::StepSignal& signal);
+  void finish_after_steps();  // whose ends may be on their way
+
+  // Usage (supervisor_usage.cpp)
+  void look_at_usage();  // of running tasks with what they started
+  void take_usage(pid_t pid, const rusage& used, const ProcessUsage& io);  // of an ended child
+  void answer_inquiry(std::uint64_t number);
+
   // Ending
   void begin_kill(const wire::Kill& kill);
   void begin_kill(std::uint32_t wait_seconds);
@@ -119,12 +136,17 @@ class Supervisor final {
   struct KeptStep {
     wire::StepRequest request;  // without its environment and arguments
     std::string problem;
+    wire::StepFact fact;        // as far as it is known
   };
   std::optional<StepKeeper> keeper_;
   std::map<std::uint32_t, KeptStep> steps_;      // running ones, with whom they belong to
   std::vector<wire::StepRequest> waiting_steps_;
   std::map<std::pair<std::uint32_t, std::string>, wire::StepLaunch> unconfirmed_;  // by step and node: no report of it has come yet
   std::int64_t order_again_us_ = 0;
+  FactQueue facts_;
+  std::int64_t finish_at_us_ = 0;   // set: only ends of steps are waited for, and no longer than this
+  wire::StepUsage usage_;           // of all that has ended
+  std::int64_t look_again_us_ = 0;  // 0: only when asked
   std::uint32_t allocation_exit_code_ = 0;
   wire::AttemptStatus status_;
   bool ended_ = false;

@@ -4,6 +4,7 @@
 
 #include "base/hostlist.h"
 #include "core/model/layout.h"
+#include "core/model/step.h"
 #include "step/supervisor.h"
 
 namespace millrace {
@@ -13,7 +14,7 @@ constexpr std::int64_t order_again_after_us = 5'000'000;
 constexpr std::size_t waiting_steps_max = 10'000;
 
 // Slurm's numbers and texts.
-constexpr std::uint32_t access_denied = 2002, already_done = 2021, nodes_busy = 2016, not_available = 2014;
+constexpr std::uint32_t access_denied = 2002, already_done = 2021, nodes_busy = 2016, not_available = 2014, step_limit = 2076;
 
 std::int64_t monotonic_us() {
   timespec now{};
@@ -66,9 +67,11 @@ void Supervisor::hear_of_steps(const wire::StepToNode& message) {
   if (message.has_request()) hear_step_request(message.request());
   if (message.has_report()) hear_step_report(message.report());
   if (message.has_left()) std::erase_if(waiting_steps_, [&](const auto& waiting) { return waiting.client() == message.left().client(); });
+  if (message.has_facts_heard()) facts_.heard(message.facts_heard().number(), monotonic_us());
+  if (message.has_signal()) hear_step_signal(message.signal());
   if (message.has_end() && holds_allocation_ && !ended_) {
     allocation_exit_code_ = message.end().exit_code();
-    finish();
+    finish_after_steps();
   }
 }
 
@@ -83,7 +86,8 @@ void Supervisor::hear_step_request(const wire::StepRequest& request) {
     news.set_step_id(id);
     return tell_step_client(request, news);
   }
-  if (ended_ || killing_) return refuse_step(request, already_done, "Job/step already completing or completed");
+  if (keeper_->next_id() >= steps_of_attempt_max) return refuse_step(request, step_limit, "Step limit reached for this job");
+  if (ended_ || killing_ || finish_at_us_ != 0) return refuse_step(request, already_done, "Job/step already completing or completed");
   if (try_step(request)) return;
   std::erase_if(waiting_steps_, [&](const wire::StepRequest& waiting) { return is_same(waiting, request); });
   if (waiting_steps_.size() >= waiting_steps_max) return refuse_step(request, nodes_busy, "Requested nodes are busy", "too many steps wait already");
@@ -145,6 +149,7 @@ void Supervisor::start_step(const wire::StepRequest& request, const StepPlacemen
   kept.request.mutable_ask()->clear_environment();
   kept.request.mutable_ask()->mutable_step()->clear_arguments();
   const wire::LaunchPlan plan = step_plan(request.ask(), placement, id);
+  note_started(id, request, plan);
   std::vector<std::uint32_t> counts;
   for (const StepShare& share : placement.shares) counts.push_back(share.tasks);
   const auto distribution = parse_distribution(plan.job().resources().distribution().empty() ? "block" : plan.job().resources().distribution());
@@ -206,8 +211,12 @@ void Supervisor::hear_step_report(const wire::StepReport& report) {
   forget.mutable_forget()->set_attempt(plan_.attempt());
   forget.mutable_forget()->set_step(id);
   send_from_keeper(std::move(forget), report.node());
-  if (!keeper_->node_ended(id, report.node())) return;
+  const std::size_t nodes_before = keeper_->nodes_of(id).size();
+  const bool over = keeper_->node_ended(id, report.node());
+  if (over || keeper_->nodes_of(id).size() < nodes_before) note_ended_there(id, status);  // once, however often it is told
+  if (!over) return;
   if (found != steps_.end()) {
+    note_ended(id);
     wire::StepNews news;
     news.set_kind(wire::StepNews::ENDED);
     news.set_step_id(id);
@@ -215,6 +224,7 @@ void Supervisor::hear_step_report(const wire::StepReport& report) {
     tell_step_client(found->second.request, news);
     steps_.erase(found);
   }
+  if (finish_at_us_ != 0) return finish_after_steps();
   // First come, first served; one that still does not fit keeps no smaller one waiting.
   std::vector<wire::StepRequest> waiting = std::exchange(waiting_steps_, {});
   for (wire::StepRequest& request : waiting)

@@ -200,6 +200,7 @@ std::string encode_state(const State& state) {
   out.set_next_reservation(state.next_reservation.value);
   for (const auto& [id, reservation] : state.reservations) put(*reservation, *out.add_reservations());
   put_accounts(state, out);
+  put_steps(state, out);
   out.set_slice_due(state.slice_due.value);
   for (const auto& [uid, history] : state.run_histories) {
     auto* to = out.add_run_histories();
@@ -275,6 +276,7 @@ Result<State> decode_state(std::string_view bytes) {
   state.jobs = SharedMap<JobKey, SharedValue<Job>>::from_sorted(std::move(jobs));
   add_up_shares(state);
   get_accounts(in, state);
+  MR_TRY_VOID(get_steps(in, state));
   rebuild_indexes(state);
   if (const auto broken = broken_law(state)) return fail(Errc::corrupt, "snapshot: " + *broken);
   return state;

@@ -30,6 +30,9 @@ std::vector<GoldenBatch> suspend_history();
 // The same with an allocation of salloc and a job with a terminal after it.
 std::vector<GoldenBatch> steps_history();
 
+// The same with steps that started and ended after it.
+std::vector<GoldenBatch> step_facts_history();
+
 // Like the last job of format 1, under another key; `mark` makes its submission another one.
 JobSubmitted one_more_job(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name, std::uint8_t mark, Time at);
 
