@@ -30,9 +30,10 @@ wire::StepView step(std::uint32_t job, std::uint32_t id, const char* name) {
 }
 
 TEST(StepColumns, Default_view_is_Slurms_and_sorted_by_job_and_step) {
-  wire::StepView task = step(88, batch_step, "batch");
-  task.set_array_job_id(87);
-  task.set_array_task(1);
+  wire::StepView task_view = step(88, batch_step, "batch");
+  task_view.set_array_job_id(87);
+  task_view.set_array_task(1);
+  const wire::StepView& task = task_view;
   const wire::StepView script = step(86, batch_step, "batch"), second = step(86, 10, "a long name"), first = step(86, 2, "two");
   Names names;
   const StepContext context{start_us + 7'000'000, "test", &names};
