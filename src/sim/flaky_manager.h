@@ -28,6 +28,7 @@ class FlakyManager final : public ResourceManager {
   void turn();
   void register_node(const std::string& node);
   void report(const std::string& node);
+  void tell_of_steps(const std::string& node);
 
   SimWorld& world_;
   Loop& loop_;

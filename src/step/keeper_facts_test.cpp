@@ -46,7 +46,7 @@ class KeeperTest : public SupervisorTest {
     EXPECT_TRUE(word && word->step().reply().news().kind() == wire::StepNews::CREATED);
     return word ? word->step().reply().news().step_id() : 99;
   }
-  void end_step(std::uint32_t id, std::uint32_t code) {
+  void end_step(std::uint32_t id, std::uint32_t code, std::uint32_t signal = 0) {
     wire::ToStep message = to_keeper();
     wire::StepReport& report = *message.mutable_step()->mutable_report();
     report.set_node("c1");
@@ -55,6 +55,7 @@ class KeeperTest : public SupervisorTest {
     report.mutable_status()->set_state(wire::AttemptStatus::ENDED);
     report.mutable_status()->set_end(wire::AttemptStatus::EXITED);
     report.mutable_status()->set_exit_code(code);
+    report.mutable_status()->set_exit_signal(signal);
     report.mutable_status()->mutable_usage()->set_user_us(250);
     send(message);
   }
@@ -121,8 +122,26 @@ TEST_F(KeeperTest, Waits_a_moment_for_the_end_of_a_step_that_is_on_its_way) {
   wait_exit();
 }
 
-TEST_F(KeeperTest, A_step_left_running_does_not_keep_the_attempt) {
+TEST_F(KeeperTest, A_step_left_running_is_killed_and_its_end_waited_for) {
   Fifo gate(work_ + "/gate");
+  begin("read line < gate; exit 0");
+  create_step("sleep");
+  gate.say("go\n");
+  std::optional<wire::FromStep> word;
+  for (word = next_word(); word && !word->step().has_kill(); word = next_word()) continue;
+  ASSERT_TRUE(word);
+  EXPECT_EQ(word->step().kill().why(), wire::Kill::NOT_WANTED);
+  end_step(0, 0, SIGTERM);
+  for (word = next_word(); word && !word->has_status(); word = next_word()) continue;
+  ASSERT_TRUE(word);
+  ASSERT_EQ(word->status().steps_size(), 1);
+  EXPECT_EQ(word->status().steps(0).end(), wire::StepFact::CANCELLED);
+  wait_exit();
+}
+
+TEST_F(KeeperTest, One_whose_end_is_never_told_does_not_keep_the_attempt) {
+  Fifo gate(work_ + "/gate");
+  order_.mutable_run()->set_kill_wait_seconds(0);
   begin("read line < gate; exit 0");
   create_step("sleep");
   gate.say("go\n");

@@ -96,6 +96,7 @@ class Supervisor final {
   void tell_facts();
   void hear_step_signal(const wire::StepSignal& signal);
   void finish_after_steps();  // whose ends may be on their way
+  void kill_step(std::uint32_t id, std::uint32_t wait_seconds, wire::Kill::Why why);
 
   // Usage (supervisor_usage.cpp)
   void look_at_usage();  // of running tasks with what they started
@@ -144,7 +145,8 @@ class Supervisor final {
   std::map<std::pair<std::uint32_t, std::string>, wire::StepLaunch> unconfirmed_;  // by step and node: no report of it has come yet
   std::int64_t order_again_us_ = 0;
   FactQueue facts_;
-  std::int64_t finish_at_us_ = 0;   // set: only ends of steps are waited for, and no longer than this
+  std::int64_t finish_at_us_ = 0;   // set: only ends of steps are waited for, until then
+  bool left_behind_ = false;        // and those that are left have been killed
   wire::StepUsage usage_;           // of all that has ended
   std::int64_t look_again_us_ = 0;  // 0: only when asked
   std::uint32_t allocation_exit_code_ = 0;

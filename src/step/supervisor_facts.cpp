@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t report_patience_us = 2'000'000;
+constexpr std::int64_t report_patience_us = 1'000'000, death_patience_us = 5'000'000;
 constexpr std::uint32_t access_denied = 2002, invalid_job_id = 2017, already_done = 2021;
 
 std::int64_t clock_us(clockid_t clock) {
@@ -63,6 +63,7 @@ void Supervisor::note_ended_there(std::uint32_t id, const wire::AttemptStatus& s
 
 void Supervisor::note_ended(std::uint32_t id) {
   wire::StepFact& fact = steps_.at(id).fact;
+  if (left_behind_ && fact.exit_signal() != 0) fact.set_end(wire::StepFact::CANCELLED);
   fact.set_ended(true);
   fact.set_ended_at_us(clock_us(CLOCK_REALTIME));
   facts_.add(fact, clock_us(CLOCK_MONOTONIC));
@@ -76,12 +77,30 @@ void Supervisor::tell_facts() {
   send_from_keeper(std::move(message));
 }
 
-// The script may be over before we have heard that its last step is, above all one of other nodes. Those that it left running get no more
-// than a moment: they go when our agent hears that we have ended.
+// The script may be over before we have heard that its last step is, above all one of other nodes. What does not end by itself soon was left
+// behind: it is killed, and its end waited for, so that it is known how it ended.
 void Supervisor::finish_after_steps() {
   const std::int64_t now = clock_us(CLOCK_MONOTONIC);
+  if (steps_.empty() || killing_) return finish();
   if (finish_at_us_ == 0) finish_at_us_ = now + report_patience_us;
-  if (steps_.empty() || killing_ || now >= finish_at_us_) finish();
+  if (now < finish_at_us_) return;
+  if (left_behind_) return finish();
+  left_behind_ = true;
+  finish_at_us_ = now + static_cast<std::int64_t>(plan_.kill_wait_seconds()) * 1'000'000 + death_patience_us;
+  for (const auto& [id, step] : steps_) kill_step(id, plan_.kill_wait_seconds(), wire::Kill::NOT_WANTED);
+}
+
+void Supervisor::kill_step(std::uint32_t id, std::uint32_t wait_seconds, wire::Kill::Why why) {
+  for (const std::string& node : keeper_->nodes_of(id)) {
+    wire::StepFromNode message;
+    wire::Kill& kill = *message.mutable_kill();
+    kill.set_job_key(plan_.job_key());
+    kill.set_attempt(plan_.attempt());
+    kill.set_step(id);
+    kill.set_why(why);
+    kill.set_kill_wait_seconds(wait_seconds);
+    send_from_keeper(std::move(message), node);
+  }
 }
 
 // scancel JOB.STEP: on all nodes of the step, whichever they are.
@@ -100,20 +119,13 @@ void Supervisor::hear_step_signal(const wire::StepSignal& order) {
     found->second.fact.set_end(wire::StepFact::CANCELLED);
     found->second.fact.set_cancelled_by(order.uid());
   }
-  for (const std::string& node : keeper_->nodes_of(order.step())) {
+  if (ends) kill_step(order.step(), order.signal() == 0 ? plan_.kill_wait_seconds() : 0, wire::Kill::CANCELLED_BY_USER);
+  for (const std::string& node : ends ? std::vector<std::string>{} : keeper_->nodes_of(order.step())) {
     wire::StepFromNode message;
-    const auto name = [&](auto& about) {
-      about.set_job_key(plan_.job_key());
-      about.set_attempt(plan_.attempt());
-      about.set_step(order.step());
-    };
-    if (ends) {
-      name(*message.mutable_kill());
-      message.mutable_kill()->set_kill_wait_seconds(order.signal() == 0 ? plan_.kill_wait_seconds() : 0);
-    } else {
-      name(*message.mutable_signal());
-      message.mutable_signal()->set_signal(order.signal());
-    }
+    message.mutable_signal()->set_job_key(plan_.job_key());
+    message.mutable_signal()->set_attempt(plan_.attempt());
+    message.mutable_signal()->set_step(order.step());
+    message.mutable_signal()->set_signal(order.signal());
     send_from_keeper(std::move(message), node);
   }
   wire::StepFromNode done;

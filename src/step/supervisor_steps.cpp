@@ -196,15 +196,7 @@ void Supervisor::hear_step_report(const wire::StepReport& report) {
   const bool failed = status.end() == wire::AttemptStatus::LAUNCH_FAILED || status.end() == wire::AttemptStatus::SUPERVISOR_LOST;
   if (found != steps_.end() && failed && found->second.problem.empty()) {
     found->second.problem = report.node() + ": " + (status.problem().empty() ? "the step could not be run" : status.problem());
-    for (const std::string& node : keeper_->nodes_of(id)) {
-      if (node == report.node()) continue;
-      wire::StepFromNode message;
-      message.mutable_kill()->set_job_key(plan_.job_key());
-      message.mutable_kill()->set_attempt(plan_.attempt());
-      message.mutable_kill()->set_step(id);
-      message.mutable_kill()->set_kill_wait_seconds(plan_.kill_wait_seconds());
-      send_from_keeper(std::move(message), node);
-    }
+    kill_step(id, plan_.kill_wait_seconds(), wire::Kill::CANCELLED_BY_USER);
   }
   wire::StepFromNode forget;
   forget.mutable_forget()->set_job_key(plan_.job_key());

@@ -57,7 +57,7 @@ StepStart get(const log::StepStart& from);
 void put(const StepEnd& from, log::StepEnd& to);
 StepEnd get(const log::StepEnd& from);
 // Steps of a snapshot.
-void put_steps(const State& state, log::State& to);
+void append_steps(const State& state, std::string& bytes);  // in pieces, like the jobs
 Result<void> get_steps(const log::State& from, State& state);
 void put(const PriorityPolicy& from, log::PriorityPolicy& to);
 PriorityPolicy get(const log::PriorityPolicy& from);

@@ -200,7 +200,6 @@ std::string encode_state(const State& state) {
   out.set_next_reservation(state.next_reservation.value);
   for (const auto& [id, reservation] : state.reservations) put(*reservation, *out.add_reservations());
   put_accounts(state, out);
-  put_steps(state, out);
   out.set_slice_due(state.slice_due.value);
   for (const auto& [uid, history] : state.run_histories) {
     auto* to = out.add_run_histories();
@@ -232,6 +231,7 @@ std::string encode_state(const State& state) {
     piece.Clear();
   }
   piece.AppendToString(&bytes);
+  append_steps(state, bytes);
   return bytes;
 }
 

@@ -58,9 +58,15 @@ StepEnd get(const log::StepEnd& from) {
   return {from.id(), static_cast<Outcome>(from.outcome()), from.exit_code(), from.exit_signal(), UserId{from.cancelled_by()}, get(from.usage()), Time{from.at()}};
 }
 
-void put_steps(const State& state, log::State& to) {
+void append_steps(const State& state, std::string& bytes) {
+  constexpr int jobs_of_piece = 256;
+  log::State piece;
   for (const auto& [key, tally] : state.step_tallies) {
-    auto* job = to.add_steps();
+    if (piece.steps_size() == jobs_of_piece) {
+      piece.AppendToString(&bytes);
+      piece.Clear();
+    }
+    auto* job = piece.add_steps();
     job->set_key(key.value);
     job->set_attempt(tally.attempt.value);
     job->set_next_id(tally.next_id);
@@ -71,6 +77,7 @@ void put_steps(const State& state, log::State& to) {
       if (!(*it).second->is_running()) put((*it).second->end, *step->mutable_end());
     }
   }
+  piece.AppendToString(&bytes);
 }
 
 Result<void> get_steps(const log::State& from, State& state) {

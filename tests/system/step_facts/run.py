@@ -130,7 +130,7 @@ def check_signals(checks, cluster):
     (cluster.directory / "heard").unlink(missing_ok=True)
     (cluster.directory / "waits.sh").write_text(f"#!/bin/sh\n{waits}\n")
     (cluster.directory / "waits.sh").chmod(0o755)
-    text = "trap 'echo script got USR2 >> heard' USR2; srun -N2 -n2 --overlap ./waits.sh & srun -n1 --overlap ./waits.sh & until [ -e signals-over ]; do wait; sleep 0.1; done"
+    text = "trap 'echo script got USR2 >> heard' USR2; trap 'echo script got USR1 >> heard' USR1; srun -N2 -n2 --overlap ./waits.sh & srun -n1 --overlap ./waits.sh & until [ -e signals-over ]; do wait; sleep 0.1; done"
     job, out = script(cluster, text, "-N2", "-n2", name="signals")
     for step in (0, 1):
         wait_until_known(cluster, f"{job}.{step}")
@@ -147,8 +147,10 @@ def check_signals(checks, cluster):
     checks.that("scancel -s to a step reaches it on all its nodes, and no other", f"got USR1 {small}" not in lines(), lines())
     checks.says("-v says what is sent", cluster.run("scancel", "-v", "-s", "USR1", f"{job}.{small}"), 0, f"scancel: Signal 10 to step {job}.{small}")
     wait_for("the other step heard it", lambda: cluster.run("scancel", "-s", "USR1", str(job)).code == 0 and f"got USR1 {small}" in lines(), every=0.3)
-    checks.that("a plain signal to the job goes to its steps, not to the script", "script got USR2" not in lines() and cluster.job(job)["JobState"] == "RUNNING", lines())
+    checks.that("a plain signal to the job goes to its steps, not to the script", not [line for line in lines() if "script" in line] and cluster.job(job)["JobState"] == "RUNNING", lines())
     wait_for("the script heard its own", lambda: cluster.run("scancel", "-b", "-s", "USR2", str(job)).code == 0 and "script got USR2" in lines(), every=0.3)
+    checks.that("with -b it alone", "script got USR1" not in lines(), lines())
+    wait_for("with -f the script hears it too", lambda: cluster.run("scancel", "-f", "-s", "USR1", str(job)).code == 0 and "script got USR1" in lines(), every=0.3)
     checks.says("an unknown step is refused where a signal was asked for", cluster.run("scancel", "-s", "USR1", f"{job}.99"), 1, f"Kill job error on job step id {job}.99: Invalid job id specified")
     checks.says("and excused where it should only be gone", cluster.run("scancel", f"{job}.99"), 0)
     checks.says("strangers are refused", cluster.run("scancel", f"{job}.{small}", identity=(65534, 65534, ())), 1, "denied")
