@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/options/option.h"
+#include "cli/srun_endpoint.h"
 #include "cli/step_names.h"
-#include "cli/stream_endpoint.h"
 #include "cli/task_streams.h"
 #include "wire/random.h"
 
@@ -142,7 +142,7 @@ int run_sattach(Command& command) {
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   const std::string secret = random_bytes(32);
   TaskStreams streams(secret, draft.streams);
-  const StreamEndpoint endpoint = choose_stream_endpoint(*settings);
+  const Endpoint endpoint = choose_endpoint(*settings);
   const auto port = streams.listen(endpoint.loopback_only);
   if (!port) return say_usage_error(command, {Errc::refused, port.error().story});
   wire::Request request;

@@ -17,7 +17,7 @@
 #include "cli/commands.h"
 #include "cli/options/job_options.h"
 #include "cli/srun_console.h"
-#include "cli/stream_endpoint.h"
+#include "cli/srun_endpoint.h"
 #include "cli/submission.h"
 #include "wire/random.h"
 
@@ -125,7 +125,7 @@ int run(const Command& command, Submission& all, const ClientSettings& settings)
   auto plan = make_plan(command, all, settings);
   if (!plan) return say_usage_error(command, plan.error());
   SrunConsole console(command, *plan);
-  const StreamEndpoint endpoint = choose_stream_endpoint(settings);
+  const Endpoint endpoint = choose_endpoint(settings);
   const auto port = console.listen(endpoint.loopback_only);
   if (!port) return say_usage_error(command, {Errc::refused, port.error().story});
   wire::SubmitJob ask;
@@ -171,7 +171,7 @@ int run_step(const Command& command, Submission& all, const ClientSettings& sett
   auto plan = make_plan(command, all, settings);
   if (!plan) return say_usage_error(command, plan.error());
   SrunConsole console(command, *plan);
-  const StreamEndpoint endpoint = choose_stream_endpoint(settings);
+  const Endpoint endpoint = choose_endpoint(settings);
   const auto port = console.listen(endpoint.loopback_only);
   if (!port) return say_usage_error(command, {Errc::refused, port.error().story});
   wire::CreateStep ask;
@@ -190,16 +190,6 @@ int run_step(const Command& command, Submission& all, const ClientSettings& sett
   Session session(options);
   console.catch_signals();
   return console.run_step(session, options, std::move(ask));
-}
-
-// The job we are in, or the one that was named.
-std::optional<std::uint32_t> job_around() {
-  for (const char* name : {"SLURM_JOB_ID", "SLURM_JOBID"}) {
-    const char* value = std::getenv(name);
-    const auto number = value != nullptr ? parse_integer(value) : std::nullopt;
-    if (number && *number > 0 && *number <= UINT32_MAX) return static_cast<std::uint32_t>(*number);
-  }
-  return std::nullopt;
 }
 
 }  // namespace

@@ -190,6 +190,35 @@ TEST_F(KeeperTest, Signals_of_the_user_go_to_the_nodes_of_the_step) {
   end();
 }
 
+TEST_F(KeeperTest, A_step_that_has_to_wait_is_told_so_unless_it_gets_its_turn_soon) {
+  Fifo gate(work_ + "/gate");
+  begin("read line < gate; exit 0");
+  wire::ToStep message = to_keeper();
+  const auto ask = [&](std::uint64_t client) {
+    wire::StepRequest& request = *message.mutable_step()->mutable_request();
+    request.set_client(client);
+    request.set_uid(order_.identity().uid());
+    request.mutable_ask()->mutable_step()->set_command("true");
+    request.mutable_ask()->mutable_step()->mutable_stdio()->set_secret(std::to_string(client));
+    send(message);
+  };
+  ask(1);
+  ask(2);
+  end_step(0, 0);
+  ask(3);
+  std::vector<std::string> said;
+  while (said.size() < 4) {
+    const auto word = next_word();
+    ASSERT_TRUE(word);
+    if (word->step().has_reply()) said.push_back(std::to_string(word->step().reply().client()) + ' ' + wire::StepNews::Kind_Name(word->step().reply().news().kind()));
+  }
+  EXPECT_EQ(said, (std::vector<std::string>{"1 CREATED", "1 ENDED", "2 CREATED", "3 WAITING"}));
+  gate.say("go\n");
+  kill_attempt(wire::Kill::CANCELLED_BY_USER, 0);
+  for (auto word = next_word(); word && !word->has_status(); word = next_word()) continue;
+  wait_exit();
+}
+
 TEST_F(KeeperTest, Usage_is_measured_when_asked_and_at_the_end) {
   Fifo gate(work_ + "/gate"), ready(work_ + "/ready");
   begin("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; head -c 300000 /dev/zero > /dev/null; echo up > ready; read line < gate; exit 0");

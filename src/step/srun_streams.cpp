@@ -233,7 +233,8 @@ void SrunStreams::send(const wire::FromTask& message) {
   const std::string bytes = message.SerializeAsString();
   if (message.has_ended()) ends_.push_back(bytes);
   srun_.send(bytes);
-  if (!attached_.empty()) send_to_attached(bytes);
+  const bool for_people = message.has_output() || message.has_ended() || message.has_note();
+  if (for_people && !attached_.empty()) send_to_attached(bytes);
 }
 
 void SrunStreams::note(std::string_view line) {

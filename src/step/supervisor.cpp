@@ -81,6 +81,7 @@ int Supervisor::timeout_ms() const {
   if (ended_ && !recorded_) until = std::min(until, now + record_again_us);
   if (!unconfirmed_.empty()) until = std::min(until, order_again_us_);
   if (!ended_) until = std::min(until, facts_.due_us());
+  if (!ended_ && tell_waiting_us_ != 0) until = std::min(until, tell_waiting_us_);
   if (!ended_ && finish_at_us_ != 0) until = std::min(until, finish_at_us_);
   if (!ended_ && look_again_us_ != 0) until = std::min(until, look_again_us_);
   if (until == INT64_MAX) return -1;
@@ -133,6 +134,7 @@ void Supervisor::on_time() {
     if (!unconfirmed_.empty() && now >= order_again_us_) order_steps_again();
     if (finish_at_us_ != 0 && (killing_ || now >= finish_at_us_)) return finish_after_steps();
     if (now >= facts_.due_us()) tell_facts();
+    if (tell_waiting_us_ != 0 && now >= tell_waiting_us_) tell_waiting_steps();
     if (look_again_us_ != 0 && now >= look_again_us_) look_at_usage();
     return;
   }

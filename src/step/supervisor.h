@@ -85,6 +85,7 @@ class Supervisor final {
   wire::LaunchPlan step_plan(const wire::CreateStep& ask, const StepPlacement& placement, std::uint32_t id) const;
   void order_steps_again();
   void refuse_waiting_steps();
+  void tell_waiting_steps();
   void tell_step_client(const wire::StepRequest& request, const wire::StepNews& news);
   void refuse_step(const wire::StepRequest& request, std::uint32_t code, const std::string& text, const std::string& note = {});
   void send_from_keeper(wire::StepFromNode message, const std::string& node = {});
@@ -141,7 +142,12 @@ class Supervisor final {
   };
   std::optional<StepKeeper> keeper_;
   std::map<std::uint32_t, KeptStep> steps_;      // running ones, with whom they belong to
-  std::vector<wire::StepRequest> waiting_steps_;
+  struct WaitingStep {
+    wire::StepRequest request;
+    bool told = false;  // that it waits
+  };
+  std::vector<WaitingStep> waiting_steps_;
+  std::int64_t tell_waiting_us_ = 0;  // 0: all of them know
   std::map<std::pair<std::uint32_t, std::string>, wire::StepLaunch> unconfirmed_;  // by step and node: no report of it has come yet
   std::int64_t order_again_us_ = 0;
   FactQueue facts_;

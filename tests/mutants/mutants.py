@@ -54,5 +54,5 @@ MUTANTS = [
      "  commit_.when_durable([this, key = job.key, attempt = job.attempt, number"),
     ("steps_counted_twice", "src/core/admission/report_steps.cpp",
      "    if (id >= next_id && id < steps_of_attempt_max) {",
-     "    if (id < steps_of_attempt_max) {"),
+     "    if (id + 1 >= next_id && id < steps_of_attempt_max) {"),
 ]

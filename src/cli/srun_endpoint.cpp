@@ -1,19 +1,22 @@
-// src/cli/stream_endpoint.cpp - see stream_endpoint.h.
-#include "cli/stream_endpoint.h"
+// src/cli/srun_endpoint.cpp - see srun_endpoint.h.
+#include "cli/srun_endpoint.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/console.h"
+#include <cstdlib>
+
+#include "base/text.h"
+#include "cli/submission.h"
 
 namespace millrace {
 
-StreamEndpoint choose_stream_endpoint(const ClientSettings& settings) {
+Endpoint choose_endpoint(const ClientSettings& settings) {
   const std::string& controller = settings.controller_address;
   if (controller.empty() || controller == "localhost" || controller.starts_with("127.") || controller == "::1") return {"127.0.0.1", true};
-  StreamEndpoint out{own_host_name(), false};
+  Endpoint out{own_host_name(), false};
   addrinfo hints{};
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_DGRAM;
@@ -29,6 +32,15 @@ StreamEndpoint choose_stream_endpoint(const ClientSettings& settings) {
   if (fd >= 0) close(fd);
   freeaddrinfo(found);
   return out;
+}
+
+std::optional<std::uint32_t> job_around() {
+  for (const char* name : {"SLURM_JOB_ID", "SLURM_JOBID"}) {
+    const char* value = std::getenv(name);
+    const auto number = value != nullptr ? parse_integer(value) : std::nullopt;
+    if (number && *number > 0 && *number <= UINT32_MAX) return static_cast<std::uint32_t>(*number);
+  }
+  return std::nullopt;
 }
 
 }  // namespace millrace

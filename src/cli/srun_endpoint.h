@@ -1,0 +1,23 @@
+// src/cli/srun_endpoint.h - where the nodes of a step find the command that started it, and which job that command is in.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/console.h"
+
+namespace millrace {
+
+// Where tasks find us: loopback when the whole cluster is this host, else the address that faces the controller.
+struct Endpoint {
+  std::string host;
+  bool loopback_only = false;
+};
+
+Endpoint choose_endpoint(const ClientSettings& settings);
+
+// The job we are in.
+std::optional<std::uint32_t> job_around();
+
+}  // namespace millrace
