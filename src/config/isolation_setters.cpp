@@ -80,9 +80,13 @@ Result<void> measure_frequency(Configuration& c, std::string_view value) {
     part = trim(part);
     const std::size_t equals = part.find('=');
     const std::string what = lower(part.substr(0, equals == std::string_view::npos ? 0 : equals));
-    if (!what.empty() && what != "task") return fail(Errc::refused, "'" + what + "' is not measured yet; it is seconds, as in 30 or task=30");
     const auto number = parse_integer(equals == std::string_view::npos ? part : part.substr(equals + 1));
     if (!number || *number < 0 || *number > 86'400) return fail(Errc::invalid, "'" + std::string{part} + "' is not a number of seconds, as in 30 or task=30");
+    if (what == "energy" || what == "network" || what == "filesystem") {
+      if (*number != 0) return fail(Errc::refused, "'" + std::string{part} + "': " + what + " is not measured yet; " + what + "=0 or nothing would be right");
+      continue;
+    }
+    if (!what.empty() && what != "task") return fail(Errc::invalid, "'" + what + "' is not task, energy, network or filesystem");
     c.measure_every_seconds = static_cast<std::uint32_t>(*number);
   }
   return {};
