@@ -12,6 +12,45 @@ namespace {
 
 constexpr Duration sample_patience = seconds(5);  // a node that has not answered by then is named as silent
 constexpr std::size_t sample_targets_max = 20'000;
+constexpr int rows_per_reply = 4000;
+
+void show_steps(const State& state, const wire::QuerySteps& ask, const Job& job, const std::optional<std::uint32_t>& only, wire::Steps& out) {
+  if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) return;
+  for (const RunningStep& step : running_steps(state, job))
+    if (!only || *only == step.id) show_step(state, job, step, *out.add_steps());
+}
+
+// All that run, some thousand at a time on the worker: the client reads the first while we make the next, and nobody else waits.
+struct StepWalk {
+  State state;
+  wire::QuerySteps ask;
+  std::uint64_t number = 0;
+  Time now;
+  JobKey from{};
+  std::string bytes{};
+  bool more = true;
+
+  void advance() {
+    wire::Reply reply;
+    reply.set_number(number);
+    reply.mutable_steps()->set_now_us(now.value);
+    auto it = state.active.lower_bound(from);
+    for (; it != state.active.end() && reply.steps().steps_size() < rows_per_reply; ++it) show_steps(state, ask, state.job((*it).first), std::nullopt, *reply.mutable_steps());
+    more = it != state.active.end();
+    if (more) from = (*it).first;
+    reply.set_more(more);
+    bytes = reply.SerializeAsString();
+  }
+};
+
+void go_on(std::unique_ptr<StepWalk> walk, Worker& worker, Clients& clients, ClientId client) {
+  StepWalk* raw = walk.get();
+  worker.run([raw] { raw->advance(); },
+             [walk = std::move(walk), &worker, &clients, client]() mutable {
+               clients.reply_encoded(client, std::move(walk->bytes));
+               if (walk->more) go_on(std::move(walk), worker, clients, client);
+             });
+}
 
 }  // namespace
 
@@ -19,22 +58,19 @@ constexpr std::size_t sample_targets_max = 20'000;
 
 void Queries::steps(const wire::QuerySteps& ask) {
   const State& state = c_.commit_.durable();
+  if (ask.steps_size() == 0) {
+    auto walk = std::make_unique<StepWalk>(StepWalk{state, ask, request_.number(), c_.loop_.now()});
+    return go_on(std::move(walk), c_.query_worker_, c_.clients_, asker_.client);
+  }
   wire::Reply out = reply();
   wire::Steps& steps = *out.mutable_steps();
   steps.set_now_us(c_.loop_.now().value);
-  const auto show_all = [&](const Job& job, const std::optional<std::uint32_t>& only) {
-    if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) return;
-    for (const RunningStep& step : running_steps(state, job))
-      if (!only || *only == step.id) show_step(state, job, step, *steps.add_steps());
-  };
-  if (ask.steps_size() == 0)
-    for (const auto& [key, nothing] : state.active) show_all(state.job(key), std::nullopt);
   for (const wire::StepName& name : ask.steps()) {
     const auto selected = select_jobs(state, {JobId{name.job().job_id()}, name.job().tasks()});
     if (!selected) steps.set_missing(steps.missing() + 1);
     if (!selected) continue;
     for (const SelectedJob& which : *selected)
-      if (!which.task) show_all(state.job(which.key), name.has_step() ? std::optional{name.step()} : std::nullopt);
+      if (!which.task) show_steps(state, ask, state.job(which.key), name.has_step() ? std::optional{name.step()} : std::nullopt, steps);
   }
   c_.clients_.reply(asker_.client, out);
 }
