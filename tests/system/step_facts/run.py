@@ -19,18 +19,9 @@ from cluster import Cluster, run_test, wait_for
 
 def facts(cluster, job):
     """What the log says of the steps of a job: ({step: times started}, {step: [outcomes]})."""
-    dump = cluster.run("millrace", "log", "dump", cluster.state).out
-    keys = re.findall(rf" JobSubmitted key=(\d+) id={job} ", dump)
-    started, ended = {}, {}
-    for line in dump.splitlines():
-        if " StepsReported " not in line or f" key={keys[0]} " not in line:
-            continue
-        first, _, last = line.partition(" ended=[")
-        for number in re.findall(r"[\[ ]\((\d+) name=", first):
-            started[int(number)] = started.get(int(number), 0) + 1
-        for number, outcome in re.findall(r"\((\d+) outcome=(\w+)", last):
-            ended.setdefault(int(number), []).append(outcome)
-    return started, ended
+    found, keys = cluster.step_facts()
+    mine = {step: what for (key, _, step), what in found.items() if key == keys[job]}
+    return {step: what[0] for step, what in mine.items()}, {step: what[1] for step, what in mine.items() if what[1]}
 
 
 def steps(cluster, *options):
