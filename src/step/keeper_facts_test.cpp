@@ -213,8 +213,8 @@ TEST_F(KeeperTest, A_step_that_has_to_wait_is_told_so_unless_it_gets_its_turn_so
     if (word->step().has_reply()) said.push_back(std::to_string(word->step().reply().client()) + ' ' + wire::StepNews::Kind_Name(word->step().reply().news().kind()));
   }
   EXPECT_EQ(said, (std::vector<std::string>{"1 CREATED", "1 ENDED", "2 CREATED", "3 WAITING"}));
-  gate.say("go\n");
   kill_attempt(wire::Kill::CANCELLED_BY_USER, 0);
+  end_step(1, 0, SIGTERM);  // with its job
   for (auto word = next_word(); word && !word->has_status(); word = next_word()) continue;
   wait_exit();
 }

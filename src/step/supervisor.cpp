@@ -132,7 +132,7 @@ void Supervisor::on_time() {
     if (children_left_) end_if_nobody_left();  // what is in the cgroup need not be our child, whose end we would hear of
     freezer_.on_time(now);
     if (!unconfirmed_.empty() && now >= order_again_us_) order_steps_again();
-    if (finish_at_us_ != 0 && (killing_ || now >= finish_at_us_)) return finish_after_steps();
+    if (finish_at_us_ != 0 && now >= finish_at_us_) return finish_after_steps();
     if (now >= facts_.due_us()) tell_facts();
     if (tell_waiting_us_ != 0 && now >= tell_waiting_us_) tell_waiting_steps();
     if (look_again_us_ != 0 && now >= look_again_us_) look_at_usage();
@@ -238,7 +238,8 @@ void Supervisor::begin_kill(const wire::Kill& kill) {
 
 void Supervisor::begin_kill(std::uint32_t wait_seconds) {
   if (killing_ || ended_) return;
-  if (holds_allocation_) return finish();
+  refuse_waiting_steps();  // none begins any more
+  if (holds_allocation_) return finish_after_steps();
   suspend(false);
   killing_ = Killing{clock_us(CLOCK_MONOTONIC) + static_cast<std::int64_t>(wait_seconds) * 1'000'000};
   signal_all(SIGCONT);

@@ -81,12 +81,16 @@ void Supervisor::tell_facts() {
 // behind: it is killed, and its end waited for, so that it is known how it ended.
 void Supervisor::finish_after_steps() {
   const std::int64_t now = clock_us(CLOCK_MONOTONIC);
-  if (steps_.empty() || killing_) return finish();
-  if (finish_at_us_ == 0) finish_at_us_ = now + report_patience_us;
+  const std::int64_t time_to_die = static_cast<std::int64_t>(plan_.kill_wait_seconds()) * 1'000'000 + death_patience_us;
+  if (steps_.empty()) return finish();
+  if (finish_at_us_ == 0) {
+    left_behind_ = killing_.has_value();  // with us they were killed, by their agents
+    finish_at_us_ = now + (left_behind_ ? time_to_die : report_patience_us);
+  }
   if (now < finish_at_us_) return;
   if (left_behind_) return finish();
   left_behind_ = true;
-  finish_at_us_ = now + static_cast<std::int64_t>(plan_.kill_wait_seconds()) * 1'000'000 + death_patience_us;
+  finish_at_us_ = now + time_to_die;
   for (const auto& [id, step] : steps_) kill_step(id, plan_.kill_wait_seconds(), wire::Kill::NOT_WANTED);
 }
 

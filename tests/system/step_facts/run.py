@@ -108,6 +108,12 @@ def check_trouble(checks, cluster):
     started, ended = facts(cluster, job)
     checks.that("starts and ends are told until they are heard, and count once", started == {0: 1, 1: 1} and sorted(outcome for outcomes in ended.values() for outcome in outcomes) == ["completed", "failed"], (started, ended))
     cluster.wait_for_nodes()
+    job, out = script(cluster, "srun -N2 -n2 sleep 1000", "-N2", "-n2", name="cancelled")
+    wait_until_known(cluster, f"{job}.0")
+    cluster.run("scancel", str(job))
+    cluster.wait_for_job(job)
+    dump = [line for line in cluster.run("millrace", "log", "dump", cluster.state).out.splitlines() if " StepsReported " in line][-1]
+    checks.that("steps of a cancelled job end as cancelled, with what they used", facts(cluster, job)[1] == {0: ["cancelled"]} and "max_rss=" in dump, (facts(cluster, job), dump))
     job, out = script(cluster, "srun -n1 sleep 1000 & srun -n1 --overlap sh -c 'until [ -e leave ]; do sleep 0.1; done'; exit 0", "-n1", name="left")
     wait_until_known(cluster, f"{job}.1")
     (cluster.directory / "leave").touch()
