@@ -141,6 +141,8 @@ struct Configuration {
   bool job_requeue = true;
   bool job_file_append = false;
   bool kill_on_bad_exit = false;
+  bool measure_tasks = false;           // JobAcctGatherType
+  std::uint32_t measure_every_seconds = 30;  // JobAcctGatherFrequency; 0: only when somebody asks
   bool disable_root_jobs = false;
   std::uint32_t return_to_service = 0;
   std::string tmp_fs = "/tmp";

@@ -11,12 +11,23 @@
 #include "core/admission/accept_preemption.h"
 #include "core/admission/expire.h"
 #include "core/admission/report_node.h"
+#include "core/admission/report_steps.h"
 #include "core/admission/suspend_job.h"
 #include "wire/event_codec.h"
 
 namespace millrace {
 
+namespace {
+
 constexpr std::size_t payload_cache_bytes = 8u << 20;
+
+// Where the keeper of its steps is.
+bool is_first_node(const State& state, const AttemptReport& report, NodeIndex node) {
+  const Job* job = state.find_job(report.key);
+  return job && job->attempt == report.attempt && job->placement && job->placement->shares.front().node == node;
+}
+
+}  // namespace
 
 Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks hooks, State recovered)
     : loop_(parts.loop),
@@ -238,7 +249,10 @@ void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>&
     }
     if (!report.ended) continue;
     if (const Job* job = commit_.decided().find_job(report.key); job && job->attempt == report.attempt && waits_for_steps(*job, index)) continue;
-    auto events = decide_end(commit_.decided(), {report.key, report.attempt, index, report.end, report.exit_code, report.exit_signal}, loop_.now());
+    // Before the end, which ends whatever of its steps is not known to have ended.
+    if (!report.steps.empty() && is_first_node(commit_.decided(), report, index))
+      if (auto told = decide_steps(commit_.decided(), report.key, report.attempt, report.steps, loop_.now()); !told.empty()) commit_.happen(std::move(told));
+    auto events = decide_end(commit_.decided(), {report.key, report.attempt, index, report.end, report.exit_code, report.exit_signal, report.usage}, loop_.now());
     if (events.empty()) continue;
     if (!report.problem.empty())
       hooks_.say("job key " + std::to_string(report.key.value) + " on " + commit_.decided().node(index).def->name + ": " + report.problem);

@@ -100,6 +100,7 @@ wire::LaunchPlan plan_one(const State& state, const Job& job, NodeIndex here, co
   if (job.time_limit_minutes != unlimited) out.set_end_at_us((job.ran_from() + minutes(job.time_limit_minutes)).value);
   out.set_group_name(job.spec->owner->group_name);
   out.set_kill_wait_seconds(state.policy->kill_wait_seconds);
+  out.set_sample_every_seconds(facts.sample_every_seconds);
   out.set_config_path(facts.config_path);
   out.set_task_prolog(facts.task_prolog);
   out.set_task_epilog(facts.task_epilog);

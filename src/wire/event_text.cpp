@@ -366,10 +366,22 @@ Line describe(const JobPlaced& e) {
   return line.time("planned_at", e.waited->planned_at).time("planned_start", e.waited->planned_start);
 }
 
+void add(Line& line, const StepUsage& usage) {
+  const auto amount = [&](std::string_view name, std::int64_t value) { line.count(name, static_cast<std::uint64_t>(value)); };
+  amount("user_us", usage.user_us);
+  amount("system_us", usage.system_us);
+  amount("max_rss", usage.max_rss_bytes);
+  amount("max_vm", usage.max_vm_bytes);
+  amount("read", usage.read_bytes);
+  amount("written", usage.written_bytes);
+}
+
 Line describe(const AttemptEnded& e) {
   Line line = on_job("AttemptEnded", e.key);
   line.number("attempt", e.attempt.value).number("node", e.node.value).word("end", name_of(e.end));
-  return line.number("exit_code", e.exit_code).count("exit_signal", e.exit_signal);
+  line.number("exit_code", e.exit_code).count("exit_signal", e.exit_signal);
+  add(line, e.usage);
+  return line;
 }
 
 Line describe(const JobCancelled& e) { return on_job("JobCancelled", e.key).number("by", e.by.value); }
@@ -424,6 +436,42 @@ Line describe(const JobResumed& e) { return on_job("JobResumed", e.key); }
 Line describe(const TimeSliceTurned& e) {
   const auto key = [](JobKey each) { return std::to_string(each.value); };
   return Line{"TimeSliceTurned"}.list("suspended", e.suspended, key).list("resumed", e.resumed, key);
+}
+
+std::string_view name_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::none: return "none";
+    case Outcome::completed: return "completed";
+    case Outcome::failed: return "failed";
+    case Outcome::cancelled: return "cancelled";
+    case Outcome::timeout: return "timeout";
+    case Outcome::node_fail: return "node_fail";
+    case Outcome::preempted: return "preempted";
+    case Outcome::deadline: return "deadline";
+    case Outcome::out_of_memory: return "out_of_memory";
+  }
+  return "?";
+}
+
+std::string show(const StepStart& start) {
+  Line line{std::to_string(start.id)};
+  line.quoted("name", start.name).numbers("nodes", *start.nodes).number("tasks", start.tasks).number("cpus", start.cpus.value);
+  line.count("memory", static_cast<std::uint64_t>(start.memory.value)).quoted("srun_host", start.srun_host).count("srun_pid", start.srun_pid);
+  return '(' + line.quoted("distribution", start.distribution).time("at", start.at).text_ + ')';
+}
+
+std::string show(const StepEnd& end) {
+  Line line{std::to_string(end.id)};
+  line.word("outcome", name_of(end.outcome)).count("exit_code", end.exit_code).count("exit_signal", end.exit_signal).count("by", end.cancelled_by.value);
+  add(line, end.usage);
+  return '(' + line.time("at", end.at).text_ + ')';
+}
+
+Line describe(const StepsReported& e) {
+  Line line = on_job("StepsReported", e.key);
+  line.number("attempt", e.attempt.value);
+  line.list("started", e.started, [](const StepStart& start) { return show(start); });
+  return line.list("ended", e.ended, [](const StepEnd& end) { return show(end); });
 }
 
 Line describe(const ReservationSet& e) {

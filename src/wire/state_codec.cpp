@@ -233,6 +233,7 @@ std::string encode_state(const State& state) {
     piece.Clear();
   }
   piece.AppendToString(&bytes);
+  append_steps(state, bytes);
   return bytes;
 }
 
@@ -277,6 +278,7 @@ Result<State> decode_state(std::string_view bytes) {
   state.jobs = SharedMap<JobKey, SharedValue<Job>>::from_sorted(std::move(jobs));
   add_up_shares(state);
   get_accounts(in, state);
+  MR_TRY_VOID(get_steps(in, state));
   rebuild_indexes(state);
   if (const auto broken = broken_law(state)) return fail(Errc::corrupt, "snapshot: " + *broken);
   return state;

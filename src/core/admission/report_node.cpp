@@ -61,7 +61,7 @@ std::vector<Event> decide_end(const State& state, const ReportEnd& report, Time 
   const auto& shares = job->placement->shares;
   const auto share = std::ranges::find(shares, report.node, &NodeShare::node);
   if (share == shares.end() || share->released) return {};
-  return {AttemptEnded{report.key, report.attempt, report.node, report.end, report.exit_code, report.exit_signal, now}};
+  return {AttemptEnded{report.key, report.attempt, report.node, report.end, report.exit_code, report.exit_signal, now, report.usage}};
 }
 
 std::vector<Event> decide_lost(const State& state, NodeIndex node, Time now) {

@@ -18,6 +18,7 @@ struct ReportEnd {
   NodeIndex node;
   AttemptEnd end{};
   std::uint32_t exit_code = 0, exit_signal = 0;
+  StepUsage usage{};
 };
 
 // A registration under a new boot means that everything which ran there is gone. Nothing new: no event.
