@@ -48,6 +48,7 @@ class OwnAgents final : public ResourceManager {
   void signal(const std::string& node, const wire::SignalAttempt& signal) override;
   void suspend(const std::string& node, const wire::Suspend& suspend) override;
   void stop_nodes() override;
+  void reboot(const std::string& node) override;
   void reply_relayed(const std::string& node, std::uint64_t client, std::string reply);
 
  private:

@@ -29,6 +29,8 @@ std::vector<GoldenBatch> isolation_history();
 std::vector<GoldenBatch> suspend_history();
 // The same with an allocation of salloc and a job with a terminal after it.
 std::vector<GoldenBatch> steps_history();
+// The same with prologs, epilogs, failing and booting nodes after it.
+std::vector<GoldenBatch> node_life_history();
 
 // Like the last job of format 1, under another key; `mark` makes its submission another one.
 JobSubmitted one_more_job(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name, std::uint8_t mark, Time at);

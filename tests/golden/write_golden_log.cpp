@@ -76,7 +76,8 @@ int main(int argc, char** argv) {
                                      {"het", millrace::het_history, 0}, {"het_compacted", millrace::het_history, 29},
                                      {"isolation", millrace::isolation_history, 0}, {"isolation_compacted", millrace::isolation_history, 27},
                                      {"suspending", millrace::suspend_history, 0}, {"suspending_compacted", millrace::suspend_history, 29},
-                                     {"steps", millrace::steps_history, 0}, {"steps_compacted", millrace::steps_history, 27}};
+                                     {"steps", millrace::steps_history, 0}, {"steps_compacted", millrace::steps_history, 27},
+                                     {"node_life", millrace::node_life_history, 0}, {"node_life_compacted", millrace::node_life_history, 33}};
   for (const millrace::Golden& each : golden) {
     const auto written = millrace::write_log(argv[1], each);
     if (!written) return std::fprintf(stderr, "%s\n", written.error().story.c_str()), 1;

@@ -106,6 +106,8 @@ struct JobPlaced {
   std::optional<WaitHistory> waited{};
   std::optional<std::uint32_t> limit_minutes{};  // shortened to what was free (--time-min)
   bool shared = false;  // others of its partition may be on its CPUs
+  bool on_all_nodes = false;  // each of its nodes has something to run before and after it
+  bool prolog = false;        // it is launched when PrologSlurmctld is done
 };
 
 // All components of a heterogeneous job start at one moment, the leader first.
@@ -114,7 +116,7 @@ struct HetJobPlaced {
   Time at;
 };
 
-enum class AttemptEnd : std::uint8_t { exited, launch_failed, supervisor_lost, node_lost, out_of_memory };
+enum class AttemptEnd : std::uint8_t { exited, launch_failed, supervisor_lost, node_lost, out_of_memory, prolog_failed = 64 };
 
 // Nothing of this attempt is left on this node.
 struct AttemptEnded {
@@ -123,6 +125,25 @@ struct AttemptEnded {
   NodeIndex node;
   AttemptEnd end{};
   std::uint32_t exit_code = 0, exit_signal = 0;
+  Time at;
+};
+
+// No process of this attempt is left on this node, which is not free before its epilog is done (AttemptEnded).
+struct AttemptExited {
+  JobKey key;
+  Attempt attempt;
+  NodeIndex node;
+  AttemptEnd end{};
+  std::uint32_t exit_code = 0, exit_signal = 0;
+  Time at;
+};
+
+// PrologSlurmctld or EpilogSlurmctld of this attempt is done.
+struct JobProgramEnded {
+  JobKey key;
+  Attempt attempt;
+  JobProgram program{};
+  bool failed = false;
   Time at;
 };
 
@@ -158,13 +179,23 @@ struct NodeLost {
   Time at;
 };
 
-enum class NodeOrder : std::uint8_t { drain, undrain, down, resume, reason_only };
+enum class NodeOrder : std::uint8_t { drain, undrain, down, resume, reason_only, fail = 64, reboot, reboot_asap, reboot_issued, cancel_reboot };
 
 struct NodeStateChanged {
   NodeIndex node;
   NodeOrder order{};
   std::string reason;
   UserId by;
+  Time at;
+  AfterReboot after_reboot{};  // with reboot, reboot_asap
+  Time due{};                  // reboot_issued: until when it must be back
+};
+
+// Only what is set changes, until the configuration is read again.
+struct NodeModified {
+  NodeIndex node;
+  std::optional<std::uint32_t> weight;
+  std::optional<std::string> features, comment, extra;
   Time at;
 };
 
@@ -264,6 +295,7 @@ using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, J
                            JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
                            ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset,
-                           JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned>;
+                           JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned, AttemptExited,
+                           JobProgramEnded, NodeModified>;
 
 }  // namespace millrace
