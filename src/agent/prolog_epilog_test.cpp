@@ -66,6 +66,7 @@ class PrologEpilogTest : public testing::Test, protected SupervisorObserver {
  protected:
   PrologEpilogTest() { start_agent(); }
   void start_agent() {
+    hooks_.reset();
     programs_ = std::make_unique<HeldPrograms>();
     hooks_.emplace(process_, supervisors_, *programs_, journal_, ProgramSettings{{"prolog"}, {"epilog"}, {}, {}});
     adopted_ = hooks_->adopt(*this);

@@ -45,12 +45,6 @@ Result<void> write_whole(const std::string& path, std::string_view text) {
 
 }  // namespace
 
-Result<std::unique_ptr<SpoolJournal>> SpoolJournal::open(const std::string& spool, std::string boot_id) {
-  std::string directory = spool + "/programs";
-  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return fail(Errc::io, "make " + directory + ": " + std::strerror(errno));
-  return std::unique_ptr<SpoolJournal>(new SpoolJournal(std::move(directory), std::move(boot_id)));
-}
-
 std::vector<AttemptName> SpoolJournal::names() const {
   std::vector<AttemptName> out;
   if (DIR* directory = opendir(directory_.c_str())) {
@@ -81,6 +75,7 @@ std::vector<wire::ProgramRecord> SpoolJournal::read() {
 }
 
 Result<void> SpoolJournal::write(const wire::ProgramRecord& record) {
+  if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) return fail(Errc::io, "make " + directory_ + ": " + std::strerror(errno));
   const std::string path = path_of({record.job_key(), record.attempt()}), fresh = path + std::string{unfinished};
   wire::ProgramRecord signed_by_boot = record;
   signed_by_boot.set_boot_id(boot_id_);

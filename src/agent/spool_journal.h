@@ -7,7 +7,7 @@ namespace millrace {
 
 class SpoolJournal final : public ProgramJournal {
  public:
-  static Result<std::unique_ptr<SpoolJournal>> open(const std::string& spool, std::string boot_id);
+  SpoolJournal(const std::string& spool, std::string boot_id) : directory_(spool + "/programs"), boot_id_(std::move(boot_id)) {}
 
   std::vector<AttemptName> names() const;  // of every boot
   std::vector<wire::ProgramRecord> read() override;
@@ -17,7 +17,6 @@ class SpoolJournal final : public ProgramJournal {
   bool end_leftovers(AttemptName name) override;
 
  private:
-  SpoolJournal(std::string directory, std::string boot_id) : directory_(std::move(directory)), boot_id_(std::move(boot_id)) {}
   std::string path_of(AttemptName name) const { return directory_ + "/" + text_of(name); }
 
   const std::string directory_, boot_id_;

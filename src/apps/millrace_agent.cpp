@@ -114,7 +114,7 @@ class AgentProcess {
   Result<void> start_logging();
   Result<void> isolate_jobs(const std::string& spool);
   Result<void> build();
-  Result<void> wrap_programs(const std::string& spool, const std::string& boot_id);
+  void wrap_programs(const std::string& spool, const std::string& boot_id);
   void reboot();
   void clean_spool(const SpoolDirectory& spool) const;
   void listen_clients();
@@ -203,11 +203,11 @@ void AgentProcess::show_notes() {
 
 // Nothing listens yet, so this may wait.
 void AgentProcess::clean_spool(const SpoolDirectory& spool) const {
-  if (auto journal = SpoolJournal::open(expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name())), ""))
-    for (const AttemptName name : (*journal)->names()) {
-      while (!(*journal)->end_leftovers(name)) poll(nullptr, 0, 10);
-      (*journal)->erase(name);
-    }
+  SpoolJournal journal(expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name())), "");
+  for (const AttemptName name : journal.names()) {
+    while (!journal.end_leftovers(name)) poll(nullptr, 0, 10);
+    journal.erase(name);
+  }
   for (const AttemptName name : spool.list()) {
     const auto record = spool.read(name);
     if (!record) static_cast<void>(spool.give_up(name));
@@ -252,13 +252,13 @@ Result<void> AgentProcess::isolate_jobs(const std::string& spool) {
   return {};
 }
 
-Result<void> AgentProcess::wrap_programs(const std::string& spool, const std::string& boot_id) {
+void AgentProcess::wrap_programs(const std::string& spool, const std::string& boot_id) {
   const NodeLifeSettings& life = configuration_.node_life;
   const auto say = [this](std::string_view text) { log_.say(std::string{text}); };
-  MR_TRY(journal_, SpoolJournal::open(spool, boot_id));
+  journal_ = std::make_unique<SpoolJournal>(spool, boot_id);
   ProgramSettings settings{life.prolog, life.epilog, life.prolog_limit, life.epilog_limit, say};
   prolog_epilog_ = std::make_unique<PrologEpilog>(loop_, *supervisors_, programs_, *journal_, std::move(settings));
-  if (options_.relay) return {};
+  if (options_.relay) return;
   HealthSettings health;
   health.program = life.health_check;
   health.interval = life.health_check_interval;
@@ -270,7 +270,6 @@ Result<void> AgentProcess::wrap_programs(const std::string& spool, const std::st
   health.is_busy = [this] { return agent_->has_jobs(); };
   health.log = say;
   health_ = std::make_unique<HealthChecks>(loop_, programs_, std::move(health));
-  return {};
 }
 
 void AgentProcess::reboot() {
@@ -301,7 +300,7 @@ Result<void> AgentProcess::build() {
   if (!options_.relay && access(settings.step_program.c_str(), X_OK) != 0)
     return fail(Errc::not_found, settings.step_program + ": " + std::strerror(errno));
   supervisors_ = std::make_unique<SpoolSupervisors>(loop_, readiness_, *spool_, settings);
-  MR_TRY_VOID(wrap_programs(expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name())), settings.boot_id));
+  wrap_programs(expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name())), settings.boot_id);
   std::optional<wire::Inventory> configured;
   if (!options_.node.empty() && configured_ != nullptr) configured = inventory_of(*configured_);
   measurements_ = std::make_unique<HostMeasurements>(configuration_.tmp_fs, loop_.now().value, std::move(configured));

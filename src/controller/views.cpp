@@ -195,7 +195,11 @@ wire::JobStateName shown_state(const Job& job) {
 // Placed, and what has to run before it is not done everywhere.
 static bool is_configuring(const ReadView& snapshot, const Job& job) {
   if (job.state != JobState::running) return false;
-  return job.program == JobProgram::prolog || std::ranges::any_of(snapshot.observed->in_prolog, [&](const auto& each) { return each.second.contains(job.key); });
+  const auto& prologs = snapshot.observed->in_prolog;
+  return job.program == JobProgram::prolog || std::ranges::any_of(job.placement->shares, [&](const NodeShare& share) {
+    const auto there = prologs.find(share.node);
+    return there != prologs.end() && there->second.contains(job.key);
+  });
 }
 
 std::string shown_reason(const ReadView& snapshot, const Job& job) {

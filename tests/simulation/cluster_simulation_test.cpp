@@ -78,7 +78,13 @@ TEST(Cluster, suspends_and_resumes_as_the_ledger_says) {
 TEST(Cluster, runs_prologs_before_and_epilogs_after_each_job) {
   ClusterShape shape;
   shape.programs = true;
-  run_seeds("Cluster.runs_prologs_before_and_epilogs_after_each_job", shape, 25);
+  run_seeds("Cluster.runs_prologs_before_and_epilogs_after_each_job", shape, 20);
+}
+
+TEST(Cluster, suspends_jobs_that_have_prologs_and_epilogs) {
+  ClusterShape shape;
+  shape.programs = shape.suspends = true;
+  run_seeds("Cluster.suspends_jobs_that_have_prologs_and_epilogs", shape, 10);
 }
 
 TEST(Cluster, is_not_delayed_by_a_second_manager_that_hangs) {

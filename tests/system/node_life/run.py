@@ -8,6 +8,7 @@ states, reboots.
 import argparse
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -119,6 +120,15 @@ def check_in_order(checks, cluster, programs):
     checks.that("the epilog how it ended", after.get("SLURM_JOB_EXIT_CODE") == str(7 << 8) and after.get("SLURM_SCRIPT_CONTEXT") == "epilog_slurmd", after)
     srun = cluster.run("srun", "-w", "n1", "-n1", "sh", "-c", f"tail -1 {programs.directory}/events")
     checks.that("srun's tasks too begin after the prolog", srun.out.startswith("second n1"), srun)
+    cluster.wait_for_nodes()
+    programs.set("hold.prolog.n1")
+    allocation = subprocess.Popen([cluster.bin / "salloc", "-w", "n1", "-n1", cluster.bin / "srun", "sh", "-c", f"echo task; tail -1 {programs.directory}/events"],
+                                  env=cluster.environment, cwd=cluster.directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = wait_for("the allocation", lambda: cluster.run("squeue", "-h", "-o", "%i").out.split())[0]
+    programs.wait(f"begin prolog n1 {running}")
+    programs.clear("hold.prolog.n1")
+    out, err = allocation.communicate(timeout=90)
+    checks.that("a step of salloc's waits for the prolog", allocation.returncode == 0 and out.splitlines() == ["task", f"second n1 {running}"], f"{allocation.returncode}: {out} {err}")
     cluster.wait_for_nodes()
 
 
