@@ -17,15 +17,19 @@ AttemptReport report_of(const wire::AttemptStatus& status) {
     case wire::AttemptStatus::LAUNCH_FAILED: report.end = AttemptEnd::launch_failed; break;
     case wire::AttemptStatus::SUPERVISOR_LOST: report.end = AttemptEnd::supervisor_lost; break;
     case wire::AttemptStatus::OUT_OF_MEMORY: report.end = AttemptEnd::out_of_memory; break;
+    case wire::AttemptStatus::PROLOG_FAILED: report.end = AttemptEnd::prolog_failed; break;
     default: report.end = AttemptEnd::exited; break;
   }
   report.exit_code = status.exit_code();
   report.exit_signal = status.exit_signal();
   report.problem = status.problem();
   report.suspended = status.suspended();
+  report.exited = status.exited();
+  report.in_prolog = status.in_prolog();
+  report.epilog_failed = status.epilog_failed();
   if (status.has_step()) report.step = status.step();
   if (status.has_usage()) report.usage = usage_of(status.usage());
-  if (report.ended && !report.step) report.steps = reported_steps(status.steps());
+  if ((report.ended || report.exited) && !report.step) report.steps = reported_steps(status.steps());
   return report;
 }
 
@@ -236,6 +240,14 @@ void OwnAgents::tell_step(const std::string& node, const wire::StepOrder& order)
   if (!session) return;
   wire::ToAgent message;
   *message.mutable_step_order() = order;
+  send(*session, message);
+}
+
+void OwnAgents::reboot(const std::string& node) {
+  Session* session = of_node(node);
+  if (!session) return;
+  wire::ToAgent message;
+  message.mutable_reboot();
   send(*session, message);
 }
 

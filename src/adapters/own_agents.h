@@ -49,6 +49,7 @@ class OwnAgents final : public ResourceManager {
   void suspend(const std::string& node, const wire::Suspend& suspend) override;
   void tell_step(const std::string& node, const wire::StepOrder& order) override;
   void stop_nodes() override;
+  void reboot(const std::string& node) override;
   void reply_relayed(const std::string& node, std::uint64_t client, std::string reply);
 
  private:

@@ -191,6 +191,9 @@ void Agent::obey(const wire::ToAgent& message) {
     case wire::ToAgent::kStop:
       if (hooks_.stop) hooks_.stop();
       return;
+    case wire::ToAgent::kReboot:
+      if (hooks_.reboot) hooks_.reboot();
+      return;
     case wire::ToAgent::kHeard:
     case wire::ToAgent::BODY_NOT_SET:
       return;  // newer controllers may say more than we know

@@ -33,6 +33,7 @@ struct AgentHooks {
   std::function<void(std::string_view)> log;
   std::function<void(std::uint64_t epoch)> epoch_rose;  // to be remembered
   std::function<void()> stop;                           // the controller asks the agent to leave
+  std::function<void()> reboot;                         // ... the node to boot
 };
 
 // Lives on one loop and touches the world only through its ports, so a simulator runs hundreds. It decides nothing
@@ -47,6 +48,7 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   void start();  // finds what runs already, then connects and stays connected
   Relay& relay() { return relay_; }
   bool is_welcome() const { return welcome_; }
+  bool has_jobs() const { return !attempts_.empty(); }
   std::uint64_t highest_epoch() const { return highest_epoch_; }
 
  private:

@@ -5,6 +5,9 @@ namespace millrace {
 
 constexpr std::uint32_t kill_wait_of_steps = 30;
 
+// Nothing of it runs any more, whether or not the node is free of it.
+static bool is_over(const wire::AttemptStatus& status) { return status.state() == wire::AttemptStatus::ENDED || status.exited(); }
+
 std::vector<AttemptName> Agent::live_steps_of(AttemptName attempt) const {
   std::vector<AttemptName> out;
   for (auto it = attempts_.upper_bound(attempt.whole()); it != attempts_.end() && it->first.whole() == attempt.whole(); ++it)
@@ -14,9 +17,10 @@ std::vector<AttemptName> Agent::live_steps_of(AttemptName attempt) const {
 
 // An attempt has not ended here as long as a step of it lives: what it held is not free.
 wire::AttemptStatus Agent::as_reported(AttemptName name, const wire::AttemptStatus& status) const {
-  if (name.is_step() || status.state() != wire::AttemptStatus::ENDED || live_steps_of(name).empty()) return status;
+  if (name.is_step() || !is_over(status) || live_steps_of(name).empty()) return status;
   wire::AttemptStatus not_yet = status;
   not_yet.set_state(wire::AttemptStatus::RUNNING_NOW);
+  not_yet.clear_exited();
   not_yet.clear_end();
   not_yet.clear_exit_code();
   not_yet.clear_exit_signal();
@@ -26,7 +30,7 @@ wire::AttemptStatus Agent::as_reported(AttemptName name, const wire::AttemptStat
 }
 
 void Agent::follow_steps(AttemptName name, const wire::AttemptStatus& status) {
-  const bool ended = status.state() == wire::AttemptStatus::ENDED;
+  const bool ended = is_over(status);
   if (!name.is_step()) {
     if (!ended) return;
     // The script is over, and with it the job: its steps have KillWait to go.
@@ -43,7 +47,7 @@ void Agent::follow_steps(AttemptName name, const wire::AttemptStatus& status) {
   }
   const auto whole = attempts_.find(name.whole());
   if (whole == attempts_.end()) return;  // its keeper is on another node, and hears of it through the controller
-  if (whole->second.state() == wire::AttemptStatus::ENDED) {
+  if (is_over(whole->second)) {
     if (!ended) return;
     // Nobody is left to hear of it.
     wire::Forget forget;

@@ -12,15 +12,19 @@
 
 #include "agent/accelerator_watch.h"
 #include "agent/agent.h"
+#include "agent/health.h"
 #include "agent/leftovers.h"
 #include "agent/node_devices.h"
 #include "agent/node_isolation.h"
+#include "agent/prolog_epilog.h"
 #include "agent/relay_clients.h"
+#include "agent/spool_journal.h"
 #include "agent/spool_supervisors.h"
 #include "apps/accelerator_watcher.h"
 #include "cli/version.h"
 #include "config/slurm_conf.h"
 #include "isolation/control_file.h"
+#include "platform/child_programs.h"
 #include "platform/daemon.h"
 #include "platform/dialer.h"
 #include "platform/event_loop.h"
@@ -35,12 +39,14 @@ namespace {
 constexpr int first_look_ms = 60'000;  // a driver that has to wake up its gpus takes some seconds for each
 
 struct Options {
+  std::string boot_suffix;
   std::string config, log_file, node, key_file, step_program;
   bool foreground = false, relay = false, clean = false;
 };
 
 constexpr const char* usage =
     "Usage: slurmd [OPTIONS]\n"
+    "  -b           register as if the machine had just booted, for tests\n"
     "  -c           start with an empty spool: what still runs from before is killed\n"
     "  -C           print this machine's hardware as a line for slurm.conf\n"
     "  -d PROGRAM   the supervisor to start for each job (default: millrace-step beside this program)\n"
@@ -115,6 +121,8 @@ class AgentProcess {
   void find_devices();
   Result<void> isolate_jobs(const std::string& spool);
   Result<void> build();
+  void wrap_programs(const std::string& spool, const std::string& boot_id);
+  void reboot();
   void clean_spool(const SpoolDirectory& spool) const;
   void listen_clients();
   void show_notes();
@@ -135,7 +143,12 @@ class AgentProcess {
   std::optional<NodeDevices> devices_;
   std::unique_ptr<AcceleratorWatch> accelerators_;
   std::optional<NodeIsolation> isolation_;
+  ChildPrograms programs_{loop_};
   std::unique_ptr<SpoolSupervisors> supervisors_;
+  std::unique_ptr<SpoolJournal> journal_;
+  std::unique_ptr<PrologEpilog> prolog_epilog_;
+  std::unique_ptr<HealthChecks> health_;
+  bool told_to_reboot_ = false;
   std::unique_ptr<HostMeasurements> measurements_;
   std::unique_ptr<Agent> agent_;
   std::unique_ptr<RelayClients> relay_clients_;
@@ -199,6 +212,11 @@ void AgentProcess::show_notes() {
 
 // Nothing listens yet, so this may wait.
 void AgentProcess::clean_spool(const SpoolDirectory& spool) const {
+  SpoolJournal journal(expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name())), "");
+  for (const AttemptName name : journal.names()) {
+    while (!journal.end_leftovers(name)) poll(nullptr, 0, 10);
+    journal.erase(name);
+  }
   for (const AttemptName name : spool.list()) {
     const auto record = spool.read(name);
     if (!record) static_cast<void>(spool.give_up(name));
@@ -261,6 +279,36 @@ Result<void> AgentProcess::isolate_jobs(const std::string& spool) {
   return {};
 }
 
+void AgentProcess::wrap_programs(const std::string& spool, const std::string& boot_id) {
+  const NodeLifeSettings& life = configuration_.node_life;
+  const auto say = [this](std::string_view text) { log_.say(std::string{text}); };
+  journal_ = std::make_unique<SpoolJournal>(spool, boot_id);
+  ProgramSettings settings{life.prolog, life.epilog, life.prolog_limit, life.epilog_limit, say};
+  prolog_epilog_ = std::make_unique<PrologEpilog>(loop_, *supervisors_, programs_, *journal_, std::move(settings));
+  if (options_.relay) return;
+  HealthSettings health;
+  health.program = life.health_check;
+  health.interval = life.health_check_interval;
+  health.when_idle = life.check_idle;
+  health.when_busy = life.check_busy;
+  health.only_at_start = life.check_only_at_start;
+  health.environment = {"SLURMD_NODENAME=" + node_, "SLURM_CONF=" + configuration_.path, "SLURM_SCRIPT_CONTEXT=health_check",
+                        "PATH=" + beside_this_program("") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
+  health.is_busy = [this] { return agent_->has_jobs(); };
+  health.log = say;
+  health_ = std::make_unique<HealthChecks>(loop_, programs_, std::move(health));
+}
+
+void AgentProcess::reboot() {
+  if (std::exchange(told_to_reboot_, true)) return;
+  const std::string& program = configuration_.node_life.reboot_program;
+  if (program.empty()) return log_.say("told to reboot, but RebootProgram is not set in this node's configuration");
+  log_.say("rebooting: " + program);
+  programs_.run({program, {}, {"SLURMD_NODENAME=" + node_, "SLURM_CONF=" + configuration_.path}, {}}, [this, program](const ProgramEnd& end) {
+    if (!end.went_well()) log_.say("reboot: " + describe(program, end));
+  });
+}
+
 Result<void> AgentProcess::build() {
   const auto say = [this](std::string_view text) { log_.say(std::string{text}); };
   if (configuration_.controllers.empty()) return fail(Errc::invalid, configuration_.path + " names no controller");
@@ -280,11 +328,12 @@ Result<void> AgentProcess::build() {
       return order;
     };
   settings.step_program = options_.step_program.empty() ? beside_this_program("millrace-step") : options_.step_program;
-  settings.boot_id = read_boot_id("");
+  settings.boot_id = read_boot_id("") + options_.boot_suffix;
   settings.log = say;
   if (!options_.relay && access(settings.step_program.c_str(), X_OK) != 0)
     return fail(Errc::not_found, settings.step_program + ": " + std::strerror(errno));
   supervisors_ = std::make_unique<SpoolSupervisors>(loop_, readiness_, *spool_, settings);
+  wrap_programs(expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name())), settings.boot_id);
   std::optional<wire::Inventory> configured;
   if (!options_.node.empty() && configured_ != nullptr) configured = inventory_of(*configured_);
   measurements_ = std::make_unique<HostMeasurements>(configuration_.tmp_fs, loop_.now().value, std::move(configured));
@@ -307,7 +356,8 @@ Result<void> AgentProcess::build() {
     if (const auto written = spool_->write_epoch(epoch); !written) log_.say(written.error().story);
   };
   hooks.stop = [this] { loop_.stop(); };
-  agent_ = std::make_unique<Agent>(loop_, *dialer_, *supervisors_, *measurements_, std::move(agent), std::move(hooks));
+  hooks.reboot = [this] { reboot(); };
+  agent_ = std::make_unique<Agent>(loop_, *dialer_, *prolog_epilog_, *measurements_, std::move(agent), std::move(hooks));
   relay_clients_ = std::make_unique<RelayClients>(loop_, agent_->relay());
   return {};
 }
@@ -358,6 +408,7 @@ Result<int> AgentProcess::run() {
   listen_clients();
   if (options_.relay && !client_listener_) return fail(Errc::unavailable, "a relay that nobody can reach");
   agent_->start();
+  if (health_) health_->start();
   log_.say("agent of node " + node_ + " started");
   background_.ready();
   loop_.run();
@@ -365,9 +416,11 @@ Result<int> AgentProcess::run() {
   // Whoever calls goes before whom it calls.
   client_listener_.reset();
   relay_clients_.reset();
+  health_.reset();
   agent_.reset();
   accelerators_.reset();
-  const bool idle = supervisors_->is_idle();
+  const bool idle = supervisors_->is_idle() && prolog_epilog_->is_idle();
+  prolog_epilog_.reset();
   supervisors_.reset();
   if (isolation_ && idle) isolation_->leave();
   return 0;
@@ -403,6 +456,10 @@ int main(int argc, char** argv) {
         break;
       case 'D':
         options.foreground = true;
+        break;
+      case 'b':
+        // As if the machine had booted, for tests of what follows a boot.
+        options.boot_suffix = "-" + std::to_string(getpid());
         break;
       case 'f':
         options.config = optarg;

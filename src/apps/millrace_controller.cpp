@@ -20,6 +20,7 @@
 #include "controller/sessions.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
+#include "platform/child_programs.h"
 #include "platform/daemon.h"
 #include "platform/event_loop.h"
 #include "platform/listener.h"
@@ -116,6 +117,7 @@ class ControllerProcess {
   Background background_;
   PidFile pid_file_;
   EventLoop loop_;
+  ChildPrograms programs_{loop_};
   std::unique_ptr<RealFilesystem> files_;
   std::unique_ptr<ThreadWorker> log_worker_, plan_worker_, query_worker_, name_worker_;
   std::unique_ptr<Wal> wal_;
@@ -201,6 +203,10 @@ Result<void> ControllerProcess::build() {
   hooks.shutdown = [this](bool) { loop_.after(milliseconds(50), [this] { stop(); }); };  // the answer leaves first
   hooks.peak_passed = [] { malloc_trim(0); };
   hooks.reconfigure = [this] { return reconfigure(); };
+  hooks.site_programs = [this] {
+    const NodeLifeSettings& life = configuration_.node_life;
+    return SitePrograms{life.controller_prolog, life.controller_epilog, life.prolog_limit, life.epilog_limit, !life.reboot_program.empty()};
+  };
   hooks.show_config = [this](wire::Config& out) {
     LiveFacts facts;
     facts.boot_time = started_text_;
@@ -213,7 +219,7 @@ Result<void> ControllerProcess::build() {
       entry->set_value(value);
     }
   };
-  controller_ = std::make_unique<Controller>(Controller::Parts{loop_, *wal_, *plan_worker_, *query_worker_, *identities_, sessions_},
+  controller_ = std::make_unique<Controller>(Controller::Parts{loop_, *wal_, *plan_worker_, *query_worker_, *identities_, sessions_, &programs_},
                                              std::move(settings), std::move(hooks), std::move(recovered_));
   recovered_ = State{};
   sessions_.serve(*controller_);

@@ -388,7 +388,7 @@ TEST_F(Commands, Scontrol_updates_holds_and_shows) {
   EXPECT_EQ(asked.back().hold().name(), "x");
   EXPECT_EQ(run({"scontrol", "requeuehold", "3"}).code, 0);
   EXPECT_TRUE(asked.back().requeue().hold());
-  EXPECT_EQ(run({"scontrol", "reboot", "3"}).err, "scontrol: error: reboot is not built yet in Millrace\n");
+  EXPECT_EQ(run({"scontrol", "takeover", "3"}).err, "scontrol: error: takeover is not built yet in Millrace\n");
   EXPECT_EQ(run({"scontrol", "show", "hostlistsorted", "b2,b1,a"}).out, "a,b[1-2]\n");
   EXPECT_EQ(run({"scontrol"}, "ping\nquit\n").out, "Slurmctld(primary) at vm is UP\n");
 }
@@ -472,11 +472,11 @@ TEST_F(Commands, Srun_refuses_what_it_cannot_do_yet) {
 }
 
 TEST_F(Commands, Millrace_checks_a_configuration) {
-  const Outcome outcome = run({"millrace", "check", file("c", "ClusterName=x\nSlurmctldHost=y\nProlog=/bin/true\nNoSuch=1\nKillWait=x\n")});
+  const Outcome outcome = run({"millrace", "check", file("c", "ClusterName=x\nSlurmctldHost=y\nResvProlog=/bin/true\nNoSuch=1\nKillWait=x\n")});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.out.find(":5: KillWait: 'x' is not a time"), std::string::npos);
   EXPECT_NE(outcome.out.find(":4: NoSuch: unknown key\n"), std::string::npos);
-  EXPECT_NE(outcome.out.find(":3: Prolog: not built yet\n"), std::string::npos);
+  EXPECT_NE(outcome.out.find(":3: ResvProlog: not built yet\n"), std::string::npos);
   EXPECT_EQ(run({"sacct"}).err, "sacct: error: this command is not built yet in Millrace\n");
   EXPECT_EQ(run({"squeue", "-V"}).out, "slurm 26.11.0\n");
   EXPECT_EQ(run({"millrace", "--version"}).out, "millrace 0.1.0\n");

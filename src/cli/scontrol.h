@@ -36,6 +36,8 @@ bool is_keyword(std::string_view word, const Keyword& keyword);
 
 int scontrol_show(Scontrol& self, const Words& words);
 int scontrol_update(Scontrol& self, const Words& words);
+int scontrol_reboot(Scontrol& self, const Words& words);
+int scontrol_cancel_reboot(Scontrol& self, const Words& words);
 int scontrol_reserve(Scontrol& self, const Words& words, bool change);
 int scontrol_remove_reservation(Scontrol& self, std::string_view name);
 int scontrol_show_reservations(Scontrol& self, std::string_view name);

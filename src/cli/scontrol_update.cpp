@@ -197,8 +197,8 @@ constexpr JobKey job_keys[] = {
 };
 // clang-format on
 
-constexpr std::string_view node_keys_not_built[] = {"NodeAddr", "NodeHostName", "ActiveFeatures", "AvailableFeatures", "CertToken", "Comment", "CpuBind",
-                                                    "Extra", "Gres", "InstanceId", "InstanceType", "ResumeAfter", "Topology"};
+constexpr std::string_view node_keys_not_built[] = {"NodeAddr", "NodeHostName", "CertToken", "CpuBind",
+                                                    "Gres", "InstanceId", "InstanceType", "ResumeAfter", "Topology"};
 
 struct Pair {
   std::string key, value;
@@ -299,6 +299,12 @@ int update_node(Scontrol& self, const std::vector<Pair>& pairs, Text names) {
         return 1;
       }
       update->set_weight(*weight);
+    } else if (equals_ignoring_case(pair.key, "AvailableFeatures") || equals_ignoring_case(pair.key, "ActiveFeatures") || equals_ignoring_case(pair.key, "Features")) {
+      update->set_features(std::string{pair.value});
+    } else if (equals_ignoring_case(pair.key, "Comment")) {
+      update->set_comment(std::string{pair.value});
+    } else if (equals_ignoring_case(pair.key, "Extra")) {
+      update->set_extra(std::string{pair.value});
     } else {
       for (const Text known : node_keys_not_built)
         if (equals_ignoring_case(known, pair.key)) return scontrol_refuse(self, "update " + std::string{known} + "=");
@@ -317,6 +323,61 @@ int update_node(Scontrol& self, const std::vector<Pair>& pairs, Text names) {
   }
   return send(self, request);
 }
+
+}  // namespace
+
+// reboot [ASAP] [nextstate=RESUME|DOWN] [reason=TEXT] ALL|NODES
+int scontrol_reboot(Scontrol& self, const Words& words) {
+  wire::Request request;
+  wire::UpdateNode& update = *request.mutable_update_node();
+  update.set_state("REBOOT");
+  for (const Text word : words) {
+    const std::size_t equals = word.find('=');
+    const Text key = word.substr(0, equals), value = equals == Text::npos ? Text{} : word.substr(equals + 1);
+    if (equals_ignoring_case(word, "ASAP")) {
+      update.set_state("REBOOT_ASAP");
+    } else if (equals_ignoring_case(key, "nextstate")) {
+      if (!equals_ignoring_case(value, "RESUME") && !equals_ignoring_case(value, "DOWN")) {
+        say_plain("Invalid nextstate: " + std::string{value} + "; RESUME or DOWN would be right");
+        return 1;
+      }
+      update.set_next_state(upper_case(value));
+    } else if (equals_ignoring_case(key, "reason")) {
+      update.set_reason(std::string{value});
+    } else if (equals != Text::npos || !update.nodes().empty()) {
+      say_plain("invalid option: " + std::string{word});
+      return 1;
+    } else {
+      update.set_nodes(std::string{word});
+    }
+  }
+  if (update.nodes().empty()) {
+    say_plain("Missing node list. Specify ALL|NODELIST");
+    return 1;
+  }
+  if (const auto reply = self.ask(request); !reply) {
+    say_plain("scontrol_reboot_nodes error: " + reply.error().story);
+    return 1;
+  }
+  return 0;
+}
+
+int scontrol_cancel_reboot(Scontrol& self, const Words& words) {
+  if (words.size() != 1) {
+    say_plain(words.empty() ? "Missing node list. Specify ALL|NODELIST" : "too many arguments for keyword:cancel_reboot");
+    return 1;
+  }
+  wire::Request request;
+  request.mutable_update_node()->set_nodes(std::string{words[0]});
+  request.mutable_update_node()->set_state("CANCEL_REBOOT");
+  if (const auto reply = self.ask(request); !reply) {
+    say_plain("scontrol_cancel_reboot error: " + reply.error().story);
+    return 1;
+  }
+  return 0;
+}
+
+namespace {
 
 int update_partition(Scontrol& self, const std::vector<Pair>& pairs, Text name) {
   wire::Request request;

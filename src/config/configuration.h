@@ -102,6 +102,19 @@ struct ConfigurationNote {
   std::string text;
 };
 
+// The site's own programs around jobs and nodes; of each several, or patterns, run in this order.
+struct NodeLifeSettings {
+  std::vector<std::string> prolog, epilog, controller_prolog, controller_epilog;
+  Duration prolog_limit{}, epilog_limit{};    // 0: none
+  bool requeue_on_prolog_failure = false;     // PrologFlags=ForceRequeueOnFail
+  bool hold_on_prolog_failure = true;         // SchedulerParameters=nohold_on_prolog_fail
+  std::string health_check, reboot_program;   // empty: none
+  Duration health_check_interval{};           // 0: never
+  bool check_idle = true, check_busy = true, check_only_at_start = false;
+  bool config_overrides = false;              // SlurmdParameters
+  Duration resume_timeout = seconds(60);
+};
+
 struct Configuration {
   std::string path;  // the file itself, absolute where it was given so
   std::string cluster_name;
@@ -171,6 +184,7 @@ struct Configuration {
   Topology topology;
 
   IsolationSettings isolation;
+  NodeLifeSettings node_life;
 
   std::vector<ConfiguredNode> nodes;  // in the order of the file
   std::vector<ConfiguredPartition> partitions;

@@ -161,6 +161,7 @@ Result<void> scheduler_parameters(Configuration& c, std::string_view value) {
     const std::string_view name = word.substr(0, equals);
     if (name == "bf_continue") c.scheduler.backfill_continue = true;
     if (name == "defer") c.scheduler.defer = true;
+    if (name == "nohold_on_prolog_fail") c.node_life.hold_on_prolog_failure = false;
     if (name == "millrace_predict") c.scheduler.predict_run_times = true;
     if (name == "millrace_policy") {
       const std::string_view chosen = equals == std::string_view::npos ? std::string_view{} : word.substr(equals + 1);

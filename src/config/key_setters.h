@@ -40,6 +40,22 @@ Result<void> in_minutes(Configuration& c, std::string_view value) {
 }
 
 Result<void> mpi_default(Configuration& c, std::string_view value);
+// Programs around jobs and nodes (program_setters.cpp)
+Result<void> prolog(Configuration& c, std::string_view value);
+Result<void> epilog(Configuration& c, std::string_view value);
+Result<void> controller_prolog(Configuration& c, std::string_view value);
+Result<void> controller_epilog(Configuration& c, std::string_view value);
+Result<void> prolog_limit(Configuration& c, std::string_view value);
+Result<void> epilog_limit(Configuration& c, std::string_view value);
+Result<void> prolog_epilog_limit(Configuration& c, std::string_view value);
+Result<void> prolog_flags(Configuration& c, std::string_view value);
+Result<void> health_check_program(Configuration& c, std::string_view value);
+Result<void> health_check_interval(Configuration& c, std::string_view value);
+Result<void> health_check_state(Configuration& c, std::string_view value);
+Result<void> reboot_program(Configuration& c, std::string_view value);
+Result<void> resume_timeout(Configuration& c, std::string_view value);
+Result<void> agent_parameters(Configuration& c, std::string_view value);
+
 Result<void> preempt_type(Configuration& c, std::string_view value);
 Result<void> preempt_mode(Configuration& c, std::string_view value);
 // OFF, CANCEL, REQUEUE or SUSPEND, each also with GANG, or GANG alone; WITHIN and PRIORITY are named as not built.

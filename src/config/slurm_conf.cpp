@@ -43,6 +43,11 @@ void settle(Configuration& out, const std::string& path, std::vector<std::string
   if (out.max_array_size < 1 || out.max_array_size > 4000001)
     errors.push_back(path + ": MaxArraySize must be 1 to 4000001");
   if (out.socket_path.empty()) out.socket_path = default_socket_path;
+  // A name that is not absolute is looked for beside the file.
+  const std::string folder = path.substr(0, path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
+  for (auto* list : {&out.node_life.prolog, &out.node_life.epilog, &out.node_life.controller_prolog, &out.node_life.controller_epilog})
+    for (std::string& program : *list)
+      if (!program.starts_with('/')) program.insert(0, folder);
   out.cluster_key_file = out.state_dir + "/cluster.key";
   const std::size_t slash = path.rfind('/');
   out.node_key_file = (slash == std::string::npos ? std::string{"."} : path.substr(0, slash)) + "/millrace.key";

@@ -84,14 +84,14 @@ TEST(SlurmConf, Expands_nodes_and_applies_defaults) {
 }
 
 TEST(SlurmConf, Collects_what_it_does_not_know_or_do) {
-  const auto report = parse("NoSuchKey=1\nProlog=/bin/true\nPriorityFlags=MAX_TRES,INCR_ONLY\nPriorityWeightQOS=0\nNodeName=a CpuBind=core Colour=red\n");
+  const auto report = parse("NoSuchKey=1\nResvProlog=/bin/true\nPriorityFlags=MAX_TRES,INCR_ONLY\nPriorityWeightQOS=0\nNodeName=a CpuBind=core Colour=red\n");
   ASSERT_TRUE(report.errors.empty()) << report.errors[0];
   ASSERT_EQ(report.configuration.unknown.size(), 2u);
   EXPECT_EQ(report.configuration.unknown[0].key, "NoSuchKey");
   EXPECT_EQ(report.configuration.unknown[0].line, 3);
   EXPECT_EQ(report.configuration.unknown[1].key, "Colour");
   ASSERT_EQ(report.configuration.not_built.size(), 3u);
-  EXPECT_EQ(report.configuration.not_built[0].key, "Prolog");
+  EXPECT_EQ(report.configuration.not_built[0].key, "ResvProlog");
   EXPECT_EQ(report.configuration.not_built[1].key, "PriorityFlags");
   EXPECT_EQ(report.configuration.not_built[1].text, "INCR_ONLY is not built yet");
   EXPECT_EQ(report.configuration.not_built[1].line, 5);
@@ -211,6 +211,29 @@ TEST(SlurmConf, Names_partition_keys_that_have_no_effect_yet_but_not_those_that_
   for (const auto& note : report.configuration.not_built) named.push_back(note.key);
   EXPECT_EQ(named, (std::vector<std::string>{"MaxCPUsPerNode", "AllocNodes"}));
   EXPECT_TRUE(parse("NodeName=q1\nPartitionName=q Nodes=q1 OverSubscribe=EXCLUSIVE\n").configuration.not_built.empty());
+}
+
+TEST(SlurmConf, Reads_the_programs_around_jobs_and_nodes) {
+  const auto report = parse("Prolog=/etc/a\nProlog=b.d/*\nEpilog=/etc/c\nPrologSlurmctld=/etc/d\nPrologEpilogTimeout=20\nEpilogTimeout=30\n"
+                            "PrologFlags=Alloc,ForceRequeueOnFail,Contain\nSchedulerParameters=nohold_on_prolog_fail\nHealthCheckNodeState=IDLE,CYCLE\n"
+                            "HealthCheckProgram=/etc/e\nHealthCheckInterval=60\nSlurmdParameters=config_overrides\nResumeTimeout=600\nNodeName=a\n");
+  EXPECT_TRUE(report.errors.empty());
+  const NodeLifeSettings& life = report.configuration.node_life;
+  ASSERT_EQ(life.prolog.size(), 2u);
+  EXPECT_EQ(life.prolog[0], "/etc/a");
+  EXPECT_TRUE(life.prolog[1].ends_with("b.d/*"));
+  EXPECT_EQ(life.controller_prolog, std::vector<std::string>{"/etc/d"});
+  EXPECT_EQ(life.prolog_limit, seconds(20));
+  EXPECT_EQ(life.epilog_limit, seconds(30));
+  EXPECT_TRUE(life.requeue_on_prolog_failure && !life.hold_on_prolog_failure && life.config_overrides);
+  EXPECT_TRUE(life.check_idle && !life.check_busy);
+  EXPECT_EQ(life.resume_timeout, seconds(600));
+  std::vector<std::string> later;
+  for (const auto& note : report.configuration.not_built) later.push_back(note.key);
+  EXPECT_EQ(later, (std::vector<std::string>{"PrologFlags=Contain", "HealthCheckNodeState=CYCLE"}));
+  EXPECT_EQ(parse("PrologFlags=Shiny\nNodeName=a\n").errors.size(), 1u);
+  EXPECT_EQ(parse("HealthCheckProgram=check\nNodeName=a\n").errors.size(), 1u);
+  EXPECT_EQ(parse("HealthCheckNodeState=SICK\nNodeName=a\n").errors.size(), 1u);
 }
 
 TEST(ClientSettings, Finds_its_few_lines_and_ignores_the_rest) {

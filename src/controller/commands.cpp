@@ -358,11 +358,25 @@ void Commands::update_job(const wire::UpdateJob& ask) {
 // ---- nodes, partitions, the daemon itself ----
 
 void Commands::update_node(const wire::UpdateNode& ask) {
-  const auto indexes = resolve_nodes(c_.commit_.decided(), ask.nodes());
+  auto indexes = resolve_nodes(c_.commit_.decided(), equals_ignoring_case(ask.nodes(), "ALL") ? "" : ask.nodes());
   if (!indexes) return refuse_with(indexes.error());
-  if (ask.has_weight()) return refuse_with(2036, "Requested operation not supported on this system", "Weight is set in slurm.conf; changing it here is not built yet");
+  if (equals_ignoring_case(ask.nodes(), "ALL"))
+    for (const auto& [index, node] : c_.commit_.decided().nodes)
+      if (node->configured) indexes->push_back(index.value);
+  const bool reboots = ask.state() == "REBOOT" || ask.state() == "REBOOT_ASAP";
+  if (reboots && !c_.hooks_.site_programs().nodes_can_reboot)
+    return refuse_with(2036, "Requested operation not supported on this system", "RebootProgram is not set in slurm.conf");
+  ChangeNode change;
+  change.state = ask.state();
+  change.reason = ask.reason();
+  change.after_reboot = ask.next_state() == "DOWN" ? AfterReboot::down : ask.next_state() == "RESUME" ? AfterReboot::resume : AfterReboot::as_before;
+  if (ask.has_weight()) change.change.weight = ask.weight();
+  if (ask.has_features()) change.change.features = ask.features();
+  if (ask.has_comment()) change.change.comment = ask.comment();
+  if (ask.has_extra()) change.change.extra = ask.extra();
   for (const std::uint32_t index : *indexes) {
-    auto decision = decide_change_node(c_.commit_.decided(), {NodeIndex{index}, ask.state(), ask.reason()}, actor_, c_.loop_.now());
+    change.node = NodeIndex{index};
+    auto decision = decide_change_node(c_.commit_.decided(), change, actor_, c_.loop_.now());
     if (!decision) return refuse_with(decision.error());
     c_.commit_.happen(*std::move(decision));
   }

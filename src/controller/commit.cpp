@@ -48,7 +48,7 @@ void Commit::note(const Event& event) {
                            !std::is_same_v<E, JobResumed> && !std::is_same_v<E, TimeSliceTurned>)
           changes_.room_made = true;
         if constexpr (std::is_same_v<E, ClusterConfigured> || std::is_same_v<E, NodeLost> || std::is_same_v<E, NodeStateChanged> ||
-                      std::is_same_v<E, DevicesJudged>)
+                      std::is_same_v<E, DevicesJudged> || std::is_same_v<E, NodeModified>)
           changes_.ground_shifted = true;
       },
       event);

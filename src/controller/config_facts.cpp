@@ -101,6 +101,14 @@ ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup
   policy.requeue_delay_seconds = in_seconds(configuration.scheduler.requeue_delay);
   policy.max_script_bytes = static_cast<std::uint32_t>(configuration.scheduler.script_size_max);
   policy.return_to_service = configuration.return_to_service;
+  const NodeLifeSettings& life = configuration.node_life;
+  policy.node_programs = !life.prolog.empty() || !life.epilog.empty();
+  policy.job_prolog = !life.controller_prolog.empty();
+  policy.job_epilog = !life.controller_epilog.empty();
+  policy.requeue_on_prolog_failure = life.requeue_on_prolog_failure;
+  policy.hold_on_prolog_failure = life.hold_on_prolog_failure;
+  policy.config_overrides = life.config_overrides;
+  policy.resume_timeout_seconds = in_seconds(life.resume_timeout);
   policy.job_requeue = configuration.job_requeue;
   policy.memory_is_consumable = configuration.memory_is_consumable;
   policy.cpu_unit = to_fact(configuration.consumable);

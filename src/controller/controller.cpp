@@ -33,6 +33,7 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
     : loop_(parts.loop),
       log_(parts.log),
       query_worker_(parts.query_worker),
+      programs_(parts.programs),
       identities_(parts.identities),
       clients_(parts.clients),
       settings_(std::move(settings)),
@@ -65,6 +66,7 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
   due_signals_.look_at_all(commit_.durable());
   commit_.when_durable([this, ready = std::move(ready)]() mutable {
     if (ready) ready();
+    see_to_all_programs();
     planning_.wanted();
   });
   replan_with_time();
@@ -101,6 +103,7 @@ ReadView Controller::read_view() const { return {commit_.durable(), observed_, p
 
 void Controller::changed(const Changes& changes) {
   for (const NodeIndex node : changes.nodes) reconcile(node);
+  for (const JobKey key : changes.jobs) see_to_programs(key);
   if (changes.room_made) resume_suspended();
   if (!waiters_.empty()) {
     std::set<JobKey> touched = changes.jobs;
@@ -239,6 +242,7 @@ void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>&
   link.responding = true;
   observed_.edit().responding[index] = true;
   link.attempts = attempts;
+  note_prologs(index, attempts);
   std::set<NodeIndex> firsts;  // whose jobs may have waited for steps here
   for (const AttemptReport& report : attempts) {
     if (report.step) {
@@ -247,12 +251,13 @@ void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>&
       if (report.ended && job && job->placement && job->placement->shares.front().node != index) firsts.insert(job->placement->shares.front().node);
       continue;
     }
-    if (!report.ended) continue;
+    if (!report.ended && !report.exited) continue;
     if (const Job* job = commit_.decided().find_job(report.key); job && job->attempt == report.attempt && waits_for_steps(*job, index)) continue;
     // Before the end, which ends whatever of its steps is not known to have ended.
     if (!report.steps.empty() && is_first_node(commit_.decided(), report, index))
       if (auto told = decide_steps(commit_.decided(), report.key, report.attempt, report.steps, loop_.now()); !told.empty()) commit_.happen(std::move(told));
-    auto events = decide_end(commit_.decided(), {report.key, report.attempt, index, report.end, report.exit_code, report.exit_signal, report.usage}, loop_.now());
+    const ReportEnd end{report.key, report.attempt, index, report.end, report.exit_code, report.exit_signal, report.usage, report.epilog_failed};
+    auto events = report.ended ? decide_end(commit_.decided(), end, loop_.now()) : decide_exit(commit_.decided(), end, loop_.now());
     if (events.empty()) continue;
     if (!report.problem.empty())
       hooks_.say("job key " + std::to_string(report.key.value) + " on " + commit_.decided().node(index).def->name + ": " + report.problem);
@@ -344,6 +349,24 @@ void Controller::launch(NodeIndex index, const LaunchIntent& intent) {
   });
 }
 
+void Controller::see_to_reboot(NodeIndex index, NodeLink& link) {
+  const auto* node = commit_.durable().nodes.find(index);
+  if (!node || (*node)->reboot != Reboot::issued || !link.reported || !link.manager) return;
+  if (link.told_to_reboot.is_set() && loop_.now() < link.told_to_reboot + settings_.relaunch_after) return;
+  link.told_to_reboot = loop_.now();
+  link.manager->reboot((*node)->def->name);
+}
+
+void Controller::note_prologs(NodeIndex index, const std::vector<AttemptReport>& attempts) {
+  std::set<JobKey> now;
+  for (const AttemptReport& report : attempts)
+    if (report.in_prolog && !report.step) now.insert(report.key);
+  const auto known = observed_->in_prolog.find(index);
+  if (now.empty() && known == observed_->in_prolog.end()) return;
+  if (now.empty()) observed_.edit().in_prolog.erase(index);
+  else if (known == observed_->in_prolog.end() || known->second != now) observed_.edit().in_prolog[index] = std::move(now);
+}
+
 // ---- time ----
 
 void Controller::tick() {
@@ -351,7 +374,7 @@ void Controller::tick() {
   for (auto& [index, link] : links_) {
     std::erase_if(link.ordered, [&](const auto& entry) { return entry.second + settings_.relaunch_after * 30 < now; });
     const auto* node = commit_.decided().nodes.find(index);
-    const bool counts = node && (*node)->configured && ((*node)->condition == NodeCondition::up || !(*node)->jobs.empty());
+    const bool counts = node && (*node)->configured && (*node)->reboot != Reboot::issued && ((*node)->condition == NodeCondition::up || !(*node)->jobs.empty());
     if (counts && now - link.heard_at > settings_.agent_timeout) {
       hooks_.say("node " + (*node)->def->name + " has not responded for " + std::to_string((now - link.heard_at).value / 1'000'000) + " s: down");
       link.responding = false;
@@ -360,7 +383,9 @@ void Controller::tick() {
       commit_.happen(decide_lost(commit_.decided(), index, now));
     }
     reconcile(index);
+    see_to_reboot(index, link);
   }
+  if (auto reboots = decide_reboots(commit_.decided(), now); !reboots.empty()) commit_.happen(std::move(reboots));
   // Some wait for a time of their own: the end of an exempt time, of the patience for a switch.
   if (now - replanned_at_ >= settings_.replan_every && !commit_.durable().queue.empty()) {
     replanned_at_ = now;
@@ -515,7 +540,8 @@ void Controller::tell_waiters(JobKey key) {
   const auto it = waiters_.find(key);
   if (it == waiters_.end()) return;
   const wire::JobProgress progress = progress_of(key);
-  const bool started = progress.state() != wire::PENDING;
+  const Job* job = commit_.durable().find_job(key);
+  const bool started = progress.state() != wire::PENDING && !(job && job->program == JobProgram::prolog);
   std::erase_if(it->second, [&](Waiter& waiter) {
     if (!progress.ended() && (!started || waiter.told_start)) return false;
     waiter.told_start = true;

@@ -17,6 +17,7 @@
 #include "controller/wait_log.h"
 #include "core/admission/refusal.h"
 #include "ports/identity.h"
+#include "ports/programs.h"
 #include "ports/resource_manager.h"
 
 namespace millrace {
@@ -51,6 +52,13 @@ struct ControllerSettings {
   Duration replan_every = seconds(30);        // while someone waits, although nothing happened
 };
 
+// What the site wants the controller to run, as the configuration says now.
+struct SitePrograms {
+  std::vector<std::string> prolog, epilog;  // files or patterns
+  Duration prolog_limit{}, epilog_limit{};  // 0: none
+  bool nodes_can_reboot = false;            // RebootProgram
+};
+
 // What the process does for the controller.
 struct ControllerHooks {
   std::function<void(const std::string&)> say = [](const std::string&) {};     // the daemon's log
@@ -60,6 +68,7 @@ struct ControllerHooks {
   // Reads the configuration again: the event to record and the `scontrol show config` rows, or an error.
   std::function<Result<ClusterConfigured>()> reconfigure;
   std::function<void(wire::Config&)> show_config = [](wire::Config&) {};
+  std::function<SitePrograms()> site_programs = [] { return SitePrograms{}; };
 };
 
 class Controller final : public ResourceObserver {
@@ -71,6 +80,7 @@ class Controller final : public ResourceObserver {
     Worker& query_worker;
     Identities& identities;
     Clients& clients;
+    Programs* programs = nullptr;  // null: nothing can be run, and nothing is waited for
   };
   Controller(Parts parts, ControllerSettings settings, ControllerHooks hooks, State recovered);
 
@@ -101,6 +111,7 @@ class Controller final : public ResourceObserver {
     bool reported = false;                    // since its last registration in this run
     Time heard_at;
     std::vector<AttemptReport> attempts;      // as last reported
+    Time told_to_reboot;
     // By job, attempt, step and kind of order:
     std::map<std::tuple<JobKey, Attempt, std::int64_t, std::uint32_t>, Time> ordered;  // when an order was last given, so as not to repeat it at once
   };
@@ -146,6 +157,13 @@ class Controller final : public ResourceObserver {
   void record_steps(const Job& job, const wire::StepFacts& batch);
   void inquire(Inquiry inquiry);  // this and the next: step_requests.cpp
   void answer_inquiry(std::uint64_t id);
+  // Programs of the site (job_programs.cpp)
+  void see_to_programs(JobKey key);
+  void see_to_all_programs();
+  void run_next_program(JobKey key);
+  void program_ended(JobKey key, bool failed);
+  void see_to_reboot(NodeIndex index, NodeLink& link);
+  void note_prologs(NodeIndex index, const std::vector<AttemptReport>& attempts);
   void take_reports(NodeIndex node, const std::vector<AttemptReport>& attempts);
   std::optional<NodeIndex> own_node(ResourceManager& by, const std::string& name);
   std::vector<NodeIndex> unreachable() const;
@@ -159,9 +177,18 @@ class Controller final : public ResourceObserver {
   void maybe_snapshot();
   void configured(const ClusterConfigured& configuration);
 
+  struct RunningProgram {
+    Attempt attempt;
+    JobProgram which{};
+    std::vector<std::string> left;
+    Duration limit{};
+    Programs::Id id = 0;  // 0: between two, or done
+  };
+
   Loop& loop_;
   EventLog& log_;
   Worker& query_worker_;
+  Programs* programs_;
   Identities& identities_;
   Clients& clients_;
   ControllerSettings settings_;
@@ -185,6 +212,7 @@ class Controller final : public ResourceObserver {
   DueSignals due_signals_;
   Loop::TimerId signal_timer_ = 0;
   Time signal_armed_ = never;
+  std::map<JobKey, RunningProgram> running_programs_;
   Loop::TimerId deadline_timer_ = 0;
   Time deadline_armed_ = never;
   bool snapshot_running_ = false;

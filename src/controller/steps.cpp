@@ -59,6 +59,13 @@ void Controller::ask_keeper(const Asker& asker, std::uint64_t number, const Job&
   request.set_number(number);
   request.set_uid(asker.uid.value);
   *request.mutable_ask() = ask;
+  if (job.program == JobProgram::prolog) {
+    wire::Reply reply;
+    reply.set_number(number);
+    reply.mutable_failure()->set_code(2061);
+    reply.mutable_failure()->set_text("PrologSlurmctld is still running");
+    return clients_.reply(asker.client, reply);
+  }
   if (tell_keeper(job, message)) {
     step_clients_[asker.client].insert({job.key, job.attempt});
     return;
@@ -169,7 +176,7 @@ void Controller::launch_step(const Job& job, NodeIndex index, const wire::StepLa
 }
 
 bool Controller::waits_for_steps(const Job& job, NodeIndex first) {
-  if (!job.spec->is_batch() || !job.placement || job.placement->shares.size() < 2 || job.placement->shares.front().node != first) return false;
+  if (!job.spec->is_batch() || !job.placement || job.placement->on_all_nodes || job.placement->shares.size() < 2 || job.placement->shares.front().node != first) return false;
   bool waits = false;
   for (const NodeShare& share : job.placement->shares) {
     const auto it = links_.find(share.node);

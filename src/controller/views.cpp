@@ -1,6 +1,8 @@
 // src/controller/views.cpp - see views.h.
 #include "controller/views.h"
 
+#include <algorithm>
+
 #include "base/hostlist.h"
 #include "controller/resources.h"
 #include "core/ledger/limits.h"
@@ -190,7 +192,18 @@ wire::JobStateName shown_state(const Job& job) {
   return wire::RUNNING;
 }
 
+// Placed, and what has to run before it is not done everywhere.
+static bool is_configuring(const ReadView& snapshot, const Job& job) {
+  if (job.state != JobState::running) return false;
+  const auto& prologs = snapshot.observed->in_prolog;
+  return job.program == JobProgram::prolog || std::ranges::any_of(job.placement->shares, [&](const NodeShare& share) {
+    const auto there = prologs.find(share.node);
+    return there != prologs.end() && there->second.contains(job.key);
+  });
+}
+
 std::string shown_reason(const ReadView& snapshot, const Job& job) {
+  if (is_configuring(snapshot, job)) return slurm_word(Reason::prolog);
   if (job.state == JobState::ended && job.end_reason == Reason::raised_signal) return signal_word(job.exit_signal);
   if (job.state != JobState::pending) return slurm_word(job.state == JobState::running || job.state == JobState::suspended ? Reason::none : job.end_reason);
   // What keeps one component keeps all of them.
@@ -225,6 +238,7 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
   out.set_uid(spec.owner->uid.value);
   out.set_state(shown_state(job));
   out.set_completing(job.state == JobState::completing);
+  out.set_configuring(is_configuring(snapshot, job));
   out.set_requeue_held(job.requeue_held && job.state == JobState::pending);
   out.set_reason(shown_reason(snapshot, job));
   out.set_partition(state.partition(spec.partition).def.name);
@@ -275,7 +289,12 @@ void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire
   else if (node.condition == NodeCondition::down) out.set_base(wire::NodeView::DOWN);
   else if (!busy) out.set_base(wire::NodeView::IDLE);
   else out.set_base(node.used_cpus >= def.cpus ? wire::NodeView::ALLOCATED : wire::NodeView::MIXED);
-  out.set_drain(node.drain);
+  out.set_drain(node.drain || node.drained_for_reboot);
+  out.set_fail(node.fail);
+  out.set_reboot_requested(node.reboot == Reboot::requested);
+  out.set_reboot_issued(node.reboot == Reboot::issued);
+  out.set_comment(node.comment);
+  out.set_extra(node.extra);
   for (const JobKey key : node.jobs)
     if (snapshot.state.job(key).state == JobState::completing) out.set_completing(true);
   const auto responding = snapshot.observed->responding.find(index);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace millrace {
 struct Observed {
   std::map<NodeIndex, wire::Telemetry> telemetry;
   std::map<NodeIndex, bool> responding;
+  std::map<NodeIndex, std::set<JobKey>> in_prolog;  // jobs whose prolog runs there
 };
 
 struct PlanReport {

@@ -31,6 +31,9 @@ struct AttemptReport {
   std::uint32_t exit_code = 0, exit_signal = 0;
   std::string problem;
   bool suspended = false;  // stopped, or told to
+  bool exited = false;     // its processes are gone and how it ended is known, but the node is not free of it yet
+  bool in_prolog = false;
+  bool epilog_failed = false;
   std::optional<std::uint32_t> step{};  // of this attempt; not set: the attempt itself
   StepUsage usage{};                    // once ended
   std::vector<ReportedStep> steps{};    // of an ended attempt: what its keeper had not told, or did not know to be heard
@@ -57,6 +60,7 @@ class ResourceManager {
   virtual void suspend(const std::string& node, const wire::Suspend& suspend) = 0;  // or let it go on
   virtual void tell_step(const std::string& node, const wire::StepOrder& order) = 0;  // to one supervisor
   virtual void stop_nodes() = 0;
+  virtual void reboot(const std::string&) {}  // for managers that can
 };
 
 // What managers say. Nothing of it is trusted: it is checked against the ledger before it changes anything, and a manager is heard

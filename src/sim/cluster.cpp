@@ -64,6 +64,10 @@ ClusterConfigured configuration_of(const ClusterShape& shape) {
     out.policy.preempt_mode = PreemptMode::requeue;
     out.policy.enforce = enforce_limits;
   }
+  if (shape.programs) {
+    out.policy.node_programs = out.policy.job_prolog = out.policy.job_epilog = true;
+    out.policy.hold_on_prolog_failure = false;
+  }
   out.policy.return_to_service = 2;
   out.policy.requeue_delay_seconds = 0;
   out.policy.min_job_age_seconds = 1'000'000;  // the test compares at the end: nothing is forgotten before
@@ -91,6 +95,7 @@ struct SimCluster::Controlling {
 
   SimProcess process;
   SimWorker log_worker, plan_worker, query_worker;
+  std::unique_ptr<SimPrograms> programs;
   std::unique_ptr<Wal> wal;
   std::unique_ptr<OwnAgents> agents;
   std::unique_ptr<FlakyManager> flaky;
@@ -109,7 +114,7 @@ SimCluster::SimCluster(std::uint64_t seed, ClusterShape shape)
   }
   for (std::uint32_t i = 0; i < shape.nodes; ++i)
     nodes_.push_back(std::make_unique<SimNode>(world_, network_, node_name(i), shape.cpus,
-                                               [seed](const AttemptKey& attempt) { return work_of(seed, attempt); }));
+                                               [seed](const AttemptKey& attempt) { return work_of(seed, attempt); }, shape.programs));
   make_wishes();
 }
 
@@ -214,8 +219,10 @@ void SimCluster::start_controller() {
       if (controlling_.get() == self) kill_controller(false);
     });
   };
+  c.programs = std::make_unique<SimPrograms>(world_, c.process, controller_programs_);
+  hooks.site_programs = [] { return SitePrograms{{"controller_prolog"}, {"controller_epilog"}, {}, {}, false}; };
   c.controller = std::make_unique<Controller>(
-      Controller::Parts{c.process, *c.wal, c.plan_worker, c.query_worker, *this, *this}, controller_settings, hooks, std::move(state));
+      Controller::Parts{c.process, *c.wal, c.plan_worker, c.query_worker, *this, *this, c.programs.get()}, controller_settings, hooks, std::move(state));
   c.agents = std::make_unique<OwnAgents>(c.process, signer_, OwnAgents::Settings{"sim", 1}, [](const std::string&) {});
   if (shape_.flaky_nodes > 0) {
     std::vector<std::string> theirs, ours;
@@ -310,6 +317,21 @@ void SimCluster::administrator_turn() {
   if (!serves()) return;
   if (const auto request = administrator_.next_wish(world_.random, ++last_request_, shape_.nodes, world_.now()))
     controlling_->controller->request({SimAdministrator::client, UserId{0}, GroupId{0}}, *request);
+}
+
+// Somebody puts nodes right that were drained because a program failed there.
+void SimCluster::repair_turn() {
+  world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(4'000'000))}, [this] { repair_turn(); });
+  if (!serves()) return;
+  for (const auto& [index, node] : controlling_->controller->durable().nodes) {
+    if (!node->drain || world_.random.chance(1, 2)) continue;
+    wire::Request request;
+    request.set_protocol(protocol_version);
+    request.set_number(++last_request_);
+    request.mutable_update_node()->set_nodes(node->def->name);
+    request.mutable_update_node()->set_state("RESUME");
+    return controlling_->controller->request({SimAdministrator::client, UserId{0}, GroupId{0}}, request);
+  }
 }
 
 void SimCluster::client_turn() {
@@ -519,6 +541,7 @@ std::optional<std::string> SimCluster::run() {
   for (auto& node : nodes_) node->start_agent();
   world_.at(world_.now() + milliseconds(1), [this] { client_turn(); });
   if (shape_.faults) world_.at(world_.now() + seconds(2), [this] { fault_turn(); });
+  if (shape_.programs) world_.at(world_.now() + seconds(1), [this] { repair_turn(); });
   if (shape_.administrator) world_.at(world_.now() + seconds(1), [this] { administrator_turn(); });
   const Time begin = world_.now();
   const Time calm = begin + seconds(shape_.faults ? 60 : 0);
@@ -537,7 +560,39 @@ std::optional<std::string> SimCluster::run() {
   for (const auto& [key, job] : controlling_->controller->durable().jobs)
     if (job->spec->owner->uid.value != flaky_user && job->started_at.is_set() && job->attempt.value == 0 && job->array.value == 0)
       slowest_start_ = std::max(slowest_start_, job->started_at - job->eligible_at);
-  return final_verdict();
+  if (auto wrong = final_verdict()) return wrong;
+  return shape_.programs ? program_verdict() : std::nullopt;
+}
+
+std::size_t SimCluster::programs_failed() const {
+  std::size_t count = 0;
+  for (const auto& node : nodes_) count += static_cast<std::size_t>(std::ranges::count(node->programs(), ProgramFate::failed, &ProgramRunRecord::fate));
+  return count;
+}
+
+// Nothing ran before its prologs went well, no node was left before its epilog came to an end, and neither ran beside the job.
+std::optional<std::string> SimCluster::program_verdict() const {
+  const State& state = controlling_->controller->durable();
+  for (const auto& node : nodes_)
+    for (const RunRecord& run : node->history()) {
+      const Job* job = state.find_job(JobKey{run.attempt.first});
+      if (!job || job->is_component()) continue;
+      const std::string who = "job " + std::to_string(job->id.value) + " attempt " + std::to_string(run.attempt.second) + " on " + node->name() + ": ";
+      const auto mine = [&](const ProgramRunRecord& record) { return record.job_id == job->id.value && record.attempt == run.attempt.second; };
+      const bool prepared = std::ranges::any_of(node->programs(), [&](const auto& r) { return mine(r) && r.program == "prolog2" && r.fate == ProgramFate::well && r.ended_at <= run.started_at; });
+      if (!prepared) return who + "ran before its prolog went well";
+      if (std::ranges::none_of(controller_programs_, [&](const auto& r) { return mine(r) && r.program == "controller_prolog" && r.fate == ProgramFate::well && r.ended_at <= run.started_at; }))
+        return who + "ran before the controller's prolog went well";
+      for (const ProgramRunRecord& record : node->programs()) {
+        if (!mine(record)) continue;
+        if (record.program != "epilog" && record.started_at > run.started_at) return who + "a prolog began after the job";
+        if (record.program == "epilog" && record.started_at < run.ended_at) return who + "an epilog began before its end";
+      }
+      if (std::ranges::any_of(node->crashes(), [&](Time at) { return at >= run.started_at; })) continue;
+      if (std::ranges::none_of(node->programs(), [&](const auto& r) { return mine(r) && r.program == "epilog" && r.fate != ProgramFate::running; }))
+        return who + "no epilog came to its end";
+    }
+  return std::nullopt;
 }
 
 }  // namespace millrace

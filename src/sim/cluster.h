@@ -25,6 +25,7 @@ struct ClusterShape {
   std::uint32_t jobs = 25;
   bool faults = true;
   bool full_disk = false;
+  bool programs = false;     // prologs and epilogs, on the nodes and at the controller; sometimes they fail
   bool suspends = false;     // urgent jobs suspend others, CPUs are shared in turns, administrators suspend and resume
   bool administrator = false;  // reservations come and go, limits change, and jobs of an urgent partition take nodes from others
   bool old_leaders = false;  // every killed controller goes on for a while, and links break often
@@ -43,6 +44,7 @@ class SimCluster final : private Clients, private Identities {
   bool saw_reservation() const { return saw_reservation_; }
   const std::set<SuspendWhy>& seen_suspended() const { return seen_suspended_; }
   std::size_t steps_heard() const;  // how many ends of steps the log has answered for
+  std::size_t programs_failed() const;
   Duration slowest_start() const { return slowest_start_; }  // of jobs on our own nodes, from eligible to start
 
  private:
@@ -68,6 +70,8 @@ class SimCluster final : private Clients, private Identities {
   void make_wishes();
   void client_turn();
   void administrator_turn();
+  void repair_turn();
+  std::optional<std::string> program_verdict() const;
   bool serves() const;
   void fault_turn();
   void heal();
@@ -85,6 +89,7 @@ class SimCluster final : private Clients, private Identities {
   SimDisk disk_;
   CredentialSigner signer_;
   std::vector<std::unique_ptr<SimNode>> nodes_;
+  std::vector<ProgramRunRecord> controller_programs_;
   std::unique_ptr<Controlling> controlling_;
   std::unique_ptr<Controlling> zombie_;  // an old leader that does not know that it is one
   SimAdministrator administrator_;

@@ -26,6 +26,7 @@
 #include "core/model/gres_text.h"
 #include "core/planner/pass.h"
 #include "sim/scenario_accounts.h"
+#include "sim/scenario_programs.h"
 #include "sim/scenario_requests.h"
 #include "wire/event_codec.h"
 
@@ -80,6 +81,7 @@ class Scenario {
     std::int64_t run = 0;
     std::uint32_t exit_code = 0;
     bool out_of_memory = false;
+    PlannedPrograms programs;
   };
   // What `submit` says before a ':', or after it.
   struct Component {
@@ -104,6 +106,8 @@ class Scenario {
   void note(std::string what) { happened_.push_back({now_, std::move(what)}); }
   void plan_until_quiet();
   void end_what_is_over();
+  void end_programs();
+  void end_on_nodes(const Job& job, const ReportEnd& how);
   std::string name_of(const Job& job) const;
   void check_reasons();
   std::int64_t next_time() const;
@@ -120,6 +124,7 @@ class Scenario {
   std::map<JobKey, std::string> shown_;
   std::map<JobKey, Planned> planned_;
   std::map<JobKey, std::int64_t> ends_;  // when a running job's own work is done
+  ProgramTimes program_times_;
   std::map<JobKey, std::int64_t> left_;  // of a suspended one: how much of it is left
   std::vector<Happened> happened_;
   std::vector<Finding> findings_;
@@ -162,6 +167,8 @@ Result<void> Scenario::read_line(int number, const Words& words) {
     policy_.preempt_mode = words[2] == "requeue" ? PreemptMode::requeue : words[2] == "cancel" ? PreemptMode::cancel : words[2] == "suspend" ? PreemptMode::suspend : PreemptMode::off;
     policy_.gang = policy_.gang || policy_.preempt_mode == PreemptMode::suspend;
     if (words.size() > 3) policy_.preempt_exempt_seconds = static_cast<std::uint32_t>(parse_integer(words[3]).value_or(0));
+  } else if (words[0] == "programs") {
+    return read_programs_line(words, policy_);
   } else if (words[0] == "gang") {
     policy_.gang = true;
     if (words.size() > 1) policy_.time_slice_seconds = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(30));
@@ -262,7 +269,8 @@ void Scenario::started(const JobPlaced& placed) {
   note("start " + name_of(job) + " " + compress_hostlist(nodes));
   note_details(name_of(job), placed);
   left_.erase(placed.key);
-  ends_[placed.key] = now_ + planned_[job.array.value != 0 ? job.array : leader_of(job)].run;
+  const Planned& planned = planned_[job.array.value != 0 ? job.array : leader_of(job)];
+  ends_[placed.key] = job.program == JobProgram::prolog ? INT64_MAX : now_ + planned.programs.prolog + planned.run;
 }
 
 void Scenario::happen(const std::vector<Event>& events) {
@@ -290,6 +298,12 @@ void Scenario::happen(const std::vector<Event>& events) {
       ends_[key] = now_ + left_[key];
       left_.erase(key);
     };
+    if (const auto* e = std::get_if<JobProgramEnded>(&event)) {
+      const Job* job = state_.find_job(e->key);
+      const Planned& planned = planned_[job->array.value != 0 ? job->array : job->key];
+      if (job->state == JobState::running) ends_[e->key] = now_ + planned.programs.prolog + planned.run;
+      if (job->state == JobState::running) note("ready " + name_of(*job));
+    }
     if (const auto* e = std::get_if<JobSuspended>(&event)) stopped(e->key);
     if (const auto* e = std::get_if<JobResumed>(&event)) resumed(e->key);
     if (const auto* e = std::get_if<TimeSliceTurned>(&event)) {
@@ -342,6 +356,7 @@ void Scenario::read_component(const std::string& name, std::span<const std::stri
     else if (key == "run") run = number;
     else if (key == "exit") planned.exit_code = count;
     else if (key == "oom") planned.out_of_memory = true;
+    else if (read_program_key(key, number, planned.programs)) continue;
     else if (key == "partition") ask.partition = value;
     else if (key == "begin") ask.begin_at = at_second(number);
     else if (key == "dep") ask.dependency = value;
@@ -517,17 +532,48 @@ void Scenario::end_what_is_over() {
   for (const auto& [key, nothing] : state_.active) active.push_back(key);
   for (const JobKey key : active) {
     const Job& job = state_.job(key);
-    const bool killed = job.state == JobState::completing;
-    if (!killed && ends_[key] > now_) continue;
     const Planned& planned = planned_[job.array.value != 0 ? job.array : job.key];
+    const bool prolog_failed = planned.programs.prolog_fails && job.attempt.value == 0 && job.state == JobState::running && job.program == JobProgram::none &&
+                               now_ >= job.started_at.seconds() - 1'000'000 + planned.programs.prolog;
+    const bool killed = job.state == JobState::completing;
+    if (job.program == JobProgram::epilog || (!killed && !prolog_failed && ends_[key] > now_)) continue;
     const bool short_of_memory = !killed && planned.out_of_memory;
-    const AttemptEnd end = short_of_memory ? AttemptEnd::out_of_memory : AttemptEnd::exited;
+    const AttemptEnd end = prolog_failed ? AttemptEnd::prolog_failed : short_of_memory ? AttemptEnd::out_of_memory : AttemptEnd::exited;
     const std::uint32_t exit_code = killed || short_of_memory ? 0 : planned.exit_code;
     const std::uint32_t exit_signal = killed ? 15u : short_of_memory ? 125u : 0u;
-    const std::vector<NodeShare> shares = job.placement->shares;
-    for (const NodeShare& share : shares)
-      happen(decide_end(state_, {key, job.attempt, share.node, end, exit_code, exit_signal}, at_second(now_)));
+    end_on_nodes(job, {key, job.attempt, {}, end, exit_code, exit_signal, planned.programs.epilog_fails});
   }
+}
+
+// Where an epilog takes a while, the nodes are free only after it.
+void Scenario::end_on_nodes(const Job& job, const ReportEnd& how) {
+  const JobKey key = job.key;
+  const std::int64_t takes = planned_[job.array.value != 0 ? job.array : job.key].programs.epilog;
+  const std::vector<NodeShare> shares = job.placement->shares;
+  for (const NodeShare& share : shares) {
+    ReportEnd here = how;
+    here.node = share.node;
+    if (takes > 0 && !share.exited) {
+      happen(decide_exit(state_, here, at_second(now_)));
+      program_times_.epilog[key] = now_ + takes;
+    } else if (takes == 0 || program_times_.epilog[key] <= now_) {
+      happen(decide_end(state_, here, at_second(now_)));
+    }
+  }
+}
+
+// What the controller runs: begun when it is first seen to be wanted, done when its time is over.
+void Scenario::end_programs() {
+  std::vector<JobProgramEnded> over;
+  for (const auto& [key, nothing] : state_.active) {
+    const Job& job = state_.job(key);
+    if (job.program == JobProgram::none) continue;
+    const PlannedPrograms& planned = planned_[job.array.value != 0 ? job.array : job.key].programs;
+    const bool prolog = job.program == JobProgram::prolog;
+    const auto due = program_times_.controller.try_emplace({key, job.attempt, job.program}, now_ + (prolog ? planned.controller_prolog : planned.controller_epilog)).first;
+    if (due->second <= now_) over.push_back({key, job.attempt, job.program, prolog && planned.controller_prolog_fails && job.attempt.value == 0, at_second(now_)});
+  }
+  for (const JobProgramEnded& end : over) happen(decide_program_end(state_, end));
 }
 
 void Scenario::plan_until_quiet() {
@@ -571,6 +617,10 @@ std::int64_t Scenario::next_time() const {
     if (ends_.at(key) != INT64_MAX) consider(ends_.at(key));
   for (const auto& [id, reservation] : state_.reservations)
     if (!reservation->has(reserve_time_float)) consider(reservation->start.seconds() - 1'000'000);
+  for (const std::int64_t at : program_times_.all(state_)) consider(at);
+  for (const auto& [key, nothing] : state_.active)
+    if (const Job& job = state_.job(key); planned_.contains(job.key) && planned_.at(job.key).programs.prolog_fails && job.state == JobState::running)
+      consider(job.started_at.seconds() - 1'000'000 + planned_.at(job.key).programs.prolog);
   if (const Time due = next_deadline(state_); due != never) consider(due.seconds() - 1'000'000);
   return next;
 }
@@ -596,7 +646,9 @@ void Scenario::run() {
   now_ = -1;
   for (std::int64_t next = next_time(); next != INT64_MAX && next < 10'000'000; next = next_time()) {
     now_ = next;
+    end_programs();
     end_what_is_over();
+    end_programs();
     for (;;) {
       const auto events = decide_expired(state_, at_second(now_));
       if (events.empty()) break;
@@ -606,7 +658,9 @@ void Scenario::run() {
       if (line.at == now_) act(line);
     happen(decide_resumptions(state_, at_second(now_)));
     end_what_is_over();  // what was just cancelled, timed out or requeued is gone within the second
+    end_programs();
     plan_until_quiet();
+    end_programs();
     check_reasons();
   }
 }

@@ -3,8 +3,8 @@
 
 namespace millrace {
 
-SimNode::SimNode(SimWorld& world, SimNetwork& network, std::string name, std::uint32_t cpus, Work work)
-    : world_(world), network_(network), name_(std::move(name)), cpus_(cpus), work_(std::move(work)) {}
+SimNode::SimNode(SimWorld& world, SimNetwork& network, std::string name, std::uint32_t cpus, Work work, bool programs)
+    : world_(world), network_(network), name_(std::move(name)), cpus_(cpus), work_(std::move(work)), with_programs_(programs) {}
 
 SimNode::~SimNode() {
   kill_agent();
@@ -24,7 +24,13 @@ void SimNode::start_agent() {
   settings.heartbeat = seconds(1);
   AgentHooks hooks;
   hooks.epoch_rose = [this](std::uint64_t epoch) { epoch_ = epoch; };
-  Supervisors& supervisors = *this;
+  if (with_programs_) {
+    ProgramJournal& journal = *this;
+    Supervisors& inner = *this;
+    programs_ = std::make_unique<SimPrograms>(world_, *process_, program_history_);
+    prolog_epilog_ = std::make_unique<PrologEpilog>(*process_, inner, *programs_, journal, ProgramSettings{{"prolog", "prolog2"}, {"epilog"}, {}, {}});
+  }
+  Supervisors& supervisors = prolog_epilog_ ? static_cast<Supervisors&>(*prolog_epilog_) : *this;
   Measurements& measurements = *this;
   agent_ = std::make_unique<Agent>(*process_, *dialer_, supervisors, measurements, settings, hooks);
   agent_->start();
@@ -33,6 +39,8 @@ void SimNode::start_agent() {
 void SimNode::kill_agent() {
   observer_ = nullptr;
   agent_.reset();
+  prolog_epilog_.reset();
+  programs_.reset();
   dialer_.reset();
   process_.reset();
 }
@@ -45,6 +53,8 @@ void SimNode::crash() {
     if (attempt.launched && !history_[attempt.record].ended_at.is_set()) history_[attempt.record].ended_at = world_.now();
   }
   spool_.clear();
+  journal_.clear();
+  crashes_.push_back(world_.now());
   ++boot_;
 }
 
@@ -78,11 +88,15 @@ std::vector<wire::AttemptStatus> SimNode::adopt(SupervisorObserver& observer) {
 void SimNode::launch(const wire::LaunchPlan& plan, const wire::Credential&) {
   const AttemptKey key{plan.job_key(), plan.attempt()};
   MR_ASSERT(!spool_.contains(key));
-  const auto [takes, code] = work_(key);
   Attempt& attempt = spool_[key];
   attempt.status.set_job_key(key.first);
   attempt.status.set_attempt(key.second);
   attempt.status.set_state(wire::AttemptStatus::RUNNING_NOW);
+  if (plan.node_position() != 0 && !plan.job().interactive()) {  // it holds the node for the script on the first one
+    if (observer_) observer_->attempt_changed(attempt.status);
+    return;
+  }
+  const auto [takes, code] = work_(key);
   attempt.launched = true;
   attempt.record = history_.size();
   history_.push_back({name_, key, world_.now(), {}, 0, false});
@@ -108,7 +122,8 @@ void SimNode::suspend(const wire::Suspend& suspend) {
   Attempt& attempt = spool_[key];
   if (attempt.killed || attempt.status.suspended() == suspend.suspended()) return;
   attempt.status.set_suspended(suspend.suspended());
-  if (suspend.suspended()) {
+  if (!attempt.launched) {
+  } else if (suspend.suspended()) {
     world_.cancel(attempt.end_event);
     attempt.end_event = 0;
     attempt.work_left = attempt.works_until - world_.now();
@@ -173,12 +188,25 @@ void SimNode::end(const AttemptKey& key, wire::AttemptStatus::End how, std::uint
   if (attempt.keeper && how != wire::AttemptStatus::SUPERVISOR_LOST)
     for (wire::StepFact& fact : attempt.keeper->unheard()) *attempt.status.add_steps() = std::move(fact);
   end_keeper(attempt);
-  RunRecord& record = history_[attempt.record];
-  record.ended_at = world_.now();
-  record.exit_code = code;
-  record.whole = whole;
+  if (attempt.launched) {
+    RunRecord& record = history_[attempt.record];
+    record.ended_at = world_.now();
+    record.exit_code = code;
+    record.whole = whole;
+  }
   const wire::AttemptStatus status = attempt.status;  // the observer may forget it at once
   if (observer_) observer_->attempt_changed(status);
+}
+
+std::vector<wire::ProgramRecord> SimNode::read() {
+  std::vector<wire::ProgramRecord> out;
+  for (const auto& [name, record] : journal_) out.push_back(record);
+  return out;
+}
+
+Result<void> SimNode::write(const wire::ProgramRecord& record) {
+  journal_[{record.job_key(), record.attempt()}] = record;
+  return {};
 }
 
 wire::Inventory SimNode::inventory() {

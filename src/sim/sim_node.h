@@ -8,7 +8,9 @@
 
 #include "agent/agent.h"
 #include "sim/sim_keeper.h"
+#include "agent/prolog_epilog.h"
 #include "sim/sim_network.h"
+#include "sim/sim_programs.h"
 
 namespace millrace {
 
@@ -23,11 +25,12 @@ struct RunRecord {
   bool whole = false;  // ran to its own end, not killed and not lost
 };
 
-class SimNode final : private Supervisors, private Measurements {
+class SimNode final : private Supervisors, private Measurements, private ProgramJournal {
  public:
   // How long an attempt of this job runs and with which code it exits: asked once per start.
   using Work = std::function<std::pair<Duration, std::uint32_t>(const AttemptKey&)>;
-  SimNode(SimWorld& world, SimNetwork& network, std::string name, std::uint32_t cpus, Work work);
+  // With programs: a prolog and an epilog around each attempt, which take a while and sometimes fail.
+  SimNode(SimWorld& world, SimNetwork& network, std::string name, std::uint32_t cpus, Work work, bool programs = false);
   ~SimNode() override;
 
   void start_agent();
@@ -41,6 +44,8 @@ class SimNode final : private Supervisors, private Measurements {
   const std::string& name() const { return name_; }
   const std::vector<RunRecord>& history() const { return history_; }
   std::vector<StepRecord> steps() const;  // of all attempts, also of those that are forgotten
+  const std::vector<ProgramRunRecord>& programs() const { return program_history_; }
+  const std::vector<Time>& crashes() const { return crashes_; }
 
  private:
   struct Attempt {
@@ -64,6 +69,11 @@ class SimNode final : private Supervisors, private Measurements {
   void forget(const wire::Forget& forget) override;
   wire::Inventory inventory() override;
   wire::Telemetry telemetry() override { return {}; }
+  std::vector<wire::ProgramRecord> read() override;
+  Result<void> write(const wire::ProgramRecord& record) override;
+  void erase(AttemptName name) override { journal_.erase(name); }
+  std::string mark_of(AttemptName name) const override { return "MARK=" + text_of(name); }
+  bool end_leftovers(AttemptName) override { return world_.random.chance(1, 2); }
   void go_on(const AttemptKey& key, Attempt& attempt);
   void end_keeper(Attempt& attempt);
   void end(const AttemptKey& attempt, wire::AttemptStatus::End end, std::uint32_t code, std::uint32_t signal, bool whole);
@@ -81,6 +91,12 @@ class SimNode final : private Supervisors, private Measurements {
   std::vector<StepRecord> past_steps_;
   std::unique_ptr<SimProcess> process_;
   std::unique_ptr<SimDialer> dialer_;
+  bool with_programs_;
+  std::map<AttemptName, wire::ProgramRecord> journal_;
+  std::vector<ProgramRunRecord> program_history_;
+  std::vector<Time> crashes_;
+  std::unique_ptr<SimPrograms> programs_;
+  std::unique_ptr<PrologEpilog> prolog_epilog_;
   std::unique_ptr<Agent> agent_;
   SupervisorObserver* observer_ = nullptr;
 };

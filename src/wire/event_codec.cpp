@@ -113,6 +113,8 @@ void put_placed(const JobPlaced& e, log::JobPlaced* to) {
   if (e.waited) put(*e.waited, *to->mutable_waited());
   if (e.limit_minutes) to->set_limit_minutes(*e.limit_minutes);
   to->set_shared(e.shared);
+  to->set_on_all_nodes(e.on_all_nodes);
+  to->set_prolog(e.prolog);
 }
 
 void put_event(const JobPlaced& e, log::Event& out) { put_placed(e, out.mutable_job_placed()); }
@@ -122,8 +124,7 @@ void put_event(const HetJobPlaced& e, log::Event& out) {
   out.mutable_het_job_placed()->set_at(e.at.value);
 }
 
-void put_event(const AttemptEnded& e, log::Event& out) {
-  auto* to = out.mutable_attempt_ended();
+void put_end(const auto& e, auto* to) {
   to->set_key(e.key.value);
   to->set_attempt(e.attempt.value);
   to->set_node(e.node.value);
@@ -131,7 +132,20 @@ void put_event(const AttemptEnded& e, log::Event& out) {
   to->set_exit_code(e.exit_code);
   to->set_exit_signal(e.exit_signal);
   to->set_at(e.at.value);
-  if (e.usage != StepUsage{}) put(e.usage, *to->mutable_usage());
+  if constexpr (requires { e.usage; })
+    if (e.usage != StepUsage{}) put(e.usage, *to->mutable_usage());
+}
+
+void put_event(const AttemptEnded& e, log::Event& out) { put_end(e, out.mutable_attempt_ended()); }
+void put_event(const AttemptExited& e, log::Event& out) { put_end(e, out.mutable_attempt_exited()); }
+
+void put_event(const JobProgramEnded& e, log::Event& out) {
+  auto* to = out.mutable_job_program_ended();
+  to->set_key(e.key.value);
+  to->set_attempt(e.attempt.value);
+  to->set_program(static_cast<std::uint32_t>(e.program));
+  to->set_failed(e.failed);
+  to->set_at(e.at.value);
 }
 
 void put_event(const JobCancelled& e, log::Event& out) {
@@ -181,6 +195,18 @@ void put_event(const NodeStateChanged& e, log::Event& out) {
   to->set_order(static_cast<std::uint32_t>(e.order));
   to->set_reason(e.reason);
   to->set_by(e.by.value);
+  to->set_at(e.at.value);
+  to->set_after_reboot(static_cast<std::uint32_t>(e.after_reboot));
+  to->set_due(e.due.value);
+}
+
+void put_event(const NodeModified& e, log::Event& out) {
+  auto* to = out.mutable_node_modified();
+  to->set_node(e.node.value);
+  if (e.weight) to->set_weight(*e.weight);
+  if (e.features) to->set_features(*e.features);
+  if (e.comment) to->set_comment(*e.comment);
+  if (e.extra) to->set_extra(*e.extra);
   to->set_at(e.at.value);
 }
 
@@ -355,6 +381,8 @@ JobPlaced get_event(const log::JobPlaced& from) {
   if (from.has_waited()) e.waited = get(from.waited());
   if (from.has_limit_minutes()) e.limit_minutes = from.limit_minutes();
   e.shared = from.shared();
+  e.on_all_nodes = from.on_all_nodes();
+  e.prolog = from.prolog();
   return e;
 }
 
@@ -362,6 +390,14 @@ Event get_event(const log::StepsReported& from) {
   StepsReported e{JobKey{from.key()}, Attempt{from.attempt()}, {}, {}, Time{from.at()}};
   for (const auto& start : from.started()) e.started.push_back(get(start));
   for (const auto& end : from.ended()) e.ended.push_back(get(end));
+  return e;
+}
+
+template <class End>
+End get_end(const auto& from) {
+  End e{JobKey{from.key()}, Attempt{from.attempt()}, NodeIndex{from.node()}, static_cast<AttemptEnd>(from.end()),
+        from.exit_code(), from.exit_signal(), Time{from.at()}};
+  if constexpr (requires { e.usage; }) e.usage = get(from.usage());
   return e;
 }
 
@@ -402,10 +438,20 @@ Result<Event> decode_event(std::string_view bytes) {
       return ArrayTaskSplit{JobKey{e.array()}, e.task(), JobKey{e.key()}, JobId{e.id()}, Time{e.at()}};
     }
     case K::kJobPlaced: return get_event(in.job_placed());
-    case K::kAttemptEnded: {
-      const auto& e = in.attempt_ended();
-      return AttemptEnded{JobKey{e.key()}, Attempt{e.attempt()}, NodeIndex{e.node()}, static_cast<AttemptEnd>(e.end()),
-                          e.exit_code(), e.exit_signal(), Time{e.at()}, get(e.usage())};
+    case K::kAttemptEnded: return get_end<AttemptEnded>(in.attempt_ended());
+    case K::kAttemptExited: return get_end<AttemptExited>(in.attempt_exited());
+    case K::kJobProgramEnded: {
+      const auto& e = in.job_program_ended();
+      return JobProgramEnded{JobKey{e.key()}, Attempt{e.attempt()}, static_cast<JobProgram>(e.program()), e.failed(), Time{e.at()}};
+    }
+    case K::kNodeModified: {
+      const auto& e = in.node_modified();
+      NodeModified out{NodeIndex{e.node()}, {}, {}, {}, {}, Time{e.at()}};
+      if (e.has_weight()) out.weight = e.weight();
+      if (e.has_features()) out.features = e.features();
+      if (e.has_comment()) out.comment = e.comment();
+      if (e.has_extra()) out.extra = e.extra();
+      return out;
     }
     case K::kJobCancelled:
       return JobCancelled{JobKey{in.job_cancelled().key()}, UserId{in.job_cancelled().by()}, Time{in.job_cancelled().at()}};
@@ -427,7 +473,8 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kNodeLost: return NodeLost{NodeIndex{in.node_lost().node()}, Time{in.node_lost().at()}};
     case K::kNodeStateChanged: {
       const auto& e = in.node_state_changed();
-      return NodeStateChanged{NodeIndex{e.node()}, static_cast<NodeOrder>(e.order()), e.reason(), UserId{e.by()}, Time{e.at()}};
+      return NodeStateChanged{NodeIndex{e.node()}, static_cast<NodeOrder>(e.order()), e.reason(), UserId{e.by()}, Time{e.at()},
+                              static_cast<AfterReboot>(e.after_reboot()), Time{e.due()}};
     }
     case K::kPartitionStateChanged: {
       const auto& e = in.partition_state_changed();

@@ -30,6 +30,7 @@ std::string_view name_of(AttemptEnd end) {
     case AttemptEnd::supervisor_lost: return "supervisor_lost";
     case AttemptEnd::node_lost: return "node_lost";
     case AttemptEnd::out_of_memory: return "out_of_memory";
+    case AttemptEnd::prolog_failed: return "prolog_failed";
   }
   return "?";
 }
@@ -41,6 +42,11 @@ std::string_view name_of(NodeOrder order) {
     case NodeOrder::down: return "down";
     case NodeOrder::resume: return "resume";
     case NodeOrder::reason_only: return "reason_only";
+    case NodeOrder::fail: return "fail";
+    case NodeOrder::reboot: return "reboot";
+    case NodeOrder::reboot_asap: return "reboot_asap";
+    case NodeOrder::reboot_issued: return "reboot_issued";
+    case NodeOrder::cancel_reboot: return "cancel_reboot";
   }
   return "?";
 }
@@ -224,7 +230,7 @@ std::string show(const NodeShare& s) {
       line.word("gres" + std::to_string(slot), std::to_string(s.detail->gres[slot]) + (devices.empty() ? "" : '@' + devices));
     }
   }
-  return '(' + line.flag("released", s.released).text_ + ')';
+  return '(' + line.flag("released", s.released).flag("exited", s.exited).text_ + ')';
 }
 
 void add(Line& line, const Dependencies& dependencies) {
@@ -360,6 +366,7 @@ Line describe(const JobPlaced& e) {
   line.number("attempt", e.attempt.value).list("shares", e.shares, [](const NodeShare& share) { return show(share); });
   if (e.partition) line.number("partition", e.partition->value);
   line.quoted("licences", format_licences(e.licences)).flag("by_backfill", e.by_backfill).flag("shared", e.shared);
+  line.flag("on_all_nodes", e.on_all_nodes).flag("prolog", e.prolog);
   line.count("priority", e.priority);
   if (!e.waited) return line;
   line.list("waited", e.waited->spans, [](const WaitSpan& span) { return std::string{slurm_word(span.reason)} + ":" + describe_time(span.from); });
@@ -376,12 +383,20 @@ void add(Line& line, const StepUsage& usage) {
   amount("written", usage.written_bytes);
 }
 
-Line describe(const AttemptEnded& e) {
-  Line line = on_job("AttemptEnded", e.key);
+Line describe_end(std::string_view what, const auto& e) {
+  Line line = on_job(what, e.key);
   line.number("attempt", e.attempt.value).number("node", e.node.value).word("end", name_of(e.end));
   line.number("exit_code", e.exit_code).count("exit_signal", e.exit_signal);
-  add(line, e.usage);
+  if constexpr (requires { e.usage; }) add(line, e.usage);
   return line;
+}
+
+Line describe(const AttemptEnded& e) { return describe_end("AttemptEnded", e); }
+Line describe(const AttemptExited& e) { return describe_end("AttemptExited", e); }
+
+Line describe(const JobProgramEnded& e) {
+  Line line = on_job("JobProgramEnded", e.key);
+  return line.number("attempt", e.attempt.value).word("program", e.program == JobProgram::epilog ? "epilog" : "prolog").flag("failed", e.failed);
 }
 
 Line describe(const JobCancelled& e) { return on_job("JobCancelled", e.key).number("by", e.by.value); }
@@ -408,7 +423,19 @@ Line describe(const NodeLost& e) { return Line{"NodeLost"}.number("node", e.node
 
 Line describe(const NodeStateChanged& e) {
   Line line{"NodeStateChanged"};
-  return line.number("node", e.node.value).word("order", name_of(e.order)).quoted("reason", e.reason).number("by", e.by.value);
+  line.number("node", e.node.value).word("order", name_of(e.order)).quoted("reason", e.reason).number("by", e.by.value);
+  if (e.after_reboot != AfterReboot::as_before) line.word("then", e.after_reboot == AfterReboot::down ? "down" : "resume");
+  return line.time("due", e.due);
+}
+
+Line describe(const NodeModified& e) {
+  Line line{"NodeModified"};
+  line.number("node", e.node.value);
+  if (e.weight) line.number("weight", *e.weight);
+  if (e.features) line.quoted("features", *e.features);
+  if (e.comment) line.quoted("comment", *e.comment);
+  if (e.extra) line.quoted("extra", *e.extra);
+  return line;
 }
 
 Line describe(const PartitionStateChanged& e) {

@@ -192,6 +192,13 @@ void put(const Policy& from, log::Policy& to) {
   to.set_preempt_exempt_seconds(from.preempt_exempt_seconds);
   to.set_gang(from.gang);
   to.set_time_slice_seconds(from.time_slice_seconds);
+  to.set_node_programs(from.node_programs);
+  to.set_job_prolog(from.job_prolog);
+  to.set_job_epilog(from.job_epilog);
+  to.set_requeue_on_prolog_failure(from.requeue_on_prolog_failure);
+  to.set_no_hold_on_prolog_failure(!from.hold_on_prolog_failure);
+  to.set_config_overrides(from.config_overrides);
+  if (from.resume_timeout_seconds != 60) to.set_resume_timeout_seconds(from.resume_timeout_seconds);
   to.set_enforce_partition_limits(from.enforce_partition_limits);
   if (from.default_memory_per_cpu) to.set_default_memory_per_cpu(from.default_memory_per_cpu->value);
   if (from.default_memory_per_node) to.set_default_memory_per_node(from.default_memory_per_node->value);
@@ -226,6 +233,13 @@ Policy get(const log::Policy& from) {
   to.preempt_exempt_seconds = from.preempt_exempt_seconds();
   to.gang = from.gang();
   if (from.time_slice_seconds() > 0) to.time_slice_seconds = from.time_slice_seconds();
+  to.node_programs = from.node_programs();
+  to.job_prolog = from.job_prolog();
+  to.job_epilog = from.job_epilog();
+  to.requeue_on_prolog_failure = from.requeue_on_prolog_failure();
+  to.hold_on_prolog_failure = !from.no_hold_on_prolog_failure();
+  to.config_overrides = from.config_overrides();
+  if (from.resume_timeout_seconds() > 0) to.resume_timeout_seconds = from.resume_timeout_seconds();
   to.enforce_partition_limits = from.enforce_partition_limits();
   if (from.has_default_memory_per_cpu()) to.default_memory_per_cpu = Mebibytes{from.default_memory_per_cpu()};
   if (from.has_default_memory_per_node()) to.default_memory_per_node = Mebibytes{from.default_memory_per_node()};

@@ -21,6 +21,7 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
     to.set_by_backfill(job.placement->by_backfill);
     put_licences(job.placement->licences, to.mutable_licences());
     to.set_shared(job.placement->shared);
+    to.set_on_all_nodes(job.placement->on_all_nodes);
   }
   if (job.dependencies) put(*job.dependencies, *to.mutable_dependencies());
   to.set_array(job.array.value);
@@ -56,6 +57,8 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
   to.set_end_reason(static_cast<std::uint32_t>(job.end_reason));
   to.set_requeue_wanted(job.requeue_wanted);
   to.set_requeue_held(job.requeue_held);
+  to.set_launch_failed(job.launch_failed);
+  to.set_program(static_cast<std::uint32_t>(job.program));
   to.set_dependency_never(job.dependency_never);
   to.set_priority_fixed(job.priority_fixed);
   to.set_qos(job.qos.value);
@@ -75,6 +78,7 @@ Job get_job(const log::Job& from) {
     placement.by_backfill = from.by_backfill();
     placement.licences = get_licences(from.licences());
     placement.shared = from.shared();
+    placement.on_all_nodes = from.on_all_nodes();
     job.placement = SharedValue(std::move(placement));
   }
   if (from.has_dependencies()) job.dependencies = SharedValue(get(from.dependencies()));
@@ -107,6 +111,8 @@ Job get_job(const log::Job& from) {
   job.end_reason = static_cast<Reason>(from.end_reason());
   job.requeue_wanted = from.requeue_wanted();
   job.requeue_held = from.requeue_held();
+  job.launch_failed = from.launch_failed();
+  job.program = static_cast<JobProgram>(from.program());
   job.dependency_never = from.dependency_never();
   job.priority_fixed = from.priority_fixed();
   job.qos = QosId{from.qos()};
@@ -128,6 +134,13 @@ void put_node(NodeIndex index, const Node& node, log::Node& to) {
   to.set_down_for_silence(node.down_for_silence);
   to.set_configured(node.configured);
   for (const DeviceTrouble& trouble : node.troubles) put(trouble, *to.add_troubles());
+  to.set_fail(node.fail);
+  to.set_reboot(static_cast<std::uint32_t>(node.reboot));
+  to.set_after_reboot(static_cast<std::uint32_t>(node.after_reboot));
+  to.set_drained_for_reboot(node.drained_for_reboot);
+  to.set_reboot_due(node.reboot_due.value);
+  to.set_comment(node.comment);
+  to.set_extra(node.extra);
 }
 
 Node get_node(const log::Node& from) {
@@ -144,6 +157,13 @@ Node get_node(const log::Node& from) {
   node.down_for_silence = from.down_for_silence();
   node.configured = from.configured();
   for (const auto& trouble : from.troubles()) node.troubles.push_back(get(trouble));
+  node.fail = from.fail();
+  node.reboot = static_cast<Reboot>(from.reboot());
+  node.after_reboot = static_cast<AfterReboot>(from.after_reboot());
+  node.drained_for_reboot = from.drained_for_reboot();
+  node.reboot_due = Time{from.reboot_due()};
+  node.comment = from.comment();
+  node.extra = from.extra();
   return node;
 }
 

@@ -29,6 +29,8 @@ std::vector<GoldenBatch> isolation_history();
 std::vector<GoldenBatch> suspend_history();
 // The same with an allocation of salloc and a job with a terminal after it.
 std::vector<GoldenBatch> steps_history();
+// The same with prologs, epilogs, failing and booting nodes after it.
+std::vector<GoldenBatch> node_life_history();
 
 // The same with devices that were found, some out of order, and a job in a container after it.
 std::vector<GoldenBatch> devices_history();

@@ -83,6 +83,13 @@ class History {
       policy.gang = policy.gang || seed % 7 == 1;
       policy.time_slice_seconds = 7;
     }
+    if (seed % 3 == 1) {
+      policy.node_programs = seed % 2 == 0;
+      policy.job_prolog = seed % 4 < 2;
+      policy.job_epilog = seed % 5 < 3;
+      policy.hold_on_prolog_failure = seed % 7 < 4;
+      policy.requeue_on_prolog_failure = seed % 11 < 3;
+    }
     with_accounts_ = random_.chance(1, 2);
     if (with_accounts_) add_policy(policy, small);
     with_reservations_ = seed % 3 == 0;
@@ -386,10 +393,23 @@ class History {
     ReportEnd report{job.key, job.attempt, shares[random_.below(shares.size())].node, AttemptEnd::exited, 0, 0};
     if (random_.chance(1, 4)) report.exit_code = 1;
     if (random_.chance(1, 10)) report.end = AttemptEnd::supervisor_lost;
+    if (state_.policy->node_programs || state_.policy->job_prolog || state_.policy->job_epilog) end_program(job, report);
+    if (broken_) return;
     if (random_.chance(1, 20) && report.attempt.value > 0) report.attempt.value -= 1;  // an old attempt: must change nothing
     if (random_.chance(1, 20)) report.node = NodeIndex{static_cast<std::uint32_t>(random_.below(4))};
     happen(decide_end(state_, report, now_));
     happen(decide_end(state_, report, now_));  // reported twice
+  }
+
+  // Prologs and epilogs come to their ends, some of them badly, some for a job that has gone on meanwhile.
+  void end_program(const Job& job, ReportEnd& report) {
+    if (random_.chance(1, 4)) report.end = AttemptEnd::prolog_failed;
+    report.epilog_failed = random_.chance(1, 10);
+    const JobProgramEnded end{job.key, job.attempt, random_.chance(1, 2) ? JobProgram::prolog : JobProgram::epilog, random_.chance(1, 4), now_};
+    if (random_.chance(1, 2)) happen(decide_exit(state_, report, now_));
+    if (broken_) return;
+    happen(decide_program_end(state_, end));
+    happen(decide_program_end(state_, end));
   }
 
   void order() {
@@ -432,9 +452,14 @@ class History {
       case 1: happen(decide_lost(state_, NodeIndex{i}, now_)); break;
       case 2: register_node(i); break;
       default: {
-        const char* words[] = {"drain", "undrain", "down", "resume"};
-        const auto decision = decide_change_node(state_, {NodeIndex{i}, words[random_.below(4)], "why"}, {UserId{0}, true}, now_);
+        const char* words[] = {"drain", "undrain", "down", "resume", "resume", "fail", "reboot", "reboot_asap", "cancel_reboot", ""};
+        ChangeNode ask{NodeIndex{i}, words[random_.below(10)], "why"};
+        ask.after_reboot = static_cast<AfterReboot>(random_.below(3));
+        if (ask.state.empty() && random_.chance(1, 2)) ask.change.weight = static_cast<std::uint32_t>(random_.below(3));
+        if (ask.state.empty() && random_.chance(1, 2)) ask.change.features = random_.chance(1, 2) ? "left" : "right,odd";
+        const auto decision = decide_change_node(state_, ask, {UserId{0}, true}, now_);
         if (decision) happen(*decision);
+        happen(decide_reboots(state_, now_));
       }
     }
   }

@@ -79,6 +79,18 @@ TEST(Cluster, suspends_and_resumes_as_the_ledger_says) {
   run_seeds("Cluster.suspends_and_resumes_as_the_ledger_says", shape, 25);
 }
 
+TEST(Cluster, runs_prologs_before_and_epilogs_after_each_job) {
+  ClusterShape shape;
+  shape.programs = true;
+  run_seeds("Cluster.runs_prologs_before_and_epilogs_after_each_job", shape, 20);
+}
+
+TEST(Cluster, suspends_jobs_that_have_prologs_and_epilogs) {
+  ClusterShape shape;
+  shape.programs = shape.suspends = true;
+  run_seeds("Cluster.suspends_jobs_that_have_prologs_and_epilogs", shape, 10);
+}
+
 TEST(Cluster, is_not_delayed_by_a_second_manager_that_hangs) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     ClusterShape alone;

@@ -27,8 +27,13 @@ struct Words {
 
 // First match wins.
 Words words_of(const View& node) {
+  const bool idle = !is_busy(node) && !node.completing();
+  if (node.reboot_issued()) return {"reboot", "boot"};
+  if (node.reboot_requested() && idle && node.base() != View::DOWN) return {"reboot", "boot"};
   if (node.drain() && (is_busy(node) || node.completing())) return {"draining", "drng"};
   if (node.drain()) return {"drained", "drain"};
+  if (node.fail() && !idle) return {"failing", "failg"};
+  if (node.fail()) return {"fail", "fail"};
   if (node.base() == View::DOWN) return {"down", "down"};
   if (node.base() == View::ALLOCATED) return node.completing() ? Words{"allocated+", "alloc+"} : Words{"allocated", "alloc"};
   if (node.completing()) return {"completing", "comp"};
@@ -52,9 +57,9 @@ constexpr FilterRow filter_rows[] = {
     {"draining", [](const View& n) { return n.drain() && (is_busy(n) || n.completing()); }},
     {"drng", [](const View& n) { return n.drain() && (is_busy(n) || n.completing()); }},
     {"drain", [](const View& n) { return n.drain(); }},
-    {"fail", [](const View&) { return false; }},
-    {"failing", [](const View&) { return false; }},
-    {"failg", [](const View&) { return false; }},
+    {"fail", [](const View& n) { return n.fail(); }},
+    {"failing", [](const View& n) { return n.fail() && (is_busy(n) || n.completing()); }},
+    {"failg", [](const View& n) { return n.fail() && (is_busy(n) || n.completing()); }},
     {"future", [](const View& n) { return n.base() == View::FUTURE; }},
     {"futr", [](const View& n) { return n.base() == View::FUTURE; }},
     {"idle", [](const View& n) { return n.base() == View::IDLE && !n.drain(); }},
@@ -69,7 +74,7 @@ constexpr FilterRow filter_rows[] = {
     {"powered_down", [](const View&) { return false; }},
     {"powering_up", [](const View&) { return false; }},
     {"power_up", [](const View&) { return false; }},
-    {"reboot", [](const View&) { return false; }},
+    {"reboot", [](const View& n) { return n.reboot_requested() || n.reboot_issued(); }},
     {"reserved", [](const View&) { return false; }},
     {"resv", [](const View&) { return false; }},
     {"unknown", [](const View& n) { return n.base() == View::UNKNOWN; }},
@@ -85,7 +90,9 @@ const FilterRow* find_filter(std::string_view word) {
 
 std::string with_suffix(std::string_view word, const View& node) {
   std::string out{word};
-  if (node.not_responding()) out += '*';
+  if (node.reboot_issued()) out += '^';
+  else if (node.reboot_requested()) out += '@';
+  else if (node.not_responding()) out += '*';
   return out;
 }
 
@@ -95,6 +102,9 @@ std::string node_state_full(const View& node) {
   std::string out{base_word(node)};
   if (node.completing()) out += "+COMPLETING";
   if (node.drain()) out += "+DRAIN";
+  if (node.fail()) out += "+FAIL";
+  if (node.reboot_requested()) out += "+REBOOT_REQUESTED";
+  if (node.reboot_issued()) out += "+REBOOT_ISSUED";
   if (node.not_responding()) out += "+NOT_RESPONDING";
   return out;
 }
@@ -103,12 +113,12 @@ std::string node_state_long(const View& node) { return with_suffix(words_of(node
 std::string node_state_compact(const View& node) { return with_suffix(words_of(node).compact, node); }
 
 std::uint32_t node_state_order(const View& node) {
-  return static_cast<std::uint32_t>(node.base()) + (node.drain() ? 0x200u : 0) + (node.completing() ? 0x400u : 0) +
+  return static_cast<std::uint32_t>(node.base()) + (node.drain() ? 0x200u : 0) + (node.fail() ? 0x1000u : 0) + (node.reboot_requested() || node.reboot_issued() ? 0x2000u : 0) + (node.completing() ? 0x400u : 0) +
          (node.not_responding() ? 0x800u : 0);
 }
 
 bool node_is_allocated(const View& node) { return !node.drain() && (is_busy(node) || node.completing()); }
-bool node_is_idle(const View& node) { return !node.drain() && !node.completing() && node.base() == View::IDLE; }
+bool node_is_idle(const View& node) { return !node.drain() && !node.fail() && !node.reboot_issued() && !node.completing() && node.base() == View::IDLE; }
 
 std::optional<NodeStateFilter> parse_node_state(std::string_view word) {
   const std::string small = lower(trim(word));

@@ -213,6 +213,8 @@ std::string show_node(const wire::NodeView& node, Names& names, const ShowOption
   record.line("CurrentWatts=0 AveWatts=0");
   if (!node.reason().empty())
     record.line("Reason=" + node.reason() + " [" + names.user(node.reason_uid()) + '@' + format_time(node.reason_at_us(), "Unknown") + ']');
+  if (!node.comment().empty()) record.line("Comment=" + node.comment());
+  if (!node.extra().empty()) record.line("Extra=" + node.extra());
   return record.finish();
 }
 

@@ -118,6 +118,8 @@ std::optional<JobPlaced> check_placement(const State& state, const Job& job, con
   if (where != spec.partition) placed.partition = where;
   const std::uint32_t rows = rows_of(state, job, where);
   placed.shared = rows > 1;
+  placed.on_all_nodes = state.policy->node_programs;
+  placed.prolog = state.policy->job_prolog && !job.is_component();
   for (NodeShare& share : placed.shares) {
     if (!share_fits(state, partition, share)) return drop(Reason::none);
     if (is_reserved(state, share.node, spec.resource_request().reservation, now)) return drop(Reason::reservation);

@@ -18,6 +18,21 @@ void lose_attempts(const State& state, NodeIndex node, Time now, std::vector<Eve
     }
 }
 
+// The site's own programs say that something is wrong there. One that is drained keeps its reason.
+void drain_after(const State& state, NodeIndex node, const char* reason, Time now, std::vector<Event>& events) {
+  if (!state.node(node).drain) events.emplace_back(NodeStateChanged{node, NodeOrder::drain, reason, UserId{0}, now, {}, {}});
+}
+
+// The job's part of this node, if it still has one under this attempt.
+const NodeShare* share_of(const State& state, const ReportEnd& report) {
+  const Job* job = state.find_job(report.key);
+  if (!job || job->attempt != report.attempt || !job->placement) return nullptr;
+  if (job->is_component() || !job->is_on_nodes()) return nullptr;  // a component only holds its nodes; the script is its leader's
+  const auto& shares = job->placement->shares;
+  const auto share = std::ranges::find(shares, report.node, &NodeShare::node);
+  return share == shares.end() || share->released ? nullptr : &*share;
+}
+
 std::string shortfall(const NodeDef& def, const Inventory& found) {
   if (found.cpus < def.cpus)
     return "Low socket*core*thread count, Low CPUs (reported:" + std::to_string(found.cpus.value) +
@@ -44,7 +59,7 @@ std::vector<Event> decide_register(const State& state, const RegisterNode& repor
                             (node.condition == NodeCondition::down &&
                              (state.policy->return_to_service == 2 || (state.policy->return_to_service == 1 && node.down_for_silence)));
   if (!same || would_return)
-    events.emplace_back(NodeRegistered{report.node, report.boot_id, report.inventory, shortfall(*node.def, report.inventory), now});
+    events.emplace_back(NodeRegistered{report.node, report.boot_id, report.inventory, state.policy->config_overrides ? "" : shortfall(*node.def, report.inventory), now});
   return events;
 }
 
@@ -54,14 +69,39 @@ std::vector<Event> decide_devices(const State& state, NodeIndex node, std::vecto
 }
 
 std::vector<Event> decide_end(const State& state, const ReportEnd& report, Time now) {
-  const Job* job = state.find_job(report.key);
-  if (!job || job->attempt != report.attempt || !job->placement) return {};
-  if (job->is_component()) return {};  // it only holds its nodes; the script is its leader's
-  if (!job->is_on_nodes()) return {};
-  const auto& shares = job->placement->shares;
-  const auto share = std::ranges::find(shares, report.node, &NodeShare::node);
-  if (share == shares.end() || share->released) return {};
-  return {AttemptEnded{report.key, report.attempt, report.node, report.end, report.exit_code, report.exit_signal, now, report.usage}};
+  const NodeShare* share = share_of(state, report);
+  if (!share) return {};
+  std::vector<Event> events;
+  if (report.end == AttemptEnd::prolog_failed && !share->exited) drain_after(state, report.node, "Prolog error", now, events);
+  if (report.epilog_failed) drain_after(state, report.node, "Epilog error", now, events);
+  events.emplace_back(AttemptEnded{report.key, report.attempt, report.node, report.end, report.exit_code, report.exit_signal, now, report.usage});
+  return events;
+}
+
+std::vector<Event> decide_exit(const State& state, const ReportEnd& report, Time now) {
+  const NodeShare* share = share_of(state, report);
+  if (!share || share->exited) return {};
+  std::vector<Event> events;
+  if (report.end == AttemptEnd::prolog_failed) drain_after(state, report.node, "Prolog error", now, events);
+  events.emplace_back(AttemptExited{report.key, report.attempt, report.node, report.end, report.exit_code, report.exit_signal, now});
+  return events;
+}
+
+std::vector<Event> decide_program_end(const State& state, const JobProgramEnded& end) {
+  const Job* job = state.find_job(end.key);
+  if (!job || job->attempt != end.attempt || job->program != end.program || end.program == JobProgram::none) return {};
+  return {Event{end}};
+}
+
+std::vector<Event> decide_reboots(const State& state, Time now) {
+  std::vector<Event> events;
+  for (const auto& [index, node] : state.nodes) {
+    if (node->reboot == Reboot::requested && node->configured && node->jobs.empty() && node->inventory)
+      events.emplace_back(NodeStateChanged{index, NodeOrder::reboot_issued, "", UserId{0}, now, {}, now + seconds(state.policy->resume_timeout_seconds)});
+    if (node->reboot == Reboot::issued && node->reboot_due < now)
+      events.emplace_back(NodeStateChanged{index, NodeOrder::down, "ResumeTimeout reached", UserId{0}, now, {}, {}});
+  }
+  return events;
 }
 
 std::vector<Event> decide_lost(const State& state, NodeIndex node, Time now) {
@@ -87,16 +127,34 @@ Decision decide_change_node(const State& state, const ChangeNode& ask, const Act
     order = NodeOrder::down;
   } else if (word == "resume" || word == "idle") {
     order = NodeOrder::resume;
+  } else if (word == "fail") {
+    order = NodeOrder::fail;
+  } else if (word == "reboot" || word == "reboot_asap") {
+    order = word == "reboot" ? NodeOrder::reboot : NodeOrder::reboot_asap;
+  } else if (word == "cancel_reboot") {
+    order = NodeOrder::cancel_reboot;
   } else {
-    return refuse(RefusalCode::invalid_node_state, "state '" + ask.state + "' is not one of DRAIN, UNDRAIN, DOWN, RESUME, IDLE");
+    const bool later = word.starts_with("power_") || word == "future" || word == "noresp";
+    return refuse(RefusalCode::invalid_node_state, "state '" + ask.state + (later ? "' is not built yet in Millrace" : "' is not known") +
+                                                       "; it is one of DRAIN, UNDRAIN, DOWN, FAIL, RESUME, IDLE, CANCEL_REBOOT");
   }
-  if ((order == NodeOrder::drain || order == NodeOrder::down) && ask.reason.empty() && node.reason.empty())
+  if (ask.change.features && ask.change.features->find_first_of(" &|[]()*") != std::string::npos)
+    return refuse(RefusalCode::invalid_feature, "features '" + *ask.change.features + "' are wrong, names with commas between them would be right");
+  if ((order == NodeOrder::reboot || order == NodeOrder::reboot_asap) && node.reboot == Reboot::issued)
+    return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + " is booting already");
+  if (order == NodeOrder::cancel_reboot && node.reboot != Reboot::requested)
+    return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + (node.reboot == Reboot::issued ? " is booting already" : " has no reboot that could be cancelled"));
+  if ((order == NodeOrder::drain || order == NodeOrder::down || order == NodeOrder::fail) && ask.reason.empty() && node.reason.empty())
     return refuse(RefusalCode::invalid_node_state, "You must specify a reason when DOWNING a node. Request denied");
-  const bool usable = node.condition == NodeCondition::up && !node.drain;
+  const bool usable = node.condition == NodeCondition::up && !node.drain && !node.fail && node.reboot != Reboot::issued;
   if (word == "resume" && usable) return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + " is in service already");
   std::vector<Event> events;
   if (order == NodeOrder::down) lose_attempts(state, ask.node, now, events);
-  events.emplace_back(NodeStateChanged{ask.node, order, ask.reason, actor.uid, now});
+  const NodeModified& change = ask.change;
+  const bool changes = change.weight || change.features || change.comment || change.extra;
+  if (changes) events.emplace_back(NodeModified{ask.node, change.weight, change.features, change.comment, change.extra, now});
+  if (order != NodeOrder::reason_only || !ask.reason.empty() || !changes)
+    events.emplace_back(NodeStateChanged{ask.node, order, ask.reason, actor.uid, now, ask.after_reboot, {}});
   return events;
 }
 

@@ -57,6 +57,10 @@ void complete(State& state, NodeIndex index, const NodeDef& configured) {
   if (before->kinds != after.kinds && !now.jobs.empty()) move_shares(state, index, *before, after);
 }
 
+void sort_by_weight(const State& state, Partition& partition) {
+  std::ranges::sort(partition.nodes, {}, [&](NodeIndex index) { return std::pair{state.node(index).def->weight, index}; });
+}
+
 }  // namespace
 
 // Nodes and partitions keep their index for as long as their name is known: jobs and history refer to it.
@@ -94,7 +98,7 @@ void configure(State& state, const ClusterConfigured& e) {
     it->nodes.clear();
     for (const std::string& name : def.nodes)
       if (const auto found = known.find(name); found != known.end()) it->nodes.push_back(found->second);
-    std::ranges::sort(it->nodes, {}, [&](NodeIndex index) { return std::pair{state.node(index).def->weight, index}; });
+    sort_by_weight(state, *it);
   }
   state.policy = SharedValue(e.policy);
   if (!(state.topology->facts() == e.topology) || !e.topology.empty()) state.topology = SharedValue(SwitchTree(e.topology, known));
@@ -105,12 +109,46 @@ void configure(State& state, const ClusterConfigured& e) {
   for (const JobKey key : waiting) state.queue.set(queue_key(state, state.job(key)), {});
 }
 
+namespace {
+
+void drain_for(Node& node, const std::string& problem, Time at) {
+  if (problem.empty() || node.drain) return;
+  node.drain = true;
+  node.reason = problem;
+  node.reason_at = at;
+  node.reason_by = UserId{0};
+}
+
+void end_reboot(Node& node) {
+  node.reboot = Reboot::none;
+  node.after_reboot = AfterReboot::as_before;
+  node.drained_for_reboot = false;
+  node.reboot_due = Time{};
+}
+
+// It was told to boot, and did.
+void come_back(Node& node, const NodeRegistered& e) {
+  const AfterReboot then = node.after_reboot;
+  const bool was_down = node.condition == NodeCondition::down;
+  const bool stays_down = then == AfterReboot::down || (then == AfterReboot::as_before && was_down && !node.down_for_silence);
+  end_reboot(node);
+  node.condition = stays_down ? NodeCondition::down : NodeCondition::up;
+  node.down_for_silence = false;
+  if (then == AfterReboot::resume) node.drain = node.fail = false;
+  if (!stays_down && !node.drain && !node.fail) node.reason.clear();
+  drain_for(node, e.problem, e.at);
+}
+
+}  // namespace
+
 void register_node(State& state, const NodeRegistered& e) {
   Node& node = state.edit_node(e.node);
   const bool rebooted = !node.boot_id.empty() && node.boot_id != e.boot_id;
   const std::uint32_t rule = state.policy->return_to_service;
   node.boot_id = e.boot_id;
   node.inventory = SharedValue(e.inventory);
+  complete(state, e.node, *node.def);
+  if (rebooted && node.reboot == Reboot::issued) return come_back(node, e);
   const bool was_down = node.condition == NodeCondition::down;
   if (!was_down && rebooted && rule != 2) {
     node.condition = NodeCondition::down;
@@ -121,15 +159,9 @@ void register_node(State& state, const NodeRegistered& e) {
   } else if (!was_down || rule == 2 || (rule == 1 && node.down_for_silence && !rebooted)) {
     node.condition = NodeCondition::up;
     node.down_for_silence = false;
-    if (was_down && !node.drain) node.reason.clear();
+    if (was_down && !node.drain && !node.fail) node.reason.clear();
   }
-  if (!e.problem.empty() && !node.drain) {
-    node.drain = true;
-    node.reason = e.problem;
-    node.reason_at = e.at;
-    node.reason_by = UserId{0};
-  }
-  complete(state, e.node, *node.def);
+  drain_for(node, e.problem, e.at);
 }
 
 void judge_devices(State& state, const DevicesJudged& e) {
@@ -154,13 +186,27 @@ void change_node(State& state, const NodeStateChanged& e) {
   switch (e.order) {
     case NodeOrder::drain: node.drain = true; break;
     case NodeOrder::undrain: node.drain = false; break;
+    case NodeOrder::fail: node.fail = true; break;
+    case NodeOrder::reboot:
+    case NodeOrder::reboot_asap:
+      node.reboot = Reboot::requested;
+      node.after_reboot = e.after_reboot;
+      node.drained_for_reboot = e.order == NodeOrder::reboot_asap;
+      break;
+    case NodeOrder::reboot_issued:
+      node.reboot = Reboot::issued;
+      node.reboot_due = e.due;
+      break;
+    case NodeOrder::cancel_reboot: end_reboot(node); break;
     case NodeOrder::down:
+      if (node.reboot == Reboot::issued) end_reboot(node);
       node.condition = NodeCondition::down;
       node.down_for_silence = false;
       break;
     case NodeOrder::resume:
-      node.drain = false;
+      node.drain = node.fail = false;
       node.down_for_silence = false;
+      if (node.reboot != Reboot::requested) end_reboot(node);
       // One that never registered has still to do so.
       node.condition = node.inventory ? NodeCondition::up : NodeCondition::unknown;
       break;
@@ -170,9 +216,23 @@ void change_node(State& state, const NodeStateChanged& e) {
     node.reason = e.reason;
     node.reason_by = e.by;
     node.reason_at = e.at;
-  } else if (e.order == NodeOrder::resume || e.order == NodeOrder::undrain) {
+  } else if (e.order == NodeOrder::resume || (e.order == NodeOrder::undrain && !node.fail && node.condition != NodeCondition::down)) {
+    node.reason.clear();
+  } else if (e.order == NodeOrder::cancel_reboot && node.is_usable()) {
     node.reason.clear();
   }
+}
+
+void modify_node(State& state, const NodeModified& e) {
+  Node& node = state.edit_node(e.node);
+  if (e.comment) node.comment = *e.comment;
+  if (e.extra) node.extra = *e.extra;
+  if (!e.features && !e.weight) return;
+  NodeDef& def = node.def.edit();
+  if (e.features) def.features = *e.features;
+  if (e.weight) def.weight = *e.weight;
+  // Also where the order stays: that the partitions are others is how a plan hears of it.
+  for (Partition& partition : state.partitions.edit()) sort_by_weight(state, partition);
 }
 
 namespace {

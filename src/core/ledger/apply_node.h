@@ -10,6 +10,7 @@ void register_node(State& state, const NodeRegistered& e);
 void lose_node(State& state, const NodeLost& e);
 void judge_devices(State& state, const DevicesJudged& e);
 void change_node(State& state, const NodeStateChanged& e);
+void modify_node(State& state, const NodeModified& e);
 void take_share(State& state, const NodeShare& share, JobKey job, Time at);
 // What take_share adds to the node, without asking whether there is room.
 void add_share(Node& node, const Job& job, const NodeShare& share);

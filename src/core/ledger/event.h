@@ -107,6 +107,8 @@ struct JobPlaced {
   std::optional<WaitHistory> waited{};
   std::optional<std::uint32_t> limit_minutes{};  // shortened to what was free (--time-min)
   bool shared = false;  // others of its partition may be on its CPUs
+  bool on_all_nodes = false;  // each of its nodes has something to run before and after it
+  bool prolog = false;        // it is launched when PrologSlurmctld is done
 };
 
 // All components of a heterogeneous job start at one moment, the leader first.
@@ -115,7 +117,7 @@ struct HetJobPlaced {
   Time at;
 };
 
-enum class AttemptEnd : std::uint8_t { exited, launch_failed, supervisor_lost, node_lost, out_of_memory };
+enum class AttemptEnd : std::uint8_t { exited, launch_failed, supervisor_lost, node_lost, out_of_memory, prolog_failed = 64 };
 
 // Nothing of this attempt is left on this node.
 struct AttemptEnded {
@@ -126,6 +128,25 @@ struct AttemptEnded {
   std::uint32_t exit_code = 0, exit_signal = 0;
   Time at;
   StepUsage usage{};  // of what ran there in the attempt's own name: the script, or srun's tasks
+};
+
+// No process of this attempt is left on this node, which is not free before its epilog is done (AttemptEnded).
+struct AttemptExited {
+  JobKey key;
+  Attempt attempt;
+  NodeIndex node;
+  AttemptEnd end{};
+  std::uint32_t exit_code = 0, exit_signal = 0;
+  Time at;
+};
+
+// PrologSlurmctld or EpilogSlurmctld of this attempt is done.
+struct JobProgramEnded {
+  JobKey key;
+  Attempt attempt;
+  JobProgram program{};
+  bool failed = false;
+  Time at;
 };
 
 struct JobCancelled {
@@ -167,13 +188,23 @@ struct DevicesJudged {
   Time at;
 };
 
-enum class NodeOrder : std::uint8_t { drain, undrain, down, resume, reason_only };
+enum class NodeOrder : std::uint8_t { drain, undrain, down, resume, reason_only, fail = 64, reboot, reboot_asap, reboot_issued, cancel_reboot };
 
 struct NodeStateChanged {
   NodeIndex node;
   NodeOrder order{};
   std::string reason;
   UserId by;
+  Time at;
+  AfterReboot after_reboot{};  // with reboot, reboot_asap
+  Time due{};                  // reboot_issued: until when it must be back
+};
+
+// Only what is set changes, until the configuration is read again.
+struct NodeModified {
+  NodeIndex node;
+  std::optional<std::uint32_t> weight;
+  std::optional<std::string> features, comment, extra;
   Time at;
 };
 
@@ -283,7 +314,7 @@ using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, J
                            JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
                            ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset,
-                           JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned,
-                           DevicesJudged, StepsReported>;
+                           JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned, AttemptExited,
+                           JobProgramEnded, NodeModified, DevicesJudged, StepsReported>;
 
 }  // namespace millrace

@@ -25,6 +25,12 @@ std::optional<std::string> check_job(const State& state, const Job& job) {
   if (state.active.contains(job.key) != holds) return of(job) + "running or completing, and not in the active list (or the reverse)";
   if (state.queue.contains(queue_key(state, job)) != is_queueable(job)) return of(job) + "queue membership is wrong";
   if (holds && !job.placement) return of(job) + "runs nowhere";
+  if (job.program == JobProgram::prolog && job.state != JobState::running && job.state != JobState::suspended) return of(job) + "has a prolog to wait for and is not about to start";
+  if (job.program == JobProgram::epilog && (job.state != JobState::completing || !std::ranges::all_of(job.placement->shares, &NodeShare::released)))
+    return of(job) + "has an epilog to wait for and is not over";
+  if (job.state == JobState::completing && job.program != JobProgram::epilog && !job.is_component() &&
+      std::ranges::all_of(job.placement->shares, &NodeShare::released))
+    return of(job) + "completes and waits for nothing";
   if (job.state == JobState::pending && job.placement) return of(job) + "pending with an allocation";
   if (job.state == JobState::ended && job.outcome == Outcome::none) return of(job) + "ended without an outcome";
   if (job.state == JobState::ended && job.placement &&
@@ -213,7 +219,8 @@ std::uint64_t fingerprint(const State& state) {
       add(v);
     if (job->placement)
       for (const NodeShare& share : job->placement->shares)
-        add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value) ^ (share.released ? 1ULL << 40 : 0));
+        add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value) ^ (share.released ? 1ULL << 40 : 0) ^ (share.exited ? 1ULL << 41 : 0));
+    if (job->program != JobProgram::none || job->launch_failed) add(static_cast<std::uint64_t>(job->program) << 1 | (job->launch_failed ? 1 : 0));
     if (job->het) add(mix_bits(job->het->leader.value) ^ (std::uint64_t{job->het->offset} << 32 | job->het->size));
     if (job->suspension)
       add(mix_bits(static_cast<std::uint64_t>(job->suspension->changed_at.value)) ^ static_cast<std::uint64_t>(job->suspension->ran_before.value) ^
@@ -225,6 +232,9 @@ std::uint64_t fingerprint(const State& state) {
     add(static_cast<std::uint64_t>(node->used_cpus.value) << 8 | static_cast<std::uint64_t>(node->condition) << 1 |
         static_cast<std::uint64_t>(node->drain));
     add(name_bits(node->boot_id) ^ name_bits(node->reason));
+    if (node->fail || node->reboot != Reboot::none || node->drained_for_reboot)
+      add(static_cast<std::uint64_t>(node->reboot) << 2 | static_cast<std::uint64_t>(node->fail) << 1 | (node->drained_for_reboot ? 1 : 0));
+    add(node->def->weight ^ name_bits(node->def->features));
     for (const std::uint64_t word : node->use.cpus) add(word);
     for (std::size_t slot = 0; slot < node->def->kinds.size() && slot < gres_kinds_max; ++slot)
       add(mix_bits(node->use.devices[slot]) ^ static_cast<std::uint64_t>(node->used_gres[slot]));

@@ -148,8 +148,9 @@ struct NodeShare {
   std::uint32_t tasks = 0;
   bool released = false;  // nothing of the job is left there
   SharedValue<ShareDetail> detail{};  // null: CPUs and memory are all there is to say
+  bool exited = false;    // no process of the job is left there, and the node is being tidied up
   bool operator==(const NodeShare& other) const {
-    return node == other.node && cpus == other.cpus && memory == other.memory && tasks == other.tasks && released == other.released &&
+    return node == other.node && cpus == other.cpus && memory == other.memory && tasks == other.tasks && released == other.released && exited == other.exited &&
            (detail.get() == other.detail.get() || (detail && other.detail && *detail == *other.detail));
   }
   Amounts amounts() const { return {cpus.value, memory.value, detail ? detail->gres : std::array<std::int64_t, gres_kinds_max>{}}; }
@@ -160,7 +161,11 @@ struct Placement {
   bool by_backfill = false;
   std::vector<LicenceAsk> licences;  // what it holds of each
   bool shared = false;               // others of its partition may be on its CPUs (OverSubscribe)
+  bool on_all_nodes = false;         // a batch job too is launched on each of its nodes, and each says when it is done with it
 };
+
+// What the controller has to run for a job before it goes on: PrologSlurmctld before its launch, EpilogSlurmctld before its end.
+enum class JobProgram : std::uint8_t { none, prolog, epilog };
 
 enum class SuspendWhy : std::uint8_t { administrator, preempted, time_slice };
 
@@ -230,6 +235,8 @@ struct Job {
   Reason end_reason{};
   bool requeue_wanted = false;       // back to the queue when the attempt is gone
   bool requeue_held = false;
+  bool launch_failed = false;        // ... because its prolog failed
+  JobProgram program{};              // not done yet
   bool dependency_never = false;
   bool priority_fixed = false;       // an administrator's; it does not change with age or usage
 

@@ -35,6 +35,8 @@ const char* slurm_word(Reason reason) {
     case Reason::deadline: return "DeadLine";
     case Reason::bad_constraints: return "BadConstraints";
     case Reason::out_of_memory: return "OutOfMemory";
+    case Reason::prolog: return "Prolog";
+    case Reason::launch_failed_held: return "launch_failed_requeued_held";
     case Reason::first_limit: break;
   }
   return "None";

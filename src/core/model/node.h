@@ -56,6 +56,10 @@ struct DeviceTrouble {
 
 enum class NodeCondition : std::uint8_t { unknown, up, down };
 
+// A reboot that was ordered: when the jobs are gone, then it is told to, then it comes back with another boot.
+enum class Reboot : std::uint8_t { none, requested, issued };
+enum class AfterReboot : std::uint8_t { as_before, resume, down };
+
 struct Node {
   SharedValue<NodeDef> def;
   SharedValue<Inventory> inventory;  // null until it registered
@@ -68,6 +72,12 @@ struct Node {
   bool down_for_silence = false;  // DOWN because it did not respond, not because someone said so
   bool configured = true;         // still in the configuration
   std::vector<DeviceTrouble> troubles;
+  bool fail = false;              // about to fail: takes no new jobs
+  Reboot reboot{};
+  AfterReboot after_reboot{};
+  bool drained_for_reboot = false;  // no new jobs until then (ASAP); ends with the reboot
+  Time reboot_due;                // issued: down if it has not come back by then
+  std::string comment, extra;
   Cpus used_cpus;  // each counted once, however many jobs are on it
   Mebibytes used_memory;
   std::array<std::int64_t, gres_kinds_max> used_gres{};
@@ -75,7 +85,7 @@ struct Node {
   std::vector<JobKey> jobs;  // holders of an unreleased share, in key order
   std::uint32_t suspended = 0;  // of them
 
-  bool is_usable() const { return configured && condition == NodeCondition::up && !drain; }
+  bool is_usable() const { return configured && condition == NodeCondition::up && !drain && !fail && !drained_for_reboot && reboot != Reboot::issued; }
 };
 
 }  // namespace millrace

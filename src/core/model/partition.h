@@ -74,6 +74,12 @@ struct Policy {
   bool gang = false;                 // jobs that share CPUs take turns, and jobs may be suspended
   std::uint32_t time_slice_seconds = 30;  // of a turn
   std::vector<std::string> tres;     // resources that are tracked besides cpu, mem, node, billing and gres/gpu
+  bool node_programs = false;        // Prolog or Epilog: nodes have something to do before and after each job
+  bool job_prolog = false, job_epilog = false;  // PrologSlurmctld, EpilogSlurmctld
+  bool requeue_on_prolog_failure = false;  // also those that do not want to be requeued
+  bool hold_on_prolog_failure = true;
+  bool config_overrides = false;     // what the configuration says of a node counts, whatever it has
+  std::uint32_t resume_timeout_seconds = 60;  // a node that boots is down after this
   bool operator==(const Policy&) const = default;
 };
 

@@ -1,0 +1,140 @@
+// src/platform/child_programs.cpp - see child_programs.h.
+#include "platform/child_programs.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "base/text.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::size_t printed_max = 4096;  // of the end of what it prints
+
+}  // namespace
+
+ChildPrograms::~ChildPrograms() {
+  for (auto& [id, child] : children_) {
+    loop_.cancel(child.limit);
+    ::kill(-child.pid, SIGKILL);
+    child.process.reset();
+    waitpid(child.pid, nullptr, 0);
+    child.reader.reset();
+    close(child.output);
+  }
+}
+
+std::vector<std::string> ChildPrograms::find(const std::string& pattern) {
+  if (pattern.find_first_of("*?[") == std::string::npos) return {pattern};
+  std::vector<std::string> out;
+  glob_t found{};
+  if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
+    for (std::size_t i = 0; i < found.gl_pathc; ++i) out.emplace_back(found.gl_pathv[i]);
+  globfree(&found);
+  return out;
+}
+
+Result<void> ChildPrograms::start(Id id, Child& child, const ProgramRun& what) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return fail(Errc::unavailable, std::string{"make a pipe: "} + std::strerror(errno));
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  sigset_t none, defaults;
+  sigemptyset(&none);
+  sigfillset(&defaults);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  std::vector<char*> arguments{const_cast<char*>(what.program.c_str())}, environment;
+  for (const std::string& word : what.arguments) arguments.push_back(const_cast<char*>(word.c_str()));
+  for (const std::string& word : what.environment) environment.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  environment.push_back(nullptr);
+  const int problem = posix_spawn(&child.pid, what.program.c_str(), &actions, &attributes, arguments.data(), environment.data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  close(ends[1]);
+  if (problem != 0) {
+    close(ends[0]);
+    return fail(Errc::unavailable, std::strerror(problem));
+  }
+  child.output = ends[0];
+  auto watch = ProcessWatch::start(loop_, child.pid, [this, id](ProcessEnd end) { over(id, end); });
+  if (!watch) {  // no descriptor for it: it cannot be waited for, so it must not run
+    ::kill(-child.pid, SIGKILL);
+    waitpid(child.pid, nullptr, 0);
+    close(child.output);
+    return std::unexpected(watch.error());
+  }
+  child.process = *std::move(watch);
+  return {};
+}
+
+Programs::Id ChildPrograms::run(ProgramRun what, std::move_only_function<void(const ProgramEnd&)> ended) {
+  const Id id = ++last_;
+  Child child;
+  if (const auto started = start(id, child, what); !started) {
+    loop_.post([words = started.error().story, ended = std::move(ended), alive = std::weak_ptr(alive_)]() mutable {
+      if (!alive.expired()) ended(ProgramEnd{could_not_start, 0, false, std::move(words)});
+    });
+    return id;
+  }
+  child.ended = std::move(ended);
+  if (what.limit > Duration{0})
+    child.limit = loop_.after(what.limit, [this, id] {
+      Child& late = children_.at(id);
+      late.limit = 0;
+      late.timed_out = true;
+      ::kill(-late.pid, SIGKILL);
+    });
+  child.reader = std::make_unique<DescriptorWatch>(loop_, child.output, [this, id] { read_some(id); });
+  child.reader->want_readable();
+  children_.emplace(id, std::move(child));
+  return id;
+}
+
+void ChildPrograms::read_some(Id id) {
+  Child& child = children_.at(id);
+  char buffer[4096];
+  for (;;) {
+    const ssize_t count = ::read(child.output, buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) return child.reader->want_readable();
+    if (count <= 0) return;
+    child.printed.append(buffer, static_cast<std::size_t>(count));
+    if (child.printed.size() > printed_max) child.printed.erase(0, child.printed.size() - printed_max);
+  }
+}
+
+// What it left in the background goes on, as with any daemon that is started this way; only what it printed is lost.
+void ChildPrograms::over(Id id, const ProcessEnd& process) {
+  const auto found = children_.find(id);
+  read_some(id);
+  Child child = std::move(found->second);
+  children_.erase(found);
+  loop_.cancel(child.limit);
+  child.reader.reset();
+  close(child.output);
+  if (child.ended) child.ended(ProgramEnd{process.exit_code, process.signal, child.timed_out, std::string{trim(child.printed)}});
+}
+
+void ChildPrograms::kill(Id program) {
+  const auto found = children_.find(program);
+  if (found == children_.end()) return;
+  found->second.ended = {};
+  ::kill(-found->second.pid, SIGKILL);
+}
+
+}  // namespace millrace
