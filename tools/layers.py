@@ -19,6 +19,7 @@ ALLOWED = {
     "controller": CORE | OUTER,
     "adapters": {"base", "ports", "wire", "core/model", "core/ledger"},
     "isolation": {"base"},
+    "accelerators": {"base"},
     "mpi": {"base"},
     "agent": {"base", "ports", "wire", "config", "core/model", "core/ledger", "isolation"},
     "step": {"base", "ports", "wire", "config", "core/model", "core/ledger", "isolation", "mpi"},

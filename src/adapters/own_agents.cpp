@@ -3,6 +3,7 @@
 
 #include "millrace.pb.h"
 #include "wire/frame.h"
+#include "wire/step_facts.h"
 
 namespace millrace {
 namespace {
@@ -23,6 +24,8 @@ AttemptReport report_of(const wire::AttemptStatus& status) {
   report.problem = status.problem();
   report.suspended = status.suspended();
   if (status.has_step()) report.step = status.step();
+  if (status.has_usage()) report.usage = usage_of(status.usage());
+  if (report.ended && !report.step) report.steps = reported_steps(status.steps());
   return report;
 }
 
@@ -97,6 +100,8 @@ void OwnAgents::received(Session& session, const wire::ToController& message) {
     observer_->node_reported(*this, session.identity_, reports_of(message.report().attempts()), message.report().telemetry());
   } else if (message.has_step() && !session.relay_only_) {
     observer_->keeper_said(*this, session.identity_, message.step());
+  } else if (message.has_sample() && !session.relay_only_) {
+    observer_->step_sampled(*this, session.identity_, message.sample());
   } else if (message.has_relayed() && relay_.request) {
     const auto& relayed = message.relayed();
     relay_.request(session.identity_, relayed.client(), UserId{relayed.uid()}, GroupId{relayed.gid()}, relayed.request());
@@ -136,6 +141,8 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   registration.inventory = {Cpus{found.cpus()}, Mebibytes{static_cast<std::int64_t>(found.memory_mib())},
                             Mebibytes{static_cast<std::int64_t>(found.tmp_disk_mib())}, found.arch(), found.os(), hello.version(),
                             found.host_name(), Time{found.boot_at_us()}, Time{found.agent_started_at_us()}};
+  for (const auto& each : found.devices())
+    registration.inventory.devices.push_back({each.name(), each.type(), each.count(), {each.near().begin(), each.near().end()}, false, {}, each.files()});
   registration.attempts = reports_of(hello.attempts());
   observer_->node_registered(*this, registration);
 }
@@ -221,6 +228,14 @@ void OwnAgents::suspend(const std::string& node, const wire::Suspend& suspend) {
   if (!session) return;
   wire::ToAgent message;
   *message.mutable_suspend() = suspend;
+  send(*session, message);
+}
+
+void OwnAgents::tell_step(const std::string& node, const wire::StepOrder& order) {
+  Session* session = of_node(node);
+  if (!session) return;
+  wire::ToAgent message;
+  *message.mutable_step_order() = order;
   send(*session, message);
 }
 

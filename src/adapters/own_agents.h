@@ -47,6 +47,7 @@ class OwnAgents final : public ResourceManager {
   void tell_keeper(const std::string& node, const wire::StepToNode& step) override;
   void signal(const std::string& node, const wire::SignalAttempt& signal) override;
   void suspend(const std::string& node, const wire::Suspend& suspend) override;
+  void tell_step(const std::string& node, const wire::StepOrder& order) override;
   void stop_nodes() override;
   void reply_relayed(const std::string& node, std::uint64_t client, std::string reply);
 

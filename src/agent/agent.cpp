@@ -181,6 +181,8 @@ void Agent::obey(const wire::ToAgent& message) {
       return suspend(message.suspend());
     case wire::ToAgent::kStep:
       return supervisors_.tell_keeper(message.step());
+    case wire::ToAgent::kStepOrder:
+      return supervisors_.tell_step(message.step_order());
     case wire::ToAgent::kRelayed:
       return relay_.reply(message.relayed().client(), message.relayed().reply());
     case wire::ToAgent::kRefusal:

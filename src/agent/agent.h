@@ -55,6 +55,7 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   void closed(std::string_view why) override;
   void attempt_changed(const wire::AttemptStatus& status) override;
   void keeper_said(const wire::StepFromNode& message) override;
+  void step_sampled(const wire::StepSample& sample) override;
 
   // Steps (agent_steps.cpp)
   std::vector<AttemptName> live_steps_of(AttemptName attempt) const;

@@ -68,12 +68,19 @@ void Agent::keeper_said(const wire::StepFromNode& message) {
     return follow_steps(name_of(message.launch().plan()), attempts_.at(name_of(message.launch().plan())));  // told again: it has not heard of it
   }
   if (message.has_kill() && here) return kill(message.kill());
+  if (message.has_signal() && here) return signal(message.signal());
   if (message.has_forget() && here) {
     if (attempts_.contains(name_of(message.forget()))) loop_.post([this, forget = message.forget()] { this->forget(forget); });
     return;
   }
   wire::ToController up;
   *up.mutable_step() = message;
+  send(std::move(up));
+}
+
+void Agent::step_sampled(const wire::StepSample& sample) {
+  wire::ToController up;
+  *up.mutable_sample() = sample;
   send(std::move(up));
 }
 

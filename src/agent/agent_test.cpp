@@ -95,6 +95,7 @@ class FakeSupervisors final : public Supervisors {
   void signal(const wire::SignalAttempt& signal) override { signalled.push_back(signal.signal()); }
   void suspend(const wire::Suspend& suspend) override { suspends.push_back(suspend); }
   void tell_keeper(const wire::StepToNode& message) override { told_keeper.push_back(message); }
+  void tell_step(const wire::StepOrder& order) override { step_orders.push_back(order); }
   void forget(const wire::Forget& forget) override { forgotten.push_back(forget.job_key()); }
   void tell(std::uint64_t key, wire::AttemptStatus::State state) {
     wire::AttemptStatus status;
@@ -109,6 +110,7 @@ class FakeSupervisors final : public Supervisors {
   std::vector<std::uint32_t> signalled;
   std::vector<wire::Suspend> suspends;
   std::vector<wire::StepToNode> told_keeper;
+  std::vector<wire::StepOrder> step_orders;
 };
 
 class FakeMeasurements final : public Measurements {
@@ -232,6 +234,40 @@ TEST_F(AgentTest, Doubled_launch_runs_once) {
   deliver(launch(credential(7)));                       // the controller sends it again
   EXPECT_EQ(supervisors_.launched, std::vector<std::uint64_t>{7});
   ASSERT_EQ(reported().size(), 1u);
+}
+
+TEST_F(AgentTest, Words_about_steps_find_their_way_up_and_down) {
+  start();
+  wire::StepFromNode facts;
+  facts.set_job_key(7);
+  facts.mutable_facts()->set_number(3);
+  supervisors_.observer->keeper_said(facts);
+  wire::StepSample sample;
+  sample.set_inquiry(9);
+  supervisors_.observer->step_sampled(sample);
+  const auto messages = said();
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_EQ(messages[0].step().facts().number(), 3u);
+  EXPECT_EQ(messages[1].sample().inquiry(), 9u);
+  // A signal to a step here goes to its supervisor, one to a step elsewhere to the controller.
+  wire::StepFromNode signal;
+  signal.mutable_signal()->set_signal(10);
+  signal.mutable_signal()->set_step(0);
+  signal.set_node("n2");
+  supervisors_.observer->keeper_said(signal);
+  EXPECT_EQ(supervisors_.signalled, std::vector<std::uint32_t>{10});
+  EXPECT_TRUE(said().empty());
+  signal.set_node("n3");
+  supervisors_.observer->keeper_said(signal);
+  EXPECT_EQ(said().size(), 1u);
+  wire::ToAgent heard, order;
+  heard.mutable_step()->mutable_facts_heard()->set_number(3);
+  deliver(heard);
+  ASSERT_EQ(supervisors_.told_keeper.size(), 1u);
+  EXPECT_EQ(supervisors_.told_keeper[0].facts_heard().number(), 3u);
+  order.mutable_step_order()->set_inquiry(11);
+  deliver(order);
+  ASSERT_EQ(supervisors_.step_orders.size(), 1u);
 }
 
 TEST_F(AgentTest, Older_epoch_is_refused_and_its_link_dropped) {

@@ -162,6 +162,7 @@ void SpoolSupervisors::read_some(AttemptName name) {
     wire::FromStep from;
     if (!from.ParseFromArray((*message)->data(), static_cast<int>((*message)->size()))) return connection_lost(name);
     if (from.has_step()) steps.push_back(from.step());
+    if (from.has_sample() && name_of(from.sample()) == name) observer_->step_sampled(from.sample());
     if (!from.has_status() || name_of(from.status()) != name) continue;
     latest = from.status();
     news = true;
@@ -268,6 +269,12 @@ void SpoolSupervisors::tell_keeper(const wire::StepToNode& step) {
   wire::ToStep message;
   *message.mutable_step() = step;
   send({step.job_key(), step.attempt()}, message);
+}
+
+void SpoolSupervisors::tell_step(const wire::StepOrder& order) {
+  wire::ToStep message;
+  *message.mutable_order() = order;
+  send(name_of(order), message);
 }
 
 void SpoolSupervisors::forget(const wire::Forget& forget) {

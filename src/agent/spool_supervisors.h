@@ -44,6 +44,7 @@ class SpoolSupervisors final : public Supervisors {
   void signal(const wire::SignalAttempt& signal) override;
   void suspend(const wire::Suspend& suspend) override;
   void tell_keeper(const wire::StepToNode& step) override;
+  void tell_step(const wire::StepOrder& order) override;
   void forget(const wire::Forget& forget) override;
   bool is_idle() const;  // no attempt runs or is about to
 

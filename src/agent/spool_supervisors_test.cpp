@@ -92,6 +92,7 @@ class SpoolSupervisorsTest : public testing::Test, protected SupervisorObserver 
     supervisors_->launch(plan, credential);
   }
   void keeper_said(const wire::StepFromNode&) override {}
+  void step_sampled(const wire::StepSample&) override {}
   void attempt_changed(const wire::AttemptStatus& status) override {
     last_ = status;
     ++changes_;

@@ -93,7 +93,7 @@ bool started_well(pid_t pid) {
 Result<void> make_links(const ClusterFolder& folder) {
   MR_TRY(const std::string client, find_program("millrace"));
   MR_TRY_VOID(make_own_directory(folder.bin(), 0755));
-  for (const char* name : {"millrace", "sbatch", "srun", "salloc", "squeue", "scancel", "sinfo", "scontrol", "sacctmgr", "sprio", "sshare"}) {
+  for (const char* name : {"millrace", "sbatch", "srun", "salloc", "squeue", "scancel", "sinfo", "scontrol", "sacctmgr", "sprio", "sshare", "sattach", "sstat"}) {
     const std::string link = folder.bin() + "/" + name;
     unlink(link.c_str());
     if (symlink(client.c_str(), link.c_str()) != 0) return fail_errno(Errc::io, link);

@@ -19,6 +19,8 @@ int run_why(Command& command);
 int run_sacctmgr(Command& command);
 int run_sprio(Command& command);
 int run_sshare(Command& command);
+int run_sattach(Command& command);
+int run_sstat(Command& command);
 int run_check(Command& command);  // millrace check [slurm.conf]
 int run_man(Command& command);    // millrace man sbatch
 int run_help(Command& command);
@@ -35,5 +37,7 @@ std::string scontrol_manual();
 std::string sacctmgr_manual();
 std::string sprio_manual();
 std::string sshare_manual();
+std::string sattach_manual();
+std::string sstat_manual();
 
 }  // namespace millrace

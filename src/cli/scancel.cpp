@@ -1,6 +1,7 @@
 // src/cli/scancel.cpp - cancels jobs, or sends them a signal: named ones, or all that pass the filters.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/text.h"
@@ -9,19 +10,21 @@
 #include "cli/options/job_values.h"
 #include "cli/options/option.h"
 #include "cli/render/job_words.h"
+#include "cli/step_names.h"
 
 namespace millrace {
 namespace {
 
 constexpr ManualHead head{"scancel", "cancel or signal jobs", "[options] [job ids]",
                           "Ends jobs (TERM, then KILL after KillWait), or sends them the signal named with -s. Jobs are named as 12, 12_3, "
-                          "12_[1-3] or, of heterogeneous jobs, 12+1; without ids, all jobs that pass the filters are meant."};
+                          "12_[1-3] or, of heterogeneous jobs, 12+1, steps as 12.0; without ids, all jobs that pass the filters are meant."};
 
 constexpr std::uint32_t invalid_job_id = 2017, already_done = 2021;  // compat §30
 
 struct Draft {
   Asked asked;
   wire::CancelJobs cancel;
+  std::vector<wire::StepName> steps;
   bool filtered = false;
   std::optional<std::string> signal;
   bool interactive = false, quiet = false;
@@ -90,7 +93,12 @@ constexpr Option<Draft> rows[] = {
 Result<void> add_jobs(Draft& draft, const std::vector<std::string_view>& words) {
   for (const std::string_view word : words) {
     for (const std::string_view text : split_outside_brackets(word)) {
-      if (text.find('.') != std::string_view::npos) return not_built("a step (" + std::string{text} + ")");
+      if (text.find('.') != std::string_view::npos) {
+        const auto step = parse_step_name(text);
+        if (!step) return fail(Errc::refused, "Invalid job step id " + std::string{text} + "; it is JOB.STEP, as in 12.0");
+        draft.steps.push_back(*step);
+        continue;
+      }
       const auto name = parse_job_name(text);
       if (!name) return fail(Errc::refused, "Invalid job id " + std::string{text});
       wire::JobName* job = draft.cancel.add_jobs();
@@ -150,8 +158,35 @@ int report(const Command& command, const Draft& draft, const wire::JobsChanged& 
   return code;
 }
 
+// One request each: a step is signalled where it runs, and its keeper answers.
+int cancel_step(const Command& command, const Draft& draft, Session& session, const wire::StepName& step) {
+  const std::string shown = step_text(step);
+  if (draft.interactive) {
+    print("Cancel step_id=" + shown + " [y/n]? ");
+    char answer[64] = {};
+    if (std::fgets(answer, sizeof answer, stdin) == nullptr || (answer[0] != 'y' && answer[0] != 'Y')) return 0;
+  }
+  if (draft.verbose > 0) say_info(command, (draft.signal ? "Signal " + std::to_string(draft.cancel.signal()) + " to step " : "Terminating step ") + shown);
+  wire::Request request;
+  *request.mutable_signal_step()->mutable_step() = step;
+  request.mutable_signal_step()->set_signal(draft.cancel.signal());
+  const auto reply = session.call(request);
+  if (reply && !reply->has_failure()) return 0;
+  if (!reply) say_trouble(command, session);
+  else
+    for (const std::string& note : reply->failure().notes()) say_error(command, note);
+  const bool gone = reply && (reply->failure().code() == invalid_job_id || reply->failure().code() == already_done);
+  const bool excused = gone && !draft.signal;  // as of jobs: it is what the user wanted
+  if (!draft.quiet && (!excused || draft.verbose > 0))
+    say_error(command, "Kill job error on job step id " + shown + ": " + (reply ? reply->failure().text() : reply.error().story));
+  return excused ? 0 : 1;
+}
+
 int cancel(Command& command, Draft& draft, const ClientSettings& settings) {
   Session session(*session_options(settings));
+  int code = 0;
+  for (const wire::StepName& step : draft.steps) code = std::max(code, cancel_step(command, draft, session, step));
+  if (!draft.steps.empty() && draft.cancel.jobs_size() == 0) return code;
   if (draft.interactive) {
     const auto chosen = choose_interactively(session, draft);
     if (chosen && draft.cancel.jobs_size() == 0) return 0;
@@ -173,7 +208,7 @@ int cancel(Command& command, Draft& draft, const ClientSettings& settings) {
   }
   if (draft.cancel.jobs_size() == 0)
     for (const std::string& job : reply->jobs_changed().changed()) say_intent(command, draft, job);
-  return report(command, draft, reply->jobs_changed());
+  return std::max(code, report(command, draft, reply->jobs_changed()));
 }
 
 }  // namespace
@@ -194,7 +229,8 @@ int run_scancel(Command& command) {
   }
   if (draft.cancel.batch_only() && !draft.signal) return say_usage_error(command, {Errc::refused, "-b/--batch needs -s/--signal"});
   if (const auto added = add_jobs(draft, line->operands); !added) return say_usage_error(command, {Errc::refused, added.error().story});
-  if (draft.cancel.jobs_size() == 0 && !draft.filtered) return say_usage_error(command, {Errc::refused, "No job identification provided"});
+  if (!draft.steps.empty() && draft.filtered) return say_usage_error(command, not_built("a filter with a step (" + step_text(draft.steps.front()) + ")").error());
+  if (draft.cancel.jobs_size() == 0 && draft.steps.empty() && !draft.filtered) return say_usage_error(command, {Errc::refused, "No job identification provided"});
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   return cancel(command, draft, *settings);

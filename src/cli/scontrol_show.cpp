@@ -216,7 +216,8 @@ constexpr Entity entities[] = {
     {{"reservationname", 12}, scontrol_show_reservations},
     {{"resources", 3}, nullptr},
     {{"slurmd", 2}, nullptr},
-    {{"steps", 2}, nullptr},
+    {{"steps", 2}, scontrol_show_steps},
+    {{"stepid", 6}, scontrol_show_steps},
     {{"topology", 1}, show_topology},
     {{"topoconf", 5}, nullptr},
 };

@@ -13,6 +13,7 @@
 #include "cli/options/option.h"
 #include "cli/render/columns.h"
 #include "cli/render/job_words.h"
+#include "cli/squeue_steps.h"
 #include "millrace.pb.h"
 
 namespace millrace {
@@ -23,8 +24,8 @@ constexpr ManualHead head{"squeue", "list jobs", "[options]",
 
 struct Draft {
   Asked asked;
-  std::optional<std::string> format, long_format, sort, jobs, users, states, partitions, names, nodes, accounts, qos;
-  bool job_flag = false, all = false, array = false, long_view = false, no_header = false, start = false, only_state = false, me = false, not_me = false;
+  std::optional<std::string> format, long_format, sort, jobs, step_ids, users, states, partitions, names, nodes, accounts, qos;
+  bool job_flag = false, step_flag = false, all = false, array = false, long_view = false, no_header = false, start = false, only_state = false, me = false, not_me = false;
   int verbose = 0;
 };
 
@@ -64,6 +65,7 @@ constexpr Option<Draft> rows[] = {
     {"priority", 'P', none, "", any_tool, "SQUEUE_PRIORITY", "", "accepted: a job waits in one partition here", [](Draft&, Text) -> Result<void> { return {}; }},
     {"qos", 'q', required, "<names>", any_tool, "SQUEUE_QOS", "", "jobs of these qualities of service", keep<&Draft::qos>},
     {"sort", 'S', required, "<letters>", any_tool, "SQUEUE_SORT", "", "order by these columns; - before one reverses it", keep<&Draft::sort>},
+    {"steps", 's', optional, "<ids>", any_tool, "", "", "the steps that run, of these jobs or these steps", [](Draft& d, Text v) -> Result<void> { d.step_flag = true; if (!v.empty()) d.step_ids = std::string{v}; return {}; }},
     {"start", '\0', none, "", any_tool, "", "", "expected start of jobs that wait", on<&Draft::start>},
     {"states", 't', required, "<states>", any_tool, "SQUEUE_STATES", "", "jobs in these states, or all", keep<&Draft::states>},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
@@ -84,7 +86,6 @@ constexpr Option<Draft> rows[] = {
     {"running-over", '\0', required, "", any_tool, "", "", "by run time", nullptr},
     {"running-under", '\0', required, "", any_tool, "", "", "by run time", nullptr},
     {"sibling", '\0', none, "", any_tool, "SQUEUE_SIBLING", "", "federated siblings", nullptr},
-    {"steps", 's', optional, "", any_tool, "", "", "steps", nullptr},
     {"yaml", '\0', optional, "", any_tool, "", "", "YAML", nullptr},
 };
 // clang-format on
@@ -257,6 +258,19 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   return print(out);
 }
 
+int show_steps(const Command& command, const Draft& draft, const ClientSettings& settings) {
+  const auto refused = [&](bool given, const char* option) { return given ? option : nullptr; };
+  for (const char* option : {refused(draft.states.has_value(), "--states"), refused(draft.accounts.has_value(), "--account"), refused(draft.qos.has_value(), "--qos"), refused(draft.start, "--start")})
+    if (option != nullptr) return say_usage_error(command, not_built(std::string{option} + " with --steps").error());
+  if (draft.format && draft.long_format) return say_usage_error(command, {Errc::refused, "-o and -O options are mutually exclusive"});
+  const auto filter = make_filter(draft);
+  if (!filter) return say_usage_error(command, filter.error());
+  return show_queue_of_steps(command,
+                             {draft.format, draft.long_format, draft.sort, draft.step_ids, draft.jobs, draft.long_view, !draft.no_header, filter->users, filter->not_user,
+                              filter->partitions, filter->names, filter->nodes},
+                             settings);
+}
+
 }  // namespace
 
 std::string squeue_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
@@ -269,12 +283,16 @@ int run_squeue(Command& command) {
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
   for (const std::string_view word : line->operands) {
+    if (draft.step_flag) {
+      draft.step_ids = draft.step_ids ? *draft.step_ids + ',' + std::string{word} : std::string{word};
+      continue;
+    }
     if (!draft.job_flag) return say_usage_error(command, {Errc::refused, "Unrecognized option: " + std::string{word}});
     draft.jobs = draft.jobs ? *draft.jobs + ',' + std::string{word} : std::string{word};
   }
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
-  return show(command, draft, *settings);
+  return draft.step_flag ? show_steps(command, draft, *settings) : show(command, draft, *settings);
 }
 
 }  // namespace millrace

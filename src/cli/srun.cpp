@@ -253,6 +253,7 @@ int run_step(const Command& command, Submission& all, const ClientSettings& sett
   ask.set_overlap(all.draft.overlap);
   ask.set_exact(all.draft.exact || all.draft.job.cpus_per_task() != 0 || all.draft.job.exclusive());
   ask.set_immediate(all.draft.immediate);
+  ask.set_srun_pid(static_cast<std::uint32_t>(getpid()));
   if (all.draft.first_node) ask.set_first_node(*all.draft.first_node);
   const SessionOptions options = *session_options(settings);
   Session session(options);

@@ -56,7 +56,8 @@ void OutputLines::put(std::uint32_t task, bool is_error, std::string_view text) 
 }
 
 void OutputLines::take(std::uint32_t task, bool is_error, std::string_view data) {
-  if (!is_error && options_.only_output_of && *options_.only_output_of != task) return;
+  const auto& only = is_error ? options_.only_error_of : options_.only_output_of;
+  if (only && *only != task) return;
   // One task's lines cannot mix with another's: pass them on as they come.
   if (options_.unbuffered || (tasks_ == 1 && !options_.label)) return put(task, is_error, data);
   std::string& rest = partial_[{task, is_error}];
@@ -272,8 +273,16 @@ void TaskStreams::send_input(std::string_view data) {
   if (!all_here) early_input_ += data;
   wire::ToTask message;
   message.set_input(std::string{data});
+  if (only_input_to_) message.set_input_task(*only_input_to_);
   for (Peer& peer : peers_)
     if (peer.known && peer.fd >= 0) queue(peer, message);
+}
+
+std::map<std::string, std::vector<std::uint32_t>> TaskStreams::tasks_by_node() const {
+  std::map<std::string, std::vector<std::uint32_t>> out;
+  for (const Peer& peer : peers_)
+    if (peer.known) out[peer.node] = peer.tasks;
+  return out;
 }
 
 void TaskStreams::end_input() {

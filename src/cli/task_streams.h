@@ -24,6 +24,7 @@ struct StreamOptions {
   int output_fd = 1;
   int error_fd = 2;
   std::optional<std::uint32_t> only_output_of;  // -o with a task's number
+  std::optional<std::uint32_t> only_error_of{}, only_input_to{};  // sattach's filters
 };
 
 struct TaskEnd {
@@ -56,7 +57,7 @@ std::vector<std::string> end_lines(const std::vector<TaskEnd>& ends);
 // The listener and everything accepted on it. A peer that does not begin with the secret is dropped.
 class TaskStreams {
  public:
-  TaskStreams(std::string secret, StreamOptions options) : secret_(std::move(secret)), lines_(options) {}
+  TaskStreams(std::string secret, StreamOptions options) : secret_(std::move(secret)), only_input_to_(options.only_input_to), lines_(options) {}
   ~TaskStreams();
   TaskStreams(const TaskStreams&) = delete;
   TaskStreams& operator=(const TaskStreams&) = delete;
@@ -80,6 +81,7 @@ class TaskStreams {
   std::uint32_t tasks_ended() const { return ended_; }
   bool all_ended() const { return task_count_ && ended_ >= *task_count_; }
   bool has_connections() const;
+  std::map<std::string, std::vector<std::uint32_t>> tasks_by_node() const;  // of those that have connected
   std::vector<TaskEnd> take_ends();       // those not yet taken
   std::vector<std::uint32_t> running() const;
   std::vector<std::string> take_notes();  // lines for srun's stderr
@@ -108,6 +110,7 @@ class TaskStreams {
   void close_peer(Peer& peer);
 
   std::string secret_;
+  std::optional<std::uint32_t> only_input_to_;
   OutputLines lines_;
   int listener_ = -1;
   std::list<Peer> peers_;

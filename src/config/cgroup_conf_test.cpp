@@ -63,6 +63,18 @@ TEST(CgroupConf, What_is_wrong_is_named_with_its_line) {
       "cgroup.conf:3: CgroupPlugin: 'cgroup/v3' is wrong, autodetect, cgroup/v1, cgroup/v2 or disabled would be right");
 }
 
+TEST(CgroupConf, Tasks_are_measured_as_often_as_it_says) {
+  const auto report = read("JobAcctGatherType=jobacct_gather/linux\nJobAcctGatherFrequency=task=5,energy=0\n", "");
+  ASSERT_TRUE(report.errors.empty()) << report.errors.front();
+  EXPECT_TRUE(report.configuration.measure_tasks);
+  EXPECT_EQ(report.configuration.measure_every_seconds, 5u);
+  EXPECT_FALSE(read("JobAcctGatherType=jobacct_gather/none\n", "").configuration.measure_tasks);
+  const auto wrong = read("JobAcctGatherType=jobacct_gather/magic\nJobAcctGatherFrequency=energy=30\n", "");
+  ASSERT_EQ(wrong.errors.size(), 2u);
+  EXPECT_EQ(wrong.errors[0], "slurm.conf:5: JobAcctGatherType: 'jobacct_gather/magic' is not jobacct_gather/none, jobacct_gather/linux or jobacct_gather/cgroup");
+  EXPECT_EQ(wrong.errors[1], "slurm.conf:6: JobAcctGatherFrequency: 'energy=30': energy is not measured yet; energy=0 or nothing would be right");
+}
+
 TEST(JobContainerConf, Each_node_has_its_line) {
   const auto report = read("JobContainerType=job_container/tmpfs\n", "",
                            "AutoBasePath=true\nBasePath=/scratch/own Dirs=/tmp,/var/tmp\nNodeName=n2 BasePath=none\n");

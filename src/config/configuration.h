@@ -41,6 +41,8 @@ struct ConfiguredNode {
   std::string features;
   std::string gres;
   std::vector<NodeGres> kinds;  // what `gres` and gres.conf say of it
+  std::string detect;           // AutoDetect: how its gpus are found; empty: not at all
+  std::uint32_t gpu_variables = 15;  // whose names for them jobs see: 1 NVIDIA, 2 AMD, 4 Intel, 8 OpenCL
   ConfiguredNodeState state = ConfiguredNodeState::unknown;
   std::string reason;
 };
@@ -139,6 +141,8 @@ struct Configuration {
   bool job_requeue = true;
   bool job_file_append = false;
   bool kill_on_bad_exit = false;
+  bool measure_tasks = false;           // JobAcctGatherType
+  std::uint32_t measure_every_seconds = 30;  // JobAcctGatherFrequency; 0: only when somebody asks
   bool disable_root_jobs = false;
   std::uint32_t return_to_service = 0;
   std::string tmp_fs = "/tmp";

@@ -65,4 +65,31 @@ Result<void> namespace_type(Configuration& c, std::string_view value) {
   return {};
 }
 
+// Where the numbers come from is the same for both: /proc.
+Result<void> measure_type(Configuration& c, std::string_view value) {
+  for (const std::string_view known : {"jobacct_gather/none", "jobacct_gather/linux", "jobacct_gather/cgroup"})
+    if (equals_ignoring_case(value, known)) {
+      c.measure_tasks = known != "jobacct_gather/none";
+      return {};
+    }
+  return fail(Errc::invalid, "'" + std::string{value} + "' is not jobacct_gather/none, jobacct_gather/linux or jobacct_gather/cgroup");
+}
+
+Result<void> measure_frequency(Configuration& c, std::string_view value) {
+  for (std::string_view part : split(value, ',')) {
+    part = trim(part);
+    const std::size_t equals = part.find('=');
+    const std::string what = lower(part.substr(0, equals == std::string_view::npos ? 0 : equals));
+    const auto number = parse_integer(equals == std::string_view::npos ? part : part.substr(equals + 1));
+    if (!number || *number < 0 || *number > 86'400) return fail(Errc::invalid, "'" + std::string{part} + "' is not a number of seconds, as in 30 or task=30");
+    if (what == "energy" || what == "network" || what == "filesystem") {
+      if (*number != 0) return fail(Errc::refused, "'" + std::string{part} + "': " + what + " is not measured yet; " + what + "=0 or nothing would be right");
+      continue;
+    }
+    if (!what.empty() && what != "task") return fail(Errc::invalid, "'" + what + "' is not task, energy, network or filesystem");
+    c.measure_every_seconds = static_cast<std::uint32_t>(*number);
+  }
+  return {};
+}
+
 }  // namespace millrace::setter

@@ -103,6 +103,8 @@ Result<void> licences(Configuration& c, std::string_view value);
 Result<void> topology_plugin(Configuration& c, std::string_view value);
 Result<void> return_to_service(Configuration& c, std::string_view value);
 Result<void> proctrack_type(Configuration& c, std::string_view value);
+Result<void> measure_type(Configuration& c, std::string_view value);
+Result<void> measure_frequency(Configuration& c, std::string_view value);
 Result<void> task_plugin(Configuration& c, std::string_view value);
 Result<void> task_plugin_param(Configuration& c, std::string_view value);
 Result<void> namespace_type(Configuration& c, std::string_view value);

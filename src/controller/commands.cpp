@@ -100,6 +100,9 @@ void Commands::handle() {
     case B::kReserve: return reserve(request_.reserve());
     case B::kRemoveReservation: return remove_reservation(request_.remove_reservation());
     case B::kCreateStep: return create_step(request_.create_step());
+    case B::kSignalStep: return signal_step(request_.signal_step());
+    case B::kAttachStep: return attach_step(request_.attach_step());
+    case B::kSampleSteps: return sample_steps(request_.sample_steps());
     case B::kEndAllocation: return end_allocation(request_.end_allocation());
     case B::kChangeAccounts: return change_accounts(request_.change_accounts());
     default: return refuse_with(2036, "Requested operation not supported on this system", "unknown request");

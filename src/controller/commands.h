@@ -32,6 +32,10 @@ class Commands final {
   void wait(const wire::WaitJob& ask);
   const Job* job_for_steps(std::uint32_t id);  // null: refused
   void create_step(const wire::CreateStep& ask);
+  const Job* job_of_step(const wire::StepName& name);  // these four: step_requests.cpp
+  void signal_step(const wire::SignalStep& ask);
+  void attach_step(const wire::AttachStep& ask);
+  void sample_steps(const wire::SampleSteps& ask);
   void end_allocation(const wire::EndAllocation& ask);
   void reserve(const wire::Reserve& ask);
   void remove_reservation(const wire::RemoveReservation& ask);

@@ -33,6 +33,7 @@ void Commit::note(const Event& event) {
   std::visit(
       [&](const auto& e) {
         using E = std::decay_t<decltype(e)>;
+        if constexpr (std::is_same_v<E, StepsReported>) return;  // no order and no plan follows from it
         if constexpr (requires { e.key; }) touch(e.key);
         if constexpr (requires { e.components; }) touch(e.components.front().key);
         if constexpr (requires { e.node; }) changes_.nodes.insert(e.node);
@@ -46,7 +47,8 @@ void Commit::note(const Event& event) {
         else if constexpr (!std::is_same_v<E, JobPlaced> && !std::is_same_v<E, HetJobPlaced> && !std::is_same_v<E, JobForgotten> && !std::is_same_v<E, ArrayTaskSplit> &&
                            !std::is_same_v<E, JobResumed> && !std::is_same_v<E, TimeSliceTurned>)
           changes_.room_made = true;
-        if constexpr (std::is_same_v<E, ClusterConfigured> || std::is_same_v<E, NodeLost> || std::is_same_v<E, NodeStateChanged>)
+        if constexpr (std::is_same_v<E, ClusterConfigured> || std::is_same_v<E, NodeLost> || std::is_same_v<E, NodeStateChanged> ||
+                      std::is_same_v<E, DevicesJudged>)
           changes_.ground_shifted = true;
       },
       event);

@@ -11,12 +11,23 @@
 #include "core/admission/accept_preemption.h"
 #include "core/admission/expire.h"
 #include "core/admission/report_node.h"
+#include "core/admission/report_steps.h"
 #include "core/admission/suspend_job.h"
 #include "wire/event_codec.h"
 
 namespace millrace {
 
+namespace {
+
 constexpr std::size_t payload_cache_bytes = 8u << 20;
+
+// Where the keeper of its steps is.
+bool is_first_node(const State& state, const AttemptReport& report, NodeIndex node) {
+  const Job* job = state.find_job(report.key);
+  return job && job->attempt == report.attempt && job->placement && job->placement->shares.front().node == node;
+}
+
+}  // namespace
 
 Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks hooks, State recovered)
     : loop_(parts.loop),
@@ -204,8 +215,22 @@ void Controller::node_reported(ResourceManager& by, const std::string& name, con
                                const wire::Telemetry& telemetry) {
   const auto index = own_node(by, name);
   if (!index || !links_[*index].reported) return;
-  if (telemetry.measured_at_us() != 0) observed_.edit().telemetry[*index] = telemetry;  // not with every report
+  if (telemetry.measured_at_us() != 0) {  // not with every report
+    observed_.edit().telemetry[*index] = telemetry;
+    judge_devices(*index, telemetry);
+  }
   take_reports(*index, attempts);
+}
+
+void Controller::judge_devices(NodeIndex index, const wire::Telemetry& telemetry) {
+  std::vector<DeviceTrouble> troubles;
+  for (const auto& device : telemetry.devices())
+    if (!device.trouble().empty()) troubles.push_back({device.name(), device.type(), device.device(), device.trouble()});
+  auto events = decide_devices(commit_.decided(), index, std::move(troubles), loop_.now());
+  if (events.empty()) return;
+  hooks_.say("devices of node " + commit_.decided().node(index).def->name + " were judged anew");
+  commit_.happen(std::move(events));
+  planning_.wanted();
 }
 
 void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>& attempts) {
@@ -224,7 +249,10 @@ void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>&
     }
     if (!report.ended) continue;
     if (const Job* job = commit_.decided().find_job(report.key); job && job->attempt == report.attempt && waits_for_steps(*job, index)) continue;
-    auto events = decide_end(commit_.decided(), {report.key, report.attempt, index, report.end, report.exit_code, report.exit_signal}, loop_.now());
+    // Before the end, which ends whatever of its steps is not known to have ended.
+    if (!report.steps.empty() && is_first_node(commit_.decided(), report, index))
+      if (auto told = decide_steps(commit_.decided(), report.key, report.attempt, report.steps, loop_.now()); !told.empty()) commit_.happen(std::move(told));
+    auto events = decide_end(commit_.decided(), {report.key, report.attempt, index, report.end, report.exit_code, report.exit_signal, report.usage}, loop_.now());
     if (events.empty()) continue;
     if (!report.problem.empty())
       hooks_.say("job key " + std::to_string(report.key.value) + " on " + commit_.decided().node(index).def->name + ": " + report.problem);

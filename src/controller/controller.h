@@ -90,6 +90,7 @@ class Controller final : public ResourceObserver {
                      const wire::Telemetry& telemetry) override;
   void node_unreachable(ResourceManager& by, const std::string& node) override;
   void keeper_said(ResourceManager& by, const std::string& node, const wire::StepFromNode& message) override;
+  void step_sampled(ResourceManager& by, const std::string& node, const wire::StepSample& sample) override;
 
  private:
   friend class Commands;
@@ -102,6 +103,21 @@ class Controller final : public ResourceObserver {
     std::vector<AttemptReport> attempts;      // as last reported
     // By job, attempt, step and kind of order:
     std::map<std::tuple<JobKey, Attempt, std::int64_t, std::uint32_t>, Time> ordered;  // when an order was last given, so as not to repeat it at once
+  };
+  // Supervisors that are asked what their steps use, and who wants to know.
+  struct SampleTarget {
+    NodeIndex node;
+    JobKey key;
+    Attempt attempt;
+    std::optional<std::uint32_t> step;
+    auto operator<=>(const SampleTarget&) const = default;
+  };
+  struct Inquiry {
+    ClientId client = 0;
+    std::uint64_t number = 0;
+    std::set<SampleTarget> awaited;
+    wire::StepSamples answer;
+    Loop::TimerId timer = 0;
   };
   struct Waiter {
     ClientId client;
@@ -126,6 +142,10 @@ class Controller final : public ResourceObserver {
   void launch_step(const Job& job, NodeIndex node, const wire::StepLaunch& order);
   bool waits_for_steps(const Job& job, NodeIndex first);  // of other nodes, which it tells to go
   void step_client_left(ClientId client);
+  void judge_devices(NodeIndex node, const wire::Telemetry& telemetry);
+  void record_steps(const Job& job, const wire::StepFacts& batch);
+  void inquire(Inquiry inquiry);  // this and the next: step_requests.cpp
+  void answer_inquiry(std::uint64_t id);
   void take_reports(NodeIndex node, const std::vector<AttemptReport>& attempts);
   std::optional<NodeIndex> own_node(ResourceManager& by, const std::string& name);
   std::vector<NodeIndex> unreachable() const;
@@ -152,6 +172,8 @@ class Controller final : public ResourceObserver {
   WaitLog wait_log_;
   std::map<ClientId, std::set<std::pair<JobKey, Attempt>>> step_clients_;  // whose keepers they asked
   std::map<std::tuple<JobKey, Attempt, NodeIndex, std::uint32_t>, Time> step_launches_;  // sent there and not yet reported
+  std::map<std::uint64_t, Inquiry> inquiries_;
+  std::uint64_t last_inquiry_ = 0;
   SharedValue<PlanReport> plan_report_{PlanReport{}};
   SharedValue<Observed> observed_{Observed{}};
   std::map<std::string, ResourceManager*> manager_of_;

@@ -48,6 +48,8 @@ void describe(const State& state, const Job& job, const ClusterFacts& facts, wir
   out.set_export_env(rare.export_env);
   out.set_cpu_bind(rare.cpu_bind);
   out.set_mem_bind(rare.mem_bind);
+  out.set_gpu_bind(rare.gpu_bind);
+  out.set_container(rare.container);
   out.set_oom_kill_step(rare.oom_kill_step);
   if (rare.terminal.columns > 0) {
     out.mutable_pty()->set_rows(rare.terminal.rows);
@@ -98,6 +100,7 @@ wire::LaunchPlan plan_one(const State& state, const Job& job, NodeIndex here, co
   if (job.time_limit_minutes != unlimited) out.set_end_at_us((job.ran_from() + minutes(job.time_limit_minutes)).value);
   out.set_group_name(job.spec->owner->group_name);
   out.set_kill_wait_seconds(state.policy->kill_wait_seconds);
+  out.set_sample_every_seconds(facts.sample_every_seconds);
   out.set_config_path(facts.config_path);
   out.set_task_prolog(facts.task_prolog);
   out.set_task_epilog(facts.task_epilog);

@@ -100,6 +100,7 @@ bool Queries::handle() {
     case B::kQueryPriorities: priorities(); return true;
     case B::kQueryLicences: licences(); return true;
     case B::kQueryTopology: topology(); return true;
+    case B::kQuerySteps: steps(request_.query_steps()); return true;
     default: return false;
   }
 }

@@ -3,6 +3,8 @@
 
 #include "controller/controller.h"
 #include "controller/resources.h"
+#include "core/admission/report_steps.h"
+#include "wire/step_facts.h"
 #include "millrace.pb.h"
 
 namespace millrace {
@@ -20,9 +22,11 @@ wire::AttemptStatus status_of(const AttemptReport& report) {
   status.set_exit_signal(report.exit_signal);
   status.set_problem(report.problem);
   if (!report.ended) return status;
+  *status.mutable_usage() = to_wire(report.usage);
   switch (report.end) {
     case AttemptEnd::launch_failed: status.set_end(wire::AttemptStatus::LAUNCH_FAILED); break;
     case AttemptEnd::supervisor_lost: status.set_end(wire::AttemptStatus::SUPERVISOR_LOST); break;
+    case AttemptEnd::out_of_memory: status.set_end(wire::AttemptStatus::OUT_OF_MEMORY); break;
     default: status.set_end(wire::AttemptStatus::EXITED); break;
   }
   return status;
@@ -100,6 +104,7 @@ void Controller::keeper_said(ResourceManager& by, const std::string& name, const
   const Job* job = from ? commit_.durable().find_job(JobKey{message.job_key()}) : nullptr;
   const bool is_keeper = job && job->attempt.value == message.attempt() && job->placement && job->placement->shares.front().node == *from;
   if (!is_keeper) return;
+  if (message.has_facts()) return record_steps(*job, message.facts());
   if (message.has_reply()) {
     const wire::StepReply& answer = message.reply();
     // Only who asked this keeper hears from it.
@@ -108,6 +113,7 @@ void Controller::keeper_said(ResourceManager& by, const std::string& name, const
     wire::Reply reply;
     reply.set_number(answer.number());
     if (answer.has_failure()) *reply.mutable_failure() = answer.failure();
+    if (answer.done()) reply.mutable_done();
     if (answer.has_news()) {
       *reply.mutable_step() = answer.news();
       reply.set_more(answer.news().kind() != wire::StepNews::ENDED);
@@ -122,10 +128,26 @@ void Controller::keeper_said(ResourceManager& by, const std::string& name, const
   if (message.has_launch()) return launch_step(*job, target->second, message.launch());
   const auto about_this_job = [&](const auto& order) { return order.has_step() && order.job_key() == job->key.value && order.attempt() == job->attempt.value; };
   if (message.has_kill() && about_this_job(message.kill())) link.manager->kill(message.node(), message.kill());
+  if (message.has_signal() && about_this_job(message.signal())) link.manager->signal(message.node(), message.signal());
   if (message.has_forget() && about_this_job(message.forget())) {
     link.manager->forget(message.node(), message.forget());
     std::erase_if(link.attempts, [&](const AttemptReport& r) { return r.key == job->key && r.attempt == job->attempt && r.step == message.forget().step(); });
   }
+}
+
+// Durable first, then acknowledged: what a keeper forgets is in the log. What was told before is acknowledged again.
+void Controller::record_steps(const Job& job, const wire::StepFacts& batch) {
+  auto events = decide_steps(commit_.decided(), job.key, job.attempt, reported_steps(batch.facts()), loop_.now());
+  if (!events.empty()) commit_.happen(std::move(events));
+  commit_.when_durable([this, key = job.key, attempt = job.attempt, number = batch.number()] {
+    const Job* now = commit_.durable().find_job(key);
+    if (!now || now->attempt != attempt || !now->placement) return;
+    wire::StepToNode message;
+    message.set_job_key(key.value);
+    message.set_attempt(attempt.value);
+    message.mutable_facts_heard()->set_number(number);
+    tell_keeper(*now, message);
+  });
 }
 
 // What the step may use there, and as whom, is what the ledger says, whatever the keeper wrote.

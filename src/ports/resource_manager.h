@@ -11,6 +11,8 @@
 namespace millrace::wire {
 class Forget;
 class StepFromNode;
+class StepOrder;
+class StepSample;
 class StepToNode;
 class Kill;
 class LaunchPlan;
@@ -30,6 +32,8 @@ struct AttemptReport {
   std::string problem;
   bool suspended = false;  // stopped, or told to
   std::optional<std::uint32_t> step{};  // of this attempt; not set: the attempt itself
+  StepUsage usage{};                    // once ended
+  std::vector<ReportedStep> steps{};    // of an ended attempt: what its keeper had not told, or did not know to be heard
 };
 
 struct NodeRegistration {
@@ -51,6 +55,7 @@ class ResourceManager {
   virtual void tell_keeper(const std::string& node, const wire::StepToNode& message) = 0;
   virtual void signal(const std::string& node, const wire::SignalAttempt& signal) = 0;
   virtual void suspend(const std::string& node, const wire::Suspend& suspend) = 0;  // or let it go on
+  virtual void tell_step(const std::string& node, const wire::StepOrder& order) = 0;  // to one supervisor
   virtual void stop_nodes() = 0;
 };
 
@@ -65,6 +70,8 @@ class ResourceObserver {
   virtual void node_unreachable(ResourceManager& by, const std::string& node) = 0;
   // The keeper of a job's steps on this node answers a client, or wants something done on another node of its job.
   virtual void keeper_said(ResourceManager& by, const std::string& node, const wire::StepFromNode& message) = 0;
+  // A supervisor there answers an inquiry.
+  virtual void step_sampled(ResourceManager& by, const std::string& node, const wire::StepSample& sample) = 0;
 };
 
 }  // namespace millrace

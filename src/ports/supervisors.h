@@ -15,6 +15,8 @@ class Kill;
 class LaunchPlan;
 class SignalAttempt;
 class StepFromNode;
+class StepOrder;
+class StepSample;
 class StepToNode;
 class Suspend;
 }  // namespace millrace::wire
@@ -28,6 +30,8 @@ class SupervisorObserver {
   virtual void attempt_changed(const wire::AttemptStatus& status) = 0;
   // A step keeper wants something done, here or on another node of its job, or answers a client.
   virtual void keeper_said(const wire::StepFromNode& message) = 0;
+  // A supervisor answers an inquiry.
+  virtual void step_sampled(const wire::StepSample& sample) = 0;
 };
 
 // Everything here outlives the agent: what was launched is journalled in the spool before it starts, supervisors go on
@@ -46,6 +50,7 @@ class Supervisors {
   virtual void suspend(const wire::Suspend& suspend) = 0;  // stop its processes, or let them go on
   // To the supervisor of the attempt, which keeps the steps of its job if this is the job's first node.
   virtual void tell_keeper(const wire::StepToNode& step) = 0;
+  virtual void tell_step(const wire::StepOrder& order) = 0;
   virtual void forget(const wire::Forget& forget) = 0;  // only of an ended attempt
 };
 

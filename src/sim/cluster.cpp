@@ -447,6 +447,29 @@ bool SimCluster::settled() const {
   return true;
 }
 
+// What a keeper was told to be in the log is there, whatever has crashed since, and says what the keeper saw.
+std::optional<std::string> SimCluster::judge_steps(const State& state) const {
+  for (const auto& node : nodes_)
+    for (const StepRecord& record : node->steps()) {
+      if (!record.start_heard || !state.find_job(JobKey{record.job_key})) continue;
+      const std::string which = "step " + std::to_string(record.fact.id()) + " of job key " + std::to_string(record.job_key) + " attempt " + std::to_string(record.attempt) + ": ";
+      const auto* step = state.steps.find({JobKey{record.job_key}, Attempt{record.attempt}, record.fact.id()});
+      if (!step) return which + "acknowledged, and not in the ledger";
+      if ((*step)->start.name != record.fact.name()) return which + "another step has its number";
+      if ((*step)->is_running()) return which + "it still runs";
+      const StepEnd& end = (*step)->end;
+      if (record.end_heard && end.exit_code != record.fact.exit_code()) return which + "it did not end as its keeper saw it";
+    }
+  return std::nullopt;
+}
+
+std::size_t SimCluster::steps_heard() const {
+  std::size_t count = 0;
+  for (const auto& node : nodes_)
+    for (const StepRecord& record : node->steps()) count += record.end_heard ? 1 : 0;
+  return count;
+}
+
 std::optional<std::string> SimCluster::final_verdict() const {
   std::map<AttemptKey, std::vector<RunRecord>> runs;
   for (const auto& node : nodes_)
@@ -461,6 +484,7 @@ std::optional<std::string> SimCluster::final_verdict() const {
         return "job key " + std::to_string(attempt.first) + " attempt " + std::to_string(attempt.second) + " was started twice";
     }
   }
+  if (auto wrong = judge_steps(state)) return wrong;
   std::map<SubmissionKey, int> submitted;
   for (const auto& [key, job] : state.jobs)
     if ((job->array.value == 0 || job->array == key) && !job->is_component()) ++submitted[job->spec->submission];

@@ -42,6 +42,7 @@ class SimCluster final : private Clients, private Identities {
   bool saw_preemption() const { return saw_preemption_; }
   bool saw_reservation() const { return saw_reservation_; }
   const std::set<SuspendWhy>& seen_suspended() const { return seen_suspended_; }
+  std::size_t steps_heard() const;  // how many ends of steps the log has answered for
   Duration slowest_start() const { return slowest_start_; }  // of jobs on our own nodes, from eligible to start
 
  private:
@@ -75,6 +76,7 @@ class SimCluster final : private Clients, private Identities {
   void watch_agreement();
   void complain(std::string what);
   std::optional<std::string> final_verdict() const;
+  std::optional<std::string> judge_steps(const State& state) const;
 
   std::uint64_t seed_;
   ClusterShape shape_;

@@ -26,6 +26,26 @@ void FlakyManager::register_node(const std::string& node) {
 
 void FlakyManager::report(const std::string& node) { observer_->node_reported(*this, node, attempts_[node], wire::Telemetry{}); }
 
+// As if a keeper there had said so: of its own jobs or others', on nodes that need not be the job's, again and again.
+void FlakyManager::tell_of_steps(const std::string& node) {
+  Prng& random = world_.random;
+  wire::StepFromNode message;
+  message.set_job_key(random.below(40));
+  message.set_attempt(static_cast<std::uint32_t>(random.below(3)));
+  if (!attempts_[node].empty() && random.chance(2, 3)) {
+    message.set_job_key(attempts_[node].front().key.value);
+    message.set_attempt(attempts_[node].front().attempt.value);
+  }
+  for (std::uint64_t more = random.below(5); more > 0; --more) {
+    wire::StepFact& fact = *message.mutable_facts()->add_facts();
+    fact.set_id(static_cast<std::uint32_t>(random.below(random.chance(1, 10) ? 1'000'000 : 6)));
+    fact.set_nodes(random.chance(2, 3) || foreign_.empty() ? node : foreign_[random.below(foreign_.size())]);
+    fact.set_started_at_us(static_cast<std::int64_t>(random.below(2)) * world_.now().value * 2);
+    fact.set_ended(random.chance(1, 2));
+  }
+  observer_->keeper_said(*this, random.chance(1, 4) && !foreign_.empty() ? foreign_[0] : node, message);
+}
+
 void FlakyManager::turn() {
   loop_.after(Duration{static_cast<std::int64_t>(1 + world_.random.below(2'000'000))}, [this] { turn(); });
   Prng& random = world_.random;
@@ -53,6 +73,7 @@ void FlakyManager::turn() {
       observer_->node_registered(*this, claim);
       return;
     }
+    case 5: return tell_of_steps(node);
     case 4: observer_->node_unreachable(*this, random.chance(1, 2) && !foreign_.empty() ? foreign_[0] : node); break;
     default:
       for (AttemptReport& each : mine)

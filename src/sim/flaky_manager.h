@@ -19,6 +19,7 @@ class FlakyManager final : public ResourceManager {
   void kill(const std::string& node, const wire::Kill& kill) override;
   void forget(const std::string& node, const wire::Forget& forget) override;
   void tell_keeper(const std::string&, const wire::StepToNode&) override {}
+  void tell_step(const std::string&, const wire::StepOrder&) override {}
   void signal(const std::string&, const wire::SignalAttempt&) override {}
   void suspend(const std::string& node, const wire::Suspend& suspend) override;
   void stop_nodes() override {}
@@ -27,6 +28,7 @@ class FlakyManager final : public ResourceManager {
   void turn();
   void register_node(const std::string& node);
   void report(const std::string& node);
+  void tell_of_steps(const std::string& node);
 
   SimWorld& world_;
   Loop& loop_;

@@ -41,6 +41,7 @@ void SimNode::crash() {
   kill_agent();
   for (auto& [key, attempt] : spool_) {
     world_.cancel(attempt.end_event);
+    end_keeper(attempt);
     if (attempt.launched && !history_[attempt.record].ended_at.is_set()) history_[attempt.record].ended_at = world_.now();
   }
   spool_.clear();
@@ -87,6 +88,11 @@ void SimNode::launch(const wire::LaunchPlan& plan, const wire::Credential&) {
   history_.push_back({name_, key, world_.now(), {}, 0, false});
   attempt.exit_code = code;
   attempt.work_left = takes;
+  // Some jobs have steps; the keeper is where their first node is.
+  if (plan.node_position() == 0 && world_.random.chance(1, 3))
+    attempt.keeper = std::make_unique<SimKeeper>(world_, key.first, key.second, name_, [this](const wire::StepFromNode& message) {
+      if (observer_) observer_->keeper_said(message);
+    });
   go_on(key, attempt);
   if (observer_) observer_->attempt_changed(attempt.status);
 }
@@ -117,6 +123,26 @@ bool SimNode::is_suspended(const AttemptKey& key) const {
   return it != spool_.end() && it->second.status.suspended();
 }
 
+void SimNode::tell_keeper(const wire::StepToNode& message) {
+  const auto it = spool_.find({message.job_key(), message.attempt()});
+  if (it != spool_.end() && it->second.keeper) it->second.keeper->hear(message);
+}
+
+void SimNode::end_keeper(Attempt& attempt) {
+  if (!attempt.keeper) return;
+  attempt.keeper->stop();
+  for (StepRecord& record : attempt.keeper->records()) past_steps_.push_back(std::move(record));
+  attempt.keeper.reset();
+}
+
+std::vector<StepRecord> SimNode::steps() const {
+  std::vector<StepRecord> out = past_steps_;
+  for (const auto& [key, attempt] : spool_)
+    if (attempt.keeper)
+      for (StepRecord& record : attempt.keeper->records()) out.push_back(std::move(record));
+  return out;
+}
+
 void SimNode::kill(const wire::Kill& kill) {
   const AttemptKey key{kill.job_key(), kill.attempt()};
   if (!runs(key)) return;
@@ -143,6 +169,10 @@ void SimNode::end(const AttemptKey& key, wire::AttemptStatus::End how, std::uint
   attempt.status.set_end(how);
   attempt.status.set_exit_code(code);
   attempt.status.set_exit_signal(signal);
+  // What was not yet heard goes with the end; one that was lost has nothing more to say.
+  if (attempt.keeper && how != wire::AttemptStatus::SUPERVISOR_LOST)
+    for (wire::StepFact& fact : attempt.keeper->unheard()) *attempt.status.add_steps() = std::move(fact);
+  end_keeper(attempt);
   RunRecord& record = history_[attempt.record];
   record.ended_at = world_.now();
   record.exit_code = code;

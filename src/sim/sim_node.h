@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agent/agent.h"
+#include "sim/sim_keeper.h"
 #include "sim/sim_network.h"
 
 namespace millrace {
@@ -39,6 +40,7 @@ class SimNode final : private Supervisors, private Measurements {
   std::size_t running() const;
   const std::string& name() const { return name_; }
   const std::vector<RunRecord>& history() const { return history_; }
+  std::vector<StepRecord> steps() const;  // of all attempts, also of those that are forgotten
 
  private:
   struct Attempt {
@@ -50,17 +52,20 @@ class SimNode final : private Supervisors, private Measurements {
     std::uint32_t exit_code = 0;
     bool launched = false;
     bool killed = false;
+    std::unique_ptr<SimKeeper> keeper;  // of the job's steps, where this is its first node
   };
   std::vector<wire::AttemptStatus> adopt(SupervisorObserver& observer) override;
   void launch(const wire::LaunchPlan& plan, const wire::Credential& credential) override;
   void kill(const wire::Kill& kill) override;
   void signal(const wire::SignalAttempt&) override {}
   void suspend(const wire::Suspend& suspend) override;
-  void tell_keeper(const wire::StepToNode&) override {}
+  void tell_keeper(const wire::StepToNode& message) override;
+  void tell_step(const wire::StepOrder&) override {}
   void forget(const wire::Forget& forget) override;
   wire::Inventory inventory() override;
   wire::Telemetry telemetry() override { return {}; }
   void go_on(const AttemptKey& key, Attempt& attempt);
+  void end_keeper(Attempt& attempt);
   void end(const AttemptKey& attempt, wire::AttemptStatus::End end, std::uint32_t code, std::uint32_t signal, bool whole);
 
   SimWorld& world_;
@@ -73,6 +78,7 @@ class SimNode final : private Supervisors, private Measurements {
   std::uint64_t epoch_ = 0;
   std::map<AttemptKey, Attempt> spool_;
   std::vector<RunRecord> history_;
+  std::vector<StepRecord> past_steps_;
   std::unique_ptr<SimProcess> process_;
   std::unique_ptr<SimDialer> dialer_;
   std::unique_ptr<Agent> agent_;

@@ -243,10 +243,9 @@ Environment node_environment(const wire::LaunchPlan& plan, const wire::Credentia
   return environment;
 }
 
-void add_task(Environment& environment, const wire::LaunchPlan& plan, std::uint32_t rank, std::uint32_t local_rank) {
+void add_task(Environment& environment, std::uint32_t rank, std::uint32_t local_rank) {
   environment.set_number("SLURM_PROCID", rank);
   environment.set_number("SLURM_LOCALID", local_rank);
-  add_task_devices(environment, plan, local_rank);
 }
 
 std::vector<std::uint32_t> ranks_of_node(const wire::LaunchPlan& plan) {

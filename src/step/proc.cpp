@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -110,6 +111,32 @@ std::vector<pid_t> descendants(pid_t root) {
       if (of == parent) found.push_back(pid);
   }
   return found;
+}
+
+ProcessUsage process_usage(pid_t pid) {
+  ProcessUsage out;
+  const std::string folder = "/proc/" + std::to_string(pid);
+  const std::string stat = read_small_file((folder + "/stat").c_str());
+  const std::size_t name_end = stat.rfind(')');  // the name may hold anything
+  if (name_end == std::string::npos) return out;
+  long long faults = 0, waited_faults = 0, user = 0, system = 0, waited_user = 0, waited_system = 0, pages = 0;
+  unsigned long long vm = 0;
+  if (std::sscanf(stat.c_str() + name_end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %lld %lld %lld %lld %lld %lld %*d %*d %*d %*d %*u %llu %lld", &faults, &waited_faults, &user, &system, &waited_user,
+                  &waited_system, &vm, &pages) != 8)
+    return out;
+  static const std::int64_t tick_us = 1'000'000 / sysconf(_SC_CLK_TCK), page_bytes = sysconf(_SC_PAGESIZE);
+  out.user_us = (user + waited_user) * tick_us;
+  out.system_us = (system + waited_system) * tick_us;
+  out.vm_bytes = static_cast<std::int64_t>(vm);
+  out.rss_bytes = pages * page_bytes;
+  out.page_faults = faults + waited_faults;
+  const std::string io = read_small_file((folder + "/io").c_str());
+  long long read = 0, written = 0;
+  if (std::sscanf(io.c_str(), "rchar: %lld wchar: %lld", &read, &written) == 2) {
+    out.read_bytes = read;
+    out.written_bytes = written;
+  }
+  return out;
 }
 
 }  // namespace millrace

@@ -21,6 +21,13 @@ std::vector<pid_t> descendants(pid_t root);
 // could do anything else.
 bool is_stopped(pid_t pid);
 
+// What a process has used, with the children it has waited for; memory is that of now.
+struct ProcessUsage {
+  std::int64_t user_us = 0, system_us = 0, rss_bytes = 0, vm_bytes = 0, read_bytes = 0, written_bytes = 0, page_faults = 0;
+};
+// All zero where it is gone or not ours to see.
+ProcessUsage process_usage(pid_t pid);
+
 // Whole content of a small file; empty when it cannot be read.
 std::string read_small_file(const char* path);
 

@@ -28,6 +28,7 @@ constexpr std::size_t unsent_output_max = 1u << 20;
 constexpr std::size_t unsent_input_max = 1u << 18;
 // The parts of a parallel program talk over the same connection: it must be read although a task does not read its input.
 constexpr std::size_t unsent_input_max_parallel = 64u << 20;
+constexpr std::size_t attached_max = 16;
 
 void close_end(int& fd) {
   if (fd >= 0) close(fd);
@@ -74,6 +75,54 @@ Result<int> connect_to_host(const std::string& host, std::uint32_t port) {
   return fd;
 }
 
+// For one who attaches: the loop must not wait for him.
+int begin_connect(const std::string& host, std::uint32_t port) {
+  sockaddr_storage address{};
+  socklen_t length = 0;
+  auto& v4 = reinterpret_cast<sockaddr_in&>(address);
+  auto& v6 = reinterpret_cast<sockaddr_in6&>(address);
+  if (inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(static_cast<std::uint16_t>(port));
+    length = sizeof v4;
+  } else if (inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) == 1) {
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(static_cast<std::uint16_t>(port));
+    length = sizeof v6;
+  } else {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0 || found == nullptr) return -1;
+    std::memcpy(&address, found->ai_addr, found->ai_addrlen);
+    length = found->ai_addrlen;
+    freeaddrinfo(found);
+  }
+  const int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -1;
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), length) == 0 || errno == EINPROGRESS) {
+    const int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    return fd;
+  }
+  close(fd);
+  return -1;
+}
+
+wire::FromTask hello_of(const wire::LaunchPlan& plan, const std::string& secret) {
+  wire::FromTask message;
+  wire::StdioHello* hello = message.mutable_hello();
+  const std::vector<std::uint32_t> ranks = ranks_of_node(plan);
+  hello->set_secret(secret);
+  hello->set_node_position(plan.node_position());
+  hello->set_first_task(ranks.empty() ? 0 : ranks.front());
+  hello->set_tasks(static_cast<std::uint32_t>(ranks.size()));
+  if (plan.ranks_size() > 0) hello->mutable_ranks()->Add(ranks.begin(), ranks.end());
+  hello->set_node_name(plan.node_name());
+  return message;
+}
+
 void resize(int terminal, std::uint32_t rows, std::uint32_t columns) {
   winsize size{};
   size.ws_row = static_cast<unsigned short>(std::min(rows, 65535u));
@@ -97,17 +146,41 @@ Result<void> SrunStreams::connect(const wire::LaunchPlan& plan) {
                                   "connect to srun at " + endpoint.host() + ":" + std::to_string(endpoint.port())));
   srun_ = Channel{fd};
   parallel_ = !plan.job().step_options().mpi().empty();
-  wire::FromTask message;
-  wire::StdioHello* hello = message.mutable_hello();
-  const std::vector<std::uint32_t> ranks = ranks_of_node(plan);
-  hello->set_secret(endpoint.secret());
-  hello->set_node_position(plan.node_position());
-  hello->set_first_task(ranks.empty() ? 0 : ranks.front());
-  hello->set_tasks(static_cast<std::uint32_t>(ranks.size()));
-  if (plan.ranks_size() > 0) hello->mutable_ranks()->Add(ranks.begin(), ranks.end());
-  hello->set_node_name(plan.node_name());
-  send(message);
+  send(hello_of(plan, endpoint.secret()));
   return {};
+}
+
+void SrunStreams::attach(const wire::LaunchPlan& plan, const wire::StdioEndpoint& peer) {
+  if (attached_.size() >= attached_max) return;
+  const int fd = begin_connect(peer.host(), peer.port());
+  if (fd < 0) return;
+  Channel& channel = attached_.emplace_back(fd);
+  channel.send(hello_of(plan, peer.secret()).SerializeAsString());
+  for (const std::string& end : ends_) channel.send(end);
+}
+
+void SrunStreams::send_to_attached(const std::string& bytes) {
+  for (Channel& peer : attached_) {
+    peer.send(bytes);
+    if (peer.unsent() > unsent_output_max) peer.close();
+  }
+  std::erase_if(attached_, [](const Channel& peer) { return !peer.is_open(); });
+}
+
+bool SrunStreams::has_listeners() const { return srun_.is_open() || !attached_.empty(); }
+
+bool SrunStreams::is_flushed() const {
+  return srun_.unsent() == 0 && std::ranges::all_of(attached_, [](const Channel& peer) { return peer.unsent() == 0; });
+}
+
+void SrunStreams::end_sending() {
+  srun_.end_sending();
+  for (Channel& peer : attached_) peer.end_sending();
+}
+
+void SrunStreams::give_up() {
+  srun_.close();
+  attached_.clear();
 }
 
 Result<void> SrunStreams::prepare_task(std::uint32_t rank, TaskSpec& spec) {
@@ -159,7 +232,13 @@ void SrunStreams::task_started(const TaskSpec& spec) {
     if (stream->path.empty() && stream->fd >= 0) close(stream->fd);
 }
 
-void SrunStreams::send(const wire::FromTask& message) { srun_.send(message.SerializeAsString()); }
+void SrunStreams::send(const wire::FromTask& message) {
+  const std::string bytes = message.SerializeAsString();
+  if (message.has_ended()) ends_.push_back(bytes);
+  srun_.send(bytes);
+  const bool for_people = message.has_output() || message.has_ended() || message.has_note();
+  if (for_people && !attached_.empty()) send_to_attached(bytes);
+}
 
 void SrunStreams::note(std::string_view line) {
   wire::FromTask message;
@@ -186,6 +265,12 @@ void SrunStreams::add_polls(std::vector<pollfd>& polls) const {
     if (srun_.unsent() > 0) events |= POLLOUT;
     polls.push_back({srun_.fd(), events, 0});
   }
+  for (const Channel& peer : attached_) {
+    short events = POLLRDHUP;
+    if (!is_input_backed_up()) events |= POLLIN;
+    if (peer.unsent() > 0) events |= POLLOUT;
+    polls.push_back({peer.fd(), events, 0});
+  }
   for (const TaskPipes& task : tasks_) {
     if (task.in >= 0 && !task.unsent_input.empty()) polls.push_back({task.in, POLLOUT, 0});
     if (srun_.unsent() > unsent_output_max) continue;
@@ -201,6 +286,16 @@ void SrunStreams::handle(const pollfd& ready) {
       read_srun();
     else if ((ready.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0)
       srun_.close();
+    return;
+  }
+  for (auto peer = attached_.begin(); peer != attached_.end(); ++peer) {
+    if (ready.fd != peer->fd()) continue;
+    if ((ready.revents & POLLOUT) != 0) peer->flush();
+    if ((ready.revents & POLLIN) != 0)
+      read_attached(*peer);
+    else if ((ready.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0)
+      peer->close();
+    if (!peer->is_open()) attached_.erase(peer);
     return;
   }
   for (TaskPipes& task : tasks_) {
@@ -224,11 +319,25 @@ void SrunStreams::read_srun() {
     if (message.has_window())
       for (const TaskPipes& task : tasks_)
         if (task.terminal && task.in >= 0) resize(task.in, message.window().rows(), message.window().columns());
-    for (TaskPipes& task : tasks_) {
-      if (task.in < 0) continue;
-      if (message.has_input()) task.unsent_input += message.input();
-      write_input(task);
-    }
+    give_input(message);
+  }
+}
+
+void SrunStreams::give_input(const wire::ToTask& message) {
+  for (TaskPipes& task : tasks_) {
+    if (task.in < 0 || (message.has_input_task() && message.input_task() != task.rank)) continue;
+    if (message.has_input()) task.unsent_input += message.input();
+    write_input(task);
+  }
+}
+
+// Input, and nothing else: the end of it, signals and the window are srun's.
+void SrunStreams::read_attached(Channel& peer) {
+  peer.fill();
+  while (const auto bytes = peer.next()) {
+    wire::ToTask message;
+    if (!message.ParseFromArray(bytes->data(), static_cast<int>(bytes->size()))) return peer.close();
+    if (message.has_input()) give_input(message);
   }
 }
 
@@ -297,7 +406,7 @@ void SrunStreams::close_outputs() {
   for (TaskPipes& task : tasks_)
     for (const bool is_error : {false, true}) {
       int& pipe = is_error ? task.err : task.out;
-      while (pipe >= 0 && srun_.is_open() && read_output(task, pipe, is_error)) continue;
+      while (pipe >= 0 && has_listeners() && read_output(task, pipe, is_error)) continue;
       close_end(pipe);
     }
 }

@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,8 @@ class SrunStreams {
 
   // Blocks up to ten seconds: without srun there is nothing else to do.
   Result<void> connect(const wire::LaunchPlan& plan);
+  // One more who sees everything from now on and may give input (sattach). Never blocks, and one that does not read is let go.
+  void attach(const wire::LaunchPlan& plan, const wire::StdioEndpoint& peer);
   // Pipes for the next task; streams of `spec` that name a file stay as they are. Call task_started() after the fork.
   Result<void> prepare_task(std::uint32_t rank, TaskSpec& spec);
   // The same with a terminal instead of pipes (srun --pty).
@@ -37,11 +40,12 @@ class SrunStreams {
   void task_ended(std::uint32_t rank, int wait_status, bool out_of_memory = false);
   void note(std::string_view line);
   void close_outputs();  // every process is gone: nothing more can come
-  void end_sending() { srun_.end_sending(); }
-  void give_up() { srun_.close(); }
+  void end_sending();
+  void give_up();
 
   bool is_connected() const { return srun_.is_open(); }
-  bool is_flushed() const { return srun_.unsent() == 0; }
+  bool has_listeners() const;  // srun, or somebody who attached
+  bool is_flushed() const;
   void send_mpi(const wire::MpiFromNode& message);
   std::vector<wire::MpiToNode> take_mpi();  // from the other nodes of the step
   std::vector<std::uint32_t> take_signals() { return std::exchange(signals_, {}); }  // srun asks us to send them
@@ -54,12 +58,17 @@ class SrunStreams {
     std::string unsent_input;
   };
   void send(const wire::FromTask& message);
+  void send_to_attached(const std::string& bytes);
   void read_srun();
+  void read_attached(Channel& peer);
+  void give_input(const wire::ToTask& message);
   bool read_output(TaskPipes& task, int& pipe, bool is_error);  // false: nothing there now
   void write_input(TaskPipes& task);
   bool is_input_backed_up() const;
 
   Channel srun_;
+  std::list<Channel> attached_;
+  std::vector<std::string> ends_;  // told to those who attach later
   std::vector<TaskPipes> tasks_;
   std::vector<std::uint32_t> signals_;
   std::vector<wire::MpiToNode> mpi_;

@@ -161,6 +161,53 @@ TEST_F(SrunTest, Signals_of_srun_reach_the_tasks_and_a_kill_is_noted) {
   EXPECT_TRUE(notes_.starts_with("slurmstepd: error: *** STEP 86.0 ON c1 CANCELLED AT ")) << notes_;
 }
 
+TEST_F(SrunTest, Whoever_attaches_sees_the_rest_and_gives_input_to_one_task_and_may_leave) {
+  Fifo ready(work_ + "/ready");
+  program({"sh", "-c", "echo up > ready; read line; echo $SLURM_PROCID $line; read line; echo more $line"});
+  start();
+  answer();
+  EXPECT_EQ(ready.line(), "up");
+  EXPECT_EQ(ready.line(), "up");
+  wire::ToStep order;
+  *order.mutable_order()->mutable_attach() = order_.run().job().stdio();
+  order.mutable_order()->mutable_attach()->set_secret("another");
+  send(order);
+  const int srun = std::exchange(srun_, -1);
+  answer();
+  const auto hello = next();
+  ASSERT_TRUE(hello && hello->has_hello());
+  EXPECT_EQ(hello->hello().secret(), "another");
+  EXPECT_EQ(hello->hello().tasks(), 2u);
+  wire::ToTask message;
+  message.set_input("one\ntwo\n");
+  message.set_input_task(2);
+  tell(message);
+  std::string seen;
+  while (seen != "2 one\nmore two\n") {
+    const auto word = next();
+    ASSERT_TRUE(word);
+    if (word->has_output()) seen += word->output().data();
+  }
+  auto ended = next();
+  ASSERT_TRUE(ended && ended->has_ended());
+  EXPECT_EQ(ended->ended().task(), 2u);
+  // It leaves, and the step goes on; one that comes later hears of the end it has missed.
+  close(std::exchange(srun_, -1));
+  send(order);
+  answer();
+  from_tasks_ = FrameReader{reply_size_max};
+  ASSERT_TRUE(next()->has_hello());
+  EXPECT_EQ(next()->ended().task(), 2u);
+  close(std::exchange(srun_, srun));
+  from_tasks_ = FrameReader{reply_size_max};
+  message.clear_input_task();
+  tell(message);
+  collect();
+  EXPECT_EQ(text_[1][0], "1 one\nmore two\n");
+  EXPECT_EQ(text_[2][0], "2 one\nmore two\n");
+  end();
+}
+
 TEST_F(SrunTest, Unreachable_srun_is_a_failed_launch) {
   close(std::exchange(listener_, -1));
   program({"true"});

@@ -43,6 +43,7 @@ class StepKeeper {
   bool node_ended(std::uint32_t step, const std::string& node);
 
   const std::vector<std::string>& nodes() const { return nodes_; }
+  std::uint32_t next_id() const { return next_id_; }  // none from here on has been given out
   std::vector<std::string> nodes_of(std::uint32_t step) const;  // where it still runs
 
  private:

@@ -69,14 +69,15 @@ int Supervisor::run() {
   read_agent();  // what came in one piece with the order makes no descriptor readable again
   // After the end we stay only for what nobody else holds yet: output on its way to srun, an end that could not be
   // written.
-  while (!forgotten_ && (!ended_ || !recorded_ || streams_.is_connected())) wait_for_events();
+  if (plan_.sample_every_seconds() > 0) look_at_usage();
+  while (!forgotten_ && (!ended_ || !recorded_ || streams_.has_listeners())) wait_for_events();
   return 0;
 }
 
 int Supervisor::timeout_ms() const {
   std::int64_t until = INT64_MAX;
   if (killing_ && !ended_) until = killing_->kill_at_us;
-  if (ended_ && streams_.is_connected()) until = srun_patience_until_us_;
+  if (ended_ && streams_.has_listeners()) until = srun_patience_until_us_;
   if (!ended_) until = std::min(until, freezer_.due_us());
   for (const RunningTask& task : tasks_)
     if (task.epilog_until_us != 0) until = std::min(until, task.epilog_until_us);
@@ -84,6 +85,10 @@ int Supervisor::timeout_ms() const {
   if (children_left_) until = std::min(until, now + kill_again_us);
   if (ended_ && !recorded_) until = std::min(until, now + record_again_us);
   if (!unconfirmed_.empty()) until = std::min(until, order_again_us_);
+  if (!ended_) until = std::min(until, facts_.due_us());
+  if (!ended_ && tell_waiting_us_ != 0) until = std::min(until, tell_waiting_us_);
+  if (!ended_ && finish_at_us_ != 0) until = std::min(until, finish_at_us_);
+  if (!ended_ && look_again_us_ != 0) until = std::min(until, look_again_us_);
   if (until == INT64_MAX) return -1;
   return static_cast<int>(std::clamp<std::int64_t>((until - now + 999) / 1000, 0, 60'000));
 }
@@ -137,6 +142,10 @@ void Supervisor::on_time() {
       if (task.epilog_until_us != 0 && now >= task.epilog_until_us) kill(-task.pid, SIGKILL);
     freezer_.on_time(now);
     if (!unconfirmed_.empty() && now >= order_again_us_) order_steps_again();
+    if (finish_at_us_ != 0 && now >= finish_at_us_) return finish_after_steps();
+    if (now >= facts_.due_us()) tell_facts();
+    if (tell_waiting_us_ != 0 && now >= tell_waiting_us_) tell_waiting_steps();
+    if (look_again_us_ != 0 && now >= look_again_us_) look_at_usage();
     return;
   }
   if (!recorded_) recorded_ = spool_.write_end(status_).has_value();
@@ -174,6 +183,8 @@ void Supervisor::obey(const wire::ToStep& message) {
   if (message.has_signal()) send_signal(message.signal());
   if (message.has_suspend()) suspend(message.suspend().suspended());
   if (message.has_step()) hear_of_steps(message.step());
+  if (message.has_order() && message.order().has_attach() && plan_.job().interactive() && !ended_) streams_.attach(plan_, message.order().attach());
+  if (message.has_order() && message.order().has_inquiry()) answer_inquiry(message.order().inquiry());
   if (message.has_forget() && ended_) forgotten_ = true;
 }
 
@@ -193,9 +204,15 @@ void Supervisor::take_report(RunningTask& task) {
 void Supervisor::reap() {
   signalfd_siginfo ignored;
   while (read(child_signals_, &ignored, sizeof ignored) > 0) continue;
-  pid_t pid = 0;
-  int wait_status = 0;
-  while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0)
+  siginfo_t ended{};
+  // Looked at before it is reaped: what it read and wrote goes with it.
+  while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0) {
+    const pid_t pid = std::exchange(ended.si_pid, 0);
+    int wait_status = 0;
+    rusage used{};
+    const ProcessUsage io = process_usage(pid);
+    if (wait4(pid, &wait_status, WNOHANG, &used) != pid) break;
+    take_usage(pid, used, io);
     for (RunningTask& task : tasks_) {
       if (task.pid != pid) continue;
       if (task.report >= 0) take_report(task);
@@ -214,6 +231,7 @@ void Supervisor::reap() {
       if (plan_.job().interactive()) streams_.task_ended(task.rank, wait_status, short_of_memory);
       if (short_of_memory && plan_.job().oom_kill_step()) begin_kill(0);  // where the kernel has not done so itself
     }
+  }
   end_if_nobody_left();
 }
 
@@ -222,7 +240,7 @@ void Supervisor::end_if_nobody_left() {
   if (!all_tasks_ended() || ended_ || holds_allocation_) return;
   siginfo_t ignored{};
   const bool childless = waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
-  if (childless && is_cgroup_empty()) return finish();
+  if (childless && is_cgroup_empty()) return finish_after_steps();
   children_left_ = true;
   signal_all(SIGKILL);
 }
@@ -240,7 +258,8 @@ void Supervisor::begin_kill(const wire::Kill& kill) {
 
 void Supervisor::begin_kill(std::uint32_t wait_seconds) {
   if (killing_ || ended_) return;
-  if (holds_allocation_) return finish();
+  refuse_waiting_steps();  // none begins any more
+  if (holds_allocation_) return finish_after_steps();
   suspend(false);
   killing_ = Killing{clock_us(CLOCK_MONOTONIC) + static_cast<std::int64_t>(wait_seconds) * 1'000'000};
   signal_all(SIGCONT);
@@ -298,6 +317,8 @@ void Supervisor::finish() {
   status_.set_state(wire::AttemptStatus::ENDED);
   status_.set_suspended(false);
   status_.set_ended_at_us(clock_us(CLOCK_REALTIME));
+  for (wire::StepFact& fact : facts_.unheard()) *status_.add_steps() = std::move(fact);
+  *status_.mutable_usage() = usage_;
   if (problem_.empty() && kills_for_memory > 0) {
     status_.set_end(wire::AttemptStatus::OUT_OF_MEMORY);
     status_.set_exit_signal(125);  // as Slurm counts it

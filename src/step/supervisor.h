@@ -2,6 +2,7 @@
 #pragma once
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -15,8 +16,11 @@
 #include "isolation/cgroup.h"
 #include "millrace.pb.h"
 #include "step/channel.h"
+#include "step/fact_queue.h"
 #include "step/freezer.h"
+#include "step/gpus.h"
 #include "step/launch.h"
+#include "step/proc.h"
 #include "step/spool.h"
 #include "step/srun_streams.h"
 #include "step/step_keeper.h"
@@ -43,6 +47,7 @@ class Supervisor final {
     std::optional<int> program_status;
     std::size_t epilogs_begun = 0;
     std::int64_t epilog_until_us = 0;  // 0: none runs
+    wire::TaskSample sample{};  // the most that was seen, and once ended all that was used
   };
   struct Killing {
     std::int64_t kill_at_us = 0;  // monotonic; SIGKILL from then on
@@ -51,6 +56,7 @@ class Supervisor final {
   // Starting
   Result<void> start();
   Result<void> start_batch();
+  Result<void> contain(TaskSpec& spec, std::uint32_t rank, const std::string& script) const;
   Result<void> start_tasks();
   TaskSpec common_spec() const;
   void choose_batch_files(TaskSpec& spec) const;
@@ -90,9 +96,24 @@ class Supervisor final {
   wire::LaunchPlan step_plan(const wire::CreateStep& ask, const StepPlacement& placement, std::uint32_t id) const;
   void order_steps_again();
   void refuse_waiting_steps();
+  void tell_waiting_steps();
   void tell_step_client(const wire::StepRequest& request, const wire::StepNews& news);
   void refuse_step(const wire::StepRequest& request, std::uint32_t code, const std::string& text, const std::string& note = {});
   void send_from_keeper(wire::StepFromNode message, const std::string& node = {});
+
+  // What becomes of them, told until it is in the log, and orders to them (supervisor_facts.cpp)
+  void note_started(std::uint32_t id, const wire::StepRequest& request, const wire::LaunchPlan& plan);
+  void note_ended_there(std::uint32_t id, const wire::AttemptStatus& status);
+  void note_ended(std::uint32_t id);
+  void tell_facts();
+  void hear_step_signal(const wire::StepSignal& signal);
+  void finish_after_steps();  // whose ends may be on their way
+  void kill_step(std::uint32_t id, std::uint32_t wait_seconds, wire::Kill::Why why);
+
+  // Usage (supervisor_usage.cpp)
+  void look_at_usage();  // of running tasks with what they started
+  void take_usage(pid_t pid, const rusage& used, const ProcessUsage& io);  // of an ended child
+  void answer_inquiry(std::uint64_t number);
 
   // Ending
   void begin_kill(const wire::Kill& kill);
@@ -106,6 +127,7 @@ class Supervisor final {
   void tell_agent();
 
   wire::ToStep order_;
+  Gpus gpus_;
   const wire::LaunchPlan& plan_;
   AttemptSpool spool_;
   Channel agent_;
@@ -130,12 +152,23 @@ class Supervisor final {
   struct KeptStep {
     wire::StepRequest request;  // without its environment and arguments
     std::string problem;
+    wire::StepFact fact;        // as far as it is known
   };
   std::optional<StepKeeper> keeper_;
   std::map<std::uint32_t, KeptStep> steps_;      // running ones, with whom they belong to
-  std::vector<wire::StepRequest> waiting_steps_;
+  struct WaitingStep {
+    wire::StepRequest request;
+    bool told = false;  // that it waits
+  };
+  std::vector<WaitingStep> waiting_steps_;
+  std::int64_t tell_waiting_us_ = 0;  // 0: all of them know
   std::map<std::pair<std::uint32_t, std::string>, wire::StepLaunch> unconfirmed_;  // by step and node: no report of it has come yet
   std::int64_t order_again_us_ = 0;
+  FactQueue facts_;
+  std::int64_t finish_at_us_ = 0;   // set: only ends of steps are waited for, until then
+  bool left_behind_ = false;        // and those that are left have been killed
+  wire::StepUsage usage_;           // of all that has ended
+  std::int64_t look_again_us_ = 0;  // 0: only when asked
   std::uint32_t allocation_exit_code_ = 0;
   wire::AttemptStatus status_;
   bool ended_ = false;

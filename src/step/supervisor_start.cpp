@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <climits>
+
 #include "core/model/file_name.h"
 #include "core/model/multi_prog.h"
+#include "step/oci_bundle.h"
 #include "step/supervisor.h"
 
 namespace millrace {
@@ -48,6 +51,8 @@ StreamSpec null_stream(int flags) { return {"/dev/null", flags, -1}; }
 Result<void> Supervisor::start() {
   environment_ = node_environment(plan_, order_.identity());
   environment_.set(attempt_marker, order_.spool());
+  gpus_ = Gpus(plan_, order_.isolation());
+  gpus_.show(environment_);
   if (plan_.node_position() == 0 && !plan_.has_step()) keeper_.emplace(plan_, plan_.job().interactive() ? 1 : 0);
   if (plan_.job().allocation_only() && !plan_.has_step()) {
     holds_allocation_ = true;
@@ -89,6 +94,23 @@ void Supervisor::choose_batch_files(TaskSpec& spec) const {
   if (spec.err.path == spec.out.path) spec.err_is_out = true;
 }
 
+// The task's own process, once it is its user's, writes the bundle's configuration and becomes the runtime.
+Result<void> Supervisor::contain(TaskSpec& spec, std::uint32_t rank, const std::string& script) const {
+  if (plan_.job().container().empty()) return {};
+  const std::string runtime = find_container_runtime();
+  if (runtime.empty()) return fail(Errc::not_found, "--container needs crun or runc on the node; neither is installed");
+  MR_TRY(const std::string folder, spool_.make_folder("container." + std::to_string(rank), spec.user.uid, spec.user.gid));
+  char self[PATH_MAX]{};
+  if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0) return fail(Errc::io, "this program's path cannot be found");
+  std::string devices;
+  for (const std::string& file : order_.isolation().granted_devices()) devices += (devices.empty() ? "" : ",") + file;
+  std::vector<std::string> arguments{self, "--oci", runtime, plan_.job().container(), folder, script, devices, "--"};
+  arguments.insert(arguments.end(), spec.arguments.begin(), spec.arguments.end());
+  spec.arguments = std::move(arguments);
+  spec.environment.set("SLURM_CONTAINER", plan_.job().container());
+  return {};
+}
+
 Result<void> Supervisor::start_batch() {
   MR_TRY_VOID(isolate(1));
   TaskSpec spec = common_spec();
@@ -96,9 +118,10 @@ Result<void> Supervisor::start_batch() {
   MR_TRY(std::string script, spool_.write_script(plan_.script(), spec.user.uid, spec.user.gid));
   spec.arguments.push_back(std::move(script));
   spec.arguments.insert(spec.arguments.end(), plan_.job().arguments().begin(), plan_.job().arguments().end());
+  MR_TRY_VOID(contain(spec, 0, spec.arguments.front()));
   choose_batch_files(spec);
   add_hooks(spec);
-  add_task(spec.environment, plan_, 0, 0);
+  add_task(spec.environment, 0, 0);
   MR_TRY_VOID(start_one(spec, 0));
   return spool_.write_tasks({tasks_.front().pid}, order_.identity().uid());
 }
@@ -136,10 +159,12 @@ Result<void> Supervisor::start_tasks() {
     if (programs) {
       MR_TRY(spec.arguments, programs->command_of(ranks[local]));
     }
+    MR_TRY_VOID(contain(spec, ranks[local], ""));
     choose_task_files(spec, ranks[local]);
     add_hooks(spec);
     bind(spec, ranks[local], local);
-    add_task(spec.environment, plan_, ranks[local], local);
+    add_task(spec.environment, ranks[local], local);
+    MR_TRY_VOID(gpus_.show_task(spec.environment, local, spec.cpus));
     if (plan_.job().has_pty() && ranks[local] == 0) {
       MR_TRY_VOID(streams_.prepare_terminal(0, plan_.job().pty().rows(), plan_.job().pty().columns(), spec));
       spec.environment.set("SLURM_PTY_WIN_ROW", std::to_string(plan_.job().pty().rows()));
@@ -184,7 +209,7 @@ bool Supervisor::start_epilog(RunningTask& task) {
     spec.cgroup = cgroup_.get();
     spec.in = null_stream(O_RDONLY);
     spec.out = spec.err = null_stream(O_WRONLY);
-    add_task(spec.environment, plan_, task.rank, task.local_rank);
+    add_task(spec.environment, task.rank, task.local_rank);
     spec.environment.set("SLURM_SCRIPT_CONTEXT", "epilog_task");
     const auto started = start_task(spec);
     if (!started) continue;

@@ -4,6 +4,7 @@
 
 #include "base/hostlist.h"
 #include "core/model/layout.h"
+#include "core/model/step.h"
 #include "step/supervisor.h"
 
 namespace millrace {
@@ -11,9 +12,10 @@ namespace {
 
 constexpr std::int64_t order_again_after_us = 5'000'000;
 constexpr std::size_t waiting_steps_max = 10'000;
+constexpr std::int64_t waiting_notice_us = 200'000;
 
 // Slurm's numbers and texts.
-constexpr std::uint32_t access_denied = 2002, already_done = 2021, nodes_busy = 2016, not_available = 2014;
+constexpr std::uint32_t access_denied = 2002, already_done = 2021, nodes_busy = 2016, not_available = 2014, step_limit = 2076;
 
 std::int64_t monotonic_us() {
   timespec now{};
@@ -65,10 +67,12 @@ void Supervisor::hear_of_steps(const wire::StepToNode& message) {
   if (!keeper_) return;
   if (message.has_request()) hear_step_request(message.request());
   if (message.has_report()) hear_step_report(message.report());
-  if (message.has_left()) std::erase_if(waiting_steps_, [&](const auto& waiting) { return waiting.client() == message.left().client(); });
+  if (message.has_left()) std::erase_if(waiting_steps_, [&](const WaitingStep& waiting) { return waiting.request.client() == message.left().client(); });
+  if (message.has_facts_heard()) facts_.heard(message.facts_heard().number(), monotonic_us());
+  if (message.has_signal()) hear_step_signal(message.signal());
   if (message.has_end() && holds_allocation_ && !ended_) {
     allocation_exit_code_ = message.end().exit_code();
-    finish();
+    finish_after_steps();
   }
 }
 
@@ -83,15 +87,23 @@ void Supervisor::hear_step_request(const wire::StepRequest& request) {
     news.set_step_id(id);
     return tell_step_client(request, news);
   }
-  if (ended_ || killing_) return refuse_step(request, already_done, "Job/step already completing or completed");
+  if (keeper_->next_id() >= steps_of_attempt_max) return refuse_step(request, step_limit, "Step limit reached for this job");
+  if (ended_ || killing_ || finish_at_us_ != 0) return refuse_step(request, already_done, "Job/step already completing or completed");
   if (try_step(request)) return;
-  std::erase_if(waiting_steps_, [&](const wire::StepRequest& waiting) { return is_same(waiting, request); });
+  std::erase_if(waiting_steps_, [&](const WaitingStep& waiting) { return is_same(waiting.request, request); });
   if (waiting_steps_.size() >= waiting_steps_max) return refuse_step(request, nodes_busy, "Requested nodes are busy", "too many steps wait already");
-  waiting_steps_.push_back(request);
+  waiting_steps_.push_back({request});
+  if (tell_waiting_us_ == 0) tell_waiting_us_ = monotonic_us() + waiting_notice_us;
+}
+
+// Not at once: the end of the step before it may be on its way to us.
+void Supervisor::tell_waiting_steps() {
+  tell_waiting_us_ = 0;
   wire::StepNews news;
   news.set_kind(wire::StepNews::WAITING);
   news.set_problem("Requested nodes are busy");
-  tell_step_client(request, news);
+  for (WaitingStep& waiting : waiting_steps_)
+    if (!std::exchange(waiting.told, true)) tell_step_client(waiting.request, news);
 }
 
 bool Supervisor::try_step(const wire::StepRequest& request) {
@@ -145,6 +157,7 @@ void Supervisor::start_step(const wire::StepRequest& request, const StepPlacemen
   kept.request.mutable_ask()->clear_environment();
   kept.request.mutable_ask()->mutable_step()->clear_arguments();
   const wire::LaunchPlan plan = step_plan(request.ask(), placement, id);
+  note_started(id, request, plan);
   std::vector<std::uint32_t> counts;
   for (const StepShare& share : placement.shares) counts.push_back(share.tasks);
   const auto distribution = parse_distribution(plan.job().resources().distribution().empty() ? "block" : plan.job().resources().distribution());
@@ -191,23 +204,19 @@ void Supervisor::hear_step_report(const wire::StepReport& report) {
   const bool failed = status.end() == wire::AttemptStatus::LAUNCH_FAILED || status.end() == wire::AttemptStatus::SUPERVISOR_LOST;
   if (found != steps_.end() && failed && found->second.problem.empty()) {
     found->second.problem = report.node() + ": " + (status.problem().empty() ? "the step could not be run" : status.problem());
-    for (const std::string& node : keeper_->nodes_of(id)) {
-      if (node == report.node()) continue;
-      wire::StepFromNode message;
-      message.mutable_kill()->set_job_key(plan_.job_key());
-      message.mutable_kill()->set_attempt(plan_.attempt());
-      message.mutable_kill()->set_step(id);
-      message.mutable_kill()->set_kill_wait_seconds(plan_.kill_wait_seconds());
-      send_from_keeper(std::move(message), node);
-    }
+    kill_step(id, plan_.kill_wait_seconds(), wire::Kill::CANCELLED_BY_USER);
   }
   wire::StepFromNode forget;
   forget.mutable_forget()->set_job_key(plan_.job_key());
   forget.mutable_forget()->set_attempt(plan_.attempt());
   forget.mutable_forget()->set_step(id);
   send_from_keeper(std::move(forget), report.node());
-  if (!keeper_->node_ended(id, report.node())) return;
+  const std::size_t nodes_before = keeper_->nodes_of(id).size();
+  const bool over = keeper_->node_ended(id, report.node());
+  if (over || keeper_->nodes_of(id).size() < nodes_before) note_ended_there(id, status);  // once, however often it is told
+  if (!over) return;
   if (found != steps_.end()) {
+    note_ended(id);
     wire::StepNews news;
     news.set_kind(wire::StepNews::ENDED);
     news.set_step_id(id);
@@ -215,14 +224,15 @@ void Supervisor::hear_step_report(const wire::StepReport& report) {
     tell_step_client(found->second.request, news);
     steps_.erase(found);
   }
+  if (finish_at_us_ != 0) return finish_after_steps();
   // First come, first served; one that still does not fit keeps no smaller one waiting.
-  std::vector<wire::StepRequest> waiting = std::exchange(waiting_steps_, {});
-  for (wire::StepRequest& request : waiting)
-    if (!try_step(request)) waiting_steps_.push_back(std::move(request));
+  std::vector<WaitingStep> waiting = std::exchange(waiting_steps_, {});
+  for (WaitingStep& one : waiting)
+    if (!try_step(one.request)) waiting_steps_.push_back(std::move(one));
 }
 
 void Supervisor::refuse_waiting_steps() {
-  for (const wire::StepRequest& request : std::exchange(waiting_steps_, {})) refuse_step(request, already_done, "Job/step already completing or completed");
+  for (const WaitingStep& waiting : std::exchange(waiting_steps_, {})) refuse_step(waiting.request, already_done, "Job/step already completing or completed");
   unconfirmed_.clear();
 }
 

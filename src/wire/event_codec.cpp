@@ -131,6 +131,7 @@ void put_event(const AttemptEnded& e, log::Event& out) {
   to->set_exit_code(e.exit_code);
   to->set_exit_signal(e.exit_signal);
   to->set_at(e.at.value);
+  if (e.usage != StepUsage{}) put(e.usage, *to->mutable_usage());
 }
 
 void put_event(const JobCancelled& e, log::Event& out) {
@@ -159,6 +160,13 @@ void put_event(const NodeRegistered& e, log::Event& out) {
   to->set_boot_id(e.boot_id);
   put(e.inventory, *to->mutable_inventory());
   to->set_problem(e.problem);
+  to->set_at(e.at.value);
+}
+
+void put_event(const DevicesJudged& e, log::Event& out) {
+  auto* to = out.mutable_devices_judged();
+  to->set_node(e.node.value);
+  for (const DeviceTrouble& trouble : e.troubles) put(trouble, *to->add_troubles());
   to->set_at(e.at.value);
 }
 
@@ -227,6 +235,15 @@ void put_event(const TimeSliceTurned& e, log::Event& out) {
   auto* to = out.mutable_time_slice_turned();
   for (const JobKey key : e.suspended) to->add_suspended(key.value);
   for (const JobKey key : e.resumed) to->add_resumed(key.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const StepsReported& e, log::Event& out) {
+  auto* to = out.mutable_steps_reported();
+  to->set_key(e.key.value);
+  to->set_attempt(e.attempt.value);
+  for (const StepStart& start : e.started) put(start, *to->add_started());
+  for (const StepEnd& end : e.ended) put(end, *to->add_ended());
   to->set_at(e.at.value);
 }
 
@@ -341,6 +358,13 @@ JobPlaced get_event(const log::JobPlaced& from) {
   return e;
 }
 
+Event get_event(const log::StepsReported& from) {
+  StepsReported e{JobKey{from.key()}, Attempt{from.attempt()}, {}, {}, Time{from.at()}};
+  for (const auto& start : from.started()) e.started.push_back(get(start));
+  for (const auto& end : from.ended()) e.ended.push_back(get(end));
+  return e;
+}
+
 template <class Whole>
 Result<Event> get_components(const auto& from) {
   if (from.components_size() < 2) return fail(Errc::corrupt, "a heterogeneous job without components");
@@ -381,7 +405,7 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kAttemptEnded: {
       const auto& e = in.attempt_ended();
       return AttemptEnded{JobKey{e.key()}, Attempt{e.attempt()}, NodeIndex{e.node()}, static_cast<AttemptEnd>(e.end()),
-                          e.exit_code(), e.exit_signal(), Time{e.at()}};
+                          e.exit_code(), e.exit_signal(), Time{e.at()}, get(e.usage())};
     }
     case K::kJobCancelled:
       return JobCancelled{JobKey{in.job_cancelled().key()}, UserId{in.job_cancelled().by()}, Time{in.job_cancelled().at()}};
@@ -393,6 +417,12 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kNodeRegistered: {
       const auto& e = in.node_registered();
       return NodeRegistered{NodeIndex{e.node()}, e.boot_id(), get(e.inventory()), e.problem(), Time{e.at()}};
+    }
+    case K::kDevicesJudged: {
+      const auto& e = in.devices_judged();
+      DevicesJudged to{NodeIndex{e.node()}, {}, Time{e.at()}};
+      for (const auto& trouble : e.troubles()) to.troubles.push_back(get(trouble));
+      return to;
     }
     case K::kNodeLost: return NodeLost{NodeIndex{in.node_lost().node()}, Time{in.node_lost().at()}};
     case K::kNodeStateChanged: {
@@ -420,6 +450,7 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kUsageReset: return UsageReset{AssociationId{in.usage_reset().association()}, Time{in.usage_reset().at()}};
     case K::kHetJobSubmitted: return get_components<HetJobSubmitted>(in.het_job_submitted());
     case K::kHetJobPlaced: return get_components<HetJobPlaced>(in.het_job_placed());
+    case K::kStepsReported: return get_event(in.steps_reported());
     case K::kJobSuspended: {
       const auto& e = in.job_suspended();
       return JobSuspended{JobKey{e.key()}, static_cast<SuspendWhy>(e.why()), JobKey{e.by()}, UserId{e.actor()}, Time{e.at()}};

@@ -126,6 +126,7 @@ class Line {
 std::string show(const NodeGres& kind) {
   Line line{quote_text(kind.name)};
   line.quoted("type", kind.type).number("count", kind.count).flag("count_only", kind.countable_only).quoted("files", kind.files);
+  line.count("out_of_order", kind.out_of_order);
   line.list("near", kind.near, [](std::uint64_t sockets) { return std::to_string(sockets); });
   return '(' + line.list("parts", kind.parts, [](std::int64_t parts) { return std::to_string(parts); }).text_ + ')';
 }
@@ -241,7 +242,7 @@ void add(Line& line, const RareRequest& rare) {
   line.quoted("export", rare.export_env).strings("arguments", rare.arguments);
   if (rare.stdio) line.quoted("stdio", rare.stdio->host + ':' + std::to_string(rare.stdio->port));
   line.numbers("required_nodes", rare.required_nodes).numbers("excluded_nodes", rare.excluded_nodes);
-  line.quoted("cpu_bind", rare.cpu_bind).quoted("mem_bind", rare.mem_bind).flag("oom_kill_step", rare.oom_kill_step);
+  line.quoted("cpu_bind", rare.cpu_bind).quoted("mem_bind", rare.mem_bind).quoted("gpu_bind", rare.gpu_bind).quoted("container", rare.container).flag("oom_kill_step", rare.oom_kill_step);
   line.count("terminal_columns", rare.terminal.columns).count("step_options_bytes", static_cast<std::uint32_t>(rare.step_options.size()));
 }
 
@@ -365,10 +366,22 @@ Line describe(const JobPlaced& e) {
   return line.time("planned_at", e.waited->planned_at).time("planned_start", e.waited->planned_start);
 }
 
+void add(Line& line, const StepUsage& usage) {
+  const auto amount = [&](std::string_view name, std::int64_t value) { line.count(name, static_cast<std::uint64_t>(value)); };
+  amount("user_us", usage.user_us);
+  amount("system_us", usage.system_us);
+  amount("max_rss", usage.max_rss_bytes);
+  amount("max_vm", usage.max_vm_bytes);
+  amount("read", usage.read_bytes);
+  amount("written", usage.written_bytes);
+}
+
 Line describe(const AttemptEnded& e) {
   Line line = on_job("AttemptEnded", e.key);
   line.number("attempt", e.attempt.value).number("node", e.node.value).word("end", name_of(e.end));
-  return line.number("exit_code", e.exit_code).count("exit_signal", e.exit_signal);
+  line.number("exit_code", e.exit_code).count("exit_signal", e.exit_signal);
+  add(line, e.usage);
+  return line;
 }
 
 Line describe(const JobCancelled& e) { return on_job("JobCancelled", e.key).number("by", e.by.value); }
@@ -381,7 +394,14 @@ Line describe(const NodeRegistered& e) {
   line.number("node", e.node.value).quoted("boot_id", e.boot_id).number("cpus", has.cpus.value).number("memory", has.memory.value);
   line.number("tmp", has.tmp_disk.value).quoted("arch", has.arch).quoted("os", has.os).quoted("version", has.version);
   line.quoted("host", has.host_name).time("boot_at", has.boot_at).time("agent_started_at", has.agent_started_at);
+  line.list("devices", has.devices, [](const NodeGres& kind) { return show(kind); });
   return line.quoted("problem", e.problem);
+}
+
+Line describe(const DevicesJudged& e) {
+  return Line{"DevicesJudged"}.number("node", e.node.value).list("troubles", e.troubles, [](const DeviceTrouble& trouble) {
+    return trouble.name + ':' + trouble.type + ':' + std::to_string(trouble.device) + ' ' + quote_text(trouble.text);
+  });
 }
 
 Line describe(const NodeLost& e) { return Line{"NodeLost"}.number("node", e.node.value); }
@@ -416,6 +436,42 @@ Line describe(const JobResumed& e) { return on_job("JobResumed", e.key); }
 Line describe(const TimeSliceTurned& e) {
   const auto key = [](JobKey each) { return std::to_string(each.value); };
   return Line{"TimeSliceTurned"}.list("suspended", e.suspended, key).list("resumed", e.resumed, key);
+}
+
+std::string_view name_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::none: return "none";
+    case Outcome::completed: return "completed";
+    case Outcome::failed: return "failed";
+    case Outcome::cancelled: return "cancelled";
+    case Outcome::timeout: return "timeout";
+    case Outcome::node_fail: return "node_fail";
+    case Outcome::preempted: return "preempted";
+    case Outcome::deadline: return "deadline";
+    case Outcome::out_of_memory: return "out_of_memory";
+  }
+  return "?";
+}
+
+std::string show(const StepStart& start) {
+  Line line{std::to_string(start.id)};
+  line.quoted("name", start.name).numbers("nodes", *start.nodes).number("tasks", start.tasks).number("cpus", start.cpus.value);
+  line.count("memory", static_cast<std::uint64_t>(start.memory.value)).quoted("srun_host", start.srun_host).count("srun_pid", start.srun_pid);
+  return '(' + line.quoted("distribution", start.distribution).time("at", start.at).text_ + ')';
+}
+
+std::string show(const StepEnd& end) {
+  Line line{std::to_string(end.id)};
+  line.word("outcome", name_of(end.outcome)).count("exit_code", end.exit_code).count("exit_signal", end.exit_signal).count("by", end.cancelled_by.value);
+  add(line, end.usage);
+  return '(' + line.time("at", end.at).text_ + ')';
+}
+
+Line describe(const StepsReported& e) {
+  Line line = on_job("StepsReported", e.key);
+  line.number("attempt", e.attempt.value);
+  line.list("started", e.started, [](const StepStart& start) { return show(start); });
+  return line.list("ended", e.ended, [](const StepEnd& end) { return show(end); });
 }
 
 Line describe(const ReservationSet& e) {

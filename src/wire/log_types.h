@@ -1,6 +1,7 @@
 // src/wire/log_types.h - the parts that events and snapshots share, between core's types and the log's.
 #pragma once
 
+#include "base/result.h"
 #include "core/ledger/state.h"
 #include "events.pb.h"
 
@@ -22,6 +23,8 @@ void put(const ArraySpec& from, log::ArraySpec& to);
 ArraySpec get(const log::ArraySpec& from);
 void put(const Inventory& from, log::Inventory& to);
 Inventory get(const log::Inventory& from);
+void put(const DeviceTrouble& from, log::DeviceTrouble& to);
+DeviceTrouble get(const log::DeviceTrouble& from);
 void put(const NodeGres& from, log::NodeGres& to);
 NodeGres get(const log::NodeGres& from);
 void put(const ResourceRequest& from, log::ResourceRequest& to);
@@ -49,6 +52,15 @@ std::vector<LicenceAsk> get_licences(const Licences& from) {
   for (const auto& each : from) out.push_back({each.name(), each.count()});
   return out;
 }
+void put(const StepUsage& from, log::StepUsage& to);
+StepUsage get(const log::StepUsage& from);
+void put(const StepStart& from, log::StepStart& to);
+StepStart get(const log::StepStart& from);
+void put(const StepEnd& from, log::StepEnd& to);
+StepEnd get(const log::StepEnd& from);
+// Steps of a snapshot.
+void append_steps(const State& state, std::string& bytes);  // in pieces, like the jobs
+Result<void> get_steps(const log::State& from, State& state);
 void put(const PriorityPolicy& from, log::PriorityPolicy& to);
 PriorityPolicy get(const log::PriorityPolicy& from);
 void put(const Association& from, log::Association& to);

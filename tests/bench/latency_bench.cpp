@@ -36,6 +36,7 @@ class QuietNodes final : public ResourceManager {
   void kill(const std::string&, const wire::Kill&) override {}
   void forget(const std::string&, const wire::Forget&) override {}
   void tell_keeper(const std::string&, const wire::StepToNode&) override {}
+  void tell_step(const std::string&, const wire::StepOrder&) override {}
   void signal(const std::string&, const wire::SignalAttempt&) override {}
   void suspend(const std::string&, const wire::Suspend&) override {}
   void stop_nodes() override {}

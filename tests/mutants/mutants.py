@@ -49,4 +49,10 @@ MUTANTS = [
     ("foreign_manager_believed", "src/controller/controller.cpp",
      "  if (it == node_by_name_.end() || links_[it->second].manager != &by) return std::nullopt;\n",
      "  (void)by;\n  if (it == node_by_name_.end()) return std::nullopt;\n"),
+    ("steps_heard_and_not_kept", "src/controller/steps.cpp",
+     "  if (!events.empty()) commit_.happen(std::move(events));\n  commit_.when_durable([this, key = job.key, attempt = job.attempt, number",
+     "  commit_.when_durable([this, key = job.key, attempt = job.attempt, number"),
+    ("steps_counted_twice", "src/core/admission/report_steps.cpp",
+     "    if (id >= next_id && id < steps_of_attempt_max) {",
+     "    if (id + 1 >= next_id && id < steps_of_attempt_max) {"),
 ]

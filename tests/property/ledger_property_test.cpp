@@ -14,6 +14,7 @@
 #include "core/admission/expire.h"
 #include "core/admission/modify_job.h"
 #include "core/admission/report_node.h"
+#include "core/admission/report_steps.h"
 #include "core/admission/reserve.h"
 #include "core/admission/submit_het_job.h"
 #include "core/admission/suspend_job.h"
@@ -438,6 +439,31 @@ class History {
     }
   }
 
+  // A keeper tells of steps: new ones, old ones again, ends of what runs, has ended or never was. Told twice, it is no news.
+  void report_steps() {
+    const auto key = any_job();
+    if (!key) return;
+    const Job& job = state_.job(*key);
+    std::vector<ReportedStep> told;
+    const StepTally* tally = state_.step_tallies.find(*key);
+    std::uint32_t id = tally && tally->attempt == job.attempt && tally->next_id > 3 ? tally->next_id - 3 : 0;
+    for (std::uint64_t more = random_.below(6); more > 0; --more) {
+      ReportedStep step;
+      step.start.id = id++;
+      step.start.name = "s" + std::to_string(step.start.id);
+      step.start.tasks = 1;
+      step.start.at = now_ - seconds(random_.between(0, 5));
+      step.nodes = "n" + std::to_string(random_.below(4));
+      if (job.placement && random_.chance(4, 5)) step.nodes = nodes_[job.placement->shares.front().node.value].name;
+      if (random_.chance(1, 2)) step.end = StepEnd{step.start.id, random_.chance(1, 2) ? Outcome::completed : Outcome::failed, 1, 0, {}, {}, now_};
+      told.push_back(std::move(step));
+    }
+    const Attempt attempt{random_.chance(1, 10) ? job.attempt.value + 1 : job.attempt.value};
+    const auto events = decide_steps(state_, *key, attempt, told, now_);
+    happen(events);
+    if (!events.empty() && !decide_steps(state_, *key, attempt, told, now_).empty()) fail("what was told of steps is news again");
+  }
+
   void step() {
     for (;;) {
       const auto events = decide_expired(state_, now_);
@@ -449,6 +475,7 @@ class History {
     }
     if (with_accounts_ && random_.chance(1, 12)) return change_accounts();
     if (with_reservations_ && random_.chance(1, 15)) return reserve();
+    if (random_.chance(1, 10)) report_steps();
     switch (random_.below(10)) {
       case 0:
       case 1:

@@ -6,6 +6,7 @@
 #include "core/ledger/apply_account.h"
 #include "core/ledger/apply_node.h"
 #include "core/ledger/apply_reservation.h"
+#include "core/ledger/apply_steps.h"
 #include "core/ledger/apply_suspend.h"
 #include "core/ledger/dependency.h"
 #include "core/ledger/licences.h"
@@ -205,6 +206,7 @@ void settle(State& state, JobKey key, Time at) {
   bring_along(state, key, at);
   const SharedValue<Job> held = state.jobs.at(key);
   const Job& job = *held;
+  end_steps(state, key, job.outcome, at);
   if (job.array.value != 0) --state.edit_array(job.array).running;
   clear_deadline(state, limit_end(job), key, DeadlineKind::time_limit);
   if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, key, DeadlineKind::preemption);
@@ -608,6 +610,7 @@ void apply_one(State& state, const JobRequeued& e) {
 
 void apply_one(State& state, const NodeRegistered& e) { register_node(state, e); }
 void apply_one(State& state, const NodeLost& e) { lose_node(state, e); }
+void apply_one(State& state, const DevicesJudged& e) { judge_devices(state, e); }
 void apply_one(State& state, const NodeStateChanged& e) { change_node(state, e); }
 
 void apply_one(State& state, const PartitionStateChanged& e) {
@@ -617,6 +620,7 @@ void apply_one(State& state, const PartitionStateChanged& e) {
 void forget_job(State& state, JobKey key) {
   const SharedValue<Job> job = state.jobs.at(key);
   MR_ASSERT(job->state == JobState::ended);
+  forget_steps(state, key);
   state.jobs.erase(key);
   state.by_id.erase(job->id);
   if (job->array != key) state.dependents.erase(key);  // else others may still wait for the array as a whole
@@ -644,6 +648,8 @@ void apply_one(State& state, const JobSuspended& e) { suspend_job(state, e); }
 void apply_one(State& state, const JobResumeWanted& e) { want_resumed(state, e); }
 void apply_one(State& state, const JobResumed& e) { resume_job(state, e.key, e.at); }
 void apply_one(State& state, const TimeSliceTurned& e) { turn_time_slice(state, e); }
+
+void apply_one(State& state, const StepsReported& e) { report_steps(state, e); }
 
 void apply_one(State& state, const AssociationChanged& e) { change_association(state, e); }
 void apply_one(State& state, const AssociationRemoved& e) { remove_association(state, e); }

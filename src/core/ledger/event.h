@@ -11,6 +11,7 @@
 #include "core/model/node.h"
 #include "core/model/partition.h"
 #include "core/model/reservation.h"
+#include "core/model/step.h"
 #include "core/model/topology.h"
 
 namespace millrace {
@@ -124,6 +125,7 @@ struct AttemptEnded {
   AttemptEnd end{};
   std::uint32_t exit_code = 0, exit_signal = 0;
   Time at;
+  StepUsage usage{};  // of what ran there in the attempt's own name: the script, or srun's tasks
 };
 
 struct JobCancelled {
@@ -155,6 +157,13 @@ struct NodeRegistered {
 
 struct NodeLost {
   NodeIndex node;
+  Time at;
+};
+
+// Which devices of the node are out of order, all of them; found out by the node itself.
+struct DevicesJudged {
+  NodeIndex node;
+  std::vector<DeviceTrouble> troubles;
   Time at;
 };
 
@@ -260,10 +269,21 @@ struct TimeSliceTurned {
   Time at;
 };
 
+// Steps of one attempt, as their keeper told of them: starts in the order of their numbers, none left out before another; of ends only those
+// of steps that have started. Told again they are not in here again.
+struct StepsReported {
+  JobKey key;
+  Attempt attempt;
+  std::vector<StepStart> started;
+  std::vector<StepEnd> ended;
+  Time at;
+};
+
 using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified,
                            JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
                            ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset,
-                           JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned>;
+                           JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned,
+                           DevicesJudged, StepsReported>;
 
 }  // namespace millrace

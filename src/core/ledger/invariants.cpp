@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/ledger/apply_account.h"
+#include "core/ledger/apply_steps.h"
 #include "core/ledger/dependency.h"
 #include "core/ledger/licences.h"
 #include "core/model/node_use.h"
@@ -53,6 +54,30 @@ std::optional<std::string> check_components(const State& state, const Job& job) 
   }
   if (leader->state == JobState::ended && job.state != JobState::ended) return of(job) + "outlives its leader";
   if (leader->state == JobState::completing && job.state == JobState::running) return of(job) + "goes on while its leader stops";
+  return std::nullopt;
+}
+
+// A step runs only while its attempt does, and every number is above those before it.
+std::optional<std::string> check_steps(const State& state) {
+  std::map<JobKey, std::uint32_t> ended;
+  std::size_t running = 0;
+  for (const auto& [key, step] : state.steps) {
+    const std::string which = "step " + std::to_string(key.id) + " of job key " + std::to_string(key.job.value) + ": ";
+    const Job* job = state.find_job(key.job);
+    const StepTally* tally = state.step_tallies.find(key.job);
+    if (!job || !tally) return which + "its job is gone";
+    if (key.id != step->start.id || key.id != step->end.id) return which + "it lies under another's number";
+    if (key.attempt > job->attempt || (key.attempt == tally->attempt && key.id >= tally->next_id)) return which + "a number that was never given out";
+    if (state.running_steps.contains(key) != step->is_running()) return which + "running, and not in that list (or the reverse)";
+    if (step->is_running() && (job->attempt != key.attempt || !job->is_on_nodes())) return which + "it runs, and its attempt does not";
+    if (!step->is_running() && step->end.at < step->start.at) return which + "it ended before it began";
+    step->is_running() ? ++running : ++ended[key.job];
+  }
+  if (running != state.running_steps.size()) return "running steps that are not there";
+  for (const auto& [key, tally] : state.step_tallies) {
+    if (!state.jobs.contains(key)) return "steps of a job that is gone";
+    if (tally.ended != ended[key] || tally.ended > ended_steps_max) return "job key " + std::to_string(key.value) + ": the count of ended steps is wrong";
+  }
   return std::nullopt;
 }
 
@@ -172,6 +197,7 @@ std::optional<std::string> broken_law(const State& state) {
   if (auto broken = check_nodes(state)) return broken;
   if (auto broken = check_uses(state)) return broken;
   if (auto broken = check_licences(state)) return broken;
+  if (auto broken = check_steps(state)) return broken;
   return check_arrays(state);
 }
 
@@ -211,6 +237,11 @@ std::uint64_t fingerprint(const State& state) {
   for (const auto& [uid, history] : state.run_histories) add(mix_bits(uid.value) ^ (std::uint64_t{history.last} << 32 | history.before));
   for (const auto& [due, nothing] : state.deadlines) add(static_cast<std::uint64_t>(due.at.value) ^ due.key.value);
   for (const auto& [place, nothing] : state.queue) add(place.key.value);
+  for (const auto& [key, step] : state.steps) {
+    add(mix_bits(KeyBits<StepKey>::of(key)) ^ name_bits(step->start.name) ^ static_cast<std::uint64_t>(step->start.at.value));
+    add(static_cast<std::uint64_t>(step->end.at.value) ^ static_cast<std::uint64_t>(step->end.outcome) << 56 ^ step->end.exit_code ^ step->end.exit_signal);
+  }
+  for (const auto& [key, tally] : state.step_tallies) add(key.value ^ (std::uint64_t{tally.next_id} << 32 | tally.ended));
   for (const auto& [id, each] : state.associations)
     add(id.value ^ name_bits(each->account) ^ mix_bits(name_bits(each->user)) ^ (static_cast<std::uint64_t>(each->shares) << 32));
   for (const auto& [id, each] : state.qos) add(id.value ^ name_bits(each->name) ^ (static_cast<std::uint64_t>(each->priority) << 32));

@@ -81,6 +81,10 @@ struct KeyBits<TaskKey> {
   static std::uint64_t of(const TaskKey& k) { return mix_bits(k.array.value) ^ k.task; }
 };
 template <>
+struct KeyBits<StepKey> {
+  static std::uint64_t of(const StepKey& k) { return mix_bits(k.job.value) ^ (static_cast<std::uint64_t>(k.attempt.value) << 32 | k.id); }
+};
+template <>
 struct KeyBits<NameKey> {
   static std::uint64_t of(const NameKey& k) { return k.name_bits ^ mix_bits(k.key.value) ^ k.uid.value; }
 };
@@ -140,6 +144,10 @@ struct State {
   ReservationId next_reservation{1};
   SharedMap<ReservationId, SharedValue<Reservation>> reservations;
   SharedValue<std::vector<LicenceAsk>> licences_used{std::vector<LicenceAsk>{}};  // by jobs that hold nodes; sorted by name
+  // Beside the jobs, not in them: nothing that is planned or counted depends on a step, and a job with thousands of them costs no more to change.
+  SharedMap<StepKey, SharedValue<Step>> steps;    // of jobs that are known; of ended ones the newest
+  SharedMap<StepKey, Nothing> running_steps;
+  SharedMap<JobKey, StepTally> step_tallies;      // of jobs of which a step was ever told
   SharedValue<SwitchTree> topology{SwitchTree{}};
   AssociationId next_association{1};
   QosId next_qos{1};

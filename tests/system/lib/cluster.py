@@ -2,6 +2,7 @@
 be killed and started again one by one, and commands run as any user."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -15,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 from host import BenchError, adopt_orphans, end_strays, free_ports
 
-COMMANDS = ("sbatch", "squeue", "scancel", "srun", "salloc", "sinfo", "scontrol", "sbcast")
+COMMANDS = ("sbatch", "squeue", "scancel", "srun", "salloc", "sinfo", "scontrol", "sbcast", "sattach", "sstat")
 
 
 class TestTrouble(Exception):
@@ -297,6 +298,19 @@ class Cluster:
             fields = self.job(job)
             return fields if fields.get("JobState") in (states or ended) else None
         return wait_for(f"job {job} in {states or 'its end'}", there, seconds)
+
+    def step_facts(self):
+        """What the log says of steps: {(job key, attempt, step): [times started, [outcomes]]}, and {job id: its latest key}."""
+        dump = self.run("millrace", "log", "dump", self.state, seconds=120).out
+        keys = {int(number): int(key) for key, number in re.findall(r" JobSubmitted key=(\d+) id=(\d+) ", dump)}
+        found = {}
+        for key, attempt, rest in re.findall(r" StepsReported key=(\d+) attempt=(\d+) (.*)", dump):
+            started, _, ended = rest.partition("ended=[")
+            for step in re.findall(r"\((\d+) name=", started):
+                found.setdefault((int(key), int(attempt), int(step)), [0, []])[0] += 1
+            for step, outcome in re.findall(r"\((\d+) outcome=(\w+)", ended):
+                found.setdefault((int(key), int(attempt), int(step)), [0, []])[1].append(outcome)
+        return found, keys
 
     def supervisors(self):
         """[(pid, node)] of the supervisors whose attempts have not ended."""

@@ -230,6 +230,11 @@ def judge(checks, cluster, load, kills):
     lied = [(job, done) for job, done in load.sruns if job in jobs and (jobs[job]["JobState"] == "COMPLETED") != (done.code == 0 and "fine" in done.out)]
     good = sum(1 for _, done in load.sruns if done.code == 0)
     checks.that(f"srun said what became of its job ({good} of {len(load.sruns)} went well)", not lied, lied[:3])
+    facts, _ = cluster.step_facts()
+    doubled = {step: what for step, what in facts.items() if what[0] != 1 or len(what[1]) > 1}
+    checks.that(f"every step started once and ended at most once in the log ({len(facts)} steps)", facts and not doubled, list(doubled.items())[:5])
+    running = cluster.run("squeue", "-h", "-s").out
+    checks.that("no step outlives its job", not running.strip(), running[-300:])
     hung = [done for _, done in load.sruns if done.code == -1]
     checks.that("no srun hung", not hung, hung[:3])
 

@@ -1,0 +1,22 @@
+// src/cli/squeue_steps.h - squeue --steps: the steps that run, instead of jobs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "cli/console.h"
+
+namespace millrace {
+
+struct StepsAsked {
+  std::optional<std::string> format, long_format, sort, steps, jobs;
+  bool long_view = false, header = true;
+  std::set<std::uint32_t> users;
+  std::optional<std::uint32_t> not_user;
+  std::set<std::string, std::less<>> partitions, names, nodes;
+};
+int show_queue_of_steps(const Command& command, const StepsAsked& asked, const ClientSettings& settings);
+
+}  // namespace millrace

@@ -1,0 +1,261 @@
+// src/controller/step_requests.cpp - what people want of running steps: see them, signal them, attach to them, have them measured.
+#include <algorithm>
+#include <csignal>
+
+#include "controller/commands.h"
+#include "controller/queries.h"
+#include "controller/step_views.h"
+#include "core/admission/cancel_job.h"
+
+namespace millrace {
+namespace {
+
+constexpr Duration sample_patience = seconds(5);  // a node that has not answered by then is named as silent
+constexpr std::size_t sample_targets_max = 20'000;
+constexpr int rows_per_reply = 4000;
+
+void show_steps(const State& state, const wire::QuerySteps& ask, const Job& job, const std::optional<std::uint32_t>& only, wire::Steps& out) {
+  if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) return;
+  for (const RunningStep& step : running_steps(state, job))
+    if (!only || *only == step.id) show_step(state, job, step, *out.add_steps());
+}
+
+// All that run, some thousand at a time on the worker: the client reads the first while we make the next, and nobody else waits.
+struct StepWalk {
+  State state;
+  wire::QuerySteps ask;
+  std::uint64_t number = 0;
+  Time now;
+  JobKey from{};
+  std::string bytes{};
+  bool more = true;
+
+  void advance() {
+    wire::Reply reply;
+    reply.set_number(number);
+    reply.mutable_steps()->set_now_us(now.value);
+    auto it = state.active.lower_bound(from);
+    for (; it != state.active.end() && reply.steps().steps_size() < rows_per_reply; ++it) show_steps(state, ask, state.job((*it).first), std::nullopt, *reply.mutable_steps());
+    more = it != state.active.end();
+    if (more) from = (*it).first;
+    reply.set_more(more);
+    bytes = reply.SerializeAsString();
+  }
+};
+
+void go_on(std::unique_ptr<StepWalk> walk, Worker& worker, Clients& clients, ClientId client) {
+  StepWalk* raw = walk.get();
+  worker.run([raw] { raw->advance(); },
+             [walk = std::move(walk), &worker, &clients, client]() mutable {
+               clients.reply_encoded(client, std::move(walk->bytes));
+               if (walk->more) go_on(std::move(walk), worker, clients, client);
+             });
+}
+
+}  // namespace
+
+// ---- seeing ----
+
+void Queries::steps(const wire::QuerySteps& ask) {
+  const State& state = c_.commit_.durable();
+  if (ask.steps_size() == 0) {
+    auto walk = std::make_unique<StepWalk>(StepWalk{state, ask, request_.number(), c_.loop_.now()});
+    return go_on(std::move(walk), c_.query_worker_, c_.clients_, asker_.client);
+  }
+  wire::Reply out = reply();
+  wire::Steps& steps = *out.mutable_steps();
+  steps.set_now_us(c_.loop_.now().value);
+  for (const wire::StepName& name : ask.steps()) {
+    const auto selected = select_jobs(state, {JobId{name.job().job_id()}, name.job().tasks()});
+    if (!selected) steps.set_missing(steps.missing() + 1);
+    if (!selected) continue;
+    for (const SelectedJob& which : *selected)
+      if (!which.task) show_steps(state, ask, state.job(which.key), name.has_step() ? std::optional{name.step()} : std::nullopt, steps);
+  }
+  c_.clients_.reply(asker_.client, out);
+}
+
+// ---- signalling ----
+
+// The one running job a step is named with; null: refused.
+const Job* Commands::job_of_step(const wire::StepName& name) {
+  const State& state = c_.commit_.durable();
+  const auto selected = select_jobs(state, {JobId{name.job().job_id()}, name.job().tasks()});
+  if (!selected) return refuse_with(selected.error()), nullptr;
+  const SelectedJob& first = selected->front();
+  const bool one = selected->size() == 1 || state.job(first.key).het;
+  if (!one || first.task) return refuse_with({RefusalCode::invalid_job_id, {}}), nullptr;
+  return job_for_steps(state.job(first.key).id.value);
+}
+
+void Commands::signal_step(const wire::SignalStep& ask) {
+  const Job* job = job_of_step(ask.step());
+  if (!job) return;
+  if (!ask.step().has_step()) return refuse_with({RefusalCode::invalid_job_id, {}});
+  const std::uint32_t id = ask.step().step();
+  const auto step = find_running_step(c_.commit_.durable(), *job, id);
+  wire::Reply out = reply();
+  out.mutable_done();
+  if (step && step->is_attempt()) {
+    const bool ends = ask.signal() == 0 || ask.signal() == SIGKILL;
+    if (ends && id != batch_step) {  // with its only step srun's own job ends
+      auto decision = decide_cancel(c_.commit_.decided(), {job->key, std::nullopt}, actor_, c_.loop_.now());
+      if (!decision) return refuse_with(decision.error());
+      if (!decision->empty()) c_.commit_.happen(*std::move(decision));
+      return answer_when_durable(std::move(out));
+    }
+    wire::SignalAttempt signal;
+    signal.set_job_key(job->key.value);
+    signal.set_attempt(job->attempt.value);
+    signal.set_signal(ends ? SIGKILL : ask.signal());
+    signal.set_batch_only(id == batch_step);
+    signal.set_full(id != batch_step);
+    c_.signal_nodes(*job, signal);
+    return answer(std::move(out));
+  }
+  if (id == batch_step) return refuse_with({RefusalCode::invalid_job_id, {}});
+  wire::StepToNode message;
+  message.set_job_key(job->key.value);
+  message.set_attempt(job->attempt.value);
+  wire::StepSignal& signal = *message.mutable_signal();
+  signal.set_client(asker_.client);
+  signal.set_number(request_.number());
+  signal.set_uid(actor_.is_admin ? 0 : asker_.uid.value);
+  signal.set_step(id);
+  signal.set_signal(ask.signal());
+  if (!c_.tell_keeper(*job, message)) return refuse_with(2016, "Requested nodes are busy", "the first node of the job, which keeps its steps, does not answer");
+  c_.step_clients_[asker_.client].insert({job->key, job->attempt});  // the keeper answers
+}
+
+// ---- attaching ----
+
+void Commands::attach_step(const wire::AttachStep& ask) {
+  const Job* job = job_of_step(ask.step());
+  if (!job) return;
+  // What a step writes is for its user alone; an administrator who is not root has no business there.
+  if (asker_.uid != job->spec->owner->uid && asker_.uid.value != 0) return refuse_with({RefusalCode::access_denied, {}});
+  if (!ask.step().has_step()) return refuse_with({RefusalCode::invalid_job_id, {}});
+  const State& state = c_.commit_.durable();
+  const std::uint32_t id = ask.step().step();
+  if (id == batch_step) return refuse_with(2036, "Requested operation not supported on this system", "a batch script writes to its files; there is nothing to attach to");
+  const auto step = find_running_step(state, *job, id);
+  if (!step) {
+    const StepTally* tally = state.step_tallies.find(job->key);
+    const bool was_there = tally && tally->attempt == job->attempt && id < tally->next_id;
+    return was_there ? refuse_with(2021, "Job/step already completing or completed") : refuse_with({RefusalCode::invalid_job_id, {}});
+  }
+  wire::StepOrder order;
+  order.set_job_key(job->key.value);
+  order.set_attempt(job->attempt.value);
+  if (!step->is_attempt()) order.set_step(id);
+  *order.mutable_attach() = ask.peer();
+  for (const NodeIndex node : nodes_of(*job, *step))
+    if (const auto link = c_.links_.find(node); link != c_.links_.end() && link->second.manager) link->second.manager->tell_step(state.node(node).def->name, order);
+  wire::StepView view;
+  show_step(state, *job, *step, view);
+  wire::Reply out = reply();
+  out.mutable_attached()->set_tasks(view.tasks());
+  out.mutable_attached()->set_node_count(view.node_count());
+  out.mutable_attached()->set_nodes(view.nodes());
+  out.mutable_attached()->set_uid(view.uid());
+  answer(std::move(out));
+}
+
+// ---- measuring ----
+
+void Commands::sample_steps(const wire::SampleSteps& ask) {
+  const State& state = c_.commit_.durable();
+  Controller::Inquiry inquiry;
+  inquiry.client = asker_.client;
+  inquiry.number = request_.number();
+  std::optional<NodeIndex> only_node;
+  if (!ask.node().empty()) {
+    const auto found = c_.node_by_name_.find(ask.node());
+    if (found == c_.node_by_name_.end()) return refuse_with(2014, "Requested node configuration is not available", "node " + ask.node() + " is not known");
+    only_node = found->second;
+  }
+  const auto want = [&](const Job& job, const std::optional<std::uint32_t>& only) {
+    for (const RunningStep& step : running_steps(state, job)) {
+      if (only && *only != step.id) continue;
+      bool anywhere = false;
+      for (const NodeIndex node : nodes_of(job, step)) {
+        if (only_node && node != *only_node) continue;
+        anywhere = true;
+        inquiry.awaited.insert({node, job.key, job.attempt, step.is_attempt() ? std::nullopt : std::optional{step.id}});
+      }
+      if (anywhere) show_step(state, job, step, *inquiry.answer.add_steps());
+    }
+  };
+  if (ask.steps_size() == 0 && only_node)
+    for (const JobKey key : state.node(*only_node).jobs)
+      if (may_change(state.job(key), actor_)) want(state.job(key), std::nullopt);
+  for (const wire::StepName& name : ask.steps()) {
+    const auto selected = select_jobs(state, {JobId{name.job().job_id()}, name.job().tasks()});
+    if (!selected) return refuse_with(selected.error());
+    for (const SelectedJob& which : *selected) {
+      if (which.task) continue;
+      if (!may_change(state.job(which.key), actor_)) return refuse_with({RefusalCode::access_denied, {}});
+      want(state.job(which.key), name.has_step() ? std::optional{name.step()} : std::nullopt);
+    }
+  }
+  if (inquiry.awaited.size() > sample_targets_max) return refuse_with(2036, "Requested operation not supported on this system", "too many steps at once; name fewer");
+  c_.inquire(std::move(inquiry));
+}
+
+void Controller::inquire(Inquiry inquiry) {
+  const std::uint64_t id = ++last_inquiry_;
+  const auto [at, fresh] = inquiries_.emplace(id, std::move(inquiry));
+  MR_ASSERT(fresh);
+  std::erase_if(at->second.awaited, [&](const SampleTarget& target) {
+    const auto link = links_.find(target.node);
+    const std::string& name = commit_.durable().node(target.node).def->name;
+    if (link == links_.end() || !link->second.manager || !link->second.reported) {
+      at->second.answer.add_silent_nodes(name);
+      return true;
+    }
+    wire::StepOrder order;
+    order.set_job_key(target.key.value);
+    order.set_attempt(target.attempt.value);
+    if (target.step) order.set_step(*target.step);
+    order.set_inquiry(id);
+    link->second.manager->tell_step(name, order);
+    return false;
+  });
+  if (at->second.awaited.empty()) return answer_inquiry(id);
+  at->second.timer = loop_.after(sample_patience, [this, id] { answer_inquiry(id); });
+}
+
+void Controller::step_sampled(ResourceManager& by, const std::string& name, const wire::StepSample& sample) {
+  const auto node = own_node(by, name);
+  const auto found = inquiries_.find(sample.inquiry());
+  if (!node || found == inquiries_.end()) return;
+  const SampleTarget target{*node, JobKey{sample.job_key()}, Attempt{sample.attempt()}, sample.has_step() ? std::optional{sample.step()} : std::nullopt};
+  if (found->second.awaited.erase(target) == 0) return;  // not asked, or heard already
+  const Job* job = commit_.durable().find_job(target.key);
+  if (job) {
+    wire::StepSample& kept = *found->second.answer.add_samples();
+    kept = sample;
+    kept.set_node(name);
+    kept.set_job_id(job->id.value);
+    kept.set_batch(!target.step && job->spec->is_batch());
+  }
+  if (found->second.awaited.empty()) answer_inquiry(found->first);
+}
+
+void Controller::answer_inquiry(std::uint64_t id) {
+  const auto found = inquiries_.find(id);
+  if (found == inquiries_.end()) return;
+  Inquiry inquiry = std::move(found->second);
+  inquiries_.erase(found);
+  if (inquiry.timer != 0) loop_.cancel(inquiry.timer);
+  std::set<std::string> silent(inquiry.answer.silent_nodes().begin(), inquiry.answer.silent_nodes().end());
+  for (const SampleTarget& target : inquiry.awaited) silent.insert(commit_.durable().node(target.node).def->name);
+  inquiry.answer.clear_silent_nodes();
+  for (const std::string& name : silent) inquiry.answer.add_silent_nodes(name);
+  wire::Reply reply;
+  reply.set_number(inquiry.number);
+  *reply.mutable_step_samples() = std::move(inquiry.answer);
+  clients_.reply(inquiry.client, reply);
+}
+
+}  // namespace millrace

@@ -1,0 +1,69 @@
+// src/core/admission/report_steps.cpp - see report_steps.h.
+#include "core/admission/report_steps.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/hostlist.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::size_t name_length_max = 256;
+
+// The nodes of the step; none: it names one that its job does not have.
+StepNodes resolve(const std::map<std::string, NodeIndex>& nodes, const std::string& list) {
+  const auto names = expand_hostlist(list);
+  if (!names) return {};
+  std::vector<std::uint32_t> out;
+  for (const std::string& name : *names) {
+    const auto found = nodes.find(name);
+    if (found == nodes.end()) return {};
+    out.push_back(found->second.value);
+  }
+  return out.empty() ? StepNodes{} : StepNodes{std::move(out)};
+}
+
+}  // namespace
+
+std::vector<Event> decide_steps(const State& state, JobKey key, Attempt attempt, const std::vector<ReportedStep>& reported, Time now) {
+  const Job* job = state.find_job(key);
+  if (!job || job->attempt != attempt || !job->placement || !job->is_on_nodes() || job->is_component()) return {};
+  std::map<std::string, NodeIndex> nodes;
+  for (const JobKey each : whole_of(*job))
+    if (const Job& component = state.job(each); component.placement)
+      for (const NodeShare& share : component.placement->shares) nodes.emplace(state.node(share.node).def->name, share.node);
+  const StepTally* tally = state.step_tallies.find(key);
+  std::uint32_t next_id = tally && tally->attempt == attempt ? tally->next_id : 0;
+  StepsReported out{key, attempt, {}, {}, now};
+  std::map<std::uint32_t, Time> started;
+  std::set<std::uint32_t> ended;
+  for (const ReportedStep& step : reported) {
+    const std::uint32_t id = step.start.id;
+    if (id >= next_id && id < steps_of_attempt_max) {
+      StepStart fact = step.start;
+      fact.nodes = resolve(nodes, step.nodes);
+      if (!fact.nodes) continue;
+      if (fact.name.size() > name_length_max) fact.name.resize(name_length_max);
+      if (fact.srun_host.size() > name_length_max) fact.srun_host.resize(name_length_max);
+      if (fact.distribution.size() > name_length_max) fact.distribution.clear();
+      fact.at = std::clamp(fact.at, job->started_at, std::max(now, job->started_at));  // the clocks of nodes are their own
+      next_id = id + 1;
+      started[id] = fact.at;
+      out.started.push_back(std::move(fact));
+    }
+    if (!step.end || !(started.contains(id) || state.running_steps.contains({key, attempt, id})) || !ended.insert(id).second) continue;
+    StepEnd fact = *step.end;
+    fact.id = id;
+    if (fact.outcome == Outcome::none) fact.outcome = Outcome::failed;
+    const auto* known = state.steps.find({key, attempt, id});
+    const Time begun = known ? (*known)->start.at : started[id];
+    fact.at = std::clamp(fact.at, begun, std::max(now, begun));
+    out.ended.push_back(fact);
+  }
+  if (out.started.empty() && out.ended.empty()) return {};
+  return {std::move(out)};
+}
+
+}  // namespace millrace

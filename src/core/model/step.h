@@ -1,0 +1,82 @@
+// src/core/model/step.h - a step of a job: what it was started with, and what has become of it.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/quantity.h"
+#include "base/shared_value.h"
+#include "core/model/job_state.h"
+
+namespace millrace {
+
+// Numbers from here on are not given out: the script of a batch job is a step of this number, which follows from the job and is not stored.
+constexpr std::uint32_t batch_step = 0xfffffffb;
+constexpr std::uint32_t steps_of_attempt_max = 40'000;
+
+// Over all tasks and what they started; memory is the largest of one task.
+struct StepUsage {
+  std::int64_t user_us = 0, system_us = 0;
+  std::int64_t max_rss_bytes = 0, max_vm_bytes = 0;
+  std::int64_t read_bytes = 0, written_bytes = 0;
+  bool operator==(const StepUsage&) const = default;
+};
+
+// Many steps of a job run on the same nodes: equal lists are one.
+using StepNodes = SharedValue<std::vector<std::uint32_t>>;  // NodeIndex values
+
+struct StepStart {
+  std::uint32_t id = 0;
+  std::string name;
+  StepNodes nodes;
+  std::uint32_t tasks = 0;
+  Cpus cpus;
+  Mebibytes memory;
+  Time at;
+  std::string srun_host;
+  std::uint32_t srun_pid = 0;
+  std::string distribution;  // as asked for
+};
+
+struct StepEnd {
+  std::uint32_t id = 0;
+  Outcome outcome{};  // of a step: completed, failed, cancelled, out_of_memory or node_fail
+  std::uint32_t exit_code = 0, exit_signal = 0;
+  UserId cancelled_by;
+  StepUsage usage;
+  Time at;
+  bool operator==(const StepEnd&) const = default;
+};
+
+struct Step {
+  StepStart start;
+  StepEnd end;  // outcome none: it runs
+  bool is_running() const { return end.outcome == Outcome::none; }
+};
+
+// As a keeper tells of it. `start.nodes` is not set: it names them.
+struct ReportedStep {
+  StepStart start;
+  std::string nodes;  // hostlist
+  std::optional<StepEnd> end{};
+};
+
+struct StepKey {
+  JobKey job;
+  Attempt attempt;
+  std::uint32_t id = 0;
+  auto operator<=>(const StepKey&) const = default;
+};
+
+// What must be known of a job's steps besides themselves.
+struct StepTally {
+  Attempt attempt;            // of the latest report
+  std::uint32_t next_id = 0;  // in that attempt: whatever is below has been told
+  std::uint32_t ended = 0;    // kept ones, of all attempts
+  StepNodes nodes;            // of the latest start
+};
+
+}  // namespace millrace

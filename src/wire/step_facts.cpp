@@ -1,0 +1,70 @@
+// src/wire/step_facts.cpp - see step_facts.h.
+#include "wire/step_facts.h"
+
+#include <algorithm>
+
+namespace millrace {
+namespace {
+
+Outcome outcome_of(const wire::StepFact& from) {
+  switch (from.end()) {
+    case wire::StepFact::NOT_LAUNCHED: return Outcome::failed;
+    case wire::StepFact::LOST: return Outcome::node_fail;
+    case wire::StepFact::OUT_OF_MEMORY: return Outcome::out_of_memory;
+    case wire::StepFact::CANCELLED: return Outcome::cancelled;
+    default: return from.exit_code() == 0 && from.exit_signal() == 0 ? Outcome::completed : Outcome::failed;
+  }
+}
+
+}  // namespace
+
+StepUsage usage_of(const wire::StepUsage& from) {
+  return {from.user_us(), from.system_us(), from.max_rss_bytes(), from.max_vm_bytes(), from.read_bytes(), from.write_bytes()};
+}
+
+wire::StepUsage to_wire(const StepUsage& from) {
+  wire::StepUsage to;
+  to.set_user_us(from.user_us);
+  to.set_system_us(from.system_us);
+  to.set_max_rss_bytes(from.max_rss_bytes);
+  to.set_max_vm_bytes(from.max_vm_bytes);
+  to.set_read_bytes(from.read_bytes);
+  to.set_write_bytes(from.written_bytes);
+  return to;
+}
+
+void add_usage(wire::StepUsage& sum, const wire::StepUsage& more) {
+  sum.set_user_us(sum.user_us() + more.user_us());
+  sum.set_system_us(sum.system_us() + more.system_us());
+  sum.set_max_rss_bytes(std::max(sum.max_rss_bytes(), more.max_rss_bytes()));
+  sum.set_max_vm_bytes(std::max(sum.max_vm_bytes(), more.max_vm_bytes()));
+  sum.set_read_bytes(sum.read_bytes() + more.read_bytes());
+  sum.set_write_bytes(sum.write_bytes() + more.write_bytes());
+}
+
+ReportedStep reported_step(const wire::StepFact& from) {
+  ReportedStep to;
+  to.start.id = from.id();
+  to.start.name = from.name();
+  to.start.tasks = from.tasks();
+  to.start.cpus = Cpus{from.cpus()};
+  to.start.memory = Mebibytes{static_cast<std::int64_t>(from.memory_mib())};
+  to.start.at = Time{from.started_at_us()};
+  to.start.srun_host = from.srun_host();
+  to.start.srun_pid = from.srun_pid();
+  to.start.distribution = from.distribution();
+  to.nodes = from.nodes();
+  if (!from.ended()) return to;
+  StepEnd end;
+  end.id = from.id();
+  end.outcome = outcome_of(from);
+  end.exit_code = from.exit_code();
+  end.exit_signal = from.exit_signal();
+  end.cancelled_by = UserId{from.cancelled_by()};
+  end.usage = usage_of(from.usage());
+  end.at = Time{from.ended_at_us()};
+  to.end = end;
+  return to;
+}
+
+}  // namespace millrace
