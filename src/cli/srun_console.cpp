@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/index_set.h"
@@ -51,14 +52,22 @@ std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id,
     std::size_t width = 0;
     while (++i < pattern.size() && pattern[i] >= '0' && pattern[i] <= '9') width = std::min<std::size_t>(10, width * 10 + static_cast<std::size_t>(pattern[i] - '0'));
     if (i >= pattern.size()) break;
-    const std::string id = std::to_string(job_id);
-    const std::string padded = id.size() < width ? std::string(width - id.size(), '0') + id : id;
+    const auto pad = [&](const std::string& number) { return number.size() < width ? std::string(width - number.size(), '0') + number : number; };
+    const auto variable = [](const char* name, const std::string& otherwise) {
+      const char* value = getenv(name);
+      return value != nullptr ? std::string{value} : otherwise;
+    };
+    const std::string padded = pad(std::to_string(job_id));
+    const std::string index = variable("SLURM_ARRAY_TASK_ID", "4294967294");
     switch (pattern[i]) {
       case '%': out += '%'; break;
-      case 'j': case 'A': out += padded; break;
+      case 'j': out += padded; break;
+      case 'A': out += pad(variable("SLURM_ARRAY_JOB_ID", std::to_string(job_id))); break;
+      case 'a': out += pad(index); break;
+      case 'b': out += pad(index.substr(index.size() - 1)); break;
       case 'J': out += padded + "." + std::to_string(step_id); break;
-      case 's': out += std::to_string(step_id); break;
-      case 'r': out += '0'; break;
+      case 's': out += pad(std::to_string(step_id)); break;
+      case 'r': out += pad(variable("SLURM_RESTART_COUNT", "0")); break;
       case 'x': out += job_name; break;
       case 'u': {
         const passwd* entry = getpwuid(getuid());

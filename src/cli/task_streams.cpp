@@ -228,15 +228,20 @@ bool TaskStreams::take_message(Peer& peer, const wire::FromTask& message) {
 void TaskStreams::take_mpi(Peer& peer, const wire::MpiFromNode& message) {
   hub_.take(peer.position, message);
   if (auto abort = hub_.take_abort(); abort && !abort_) abort_ = Abort{peer.node, *std::move(abort)};
-  for (ExchangeHub::Outgoing& out : hub_.take_outgoing()) {
-    const auto found = std::ranges::find_if(peers_, [&](const Peer& other) { return other.known && other.fd >= 0 && other.position == out.node; });
-    if (found == peers_.end()) {
+  auto outgoing = hub_.take_outgoing();
+  if (outgoing.empty()) return;
+  std::map<std::uint32_t, Peer*> by_position;
+  for (Peer& other : peers_)
+    if (other.known && other.fd >= 0) by_position[other.position] = &other;
+  for (ExchangeHub::Outgoing& out : outgoing) {
+    const auto found = by_position.find(out.node);
+    if (found == by_position.end()) {
       early_mpi_.emplace(out.node, std::move(out.message));
       continue;
     }
     wire::ToTask envelope;
     *envelope.mutable_mpi() = std::move(out.message);
-    queue(*found, envelope);
+    queue(*found->second, envelope);
   }
 }
 

@@ -6,6 +6,7 @@ namespace {
 
 constexpr std::size_t names_max = 100'000;
 constexpr std::size_t open_exchanges_max = 100'000;
+constexpr std::size_t part_size = 1u << 20;
 
 }  // namespace
 
@@ -29,10 +30,15 @@ void ExchangeHub::join(std::uint32_t node, const wire::MpiJoin& join) {
   if (members.size() < join.members()) return;
   const std::map<std::uint32_t, std::string> whole = std::move(members);
   open_.erase(join.exchange());
+  // Several contributions in a message, so that a thousand nodes do not get a thousand each; none grows beyond bounds.
+  std::vector<std::string> parts;
+  for (const auto& [from, data] : whole) {
+    if (data.empty()) continue;
+    if (parts.empty() || parts.back().size() + data.size() > part_size) parts.emplace_back();
+    parts.back() += data;
+  }
   for (const auto& [member, ignored] : whole) {
-    // One message for each part, so that none grows with the number of nodes.
-    for (const auto& [from, data] : whole) {
-      if (data.empty()) continue;
+    for (const std::string& data : parts) {
       wire::MpiPart& part = *to(member).mutable_part();
       part.set_exchange(join.exchange());
       part.set_data(data);

@@ -28,9 +28,18 @@ TEST(ExchangeHub, Exchange_is_complete_when_all_its_members_have_joined) {
   hub.take(0, join("b", 2, "other"));
   EXPECT_EQ(text(hub.take_outgoing()), "");
   hub.take(1, join("a", 3, "y"));
-  EXPECT_EQ(text(hub.take_outgoing()), "0:x 0:y 0:last 1:x 1:y 1:last 2:x 2:y 2:last ");
+  EXPECT_EQ(text(hub.take_outgoing()), "0:xy 0:last 1:xy 1:last 2:xy 2:last ");
   hub.take(5, join("b", 2, ""));
   EXPECT_EQ(text(hub.take_outgoing()), "0:other 0:last 5:other 5:last ") << "one that others take part in at the same time";
+}
+
+TEST(ExchangeHub, Large_contributions_come_in_several_messages) {
+  ExchangeHub hub;
+  const std::string large(700'000, 'z');
+  for (std::uint32_t node = 0; node < 3; ++node) hub.take(node, join("a", 3, large.c_str()));
+  const auto all = hub.take_outgoing();
+  ASSERT_EQ(all.size(), 12u);
+  for (const auto& out : all) EXPECT_TRUE(out.message.part().last() || out.message.part().data() == large);
 }
 
 TEST(ExchangeHub, Direct_messages_say_from_whom_they_are) {

@@ -48,6 +48,9 @@ def check_streams(checks, cluster):
     done = cluster.run("srun", "-N2", "-n2", "-J", "named", "-o", "%x-%3t-%N-%n-%s", "hostname", cwd=folder)
     names = sorted(path.name for path in folder.iterdir())
     checks.that("file names by task and node", len(names) == 2 and names[0].startswith("named-000-n") and names[0].endswith("-0-0"), (names, done))
+    job = cluster.submit("--array=3", "-o", "/dev/null", "--wrap", f"{cluster.bin}/srun -o {folder}/own-%A-%a-%b-%2s-%r hostname")
+    cluster.wait_for_job(job)
+    checks.that("and those that srun opens itself", (folder / f"own-{job}-3-3-00-0").exists(), sorted(folder.iterdir()))
     done = cluster.run("salloc", "-N1", "sh", "-c", f"{cluster.bin}/srun true; {cluster.bin}/srun -o {folder}/step-%J-%t hostname")
     checks.that("of a step, with its number", any(path.name.startswith("step-") and path.name.endswith(".1-0") for path in folder.iterdir()), (done, sorted(folder.iterdir())))
 
