@@ -19,12 +19,14 @@ ALLOWED = {
     "controller": CORE | OUTER,
     "adapters": {"base", "ports", "wire", "core/model", "core/ledger"},
     "isolation": {"base"},
+    "accelerators": {"base"},
+    "mpi": {"base"},
     "agent": {"base", "ports", "wire", "config", "core/model", "core/ledger", "isolation"},
-    "step": {"base", "ports", "wire", "config", "core/model", "core/ledger", "isolation"},
+    "step": {"base", "ports", "wire", "config", "core/model", "core/ledger", "isolation", "mpi"},
     "client": {"base", "ports", "wire"},
     "cli/options": {"base", "client", "wire", "config", "core/model"},
     "cli/render": {"base", "client", "wire", "config", "core/model"},
-    "cli": {"base", "client", "wire", "config", "core/model", "ports", "cli/options", "cli/render"},
+    "cli": {"base", "client", "wire", "config", "core/model", "ports", "cli/options", "cli/render", "mpi"},
     "sim": CORE | OUTER | {"store", "controller", "adapters", "agent", "step", "client"},
     "platform": {"base", "ports", "wire"},  # wire for frames only
     "apps": None,  # builds the object graph, knows everything

@@ -141,6 +141,8 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   registration.inventory = {Cpus{found.cpus()}, Mebibytes{static_cast<std::int64_t>(found.memory_mib())},
                             Mebibytes{static_cast<std::int64_t>(found.tmp_disk_mib())}, found.arch(), found.os(), hello.version(),
                             found.host_name(), Time{found.boot_at_us()}, Time{found.agent_started_at_us()}};
+  for (const auto& each : found.devices())
+    registration.inventory.devices.push_back({each.name(), each.type(), each.count(), {each.near().begin(), each.near().end()}, false, {}, each.files()});
   registration.attempts = reports_of(hello.attempts());
   observer_->node_registered(*this, registration);
 }

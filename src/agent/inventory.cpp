@@ -145,9 +145,14 @@ wire::Inventory HostMeasurements::inventory() {
   wire::Inventory inventory = read_inventory("", tmp_directory_);
   if (configured_) inventory.MergeFrom(*configured_);  // only what is set there replaces
   inventory.set_agent_started_at_us(started_at_us_);
+  if (also.to_inventory) also.to_inventory(inventory);
   return inventory;
 }
 
-wire::Telemetry HostMeasurements::telemetry() { return read_telemetry("", tmp_directory_); }
+wire::Telemetry HostMeasurements::telemetry() {
+  wire::Telemetry telemetry = read_telemetry("", tmp_directory_);
+  if (also.to_telemetry) also.to_telemetry(telemetry);
+  return telemetry;
+}
 
 }  // namespace millrace

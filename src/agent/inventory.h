@@ -1,6 +1,7 @@
 // src/agent/inventory.h - what this machine has and how it is doing: processors, memory, disk, network, boot.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,13 @@ class HostMeasurements final : public Measurements {
   HostMeasurements(std::string tmp_directory, std::int64_t started_at_us, std::optional<wire::Inventory> configured);
   wire::Inventory inventory() override;
   wire::Telemetry telemetry() override;
+
+  // Adds what others know of this machine; each may be empty.
+  struct Also {
+    std::function<void(wire::Inventory&)> to_inventory;
+    std::function<void(wire::Telemetry&)> to_telemetry;
+  };
+  Also also;
 
  private:
   const std::string tmp_directory_;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <set>
 
+#include "agent/node_devices.h"
 #include "base/hostlist.h"
 #include "config/job_container_conf.h"
 #include "isolation/order.h"
@@ -21,20 +22,6 @@ constexpr std::uint64_t mebibyte = 1u << 20;
 
 std::uint64_t part_of(std::uint64_t amount, double percent) {
   return static_cast<std::uint64_t>(static_cast<double>(amount) * percent / 100.0);
-}
-
-// The files of each device of a kind; one list for all when they cannot be told apart.
-std::vector<std::vector<std::string>> files_by_device(const NodeGres& kind) {
-  const auto files = expand_hostlist(kind.files);
-  if (!files || files->empty() || kind.count <= 0) return {};
-  const auto count = static_cast<std::size_t>(kind.count);
-  if (files->size() % count != 0) return {*files};
-  const std::size_t each = files->size() / count;
-  std::vector<std::vector<std::string>> out;
-  for (std::size_t i = 0; i < count; ++i)
-    out.emplace_back(files->begin() + static_cast<std::ptrdiff_t>(i * each),
-                     files->begin() + static_cast<std::ptrdiff_t>((i + 1) * each));
-  return out;
 }
 
 bool is_below(const std::string& path, const std::string& folder) {
@@ -131,10 +118,14 @@ wire::Isolation NodeIsolation::of(const wire::LaunchPlan& plan) const {
     out.set_constrained(settings_.task_cgroup);
   }
   place(plan, out);
+  DeviceFiles files = device_files(facts_.kinds, plan);
+  for (const std::string& file : files.own) out.add_granted_devices(file);
   if (out.constrained()) {
     limit_memory(plan, out);
-    if (settings_.cgroup.constrain_devices)
-      for (std::string& file : files_of_others(facts_.kinds, plan)) out.add_denied_devices(std::move(file));
+    if (settings_.cgroup.constrain_devices) {
+      out.set_devices_fenced(has("devices"));
+      for (std::string& file : files.others) out.add_denied_devices(std::move(file));
+    }
     if (has("pids")) out.set_processes_max(settings_.cgroup.processes_max);
     const auto position = static_cast<int>(plan.node_position());
     if (has("cpu") && position < plan.cpus_per_node_size())
@@ -219,7 +210,7 @@ void NodeIsolation::make_private(const wire::LaunchPlan& plan, wire::Isolation& 
   out.set_private_init_script(container->init_script);
 }
 
-std::vector<std::string> files_of_others(const std::vector<NodeGres>& kinds, const wire::LaunchPlan& plan) {
+DeviceFiles device_files(const std::vector<NodeGres>& kinds, const wire::LaunchPlan& plan) {
   std::set<std::string> all, own;
   std::vector<std::vector<std::string>> gpus;  // over all types
   for (const NodeGres& kind : kinds) {
@@ -246,8 +237,8 @@ std::vector<std::string> files_of_others(const std::vector<NodeGres>& kinds, con
           at >= 0 && static_cast<std::size_t>(at) < devices.size())
         own.insert(devices[static_cast<std::size_t>(at)].begin(), devices[static_cast<std::size_t>(at)].end());
   }
-  std::vector<std::string> out;
-  std::ranges::set_difference(all, own, std::back_inserter(out));
+  DeviceFiles out{{own.begin(), own.end()}, {}};
+  std::ranges::set_difference(all, own, std::back_inserter(out.others));
   return out;
 }
 

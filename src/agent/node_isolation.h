@@ -59,8 +59,11 @@ class NodeIsolation {
   bool whole_cores_ = false;  // a CPU of slurm.conf is a core of this machine
 };
 
-// Device files of the node that this attempt was not given.
-std::vector<std::string> files_of_others(const std::vector<NodeGres>& kinds, const wire::LaunchPlan& plan);
+// Device files of the node: those this attempt was given, and the rest.
+struct DeviceFiles {
+  std::vector<std::string> own, others;
+};
+DeviceFiles device_files(const std::vector<NodeGres>& kinds, const wire::LaunchPlan& plan);
 
 // Kills and clears away what an order (serialized) of a dead supervisor made. False: some of it is not dead yet.
 bool clear_isolation(const std::string& order);

@@ -167,23 +167,23 @@ wire::LaunchPlan granted(const char* name, const char* type, std::initializer_li
   return plan;
 }
 
-TEST(FilesOfOthers, Are_all_device_files_but_those_given) {
+TEST(DeviceFiles, Of_others_are_all_device_files_but_those_given) {
   const std::vector<NodeGres> kinds{kind("gpu", "a", 2, "/dev/nvidia[0-1]"), kind("gpu", "b", 1, "/dev/nvidia2"),
                                     kind("nic", "", 1, "/dev/nic0"), kind("count", "", 5, "")};
   using List = std::vector<std::string>;
-  EXPECT_EQ(files_of_others(kinds, {}), (List{"/dev/nic0", "/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia2"}));
-  EXPECT_EQ(files_of_others(kinds, granted("gpu", "a", {1})), (List{"/dev/nic0", "/dev/nvidia0", "/dev/nvidia2"}));
-  EXPECT_EQ(files_of_others(kinds, granted("gpu", "b", {2})), (List{"/dev/nic0", "/dev/nvidia0", "/dev/nvidia1"}));
-  EXPECT_EQ(files_of_others(kinds, granted("nic", "", {0})), (List{"/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia2"}));
+  EXPECT_EQ(device_files(kinds, {}).others, (List{"/dev/nic0", "/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia2"}));
+  EXPECT_EQ(device_files(kinds, granted("gpu", "a", {1})).others, (List{"/dev/nic0", "/dev/nvidia0", "/dev/nvidia2"}));
+  EXPECT_EQ(device_files(kinds, granted("gpu", "b", {2})).others, (List{"/dev/nic0", "/dev/nvidia0", "/dev/nvidia1"}));
+  EXPECT_EQ(device_files(kinds, granted("nic", "", {0})).others, (List{"/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia2"}));
 }
 
-TEST(FilesOfOthers, A_part_of_a_gpu_opens_that_gpu) {
+TEST(DeviceFiles, A_part_of_a_gpu_opens_that_gpu) {
   std::vector<NodeGres> kinds{kind("gpu", "", 2, "/dev/nvidia[0-1]"), kind("shard", "", 8, "/dev/nvidia[0-1]")};
-  EXPECT_EQ(files_of_others(kinds, granted("shard", "", {1})), std::vector<std::string>{"/dev/nvidia0"});
+  EXPECT_EQ(device_files(kinds, granted("shard", "", {1})).others, std::vector<std::string>{"/dev/nvidia0"});
 }
 
-TEST(FilesOfOthers, A_device_of_several_files_has_all_of_them) {
-  EXPECT_EQ(files_of_others({kind("fpga", "", 2, "/dev/f[0-3]")}, granted("fpga", "", {1})),
+TEST(DeviceFiles, A_device_of_several_files_has_all_of_them) {
+  EXPECT_EQ(device_files({kind("fpga", "", 2, "/dev/f[0-3]")}, granted("fpga", "", {1})).others,
             (std::vector<std::string>{"/dev/f0", "/dev/f1"}));
 }
 

@@ -61,14 +61,27 @@ ProcessName process_name(std::string_view pid, std::string_view start_time) {
           static_cast<std::uint64_t>(parse_integer(start_time).value_or(0))};
 }
 
-// One level is enough: nothing below makes directories here.
-void remove_tree(const std::string& path) {
-  if (DIR* directory = opendir(path.c_str())) {
-    while (const dirent* entry = readdir(directory))
-      if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0)
-        unlinkat(dirfd(directory), entry->d_name, 0);
-    closedir(directory);
+// Never through a link: below a task's own folder names are its user's.
+void empty_folder(int folder, int levels) {
+  DIR* directory = fdopendir(folder);
+  if (directory == nullptr) {
+    close(folder);
+    return;
   }
+  while (const dirent* entry = readdir(directory)) {
+    if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
+    if (unlinkat(dirfd(directory), entry->d_name, 0) == 0 || levels == 0) continue;
+    const int below = openat(dirfd(directory), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (below < 0) continue;
+    empty_folder(below, levels - 1);
+    unlinkat(dirfd(directory), entry->d_name, AT_REMOVEDIR);
+  }
+  closedir(directory);
+}
+
+void remove_tree(const std::string& path) {
+  constexpr int levels = 16;
+  if (const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); folder >= 0) empty_folder(folder, levels);
   rmdir(path.c_str());
 }
 

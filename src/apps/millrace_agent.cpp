@@ -10,11 +10,14 @@
 #include <cstring>
 #include <memory>
 
+#include "agent/accelerator_watch.h"
 #include "agent/agent.h"
 #include "agent/leftovers.h"
+#include "agent/node_devices.h"
 #include "agent/node_isolation.h"
 #include "agent/relay_clients.h"
 #include "agent/spool_supervisors.h"
+#include "apps/accelerator_watcher.h"
 #include "cli/version.h"
 #include "config/slurm_conf.h"
 #include "isolation/control_file.h"
@@ -29,6 +32,8 @@
 namespace millrace {
 namespace {
 
+constexpr int first_look_ms = 60'000;  // a driver that has to wake up its gpus takes some seconds for each
+
 struct Options {
   std::string config, log_file, node, key_file, step_program;
   bool foreground = false, relay = false, clean = false;
@@ -41,6 +46,7 @@ constexpr const char* usage =
     "  -d PROGRAM   the supervisor to start for each job (default: millrace-step beside this program)\n"
     "  -D           stay in the foreground and log to standard error\n"
     "  -f FILE      read this configuration file\n"
+    "  -G           print the accelerators that are found on this machine\n"
     "  -h           print this help\n"
     "  --key FILE   key of this node (default: millrace.key beside slurm.conf, else made from the cluster's key)\n"
     "  -L FILE      write the log to this file\n"
@@ -106,6 +112,7 @@ class AgentProcess {
   Result<void> choose_node();
   Result<void> find_key();
   Result<void> start_logging();
+  void find_devices();
   Result<void> isolate_jobs(const std::string& spool);
   Result<void> build();
   void clean_spool(const SpoolDirectory& spool) const;
@@ -125,6 +132,8 @@ class AgentProcess {
   std::unique_ptr<ThreadWorker> resolver_;
   std::unique_ptr<ControllerDialer> dialer_;
   std::unique_ptr<SpoolDirectory> spool_;
+  std::optional<NodeDevices> devices_;
+  std::unique_ptr<AcceleratorWatch> accelerators_;
   std::optional<NodeIsolation> isolation_;
   std::unique_ptr<SpoolSupervisors> supervisors_;
   std::unique_ptr<HostMeasurements> measurements_;
@@ -219,6 +228,24 @@ wire::Inventory inventory_of(const ConfiguredNode& node) {
   return inventory;
 }
 
+// A node whose driver hangs is there all the same, without its devices: the controller drains it.
+void AgentProcess::find_devices() {
+  if (options_.relay || configured_ == nullptr) return;
+  devices_.emplace(*configured_, read_cpu_places("/sys"));
+  if (!devices_->is_looked_for()) return;
+  AcceleratorWatch::Settings settings;
+  settings.program = "/proc/self/exe";
+  settings.arguments = {"--watch-accelerators", configured_->detect};
+  settings.log = [this](std::string_view text) { log_.say(std::string{text}); };
+  settings.seen = [this](const wire::AcceleratorReport& report) { devices_->take(report); };
+  accelerators_ = std::make_unique<AcceleratorWatch>(loop_, readiness_, std::move(settings));
+  accelerators_->first_look(first_look_ms);
+  wire::Inventory found;
+  devices_->add_to(found);
+  for (const auto& kind : found.devices())
+    log_.say("found " + std::to_string(kind.count()) + " " + kind.name() + (kind.type().empty() ? "" : ":" + kind.type()) + (kind.files().empty() ? "" : ": " + kind.files()));
+}
+
 Result<void> AgentProcess::isolate_jobs(const std::string& spool) {
   if (options_.relay || configured_ == nullptr) return {};
   NodeIsolationFacts facts;
@@ -226,7 +253,7 @@ Result<void> AgentProcess::isolate_jobs(const std::string& spool) {
   facts.spool = spool;
   facts.threads_per_core = configured_->threads_per_core;
   facts.cpus = configured_->cpus;
-  facts.kinds = configured_->kinds;
+  facts.kinds = devices_->kinds();
   facts.own_cgroup = read_control("/proc/self/cgroup");
   facts.machine_memory_mib = read_inventory("", "/tmp").memory_mib();
   facts.root = geteuid() == 0;
@@ -243,9 +270,15 @@ Result<void> AgentProcess::build() {
   spool_ = std::make_unique<SpoolDirectory>(spool);
   resolver_ = std::make_unique<ThreadWorker>(loop_, "resolve");
   dialer_ = std::make_unique<ControllerDialer>(loop_, *resolver_, configuration_, node_, key_);
+  find_devices();
   MR_TRY_VOID(isolate_jobs(expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name()))));
   SpoolSupervisors::Settings settings;
-  if (isolation_) settings.isolation = [this](const wire::LaunchPlan& plan) { return isolation_->of(plan); };
+  if (isolation_)
+    settings.isolation = [this](const wire::LaunchPlan& plan) {
+      wire::Isolation order = isolation_->of(plan);
+      devices_->add_to(plan, order);
+      return order;
+    };
   settings.step_program = options_.step_program.empty() ? beside_this_program("millrace-step") : options_.step_program;
   settings.boot_id = read_boot_id("");
   settings.log = say;
@@ -255,6 +288,11 @@ Result<void> AgentProcess::build() {
   std::optional<wire::Inventory> configured;
   if (!options_.node.empty() && configured_ != nullptr) configured = inventory_of(*configured_);
   measurements_ = std::make_unique<HostMeasurements>(configuration_.tmp_fs, loop_.now().value, std::move(configured));
+  measurements_->also = {[this](wire::Inventory& inventory) { if (devices_) devices_->add_to(inventory); },
+                         [this](wire::Telemetry& telemetry) {
+                           if (devices_) devices_->add_to(telemetry);
+                           if (accelerators_) accelerators_->look_again();
+                         }};
   AgentSettings agent;
   agent.node = node_;
   agent.boot_id = settings.boot_id;
@@ -328,6 +366,7 @@ Result<int> AgentProcess::run() {
   client_listener_.reset();
   relay_clients_.reset();
   agent_.reset();
+  accelerators_.reset();
   const bool idle = supervisors_->is_idle();
   supervisors_.reset();
   if (isolation_ && idle) isolation_->leave();
@@ -344,9 +383,10 @@ int print_hardware() {
 
 int main(int argc, char** argv) {
   using namespace millrace;
-  enum { key_option = 256, relay_option };
+  enum { key_option = 256, relay_option, watch_option };
   constexpr option long_options[] = {{"key", required_argument, nullptr, key_option},
                                      {"relay", no_argument, nullptr, relay_option},
+                                     {"watch-accelerators", required_argument, nullptr, watch_option},
                                      {"help", no_argument, nullptr, 'h'},
                                      {"version", no_argument, nullptr, 'V'},
                                      {nullptr, 0, nullptr, 0}};
@@ -375,6 +415,10 @@ int main(int argc, char** argv) {
         break;
       case 'v':
         break;
+      case 'G':
+        return print_accelerators();
+      case watch_option:
+        return watch_accelerators(optarg);
       case key_option:
         options.key_file = optarg;
         break;

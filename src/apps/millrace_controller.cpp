@@ -183,7 +183,7 @@ Result<void> ControllerProcess::build() {
   name_worker_ = std::make_unique<ThreadWorker>(loop_, "names");
   identities_ = std::make_unique<CachedIdentities>(loop_, *name_worker_);
   ControllerSettings settings;
-  settings.cluster = {configuration_.cluster_name, configuration_.path, configuration_.job_file_append,
+  settings.cluster = {configuration_.cluster_name, configuration_.path, configuration_.job_file_append, configuration_.task_prolog, configuration_.task_epilog,
                       configuration_.measure_tasks ? configuration_.measure_every_seconds : 0};
   settings.host = host_name();
   settings.version = slurm_version;

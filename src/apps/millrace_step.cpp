@@ -11,7 +11,10 @@
 #include <cstring>
 #include <optional>
 
+#include "base/text.h"
 #include "step/nursery.h"
+#include "step/oci_bundle.h"
+#include "step/pmix_server.h"
 #include "step/supervisor.h"
 
 namespace {
@@ -64,11 +67,31 @@ void refuse(Channel& agent, const wire::ToStep& order, const std::string& proble
 
 }  // namespace
 
+// --oci RUNTIME BUNDLE DIRECTORY SCRIPT DEVICES -- PROGRAM...: a task's own process, already its user's.
+int run_in_bundle(int count, char** arguments) {
+  BundleTask task;
+  const std::string runtime = arguments[2];
+  task.bundle = arguments[3];
+  task.directory = arguments[4];
+  task.script = arguments[5];
+  for (const std::string_view device : split(arguments[6], ','))
+    if (!device.empty()) task.devices.emplace_back(device);
+  for (int i = 8; i < count; ++i) task.arguments.emplace_back(arguments[i]);
+  for (char** entry = environ; *entry != nullptr; ++entry) task.environment.emplace_back(*entry);
+  task.uid = getuid();
+  task.gid = getgid();
+  const auto done = become_container(task, runtime);
+  std::fprintf(stderr, "slurmstepd: error: %s\n", done.error().story.c_str());
+  return 1;
+}
+
 int main(int count, char** arguments) {
+  if (count >= 8 && std::strcmp(arguments[1], "--oci") == 0) return run_in_bundle(count, arguments);
   if (count > 1 && std::strcmp(arguments[1], "-V") == 0) {
     std::puts("millrace-step 0.1.0");
     return 0;
   }
+  if (count == 2 && std::strcmp(arguments[1], "--pmix") == 0) return serve_pmix(STDIN_FILENO);
   if (count == 2 && std::strcmp(arguments[1], "--nursery") == 0) {
     const int socket = serve_nursery(agent_socket);
     if (socket < 0) return 0;

@@ -468,7 +468,7 @@ TEST_F(Commands, Srun_notices_a_job_that_ends_otherwise) {
 
 TEST_F(Commands, Srun_refuses_what_it_cannot_do_yet) {
   EXPECT_EQ(run({"srun"}).err, "srun: fatal: No command given to execute.\n");
-  EXPECT_EQ(run({"srun", "--multi-prog", "file"}).err, "srun: error: --multi-prog is not built yet in Millrace\n");
+  EXPECT_EQ(run({"srun", "--bcast", "file"}).err, "srun: error: --bcast is not built yet in Millrace\n");
 }
 
 TEST_F(Commands, Millrace_checks_a_configuration) {

@@ -14,6 +14,7 @@ constexpr CommandRow rows[] = {
     {"squeue", true, "list jobs", run_squeue, squeue_manual},
     {"sinfo", true, "list partitions and nodes", run_sinfo, sinfo_manual},
     {"scancel", true, "cancel or signal jobs", run_scancel, scancel_manual},
+    {"sbcast", true, "copy a file to the nodes of a job", run_sbcast, sbcast_manual},
     {"scontrol", true, "show and change jobs, nodes and partitions", run_scontrol, scontrol_manual},
     {"sacctmgr", true, "show and change accounts, users and QOS", run_sacctmgr, sacctmgr_manual},
     {"sprio", true, "show what the priorities of waiting jobs are made of", run_sprio, sprio_manual},
@@ -27,8 +28,7 @@ constexpr CommandRow rows[] = {
 };
 
 // Commands of Slurm that do not exist here yet, so that calling one says so.
-constexpr std::string_view refused[] = {"sacct", "sdiag", "sreport",
-                                        "sbcast", "strigger", "scrontab", "smap"};
+constexpr std::string_view refused[] = {"sacct", "sdiag", "sreport", "strigger", "scrontab", "smap"};
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 

@@ -296,7 +296,7 @@ int run_salloc(Command& command) {
   if (draft.immediate) return say_usage_error(command, not_built("--immediate of salloc").error());
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
-  describe_submitter(command, draft);
+  describe_submitter(command, draft, *settings);
   if (!draft.name_given) {
     const std::string program = all->operands.empty() ? "interactive" : std::string{all->operands[0]};
     draft.job.set_name(program.substr(program.rfind('/') + 1));

@@ -124,13 +124,13 @@ int report(const Command& command, const JobDraft& draft, const wire::Submitted&
 
 int submit(const Command& command, Submission& all, Script& script, const ClientSettings& settings) {
   JobDraft& draft = all.draft;
-  describe_submitter(command, draft);
+  describe_submitter(command, draft, settings);
   draft.job.set_command(script.path);
   if (!draft.name_given) draft.job.set_name(script.name);
   for (wire::JobDescription& component : all.more) {
     JobDraft described;
     described.job = std::move(component);
-    describe_submitter(command, described);
+    describe_submitter(command, described, settings);
     if (described.job.name().empty()) described.job.set_name(draft.job.name());
     component = std::move(described.job);
   }

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 
 #include "base/index_set.h"
 #include "base/text.h"
@@ -19,6 +22,9 @@
 #include "cli/srun_console.h"
 #include "cli/srun_endpoint.h"
 #include "cli/submission.h"
+#include "core/model/mpi_type.h"
+#include "core/model/multi_prog.h"
+#include "mpi/pmix_library.h"
 #include "wire/random.h"
 
 namespace millrace {
@@ -53,7 +59,10 @@ Result<void> take_redirections(JobDraft& draft, SrunPlan& plan) {
     plan.streams.only_output_of = static_cast<std::uint32_t>(*task);
     job.clear_std_out();
   }
-  if (const auto task = parse_integer(job.std_in()); task) return not_built("--input with the number of a task");
+  if (const auto task = parse_integer(job.std_in()); task && *task >= 0 && *task <= INT32_MAX && !job.std_in().empty()) {
+    job.mutable_step_options()->set_input_task(static_cast<std::uint32_t>(*task));
+    job.clear_std_in();
+  }
   job.set_std_out(take(job.std_out(), plan.output_pattern));
   job.set_std_err(take(job.std_err(), plan.error_pattern));
   if (job.std_in() == "none") {
@@ -78,15 +87,68 @@ std::optional<std::uint32_t> tasks_asked(const wire::JobDescription& job) {
   return std::nullopt;
 }
 
+Result<std::string> read_multi_prog(const std::string& path, std::optional<std::uint32_t> tasks) {
+  constexpr std::uintmax_t size_max = 4u << 20;
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return fail(Errc::refused, "Unable to open configuration file " + path + ": " + std::strerror(errno));
+  if (text.view().size() > size_max) return fail(Errc::refused, "configuration file " + path + " has more than 4 MiB");
+  const auto programs = MultiProg::parse(text.view());
+  const auto checked = programs && tasks ? programs->check(*tasks) : Result<void>{};
+  if (!programs || !checked) return fail(Errc::refused, "configuration file " + path + " invalid: " + (programs ? checked.error().story : programs.error().story));
+  return text.str();
+}
+
+// srun's own: with the words of the step as arguments. Its end is only waited for.
+void run_hook(const Command& command, const std::string& program, const wire::JobDescription& job, const char* context) {
+  if (program.empty() || program == "none") return;
+  const pid_t pid = fork();
+  if (pid == 0) {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    setenv("SLURM_SCRIPT_CONTEXT", context, 1);
+    std::vector<char*> words{const_cast<char*>(program.c_str())};
+    for (const std::string& word : job.arguments()) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    execv(program.c_str(), words.data());
+    _exit(127);
+  }
+  int status = 0;
+  while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  if (pid < 0 || status != 0) say_error(command, program + ": " + (WIFSIGNALED(status) ? "ended by signal " + std::to_string(WTERMSIG(status)) : "ended with exit code " + std::to_string(WEXITSTATUS(status))));
+}
+
+// The named one, else that of slurm.conf; `none` is none.
+class SrunHooks {
+ public:
+  SrunHooks(const Command& command, const JobDraft& draft, const ClientSettings& settings)
+      : command_(command), job_(draft.job), epilog_(draft.srun_epilog.value_or(settings.srun_epilog)) {
+    run_hook(command, draft.srun_prolog.value_or(settings.srun_prolog), job_, "prolog_srun");
+  }
+  ~SrunHooks() { run_hook(command_, epilog_, job_, "epilog_srun"); }
+  SrunHooks(const SrunHooks&) = delete;
+  SrunHooks& operator=(const SrunHooks&) = delete;
+
+ private:
+  const Command& command_;
+  const wire::JobDescription& job_;
+  std::string epilog_;
+};
+
 Result<SrunPlan> make_plan(const Command& command, Submission& all, const ClientSettings& settings) {
   SrunPlan plan;
   JobDraft& draft = all.draft;
-  describe_submitter(command, draft);
+  describe_submitter(command, draft, settings);
   MR_TRY_VOID(take_redirections(draft, plan));
   const std::string program{all.operands[0]};
   if (!draft.name_given) draft.job.set_name(program.substr(program.rfind('/') + 1));
   draft.job.set_command(program);
   for (const std::string_view word : all.operands) draft.job.add_arguments(std::string{word});
+  if (draft.multi_prog) {
+    MR_TRY(*draft.job.mutable_step_options()->mutable_multi_prog(), read_multi_prog(program, tasks_asked(draft.job)));
+  }
   draft.job.set_interactive(true);
   draft.job.set_label_output(draft.label);
   plan.job_name = draft.job.name();
@@ -104,6 +166,12 @@ Result<SrunPlan> make_plan(const Command& command, Submission& all, const Client
     draft.job.mutable_pty()->set_columns(known ? size.ws_col : 80);
     plan.pty = plan.streams.unbuffered = true;
   }
+  if (!draft.mpi_given && !settings.mpi_default.empty()) {
+    const auto type = parse_mpi_type(settings.mpi_default);
+    if (!type) return fail(Errc::refused, "MpiDefault in " + settings.path + ": " + type.error().story);
+    draft.job.mutable_step_options()->set_mpi(*type);
+  }
+  if (!draft.job.step_options().ByteSizeLong()) draft.job.clear_step_options();
   plan.tasks = tasks_asked(draft.job);
   plan.secret = random_bytes(32);
   return plan;
@@ -137,6 +205,7 @@ int run(const Command& command, Submission& all, const ClientSettings& settings)
   const SessionOptions options = *session_options(settings);
   Session session(options);
   if (all.draft.test_only) return test_only(command, session, std::move(ask));
+  const SrunHooks hooks(command, all.draft, settings);
   console.catch_signals();
   const auto reply = session.submit(std::move(ask));
   if (!reply || reply->has_failure()) {
@@ -154,7 +223,7 @@ int run(const Command& command, Submission& all, const ClientSettings& settings)
 // queue (account, partition, begin ...) mean nothing to a step, as in Slurm.
 constexpr std::string_view not_for_steps[] = {
     "constraint", "contiguous", "cores-per-socket", "cpus-per-gpu", "extra-node-info", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task", "gres", "gres-flags",
-    "licenses", "mem", "mem-per-cpu", "mem-per-gpu", "mincpus", "ntasks-per-core", "ntasks-per-gpu", "ntasks-per-socket", "prefer", "sockets-per-node", "spread-job",
+    "licenses", "mem", "mem-per-cpu", "mem-per-gpu", "mincpus", "ntasks-per-core", "ntasks-per-gpu", "ntasks-per-socket", "prefer", "signal", "sockets-per-node", "spread-job",
     "switches", "test-only", "threads-per-core", "time", "time-min", "tmp", "tres-per-task", "use-min-nodes"};
 
 Result<void> refuse_for_steps(const Command& command) {
@@ -188,8 +257,16 @@ int run_step(const Command& command, Submission& all, const ClientSettings& sett
   if (all.draft.first_node) ask.set_first_node(*all.draft.first_node);
   const SessionOptions options = *session_options(settings);
   Session session(options);
+  const SrunHooks hooks(command, all.draft, settings);
   console.catch_signals();
   return console.run_step(session, options, std::move(ask));
+}
+
+// The PMIx library that counts is that of the nodes; where it is missing here it is most likely missing there.
+int list_mpi() {
+  std::string text = "MPI plugin types are...\n\tnone\n\tpmi2\n";
+  if (const auto version = pmix_version()) text += "\tpmix\nspecific pmix plugin versions available: pmix_v" + std::to_string(*version) + "\n";
+  return print(text);
 }
 
 }  // namespace
@@ -206,7 +283,7 @@ int run_srun(Command& command) {
   const JobDraft& draft = all->draft;
   if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), srun))) return 0;
   command.quiet = draft.quiet;
-  if (draft.list_mpi) return print("MPI plugin types are...\n\tnone\n");
+  if (draft.list_mpi) return list_mpi();
   if (!all->operands.empty() && all->operands[0] == ":") return say_usage_error(command, not_built("a heterogeneous job or step ( : )").error());
   if (all->operands.empty()) {
     say_plain("srun: fatal: No command given to execute.");

@@ -183,14 +183,25 @@ void SrunConsole::take_ends() {
     failed = failed || end.exit_code != 0 || end.exit_signal != 0;
     if (end.out_of_memory) last_words_until_us_ = now_us() + 5 * last_words_us;
   }
-  for (const std::string& line : end_lines(ends)) say_error(command_, line);
+  if (plan_.say_ends)
+    for (const std::string& line : end_lines(ends)) say_error(command_, line);
   if (failed && plan_.kill_on_bad_exit && !streams_.all_ended()) cancel_job("Terminating " + step());
 }
 
+// Killed by us, on every node at once: the one that aborts may never hear of the others again.
+void SrunConsole::take_abort() {
+  const auto abort = streams_.take_abort();
+  if (!abort || abort_code_) return;
+  abort_code_ = std::max(abort->what.exit_code() & 0xff, 1u);
+  say_error(command_, abort->node + ": task " + std::to_string(abort->what.task()) + " aborted " + step() + " with exit code " + std::to_string(abort->what.exit_code()) +
+                          (abort->what.text().empty() ? "" : ": " + abort->what.text()));
+  streams_.send_signal(SIGKILL);
+}
+
 void SrunConsole::take_input() {
-  char buffer[16384];
-  const ssize_t got = read(input_, buffer, sizeof buffer);
-  if (got > 0) return streams_.send_input({buffer, static_cast<std::size_t>(got)});
+  std::string buffer(plan_.input_block, '\0');
+  const ssize_t got = read(input_, buffer.data(), buffer.size());
+  if (got > 0) return streams_.send_input(std::string_view{buffer}.substr(0, static_cast<std::size_t>(got)));
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
   streams_.end_input();
   input_open_ = false;
@@ -311,6 +322,7 @@ int SrunConsole::exit_code() {
     }
     if (worst_code_ == 0 && worst_signal_ == 0) worst_code_ = 1;
   }
+  if (abort_code_) return static_cast<int>(*abort_code_);
   const std::uint32_t of_signal = worst_signal_ == 0 ? 0 : 128 + worst_signal_;
   return static_cast<int>(std::min(std::max(worst_code_, of_signal), 255u));
 }
@@ -319,7 +331,7 @@ int SrunConsole::run(Session& session, const SessionOptions& options, std::uint3
   job_id_ = job_id;
   options_ = options;
   submitted_us_ = now_us();
-  input_ = plan_.input_path.empty() ? STDIN_FILENO : open(plan_.input_path.c_str(), O_RDONLY | O_CLOEXEC);
+  input_ = plan_.input_fd >= 0 ? plan_.input_fd : plan_.input_path.empty() ? STDIN_FILENO : open(plan_.input_path.c_str(), O_RDONLY | O_CLOEXEC);
   if (input_ < 0) {
     say_error(command_, "Unable to open file " + plan_.input_path + ": " + std::strerror(errno));
     cancel_job("");
@@ -339,7 +351,7 @@ int SrunConsole::run_step(Session& session, const SessionOptions& options, wire:
   step_ask_ = std::move(ask);
   options_ = options;
   submitted_us_ = now_us();
-  input_ = plan_.input_path.empty() ? STDIN_FILENO : open(plan_.input_path.c_str(), O_RDONLY | O_CLOEXEC);
+  input_ = plan_.input_fd >= 0 ? plan_.input_fd : plan_.input_path.empty() ? STDIN_FILENO : open(plan_.input_path.c_str(), O_RDONLY | O_CLOEXEC);
   if (input_ < 0) {
     say_error(command_, "Unable to open file " + plan_.input_path + ": " + std::strerror(errno));
     return error_code();
@@ -363,6 +375,7 @@ int SrunConsole::loop(Session& session) {
     }
     if (streams_.tasks_started() > 0 && !streams_.all_ended()) take_terminal();
     if (streams_.all_ended()) give_back_terminal();
+    take_abort();
     take_ends();
     for (const std::string& note : streams_.take_notes()) say_plain(note);
     if (finished()) return exit_code();

@@ -18,6 +18,9 @@ struct SrunPlan {
   std::string secret;
   std::string output_pattern, error_pattern;  // files srun itself opens, once it knows the job's id
   std::string input_path;                     // empty: standard input
+  int input_fd = -1;                          // instead of both; closed by the console
+  std::size_t input_block = 16384;            // read at once
+  bool say_ends = true;                       // of tasks that failed
   std::string job_name;
   bool append = false;
   bool kill_on_bad_exit = false;
@@ -50,6 +53,7 @@ class SrunConsole {
   bool hears_tasks() const { return !step_ask_ || created_; }
   void take_progress(const wire::JobProgress& progress);
   void take_ends();
+  void take_abort();
   void take_input();
   void take_signal();
   void interrupt();
@@ -88,6 +92,7 @@ class SrunConsole {
   std::int64_t watch_again_us_ = 0;
   std::optional<wire::JobProgress> last_;
   std::uint32_t worst_code_ = 0, worst_signal_ = 0;
+  std::optional<std::uint32_t> abort_code_;
 };
 
 // A file name of srun's own: %j, %J, %s, %u, %x and zero padding as in %4j.

@@ -14,6 +14,7 @@
 
 #include "cli/options/job_environment.h"
 #include "cli/options/job_options.h"
+#include "cli/options/job_values.h"
 #include "cli/options/resource_setters.h"
 #include "cli/render/text_forms.h"
 
@@ -167,7 +168,7 @@ std::string current_directory() {
   return getcwd(buffer, sizeof buffer) != nullptr ? buffer : "/";
 }
 
-void describe_submitter(const Command& command, JobDraft& draft) {
+void describe_submitter(const Command& command, JobDraft& draft, const ClientSettings& settings) {
   wire::JobDescription& job = draft.job;
   const std::string here = current_directory();
   if (job.work_dir().empty()) job.set_work_dir(here);
@@ -178,7 +179,15 @@ void describe_submitter(const Command& command, JobDraft& draft) {
   const mode_t mask = umask(0);
   umask(mask);
   job.set_umask(mask);
+  // A wrong word in slurm.conf is for the daemons to complain about.
+  auto passed = limit_names(draft.propagate.value_or(settings.propagate_limits));
+  if (passed && !draft.propagate && !settings.propagate_limits_except.empty()) {
+    const auto kept_back = limit_names(settings.propagate_limits_except);
+    passed = limit_names("ALL");
+    if (kept_back) std::erase_if(*passed, [&](const std::string& name) { return std::ranges::find(*kept_back, name) != kept_back->end(); });
+  }
   for (const LimitRow& row : limits) {
+    if (passed && std::ranges::find(*passed, row.name) == passed->end()) continue;
     rlimit value{};
     if (getrlimit(static_cast<__rlimit_resource_t>(row.resource), &value) != 0) continue;
     auto* limit = job.add_limits();

@@ -23,7 +23,8 @@ Result<Submission> read_command_line(const Command& command, std::uint8_t tool);
 Result<Submission> read_all_layers(const Command& command, std::uint8_t tool, const std::vector<std::vector<std::string>>& script_words);
 
 // Where and from whom: working directory, umask, limits, host, session, submit line.
-void describe_submitter(const Command& command, JobDraft& draft);
+// The shell's limits as --propagate, else slurm.conf, passes them on.
+void describe_submitter(const Command& command, JobDraft& draft, const ClientSettings& settings);
 std::string job_environment(const JobDraft& draft);
 std::string current_directory();
 

@@ -18,7 +18,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::size_t message_max = 4u << 20;
+constexpr std::size_t message_max = request_size_max;  // what a node brings to an exchange of a parallel program
 constexpr std::size_t unsent_max = 1u << 20;
 constexpr std::size_t partial_max = 64u << 10;  // a line longer than this is passed on in pieces
 constexpr std::size_t peers_max = 65536;
@@ -157,7 +157,7 @@ void TaskStreams::accept_all() {
     const int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    peers_.push_back({fd, FrameReader(message_max), false, {}, {}, {}});
+    peers_.push_back({fd, FrameReader(message_max), false, {}, {}, {}, 0});
     read_from(peers_.back());  // its greeting is usually here already
   }
 }
@@ -185,6 +185,7 @@ bool TaskStreams::take_message(Peer& peer, const wire::FromTask& message) {
     if (!message.has_hello() || !equal_in_constant_time(message.hello().secret(), secret_)) return false;
     peer.known = true;
     peer.node = message.hello().node_name();
+    peer.position = message.hello().node_position();
     const wire::StdioHello& hello = message.hello();
     peer.tasks.assign(hello.ranks().begin(), hello.ranks().end());
     for (std::uint32_t i = 0; i < hello.tasks() && hello.ranks_size() == 0; ++i) peer.tasks.push_back(hello.first_task() + i);
@@ -200,9 +201,17 @@ bool TaskStreams::take_message(Peer& peer, const wire::FromTask& message) {
       queue(peer, input);
     }
     if (task_count_ && started_ >= *task_count_) early_input_ = {};
+    const auto [first, last] = early_mpi_.equal_range(peer.position);
+    for (auto it = first; it != last; ++it) {
+      wire::ToTask early;
+      *early.mutable_mpi() = it->second;
+      queue(peer, early);
+    }
+    early_mpi_.erase(first, last);
     return true;
   }
   if (message.has_output()) lines_.take(message.output().task(), message.output().is_error(), message.output().data());
+  if (message.has_mpi()) take_mpi(peer, message.mpi());
   if (message.body_case() == wire::FromTask::kNote) notes_.push_back(message.note());
   if (message.has_ended()) {
     const wire::TaskEnded& ended = message.ended();
@@ -214,6 +223,21 @@ bool TaskStreams::take_message(Peer& peer, const wire::FromTask& message) {
     ends_.push_back({ended.task(), peer.node, ended.exit_code(), ended.exit_signal(), ended.core_dumped(), ended.out_of_memory()});
   }
   return true;
+}
+
+void TaskStreams::take_mpi(Peer& peer, const wire::MpiFromNode& message) {
+  hub_.take(peer.position, message);
+  if (auto abort = hub_.take_abort(); abort && !abort_) abort_ = Abort{peer.node, *std::move(abort)};
+  for (ExchangeHub::Outgoing& out : hub_.take_outgoing()) {
+    const auto found = std::ranges::find_if(peers_, [&](const Peer& other) { return other.known && other.fd >= 0 && other.position == out.node; });
+    if (found == peers_.end()) {
+      early_mpi_.emplace(out.node, std::move(out.message));
+      continue;
+    }
+    wire::ToTask envelope;
+    *envelope.mutable_mpi() = std::move(out.message);
+    queue(*found, envelope);
+  }
 }
 
 void TaskStreams::queue(Peer& peer, const wire::ToTask& message) {

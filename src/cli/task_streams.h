@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "millrace.pb.h"
+#include "mpi/exchange_hub.h"
 #include "wire/frame.h"
 
 namespace millrace {
@@ -84,6 +85,11 @@ class TaskStreams {
   std::vector<TaskEnd> take_ends();       // those not yet taken
   std::vector<std::uint32_t> running() const;
   std::vector<std::string> take_notes();  // lines for srun's stderr
+  struct Abort {
+    std::string node;
+    wire::MpiAbort what;
+  };
+  std::optional<Abort> take_abort() { return std::exchange(abort_, {}); }  // a task ends the whole step
 
  private:
   struct Peer {
@@ -93,11 +99,13 @@ class TaskStreams {
     std::string node;
     std::vector<std::uint32_t> tasks;
     std::string unsent;
+    std::uint32_t position = 0;
   };
   void accept_all();
   void read_from(Peer& peer);
   bool take_message(Peer& peer, const wire::FromTask& message);
   void queue(Peer& peer, const wire::ToTask& message);
+  void take_mpi(Peer& peer, const wire::MpiFromNode& message);
   void flush(Peer& peer);
   void close_peer(Peer& peer);
 
@@ -113,6 +121,9 @@ class TaskStreams {
   std::vector<std::string> notes_;
   std::string early_input_;  // until every task is there
   bool input_ended_ = false;
+  ExchangeHub hub_;  // where the nodes of a parallel program meet
+  std::multimap<std::uint32_t, wire::MpiToNode> early_mpi_;  // for nodes that have not connected yet
+  std::optional<Abort> abort_;
 };
 
 bool equal_in_constant_time(std::string_view a, std::string_view b);

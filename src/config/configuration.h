@@ -41,6 +41,8 @@ struct ConfiguredNode {
   std::string features;
   std::string gres;
   std::vector<NodeGres> kinds;  // what `gres` and gres.conf say of it
+  std::string detect;           // AutoDetect: how its gpus are found; empty: not at all
+  std::uint32_t gpu_variables = 15;  // whose names for them jobs see: 1 NVIDIA, 2 AMD, 4 Intel, 8 OpenCL
   ConfiguredNodeState state = ConfiguredNodeState::unknown;
   std::string reason;
 };
@@ -146,6 +148,9 @@ struct Configuration {
   std::string tmp_fs = "/tmp";
   std::string propagate_limits = "ALL";
   std::string propagate_limits_except;
+  std::string mpi_default;  // read by srun
+  std::string task_prolog, task_epilog;
+  std::string srun_prolog, srun_epilog;  // read by srun
 
   PreemptType preempt_type{};
   PreemptMode preempt_mode = PreemptMode::off;

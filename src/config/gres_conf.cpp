@@ -24,6 +24,8 @@ struct GresLine {
   bool one_device = false;       // MultipleFiles: all of them are one
   std::optional<IndexSet> cores;
   bool count_only = false;
+  std::string detect;            // AutoDetect
+  std::uint32_t variables = 0;   // of gpus; 0: not said
 
   std::int64_t devices() const {
     if (one_device) return 1;
@@ -32,7 +34,16 @@ struct GresLine {
   }
 };
 
-constexpr std::string_view flags_without_effect[] = {"nvidia_gpu_env", "amd_gpu_env", "intel_gpu_env", "opencl_env", "no_gpu_env", "explicit"};
+constexpr std::uint32_t no_variables = 16;
+constexpr std::pair<std::string_view, std::uint32_t> variable_flags[] = {
+    {"nvidia_gpu_env", 1}, {"amd_gpu_env", 2}, {"intel_gpu_env", 4}, {"opencl_env", 8}, {"no_gpu_env", no_variables}};
+constexpr std::string_view detect_words[] = {"nvml", "nvidia", "rsmi", "oneapi", "full", "off"};
+
+std::uint32_t variables_of(std::string_view detect) {
+  if (detect == "nvml" || detect == "nvidia") return 1;
+  if (detect == "rsmi") return 2;
+  return detect == "oneapi" ? 4 : 15;
+}
 
 class GresReader {
  public:
@@ -66,18 +77,18 @@ class GresReader {
   void take(const ConfLine& line) {
     GresLine out;
     out.place = place(line);
-    bool detects = false;
     for (const ConfPair& pair : line.pairs) {
-      detects = detects || equals_ignoring_case(pair.key, "AutoDetect");
       if (const auto done = take_pair(line, pair, out); !done) {
         errors_.push_back(out.place + ": " + pair.key + ": " + done.error().story);
         return;
       }
     }
     if (out.name.empty()) {
-      if (!detects) errors_.push_back(out.place + ": Name is missing, Name=gpu would be right");
+      if (out.detect.empty()) errors_.push_back(out.place + ": Name is missing, Name=gpu would be right");
+      else detect_lines_.push_back(std::move(out));
       return;
     }
+    if (!out.detect.empty()) detect_lines_.push_back(out);
     if (out.count && !out.files.empty() && !out.one_device && !is_part_name(out.name) && *out.count != static_cast<std::int64_t>(out.files.size())) {
       errors_.push_back(out.place + ": Count=" + std::to_string(*out.count) + " but " + std::to_string(out.files.size()) + " files");
       return;
@@ -106,11 +117,17 @@ class GresReader {
       for (const std::string_view flag : split(pair.value, ',')) {
         const std::string word = lower(trim(flag));
         if (word == "countonly") out.count_only = true;
-        else if (std::ranges::find(flags_without_effect, word) == std::end(flags_without_effect))
+        else if (const auto flag_of = std::ranges::find(variable_flags, word, &std::pair<std::string_view, std::uint32_t>::first);
+                 flag_of != std::end(variable_flags))
+          out.variables |= flag_of->second;
+        else if (word != "explicit")
           note(line, "Flags=" + word, out_.not_built, "not built yet");
       }
     } else if (key == "autodetect") {
-      if (!equals_ignoring_case(pair.value, "off")) note(line, "AutoDetect", out_.adjusted, "devices are taken from Gres= and File=; nothing is looked for on the nodes");
+      out.detect = lower(pair.value);
+      if (out.detect == "nrt") return fail(Errc::refused, "nrt is not built; File=/dev/neuron[0-15] would name such devices");
+      if (std::ranges::find(detect_words, out.detect) == std::end(detect_words))
+        return fail(Errc::invalid, "'" + pair.value + "' is wrong; nvml, nvidia, rsmi, oneapi, full or off would be right");
     } else if (key == "links") {
       note(line, "Links", out_.not_built, "not built yet; devices are chosen by their sockets");
     } else {
@@ -125,6 +142,7 @@ class GresReader {
       if (std::ranges::find(out_.gres_types, kind.name) == out_.gres_types.end())
         return fail(Errc::invalid, kind.name + " is not in GresTypes, GresTypes=" + with_more(kind.name) + " would be right");
     split_types(node, lines);
+    choose_detection(node, lines);
     for (NodeGres& kind : node.kinds)
       if (!is_part_name(kind.name)) { MR_TRY_VOID(complete(node, kind, lines)); }
     for (NodeGres& kind : node.kinds)
@@ -133,6 +151,19 @@ class GresReader {
       if (!line->nodes.empty() && std::ranges::none_of(node.kinds, [&](const NodeGres& kind) { return is_of(*line, kind); }))
         return fail(Errc::invalid, line->place + " names " + line->name + (line->type.empty() ? "" : ":" + line->type) + ", which the node's Gres= does not");
     return settle_kinds(node.kinds);
+  }
+
+  // What is said of some nodes counts before what is said of all. Devices with files are not looked for.
+  void choose_detection(ConfiguredNode& node, const std::vector<const GresLine*>& lines) {
+    std::string detect;
+    for (const bool own : {false, true})
+      for (const GresLine& line : detect_lines_)
+        if (own ? std::ranges::find(line.nodes, node.name) != line.nodes.end() : line.nodes.empty()) detect = line.detect;
+    node.detect = detect == "off" ? "" : detect;
+    std::uint32_t said = 0;
+    for (const GresLine* line : lines)
+      if (line->name == "gpu") said |= line->variables;
+    node.gpu_variables = said == 0 ? variables_of(node.detect) : (said & no_variables) != 0 ? 0 : said;
   }
 
   std::string with_more(const std::string& name) const {
@@ -232,7 +263,7 @@ class GresReader {
 
   Configuration& out_;
   std::vector<std::string>& errors_;
-  std::vector<GresLine> lines_;
+  std::vector<GresLine> lines_, detect_lines_;
 };
 
 }  // namespace

@@ -46,6 +46,22 @@ TEST(GresConf, Types_may_come_from_gres_conf_alone) {
   EXPECT_EQ(shown(read("NodeName=n0 Gres=bandwidth:4G\n", "Name=bandwidth Count=4G Flags=CountOnly\n")), "bandwidth:4294967296");
 }
 
+TEST(GresConf, AutoDetect_of_some_nodes_counts_before_that_of_all) {
+  const auto report = read("NodeName=n[0-2] Gres=gpu:2\n", "AutoDetect=nvml\nNodeName=n1 AutoDetect=off Name=gpu File=/dev/nvidia[0-1]\nNodeName=n2 AutoDetect=rsmi\n");
+  ASSERT_TRUE(report.errors.empty()) << report.errors.front();
+  const auto& nodes = report.configuration.nodes;
+  EXPECT_EQ(nodes[0].detect, "nvml");
+  EXPECT_EQ(nodes[0].gpu_variables, 1u) << "CUDA's names alone";
+  EXPECT_EQ(nodes[1].detect, "");
+  EXPECT_EQ(nodes[1].gpu_variables, 15u);
+  EXPECT_EQ(nodes[2].detect, "rsmi");
+  EXPECT_EQ(nodes[2].gpu_variables, 2u);
+  EXPECT_EQ(read("NodeName=n0 Gres=gpu:1\n", "Name=gpu File=/dev/x Flags=amd_gpu_env,opencl_env\n").configuration.nodes[0].gpu_variables, 10u);
+  EXPECT_EQ(read("NodeName=n0 Gres=gpu:1\n", "Name=gpu File=/dev/x Flags=no_gpu_env\n").configuration.nodes[0].gpu_variables, 0u);
+  EXPECT_EQ(shown(read("NodeName=n0 Gres=gpu:1\n", "AutoDetect=cuda\n")),
+            "gres.conf:1: AutoDetect: 'cuda' is wrong; nvml, nvidia, rsmi, oneapi, full or off would be right");
+}
+
 TEST(GresConf, Says_what_is_wrong) {
   EXPECT_EQ(shown(read("NodeName=n0 Gres=fpga:1\n")),
             "slurm.conf: NodeName=n0 Gres: fpga is not in GresTypes, GresTypes=gpu,shard,nic,bandwidth,fpga would be right");
@@ -66,7 +82,7 @@ TEST(GresConf, Names_what_has_no_effect) {
   EXPECT_EQ(report.configuration.not_built[0].key, "Links");
   EXPECT_EQ(report.configuration.not_built[1].key, "Flags=one_sharing");
   EXPECT_EQ(report.configuration.unknown.size(), 1u);
-  EXPECT_EQ(report.configuration.adjusted.size(), 1u);
+  EXPECT_TRUE(report.configuration.adjusted.empty());
 }
 
 TEST(Licences, Are_read_sorted) {

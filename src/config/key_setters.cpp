@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/model/gres_text.h"
+#include "core/model/mpi_type.h"
 #include "core/model/schedule.h"
 
 namespace millrace::setter {
@@ -131,6 +132,12 @@ Result<void> preempt_mode(Configuration& c, std::string_view value) {
   c.gang = words.gang;
   if (words.mode == PreemptMode::suspend && !words.gang)
     return fail(Errc::invalid, "SUSPEND needs GANG, so that suspended jobs go on again: SUSPEND,GANG would be right");
+  return {};
+}
+
+Result<void> mpi_default(Configuration& c, std::string_view value) {
+  MR_TRY_VOID(parse_mpi_type(lower(value)));
+  c.mpi_default = std::string{value};
   return {};
 }
 

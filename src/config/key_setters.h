@@ -39,6 +39,7 @@ Result<void> in_minutes(Configuration& c, std::string_view value) {
   return {};
 }
 
+Result<void> mpi_default(Configuration& c, std::string_view value);
 Result<void> preempt_type(Configuration& c, std::string_view value);
 Result<void> preempt_mode(Configuration& c, std::string_view value);
 // OFF, CANCEL, REQUEUE or SUSPEND, each also with GANG, or GANG alone; WITHIN and PRIORITY are named as not built.

@@ -47,7 +47,8 @@ void Commit::note(const Event& event) {
         else if constexpr (!std::is_same_v<E, JobPlaced> && !std::is_same_v<E, HetJobPlaced> && !std::is_same_v<E, JobForgotten> && !std::is_same_v<E, ArrayTaskSplit> &&
                            !std::is_same_v<E, JobResumed> && !std::is_same_v<E, TimeSliceTurned>)
           changes_.room_made = true;
-        if constexpr (std::is_same_v<E, ClusterConfigured> || std::is_same_v<E, NodeLost> || std::is_same_v<E, NodeStateChanged>)
+        if constexpr (std::is_same_v<E, ClusterConfigured> || std::is_same_v<E, NodeLost> || std::is_same_v<E, NodeStateChanged> ||
+                      std::is_same_v<E, DevicesJudged>)
           changes_.ground_shifted = true;
       },
       event);

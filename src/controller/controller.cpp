@@ -62,6 +62,7 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
   configuration.at = started_at_;
   commit_.happen({ControllerStarted{epoch, started_at_}});
   configured(configuration);
+  due_signals_.look_at_all(commit_.durable());
   commit_.when_durable([this, ready = std::move(ready)]() mutable {
     if (ready) ready();
     planning_.wanted();
@@ -113,6 +114,8 @@ void Controller::changed(const Changes& changes) {
     planning_.wanted();
   else if (changes.jobs_added)
     planning_.wanted_for_new_jobs();
+  for (const JobKey key : changes.jobs) due_signals_.look_at(commit_.durable(), key);
+  arm_signals();
   arm_deadline();
   maybe_snapshot();
 }
@@ -212,8 +215,22 @@ void Controller::node_reported(ResourceManager& by, const std::string& name, con
                                const wire::Telemetry& telemetry) {
   const auto index = own_node(by, name);
   if (!index || !links_[*index].reported) return;
-  if (telemetry.measured_at_us() != 0) observed_.edit().telemetry[*index] = telemetry;  // not with every report
+  if (telemetry.measured_at_us() != 0) {  // not with every report
+    observed_.edit().telemetry[*index] = telemetry;
+    judge_devices(*index, telemetry);
+  }
   take_reports(*index, attempts);
+}
+
+void Controller::judge_devices(NodeIndex index, const wire::Telemetry& telemetry) {
+  std::vector<DeviceTrouble> troubles;
+  for (const auto& device : telemetry.devices())
+    if (!device.trouble().empty()) troubles.push_back({device.name(), device.type(), device.device(), device.trouble()});
+  auto events = decide_devices(commit_.decided(), index, std::move(troubles), loop_.now());
+  if (events.empty()) return;
+  hooks_.say("devices of node " + commit_.decided().node(index).def->name + " were judged anew");
+  commit_.happen(std::move(events));
+  planning_.wanted();
 }
 
 void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>& attempts) {
@@ -368,6 +385,38 @@ void Controller::arm_deadline() {
     deadline_armed_ = never;
     expire();
     arm_deadline();
+  });
+}
+
+// Those whose end comes near are told, as they asked for with --signal.
+void Controller::arm_signals() {
+  const Time next = due_signals_.next();
+  if (next == signal_armed_) return;
+  if (signal_timer_ != 0) loop_.cancel(signal_timer_);
+  signal_timer_ = 0;
+  signal_armed_ = next;
+  if (next == never) return;
+  const Duration wait{std::clamp<std::int64_t>((next - loop_.now()).value, 0, seconds(60).value)};
+  signal_timer_ = loop_.after(wait, [this] {
+    signal_timer_ = 0;
+    signal_armed_ = never;
+    for (const DueSignals::Due& due : due_signals_.take(loop_.now())) {
+      const Job* job = commit_.durable().find_job(due.key);
+      if (!job || job->state != JobState::running || job->is_component()) continue;
+      wire::SignalAttempt signal;
+      signal.set_job_key(job->key.value);
+      signal.set_attempt(job->attempt.value);
+      signal.set_signal(due.signal.signal());
+      signal.set_batch_only(due.signal.batch_only());
+      signal.set_before_end(true);
+      signal_nodes(*job, signal);
+      const bool all_heard = std::ranges::all_of(job->placement->shares, [&](const NodeShare& share) {
+        const auto link = links_.find(share.node);
+        return link != links_.end() && link->second.responding;
+      });
+      if (!all_heard) due_signals_.put_off(commit_.durable(), due.key, loop_.now() + seconds(5));
+    }
+    arm_signals();
   });
 }
 

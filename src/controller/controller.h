@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/commit.h"
+#include "controller/due_signals.h"
 #include "controller/launch_plan.h"
 #include "controller/payload_cache.h"
 #include "controller/planning.h"
@@ -141,6 +142,7 @@ class Controller final : public ResourceObserver {
   void launch_step(const Job& job, NodeIndex node, const wire::StepLaunch& order);
   bool waits_for_steps(const Job& job, NodeIndex first);  // of other nodes, which it tells to go
   void step_client_left(ClientId client);
+  void judge_devices(NodeIndex node, const wire::Telemetry& telemetry);
   void record_steps(const Job& job, const wire::StepFacts& batch);
   void inquire(Inquiry inquiry);  // this and the next: step_requests.cpp
   void answer_inquiry(std::uint64_t id);
@@ -152,6 +154,7 @@ class Controller final : public ResourceObserver {
   void tick();
   void replan_with_time();
   void arm_deadline();
+  void arm_signals();
   void expire();
   void maybe_snapshot();
   void configured(const ClusterConfigured& configuration);
@@ -179,6 +182,9 @@ class Controller final : public ResourceObserver {
   std::map<std::string, NodeIndex, std::less<>> node_by_name_;
   std::map<NodeIndex, NodeLink> links_;
   std::map<JobKey, std::vector<Waiter>> waiters_;
+  DueSignals due_signals_;
+  Loop::TimerId signal_timer_ = 0;
+  Time signal_armed_ = never;
   Loop::TimerId deadline_timer_ = 0;
   Time deadline_armed_ = never;
   bool snapshot_running_ = false;

@@ -48,11 +48,14 @@ void describe(const State& state, const Job& job, const ClusterFacts& facts, wir
   out.set_export_env(rare.export_env);
   out.set_cpu_bind(rare.cpu_bind);
   out.set_mem_bind(rare.mem_bind);
+  out.set_gpu_bind(rare.gpu_bind);
+  out.set_container(rare.container);
   out.set_oom_kill_step(rare.oom_kill_step);
   if (rare.terminal.columns > 0) {
     out.mutable_pty()->set_rows(rare.terminal.rows);
     out.mutable_pty()->set_columns(rare.terminal.columns);
   }
+  if (!rare.step_options.empty() && !out.mutable_step_options()->ParseFromString(rare.step_options)) out.clear_step_options();
   if (spec.resources) put_wishes(state, spec, *out.mutable_resources());
 }
 
@@ -99,6 +102,8 @@ wire::LaunchPlan plan_one(const State& state, const Job& job, NodeIndex here, co
   out.set_kill_wait_seconds(state.policy->kill_wait_seconds);
   out.set_sample_every_seconds(facts.sample_every_seconds);
   out.set_config_path(facts.config_path);
+  out.set_task_prolog(facts.task_prolog);
+  out.set_task_epilog(facts.task_epilog);
   return out;
 }
 

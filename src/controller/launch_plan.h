@@ -10,6 +10,7 @@ struct ClusterFacts {
   std::string cluster_name;
   std::string config_path;
   bool append_output = false;  // JobFileAppend
+  std::string task_prolog, task_epilog;
   std::uint32_t sample_every_seconds = 0;  // JobAcctGatherFrequency; 0: usage is measured only when somebody asks
 };
 

@@ -172,6 +172,14 @@ void show_node_resources(const Node& node, wire::NodeView& to) {
   if (node.def->kinds.empty()) return;
   to.set_gres(format_kinds(*node.def));
   to.set_gres_used(format_used(node));
+  std::string drained;
+  for (const NodeGres& kind : node.def->kinds)
+    if (kind.out_of_order != 0)
+      drained += (drained.empty() ? "" : ",") + kind.name + (kind.type.empty() ? "" : ":" + kind.type) + ":" + std::to_string(std::popcount(kind.out_of_order)) +
+                 "(IDX:" + format_bits({&kind.out_of_order, 1}) + ")";
+  to.set_gres_drain(drained);
+  for (const DeviceTrouble& trouble : node.troubles)
+    to.add_device_troubles(trouble.name + (trouble.type.empty() ? "" : ":" + trouble.type) + " " + std::to_string(trouble.device) + ": " + trouble.text);
   GresSum all, used;
   for (std::size_t slot = 0; slot < node.def->kinds.size() && slot < gres_kinds_max; ++slot) {
     const NodeGres& kind = node.def->kinds[slot];

@@ -43,6 +43,14 @@ bool Controller::tell_keeper(const Job& job, const wire::StepToNode& message) {
 }
 
 void Controller::ask_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask) {
+  if (job.is_component()) {  // nobody keeps steps there: only the leader has supervisors
+    wire::Reply reply;
+    reply.set_number(number);
+    reply.mutable_failure()->set_code(2014);
+    reply.mutable_failure()->set_text("Requested node configuration is not available");
+    reply.mutable_failure()->add_notes("steps in a further component of a heterogeneous job are not built yet in Millrace");
+    return clients_.reply(asker.client, reply);
+  }
   wire::StepToNode message;
   message.set_job_key(job.key.value);
   message.set_attempt(job.attempt.value);

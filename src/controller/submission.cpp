@@ -21,8 +21,11 @@ static SubmitJob to_submit_job(const wire::JobDescription& job, const UserIdenti
   rare.export_env = job.export_env();
   rare.cpu_bind = job.cpu_bind();
   rare.mem_bind = job.mem_bind();
+  rare.gpu_bind = job.gpu_bind();
+  rare.container = job.container();
   rare.oom_kill_step = job.oom_kill_step();
   if (job.has_pty()) rare.terminal = {job.pty().rows(), std::max(job.pty().columns(), 1u)};
+  if (job.has_step_options()) rare.step_options = job.step_options().SerializeAsString();
   rare.arguments.assign(job.arguments().begin(), job.arguments().end());
   if (job.has_stdio()) rare.stdio = StdioEndpoint{job.stdio().host(), job.stdio().port(), job.stdio().secret()};
   if (!(rare == RareRequest{})) spec.rare = SharedValue(std::move(rare));

@@ -23,18 +23,10 @@ std::vector<std::uint32_t> gpus_of(const wire::LaunchPlan& plan) {
   return out;
 }
 
-// Every maker's libraries look for another name.
-void set_visible(Environment& environment, const std::string& list) {
-  for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "GPU_DEVICE_ORDINAL"}) environment.set(name, list);
-}
-
 void add_parts(Environment& environment, const wire::LaunchPlan& plan) {
   for (const wire::DeviceGrant& grant : plan.devices()) {
     const bool shard = grant.name() == "shard", mps = grant.name() == "mps";
     if (!shard && !mps) continue;
-    const std::vector<std::uint32_t> gpu(grant.devices().begin(), grant.devices().end());
-    set_visible(environment, joined(gpu));
-    environment.set("SLURM_JOB_GPUS", joined(gpu));
     if (shard) environment.set_number("SLURM_SHARDS_ON_NODE", grant.count());
     if (mps && grant.parts_of_device() > 0)
       environment.set_number("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", std::clamp<std::int64_t>(grant.count() * 100 / grant.parts_of_device(), 1, 100));
@@ -73,31 +65,14 @@ void add_asked(Environment& environment, const wire::ResourceWishes& ask) {
 
 void add_devices(Environment& environment, const wire::LaunchPlan& plan) {
   add_asked(environment, plan.job().resources());
+  if (!plan.job().gpu_bind().empty()) environment.set("SLURM_GPU_BIND", plan.job().gpu_bind());
   if (!plan.licenses().empty()) environment.set("SLURM_JOB_LICENSES", plan.licenses());
   const std::vector<std::uint32_t> gpus = gpus_of(plan);
   if (!gpus.empty()) {
     environment.set("SLURM_JOB_GPUS", joined(gpus));
-    if (plan.job().interactive()) environment.set("SLURM_STEP_GPUS", joined(gpus));
     environment.set_number("SLURM_GPUS_ON_NODE", static_cast<std::int64_t>(gpus.size()));
-    set_visible(environment, joined(gpus));
-  } else if (plan.node_has_gpus()) {
-    set_visible(environment, "");  // there are some, and none of them is this job's
   }
   add_parts(environment, plan);
-}
-
-void add_task_devices(Environment& environment, const wire::LaunchPlan& plan, std::uint32_t local_rank) {
-  std::uint64_t per_task = 0;
-  for (const std::string_view entry : split(plan.job().resources().gpus_per_task(), ','))
-    per_task += static_cast<std::uint64_t>(std::max<std::int64_t>(parse_integer(entry.substr(entry.rfind(':') + 1)).value_or(0), 0));
-  if (per_task == 0 || !plan.job().interactive()) return;
-  const std::vector<std::uint32_t> gpus = gpus_of(plan);
-  const std::uint64_t first = local_rank * per_task;
-  if (first + per_task > gpus.size()) return;
-  const auto from = gpus.begin() + static_cast<std::ptrdiff_t>(first);
-  const std::string own = joined({from, from + static_cast<std::ptrdiff_t>(per_task)});
-  set_visible(environment, own);
-  environment.set("SLURM_STEP_GPUS", own);
 }
 
 }  // namespace millrace

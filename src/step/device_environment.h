@@ -5,9 +5,7 @@
 
 namespace millrace {
 
-// Devices of this node, and what was asked for them.
+// Devices of this node, and what was asked for them. What libraries call the gpus: step/gpus.
 void add_devices(Environment& environment, const wire::LaunchPlan& plan);
-// With gpus per task: those of this one.
-void add_task_devices(Environment& environment, const wire::LaunchPlan& plan, std::uint32_t local_rank);
 
 }  // namespace millrace

@@ -22,6 +22,9 @@ constexpr std::string_view outer_job_prefixes[] = {
     "SLURM_LAUNCH_",    "SLURM_RESTART_COUNT", "SLURM_SUBMIT_HOST",  "SLURM_TOPOLOGY_", "SLURM_CLUSTER_NAME",
     "SLURM_EXPORT_ENV", "SLURM_HET_",          "SLURM_GPUS_ON_NODE", "SLURM_SHARDS_ON_NODE", "SLURM_CPU_BIND",  "SLURM_SCRIPT_CONTEXT",
     "SLURMD_",          "SLURM_PTY_",          "MILLRACE_ATTEMPT",   "SLURM_UMASK",     "SLURM_RLIMIT_",
+    "PMI_FD",           "PMI_RANK",            "PMI_SIZE",           "PMI_JOBID",       "PMI_SPAWNED",   "PMIX_NAMESPACE",
+    "PMIX_RANK",        "PMIX_SERVER_",        "PMIX_SECURITY_MODE", "PMIX_PTL_MODULE", "PMIX_BFROP_",   "PMIX_GDS_MODULE",
+    "PMIX_DSTORE_",     "PMIX_HOSTNAME",       "PMIX_VERSION",       "PMIX_SYSTEM_TMPDIR",
 };
 
 // The same for every component, or nothing a component has.
@@ -203,6 +206,10 @@ void Environment::set(std::string_view name, std::string_view value) {
 
 void Environment::set_number(std::string_view name, std::int64_t value) { set(name, std::to_string(value)); }
 
+void Environment::unset(std::string_view name) {
+  std::erase_if(entries_, [&](const std::string& entry) { return entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name); });
+}
+
 void Environment::set_if_missing(std::string_view name, std::string_view value) {
   if (find(name) == nullptr) set(name, value);
 }
@@ -236,10 +243,9 @@ Environment node_environment(const wire::LaunchPlan& plan, const wire::Credentia
   return environment;
 }
 
-void add_task(Environment& environment, const wire::LaunchPlan& plan, std::uint32_t rank, std::uint32_t local_rank) {
+void add_task(Environment& environment, std::uint32_t rank, std::uint32_t local_rank) {
   environment.set_number("SLURM_PROCID", rank);
   environment.set_number("SLURM_LOCALID", local_rank);
-  add_task_devices(environment, plan, local_rank);
 }
 
 std::vector<std::uint32_t> ranks_of_node(const wire::LaunchPlan& plan) {

@@ -20,6 +20,7 @@ class Environment {
   void set(std::string_view name, std::string_view value);
   void append(std::string_view name, std::string_view value);  // a name not set yet
   void set_number(std::string_view name, std::int64_t value);
+  void unset(std::string_view name);
   void set_if_missing(std::string_view name, std::string_view value);
   std::string_view get(std::string_view name) const;  // empty when missing
   const std::vector<std::string>& entries() const { return entries_; }
@@ -35,8 +36,8 @@ constexpr std::string_view attempt_marker = "MILLRACE_ATTEMPT";
 
 // What all tasks of this node share. Variables that describe an enclosing job are dropped from the submitter's part.
 Environment node_environment(const wire::LaunchPlan& plan, const wire::Credential& identity);
-// What one task adds to it; SLURM_TASK_PID is set by the task itself. With gpus per task, each sees its own.
-void add_task(Environment& environment, const wire::LaunchPlan& plan, std::uint32_t rank, std::uint32_t local_rank);
+// What one task adds to it; SLURM_TASK_PID is set by the task itself.
+void add_task(Environment& environment, std::uint32_t rank, std::uint32_t local_rank);
 
 // The task numbers of this node.
 std::vector<std::uint32_t> ranks_of_node(const wire::LaunchPlan& plan);

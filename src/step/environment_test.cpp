@@ -1,6 +1,7 @@
 // src/step/environment_test.cpp - the environment of batch scripts and srun tasks against the recorded one of a real
 // Slurm.
 #include "step/environment.h"
+#include "step/gpus.h"
 
 #include <gtest/gtest.h>
 
@@ -105,7 +106,7 @@ TEST(Environment, Task_of_the_second_node_sees_its_ranks) {
   plan.set_node_name("c2");
   plan.mutable_job()->set_interactive(true);
   Environment environment = node_environment(plan, root());
-  add_task(environment, plan, 3, 1);
+  add_task(environment, 3, 1);
   for (const auto& [name, value] :
        std::initializer_list<std::pair<const char*, const char*>>{{"SLURM_GTIDS", "2,3"},
                                                                   {"SLURM_PROCID", "3"},
@@ -154,6 +155,8 @@ TEST(Environment, Devices_are_named_for_the_node_and_for_each_task) {
   grant->set_count(4);
   for (const std::uint32_t device : {0u, 1u, 4u, 5u}) grant->add_devices(device);
   Environment environment = node_environment(plan, root());
+  const Gpus gpus(plan, {});
+  gpus.show(environment);
   EXPECT_EQ(environment.get("SLURM_JOB_GPUS"), "0,1,4,5");
   EXPECT_EQ(environment.get("CUDA_VISIBLE_DEVICES"), "0,1,4,5");
   EXPECT_EQ(environment.get("SLURM_GPUS_ON_NODE"), "4");
@@ -162,7 +165,8 @@ TEST(Environment, Devices_are_named_for_the_node_and_for_each_task) {
   EXPECT_EQ(environment.get("SLURM_DIST_PLANESIZE"), "2");
   EXPECT_EQ(environment.get("SLURM_JOB_LICENSES"), "foo:2");
   EXPECT_EQ(environment.get("SLURM_GTIDS"), "1,3");
-  add_task(environment, plan, 3, 1);
+  add_task(environment, 3, 1);
+  EXPECT_TRUE(gpus.show_task(environment, 1, {}));
   EXPECT_EQ(environment.get("CUDA_VISIBLE_DEVICES"), "4,5");
 }
 
@@ -171,13 +175,16 @@ TEST(Environment, A_job_without_gpus_sees_none_and_a_part_sees_its_gpu) {
   using namespace std::string_literals;
   plan.set_environment("CUDA_VISIBLE_DEVICES=0,1,2\0"s);
   plan.set_node_has_gpus(true);
-  EXPECT_EQ(std::ranges::count(node_environment(plan, root()).entries(), "CUDA_VISIBLE_DEVICES="), 1);
+  Environment none = node_environment(plan, root());
+  Gpus(plan, {}).show(none);
+  EXPECT_EQ(std::ranges::count(none.entries(), "CUDA_VISIBLE_DEVICES="), 1);
   auto* grant = plan.add_devices();
   grant->set_name("mps");
   grant->set_count(25);
   grant->set_parts_of_device(100);
   grant->add_devices(2);
-  const Environment environment = node_environment(plan, root());
+  Environment environment = node_environment(plan, root());
+  Gpus(plan, {}).show(environment);
   EXPECT_EQ(environment.get("CUDA_VISIBLE_DEVICES"), "2");
   EXPECT_EQ(environment.get("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), "25");
 }

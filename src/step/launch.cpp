@@ -2,6 +2,8 @@
 #include "step/launch.h"
 
 #include "core/model/file_name.h"
+#include "step/receive_file.h"
+#include "step/task_prolog.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -115,14 +117,14 @@ void enter_work_dir(const std::string& directory) {
   if (chdir("/tmp") != 0 && chdir("/") != 0) say(std::string{"couldn't chdir to /: "} + std::strerror(errno));
 }
 
-[[noreturn]] void execute(const TaskSpec& spec, char* const* arguments, char* const* environment) {
+[[noreturn]] void execute(const TaskSpec& spec, const Environment& own, char* const* arguments, char* const* environment) {
   const std::string& program = spec.arguments.front();
   int problem = ENOENT;
   if (program.find('/') != std::string::npos) {
     execve(program.c_str(), arguments, environment);
     problem = errno;
   } else {
-    std::string_view path = spec.environment.get("PATH");
+    std::string_view path = own.get("PATH");
     if (path.empty()) path = "/usr/local/bin:/usr/bin:/bin";
     while (!program.empty()) {
       const std::string_view directory = path.substr(0, path.find(':'));
@@ -182,16 +184,27 @@ void confine(const TaskSpec& spec, int report) {
   const bool error_is_file = spec.err_is_out ? !spec.out.path.empty() : !spec.err.path.empty();
   send_report(report, {&opened_mark, 1}, error_is_file ? STDERR_FILENO : -1);
 
+  if (spec.receive != nullptr) {
+    syscall(SYS_close_range, 3U, ~0U, 0U);  // among them the other end of its own standard input, which would never end
+    _exit(receive_file(*spec.receive, spec.node_name));
+  }
+  Environment own = spec.environment;
+  for (const std::string& prolog : spec.prologs)
+    if (const int status = run_task_prolog(prolog, own); status != 0) {
+      say("TaskProlog failed status=" + std::to_string(status) + ": " + prolog);
+      _exit(status);
+    }
   std::vector<char*> arguments;
   for (const std::string& argument : spec.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   std::string pid = "SLURM_TASK_PID=" + std::to_string(getpid());
   std::vector<char*> environment;
-  for (const std::string& entry : spec.environment.entries()) environment.push_back(const_cast<char*>(entry.c_str()));
+  for (const std::string& entry : own.entries()) environment.push_back(const_cast<char*>(entry.c_str()));
   environment.push_back(pid.data());
   environment.push_back(nullptr);
   syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
-  execute(spec, arguments.data(), environment.data());
+  if (spec.kept_fd > STDERR_FILENO) fcntl(spec.kept_fd, F_SETFD, 0);
+  execute(spec, own, arguments.data(), environment.data());
 }
 
 }  // namespace

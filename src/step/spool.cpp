@@ -108,6 +108,13 @@ Result<std::string> AttemptSpool::write_script(std::string_view script, uid_t ui
   return directory_ + "/slurm_script";
 }
 
+Result<std::string> AttemptSpool::make_folder(const std::string& name, uid_t uid, gid_t gid) const {
+  const std::string path = directory_ + "/" + name;
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return io_failure("make " + path);
+  if (geteuid() == 0 && lchown(path.c_str(), uid, gid) != 0) return io_failure("give " + path + " to its user");
+  return path;
+}
+
 Result<void> AttemptSpool::write_tasks(const std::vector<pid_t>& pids, uid_t uid) {
   std::string lines;
   for (const pid_t pid : pids)

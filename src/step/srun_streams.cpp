@@ -26,6 +26,8 @@ namespace {
 // A slow srun stops its tasks, and a task that does not read stops srun's input; neither fills our memory.
 constexpr std::size_t unsent_output_max = 1u << 20;
 constexpr std::size_t unsent_input_max = 1u << 18;
+// The parts of a parallel program talk over the same connection: it must be read although a task does not read its input.
+constexpr std::size_t unsent_input_max_parallel = 64u << 20;
 constexpr std::size_t attached_max = 16;
 
 void close_end(int& fd) {
@@ -143,6 +145,7 @@ Result<void> SrunStreams::connect(const wire::LaunchPlan& plan) {
   MR_TRY(const int fd, in_context(connect_to_host(endpoint.host(), endpoint.port()),
                                   "connect to srun at " + endpoint.host() + ":" + std::to_string(endpoint.port())));
   srun_ = Channel{fd};
+  parallel_ = !plan.job().step_options().mpi().empty();
   send(hello_of(plan, endpoint.secret()));
   return {};
 }
@@ -243,8 +246,16 @@ void SrunStreams::note(std::string_view line) {
   send(message);
 }
 
+void SrunStreams::send_mpi(const wire::MpiFromNode& message) {
+  wire::FromTask envelope;
+  *envelope.mutable_mpi() = message;
+  send(envelope);
+}
+
+std::vector<wire::MpiToNode> SrunStreams::take_mpi() { return std::exchange(mpi_, {}); }
+
 bool SrunStreams::is_input_backed_up() const {
-  return std::ranges::any_of(tasks_, [](const TaskPipes& t) { return t.unsent_input.size() > unsent_input_max; });
+  return std::ranges::any_of(tasks_, [&](const TaskPipes& t) { return t.unsent_input.size() > (parallel_ ? unsent_input_max_parallel : unsent_input_max); });
 }
 
 void SrunStreams::add_polls(std::vector<pollfd>& polls) const {
@@ -300,6 +311,10 @@ void SrunStreams::read_srun() {
     wire::ToTask message;
     if (!message.ParseFromArray(bytes->data(), static_cast<int>(bytes->size()))) return srun_.close();
     if (message.has_signal()) signals_.push_back(message.signal());
+    if (message.has_mpi()) {
+      mpi_.push_back(std::move(*message.mutable_mpi()));
+      continue;
+    }
     if (message.has_input_ended()) input_ended_ = true;
     if (message.has_window())
       for (const TaskPipes& task : tasks_)

@@ -11,15 +11,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "millrace.pb.h"
 #include "step/channel.h"
 #include "step/launch.h"
-
-namespace millrace::wire {
-class LaunchPlan;
-class FromTask;
-class StdioEndpoint;
-class ToTask;
-}  // namespace millrace::wire
 
 namespace millrace {
 
@@ -52,6 +46,8 @@ class SrunStreams {
   bool is_connected() const { return srun_.is_open(); }
   bool has_listeners() const;  // srun, or somebody who attached
   bool is_flushed() const;
+  void send_mpi(const wire::MpiFromNode& message);
+  std::vector<wire::MpiToNode> take_mpi();  // from the other nodes of the step
   std::vector<std::uint32_t> take_signals() { return std::exchange(signals_, {}); }  // srun asks us to send them
 
  private:
@@ -75,7 +71,9 @@ class SrunStreams {
   std::vector<std::string> ends_;  // told to those who attach later
   std::vector<TaskPipes> tasks_;
   std::vector<std::uint32_t> signals_;
+  std::vector<wire::MpiToNode> mpi_;
   bool input_ended_ = false;
+  bool parallel_ = false;
 };
 
 }  // namespace millrace

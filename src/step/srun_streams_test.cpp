@@ -217,6 +217,82 @@ TEST_F(SrunTest, Unreachable_srun_is_a_failed_launch) {
   EXPECT_TRUE(status.problem().starts_with("connect to srun at 127.0.0.1:")) << status.problem();
 }
 
+// A task that speaks PMI-1 as MPICH's simple client does: puts its card, meets the others, reads that of task $1.
+constexpr const char* pmi_client = R"(
+ask() { printf '%s\n' "$1" >&$PMI_FD; IFS= read -r answer <&$PMI_FD; }
+ask 'cmd=init pmi_version=1 pmi_subversion=1'
+ask 'cmd=get_my_kvsname'; kvs=${answer##*kvsname=}
+ask "cmd=put kvsname=$kvs key=card$PMI_RANK value=of-$PMI_RANK"
+ask 'cmd=barrier_in'
+ask "cmd=get kvsname=$kvs key=card$1"
+echo "$PMI_RANK of $PMI_SIZE: ${answer##*value=}"
+ask 'cmd=finalize'; echo "$answer")";
+
+TEST_F(SrunTest, Pmi_tasks_of_one_node_meet_without_srun) {
+  auto* plan = order_.mutable_run();
+  plan->clear_tasks_per_node();
+  plan->add_tasks_per_node(2);
+  plan->set_tasks(2);
+  plan->set_node_position(0);
+  plan->mutable_job()->mutable_step_options()->set_mpi("pmi2");
+  program({"bash", "-c", pmi_client, "client", "1"});
+  start();
+  answer();
+  collect();
+  EXPECT_EQ(end().exit_code(), 0u);
+  EXPECT_EQ(text_[0][0], "0 of 2: of-1\ncmd=finalize_ack rc=0\n");
+  EXPECT_EQ(text_[1][0], "1 of 2: of-1\ncmd=finalize_ack rc=0\n");
+}
+
+TEST_F(SrunTest, Pmi_fence_over_nodes_goes_through_srun) {
+  order_.mutable_run()->set_nodes("c[0-1]");
+  order_.mutable_run()->mutable_job()->mutable_step_options()->set_mpi("pmi2");
+  program({"bash", "-c", pmi_client, "client", "0"});
+  start();
+  answer();
+  auto message = next();
+  while (message && !message->has_mpi()) message = next();
+  ASSERT_TRUE(message && message->mpi().has_join());
+  EXPECT_EQ(message->mpi().join().members(), 2u);
+  wire::MpiPairs pairs;
+  ASSERT_TRUE(pairs.ParseFromString(message->mpi().join().data()));
+  ASSERT_EQ(pairs.keys_size(), 2);
+  EXPECT_EQ(pairs.keys(0) + pairs.values(1), "card1of-2");
+  // What the first node would have brought.
+  pairs.add_keys("card0");
+  pairs.add_values("from-afar");
+  wire::ToTask part;
+  part.mutable_mpi()->mutable_part()->set_exchange(message->mpi().join().exchange());
+  part.mutable_mpi()->mutable_part()->set_data(pairs.SerializeAsString());
+  tell(part);
+  part.mutable_mpi()->mutable_part()->clear_data();
+  part.mutable_mpi()->mutable_part()->set_last(true);
+  tell(part);
+  collect();
+  EXPECT_EQ(end().exit_code(), 0u);
+  EXPECT_EQ(text_[1][0], "1 of 3: from-afar\ncmd=finalize_ack rc=0\n");
+  EXPECT_EQ(text_[2][0], "2 of 3: from-afar\ncmd=finalize_ack rc=0\n");
+}
+
+TEST_F(SrunTest, Task_that_dies_before_it_finalizes_aborts_the_step) {
+  order_.mutable_run()->set_nodes("c[0-1]");
+  order_.mutable_run()->mutable_job()->mutable_step_options()->set_mpi("pmi2");
+  program({"bash", "-c", "[ $SLURM_LOCALID = 0 ] && exec sleep 1000; printf 'cmd=init pmi_version=1 pmi_subversion=1\\n' >&$PMI_FD; read -r x <&$PMI_FD; exit 3"});
+  start();
+  answer();
+  auto message = next();
+  while (message && !message->has_mpi()) message = next();
+  ASSERT_TRUE(message && message->mpi().has_abort());
+  EXPECT_EQ(message->mpi().abort().task(), 2u);
+  EXPECT_EQ(message->mpi().abort().text(), "ended without finalizing");
+  wire::ToTask kill;
+  kill.set_signal(SIGKILL);
+  tell(kill);
+  collect();
+  end();
+  EXPECT_EQ(ends_[1].exit_signal(), static_cast<std::uint32_t>(SIGKILL));
+}
+
 TEST_F(SrunTest, Files_that_differ_by_task_are_opened_on_the_node) {
   order_.mutable_run()->mutable_job()->set_std_out("out.%t");
   program({"sh", "-c", "echo rank $SLURM_PROCID"});

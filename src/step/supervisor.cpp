@@ -20,6 +20,7 @@ namespace {
 constexpr std::int64_t kill_again_us = 100'000;  // a fork bomb needs several rounds
 constexpr std::int64_t record_again_us = 5'000'000;
 constexpr std::int64_t srun_patience_us = 5'000'000;
+constexpr std::int64_t epilog_patience_us = 5'000'000;  // of one task: meant to be short
 
 std::int64_t clock_us(clockid_t clock) {
   timespec now{};
@@ -58,6 +59,8 @@ Supervisor::~Supervisor() {
 int Supervisor::run() {
   if (auto started = start(); !started) {
     problem_ = std::move(started).error().story;
+    // Of a step the keeper tells srun.
+    if (plan_.job().interactive() && !plan_.has_step()) streams_.note("slurmstepd: error: " + plan_.node_name() + ": " + problem_);
     if (tasks_.empty())
       finish();
     else
@@ -76,6 +79,8 @@ int Supervisor::timeout_ms() const {
   if (killing_ && !ended_) until = killing_->kill_at_us;
   if (ended_ && streams_.has_listeners()) until = srun_patience_until_us_;
   if (!ended_) until = std::min(until, freezer_.due_us());
+  for (const RunningTask& task : tasks_)
+    if (task.epilog_until_us != 0) until = std::min(until, task.epilog_until_us);
   const std::int64_t now = clock_us(CLOCK_MONOTONIC);
   if (children_left_) until = std::min(until, now + kill_again_us);
   if (ended_ && !recorded_) until = std::min(until, now + record_again_us);
@@ -97,10 +102,12 @@ void Supervisor::wait_for_events() {
   for (const RunningTask& task : tasks_)
     if (task.report >= 0) polls_.push_back({task.report, POLLIN, 0});
   streams_.add_polls(polls_);
+  if (mpi_) mpi_->add_polls(polls_);
   const int ready = poll(polls_.data(), polls_.size(), timeout_ms());
   if (ready > 0)
     for (const pollfd& one : polls_)
       if (one.revents != 0) handle(one);
+  if (mpi_) move_mpi();
   for (const std::uint32_t number : streams_.take_signals()) signal_all(static_cast<int>(number));
   if (plan_.job().interactive() && !ended_ && !holds_allocation_ && !streams_.is_connected() && !killing_)
     begin_kill(plan_.kill_wait_seconds());  // nobody can see it any more
@@ -117,6 +124,7 @@ void Supervisor::handle(const pollfd& ready) {
   }
   for (RunningTask& task : tasks_)
     if (ready.fd == task.report) return take_report(task);
+  if (mpi_ && mpi_->handle(ready)) return;
   streams_.handle(ready);
 }
 
@@ -130,6 +138,8 @@ void Supervisor::on_time() {
       signal_all(SIGKILL);
     }
     if (children_left_) end_if_nobody_left();  // what is in the cgroup need not be our child, whose end we would hear of
+    for (const RunningTask& task : tasks_)
+      if (task.epilog_until_us != 0 && now >= task.epilog_until_us) kill(-task.pid, SIGKILL);
     freezer_.on_time(now);
     if (!unconfirmed_.empty() && now >= order_again_us_) order_steps_again();
     if (finish_at_us_ != 0 && now >= finish_at_us_) return finish_after_steps();
@@ -205,8 +215,18 @@ void Supervisor::reap() {
     take_usage(pid, used, io);
     for (RunningTask& task : tasks_) {
       if (task.pid != pid) continue;
-      task.wait_status = wait_status;
       if (task.report >= 0) take_report(task);
+      if (!task.program_status) {
+        task.program_status = wait_status;
+        if (mpi_) mpi_->task_ended(task.rank, wait_status != 0);
+      }
+      task.epilog_until_us = 0;
+      if (start_epilog(task)) {
+        task.epilog_until_us = clock_us(CLOCK_MONOTONIC) + epilog_patience_us;
+        continue;
+      }
+      wait_status = *task.program_status;
+      task.wait_status = wait_status;
       const bool short_of_memory = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && oom_kills() > 0;
       if (plan_.job().interactive()) streams_.task_ended(task.rank, wait_status, short_of_memory);
       if (short_of_memory && plan_.job().oom_kill_step()) begin_kill(0);  // where the kernel has not done so itself
@@ -257,6 +277,7 @@ void Supervisor::suspend(bool suspended) {
 void Supervisor::send_signal(const wire::SignalAttempt& signal) {
   const auto number = static_cast<int>(signal.signal());
   if (number <= 0 || number >= NSIG || ended_) return;
+  if (signal.before_end() && std::exchange(told_of_end_, true)) return;
   // A plain signal to a batch job is for its steps; the script is meant only when asked for (-b: it alone, -f: all).
   if (signal.full() || plan_.job().interactive() || number == SIGKILL) return signal_all(number);
   if (!signal.batch_only()) return;
@@ -285,6 +306,10 @@ void Supervisor::finish() {
   children_left_ = false;
   const std::uint64_t kills_for_memory = oom_kills();
   if (kills_for_memory > 0) write_note(oom_note(plan_, kills_for_memory));
+  if (mpi_) {
+    mpi_->end();
+    move_mpi();
+  }
   end_isolation();
   if (plan_.job().interactive()) streams_.close_outputs();
   int worst = 0;  // as Slurm: the highest wait status of all tasks

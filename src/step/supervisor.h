@@ -18,11 +18,13 @@
 #include "step/channel.h"
 #include "step/fact_queue.h"
 #include "step/freezer.h"
+#include "step/gpus.h"
 #include "step/launch.h"
 #include "step/proc.h"
 #include "step/spool.h"
 #include "step/srun_streams.h"
 #include "step/step_keeper.h"
+#include "step/step_mpi.h"
 
 namespace millrace {
 
@@ -40,7 +42,11 @@ class Supervisor final {
     std::uint32_t rank = 0;
     pid_t pid = -1;
     int report = -1;
-    std::optional<int> wait_status;
+    std::optional<int> wait_status;  // once its epilogs are done, too
+    std::uint32_t local_rank = 0;
+    std::optional<int> program_status;
+    std::size_t epilogs_begun = 0;
+    std::int64_t epilog_until_us = 0;  // 0: none runs
     wire::TaskSample sample{};  // the most that was seen, and once ended all that was used
   };
   struct Killing {
@@ -50,11 +56,16 @@ class Supervisor final {
   // Starting
   Result<void> start();
   Result<void> start_batch();
+  Result<void> contain(TaskSpec& spec, std::uint32_t rank, const std::string& script) const;
   Result<void> start_tasks();
   TaskSpec common_spec() const;
   void choose_batch_files(TaskSpec& spec) const;
   void choose_task_files(TaskSpec& spec, std::uint32_t rank) const;
+  void add_hooks(TaskSpec& spec) const;
+  bool start_epilog(RunningTask& task);  // false: none is left
   Result<void> start_one(const TaskSpec& spec, std::uint32_t rank);
+  Result<void> start_mpi();
+  void move_mpi();  // what its parts have to say to each other
 
   // Keeping it apart from others (supervisor_isolation.cpp)
   Result<void> isolate(std::uint32_t tasks);
@@ -116,12 +127,15 @@ class Supervisor final {
   void tell_agent();
 
   wire::ToStep order_;
+  Gpus gpus_;
   const wire::LaunchPlan& plan_;
   AttemptSpool spool_;
   Channel agent_;
   int listener_;
   int child_signals_;
   SrunStreams streams_;
+  std::unique_ptr<StepMpi> mpi_;       // none: the tasks do not know each other
+  std::optional<ExchangeHub> own_hub_;  // the step has one node: nobody else need hear of it
   Environment environment_;
   std::unique_ptr<JobCgroup> cgroup_;  // none before isolate()
   CpuBind bind_;
@@ -158,6 +172,7 @@ class Supervisor final {
   std::uint32_t allocation_exit_code_ = 0;
   wire::AttemptStatus status_;
   bool ended_ = false;
+  bool told_of_end_ = false;  // --signal
   bool recorded_ = false;
   bool forgotten_ = false;
   std::int64_t srun_patience_until_us_ = 0;

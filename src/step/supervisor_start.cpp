@@ -1,8 +1,13 @@
 // src/step/supervisor_start.cpp - the start of an attempt: which processes, with which files (the loop is in
 // supervisor.cpp).
 #include <fcntl.h>
+#include <unistd.h>
+
+#include <climits>
 
 #include "core/model/file_name.h"
+#include "core/model/multi_prog.h"
+#include "step/oci_bundle.h"
 #include "step/supervisor.h"
 
 namespace millrace {
@@ -15,6 +20,7 @@ NameFacts name_facts(const wire::LaunchPlan& plan, std::string_view user_name, s
   facts.array_job_id = plan.array_job_id();
   if (plan.has_array_task()) facts.array_task = plan.array_task();
   facts.batch = !plan.job().interactive();
+  facts.step = plan.step();
   facts.node_name = plan.node_name();
   facts.node_position = plan.node_position();
   facts.restarts = plan.restarts();
@@ -45,6 +51,8 @@ StreamSpec null_stream(int flags) { return {"/dev/null", flags, -1}; }
 Result<void> Supervisor::start() {
   environment_ = node_environment(plan_, order_.identity());
   environment_.set(attempt_marker, order_.spool());
+  gpus_ = Gpus(plan_, order_.isolation());
+  gpus_.show(environment_);
   if (plan_.node_position() == 0 && !plan_.has_step()) keeper_.emplace(plan_, plan_.job().interactive() ? 1 : 0);
   if (plan_.job().allocation_only() && !plan_.has_step()) {
     holds_allocation_ = true;
@@ -86,6 +94,23 @@ void Supervisor::choose_batch_files(TaskSpec& spec) const {
   if (spec.err.path == spec.out.path) spec.err_is_out = true;
 }
 
+// The task's own process, once it is its user's, writes the bundle's configuration and becomes the runtime.
+Result<void> Supervisor::contain(TaskSpec& spec, std::uint32_t rank, const std::string& script) const {
+  if (plan_.job().container().empty()) return {};
+  const std::string runtime = find_container_runtime();
+  if (runtime.empty()) return fail(Errc::not_found, "--container needs crun or runc on the node; neither is installed");
+  MR_TRY(const std::string folder, spool_.make_folder("container." + std::to_string(rank), spec.user.uid, spec.user.gid));
+  char self[PATH_MAX]{};
+  if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0) return fail(Errc::io, "this program's path cannot be found");
+  std::string devices;
+  for (const std::string& file : order_.isolation().granted_devices()) devices += (devices.empty() ? "" : ",") + file;
+  std::vector<std::string> arguments{self, "--oci", runtime, plan_.job().container(), folder, script, devices, "--"};
+  arguments.insert(arguments.end(), spec.arguments.begin(), spec.arguments.end());
+  spec.arguments = std::move(arguments);
+  spec.environment.set("SLURM_CONTAINER", plan_.job().container());
+  return {};
+}
+
 Result<void> Supervisor::start_batch() {
   MR_TRY_VOID(isolate(1));
   TaskSpec spec = common_spec();
@@ -93,8 +118,10 @@ Result<void> Supervisor::start_batch() {
   MR_TRY(std::string script, spool_.write_script(plan_.script(), spec.user.uid, spec.user.gid));
   spec.arguments.push_back(std::move(script));
   spec.arguments.insert(spec.arguments.end(), plan_.job().arguments().begin(), plan_.job().arguments().end());
+  MR_TRY_VOID(contain(spec, 0, spec.arguments.front()));
   choose_batch_files(spec);
-  add_task(spec.environment, plan_, 0, 0);
+  add_hooks(spec);
+  add_task(spec.environment, 0, 0);
   MR_TRY_VOID(start_one(spec, 0));
   return spool_.write_tasks({tasks_.front().pid}, order_.identity().uid());
 }
@@ -108,6 +135,7 @@ void Supervisor::choose_task_files(TaskSpec& spec, std::uint32_t rank) const {
     if (is_per_node(pattern)) stream = {under_directory(expand_pattern(pattern, facts), job.work_dir()), flags, -1};
   };
   choose(spec.in, job.std_in(), O_RDONLY);
+  if (job.step_options().has_input_task() && job.step_options().input_task() != rank) spec.in = null_stream(O_RDONLY);
   choose(spec.out, job.std_out(), output_flags(plan_));
   choose(spec.err, job.std_err(), output_flags(plan_));
   spec.err_is_out = !spec.out.path.empty() && (job.std_err().empty() || spec.err.path == spec.out.path);
@@ -118,14 +146,25 @@ Result<void> Supervisor::start_tasks() {
   MR_TRY_VOID(streams_.connect(plan_));
   const std::vector<std::uint32_t> ranks = ranks_of_node(plan_);
   MR_TRY_VOID(isolate(static_cast<std::uint32_t>(ranks.size())));
+  MR_TRY_VOID(start_mpi());
+  std::optional<MultiProg> programs;
+  if (!plan_.job().step_options().multi_prog().empty()) {
+    MR_TRY(programs, MultiProg::parse(plan_.job().step_options().multi_prog()));
+  }
   std::vector<pid_t> pids;
   tasks_.reserve(ranks.size());
   for (std::uint32_t local = 0; local < ranks.size(); ++local) {
     TaskSpec spec = common_spec();
     spec.arguments.assign(plan_.job().arguments().begin(), plan_.job().arguments().end());
+    if (programs) {
+      MR_TRY(spec.arguments, programs->command_of(ranks[local]));
+    }
+    MR_TRY_VOID(contain(spec, ranks[local], ""));
     choose_task_files(spec, ranks[local]);
+    add_hooks(spec);
     bind(spec, ranks[local], local);
-    add_task(spec.environment, plan_, ranks[local], local);
+    add_task(spec.environment, ranks[local], local);
+    MR_TRY_VOID(gpus_.show_task(spec.environment, local, spec.cpus));
     if (plan_.job().has_pty() && ranks[local] == 0) {
       MR_TRY_VOID(streams_.prepare_terminal(0, plan_.job().pty().rows(), plan_.job().pty().columns(), spec));
       spec.environment.set("SLURM_PTY_WIN_ROW", std::to_string(plan_.job().pty().rows()));
@@ -133,8 +172,12 @@ Result<void> Supervisor::start_tasks() {
     } else {
       MR_TRY_VOID(streams_.prepare_task(ranks[local], spec));
     }
+    if (mpi_) {
+      MR_TRY_VOID(mpi_->prepare_task(ranks[local], spec));
+    }
     const auto started = start_one(spec, ranks[local]);
     streams_.task_started(spec);
+    if (mpi_) mpi_->task_started(spec);
     if (!started) return started;
     pids.push_back(tasks_.back().pid);
   }
@@ -142,9 +185,48 @@ Result<void> Supervisor::start_tasks() {
   return spool_.write_tasks(pids, order_.identity().uid());
 }
 
+// What srun and slurm.conf want run before the program; sbcast runs none.
+void Supervisor::add_hooks(TaskSpec& spec) const {
+  const wire::StepOptions& options = plan_.job().step_options();
+  spec.node_name = plan_.node_name();
+  if (options.has_receive()) {
+    spec.receive = &options.receive();
+    return;
+  }
+  for (const std::string& prolog : {plan_.task_prolog(), options.task_prolog()})
+    if (!prolog.empty()) spec.prologs.push_back(prolog);
+}
+
+// After the program, in the same order reversed; nobody sees what they write.
+bool Supervisor::start_epilog(RunningTask& task) {
+  const wire::StepOptions& options = plan_.job().step_options();
+  const std::string epilogs[] = {options.task_epilog(), plan_.task_epilog()};
+  while (!options.has_receive() && task.epilogs_begun < std::size(epilogs)) {
+    const std::string& program = epilogs[task.epilogs_begun++];
+    if (program.empty()) continue;
+    TaskSpec spec = common_spec();
+    spec.arguments = {program};
+    spec.cgroup = cgroup_.get();
+    spec.in = null_stream(O_RDONLY);
+    spec.out = spec.err = null_stream(O_WRONLY);
+    add_task(spec.environment, task.rank, task.local_rank);
+    spec.environment.set("SLURM_SCRIPT_CONTEXT", "epilog_task");
+    const auto started = start_task(spec);
+    if (!started) continue;
+    close(started->report);
+    task.pid = started->pid;
+    return true;
+  }
+  return false;
+}
+
 Result<void> Supervisor::start_one(const TaskSpec& spec, std::uint32_t rank) {
   MR_TRY(const StartedTask started, start_task(spec));
-  tasks_.push_back({rank, started.pid, started.report, std::nullopt});
+  RunningTask& task = tasks_.emplace_back();
+  task.rank = rank;
+  task.local_rank = static_cast<std::uint32_t>(tasks_.size() - 1);
+  task.pid = started.pid;
+  task.report = started.report;
   return {};
 }
 

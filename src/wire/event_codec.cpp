@@ -163,6 +163,13 @@ void put_event(const NodeRegistered& e, log::Event& out) {
   to->set_at(e.at.value);
 }
 
+void put_event(const DevicesJudged& e, log::Event& out) {
+  auto* to = out.mutable_devices_judged();
+  to->set_node(e.node.value);
+  for (const DeviceTrouble& trouble : e.troubles) put(trouble, *to->add_troubles());
+  to->set_at(e.at.value);
+}
+
 void put_event(const NodeLost& e, log::Event& out) {
   out.mutable_node_lost()->set_node(e.node.value);
   out.mutable_node_lost()->set_at(e.at.value);
@@ -410,6 +417,12 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kNodeRegistered: {
       const auto& e = in.node_registered();
       return NodeRegistered{NodeIndex{e.node()}, e.boot_id(), get(e.inventory()), e.problem(), Time{e.at()}};
+    }
+    case K::kDevicesJudged: {
+      const auto& e = in.devices_judged();
+      DevicesJudged to{NodeIndex{e.node()}, {}, Time{e.at()}};
+      for (const auto& trouble : e.troubles()) to.troubles.push_back(get(trouble));
+      return to;
     }
     case K::kNodeLost: return NodeLost{NodeIndex{in.node_lost().node()}, Time{in.node_lost().at()}};
     case K::kNodeStateChanged: {

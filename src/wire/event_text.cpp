@@ -126,6 +126,7 @@ class Line {
 std::string show(const NodeGres& kind) {
   Line line{quote_text(kind.name)};
   line.quoted("type", kind.type).number("count", kind.count).flag("count_only", kind.countable_only).quoted("files", kind.files);
+  line.count("out_of_order", kind.out_of_order);
   line.list("near", kind.near, [](std::uint64_t sockets) { return std::to_string(sockets); });
   return '(' + line.list("parts", kind.parts, [](std::int64_t parts) { return std::to_string(parts); }).text_ + ')';
 }
@@ -241,8 +242,8 @@ void add(Line& line, const RareRequest& rare) {
   line.quoted("export", rare.export_env).strings("arguments", rare.arguments);
   if (rare.stdio) line.quoted("stdio", rare.stdio->host + ':' + std::to_string(rare.stdio->port));
   line.numbers("required_nodes", rare.required_nodes).numbers("excluded_nodes", rare.excluded_nodes);
-  line.quoted("cpu_bind", rare.cpu_bind).quoted("mem_bind", rare.mem_bind).flag("oom_kill_step", rare.oom_kill_step);
-  line.count("terminal_columns", rare.terminal.columns);
+  line.quoted("cpu_bind", rare.cpu_bind).quoted("mem_bind", rare.mem_bind).quoted("gpu_bind", rare.gpu_bind).quoted("container", rare.container).flag("oom_kill_step", rare.oom_kill_step);
+  line.count("terminal_columns", rare.terminal.columns).count("step_options_bytes", static_cast<std::uint32_t>(rare.step_options.size()));
 }
 
 void add(Line& line, const JobSpec& spec) {
@@ -393,7 +394,14 @@ Line describe(const NodeRegistered& e) {
   line.number("node", e.node.value).quoted("boot_id", e.boot_id).number("cpus", has.cpus.value).number("memory", has.memory.value);
   line.number("tmp", has.tmp_disk.value).quoted("arch", has.arch).quoted("os", has.os).quoted("version", has.version);
   line.quoted("host", has.host_name).time("boot_at", has.boot_at).time("agent_started_at", has.agent_started_at);
+  line.list("devices", has.devices, [](const NodeGres& kind) { return show(kind); });
   return line.quoted("problem", e.problem);
+}
+
+Line describe(const DevicesJudged& e) {
+  return Line{"DevicesJudged"}.number("node", e.node.value).list("troubles", e.troubles, [](const DeviceTrouble& trouble) {
+    return trouble.name + ':' + trouble.type + ':' + std::to_string(trouble.device) + ' ' + quote_text(trouble.text);
+  });
 }
 
 Line describe(const NodeLost& e) { return Line{"NodeLost"}.number("node", e.node.value); }

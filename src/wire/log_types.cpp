@@ -49,8 +49,11 @@ void put(const RareRequest& from, log::RareRequest& to) {
   to.set_cpu_bind(from.cpu_bind);
   to.set_mem_bind(from.mem_bind);
   to.set_oom_kill_step(from.oom_kill_step);
+  to.set_gpu_bind(from.gpu_bind);
+  to.set_container(from.container);
   to.set_terminal_rows(from.terminal.rows);
   to.set_terminal_columns(from.terminal.columns);
+  to.set_step_options(from.step_options);
 }
 
 RareRequest get(const log::RareRequest& from) {
@@ -67,7 +70,10 @@ RareRequest get(const log::RareRequest& from) {
   to.cpu_bind = from.cpu_bind();
   to.mem_bind = from.mem_bind();
   to.oom_kill_step = from.oom_kill_step();
+  to.gpu_bind = from.gpu_bind();
+  to.container = from.container();
   to.terminal = {from.terminal_rows(), from.terminal_columns()};
+  to.step_options = from.step_options();
   return to;
 }
 
@@ -377,11 +383,23 @@ void put(const Inventory& from, log::Inventory& to) {
   to.set_host_name(from.host_name);
   to.set_boot_at(from.boot_at.value);
   to.set_agent_started_at(from.agent_started_at.value);
+  for (const NodeGres& kind : from.devices) put(kind, *to.add_devices());
 }
 
 Inventory get(const log::Inventory& from) {
-  return {Cpus{from.cpus()}, Mebibytes{from.memory_mib()}, Mebibytes{from.tmp_disk_mib()}, from.arch(), from.os(), from.version(),
-          from.host_name(), Time{from.boot_at()}, Time{from.agent_started_at()}};
+  Inventory to{Cpus{from.cpus()}, Mebibytes{from.memory_mib()}, Mebibytes{from.tmp_disk_mib()}, from.arch(), from.os(), from.version(),
+               from.host_name(), Time{from.boot_at()}, Time{from.agent_started_at()}};
+  for (const auto& kind : from.devices()) to.devices.push_back(get(kind));
+  return to;
 }
+
+void put(const DeviceTrouble& from, log::DeviceTrouble& to) {
+  to.set_name(from.name);
+  to.set_type(from.type);
+  to.set_device(from.device);
+  to.set_text(from.text);
+}
+
+DeviceTrouble get(const log::DeviceTrouble& from) { return {from.name(), from.type(), from.device(), from.text()}; }
 
 }  // namespace millrace

@@ -23,6 +23,8 @@ void put(const ArraySpec& from, log::ArraySpec& to);
 ArraySpec get(const log::ArraySpec& from);
 void put(const Inventory& from, log::Inventory& to);
 Inventory get(const log::Inventory& from);
+void put(const DeviceTrouble& from, log::DeviceTrouble& to);
+DeviceTrouble get(const log::DeviceTrouble& from);
 void put(const NodeGres& from, log::NodeGres& to);
 NodeGres get(const log::NodeGres& from);
 void put(const ResourceRequest& from, log::ResourceRequest& to);

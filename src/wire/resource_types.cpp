@@ -4,6 +4,7 @@
 namespace millrace {
 
 void put(const NodeGres& from, log::NodeGres& to) {
+  to.set_out_of_order(from.out_of_order);
   to.set_name(from.name);
   to.set_type(from.type);
   to.set_count(from.count);
@@ -15,7 +16,7 @@ void put(const NodeGres& from, log::NodeGres& to) {
 
 NodeGres get(const log::NodeGres& from) {
   return {from.name(), from.type(), from.count(), {from.near().begin(), from.near().end()}, from.countable_only(),
-          {from.parts().begin(), from.parts().end()}, from.files()};
+          {from.parts().begin(), from.parts().end()}, from.files(), from.out_of_order()};
 }
 
 void put(const ResourceRequest& from, log::ResourceRequest& to) {

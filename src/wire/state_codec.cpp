@@ -127,6 +127,7 @@ void put_node(NodeIndex index, const Node& node, log::Node& to) {
   to.set_drain(node.drain);
   to.set_down_for_silence(node.down_for_silence);
   to.set_configured(node.configured);
+  for (const DeviceTrouble& trouble : node.troubles) put(trouble, *to.add_troubles());
 }
 
 Node get_node(const log::Node& from) {
@@ -142,6 +143,7 @@ Node get_node(const log::Node& from) {
   node.drain = from.drain();
   node.down_for_silence = from.down_for_silence();
   node.configured = from.configured();
+  for (const auto& trouble : from.troubles()) node.troubles.push_back(get(trouble));
   return node;
 }
 

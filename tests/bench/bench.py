@@ -25,9 +25,9 @@ from millrace import Millrace
 from slurm import Slurm
 from table import judge, render
 
-GROUPS = ("limit", "plan", "latency", "many", "few", "srun", "steps", "sbatch", "pending", "array", "killed")
+GROUPS = ("limit", "plan", "latency", "many", "few", "srun", "steps", "launch", "footprint", "sbatch", "pending", "array", "killed")
 # Which of Slurm's settings could win which group; the rest would only take time.
-SLURM_SETTINGS = {"many": ("default", "tuned", "defer"), "few": ("default", "tuned"), "srun": ("default", "tuned"), "steps": ("default", "tuned"), "sbatch": ("default", "tuned", "defer"),
+SLURM_SETTINGS = {"many": ("default", "tuned", "defer"), "few": ("default", "tuned"), "srun": ("default", "tuned"), "steps": ("default", "tuned"), "launch": (), "footprint": (), "sbatch": ("default", "tuned", "defer"),
                   "pending": ("default", "tuned"), "array": ("default",), "killed": ("default",)}
 
 

@@ -27,7 +27,7 @@ class Cluster:
     def node_names(self):
         return [f"n{i}" for i in range(1, self.nodes + 1)]
 
-    def start(self, nodes, cpus, agents=True):
+    def start(self, nodes, cpus, agents=True, patience=60):
         self.nodes, self.cpus = nodes, cpus
         self.prepare()
         self.write_configuration()
@@ -35,7 +35,7 @@ class Cluster:
         self.wait_for_controller()
         if agents:
             self.start_agents()
-            wait_until("all nodes idle", self.nodes_are_idle, 60, 0.1)
+            wait_until("all nodes idle", self.nodes_are_idle, patience, 0.1)
 
     def nodes_are_idle(self):
         for daemon in [self.controller, *self.agents]:

@@ -2,6 +2,7 @@
 {measure: value}. Rates are per second, times in seconds, memory in kB per job or task."""
 
 import json
+import os
 import subprocess
 import time
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ class Sizes:
     steps: dict = None
     array: int = 100_000
     killed: int = 200
+    wide: tuple = (10, 100, 1000)
+    agent_jobs: int = 100_000
 
     @staticmethod
     def full():
@@ -38,7 +41,7 @@ class Sizes:
     @staticmethod
     def quick():
         return Sizes(many_jobs={"slurm": 100, "millrace": 400}, few_jobs={"slurm": 24, "millrace": 200}, steps={"slurm": 10, "millrace": 20}, sbatch_sequential=50, sbatch_parallel=160,
-                     srun=10, library=1000, queue=4000, squeue_runs=3, array=10_000, killed=200)
+                     srun=10, library=1000, queue=4000, squeue_runs=3, array=10_000, killed=200, wide=(2, 8), agent_jobs=400)
 
 
 class Bench:
@@ -117,6 +120,41 @@ class Bench:
         two = self.repeat(cluster, max(5, self.sizes.srun // 3), 1, ["srun", "-N2", "-n2", "true"], work)["median_ms"] / 1000
         return {"steps, sequential": rate(self.sizes.steps[cluster.system], 1), "steps, 8 parallel": rate(self.sizes.steps[cluster.system] * 2, 8), "srun -n 2": two}
 
+    def launch(self, cluster):
+        """A step of one task on each of many nodes, all on this machine: what it costs for each node more."""
+        found = {}
+        for nodes in self.sizes.wide:
+            cluster.start(nodes, 1, patience=300)
+            done = cluster.call("salloc", "-Q", f"-N{nodes}", find_program(self.build, "bench_repeat"), "--count", "5", "--workers", "1", "--", "srun", "true",
+                                cwd=cluster.fresh_folder(), seconds=600)
+            line = json.loads(done.strip().splitlines()[-1])
+            if line["failed"]:
+                raise BenchError(f"{line['failed']} of 5 steps on {nodes} nodes failed")
+            found[f"step on {nodes} nodes"] = line["median_ms"] / 1000
+            cluster.stop()
+        least, most = self.sizes.wide[0], self.sizes.wide[-1]
+        found["step, growth for each time as many nodes"] = (found[f"step on {most} nodes"] / found[f"step on {least} nodes"]) / (most / least)
+        return found
+
+    def footprint(self, cluster):
+        """Memory of a supervisor with one task, and of an agent before and after many jobs."""
+        cluster.start(1, 64)
+        job = cluster.call("sbatch", "--parsable", "-o", "/dev/null", "--wrap", "exec sleep 1000").strip()
+        wait_until("its supervisor", lambda: supervisors_of(cluster), 60, 0.05)
+        rss, anonymous = memory_kb(supervisors_of(cluster)[0])
+        cluster.call("scancel", job)
+        wait_until("an empty queue", lambda: not cluster.queue(), 60, 0.05)
+        first = max(self.sizes.agent_jobs // 20, 100)
+        self.end_to_end(cluster, first)
+        before = settled_rss_kb(cluster.agents[0].pid)
+        left = self.sizes.agent_jobs - first
+        while left > 0:
+            self.end_to_end(cluster, min(left, 10_000))
+            left -= 10_000
+        after = settled_rss_kb(cluster.agents[0].pid)
+        return {"supervisor, RSS": rss, "supervisor, anonymous": anonymous, f"agent, RSS after {first} jobs": before, f"agent, RSS after {self.sizes.agent_jobs} jobs": after,
+                "agent, growth over all jobs": after / before}
+
     # ---- submissions to a full cluster ----
 
     def sbatch(self, cluster):
@@ -173,8 +211,25 @@ class Bench:
         return {"jobs lost by kill -9": len(lost), "id given out again": int(again in answered)}
 
     def groups(self):
-        return {"many": self.many_slots, "few": self.few_slots, "srun": self.srun, "steps": self.steps, "sbatch": self.sbatch, "pending": self.pending,
+        return {"many": self.many_slots, "few": self.few_slots, "srun": self.srun, "steps": self.steps, "launch": self.launch, "footprint": self.footprint, "sbatch": self.sbatch, "pending": self.pending,
                 "array": self.array, "killed": self.killed}
+
+
+def supervisors_of(cluster):
+    """Pids of supervisors below the cluster's spool; the nursery, which waits to become one, is none."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and (entry / "comm").read_text().strip() == "millrace-step" and str(cluster.directory) in os.readlink(entry / "cwd"):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def memory_kb(pid):
+    fields = {line.split(":")[0]: int(line.split()[1]) for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]}
+    return fields["Rss"], fields["Anonymous"]
 
 
 def planning(build, quick):

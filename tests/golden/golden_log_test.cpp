@@ -109,12 +109,15 @@ TEST_P(GoldenLogs, Log_can_be_written_on) {
 INSTANTIATE_TEST_SUITE_P(Format1, GoldenLogs, testing::Values("format1/plain", "format1/compacted", "format1/accounts", "format1/accounts_compacted", "format1/planning",
                                          "format1/planning_compacted", "format1/het", "format1/het_compacted", "format1/isolation", "format1/isolation_compacted",
                                          "format1/suspending", "format1/suspending_compacted", "format1/steps", "format1/steps_compacted",
+                                         "format1/devices", "format1/devices_compacted",
+                                         "format1/step_options", "format1/step_options_compacted",
                                          "format1/step_facts", "format1/step_facts_compacted"),
                          [](const auto& info) { return std::string{info.param}.substr(8); });
 
 TEST(GoldenLog, Format1_holds_every_kind_of_fact) {
   std::set<std::string> kinds;
-  for (const char* folder : {"/format1/plain", "/format1/accounts", "/format1/planning", "/format1/het", "/format1/suspending", "/format1/step_facts"}) {
+  for (const char* folder : {"/format1/plain", "/format1/accounts", "/format1/planning", "/format1/het", "/format1/suspending",
+                             "/format1/devices", "/format1/step_facts"}) {
     const auto files = RealFilesystem::open_directory(std::string{GOLDEN_LOG_DIR} + folder, true);
     ASSERT_TRUE(files);
     ASSERT_TRUE(dump_log(**files, {}, [&](std::string_view line) {

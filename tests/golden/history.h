@@ -30,6 +30,10 @@ std::vector<GoldenBatch> suspend_history();
 // The same with an allocation of salloc and a job with a terminal after it.
 std::vector<GoldenBatch> steps_history();
 
+// The same with devices that were found, some out of order, and a job in a container after it.
+std::vector<GoldenBatch> devices_history();
+// The same with a job of srun whose supervisors get options of their own after it.
+std::vector<GoldenBatch> step_options_history();
 // The same with steps that started and ended after it.
 std::vector<GoldenBatch> step_facts_history();
 

@@ -77,6 +77,8 @@ int main(int argc, char** argv) {
                                      {"isolation", millrace::isolation_history, 0}, {"isolation_compacted", millrace::isolation_history, 27},
                                      {"suspending", millrace::suspend_history, 0}, {"suspending_compacted", millrace::suspend_history, 29},
                                      {"steps", millrace::steps_history, 0}, {"steps_compacted", millrace::steps_history, 27},
+                                     {"devices", millrace::devices_history, 0}, {"devices_compacted", millrace::devices_history, 30},
+                                     {"step_options", millrace::step_options_history, 0}, {"step_options_compacted", millrace::step_options_history, 27},
                                      {"step_facts", millrace::step_facts_history, 0}, {"step_facts_compacted", millrace::step_facts_history, 25}};
   for (const millrace::Golden& each : golden) {
     const auto written = millrace::write_log(argv[1], each);

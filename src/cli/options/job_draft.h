@@ -30,6 +30,9 @@ struct JobDraft {
   bool overlap = false;
   bool immediate = false;
   bool list_mpi = false;
+  bool mpi_given = false;
+  bool multi_prog = false;
+  std::optional<std::string> srun_prolog, srun_epilog, propagate;
   bool pty = false;
   // salloc
   bool no_shell = false;

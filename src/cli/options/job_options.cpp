@@ -2,12 +2,14 @@
 #include "cli/options/job_options.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <string>
 
 #include "base/text.h"
 #include "cli/options/job_values.h"
 #include "cli/options/resource_setters.h"
+#include "core/model/mpi_type.h"
 
 namespace millrace {
 namespace {
@@ -179,8 +181,50 @@ Result<void> set_relative(Draft& d, Text v) {
 }
 
 Result<void> set_mpi(Draft& d, Text v) {
-  if (v == "list") d.list_mpi = true;
-  else if (v != "none") return not_built("--mpi=" + std::string{v});
+  d.list_mpi = v == "list";
+  if (d.list_mpi) return {};
+  const auto type = parse_mpi_type(v);
+  if (!type) return fail(Errc::invalid, "Invalid --mpi specification: " + type.error().story);
+  d.mpi_given = true;
+  d.job.mutable_step_options()->set_mpi(*type);
+  return {};
+}
+
+// The nodes have another working directory than the shell that named it.
+Result<std::string> full_path(Text v) {
+  if (v.empty()) return fail(Errc::invalid, "a program has no name");
+  if (v[0] == '/') return std::string{v};
+  char here[4096];
+  return (getcwd(here, sizeof here) != nullptr ? std::string{here} + "/" : std::string{}) + std::string{v};
+}
+
+Result<void> set_propagate(Draft& d, Text v) {
+  const std::string list = v.empty() ? "ALL" : std::string{v};
+  MR_TRY_VOID(limit_names(list));
+  d.propagate = list;
+  return {};
+}
+
+Result<void> set_signal(Draft& d, Text v) {
+  const auto wrong = [&](std::string_view what) { return fail(Errc::invalid, "Invalid --signal specification '" + std::string{v} + "': " + std::string{what}); };
+  wire::JobSignal signal;
+  std::string_view rest = v;
+  if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos) {
+    for (const char letter : rest.substr(0, colon)) {
+      if (letter != 'B' && letter != 'R') return wrong("only B and R may stand before the colon");
+      if (letter == 'R') return not_built("--signal=R: (a signal before reservations)");
+      signal.set_batch_only(true);
+    }
+    rest.remove_prefix(colon + 1);
+  }
+  const std::size_t at = rest.find('@');
+  const auto number = parse_signal(rest.substr(0, at));
+  if (!number || *number == 0) return wrong("no such signal");
+  const auto seconds = at == std::string_view::npos ? std::optional<std::int64_t>{60} : parse_integer(rest.substr(at + 1));
+  if (!seconds || *seconds < 0 || *seconds > 65535) return wrong("seconds before the end are 0 to 65535");
+  signal.set_signal(*number);
+  signal.set_seconds(static_cast<std::uint32_t>(*seconds));
+  *d.job.mutable_step_options()->mutable_signal() = signal;
   return {};
 }
 
@@ -301,7 +345,7 @@ constexpr JobOption rows[] = {
     {"clusters", 'M', required, "names", BR, "SBATCH_CLUSTERS", "SLURM_CLUSTERS", "other clusters", nullptr},
     {"cluster", '\0', required, "names", BR, "", "", "other clusters", nullptr},
     {"compress", '\0', optional, "type", R, "", "SLURM_COMPRESS", "compression of --bcast", nullptr},
-    {"container", '\0', required, "path", BR, "SBATCH_CONTAINER", "SRUN_CONTAINER", "OCI container", nullptr},
+    {"container", '\0', required, "path", BR, "SBATCH_CONTAINER", "SRUN_CONTAINER", "run in this OCI bundle: a folder with config.json and a root file system", resource::container},
     {"container-id", '\0', required, "id", BR, "SBATCH_CONTAINER_ID", "SRUN_CONTAINER_ID", "OCI container id", nullptr},
     {"runtime", '\0', required, "name", BR, "", "SRUN_RUNTIME", "container runtime", nullptr},
     {"context", '\0', required, "spec", BR, "", "", "SELinux context", nullptr},
@@ -311,7 +355,7 @@ constexpr JobOption rows[] = {
     {"cpu-freq", '\0', required, "spec", BR, "SBATCH_CPU_FREQ_REQ", "SLURM_CPU_FREQ_REQ", "processor frequency", nullptr},
     {"debugger-test", '\0', none, "", R, "", "", "debugger interface", nullptr},
     {"delay-boot", '\0', required, "minutes", BR, "SBATCH_DELAY_BOOT", "SLURM_DELAY_BOOT", "delay of reboots", nullptr},
-    {"epilog", '\0', required, "path", R, "", "SLURM_EPILOG", "program run by srun at its end", nullptr},
+    {"epilog", '\0', required, "<program>", R, "", "SLURM_EPILOG", "run by srun itself when all tasks have ended; none: not even that of slurm.conf", [](Draft& d, Text v) -> Result<void> { d.srun_epilog = std::string{v}; return {}; }},
     {"exact", '\0', none, "", R, "", "SLURM_EXACT", "exactly what was asked for", [](Draft& d, Text v) -> Result<void> { return set_environment_flag(d.exact, v); }},
     {"export-file", '\0', required, "file", B, "", "", "environment from a file", nullptr},
     {"external", '\0', none, "", B, "", "", "external job", nullptr},
@@ -319,8 +363,8 @@ constexpr JobOption rows[] = {
     {"extra", '\0', required, "text", BR, "", "", "free text", nullptr},
     {"get-user-env", '\0', optional, "", B, "SBATCH_GET_USER_ENV", "", "login environment", nullptr},
     {"gid", '\0', required, "group", B, "", "", "group of the job", nullptr},
-    {"gpu-bind", '\0', required, "type", BR, "SBATCH_GPU_BIND", "SLURM_GPU_BIND", "binding of tasks to GPUs", nullptr},
-    {"tres-bind", '\0', required, "spec", BR, "SBATCH_TRES_BIND", "SLURM_TRES_BIND", "binding of tasks to resources", nullptr},
+    {"gpu-bind", '\0', required, "type", BR, "SBATCH_GPU_BIND", "SLURM_GPU_BIND", "binding of tasks to GPUs: closest, single:N, per_task:N, map_gpu:LIST, mask_gpu:LIST or none", resource::gpu_bind},
+    {"tres-bind", '\0', required, "spec", BR, "SBATCH_TRES_BIND", "SLURM_TRES_BIND", "binding of tasks to GPUs in another form: gres/gpu:closest", resource::tres_bind},
     {"gpu-freq", '\0', required, "spec", BR, "SBATCH_GPU_FREQ", "SLURM_GPU_FREQ", "GPU frequency", nullptr},
     {"treewidth", '\0', required, "n", R, "", "", "fan-out of the launch", nullptr},
     {"ignore-signals", '\0', required, "list", R, "", "", "signals srun does not forward", nullptr},
@@ -338,9 +382,9 @@ constexpr JobOption rows[] = {
     {"oom-kill-step", '\0', optional, "", BR, "SBATCH_OOM_KILL_STEP", "SLURM_OOM_KILL_STEP", "memory shortage in one task ends the step: 1 (the default when given) or 0", resource::oom_kill_step},
     {"mem-bind", '\0', required, "type", BR, "SBATCH_MEM_BIND", "SLURM_MEM_BIND", "binding of memory: none, local, rank, map_mem:LIST or mask_mem:LIST", resource::mem_bind},
     {"mem-update", '\0', required, "spec", BR, "", "", "lower memory while running", nullptr},
-    {"mpi", '\0', required, "<type>", R, "", "SLURM_MPI_TYPE", "how tasks of a parallel program find each other: none; list shows what there is", set_mpi},
+    {"mpi", '\0', required, "<type>", R, "", "SLURM_MPI_TYPE", "how tasks of a parallel program find each other: none, pmi2, pmix; list shows what there is", set_mpi},
     {"msg-timeout", '\0', required, "secs", R, "", "", "launch time-out", nullptr},
-    {"multi-prog", '\0', none, "", R, "", "SLURM_SRUN_MULTI", "several programs", nullptr},
+    {"multi-prog", '\0', none, "", R, "", "SLURM_SRUN_MULTI", "the argument is a file: which tasks run which program", [](Draft& d, Text v) -> Result<void> { return set_environment_flag(d.multi_prog, v); }},
     {"network", '\0', required, "spec", BR, "SBATCH_NETWORK", "SLURM_NETWORK", "interconnect", nullptr},
     {"no-allocate", 'Z', none, "", R, "", "", "without allocation", nullptr},
     {"no-kill", 'k', optional, "off", BR, "SBATCH_NO_KILL", "SLURM_NO_KILL", "survive node failures", nullptr},
@@ -353,8 +397,8 @@ constexpr JobOption rows[] = {
     {"parsable", '\0', none, "", R, "", "", "print the id alone", nullptr},
     {"preserve-env", 'E', none, "", R, "", "", "keep variables of the environment", nullptr},
     {"profile", '\0', required, "list", BR, "SBATCH_PROFILE", "SLURM_PROFILE", "profiling", nullptr},
-    {"prolog", '\0', required, "path", R, "", "SLURM_PROLOG", "program run by srun at its start", nullptr},
-    {"propagate", '\0', optional, "limits", with_tasks, "", "", "limits passed on", nullptr},
+    {"prolog", '\0', required, "<program>", R, "", "SLURM_PROLOG", "run by srun itself before it starts tasks; none: not even that of slurm.conf", [](Draft& d, Text v) -> Result<void> { d.srun_prolog = std::string{v}; return {}; }},
+    {"propagate", '\0', optional, "[=<ALL|NONE|list>]", with_tasks, "", "SLURM_PROPAGATE", "which of the shell's limits the job gets: AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS, STACK", set_propagate},
     {"pty", '\0', optional, "fd", R, "", "", "a terminal for task 0", [](Draft& d, Text v) -> Result<void> { return v.empty() ? (d.pty = true, Result<void>{}) : not_built("--pty=" + std::string{v}); }},
     {"quit-on-interrupt", '\0', none, "", R, "", "", "one Ctrl-C ends the step", nullptr},
     {"reboot", '\0', none, "", BR, "", "", "reboot nodes first", nullptr},
@@ -363,12 +407,12 @@ constexpr JobOption rows[] = {
     {"resv-ports", '\0', optional, "count", BR, "", "SLURM_RESV_PORTS", "reserved ports", nullptr},
     {"segment", '\0', required, "count", BR, "", "SRUN_SEGMENT_SIZE", "segment size", nullptr},
     {"send-libs", '\0', optional, "yes|no", R, "", "SLURM_SEND_LIBS", "copy libraries", nullptr},
-    {"signal", '\0', required, "spec", BR, "SBATCH_SIGNAL", "SLURM_SIGNAL", "signal before the end", nullptr},
+    {"signal", '\0', required, "<[B:]signal[@seconds]>", BR, "SBATCH_SIGNAL", "SLURM_SIGNAL", "send the steps this signal so many seconds (60) before the time limit; B: the batch shell only", set_signal},
     {"slurmd-debug", '\0', required, "level", R, "", "SLURMD_DEBUG", "detail of the agent's log", nullptr},
     {"spread-segments", '\0', none, "", BR, "", "SLURM_SPREAD_SEGMENTS", "spread segments", nullptr},
     {"stepmgr", '\0', none, "", BR, "", "", "step manager", nullptr},
-    {"task-epilog", '\0', required, "path", R, "", "SLURM_TASK_EPILOG", "program after each task", nullptr},
-    {"task-prolog", '\0', required, "path", R, "", "SLURM_TASK_PROLOG", "program before each task", nullptr},
+    {"task-epilog", '\0', required, "<program>", R, "", "SLURM_TASK_EPILOG", "run on the node after each task", [](Draft& d, Text v) -> Result<void> { MR_TRY(*d.job.mutable_step_options()->mutable_task_epilog(), full_path(v)); return {}; }},
+    {"task-prolog", '\0', required, "<program>", R, "", "SLURM_TASK_PROLOG", "run on the node before each task; its lines \"export N=V\", \"unset N\", \"print text\" act on it", [](Draft& d, Text v) -> Result<void> { MR_TRY(*d.job.mutable_step_options()->mutable_task_prolog(), full_path(v)); return {}; }},
     {"thread-spec", '\0', required, "count", BR, "SBATCH_THREAD_SPEC", "SLURM_THREAD_SPEC", "specialised threads", nullptr},
     {"uid", '\0', required, "user", B, "", "", "user of the job", nullptr},
     {"wait-all-nodes", '\0', required, "0|1", B, "SBATCH_WAIT_ALL_NODES", "", "wait for booted nodes", nullptr},

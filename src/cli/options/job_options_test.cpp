@@ -210,6 +210,35 @@ TEST(Values, Signals) {
   EXPECT_FALSE(parse_signal("NOPE"));
 }
 
+TEST(JobOptions, Signal_before_the_end) {
+  JobDraft draft;
+  ASSERT_TRUE(read(draft, {"--signal=B:USR1@300"}));
+  EXPECT_EQ(draft.job.step_options().signal().signal(), 10u);
+  EXPECT_EQ(draft.job.step_options().signal().seconds(), 300u);
+  EXPECT_TRUE(draft.job.step_options().signal().batch_only());
+  JobDraft plain;
+  ASSERT_TRUE(read(plain, {"--signal=SIGINT"}));
+  EXPECT_EQ(plain.job.step_options().signal().seconds(), 60u);
+  EXPECT_FALSE(plain.job.step_options().signal().batch_only());
+  EXPECT_EQ(refusal({"--signal=USR9"}), "Invalid --signal specification 'USR9': no such signal");
+  EXPECT_EQ(refusal({"--signal=USR1@70000"}), "Invalid --signal specification 'USR1@70000': seconds before the end are 0 to 65535");
+  EXPECT_EQ(refusal({"--signal=R:USR1"}), "--signal=R: (a signal before reservations) is not built yet in Millrace");
+}
+
+TEST(JobOptions, Mpi_names_are_checked) {
+  JobDraft draft;
+  ASSERT_TRUE(read(draft, {"--mpi=pmix_v4"}, srun));
+  EXPECT_EQ(draft.job.step_options().mpi(), "pmix");
+  EXPECT_EQ(refusal({"--mpi=lam"}, srun), "Invalid --mpi specification: 'lam' is not known, none, pmi2 or pmix would be right");
+}
+
+TEST(Values, Limits) {
+  EXPECT_EQ(limit_names("ALL")->size(), 10u);
+  EXPECT_TRUE(limit_names("none")->empty());
+  EXPECT_EQ(*limit_names("RLIMIT_NOFILE,core"), (std::vector<std::string>{"NOFILE", "CORE"}));
+  EXPECT_FALSE(limit_names("COLOUR"));
+}
+
 TEST(Manual, Shows_what_works_and_lists_what_is_refused) {
   const auto texts = option_texts(job_options(), sbatch);
   const ManualHead head{"sbatch", "submit a batch script", "[options] script", "Sends a script."};

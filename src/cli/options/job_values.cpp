@@ -193,6 +193,25 @@ Result<std::string> node_list(std::string_view text) {
   return out;
 }
 
+Result<std::vector<std::string>> limit_names(std::string_view list) {
+  constexpr std::string_view known[] = {"AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK"};
+  std::vector<std::string> out;
+  if (equals_ignoring_case(list, "NONE")) return out;
+  for (std::string_view word : split(list, ',')) {
+    word = trim(word);
+    const bool all = equals_ignoring_case(word, "ALL");
+    if (word.size() > 7 && equals_ignoring_case(word.substr(0, 7), "RLIMIT_")) word.remove_prefix(7);
+    bool found = false;
+    for (const std::string_view name : known)
+      if (all || equals_ignoring_case(word, name)) {
+        out.emplace_back(name);
+        found = true;
+      }
+    if (!found) return fail(Errc::invalid, "'" + std::string{word} + "' is no limit; ALL, NONE or some of AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS, STACK would be right");
+  }
+  return out;
+}
+
 std::optional<std::uint32_t> parse_signal(std::string_view text) {
   if (const auto number = parse_integer(text)) {
     if (*number < 0 || *number > 64) return std::nullopt;

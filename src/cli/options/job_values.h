@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -25,6 +26,8 @@ std::optional<std::int64_t> parse_time_of_day(std::string_view text, std::int64_
 // A list as given, or the names in the file when it has a '/'.
 Result<std::string> node_list(std::string_view text);
 // "TERM", "SIGUSR1", "10" -> number.
+// "NOFILE,CORE", ALL or NONE: the names of limits; an error names those there are.
+Result<std::vector<std::string>> limit_names(std::string_view list);
 std::optional<std::uint32_t> parse_signal(std::string_view text);
 
 }  // namespace millrace

@@ -2,6 +2,7 @@
 #include "cli/options/resource_setters.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -115,6 +116,26 @@ Result<void> mem_bind(JobDraft& d, Text v) {
   if (const auto parsed = parse_memory_bind(v); !parsed) return invalid("mem-bind", parsed.error().story);
   d.job.set_mem_bind(std::string{v});
   return {};
+}
+
+Result<void> gpu_bind(JobDraft& d, Text v) {
+  if (const auto parsed = parse_gpu_bind(v); !parsed) return invalid("gpu-bind", parsed.error().story);
+  d.job.set_gpu_bind(std::string{v});
+  return {};
+}
+
+Result<void> container(JobDraft& d, Text v) {
+  if (v.empty()) return invalid("container", "the folder of an OCI bundle would be right");
+  char here[4096]{};
+  if (!v.starts_with('/') && getcwd(here, sizeof here) == nullptr) return invalid("container", "the working directory cannot be found");
+  d.job.set_container(v.starts_with('/') ? std::string{v} : std::string{here} + "/" + std::string{v});
+  return {};
+}
+
+// gres/gpu:TYPE alone; other resources have no binding.
+Result<void> tres_bind(JobDraft& d, Text v) {
+  if (!v.starts_with("gres/gpu:")) return invalid("tres-bind", "'" + std::string{v} + "' is wrong, gres/gpu:closest or another binding of gpus would be right");
+  return gpu_bind(d, v.substr(9));
 }
 
 Result<void> oom_kill_step(JobDraft& d, Text v) {

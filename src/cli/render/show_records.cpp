@@ -186,8 +186,12 @@ std::string show_node(const wire::NodeView& node, Names& names, const ShowOption
   record.line("ActiveFeatures=" + null(node.features()));
   record.line("Gres=" + null(node.gres()));
   if (options.detail > 0) {
-    record.line("GresDrain=N/A");
+    record.line("GresDrain=" + (node.gres_drain().empty() ? "N/A" : node.gres_drain()));
     record.line("GresUsed=" + null(node.gres_used()));
+    for (const auto& device : node.telemetry().devices())
+      record.line("GresLoad=" + device.name() + (device.type().empty() ? "" : ":" + device.type()) + ' ' + text(device.device()) + ": " + text(device.busy_percent()) + "% busy, " +
+                  text(device.used_mib()) + "M of " + text(device.memory_mib()) + "M, " + text(device.celsius()) + "C, " + text(device.watts()) + 'W');
+    for (const std::string& trouble : node.device_troubles()) record.line("GresDrainReason=" + trouble);
   }
   record.line("NodeAddr=" + node.address() + " NodeHostName=" + node.host_name() + " Port=" + text(node.port()) +
               (node.version().empty() ? "" : " Version=" + node.version()));

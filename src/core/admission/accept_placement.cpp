@@ -21,10 +21,11 @@ bool share_fits(const State& state, const Partition& partition, const NodeShare&
   const auto* found = state.nodes.find(share.node);
   if (!found || !(*found)->is_usable()) return false;
   const Node& node = **found;
+  const Amounts all = working_of(*node.def);
   if (share.detail)
     for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) {
-      const std::int64_t total = slot < node.def->kinds.size() ? node.def->kinds[slot].count : 0;
-      if (node.used_gres[slot] + share.detail->gres[slot] > total) return false;
+      const std::int64_t total = all.gres[slot];
+      if (share.detail->gres[slot] > 0 && node.used_gres[slot] + share.detail->gres[slot] > total) return false;
     }
   return !state.policy->memory_is_consumable || node.used_memory + share.memory <= node.def->memory;
 }

@@ -78,11 +78,17 @@ class Possibility {
     all_.push_back({index, &def, all_of(def)});
   }
 
+  // What is out of order today is there another day.
+  static NodeDef repaired(NodeDef def) {
+    for (NodeGres& kind : def.kinds) kind.out_of_order = 0;
+    return def;
+  }
+
   // On empty nodes, and in the way the job wants it there.
   bool holds(std::span<const Candidate> some) const {
     const auto shares = choose_nodes(spec_, some, spec_.rare_request().required_nodes.size(), rules_);
     return shares && (!spec_.resources || std::ranges::all_of(*shares, [&](const NodeShare& share) {
-      return assign(spec_, *state_.node(share.node).def, {}, share.amounts(), rules_).has_value();
+      return assign(spec_, repaired(*state_.node(share.node).def), {}, share.amounts(), rules_).has_value();
     }));
   }
 

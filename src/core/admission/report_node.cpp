@@ -25,6 +25,10 @@ std::string shortfall(const NodeDef& def, const Inventory& found) {
   if (found.memory < def.memory)
     return "Low RealMemory (reported:" + std::to_string(found.memory.value) +
            " < 100.00% of configured:" + std::to_string(def.memory.value) + ")";
+  for (const NodeGres& has : found.devices)
+    for (const NodeGres& kind : def.kinds)
+      if (kind.name == has.name && kind.type == has.type && has.count < kind.count)
+        return "gres/" + kind.name + " count reported lower than configured (" + std::to_string(has.count) + " < " + std::to_string(kind.count) + ")";
   return {};
 }
 
@@ -42,6 +46,11 @@ std::vector<Event> decide_register(const State& state, const RegisterNode& repor
   if (!same || would_return)
     events.emplace_back(NodeRegistered{report.node, report.boot_id, report.inventory, shortfall(*node.def, report.inventory), now});
   return events;
+}
+
+std::vector<Event> decide_devices(const State& state, NodeIndex node, std::vector<DeviceTrouble> troubles, Time now) {
+  if (state.node(node).troubles == troubles) return {};
+  return {DevicesJudged{node, std::move(troubles), now}};
 }
 
 std::vector<Event> decide_end(const State& state, const ReportEnd& report, Time now) {

@@ -23,6 +23,8 @@ struct ReportEnd {
 
 // A registration under a new boot means that everything which ran there is gone. Nothing new: no event.
 std::vector<Event> decide_register(const State& state, const RegisterNode& report, Time now);
+// The devices of a node that are out of order, all of them. Nothing new: no event.
+std::vector<Event> decide_devices(const State& state, NodeIndex node, std::vector<DeviceTrouble> troubles, Time now);
 // An end of an old attempt, of a share released before, or of a job we do not know changes nothing.
 std::vector<Event> decide_end(const State& state, const ReportEnd& report, Time now);
 // Too long without a word: the node is down and its attempts are lost.

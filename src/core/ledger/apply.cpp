@@ -610,6 +610,7 @@ void apply_one(State& state, const JobRequeued& e) {
 
 void apply_one(State& state, const NodeRegistered& e) { register_node(state, e); }
 void apply_one(State& state, const NodeLost& e) { lose_node(state, e); }
+void apply_one(State& state, const DevicesJudged& e) { judge_devices(state, e); }
 void apply_one(State& state, const NodeStateChanged& e) { change_node(state, e); }
 
 void apply_one(State& state, const PartitionStateChanged& e) {

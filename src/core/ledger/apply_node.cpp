@@ -30,6 +30,33 @@ void move_shares(State& state, NodeIndex index, const NodeDef& before, const Nod
   node.used_gres = used;
 }
 
+// What the configuration says of a node, and what the node itself said: where its devices are, near to what, and which are out of order.
+NodeDef completed(NodeDef def, const Node& node) {
+  for (NodeGres& kind : def.kinds) {
+    const auto is_same = [&](const auto& other) { return other.name == kind.name && other.type == kind.type; };
+    if (node.inventory)
+      if (const auto found = std::ranges::find_if(node.inventory->devices, is_same); found != node.inventory->devices.end()) {
+        kind.files = found->files;
+        kind.near = static_cast<std::int64_t>(found->near.size()) == kind.count ? found->near : std::vector<std::uint64_t>{};
+        kind.countable_only = false;
+      }
+    kind.out_of_order = 0;
+    for (const DeviceTrouble& trouble : node.troubles)
+      if (is_same(trouble) && trouble.device < kind.count && trouble.device < devices_max) kind.out_of_order |= 1ULL << trouble.device;
+  }
+  return def;
+}
+
+void complete(State& state, NodeIndex index, const NodeDef& configured) {
+  const Node& now = state.node(index);
+  NodeDef def = completed(configured, now);
+  if (*now.def == def) return;
+  const SharedValue<NodeDef> before = now.def;
+  state.edit_node(index).def = SharedValue(std::move(def));
+  const NodeDef& after = *state.node(index).def;
+  if (before->kinds != after.kinds && !now.jobs.empty()) move_shares(state, index, *before, after);
+}
+
 }  // namespace
 
 // Nodes and partitions keep their index for as long as their name is known: jobs and history refer to it.
@@ -53,13 +80,8 @@ void configure(State& state, const ClusterConfigured& e) {
       state.nodes.set(NodeIndex{next}, SharedValue(std::move(node)));
       ++next;
     } else {
-      Node& node = state.edit_node(it->second);
-      node.configured = true;
-      if (!(*node.def == def)) {
-        const SharedValue<NodeDef> before = node.def;
-        node.def = SharedValue(def);
-        if (before->kinds != def.kinds && !node.jobs.empty()) move_shares(state, it->second, *before, def);
-      }
+      state.edit_node(it->second).configured = true;
+      complete(state, it->second, def);
     }
   }
   std::vector<Partition>& partitions = state.partitions.edit();
@@ -107,6 +129,12 @@ void register_node(State& state, const NodeRegistered& e) {
     node.reason_at = e.at;
     node.reason_by = UserId{0};
   }
+  complete(state, e.node, *node.def);
+}
+
+void judge_devices(State& state, const DevicesJudged& e) {
+  state.edit_node(e.node).troubles = e.troubles;
+  complete(state, e.node, *state.node(e.node).def);
 }
 
 void lose_node(State& state, const NodeLost& e) {

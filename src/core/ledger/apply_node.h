@@ -8,6 +8,7 @@ namespace millrace {
 void configure(State& state, const ClusterConfigured& e);
 void register_node(State& state, const NodeRegistered& e);
 void lose_node(State& state, const NodeLost& e);
+void judge_devices(State& state, const DevicesJudged& e);
 void change_node(State& state, const NodeStateChanged& e);
 void take_share(State& state, const NodeShare& share, JobKey job, Time at);
 // What take_share adds to the node, without asking whether there is room.

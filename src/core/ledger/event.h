@@ -160,6 +160,13 @@ struct NodeLost {
   Time at;
 };
 
+// Which devices of the node are out of order, all of them; found out by the node itself.
+struct DevicesJudged {
+  NodeIndex node;
+  std::vector<DeviceTrouble> troubles;
+  Time at;
+};
+
 enum class NodeOrder : std::uint8_t { drain, undrain, down, resume, reason_only };
 
 struct NodeStateChanged {
@@ -277,6 +284,6 @@ using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, J
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
                            ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset,
                            JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned,
-                           StepsReported>;
+                           DevicesJudged, StepsReported>;
 
 }  // namespace millrace

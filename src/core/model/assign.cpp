@@ -27,7 +27,7 @@ class DeviceChoice {
       : spec_(spec), node_(node), use_(use), wanted_(wanted) {
     out_.gres = wanted.gres;
     in_parts_ = gpus_in_parts(use);
-    whole_ = gpus_whole(use, node);
+    whole_ = gpus_whole(use, node) | gpus_out_of_order(node);
   }
 
   bool choose() {
@@ -90,7 +90,7 @@ class DeviceChoice {
     const NodeGres& kind = node_.kinds[slot];
     if (kind.countable_only) return true;
     const std::int64_t count = wanted_.gres[slot];
-    std::uint64_t free = low_bits(kind.count) & ~use_.devices[slot];
+    std::uint64_t free = low_bits(kind.count) & ~use_.devices[slot] & ~kind.out_of_order;
     const std::uint32_t first = kind.name == "gpu" ? first_gpu_of(node_, slot) : 64;
     if (first < 64) free &= ~(in_parts_ >> first);
     if (std::popcount(free) < count) return false;

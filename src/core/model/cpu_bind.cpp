@@ -158,4 +158,35 @@ Result<MemoryBind> parse_memory_bind(std::string_view text) {
   return fail(Errc::invalid, "'" + asked + "' is not none, local, rank, map_mem:LIST or mask_mem:LIST");
 }
 
+Result<GpuBind> parse_gpu_bind(std::string_view text) {
+  GpuBind out;
+  const std::string asked{text};
+  if (!take_loudness(text, out.verbose)) return out;
+  if (lower(text).starts_with("gpu:")) text.remove_prefix(4);  // as --tres-bind=gres/gpu:... has it
+  const std::size_t colon = text.find(':');
+  const std::string name = lower(text.substr(0, colon));
+  const std::string_view rest = colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
+  const auto wrong = [&](const char* right) { return fail(Errc::invalid, "'" + asked + "' is wrong, " + right + " would be right"); };
+  if (name == "none" && rest.empty()) return out.kind = GpuBindKind::none, out;
+  if (name == "closest" && rest.empty()) return out.kind = GpuBindKind::closest, out;
+  if (name == "single" || name == "per_task") {
+    const auto count = to_number(rest);
+    if (!count || *count == 0) return wrong(name == "single" ? "a number of tasks, as in single:2," : "a number of gpus, as in per_task:1,");
+    out.kind = name == "single" ? GpuBindKind::single : GpuBindKind::per_task;
+    out.count = *count;
+    return out;
+  }
+  if (name == "map_gpu" || name == "map") {
+    out.kind = GpuBindKind::map;
+    if (!read_list(rest, into(out.list, to_number))) return wrong("a list of numbers, as in map_gpu:0,1,");
+    return out;
+  }
+  if (name == "mask_gpu" || name == "mask") {
+    out.kind = GpuBindKind::mask;
+    if (!read_list(rest, into(out.masks, to_mask))) return wrong("a list of masks, as in mask_gpu:0x1,0x2,");
+    return out;
+  }
+  return wrong("closest, single:N, per_task:N, map_gpu:LIST, mask_gpu:LIST or none");
+}
+
 }  // namespace millrace

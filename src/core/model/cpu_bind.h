@@ -1,4 +1,4 @@
-// src/core/model/cpu_bind.h - --cpu-bind and --mem-bind as words: which processors and which memory a task may use.
+// src/core/model/cpu_bind.h - --cpu-bind, --mem-bind and --gpu-bind as words: which processors, memory and gpus a task may use.
 #pragma once
 
 #include <cstdint>
@@ -44,5 +44,16 @@ struct MemoryBind {
   std::vector<std::uint64_t> masks;
 };
 Result<MemoryBind> parse_memory_bind(std::string_view text);
+
+enum class GpuBindKind : std::uint8_t { unset, none, closest, single, map, mask, per_task };
+// Lists count the gpus of the job on the node from 0.
+struct GpuBind {
+  GpuBindKind kind = GpuBindKind::unset;
+  bool verbose = false;
+  std::uint32_t count = 1;  // single: tasks for each gpu; per_task: gpus for each task
+  std::vector<std::uint32_t> list;
+  std::vector<std::vector<std::uint64_t>> masks;
+};
+Result<GpuBind> parse_gpu_bind(std::string_view text);
 
 }  // namespace millrace

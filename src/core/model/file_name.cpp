@@ -29,7 +29,7 @@ std::optional<std::string> value_of(char letter, std::size_t width, const NameFa
     case 'b':
       return padded(array_task % 10, width);
     case 'J':
-      return padded(facts.job_id, width) + (facts.batch ? "" : ".0");
+      return padded(facts.job_id, width) + (facts.batch ? "" : "." + std::to_string(facts.step));
     case 'j':
       return padded(facts.job_id, width);
     case 'N':
@@ -39,7 +39,7 @@ std::optional<std::string> value_of(char letter, std::size_t width, const NameFa
     case 'r':
       return padded(facts.restarts, width);
     case 's':
-      return facts.batch ? std::string{"batch"} : padded(0, width);
+      return facts.batch ? std::string{"batch"} : padded(facts.step, width);
     case 't':
       return padded(facts.rank, width);
     case 'u':

@@ -14,6 +14,7 @@ struct NameFacts {
   std::uint32_t array_job_id = 0;  // 0: no array
   std::optional<std::uint32_t> array_task;
   bool batch = true;
+  std::uint32_t step = 0;  // where it is not the script
   std::string node_name;
   std::uint32_t node_position = 0;
   std::uint32_t restarts = 0;

@@ -50,9 +50,11 @@ struct RareRequest {
   std::optional<StdioEndpoint> stdio;
   std::vector<std::uint32_t> required_nodes;  // NodeIndex values, in the order asked
   std::vector<std::uint32_t> excluded_nodes;
-  std::string cpu_bind{}, mem_bind{};  // as typed; a supervisor reads them
+  std::string cpu_bind{}, mem_bind{}, gpu_bind{};  // as typed; a supervisor reads them
+  std::string container{};             // the folder of an OCI bundle
   bool oom_kill_step = false;          // memory shortage in one task ends the step
   TerminalSize terminal;
+  std::string step_options{};  // of srun, for supervisors: nobody else looks inside
   bool operator==(const RareRequest&) const = default;
 };
 

@@ -18,7 +18,7 @@ struct NodeDef {
   std::uint32_t boards = 1, sockets = 1, cores_per_socket = 1, threads_per_core = 1;
   Mebibytes memory{1}, tmp_disk;
   std::uint32_t weight = 1;
-  std::vector<NodeGres> kinds;  // what `gres` says, completed by gres.conf
+  std::vector<NodeGres> kinds;  // what `gres` says, completed by gres.conf, by what the node found and by what is out of order there
   bool operator==(const NodeDef&) const = default;
 };
 
@@ -27,6 +27,7 @@ struct Inventory {
   Mebibytes memory, tmp_disk;
   std::string arch, os, version, host_name;
   Time boot_at, agent_started_at;
+  std::vector<NodeGres> devices{};  // looked for and found; kinds that were not looked for are missing
   bool operator==(const Inventory&) const = default;
 };
 
@@ -45,6 +46,14 @@ struct NodeUse {
   bool operator==(const NodeUse&) const = default;
 };
 
+// Why a device is out of order.
+struct DeviceTrouble {
+  std::string name, type;  // its kind
+  std::uint32_t device = 0;
+  std::string text;
+  bool operator==(const DeviceTrouble&) const = default;
+};
+
 enum class NodeCondition : std::uint8_t { unknown, up, down };
 
 struct Node {
@@ -58,6 +67,7 @@ struct Node {
   bool drain = false;
   bool down_for_silence = false;  // DOWN because it did not respond, not because someone said so
   bool configured = true;         // still in the configuration
+  std::vector<DeviceTrouble> troubles;
   Cpus used_cpus;  // each counted once, however many jobs are on it
   Mebibytes used_memory;
   std::array<std::int64_t, gres_kinds_max> used_gres{};

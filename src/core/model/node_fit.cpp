@@ -2,6 +2,7 @@
 #include "core/model/node_fit.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/model/features.h"
 
@@ -123,9 +124,30 @@ bool cover_gpus(const JobSpec& spec, const NodeDef& node, const Amounts& free, A
   return taken.cpus <= free.cpus && (!rules.memory_counts || taken.memory <= free.memory);
 }
 
+// Of a kind: those that are not out of order; of parts: not of such a gpu.
+static std::int64_t working(const NodeDef& node, std::size_t slot) {
+  const NodeGres& kind = node.kinds[slot];
+  if (!is_part(kind)) return kind.count - std::popcount(kind.out_of_order);
+  std::int64_t count = kind.count;
+  std::size_t first = 0;
+  for (const NodeGres& gpu : node.kinds) {
+    if (gpu.name != "gpu") continue;
+    for (std::uint64_t rest = gpu.out_of_order; rest != 0; rest &= rest - 1)
+      if (const std::size_t at = first + static_cast<std::size_t>(std::countr_zero(rest)); at < kind.parts.size()) count -= kind.parts[at];
+    first += static_cast<std::size_t>(gpu.count);
+  }
+  return count;
+}
+
 Amounts all_of(const NodeDef& node) {
   Amounts all{node.cpus.value, node.memory.value, {}};
   for (std::size_t slot = 0; slot < node.kinds.size() && slot < gres_kinds_max; ++slot) all.gres[slot] = node.kinds[slot].count;
+  return all;
+}
+
+Amounts working_of(const NodeDef& node) {
+  Amounts all = all_of(node);
+  for (std::size_t slot = 0; slot < node.kinds.size() && slot < gres_kinds_max; ++slot) all.gres[slot] = working(node, slot);
   return all;
 }
 

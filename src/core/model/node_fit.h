@@ -22,6 +22,8 @@ CpuShape cpu_shape(const NodeDef& node);
 
 // All of a node, as amounts.
 Amounts all_of(const NodeDef& node);
+// The same without devices that are out of order.
+Amounts working_of(const NodeDef& node);
 
 // How many tasks of the job the node could take from what is free on it; 0 when it cannot be used at all.
 std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amounts& free, const FitRules& rules);

@@ -114,9 +114,16 @@ std::uint64_t gpus_whole(const NodeUse& use, const NodeDef& node) {
   return bits;
 }
 
+std::uint64_t gpus_out_of_order(const NodeDef& node) {
+  std::uint64_t bits = 0;
+  for (std::size_t slot = 0; slot < node.kinds.size() && slot < gres_kinds_max; ++slot)
+    if (const std::uint32_t first = first_gpu_of(node, slot); node.kinds[slot].name == "gpu" && first < 64) bits |= node.kinds[slot].out_of_order << first;
+  return bits;
+}
+
 Amounts free_of(const Node& node) {
   const NodeDef& def = *node.def;
-  Amounts free = all_of(def);
+  Amounts free = working_of(def);
   free -= {node.used_cpus.value, node.used_memory.value, node.used_gres};
   if (std::ranges::none_of(def.kinds, is_part)) return free;
   const std::uint64_t in_parts = gpus_in_parts(node.use), whole = gpus_whole(node.use, def);

@@ -32,6 +32,9 @@ std::uint64_t gpus_in_parts(const NodeUse& use);
 // Gpus given out whole, by that place.
 std::uint64_t gpus_whole(const NodeUse& use, const NodeDef& node);
 
+// Gpus that are out of order, by that place.
+std::uint64_t gpus_out_of_order(const NodeDef& node);
+
 // The detail of a share when the node's kinds are written in another order, or others than before: what is gone is not held any more.
 ShareDetail moved(const ShareDetail& detail, const NodeDef& before, const NodeDef& after);
 

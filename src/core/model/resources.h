@@ -21,6 +21,7 @@ struct NodeGres {
   bool countable_only = false;    // no devices behind it: only the number matters
   std::vector<std::int64_t> parts{};  // of shard and mps: how many on each of the node's gpus; empty: not shared
   std::string files{};            // the devices, as gres.conf names them: /dev/nvidia[0-3]
+  std::uint64_t out_of_order = 0;  // by device: those that no job gets until they work again
   bool operator==(const NodeGres&) const = default;
 };
 

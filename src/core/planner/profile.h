@@ -50,8 +50,9 @@ class Profile {
 
 inline bool covers(const Amounts& free, const Amounts& need) {
   if (free.cpus < need.cpus || free.memory < need.memory) return false;
+  // Less than nothing is free where a job still has a device that is out of order; whoever wants none does not mind.
   for (std::size_t i = 0; i < free.gres.size(); ++i)
-    if (free.gres[i] < need.gres[i]) return false;
+    if (need.gres[i] > 0 && free.gres[i] < need.gres[i]) return false;
   return true;
 }
 

@@ -46,7 +46,7 @@ Timeline::Timeline(const State& state) : rules_(fit_rules(*state.policy)) {
     if (slots_.size() <= index.value) slots_.resize(index.value + 1);
     slots_[index.value].def = node->def;
     slots_[index.value].node_class = classes_.class_of(*node->def);
-    slots_[index.value].base = Profile(all_of(*node->def));
+    slots_[index.value].base = Profile(working_of(*node->def));
   }
   quick_.resize(slots_.size());
   for (const Partition& partition : *state.partitions) {
@@ -175,7 +175,7 @@ void Timeline::lay_window(const Reservation& reservation, Time now) {
   for (const std::uint32_t node : reservation.nodes)
     if (node < slots_.size()) window.nodes.push_back(node);
   for (const std::uint32_t node : window.nodes) {
-    touch(node).laid.take(window.start, window.end, all_of(*slots_[node].def));
+    touch(node).laid.take(window.start, window.end, working_of(*slots_[node].def));
     refresh(node);
   }
   for (const std::int64_t part : {static_cast<std::int64_t>(window.id.value), window.start.value, window.end.value})
@@ -422,7 +422,7 @@ void Timeline::open_window(ReservationId id, bool open) {
     if (window.id != id) continue;
     for (const std::uint32_t node : window.nodes) {
       Profile& laid = touch(node).laid;
-      const Amounts all = all_of(*slots_[node].def);
+      const Amounts all = working_of(*slots_[node].def);
       open ? laid.give(window.start, window.end, all) : laid.take(window.start, window.end, all);
       refresh(node);
     }

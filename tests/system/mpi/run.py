@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Parallel programs over two nodes: mpirun of Open MPI and of MPICH inside an allocation finds its hosts and starts through srun. The world must
-have its size and an allreduce its sum.
+"""Parallel programs over several nodes: srun --mpi starts MPICH (pmi2) and Open MPI (pmix) itself, and mpirun of both inside an allocation finds
+its hosts and starts through srun. The world must have its size and an allreduce its sum.
 
     tests/system/mpi/run.py --build build/dev        needs openmpi-bin, libopenmpi-dev, mpich, libmpich-dev
 """
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
-from cluster import Cluster, run_test
+from cluster import Cluster, run_test, wait_for
 
 PROGRAM = r"""
 #include <mpi.h>
@@ -28,30 +29,131 @@ int main(int count, char** words) {
   MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   const char* node = getenv("SLURMD_NODENAME");
   printf("rank %d of %d sum %d on %s\n", rank, size, sum, node ? node : "nowhere");
+  fflush(stdout);
+  if (count > 1 && rank == size - 1) MPI_Abort(MPI_COMM_WORLD, atoi(words[1]));
+  if (count > 1) MPI_Barrier(MPI_COMM_WORLD);  // never complete
   MPI_Finalize();
   return 0;
 }
 """
 
 
+NAMES = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+int main(int count, char** words) {
+  int rank, size;
+  char port[MPI_MAX_PORT_NAME] = "";
+  MPI_Init(&count, &words);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (rank == 0) MPI_Publish_name("ocean", MPI_INFO_NULL, "tag#7");
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == size - 1) {
+    int found = MPI_Lookup_name("ocean", MPI_INFO_NULL, port);
+    printf("found %d %s\n", found == MPI_SUCCESS, port);
+    printf("other %d\n", MPI_Lookup_name("desert", MPI_INFO_NULL, port) == MPI_SUCCESS);
+    fflush(stdout);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) MPI_Unpublish_name("ocean", MPI_INFO_NULL, "tag#7");
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+# Both nodes are this host: shared memory of one would be taken for that of the other.
+VARIABLES = {"OMPI_MCA_btl": "self,tcp"}
+
+
+def world(done, size, nodes):
+    """Is this the output of a world of so many tasks on so many nodes?"""
+    lines = [line.rsplit(" ", 1) for line in done.out.splitlines()]
+    return sorted(line[0] for line in lines) == sorted(f"rank {rank} of {size} sum {size * (size + 1) // 2} on" for rank in range(size)) and \
+        len({line[-1] for line in lines}) == nodes
+
+
+def left_by(uid):
+    """Folders of PMIx servers of this user; they go while we look."""
+    found = []
+    for path in Path("/tmp").glob("millrace-pmix-*"):
+        try:
+            found += [path] if path.stat().st_uid == uid else []
+        except FileNotFoundError:
+            continue
+    return found
+
+
+def check_srun(checks, cluster, kind, mpi, program):
+    def srun(*words):
+        return cluster.run("srun", f"--mpi={mpi}", *words, seconds=180, **VARIABLES)
+    name = f"{kind}: srun --mpi={mpi}"
+    done = srun("-N1", "-n3", program)
+    checks.that(f"{name} on one node", done.code == 0 and world(done, 3, 1), done)
+    done = srun("-N2", "-n4", program)
+    checks.that(f"{name} on two nodes", done.code == 0 and world(done, 4, 2), done)
+    done = srun("-N3", "-n7", program)
+    checks.that(f"{name} on three nodes, not evenly", done.code == 0 and world(done, 7, 3), done)
+    done = srun("-N2", "-n4", "-m", "cyclic", program)
+    checks.that(f"{name} with tasks dealt out in turn", done.code == 0 and world(done, 4, 2), done)
+    done = srun("-N2", "-n4", program, "7")
+    checks.that(f"{name}: MPI_Abort ends every task, with its code", done.code == 7 and "aborted StepId=" in done.err, done)
+    if os.geteuid() == 0:
+        done = cluster.run("srun", "-D", "/", f"--mpi={mpi}", "-N2", "-n4", program, seconds=180, identity=(65534, 65534, []), cwd="/", **VARIABLES)
+        checks.that(f"{name} as another user", done.code == 0 and world(done, 4, 2), done)
+        wait_for("nothing is left of the servers", lambda: not left_by(65534))
+    done = cluster.run("salloc", "-N2", "--ntasks-per-node=2", cluster.bin / "srun", f"--mpi={mpi}", program, seconds=180, **VARIABLES)
+    checks.that(f"{name} as a step of an allocation", done.code == 0 and world(done, 4, 2), done)
+
+
+def check_names(checks, cluster, kind, mpi, directory):
+    source, program = directory / "names.c", directory / f"names.{kind}"
+    source.write_text(NAMES)
+    made = subprocess.run([f"mpicc.{kind}", "-o", program, source], capture_output=True, text=True)
+    done = cluster.run("srun", f"--mpi={mpi}", "-N2", "-n2", program, seconds=180, **VARIABLES)
+    checks.that(f"{kind}: names are published over nodes with {mpi}", made.returncode == 0 and done.code == 0 and done.out == "found 1 tag#7\nother 0\n", (made.stderr, done))
+
+
+def check_words(checks, cluster):
+    done = cluster.run("srun", "--mpi=list")
+    checks.that("--mpi=list says what there is", done.code == 0 and done.out.startswith("MPI plugin types are...\n\tnone\n\tpmi2\n"), done)
+    done = cluster.run("srun", "--mpi=lam", "true")
+    checks.that("another name is refused with those there are", done.code == 255 and "none, pmi2 or pmix would be right" in done.err, done)
+    broken = cluster.directory / "broken"
+    broken.mkdir(exist_ok=True)
+    (broken / "libpmix.so.2").write_text("no library")
+    done = cluster.run("srun", "--mpi=pmix", "-n1", "true", LD_LIBRARY_PATH=str(broken))
+    checks.that("a missing PMIx library is said, with its package", done.code != 0 and "libpmix2" in done.err, done)
+    done = cluster.run("srun", "-n1", "sh", "-c", "env | grep -c '^PMI' || true", **{"PMI_FD": "9", "PMI_RANK": "3", "PMIX_RANK": "3"})
+    checks.that("without it tasks see nothing of an outer one", done.out == "0\n", done)
+
+
 def body(build):
     def run(checks, directory, clusters):
-        cluster = Cluster(build, directory, nodes=2, cpus=4)
+        cluster = Cluster(build, directory, nodes=3, cpus=4)
         clusters.append(cluster)
         cluster.start()
         source = directory / "allreduce.c"
         source.write_text(PROGRAM)
-        for kind in ("openmpi", "mpich"):
+        check_words(checks, cluster)
+        check_direct = {"OMPI_MCA_pmix_base_async_modex": "1", "OMPI_MCA_pmix_base_collect_data": "0"}
+        for kind, mpi in (("mpich", "pmi2"), ("openmpi", "pmix")):
             program = directory / f"allreduce.{kind}"
             made = subprocess.run([f"mpicc.{kind}", "-o", program, source], capture_output=True, text=True)
             if not checks.that(f"{kind}: the program builds", made.returncode == 0, made.stderr):
                 continue
-            # Both nodes are this host: shared memory of one would be taken for that of the other.
+            check_srun(checks, cluster, kind, mpi, program)
+            check_names(checks, cluster, kind, mpi, directory)
+            if mpi == "pmix":
+                done = cluster.run("srun", "--mpi=pmix", "-N2", "-n4", program, seconds=180, **VARIABLES, **check_direct)
+                checks.that("openmpi: what tasks need of each other is fetched when they need it", done.code == 0 and world(done, 4, 2), done)
             start = f"export PATH={cluster.bin}:$PATH OMPI_MCA_btl=self,tcp OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; mpirun.{kind} {program}"
             done = cluster.run("salloc", "-N2", "--ntasks-per-node=2", "sh", "-c", start, seconds=180)
             lines = sorted(done.out.splitlines())
             checks.that(f"{kind}: mpirun under salloc makes a world of four on two nodes", [line.rsplit(" ", 1)[0] for line in lines] ==
-                        [f"rank {rank} of 4 sum 10 on" for rank in range(4)] and {line.split()[-1] for line in lines} == {"n1", "n2"}, done)
+                        [f"rank {rank} of 4 sum 10 on" for rank in range(4)] and len({line.split()[-1] for line in lines}) == 2, done)
             out = directory / f"{kind}.out"
             job = cluster.submit("-N2", "-n4", "-o", out, "--wrap", start)
             fields = cluster.wait_for_job(job, seconds=180)

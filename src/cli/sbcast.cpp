@@ -1,0 +1,257 @@
+// src/cli/sbcast.cpp - copies a file to every node of a job: a step of the job whose tasks write what comes over standard input, with the user's rights.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/options/option.h"
+#include "cli/srun_console.h"
+#include "cli/srun_endpoint.h"
+#include "cli/submission.h"
+#include "wire/random.h"
+
+namespace millrace {
+namespace {
+
+constexpr ManualHead head{"sbcast", "copy a file to the nodes of a job", "[options] source destination",
+                          "Copies a file of this host to the same place on every node of the job it is run in. It is written by the user's own rights, whole or not at all."};
+
+constexpr std::size_t block_default = 1u << 20, block_max = 4u << 20;
+
+struct Draft {
+  bool help = false, usage = false, version = false;
+  bool compress = false, force = false, preserve = false, send_libraries = false;
+  std::optional<std::uint32_t> job_id;
+  std::size_t block = block_default;
+  std::string exclude = "/lib,/usr/lib,/lib64,/usr/lib64";
+  int verbose = 0;
+};
+
+using Text = std::string_view;
+using enum ArgKind;
+
+template <auto field>
+Result<void> on(Draft& d, Text) {
+  d.*field = true;
+  return {};
+}
+
+Result<void> set_job(Draft& d, Text v) {
+  if (v.find('.') != Text::npos) return not_built("--jobid of a step");
+  const auto number = parse_integer(v);
+  if (!number || *number < 1 || *number > UINT32_MAX) return fail(Errc::refused, "Invalid job id " + std::string{v});
+  d.job_id = static_cast<std::uint32_t>(*number);
+  return {};
+}
+
+Result<void> set_compress(Draft& d, Text v) {
+  if (!v.empty() && v != "zlib" && v != "lz4" && v != "none") return fail(Errc::refused, "--compress=" + std::string{v} + " is not known; zlib or none would be right");
+  d.compress = v != "none";
+  return {};
+}
+
+Result<void> set_block(Draft& d, Text v) {
+  std::size_t unit = 1;
+  Text digits = v;
+  if (!v.empty() && (v.back() == 'k' || v.back() == 'K')) unit = 1024;
+  if (!v.empty() && (v.back() == 'm' || v.back() == 'M')) unit = 1024 * 1024;
+  if (unit > 1) digits.remove_suffix(1);
+  const auto number = parse_integer(digits);
+  if (!number || *number < 1 || *number > 1'000'000'000) return fail(Errc::refused, "Invalid size specification " + std::string{v} + "; bytes, or with k or m, would be right");
+  d.block = std::min(static_cast<std::size_t>(*number) * unit, block_max);
+  return {};
+}
+
+Result<void> check_number(Draft&, Text v) {
+  const auto number = parse_integer(v);
+  if (!number || *number < 1) return fail(Errc::refused, "Invalid number " + std::string{v});
+  return {};
+}
+
+// clang-format off
+constexpr Option<Draft> rows[] = {
+    {"compress", 'C', optional, "[=zlib|none]", any_tool, "SBCAST_COMPRESS", "", "pack the file for its way", set_compress},
+    {"exclude", '\0', required, "<folders>", any_tool, "SBCAST_EXCLUDE", "", "with --send-libs: libraries below these are there already", [](Draft& d, Text v) -> Result<void> { d.exclude = equals_ignoring_case(v, "none") ? "" : std::string{v}; return {}; }},
+    {"fanout", 'F', required, "<count>", any_tool, "SBCAST_FANOUT", "", "accepted: every node gets the file at the same time", check_number},
+    {"force", 'f', none, "", any_tool, "SBCAST_FORCE", "", "replace a file that is there", on<&Draft::force>},
+    {"help", '\0', none, "", any_tool, "", "", "show this text", on<&Draft::help>},
+    {"jobid", 'j', required, "<job>", any_tool, "SLURM_JOB_ID", "", "the job whose nodes are meant", set_job},
+    {"preserve", 'p', none, "", any_tool, "SBCAST_PRESERVE", "", "keep mode and times", on<&Draft::preserve>},
+    {"send-libs", '\0', optional, "[=yes|no]", any_tool, "SBCAST_SEND_LIBS", "", "also the shared libraries of a program, to DESTINATION_libs", [](Draft& d, Text v) -> Result<void> { d.send_libraries = v != "no" && v != "0"; return {}; }},
+    {"size", 's', required, "<bytes>", any_tool, "SBCAST_SIZE", "", "bytes sent at once, also with k or m; 4m at most", set_block},
+    {"timeout", 't', required, "<seconds>", any_tool, "SBCAST_TIMEOUT", "", "accepted: a node that is there is waited for", check_number},
+    {"treewidth", '\0', required, "<count>", any_tool, "", "", "accepted: every node gets the file at the same time", check_number},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", on<&Draft::usage>},
+    {"verbose", 'v', none, "", any_tool, "", "", "say what is done", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", on<&Draft::version>},
+    {"nodelist", 'w', required, "", any_tool, "", "", "some nodes only", nullptr},
+};
+// clang-format on
+
+std::int64_t microseconds(const timespec& at) { return static_cast<std::int64_t>(at.tv_sec) * 1'000'000 + at.tv_nsec / 1000; }
+
+// A child packs into a pipe, so that neither a copy on disk nor the whole file in memory is needed.
+Result<int> packed_stream(int source) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return fail(Errc::io, std::string{"pipe: "} + std::strerror(errno));
+  const pid_t pid = fork();
+  if (pid < 0) return fail(Errc::io, std::string{"fork: "} + std::strerror(errno));
+  if (pid > 0) {
+    close(ends[1]);
+    close(source);
+    return ends[0];
+  }
+  static char in[65536], out[65536];
+  z_stream stream{};
+  if (deflateInit(&stream, Z_BEST_SPEED) != Z_OK) _exit(1);
+  for (int state = Z_OK; state != Z_STREAM_END;) {
+    const ssize_t count = read(source, in, sizeof in);
+    if (count < 0) _exit(1);
+    stream.next_in = reinterpret_cast<Bytef*>(in);
+    stream.avail_in = static_cast<uInt>(count);
+    do {
+      stream.next_out = reinterpret_cast<Bytef*>(out);
+      stream.avail_out = sizeof out;
+      state = deflate(&stream, count == 0 ? Z_FINISH : Z_NO_FLUSH);
+      if (!write_all(ends[1], {out, sizeof out - stream.avail_out})) _exit(1);
+    } while (stream.avail_out == 0);
+  }
+  _exit(0);
+}
+
+struct Errand {
+  std::string source{}, path{};
+  bool library = false;
+};
+
+int send_file(const Command& command, const Draft& draft, const ClientSettings& settings, const Errand& errand) {
+  struct stat facts {};
+  int source = open(errand.source.c_str(), O_RDONLY | O_CLOEXEC);
+  if (source < 0 || fstat(source, &facts) != 0) {
+    say_error(command, "Can't open `" + errand.source + "`: " + std::strerror(errno));
+    return 1;
+  }
+  if (!S_ISREG(facts.st_mode)) {
+    say_error(command, errand.source + " is not a regular file");
+    return 1;
+  }
+  const mode_t mask = umask(0);
+  umask(mask);
+  wire::CreateStep ask;
+  wire::JobDescription& step = *ask.mutable_step();
+  wire::ReceivedFile& file = *step.mutable_step_options()->mutable_receive();
+  file.set_path(errand.path);
+  file.set_force(draft.force || errand.library);
+  file.set_preserve(draft.preserve);
+  file.set_mode(facts.st_mode & 07777 & (draft.preserve ? 07777u : ~mask));
+  file.set_accessed_at_us(microseconds(facts.st_atim));
+  file.set_modified_at_us(microseconds(facts.st_mtim));
+  file.set_size(static_cast<std::uint64_t>(facts.st_size));
+  file.set_packed(draft.compress);
+  file.set_make_folder(errand.library);
+
+  SrunPlan plan;
+  plan.secret = random_bytes(32);
+  plan.job_name = "sbcast";
+  plan.say_ends = false;
+  plan.streams.unbuffered = true;
+  plan.input_block = draft.block;
+  plan.input_fd = source;
+  if (draft.compress) {
+    const auto packed = packed_stream(source);
+    if (!packed) return say_usage_error(command, {Errc::refused, packed.error().story});
+    plan.input_fd = *packed;
+  }
+  SrunConsole console(command, plan);
+  const Endpoint endpoint = choose_endpoint(settings);
+  const auto port = console.listen(endpoint.loopback_only);
+  if (!port) return say_usage_error(command, {Errc::refused, port.error().story});
+  ask.set_job_id(*draft.job_id);
+  ask.set_overlap(true);  // no node of the job is too busy for it
+  step.set_name("sbcast");
+  step.set_interactive(true);
+  step.set_work_dir("/");
+  step.set_umask(mask);
+  step.add_arguments("sbcast");
+  step.mutable_stdio()->set_host(endpoint.host);
+  step.mutable_stdio()->set_port(*port);
+  step.mutable_stdio()->set_secret(plan.secret);
+  const SessionOptions options = *session_options(settings);
+  Session session(options);
+  console.catch_signals();
+  if (draft.verbose > 0) say_info(command, errand.source + " to " + errand.path + ", " + std::to_string(facts.st_size) + " bytes");
+  const int code = console.run_step(session, options, std::move(ask));
+  while (draft.compress && waitpid(-1, nullptr, 0) > 0) continue;
+  return code == 0 ? 0 : 1;
+}
+
+// As the loader of this host finds them.
+std::vector<std::string> libraries_of(const std::string& program, const std::string& exclude) {
+  std::vector<std::string> out;
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return out;
+  const pid_t pid = fork();
+  if (pid == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+    execlp("ldd", "ldd", program.c_str(), static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t count = 0; (count = read(ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(count));
+  close(ends[0]);
+  if (pid > 0) waitpid(pid, nullptr, 0);
+  for (const std::string_view line : split(text, '\n')) {
+    const std::size_t arrow = line.find("=> /");
+    if (arrow == std::string_view::npos) continue;
+    const std::string_view rest = line.substr(arrow + 3);
+    const std::string_view path = rest.substr(0, rest.find(' '));
+    const bool is_there = std::ranges::any_of(split(exclude, ','), [&](std::string_view folder) { return !folder.empty() && path.starts_with(std::string{folder} + "/"); });
+    if (!is_there) out.emplace_back(path);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string sbcast_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+
+int run_sbcast(Command& command) {
+  Draft draft;
+  const std::span<const Option<Draft>> table{rows};
+  if (const auto set = apply_environment(table, any_tool, draft); !set) return say_usage_error(command, set.error());
+  const auto line = apply_words(table, any_tool, command.words, Operands::end_options, draft);
+  if (!line) return say_usage_error(command, line.error());
+  if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(table, any_tool))) return 0;
+  if (line->operands.size() != 2) {
+    say_error(command, "Need two file names, have " + std::to_string(line->operands.size()) + " names");
+    say_plain("Try \"sbcast --help\" for more information");
+    return 1;
+  }
+  if (!draft.job_id) draft.job_id = job_around();
+  if (!draft.job_id) {
+    say_error(command, "Need a job id to run this command.  Run from within a Slurm job or use the --jobid option.");
+    return 1;
+  }
+  const auto settings = read_client_settings();
+  if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  Errand errand{std::string{line->operands[0]}, std::string{line->operands[1]}};
+  if (errand.path.ends_with('/')) errand.path += errand.source.substr(errand.source.rfind('/') + 1);
+  if (errand.path[0] != '/') errand.path = current_directory() + "/" + errand.path;
+  if (const int code = send_file(command, draft, *settings, errand); code != 0 || !draft.send_libraries) return code;
+  for (const std::string& library : libraries_of(errand.source, draft.exclude))
+    if (const int code = send_file(command, draft, *settings, {library, errand.path + "_libs/" + library.substr(library.rfind('/') + 1), true}); code != 0) return code;
+  return 0;
+}
+
+}  // namespace millrace

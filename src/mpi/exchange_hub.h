@@ -1,0 +1,37 @@
+// src/mpi/exchange_hub.h - the middle of the star in which the nodes of a parallel program meet: exchanges, messages to one node, names.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace.pb.h"
+
+namespace millrace {
+
+// Lives in srun, which every node of a step is connected to; where the step has one node only, in its supervisor.
+class ExchangeHub {
+ public:
+  struct Outgoing {
+    std::uint32_t node = 0;
+    wire::MpiToNode message;
+  };
+  void take(std::uint32_t node, const wire::MpiFromNode& message);
+  std::vector<Outgoing> take_outgoing() { return std::exchange(outgoing_, {}); }
+  std::optional<wire::MpiAbort> take_abort() { return std::exchange(abort_, {}); }
+
+ private:
+  void join(std::uint32_t node, const wire::MpiJoin& join);
+  void pass_on(std::uint32_t from, const wire::MpiDirect& direct);
+  void answer(std::uint32_t node, const wire::MpiName& ask);
+  wire::MpiToNode& to(std::uint32_t node);
+
+  std::map<std::string, std::map<std::uint32_t, std::string>> open_;  // exchanges, by the node what it brought
+  std::map<std::string, std::string> names_;
+  std::vector<Outgoing> outgoing_;
+  std::optional<wire::MpiAbort> abort_;
+};
+
+}  // namespace millrace

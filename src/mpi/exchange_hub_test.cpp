@@ -1,0 +1,45 @@
+// src/mpi/exchange_hub_test.cpp - nodes meet in the middle: who gets what, and when.
+#include "mpi/exchange_hub.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+wire::MpiFromNode join(const char* exchange, std::uint32_t members, const char* data) {
+  wire::MpiFromNode message;
+  message.mutable_join()->set_exchange(exchange);
+  message.mutable_join()->set_members(members);
+  message.mutable_join()->set_data(data);
+  return message;
+}
+
+std::string text(const std::vector<ExchangeHub::Outgoing>& all) {
+  std::string out;
+  for (const auto& [node, message] : all)
+    out += std::to_string(node) + ":" + (message.has_part() ? (message.part().last() ? "last" : message.part().data()) : message.has_direct() ? "from" + std::to_string(message.direct().node()) : "name") + " ";
+  return out;
+}
+
+TEST(ExchangeHub, Exchange_is_complete_when_all_its_members_have_joined) {
+  ExchangeHub hub;
+  hub.take(0, join("a", 3, "x"));
+  hub.take(2, join("a", 3, ""));
+  hub.take(0, join("b", 2, "other"));
+  EXPECT_EQ(text(hub.take_outgoing()), "");
+  hub.take(1, join("a", 3, "y"));
+  EXPECT_EQ(text(hub.take_outgoing()), "0:x 0:y 0:last 1:x 1:y 1:last 2:x 2:y 2:last ");
+  hub.take(5, join("b", 2, ""));
+  EXPECT_EQ(text(hub.take_outgoing()), "0:other 0:last 5:other 5:last ") << "one that others take part in at the same time";
+}
+
+TEST(ExchangeHub, Direct_messages_say_from_whom_they_are) {
+  ExchangeHub hub;
+  wire::MpiFromNode message;
+  message.mutable_direct()->set_node(4);
+  hub.take(1, message);
+  EXPECT_EQ(text(hub.take_outgoing()), "4:from1 ");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,88 @@
+// src/mpi/pmi_server.h - answers PMI-1 and PMI-2 of one node's tasks. Knows no sockets: bytes in, bytes out.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "millrace.pb.h"
+#include "mpi/pmi_wire.h"
+
+namespace millrace {
+
+struct PmiFacts {
+  std::string name;                  // of the job to its tasks, and of the only table of keys
+  std::uint32_t size = 1;            // tasks of the step
+  std::uint32_t universe = 1;        // how many there could be
+  std::uint32_t members = 1;         // nodes with tasks
+  std::string process_mapping;       // "(vector,(0,2,4))"
+  std::vector<std::uint32_t> ranks;  // of this node
+};
+
+class PmiServer {
+ public:
+  explicit PmiServer(PmiFacts facts);
+
+  void take(std::uint32_t rank, std::string_view bytes);  // what this task wrote
+  void hear(const wire::MpiToNode& message);              // from the other nodes
+  void task_ended(std::uint32_t rank, bool failed);
+
+  std::vector<std::pair<std::uint32_t, std::string>> take_replies() { return std::exchange(replies_, {}); }
+  std::vector<wire::MpiFromNode> take_outgoing() { return std::exchange(outgoing_, {}); }
+
+ private:
+  struct Client {
+    PmiReader reader;
+    bool begun = false, finalized = false, gone = false, in_fence = false;
+    std::string fence_thread;  // PMI-2 clients want their thread's number back
+  };
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+  void obey(std::uint32_t rank, Client& client, const PmiCommand& command);
+  void obey_pmi1(std::uint32_t rank, Client& client, const PmiCommand& command);
+  void obey_pmi2(std::uint32_t rank, Client& client, const PmiCommand& command);
+  void reply(std::uint32_t rank, std::string_view name, Pairs pairs, std::string_view thread = {});
+  void begin(std::uint32_t rank, Client& client, const PmiCommand& command);
+  std::string put(std::string_view key, std::string_view value);  // empty, or what is wrong with it
+  std::optional<std::string> find(std::string_view key) const;
+  std::optional<std::string> job_attribute(std::string_view key) const;
+  void put_node_attribute(std::string key, std::string value);
+  void enter_fence(std::uint32_t rank, Client& client, std::string_view thread);
+  void join_if_all_in();
+  void leave_fence();
+  void ask_name(std::uint32_t rank, wire::MpiName::Kind kind, std::string_view name, std::string_view value, std::string_view thread);
+  void abort(std::uint32_t rank, std::uint32_t code, std::string text);
+
+  PmiFacts facts_;
+  std::map<std::uint32_t, Client> clients_;
+  std::map<std::string, std::string, std::less<>> table_;  // what every task can see
+  std::map<std::string, std::string, std::less<>> fresh_;  // put since the last fence
+  std::map<std::string, std::string> node_attributes_;
+  struct Waiting {
+    std::uint32_t rank;
+    std::string thread;
+  };
+  std::multimap<std::string, Waiting> waiting_for_attribute_;
+  struct NameAsked {
+    std::uint32_t rank;
+    wire::MpiName::Kind kind;
+    std::string thread;
+  };
+  std::map<std::uint64_t, NameAsked> names_asked_;
+  std::uint64_t next_name_ = 1;
+  std::size_t bytes_ = 0;
+  bool joined_ = false;
+  bool aborted_ = false;
+  std::vector<std::pair<std::uint32_t, std::string>> replies_;
+  std::vector<wire::MpiFromNode> outgoing_;
+};
+
+// The node of each task, as MPICH wants it: "(vector,(first node,nodes,tasks on each),...)".
+std::string process_mapping(const std::vector<std::uint32_t>& node_of_task);
+
+}  // namespace millrace
