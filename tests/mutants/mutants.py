@@ -46,7 +46,7 @@ MUTANTS = [
     ("epoch_not_raised", "src/controller/controller.cpp",
      "  const Epoch epoch{std::max(commit_.decided().epoch.value + 1, clock)};\n",
      "  (void)clock;\n  const Epoch epoch{std::max<std::uint64_t>(commit_.decided().epoch.value, 1)};\n"),
-    ("share_not_released", "src/core/ledger/apply.cpp",
+    ("share_not_released", "src/core/ledger/apply_end.cpp",
      "    give_back_share(state, each, e.key, e.at);\n",
      ""),
     ("foreign_manager_believed", "src/controller/controller.cpp",

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "core/ledger/apply_account.h"
+#include "core/ledger/apply_end.h"
+#include "core/ledger/apply_job.h"
 #include "core/ledger/apply_node.h"
 #include "core/ledger/apply_reservation.h"
 #include "core/ledger/apply_steps.h"
@@ -32,7 +34,11 @@ void change_job(State& state, JobKey key, Change change) {
   enqueue(state, state.job(key));
 }
 
+}  // namespace
+
 void clear_deadline(State& state, Time at, JobKey key, DeadlineKind kind) { state.deadlines.erase({at, key, kind}); }
+
+namespace {
 
 void forget_dependents(State& state, const Job& job) {
   state.singletons.erase(job.key);
@@ -64,6 +70,8 @@ void clear_waits(State& state, const Job& job) {
     if (dependency.due_at.is_set()) clear_deadline(state, dependency.due_at, job.key, DeadlineKind::dependency_delay);
 }
 
+}  // namespace
+
 void to_completing(State& state, Job& job, Time at) {
   clear_deadline(state, limit_end(job), job.key, DeadlineKind::time_limit);
   if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, job.key, DeadlineKind::preemption);
@@ -73,6 +81,8 @@ void to_completing(State& state, Job& job, Time at) {
   if (job.program == JobProgram::prolog) job.program = JobProgram::none;
   count_job(state, job, Count::add, at);
 }
+
+namespace {
 
 // What a job did by itself tells about its user's next one; that somebody or something stopped it does not.
 void remember_run_time(State& state, const Job& job) {
@@ -182,7 +192,8 @@ void end_component(State& state, JobKey key, Time at) {
   finish(state, key, at);
 }
 
-// What was decided about the leader holds for the components that still run: they stop with it.
+}  // namespace
+
 void bring_along(State& state, JobKey key, Time at) {
   const SharedValue<Job> leader = state.jobs.at(key);
   if (!leader->is_het_leader()) return;
@@ -204,8 +215,7 @@ void bring_along(State& state, JobKey key, Time at) {
   }
 }
 
-// The last share is gone: the attempt is over, and with a leader's that of all components.
-void settle(State& state, JobKey key, Time at) {
+void settle_job(State& state, JobKey key, Time at) {
   bring_along(state, key, at);
   const SharedValue<Job> held = state.jobs.at(key);
   const Job& job = *held;
@@ -225,6 +235,8 @@ void settle(State& state, JobKey key, Time at) {
   for (const JobKey each : whole_of(job))
     if (state.job(each).state == JobState::completing) finish(state, each, at);
 }
+
+namespace {
 
 void apply_one(State& state, const ControllerStarted& e) {
   MR_ASSERT(e.epoch > state.epoch);
@@ -459,165 +471,12 @@ void apply_one(State& state, const JobPlaced& e) {
   resolve_dependents(state, *held, e.at);
 }
 
+void apply_one(State& state, const AttemptExited& e) { exit_attempt(state, e); }
+void apply_one(State& state, const AttemptEnded& e) { end_attempt(state, e); }
+void apply_one(State& state, const JobProgramEnded& e) { end_program(state, e); }
+
 void apply_one(State& state, const HetJobPlaced& e) {
   for (const JobPlaced& placed : e.components) apply_one(state, placed);
-}
-
-// What a node said of the end of an attempt, before or after it tidied up.
-struct NodeSaid {
-  NodeIndex node;
-  AttemptEnd end{};
-  std::uint32_t exit_code = 0, exit_signal = 0;
-};
-
-Outcome outcome_of(const NodeSaid& e) {
-  if (e.end == AttemptEnd::supervisor_lost || e.end == AttemptEnd::node_lost) return Outcome::node_fail;
-  if (e.end == AttemptEnd::out_of_memory) return Outcome::out_of_memory;
-  return e.end == AttemptEnd::exited && e.exit_code == 0 && e.exit_signal == 0 ? Outcome::completed : Outcome::failed;
-}
-
-Reason end_reason_of(const NodeSaid& e) {
-  switch (e.end) {
-    case AttemptEnd::supervisor_lost:
-    case AttemptEnd::node_lost: return Reason::node_down;
-    case AttemptEnd::prolog_failed:
-    case AttemptEnd::launch_failed: return Reason::launch_failure;
-    case AttemptEnd::out_of_memory: return Reason::out_of_memory;
-    case AttemptEnd::exited: break;
-  }
-  return e.exit_signal != 0 ? Reason::raised_signal : e.exit_code != 0 ? Reason::non_zero_exit_code : Reason::none;
-}
-
-// What had to run before it failed: back to the queue, where it is held so that somebody looks. The job is not to blame, but srun's and
-// salloc's have nobody who would wait for another start.
-void fail_launch(const State& state, Job& job) {
-  job.outcome = Outcome::failed;
-  job.end_reason = Reason::launch_failure;
-  job.requeue_wanted = job.spec->requeue || (state.policy->requeue_on_prolog_failure && job.spec->is_batch() && !job.spec->allocation_only);
-  job.requeue_held = job.launch_failed = job.requeue_wanted && state.policy->hold_on_prolog_failure;
-}
-
-// Of a batch job only the first node runs anything. Others that are launched too hold their node for it.
-bool only_holds(const Job& job, NodeIndex node) {
-  return job.placement->on_all_nodes && job.spec->is_batch() && node != job.placement->shares.front().node;
-}
-
-// One that lets go although nobody told it to has been lost.
-template <class Told>
-NodeSaid as_meant(const Job& job, const Told& e) {
-  const bool lost = only_holds(job, e.node) && e.end == AttemptEnd::exited && job.state != JobState::completing;
-  return {e.node, lost ? AttemptEnd::supervisor_lost : e.end, e.exit_code, e.exit_signal};
-}
-
-// One node's report settles what the job comes to, unless something stronger was decided before.
-void weigh_end(const State& state, Job& job, const NodeSaid& e) {
-  if (only_holds(job, e.node) && job.state == JobState::completing) return;  // it was told to let go, or the script is over anyway
-  const Outcome outcome = outcome_of(e);
-  const bool decided = job.outcome == Outcome::cancelled || job.outcome == Outcome::timeout || job.outcome == Outcome::preempted || job.requeue_wanted;
-  if (e.exit_code > job.exit_code) job.exit_code = e.exit_code;
-  if (e.exit_signal != 0) job.exit_signal = e.exit_signal;
-  if (outcome == Outcome::node_fail) job.failed_node = e.node;
-  if (decided) return;
-  if (e.end == AttemptEnd::prolog_failed) {
-    if (job.state != JobState::completing) fail_launch(state, job);
-  } else if (outcome == Outcome::node_fail) {
-    job.outcome = outcome;
-    job.end_reason = Reason::node_down;
-    job.requeue_wanted = job.spec->requeue;
-  } else if (job.outcome == Outcome::none || (job.outcome == Outcome::completed && outcome != Outcome::completed) ||
-             (job.outcome == Outcome::failed && outcome == Outcome::out_of_memory)) {  // that one node ran short explains what failed elsewhere
-    job.outcome = outcome;
-    job.end_reason = end_reason_of(e);
-  }
-}
-
-// Where a node of a component is lost, the whole job is: the script's part of it has to stop first.
-void lose_component(State& state, const AttemptEnded& e) {
-  const JobKey leader = state.job(e.key).het->leader;
-  Job& job = state.edit_job(leader);
-  weigh_end(state, job, {e.node, e.end, e.exit_code, e.exit_signal});
-  to_completing(state, job, e.at);
-  bring_along(state, leader, e.at);
-}
-
-// Nothing of it is left on any node: it is over, unless the controller still has something to run for it.
-void all_released(State& state, JobKey key, Time at) {
-  Job& job = state.edit_job(key);
-  if (!state.policy->job_epilog) return settle(state, key, at);
-  job.program = JobProgram::epilog;
-  bring_along(state, key, at);
-}
-
-bool stops_the_others(const NodeSaid& said) { return outcome_of(said) == Outcome::node_fail || said.end == AttemptEnd::prolog_failed; }
-
-void apply_one(State& state, const AttemptExited& e) {
-  Job& job = state.edit_job(e.key);
-  MR_ASSERT(job.attempt == e.attempt);
-  MR_ASSERT(next_state(job.state, Cause::exited) == JobState::completing);
-  Placement& placement = job.placement.edit();
-  const auto share = std::ranges::find(placement.shares, e.node, &NodeShare::node);
-  MR_ASSERT(share != placement.shares.end());
-  MR_ASSERT(!share->released && !share->exited);
-  share->exited = true;
-  const NodeSaid said = as_meant(job, e);
-  weigh_end(state, job, said);
-  const bool script_over = job.spec->is_batch() && e.node == placement.shares.front().node;
-  const bool all_over = std::ranges::all_of(placement.shares, [](const NodeShare& each) { return each.exited || each.released; });
-  if (script_over || all_over || stops_the_others(said) || job.state == JobState::completing) to_completing(state, job, e.at);
-  bring_along(state, e.key, e.at);
-}
-
-// From now on its time counts: it could not begin before.
-void begin_anew(State& state, JobKey key, Time at) {
-  for (const JobKey each : whole_of(state.job(key))) {
-    Job& job = state.edit_job(each);
-    if (job.state != JobState::running || job.suspension) continue;
-    count_job(state, job, Count::take_away, at);
-    clear_deadline(state, limit_end(job), each, DeadlineKind::time_limit);
-    job.started_at = at;
-    count_job(state, job, Count::add, at);
-    if (limit_end(job) != never) state.deadlines.set({limit_end(job), each, DeadlineKind::time_limit}, {});
-  }
-}
-
-void apply_one(State& state, const JobProgramEnded& e) {
-  Job& job = state.edit_job(e.key);
-  MR_ASSERT(job.attempt == e.attempt);
-  MR_ASSERT(job.program == e.program);
-  job.program = JobProgram::none;
-  if (e.program == JobProgram::epilog) return settle(state, e.key, e.at);
-  if (!e.failed) return begin_anew(state, e.key, e.at);
-  fail_launch(state, job);
-  to_completing(state, job, e.at);
-  bring_along(state, e.key, e.at);
-}
-
-void apply_one(State& state, const AttemptEnded& e) {
-  Job& job = state.edit_job(e.key);
-  MR_ASSERT(job.attempt == e.attempt);
-  MR_ASSERT(next_state(job.state, Cause::exited) == JobState::completing);
-  Placement& placement = job.placement.edit();
-  const auto share = std::ranges::find(placement.shares, e.node, &NodeShare::node);
-  MR_ASSERT(share != placement.shares.end());
-  MR_ASSERT(!share->released);
-  const NodeSaid said = as_meant(job, e);
-  const bool news = !share->exited;  // how it ended was told before the node tidied up, whatever became of the node since
-  if (news) weigh_end(state, job, said);
-  const bool on_batch_host = e.node == placement.shares.front().node;
-  // A batch job has processes on its first node only, so the others are free when that one is, unless they have to tidy up after it.
-  for (NodeShare& each : placement.shares) {
-    const bool over = each.node == e.node || (job.spec->is_batch() && on_batch_host && !job.is_component() && !placement.on_all_nodes);
-    if (!over || each.released) continue;
-    each.released = true;
-    give_back_share(state, each, e.key, e.at);
-  }
-  if (job.is_component()) return lose_component(state, e);
-  const bool everywhere = std::ranges::all_of(placement.shares, &NodeShare::released);
-  // srun's tasks on other nodes go on after one node is done, unless that node was lost.
-  if (job.spec->is_batch() || everywhere || (news && stops_the_others(said)) || job.state == JobState::completing)
-    to_completing(state, job, e.at);
-  if (everywhere) return all_released(state, e.key, e.at);
-  bring_along(state, e.key, e.at);
 }
 
 // A job that waits ends at once, and with it all its components.

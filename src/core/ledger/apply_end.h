@@ -1,0 +1,12 @@
+// src/core/ledger/apply_end.h - the part of apply that ends attempts, node by node, and what runs before and after them.
+#pragma once
+
+#include "core/ledger/state.h"
+
+namespace millrace {
+
+void exit_attempt(State& state, const AttemptExited& e);
+void end_attempt(State& state, const AttemptEnded& e);
+void end_program(State& state, const JobProgramEnded& e);
+
+}  // namespace millrace
