@@ -70,6 +70,8 @@ void NodeDevices::match(const wire::AcceleratorReport& report) {
         gpus_.push_back({slot, static_cast<std::uint32_t>(had), true, facts});
       }
     }
+  for (int i = 0; i < report.accelerators_size(); ++i)
+    if (const auto& files = report.accelerators(i).files(); !taken[static_cast<std::size_t>(i)]) spare_files_.insert(spare_files_.end(), files.begin(), files.end());
   std::ranges::sort(gpus_, {}, [](const Gpu& gpu) { return std::pair{gpu.slot, gpu.device}; });
   for (std::size_t slot = 0; slot < kinds_.size(); ++slot) {
     if (!looked_for_[slot]) continue;

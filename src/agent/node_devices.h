@@ -20,6 +20,7 @@ class NodeDevices {
   void take(const wire::AcceleratorReport& report);
 
   const std::vector<NodeGres>& kinds() const { return kinds_; }
+  const std::vector<std::string>& spare_files() const { return spare_files_; }  // of what was found and is no job's, because slurm.conf counts fewer
   void add_to(wire::Inventory& inventory) const;
   void add_to(wire::Telemetry& telemetry) const;
   // How libraries call the gpus of an attempt.
@@ -40,6 +41,7 @@ class NodeDevices {
   std::vector<CpuPlace> machine_;
   std::uint32_t variables_;
   bool settled_ = false;
+  std::vector<std::string> spare_files_;
   std::vector<Gpu> gpus_;  // of the kinds that are looked for
 };
 

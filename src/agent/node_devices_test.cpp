@@ -43,6 +43,7 @@ TEST(Node_devices, Types_take_the_models_that_name_them_whatever_the_order) {
   wire::Inventory inventory;
   devices.add_to(inventory);
   ASSERT_EQ(inventory.devices_size(), 2);
+  EXPECT_TRUE(devices.spare_files().empty());
   EXPECT_EQ(inventory.devices(1).count(), 2);
 
   // The plan counts over all types: 0 is the t4, 1 and 2 the others.
@@ -57,6 +58,12 @@ TEST(Node_devices, Types_take_the_models_that_name_them_whatever_the_order) {
   EXPECT_EQ(order.gpus(0).number(), 2u);
   EXPECT_EQ(order.gpus(0).near_cpus(), "2-3");
   EXPECT_EQ(order.gpu_variables(), 1u);
+}
+
+TEST(Node_devices, More_than_configured_are_nobodys) {
+  NodeDevices devices(node({gpus("", 1)}), machine());
+  devices.take(report({{"a", "h200", "/dev/nvidia0", ""}, {"b", "h200", "/dev/nvidia1", ""}}));
+  EXPECT_EQ(devices.spare_files(), std::vector<std::string>{"/dev/nvidia1"});
 }
 
 TEST(Node_devices, Fewer_than_configured_are_reported_as_they_are) {

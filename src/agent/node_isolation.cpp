@@ -124,7 +124,9 @@ wire::Isolation NodeIsolation::of(const wire::LaunchPlan& plan) const {
     limit_memory(plan, out);
     if (settings_.cgroup.constrain_devices) {
       out.set_devices_fenced(has("devices"));
-      for (std::string& file : files.others) out.add_denied_devices(std::move(file));
+      files.others.insert(files.others.end(), facts_.spare_devices.begin(), facts_.spare_devices.end());
+      for (std::string& file : files.others)
+        if (std::ranges::find(files.own, file) == files.own.end()) out.add_denied_devices(std::move(file));
     }
     if (has("pids")) out.set_processes_max(settings_.cgroup.processes_max);
     const auto position = static_cast<int>(plan.node_position());

@@ -24,6 +24,7 @@ struct NodeIsolationFacts {
   std::uint32_t threads_per_core = 1;  // of the node's line in slurm.conf
   std::uint32_t cpus = 1;
   std::vector<NodeGres> kinds;  // with their device files
+  std::vector<std::string> spare_devices;  // files that are nobody's
   std::string sys = "/sys";
   std::string own_cgroup;  // text of /proc/self/cgroup
   std::uint64_t machine_memory_mib = 0;

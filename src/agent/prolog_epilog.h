@@ -53,6 +53,7 @@ class PrologEpilog final : public Supervisors, private SupervisorObserver {
   void signal(const wire::SignalAttempt& signal) override { inner_.signal(signal); }
   void suspend(const wire::Suspend& suspend) override { inner_.suspend(suspend); }
   void tell_keeper(const wire::StepToNode& step) override;
+  void tell_step(const wire::StepOrder& order) override { inner_.tell_step(order); }  // before the launch there is nobody to ask
   void forget(const wire::Forget& forget) override;
   bool is_idle() const;  // nothing of a job is before, in or after its programs
 
@@ -69,6 +70,7 @@ class PrologEpilog final : public Supervisors, private SupervisorObserver {
 
   void attempt_changed(const wire::AttemptStatus& status) override;
   void keeper_said(const wire::StepFromNode& message) override { observer_->keeper_said(message); }
+  void step_sampled(const wire::StepSample& sample) override { observer_->step_sampled(sample); }
 
   void take_up(AttemptName name);
   void begin_phase(AttemptName name, wire::ProgramRecord::Phase phase);

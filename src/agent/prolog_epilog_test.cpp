@@ -42,6 +42,7 @@ struct FakeSupervisors final : Supervisors {
   void signal(const wire::SignalAttempt&) override {}
   void suspend(const wire::Suspend&) override {}
   void tell_keeper(const wire::StepToNode&) override { ++told; }
+  void tell_step(const wire::StepOrder&) override {}
   void forget(const wire::Forget&) override {}
   SupervisorObserver* observer = nullptr;
   std::vector<Status> known;
@@ -75,6 +76,7 @@ class PrologEpilogTest : public testing::Test, protected SupervisorObserver {
   }
   void attempt_changed(const Status& status) override { heard_[name_of(status)] = status; }
   void keeper_said(const wire::StepFromNode&) override {}
+  void step_sampled(const wire::StepSample&) override {}
 
   void launch(std::optional<std::uint32_t> step = {}) {
     wire::LaunchPlan plan;

@@ -272,6 +272,7 @@ Result<void> AgentProcess::isolate_jobs(const std::string& spool) {
   facts.threads_per_core = configured_->threads_per_core;
   facts.cpus = configured_->cpus;
   facts.kinds = devices_->kinds();
+  facts.spare_devices = devices_->spare_files();
   facts.own_cgroup = read_control("/proc/self/cgroup");
   facts.machine_memory_mib = read_inventory("", "/tmp").memory_mib();
   facts.root = geteuid() == 0;
