@@ -172,6 +172,12 @@ def read_lines(path):
     return found
 
 
+def why_not(cluster):
+    """What nodes said of launches that went wrong, but for supervisors that were killed."""
+    log = (cluster.directory / "logs" / "controller.log").read_text(errors="replace")
+    return [line for line in log.splitlines() if "job key" in line and " was lost" not in line and "before it began" not in line][-10:]
+
+
 def judge(checks, cluster, load, kills):
     jobs = cluster.jobs()
     lines = read_lines(load.lines)
@@ -220,7 +226,7 @@ def judge(checks, cluster, load, kills):
         good = state == "FAILED" and fields["ExitCode"] == "3:0" if kind == "failing" else state == "COMPLETED"
         if not good and not (state == "NODE_FAIL" and not requeue):
             wrong.append((job, kind, requeue, state, fields["ExitCode"], fields["Reason"], fields["Restarts"]))
-    checks.that("every job ended as its script did, or NODE_FAIL where it may not be requeued", not wrong, wrong[:10])
+    checks.that("every job ended as its script did, or NODE_FAIL where it may not be requeued", not wrong, (wrong[:10], why_not(cluster)))
     surprise = [job for job, fields in jobs.items() if fields["JobState"] == "CANCELLED" and fields.get("JobName") != "interactive"
                 and int(fields.get("ArrayJobId", job)) not in load.cancelled and int(fields.get("ArrayJobId", job)) in load.accepted]
     checks.that("nothing was cancelled that nobody cancelled", not surprise, surprise[:10])
