@@ -59,6 +59,7 @@ class OwnAgents::Session final : public LinkHandler {
   std::uint64_t heard_ = 0;     // highest sequence seen from it
   std::uint64_t sent_ = 0;
   bool relay_only_ = false;
+  std::uint64_t number_ = 0;
 };
 
 OwnAgents::OwnAgents(Loop& loop, const CredentialSigner& signer, Settings settings, std::function<void(const std::string&)> say)
@@ -75,7 +76,8 @@ LinkHandler& OwnAgents::accept(std::unique_ptr<Link> link, std::string identity)
   auto session = std::make_unique<Session>(*this, std::move(identity));
   session->link_ = std::move(link);
   Session* raw = session.get();
-  sessions_.emplace(raw, std::move(session));
+  session->number_ = ++arrived_;
+  sessions_.emplace(session->number_, std::move(session));
   return *raw;
 }
 
@@ -128,7 +130,7 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   // A newer connection of the same node replaces the older one.
   if (Session* older = of_node(session.identity_); older && older != &session) {
     by_node_.erase(session.identity_);
-    sessions_.erase(older);
+    sessions_.erase(older->number_);
     if (relay_.relay_gone) relay_.relay_gone(session.identity_);
   }
   by_node_[session.identity_] = &session;
@@ -158,7 +160,7 @@ void OwnAgents::left(Session& session, std::string_view why) {
   say_("agent " + node + " disconnected: " + std::string{why});
   if (current) by_node_.erase(node);
   if (current && relay_.relay_gone) relay_.relay_gone(node);
-  sessions_.erase(&session);
+  sessions_.erase(session.number_);
   if (was_node && observer_) observer_->node_unreachable(*this, node);
 }
 

@@ -67,7 +67,8 @@ class OwnAgents final : public ResourceManager {
   ResourceObserver* observer_ = nullptr;
   Epoch epoch_;
   RelayHooks relay_;
-  std::map<Session*, std::unique_ptr<Session>> sessions_;
+  std::map<std::uint64_t, std::unique_ptr<Session>> sessions_;  // in the order they came: where one lies in memory must not matter
+  std::uint64_t arrived_ = 0;
   std::map<std::string, Session*> by_node_;
 };
 
