@@ -142,8 +142,11 @@ void Controller::keeper_said(ResourceManager& by, const std::string& name, const
   }
 }
 
-// Durable first, then acknowledged: what a keeper forgets is in the log. What was told before is acknowledged again.
+// Durable first, then acknowledged: what a keeper forgets is in the log. What was told before is acknowledged again; of an attempt that
+// was given up meanwhile (its node was lost) nothing is recorded any more, so nothing is acknowledged.
 void Controller::record_steps(const Job& job, const wire::StepFacts& batch) {
+  const Job* decided = commit_.decided().find_job(job.key);
+  if (!decided || decided->attempt != job.attempt || !decided->is_on_nodes()) return;
   auto events = decide_steps(commit_.decided(), job.key, job.attempt, reported_steps(batch.facts()), loop_.now());
   if (!events.empty()) commit_.happen(std::move(events));
   commit_.when_durable([this, key = job.key, attempt = job.attempt, number = batch.number()] {
