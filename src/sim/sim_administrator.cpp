@@ -34,7 +34,7 @@ wire::Request SimAdministrator::reserve(Prng& random, std::uint32_t nodes, Time 
   ask.set_nodes("n" + std::to_string(node));
   ask.set_users(random.chance(1, 3) ? "user" : "root");
   ask.set_flags(random.chance(1, 2) ? "IGNORE_JOBS,OVERLAP" : "MAINT,IGNORE_JOBS,OVERLAP");
-  reservations_[name] = {start + length, node, false};
+  reservations_[name] = {start + length, node, false, false};
   return request;
 }
 
@@ -48,6 +48,7 @@ std::optional<wire::Request> SimAdministrator::next_wish(Prng& random, std::uint
   } else if (random.chance(1, 2) && !reservations_.empty()) {
     const auto chosen = std::next(reservations_.begin(), static_cast<std::ptrdiff_t>(random.below(reservations_.size())));
     chosen->second.sure = false;
+    chosen->second.leaving = true;
     about = chosen->first;
     request.mutable_remove_reservation()->set_name(about);
   } else {
@@ -78,7 +79,7 @@ std::optional<std::string> SimAdministrator::hear(const wire::Reply& answer, con
   if (about.empty()) return std::nullopt;
   if (answer.has_reserved()) {
     if (!find_reservation(durable, about)) return "reservation " + about + " was acknowledged before it was durable";
-    if (const auto kept = reservations_.find(about); kept != reservations_.end()) kept->second.sure = true;
+    if (const auto kept = reservations_.find(about); kept != reservations_.end()) kept->second.sure = !kept->second.leaving;
   } else if (answer.has_done()) {
     if (find_reservation(durable, about)) return "reservation " + about + " is still there after its removal was acknowledged";
     reservations_.erase(about);

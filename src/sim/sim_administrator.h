@@ -30,6 +30,7 @@ class SimAdministrator {
     Time end;
     std::uint32_t node = 0;
     bool sure = false;  // acknowledged, and no removal is under way
+    bool leaving = false;  // its removal was asked for, perhaps before its making was acknowledged
   };
   wire::Request reserve(Prng& random, std::uint32_t nodes, Time now);
 
