@@ -541,7 +541,7 @@ void Scenario::end_what_is_over() {
     const AttemptEnd end = prolog_failed ? AttemptEnd::prolog_failed : short_of_memory ? AttemptEnd::out_of_memory : AttemptEnd::exited;
     const std::uint32_t exit_code = killed || short_of_memory ? 0 : planned.exit_code;
     const std::uint32_t exit_signal = killed ? 15u : short_of_memory ? 125u : 0u;
-    end_on_nodes(job, {key, job.attempt, {}, end, exit_code, exit_signal, planned.programs.epilog_fails});
+    end_on_nodes(job, {key, job.attempt, {}, end, exit_code, exit_signal, {}, planned.programs.epilog_fails});
   }
 }
 
