@@ -258,6 +258,7 @@ void Supervisor::begin_kill(const wire::Kill& kill) {
 
 void Supervisor::begin_kill(std::uint32_t wait_seconds) {
   if (killing_ || ended_) return;
+  told_to_end_ = true;
   refuse_waiting_steps();  // none begins any more
   if (holds_allocation_) return finish_after_steps();
   suspend(false);

@@ -167,6 +167,7 @@ class Supervisor final {
   FactQueue facts_;
   std::int64_t finish_at_us_ = 0;   // set: only ends of steps are waited for, until then
   bool left_behind_ = false;        // and those that are left have been killed
+  bool told_to_end_ = false;  // by our agent, as others of the job are by theirs
   wire::StepUsage usage_;           // of all that has ended
   std::int64_t look_again_us_ = 0;  // 0: only when asked
   std::uint32_t allocation_exit_code_ = 0;

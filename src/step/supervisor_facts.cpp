@@ -63,7 +63,8 @@ void Supervisor::note_ended_there(std::uint32_t id, const wire::AttemptStatus& s
 
 void Supervisor::note_ended(std::uint32_t id) {
   wire::StepFact& fact = steps_.at(id).fact;
-  if (left_behind_ && fact.exit_signal() != 0) fact.set_end(wire::StepFact::CANCELLED);
+  // It may be heard of before the script is gone that was told to end with it.
+  if ((left_behind_ || told_to_end_) && fact.exit_signal() != 0) fact.set_end(wire::StepFact::CANCELLED);
   fact.set_ended(true);
   fact.set_ended_at_us(clock_us(CLOCK_REALTIME));
   facts_.add(fact, clock_us(CLOCK_MONOTONIC));
@@ -84,7 +85,7 @@ void Supervisor::finish_after_steps() {
   const std::int64_t time_to_die = static_cast<std::int64_t>(plan_.kill_wait_seconds()) * 1'000'000 + death_patience_us;
   if (steps_.empty()) return finish();
   if (finish_at_us_ == 0) {
-    left_behind_ = killing_.has_value();  // with us they were killed, by their agents
+    left_behind_ = told_to_end_;  // with us they were killed, by their agents
     finish_at_us_ = now + (left_behind_ ? time_to_die : report_patience_us);
   }
   if (now < finish_at_us_) return;
