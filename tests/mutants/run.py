@@ -45,7 +45,7 @@ def build():
 def simulate(seeds):
     environment = dict(os.environ, MR_SIM_SEEDS=str(seeds))
     environment.pop("MR_SEED", None)
-    return subprocess.run([str(BUILD / "tests" / "simulation_tests"), "--gtest_brief=1"], env=environment, capture_output=True,
+    return subprocess.run([str(BUILD / "tests" / "simulation_tests"), "--gtest_brief=1", "--gtest_fail_fast"], env=environment, capture_output=True,
                           text=True, timeout=1200)
 
 
