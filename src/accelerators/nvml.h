@@ -23,7 +23,6 @@ class Nvml {
 
  private:
   struct Calls;
-  struct Event;
   explicit Nvml(std::unique_ptr<Calls> calls, std::string root);
   void watch_errors();
   void take_errors();

@@ -22,6 +22,7 @@ class Gpus {
   // Variables of the node's processes. A job without gpus on a node that has some is shown none.
   void show(Environment& environment) const;
   // Those of one task, by --gpu-bind or its gpus per task. `cpus`: where it runs, as the kernel counts.
+  bool is_told() const { return bind_.verbose; }  // --gpu-bind=verbose: srun is told what each task sees
   Result<void> show_task(Environment& environment, std::uint32_t local_rank, const std::vector<std::uint32_t>& cpus) const;
 
  private:

@@ -165,6 +165,8 @@ Result<void> Supervisor::start_tasks() {
     bind(spec, ranks[local], local);
     add_task(spec.environment, ranks[local], local);
     MR_TRY_VOID(gpus_.show_task(spec.environment, local, spec.cpus));
+    if (gpus_.is_told())
+      streams_.note("gpu-bind: " + plan_.node_name() + ", task " + std::to_string(ranks[local]) + ": " + std::string{spec.environment.get("SLURM_STEP_GPUS")});
     if (plan_.job().has_pty() && ranks[local] == 0) {
       MR_TRY_VOID(streams_.prepare_terminal(0, plan_.job().pty().rows(), plan_.job().pty().columns(), spec));
       spec.environment.set("SLURM_PTY_WIN_ROW", std::to_string(plan_.job().pty().rows()));

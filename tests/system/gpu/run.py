@@ -92,6 +92,8 @@ def check_tasks(checks, cluster):
     checks.that("each task is shown its own", sorted(done.out.splitlines()) == ["0 0 0", "1 1 1"], done)
     done = cluster.run("srun", "-n2", "--gpus=2", "--gpu-bind=map_gpu:1,0", "sh", "-c", "echo $SLURM_PROCID $CUDA_VISIBLE_DEVICES $SLURM_GPU_BIND")
     checks.that("or what --gpu-bind says", sorted(done.out.splitlines()) == ["0 1 map_gpu:1,0", "1 0 map_gpu:1,0"], done)
+    done = cluster.run("srun", "-n2", "--gpus=2", "--gpu-bind=verbose,per_task:1", "true")
+    checks.that("and says so when asked to", sorted(done.err.splitlines()) == ["gpu-bind: n1, task 0: 0", "gpu-bind: n1, task 1: 1"], done)
     done = cluster.run("srun", "-n1", "--gpus=1", "--gpu-bind=near", "true")
     checks.that("a misspelt binding is refused at once", done.code != 0 and "closest, single:N" in done.err, done)
 
