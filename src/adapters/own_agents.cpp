@@ -148,7 +148,8 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
                             Mebibytes{static_cast<std::int64_t>(found.tmp_disk_mib())}, found.arch(), found.os(), hello.version(),
                             found.host_name(), Time{found.boot_at_us()}, Time{found.agent_started_at_us()}};
   for (const auto& each : found.devices())
-    registration.inventory.devices.push_back({each.name(), each.type(), each.count(), {each.near().begin(), each.near().end()}, false, {}, each.files()});
+    registration.inventory.devices.push_back(
+        {each.name(), each.type(), each.count(), {each.near().begin(), each.near().end()}, false, {}, each.files(), 0, {each.links().begin(), each.links().end()}});
   registration.attempts = reports_of(hello.attempts());
   observer_->node_registered(*this, registration);
 }

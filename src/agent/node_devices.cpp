@@ -54,6 +54,21 @@ std::uint64_t NodeDevices::sockets_of(const std::string& cpus) const {
   return bits == all ? 0 : bits;  // near to all is near to none in particular
 }
 
+// A found one says its links to all that were found, in the order of the report.
+std::vector<std::uint32_t> NodeDevices::links_of(const wire::AcceleratorReport& report, std::size_t slot) const {
+  std::vector<std::uint32_t> out;
+  bool any = false;
+  for (const Gpu& from : gpus_)
+    for (const Gpu& to : gpus_) {
+      if (from.slot != slot || to.slot != slot) continue;
+      const auto place = std::ranges::find(report.accelerators(), to.facts.unique_id(), &wire::AcceleratorFacts::unique_id) - report.accelerators().begin();
+      const std::uint32_t links = place < from.facts.links_size() ? from.facts.links(static_cast<int>(place)) : 0;
+      any = any || links > 0;
+      out.push_back(links);
+    }
+  return any ? out : std::vector<std::uint32_t>{};
+}
+
 void NodeDevices::match(const wire::AcceleratorReport& report) {
   std::vector<bool> taken(static_cast<std::size_t>(report.accelerators_size()));
   // Kinds with a type first: one without would take theirs.
@@ -85,6 +100,7 @@ void NodeDevices::match(const wire::AcceleratorReport& report) {
       any_near = any_near || kind.near.back() != 0;
     }
     if (!any_near) kind.near.clear();
+    kind.links = links_of(report, slot);
     kind.countable_only = false;
   }
   settled_ = true;
@@ -109,6 +125,7 @@ void NodeDevices::add_to(wire::Inventory& inventory) const {
     to->set_count(std::ranges::count(gpus_, slot, &Gpu::slot));
     to->set_files(kind.files);
     for (const std::uint64_t sockets : kind.near) to->add_near(sockets);
+    to->mutable_links()->Add(kind.links.begin(), kind.links.end());
   }
 }
 
@@ -124,6 +141,21 @@ void NodeDevices::add_to(wire::Telemetry& telemetry) const {
     to->set_celsius(gpu.facts.celsius());
     to->set_watts(gpu.facts.watts());
     to->set_trouble(gpu.found ? gpu.facts.trouble() : "not found any more");
+  }
+}
+
+void NodeDevices::add_to(wire::GpuReadings& readings) const {
+  std::uint32_t first = 0;
+  for (std::size_t slot = 0; slot < kinds_.size(); ++slot) {
+    if (kinds_[slot].name != "gpu") continue;
+    for (const Gpu& gpu : gpus_) {
+      if (gpu.slot != slot || !gpu.found) continue;
+      auto* to = readings.add_gpus();
+      to->set_device(first + gpu.device);
+      to->set_busy_percent(gpu.facts.busy_percent());
+      to->set_used_mib(gpu.facts.used_mib());
+    }
+    first += static_cast<std::uint32_t>(kinds_[slot].count);
   }
 }
 

@@ -23,6 +23,7 @@ class NodeDevices {
   const std::vector<std::string>& spare_files() const { return spare_files_; }  // of what was found and is no job's, because slurm.conf counts fewer
   void add_to(wire::Inventory& inventory) const;
   void add_to(wire::Telemetry& telemetry) const;
+  void add_to(wire::GpuReadings& readings) const;
   // How libraries call the gpus of an attempt.
   void add_to(const wire::LaunchPlan& plan, wire::Isolation& isolation) const;
 
@@ -34,6 +35,7 @@ class NodeDevices {
     wire::AcceleratorFacts facts;
   };
   void match(const wire::AcceleratorReport& report);
+  std::vector<std::uint32_t> links_of(const wire::AcceleratorReport& report, std::size_t slot) const;
   std::uint64_t sockets_of(const std::string& cpus) const;
 
   std::vector<NodeGres> kinds_;

@@ -277,6 +277,15 @@ void SpoolSupervisors::tell_step(const wire::StepOrder& order) {
   send(name_of(order), message);
 }
 
+void SpoolSupervisors::tell_all(const wire::GpuReadings& readings) {
+  wire::ToStep message;
+  *message.mutable_gpus() = readings;
+  std::vector<AttemptName> running;  // one whose connection breaks leaves the map
+  for (const auto& [name, attempt] : attempts_)
+    if (attempt.fd >= 0 && attempt.status.state() != wire::AttemptStatus::ENDED) running.push_back(name);
+  for (const AttemptName& name : running) send(name, message);
+}
+
 void SpoolSupervisors::forget(const wire::Forget& forget) {
   const AttemptName name = name_of(forget);
   const auto found = attempts_.find(name);

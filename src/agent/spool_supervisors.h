@@ -46,6 +46,7 @@ class SpoolSupervisors final : public Supervisors {
   void tell_keeper(const wire::StepToNode& step) override;
   void tell_step(const wire::StepOrder& order) override;
   void forget(const wire::Forget& forget) override;
+  void tell_all(const wire::GpuReadings& readings);  // those that run
   bool is_idle() const;  // no attempt runs or is about to
 
  private:

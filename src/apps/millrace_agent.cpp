@@ -255,7 +255,12 @@ void AgentProcess::find_devices() {
   settings.program = "/proc/self/exe";
   settings.arguments = {"--watch-accelerators", configured_->detect};
   settings.log = [this](std::string_view text) { log_.say(std::string{text}); };
-  settings.seen = [this](const wire::AcceleratorReport& report) { devices_->take(report); };
+  settings.seen = [this](const wire::AcceleratorReport& report) {
+    devices_->take(report);
+    wire::GpuReadings readings;
+    devices_->add_to(readings);
+    if (supervisors_) supervisors_->tell_all(readings);  // none yet at the first look
+  };
   accelerators_ = std::make_unique<AcceleratorWatch>(loop_, readiness_, std::move(settings));
   accelerators_->first_look(first_look_ms);
   wire::Inventory found;

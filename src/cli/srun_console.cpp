@@ -387,6 +387,10 @@ int SrunConsole::loop(Session& session) {
     if (streams_.all_ended()) give_back_terminal();
     take_abort();
     take_ends();
+    if (const int problem = streams_.take_write_problem(); problem != 0) {
+      say_error(command_, std::string{"output of the tasks cannot be written: "} + std::strerror(problem));
+      worst_code_ = std::max(worst_code_, 1u);
+    }
     for (const std::string& note : streams_.take_notes()) say_plain(note);
     if (finished()) return exit_code();
     check_clock();

@@ -34,10 +34,17 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
+// A full disk does not stop the tasks: they may have better places to write to. Nobody reading (srun | head) is no trouble at all.
+void OutputLines::write_out(int fd, std::string_view text) {
+  if (write_all(fd, text) || errno == EPIPE || problem_known_) return;
+  problem_ = errno;
+  problem_known_ = true;
+}
+
 void OutputLines::put(std::uint32_t task, bool is_error, std::string_view text) {
   const int fd = is_error ? options_.error_fd : options_.output_fd;
   if (!options_.label) {
-    write_all(fd, text);
+    write_out(fd, text);
     return;
   }
   char label[32];
@@ -52,7 +59,7 @@ void OutputLines::put(std::uint32_t task, bool is_error, std::string_view text) 
     text.remove_prefix(line.size());
   }
   if (!out.empty() && out.back() != '\n') out += '\n';
-  write_all(fd, out);
+  write_out(fd, out);
 }
 
 void OutputLines::take(std::uint32_t task, bool is_error, std::string_view data) {
@@ -169,9 +176,13 @@ void TaskStreams::accept_all() {
       close(fd);
       continue;
     }
-    const int on = 1;
+    const int on = 1, idle_s = 30, every_s = 10, times = 3, unacknowledged_ms = 60'000;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);  // a node that lost its cable is noticed after about a minute
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof every_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof unacknowledged_ms);
     peers_.push_back({fd, FrameReader(message_max), false, {}, {}, {}, 0});
     read_from(peers_.back());  // its greeting is usually here already
   }

@@ -44,11 +44,15 @@ class OutputLines {
   void set_descriptors(int output, int error) { options_.output_fd = output, options_.error_fd = error; }
   void take(std::uint32_t task, bool is_error, std::string_view data);
   void flush(std::uint32_t task);  // what has no newline at the end of a task
+  int take_problem() { return std::exchange(problem_, 0); }  // errno, once: what came since is lost
 
  private:
   void put(std::uint32_t task, bool is_error, std::string_view whole_lines);
+  void write_out(int fd, std::string_view text);
   StreamOptions options_;
   std::uint32_t tasks_ = 1;
+  int problem_ = 0;
+  bool problem_known_ = false;
   std::map<std::pair<std::uint32_t, bool>, std::string> partial_;
 };
 
@@ -91,6 +95,7 @@ class TaskStreams {
     std::string node;
     wire::MpiAbort what;
   };
+  int take_write_problem() { return lines_.take_problem(); }
   std::optional<Abort> take_abort() { return std::exchange(abort_, {}); }  // a task ends the whole step
 
  private:

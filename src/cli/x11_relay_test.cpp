@@ -1,4 +1,4 @@
-// src/cli/x11_relay_test.cpp
+// src/cli/x11_relay_test.cpp - the cookie of a node is exchanged for the real one, and nothing else passes.
 #include "cli/x11_relay.h"
 
 #include <gtest/gtest.h>

@@ -24,6 +24,7 @@ struct GresLine {
   bool one_device = false;       // MultipleFiles: all of them are one
   std::optional<IndexSet> cores;
   bool count_only = false;
+  std::vector<std::uint32_t> links;  // to the devices of the kind, in their order
   std::string detect;            // AutoDetect
   std::uint32_t variables = 0;   // of gpus; 0: not said
 
@@ -129,7 +130,11 @@ class GresReader {
       if (std::ranges::find(detect_words, out.detect) == std::end(detect_words))
         return fail(Errc::invalid, "'" + pair.value + "' is wrong; nvml, nvidia, rsmi, oneapi, full or off would be right");
     } else if (key == "links") {
-      note(line, "Links", out_.not_built, "not built yet; devices are chosen by their sockets");
+      for (const std::string_view word : split(pair.value, ',')) {
+        const auto count = parse_integer(trim(word));
+        if (!count || *count < -1 || *count > 1000) return fail(Errc::invalid, "'" + pair.value + "' is wrong, links to each device, -1 for itself, as in 2,-1,1 would be right");
+        out.links.push_back(static_cast<std::uint32_t>(std::max<std::int64_t>(*count, 0)));
+      }
     } else {
       note(line, pair.key, out_.unknown, "unknown key of gres.conf");
     }
@@ -205,6 +210,7 @@ class GresReader {
     std::vector<std::uint64_t> near;
     std::int64_t count = 0;
     bool any_near = false;
+    std::vector<std::vector<std::uint32_t>> links;
     for (const GresLine* line : lines) {
       if (!is_of(*line, kind)) continue;
       if (line->cores) {
@@ -220,12 +226,22 @@ class GresReader {
       if (line->count_only) kind.countable_only = true;
       if (!line->file_text.empty()) kind.files += (kind.files.empty() ? "" : ",") + line->file_text;
       for (std::int64_t i = 0; i < devices && count <= devices_max; ++i) near.push_back(sockets);
+      if (!line->links.empty() && devices != 1)
+        return fail(Errc::invalid, line->place + ": Links= says what one device is linked to, but the line has " + std::to_string(devices));
+      links.insert(links.end(), static_cast<std::size_t>(std::min(devices, devices_max)), line->links);
     }
     if (count == 0) return {};
     if (count < kind.count)
       return fail(Errc::invalid, "the node's line says " + std::to_string(kind.count) + " " + kind.name + ", gres.conf " + std::to_string(count));
     near.resize(static_cast<std::size_t>(std::min(kind.count, devices_max)));  // more than the node's line says are not given out
     if (any_near && !kind.countable_only) kind.near = std::move(near);
+    if (!kind.countable_only && kind.count <= devices_max && std::ranges::any_of(links, [](const auto& row) { return !row.empty(); })) {
+      links.resize(static_cast<std::size_t>(kind.count));
+      for (std::vector<std::uint32_t>& row : links) {
+        row.resize(static_cast<std::size_t>(kind.count));
+        kind.links.insert(kind.links.end(), row.begin(), row.end());
+      }
+    }
     return {};
   }
 

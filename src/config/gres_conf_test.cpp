@@ -75,12 +75,21 @@ TEST(GresConf, Says_what_is_wrong) {
             "slurm.conf: NodeName=n0 Gres: gres.conf:1: core 9 of 4");
 }
 
+TEST(GresConf, Links_say_which_devices_talk_to_each_other) {
+  const auto report = read("NodeName=n0 Gres=gpu:3\n", "Name=gpu File=/dev/a Links=-1,4,0\nName=gpu File=/dev/b Links=4,-1\nName=gpu File=/dev/c\n");
+  ASSERT_TRUE(report.errors.empty()) << report.errors.front();
+  EXPECT_EQ(report.configuration.nodes[0].kinds[0].links, (std::vector<std::uint32_t>{0, 4, 0, 4, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(shown(read("NodeName=n0 Gres=gpu:2\n", "Name=gpu File=/dev/[a-b] Links=-1,4\n")),
+            "slurm.conf: NodeName=n0 Gres: gres.conf:1: Links= says what one device is linked to, but the line has 2");
+  EXPECT_EQ(shown(read("NodeName=n0 Gres=gpu:1\n", "Name=gpu File=/dev/a Links=many\n")),
+            "gres.conf:1: Links: 'many' is wrong, links to each device, -1 for itself, as in 2,-1,1 would be right");
+}
+
 TEST(GresConf, Names_what_has_no_effect) {
   const auto report = read("NodeName=n0 Gres=gpu:1\n", "AutoDetect=nvml\nName=gpu File=/dev/x Links=-1 Flags=nvidia_gpu_env,one_sharing Colour=red\n");
   ASSERT_TRUE(report.errors.empty()) << report.errors.front();
-  ASSERT_EQ(report.configuration.not_built.size(), 2u);
-  EXPECT_EQ(report.configuration.not_built[0].key, "Links");
-  EXPECT_EQ(report.configuration.not_built[1].key, "Flags=one_sharing");
+  ASSERT_EQ(report.configuration.not_built.size(), 1u);
+  EXPECT_EQ(report.configuration.not_built[0].key, "Flags=one_sharing");
   EXPECT_EQ(report.configuration.unknown.size(), 1u);
   EXPECT_TRUE(report.configuration.adjusted.empty());
 }

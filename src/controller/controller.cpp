@@ -9,6 +9,7 @@
 #include "controller/to_place.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/accept_preemption.h"
+#include "core/admission/cancel_job.h"
 #include "core/admission/expire.h"
 #include "core/admission/report_node.h"
 #include "core/admission/report_steps.h"
@@ -35,6 +36,7 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
       query_worker_(parts.query_worker),
       programs_(parts.programs),
       identities_(parts.identities),
+      departed_users_(parts.loop, parts.identities),
       clients_(parts.clients),
       settings_(std::move(settings)),
       hooks_(std::move(hooks)),
@@ -343,10 +345,22 @@ void Controller::launch(NodeIndex index, const LaunchIntent& intent) {
       const Job* job = commit_.durable().find_job(intent.key);
       if (!job || job->attempt != intent.attempt || job->state != JobState::running) return;
       plan.set_environment(*std::move(bytes));
-      const Node& node = commit_.durable().node(index);
-      links_[index].manager->launch(node.def->name, plan, *job->spec->owner, node.boot_id);
+      departed_users_.check(job->spec->owner->uid, job->spec->owner->gid, [this, index, intent, plan = std::move(plan)](bool departed) { send_launch(index, intent, plan, departed); });
     });
   });
+}
+
+void Controller::send_launch(NodeIndex index, const LaunchIntent& intent, const wire::LaunchPlan& plan, bool departed) {
+  const Job* job = commit_.durable().find_job(intent.key);
+  if (!job || job->attempt != intent.attempt || job->state != JobState::running) return;
+  if (departed) {
+    auto cancelled = decide_cancel(commit_.decided(), {intent.key, std::nullopt}, {UserId{0}, true}, loop_.now());
+    if (!cancelled || cancelled->empty()) return;
+    hooks_.say("job " + std::to_string(job->id.value) + " is cancelled: its user, id " + std::to_string(job->spec->owner->uid.value) + ", does not exist any more");
+    return commit_.happen(*std::move(cancelled));
+  }
+  const Node& node = commit_.durable().node(index);
+  links_[index].manager->launch(node.def->name, plan, *job->spec->owner, node.boot_id);
 }
 
 void Controller::see_to_reboot(NodeIndex index, NodeLink& link) {

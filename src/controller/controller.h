@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/commit.h"
+#include "controller/departed_users.h"
 #include "controller/due_signals.h"
 #include "controller/launch_plan.h"
 #include "controller/payload_cache.h"
@@ -146,6 +147,7 @@ class Controller final : public ResourceObserver {
   void reconcile(NodeIndex node);
   void order(NodeIndex node, NodeLink& link, const Intent& intent);
   void launch(NodeIndex node, const LaunchIntent& intent);
+  void send_launch(NodeIndex node, const LaunchIntent& intent, const wire::LaunchPlan& plan, bool departed);
   // Steps (steps.cpp)
   void ask_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask);
   bool tell_keeper(const Job& job, const wire::StepToNode& message);  // false: its node does not answer
@@ -190,6 +192,7 @@ class Controller final : public ResourceObserver {
   Worker& query_worker_;
   Programs* programs_;
   Identities& identities_;
+  DepartedUsers departed_users_;
   Clients& clients_;
   ControllerSettings settings_;
   ControllerHooks hooks_;

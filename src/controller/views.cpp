@@ -90,6 +90,7 @@ void show_files(const State& state, const Job& job, wire::JobView& out) {
   }
   out.set_command(spec.command);
   out.set_submit_line(spec.submit_line);
+  out.set_container(rare.container);
   out.set_work_dir(spec.work_dir);
 }
 

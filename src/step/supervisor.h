@@ -117,6 +117,7 @@ class Supervisor final {
   void look_at_usage();  // of running tasks with what they started
   void take_usage(pid_t pid, const rusage& used, const ProcessUsage& io);  // of an ended child
   void answer_inquiry(std::uint64_t number);
+  void take_gpus(const wire::GpuReadings& readings);
 
   // Ending
   void begin_kill(const wire::Kill& kill);

@@ -74,6 +74,24 @@ void Supervisor::take_usage(pid_t pid, const rusage& used, const ProcessUsage& i
   usage_.set_write_bytes(usage_.write_bytes() + all.written_bytes);
 }
 
+// A gpu does not know whose kernel it runs: whoever has it is charged with all it does, and several parts of one alike.
+void Supervisor::take_gpus(const wire::GpuReadings& readings) {
+  std::int64_t busy = 0, used_mib = 0;
+  bool any = false;
+  for (const wire::DeviceGrant& grant : plan_.devices())
+    for (const wire::GpuReading& gpu : readings.gpus()) {
+      if (grant.name() != "gpu" || std::ranges::find(grant.devices(), gpu.device()) == grant.devices().end()) continue;
+      busy += gpu.busy_percent();
+      used_mib += static_cast<std::int64_t>(gpu.used_mib());
+      any = true;
+    }
+  if (!any) return;
+  usage_.set_gpu_looks(usage_.gpu_looks() + 1);
+  usage_.set_gpu_busy_sum(usage_.gpu_busy_sum() + busy);
+  usage_.set_gpu_busy_max(std::max(usage_.gpu_busy_max(), busy));
+  usage_.set_gpu_memory_max_bytes(std::max(usage_.gpu_memory_max_bytes(), used_mib << 20));
+}
+
 void Supervisor::answer_inquiry(std::uint64_t number) {
   look_at_usage();
   wire::FromStep message;
@@ -82,6 +100,9 @@ void Supervisor::answer_inquiry(std::uint64_t number) {
   sample.set_attempt(plan_.attempt());
   if (plan_.has_step()) sample.set_step(plan_.step());
   sample.set_inquiry(number);
+  sample.set_gpu_looks(usage_.gpu_looks());
+  sample.set_gpu_busy_max(usage_.gpu_busy_max());
+  sample.set_gpu_memory_max_bytes(usage_.gpu_memory_max_bytes());
   std::map<pid_t, bool> tasks;
   for (std::uint32_t local = 0; local < tasks_.size(); ++local) {
     const RunningTask& task = tasks_[local];

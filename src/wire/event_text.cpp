@@ -134,6 +134,7 @@ std::string show(const NodeGres& kind) {
   line.quoted("type", kind.type).number("count", kind.count).flag("count_only", kind.countable_only).quoted("files", kind.files);
   line.count("out_of_order", kind.out_of_order);
   line.list("near", kind.near, [](std::uint64_t sockets) { return std::to_string(sockets); });
+  line.list("links", kind.links, [](std::uint32_t count) { return std::to_string(count); });
   return '(' + line.list("parts", kind.parts, [](std::int64_t parts) { return std::to_string(parts); }).text_ + ')';
 }
 
@@ -381,6 +382,10 @@ void add(Line& line, const StepUsage& usage) {
   amount("max_vm", usage.max_vm_bytes);
   amount("read", usage.read_bytes);
   amount("written", usage.written_bytes);
+  amount("gpu_busy_max", usage.gpu_busy_max);
+  amount("gpu_busy_sum", usage.gpu_busy_sum);
+  amount("gpu_looks", usage.gpu_looks);
+  amount("gpu_memory_max", usage.gpu_memory_max_bytes);
 }
 
 Line describe_end(std::string_view what, const auto& e) {

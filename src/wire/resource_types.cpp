@@ -12,11 +12,12 @@ void put(const NodeGres& from, log::NodeGres& to) {
   to.set_countable_only(from.countable_only);
   for (const std::int64_t parts : from.parts) to.add_parts(parts);
   to.set_files(from.files);
+  to.mutable_links()->Add(from.links.begin(), from.links.end());
 }
 
 NodeGres get(const log::NodeGres& from) {
   return {from.name(), from.type(), from.count(), {from.near().begin(), from.near().end()}, from.countable_only(),
-          {from.parts().begin(), from.parts().end()}, from.files(), from.out_of_order()};
+          {from.parts().begin(), from.parts().end()}, from.files(), from.out_of_order(), {from.links().begin(), from.links().end()}};
 }
 
 void put(const ResourceRequest& from, log::ResourceRequest& to) {

@@ -19,7 +19,8 @@ Outcome outcome_of(const wire::StepFact& from) {
 }  // namespace
 
 StepUsage usage_of(const wire::StepUsage& from) {
-  return {from.user_us(), from.system_us(), from.max_rss_bytes(), from.max_vm_bytes(), from.read_bytes(), from.write_bytes()};
+  return {from.user_us(), from.system_us(), from.max_rss_bytes(), from.max_vm_bytes(), from.read_bytes(), from.write_bytes(),
+          from.gpu_busy_max(), from.gpu_busy_sum(), from.gpu_looks(), from.gpu_memory_max_bytes()};
 }
 
 wire::StepUsage to_wire(const StepUsage& from) {
@@ -30,6 +31,10 @@ wire::StepUsage to_wire(const StepUsage& from) {
   to.set_max_vm_bytes(from.max_vm_bytes);
   to.set_read_bytes(from.read_bytes);
   to.set_write_bytes(from.written_bytes);
+  to.set_gpu_busy_max(from.gpu_busy_max);
+  to.set_gpu_busy_sum(from.gpu_busy_sum);
+  to.set_gpu_looks(from.gpu_looks);
+  to.set_gpu_memory_max_bytes(from.gpu_memory_max_bytes);
   return to;
 }
 
@@ -40,6 +45,10 @@ void add_usage(wire::StepUsage& sum, const wire::StepUsage& more) {
   sum.set_max_vm_bytes(std::max(sum.max_vm_bytes(), more.max_vm_bytes()));
   sum.set_read_bytes(sum.read_bytes() + more.read_bytes());
   sum.set_write_bytes(sum.write_bytes() + more.write_bytes());
+  sum.set_gpu_busy_max(std::max(sum.gpu_busy_max(), more.gpu_busy_max()));
+  sum.set_gpu_busy_sum(sum.gpu_busy_sum() + more.gpu_busy_sum());
+  sum.set_gpu_looks(sum.gpu_looks() + more.gpu_looks());
+  sum.set_gpu_memory_max_bytes(std::max(sum.gpu_memory_max_bytes(), more.gpu_memory_max_bytes()));
 }
 
 ReportedStep reported_step(const wire::StepFact& from) {

@@ -10,10 +10,15 @@ void put(const StepUsage& from, log::StepUsage& to) {
   to.set_max_vm_bytes(from.max_vm_bytes);
   to.set_read_bytes(from.read_bytes);
   to.set_write_bytes(from.written_bytes);
+  to.set_gpu_busy_max(from.gpu_busy_max);
+  to.set_gpu_busy_sum(from.gpu_busy_sum);
+  to.set_gpu_looks(from.gpu_looks);
+  to.set_gpu_memory_max_bytes(from.gpu_memory_max_bytes);
 }
 
 StepUsage get(const log::StepUsage& from) {
-  return {from.user_us(), from.system_us(), from.max_rss_bytes(), from.max_vm_bytes(), from.read_bytes(), from.write_bytes()};
+  return {from.user_us(), from.system_us(), from.max_rss_bytes(), from.max_vm_bytes(), from.read_bytes(), from.write_bytes(),
+          from.gpu_busy_max(), from.gpu_busy_sum(), from.gpu_looks(), from.gpu_memory_max_bytes()};
 }
 
 void put(const StepStart& from, log::StepStart& to) {

@@ -146,7 +146,7 @@ constexpr Column<JobRow> rows[] = {
     {"ClusterFeature", 0, "CLUSTER_FEATURES", to_width, false, null},
     {"Command", 'o', "COMMAND", to_width, false, text_or_null<&V::command>},
     {"Comment", 'k', "COMMENT", to_width, false, text_or_null<&V::comment>},
-    {"Container", 0, "CONTAINER", to_width, false, null},
+    {"Container", 0, "CONTAINER", to_width, false, text_or_null<&V::container>},
     {"ContainerId", 0, "CONTAINERID", to_width, false, null},
     {"Contiguous", 'O', "CONTIGUOUS", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().contiguous() ? '1' : '0'; }},
     {"Cores", 'I', "CORES_PER_SOCKET", to_width, false, count_or<&Ask::cores_per_socket, star_word>},

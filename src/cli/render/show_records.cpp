@@ -170,6 +170,7 @@ std::string show_job(const wire::JobView& job, std::int64_t now_us, Names& names
     record.line("StdOut=" + job.std_out());
   }
   add_request_lines(record, job);
+  if (!job.container().empty()) record.line("Container=" + job.container());
   return record.finish();
 }
 

@@ -45,20 +45,23 @@ std::string zero(const Row&) { return "0"; }
 
 // The list of TRES: what of each measure, in the order of their names. Energy is not measured.
 std::string in_list(const Row& row, std::int64_t Spread::* value) {
-  return "cpu=" + cpu_text(row.cpu_us.*value, row) + ",energy=0,fs/disk=" + std::to_string(row.read.*value) + ",mem=" + size_text(row.rss.*value, row) + ",pages=" + std::to_string(row.pages.*value) +
+  const std::string gpus = row.gpu_busy.count == 0 ? "" : ",gres/gpumem=" + size_text(row.gpu_memory.*value, row) + ",gres/gpuutil=" + std::to_string(row.gpu_busy.*value);
+  return "cpu=" + cpu_text(row.cpu_us.*value, row) + ",energy=0,fs/disk=" + std::to_string(row.read.*value) + gpus + ",mem=" + size_text(row.rss.*value, row) + ",pages=" + std::to_string(row.pages.*value) +
          ",vmem=" + size_text(row.vm.*value, row);
 }
 std::string in_nodes(const Row& row, std::string Spread::* node) {
-  return "cpu=" + row.cpu_us.*node + ",energy=" + row.cpu_us.*node + ",fs/disk=" + row.read.*node + ",mem=" + row.rss.*node + ",pages=" + row.pages.*node + ",vmem=" + row.vm.*node;
+  const std::string gpus = row.gpu_busy.count == 0 ? "" : ",gres/gpumem=" + row.gpu_memory.*node + ",gres/gpuutil=" + row.gpu_busy.*node;
+  return "cpu=" + row.cpu_us.*node + ",energy=" + row.cpu_us.*node + ",fs/disk=" + row.read.*node + gpus + ",mem=" + row.rss.*node + ",pages=" + row.pages.*node + ",vmem=" + row.vm.*node;
 }
 std::string in_tasks(const Row& row, std::uint32_t Spread::* task) {
   const auto number = [&](const Spread& spread) { return std::to_string(spread.*task); };
-  return "cpu=" + number(row.cpu_us) + ",fs/disk=" + number(row.read) + ",mem=" + number(row.rss) + ",pages=" + number(row.pages) + ",vmem=" + number(row.vm);
+  const std::string gpus = row.gpu_busy.count == 0 ? "" : ",gres/gpumem=" + number(row.gpu_memory) + ",gres/gpuutil=" + number(row.gpu_busy);
+  return "cpu=" + number(row.cpu_us) + ",fs/disk=" + number(row.read) + gpus + ",mem=" + number(row.rss) + ",pages=" + number(row.pages) + ",vmem=" + number(row.vm);
 }
 std::string out_list(std::int64_t value) { return "energy=0,fs/disk=" + std::to_string(value); }
 
 Row averages_of(Row row) {
-  for (Spread* spread : {&row.cpu_us, &row.rss, &row.vm, &row.pages, &row.read, &row.written}) spread->most = spread->average();
+  for (Spread* spread : {&row.cpu_us, &row.rss, &row.vm, &row.pages, &row.read, &row.written, &row.gpu_busy, &row.gpu_memory}) spread->most = spread->average();
   return row;
 }
 
@@ -140,6 +143,11 @@ StepUse sum_up(const wire::StepView& step, const wire::StepSamples& samples) {
   for (const wire::StepSample& sample : samples.samples()) {
     const std::uint32_t number = sample.has_step() ? sample.step() : sample.batch() ? batch_step : 0;
     if (sample.job_id() != step.job_id() || number != step.step()) continue;
+    if (sample.gpu_looks() > 0) {
+      const std::uint32_t rank = sample.tasks_size() > 0 ? sample.tasks(0).rank() : 0;  // the gpus are the node's tasks' together
+      out.gpu_busy.add(sample.gpu_busy_max(), sample.node(), rank);
+      out.gpu_memory.add(sample.gpu_memory_max_bytes(), sample.node(), rank);
+    }
     for (const wire::TaskSample& task : sample.tasks()) {
       out.cpu_us.add(task.user_us() + task.system_us(), sample.node(), task.rank());
       out.rss.add(task.max_rss_bytes(), sample.node(), task.rank());

@@ -24,6 +24,7 @@ struct Spread {
 struct StepUse {
   const wire::StepView* step = nullptr;
   Spread cpu_us, rss, vm, pages, read, written;
+  Spread gpu_busy, gpu_memory;  // over its nodes; a count of 0 where no gpu was looked at
   std::vector<std::uint32_t> pids;
   bool exact_numbers = false;  // --noconvert
 };

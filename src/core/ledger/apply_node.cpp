@@ -38,6 +38,7 @@ NodeDef completed(NodeDef def, const Node& node) {
       if (const auto found = std::ranges::find_if(node.inventory->devices, is_same); found != node.inventory->devices.end()) {
         kind.files = found->files;
         kind.near = static_cast<std::int64_t>(found->near.size()) == kind.count ? found->near : std::vector<std::uint64_t>{};
+        kind.links = static_cast<std::int64_t>(found->links.size()) == kind.count * kind.count ? found->links : std::vector<std::uint32_t>{};
         kind.countable_only = false;
       }
     kind.out_of_order = 0;

@@ -94,13 +94,51 @@ class DeviceChoice {
     const std::uint32_t first = kind.name == "gpu" ? first_gpu_of(node_, slot) : 64;
     if (first < 64) free &= ~(in_parts_ >> first);
     if (std::popcount(free) < count) return false;
-    const std::uint64_t chosen = kind.near.empty() ? lowest(free, count) : by_sockets(slot, free, count);
+    std::uint64_t chosen = kind.near.empty() ? lowest(free, count) : by_sockets(slot, free, count);
     if (std::popcount(chosen) < count) return false;
+    if (!asks_by_socket(kind)) chosen = by_links(kind, free, count, chosen);
     out_.devices[slot] = chosen;
     if (first < 64) whole_ |= chosen << first;
     for (std::uint64_t rest = chosen; rest != 0; rest &= rest - 1)
       near_ |= sockets_near(kind, static_cast<std::size_t>(std::countr_zero(rest)));
     return true;
+  }
+
+  bool asks_by_socket(const NodeGres& kind) const {
+    return std::ranges::any_of(spec_.resource_request().gres, [&](const GresAsk& ask) { return ask.scope == GresScope::socket && ask.name == kind.name; });
+  }
+
+  static std::int64_t links_within(const NodeGres& kind, std::uint64_t devices) {
+    std::int64_t sum = 0;
+    for (std::uint64_t rest = devices; rest != 0; rest &= rest - 1) sum += links_to(kind, std::countr_zero(rest), devices);
+    return sum / 2;
+  }
+  static std::int64_t links_to(const NodeGres& kind, int device, std::uint64_t devices) {
+    std::int64_t sum = 0;
+    for (std::uint64_t rest = devices & ~(1ULL << device); rest != 0; rest &= rest - 1)
+      sum += kind.links[static_cast<std::size_t>(device) * static_cast<std::size_t>(kind.count) + static_cast<std::size_t>(std::countr_zero(rest))];
+    return sum;
+  }
+
+  // Of those that are free, a group with as many links among each other as can be found by growing one from each device; `otherwise` when none has more.
+  static std::uint64_t by_links(const NodeGres& kind, std::uint64_t free, std::int64_t count, std::uint64_t otherwise) {
+    if (count < 2 || kind.links.size() != static_cast<std::size_t>(kind.count) * static_cast<std::size_t>(kind.count)) return otherwise;
+    std::uint64_t best = otherwise;
+    std::int64_t most = links_within(kind, otherwise);
+    for (std::uint64_t seeds = free; seeds != 0; seeds &= seeds - 1) {
+      std::uint64_t group = seeds & -seeds;
+      while (std::popcount(group) < count) {
+        std::int64_t nearest = -1;
+        std::uint64_t next = 0;
+        for (std::uint64_t rest = free & ~group; rest != 0; rest &= rest - 1) {
+          const std::int64_t links = links_to(kind, std::countr_zero(rest), group);
+          if (links > nearest) nearest = links, next = rest & -rest;
+        }
+        group |= next;
+      }
+      if (const std::int64_t links = links_within(kind, group); links > most) most = links, best = group;
+    }
+    return best;
   }
 
   std::uint64_t by_sockets(std::size_t slot, std::uint64_t free, std::int64_t count) {

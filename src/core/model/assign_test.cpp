@@ -86,6 +86,24 @@ TEST(Assign, Takes_devices_of_one_socket_and_cores_beside_them) {
   EXPECT_EQ(bench.put(1, 1), "nothing");
 }
 
+TEST(Assign, Takes_devices_with_the_most_links_among_each_other) {
+  NodeDef node = machine(1, 8, 1, "gpu:a100:4");
+  node.kinds[0].links = {0, 1, 4, 1,  //
+                         1, 0, 1, 4,  //
+                         4, 1, 0, 1,  //
+                         1, 4, 1, 0};
+  Bench bench{node};
+  EXPECT_EQ(bench.put(1, 2), "0 gpu:a100:2(IDX:0,2)");
+  EXPECT_EQ(bench.put(1, 2), "1 gpu:a100:2(IDX:1,3)");
+  Bench taken{node};
+  EXPECT_EQ(taken.put(1, 1), "0 gpu:a100:1(IDX:0)");
+  EXPECT_EQ(taken.put(1, 2), "1 gpu:a100:2(IDX:1,3)") << "not the next free ones";
+  NodeDef alike = machine(1, 8, 1, "gpu:a100:4");
+  alike.kinds[0].links.assign(16, 2);
+  Bench any{alike};
+  EXPECT_EQ(any.put(1, 3), "0 gpu:a100:3(IDX:0-2)");
+}
+
 TEST(Assign, Keeps_to_near_cores_when_told_to) {
   NodeDef node = machine(2, 2, 1, "gpu:2");
   node.kinds[0].near = {1, 2};

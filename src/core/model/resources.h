@@ -22,6 +22,7 @@ struct NodeGres {
   std::vector<std::int64_t> parts{};  // of shard and mps: how many on each of the node's gpus; empty: not shared
   std::string files{};            // the devices, as gres.conf names them: /dev/nvidia[0-3]
   std::uint64_t out_of_order = 0;  // by device: those that no job gets until they work again
+  std::vector<std::uint32_t> links{};  // from each device to each, row by row; empty: not known, or all alike
   bool operator==(const NodeGres&) const = default;
 };
 

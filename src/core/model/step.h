@@ -22,6 +22,8 @@ struct StepUsage {
   std::int64_t user_us = 0, system_us = 0;
   std::int64_t max_rss_bytes = 0, max_vm_bytes = 0;
   std::int64_t read_bytes = 0, written_bytes = 0;
+  // Of its gpus on one node together: how busy, in percent of one, and how much of their memory. Sum and number of looks give the mean.
+  std::int64_t gpu_busy_max = 0, gpu_busy_sum = 0, gpu_looks = 0, gpu_memory_max_bytes = 0;
   bool operator==(const StepUsage&) const = default;
 };
 

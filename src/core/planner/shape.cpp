@@ -115,7 +115,7 @@ std::uint32_t NodeClasses::class_of(const NodeDef& def) {
   KeyText key;
   key.add(def.cpus.value).add(def.memory.value).add(def.tmp_disk.value).add(def.boards).add(def.sockets).add(def.cores_per_socket);
   key.add(def.threads_per_core).add(def.features);
-  for (const NodeGres& kind : def.kinds) key.add(kind.name).add(kind.type).add(kind.count).add_list(kind.near);
+  for (const NodeGres& kind : def.kinds) key.add(kind.name).add(kind.type).add(kind.count).add_list(kind.near).add_list(kind.links);
   const auto [it, fresh] = known_.emplace(key.take(), static_cast<std::uint32_t>(samples_.size()));
   if (fresh) samples_.emplace_back(def);
   return it->second;

@@ -87,6 +87,19 @@ def check_two_jobs(checks, cluster):
     checks.that("two jobs at a time get different ones", used and seen == [["opens", "0", "0"], ["opens", "1", "1"]], seen)
 
 
+def check_use(checks, cluster):
+    gate = cluster.directory / "used"
+    job = cluster.submit("-n1", "--gpus=2", "-o", "/dev/null", "--wrap", f"while [ ! -e {gate} ]; do sleep 0.05; done")
+    cluster.wait_for_job(job, {"RUNNING"})
+    shown = wait_for("a look at the gpus of the job", lambda: "gres/gpuutil" in (now := cluster.run("sstat", "-P", "-o", "JobID,TRESUsageInMax", "-j", job).out) and now)
+    checks.that("what a job's gpus do is seen while it runs", "gres/gpumem=10M,gres/gpuutil=25," in shown, shown)
+    gate.touch()
+    cluster.wait_for_job(job)
+    log = cluster.run("millrace", "log", "dump", str(cluster.state)).out
+    ends = [line for line in log.splitlines() if "AttemptEnded" in line and "gpu_busy_max=25" in line]
+    checks.that("and stands in its records", len(ends) == 1 and "gpu_memory_max=10485760" in ends[0], log[-3000:])
+
+
 def check_tasks(checks, cluster):
     done = cluster.run("srun", "-n2", "--gpus-per-task=1", "sh", "-c", "echo $SLURM_PROCID $CUDA_VISIBLE_DEVICES $SLURM_STEP_GPUS")
     checks.that("each task is shown its own", sorted(done.out.splitlines()) == ["0 0 0", "1 1 1"], done)
@@ -127,6 +140,7 @@ def body(build):
         check_found(checks, cluster)
         check_fences(checks, cluster)
         check_two_jobs(checks, cluster)
+        check_use(checks, cluster)
         check_tasks(checks, cluster)
         check_out_of_order(checks, cluster)
         check_missing(checks, cluster)

@@ -356,6 +356,39 @@ class Story:
         wait_for("the login machine", lambda: self.login.sh("sinfo -h").code == 0, 60, 0.2)
         self.checks.that("and works again with it", self.login.sh("srun hostname", identity=self.user, cwd=str(self.work)).out == "node1\n")
 
+    def srun_without_cable(self):
+        """srun's machine is cut off, the node is not: the step ends, after about a minute."""
+        with subprocess.Popen([*self.login.enter, "setpriv", "--reuid", str(self.user[0]), "--regid", str(self.user[1]), "--clear-groups", "srun", "sleep", "1000"],
+                              env=self.login.environment, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as srun:
+            wait_for("its task", lambda: self.head.sh("squeue -h -t R -o %j").out == "sleep\n", 60)
+            job = int(self.head.sh("squeue -h -o %A").out)
+            wait_for("its process", lambda: self.attempts_alive(job), 60)
+            begin = time.monotonic()
+            self.network.cut(self.login)
+            wait_for("the end of its task", lambda: not self.attempts_alive(job), 180, 0.5)
+            self.checks.that(f"the tasks of an srun that is cut off end ({time.monotonic() - begin:.0f} s)", True)
+            wait_state(self.head, "node1", "idle")
+            self.network.mend(self.login)
+            code = srun.wait(timeout=180)
+            self.checks.that("and so does srun, when it hears of it", code != 0, code)
+        wait_for("the login machine", lambda: self.login.sh("sinfo -h").code == 0, 60, 0.2)
+
+    def departed_user(self):
+        line = "departed:x:54321:54321::/tmp:/bin/sh"
+        for machine in (self.head, self.login):
+            machine.must(f"echo {line} >> /etc/passwd; echo departed:x:54321: >> /etc/group")
+        job = int(self.login.must("sbatch --parsable -H -o /dev/null --wrap true", identity=(54321, 54321, [54321]), cwd="/tmp"))
+        self.head.must("sed -i /^departed:/d /etc/passwd")
+        self.head.end("/run/slurmctld.pid")  # it remembers users for some minutes
+        self.head.must("millrace-controller")
+        wait_state(self.head, "node1", "idle")
+        self.head.must(f"scontrol release {job}")
+        fields = wait_job(self.head, job, "CANCELLED", "COMPLETED", "FAILED")
+        said = self.head.sh("grep 'does not exist any more' /var/log/slurmctld.log").out
+        self.checks.that("a job whose user is gone when it could start is cancelled, and the log says why", fields["JobState"] == "CANCELLED" and f"job {job} is cancelled" in said, (fields, said))
+        wait_state(self.head, "node1", "idle")
+        wait_for("the relay", lambda: self.login.sh("sinfo -h").code == 0, 60, 0.2)
+
     def attempts_alive(self, job):
         found = set()
         for entry in Path("/proc").iterdir():
@@ -423,7 +456,7 @@ class Story:
         self.checks.that("restarting the agent leaves jobs alone", "KillMode=process" in (folder / "millrace-agent.service").read_text())
 
     def tell(self):
-        for part in (self.put_configuration, self.start_controller, self.node_joins, self.login_joins, self.first_job, self.restarts, self.cable,
+        for part in (self.put_configuration, self.start_controller, self.node_joins, self.login_joins, self.first_job, self.restarts, self.cable, self.srun_without_cable, self.departed_user,
                      self.backup, self.node_is_added, self.doctor, self.units):
             print(f"-- {part.__name__}", flush=True)
             part()
