@@ -113,7 +113,8 @@ int begin_connect(const std::string& host, std::uint32_t port) {
 wire::FromTask hello_of(const wire::LaunchPlan& plan, const std::string& secret) {
   wire::FromTask message;
   wire::StdioHello* hello = message.mutable_hello();
-  const std::vector<std::uint32_t> ranks = ranks_of_node(plan);
+  const bool only_holds = plan.job().allocation_only() && !plan.has_step();
+  const std::vector<std::uint32_t> ranks = only_holds ? std::vector<std::uint32_t>{} : ranks_of_node(plan);
   hello->set_secret(secret);
   hello->set_node_position(plan.node_position());
   hello->set_first_task(ranks.empty() ? 0 : ranks.front());

@@ -38,6 +38,8 @@ std::vector<GoldenBatch> devices_history();
 std::vector<GoldenBatch> step_options_history();
 // The same with steps that started and ended after it.
 std::vector<GoldenBatch> step_facts_history();
+// The same with heterogeneous jobs whose components have supervisors and steps of their own after it.
+std::vector<GoldenBatch> het_steps_history();
 
 // Like the last job of format 1, under another key; `mark` makes its submission another one.
 JobSubmitted one_more_job(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name, std::uint8_t mark, Time at);
