@@ -537,8 +537,8 @@ std::optional<std::string> SimCluster::final_verdict() const {
       return who + "failed, but no run of it did";
     // Every attempt before the last was ended by something; one that ran to its own end is only run again when asked to.
     if (job->outcome == Outcome::none) return who + "ended as nothing";
-    // On another of its nodes the prolog may have failed while the script was already through.
-    const bool not_begun_elsewhere = job->end_reason == Reason::launch_failure && job->placement && job->placement->shares.size() > 1;
+    // On another of its nodes, or one of another component, the prolog may have failed while the script was already through.
+    const bool not_begun_elsewhere = job->end_reason == Reason::launch_failure && job->placement && (job->placement->shares.size() > 1 || job->het);
     if (all_well && job->outcome == Outcome::failed && !not_begun_elsewhere) return who + "ran well and counts as failed";
   }
   return std::nullopt;

@@ -75,6 +75,18 @@ def check_script(checks, cluster):
     checks.that("numbers are those of the whole job", lines.count("number 3") == 3, out)
 
 
+def check_page(checks, cluster):
+    """The example of the page about heterogeneous jobs."""
+    page = (Path(__file__).resolve().parents[3] / "docs" / "user" / "het-jobs.md").read_text()
+    example = cluster.directory / "steps.sh"
+    example.write_text(page.split("```sh\n")[-1].split("```")[0])
+    job = cluster.submit(example, PATH=f"{cluster.bin}:{cluster.environment.get('PATH', os.environ['PATH'])}")
+    fields = wait_for("the end of the page's example", lambda: ended(cluster, job))
+    lines = (cluster.directory / f"steps.{job}.out").read_text().splitlines()
+    wanted = [f"{rank}: task {rank} of 3" for rank in range(3)] + ["0: coupler", "1: model", "2: model"]
+    checks.that("the page's example does what it says", fields["all"] == ["COMPLETED"] * 2 and sorted(lines) == sorted(wanted), (fields, lines))
+
+
 def check_refused(checks, cluster):
     text = "\n".join(f"srun {words}; echo code $?" for words in (
         "--het-group=2 true", "--het-group=0,7 true", "--het-group=x true", "--het-group=0 true : --het-group=0 true", "true :", "--mpi=pmix --het-group=0,1 true", "--het-group=1 -n99 true"))
@@ -198,6 +210,7 @@ def body(build):
         clusters.append(cluster)
         cluster.start()
         check_script(checks, cluster)
+        check_page(checks, cluster)
         check_refused(checks, cluster)
         check_own_job(checks, cluster)
         check_salloc(checks, cluster)
