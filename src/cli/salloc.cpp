@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/options/job_options.h"
 #include "cli/submission.h"
+#include "cli/x11_relay.h"
 
 namespace millrace {
 namespace {
@@ -202,6 +203,10 @@ void Allocation::set_variables() {
   set("SLURM_JOB_QOS", view.qos());
   set("SLURM_SUBMIT_DIR", current_directory());
   set("SLURM_SUBMIT_HOST", own_host_name());
+  if (asked.step_options().has_x11()) {
+    const auto nodes = asked.step_options().x11().nodes();
+    set("MILLRACE_X11", nodes == wire::X11Wish::FIRST ? "first" : nodes == wire::X11Wish::LAST ? "last" : "all");
+  }
   if (asked.tasks() != 0 || asked.tasks_per_node() != 0)
     for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS"}) set(name, std::to_string(view.tasks()));
   if (asked.tasks_per_node() != 0) set("SLURM_NTASKS_PER_NODE", std::to_string(asked.tasks_per_node()));
@@ -325,6 +330,8 @@ int run_salloc(Command& command) {
   if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), salloc))) return 0;
   command.quiet = draft.quiet;
   if (draft.immediate) return say_usage_error(command, not_built("--immediate of salloc").error());
+  if (draft.job.step_options().has_x11())
+    if (const auto display = find_display(); !display) return say_usage_error(command, display.error());
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   describe_submitter(command, draft, *settings);

@@ -16,7 +16,8 @@ Result<void> refuse_for_parts(const std::vector<SrunPart>& parts) {
     const JobDraft& draft = part.all.draft;
     if (draft.multi_prog) return not_built("--multi-prog over several components");
     if (draft.job.step_options().mpi() == "pmix") return not_built("--mpi=pmix over several components");
-    if (draft.pty && &part != &parts.front()) return not_built("--pty of a further component");
+    if (draft.pty && !parts.front().all.draft.pty) return not_built("--pty of a further component");
+    if (draft.job.step_options().has_x11() && !parts.front().all.draft.job.step_options().has_x11()) return not_built("--x11 of a further component");
   }
   return {};
 }

@@ -116,7 +116,7 @@ wire::FromTask hello_of(const wire::LaunchPlan& plan, const std::string& secret)
   const bool only_holds = plan.job().allocation_only() && !plan.has_step();
   const std::vector<std::uint32_t> ranks = only_holds ? std::vector<std::uint32_t>{} : ranks_of_node(plan);
   hello->set_secret(secret);
-  hello->set_node_position(plan.node_position());
+  hello->set_node_position(only_holds ? UINT32_MAX : plan.node_position());  // it is no place in the step
   hello->set_first_task(ranks.empty() ? 0 : ranks.front());
   hello->set_tasks(static_cast<std::uint32_t>(ranks.size()));
   if (plan.ranks_size() > 0) hello->mutable_ranks()->Add(ranks.begin(), ranks.end());
@@ -253,6 +253,14 @@ void SrunStreams::send_mpi(const wire::MpiFromNode& message) {
   send(envelope);
 }
 
+void SrunStreams::send_x11(const wire::X11Piece& piece) {
+  wire::FromTask envelope;
+  *envelope.mutable_x11() = piece;
+  send(envelope);
+}
+
+bool SrunStreams::is_slow() const { return srun_.unsent() > unsent_output_max; }
+
 std::vector<wire::MpiToNode> SrunStreams::take_mpi() { return std::exchange(mpi_, {}); }
 
 bool SrunStreams::is_input_backed_up() const {
@@ -274,7 +282,7 @@ void SrunStreams::add_polls(std::vector<pollfd>& polls) const {
   }
   for (const TaskPipes& task : tasks_) {
     if (task.in >= 0 && !task.unsent_input.empty()) polls.push_back({task.in, POLLOUT, 0});
-    if (srun_.unsent() > unsent_output_max) continue;
+    if (is_slow()) continue;
     if (task.out >= 0) polls.push_back({task.out, POLLIN, 0});
     if (task.err >= 0) polls.push_back({task.err, POLLIN, 0});
   }
@@ -314,6 +322,10 @@ void SrunStreams::read_srun() {
     if (message.has_signal()) signals_.push_back(message.signal());
     if (message.has_mpi()) {
       mpi_.push_back(std::move(*message.mutable_mpi()));
+      continue;
+    }
+    if (message.has_x11()) {
+      x11_.push_back(std::move(*message.mutable_x11()));
       continue;
     }
     if (message.has_input_ended()) input_ended_ = true;
