@@ -20,7 +20,7 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"salloc", "get nodes and run a command beside them", "[options] [command [arguments]]",
+constexpr ManualHead head{"salloc", "get nodes and run a command beside them", "[options [: options]...] [command [arguments]]",
                           "Waits for nodes, runs the command, or a shell, on this host with the variables of the job, and gives the nodes back when it ends. "
                           "srun inside it runs programs on the nodes."};
 constexpr int queue_notice_ms = 200;
@@ -46,6 +46,7 @@ class Allocation {
   void say_end();
   std::string id() const { return std::to_string(job_id_); }
   void set_variables();
+  void set_component(const wire::JobView& job);
 
   const Command& command_;
   const Submission& all_;
@@ -182,7 +183,14 @@ void Allocation::set_variables() {
   wire::Request request;
   request.mutable_query_jobs()->add_jobs()->set_job_id(job_id_);
   const auto reply = session.call(request);
-  const wire::JobView view = reply && reply->has_jobs() && reply->jobs().jobs_size() > 0 ? reply->jobs().jobs(0) : wire::JobView{};
+  wire::JobView view;
+  if (reply && reply->has_jobs())
+    for (const wire::JobView& job : reply->jobs().jobs())
+      if (job.het_job_id() == 0 || job.het_job_offset() == 0) view = job;
+  if (reply && reply->has_jobs() && view.het_job_id() != 0) {
+    set("SLURM_HET_SIZE", std::to_string(view.het_job_size()));
+    for (const wire::JobView& job : reply->jobs().jobs()) set_component(job);
+  }
   const std::vector<std::uint32_t> tasks(last_.tasks_per_node().begin(), last_.tasks_per_node().end());
   for (const char* name : {"SLURM_JOB_ID", "SLURM_JOBID"}) set(name, id());
   for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}) set(name, last_.nodes());
@@ -201,6 +209,30 @@ void Allocation::set_variables() {
   }
   if (asked.tasks() != 0 || asked.tasks_per_node() != 0)
     for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS"}) set(name, std::to_string(view.tasks()));
+  if (asked.tasks_per_node() != 0) set("SLURM_NTASKS_PER_NODE", std::to_string(asked.tasks_per_node()));
+  if (asked.cpus_per_task() != 0) set("SLURM_CPUS_PER_TASK", std::to_string(asked.cpus_per_task()));
+  if (asked.has_memory_per_cpu_mib()) set("SLURM_MEM_PER_CPU", std::to_string(asked.memory_per_cpu_mib()));
+  if (asked.has_memory_per_node_mib()) set("SLURM_MEM_PER_NODE", std::to_string(asked.memory_per_node_mib()));
+}
+
+// The same of each component, with its place as a suffix.
+void Allocation::set_component(const wire::JobView& job) {
+  const std::uint32_t place = job.het_job_offset();
+  const wire::JobDescription& asked = place == 0 || place > all_.more.size() ? all_.draft.job : all_.more[place - 1];
+  const auto set = [&](const char* name, const std::string& value) {
+    if (!value.empty()) setenv((std::string{name} + "_HET_GROUP_" + std::to_string(place)).c_str(), value.c_str(), 1);
+  };
+  const std::string nodes = std::to_string(job.cpus_per_allocated_node_size());
+  for (const char* name : {"SLURM_JOB_ID", "SLURM_JOBID"}) set(name, std::to_string(job.job_id()));
+  for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}) set(name, job.nodes());
+  for (const char* name : {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"}) set(name, nodes);
+  set("SLURM_JOB_CPUS_PER_NODE", compress_counts({job.cpus_per_allocated_node().begin(), job.cpus_per_allocated_node().end()}));
+  set("SLURM_JOB_NAME", job.name());
+  set("SLURM_JOB_PARTITION", job.partition());
+  set("SLURM_JOB_ACCOUNT", job.account());
+  set("SLURM_JOB_QOS", job.qos());
+  if (asked.tasks() != 0 || asked.tasks_per_node() != 0)
+    for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS"}) set(name, std::to_string(job.tasks()));
   if (asked.tasks_per_node() != 0) set("SLURM_NTASKS_PER_NODE", std::to_string(asked.tasks_per_node()));
   if (asked.cpus_per_task() != 0) set("SLURM_CPUS_PER_TASK", std::to_string(asked.cpus_per_task()));
   if (asked.has_memory_per_cpu_mib()) set("SLURM_MEM_PER_CPU", std::to_string(asked.memory_per_cpu_mib()));
@@ -297,7 +329,6 @@ int run_salloc(Command& command) {
   JobDraft& draft = all->draft;
   if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), salloc))) return 0;
   command.quiet = draft.quiet;
-  if (!all->operands.empty() && all->operands[0] == ":") return say_usage_error(command, not_built("a heterogeneous allocation ( : )").error());
   if (draft.immediate) return say_usage_error(command, not_built("--immediate of salloc").error());
   if (draft.job.step_options().has_x11())
     if (const auto display = find_display(); !display) return say_usage_error(command, display.error());
@@ -309,9 +340,12 @@ int run_salloc(Command& command) {
     draft.job.set_name(program.substr(program.rfind('/') + 1));
   }
   draft.job.set_allocation_only(true);
+  describe_components(command, *all, *settings);
+  for (wire::JobDescription& component : all->more) component.set_allocation_only(true);
   wire::SubmitJob ask;
   ask.set_environment(job_environment(draft));
   *ask.mutable_job() = draft.job;
+  for (const wire::JobDescription& component : all->more) *ask.add_more_components() = component;
   const auto options = session_options(*settings);
   return Allocation(command, *all, *options).run(std::move(ask));
 }

@@ -127,13 +127,7 @@ int submit(const Command& command, Submission& all, Script& script, const Client
   describe_submitter(command, draft, settings);
   draft.job.set_command(script.path);
   if (!draft.name_given) draft.job.set_name(script.name);
-  for (wire::JobDescription& component : all.more) {
-    JobDraft described;
-    described.job = std::move(component);
-    describe_submitter(command, described, settings);
-    if (described.job.name().empty()) described.job.set_name(draft.job.name());
-    component = std::move(described.job);
-  }
+  describe_components(command, all, settings);
   for (std::size_t i = 1; i < all.operands.size(); ++i) draft.job.add_arguments(std::string{all.operands[i]});
   wire::SubmitJob ask;
   ask.set_environment(job_environment(draft));

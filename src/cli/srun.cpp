@@ -21,6 +21,7 @@
 #include "cli/options/job_options.h"
 #include "cli/srun_console.h"
 #include "cli/srun_endpoint.h"
+#include "cli/srun_parts.h"
 #include "cli/submission.h"
 #include "core/model/mpi_type.h"
 #include "core/model/multi_prog.h"
@@ -238,6 +239,33 @@ Result<void> refuse_for_steps(const Command& command) {
   return {};
 }
 
+}  // namespace
+
+wire::CreateStep make_step_ask(const JobDraft& draft, std::uint32_t job_id, const StepStdio& stdio) {
+  wire::CreateStep ask;
+  ask.set_job_id(job_id);
+  ask.set_environment(job_environment(draft));
+  *ask.mutable_step() = draft.job;
+  ask.mutable_step()->mutable_stdio()->set_host(stdio.host);
+  ask.mutable_step()->mutable_stdio()->set_port(stdio.port);
+  ask.mutable_step()->mutable_stdio()->set_secret(stdio.secret);
+  ask.set_overlap(draft.overlap);
+  ask.set_exact(draft.exact || draft.job.cpus_per_task() != 0 || draft.job.exclusive());
+  ask.set_immediate(draft.immediate);
+  ask.set_srun_pid(static_cast<std::uint32_t>(getpid()));
+  if (draft.first_node) ask.set_first_node(*draft.first_node);
+  return ask;
+}
+
+Result<SrunPlan> make_srun_plan(const Command& command, Submission& all, const ClientSettings& settings) { return make_plan(command, all, settings); }
+Result<void> refuse_for_srun_steps(const Command& command) { return refuse_for_steps(command); }
+int with_srun_hooks(const Command& command, const JobDraft& draft, const ClientSettings& settings, const std::function<int()>& work) {
+  const SrunHooks hooks(command, draft, settings);
+  return work();
+}
+
+namespace {
+
 // Inside an allocation: the keeper of its steps finds the nodes.
 int run_step(const Command& command, Submission& all, const ClientSettings& settings, std::uint32_t job_id) {
   if (const auto refused = refuse_for_steps(command); !refused) return say_usage_error(command, refused.error());
@@ -247,18 +275,8 @@ int run_step(const Command& command, Submission& all, const ClientSettings& sett
   const Endpoint endpoint = choose_endpoint(settings);
   const auto port = console.listen(endpoint.loopback_only);
   if (!port) return say_usage_error(command, {Errc::refused, port.error().story});
-  wire::CreateStep ask;
-  ask.set_job_id(job_id);
-  ask.set_environment(job_environment(all.draft));
-  *ask.mutable_step() = all.draft.job;
-  ask.mutable_step()->mutable_stdio()->set_host(endpoint.host);
-  ask.mutable_step()->mutable_stdio()->set_port(*port);
-  ask.mutable_step()->mutable_stdio()->set_secret(plan->secret);
-  ask.set_overlap(all.draft.overlap);
-  ask.set_exact(all.draft.exact || all.draft.job.cpus_per_task() != 0 || all.draft.job.exclusive());
-  ask.set_immediate(all.draft.immediate);
-  ask.set_srun_pid(static_cast<std::uint32_t>(getpid()));
-  if (all.draft.first_node) ask.set_first_node(*all.draft.first_node);
+  wire::CreateStep ask = make_step_ask(all.draft, job_id, {endpoint.host, *port, plan->secret});
+  if (all.draft.het_group) ask.set_component(all.draft.het_group->front());
   const SessionOptions options = *session_options(settings);
   Session session(options);
   const SrunHooks hooks(command, all.draft, settings);
@@ -282,21 +300,23 @@ int run_srun(Command& command) {
   // What the job was given as a whole is not what a step of it asks for.
   if (around)
     for (const char* name : {"SLURM_TRES_PER_TASK", "SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPU_BIND", "SLURM_MEM_BIND"}) unsetenv(name);
-  auto all = read_all_layers(command, srun, {});
-  if (!all) return say_usage_error(command, all.error());
+  auto parts = read_srun_parts(command);
+  if (!parts) return say_usage_error(command, parts.error());
+  Submission* all = &parts->front().all;
   const JobDraft& draft = all->draft;
   if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), srun))) return 0;
   command.quiet = draft.quiet;
   if (draft.list_mpi) return list_mpi();
-  if (!all->operands.empty() && all->operands[0] == ":") return say_usage_error(command, not_built("a heterogeneous job or step ( : )").error());
-  if (all->operands.empty()) {
+  if (std::ranges::any_of(*parts, [](const SrunPart& part) { return part.all.operands.empty(); })) {
     say_plain("srun: fatal: No command given to execute.");
     return error_code();
   }
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   const std::optional<std::uint32_t> job = draft.job_id ? draft.job_id : around;
+  if (parts->size() > 1) return run_srun_parts(command, *parts, *settings, job);
   if (job) return run_step(command, *all, *settings, *job);
+  if (draft.het_group) return say_usage_error(command, {Errc::refused, "--het-group names components of the job srun runs in; here it runs in none"});
   if (draft.first_node || draft.exact || draft.overlap || draft.immediate)
     return say_usage_error(command, not_built(draft.first_node ? "--relative outside an allocation" : draft.exact ? "--exact outside an allocation" : draft.overlap ? "--overlap outside an allocation" : "--immediate outside an allocation").error());
   return run(command, *all, *settings);

@@ -24,17 +24,16 @@ namespace {
 constexpr std::int64_t queue_notice_us = 200'000;    // said only of a job that really waits
 constexpr std::int64_t last_words_us = 2'000'000;    // for tasks' last messages after the controller said the job ended
 constexpr std::int64_t interrupt_pair_us = 1'000'000;
-constexpr std::int64_t watch_retry_us = 1'000'000;
-
-std::int64_t now_us() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::int64_t>(t.tv_sec) * 1'000'000 + t.tv_nsec / 1000;
-}
 
 constexpr int caught[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM};
 
 }  // namespace
+
+std::int64_t SrunConsole::now_us() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::int64_t>(t.tv_sec) * 1'000'000 + t.tv_nsec / 1000;
+}
 
 std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id, const std::string& job_name, std::uint32_t step_id) {
   if (pattern.find('\\') != std::string::npos) {
@@ -136,8 +135,9 @@ Result<void> SrunConsole::open_outputs() {
 }
 
 void SrunConsole::watch_job(Session& session) {
+  if (!parts_.empty() && !awaits_nodes_) return ask_parts(session, true);
   wire::Request request;
-  if (step_ask_)
+  if (step_ask_ && !awaits_nodes_)
     *request.mutable_create_step() = *step_ask_;  // asked again it is the same step, by its secret
   else
     request.mutable_wait_job()->set_job_id(job_id_);
@@ -221,7 +221,7 @@ void SrunConsole::cancel_job(std::string_view why) {
   if (cancelled_) return;
   cancelled_ = true;
   if (!why.empty()) say_info(command_, why);
-  if (step_ask_) return streams_.send_signal(SIGKILL);
+  if (step_ask_ && !own_job_) return streams_.send_signal(SIGKILL);
   SessionOptions options = options_;
   options.patience = seconds(0);
   Session session(options);
@@ -237,7 +237,7 @@ void SrunConsole::say_status() {
 }
 
 void SrunConsole::interrupt() {
-  if (step_ask_ && !created_) {
+  if (step_ask_ && !created_ && !awaits_nodes_) {
     say_info(command_, "Cancelled pending step for job " + std::to_string(job_id_));
     failed_ = true;
     return;
@@ -278,7 +278,7 @@ void SrunConsole::take_signal() {
 // Everything that happens because time passed.
 void SrunConsole::check_clock() {
   const std::int64_t now = now_us();
-  const bool running = started_ || streams_.tasks_started() > 0 || step_ask_.has_value();
+  const bool running = started_ || streams_.tasks_started() > 0 || (step_ask_ && !awaits_nodes_);
   if (!running && !queued_said_ && now - submitted_us_ >= queue_notice_us && job_ended_us_ == 0) {
     queued_said_ = true;
     say_info(command_, "job " + std::to_string(job_id_) + " queued and waiting for resources");
@@ -298,7 +298,8 @@ void SrunConsole::check_clock() {
 int SrunConsole::poll_timeout_ms() const {
   std::int64_t wake = INT64_MAX;
   const std::int64_t now = now_us();
-  if (!started_ && !step_ask_ && streams_.tasks_started() == 0 && !queued_said_ && submitted_us_ < now) wake = std::min(wake, submitted_us_ + queue_notice_us);
+  if (!parts_.empty() && !created_ && !awaits_nodes_) wake = std::min(wake, ask_again_us_);
+  if (!started_ && (!step_ask_ || awaits_nodes_) && streams_.tasks_started() == 0 && !queued_said_ && submitted_us_ < now) wake = std::min(wake, submitted_us_ + queue_notice_us);
   if (plan_.wait_seconds > 0 && first_end_us_ != 0 && !cancelled_) wake = std::min(wake, first_end_us_ + plan_.wait_seconds * 1'000'000);
   if (job_ended_us_ != 0) wake = std::min(wake, job_ended_us_ + last_words_us);
   if (streams_.all_ended()) wake = std::min(wake, last_words_until_us_);
@@ -391,10 +392,15 @@ int SrunConsole::loop(Session& session) {
       say_error(command_, std::string{"output of the tasks cannot be written: "} + std::strerror(problem));
       worst_code_ = std::max(worst_code_, 1u);
     }
+    if (doomed_ && killed_at_ != streams_.tasks_started()) {
+      killed_at_ = streams_.tasks_started();
+      streams_.send_signal(SIGKILL);
+    }
     for (const std::string& note : streams_.take_notes()) say_plain(note);
     if (finished()) return exit_code();
     check_clock();
     if (!watching_ && job_ended_us_ == 0 && now_us() >= watch_again_us_) watch_job(session);
+    if (!parts_.empty() && !created_ && !awaits_nodes_ && watching_ && now_us() >= ask_again_us_) ask_parts(session, false);
     entries.clear();
     entries.push_back({signals_, POLLIN, 0});
     entries.push_back({watching_ ? session.descriptor() : -1, POLLIN, 0});
@@ -409,6 +415,11 @@ int SrunConsole::loop(Session& session) {
       const auto reply = session.take_ready();
       if (!reply) watching_ = false;
       if (!reply || !*reply) break;
+      if (!parts_.empty()) {
+        if (const auto code = take_part_reply(session, **reply)) return *code;
+        if (!watching_) break;
+        continue;
+      }
       watching_ = (*reply)->more();
       if ((*reply)->has_failure() && step_ask_) {
         for (const std::string& note : (*reply)->failure().notes()) say_error(command_, note);

@@ -4,6 +4,7 @@
 #include <termios.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,8 +46,26 @@ class SrunConsole {
   int run(Session& session, const SessionOptions& options, std::uint32_t job_id);
   // The same for a step inside an allocation, which it asks for.
   int run_step(Session& session, const SessionOptions& options, wire::CreateStep ask);
+  // The same over several components of a heterogeneous job (srun_parts.cpp); of one that was made for it, once that has its nodes.
+  enum class JobOf : std::uint8_t { somebody, srun };
+  int run_parts(Session& session, const SessionOptions& options, std::vector<wire::CreateStep> asks, JobOf job_of);
 
  private:
+  static constexpr std::int64_t ask_again_us = 20'000'000;  // a keeper gives up parts whose srun it has not heard of for some minutes
+  static constexpr std::int64_t watch_retry_us = 1'000'000;
+  struct Part {
+    wire::CreateStep ask;
+    std::optional<wire::StepNews> prepared{};
+    bool started = false, ended = false;
+  };
+  static std::int64_t now_us();
+  void ask_parts(Session& session, bool waiting_one_too);
+  bool ask_part(Session& session, Part& part);
+  void start_parts(Session& session);
+  std::optional<int> take_part_reply(Session& session, const wire::Reply& reply);  // an exit code: it is over
+  std::optional<int> take_nodes(Session& session, const wire::JobProgress& progress);
+  void end_part(Part& part, const std::string& problem);
+
   Result<void> open_outputs();
   int loop(Session& session);
   void watch_job(Session& session);
@@ -75,6 +94,11 @@ class SrunConsole {
   std::uint32_t job_id_ = 0;
   std::optional<wire::CreateStep> step_ask_;  // set: this is a step inside an allocation
   std::uint32_t step_id_ = 0;
+  std::vector<Part> parts_;  // of a step over several components
+  std::map<std::uint64_t, std::size_t> part_numbers_;  // which request was about which of them
+  bool own_job_ = false, awaits_nodes_ = false, doomed_ = false;
+  std::uint32_t killed_at_ = 0;  // doomed: so many tasks were there when it was last said
+  std::int64_t ask_again_us_ = 0;
   bool created_ = false, waited_ = false, failed_ = false;
   std::string step_problem_;
   int signals_ = -1;

@@ -44,7 +44,7 @@ using Words = std::span<const std::string_view>;
 // A lone ':' ends the options of a component; once the script is named, everything is its argument.
 Result<std::vector<Words>> split_components(Words words, std::uint8_t tool) {
   std::vector<Words> out;
-  for (std::size_t from = 0; tool == sbatch;) {
+  for (std::size_t from = 0; tool != srun;) {
     const auto until = static_cast<std::size_t>(std::find(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(), ":") - words.begin());
     if (until == words.size()) break;
     const Words part = words.subspan(from, until - from);
@@ -106,6 +106,7 @@ JobDraft next_component(const JobDraft& before) {
   job.clear_begin_at_us();
   job.clear_hold();
   job.clear_priority();
+  out.het_group.reset();
   return out;
 }
 
@@ -161,6 +162,86 @@ Result<Submission> read_all_layers(const Command& command, std::uint8_t tool, co
     MR_TRY_VOID(resource::complete(draft));
   }
   return gather(std::move(drafts), std::move(operands));
+}
+
+namespace {
+
+// What a job's variables say of it is what a step in this component would ask for; the plain ones are those of the first.
+class VariablesOfComponent {
+ public:
+  explicit VariablesOfComponent(std::uint32_t component) {
+    if (component == 0 || getenv("SLURM_HET_SIZE") == nullptr) return;
+    for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_JOB_NUM_NODES", "SLURM_NNODES", "SLURM_CPUS_PER_TASK", "SLURM_NTASKS_PER_NODE", "SLURM_MEM_PER_NODE",
+                             "SLURM_MEM_PER_CPU", "SLURM_TRES_PER_TASK"}) {
+      const char* before = getenv(name);
+      saved_.emplace_back(name, before != nullptr ? std::optional<std::string>{before} : std::nullopt);
+      const char* own = getenv((std::string{name} + "_HET_GROUP_" + std::to_string(component)).c_str());
+      const bool asked = std::string_view{name}.find("_MEM_") == std::string_view::npos && std::string_view{name} != "SLURM_TRES_PER_TASK";
+      own != nullptr && asked ? setenv(name, own, 1) : unsetenv(name);
+    }
+  }
+  ~VariablesOfComponent() {
+    for (const auto& [name, value] : saved_) value ? setenv(name.c_str(), value->c_str(), 1) : unsetenv(name.c_str());
+  }
+  VariablesOfComponent(const VariablesOfComponent&) = delete;
+  VariablesOfComponent& operator=(const VariablesOfComponent&) = delete;
+
+ private:
+  std::vector<std::pair<std::string, std::optional<std::string>>> saved_;
+};
+
+}  // namespace
+
+// srun's programs stand between the colons, so any lone ':' separates.
+Result<std::vector<SrunPart>> read_srun_parts(const Command& command) {
+  std::vector<SrunPart> out;
+  std::set<std::uint32_t> taken;
+  std::uint32_t place = 0;
+  std::optional<JobDraft> before;
+  for (std::size_t from = 0; from <= command.words.size(); ++place) {
+    const auto until = static_cast<std::size_t>(std::find(command.words.begin() + static_cast<std::ptrdiff_t>(from), command.words.end(), ":") - command.words.begin());
+    const Words words = Words{command.words}.subspan(from, until - from);
+    from = until + 1;
+    JobDraft alone;
+    MR_TRY(const auto line, apply_words(job_options(), srun, words, Operands::end_options, alone));
+    const JobDraft start = before ? next_component(*before) : JobDraft{};
+    IndexSet groups;
+    if (alone.het_group) groups = *alone.het_group;
+    else groups.insert(place);
+    std::vector<std::uint32_t> components;
+    groups.for_each([&](std::uint32_t component) { components.push_back(component); });
+    for (const std::uint32_t component : components) {
+      if (!taken.insert(component).second) return fail(Errc::refused, "component " + std::to_string(component) + " is named twice; each runs one program of a step");
+      SrunPart part{component, {words.begin(), words.end()}, {start, {}, {}}};
+      const VariablesOfComponent variables(component);
+      if (before) {
+        JobDraft from_environment;
+        MR_TRY_VOID(apply_environment(job_options(), srun, from_environment));
+        part.all.draft.job.MergeFrom(request_of(from_environment.job));
+      } else {
+        MR_TRY_VOID(apply_environment(job_options(), srun, part.all.draft));
+      }
+      MR_TRY(auto applied, apply_words(job_options(), srun, part.words, Operands::end_options, part.all.draft));
+      MR_TRY_VOID(check_memory(applied));
+      part.all.operands.assign(line.operands.begin(), line.operands.end());
+      MR_TRY_VOID(check_draft(part.all.draft));
+      MR_TRY_VOID(resource::complete(part.all.draft));
+      out.push_back(std::move(part));
+    }
+    before = out.back().all.draft;
+  }
+  std::ranges::stable_sort(out, {}, &SrunPart::component);
+  return out;
+}
+
+void describe_components(const Command& command, Submission& all, const ClientSettings& settings) {
+  for (wire::JobDescription& component : all.more) {
+    JobDraft described;
+    described.job = std::move(component);
+    describe_submitter(command, described, settings);
+    if (described.job.name().empty()) described.job.set_name(all.draft.job.name());
+    component = std::move(described.job);
+  }
 }
 
 std::string current_directory() {

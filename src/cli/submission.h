@@ -22,6 +22,16 @@ Result<Submission> read_command_line(const Command& command, std::uint8_t tool);
 // All layers, lowest first.
 Result<Submission> read_all_layers(const Command& command, std::uint8_t tool, const std::vector<std::vector<std::string>>& script_words);
 
+// A program of srun and the component it runs in: srun --het-group=0 a : --het-group=1 b. In the order of the components.
+struct SrunPart {
+  std::uint32_t component = 0;
+  std::vector<std::string_view> words;  // its own options, for those who look at them again
+  Submission all;
+};
+Result<std::vector<SrunPart>> read_srun_parts(const Command& command);
+// The further components as the first one is described.
+void describe_components(const Command& command, Submission& all, const ClientSettings& settings);
+
 // Where and from whom: working directory, umask, limits, host, session, submit line.
 // The shell's limits as --propagate, else slurm.conf, passes them on.
 void describe_submitter(const Command& command, JobDraft& draft, const ClientSettings& settings);

@@ -346,7 +346,7 @@ void TaskStreams::set_task_count(std::uint32_t tasks) {
 }
 
 bool TaskStreams::has_connections() const {
-  return std::ranges::any_of(peers_, [](const Peer& peer) { return peer.known && peer.fd >= 0; });
+  return std::ranges::any_of(peers_, [](const Peer& peer) { return peer.known && peer.fd >= 0 && !peer.tasks.empty(); });  // one without tasks only sees whether we live
 }
 
 std::vector<TaskEnd> TaskStreams::take_ends() { return std::exchange(ends_, {}); }

@@ -279,7 +279,7 @@ void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobNam
       suspended = suspended || job.state == JobState::suspended;
       if (!may_change(job, actor_) || job.state != JobState::running) continue;
       sent = true;
-      if (job.is_component()) continue;  // it only holds its nodes
+      if (job.is_component() && ask.batch_only()) continue;  // the script is the leader's
       wire::SignalAttempt signal;
       signal.set_job_key(job.key.value);
       signal.set_attempt(job.attempt.value);
@@ -441,7 +441,14 @@ const Job* Commands::job_for_steps(std::uint32_t id) {
 }
 
 void Commands::create_step(const wire::CreateStep& ask) {
-  if (const Job* job = job_for_steps(ask.job_id())) c_.ask_keeper(asker_, request_.number(), *job, ask);
+  const Job* job = job_for_steps(ask.job_id());
+  if (!job) return;
+  if (ask.component() == 0) return c_.ask_keeper(asker_, request_.number(), *job, ask);
+  // Named by the number of the whole, which is its first component's.
+  if (!job->is_het_leader()) return refuse_with({RefusalCode::not_het_job, {"job " + std::to_string(ask.job_id()) + " has no component " + std::to_string(ask.component())}});
+  if (ask.component() >= job->het->size)
+    return refuse_with({RefusalCode::too_many_components, {"--het-group=" + std::to_string(ask.component()) + ": the job has " + std::to_string(job->het->size) + " components, counted from 0"}});
+  if (const Job* component = job_for_steps(ask.job_id() + ask.component())) c_.ask_keeper(asker_, request_.number(), *component, ask);
 }
 
 void Commands::end_allocation(const wire::EndAllocation& ask) {

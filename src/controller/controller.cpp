@@ -142,13 +142,17 @@ void Controller::preempt(const Preemption& p) {
   commit_.when_durable([this, key = p.key, attempt = p.attempt] {
     const Job* job = commit_.durable().find_job(key);
     if (!job || job->attempt != attempt || job->state != JobState::running) return;
-    wire::SignalAttempt signal;
-    signal.set_job_key(key.value);
-    signal.set_attempt(attempt.value);
-    signal.set_full(true);
-    for (const int number : {SIGCONT, SIGTERM}) {
-      signal.set_signal(static_cast<std::uint32_t>(number));
-      signal_nodes(*job, signal);
+    for (const JobKey each : whole_of(*job)) {
+      const Job& part = commit_.durable().job(each);
+      if (part.state != JobState::running) continue;
+      wire::SignalAttempt signal;
+      signal.set_job_key(each.value);
+      signal.set_attempt(attempt.value);
+      signal.set_full(true);
+      for (const int number : {SIGCONT, SIGTERM}) {
+        signal.set_signal(static_cast<std::uint32_t>(number));
+        signal_nodes(part, signal);
+      }
     }
   });
 }
@@ -441,7 +445,8 @@ void Controller::arm_signals() {
     signal_armed_ = never;
     for (const DueSignals::Due& due : due_signals_.take(loop_.now())) {
       const Job* job = commit_.durable().find_job(due.key);
-      if (!job || job->state != JobState::running || job->is_component()) continue;
+      if (!job || job->state != JobState::running) continue;
+      if (job->is_component() && due.signal.batch_only()) continue;  // the script is the leader's
       wire::SignalAttempt signal;
       signal.set_job_key(job->key.value);
       signal.set_attempt(job->attempt.value);

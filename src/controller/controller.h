@@ -155,6 +155,8 @@ class Controller final : public ResourceObserver {
   void launch_step(const Job& job, NodeIndex node, const wire::StepLaunch& order);
   bool waits_for_steps(const Job& job, NodeIndex first);  // of other nodes, which it tells to go
   void step_client_left(ClientId client);
+  std::uint32_t next_het_step(const Job& job) const;  // that no component of it has used, as far as is known here
+  void note_het_step(const Job& job, std::uint32_t id);
   void judge_devices(NodeIndex node, const wire::Telemetry& telemetry);
   void record_steps(const Job& job, const wire::StepFacts& batch);
   void inquire(Inquiry inquiry);  // this and the next: step_requests.cpp
@@ -201,6 +203,7 @@ class Controller final : public ResourceObserver {
   PayloadCache payloads_;
   WaitLog wait_log_;
   std::map<ClientId, std::set<std::pair<JobKey, Attempt>>> step_clients_;  // whose keepers they asked
+  std::map<JobKey, std::pair<Attempt, std::uint32_t>> het_steps_;  // by leader: the next number of a step
   std::map<std::tuple<JobKey, Attempt, NodeIndex, std::uint32_t>, Time> step_launches_;  // sent there and not yet reported
   std::map<std::uint64_t, Inquiry> inquiries_;
   std::uint64_t last_inquiry_ = 0;

@@ -112,6 +112,12 @@ wire::LaunchPlan plan_one(const State& state, const Job& job, NodeIndex here, co
 wire::LaunchPlan make_launch_plan(const State& state, const Job& job, NodeIndex here, const ClusterFacts& facts) {
   wire::LaunchPlan out = plan_one(state, job, here, facts);
   if (!job.het) return out;
+  out.set_het_job_id(state.job(job.het->leader).id.value);
+  if (job.is_component()) {  // nothing runs there but what its steps are
+    out.mutable_job()->set_allocation_only(true);
+    out.mutable_job()->set_interactive(false);
+    out.mutable_job()->clear_stdio();
+  }
   // The script is told of each component, as it would be of its own job on that one's first node.
   for (const JobKey key : whole_of(job)) {
     const Job& component = state.job(key);

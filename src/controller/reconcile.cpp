@@ -6,10 +6,10 @@
 namespace millrace {
 namespace {
 
-// A batch job has a process on its first node only; srun's tasks are on all of them.
+// A batch job has a process on its first node only, and so has a component of one, for its steps; srun's tasks are on all of them.
 bool runs_here(const Job& job, NodeIndex here) {
   const auto& shares = job.placement->shares;
-  if (job.is_component()) return false;  // it only holds its nodes: the script runs with the leader
+  if (job.is_component() && !job.placement->supervised) return false;
   if (job.spec->is_batch() && !job.placement->on_all_nodes) return shares.front().node == here;
   return std::ranges::any_of(shares, [&](const NodeShare& share) { return share.node == here && !share.released; });
 }
@@ -43,7 +43,7 @@ std::vector<Intent> difference(const State& state, NodeIndex here, const std::ve
     // One that is to go is killed even if the node does not know it: the launch may still be on its way.
     if (job.state == JobState::completing && (seen == reported.end() || running_there))
       intents.emplace_back(KillIntent{key, job.attempt, why_of(job)});
-    else if (job.state == JobState::running && seen == reported.end() && job.program == JobProgram::none)
+    else if (job.state == JobState::running && seen == reported.end() && state.job(leader_of(job)).program == JobProgram::none)
       intents.emplace_back(LaunchIntent{key, job.attempt});
     // One that was suspended before it was launched is launched when it is resumed.
     const bool stopped = job.state == JobState::suspended;

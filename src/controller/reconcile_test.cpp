@@ -124,7 +124,7 @@ TEST_F(ReconcileTest, kills_what_nobody_wants_an_old_attempt_or_an_unknown_job) 
   }
 }
 
-TEST_F(ReconcileTest, components_hold_their_nodes_and_run_nothing) {
+TEST_F(ReconcileTest, components_are_launched_to_keep_steps_and_end_with_the_whole) {
   SubmitJob ask;
   ask.spec.owner = SharedValue(Owner{UserId{1}, GroupId{1}, "u", "g", {1}, "h", {}});
   ask.spec.work_dir = "/";
@@ -136,14 +136,23 @@ TEST_F(ReconcileTest, components_hold_their_nodes_and_run_nothing) {
   whole.with.push_back({JobKey{key.value + 1}, Attempt{0}, {{NodeIndex{1}, Cpus{1}, {}, 1, false}}, false});
   happen(decide_place(state_, whole, now_));
   EXPECT_EQ(difference(state_, NodeIndex{0}, {}).size(), 1u);
-  EXPECT_TRUE(difference(state_, NodeIndex{1}, {}).empty());
+  const JobKey other{key.value + 1};
+  ASSERT_EQ(difference(state_, NodeIndex{1}, {}).size(), 1u);
+  EXPECT_EQ(std::get<LaunchIntent>(difference(state_, NodeIndex{1}, {}).front()).key, other);
   EXPECT_EQ(make_launch_plan(state_, state_.job(key), NodeIndex{0}, {}).het_components_size(), 2);
+  const wire::LaunchPlan plan = make_launch_plan(state_, state_.job(other), NodeIndex{1}, {});
+  EXPECT_TRUE(plan.job().allocation_only()) << "it runs nothing of its own";
+  EXPECT_EQ(plan.het_job_id(), state_.job(key).id.value);
   happen(*decide_cancel(state_, {key, {}}, {UserId{0}, true}, now_));
   EXPECT_EQ(difference(state_, NodeIndex{0}, {report(key, 0, false)}).size(), 1u) << "the script is killed";
-  EXPECT_TRUE(difference(state_, NodeIndex{1}, {}).empty());
-  EXPECT_EQ(state_.node(NodeIndex{1}).used_cpus, Cpus{1}) << "held until the script is gone";
+  EXPECT_EQ(difference(state_, NodeIndex{1}, {report(other, 0, false)}).size(), 1u) << "and so is what keeps the steps of the other component";
   happen(decide_end(state_, {key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 15}, now_));
+  EXPECT_EQ(state_.node(NodeIndex{1}).used_cpus, Cpus{1}) << "held until that is gone";
+  EXPECT_EQ(state_.job(key).state, JobState::completing);
+  happen(decide_end(state_, {other, Attempt{0}, NodeIndex{1}, AttemptEnd::exited, 0, 15}, now_));
   EXPECT_EQ(state_.node(NodeIndex{1}).used_cpus, Cpus{0});
+  EXPECT_EQ(state_.job(key).state, JobState::ended);
+  EXPECT_EQ(state_.job(other).outcome, Outcome::cancelled);
 }
 
 }  // namespace

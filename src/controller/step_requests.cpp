@@ -115,16 +115,30 @@ void Commands::signal_step(const wire::SignalStep& ask) {
   }
   if (id == batch_step) return refuse_with({RefusalCode::invalid_job_id, {}});
   wire::StepToNode message;
-  message.set_job_key(job->key.value);
-  message.set_attempt(job->attempt.value);
   wire::StepSignal& signal = *message.mutable_signal();
   signal.set_client(asker_.client);
   signal.set_number(request_.number());
   signal.set_uid(actor_.is_admin ? 0 : asker_.uid.value);
   signal.set_step(id);
   signal.set_signal(ask.signal());
-  if (!c_.tell_keeper(*job, message)) return refuse_with(2016, "Requested nodes are busy", "the first node of the job, which keeps its steps, does not answer");
-  c_.step_clients_[asker_.client].insert({job->key, job->attempt});  // the keeper answers
+  // The first keeper answers; where a whole heterogeneous job was named, the parts of the step in its other components go with it.
+  for (const Job* each : keepers_of(*job, ask.step())) {
+    message.set_job_key(each->key.value);
+    message.set_attempt(each->attempt.value);
+    const bool told = c_.tell_keeper(*each, message);
+    if (!told && signal.client() != 0) return refuse_with(2016, "Requested nodes are busy", "the first node of the job, which keeps its steps, does not answer");
+    if (signal.client() != 0) c_.step_clients_[asker_.client].insert({each->key, each->attempt});
+    signal.set_client(0);
+  }
+}
+
+std::vector<const Job*> Commands::keepers_of(const Job& job, const wire::StepName& name) const {
+  std::vector<const Job*> out;
+  if (job.is_het_leader() && name.job().tasks().empty())
+    for (const JobKey key : whole_of(job))
+      if (const Job& each = c_.commit_.durable().job(key); each.state == JobState::running && find_running_step(c_.commit_.durable(), each, name.step())) out.push_back(&each);
+  if (out.empty()) out.push_back(&job);
+  return out;
 }
 
 // ---- attaching ----

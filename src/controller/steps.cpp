@@ -43,12 +43,12 @@ bool Controller::tell_keeper(const Job& job, const wire::StepToNode& message) {
 }
 
 void Controller::ask_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask) {
-  if (job.is_component()) {  // nobody keeps steps there: only the leader has supervisors
+  if (job.is_component() && !job.placement->supervised) {  // it was started before components had supervisors
     wire::Reply reply;
     reply.set_number(number);
     reply.mutable_failure()->set_code(2014);
     reply.mutable_failure()->set_text("Requested node configuration is not available");
-    reply.mutable_failure()->add_notes("steps in a further component of a heterogeneous job are not built yet in Millrace");
+    reply.mutable_failure()->add_notes("this component was started by an older controller, without anybody to keep its steps");
     return clients_.reply(asker.client, reply);
   }
   wire::StepToNode message;
@@ -59,7 +59,8 @@ void Controller::ask_keeper(const Asker& asker, std::uint64_t number, const Job&
   request.set_number(number);
   request.set_uid(asker.uid.value);
   *request.mutable_ask() = ask;
-  if (job.program == JobProgram::prolog) {
+  if (job.het && !ask.has_least_id()) request.mutable_ask()->set_least_id(next_het_step(job));
+  if (commit_.durable().job(leader_of(job)).program == JobProgram::prolog) {
     wire::Reply reply;
     reply.set_number(number);
     reply.mutable_failure()->set_code(2061);
@@ -76,6 +77,28 @@ void Controller::ask_keeper(const Asker& asker, std::uint64_t number, const Job&
   reply.mutable_failure()->set_text("Requested nodes are busy");
   reply.mutable_failure()->add_notes("node " + commit_.durable().node(job.placement->shares.front().node).def->name + ", which keeps the steps of the job, does not answer");
   clients_.reply(asker.client, reply);
+}
+
+// Numbers of steps are given out by the keeper of each component. So that a step over several components has one number, and every number
+// of a heterogeneous job means one step, they are told what the others have used; two that ask at the same moment may still differ.
+std::uint32_t Controller::next_het_step(const Job& job) const {
+  std::uint32_t next = 0;
+  const State& state = commit_.durable();
+  for (const JobKey key : whole_of(job))
+    if (const StepTally* tally = state.step_tallies.find(key); tally && tally->attempt == job.attempt) next = std::max(next, tally->next_id);
+  const auto seen = het_steps_.find(leader_of(job));
+  return seen == het_steps_.end() || seen->second.first != job.attempt ? next : std::max(next, seen->second.second);
+}
+
+void Controller::note_het_step(const Job& job, std::uint32_t id) {
+  std::erase_if(het_steps_, [&](const auto& entry) {
+    const Job* known = commit_.durable().find_job(entry.first);
+    return !known || !known->is_on_nodes();
+  });
+  auto& [attempt, next] = het_steps_[leader_of(job)];
+  if (attempt != job.attempt) next = 0;
+  attempt = job.attempt;
+  next = std::max(next, id + 1);
 }
 
 void Controller::step_client_left(ClientId client) {
@@ -122,6 +145,7 @@ void Controller::keeper_said(ResourceManager& by, const std::string& name, const
     if (answer.has_failure()) *reply.mutable_failure() = answer.failure();
     if (answer.done()) reply.mutable_done();
     if (answer.has_news()) {
+      if (job->het && answer.news().kind() == wire::StepNews::CREATED) note_het_step(*job, answer.news().step_id());
       *reply.mutable_step() = answer.news();
       reply.set_more(answer.news().kind() != wire::StepNews::ENDED);
     }

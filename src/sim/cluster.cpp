@@ -506,6 +506,12 @@ std::optional<std::string> SimCluster::final_verdict() const {
         return "job key " + std::to_string(attempt.first) + " attempt " + std::to_string(attempt.second) + " was started twice";
     }
   }
+  std::set<std::pair<std::string, AttemptKey>> kept_there;
+  for (const auto& node : nodes_)
+    for (const RunRecord& record : node->holders()) {
+      if (!kept_there.insert({node->name(), record.attempt}).second)
+        return "job key " + std::to_string(record.attempt.first) + " attempt " + std::to_string(record.attempt.second) + " was launched twice on " + node->name();
+    }
   if (auto wrong = judge_steps(state)) return wrong;
   std::map<SubmissionKey, int> submitted;
   for (const auto& [key, job] : state.jobs)
@@ -531,8 +537,8 @@ std::optional<std::string> SimCluster::final_verdict() const {
       return who + "failed, but no run of it did";
     // Every attempt before the last was ended by something; one that ran to its own end is only run again when asked to.
     if (job->outcome == Outcome::none) return who + "ended as nothing";
-    // On another of its nodes the prolog may have failed while the script was already through.
-    const bool not_begun_elsewhere = job->end_reason == Reason::launch_failure && job->placement && job->placement->shares.size() > 1;
+    // On another of its nodes, or one of another component, the prolog may have failed while the script was already through.
+    const bool not_begun_elsewhere = job->end_reason == Reason::launch_failure && job->placement && (job->placement->shares.size() > 1 || job->het);
     if (all_well && job->outcome == Outcome::failed && !not_begun_elsewhere) return who + "ran well and counts as failed";
   }
   return std::nullopt;
@@ -572,8 +578,29 @@ std::size_t SimCluster::programs_failed() const {
   return count;
 }
 
+// The nodes that only held, of further components above all, are prepared and tidied up like the others.
+std::optional<std::string> SimCluster::holders_verdict() const {
+  const State& state = controlling_->controller->durable();
+  for (const auto& node : nodes_)
+    for (const RunRecord& held : node->holders()) {
+      const Job* job = state.find_job(JobKey{held.attempt.first});
+      if (!job) continue;
+      const std::uint32_t leader = state.job(leader_of(*job)).id.value;
+      const std::string who = "job " + std::to_string(job->id.value) + " attempt " + std::to_string(held.attempt.second) + " on " + node->name() + ": ";
+      const auto mine = [&](const ProgramRunRecord& record, std::uint32_t id) { return record.job_id == id && record.attempt == held.attempt.second; };
+      const auto before = [&](const ProgramRunRecord& record) { return record.fate == ProgramFate::well && record.ended_at <= held.started_at; };
+      if (std::ranges::none_of(node->programs(), [&](const auto& r) { return mine(r, job->id.value) && r.program == "prolog2" && before(r); })) return who + "was held before its prolog went well";
+      if (std::ranges::none_of(controller_programs_, [&](const auto& r) { return mine(r, leader) && r.program == "controller_prolog" && before(r); }))
+        return who + "was held before the controller's prolog went well";
+      if (std::ranges::any_of(node->crashes(), [&](Time at) { return at >= held.started_at; })) continue;
+      if (std::ranges::none_of(node->programs(), [&](const auto& r) { return mine(r, job->id.value) && r.program == "epilog" && r.fate != ProgramFate::running; })) return who + "no epilog came to its end";
+    }
+  return std::nullopt;
+}
+
 // Nothing ran before its prologs went well, no node was left before its epilog came to an end, and neither ran beside the job.
 std::optional<std::string> SimCluster::program_verdict() const {
+  if (auto wrong = holders_verdict()) return wrong;
   const State& state = controlling_->controller->durable();
   for (const auto& node : nodes_)
     for (const RunRecord& run : node->history()) {

@@ -72,6 +72,7 @@ class SimCluster final : private Clients, private Identities {
   void administrator_turn();
   void repair_turn();
   std::optional<std::string> program_verdict() const;
+  std::optional<std::string> holders_verdict() const;
   bool serves() const;
   void fault_turn();
   void heal();

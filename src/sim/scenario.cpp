@@ -106,6 +106,7 @@ class Scenario {
   void note(std::string what) { happened_.push_back({now_, std::move(what)}); }
   void plan_until_quiet();
   void end_what_is_over();
+  void end_each();
   void end_programs();
   void end_on_nodes(const Job& job, const ReportEnd& how);
   std::string name_of(const Job& job) const;
@@ -269,8 +270,9 @@ void Scenario::started(const JobPlaced& placed) {
   note("start " + name_of(job) + " " + compress_hostlist(nodes));
   note_details(name_of(job), placed);
   left_.erase(placed.key);
-  const Planned& planned = planned_[job.array.value != 0 ? job.array : leader_of(job)];
-  ends_[placed.key] = job.program == JobProgram::prolog ? INT64_MAX : now_ + planned.programs.prolog + planned.run;
+  const Planned& planned = planned_[job.array.value != 0 ? job.array : job.key];
+  // A further component has nothing to do of its own: it ends when it is told to.
+  ends_[placed.key] = job.program == JobProgram::prolog || job.is_component() ? INT64_MAX : now_ + planned.programs.prolog + planned.run;
 }
 
 void Scenario::happen(const std::vector<Event>& events) {
@@ -399,6 +401,7 @@ void Scenario::read_component(const std::string& name, std::span<const std::stri
 // submit NAME KEY=VALUE ... [: KEY=VALUE ...]: what stands after a ':' is a further component of a heterogeneous job.
 void Scenario::submit(const Words& words) {
   std::vector<SubmitJob> asks;
+  std::vector<Planned> planned;
   std::optional<Component> leader;
   const std::span<const std::string> all(words);
   for (std::size_t from = 2; from <= words.size();) {
@@ -407,6 +410,7 @@ void Scenario::submit(const Words& words) {
     read_component(words[1], all.subspan(from, until - from), component);
     if (leader) component.ask.spec.owner = leader->ask.spec.owner;
     asks.push_back(component.ask);
+    planned.push_back(component.planned);
     if (!leader) leader = std::move(component);
     from = until + 1;
   }
@@ -419,7 +423,7 @@ void Scenario::submit(const Words& words) {
   names_[words[1]] = decision->id;
   const JobKey key = state_.next_key;
   shown_[key] = words[1];
-  planned_[key] = leader->planned;
+  for (std::size_t i = 0; i < planned.size(); ++i) planned_[JobKey{key.value + i}] = planned[i];
   happen(decision->events);
 }
 
@@ -527,11 +531,20 @@ void Scenario::act(const Line& line) {
   }
 }
 
+// An end may be that of others too: of the components of a heterogeneous job, or of its leader.
 void Scenario::end_what_is_over() {
+  for (std::uint64_t before = state_.version + 1; before != state_.version;) {
+    before = state_.version;
+    end_each();
+  }
+}
+
+void Scenario::end_each() {
   std::vector<JobKey> active;
   for (const auto& [key, nothing] : state_.active) active.push_back(key);
   for (const JobKey key : active) {
     const Job& job = state_.job(key);
+    if (!job.is_on_nodes()) continue;
     const Planned& planned = planned_[job.array.value != 0 ? job.array : job.key];
     const bool prolog_failed = planned.programs.prolog_fails && job.attempt.value == 0 && job.state == JobState::running && job.program == JobProgram::none &&
                                now_ >= job.started_at.seconds() - 1'000'000 + planned.programs.prolog;

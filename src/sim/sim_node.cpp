@@ -92,7 +92,11 @@ void SimNode::launch(const wire::LaunchPlan& plan, const wire::Credential&) {
   attempt.status.set_job_key(key.first);
   attempt.status.set_attempt(key.second);
   attempt.status.set_state(wire::AttemptStatus::RUNNING_NOW);
-  if (plan.node_position() != 0 && !plan.job().interactive()) {  // it holds the node for the script on the first one
+  // It holds the node for a script that runs elsewhere; of a further component of a heterogeneous job it keeps the steps.
+  const bool holds = plan.job().allocation_only() || (plan.node_position() != 0 && !plan.job().interactive());
+  if (holds) {
+    holders_.push_back({name_, key, world_.now(), {}, 0, false});
+    keep_steps(plan, attempt);
     if (observer_) observer_->attempt_changed(attempt.status);
     return;
   }
@@ -102,13 +106,17 @@ void SimNode::launch(const wire::LaunchPlan& plan, const wire::Credential&) {
   history_.push_back({name_, key, world_.now(), {}, 0, false});
   attempt.exit_code = code;
   attempt.work_left = takes;
-  // Some jobs have steps; the keeper is where their first node is.
-  if (plan.node_position() == 0 && world_.random.chance(1, 3))
-    attempt.keeper = std::make_unique<SimKeeper>(world_, key.first, key.second, name_, [this](const wire::StepFromNode& message) {
-      if (observer_) observer_->keeper_said(message);
-    });
+  keep_steps(plan, attempt);
   go_on(key, attempt);
   if (observer_) observer_->attempt_changed(attempt.status);
+}
+
+// Some jobs have steps; the keeper is where their first node is.
+void SimNode::keep_steps(const wire::LaunchPlan& plan, Attempt& attempt) {
+  if (plan.node_position() != 0 || !world_.random.chance(1, 3)) return;
+  attempt.keeper = std::make_unique<SimKeeper>(world_, plan.job_key(), plan.attempt(), name_, [this](const wire::StepFromNode& message) {
+    if (observer_) observer_->keeper_said(message);
+  });
 }
 
 void SimNode::go_on(const AttemptKey& key, Attempt& attempt) {

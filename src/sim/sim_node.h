@@ -43,6 +43,7 @@ class SimNode final : private Supervisors, private Measurements, private Program
   std::size_t running() const;
   const std::string& name() const { return name_; }
   const std::vector<RunRecord>& history() const { return history_; }
+  const std::vector<RunRecord>& holders() const { return holders_; }  // launches that only held the node, or kept steps
   std::vector<StepRecord> steps() const;  // of all attempts, also of those that are forgotten
   const std::vector<ProgramRunRecord>& programs() const { return program_history_; }
   const std::vector<Time>& crashes() const { return crashes_; }
@@ -76,6 +77,7 @@ class SimNode final : private Supervisors, private Measurements, private Program
   bool end_leftovers(AttemptName) override { return world_.random.chance(1, 2); }
   void go_on(const AttemptKey& key, Attempt& attempt);
   void end_keeper(Attempt& attempt);
+  void keep_steps(const wire::LaunchPlan& plan, Attempt& attempt);
   void end(const AttemptKey& attempt, wire::AttemptStatus::End end, std::uint32_t code, std::uint32_t signal, bool whole);
 
   SimWorld& world_;
@@ -87,7 +89,7 @@ class SimNode final : private Supervisors, private Measurements, private Program
   std::uint64_t sessions_ = 0;
   std::uint64_t epoch_ = 0;
   std::map<AttemptKey, Attempt> spool_;
-  std::vector<RunRecord> history_;
+  std::vector<RunRecord> history_, holders_;
   std::vector<StepRecord> past_steps_;
   std::unique_ptr<SimProcess> process_;
   std::unique_ptr<SimDialer> dialer_;

@@ -74,8 +74,10 @@ void add_job(Environment& environment, const wire::LaunchPlan& plan, const wire:
   const auto text = [&](std::string_view name, std::string_view value) {
     if (!value.empty()) environment.set(name, value);
   };
-  environment.set_number("SLURM_JOB_ID", plan.job_id());
-  environment.set_number("SLURM_JOBID", plan.job_id());
+  // A task of any component is in the job as a whole.
+  const std::uint32_t job_id = plan.has_step() && plan.het_job_id() != 0 ? plan.het_job_id() : plan.job_id();
+  environment.set_number("SLURM_JOB_ID", job_id);
+  environment.set_number("SLURM_JOBID", job_id);
   environment.set("SLURM_JOB_NAME", job.name());
   environment.set("SLURM_JOB_NODELIST", job_nodes(plan));
   environment.set("SLURM_NODELIST", job_nodes(plan));
@@ -143,8 +145,8 @@ void add_batch(Environment& environment, const wire::LaunchPlan& plan) {
 
 void add_step(Environment& environment, const wire::LaunchPlan& plan) {
   const wire::StdioEndpoint& srun = plan.job().stdio();
-  environment.set_number("SLURM_STEP_ID", plan.step());
-  environment.set_number("SLURM_STEPID", plan.step());
+  environment.set_number("SLURM_STEP_ID", plan.has_shown_step() ? plan.shown_step() : plan.step());
+  environment.set_number("SLURM_STEPID", plan.has_shown_step() ? plan.shown_step() : plan.step());
   environment.set("SLURM_STEP_NODELIST", plan.nodes());
   environment.set_number("SLURM_STEP_NUM_NODES", plan.cpus_per_node_size());
   environment.set_number("SLURM_STEP_NUM_TASKS", plan.tasks());
@@ -259,7 +261,9 @@ std::vector<std::uint32_t> ranks_of_node(const wire::LaunchPlan& plan) {
 }
 
 std::string step_name(const wire::LaunchPlan& plan) {
-  return std::to_string(plan.job_id()) + (plan.job().interactive() ? "." + std::to_string(plan.step()) : ".batch");
+  if (!plan.job().interactive()) return std::to_string(plan.job_id()) + ".batch";
+  if (plan.has_shown_step()) return std::to_string(plan.het_job_id()) + "." + std::to_string(plan.shown_step());  // one name for all parts
+  return std::to_string(plan.job_id()) + "." + std::to_string(plan.step());
 }
 
 

@@ -219,6 +219,66 @@ TEST_F(KeeperTest, A_step_that_has_to_wait_is_told_so_unless_it_gets_its_turn_so
   wait_exit();
 }
 
+// A part of a step over several components: prepared, told its place, launched with it; or dropped when its srun has left.
+TEST_F(KeeperTest, Part_of_a_greater_step_starts_when_its_place_is_known) {
+  Fifo gate(work_ + "/gate");
+  begin("read line < gate; exit 0");
+  wire::ToStep message = to_keeper();
+  wire::StepRequest& request = *message.mutable_step()->mutable_request();
+  request.set_client(1);
+  request.set_number(1);
+  request.set_uid(order_.identity().uid());
+  request.mutable_ask()->mutable_step()->set_command("true");
+  request.mutable_ask()->mutable_step()->add_arguments("true");
+  request.mutable_ask()->mutable_step()->mutable_stdio()->set_secret("one");
+  request.mutable_ask()->set_prepare(true);
+  request.mutable_ask()->set_overlap(true);
+  request.mutable_ask()->set_least_id(4);
+  const auto next_reply = [&]() -> wire::StepReply {
+    for (auto word = next_word(); word; word = next_word())
+      if (word->step().has_reply()) return word->step().reply();
+    return {};
+  };
+  send(message);
+  wire::StepReply reply = next_reply();
+  EXPECT_TRUE(reply.news().prepared());
+  EXPECT_EQ(reply.news().step_id(), 4u);
+  EXPECT_EQ(reply.news().nodes(), "c1");
+  EXPECT_EQ(reply.news().tasks_per_node_size(), 1);
+  request.set_number(2);
+  send(message);  // srun shows that it is still there
+  reply = next_reply();
+  EXPECT_TRUE(reply.news().prepared() && reply.number() == 2 && reply.news().step_id() == 4);
+  wire::PartOfStep& part = *request.mutable_ask()->mutable_part();
+  part.set_first_task(3);
+  part.set_first_node(2);
+  part.set_nodes("a1,a2,c1");
+  for (const std::uint32_t tasks : {1u, 2u, 1u}) part.add_tasks_per_node(tasks), part.add_cpus_per_node(1);
+  part.set_tasks(4);
+  send(message);
+  reply = next_reply();
+  EXPECT_TRUE(reply.news().kind() == wire::StepNews::CREATED && !reply.news().prepared());
+  wire::ToStep left = to_keeper();
+  left.mutable_step()->mutable_left()->set_client(1);
+  send(left);  // it runs: srun's streams decide
+  end_step(4, 0);
+  EXPECT_EQ(next_reply().news().kind(), wire::StepNews::ENDED);
+
+  request.mutable_ask()->clear_part();
+  request.mutable_ask()->mutable_step()->mutable_stdio()->set_secret("two");
+  send(message);
+  EXPECT_EQ(next_reply().news().step_id(), 5u) << "the wanted number was used";
+  send(left);
+  reply = next_reply();
+  EXPECT_TRUE(reply.news().kind() == wire::StepNews::ENDED && reply.news().step_id() == 5);
+  request.mutable_ask()->mutable_part()->set_tasks(1);
+  send(message);
+  EXPECT_EQ(next_reply().failure().code(), 2021u) << "what was dropped cannot be started";
+  gate.say("go\n");
+  for (auto word = next_word(); word && !word->has_status(); word = next_word()) continue;
+  wait_exit();
+}
+
 TEST_F(KeeperTest, Usage_is_measured_when_asked_and_at_the_end) {
   Fifo gate(work_ + "/gate"), ready(work_ + "/ready");
   begin("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; head -c 300000 /dev/zero > /dev/null; echo up > ready; read line < gate; exit 0");

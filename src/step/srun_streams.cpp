@@ -120,9 +120,10 @@ int begin_connect(const std::string& host, std::uint32_t port) {
 wire::FromTask hello_of(const wire::LaunchPlan& plan, const std::string& secret) {
   wire::FromTask message;
   wire::StdioHello* hello = message.mutable_hello();
-  const std::vector<std::uint32_t> ranks = ranks_of_node(plan);
+  const bool only_holds = plan.job().allocation_only() && !plan.has_step();
+  const std::vector<std::uint32_t> ranks = only_holds ? std::vector<std::uint32_t>{} : ranks_of_node(plan);
   hello->set_secret(secret);
-  hello->set_node_position(plan.node_position());
+  hello->set_node_position(only_holds ? UINT32_MAX : plan.node_position());  // it is no place in the step
   hello->set_first_task(ranks.empty() ? 0 : ranks.front());
   hello->set_tasks(static_cast<std::uint32_t>(ranks.size()));
   if (plan.ranks_size() > 0) hello->mutable_ranks()->Add(ranks.begin(), ranks.end());

@@ -6,6 +6,7 @@
 
 #include "base/hostlist.h"
 #include "core/model/layout.h"
+#include "core/model/step.h"
 #include "millrace.pb.h"
 
 namespace millrace {
@@ -154,7 +155,8 @@ Result<StepPlacement> StepKeeper::find_room(const wire::CreateStep& ask) const {
   return out;
 }
 
-std::uint32_t StepKeeper::start(const StepPlacement& placement, bool overlap) {
+std::uint32_t StepKeeper::start(const StepPlacement& placement, bool overlap, std::uint32_t least_id) {
+  if (least_id < steps_of_attempt_max) next_id_ = std::max(next_id_, least_id);
   Running& step = running_[next_id_];
   step.shares = placement.shares;
   step.overlap = overlap;

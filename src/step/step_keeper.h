@@ -38,7 +38,8 @@ class StepKeeper {
   // Where it can run now. Errc::unavailable: CPUs of other steps are in the way, later it can; anything else: never.
   Result<StepPlacement> find_room(const wire::CreateStep& ask) const;
   // Takes what was found; the number of the step, never given out again.
-  std::uint32_t start(const StepPlacement& placement, bool overlap);
+  // At least `least_id`, so that the parts of a step in several components have one number.
+  std::uint32_t start(const StepPlacement& placement, bool overlap, std::uint32_t least_id = 0);
   // Nothing of the step is left on this node. True: nor on any other, and its CPUs are free.
   bool node_ended(std::uint32_t step, const std::string& node);
 

@@ -85,6 +85,8 @@ int Supervisor::timeout_ms() const {
   if (children_left_) until = std::min(until, now + kill_again_us);
   if (ended_ && !recorded_) until = std::min(until, now + record_again_us);
   if (!unconfirmed_.empty()) until = std::min(until, order_again_us_);
+  if (!ended_ && srun_gone_us_ != 0) until = std::min(until, srun_gone_us_ + srun_patience_us);
+  if (!ended_ && look_at_parts_us_ != 0) until = std::min(until, look_at_parts_us_);
   if (!ended_) until = std::min(until, facts_.due_us());
   if (!ended_ && tell_waiting_us_ != 0) until = std::min(until, tell_waiting_us_);
   if (!ended_ && finish_at_us_ != 0) until = std::min(until, finish_at_us_);
@@ -113,6 +115,10 @@ void Supervisor::wait_for_events() {
   for (const std::uint32_t number : streams_.take_signals()) signal_all(static_cast<int>(number));
   if (plan_.job().interactive() && !ended_ && !holds_allocation_ && !streams_.is_connected() && !killing_)
     begin_kill(plan_.kill_wait_seconds());  // nobody can see it any more
+  if (hangs_on_srun_ && !streams_.is_connected()) {
+    hangs_on_srun_ = false;
+    srun_gone_us_ = clock_us(CLOCK_MONOTONIC);
+  }
   on_time();
 }
 
@@ -145,6 +151,13 @@ void Supervisor::on_time() {
       if (task.epilog_until_us != 0 && now >= task.epilog_until_us) kill(-task.pid, SIGKILL);
     freezer_.on_time(now);
     if (!unconfirmed_.empty() && now >= order_again_us_) order_steps_again();
+    if (look_at_parts_us_ != 0 && now >= look_at_parts_us_) drop_left_parts();
+    if (srun_gone_us_ != 0 && now >= srun_gone_us_ + srun_patience_us) {
+      srun_gone_us_ = 0;
+      if (finish_at_us_ == 0) allocation_exit_code_ = 1;
+      begin_kill(plan_.kill_wait_seconds());
+      if (ended_) return;
+    }
     if (finish_at_us_ != 0 && now >= finish_at_us_) return finish_after_steps();
     if (now >= facts_.due_us()) tell_facts();
     if (tell_waiting_us_ != 0 && now >= tell_waiting_us_) tell_waiting_steps();

@@ -93,10 +93,19 @@ class Supervisor final {
   // Steps of this job (supervisor_steps.cpp): we keep them where this is its first node.
   void hear_of_steps(const wire::StepToNode& message);
   void hear_step_request(const wire::StepRequest& request);
+  void hear_client_left(std::uint64_t client);
+  void try_waiting_steps();
   bool try_step(const wire::StepRequest& request);  // false: it has to wait
   void hear_step_report(const wire::StepReport& report);
   void start_step(const wire::StepRequest& request, const StepPlacement& placement);
   wire::LaunchPlan step_plan(const wire::CreateStep& ask, const StepPlacement& placement, std::uint32_t id) const;
+  void launch_step(std::uint32_t id, const wire::CreateStep& ask, const StepPlacement& placement);
+  // A part of a step over several components (supervisor_parts.cpp): it has its CPUs and number before the others have theirs.
+  void hear_of_part(std::uint32_t id, const wire::StepRequest& request);
+  void tell_prepared(std::uint32_t id, const wire::StepRequest& request, std::vector<std::string> notes);
+  void drop_part(std::uint32_t id);
+  void drop_parts();       // nobody will start them
+  void drop_left_parts();  // whose srun has not been heard of for long
   void order_steps_again();
   void refuse_waiting_steps();
   void tell_waiting_steps();
@@ -153,12 +162,16 @@ class Supervisor final {
   Freezer freezer_;
   int error_file_ = -1;
   bool holds_allocation_ = false;  // no task here: only a Kill ends it
+  bool hangs_on_srun_ = false;     // ... or the end of the srun that it was made for,
+  std::int64_t srun_gone_us_ = 0;  // which was seen then; what it said last may still be on its way
   bool children_left_ = false;     // descendants of ended tasks that are being killed
   std::string problem_;
   struct KeptStep {
     wire::StepRequest request;  // without its environment and arguments
     std::string problem;
     wire::StepFact fact;        // as far as it is known
+    std::optional<StepPlacement> prepared{};  // set: nothing of it is launched yet
+    std::int64_t heard_us = 0;  // prepared: when its srun last asked
   };
   std::optional<StepKeeper> keeper_;
   std::map<std::uint32_t, KeptStep> steps_;      // running ones, with whom they belong to
@@ -170,6 +183,7 @@ class Supervisor final {
   std::int64_t tell_waiting_us_ = 0;  // 0: all of them know
   std::map<std::pair<std::uint32_t, std::string>, wire::StepLaunch> unconfirmed_;  // by step and node: no report of it has come yet
   std::int64_t order_again_us_ = 0;
+  std::int64_t look_at_parts_us_ = 0;  // 0: none is prepared
   FactQueue facts_;
   std::int64_t finish_at_us_ = 0;   // set: only ends of steps are waited for, until then
   bool left_behind_ = false;        // and those that are left have been killed
@@ -186,6 +200,8 @@ class Supervisor final {
   std::vector<pollfd> polls_;
 };
 
+// Makes the plan of a component's part that of the whole step.
+void make_part(const wire::PartOfStep& part, wire::LaunchPlan& plan);
 // The line of a kill as Slurm writes it into the job's stderr.
 std::string kill_note(const wire::LaunchPlan& plan, wire::Kill::Why why, std::int64_t at_seconds);
 // The line about memory shortage, likewise.

@@ -83,6 +83,7 @@ void Supervisor::tell_facts() {
 void Supervisor::finish_after_steps() {
   const std::int64_t now = clock_us(CLOCK_MONOTONIC);
   const std::int64_t time_to_die = static_cast<std::int64_t>(plan_.kill_wait_seconds()) * 1'000'000 + death_patience_us;
+  drop_parts();
   if (steps_.empty()) return finish();
   if (finish_at_us_ == 0) {
     left_behind_ = told_to_end_;  // with us they were killed, by their agents
@@ -124,7 +125,12 @@ void Supervisor::hear_step_signal(const wire::StepSignal& order) {
     found->second.fact.set_end(wire::StepFact::CANCELLED);
     found->second.fact.set_cancelled_by(order.uid());
   }
-  if (ends) kill_step(order.step(), order.signal() == 0 ? plan_.kill_wait_seconds() : 0, wire::Kill::CANCELLED_BY_USER);
+  if (ends && found->second.prepared) {
+    drop_part(order.step());
+    try_waiting_steps();
+  } else if (ends) {
+    kill_step(order.step(), order.signal() == 0 ? plan_.kill_wait_seconds() : 0, wire::Kill::CANCELLED_BY_USER);
+  }
   for (const std::string& node : ends ? std::vector<std::string>{} : keeper_->nodes_of(order.step())) {
     wire::StepFromNode message;
     message.mutable_signal()->set_job_key(plan_.job_key());

@@ -56,7 +56,9 @@ Result<void> Supervisor::start() {
   if (plan_.node_position() == 0 && !plan_.has_step()) keeper_.emplace(plan_, plan_.job().interactive() ? 1 : 0);
   if (plan_.job().allocation_only() && !plan_.has_step()) {
     holds_allocation_ = true;
-    return {};
+    // That of an srun that made a heterogeneous job for its step: with srun it ends.
+    hangs_on_srun_ = plan_.job().has_stdio() && plan_.node_position() == 0;
+    return hangs_on_srun_ ? streams_.connect(plan_) : Result<void>{};
   }
   if (plan_.job().interactive()) return start_tasks();
   if (plan_.node_position() == 0) return start_batch();

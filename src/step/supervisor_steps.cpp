@@ -67,7 +67,7 @@ void Supervisor::hear_of_steps(const wire::StepToNode& message) {
   if (!keeper_) return;
   if (message.has_request()) hear_step_request(message.request());
   if (message.has_report()) hear_step_report(message.report());
-  if (message.has_left()) std::erase_if(waiting_steps_, [&](const WaitingStep& waiting) { return waiting.request.client() == message.left().client(); });
+  if (message.has_left()) hear_client_left(message.left().client());
   if (message.has_facts_heard()) facts_.heard(message.facts_heard().number(), monotonic_us());
   if (message.has_signal()) hear_step_signal(message.signal());
   if (message.has_end() && holds_allocation_ && !ended_) {
@@ -76,17 +76,28 @@ void Supervisor::hear_of_steps(const wire::StepToNode& message) {
   }
 }
 
+void Supervisor::hear_client_left(std::uint64_t client) {
+  std::erase_if(waiting_steps_, [&](const WaitingStep& waiting) { return waiting.request.client() == client; });
+  std::vector<std::uint32_t> parts;
+  for (const auto& [id, step] : steps_)
+    if (step.prepared && step.request.client() == client) parts.push_back(id);
+  for (const std::uint32_t id : parts) drop_part(id);
+  if (!parts.empty()) try_waiting_steps();
+}
+
 void Supervisor::hear_step_request(const wire::StepRequest& request) {
   if (request.uid() != order_.identity().uid() && request.uid() != 0) return refuse_step(request, access_denied, "Access/permission denied");
   for (auto& [id, step] : steps_) {
     if (!is_same(step.request, request)) continue;
     step.request.set_client(request.client());
     step.request.set_number(request.number());
+    if (step.prepared) return hear_of_part(id, request);
     wire::StepNews news;
     news.set_kind(wire::StepNews::CREATED);
     news.set_step_id(id);
     return tell_step_client(request, news);
   }
+  if (request.ask().has_part()) return refuse_step(request, already_done, "Job/step already completing or completed");  // it was prepared, and is gone
   if (keeper_->next_id() >= steps_of_attempt_max) return refuse_step(request, step_limit, "Step limit reached for this job");
   if (ended_ || killing_ || finish_at_us_ != 0) return refuse_step(request, already_done, "Job/step already completing or completed");
   if (try_step(request)) return;
@@ -146,18 +157,39 @@ wire::LaunchPlan Supervisor::step_plan(const wire::CreateStep& ask, const StepPl
     plan.add_memory_per_node_mib(static_cast<int>(share.node) < plan_.memory_per_node_mib_size() ? plan_.memory_per_node_mib(static_cast<int>(share.node)) : 0);
   }
   plan.set_tasks(placement.tasks);
+  if (ask.has_part()) make_part(ask.part(), plan);
   return plan;
 }
 
 void Supervisor::start_step(const wire::StepRequest& request, const StepPlacement& placement) {
-  const std::uint32_t id = keeper_->start(placement, request.ask().overlap());
+  const std::uint32_t id = keeper_->start(placement, request.ask().overlap(), request.ask().least_id());
   const auto written = spool_.write_step(id);
   KeptStep& kept = steps_[id];
   kept.request = request;
+  kept.heard_us = monotonic_us();
   kept.request.mutable_ask()->clear_environment();
   kept.request.mutable_ask()->mutable_step()->clear_arguments();
   const wire::LaunchPlan plan = step_plan(request.ask(), placement, id);
   note_started(id, request, plan);
+  std::vector<std::string> notes = placement.notes;
+  if (!written) notes.push_back("the step is not in the journal: " + written.error().story);
+  if (request.ask().prepare()) {
+    kept.prepared = placement;
+    return tell_prepared(id, request, std::move(notes));
+  }
+  launch_step(id, request.ask(), placement);
+  wire::StepNews news;
+  news.set_kind(wire::StepNews::CREATED);
+  news.set_step_id(id);
+  news.set_nodes(plan.nodes());
+  news.set_tasks(placement.tasks);
+  for (const std::string& note : notes) news.add_notes(note);
+  tell_step_client(request, news);
+  order_steps_again();
+}
+
+void Supervisor::launch_step(std::uint32_t id, const wire::CreateStep& ask, const StepPlacement& placement) {
+  const wire::LaunchPlan plan = step_plan(ask, placement, id);
   std::vector<std::uint32_t> counts;
   for (const StepShare& share : placement.shares) counts.push_back(share.tasks);
   const auto distribution = parse_distribution(plan.job().resources().distribution().empty() ? "block" : plan.job().resources().distribution());
@@ -169,20 +201,11 @@ void Supervisor::start_step(const wire::StepRequest& request, const StepPlacemen
     *launch.mutable_plan() = plan;
     *launch.mutable_identity() = order_.identity();
     wire::LaunchPlan& there = *launch.mutable_plan();
-    there.set_node_position(static_cast<std::uint32_t>(i));
+    there.set_node_position(ask.part().first_node() + static_cast<std::uint32_t>(i));
     there.set_node_name(node);
-    for (const std::uint32_t rank : ranks[i]) there.add_ranks(rank);
+    for (const std::uint32_t rank : ranks[i]) there.add_ranks(ask.part().first_task() + rank);
     for (const std::uint32_t cpu : share.cpus) there.add_step_cpus(cpu);
   }
-  wire::StepNews news;
-  news.set_kind(wire::StepNews::CREATED);
-  news.set_step_id(id);
-  news.set_nodes(plan.nodes());
-  news.set_tasks(placement.tasks);
-  for (const std::string& note : placement.notes) news.add_notes(note);
-  if (!written) news.add_notes("the step is not in the journal: " + written.error().story);
-  tell_step_client(request, news);
-  order_steps_again();
 }
 
 // Given until a report shows that it arrived; an agent or a controller may have been away.
@@ -225,13 +248,19 @@ void Supervisor::hear_step_report(const wire::StepReport& report) {
     steps_.erase(found);
   }
   if (finish_at_us_ != 0) return finish_after_steps();
-  // First come, first served; one that still does not fit keeps no smaller one waiting.
+  try_waiting_steps();
+}
+
+// First come, first served; one that still does not fit keeps no smaller one waiting.
+void Supervisor::try_waiting_steps() {
+  if (finish_at_us_ != 0 || killing_ || ended_) return;
   std::vector<WaitingStep> waiting = std::exchange(waiting_steps_, {});
   for (WaitingStep& one : waiting)
     if (!try_step(one.request)) waiting_steps_.push_back(std::move(one));
 }
 
 void Supervisor::refuse_waiting_steps() {
+  drop_parts();
   for (const WaitingStep& waiting : std::exchange(waiting_steps_, {})) refuse_step(waiting.request, already_done, "Job/step already completing or completed");
   unconfirmed_.clear();
 }

@@ -115,6 +115,7 @@ void put_placed(const JobPlaced& e, log::JobPlaced* to) {
   to->set_shared(e.shared);
   to->set_on_all_nodes(e.on_all_nodes);
   to->set_prolog(e.prolog);
+  to->set_supervised(e.supervised);
 }
 
 void put_event(const JobPlaced& e, log::Event& out) { put_placed(e, out.mutable_job_placed()); }
@@ -383,6 +384,7 @@ JobPlaced get_event(const log::JobPlaced& from) {
   e.shared = from.shared();
   e.on_all_nodes = from.on_all_nodes();
   e.prolog = from.prolog();
+  e.supervised = from.supervised();
   return e;
 }
 

@@ -367,7 +367,7 @@ Line describe(const JobPlaced& e) {
   line.number("attempt", e.attempt.value).list("shares", e.shares, [](const NodeShare& share) { return show(share); });
   if (e.partition) line.number("partition", e.partition->value);
   line.quoted("licences", format_licences(e.licences)).flag("by_backfill", e.by_backfill).flag("shared", e.shared);
-  line.flag("on_all_nodes", e.on_all_nodes).flag("prolog", e.prolog);
+  line.flag("on_all_nodes", e.on_all_nodes).flag("prolog", e.prolog).flag("supervised", e.supervised);
   line.count("priority", e.priority);
   if (!e.waited) return line;
   line.list("waited", e.waited->spans, [](const WaitSpan& span) { return std::string{slurm_word(span.reason)} + ":" + describe_time(span.from); });

@@ -22,6 +22,8 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
     put_licences(job.placement->licences, to.mutable_licences());
     to.set_shared(job.placement->shared);
     to.set_on_all_nodes(job.placement->on_all_nodes);
+    to.set_supervised(job.placement->supervised);
+    to.set_stops_alone(job.placement->stops_alone);
   }
   if (job.dependencies) put(*job.dependencies, *to.mutable_dependencies());
   to.set_array(job.array.value);
@@ -79,6 +81,8 @@ Job get_job(const log::Job& from) {
     placement.licences = get_licences(from.licences());
     placement.shared = from.shared();
     placement.on_all_nodes = from.on_all_nodes();
+    placement.supervised = from.supervised();
+    placement.stops_alone = from.stops_alone();
     job.placement = SharedValue(std::move(placement));
   }
   if (from.has_dependencies()) job.dependencies = SharedValue(get(from.dependencies()));

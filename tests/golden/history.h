@@ -38,6 +38,8 @@ std::vector<GoldenBatch> devices_history();
 std::vector<GoldenBatch> step_options_history();
 // The same with steps that started and ended after it.
 std::vector<GoldenBatch> step_facts_history();
+// The same with heterogeneous jobs whose components have supervisors and steps of their own after it.
+std::vector<GoldenBatch> het_steps_history();
 
 // The same with a job whose gpus were looked at after it.
 std::vector<GoldenBatch> gpu_use_history();

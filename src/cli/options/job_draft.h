@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/index_set.h"
 #include "millrace.pb.h"
 
 namespace millrace {
@@ -30,6 +31,7 @@ struct JobDraft {
   bool overlap = false;
   bool immediate = false;
   bool list_mpi = false;
+  std::optional<IndexSet> het_group;
   bool mpi_given = false;
   bool multi_prog = false;
   std::optional<std::string> srun_prolog, srun_epilog, propagate;

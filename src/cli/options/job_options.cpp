@@ -228,6 +228,13 @@ Result<void> set_signal(Draft& d, Text v) {
   return {};
 }
 
+Result<void> set_het_group(Draft& d, Text v) {
+  const auto groups = parse_index_set(v, 127);
+  if (!groups || groups->empty()) return fail(Errc::invalid, "--het-group=" + std::string{v} + ": numbers of components from 0 to 127 are expected, as 1, 0-2 or 0,3");
+  d.het_group = groups;
+  return {};
+}
+
 Result<void> set_environment_flag(bool& field, Text v) {  // SLURM_LABELIO=0 means no
   field = v != "0" && !equals_ignoring_case(v, "no") && !equals_ignoring_case(v, "false");
   return {};
@@ -392,8 +399,8 @@ constexpr JobOption rows[] = {
     {"ntasks-per-tres", '\0', required, "count", BR, "", "SLURM_NTASKS_PER_TRES", "tasks per resource", nullptr},
     {"overcommit", 'O', none, "", BR, "SBATCH_OVERCOMMIT", "SLURM_OVERCOMMIT", "more tasks than processors", nullptr},
     {"overlap", '\0', optional, "", R, "", "SLURM_OVERLAP", "share with other steps", [](Draft& d, Text) -> Result<void> { d.overlap = true; return {}; }},
-    {"pack-group", '\0', required, "expr", R, "", "", "component of a heterogeneous job", nullptr},
-    {"het-group", '\0', required, "expr", R, "", "", "component of a heterogeneous job", nullptr},
+    {"pack-group", '\0', required, "<list>", R, "", "", "the same as --het-group", set_het_group},
+    {"het-group", '\0', required, "<list>", R, "", "", "components of the heterogeneous job to run in, counted from 0: 1, 0-2, 0,3", set_het_group},
     {"parsable", '\0', none, "", R, "", "", "print the id alone", nullptr},
     {"preserve-env", 'E', none, "", R, "", "", "keep variables of the environment", nullptr},
     {"profile", '\0', required, "list", BR, "SBATCH_PROFILE", "SLURM_PROFILE", "profiling", nullptr},

@@ -65,6 +65,11 @@ TEST(JobOptions, Refuse_by_name_what_is_not_built) {
   EXPECT_EQ(refusal({"--label"}), "unrecognized option '--label'") << "an option of srun alone";
 }
 
+TEST(JobOptions, Components_of_a_heterogeneous_job) {
+  EXPECT_EQ(refusal({"--het-group=x"}, srun), "--het-group=x: numbers of components from 0 to 127 are expected, as 1, 0-2 or 0,3");
+  EXPECT_EQ(refusal({"--het-group=128"}, srun), "--het-group=128: numbers of components from 0 to 127 are expected, as 1, 0-2 or 0,3");
+}
+
 TEST(JobOptions, Devices_features_licences_and_layout) {
   JobDraft draft;
   const auto line = read(draft, {"--gres=gpu:a100:2,nic", "-C", "intel&[rack1|rack2]", "-L", "foo:2,bar", "-G4", "--cpus-per-gpu=8", "--mem-per-gpu=2G", "-m",

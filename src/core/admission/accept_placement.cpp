@@ -120,6 +120,7 @@ std::optional<JobPlaced> check_placement(const State& state, const Job& job, con
   placed.shared = rows > 1;
   placed.on_all_nodes = state.policy->node_programs;
   placed.prolog = state.policy->job_prolog && !job.is_component();
+  placed.supervised = job.is_component();
   for (NodeShare& share : placed.shares) {
     if (!share_fits(state, partition, share)) return drop(Reason::none);
     if (is_reserved(state, share.node, spec.resource_request().reservation, now)) return drop(Reason::reservation);

@@ -27,7 +27,7 @@ void drain_after(const State& state, NodeIndex node, const char* reason, Time no
 const NodeShare* share_of(const State& state, const ReportEnd& report) {
   const Job* job = state.find_job(report.key);
   if (!job || job->attempt != report.attempt || !job->placement) return nullptr;
-  if (job->is_component() || !job->is_on_nodes()) return nullptr;  // a component only holds its nodes; the script is its leader's
+  if (!job->is_on_nodes() || (job->is_component() && !job->placement->supervised)) return nullptr;
   const auto& shares = job->placement->shares;
   const auto share = std::ranges::find(shares, report.node, &NodeShare::node);
   return share == shares.end() || share->released ? nullptr : &*share;

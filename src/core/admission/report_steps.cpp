@@ -29,11 +29,10 @@ StepNodes resolve(const std::map<std::string, NodeIndex>& nodes, const std::stri
 
 std::vector<Event> decide_steps(const State& state, JobKey key, Attempt attempt, const std::vector<ReportedStep>& reported, Time now) {
   const Job* job = state.find_job(key);
-  if (!job || job->attempt != attempt || !job->placement || !job->is_on_nodes() || job->is_component()) return {};
+  if (!job || job->attempt != attempt || !job->placement || !job->is_on_nodes()) return {};
+  if (job->is_component() && !job->placement->supervised) return {};
   std::map<std::string, NodeIndex> nodes;
-  for (const JobKey each : whole_of(*job))
-    if (const Job& component = state.job(each); component.placement)
-      for (const NodeShare& share : component.placement->shares) nodes.emplace(state.node(share.node).def->name, share.node);
+  for (const NodeShare& share : job->placement->shares) nodes.emplace(state.node(share.node).def->name, share.node);
   const StepTally* tally = state.step_tallies.find(key);
   std::uint32_t next_id = tally && tally->attempt == attempt ? tally->next_id : 0;
   StepsReported out{key, attempt, {}, {}, now};

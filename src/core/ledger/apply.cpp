@@ -172,8 +172,9 @@ void whole_to_pending(State& state, JobKey leader, std::uint32_t delay_seconds, 
   follow_leader(state, leader);
 }
 
-// A component has no processes of its own: what it holds is free as soon as nobody may use it any more.
+// What a component holds is free: its supervisors have ended, or it never had any (in logs of old).
 void release_component(State& state, JobKey key, Time at) {
+  end_steps(state, key, state.job(key).outcome, at);
   Job& job = state.edit_job(key);
   Placement& placement = job.placement.edit();
   for (NodeShare& share : placement.shares) {
@@ -185,9 +186,14 @@ void release_component(State& state, JobKey key, Time at) {
   give_back_licences(state, job.placement->licences);
 }
 
-// A component that goes before the rest of its job does.
+// A component that goes before the rest of its job does; where it has supervisors, when they have ended.
 void end_component(State& state, JobKey key, Time at) {
-  to_completing(state, state.edit_job(key), at);
+  Job& job = state.edit_job(key);
+  to_completing(state, job, at);
+  if (job.placement->supervised) {
+    job.placement.edit().stops_alone = true;
+    return;
+  }
   release_component(state, key, at);
   finish(state, key, at);
 }
@@ -200,6 +206,7 @@ void bring_along(State& state, JobKey key, Time at) {
   for (std::uint32_t i = 1; i < leader->het->size; ++i) {
     Job& job = state.edit_job(JobKey{key.value + i});
     if (job.state != JobState::running && job.state != JobState::completing) continue;
+    if (job.placement->stops_alone) continue;
     if (leader->state == JobState::completing && job.state == JobState::running) to_completing(state, job, at);
     job.outcome = leader->outcome;
     job.end_reason = leader->end_reason;
@@ -213,6 +220,11 @@ void bring_along(State& state, JobKey key, Time at) {
     job.requeue_held = leader->requeue_held;
     job.launch_failed = leader->launch_failed;
   }
+}
+
+void settle_component(State& state, JobKey key, Time at) {
+  release_component(state, key, at);
+  finish(state, key, at);
 }
 
 void settle_job(State& state, JobKey key, Time at) {
@@ -450,7 +462,8 @@ void apply_one(State& state, const JobPlaced& e) {
   job.state = JobState::running;
   job.started_at = e.at;
   if (e.priority != 0) job.priority = e.priority;
-  job.placement = SharedValue(Placement{e.shares, e.by_backfill, e.licences, e.shared, e.on_all_nodes});
+  job.placement = SharedValue(Placement{.shares = e.shares, .by_backfill = e.by_backfill, .licences = e.licences, .shared = e.shared, .on_all_nodes = e.on_all_nodes,
+                                         .supervised = e.supervised});
   job.program = e.prolog ? JobProgram::prolog : JobProgram::none;
   job.suspension = {};
   take_licences(state, e.licences);

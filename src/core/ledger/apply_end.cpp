@@ -44,8 +44,9 @@ void fail_launch(const State& state, Job& job) {
   job.requeue_held = job.launch_failed = job.requeue_wanted && state.policy->hold_on_prolog_failure;
 }
 
-// Of a batch job only the first node runs anything. Others that are launched too hold their node for it.
+// Of a batch job only the first node runs anything. Others that are launched too hold their node for it; of a further component all do.
 bool only_holds(const Job& job, NodeIndex node) {
+  if (job.placement->supervised) return true;
   return job.placement->on_all_nodes && job.spec->is_batch() && node != job.placement->shares.front().node;
 }
 
@@ -78,21 +79,41 @@ void weigh_end(const State& state, Job& job, const NodeSaid& e) {
   }
 }
 
-// Where a node of a component is lost, the whole job is: the script's part of it has to stop first.
-void lose_component(State& state, const AttemptEnded& e) {
-  const JobKey leader = state.job(e.key).het->leader;
+// Where a node or a supervisor of a component is lost, the whole job is: the script's part of it has to stop first.
+void lose_component(State& state, JobKey key, const NodeSaid& said, Time at) {
+  const JobKey leader = state.job(key).het->leader;
   Job& job = state.edit_job(leader);
-  weigh_end(state, job, {e.node, e.end, e.exit_code, e.exit_signal});
-  to_completing(state, job, e.at);
-  bring_along(state, leader, e.at);
+  weigh_end(state, job, said);
+  to_completing(state, job, at);
+  bring_along(state, leader, at);
 }
 
-// Nothing of it is left on any node: it is over, unless the controller still has something to run for it.
+// Of a heterogeneous job: nothing of it runs anywhere, nor has a node to be tidied up after it.
+bool whole_released(const State& state, const Job& leader) {
+  return std::ranges::all_of(whole_of(leader), [&](JobKey key) {
+    const Job& each = state.job(key);
+    if (!each.is_on_nodes() || (each.is_component() && !each.placement->supervised)) return true;
+    return std::ranges::all_of(each.placement->shares, &NodeShare::released);
+  });
+}
+
+// Nothing of it is left on any node: it is over, unless components of it are not or the controller still has something to run for it.
 void all_released(State& state, JobKey key, Time at) {
+  if (!whole_released(state, state.job(key))) return bring_along(state, key, at);
   Job& job = state.edit_job(key);
   if (!state.policy->job_epilog) return settle_job(state, key, at);
   job.program = JobProgram::epilog;
   bring_along(state, key, at);
+}
+
+// One that nobody told to end takes the whole job with it. One that was is over at once where it goes alone, else with the whole.
+void end_of_component(State& state, const AttemptEnded& e, const NodeSaid& said, bool news) {
+  const JobKey leader = state.job(e.key).het->leader;
+  const bool supervised = state.job(e.key).placement->supervised;
+  if (!supervised || (news && state.job(e.key).state == JobState::running)) lose_component(state, e.key, said, e.at);
+  if (!supervised || !std::ranges::all_of(state.job(e.key).placement->shares, &NodeShare::released)) return;
+  if (state.job(leader).state != JobState::completing) return settle_component(state, e.key, e.at);
+  if (whole_released(state, state.job(leader))) all_released(state, leader, e.at);
 }
 
 bool stops_the_others(const NodeSaid& said) { return outcome_of(said) == Outcome::node_fail || said.end == AttemptEnd::prolog_failed; }
@@ -122,6 +143,10 @@ void exit_attempt(State& state, const AttemptExited& e) {
   MR_ASSERT(!share->released && !share->exited);
   share->exited = true;
   const NodeSaid said = as_meant(job, e);
+  if (job.is_component()) {
+    if (job.state == JobState::running) lose_component(state, e.key, said, e.at);
+    return;
+  }
   weigh_end(state, job, said);
   const bool script_over = job.spec->is_batch() && e.node == placement.shares.front().node;
   const bool all_over = std::ranges::all_of(placement.shares, [](const NodeShare& each) { return each.exited || each.released; });
@@ -151,16 +176,16 @@ void end_attempt(State& state, const AttemptEnded& e) {
   MR_ASSERT(!share->released);
   const NodeSaid said = as_meant(job, e);
   const bool news = !share->exited;  // how it ended was told before the node tidied up, whatever became of the node since
-  if (news) weigh_end(state, job, said);
+  if (news && !job.is_component()) weigh_end(state, job, said);
   const bool on_batch_host = e.node == placement.shares.front().node;
   // A batch job has processes on its first node only, so the others are free when that one is, unless they have to tidy up after it.
   for (NodeShare& each : placement.shares) {
-    const bool over = each.node == e.node || (job.spec->is_batch() && on_batch_host && !job.is_component() && !placement.on_all_nodes);
+    const bool over = each.node == e.node || (job.spec->is_batch() && on_batch_host && !placement.on_all_nodes && (!job.is_component() || placement.supervised));
     if (!over || each.released) continue;
     each.released = true;
     give_back_share(state, each, e.key, e.at);
   }
-  if (job.is_component()) return lose_component(state, e);
+  if (job.is_component()) return end_of_component(state, e, said, news);
   const bool everywhere = std::ranges::all_of(placement.shares, &NodeShare::released);
   // srun's tasks on other nodes go on after one node is done, unless that node was lost.
   if (job.spec->is_batch() || everywhere || (news && stops_the_others(said)) || job.state == JobState::completing)

@@ -109,6 +109,7 @@ struct JobPlaced {
   bool shared = false;  // others of its partition may be on its CPUs
   bool on_all_nodes = false;  // each of its nodes has something to run before and after it
   bool prolog = false;        // it is launched when PrologSlurmctld is done
+  bool supervised = false;    // a further component of a heterogeneous job that has supervisors of its own; those of old logs had none
 };
 
 // All components of a heterogeneous job start at one moment, the leader first.

@@ -15,6 +15,15 @@ namespace {
 
 std::string of(const Job& job) { return "job " + std::to_string(job.id.value) + ": "; }
 
+// Neither it nor any component of it.
+bool holds_nothing(const State& state, const Job& job) {
+  return std::ranges::all_of(whole_of(job), [&](JobKey key) {
+    const Job* each = state.find_job(key);
+    const bool counts = each && each->is_on_nodes() && (!each->is_component() || each->placement->supervised);
+    return !counts || std::ranges::all_of(each->placement->shares, &NodeShare::released);
+  });
+}
+
 std::optional<std::string> check_job(const State& state, const Job& job) {
   const JobKey* key = state.by_id.find(job.id);
   if (!key || *key != job.key) return of(job) + "its number leads elsewhere";
@@ -28,8 +37,7 @@ std::optional<std::string> check_job(const State& state, const Job& job) {
   if (job.program == JobProgram::prolog && job.state != JobState::running && job.state != JobState::suspended) return of(job) + "has a prolog to wait for and is not about to start";
   if (job.program == JobProgram::epilog && (job.state != JobState::completing || !std::ranges::all_of(job.placement->shares, &NodeShare::released)))
     return of(job) + "has an epilog to wait for and is not over";
-  if (job.state == JobState::completing && job.program != JobProgram::epilog && !job.is_component() &&
-      std::ranges::all_of(job.placement->shares, &NodeShare::released))
+  if (job.state == JobState::completing && job.program != JobProgram::epilog && !job.is_component() && holds_nothing(state, job))
     return of(job) + "completes and waits for nothing";
   if (job.state == JobState::pending && job.placement) return of(job) + "pending with an allocation";
   if (job.state == JobState::ended && job.outcome == Outcome::none) return of(job) + "ended without an outcome";
@@ -60,6 +68,11 @@ std::optional<std::string> check_components(const State& state, const Job& job) 
   }
   if (leader->state == JobState::ended && job.state != JobState::ended) return of(job) + "outlives its leader";
   if (leader->state == JobState::completing && job.state == JobState::running) return of(job) + "goes on while its leader stops";
+  const bool over = job.placement && std::ranges::all_of(job.placement->shares, &NodeShare::released);
+  if (job.is_component() && job.is_on_nodes() && job.placement->supervised && over && leader->state != JobState::completing)
+    return of(job) + "nothing of it is left, and it goes on";
+  if (job.is_component() && job.state == JobState::completing && leader->state != JobState::completing && !job.placement->stops_alone)
+    return of(job) + "stops, and its leader does not";
   return std::nullopt;
 }
 
@@ -222,6 +235,7 @@ std::uint64_t fingerprint(const State& state) {
         add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value) ^ (share.released ? 1ULL << 40 : 0) ^ (share.exited ? 1ULL << 41 : 0));
     if (job->program != JobProgram::none || job->launch_failed) add(static_cast<std::uint64_t>(job->program) << 1 | (job->launch_failed ? 1 : 0));
     if (job->het) add(mix_bits(job->het->leader.value) ^ (std::uint64_t{job->het->offset} << 32 | job->het->size));
+    if (job->placement && (job->placement->supervised || job->placement->stops_alone)) add(job->placement->stops_alone ? 3 : 2);
     if (job->suspension)
       add(mix_bits(static_cast<std::uint64_t>(job->suspension->changed_at.value)) ^ static_cast<std::uint64_t>(job->suspension->ran_before.value) ^
           (job->suspension->wants_cpus ? 1ULL << 60 : 0) ^ (job->suspension->cpus_free ? 1ULL << 61 : 0));

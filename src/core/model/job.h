@@ -162,6 +162,8 @@ struct Placement {
   std::vector<LicenceAsk> licences;  // what it holds of each
   bool shared = false;               // others of its partition may be on its CPUs (OverSubscribe)
   bool on_all_nodes = false;         // a batch job too is launched on each of its nodes, and each says when it is done with it
+  bool supervised = false;           // of a further component: supervisors keep its steps, and it ends when they have
+  bool stops_alone = false;          // of a further component: what became of it is its own, not its leader's
 };
 
 // What the controller has to run for a job before it goes on: PrologSlurmctld before its launch, EpilogSlurmctld before its end.

@@ -34,6 +34,8 @@ SCRIPTS = {
     "long": LINE + "sleep 6\n",
     # A step may lose its supervisor, its agent or its controller: another one is made until one has gone well.
     "stepping": LINE + "for try in 1 2 3 4 5 6 7 8; do timeout 20 SRUN sleep 0.2 && break; sleep 0.1; done; true\n",
+    # The same over both components of a heterogeneous job.
+    "components": LINE + "for try in 1 2 3 4 5 6 7 8; do timeout 20 SRUN --het-group=0,1 sleep 0.2 && break; sleep 0.1; done; true\n",
 }
 
 
@@ -73,11 +75,12 @@ class Load:
             self.stop.wait(0.3)
             return
         kind = chooser.choice(list(SCRIPTS))
-        tasks = chooser.choice([0, 0, 0, 3, 8])
+        tasks = chooser.choice([0, 0, 0, 3, 8]) if kind != "components" else 0
         requeue = chooser.random() < 0.8
         options = ["--parsable", "-o", "/dev/null", "--requeue" if requeue else "--no-requeue"]
         options += [f"--array=1-{tasks}%{chooser.choice([2, 8])}"] if tasks else []
         options += ["-N2"] if not tasks and chooser.random() < 0.15 else []
+        options += [":", "-n1"] if kind == "components" else []
         done = self.cluster.run("sbatch", *options, str(self.directory / f"{kind}.sh"))
         with self.lock:
             if done.code == 0:
@@ -179,7 +182,11 @@ def why_not(cluster):
 
 
 def judge(checks, cluster, load, kills):
-    jobs = cluster.jobs()
+    everything = cluster.jobs()
+    jobs = {job: fields for job, fields in everything.items() if fields.get("HetJobOffset", "0") == "0"}
+    components = {job: fields for job, fields in everything.items() if job not in jobs}
+    apart = [(job, fields["JobState"]) for job, fields in components.items() if fields["JobState"] != jobs[int(fields["HetJobId"])]["JobState"]]
+    checks.that(f"every component ended as its job did ({len(components)})", components and not apart, apart[:10])
     lines = read_lines(load.lines)
     by_array = collections.defaultdict(list)
     for job, fields in jobs.items():
