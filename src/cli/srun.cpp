@@ -21,6 +21,7 @@
 #include "cli/options/job_options.h"
 #include "cli/srun_console.h"
 #include "cli/srun_endpoint.h"
+#include "cli/step_wishes.h"
 #include "cli/submission.h"
 #include "core/model/mpi_type.h"
 #include "core/model/multi_prog.h"
@@ -219,24 +220,9 @@ int run(const Command& command, Submission& all, const ClientSettings& settings)
   return console.run(session, options, reply->submitted().job_id());
 }
 
-// What a step could ask for and does not get yet: it has memory, time and devices of its job. Options that only choose a job's place in the
-// queue (account, partition, begin ...) mean nothing to a step, as in Slurm.
-constexpr std::string_view not_for_steps[] = {
-    "constraint", "contiguous", "cores-per-socket", "cpus-per-gpu", "extra-node-info", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task", "gres", "gres-flags",
-    "licenses", "mem", "mem-per-cpu", "mem-per-gpu", "mincpus", "ntasks-per-core", "ntasks-per-gpu", "ntasks-per-socket", "prefer", "signal", "sockets-per-node", "spread-job",
-    "switches", "test-only", "threads-per-core", "time", "time-min", "tmp", "tres-per-task", "use-min-nodes"};
-
-Result<void> refuse_for_steps(const Command& command) {
-  JobDraft ignored;
-  MR_TRY(const auto line, apply_words(job_options(), srun, command.words, Operands::end_options, ignored));
-  for (const JobOption* row : line.given)
-    if (std::ranges::find(not_for_steps, row->name) != std::end(not_for_steps)) return not_built("--" + std::string{row->name} + " of a step");
-  return {};
-}
-
 // Inside an allocation: the keeper of its steps finds the nodes.
 int run_step(const Command& command, Submission& all, const ClientSettings& settings, std::uint32_t job_id) {
-  if (const auto refused = refuse_for_steps(command); !refused) return say_usage_error(command, refused.error());
+  if (const auto settled = settle_step_wishes(command, all.draft); !settled) return say_usage_error(command, settled.error());
   auto plan = make_plan(command, all, settings);
   if (!plan) return say_usage_error(command, plan.error());
   SrunConsole console(command, *plan);
@@ -251,7 +237,7 @@ int run_step(const Command& command, Submission& all, const ClientSettings& sett
   ask.mutable_step()->mutable_stdio()->set_port(*port);
   ask.mutable_step()->mutable_stdio()->set_secret(plan->secret);
   ask.set_overlap(all.draft.overlap);
-  ask.set_exact(all.draft.exact || all.draft.job.cpus_per_task() != 0 || all.draft.job.exclusive());
+  ask.set_exact(is_exact(all.draft));
   ask.set_immediate(all.draft.immediate);
   ask.set_srun_pid(static_cast<std::uint32_t>(getpid()));
   if (all.draft.first_node) ask.set_first_node(*all.draft.first_node);
@@ -275,9 +261,7 @@ std::string srun_manual() { return man_page(head, option_texts(job_options(), sr
 
 int run_srun(Command& command) {
   const std::optional<std::uint32_t> around = job_around();
-  // What the job was given as a whole is not what a step of it asks for.
-  if (around)
-    for (const char* name : {"SLURM_TRES_PER_TASK", "SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPU_BIND", "SLURM_MEM_BIND"}) unsetenv(name);
+  if (around) forget_wishes_of_job();
   auto all = read_all_layers(command, srun, {});
   if (!all) return say_usage_error(command, all.error());
   const JobDraft& draft = all->draft;

@@ -34,6 +34,7 @@ class Commands final {
   void create_step(const wire::CreateStep& ask);
   const Job* job_of_step(const wire::StepName& name);  // these four: step_requests.cpp
   void signal_step(const wire::SignalStep& ask);
+  void update_step(const wire::UpdateStep& ask);
   void attach_step(const wire::AttachStep& ask);
   void sample_steps(const wire::SampleSteps& ask);
   void end_allocation(const wire::EndAllocation& ask);

@@ -2,6 +2,7 @@
 #include "controller/launch_plan.h"
 
 #include "controller/resources.h"
+#include "controller/step_grants.h"
 
 namespace millrace {
 namespace {
@@ -111,6 +112,7 @@ wire::LaunchPlan plan_one(const State& state, const Job& job, NodeIndex here, co
 
 wire::LaunchPlan make_launch_plan(const State& state, const Job& job, NodeIndex here, const ClusterFacts& facts) {
   wire::LaunchPlan out = plan_one(state, job, here, facts);
+  if (job.placement->shares.front().node == here) describe_allocation(state, job, out);
   if (!job.het) return out;
   // The script is told of each component, as it would be of its own job on that one's first node.
   for (const JobKey key : whole_of(job)) {

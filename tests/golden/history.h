@@ -38,6 +38,7 @@ std::vector<GoldenBatch> devices_history();
 std::vector<GoldenBatch> step_options_history();
 // The same with steps that started and ended after it.
 std::vector<GoldenBatch> step_facts_history();
+std::vector<GoldenBatch> step_resources_history();
 
 // Like the last job of format 1, under another key; `mark` makes its submission another one.
 JobSubmitted one_more_job(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name, std::uint8_t mark, Time at);
