@@ -44,7 +44,7 @@ void drop_what_is_of_jobs(wire::JobDescription& step) {
 
 void forget_wishes_of_job() {
   for (const char* name : {"SLURM_TRES_PER_TASK", "SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_MEM_PER_GPU", "SLURM_CPU_BIND", "SLURM_MEM_BIND", "SLURM_GPUS", "SLURM_GPUS_PER_NODE",
-                           "SLURM_GPUS_PER_SOCKET", "SLURM_CPUS_PER_GPU", "SLURM_NTASKS_PER_GPU", "SLURM_GRES", "SLURM_CONSTRAINT", "SLURM_TIMELIMIT", "SLURM_SIGNAL"})
+                           "SLURM_GPUS_PER_SOCKET", "SLURM_CPUS_PER_GPU", "SLURM_NTASKS_PER_GPU"})
     unsetenv(name);
 }
 
@@ -53,6 +53,10 @@ Result<void> settle_step_wishes(const Command& command, JobDraft& draft) {
     if (was_given(command, name)) return not_built("--" + std::string{name} + " of a step");
   wire::JobDescription& step = draft.job;
   const wire::ResourceWishes& wishes = step.resources();
+  // The devices of each task that the job had are not meant where a step says itself what it wants.
+  const std::string_view devices[] = {"gres", "gpus", "gpus-per-node", "gpus-per-socket", "tres-per-task", "ntasks-per-gpu"};
+  if (!was_given(command, "gpus-per-task") && std::ranges::any_of(devices, [&](std::string_view name) { return was_given(command, name); })) step.mutable_resources()->clear_gpus_per_task();
+  if (was_given(command, "threads-per-core") || wishes.has_cpus_per_gpu() || wishes.tres_per_task().find("cpu") != std::string::npos) draft.exact = true;
   const char* inherited = std::getenv("SLURM_STEP_GRES");
   const bool said = wishes.has_gres() || wishes.has_gpus() || wishes.has_gpus_per_node() || wishes.has_gpus_per_socket() || wishes.has_gpus_per_task() || wishes.has_tres_per_task();
   if (inherited != nullptr && *inherited != '\0' && !said) {
@@ -73,9 +77,7 @@ Result<void> settle_step_wishes(const Command& command, JobDraft& draft) {
 }
 
 bool is_exact(const JobDraft& draft) {
-  const wire::ResourceWishes& wishes = draft.job.resources();
-  const bool cpus_per_task = wishes.tres_per_task().find("cpu") != std::string::npos;
-  return draft.exact || draft.job.cpus_per_task() != 0 || draft.job.exclusive() || wishes.has_cpus_per_gpu() || wishes.has_threads_per_core() || cpus_per_task;
+  return draft.exact || draft.job.cpus_per_task() != 0 || draft.job.exclusive();
 }
 
 }  // namespace millrace

@@ -73,14 +73,15 @@ Result<std::vector<std::uint32_t>> StepKeeper::candidates(const wire::CreateStep
   return out;
 }
 
-// Tasks a node can take: now, once all others have ended, and if memory were no matter.
+// Tasks a node can take: now, once all others have ended, and if memory or devices were no matter.
 struct StepKeeper::Room {
   std::uint32_t node = 0, now = 0, ever = 0, with_any_memory = 0, with_any_device = 0;
   std::vector<std::uint32_t> cpus{};
   std::vector<std::int64_t> of_step_now{}, of_step_ever{};  // devices for the whole step, by ask
 };
 
-StepKeeper::Room StepKeeper::room_on(std::uint32_t node, const StepNeeds& needs) const {
+// `in_the_end`: not only now, which is all that matters to most steps.
+StepKeeper::Room StepKeeper::room_on(std::uint32_t node, const StepNeeds& needs, bool in_the_end) const {
   const NodeBelongings& has = belongings_[node];
   Room room{.node = node};
   std::vector<std::uint32_t> all(cpus_[node]);
@@ -97,10 +98,12 @@ StepKeeper::Room StepKeeper::room_on(std::uint32_t node, const StepNeeds& needs)
     if (needs.may_crowd && cpus > 0) tasks = std::max(tasks, needs.tasks);
     return needs.tasks_per_node > 0 ? std::min(tasks, needs.tasks_per_node) : tasks;
   };
-  room.with_any_device = limit(all.size());
-  room.with_any_memory = tasks_for(has, everything, needs, room.with_any_device, all, true);
-  room.ever = tasks_for(has, everything, needs, room.with_any_device, all);
   room.now = tasks_for(has, left, needs, limit(room.cpus.size()), room.cpus);
+  if (in_the_end) {
+    room.with_any_device = limit(all.size());
+    room.with_any_memory = tasks_for(has, everything, needs, room.with_any_device, all, true);
+    room.ever = tasks_for(has, everything, needs, room.with_any_device, all);
+  }
   bool any_now = false, any_ever = false, asked = false;
   for (const GresAsk& ask : needs.gres) {
     const bool counts = ask.scope == GresScope::job;
@@ -171,7 +174,7 @@ Result<StepPlacement> StepKeeper::find_room(const wire::CreateStep& ask) const {
   if (std::max(least, 1u) > order.size()) return fail(Errc::invalid, "Requested node configuration is not available");
 
   std::vector<Room> rooms;
-  for (const std::uint32_t node : order) rooms.push_back(room_on(node, needs));
+  for (const std::uint32_t node : order) rooms.push_back(room_on(node, needs, false));
   const std::size_t fixed = ask.has_first_node() ? 1 : step.required_nodes().empty() ? 0 : named->size();  // the first of them are a must
   const auto choose = [&](std::uint32_t Room::*space, const std::vector<std::int64_t> Room::*of_step) {
     std::vector<const Room*> chosen;
@@ -198,6 +201,7 @@ Result<StepPlacement> StepKeeper::find_room(const wire::CreateStep& ask) const {
   };
   const std::vector<const Room*> chosen = choose(&Room::now, &Room::of_step_now);
   if (chosen.empty()) {
+    for (Room& room : rooms) room = room_on(room.node, needs, true);
     if (choose(&Room::ever, &Room::of_step_ever).empty()) {
       if (!choose(&Room::with_any_memory, &Room::of_step_ever).empty()) return std::unexpected(no_memory());
       if (!choose(&Room::with_any_device, nullptr).empty() && (!needs.gres.empty() || needs.tasks_per_gpu > 0)) return std::unexpected(no_devices(needs, belongings_));

@@ -59,7 +59,7 @@ class StepKeeper {
   std::vector<std::uint32_t> free_cpus(std::uint32_t node) const;
   NodeStock free_stock(std::uint32_t node) const;
   struct Room;
-  Room room_on(std::uint32_t node, const StepNeeds& needs) const;
+  Room room_on(std::uint32_t node, const StepNeeds& needs, bool in_the_end) const;
   Result<void> fill(std::vector<StepShare>& shares, const StepNeeds& needs) const;
   Result<std::vector<std::uint32_t>> candidates(const wire::CreateStep& ask) const;
 

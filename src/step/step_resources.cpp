@@ -280,7 +280,8 @@ std::optional<NodeTaking> take_from(const NodeBelongings& node, const NodeStock&
 }
 
 std::uint32_t tasks_for(const NodeBelongings& node, const NodeStock& stock, const StepNeeds& needs, std::uint32_t most, std::span<const std::uint32_t> cpus, bool ignore_memory) {
-  std::uint32_t fits = 0, beyond = most + 1;
+  if (most == 0 || take_from(node, stock, needs, most, cpus, {}, ignore_memory)) return most;
+  std::uint32_t fits = 0, beyond = most;
   while (beyond - fits > 1) {
     const std::uint32_t middle = fits + (beyond - fits) / 2;
     (take_from(node, stock, needs, middle, cpus, {}, ignore_memory) ? fits : beyond) = middle;
