@@ -82,6 +82,7 @@ std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id,
 
 SrunConsole::SrunConsole(const Command& command, const SrunPlan& plan) : command_(command), plan_(plan), streams_(plan.secret, plan.streams) {
   if (plan_.tasks) streams_.set_task_count(*plan_.tasks);
+  if (plan_.display) streams_.open_display(*plan_.display);
 }
 
 SrunConsole::~SrunConsole() {
@@ -316,6 +317,7 @@ bool SrunConsole::finished() {
 }
 
 int SrunConsole::exit_code() {
+  if (out_of_time_) say_info(command_, "Force Terminated " + step());
   const bool complete = streams_.all_ended();
   if (!complete && step_ask_) {
     if (!step_problem_.empty()) say_error(command_, "Task launch for " + step() + " failed on node " + step_problem_);
@@ -386,7 +388,10 @@ int SrunConsole::loop(Session& session) {
     if (streams_.all_ended()) give_back_terminal();
     take_abort();
     take_ends();
-    for (const std::string& note : streams_.take_notes()) say_plain(note);
+    for (const std::string& note : streams_.take_notes()) {
+      say_plain(note);
+      out_of_time_ = out_of_time_ || (step_ask_ && note.ends_with("DUE TO TIME LIMIT ***"));
+    }
     if (finished()) return exit_code();
     check_clock();
     if (!watching_ && job_ended_us_ == 0 && now_us() >= watch_again_us_) watch_job(session);

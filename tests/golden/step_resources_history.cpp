@@ -43,6 +43,8 @@ std::vector<GoldenBatch> step_resources_history() {
   out.push_back({{}, {StepsReported{.key = job.key, .attempt = Attempt{0}, .started = {started(0, "timed", 1, 530), greedy}, .ended = {}, .at = at(533)}}});
   out.push_back({{}, {StepsReported{.key = job.key, .attempt = Attempt{0}, .started = {}, .ended = {ended(0, Outcome::timeout, 15, 592)}, .at = at(593), .changed = {{1, 9}}}}});
   out.push_back({{}, {StepsReported{.key = job.key, .attempt = Attempt{0}, .started = {started(2, "free", 0, 595)}, .ended = {}, .at = at(596), .changed = {{1, 0}}}}});
+  for (std::uint32_t id = 3; id < 9; ++id)
+    out.push_back({{}, {StepsReported{.key = job.key, .attempt = Attempt{0}, .started = {started(id, "more", id, 600 + id)}, .ended = {ended(id, Outcome::completed, 0, 610 + id)}, .at = at(620 + id)}}});
   return out;
 }
 

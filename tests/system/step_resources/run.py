@@ -133,18 +133,18 @@ srun --test-only true; echo code $?"""
 
 
 def check_small_commands(checks, cluster):
-    text = """mkfifo small.held
-srun -N1 -n1 -r1 --exact sh -c 'cat small.held' &
+    text = """mkfifo bit.held
+srun -N1 -n1 -r1 --exact sh -c 'cat bit.held' &
 until squeue -h -s $SLURM_JOB_ID -o %i | grep -q '[.]0'; do sleep 0.05; done
-echo text > small.file
-sbcast -v -f -j $SLURM_JOB_ID.0 small.file small.copy
-sbcast -f -w n[1-2] small.file small.all; echo code $?
-sbcast -f -w n9 small.file small.all; echo code $?
-sbcast -f -j $SLURM_JOB_ID.7 small.file small.all; echo code $?
+echo text > bit.file
+sbcast -v -f -j $SLURM_JOB_ID.0 bit.file bit.copy
+sbcast -f -w n[1-2] bit.file bit.all; echo code $?
+sbcast -f -w n9 bit.file bit.all; echo code $?
+sbcast -f -j $SLURM_JOB_ID.7 bit.file bit.all; echo code $?
 scontrol liststeps $SLURM_JOB_ID n2; scontrol listjobs '*' n2
-cat small.copy small.all
-echo go > small.held; wait"""
-    fields, out = cluster.script(f"rm -f small.*; {text}", "-N2", "-n4", name="small")
+cat bit.copy bit.all
+echo go > bit.held; wait"""
+    fields, out = cluster.script(f"rm -f bit.*; {text}", "-N2", "-n4", name="small")
     job = fields["JobId"]
     checks.that("sbcast to a step, and to some nodes", out.count("text\n") == 2 and out.count("code 0") == 1 and out.count("code 1") == 2 and "n9 is not in this job" in out and f"step {job}.7 does not run" in out, out)
     checks.that("scontrol liststeps and listjobs", f"JOBID    STEPID\n{job}" in out and " 0\n" in out and f"JOBID\n{job}\n" in out, out)
@@ -176,7 +176,7 @@ def check_time_over(checks, cluster):
 echo script goes on"""
     fields, out = cluster.script(text, "-N1", "-n2", name="over", seconds=180)
     job = fields["JobId"]
-    checks.that("a step whose time is over ends alone", f"*** STEP {job}.0 ON n1 CANCELLED AT " in out and "DUE TO TIME LIMIT ***" in out and "code 0" not in out and
+    checks.that("a step whose time is over ends alone", f"*** STEP {job}.0 ON n1 CANCELLED AT " in out and "DUE TO TIME LIMIT ***" in out and f"srun: Force Terminated StepId={job}.0" in out and "code 0" not in out and
                 "script goes on" in out and fields["JobState"] == "COMPLETED", (fields, out))
     facts, keys = cluster.step_facts()
     checks.that("and is TIMEOUT in the log", facts[(keys[int(job)], 0, 0)] == [1, ["timeout"]], facts)
