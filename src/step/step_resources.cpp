@@ -97,7 +97,7 @@ void take_memory(const NodeBelongings& node, const StepNeeds& needs, NodeTaking&
   if (needs.memory_per_gpu) wanted = *needs.memory_per_gpu * gpus_in(node, out.devices);
   else if (needs.memory_per_cpu) wanted = *needs.memory_per_cpu * out.cpus;
   else if (needs.memory_per_node) wanted = *needs.memory_per_node;
-  if (needs.memory_is_inherited && all > 0) wanted = std::min(wanted, all);
+  if (needs.memory_is_inherited) wanted = std::min(wanted, all);  // nothing of it where the job's is not counted either
   out.memory_mib = wanted > 0 ? wanted : all;
   out.held_memory_mib = all > 0 ? wanted : 0;
 }

@@ -196,6 +196,10 @@ TEST_F(StepResources, Memory_the_job_asked_for_is_what_its_steps_ask_for) {
   EXPECT_EQ(place(of_gpu).shares[0].taking.memory_mib, 800);
   of_gpu.mutable_step()->mutable_resources()->set_memory_per_gpu_mib(501);
   EXPECT_EQ(refusal_of(refusal(of_gpu)).code, 2044u);
+  plan_.clear_memory_per_node_mib();  // not counted: nothing is held, and only what a step says itself limits it
+  keeper_.emplace(plan_, 0);
+  EXPECT_EQ(place(exact(1, "none")).shares[0].taking.memory_mib, 0);
+  EXPECT_EQ(place(exact(1, "none", 5000)).shares[0].taking, (NodeTaking{.memory_mib = 5000, .held_memory_mib = 0, .devices = {}, .cpus = 1}));
 }
 
 TEST_F(StepResources, Cores_sockets_threads_and_features_are_looked_at) {
