@@ -11,6 +11,7 @@
 
 #include "agent/node_devices.h"
 #include "base/hostlist.h"
+#include "base/index_set.h"
 #include "config/job_container_conf.h"
 #include "isolation/order.h"
 #include "millrace.pb.h"
@@ -117,6 +118,9 @@ wire::Isolation NodeIsolation::of(const wire::LaunchPlan& plan) const {
     out.set_step(plan.job().interactive() ? "step_" + std::to_string(plan.step()) : "step_batch");
     out.set_constrained(settings_.task_cgroup);
   }
+  // What the whole job may use here is said beside what is the step's.
+  const bool part = plan.has_step() && out.constrained() && plan.has_job_memory_mib();
+  if (part) static_cast<void>(out.mutable_whole_job());
   place(plan, out);
   DeviceFiles files = device_files(facts_.kinds, plan);
   for (const std::string& file : files.own) out.add_granted_devices(file);
@@ -127,23 +131,30 @@ wire::Isolation NodeIsolation::of(const wire::LaunchPlan& plan) const {
       files.others.insert(files.others.end(), facts_.spare_devices.begin(), facts_.spare_devices.end());
       for (std::string& file : files.others)
         if (std::ranges::find(files.own, file) == files.own.end()) out.add_denied_devices(std::move(file));
+      if (part) {
+        wire::LaunchPlan whole;
+        *whole.mutable_devices() = plan.own_devices() ? plan.job_devices() : plan.devices();
+        const std::vector<std::string> of_job = device_files(facts_.kinds, whole).own;
+        for (const std::string& file : out.denied_devices())
+          if (std::ranges::find(of_job, file) == of_job.end()) out.mutable_whole_job()->add_denied_devices(file);
+      }
     }
     if (has("pids")) out.set_processes_max(settings_.cgroup.processes_max);
     const auto position = static_cast<int>(plan.node_position());
     if (has("cpu") && position < plan.cpus_per_node_size())
       out.set_cpu_weight(std::clamp(plan.cpus_per_node(position) * 100, 1u, 10'000u));
+    if (part) {
+      const auto cpus = parse_index_set(plan.cpu_ids(), 1'000'000);
+      if (out.cpu_weight() != 0) out.mutable_whole_job()->set_cpu_weight(cpus && !cpus->empty() ? std::clamp(static_cast<std::uint32_t>(cpus->size()) * 100, 1u, 10'000u) : out.cpu_weight());
+    }
   }
   make_private(plan, out);
   return out;
 }
 
 // As Slurm counts: a share of what the job was given, at least MinRAMSpace, at most MaxRAMPercent of the machine.
-void NodeIsolation::limit_memory(const wire::LaunchPlan& plan, wire::Isolation& out) const {
+void NodeIsolation::limit_memory(std::uint64_t given, auto& out) const {
   const CgroupSettings& conf = settings_.cgroup;
-  if (!has("memory") || !(conf.constrain_memory || conf.constrain_swap)) return;
-  const auto position = static_cast<int>(plan.node_position());
-  const std::uint64_t given =
-      position < plan.memory_per_node_mib_size() ? plan.memory_per_node_mib(position) * mebibyte : 0;
   const std::uint64_t most = std::max(part_of(facts_.machine_memory_mib * mebibyte, conf.max_memory_percent), mebibyte);
   const std::uint64_t least = std::min(conf.min_memory_mib * mebibyte, most);
   // Nothing counted: the whole machine, as far as it may be used at all.
@@ -155,6 +166,14 @@ void NodeIsolation::limit_memory(const wire::LaunchPlan& plan, wire::Isolation& 
     const std::uint64_t most_swap = part_of(facts_.machine_memory_mib * mebibyte, conf.max_swap_percent);
     out.set_swap_bytes(std::min(part_of(given, conf.allowed_swap_percent), most_swap));
   }
+}
+
+void NodeIsolation::limit_memory(const wire::LaunchPlan& plan, wire::Isolation& out) const {
+  const CgroupSettings& conf = settings_.cgroup;
+  if (!has("memory") || !(conf.constrain_memory || conf.constrain_swap)) return;
+  const auto position = static_cast<int>(plan.node_position());
+  limit_memory(position < plan.memory_per_node_mib_size() ? plan.memory_per_node_mib(position) * mebibyte : 0, out);
+  if (out.has_whole_job()) limit_memory(plan.job_memory_mib() * mebibyte, *out.mutable_whole_job());
   if (conf.swappiness) out.set_swappiness(*conf.swappiness);
 }
 
@@ -162,17 +181,20 @@ void NodeIsolation::place(const wire::LaunchPlan& plan, wire::Isolation& out) co
   if (!cpus_fit_ || plan.cpu_ids().empty()) return;
   auto places = places_of(machine_, whole_cores_, plan.cpu_ids());
   if (!places || places->empty()) return;
+  const bool constrained = out.constrained() && settings_.cgroup.constrain_cores && has("cpuset");
+  const auto as_list = [](const std::vector<CpuPlace>& of) {
+    std::vector<std::uint32_t> cpus;
+    for (const CpuPlace& each : of) cpus.push_back(each.cpu);
+    return format_cpu_list(cpus);
+  };
+  if (constrained && out.has_whole_job()) out.mutable_whole_job()->set_cpus(as_list(*places));
   if (plan.step_cpus_size() > 0) {  // a step has some of them
     std::vector<CpuPlace> chosen;
     for (const std::uint32_t at : plan.step_cpus())
       if (at < places->size()) chosen.push_back((*places)[at]);
     if (!chosen.empty()) *places = std::move(chosen);
   }
-  if (out.constrained() && settings_.cgroup.constrain_cores && has("cpuset")) {
-    std::vector<std::uint32_t> cpus;
-    for (const CpuPlace& each : *places) cpus.push_back(each.cpu);
-    out.set_cpus(format_cpu_list(cpus));
-  }
+  if (constrained) out.set_cpus(as_list(*places));
   if (!settings_.task_affinity) return;
   out.set_bind_tasks(true);
   out.set_default_bind(settings_.default_bind);

@@ -47,6 +47,7 @@ class NodeIsolation {
       : settings_(settings), facts_(std::move(facts)) {}
   void find(const std::function<void(std::string_view)>& say);
   bool has(std::string_view controller) const;
+  void limit_memory(std::uint64_t given, auto& out) const;
   void limit_memory(const wire::LaunchPlan& plan, wire::Isolation& out) const;
   void place(const wire::LaunchPlan& plan, wire::Isolation& out) const;
   void make_private(const wire::LaunchPlan& plan, wire::Isolation& out) const;

@@ -15,6 +15,7 @@
 #include "cli/options/option.h"
 #include "cli/srun_console.h"
 #include "cli/srun_endpoint.h"
+#include "cli/step_names.h"
 #include "cli/submission.h"
 #include "wire/random.h"
 
@@ -30,6 +31,8 @@ struct Draft {
   bool help = false, usage = false, version = false;
   bool compress = false, force = false, preserve = false, send_libraries = false;
   std::optional<std::uint32_t> job_id;
+  std::optional<wire::StepName> step;  // its nodes alone
+  std::string nodes{};                 // these alone
   std::size_t block = block_default;
   std::string exclude = "/lib,/usr/lib,/lib64,/usr/lib64";
   int verbose = 0;
@@ -45,7 +48,14 @@ Result<void> on(Draft& d, Text) {
 }
 
 Result<void> set_job(Draft& d, Text v) {
-  if (v.find('.') != Text::npos) return not_built("--jobid of a step");
+  if (v.find('.') != Text::npos) {
+    const auto name = parse_step_name(v);
+    if (!name || !name->has_step() || !name->job().tasks().empty()) return fail(Errc::refused, "Invalid step id " + std::string{v} + "; it is JOB.STEP, as in 12.0");
+    d.step = *name;
+    d.job_id = name->job().job_id();
+    return {};
+  }
+  d.step.reset();
   const auto number = parse_integer(v);
   if (!number || *number < 1 || *number > UINT32_MAX) return fail(Errc::refused, "Invalid job id " + std::string{v});
   d.job_id = static_cast<std::uint32_t>(*number);
@@ -83,7 +93,7 @@ constexpr Option<Draft> rows[] = {
     {"fanout", 'F', required, "<count>", any_tool, "SBCAST_FANOUT", "", "accepted: every node gets the file at the same time", check_number},
     {"force", 'f', none, "", any_tool, "SBCAST_FORCE", "", "replace a file that is there", on<&Draft::force>},
     {"help", '\0', none, "", any_tool, "", "", "show this text", on<&Draft::help>},
-    {"jobid", 'j', required, "<job>", any_tool, "SLURM_JOB_ID", "", "the job whose nodes are meant", set_job},
+    {"jobid", 'j', required, "<job>", any_tool, "SLURM_JOB_ID", "", "the job whose nodes are meant; JOB.STEP: those of the step alone", set_job},
     {"preserve", 'p', none, "", any_tool, "SBCAST_PRESERVE", "", "keep mode and times", on<&Draft::preserve>},
     {"send-libs", '\0', optional, "[=yes|no]", any_tool, "SBCAST_SEND_LIBS", "", "also the shared libraries of a program, to DESTINATION_libs", [](Draft& d, Text v) -> Result<void> { d.send_libraries = v != "no" && v != "0"; return {}; }},
     {"size", 's', required, "<bytes>", any_tool, "SBCAST_SIZE", "", "bytes sent at once, also with k or m; 4m at most", set_block},
@@ -92,7 +102,7 @@ constexpr Option<Draft> rows[] = {
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", on<&Draft::usage>},
     {"verbose", 'v', none, "", any_tool, "", "", "say what is done", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", on<&Draft::version>},
-    {"nodelist", 'w', required, "", any_tool, "", "", "some nodes only", nullptr},
+    {"nodelist", 'w', required, "<nodes>", any_tool, "", "", "these nodes of the job only", [](Draft& d, Text v) -> Result<void> { d.nodes = std::string{v}; return {}; }},
 };
 // clang-format on
 
@@ -176,6 +186,8 @@ int send_file(const Command& command, const Draft& draft, const ClientSettings& 
   if (!port) return say_usage_error(command, {Errc::refused, port.error().story});
   ask.set_job_id(*draft.job_id);
   ask.set_overlap(true);  // no node of the job is too busy for it
+  step.mutable_resources()->set_gres("none");
+  if (!draft.nodes.empty()) step.set_required_nodes(draft.nodes);
   step.set_name("sbcast");
   step.set_interactive(true);
   step.set_work_dir("/");
@@ -191,6 +203,17 @@ int send_file(const Command& command, const Draft& draft, const ClientSettings& 
   const int code = console.run_step(session, options, std::move(ask));
   while (draft.compress && waitpid(-1, nullptr, 0) > 0) continue;
   return code == 0 ? 0 : 1;
+}
+
+// Of a step that runs; said when it does not.
+Result<std::string> nodes_of(const Draft& draft, const ClientSettings& settings) {
+  wire::Request request;
+  *request.mutable_query_steps()->add_steps() = *draft.step;
+  Session session(*session_options(settings));
+  MR_TRY(const wire::Reply reply, session.call(request));
+  if (reply.has_failure()) return fail(Errc::refused, reply.failure().text());
+  if (reply.steps().steps_size() != 1) return fail(Errc::refused, "step " + step_text(*draft.step) + " does not run");
+  return reply.steps().steps(0).nodes();
 }
 
 // As the loader of this host finds them.
@@ -245,6 +268,11 @@ int run_sbcast(Command& command) {
   }
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  if (draft.step && draft.nodes.empty()) {
+    auto nodes = nodes_of(draft, *settings);
+    if (!nodes) return say_usage_error(command, {Errc::refused, nodes.error().story});
+    draft.nodes = *std::move(nodes);
+  }
   Errand errand{std::string{line->operands[0]}, std::string{line->operands[1]}};
   if (errand.path.ends_with('/')) errand.path += errand.source.substr(errand.source.rfind('/') + 1);
   if (errand.path[0] != '/') errand.path = current_directory() + "/" + errand.path;

@@ -206,7 +206,7 @@ constexpr Verb verbs[] = {
     {{"hide", 2}, [](Scontrol& s, const Words&) { s.all = false; return 0; }},
     {{"abort", 2}, nullptr}, {{"callerid", 4}, nullptr}, {{"cancel_reboot", 8}, scontrol_cancel_reboot}, {{"completing", 4}, nullptr}, {{"cluster", 2}, nullptr},
     {{"create", 2}, create}, {{"delete", 3}, remove_entity}, {{"errnumstr", 3}, nullptr}, {{"fsdampeningfactor", 3}, nullptr}, {{"getaddrs", 4}, nullptr},
-    {{"gethost", 4}, nullptr}, {{"listjobs", 5}, nullptr}, {{"listpids", 5}, scontrol_list_pids}, {{"liststeps", 5}, nullptr}, {{"notify", 1}, nullptr},
+    {{"gethost", 4}, nullptr}, {{"listjobs", 5}, scontrol_list_jobs}, {{"listpids", 5}, scontrol_list_pids}, {{"liststeps", 5}, scontrol_list_steps}, {{"notify", 1}, nullptr},
     {{"pidinfo", 3}, nullptr}, {{"power", 3}, nullptr}, {{"reboot", 3}, scontrol_reboot}, {{"schedloglevel", 3}, nullptr},
     {{"setdebugflags", 9}, nullptr}, {{"setdebug", 2}, nullptr}, {{"takeover", 5}, nullptr}, {{"token", 5}, nullptr},
     {{"top", 3}, nullptr}, {{"wait_job", 4}, scontrol_wait_job},

@@ -42,6 +42,8 @@ int scontrol_reserve(Scontrol& self, const Words& words, bool change);
 int scontrol_remove_reservation(Scontrol& self, std::string_view name);
 int scontrol_show_reservations(Scontrol& self, std::string_view name);
 int scontrol_show_steps(Scontrol& self, std::string_view id);
+int scontrol_list_jobs(Scontrol& self, const Words& words);
+int scontrol_list_steps(Scontrol& self, const Words& words);
 int scontrol_list_pids(Scontrol& self, const Words& words);
 int scontrol_wait_job(Scontrol& self, const Words& words);
 int scontrol_refuse(Scontrol& self, std::string_view what);

@@ -1,5 +1,7 @@
-// src/cli/scontrol_steps.cpp - scontrol about steps: show step, listpids, wait_job.
+// src/cli/scontrol_steps.cpp - scontrol about steps: show step, listjobs, liststeps, listpids, wait_job.
 #include <cstdlib>
+#include <optional>
+#include <set>
 
 #include "cli/render/step_columns.h"
 #include "cli/scontrol.h"
@@ -43,30 +45,57 @@ int scontrol_show_steps(Scontrol& self, std::string_view id) {
   return 1;
 }
 
-// The supervisors of the node are asked, through the controller: it knows whose jobs they are.
-int scontrol_list_pids(Scontrol& self, const Words& words) {
+namespace {
+
+// The supervisors of the node are asked, through the controller: it knows whose jobs they are. Nothing: what was wrong has been said.
+std::optional<wire::StepSamples> ask_node(Scontrol& self, const Words& words, const char* verb) {
   wire::Request request;
   wire::SampleSteps& ask = *request.mutable_sample_steps();
   std::string wanted;
   if (!words.empty() && words[0] != "*" && !words[0].empty()) {
     const auto name = parse_step_name(words[0]);
-    if (!name) return say_plain("Invalid job id specified: " + std::string{words[0]} + "; it is JOB or JOB.STEP, as in 12.0"), 1;
+    if (!name) return say_plain("Invalid job id specified: " + std::string{words[0]} + "; it is JOB or JOB.STEP, as in 12.0"), std::nullopt;
     *ask.add_steps() = *name;
     wanted = words[0];
   }
   ask.set_node(words.size() > 1 ? std::string{words[1]} : own_node_name());
   const auto reply = self.ask(request);
-  if (!reply) return say_plain("scontrol listpids error: " + reply.error().story), 1;
-  const wire::StepSamples& found = reply->step_samples();
-  if (found.silent_nodes_size() > 0) return say_plain("node " + ask.node() + " does not answer"), 1;
-  if (found.samples_size() == 0) {
-    say_plain(wanted.empty() ? "No job steps exist on node " + ask.node() + "." : "Job step " + wanted + " does not exist on node " + ask.node() + ".");
-    return 1;
-  }
+  if (!reply) return say_plain(std::string{"scontrol "} + verb + " error: " + reply.error().story), std::nullopt;
+  if (reply->step_samples().silent_nodes_size() > 0) return say_plain("node " + ask.node() + " does not answer"), std::nullopt;
+  if (reply->step_samples().samples_size() > 0) return reply->step_samples();
+  say_plain(wanted.empty() ? "No job steps exist on node " + ask.node() + "." : "Job step " + wanted + " does not exist on node " + ask.node() + ".");
+  return std::nullopt;
+}
+
+std::string step_number(const wire::StepSample& sample) { return sample.batch() ? "batch" : std::to_string(sample.step()); }
+
+}  // namespace
+
+int scontrol_list_jobs(Scontrol& self, const Words& words) {
+  const auto found = ask_node(self, words, "listjobs");
+  if (!found) return 1;
+  std::set<std::uint32_t> jobs;
+  for (const wire::StepSample& sample : found->samples()) jobs.insert(sample.job_id());
+  std::string out = "JOBID\n";
+  for (const std::uint32_t job : jobs) out += std::to_string(job) + '\n';
+  return print(out);
+}
+
+int scontrol_list_steps(Scontrol& self, const Words& words) {
+  const auto found = ask_node(self, words, "liststeps");
+  if (!found) return 1;
+  std::string out = "JOBID    STEPID\n";
+  for (const wire::StepSample& sample : found->samples()) out += cell(std::to_string(sample.job_id()), 8) + step_number(sample) + '\n';
+  return print(out);
+}
+
+int scontrol_list_pids(Scontrol& self, const Words& words) {
+  const auto found = ask_node(self, words, "listpids");
+  if (!found) return 1;
   std::string out = "PID      JOBID    STEPID   LOCALID GLOBALID\n";
-  for (const wire::StepSample& sample : found.samples()) {
+  for (const wire::StepSample& sample : found->samples()) {
     const std::string job = std::to_string(sample.job_id());
-    const std::string step = sample.batch() ? "batch" : std::to_string(sample.step());
+    const std::string step = step_number(sample);
     const auto line = [&](std::uint32_t pid, const std::string& local, const std::string& global) {
       out += cell(std::to_string(pid), 8) + cell(job, 8) + cell(step, 8) + cell(local, 7) + cell(global, 8) + '\n';
     };

@@ -5,6 +5,7 @@
 #include "cli/options/job_values.h"
 #include "cli/options/resource_setters.h"
 #include "cli/scontrol.h"
+#include "cli/step_names.h"
 
 namespace millrace {
 namespace {
@@ -379,6 +380,29 @@ int scontrol_cancel_reboot(Scontrol& self, const Words& words) {
 
 namespace {
 
+// TimeLimit is all that can be changed of a step.
+int update_step(Scontrol& self, const std::vector<Pair>& pairs, Text id) {
+  const auto name = parse_step_name(id);
+  if (!name || !name->has_step()) return say_plain("Invalid job step id: " + std::string{id} + "; it is JOB.STEP, as in 12.0"), 1;
+  wire::Request request;
+  wire::UpdateStep* update = request.mutable_update_step();
+  *update->mutable_step() = *name;
+  bool said = false;
+  for (const Pair& pair : pairs) {
+    if (equals_ignoring_case(pair.key, "StepId")) continue;
+    if (!equals_ignoring_case(pair.key, "TimeLimit")) {
+      say_plain("Update of this parameter is not supported: " + pair.key + "=" + pair.value + "; of a step TimeLimit can be changed");
+      return 1;
+    }
+    const auto minutes = parse_limit_minutes(pair.value);
+    if (!minutes) return say_plain("Invalid TimeLimit value"), 1;
+    update->set_time_limit_minutes(*minutes == UINT32_MAX ? 0 : *minutes);
+    said = true;
+  }
+  if (!said) return say_plain("No changes specified"), 1;
+  return send(self, request);
+}
+
 int update_partition(Scontrol& self, const std::vector<Pair>& pairs, Text name) {
   wire::Request request;
   wire::UpdatePartition* update = request.mutable_update_partition();
@@ -405,7 +429,8 @@ int scontrol_update(Scontrol& self, const Words& words) {
     if (equals_ignoring_case(pair.key, "JobId")) return update_job(self, pairs, pair.value);
     if (equals_ignoring_case(pair.key, "NodeName")) return update_node(self, pairs, pair.value);
     if (equals_ignoring_case(pair.key, "PartitionName")) return update_partition(self, pairs, pair.value);
-    for (const Text other : {"StepId", "HetJobId", "SlurmctldDebug", "SuspendExcNodes", "SuspendExcParts"})
+    if (equals_ignoring_case(pair.key, "StepId")) return update_step(self, pairs, pair.value);
+    for (const Text other : {"HetJobId", "SlurmctldDebug", "SuspendExcNodes", "SuspendExcParts"})
       if (equals_ignoring_case(other, pair.key)) return scontrol_refuse(self, "update " + std::string{other} + "=");
   }
   say_plain("No valid entity in update command");

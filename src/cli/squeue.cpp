@@ -260,15 +260,23 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
 
 int show_steps(const Command& command, const Draft& draft, const ClientSettings& settings) {
   const auto refused = [&](bool given, const char* option) { return given ? option : nullptr; };
-  for (const char* option : {refused(draft.states.has_value(), "--states"), refused(draft.accounts.has_value(), "--account"), refused(draft.qos.has_value(), "--qos"), refused(draft.start, "--start")})
+  for (const char* option : {refused(draft.start, "--start")})
     if (option != nullptr) return say_usage_error(command, not_built(std::string{option} + " with --steps").error());
   if (draft.format && draft.long_format) return say_usage_error(command, {Errc::refused, "-o and -O options are mutually exclusive"});
   const auto filter = make_filter(draft);
   if (!filter) return say_usage_error(command, filter.error());
-  return show_queue_of_steps(command,
-                             {draft.format, draft.long_format, draft.sort, draft.step_ids, draft.jobs, draft.long_view, !draft.no_header, filter->users, filter->not_user,
-                              filter->partitions, filter->names, filter->nodes},
-                             settings);
+  StepsAsked asked{draft.format, draft.long_format, draft.sort, draft.step_ids, draft.jobs, draft.long_view, !draft.no_header, filter->users, filter->not_user,
+                   filter->partitions, filter->names, filter->nodes, filter->accounts, filter->qos, {}};
+  // A step runs, or is suspended with its job.
+  if (!filter->all_states && !filter->states.empty()) {
+    asked.states.insert("");
+    for (const auto& [state, word] : {std::pair{wire::RUNNING, "RUNNING"}, std::pair{wire::SUSPENDED, "SUSPENDED"}}) {
+      wire::JobView like;
+      like.set_state(state);
+      if (std::ranges::any_of(filter->states, [&](StateFilter each) { return matches(each, like); })) asked.states.insert(word);
+    }
+  }
+  return show_queue_of_steps(command, asked, settings);
 }
 
 }  // namespace

@@ -14,6 +14,8 @@ namespace {
 bool passes(const StepsAsked& asked, const wire::StepView& step) {
   const auto in = [](const auto& set, const auto& value) { return set.empty() || set.contains(value); };
   if (!in(asked.users, step.uid()) || step.uid() == asked.not_user || !in(asked.partitions, step.partition()) || !in(asked.names, step.name())) return false;
+  if (!in(asked.accounts, step.account()) || !in(asked.qos, step.qos())) return false;
+  if (!in(asked.states, step.state() == wire::SUSPENDED ? "SUSPENDED" : "RUNNING")) return false;
   if (asked.nodes.empty()) return true;
   const auto nodes = expand_hostlist(step.nodes());
   return nodes && std::ranges::any_of(*nodes, [&](const std::string& name) { return asked.nodes.contains(name); });

@@ -15,7 +15,8 @@ struct StepsAsked {
   bool long_view = false, header = true;
   std::set<std::uint32_t> users;
   std::optional<std::uint32_t> not_user;
-  std::set<std::string, std::less<>> partitions, names, nodes;
+  std::set<std::string, std::less<>> partitions, names, nodes, accounts, qos;
+  std::set<std::string> states;  // RUNNING, SUSPENDED ...; empty: any
 };
 int show_queue_of_steps(const Command& command, const StepsAsked& asked, const ClientSettings& settings);
 

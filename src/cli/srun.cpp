@@ -22,6 +22,7 @@
 #include "cli/srun_console.h"
 #include "cli/srun_endpoint.h"
 #include "cli/srun_parts.h"
+#include "cli/step_wishes.h"
 #include "cli/submission.h"
 #include "core/model/mpi_type.h"
 #include "core/model/multi_prog.h"
@@ -224,21 +225,6 @@ int run(const Command& command, Submission& all, const ClientSettings& settings)
   return console.run(session, options, reply->submitted().job_id());
 }
 
-// What a step could ask for and does not get yet: it has memory, time and devices of its job. Options that only choose a job's place in the
-// queue (account, partition, begin ...) mean nothing to a step, as in Slurm.
-constexpr std::string_view not_for_steps[] = {
-    "constraint", "contiguous", "cores-per-socket", "cpus-per-gpu", "extra-node-info", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task", "gres", "gres-flags",
-    "licenses", "mem", "mem-per-cpu", "mem-per-gpu", "mincpus", "ntasks-per-core", "ntasks-per-gpu", "ntasks-per-socket", "prefer", "signal", "sockets-per-node", "spread-job",
-    "switches", "test-only", "threads-per-core", "time", "time-min", "tmp", "tres-per-task", "use-min-nodes"};
-
-Result<void> refuse_for_steps(const Command& command) {
-  JobDraft ignored;
-  MR_TRY(const auto line, apply_words(job_options(), srun, command.words, Operands::end_options, ignored));
-  for (const JobOption* row : line.given)
-    if (std::ranges::find(not_for_steps, row->name) != std::end(not_for_steps)) return not_built("--" + std::string{row->name} + " of a step");
-  return {};
-}
-
 }  // namespace
 
 wire::CreateStep make_step_ask(const JobDraft& draft, std::uint32_t job_id, const StepStdio& stdio) {
@@ -250,7 +236,7 @@ wire::CreateStep make_step_ask(const JobDraft& draft, std::uint32_t job_id, cons
   ask.mutable_step()->mutable_stdio()->set_port(stdio.port);
   ask.mutable_step()->mutable_stdio()->set_secret(stdio.secret);
   ask.set_overlap(draft.overlap);
-  ask.set_exact(draft.exact || draft.job.cpus_per_task() != 0 || draft.job.exclusive());
+  ask.set_exact(is_exact(draft));
   ask.set_immediate(draft.immediate);
   ask.set_srun_pid(static_cast<std::uint32_t>(getpid()));
   if (draft.first_node) ask.set_first_node(*draft.first_node);
@@ -258,7 +244,6 @@ wire::CreateStep make_step_ask(const JobDraft& draft, std::uint32_t job_id, cons
 }
 
 Result<SrunPlan> make_srun_plan(const Command& command, Submission& all, const ClientSettings& settings) { return make_plan(command, all, settings); }
-Result<void> refuse_for_srun_steps(const Command& command) { return refuse_for_steps(command); }
 int with_srun_hooks(const Command& command, const JobDraft& draft, const ClientSettings& settings, const std::function<int()>& work) {
   const SrunHooks hooks(command, draft, settings);
   return work();
@@ -268,7 +253,7 @@ namespace {
 
 // Inside an allocation: the keeper of its steps finds the nodes.
 int run_step(const Command& command, Submission& all, const ClientSettings& settings, std::uint32_t job_id) {
-  if (const auto refused = refuse_for_steps(command); !refused) return say_usage_error(command, refused.error());
+  if (const auto settled = settle_step_wishes(command, all.draft); !settled) return say_usage_error(command, settled.error());
   auto plan = make_plan(command, all, settings);
   if (!plan) return say_usage_error(command, plan.error());
   SrunConsole console(command, *plan);
@@ -297,9 +282,7 @@ std::string srun_manual() { return man_page(head, option_texts(job_options(), sr
 
 int run_srun(Command& command) {
   const std::optional<std::uint32_t> around = job_around();
-  // What the job was given as a whole is not what a step of it asks for.
-  if (around)
-    for (const char* name : {"SLURM_TRES_PER_TASK", "SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPU_BIND", "SLURM_MEM_BIND"}) unsetenv(name);
+  if (around) forget_wishes_of_job();
   auto parts = read_srun_parts(command);
   if (!parts) return say_usage_error(command, parts.error());
   Submission* all = &parts->front().all;

@@ -318,6 +318,7 @@ bool SrunConsole::finished() {
 }
 
 int SrunConsole::exit_code() {
+  if (out_of_time_) say_info(command_, "Force Terminated " + step());
   const bool complete = streams_.all_ended();
   if (!complete && step_ask_) {
     if (!step_problem_.empty()) say_error(command_, "Task launch for " + step() + " failed on node " + step_problem_);
@@ -396,7 +397,10 @@ int SrunConsole::loop(Session& session) {
       killed_at_ = streams_.tasks_started();
       streams_.send_signal(SIGKILL);
     }
-    for (const std::string& note : streams_.take_notes()) say_plain(note);
+    for (const std::string& note : streams_.take_notes()) {
+      say_plain(note);
+      out_of_time_ = out_of_time_ || (step_ask_ && note.ends_with("DUE TO TIME LIMIT ***"));
+    }
     if (finished()) return exit_code();
     check_clock();
     if (!watching_ && job_ended_us_ == 0 && now_us() >= watch_again_us_) watch_job(session);

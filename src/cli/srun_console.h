@@ -109,6 +109,7 @@ class SrunConsole {
   bool queued_said_ = false;
   bool cancelled_ = false;
   bool watching_ = false;
+  bool out_of_time_ = false;  // a step that ended by its own limit
   std::int64_t submitted_us_ = 0;
   std::int64_t first_end_us_ = 0;
   std::int64_t last_words_until_us_ = 0;  // the nodes have more to say than that their tasks ended

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cli/srun_endpoint.h"
+#include "cli/step_wishes.h"
 
 namespace millrace {
 namespace {
@@ -76,7 +77,7 @@ int run_srun_parts(const Command& command, std::vector<SrunPart>& parts, const C
     Command own = command;
     own.words = part.words;
     if (job_id)
-      if (const auto refused = refuse_for_srun_steps(own); !refused) return say_usage_error(command, refused.error());
+      if (const auto settled = settle_step_wishes(own, part.all.draft); !settled) return say_usage_error(command, settled.error());
     const JobDraft& draft = part.all.draft;
     if (!job_id && (draft.het_group || draft.first_node || draft.exact || draft.overlap || draft.immediate))
       return say_usage_error(command, {Errc::refused, "--het-group, --relative, --exact, --overlap and --immediate are for steps inside an allocation"});

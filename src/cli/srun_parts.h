@@ -20,7 +20,6 @@ struct StepStdio {
 };
 wire::CreateStep make_step_ask(const JobDraft& draft, std::uint32_t job_id, const StepStdio& stdio);
 Result<SrunPlan> make_srun_plan(const Command& command, Submission& all, const ClientSettings& settings);
-Result<void> refuse_for_srun_steps(const Command& command);
 int with_srun_hooks(const Command& command, const JobDraft& draft, const ClientSettings& settings, const std::function<int()>& work);
 
 }  // namespace millrace

@@ -101,6 +101,7 @@ void Commands::handle() {
     case B::kRemoveReservation: return remove_reservation(request_.remove_reservation());
     case B::kCreateStep: return create_step(request_.create_step());
     case B::kSignalStep: return signal_step(request_.signal_step());
+    case B::kUpdateStep: return update_step(request_.update_step());
     case B::kAttachStep: return attach_step(request_.attach_step());
     case B::kSampleSteps: return sample_steps(request_.sample_steps());
     case B::kEndAllocation: return end_allocation(request_.end_allocation());

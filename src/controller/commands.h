@@ -35,6 +35,7 @@ class Commands final {
   const Job* job_of_step(const wire::StepName& name);  // these four: step_requests.cpp
   void signal_step(const wire::SignalStep& ask);
   std::vector<const Job*> keepers_of(const Job& job, const wire::StepName& name) const;
+  void update_step(const wire::UpdateStep& ask);
   void attach_step(const wire::AttachStep& ask);
   void sample_steps(const wire::SampleSteps& ask);
   void end_allocation(const wire::EndAllocation& ask);

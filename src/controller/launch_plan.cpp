@@ -2,6 +2,7 @@
 #include "controller/launch_plan.h"
 
 #include "controller/resources.h"
+#include "controller/step_grants.h"
 
 namespace millrace {
 namespace {
@@ -111,6 +112,7 @@ wire::LaunchPlan plan_one(const State& state, const Job& job, NodeIndex here, co
 
 wire::LaunchPlan make_launch_plan(const State& state, const Job& job, NodeIndex here, const ClusterFacts& facts) {
   wire::LaunchPlan out = plan_one(state, job, here, facts);
+  if (job.placement->shares.front().node == here) describe_allocation(state, job, out);
   if (!job.het) return out;
   out.set_het_job_id(state.job(job.het->leader).id.value);
   if (job.is_component()) {  // nothing runs there but what its steps are

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "controller/step_grants.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/report_node.h"
 #include "core/admission/submit_job.h"
@@ -58,7 +59,61 @@ TEST(LaunchPlan, Names_tasks_cpus_devices_and_licences_of_each_node) {
   EXPECT_EQ(plan.licenses(), "foo:2");
   EXPECT_EQ(plan.topology_address(), "leaf.n1");
   EXPECT_TRUE(plan.node_has_gpus());
+  EXPECT_EQ(plan.allocation_size(), 0) << "only the first node keeps steps";
+  const wire::LaunchPlan first = make_launch_plan(state, state.job(key), NodeIndex{0}, {});
+  ASSERT_EQ(first.allocation_size(), 2);
+  EXPECT_TRUE(first.devices_asked());
+  EXPECT_EQ(first.allocation(1).cpu_ids(), "0-1");
+  EXPECT_EQ(first.allocation(1).devices(0).devices(0), 1u);
   EXPECT_EQ(plan.job().resources().gpus_per_node(), "b:1");
+}
+
+// A keeper, whatever it wrote, gives a step nothing that its job does not have.
+TEST(StepGrants, Are_some_of_what_the_job_has) {
+  Job job;
+  job.placement = SharedValue(Placement{});
+  job.placement.edit().shares = {{NodeIndex{3}, Cpus{2}, Mebibytes{400}, 1, false, {}}};
+  const auto add = [](auto* grant, const char* name, const char* type, std::int64_t count, std::vector<std::uint32_t> devices) {
+    grant->set_name(name);
+    grant->set_type(type);
+    grant->set_count(count);
+    for (const std::uint32_t device : devices) grant->add_devices(device);
+  };
+  wire::LaunchPlan has;
+  add(has.add_devices(), "gpu", "a", 2, {0, 3});
+  add(has.add_devices(), "shard", "", 4, {1});
+  add(has.add_devices(), "nic", "", 2, {});
+  has.add_memory_per_node_mib(100);
+  wire::LaunchPlan asked = has;
+  asked.set_own_devices(true);
+  asked.clear_devices();
+  add(asked.add_devices(), "gpu", "a", 3, {3, 1, 7});
+  add(asked.add_devices(), "gpu", "a", 1, {0});
+  add(asked.add_devices(), "gpu", "b", 1, {5});
+  add(asked.add_devices(), "shard", "", 9, {1, 2});
+  add(asked.add_devices(), "nic", "", 1, {});
+  wire::LaunchPlan to = has;
+  keep_to_job(job, NodeIndex{3}, asked, to);
+  ASSERT_EQ(to.devices_size(), 3);
+  ASSERT_EQ(to.devices(0).devices_size(), 1);
+  EXPECT_EQ(to.devices(0).devices(0), 3u);
+  EXPECT_EQ(to.devices(0).count(), 1);
+  EXPECT_EQ(to.devices(1).count(), 4);
+  EXPECT_EQ(to.devices(1).devices_size(), 1);
+  EXPECT_EQ(to.devices(2).count(), 1);
+  EXPECT_EQ(to.job_devices_size(), 3);
+  EXPECT_EQ(to.memory_per_node_mib(0), 100u);
+  EXPECT_EQ(to.job_memory_mib(), 400u);
+  // No memory said, too much of it, and a place that is none.
+  for (const std::uint64_t wanted : {0u, 401u}) {
+    to.set_memory_per_node_mib(0, wanted);
+    keep_to_job(job, NodeIndex{3}, asked, to);
+    EXPECT_EQ(to.memory_per_node_mib(0), 400u);
+  }
+  to.set_node_position(4'000'000'000u);
+  keep_to_job(job, NodeIndex{3}, asked, to);
+  ASSERT_LT(to.node_position(), static_cast<std::uint32_t>(to.memory_per_node_mib_size()));
+  EXPECT_EQ(to.memory_per_node_mib(static_cast<int>(to.node_position())), 400u);
 }
 
 }  // namespace

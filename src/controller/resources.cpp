@@ -248,19 +248,23 @@ void grant_resources(const State& state, const Job& job, NodeIndex here, wire::L
   }
   if (!share->detail) return;
   to.set_cpu_ids(format_bits(share->detail->cpus));
+  put_devices(def, *share->detail, *to.mutable_devices());
+}
+
+void put_devices(const NodeDef& def, const ShareDetail& detail, google::protobuf::RepeatedPtrField<wire::DeviceGrant>& to) {
   for (std::size_t slot = 0; slot < def.kinds.size() && slot < gres_kinds_max; ++slot) {
-    if (share->detail->gres[slot] == 0) continue;
+    if (detail.gres[slot] == 0) continue;
     const NodeGres& kind = def.kinds[slot];
-    auto* grant = to.add_devices();
+    auto* grant = to.Add();
     grant->set_name(kind.name);
     grant->set_type(kind.type);
-    grant->set_count(share->detail->gres[slot]);
+    grant->set_count(detail.gres[slot]);
     grant->set_files(kind.files);
     // Devices are numbered over all types of a name; parts name the gpu they are of.
     std::int64_t first = 0;
     for (std::size_t before = 0; before < slot && !is_part(kind); ++before)
       if (def.kinds[before].name == kind.name) first += def.kinds[before].count;
-    for (std::uint64_t rest = share->detail->devices[slot]; rest != 0; rest &= rest - 1) {
+    for (std::uint64_t rest = detail.devices[slot]; rest != 0; rest &= rest - 1) {
       const auto device = static_cast<std::size_t>(std::countr_zero(rest));
       grant->add_devices(static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(device));
       if (device < kind.parts.size()) grant->set_parts_of_device(kind.parts[device]);

@@ -18,5 +18,6 @@ wire::TopologyView show_topology(const State& state);
 
 // This node's part of a running job: task numbers, CPUs, devices.
 void grant_resources(const State& state, const Job& job, NodeIndex here, wire::LaunchPlan& to);
+void put_devices(const NodeDef& def, const ShareDetail& detail, google::protobuf::RepeatedPtrField<wire::DeviceGrant>& to);
 
 }  // namespace millrace

@@ -141,6 +141,29 @@ std::vector<const Job*> Commands::keepers_of(const Job& job, const wire::StepNam
   return out;
 }
 
+// ---- changing ----
+
+void Commands::update_step(const wire::UpdateStep& ask) {
+  const Job* job = job_of_step(ask.step());
+  if (!job) return;
+  if (!ask.step().has_step()) return refuse_with({RefusalCode::invalid_job_id, {}});
+  const std::uint32_t id = ask.step().step();
+  const auto step = find_running_step(c_.commit_.durable(), *job, id);
+  if (id == batch_step || (step && step->is_attempt()))
+    return refuse_with(2036, "Requested operation not supported on this system", "a script and the tasks of srun's own job have the time of their job: scontrol update JobId= TimeLimit= changes it");
+  wire::StepToNode message;
+  message.set_job_key(job->key.value);
+  message.set_attempt(job->attempt.value);
+  wire::StepUpdate& update = *message.mutable_update();
+  update.set_client(asker_.client);
+  update.set_number(request_.number());
+  update.set_uid(actor_.is_admin ? 0 : asker_.uid.value);
+  update.set_step(id);
+  update.set_time_limit_minutes(ask.time_limit_minutes());
+  if (!c_.tell_keeper(*job, message)) return refuse_with(2016, "Requested nodes are busy", "the first node of the job, which keeps its steps, does not answer");
+  c_.step_clients_[asker_.client].insert({job->key, job->attempt});  // the keeper answers
+}
+
 // ---- attaching ----
 
 void Commands::attach_step(const wire::AttachStep& ask) {

@@ -58,6 +58,8 @@ void show_step(const State& state, const Job& job, const RunningStep& step, wire
   }
   out.set_step(step.id);
   out.set_uid(spec.owner->uid.value);
+  out.set_account(spec.account);
+  out.set_qos(spec.rare_request().qos);
   out.set_user_name(spec.owner->user_name);
   out.set_partition(state.partition(spec.partition).def.name);
   out.set_state(job.state == JobState::suspended ? wire::SUSPENDED : wire::RUNNING);
@@ -75,6 +77,17 @@ void show_step(const State& state, const Job& job, const RunningStep& step, wire
     out.set_srun_host(start.srun_host);
     out.set_srun_pid(start.srun_pid);
     out.set_distribution(start.distribution);
+    out.set_time_limit_minutes(start.time_limit_minutes);
+    if (start.wishes) {
+      wire::StepWishes& wishes = *out.mutable_wishes();
+      wishes.set_gres(start.wishes->gres);
+      wishes.set_tres_per_step(start.wishes->tres_per_step);
+      wishes.set_tres_per_node(start.wishes->tres_per_node);
+      wishes.set_tres_per_socket(start.wishes->tres_per_socket);
+      wishes.set_tres_per_task(start.wishes->tres_per_task);
+      wishes.set_cpus_per_tres(start.wishes->cpus_per_tres);
+      wishes.set_mem_per_tres(start.wishes->mem_per_tres);
+    }
     return;
   }
   out.set_start_at_us(job.started_at.value);

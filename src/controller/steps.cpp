@@ -3,6 +3,7 @@
 
 #include "controller/controller.h"
 #include "controller/resources.h"
+#include "controller/step_grants.h"
 #include "core/admission/report_steps.h"
 #include "wire/step_facts.h"
 #include "millrace.pb.h"
@@ -196,6 +197,7 @@ void Controller::launch_step(const Job& job, NodeIndex index, const wire::StepLa
   const google::protobuf::RepeatedField<std::uint32_t> ranks = plan.ranks();
   grant_resources(commit_.durable(), job, index, plan);
   *plan.mutable_ranks() = ranks;
+  keep_to_job(job, index, order.plan(), plan);
   const Node& node = commit_.durable().node(index);
   plan.set_node_name(node.def->name);
   step_launches_[{job.key, job.attempt, index, plan.step()}] = loop_.now();

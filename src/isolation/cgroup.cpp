@@ -21,7 +21,7 @@ constexpr int remove_tries = 20;
 
 class NoCgroup final : public JobCgroup {
  public:
-  Result<void> create(const CgroupLimits&) override { return {}; }
+  Result<void> create(const CgroupLimits&, const CgroupLimits&) override { return {}; }
   Result<void> join() const override { return {}; }
   std::vector<pid_t> processes() const override { return {}; }
   CgroupUsage usage() const override { return {}; }

@@ -53,8 +53,9 @@ struct CgroupUsage {
 class JobCgroup {
  public:
   virtual ~JobCgroup() = default;
-  // What a process of an earlier attempt left there is killed.
-  virtual Result<void> create(const CgroupLimits& limits) = 0;
+  // What a process of an earlier attempt left there is killed. `job`: of all its steps here together.
+  virtual Result<void> create(const CgroupLimits& step, const CgroupLimits& job) = 0;
+  Result<void> create(const CgroupLimits& both) { return create(both, both); }
   // Moves the calling process, which must have one thread (it is a task between fork and exec).
   virtual Result<void> join() const = 0;
   virtual std::vector<pid_t> processes() const = 0;

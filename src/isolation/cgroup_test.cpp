@@ -82,6 +82,33 @@ TEST_F(V1Tree, Limits_are_written_for_the_job_and_the_step) {
   EXPECT_EQ(get("cpuset/job_7/step_batch/tasks"), "0");
 }
 
+TEST_F(V1Tree, A_step_may_have_less_than_its_job) {
+  fill("memory", {"memory.limit_in_bytes", "memory.soft_limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.swappiness", "memory.oom_control"});
+  fill("cpuset", {"cpuset.cpus", "cpuset.mems"});
+  fill("cpu", {"cpu.shares"});
+  fill("pids", {"pids.max"});
+  fill("devices", {"devices.deny"});
+  CgroupLimits job, step;
+  job.memory = 1000;
+  job.cpus = "0-3";
+  job.cpu_weight = 400;
+  step = job;
+  step.memory = 300;
+  step.cpus = "2";
+  step.cpu_weight = 100;
+  step.denied_devices = {{false, 195, 1}};
+  const auto created = make_job_cgroup(folders_, "job_7", "step_batch")->create(step, job);
+  ASSERT_TRUE(created) << created.error().story;
+  EXPECT_EQ(get("memory/job_7/memory.limit_in_bytes"), "1000");
+  EXPECT_EQ(get("memory/job_7/step_batch/memory.limit_in_bytes"), "300");
+  EXPECT_EQ(get("cpuset/job_7/cpuset.cpus"), "0-3");
+  EXPECT_EQ(get("cpuset/job_7/step_batch/cpuset.cpus"), "2");
+  EXPECT_EQ(get("cpu/job_7/cpu.shares"), "4096");
+  EXPECT_EQ(get("cpu/job_7/step_batch/cpu.shares"), "1024");
+  EXPECT_EQ(get("devices/job_7/devices.deny"), "");
+  EXPECT_EQ(get("devices/job_7/step_batch/devices.deny"), "c 195:1 rwm");
+}
+
 TEST_F(V1Tree, Oom_kills_of_an_earlier_attempt_do_not_count) {
   fill("memory", {"memory.oom_control"});
   put("memory/job_7/step_batch/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");

@@ -27,21 +27,20 @@ class CgroupV1 final : public JobCgroup {
   CgroupV1(const CgroupFolders& folders, std::string job, std::string step)
       : folders_(folders.folders), job_(std::move(job)), step_(std::move(step)) {}
 
-  Result<void> create(const CgroupLimits& limits) override {
+  Result<void> create(const CgroupLimits& limits, const CgroupLimits& job) override {
     for (const auto& folder : folders_) {
       MR_TRY_VOID(make_step_folder(folder.path, job_, step_, kill_listed));
-      if (folder.controller == "cpuset") MR_TRY_VOID(fill_cpuset(folder.path, limits.cpus));
+      if (folder.controller == "cpuset") MR_TRY_VOID(fill_cpuset(folder.path, limits.cpus, job.cpus));
     }
-    MR_TRY_VOID(limit_memory(limits));
+    MR_TRY_VOID(limit_memory(limits, job));
     if (const std::string* cpu = path_of("cpu"); cpu != nullptr && limits.cpu_weight != 0)
-      MR_TRY_VOID(write_both(*cpu, "cpu.shares", std::to_string(shares_of(limits.cpu_weight))));
+      MR_TRY_VOID(write_both(*cpu, "cpu.shares", std::to_string(shares_of(limits.cpu_weight)), std::to_string(shares_of(job.cpu_weight))));
     if (const std::string* pids = path_of("pids"); pids != nullptr && limits.processes_max != 0)
-      MR_TRY_VOID(write_both(*pids, "pids.max", std::to_string(limits.processes_max)));
-    if (const std::string* devices = path_of("devices"))
-      for (const DeviceNumber& device : limits.denied_devices)
-        MR_TRY_VOID(write_both(
-            *devices, "devices.deny",
-            (device.block ? "b " : "c ") + std::to_string(device.major) + ":" + std::to_string(device.minor) + " rwm"));
+      MR_TRY_VOID(write_both(*pids, "pids.max", std::to_string(limits.processes_max), std::to_string(limits.processes_max)));
+    if (const std::string* devices = path_of("devices")) {
+      MR_TRY_VOID(deny(job_folder(*devices), job.denied_devices));
+      MR_TRY_VOID(deny(step_folder(*devices), limits.denied_devices));
+    }
     oom_kills_before_ = count_oom_kills();
     return {};
   }
@@ -100,15 +99,21 @@ class CgroupV1 final : public JobCgroup {
     return step_folder(freezer != nullptr ? *freezer : folders_.front().path);
   }
 
-  Result<void> write_both(const std::string& node, const std::string& file, std::string_view text) const {
-    MR_TRY_VOID(write_control(job_folder(node) + "/" + file, text));
-    return write_control(step_folder(node) + "/" + file, text);
+  Result<void> write_both(const std::string& node, const std::string& file, std::string_view of_step, std::string_view of_job) const {
+    MR_TRY_VOID(write_control(job_folder(node) + "/" + file, of_job));
+    return write_control(step_folder(node) + "/" + file, of_step);
+  }
+  static Result<void> deny(const std::string& folder, const std::vector<DeviceNumber>& numbers) {
+    for (const DeviceNumber& device : numbers)
+      MR_TRY_VOID(write_control(folder + "/devices.deny", (device.block ? "b " : "c ") + std::to_string(device.major) + ":" + std::to_string(device.minor) + " rwm"));
+    return {};
   }
 
   // A new cpuset is empty and takes no process; each level first gets what the one above has.
-  Result<void> fill_cpuset(const std::string& node, const std::string& cpus) const {
+  Result<void> fill_cpuset(const std::string& node, const std::string& of_step, const std::string& of_job) const {
     std::string parent = node;
     for (const std::string& folder : {job_folder(node), step_folder(node)}) {
+      const std::string& cpus = folder == job_folder(node) ? of_job : of_step;
       for (const char* file : {"/cpuset.mems", "/cpuset.cpus"}) {
         const bool ours = !cpus.empty() && std::string_view{file} == "/cpuset.cpus";
         MR_TRY_VOID(write_control(folder + file, ours ? cpus : read_control(parent + file)));
@@ -118,16 +123,26 @@ class CgroupV1 final : public JobCgroup {
     return {};
   }
 
-  Result<void> limit_memory(const CgroupLimits& limits) const {
+  Result<void> limit_memory(const CgroupLimits& limits, const CgroupLimits& job) const {
     const std::string* memory = path_of("memory");
     if (memory == nullptr) return {};
-    if (limits.memory) MR_TRY_VOID(write_both(*memory, "memory.limit_in_bytes", std::to_string(*limits.memory)));
-    if (limits.memory_high)
-      MR_TRY_VOID(write_both(*memory, "memory.soft_limit_in_bytes", std::to_string(*limits.memory_high)));
+    MR_TRY_VOID(limit_memory(job_folder(*memory), job));
+    return limit_memory(step_folder(*memory), limits);
+  }
+
+  static Result<void> limit_memory(const std::string& folder, const CgroupLimits& limits) {
+    const auto write = [&](const char* file, std::uint64_t number) { return write_control(folder + file, std::to_string(number)); };
     // Missing where the kernel does not account swap: then there is nothing to limit it with.
-    if (limits.memory && limits.swap && has_control(job_folder(*memory) + "/memory.memsw.limit_in_bytes"))
-      MR_TRY_VOID(write_both(*memory, "memory.memsw.limit_in_bytes", std::to_string(*limits.memory + *limits.swap)));
-    if (limits.swappiness) MR_TRY_VOID(write_both(*memory, "memory.swappiness", std::to_string(*limits.swappiness)));
+    const bool swap = limits.memory && limits.swap && has_control(folder + "/memory.memsw.limit_in_bytes");
+    // Memory must never be above memory with swap, and either may be what is raised; the one that is in the way is tried again.
+    if (limits.memory && !write("/memory.limit_in_bytes", *limits.memory)) {
+      if (!swap) return write("/memory.limit_in_bytes", *limits.memory);
+      MR_TRY_VOID(write("/memory.memsw.limit_in_bytes", *limits.memory + *limits.swap));
+      MR_TRY_VOID(write("/memory.limit_in_bytes", *limits.memory));
+    }
+    if (limits.memory_high) MR_TRY_VOID(write("/memory.soft_limit_in_bytes", *limits.memory_high));
+    if (swap) MR_TRY_VOID(write("/memory.memsw.limit_in_bytes", *limits.memory + *limits.swap));
+    if (limits.swappiness) MR_TRY_VOID(write("/memory.swappiness", *limits.swappiness));
     return {};
   }
 

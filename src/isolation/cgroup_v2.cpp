@@ -31,22 +31,17 @@ class CgroupV2 final : public JobCgroup {
         job_folder_(node_ + "/" + job_),
         step_folder_(job_folder_ + "/" + step_) {}
 
-  Result<void> create(const CgroupLimits& limits) override {
+  Result<void> create(const CgroupLimits& limits, const CgroupLimits& job) override {
     MR_TRY_VOID(make_step_folder(node_, job_, step_, kill_group));
     // What the agent had enabled for the node; whoever comes second changes nothing.
     const std::string controllers = read_control(job_folder_ + "/cgroup.controllers");
     for (const std::string_view name : split(trim(controllers), ' '))
       if (!name.empty()) MR_TRY_VOID(write_control(job_folder_ + "/cgroup.subtree_control", "+" + std::string{name}));
-    const auto amount = [](std::uint64_t bytes) { return std::to_string(bytes); };
-    if (limits.memory) MR_TRY_VOID(write_both("memory.max", amount(*limits.memory)));
-    if (limits.memory_high) MR_TRY_VOID(write_both("memory.high", amount(*limits.memory_high)));
-    if (limits.swap && has_control(step_folder_ + "/memory.swap.max"))
-      MR_TRY_VOID(write_both("memory.swap.max", amount(*limits.swap)));
+    MR_TRY_VOID(constrain(job_folder_, job));
+    MR_TRY_VOID(constrain(step_folder_, limits));
     if (limits.oom_kills_all) MR_TRY_VOID(write_control(step_folder_ + "/memory.oom.group", "1"));
-    if (!limits.cpus.empty()) MR_TRY_VOID(write_both("cpuset.cpus", limits.cpus));
-    if (limits.cpu_weight != 0 && has_control(job_folder_ + "/cpu.weight"))
-      MR_TRY_VOID(write_control(job_folder_ + "/cpu.weight", std::to_string(limits.cpu_weight)));
-    if (limits.processes_max != 0) MR_TRY_VOID(write_both("pids.max", std::to_string(limits.processes_max)));
+    if (job.cpu_weight != 0 && has_control(job_folder_ + "/cpu.weight"))
+      MR_TRY_VOID(write_control(job_folder_ + "/cpu.weight", std::to_string(job.cpu_weight)));
     if (!limits.denied_devices.empty()) MR_TRY_VOID(deny_devices(step_folder_, limits.denied_devices));
     oom_kills_before_ = count_oom_kills();
     return {};
@@ -74,9 +69,13 @@ class CgroupV2 final : public JobCgroup {
   bool remove() override { return remove_step_folder(node_, job_, step_); }
 
  private:
-  Result<void> write_both(const std::string& file, std::string_view text) const {
-    MR_TRY_VOID(write_control(job_folder_ + "/" + file, text));
-    return write_control(step_folder_ + "/" + file, text);
+  static Result<void> constrain(const std::string& folder, const CgroupLimits& limits) {
+    if (limits.memory) MR_TRY_VOID(write_control(folder + "/memory.max", std::to_string(*limits.memory)));
+    if (limits.memory_high) MR_TRY_VOID(write_control(folder + "/memory.high", std::to_string(*limits.memory_high)));
+    if (limits.swap && has_control(folder + "/memory.swap.max")) MR_TRY_VOID(write_control(folder + "/memory.swap.max", std::to_string(*limits.swap)));
+    if (!limits.cpus.empty()) MR_TRY_VOID(write_control(folder + "/cpuset.cpus", limits.cpus));
+    if (limits.processes_max != 0) MR_TRY_VOID(write_control(folder + "/pids.max", std::to_string(limits.processes_max)));
+    return {};
   }
   std::uint64_t count_oom_kills() const {
     return control_number(read_control(step_folder_ + "/memory.events"), "oom_kill").value_or(0);

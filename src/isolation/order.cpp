@@ -31,6 +31,21 @@ CgroupLimits limits_in(const wire::Isolation& order) {
   return limits;
 }
 
+CgroupLimits job_limits_in(const wire::Isolation& order) {
+  CgroupLimits limits = limits_in(order);
+  if (!order.has_whole_job()) return limits;
+  const wire::WholeJob& job = order.whole_job();
+  limits.memory = job.has_memory_bytes() ? std::optional{job.memory_bytes()} : std::nullopt;
+  limits.memory_high = job.has_memory_high_bytes() ? std::optional{job.memory_high_bytes()} : std::nullopt;
+  limits.swap = job.has_swap_bytes() ? std::optional{job.swap_bytes()} : std::nullopt;
+  limits.cpus = job.cpus();
+  limits.cpu_weight = job.cpu_weight();
+  limits.denied_devices.clear();
+  for (const std::string& file : job.denied_devices())
+    if (const auto number = device_number(file)) limits.denied_devices.push_back(*number);
+  return limits;
+}
+
 std::vector<CpuPlace> places_in(const wire::Isolation& order) {
   std::vector<CpuPlace> places;
   for (const auto& place : order.places())

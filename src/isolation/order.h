@@ -16,6 +16,7 @@ namespace millrace {
 CgroupFolders folders_in(const wire::Isolation& order);
 std::unique_ptr<JobCgroup> cgroup_in(const wire::Isolation& order);
 CgroupLimits limits_in(const wire::Isolation& order);
+CgroupLimits job_limits_in(const wire::Isolation& order);  // of all steps of the job together
 std::vector<CpuPlace> places_in(const wire::Isolation& order);
 PrivateFolders private_folders_in(const wire::Isolation& order);
 

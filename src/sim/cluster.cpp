@@ -480,6 +480,7 @@ std::optional<std::string> SimCluster::judge_steps(const State& state) const {
       if ((*step)->start.name != record.fact.name()) return which + "another step has its number";
       if ((*step)->is_running()) return which + "it still runs";
       const StepEnd& end = (*step)->end;
+      if (record.end_heard && (*step)->start.time_limit_minutes != record.fact.time_limit_minutes()) return which + "its time limit is not the one its keeper knew";
       if (record.end_heard && end.exit_code != record.fact.exit_code()) return which + "it did not end as its keeper saw it";
     }
   return std::nullopt;

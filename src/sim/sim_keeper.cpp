@@ -31,8 +31,14 @@ void SimKeeper::next_step() {
     record.fact.set_tasks(1);
     record.fact.set_cpus(1);
     record.fact.set_started_at_us(world_.now().value);
+    record.fact.set_time_limit_minutes(id % 3);
     facts_.add(record.fact, world_.now().value);
     ends_[id] = world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(6'000'000))}, [this, id] { end_step(id); });
+    // Somebody changes the limit of the one before it, if it runs.
+    if (id > 0 && ends_.contains(id - 1)) {
+      records_.at(id - 1).fact.set_time_limit_minutes(100 + id);
+      facts_.add(records_.at(id - 1).fact, world_.now().value);
+    }
     tell();
     next_step();
   });

@@ -15,9 +15,9 @@ std::string joined(const std::vector<std::uint32_t>& numbers) {
   return out;
 }
 
-std::vector<std::uint32_t> gpus_of(const wire::LaunchPlan& plan) {
+std::vector<std::uint32_t> gpus_of(const google::protobuf::RepeatedPtrField<wire::DeviceGrant>& grants) {
   std::vector<std::uint32_t> out;
-  for (const wire::DeviceGrant& grant : plan.devices())
+  for (const wire::DeviceGrant& grant : grants)
     if (grant.name() == "gpu") out.insert(out.end(), grant.devices().begin(), grant.devices().end());
   std::ranges::sort(out);
   return out;
@@ -67,11 +67,9 @@ void add_devices(Environment& environment, const wire::LaunchPlan& plan) {
   add_asked(environment, plan.job().resources());
   if (!plan.job().gpu_bind().empty()) environment.set("SLURM_GPU_BIND", plan.job().gpu_bind());
   if (!plan.licenses().empty()) environment.set("SLURM_JOB_LICENSES", plan.licenses());
-  const std::vector<std::uint32_t> gpus = gpus_of(plan);
-  if (!gpus.empty()) {
-    environment.set("SLURM_JOB_GPUS", joined(gpus));
-    environment.set_number("SLURM_GPUS_ON_NODE", static_cast<std::int64_t>(gpus.size()));
-  }
+  const std::vector<std::uint32_t> gpus = gpus_of(plan.devices()), of_job = gpus_of(plan.own_devices() ? plan.job_devices() : plan.devices());
+  if (!of_job.empty()) environment.set("SLURM_JOB_GPUS", joined(of_job));
+  if (!gpus.empty()) environment.set_number("SLURM_GPUS_ON_NODE", static_cast<std::int64_t>(gpus.size()));
   add_parts(environment, plan);
 }
 

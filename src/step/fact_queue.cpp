@@ -21,7 +21,7 @@ std::optional<wire::StepFacts> FactQueue::next_batch(std::int64_t now_us) {
   for (const auto& [id, fact] : facts_) {
     if (batch.facts_size() == batch_max) break;
     *batch.add_facts() = fact;
-    under_way_.emplace_back(id, fact.ended());
+    under_way_.push_back({id, fact.ended(), fact.time_limit_minutes()});
   }
   due_us_ = now_us + answer_patience_us;
   return batch;
@@ -29,8 +29,11 @@ std::optional<wire::StepFacts> FactQueue::next_batch(std::int64_t now_us) {
 
 void FactQueue::heard(std::uint64_t number, std::int64_t now_us) {
   if (number != number_ || under_way_.empty()) return;  // of a batch that was made anew: the newer one is answered too
-  for (const auto& [id, ended] : under_way_)
-    if (const auto found = facts_.find(id); found != facts_.end() && found->second.ended() == ended) facts_.erase(found);
+  for (const Told& told : under_way_) {
+    const auto found = facts_.find(told.step);
+    const bool same = found != facts_.end() && found->second.ended() == told.ended && found->second.time_limit_minutes() == told.time_limit_minutes;
+    if (same) facts_.erase(found);
+  }
   const bool more_waits = under_way_.size() == batch_max;
   under_way_.clear();
   due_us_ = facts_.empty() ? INT64_MAX : more_waits ? now_us : now_us + gather_us;

@@ -29,7 +29,12 @@ class FactQueue {
 
  private:
   std::map<std::uint32_t, wire::StepFact> facts_;
-  std::vector<std::pair<std::uint32_t, bool>> under_way_;  // step, and whether its end was told
+  struct Told {
+    std::uint32_t step = 0;
+    bool ended = false;
+    std::uint32_t time_limit_minutes = 0;
+  };
+  std::vector<Told> under_way_;
   std::uint64_t number_ = 0;   // of the latest batch
   std::int64_t due_us_ = INT64_MAX;
 };

@@ -42,6 +42,22 @@ TEST(FactQueue, An_end_that_came_meanwhile_is_told_by_the_next_batch) {
   EXPECT_TRUE(second->facts(0).ended());
 }
 
+TEST(FactQueue, A_limit_that_was_changed_meanwhile_is_told_by_the_next_batch) {
+  FactQueue queue;
+  queue.add(fact(3), 0);
+  const auto first = queue.next_batch(FactQueue::gather_us);
+  ASSERT_TRUE(first);
+  wire::StepFact changed = fact(3);
+  changed.set_time_limit_minutes(9);
+  queue.add(changed, FactQueue::gather_us + 1);
+  queue.heard(first->number(), FactQueue::gather_us + 3);
+  const auto second = queue.next_batch(queue.due_us());
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->facts(0).time_limit_minutes(), 9u);
+  queue.heard(second->number(), queue.due_us());
+  EXPECT_TRUE(queue.unheard().empty());
+}
+
 TEST(FactQueue, A_batch_without_an_answer_is_made_anew_and_the_late_answer_to_the_old_one_means_nothing) {
   FactQueue queue;
   queue.add(fact(0), 0);

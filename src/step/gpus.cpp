@@ -37,6 +37,7 @@ Gpus::Gpus(const wire::LaunchPlan& plan, const wire::Isolation& isolation)
       gpus_.push_back(std::move(gpu));
     }
   }
+  job_is_told_ = plan.own_devices();
   std::ranges::sort(gpus_, {}, &Gpu::number);
   // Behind a fence libraries find only what is the job's, and count from 0.
   for (std::size_t i = 0; i < gpus_.size(); ++i)
@@ -68,6 +69,7 @@ void Gpus::show(Environment& environment) const {
   std::vector<std::size_t> all(gpus_.size());
   std::iota(all.begin(), all.end(), 0u);
   set(environment, all);
+  if (job_is_told_) return;
   std::string numbers;
   for (const Gpu& gpu : gpus_) numbers += (numbers.empty() ? "" : ",") + std::to_string(gpu.number);
   environment.set("SLURM_JOB_GPUS", numbers);

@@ -40,6 +40,7 @@ class Gpus {
   std::string problem_;  // with the binding
   std::uint32_t variables_ = 0;
   bool node_has_gpus_ = false, is_step_ = false;
+  bool job_is_told_ = false;  // of its gpus: a step has some of them
 };
 
 }  // namespace millrace

@@ -16,6 +16,8 @@ StepKeeper::StepKeeper(const wire::LaunchPlan& allocation, std::uint32_t first_i
       cpus_(allocation.cpus_per_node().begin(), allocation.cpus_per_node().end()),
       next_id_(first_id) {
   cpus_.resize(nodes_.size(), 1);
+  belongings_ = belongings_of(allocation, cpus_);
+  defaults_ = defaults_of(allocation);
 }
 
 std::vector<std::uint32_t> StepKeeper::free_cpus(std::uint32_t node) const {
@@ -30,6 +32,15 @@ std::vector<std::uint32_t> StepKeeper::free_cpus(std::uint32_t node) const {
   for (std::uint32_t cpu = 0; cpu < taken.size(); ++cpu)
     if (!taken[cpu]) free.push_back(cpu);
   return free;
+}
+
+NodeStock StepKeeper::free_stock(std::uint32_t node) const {
+  NodeStock stock = whole_stock(belongings_[node]);
+  for (const auto& [id, step] : running_)
+    if (!step.overlap && step.nodes.contains(node))
+      for (const StepShare& share : step.shares)
+        if (share.node == node) put_aside(stock, share.taking);
+  return stock;
 }
 
 // The nodes it may use, in the order in which they are tried.
@@ -63,82 +74,146 @@ Result<std::vector<std::uint32_t>> StepKeeper::candidates(const wire::CreateStep
   return out;
 }
 
+// Tasks a node can take: now, once all others have ended, and if memory or devices were no matter.
+struct StepKeeper::Room {
+  std::uint32_t node = 0, now = 0, ever = 0, with_any_memory = 0, with_any_device = 0;
+  std::vector<std::uint32_t> cpus{};
+  std::vector<std::int64_t> of_step_now{}, of_step_ever{};  // devices for the whole step, by ask
+};
+
+// `in_the_end`: not only now, which is all that matters to most steps.
+StepKeeper::Room StepKeeper::room_on(std::uint32_t node, const StepNeeds& needs, bool in_the_end) const {
+  const NodeBelongings& has = belongings_[node];
+  Room room{.node = node};
+  std::vector<std::uint32_t> all(cpus_[node]);
+  std::iota(all.begin(), all.end(), 0u);
+  const bool whole = !needs.exact && !needs.overlap;
+  room.cpus = needs.overlap ? all : free_cpus(node);
+  if (whole && room.cpus.size() < cpus_[node]) room.cpus.clear();
+  room.cpus = some_threads(has, room.cpus, needs.threads_per_core);
+  all = some_threads(has, all, needs.threads_per_core);
+  const NodeStock everything = whole_stock(has), left = needs.overlap ? everything : free_stock(node);
+  const auto limit = [&](std::size_t cpus) {
+    auto tasks = static_cast<std::uint32_t>(cpus / needs.cpus_per_task);
+    // Tasks beyond the CPUs are the user's wish where none says how many CPUs each needs.
+    if (needs.may_crowd && cpus > 0) tasks = std::max(tasks, needs.tasks);
+    return needs.tasks_per_node > 0 ? std::min(tasks, needs.tasks_per_node) : tasks;
+  };
+  room.now = tasks_for(has, left, needs, limit(room.cpus.size()), room.cpus);
+  if (in_the_end) {
+    room.with_any_device = limit(all.size());
+    room.with_any_memory = tasks_for(has, everything, needs, room.with_any_device, all, true);
+    room.ever = tasks_for(has, everything, needs, room.with_any_device, all);
+  }
+  bool any_now = false, any_ever = false, asked = false;
+  for (const GresAsk& ask : needs.gres) {
+    const bool counts = ask.scope == GresScope::job;
+    room.of_step_now.push_back(counts ? count_of(has, left, ask) : 0);
+    room.of_step_ever.push_back(counts ? count_of(has, everything, ask) : 0);
+    any_now = any_now || room.of_step_now.back() > 0;
+    any_ever = any_ever || room.of_step_ever.back() > 0;
+    asked = asked || counts;
+  }
+  if (asked && !any_now) room.now = 0;
+  if (asked && !any_ever) room.ever = room.with_any_memory = 0;
+  return room;
+}
+
+// Which memory and devices exactly; those that are asked for the whole step come from all its nodes, at least one from each.
+Result<void> StepKeeper::fill(std::vector<StepShare>& shares, const StepNeeds& needs) const {
+  std::vector<std::vector<std::int64_t>> parts(shares.size(), std::vector<std::int64_t>(needs.gres.size()));
+  for (std::size_t ask = 0; ask < needs.gres.size(); ++ask) {
+    if (needs.gres[ask].scope != GresScope::job) continue;
+    std::int64_t left = needs.gres[ask].count;
+    for (const bool first_round : {true, false})
+      for (std::size_t i = 0; i < shares.size(); ++i) {
+        const std::uint32_t node = shares[i].node;
+        const NodeStock stock = needs.overlap ? whole_stock(belongings_[node]) : free_stock(node);
+        const std::int64_t more = std::min({left, count_of(belongings_[node], stock, needs.gres[ask]) - parts[i][ask], first_round ? std::int64_t{1} : left});
+        parts[i][ask] += std::max<std::int64_t>(more, 0);
+        left -= std::max<std::int64_t>(more, 0);
+      }
+  }
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    StepShare& share = shares[i];
+    const NodeBelongings& has = belongings_[share.node];
+    auto taken = take_from(has, needs.overlap ? whole_stock(has) : free_stock(share.node), needs, share.tasks, share.cpus, parts[i]);
+    if (!taken) return running_.empty() || needs.overlap ? Result<void>{std::unexpected(no_devices(needs, belongings_))} : fail(Errc::unavailable, "Requested nodes are busy");
+    share.taking = *std::move(taken);
+    if (needs.exact) share.cpus.resize(std::min<std::size_t>(share.cpus.size(), std::max(share.taking.cpus, 1u)));
+  }
+  return {};
+}
+
 Result<StepPlacement> StepKeeper::find_room(const wire::CreateStep& ask) const {
   const wire::JobDescription& step = ask.step();
-  MR_TRY(const std::vector<std::uint32_t> order, candidates(ask));
+  MR_TRY(const StepNeeds needs, needs_of(ask, defaults_));
+  MR_TRY(std::vector<std::uint32_t> order, candidates(ask));
+  if (!step.resources().features().empty()) {
+    std::erase_if(order, [&](std::uint32_t at) { return !needs.features.admits(belongings_[at].features); });
+    if (order.empty()) return fail(Errc::invalid, "no node of the job has --constraint=" + step.resources().features());
+  }
   StepPlacement out;
-  const std::uint32_t per_task = std::max(step.cpus_per_task(), 1u);
   const auto named = expand_hostlist(step.required_nodes());
   std::uint32_t least = step.min_nodes(), most = step.max_nodes();
   if (least == 0 && most == 0 && !step.required_nodes().empty()) least = static_cast<std::uint32_t>(named->size());
   if (least == 0 && most == 0) {
     most = static_cast<std::uint32_t>(order.size());
-    least = step.tasks() == 0 ? most : 0;
+    least = needs.tasks == 0 ? most : 0;
+    for (const GresAsk& each : needs.gres)  // fewer devices than nodes: no more nodes than devices
+      if (each.scope == GresScope::job) most = std::min<std::uint32_t>(most, static_cast<std::uint32_t>(std::max<std::int64_t>(each.count, 1)));
+    least = std::min(least, most);
   }
   if (most == 0) most = std::max(least, 1u);
-  std::uint32_t tasks = step.tasks();
+  std::uint32_t tasks = needs.tasks;
   if (tasks != 0 && tasks < least) {
     out.notes.push_back("Warning: can't run " + std::to_string(tasks) + " processes on " + std::to_string(least) + " nodes, setting nnodes to " + std::to_string(tasks));
     least = most = tasks;
   }
   if (tasks != 0) most = std::min(most, tasks);
-  if (tasks == 0 && step.tasks_per_node() > 0 && least < most && step.min_nodes() == 0) least = most;
+  if (tasks == 0 && needs.tasks_per_node > 0 && least < most && step.min_nodes() == 0) least = most;
   if (std::max(least, 1u) > order.size()) return fail(Errc::invalid, "Requested node configuration is not available");
 
-  const bool whole = !ask.exact() && !ask.overlap();
-  struct Room {
-    std::uint32_t node = 0, now = 0, ever = 0;  // tasks it can take
-    std::vector<std::uint32_t> cpus;
-  };
   std::vector<Room> rooms;
-  for (const std::uint32_t node : order) {
-    Room room{node, 0, cpus_[node] / per_task, {}};
-    room.cpus = free_cpus(node);
-    if (ask.overlap() || (whole && room.cpus.size() < cpus_[node])) {
-      const bool free = ask.overlap();
-      room.cpus.clear();
-      if (free) {
-        room.cpus.resize(cpus_[node]);
-        std::iota(room.cpus.begin(), room.cpus.end(), 0u);
-      }
-    }
-    room.now = static_cast<std::uint32_t>(room.cpus.size()) / per_task;
-    // Tasks beyond the CPUs are the user's wish where none says how many CPUs each needs.
-    const bool may_crowd = step.cpus_per_task() == 0 && ask.overlap();
-    if (may_crowd && !room.cpus.empty()) room.now = room.ever = std::max(room.now, tasks);
-    if (step.tasks_per_node() > 0) {
-      room.now = std::min(room.now, step.tasks_per_node());
-      room.ever = std::min(room.ever, step.tasks_per_node());
-    }
-    rooms.push_back(std::move(room));
-  }
+  for (const std::uint32_t node : order) rooms.push_back(room_on(node, needs, false));
   const std::size_t fixed = ask.has_first_node() ? 1 : step.required_nodes().empty() ? 0 : named->size();  // the first of them are a must
-  const auto choose = [&](std::uint32_t Room::*space) {
+  const auto choose = [&](std::uint32_t Room::*space, const std::vector<std::int64_t> Room::*of_step) {
     std::vector<const Room*> chosen;
     std::uint32_t sum = 0;
+    std::vector<std::int64_t> devices(needs.gres.size());
+    const auto has_devices = [&] {
+      for (std::size_t i = 0; i < devices.size(); ++i)
+        if (of_step && needs.gres[i].scope == GresScope::job && devices[i] < needs.gres[i].count) return false;
+      return true;
+    };
     for (std::size_t i = 0; i < std::min<std::size_t>({fixed, rooms.size(), most}); ++i)
       if (rooms[i].*space == 0) return chosen;
     for (const Room& room : rooms) {
       if (chosen.size() >= most) break;
-      if (chosen.size() >= std::max(least, 1u) && (tasks == 0 || sum >= tasks)) break;
+      if (chosen.size() >= std::max(least, 1u) && (tasks == 0 || sum >= tasks) && has_devices()) break;
       if (room.*space == 0) continue;
       chosen.push_back(&room);
       sum += room.*space;
+      for (std::size_t i = 0; of_step && i < devices.size(); ++i) devices[i] += (room.*of_step)[i];
     }
-    const bool enough = chosen.size() >= std::max(least, 1u) && (tasks == 0 || sum >= tasks);
+    const bool enough = chosen.size() >= std::max(least, 1u) && (tasks == 0 || sum >= tasks) && has_devices();
     if (!enough) chosen.clear();
     return chosen;
   };
-  const std::vector<const Room*> chosen = choose(&Room::now);
+  const std::vector<const Room*> chosen = choose(&Room::now, &Room::of_step_now);
   if (chosen.empty()) {
-    if (choose(&Room::ever).empty())
+    for (Room& room : rooms) room = room_on(room.node, needs, true);
+    if (choose(&Room::ever, &Room::of_step_ever).empty()) {
+      if (!choose(&Room::with_any_memory, &Room::of_step_ever).empty()) return std::unexpected(no_memory());
+      if (!choose(&Room::with_any_device, nullptr).empty() && (!needs.gres.empty() || needs.tasks_per_gpu > 0)) return std::unexpected(no_devices(needs, belongings_));
       return fail(Errc::invalid, tasks > 0 ? "More processors requested than permitted" : "Requested node configuration is not available");
+    }
     return fail(Errc::unavailable, "Requested nodes are busy");
   }
   std::vector<std::uint32_t> capacities;
   for (const Room* room : chosen) capacities.push_back(room->now);
   if (tasks == 0) {
-    const std::uint32_t each = std::max(step.tasks_per_node(), 1u);
+    const std::uint32_t each = std::max(needs.tasks_per_node, 1u);
     tasks = each * static_cast<std::uint32_t>(chosen.size());
   }
   MR_TRY(const Distribution distribution, parse_distribution(step.resources().distribution().empty() ? "block" : step.resources().distribution()));
@@ -146,11 +221,10 @@ Result<StepPlacement> StepKeeper::find_room(const wire::CreateStep& ask) const {
   if (counts.empty()) return fail(Errc::invalid, "Task count specification invalid");
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     if (counts[i] == 0) continue;
-    StepShare share{chosen[i]->node, chosen[i]->cpus, counts[i]};
-    if (ask.exact()) share.cpus.resize(std::min<std::size_t>(share.cpus.size(), std::size_t{counts[i]} * per_task));
-    out.shares.push_back(std::move(share));
+    out.shares.push_back({.node = chosen[i]->node, .cpus = chosen[i]->cpus, .tasks = counts[i]});
   }
   std::ranges::sort(out.shares, {}, &StepShare::node);
+  MR_TRY_VOID(fill(out.shares, needs));
   out.tasks = tasks;
   return out;
 }

@@ -1,4 +1,4 @@
-// src/step/step_keeper.h - who of a job's steps has which CPUs of its allocation; gives out their numbers. Pure: no process, no socket.
+// src/step/step_keeper.h - who of a job's steps has which CPUs, memory and devices of its allocation; gives out their numbers. Pure: no process, no socket.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "step/step_resources.h"
 
 namespace millrace::wire {
 class CreateStep;
@@ -21,6 +22,7 @@ struct StepShare {
   std::uint32_t node = 0;            // its place in the allocation
   std::vector<std::uint32_t> cpus;   // of the allocation's CPUs there, counted from 0
   std::uint32_t tasks = 0;
+  NodeTaking taking{};               // memory and devices
   bool operator==(const StepShare&) const = default;
 };
 
@@ -35,7 +37,7 @@ class StepKeeper {
   // As the first node's launch plan describes the allocation. `first_id`: srun's own job has used step 0 already.
   StepKeeper(const wire::LaunchPlan& allocation, std::uint32_t first_id);
 
-  // Where it can run now. Errc::unavailable: CPUs of other steps are in the way, later it can; anything else: never.
+  // Where it can run now. Errc::unavailable: CPUs, memory or devices of other steps are in the way, later it can; anything else: never.
   Result<StepPlacement> find_room(const wire::CreateStep& ask) const;
   // Takes what was found; the number of the step, never given out again.
   // At least `least_id`, so that the parts of a step in several components have one number.
@@ -44,6 +46,8 @@ class StepKeeper {
   bool node_ended(std::uint32_t step, const std::string& node);
 
   const std::vector<std::string>& nodes() const { return nodes_; }
+  const NodeBelongings& belongings(std::uint32_t node) const { return belongings_[node]; }
+  bool knows_devices() const { return defaults_.knows_devices; }
   std::uint32_t next_id() const { return next_id_; }  // none from here on has been given out
   std::vector<std::string> nodes_of(std::uint32_t step) const;  // where it still runs
 
@@ -54,10 +58,16 @@ class StepKeeper {
     bool overlap = false;
   };
   std::vector<std::uint32_t> free_cpus(std::uint32_t node) const;
+  NodeStock free_stock(std::uint32_t node) const;
+  struct Room;
+  Room room_on(std::uint32_t node, const StepNeeds& needs, bool in_the_end) const;
+  Result<void> fill(std::vector<StepShare>& shares, const StepNeeds& needs) const;
   Result<std::vector<std::uint32_t>> candidates(const wire::CreateStep& ask) const;
 
   std::vector<std::string> nodes_;
   std::vector<std::uint32_t> cpus_;  // by node
+  std::vector<NodeBelongings> belongings_;  // likewise
+  StepDefaults defaults_;
   std::uint32_t next_id_;
   std::map<std::uint32_t, Running> running_;
 };

@@ -41,7 +41,7 @@ TEST_F(StepKeeperTest, Without_a_wish_it_has_a_task_on_every_node) {
   ASSERT_TRUE(placement);
   EXPECT_EQ(placement->tasks, 3u);
   ASSERT_EQ(placement->shares.size(), 3u);
-  EXPECT_EQ(placement->shares[2], (StepShare{2, {0, 1}, 1}));
+  EXPECT_EQ(placement->shares[2], (StepShare{.node = 2, .cpus = {0, 1}, .tasks = 1, .taking = {.cpus = 2}}));
 }
 
 TEST_F(StepKeeperTest, Whole_nodes_are_taken_unless_it_asks_for_exactly_what_it_needs) {
@@ -54,7 +54,7 @@ TEST_F(StepKeeperTest, Whole_nodes_are_taken_unless_it_asks_for_exactly_what_it_
   start(ask(1, 2, true));
   const auto beside = keeper_->find_room(ask(1, 2, true));
   ASSERT_TRUE(beside);
-  EXPECT_EQ(beside->shares[0], (StepShare{0, {2, 3}, 2}));
+  EXPECT_EQ(beside->shares[0], (StepShare{.node = 0, .cpus = {2, 3}, .tasks = 2, .taking = {.cpus = 2}}));
 }
 
 TEST_F(StepKeeperTest, Numbers_are_never_given_out_twice_and_nodes_end_one_by_one) {

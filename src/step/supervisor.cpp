@@ -87,7 +87,7 @@ int Supervisor::timeout_ms() const {
   if (!unconfirmed_.empty()) until = std::min(until, order_again_us_);
   if (!ended_ && srun_gone_us_ != 0) until = std::min(until, srun_gone_us_ + srun_patience_us);
   if (!ended_ && look_at_parts_us_ != 0) until = std::min(until, look_at_parts_us_);
-  if (!ended_) until = std::min(until, facts_.due_us());
+  if (!ended_) until = std::min({until, facts_.due_us(), step_time_due_us()});
   if (!ended_ && tell_waiting_us_ != 0) until = std::min(until, tell_waiting_us_);
   if (!ended_ && finish_at_us_ != 0) until = std::min(until, finish_at_us_);
   if (!ended_ && look_again_us_ != 0) until = std::min(until, look_again_us_);
@@ -160,6 +160,7 @@ void Supervisor::on_time() {
     }
     if (finish_at_us_ != 0 && now >= finish_at_us_) return finish_after_steps();
     if (now >= facts_.due_us()) tell_facts();
+    end_steps_in_time(now);
     if (tell_waiting_us_ != 0 && now >= tell_waiting_us_) tell_waiting_steps();
     if (look_again_us_ != 0 && now >= look_again_us_) look_at_usage();
     return;
@@ -289,6 +290,7 @@ void Supervisor::suspend(bool suspended) {
   if (ended_ || killing_ || suspended == status_.suspended()) return;
   suspended ? freezer_.freeze(clock_us(CLOCK_MONOTONIC)) : freezer_.thaw();
   status_.set_suspended(suspended);
+  shift_step_times(suspended);
   tell_agent();
 }
 

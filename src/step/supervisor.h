@@ -106,6 +106,7 @@ class Supervisor final {
   void drop_part(std::uint32_t id);
   void drop_parts();       // nobody will start them
   void drop_left_parts();  // whose srun has not been heard of for long
+  void give_devices(const StepShare& share, wire::LaunchPlan& there) const;
   void order_steps_again();
   void refuse_waiting_steps();
   void tell_waiting_steps();
@@ -114,13 +115,22 @@ class Supervisor final {
   void send_from_keeper(wire::StepFromNode message, const std::string& node = {});
 
   // What becomes of them, told until it is in the log, and orders to them (supervisor_facts.cpp)
-  void note_started(std::uint32_t id, const wire::StepRequest& request, const wire::LaunchPlan& plan);
+  void note_started(std::uint32_t id, const wire::StepRequest& request, const StepPlacement& placement, const wire::LaunchPlan& plan);
   void note_ended_there(std::uint32_t id, const wire::AttemptStatus& status);
   void note_ended(std::uint32_t id);
   void tell_facts();
   void hear_step_signal(const wire::StepSignal& signal);
   void finish_after_steps();  // whose ends may be on their way
   void kill_step(std::uint32_t id, std::uint32_t wait_seconds, wire::Kill::Why why);
+
+  // Their time (supervisor_step_time.cpp)
+  struct KeptStep;
+  void watch_time_of(KeptStep& step, const wire::JobDescription& asked) const;
+  void hear_step_update(const wire::StepUpdate& update);
+  std::int64_t step_time_due_us() const;  // INT64_MAX: none has a limit
+  void end_steps_in_time(std::int64_t now_us);
+  void signal_step(std::uint32_t id, std::uint32_t signal, bool before_end);
+  void shift_step_times(bool suspended);  // what is suspended does not use its time
 
   // Usage (supervisor_usage.cpp)
   void look_at_usage();  // of running tasks with what they started
@@ -172,9 +182,15 @@ class Supervisor final {
     wire::StepFact fact;        // as far as it is known
     std::optional<StepPlacement> prepared{};  // set: nothing of it is launched yet
     std::int64_t heard_us = 0;  // prepared: when its srun last asked
+    std::int64_t begun_us = 0;  // monotonic; later by the time it was suspended
+    std::uint32_t limit_minutes = 0;  // 0: that of its job
+    wire::JobSignal warning{};  // --signal; told once
+    bool warned = false;
+    std::int64_t kill_again_us = 0;   // 0: its time is not over
   };
   std::optional<StepKeeper> keeper_;
   std::map<std::uint32_t, KeptStep> steps_;      // running ones, with whom they belong to
+  std::int64_t suspended_us_ = 0;  // since when; 0: they run
   struct WaitingStep {
     wire::StepRequest request;
     bool told = false;  // that it waits
@@ -202,6 +218,9 @@ class Supervisor final {
 
 // Makes the plan of a component's part that of the whole step.
 void make_part(const wire::PartOfStep& part, wire::LaunchPlan& plan);
+// Of a step's own; 0: none.
+std::uint32_t step_limit_of(const wire::JobDescription& step);
+
 // The line of a kill as Slurm writes it into the job's stderr.
 std::string kill_note(const wire::LaunchPlan& plan, wire::Kill::Why why, std::int64_t at_seconds);
 // The line about memory shortage, likewise.

@@ -25,7 +25,7 @@ std::string name_of(const wire::JobDescription& step, const std::string& job_nam
 
 }  // namespace
 
-void Supervisor::note_started(std::uint32_t id, const wire::StepRequest& request, const wire::LaunchPlan& plan) {
+void Supervisor::note_started(std::uint32_t id, const wire::StepRequest& request, const StepPlacement& placement, const wire::LaunchPlan& plan) {
   wire::StepFact& fact = steps_[id].fact;
   fact.set_id(id);
   fact.set_name(name_of(request.ask().step(), plan_.job().name()));
@@ -41,6 +41,12 @@ void Supervisor::note_started(std::uint32_t id, const wire::StepRequest& request
   fact.set_srun_host(request.ask().step().submit_host());
   fact.set_srun_pid(request.ask().srun_pid());
   fact.set_distribution(request.ask().step().resources().distribution());
+  fact.set_time_limit_minutes(step_limit_of(request.ask().step()));
+  std::vector<wire::DeviceGrant> devices;
+  for (const StepShare& share : placement.shares)
+    for (wire::DeviceGrant& grant : grants_of(keeper_->belongings(share.node), share.taking.devices)) devices.push_back(std::move(grant));
+  const wire::StepWishes wishes = shown_wishes(request.ask(), devices);
+  if (wishes.ByteSizeLong() > 0) *fact.mutable_wishes() = wishes;
   facts_.add(fact, clock_us(CLOCK_MONOTONIC));
 }
 
@@ -52,7 +58,7 @@ void Supervisor::note_ended_there(std::uint32_t id, const wire::AttemptStatus& s
   fact.set_exit_code(std::max(fact.exit_code(), status.exit_code()));
   fact.set_exit_signal(std::max(fact.exit_signal(), status.exit_signal()));
   add_usage(*fact.mutable_usage(), status.usage());
-  if (fact.end() == wire::StepFact::CANCELLED) return;
+  if (fact.end() == wire::StepFact::CANCELLED || fact.end() == wire::StepFact::TIMED_OUT) return;
   switch (status.end()) {
     case wire::AttemptStatus::LAUNCH_FAILED: fact.set_end(wire::StepFact::NOT_LAUNCHED); break;
     case wire::AttemptStatus::SUPERVISOR_LOST: fact.set_end(wire::StepFact::LOST); break;
@@ -64,7 +70,7 @@ void Supervisor::note_ended_there(std::uint32_t id, const wire::AttemptStatus& s
 void Supervisor::note_ended(std::uint32_t id) {
   wire::StepFact& fact = steps_.at(id).fact;
   // It may be heard of before the script is gone that was told to end with it.
-  if ((left_behind_ || told_to_end_) && fact.exit_signal() != 0) fact.set_end(wire::StepFact::CANCELLED);
+  if ((left_behind_ || told_to_end_) && fact.exit_signal() != 0 && fact.end() != wire::StepFact::TIMED_OUT) fact.set_end(wire::StepFact::CANCELLED);
   fact.set_ended(true);
   fact.set_ended_at_us(clock_us(CLOCK_REALTIME));
   facts_.add(fact, clock_us(CLOCK_MONOTONIC));

@@ -44,7 +44,7 @@ Result<void> Supervisor::isolate(std::uint32_t tasks) {
   if (order.driver() != wire::Isolation::NO_CGROUPS) {
     CgroupLimits limits = limits_in(order);
     limits.oom_kills_all = plan_.job().oom_kill_step() && limits.memory.has_value();
-    MR_TRY_VOID(cgroup_->create(limits));
+    MR_TRY_VOID(cgroup_->create(limits, job_limits_in(order)));
   }
   MR_TRY_VOID(choose_cpus(tasks));
   if (order.private_base().empty()) return {};

@@ -15,7 +15,7 @@ constexpr std::size_t waiting_steps_max = 10'000;
 constexpr std::int64_t waiting_notice_us = 200'000;
 
 // Slurm's numbers and texts.
-constexpr std::uint32_t access_denied = 2002, already_done = 2021, nodes_busy = 2016, not_available = 2014, step_limit = 2076;
+constexpr std::uint32_t access_denied = 2002, already_done = 2021, nodes_busy = 2016, step_limit = 2076;
 
 std::int64_t monotonic_us() {
   timespec now{};
@@ -70,6 +70,7 @@ void Supervisor::hear_of_steps(const wire::StepToNode& message) {
   if (message.has_left()) hear_client_left(message.left().client());
   if (message.has_facts_heard()) facts_.heard(message.facts_heard().number(), monotonic_us());
   if (message.has_signal()) hear_step_signal(message.signal());
+  if (message.has_update()) hear_step_update(message.update());
   if (message.has_end() && holds_allocation_ && !ended_) {
     allocation_exit_code_ = message.end().exit_code();
     finish_after_steps();
@@ -125,16 +126,17 @@ bool Supervisor::try_step(const wire::StepRequest& request) {
   }
   const bool busy = placement.error().code == Errc::unavailable;
   if (busy && !request.ask().immediate()) return false;
-  if (busy)
-    refuse_step(request, nodes_busy, placement.error().story);
-  else
-    refuse_step(request, not_available, "Requested node configuration is not available", placement.error().story == "Requested node configuration is not available" ? "" : placement.error().story);
+  if (busy) return refuse_step(request, nodes_busy, placement.error().story), true;
+  const StepRefusal why = refusal_of(placement.error());
+  refuse_step(request, why.code, why.text, why.note);
   return true;
 }
 
 wire::LaunchPlan Supervisor::step_plan(const wire::CreateStep& ask, const StepPlacement& placement, std::uint32_t id) const {
   wire::LaunchPlan plan = plan_;
   plan.clear_script();
+  plan.clear_allocation();
+  plan.clear_devices();
   plan.set_environment(ask.environment());
   wire::JobDescription& job = *plan.mutable_job();
   job = ask.step();
@@ -154,9 +156,14 @@ wire::LaunchPlan Supervisor::step_plan(const wire::CreateStep& ask, const StepPl
   for (const StepShare& share : placement.shares) {
     plan.add_cpus_per_node(static_cast<std::uint32_t>(share.cpus.size()));
     plan.add_tasks_per_node(share.tasks);
-    plan.add_memory_per_node_mib(static_cast<int>(share.node) < plan_.memory_per_node_mib_size() ? plan_.memory_per_node_mib(static_cast<int>(share.node)) : 0);
+    plan.add_memory_per_node_mib(static_cast<std::uint64_t>(share.taking.memory_mib));
   }
   plan.set_tasks(placement.tasks);
+  // What it does not say itself about memory it has from its job.
+  if (!job.has_memory_per_node_mib() && !job.has_memory_per_cpu_mib() && !job.resources().has_memory_per_gpu_mib()) {
+    if (plan_.job().has_memory_per_cpu_mib()) job.set_memory_per_cpu_mib(plan_.job().memory_per_cpu_mib());
+    else if (plan_.job().has_memory_per_node_mib()) job.set_memory_per_node_mib(plan_.job().memory_per_node_mib());
+  }
   if (ask.has_part()) make_part(ask.part(), plan);
   return plan;
 }
@@ -170,7 +177,7 @@ void Supervisor::start_step(const wire::StepRequest& request, const StepPlacemen
   kept.request.mutable_ask()->clear_environment();
   kept.request.mutable_ask()->mutable_step()->clear_arguments();
   const wire::LaunchPlan plan = step_plan(request.ask(), placement, id);
-  note_started(id, request, plan);
+  note_started(id, request, placement, plan);
   std::vector<std::string> notes = placement.notes;
   if (!written) notes.push_back("the step is not in the journal: " + written.error().story);
   if (request.ask().prepare()) {
@@ -190,6 +197,7 @@ void Supervisor::start_step(const wire::StepRequest& request, const StepPlacemen
 
 void Supervisor::launch_step(std::uint32_t id, const wire::CreateStep& ask, const StepPlacement& placement) {
   const wire::LaunchPlan plan = step_plan(ask, placement, id);
+  watch_time_of(steps_.at(id), ask.step());
   std::vector<std::uint32_t> counts;
   for (const StepShare& share : placement.shares) counts.push_back(share.tasks);
   const auto distribution = parse_distribution(plan.job().resources().distribution().empty() ? "block" : plan.job().resources().distribution());
@@ -205,7 +213,21 @@ void Supervisor::launch_step(std::uint32_t id, const wire::CreateStep& ask, cons
     there.set_node_name(node);
     for (const std::uint32_t rank : ranks[i]) there.add_ranks(ask.part().first_task() + rank);
     for (const std::uint32_t cpu : share.cpus) there.add_step_cpus(cpu);
+    give_devices(share, there);
   }
+}
+
+// The agent of this node takes it from here; for other nodes the controller keeps to what the job has.
+void Supervisor::give_devices(const StepShare& share, wire::LaunchPlan& there) const {
+  const NodeBelongings& has = keeper_->belongings(share.node);
+  there.set_job_memory_mib(static_cast<std::uint64_t>(has.memory_mib));
+  if (!keeper_->knows_devices()) {
+    if (share.node == 0) *there.mutable_devices() = plan_.devices();
+    return;
+  }
+  there.set_own_devices(true);
+  for (wire::DeviceGrant& grant : grants_of(has, share.taking.devices)) *there.add_devices() = std::move(grant);
+  for (wire::DeviceGrant& grant : grants_of(has, all_devices(has))) *there.add_job_devices() = std::move(grant);
 }
 
 // Given until a report shows that it arrived; an agent or a controller may have been away.

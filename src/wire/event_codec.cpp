@@ -271,6 +271,11 @@ void put_event(const StepsReported& e, log::Event& out) {
   to->set_attempt(e.attempt.value);
   for (const StepStart& start : e.started) put(start, *to->add_started());
   for (const StepEnd& end : e.ended) put(end, *to->add_ended());
+  for (const StepChange& change : e.changed) {
+    auto* changed = to->add_changed();
+    changed->set_id(change.id);
+    changed->set_time_limit_minutes(change.time_limit_minutes);
+  }
   to->set_at(e.at.value);
 }
 
@@ -389,9 +394,10 @@ JobPlaced get_event(const log::JobPlaced& from) {
 }
 
 Event get_event(const log::StepsReported& from) {
-  StepsReported e{JobKey{from.key()}, Attempt{from.attempt()}, {}, {}, Time{from.at()}};
+  StepsReported e{.key = JobKey{from.key()}, .attempt = Attempt{from.attempt()}, .started = {}, .ended = {}, .at = Time{from.at()}};
   for (const auto& start : from.started()) e.started.push_back(get(start));
   for (const auto& end : from.ended()) e.ended.push_back(get(end));
+  for (const auto& change : from.changed()) e.changed.push_back({change.id(), change.time_limit_minutes()});
   return e;
 }
 

@@ -489,7 +489,13 @@ std::string show(const StepStart& start) {
   Line line{std::to_string(start.id)};
   line.quoted("name", start.name).numbers("nodes", *start.nodes).number("tasks", start.tasks).number("cpus", start.cpus.value);
   line.count("memory", static_cast<std::uint64_t>(start.memory.value)).quoted("srun_host", start.srun_host).count("srun_pid", start.srun_pid);
-  return '(' + line.quoted("distribution", start.distribution).time("at", start.at).text_ + ')';
+  line.quoted("distribution", start.distribution).count("limit", start.time_limit_minutes);
+  if (start.wishes) {
+    const StepWishes& wishes = *start.wishes;
+    line.quoted("gres", wishes.gres).quoted("per_step", wishes.tres_per_step).quoted("per_node", wishes.tres_per_node).quoted("per_socket", wishes.tres_per_socket);
+    line.quoted("per_task", wishes.tres_per_task).quoted("cpus_per", wishes.cpus_per_tres).quoted("mem_per", wishes.mem_per_tres);
+  }
+  return '(' + line.time("at", start.at).text_ + ')';
 }
 
 std::string show(const StepEnd& end) {
@@ -503,6 +509,7 @@ Line describe(const StepsReported& e) {
   Line line = on_job("StepsReported", e.key);
   line.number("attempt", e.attempt.value);
   line.list("started", e.started, [](const StepStart& start) { return show(start); });
+  line.list("changed", e.changed, [](const StepChange& change) { return "(" + std::to_string(change.id) + " limit=" + std::to_string(change.time_limit_minutes) + ")"; });
   return line.list("ended", e.ended, [](const StepEnd& end) { return show(end); });
 }
 

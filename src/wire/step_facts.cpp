@@ -12,6 +12,7 @@ Outcome outcome_of(const wire::StepFact& from) {
     case wire::StepFact::LOST: return Outcome::node_fail;
     case wire::StepFact::OUT_OF_MEMORY: return Outcome::out_of_memory;
     case wire::StepFact::CANCELLED: return Outcome::cancelled;
+    case wire::StepFact::TIMED_OUT: return Outcome::timeout;
     default: return from.exit_code() == 0 && from.exit_signal() == 0 ? Outcome::completed : Outcome::failed;
   }
 }
@@ -62,6 +63,10 @@ ReportedStep reported_step(const wire::StepFact& from) {
   to.start.srun_host = from.srun_host();
   to.start.srun_pid = from.srun_pid();
   to.start.distribution = from.distribution();
+  to.start.time_limit_minutes = from.time_limit_minutes();
+  if (const wire::StepWishes& asked = from.wishes(); from.has_wishes())
+    to.start.wishes = SharedValue(StepWishes{asked.gres(), asked.tres_per_step(), asked.tres_per_node(), asked.tres_per_socket(), asked.tres_per_task(),
+                                             asked.cpus_per_tres(), asked.mem_per_tres()});
   to.nodes = from.nodes();
   if (!from.ended()) return to;
   StepEnd end;

@@ -21,6 +21,20 @@ StepUsage get(const log::StepUsage& from) {
           from.gpu_busy_max(), from.gpu_busy_sum(), from.gpu_looks(), from.gpu_memory_max_bytes()};
 }
 
+static void put(const StepWishes& from, log::StepWishes& to) {
+  to.set_gres(from.gres);
+  to.set_tres_per_step(from.tres_per_step);
+  to.set_tres_per_node(from.tres_per_node);
+  to.set_tres_per_socket(from.tres_per_socket);
+  to.set_tres_per_task(from.tres_per_task);
+  to.set_cpus_per_tres(from.cpus_per_tres);
+  to.set_mem_per_tres(from.mem_per_tres);
+}
+
+static StepWishes get(const log::StepWishes& from) {
+  return {from.gres(), from.tres_per_step(), from.tres_per_node(), from.tres_per_socket(), from.tres_per_task(), from.cpus_per_tres(), from.mem_per_tres()};
+}
+
 void put(const StepStart& from, log::StepStart& to) {
   to.set_id(from.id);
   to.set_name(from.name);
@@ -32,6 +46,8 @@ void put(const StepStart& from, log::StepStart& to) {
   to.set_srun_host(from.srun_host);
   to.set_srun_pid(from.srun_pid);
   to.set_distribution(from.distribution);
+  to.set_time_limit_minutes(from.time_limit_minutes);
+  if (from.wishes) put(*from.wishes, *to.mutable_wishes());
 }
 
 StepStart get(const log::StepStart& from) {
@@ -46,6 +62,8 @@ StepStart get(const log::StepStart& from) {
   to.srun_host = from.srun_host();
   to.srun_pid = from.srun_pid();
   to.distribution = from.distribution();
+  to.time_limit_minutes = from.time_limit_minutes();
+  if (from.has_wishes()) to.wishes = SharedValue(get(from.wishes()));
   return to;
 }
 

@@ -21,6 +21,17 @@ void not_available(Out& out, const Row&) { out += "N/A"; }
 void null(Out& out, const Row&) { out += "(null)"; }
 void nothing(Out&, const Row&) {}
 
+// Of what a step asked for, if it did.
+template <auto getter>
+void wish_of(Out& out, const Row& row) {
+  const std::string& text = (row.step->wishes().*getter)();
+  out += text.empty() ? "N/A" : text;
+}
+
+std::string time_limit_of(const V& step) {
+  return format_short_limit(step.time_limit_minutes() == 0 ? UINT32_MAX : step.time_limit_minutes());
+}
+
 void put_user(Out& out, const Row& row) {
   if (!row.step->user_name().empty()) out += row.step->user_name();
   else out += row.context->names->user(row.step->uid());
@@ -38,10 +49,10 @@ constexpr Column<Row> rows[] = {
     {"Container", 0, "CONTAINER", to_width, true, nothing},
     {"ContainerId", 0, "CONTAINERID", to_width, true, nothing},
     {"CPUFreq", 0, "CPU_FREQ", to_width, true, not_available},
-    {"cpus-per-tres", 0, "CPUS_PER_TRES", to_width, true, not_available},
-    {"Gres", 0, "TRES_PER_JOB", to_width, true, not_available},
+    {"cpus-per-tres", 0, "CPUS_PER_TRES", to_width, true, wish_of<&wire::StepWishes::cpus_per_tres>},
+    {"Gres", 0, "TRES_PER_JOB", to_width, true, wish_of<&wire::StepWishes::tres_per_node>},
     {"JobId", 0, "JOB_ID", never, true, number_of<&V::job_id>},
-    {"mem-per-tres", 0, "MEM_PER_TRES", to_width, true, not_available},
+    {"mem-per-tres", 0, "MEM_PER_TRES", to_width, true, wish_of<&wire::StepWishes::mem_per_tres>},
     {"Network", 0, "NETWORK", to_width, true, not_available},
     {"Nodes", 'N', "NODELIST", to_width, true, text_of<&V::nodes>},
     {"NumCPUs", 0, "NUM_CPUS", never, true, number_of<&V::cpus>},
@@ -53,15 +64,15 @@ constexpr Column<Row> rows[] = {
     {"StepId", 'i', "STEPID", to_width, true, [](Out& out, const Row& row) { out += shown_step(*row.step); }},
     {"StepName", 'j', "NAME", to_width, true, text_of<&V::name>},
     {"StepState", 0, "STATE", to_width, true, [](Out& out, const Row& row) { out += state_of(*row.step); }},
-    {"TimeLimit", 'l', "TIME_LIMIT", never, true, [](Out& out, const Row&) { out += "UNLIMITED"; }},
+    {"TimeLimit", 'l', "TIME_LIMIT", never, true, [](Out& out, const Row& row) { out += time_limit_of(*row.step); }},
     {"TimeUsed", 'M', "TIME", never, true, [](Out& out, const Row& row) { out += format_short_duration(run_seconds(row)); }},
     {"tres-bind", 0, "TRES_BIND", to_width, true, not_available},
     {"tres-freq", 0, "TRES_FREQ", to_width, true, not_available},
-    {"tres-per-job", 0, "TRES_PER_STEP", to_width, true, not_available},
-    {"tres-per-node", 'b', "TRES_PER_JOB", to_width, true, not_available},
-    {"tres-per-socket", 0, "TRES_PER_SOCKET", to_width, true, not_available},
-    {"tres-per-step", 0, "TRES_PER_STEP", to_width, true, not_available},
-    {"tres-per-task", 0, "TRES_PER_TASK", to_width, true, not_available},
+    {"tres-per-job", 0, "TRES_PER_STEP", to_width, true, wish_of<&wire::StepWishes::tres_per_step>},
+    {"tres-per-node", 'b', "TRES_PER_JOB", to_width, true, wish_of<&wire::StepWishes::tres_per_node>},
+    {"tres-per-socket", 0, "TRES_PER_SOCKET", to_width, true, wish_of<&wire::StepWishes::tres_per_socket>},
+    {"tres-per-step", 0, "TRES_PER_STEP", to_width, true, wish_of<&wire::StepWishes::tres_per_step>},
+    {"tres-per-task", 0, "TRES_PER_TASK", to_width, true, wish_of<&wire::StepWishes::tres_per_task>},
     {"UserId", 'U', "UID", never, true, number_of<&V::uid>},
     {"UserName", 'u', "USER", to_width, true, put_user},
 };
@@ -82,6 +93,7 @@ int compare_by(char letter, const Row& a, const Row& b) {
     case 'M': return compare(run_seconds(a), run_seconds(b));
     case 'u': return compare(a.context->names->user(x.uid()), b.context->names->user(y.uid()));
     case 'U': return compare(x.uid(), y.uid());
+    case 'l': return compare(x.time_limit_minutes() - 1, y.time_limit_minutes() - 1);  // no limit is the longest
     default: return 0;
   }
 }
@@ -103,7 +115,8 @@ std::string shown_step(const wire::StepView& step) {
 
 std::string step_tres(const wire::StepView& step) {
   if (step.cpus() == 0) return {};
-  return "cpu=" + std::to_string(step.cpus()) + (step.memory_mib() != 0 ? ",mem=" + format_mib(step.memory_mib()) : "") + ",node=" + std::to_string(step.node_count());
+  return "cpu=" + std::to_string(step.cpus()) + (step.memory_mib() != 0 ? ",mem=" + format_mib(step.memory_mib()) : "") + ",node=" + std::to_string(step.node_count()) +
+         (step.wishes().gres().empty() ? "" : "," + step.wishes().gres());
 }
 
 void sort_steps(std::vector<StepRow>& steps, std::string_view keys, std::string& unknown) {
@@ -133,7 +146,8 @@ std::string render_steps(const std::vector<StepRow>& steps, const Format<StepRow
 
 std::string show_step_record(const wire::StepView& step, bool one_line) {
   const std::string next = one_line ? " " : "\n   ";
-  std::string out = "StepId=" + shown_step(step) + " UserId=" + std::to_string(step.uid()) + " StartTime=" + format_time(step.start_at_us(), "Unknown") + " TimeLimit=UNLIMITED";
+  std::string out = "StepId=" + shown_step(step) + " UserId=" + std::to_string(step.uid()) + " StartTime=" + format_time(step.start_at_us(), "Unknown") + " TimeLimit=" +
+                    format_limit(step.time_limit_minutes() == 0 ? UINT32_MAX : step.time_limit_minutes());
   out += next + "State=" + std::string{state_of(step)} + " Partition=" + step.partition() + " NodeList=" + step.nodes();
   out += next + "Nodes=" + std::to_string(step.node_count()) + " CPUs=" + std::to_string(step.cpus()) + " Tasks=" + std::to_string(step.tasks()) + " Name=" + step.name() + " Network=(null)";
   const std::string tres = step_tres(step);
@@ -147,6 +161,11 @@ std::string show_step_record(const wire::StepView& step, bool one_line) {
     out += " Dist=" + layout;
   }
   out += next + "SrunHost:Pid=" + std::string{or_null(step.srun_host())} + ':' + std::to_string(step.srun_pid());
+  const wire::StepWishes& wishes = step.wishes();
+  const std::pair<const char*, const std::string&> asked[] = {{"CpusPerTres", wishes.cpus_per_tres()},     {"MemPerTres", wishes.mem_per_tres()},       {"TresPerStep", wishes.tres_per_step()},
+                                                              {"TresPerNode", wishes.tres_per_node()},     {"TresPerSocket", wishes.tres_per_socket()}, {"TresPerTask", wishes.tres_per_task()}};
+  for (const auto& [name, value] : asked)
+    if (!value.empty()) out += next + name + "=" + value;
   return out + (one_line ? "\n" : "\n\n");
 }
 

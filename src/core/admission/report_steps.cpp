@@ -12,6 +12,15 @@ namespace {
 
 constexpr std::size_t name_length_max = 256;
 
+// A keeper is not believed to be brief.
+SharedValue<StepWishes> cut(const SharedValue<StepWishes>& from) {
+  if (!from || *from == StepWishes{}) return {};
+  StepWishes to = *from;
+  for (std::string* text : {&to.gres, &to.tres_per_step, &to.tres_per_node, &to.tres_per_socket, &to.tres_per_task, &to.cpus_per_tres, &to.mem_per_tres})
+    if (text->size() > name_length_max) text->resize(name_length_max);
+  return SharedValue(std::move(to));
+}
+
 // The nodes of the step; none: it names one that its job does not have.
 StepNodes resolve(const std::map<std::string, NodeIndex>& nodes, const std::string& list) {
   const auto names = expand_hostlist(list);
@@ -35,9 +44,9 @@ std::vector<Event> decide_steps(const State& state, JobKey key, Attempt attempt,
   for (const NodeShare& share : job->placement->shares) nodes.emplace(state.node(share.node).def->name, share.node);
   const StepTally* tally = state.step_tallies.find(key);
   std::uint32_t next_id = tally && tally->attempt == attempt ? tally->next_id : 0;
-  StepsReported out{key, attempt, {}, {}, now};
+  StepsReported out{.key = key, .attempt = attempt, .started = {}, .ended = {}, .at = now};
   std::map<std::uint32_t, Time> started;
-  std::set<std::uint32_t> ended;
+  std::set<std::uint32_t> ended, changed;
   for (const ReportedStep& step : reported) {
     const std::uint32_t id = step.start.id;
     if (id >= next_id && id < steps_of_attempt_max) {
@@ -47,10 +56,15 @@ std::vector<Event> decide_steps(const State& state, JobKey key, Attempt attempt,
       if (fact.name.size() > name_length_max) fact.name.resize(name_length_max);
       if (fact.srun_host.size() > name_length_max) fact.srun_host.resize(name_length_max);
       if (fact.distribution.size() > name_length_max) fact.distribution.clear();
+      fact.wishes = cut(fact.wishes);
       fact.at = std::clamp(fact.at, job->started_at, std::max(now, job->started_at));  // the clocks of nodes are their own
       next_id = id + 1;
       started[id] = fact.at;
       out.started.push_back(std::move(fact));
+    } else if (const auto* known = state.steps.find({key, attempt, id}); known && (*known)->is_running() && !started.contains(id) && !changed.contains(id) &&
+                                                                         (*known)->start.time_limit_minutes != step.start.time_limit_minutes) {
+      changed.insert(id);
+      out.changed.push_back({id, step.start.time_limit_minutes});
     }
     if (!step.end || !(started.contains(id) || state.running_steps.contains({key, attempt, id})) || !ended.insert(id).second) continue;
     StepEnd fact = *step.end;
@@ -61,7 +75,7 @@ std::vector<Event> decide_steps(const State& state, JobKey key, Attempt attempt,
     fact.at = std::clamp(fact.at, begun, std::max(now, begun));
     out.ended.push_back(fact);
   }
-  if (out.started.empty() && out.ended.empty()) return {};
+  if (out.started.empty() && out.ended.empty() && out.changed.empty()) return {};
   return {std::move(out)};
 }
 

@@ -77,6 +77,28 @@ TEST_F(ReportedSteps, Are_facts_once_however_often_they_are_told) {
   EXPECT_EQ(find(2)->end.at, at(30));
 }
 
+TEST_F(ReportedSteps, Have_a_limit_that_can_be_changed_while_they_run) {
+  ReportedStep limited = step(0);
+  limited.start.time_limit_minutes = 5;
+  limited.start.wishes = SharedValue(StepWishes{std::string(1000, 'g'), "", "", "", "", "", ""});
+  EXPECT_EQ(tell({limited, step(1)}), 2u);
+  EXPECT_EQ(find(0)->start.time_limit_minutes, 5u);
+  EXPECT_EQ(find(0)->start.wishes->gres.size(), 256u);
+  limited.start.time_limit_minutes = 9;
+  const auto events = decide_steps(state, key, Attempt{0}, {limited, limited, step(1)}, at(40));
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(std::get<StepsReported>(events[0]).changed, (std::vector<StepChange>{{0, 9}}));
+  happen(events);
+  EXPECT_EQ(find(0)->start.time_limit_minutes, 9u);
+  EXPECT_TRUE(decide_steps(state, key, Attempt{0}, {limited, step(1)}, at(40)).empty());
+  ReportedStep ended = step(0, true);
+  ended.start.time_limit_minutes = 3;
+  EXPECT_EQ(tell({ended}), 1u);
+  EXPECT_EQ(find(0)->start.time_limit_minutes, 3u);
+  ended.start.time_limit_minutes = 4;
+  EXPECT_EQ(tell({ended}), 0u);
+}
+
 TEST_F(ReportedSteps, Of_another_attempt_or_on_nodes_of_others_are_not_believed) {
   EXPECT_EQ(tell({step(0)}, 1), 0u);
   EXPECT_EQ(tell({step(0, false, "n3")}), 0u);

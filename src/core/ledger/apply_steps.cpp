@@ -56,6 +56,11 @@ void report_steps(State& state, const StepsReported& e) {
   if (tally.attempt != e.attempt) tally.next_id = 0;
   tally.attempt = e.attempt;
   for (const StepStart& started : e.started) start(state, e, started, tally);
+  for (const StepChange& change : e.changed) {
+    Step& step = state.steps.edit({e.key, e.attempt, change.id})->edit();
+    MR_ASSERT(step.is_running());
+    step.start.time_limit_minutes = change.time_limit_minutes;
+  }
   for (const StepEnd& ended : e.ended) end(state, {e.key, e.attempt, ended.id}, ended, tally);
 }
 

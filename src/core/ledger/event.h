@@ -309,6 +309,7 @@ struct StepsReported {
   std::vector<StepStart> started;
   std::vector<StepEnd> ended;
   Time at;
+  std::vector<StepChange> changed{};  // between the starts and the ends
 };
 
 using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified,

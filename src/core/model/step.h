@@ -27,6 +27,13 @@ struct StepUsage {
   bool operator==(const StepUsage&) const = default;
 };
 
+// Devices it asked for, as people are shown it. Kept apart so that the many steps that ask for none do not pay for it.
+struct StepWishes {
+  std::string gres;  // what it holds over all its nodes: gres/gpu=2,gres/gpu:a100=2
+  std::string tres_per_step, tres_per_node, tres_per_socket, tres_per_task, cpus_per_tres, mem_per_tres;
+  bool operator==(const StepWishes&) const = default;
+};
+
 // Many steps of a job run on the same nodes: equal lists are one.
 using StepNodes = SharedValue<std::vector<std::uint32_t>>;  // NodeIndex values
 
@@ -41,16 +48,25 @@ struct StepStart {
   std::string srun_host;
   std::uint32_t srun_pid = 0;
   std::string distribution;  // as asked for
+  std::uint32_t time_limit_minutes = 0;  // 0: that of its job
+  SharedValue<StepWishes> wishes{};      // null: none
 };
 
 struct StepEnd {
   std::uint32_t id = 0;
-  Outcome outcome{};  // of a step: completed, failed, cancelled, out_of_memory or node_fail
+  Outcome outcome{};  // of a step: completed, failed, cancelled, timeout, out_of_memory or node_fail
   std::uint32_t exit_code = 0, exit_signal = 0;
   UserId cancelled_by;
   StepUsage usage;
   Time at;
   bool operator==(const StepEnd&) const = default;
+};
+
+// What was made different of one that runs.
+struct StepChange {
+  std::uint32_t id = 0;
+  std::uint32_t time_limit_minutes = 0;
+  bool operator==(const StepChange&) const = default;
 };
 
 struct Step {
