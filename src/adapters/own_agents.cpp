@@ -150,6 +150,8 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   for (const auto& each : found.devices())
     registration.inventory.devices.push_back({each.name(), each.type(), each.count(), {each.near().begin(), each.near().end()}, false, {}, each.files()});
   registration.attempts = reports_of(hello.attempts());
+  registration.dynamic = hello.dynamic();
+  registration.configuration = hello.configuration();
   observer_->node_registered(*this, registration);
 }
 

@@ -59,11 +59,12 @@ void Controller::ask_keeper(const Asker& asker, std::uint64_t number, const Job&
   request.set_number(number);
   request.set_uid(asker.uid.value);
   *request.mutable_ask() = ask;
-  if (job.program == JobProgram::prolog) {
+  if (job.program == JobProgram::prolog || job.boots) {
     wire::Reply reply;
     reply.set_number(number);
-    reply.mutable_failure()->set_code(2061);
-    reply.mutable_failure()->set_text("PrologSlurmctld is still running");
+    reply.mutable_failure()->set_code(job.boots ? 2016 : 2061);
+    reply.mutable_failure()->set_text(job.boots ? "Requested nodes are busy" : "PrologSlurmctld is still running");
+    if (job.boots) reply.mutable_failure()->add_notes("nodes of the job are still being powered up");
     return clients_.reply(asker.client, reply);
   }
   if (tell_keeper(job, message)) {

@@ -47,6 +47,7 @@ std::string_view name_of(NodeOrder order) {
     case NodeOrder::reboot_asap: return "reboot_asap";
     case NodeOrder::reboot_issued: return "reboot_issued";
     case NodeOrder::cancel_reboot: return "cancel_reboot";
+    case NodeOrder::future: return "future";
   }
   return "?";
 }
@@ -166,6 +167,8 @@ std::string show(const NodeDef& def) {
   line.number("threads", def.threads_per_core).number("memory", def.memory.value).number("tmp", def.tmp_disk.value);
   line.number("weight", def.weight).quoted("features", def.features).quoted("gres", def.gres);
   line.list("kinds", def.kinds, [](const NodeGres& kind) { return show(kind); });
+  line.count("kind", static_cast<std::uint64_t>(def.kind)).count("keep_up", def.keep_up);
+  if (def.suspend_seconds) line.number("suspend_seconds", *def.suspend_seconds);
   return '(' + line.text_ + ')';
 }
 
@@ -435,8 +438,22 @@ Line describe(const NodeModified& e) {
   if (e.features) line.quoted("features", *e.features);
   if (e.comment) line.quoted("comment", *e.comment);
   if (e.extra) line.quoted("extra", *e.extra);
+  if (e.address) line.quoted("address", *e.address);
+  if (e.host_name) line.quoted("host", *e.host_name);
   return line;
 }
+
+Line describe(const NodesPowered& e) {
+  constexpr std::string_view words[] = {"down_wanted", "down_asap", "down_forced", "going_down", "off", "up_wanted", "coming_up", "told", "failed", "called_off"};
+  const auto which = static_cast<std::size_t>(e.change);
+  Line line{"NodesPowered"};
+  line.word("change", which < std::size(words) ? words[which] : "unknown");
+  line.list("nodes", e.nodes, [](NodeIndex node) { return std::to_string(node.value); });
+  return line.number("by", e.by.value).time("due", e.due);
+}
+
+Line describe(const NodeCreated& e) { return Line{"NodeCreated"}.quoted("name", e.def.name).number("cpus", e.def.cpus.value).number("memory", e.def.memory.value).number("by", e.by.value); }
+Line describe(const NodeDeleted& e) { return Line{"NodeDeleted"}.number("node", e.node.value).number("by", e.by.value); }
 
 Line describe(const PartitionStateChanged& e) {
   return Line{"PartitionStateChanged"}.number("partition", e.partition.value).word("state", name_of(e.availability));
