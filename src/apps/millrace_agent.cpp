@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/text.h"
 #include "agent/accelerator_watch.h"
 #include "agent/agent.h"
 #include "agent/health.h"

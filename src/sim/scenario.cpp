@@ -259,6 +259,7 @@ Result<void> Scenario::read_partition(int, const Words& words) {
 void Scenario::configure() {
   PartitionDef main;
   main.name = "main";
+  main.all_nodes = true;
   main.is_default = true;
   for (const NodeDef& node : nodes_) main.nodes.push_back(node.name);
   partitions_.insert(partitions_.begin(), main);

@@ -194,11 +194,21 @@ std::string show(const PartitionDef& def) {
   line.strings("deny_accounts", def.deny_accounts).amount("default_memory_per_cpu", def.default_memory_per_cpu);
   line.amount("default_memory_per_node", def.default_memory_per_node).amount("max_memory_per_cpu", def.max_memory_per_cpu);
   line.amount("max_memory_per_node", def.max_memory_per_node).quoted("qos", def.qos).strings("allow_qos", def.allow_qos);
-  return '(' + line.strings("deny_qos", def.deny_qos).list("billing_weights", def.billing_weights, show_weight).text_ + ')';
+  line.strings("deny_qos", def.deny_qos).list("billing_weights", def.billing_weights, show_weight);
+  line.flag("all_nodes", def.all_nodes).strings("node_features", def.node_features).flag("power_down_on_idle", def.power_down_on_idle).flag("never_suspend", def.never_suspend);
+  if (def.suspend_seconds) line.number("suspend_seconds", *def.suspend_seconds);
+  if (def.suspend_timeout_seconds) line.number("suspend_timeout", *def.suspend_timeout_seconds);
+  if (def.resume_timeout_seconds) line.number("resume_timeout", *def.resume_timeout_seconds);
+  return '(' + line.text_ + ')';
 }
 
 std::string show(const Policy& p) {
   Line line{"policy"};
+  if (p.power_saving || p.show_cloud) {
+    line.flag("power_saving", p.power_saving).number("suspend_seconds", p.suspend_seconds).number("suspend_timeout", p.suspend_timeout_seconds);
+    line.number("suspend_rate", p.suspend_rate).number("resume_rate", p.resume_rate).count("suspend_except", p.suspend_except).numbers("keep_up", p.keep_up).flag("show_cloud", p.show_cloud);
+  }
+  line.count("max_node_count", p.max_nodes);
   line.number("first_id", p.first_job_id).number("max_id", p.max_job_id).number("max_jobs", p.max_job_count);
   line.number("max_array", p.max_array_size).number("kill_wait", p.kill_wait_seconds).number("min_age", p.min_job_age_seconds);
   line.number("requeue_delay", p.requeue_delay_seconds).number("max_script", p.max_script_bytes);

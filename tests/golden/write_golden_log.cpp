@@ -80,7 +80,8 @@ int main(int argc, char** argv) {
                                      {"devices", millrace::devices_history, 0}, {"devices_compacted", millrace::devices_history, 30},
                                      {"step_options", millrace::step_options_history, 0}, {"step_options_compacted", millrace::step_options_history, 27},
                                      {"step_facts", millrace::step_facts_history, 0}, {"step_facts_compacted", millrace::step_facts_history, 25},
-                                     {"node_life", millrace::node_life_history, 0}, {"node_life_compacted", millrace::node_life_history, 33}};
+                                     {"node_life", millrace::node_life_history, 0}, {"node_life_compacted", millrace::node_life_history, 33},
+                                     {"power", millrace::power_history, 0}, {"power_compacted", millrace::power_history, 31}};
   for (const millrace::Golden& each : golden) {
     const auto written = millrace::write_log(argv[1], each);
     if (!written) return std::fprintf(stderr, "%s\n", written.error().story.c_str()), 1;
