@@ -1,4 +1,6 @@
 // tests/golden/power_history.cpp - the history of format 1 with nodes that are powered down and up, made and deleted after it.
+#include <algorithm>
+
 #include "history.h"
 
 namespace millrace {
@@ -56,7 +58,14 @@ std::vector<GoldenBatch> power_history() {
   std::vector<GoldenBatch> out = format1_history();
   const std::vector<GoldenBatch> before = out;
   const ClusterConfigured configured = configured_with_power(before);
-  const NodeIndex cloud{static_cast<std::uint32_t>(configured.nodes.size() - 3)}, later{cloud.value + 1}, plain{cloud.value + 2}, made{cloud.value + 3};
+  // Indexes are given in the order in which names were first seen.
+  std::vector<std::string> names;
+  for (const GoldenBatch& batch : before)
+    for (const Event& event : batch.events)
+      if (const auto* e = std::get_if<ClusterConfigured>(&event))
+        for (const NodeDef& node : e->nodes)
+          if (std::ranges::find(names, node.name) == names.end()) names.push_back(node.name);
+  const NodeIndex cloud{static_cast<std::uint32_t>(names.size())}, later{cloud.value + 1}, plain{cloud.value + 2}, made{cloud.value + 3};
   const auto registered = [&](NodeIndex node, std::int64_t started, std::int64_t when) {
     return NodeRegistered{node, "boot-p", {Cpus{4}, Mebibytes{4000}, {}, "x86_64", "Linux", "26.11.0", "power", at(1), at(started)}, "", at(when)};
   };
