@@ -151,6 +151,8 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
     registration.inventory.devices.push_back(
         {each.name(), each.type(), each.count(), {each.near().begin(), each.near().end()}, false, {}, each.files(), 0, {each.links().begin(), each.links().end()}});
   registration.attempts = reports_of(hello.attempts());
+  registration.dynamic = hello.dynamic();
+  registration.configuration = hello.configuration();
   observer_->node_registered(*this, registration);
 }
 

@@ -68,6 +68,8 @@ void Agent::connect() {
   hello->set_boot_id(settings_.boot_id);
   hello->set_version(settings_.version);
   hello->set_relay_only(settings_.relay_only);
+  hello->set_dynamic(settings_.dynamic);
+  hello->set_configuration(settings_.configuration);
   *hello->mutable_inventory() = measurements_.inventory();
   for (const auto& [name, status] : attempts_) *hello->add_attempts() = as_reported(name, status);
   send(std::move(message));

@@ -23,6 +23,8 @@ struct AgentSettings {
   std::string boot_id;
   std::string version;
   bool relay_only = false;
+  bool dynamic = false;       // not in slurm.conf: the controller makes the node, as `configuration` says
+  std::string configuration{};
   std::uint64_t first_session = 1;  // random in a daemon, so that a restarted agent is not taken for the one before
   std::uint64_t highest_epoch = 0;  // remembered from the run before
   Duration heartbeat = seconds(5);  // until the controller says otherwise

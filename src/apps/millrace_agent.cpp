@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/text.h"
 #include "agent/accelerator_watch.h"
 #include "agent/agent.h"
 #include "agent/health.h"
@@ -41,7 +42,8 @@ constexpr int first_look_ms = 60'000;  // a driver that has to wake up its gpus 
 struct Options {
   std::string boot_suffix;
   std::string config, log_file, node, key_file, step_program;
-  bool foreground = false, relay = false, clean = false;
+  std::string dynamic_conf;
+  bool foreground = false, relay = false, clean = false, dynamic = false;
 };
 
 constexpr const char* usage =
@@ -59,7 +61,9 @@ constexpr const char* usage =
     "  -N NAME      be this node, with the resources its line in slurm.conf gives it\n"
     "  --relay      run no jobs; only carry requests of this host's users to the controller\n"
     "  -v           accepted for compatibility; the log has one level\n"
-    "  -V           print the version\n";
+    "  -V           print the version\n"
+    "  -Z           be a node that slurm.conf need not name; the controller makes it\n"
+    "  --conf WORDS what a NodeName line would say of it, with -Z; the hardware where it says nothing\n";
 
 // The loop's descriptors, as src/agent wants to see them.
 class LoopReadiness final : public Readiness {
@@ -116,6 +120,7 @@ class AgentProcess {
 
  private:
   Result<void> choose_node();
+  Result<void> describe_self();
   Result<void> find_key();
   Result<void> start_logging();
   void find_devices();
@@ -132,6 +137,8 @@ class AgentProcess {
   Configuration configuration_;
   std::string node_, key_, log_path_;
   const ConfiguredNode* configured_ = nullptr;
+  ConfiguredNode self_;      // of a node that slurm.conf does not name
+  std::string self_words_;
   DaemonLog log_;
   Background background_;
   PidFile pid_file_;
@@ -165,8 +172,26 @@ Result<void> AgentProcess::choose_node() {
       break;
     }
   if (node_.empty()) node_ = host;
+  if (configured_ == nullptr && options_.dynamic && !options_.relay) return describe_self();
   if (configured_ == nullptr && !options_.relay)
     return fail(Errc::not_found, "node " + node_ + " is not in " + configuration_.path);
+  return {};
+}
+
+// A node that slurm.conf does not name is what --conf says, and what the machine has where that says nothing.
+Result<void> AgentProcess::describe_self() {
+  const std::string given = lower(options_.dynamic_conf);
+  const auto says = [&](std::string_view key) { return (" " + given).find(" " + std::string{key} + "=") != std::string::npos; };
+  const wire::Inventory machine = read_inventory("", "/tmp");
+  std::string words;
+  if (!says("cpus") && !says("procs") && !says("boards") && !says("sockets") && !says("socketsperboard") && !says("corespersocket") && !says("threadspercore"))
+    words = "CPUs=" + std::to_string(machine.cpus()) + " Boards=" + std::to_string(machine.boards()) + " SocketsPerBoard=" + std::to_string(machine.sockets()) +
+            " CoresPerSocket=" + std::to_string(machine.cores_per_socket()) + " ThreadsPerCore=" + std::to_string(machine.threads_per_core()) + " ";
+  if (!says("realmemory")) words += "RealMemory=" + std::to_string(machine.memory_mib()) + " ";
+  self_words_ = words + options_.dynamic_conf;
+  MR_TRY(const auto nodes, in_context(configured_nodes(node_, self_words_), "--conf"));
+  self_ = nodes.front();
+  configured_ = &self_;
   return {};
 }
 
@@ -353,6 +378,8 @@ Result<void> AgentProcess::build() {
   agent.boot_id = settings.boot_id;
   agent.version = slurm_version;
   agent.relay_only = options_.relay;
+  agent.dynamic = configured_ == &self_;
+  agent.configuration = self_words_;
   std::memcpy(&agent.first_session, random_bytes(sizeof agent.first_session).data(), sizeof agent.first_session);
   agent.first_session >>= 1;  // room to rise
   agent.highest_epoch = spool_->read_epoch();
@@ -442,9 +469,10 @@ int print_hardware() {
 
 int main(int argc, char** argv) {
   using namespace millrace;
-  enum { key_option = 256, relay_option, watch_option };
+  enum { key_option = 256, relay_option, watch_option, conf_option };
   constexpr option long_options[] = {{"key", required_argument, nullptr, key_option},
                                      {"relay", no_argument, nullptr, relay_option},
+                                     {"conf", required_argument, nullptr, conf_option},
                                      {"watch-accelerators", required_argument, nullptr, watch_option},
                                      {"help", no_argument, nullptr, 'h'},
                                      {"version", no_argument, nullptr, 'V'},
@@ -478,6 +506,12 @@ int main(int argc, char** argv) {
         break;
       case 'v':
         break;
+      case 'Z':
+        options.dynamic = true;
+        break;
+      case conf_option:
+        options.dynamic_conf = optarg;
+        break;
       case 'G':
         return print_accelerators();
       case watch_option:
@@ -504,6 +538,10 @@ int main(int argc, char** argv) {
   }
   if (optind < argc) {
     std::fprintf(stderr, "slurmd: unexpected argument '%s'\n%s", argv[optind], usage);
+    return 1;
+  }
+  if (!options.dynamic_conf.empty() && !options.dynamic) {
+    std::fputs("slurmd: --conf is of use with -Z only\n", stderr);
     return 1;
   }
   signal(SIGPIPE, SIG_IGN);

@@ -205,7 +205,9 @@ Result<void> ControllerProcess::build() {
   hooks.reconfigure = [this] { return reconfigure(); };
   hooks.site_programs = [this] {
     const NodeLifeSettings& life = configuration_.node_life;
-    return SitePrograms{life.controller_prolog, life.controller_epilog, life.prolog_limit, life.epilog_limit, !life.reboot_program.empty()};
+    const PowerSettings& power = configuration_.power;
+    return SitePrograms{life.controller_prolog, life.controller_epilog, life.prolog_limit, life.epilog_limit, !life.reboot_program.empty(),
+                        power.suspend_program, power.resume_program, power.resume_fail_program};
   };
   hooks.show_config = [this](wire::Config& out) {
     LiveFacts facts;

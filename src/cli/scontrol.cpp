@@ -165,6 +165,8 @@ int create(Scontrol& self, const Words& words) {
   if (first == "reservation" || first == "res") return scontrol_reserve(self, Words(words.begin() + 1, words.end()), false);
   for (const Text word : words)
     if (lower(word).starts_with("reservation")) return scontrol_reserve(self, words, false);
+  for (const Text word : words)
+    if (lower(word).starts_with("nodename=")) return scontrol_create_nodes(self, words);
   return scontrol_refuse(self, "create " + first.substr(0, first.find('=')));
 }
 
@@ -174,6 +176,7 @@ int remove_entity(Scontrol& self, const Words& words) {
   const std::size_t equals = first.find('=');
   if (first.starts_with("reservation") && equals != std::string::npos) return scontrol_remove_reservation(self, words[0].substr(equals + 1));
   if (first == "reservation" && words.size() > 1) return scontrol_remove_reservation(self, words[1]);
+  if (first.starts_with("node") && equals != std::string::npos) return scontrol_delete_nodes(self, words[0].substr(equals + 1));
   return scontrol_refuse(self, "delete " + first.substr(0, equals));
 }
 
@@ -207,7 +210,7 @@ constexpr Verb verbs[] = {
     {{"abort", 2}, nullptr}, {{"callerid", 4}, nullptr}, {{"cancel_reboot", 8}, scontrol_cancel_reboot}, {{"completing", 4}, nullptr}, {{"cluster", 2}, nullptr},
     {{"create", 2}, create}, {{"delete", 3}, remove_entity}, {{"errnumstr", 3}, nullptr}, {{"fsdampeningfactor", 3}, nullptr}, {{"getaddrs", 4}, nullptr},
     {{"gethost", 4}, nullptr}, {{"listjobs", 5}, scontrol_list_jobs}, {{"listpids", 5}, scontrol_list_pids}, {{"liststeps", 5}, scontrol_list_steps}, {{"notify", 1}, nullptr},
-    {{"pidinfo", 3}, nullptr}, {{"power", 3}, nullptr}, {{"reboot", 3}, scontrol_reboot}, {{"schedloglevel", 3}, nullptr},
+    {{"pidinfo", 3}, nullptr}, {{"power", 3}, scontrol_power}, {{"reboot", 3}, scontrol_reboot}, {{"schedloglevel", 3}, nullptr},
     {{"setdebugflags", 9}, nullptr}, {{"setdebug", 2}, nullptr}, {{"takeover", 5}, nullptr}, {{"token", 5}, nullptr},
     {{"top", 3}, nullptr}, {{"wait_job", 4}, scontrol_wait_job},
 };

@@ -198,7 +198,7 @@ constexpr JobKey job_keys[] = {
 };
 // clang-format on
 
-constexpr std::string_view node_keys_not_built[] = {"NodeAddr", "NodeHostName", "CertToken", "CpuBind",
+constexpr std::string_view node_keys_not_built[] = {"CertToken", "CpuBind",
                                                     "Gres", "InstanceId", "InstanceType", "ResumeAfter", "Topology"};
 
 struct Pair {
@@ -306,6 +306,10 @@ int update_node(Scontrol& self, const std::vector<Pair>& pairs, Text names) {
       update->set_comment(std::string{pair.value});
     } else if (equals_ignoring_case(pair.key, "Extra")) {
       update->set_extra(std::string{pair.value});
+    } else if (equals_ignoring_case(pair.key, "NodeAddr")) {
+      update->set_address(std::string{pair.value});
+    } else if (equals_ignoring_case(pair.key, "NodeHostName")) {
+      update->set_host_name(std::string{pair.value});
     } else {
       for (const Text known : node_keys_not_built)
         if (equals_ignoring_case(known, pair.key)) return scontrol_refuse(self, "update " + std::string{known} + "=");
@@ -376,6 +380,52 @@ int scontrol_cancel_reboot(Scontrol& self, const Words& words) {
     return 1;
   }
   return 0;
+}
+
+// power up LIST, power down [asap|force] LIST
+int scontrol_power(Scontrol& self, const Words& words) {
+  const auto usage = [] {
+    say_plain("expected: power up NODES, or power down [asap|force] NODES");
+    return 1;
+  };
+  if (words.size() < 2) return usage();
+  const bool up = equals_ignoring_case(words[0], "up");
+  if (!up && !equals_ignoring_case(words[0], "down")) return usage();
+  std::string state = up ? "POWER_UP" : "POWER_DOWN";
+  if (words.size() == 3 && !up && (equals_ignoring_case(words[1], "asap") || equals_ignoring_case(words[1], "force"))) state += "_" + upper_case(words[1]);
+  else if (words.size() != 2) return usage();
+  wire::Request request;
+  request.mutable_update_node()->set_nodes(std::string{words.back()});
+  request.mutable_update_node()->set_state(state);
+  return send(self, request);
+}
+
+int scontrol_create_nodes(Scontrol& self, const Words& words) {
+  wire::Request request;
+  wire::CreateNodes& ask = *request.mutable_create_nodes();
+  for (const Text word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals_ignoring_case(word, "node")) continue;
+    if (equals != Text::npos && equals_ignoring_case(word.substr(0, equals), "NodeName")) ask.set_names(std::string{word.substr(equals + 1)});
+    else ask.set_configuration(ask.configuration() + (ask.configuration().empty() ? "" : " ") + std::string{word});
+  }
+  if (ask.names().empty()) {
+    say_plain("NodeName must be given");
+    return 1;
+  }
+  const auto reply = self.ask(request);
+  if (reply) return print("Node " + ask.names() + " created\n");
+  say_plain("Error creating the node: " + reply.error().story);
+  return 1;
+}
+
+int scontrol_delete_nodes(Scontrol& self, Text names) {
+  wire::Request request;
+  request.mutable_delete_nodes()->set_names(std::string{names});
+  const auto reply = self.ask(request);
+  if (reply) return 0;
+  say_plain("Error deleting nodes: " + reply.error().story);
+  return 1;
 }
 
 namespace {

@@ -23,7 +23,7 @@ struct Draft {
   Asked asked;
   NodeViewOptions view;
   std::optional<std::string> format, long_format, sort, partitions, nodes, states;
-  bool all = false, dead = false, responding = false, no_header = false;
+  bool all = false, dead = false, responding = false, no_header = false, future = false;
 };
 
 using Text = std::string_view;
@@ -70,7 +70,7 @@ constexpr Option<Draft> rows[] = {
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
     {"clusters", 'M', required, "", any_tool, "SLURM_CLUSTERS", "", "other clusters", nullptr},
     {"federation", '\0', none, "", any_tool, "SINFO_FEDERATION", "", "the federation", nullptr},
-    {"future", 'F', none, "", any_tool, "SINFO_FUTURE", "", "future nodes", nullptr},
+    {"future", 'F', none, "", any_tool, "SINFO_FUTURE", "", "also nodes in state FUTURE", on<&Draft::future>},
     {"helpformat", '\0', none, "", any_tool, "", "", "list the columns", nullptr},
     {"helpstate", '\0', none, "", any_tool, "", "", "list the states", nullptr},
     {"iterate", 'i', required, "", any_tool, "", "", "repeat", nullptr},
@@ -146,7 +146,7 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   Session session(*session_options(settings));
   wire::Request for_partitions, for_nodes;
   for_partitions.mutable_query_partitions();
-  for_nodes.mutable_query_nodes();
+  for_nodes.mutable_query_nodes()->set_future_too(draft.future);
   const auto partitions = ask_all(session, for_partitions);
   const auto nodes = partitions ? ask_all(session, for_nodes) : Result<wire::Reply>{std::unexpected(partitions.error())};
   if (!nodes) {

@@ -45,6 +45,7 @@ struct ConfiguredNode {
   std::uint32_t gpu_variables = 15;  // whose names for them jobs see: 1 NVIDIA, 2 AMD, 4 Intel, 8 OpenCL
   ConfiguredNodeState state = ConfiguredNodeState::unknown;
   std::string reason;
+  std::optional<std::uint32_t> suspend_seconds;  // SuspendTime; UINT32_MAX: never
 };
 
 enum class ConfiguredPartitionState : std::uint8_t { up, down, drain, inactive };
@@ -76,6 +77,10 @@ struct ConfiguredPartition {
   std::vector<TresWeight> billing_weights;
   PreemptMode preempt_mode{};
   std::uint32_t grace_seconds = 0;
+  bool all_nodes = false;                  // Nodes=ALL
+  std::vector<std::string> node_features;  // of its node sets
+  std::optional<std::uint32_t> suspend_seconds, suspend_timeout_seconds, resume_timeout_seconds;
+  bool power_down_on_idle = false;
 };
 
 struct SchedulerParameters {
@@ -113,6 +118,22 @@ struct NodeLifeSettings {
   bool check_idle = true, check_busy = true, check_only_at_start = false;
   bool config_overrides = false;              // SlurmdParameters
   Duration resume_timeout = seconds(60);
+};
+
+// Nodes of which so many stay on (SuspendExcNodes).
+struct KeepUp {
+  std::vector<std::string> nodes;
+  std::uint32_t count = unlimited_count;  // all of them
+};
+
+struct PowerSettings {
+  std::string suspend_program, resume_program, resume_fail_program;  // absolute; empty: none
+  std::uint32_t suspend_seconds = unlimited_count;                   // SuspendTime; unlimited: never
+  std::uint32_t suspend_timeout_seconds = 30, suspend_rate = 60, resume_rate = 300;
+  std::vector<KeepUp> keep_up;
+  std::vector<std::string> except_partitions;
+  std::uint32_t except_states = 0;  // of ExceptState
+  bool show_cloud = false;          // PrivateData=cloud
 };
 
 struct Configuration {
@@ -185,6 +206,8 @@ struct Configuration {
 
   IsolationSettings isolation;
   NodeLifeSettings node_life;
+  PowerSettings power;
+  std::uint32_t max_node_count = 0;  // 0: as many as there are lines for
 
   std::vector<ConfiguredNode> nodes;  // in the order of the file
   std::vector<ConfiguredPartition> partitions;

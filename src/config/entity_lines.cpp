@@ -146,7 +146,8 @@ constexpr NodeKeyRow node_rows[] = {
     {"Reason", true, inner_text<&ConfiguredNode::reason>},
     {"BcastAddr", false, nullptr}, {"CoreSpecCount", false, nullptr}, {"CPUSpecList", false, nullptr},
     {"MemSpecLimit", false, nullptr}, {"CpuBind", false, nullptr}, {"GresConf", false, nullptr},
-    {"RestrictedCoresPerGPU", false, nullptr}, {"SuspendTime", false, nullptr}, {"Topology", false, nullptr},
+    {"RestrictedCoresPerGPU", false, nullptr},
+    {"SuspendTime", true, [](N& n, Text v) -> Result<void> { MR_TRY(n.node.suspend_seconds, setter::suspend_seconds(v)); return {}; }}, {"Topology", false, nullptr},
     {"TRESWeights", false, nullptr}, {"Parameters", false, nullptr},
 };
 
@@ -194,9 +195,11 @@ constexpr PartitionKeyRow partition_rows[] = {
     {"DefCpuPerGPU", false, nullptr}, {"DefMemPerGPU", false, nullptr}, {"JobDefaults", false, nullptr},
     {"Exclusive", false, nullptr}, {"ExclusiveUser", false, nullptr}, {"ExclusiveTopo", false, nullptr},
     {"LLN", false, nullptr}, {"OverTimeLimit", false, nullptr},
-    {"PowerDownOnIdle", false, nullptr}, {"QOS", true, part_text<&CP::qos>},
-    {"ReqResv", false, nullptr}, {"SelectTypeParameters", false, nullptr}, {"ResumeTimeout", false, nullptr},
-    {"SuspendTime", false, nullptr}, {"SuspendTimeout", false, nullptr}, {"Topology", false, nullptr},
+    {"PowerDownOnIdle", true, part_flag<&CP::power_down_on_idle>}, {"QOS", true, part_text<&CP::qos>},
+    {"ReqResv", false, nullptr}, {"SelectTypeParameters", false, nullptr},
+    {"ResumeTimeout", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.resume_timeout_seconds, count(v, 1)); return {}; }},
+    {"SuspendTime", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.suspend_seconds, setter::suspend_seconds(v)); return {}; }},
+    {"SuspendTimeout", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.suspend_timeout_seconds, count(v, 1)); return {}; }}, {"Topology", false, nullptr},
     {"TRESBillingWeights", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.billing_weights, parse_tres_weights(v)); return {}; }},
 };
 // clang-format on
@@ -397,6 +400,11 @@ void EntityReader::finish(std::vector<std::string>& errors) {
       for (ConfiguredPartition& other : out_.partitions) other.is_default = false;
     has_default = has_default || draft.partition.is_default;
     draft.partition.nodes = std::move(*nodes);
+    if (const auto words = expand_hostlist(draft.nodes))
+      for (const std::string& word : *words) {
+        draft.partition.all_nodes = draft.partition.all_nodes || word == "ALL";
+        if (const auto set = std::ranges::find(sets_, word, &Set::name); set != sets_.end() && !set->feature.empty()) draft.partition.node_features.push_back(set->feature);
+      }
     out_.partitions.push_back(std::move(draft.partition));
   }
   for (const ConfLine& line : down_) {

@@ -56,6 +56,22 @@ Result<void> reboot_program(Configuration& c, std::string_view value);
 Result<void> resume_timeout(Configuration& c, std::string_view value);
 Result<void> agent_parameters(Configuration& c, std::string_view value);
 
+// Power saving (power_setters.cpp)
+Result<std::uint32_t> suspend_seconds(std::string_view value);  // or unlimited_count
+Result<void> suspend_program(Configuration& c, std::string_view value);
+Result<void> resume_program(Configuration& c, std::string_view value);
+Result<void> resume_fail_program(Configuration& c, std::string_view value);
+Result<void> suspend_time(Configuration& c, std::string_view value);
+Result<void> suspend_timeout(Configuration& c, std::string_view value);
+Result<void> suspend_rate(Configuration& c, std::string_view value);
+Result<void> resume_rate(Configuration& c, std::string_view value);
+Result<void> suspend_except_nodes(Configuration& c, std::string_view value);
+Result<void> suspend_except_partitions(Configuration& c, std::string_view value);
+Result<void> suspend_except_states(Configuration& c, std::string_view value);
+Result<void> max_node_count(Configuration& c, std::string_view value);
+Result<void> private_data(Configuration& c, std::string_view value);
+Result<void> controller_parameters(Configuration& c, std::string_view value);
+
 Result<void> preempt_type(Configuration& c, std::string_view value);
 Result<void> preempt_mode(Configuration& c, std::string_view value);
 // OFF, CANCEL, REQUEUE or SUSPEND, each also with GANG, or GANG alone; WITHIN and PRIORITY are named as not built.

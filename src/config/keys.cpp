@@ -114,7 +114,7 @@ constexpr ConfigKey rows[] = {
     {"MaxJobId", number, "67043328", works, show, "last job id before they start again", setter::number<&C::max_job_id>},
     {"MaxMemPerNode", memory, "", not_built, show, "most memory per node a job may ask for, MiB", setter::memory<&C::max_memory_per_node>},
     {"MaxMemPerCPU", memory, "", not_built, show, "most memory per processor a job may ask for, MiB", setter::memory<&C::max_memory_per_cpu>},
-    {"MaxNodeCount", live, "", agrees, show, "most nodes", nullptr},
+    {"MaxNodeCount", live, "", works, show, "most nodes, with those that are made later", setter::max_node_count},
     {"MaxStepCount", number, "40000", agrees, show, "most steps of a job", nullptr},
     {"MaxTasksPerNode", number, "512", agrees, show, "most tasks on one node", setter::number<&C::max_tasks_per_node>},
     {"MCSPlugin", text, "", not_built, show, "security categories", nullptr},
@@ -156,7 +156,7 @@ constexpr ConfigKey rows[] = {
     {"PriorityWeightPartition", number, "0", works, show, "weight of the partition", setter::weight<&PriorityPolicy::partition>},
     {"PriorityWeightQOS", number, "0", works, show, "weight of the quality of service", setter::weight<&PriorityPolicy::qos>},
     {"PriorityWeightTRES", text, "", works, show, "weights of resources", setter::priority_tres},
-    {"PrivateData", text, "none", agrees, show, "what users do not see of others", nullptr},
+    {"PrivateData", text, "none", works, show, "what users do not see of others", setter::private_data},
     {"ProctrackType", text, "proctrack/cgroup", works, show, "how processes of a job are found: proctrack/cgroup, proctrack/linuxproc or proctrack/pgid", setter::proctrack_type},
     {"Prolog", text, "", works, quiet, "program run on a node before each job; may be given several times, and as a pattern", setter::prolog},
     {"PrologSlurmctld", text, "", works, quiet, "program the controller runs before each job; may be given several times", setter::controller_prolog},
@@ -171,9 +171,9 @@ constexpr ConfigKey rows[] = {
     {"ReconfigFlags", text, "", not_built, show, "what survives a reconfiguration", nullptr},
     {"RequeueExit", text, "", not_built, show, "exit codes after which a job is requeued", nullptr},
     {"RequeueExitHold", text, "", not_built, show, "exit codes after which a job is requeued and held", nullptr},
-    {"ResumeFailProgram", text, "", not_built, show, "power saving", nullptr},
-    {"ResumeProgram", text, "", not_built, show, "power saving", nullptr},
-    {"ResumeRate", rate, "300", agrees, show, "power saving", nullptr},
+    {"ResumeFailProgram", text, "", works, show, "program for nodes that did not come up", setter::resume_fail_program},
+    {"ResumeProgram", text, "", works, show, "program that powers nodes up", setter::resume_program},
+    {"ResumeRate", rate, "300", works, show, "nodes powered up in a minute", setter::resume_rate},
     {"ResumeTimeout", seconds, "60", works, show, "time a node may take to boot", setter::resume_timeout},
     {"ResvEpilog", text, "", not_built, show, "program run after a reservation", nullptr},
     {"ResvOverRun", minutes, "0", agrees, show, "time jobs may outlive their reservation", nullptr},
@@ -198,7 +198,7 @@ constexpr ConfigKey rows[] = {
     {"SlurmctldPrimaryOffProg", text, "", not_built, show, "program run when the controller gives way", nullptr},
     {"SlurmctldPrimaryOnProg", text, "", not_built, show, "program run when the controller takes over", nullptr},
     {"SlurmctldTimeout", seconds, "120", agrees, show, "time after which a standby takes over", setter::in_seconds<&C::controller_timeout>},
-    {"SlurmctldParameters", text, "", not_built, show, "options of the controller", nullptr},
+    {"SlurmctldParameters", text, "", works, show, "options of the controller", setter::controller_parameters},
     {"SlurmdDebug", text, "info", agrees, show, "how much agents log", setter::text<&C::agent_debug>},
     {"SlurmdHttpAuthParameters", text, "", not_built, show, "options of HTTP", nullptr},
     {"SlurmdLogFile", text, "", works, show, "log of an agent; %n is the node, %h the host", setter::text<&C::agent_log_file>},
@@ -221,13 +221,13 @@ constexpr ConfigKey rows[] = {
     {"SrunPortRange", text, "0-0", agrees, show, "ports of srun", nullptr},
     {"SrunProlog", text, "", works, show, "program srun runs at its start", setter::text<&C::srun_prolog>},
     {"StateSaveLocation", text, "/var/spool", works, show, "directory of the event log and the cluster key", setter::text<&C::state_dir>},
-    {"SuspendExcNodes", text, "", not_built, show, "power saving", nullptr},
-    {"SuspendExcParts", text, "", not_built, show, "power saving", nullptr},
-    {"SuspendExcStates", text, "", not_built, show, "power saving", nullptr},
-    {"SuspendProgram", text, "", not_built, show, "power saving", nullptr},
-    {"SuspendRate", rate, "60", agrees, show, "power saving", nullptr},
-    {"SuspendTime", seconds_or_infinite, "INFINITE", agrees, show, "power saving", nullptr},
-    {"SuspendTimeout", seconds, "30", agrees, show, "power saving", nullptr},
+    {"SuspendExcNodes", text, "", works, show, "nodes that stay on", setter::suspend_except_nodes},
+    {"SuspendExcParts", text, "", works, show, "partitions whose nodes stay on", setter::suspend_except_partitions},
+    {"SuspendExcStates", text, "", works, show, "states in which nodes stay on", setter::suspend_except_states},
+    {"SuspendProgram", text, "", works, show, "program that powers nodes down", setter::suspend_program},
+    {"SuspendRate", rate, "60", works, show, "nodes powered down in a minute", setter::suspend_rate},
+    {"SuspendTime", seconds_or_infinite, "INFINITE", works, show, "idle nodes are powered down after this", setter::suspend_time},
+    {"SuspendTimeout", seconds, "30", works, show, "time a node may take to go down", setter::suspend_timeout},
     {"SwitchParameters", text, "", not_built, show, "options of SwitchType", nullptr},
     {"SwitchType", text, "", not_built, show, "interconnect plugin", nullptr},
     {"TaskEpilog", text, "", works, show, "program run after each task", setter::text<&C::task_epilog>},
@@ -312,7 +312,7 @@ Result<void> check_kind(const ConfigKey& key, std::string_view value) {
     case KeyKind::minutes:
     case KeyKind::seconds_or_infinite:
     case KeyKind::duration:
-      if (is_count || equals_ignoring_case(value, "none")) return {};
+      if (is_count || equals_ignoring_case(value, "none") || (key.kind == KeyKind::seconds_or_infinite && value == "-1")) return {};
       return parse_duration(value) ? Result<void>{} : not_a(value, "a time, as in 120 or 1-00:00:00");
     case KeyKind::switch01:
     case KeyKind::flag: return is_word ? Result<void>{} : not_a(value, "YES or NO");

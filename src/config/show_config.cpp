@@ -44,7 +44,7 @@ std::string live_value(const ConfigKey& key, const Configuration& c, const LiveF
   if (key.name == "NEXT_JOB_ID") return std::to_string(facts.next_job_id);
   if (key.name == "SLURM_CONF") return c.path;
   if (key.name == "SLURM_VERSION") return facts.slurm_version;
-  if (key.name == "MaxNodeCount") return std::to_string(c.nodes.size());
+  if (key.name == "MaxNodeCount") return std::to_string(std::max<std::size_t>(c.nodes.size(), c.max_node_count));
   return {};
 }
 

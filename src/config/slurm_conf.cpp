@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <set>
+
 #include "base/text.h"
 #include "config/cgroup_conf.h"
 #include "config/entity_lines.h"
@@ -59,6 +62,25 @@ void check_partitions(const Configuration& out, const std::string& path, std::ve
       errors.push_back(path + ": PartitionName=" + partition.name + ": PreemptMode=SUSPEND needs GANG in the PreemptMode of the cluster, so that suspended jobs go on again");
 }
 
+// Whoever powers nodes down must be able to power them up, and names nodes and partitions that are there.
+void check_power(Configuration& out, const std::string& path, std::vector<std::string>& errors) {
+  const PowerSettings& power = out.power;
+  if (power.suspend_program.empty() != power.resume_program.empty())
+    errors.push_back(path + ": " + (power.resume_program.empty() ? "SuspendProgram needs ResumeProgram" : "ResumeProgram needs SuspendProgram") + " beside it");
+  const bool saves = !power.suspend_program.empty() && !power.resume_program.empty();
+  const bool waits = power.suspend_seconds != unlimited_count || std::ranges::any_of(out.partitions, [](const ConfiguredPartition& p) { return p.suspend_seconds && *p.suspend_seconds != unlimited_count; });
+  if (waits && !saves) errors.push_back(path + ": SuspendTime needs SuspendProgram and ResumeProgram");
+  for (const KeepUp& group : power.keep_up)
+    for (const std::string& name : group.nodes)
+      if (std::ranges::find(out.nodes, name, &ConfiguredNode::name) == out.nodes.end())
+        errors.push_back(path + ": SuspendExcNodes: node " + name + " is not defined by any NodeName line");
+  for (const std::string& name : power.except_partitions)
+    if (std::ranges::find(out.partitions, name, &ConfiguredPartition::name) == out.partitions.end())
+      errors.push_back(path + ": SuspendExcParts: partition " + name + " is not defined");
+  if (!saves && std::ranges::find(out.nodes, ConfiguredNodeState::cloud, &ConfiguredNode::state) != out.nodes.end())
+    out.adjusted.push_back({"State", path, 0, "nodes of State=CLOUD without SuspendProgram and ResumeProgram have to be started by hand"});
+}
+
 }  // namespace
 
 Result<CompanionLines> read_companions(const std::string& path) {
@@ -86,6 +108,7 @@ ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, cons
   settle(report.configuration, path, report.errors);
   entities.finish(report.errors);
   check_partitions(report.configuration, path, report.errors);
+  check_power(report.configuration, path, report.errors);
   read_gres(companions.gres, report.configuration, report.errors);
   read_topology(companions.topology, report.configuration, report.errors);
   read_cgroup_conf(companions.cgroup, report.configuration, report.errors);
@@ -95,6 +118,26 @@ ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, cons
 
 ConfigurationReport parse_configuration_text(std::string_view text, const std::string& path) {
   return parse_configuration(split_conf_text(text, path), path);
+}
+
+// Read as a small slurm.conf of its own, so that every key means the same in both places.
+Result<std::vector<ConfiguredNode>> configured_nodes(const std::string& names, const std::string& words) {
+  if (names.empty() || equals_ignoring_case(names, "DEFAULT") || (names + words).find_first_of("\n#\\ ") < names.size() || words.find_first_of("\n#\\") != std::string::npos)
+    return fail(Errc::invalid, "'" + names + " " + words + "' is wrong, the names of nodes and keys of a NodeName line would be right");
+  std::set<std::string> types;  // the devices they have are known types, as by GresTypes
+  for (const std::string_view word : split(words, ' '))
+    if (word.size() > 5 && equals_ignoring_case(word.substr(0, 5), "Gres="))
+      for (const std::string_view each : split(word.substr(5), ',')) types.emplace(split(each, ':').front());
+  std::string text = "ClusterName=c\nSlurmctldHost=c\n", gres;
+  for (const std::string& type : types) gres += (gres.empty() ? "GresTypes=" : ",") + type;
+  ConfigurationReport report = parse_configuration_text(text + gres + "\nNodeName=" + names + " " + words + "\n", "the request");
+  if (!report.errors.empty()) return fail(Errc::invalid, report.errors.front());
+  for (const auto* notes : {&report.configuration.unknown, &report.configuration.not_built})
+    if (!notes->empty()) return fail(Errc::invalid, "'" + notes->front().key + "': " + notes->front().text);
+  for (const ConfiguredNode& node : report.configuration.nodes)
+    if (node.state != ConfiguredNodeState::unknown && node.state != ConfiguredNodeState::cloud)
+      return fail(Errc::invalid, "State of a node that is made is CLOUD, or not given");
+  return std::move(report.configuration.nodes);
 }
 
 Result<Configuration> load_configuration(const std::string& path) {

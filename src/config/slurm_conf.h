@@ -26,6 +26,8 @@ Result<CompanionLines> read_companions(const std::string& path);
 ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, const std::string& path, const CompanionLines& companions = {});
 // As above from text, for tests and `millrace up`.
 ConfigurationReport parse_configuration_text(std::string_view text, const std::string& path);
+// Nodes that slurm.conf does not name: their names, and what a NodeName line would say of them.
+Result<std::vector<ConfiguredNode>> configured_nodes(const std::string& names, const std::string& words);
 // The file and what it includes; the first errors are the story. For daemons.
 Result<Configuration> load_configuration(const std::string& path);
 

@@ -7,9 +7,11 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "controller/config_facts.h"
 #include "controller/resources.h"
 #include "controller/submission.h"
 #include "core/admission/cancel_job.h"
+#include "core/admission/create_node.h"
 #include "core/admission/modify_job.h"
 #include "core/admission/report_node.h"
 #include "core/admission/suspend_job.h"
@@ -94,6 +96,8 @@ void Commands::handle() {
     case B::kSuspend: return suspend(request_.suspend());
     case B::kUpdateNode: return update_node(request_.update_node());
     case B::kUpdatePartition: return update_partition(request_.update_partition());
+    case B::kCreateNodes: return create_nodes(request_.create_nodes());
+    case B::kDeleteNodes: return delete_nodes(request_.delete_nodes());
     case B::kShutdown: return shutdown(request_.shutdown());
     case B::kReconfigure: return reconfigure();
     case B::kWaitJob: return wait(request_.wait_job());
@@ -375,12 +379,54 @@ void Commands::update_node(const wire::UpdateNode& ask) {
   if (ask.has_features()) change.change.features = ask.features();
   if (ask.has_comment()) change.change.comment = ask.comment();
   if (ask.has_extra()) change.change.extra = ask.extra();
+  if (ask.has_address()) change.change.address = ask.address();
+  if (ask.has_host_name()) change.change.host_name = ask.host_name();
   for (const std::uint32_t index : *indexes) {
     change.node = NodeIndex{index};
     auto decision = decide_change_node(c_.commit_.decided(), change, actor_, c_.loop_.now());
     if (!decision) return refuse_with(decision.error());
     c_.commit_.happen(*std::move(decision));
   }
+  wire::Reply out = reply();
+  out.mutable_done();
+  answer_when_durable(std::move(out));
+}
+
+// All of them or none: each is checked before the first is made.
+void Commands::create_nodes(const wire::CreateNodes& ask) {
+  auto defs = nodes_from_words(ask.names(), ask.configuration());
+  if (!defs) return refuse_with(2018, slurm_text(RefusalCode::invalid_node_name), defs.error().story);
+  State copy = c_.commit_.decided();
+  std::vector<Event> events;
+  for (const NodeDef& def : *defs) {
+    auto decision = decide_create_node(copy, def, actor_, c_.loop_.now());
+    if (!decision) return refuse_with(decision.error());
+    for (const Event& event : *decision) apply(copy, event);
+    events.insert(events.end(), decision->begin(), decision->end());
+  }
+  c_.commit_.happen(std::move(events));
+  c_.know_nodes();
+  wire::Reply out = reply();
+  out.mutable_done();
+  answer_when_durable(std::move(out));
+}
+
+void Commands::delete_nodes(const wire::DeleteNodes& ask) {
+  const auto indexes = resolve_nodes(c_.commit_.decided(), ask.names());
+  if (!indexes) return refuse_with(indexes.error());
+  std::vector<Event> events;
+  for (const std::uint32_t index : *indexes) {
+    auto decision = decide_delete_node(c_.commit_.decided(), NodeIndex{index}, actor_, c_.loop_.now());
+    if (!decision) return refuse_with(decision.error());
+    events.insert(events.end(), decision->begin(), decision->end());
+  }
+  c_.commit_.happen(std::move(events));
+  for (const std::uint32_t index : *indexes) {
+    c_.links_.erase(NodeIndex{index});
+    c_.observed_.edit().responding.erase(NodeIndex{index});
+    c_.observed_.edit().telemetry.erase(NodeIndex{index});
+  }
+  c_.know_nodes();
   wire::Reply out = reply();
   out.mutable_done();
   answer_when_durable(std::move(out));

@@ -23,6 +23,8 @@ class Commands final {
   void change_jobs(const std::vector<JobName>& names, const Decide& decide, bool skip_refused = false);
   void update_job(const wire::UpdateJob& ask);
   void update_node(const wire::UpdateNode& ask);
+  void create_nodes(const wire::CreateNodes& ask);
+  void delete_nodes(const wire::DeleteNodes& ask);
   void update_partition(const wire::UpdatePartition& ask);
   void hold(const wire::HoldJobs& ask);
   void requeue(const wire::RequeueJobs& ask);

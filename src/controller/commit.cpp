@@ -37,6 +37,10 @@ void Commit::note(const Event& event) {
         if constexpr (requires { e.key; }) touch(e.key);
         if constexpr (requires { e.components; }) touch(e.components.front().key);
         if constexpr (requires { e.node; }) changes_.nodes.insert(e.node);
+        if constexpr (std::is_same_v<E, NodesPowered>) {
+          changes_.nodes.insert(e.nodes.begin(), e.nodes.end());
+          if (e.change == PowerChange::told) return;  // nobody else is concerned
+        }
         if constexpr (std::is_same_v<E, TimeSliceTurned>) {
           for (const JobKey key : e.suspended) touch(key);
           for (const JobKey key : e.resumed) touch(key);
@@ -48,7 +52,8 @@ void Commit::note(const Event& event) {
                            !std::is_same_v<E, JobResumed> && !std::is_same_v<E, TimeSliceTurned>)
           changes_.room_made = true;
         if constexpr (std::is_same_v<E, ClusterConfigured> || std::is_same_v<E, NodeLost> || std::is_same_v<E, NodeStateChanged> ||
-                      std::is_same_v<E, DevicesJudged> || std::is_same_v<E, NodeModified>)
+                      std::is_same_v<E, DevicesJudged> || std::is_same_v<E, NodeModified> || std::is_same_v<E, NodesPowered> ||
+                      std::is_same_v<E, NodeCreated> || std::is_same_v<E, NodeDeleted>)
           changes_.ground_shifted = true;
       },
       event);

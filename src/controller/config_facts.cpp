@@ -1,7 +1,10 @@
 // src/controller/config_facts.cpp - see config_facts.h.
 #include "controller/config_facts.h"
 
+#include <algorithm>
+
 #include "base/text.h"
+#include "config/slurm_conf.h"
 
 namespace millrace {
 namespace {
@@ -31,6 +34,8 @@ NodeDef to_fact(const ConfiguredNode& from) {
   to.tmp_disk = from.tmp_disk;
   to.weight = from.weight;
   to.kinds = from.kinds;
+  to.kind = from.state == ConfiguredNodeState::cloud ? NodeKind::cloud : from.state == ConfiguredNodeState::future ? NodeKind::future : NodeKind::normal;
+  to.suspend_seconds = from.suspend_seconds;
   return to;
 }
 
@@ -67,6 +72,12 @@ PartitionDef to_fact(const ConfiguredPartition& from, const GroupLookup& group) 
   for (const std::string& name : list_of(from.allow_qos)) to.allow_qos.push_back(lower(name));
   for (const std::string& name : list_of(from.deny_qos)) to.deny_qos.push_back(lower(name));
   to.billing_weights = from.billing_weights;
+  to.all_nodes = from.all_nodes;
+  to.node_features = from.node_features;
+  to.suspend_seconds = from.suspend_seconds;
+  to.suspend_timeout_seconds = from.suspend_timeout_seconds;
+  to.resume_timeout_seconds = from.resume_timeout_seconds;
+  to.power_down_on_idle = from.power_down_on_idle;
   return to;
 }
 
@@ -80,14 +91,31 @@ CpuUnit to_fact(ConsumableUnit unit) {
   return CpuUnit::cpu;
 }
 
+// Power saving: what holds for all, and who is excepted.
+void add_power(const PowerSettings& from, ClusterConfigured& facts) {
+  Policy& policy = facts.policy;
+  policy.power_saving = !from.suspend_program.empty() && !from.resume_program.empty();
+  policy.suspend_seconds = from.suspend_seconds;
+  policy.suspend_timeout_seconds = from.suspend_timeout_seconds;
+  policy.suspend_rate = from.suspend_rate;
+  policy.resume_rate = from.resume_rate;
+  policy.suspend_except = from.except_states;
+  policy.show_cloud = from.show_cloud;
+  for (const KeepUp& group : from.keep_up) {
+    policy.keep_up.push_back(group.count);
+    for (NodeDef& node : facts.nodes)
+      if (node.keep_up == 0 && std::ranges::find(group.nodes, node.name) != group.nodes.end()) node.keep_up = static_cast<std::uint32_t>(policy.keep_up.size());
+  }
+  for (PartitionDef& partition : facts.partitions) partition.never_suspend = std::ranges::find(from.except_partitions, partition.name) != from.except_partitions.end();
+}
+
 std::uint32_t in_seconds(Duration duration) { return static_cast<std::uint32_t>(duration.value / 1'000'000); }
 
 }  // namespace
 
 ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup& group) {
   ClusterConfigured facts;
-  for (const ConfiguredNode& node : configuration.nodes)
-    if (node.state != ConfiguredNodeState::future) facts.nodes.push_back(to_fact(node));
+  for (const ConfiguredNode& node : configuration.nodes) facts.nodes.push_back(to_fact(node));
   for (const ConfiguredPartition& partition : configuration.partitions) facts.partitions.push_back(to_fact(partition, group));
   if (configuration.disable_root_jobs)
     for (PartitionDef& partition : facts.partitions) partition.disable_root_jobs = true;
@@ -109,6 +137,8 @@ ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup
   policy.hold_on_prolog_failure = life.hold_on_prolog_failure;
   policy.config_overrides = life.config_overrides;
   policy.resume_timeout_seconds = in_seconds(life.resume_timeout);
+  add_power(configuration.power, facts);
+  policy.max_nodes = std::max(configuration.max_node_count, static_cast<std::uint32_t>(facts.nodes.size()));
   policy.job_requeue = configuration.job_requeue;
   policy.memory_is_consumable = configuration.memory_is_consumable;
   policy.cpu_unit = to_fact(configuration.consumable);
@@ -134,6 +164,13 @@ ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup
   policy.max_memory_per_cpu = configuration.max_memory_per_cpu;
   policy.max_memory_per_node = configuration.max_memory_per_node;
   return facts;
+}
+
+Result<std::vector<NodeDef>> nodes_from_words(const std::string& names, const std::string& words) {
+  MR_TRY(const auto nodes, configured_nodes(names, words));
+  std::vector<NodeDef> out;
+  for (const ConfiguredNode& node : nodes) out.push_back(to_fact(node));
+  return out;
 }
 
 }  // namespace millrace

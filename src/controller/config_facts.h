@@ -12,5 +12,7 @@ namespace millrace {
 using GroupLookup = std::function<std::optional<std::uint32_t>(const std::string& group)>;
 
 ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup& group);
+// Nodes that are made while the controller runs: their names, and what a NodeName line would say of them.
+Result<std::vector<NodeDef>> nodes_from_words(const std::string& names, const std::string& words);
 
 }  // namespace millrace

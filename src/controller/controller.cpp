@@ -89,6 +89,11 @@ void Controller::replan_with_time() {
 void Controller::configured(const ClusterConfigured& configuration) {
   commit_.happen({configuration});
   planning_.set_settings(planner_settings(configuration.policy, settings_.backfill_depth));
+  know_nodes();
+  arm_deadline();
+}
+
+void Controller::know_nodes() {
   node_by_name_.clear();
   for (const auto& [index, node] : commit_.decided().nodes) {
     if (!node->configured && node->jobs.empty()) continue;  // one taken out is still heard until its jobs have ended
@@ -98,7 +103,6 @@ void Controller::configured(const ClusterConfigured& configuration) {
     link.manager = named == manager_of_.end() ? default_manager_ : named->second;
     if (!link.heard_at.is_set()) link.heard_at = loop_.now();  // the time it has to come back counts from our start
   }
-  arm_deadline();
 }
 
 ReadView Controller::read_view() const { return {commit_.durable(), observed_, plan_report_, loop_.now()}; }
@@ -106,6 +110,8 @@ ReadView Controller::read_view() const { return {commit_.durable(), observed_, p
 void Controller::changed(const Changes& changes) {
   for (const NodeIndex node : changes.nodes) reconcile(node);
   for (const JobKey key : changes.jobs) see_to_programs(key);
+  for (const JobKey key : changes.jobs) leave_unpowered(key);
+  if (changes.ground_shifted) run_power_programs();
   if (changes.room_made) resume_suspended();
   if (!waiters_.empty()) {
     std::set<JobKey> touched = changes.jobs;
@@ -205,6 +211,7 @@ std::optional<NodeIndex> Controller::own_node(ResourceManager& by, const std::st
 
 void Controller::node_registered(ResourceManager& by, const NodeRegistration& registration) {
   const auto index = own_node(by, registration.node);
+  if (!index && registration.dynamic && create_unknown(by, registration)) return node_registered(by, registration);
   if (!index) return hooks_.say("registration of node " + registration.node + " ignored: it is not configured here or not this manager's");
   NodeLink& link = links_[*index];
   link.ordered.clear();
@@ -278,8 +285,11 @@ void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>&
 
 std::vector<NodeIndex> Controller::unreachable() const {
   std::vector<NodeIndex> out;
-  for (const auto& [index, link] : links_)
-    if (!link.responding) out.push_back(index);
+  for (const auto& [index, link] : links_) {
+    if (link.responding) continue;
+    const auto* node = commit_.durable().nodes.find(index);
+    if (!node || (*node)->is_on()) out.push_back(index);  // who waits for one that is not on waits for more than an answer
+  }
   return out;
 }
 
@@ -392,7 +402,7 @@ void Controller::tick() {
   for (auto& [index, link] : links_) {
     std::erase_if(link.ordered, [&](const auto& entry) { return entry.second + settings_.relaunch_after * 30 < now; });
     const auto* node = commit_.decided().nodes.find(index);
-    const bool counts = node && (*node)->configured && (*node)->reboot != Reboot::issued && ((*node)->condition == NodeCondition::up || !(*node)->jobs.empty());
+    const bool counts = node && (*node)->configured && (*node)->is_on() && (*node)->reboot != Reboot::issued && ((*node)->condition == NodeCondition::up || !(*node)->jobs.empty());
     if (counts && now - link.heard_at > settings_.agent_timeout) {
       hooks_.say("node " + (*node)->def->name + " has not responded for " + std::to_string((now - link.heard_at).value / 1'000'000) + " s: down");
       link.responding = false;
@@ -404,6 +414,7 @@ void Controller::tick() {
     see_to_reboot(index, link);
   }
   if (auto reboots = decide_reboots(commit_.decided(), now); !reboots.empty()) commit_.happen(std::move(reboots));
+  see_to_power();
   // Some wait for a time of their own: the end of an exempt time, of the patience for a switch.
   if (now - replanned_at_ >= settings_.replan_every && !commit_.durable().queue.empty()) {
     replanned_at_ = now;
@@ -560,7 +571,7 @@ void Controller::tell_waiters(JobKey key) {
   if (it == waiters_.end()) return;
   const wire::JobProgress progress = progress_of(key);
   const Job* job = commit_.durable().find_job(key);
-  const bool started = progress.state() != wire::PENDING && !(job && job->program == JobProgram::prolog);
+  const bool started = progress.state() != wire::PENDING && !(job && (job->program == JobProgram::prolog || job->boots));
   std::erase_if(it->second, [&](Waiter& waiter) {
     if (!progress.ended() && (!started || waiter.told_start)) return false;
     waiter.told_start = true;

@@ -58,6 +58,7 @@ struct SitePrograms {
   std::vector<std::string> prolog, epilog;  // files or patterns
   Duration prolog_limit{}, epilog_limit{};  // 0: none
   bool nodes_can_reboot = false;            // RebootProgram
+  std::string suspend{}, resume{}, resume_failed{};  // power saving; empty: none
 };
 
 // What the process does for the controller.
@@ -168,6 +169,17 @@ class Controller final : public ResourceObserver {
   void program_ended(JobKey key, bool failed);
   void see_to_reboot(NodeIndex index, NodeLink& link);
   void note_prologs(NodeIndex index, const std::vector<AttemptReport>& attempts);
+  // Power of nodes (power.cpp)
+  void see_to_power();
+  void run_power_programs();
+  void run_power_program(Power what, const std::vector<NodeIndex>& nodes);
+  void power_program_ended(Power what, const std::vector<std::pair<NodeIndex, Time>>& nodes);
+  void resume_failed(const std::vector<NodeIndex>& nodes);
+  void leave_unpowered(JobKey key);
+  ProgramRun power_program(const std::string& program, const std::vector<NodeIndex>& nodes, std::uint32_t limit_seconds) const;
+  std::string resume_file(const std::vector<NodeIndex>& nodes) const;
+  void know_nodes();
+  bool create_unknown(ResourceManager& by, const NodeRegistration& registration);
   void take_reports(NodeIndex node, const std::vector<AttemptReport>& attempts);
   std::optional<NodeIndex> own_node(ResourceManager& by, const std::string& name);
   std::vector<NodeIndex> unreachable() const;
@@ -219,6 +231,8 @@ class Controller final : public ResourceObserver {
   Loop::TimerId signal_timer_ = 0;
   Time signal_armed_ = never;
   std::map<JobKey, RunningProgram> running_programs_;
+  std::map<NodeIndex, Time> power_runs_;         // nodes for which a program runs, and the due time of that change
+  std::vector<Time> told_down_, told_up_;        // in the last minute, for the rates
   Loop::TimerId deadline_timer_ = 0;
   Time deadline_armed_ = never;
   bool snapshot_running_ = false;

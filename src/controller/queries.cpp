@@ -126,8 +126,12 @@ void Queries::nodes(const wire::QueryNodes& ask) {
   wire::Nodes& nodes = *out.mutable_nodes();
   nodes.set_now_us(snapshot.now.value);
   if (ask.nodes().empty()) {
+    // What is not there yet is not shown, unless somebody wants to see it.
+    const auto hidden = [&](const Node& node) {
+      return (node.future && !ask.future_too()) || (node.def->kind == NodeKind::cloud && node.power.state == Power::off && node.jobs.empty() && !snapshot.state.policy->show_cloud);
+    };
     for (const auto& [index, node] : snapshot.state.nodes)
-      if (node->configured) show_node(snapshot, index, *node, *nodes.add_nodes());
+      if (node->configured && !hidden(*node)) show_node(snapshot, index, *node, *nodes.add_nodes());
   } else if (const auto names = expand_hostlist(ask.nodes()); names) {
     for (const std::string& name : *names) {
       const auto it = c_.node_by_name_.find(name);

@@ -43,7 +43,7 @@ std::vector<Intent> difference(const State& state, NodeIndex here, const std::ve
     // One that is to go is killed even if the node does not know it: the launch may still be on its way.
     if (job.state == JobState::completing && (seen == reported.end() || running_there))
       intents.emplace_back(KillIntent{key, job.attempt, why_of(job)});
-    else if (job.state == JobState::running && seen == reported.end() && state.job(leader_of(job)).program == JobProgram::none)
+    else if (job.state == JobState::running && seen == reported.end() && state.job(leader_of(job)).program == JobProgram::none && !job.boots)
       intents.emplace_back(LaunchIntent{key, job.attempt});
     // One that was suspended before it was launched is launched when it is resumed.
     const bool stopped = job.state == JobState::suspended;

@@ -61,11 +61,12 @@ void Controller::ask_keeper(const Asker& asker, std::uint64_t number, const Job&
   request.set_uid(asker.uid.value);
   *request.mutable_ask() = ask;
   if (job.het && !ask.has_least_id()) request.mutable_ask()->set_least_id(next_het_step(job));
-  if (commit_.durable().job(leader_of(job)).program == JobProgram::prolog) {
+  if (commit_.durable().job(leader_of(job)).program == JobProgram::prolog || job.boots) {
     wire::Reply reply;
     reply.set_number(number);
-    reply.mutable_failure()->set_code(2061);
-    reply.mutable_failure()->set_text("PrologSlurmctld is still running");
+    reply.mutable_failure()->set_code(job.boots ? 2016 : 2061);
+    reply.mutable_failure()->set_text(job.boots ? "Requested nodes are busy" : "PrologSlurmctld is still running");
+    if (job.boots) reply.mutable_failure()->add_notes("nodes of the job are still being powered up");
     return clients_.reply(asker.client, reply);
   }
   if (tell_keeper(job, message)) {

@@ -5,6 +5,7 @@
 
 #include "base/hostlist.h"
 #include "controller/resources.h"
+#include "core/admission/power_nodes.h"
 #include "core/ledger/limits.h"
 #include "core/ledger/obstacle.h"
 #include "core/model/assign.h"
@@ -197,14 +198,14 @@ wire::JobStateName shown_state(const Job& job) {
 static bool is_configuring(const ReadView& snapshot, const Job& job) {
   if (job.state != JobState::running) return false;
   const auto& prologs = snapshot.observed->in_prolog;
-  return job.program == JobProgram::prolog || std::ranges::any_of(job.placement->shares, [&](const NodeShare& share) {
+  return job.program == JobProgram::prolog || job.boots || std::ranges::any_of(job.placement->shares, [&](const NodeShare& share) {
     const auto there = prologs.find(share.node);
     return there != prologs.end() && there->second.contains(job.key);
   });
 }
 
 std::string shown_reason(const ReadView& snapshot, const Job& job) {
-  if (is_configuring(snapshot, job)) return slurm_word(Reason::prolog);
+  if (is_configuring(snapshot, job)) return slurm_word(job.boots ? Reason::none : Reason::prolog);
   if (job.state == JobState::ended && job.end_reason == Reason::raised_signal) return signal_word(job.exit_signal);
   if (job.state != JobState::pending) return slurm_word(job.state == JobState::running || job.state == JobState::suspended ? Reason::none : job.end_reason);
   // What keeps one component keeps all of them.
@@ -279,6 +280,18 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
   show_files(state, job, out);
 }
 
+static void show_power(const ReadView& snapshot, NodeIndex index, const Node& node, wire::NodeView& out) {
+  const Power power = node.power.state;
+  out.set_power_down_wanted(node.power.down_wanted);
+  out.set_power_up_wanted(power == Power::off && (node.power.up_wanted || !node.jobs.empty()));
+  out.set_powering_down(power == Power::going_down);
+  out.set_powered_down(power == Power::off);
+  out.set_powering_up(power == Power::coming_up);
+  out.set_cloud(node.def->kind == NodeKind::cloud);
+  out.set_dynamic(node.def->kind == NodeKind::dynamic);
+  if (const Time until = idle_until(snapshot.state, index, snapshot.now); until != never) out.set_idle_until_us(until.value);
+}
+
 void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire::NodeView& out) {
   const NodeDef& def = *node.def;
   out.set_name(def.name);
@@ -286,11 +299,13 @@ void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire
   out.set_host_name(def.host_name);
   out.set_port(def.port);
   const bool busy = node.used_cpus > Cpus{0} || !node.jobs.empty();
-  if (node.condition == NodeCondition::unknown) out.set_base(wire::NodeView::UNKNOWN);
+  if (node.future) out.set_base(wire::NodeView::FUTURE);
+  else if (node.condition == NodeCondition::unknown) out.set_base(wire::NodeView::UNKNOWN);
   else if (node.condition == NodeCondition::down) out.set_base(wire::NodeView::DOWN);
   else if (!busy) out.set_base(wire::NodeView::IDLE);
   else out.set_base(node.used_cpus >= def.cpus ? wire::NodeView::ALLOCATED : wire::NodeView::MIXED);
-  out.set_drain(node.drain || node.drained_for_reboot);
+  out.set_drain(node.drain || node.drained_for_reboot || node.power.closed);
+  show_power(snapshot, index, node, out);
   out.set_fail(node.fail);
   out.set_reboot_requested(node.reboot == Reboot::requested);
   out.set_reboot_issued(node.reboot == Reboot::issued);
@@ -299,7 +314,8 @@ void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire
   for (const JobKey key : node.jobs)
     if (snapshot.state.job(key).state == JobState::completing) out.set_completing(true);
   const auto responding = snapshot.observed->responding.find(index);
-  out.set_not_responding(responding == snapshot.observed->responding.end() || !responding->second);
+  const bool responds = responding != snapshot.observed->responding.end() && responding->second;
+  out.set_not_responding(!responds && node.is_on() && !node.future);
   out.set_reason(node.reason);
   out.set_reason_uid(node.reason_by.value);
   out.set_reason_at_us(node.reason_at.value);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 namespace millrace {
 namespace {
 
+constexpr int given_file = 9;  // where a program finds the file it is given
 constexpr std::size_t printed_max = 4096;  // of the end of what it prints
 
 }  // namespace
@@ -51,6 +53,15 @@ Result<void> ChildPrograms::start(Id id, Child& child, const ProgramRun& what) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  // The text is there under a name for as long as somebody has it open, and nowhere else.
+  std::string file_entry;
+  int file = -1;
+  if (!what.file_variable.empty()) {
+    file = memfd_create("millrace-program", MFD_CLOEXEC);
+    const bool written = file >= 0 && ::write(file, what.file_text.data(), what.file_text.size()) == static_cast<ssize_t>(what.file_text.size());
+    if (written) posix_spawn_file_actions_adddup2(&actions, file, given_file);
+    if (written) file_entry = what.file_variable + "=/proc/self/fd/" + std::to_string(given_file);
+  }
   sigset_t none, defaults;
   sigemptyset(&none);
   sigfillset(&defaults);
@@ -60,12 +71,14 @@ Result<void> ChildPrograms::start(Id id, Child& child, const ProgramRun& what) {
   std::vector<char*> arguments{const_cast<char*>(what.program.c_str())}, environment;
   for (const std::string& word : what.arguments) arguments.push_back(const_cast<char*>(word.c_str()));
   for (const std::string& word : what.environment) environment.push_back(const_cast<char*>(word.c_str()));
+  if (!file_entry.empty()) environment.push_back(file_entry.data());
   arguments.push_back(nullptr);
   environment.push_back(nullptr);
   const int problem = posix_spawn(&child.pid, what.program.c_str(), &actions, &attributes, arguments.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(ends[1]);
+  if (file >= 0) close(file);
   if (problem != 0) {
     close(ends[0]);
     return fail(Errc::unavailable, std::strerror(problem));

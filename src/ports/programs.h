@@ -15,6 +15,7 @@ struct ProgramRun {
   std::vector<std::string> arguments{};  // after its name
   std::vector<std::string> environment;  // all of it; nothing is inherited
   Duration limit{};                      // killed after this, and all it started; 0: never
+  std::string file_variable{}, file_text{};  // where not empty: a variable that names a file with this text, for as long as it runs
 };
 
 struct ProgramEnd {

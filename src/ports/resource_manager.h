@@ -44,6 +44,8 @@ struct NodeRegistration {
   std::string boot_id;
   Inventory inventory;
   std::vector<AttemptReport> attempts;  // everything the node still answers for
+  bool dynamic = false;                 // one that nobody knows is made as the next says
+  std::string configuration{};          // words of a NodeName line
 };
 
 // Orders to nodes. None may block or throw; any may be lost, and is then given again when the node's next report shows it. Giving

@@ -13,7 +13,9 @@
 #include "core/admission/accept_preemption.h"
 #include "core/admission/cancel_job.h"
 #include "core/admission/expire.h"
+#include "core/admission/create_node.h"
 #include "core/admission/modify_job.h"
+#include "core/admission/power_nodes.h"
 #include "core/admission/report_node.h"
 #include "core/admission/reserve.h"
 #include "core/admission/submit_het_job.h"
@@ -26,6 +28,7 @@
 #include "core/model/gres_text.h"
 #include "core/planner/pass.h"
 #include "sim/scenario_accounts.h"
+#include "sim/scenario_power.h"
 #include "sim/scenario_programs.h"
 #include "sim/scenario_requests.h"
 #include "wire/event_codec.h"
@@ -108,6 +111,10 @@ class Scenario {
   void end_what_is_over();
   void end_each();
   void end_programs();
+  void see_to_power();
+  void register_node(NodeIndex index);
+  void note_power(const NodesPowered& e);
+  void may_begin(JobKey key, bool waited);
   void end_on_nodes(const Job& job, const ReportEnd& how);
   std::string name_of(const Job& job) const;
   void check_reasons();
@@ -126,6 +133,7 @@ class Scenario {
   std::map<JobKey, Planned> planned_;
   std::map<JobKey, std::int64_t> ends_;  // when a running job's own work is done
   ProgramTimes program_times_;
+  ScenarioPower power_;
   std::map<JobKey, std::int64_t> left_;  // of a suspended one: how much of it is left
   std::vector<Happened> happened_;
   std::vector<Finding> findings_;
@@ -168,6 +176,10 @@ Result<void> Scenario::read_line(int number, const Words& words) {
     policy_.preempt_mode = words[2] == "requeue" ? PreemptMode::requeue : words[2] == "cancel" ? PreemptMode::cancel : words[2] == "suspend" ? PreemptMode::suspend : PreemptMode::off;
     policy_.gang = policy_.gang || policy_.preempt_mode == PreemptMode::suspend;
     if (words.size() > 3) policy_.preempt_exempt_seconds = static_cast<std::uint32_t>(parse_integer(words[3]).value_or(0));
+  } else if (words[0] == "max_nodes" && words.size() > 1) {
+    policy_.max_nodes = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0));
+  } else if (words[0] == "power") {
+    return read_power_line(words, policy_, power_);
   } else if (words[0] == "programs") {
     return read_programs_line(words, policy_);
   } else if (words[0] == "gang") {
@@ -248,12 +260,54 @@ Result<void> Scenario::read_partition(int, const Words& words) {
 void Scenario::configure() {
   PartitionDef main;
   main.name = "main";
+  main.all_nodes = true;
   main.is_default = true;
   for (const NodeDef& node : nodes_) main.nodes.push_back(node.name);
   partitions_.insert(partitions_.begin(), main);
   happen({ControllerStarted{Epoch{1}, at_second(0)}, ClusterConfigured{nodes_, partitions_, policy_, at_second(0), topology_}});
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)
-    happen(decide_register(state_, {NodeIndex{i}, "boot", {nodes_[i].cpus, nodes_[i].memory, {}, {}, {}, {}, {}, {}, {}}}, at_second(0)));
+    if (nodes_[i].kind == NodeKind::normal) register_node(NodeIndex{i});
+}
+
+void Scenario::register_node(NodeIndex index) {
+  const NodeDef& def = *state_.node(index).def;
+  Inventory has{def.cpus, def.memory, {}, {}, {}, {}, {}, {}, {}};
+  if (now_ > 0) has.agent_started_at = at_second(now_);
+  happen(decide_register(state_, {index, "boot", std::move(has)}, at_second(now_)));
+}
+
+void Scenario::note_power(const NodesPowered& e) {
+  for (const NodeIndex index : e.nodes) {
+    note("power " + state_.node(index).def->name + " " + power_word(e.change));
+    power_.boots.erase(index);
+    if (e.change == PowerChange::coming_up && !power_.broken.contains(state_.node(index).def->name)) power_.boots[index] = now_ + power_.boot;
+  }
+}
+
+// Its own time begins when nothing is waited for any more.
+void Scenario::may_begin(JobKey key, bool waited) {
+  const Job* job = state_.find_job(key);
+  if (!waited || !job || job->state != JobState::running || job->boots || job->program != JobProgram::none) return;
+  const Planned& planned = planned_[job->array.value != 0 ? job->array : leader_of(*job)];
+  ends_[key] = now_ + planned.programs.prolog + planned.run;
+  note("ready " + name_of(*job));
+}
+
+void Scenario::see_to_power() {
+  std::vector<NodeIndex> up;
+  for (const auto& [index, at] : power_.boots)
+    if (at <= now_) up.push_back(index);
+  for (const NodeIndex index : up) {
+    power_.boots.erase(index);
+    std::vector<JobKey> waiting;
+    for (const JobKey key : state_.node(index).jobs)
+      for (const JobKey each : whole_of(state_.job(key)))
+        if (state_.job(each).boots) waiting.push_back(each);
+    register_node(index);
+    note("power " + state_.node(index).def->name + " on");
+    for (const JobKey key : waiting) may_begin(key, true);
+  }
+  for (auto events = decide_power(state_, at_second(now_)); !events.empty(); events = decide_power(state_, at_second(now_))) happen(events);
 }
 
 std::string Scenario::name_of(const Job& job) const {
@@ -270,9 +324,9 @@ void Scenario::started(const JobPlaced& placed) {
   note("start " + name_of(job) + " " + compress_hostlist(nodes));
   note_details(name_of(job), placed);
   left_.erase(placed.key);
-  const Planned& planned = planned_[job.array.value != 0 ? job.array : job.key];
+  const Planned& planned = planned_[job.array.value != 0 ? job.array : leader_of(job)];
   // A further component has nothing to do of its own: it ends when it is told to.
-  ends_[placed.key] = job.program == JobProgram::prolog || job.is_component() ? INT64_MAX : now_ + planned.programs.prolog + planned.run;
+  ends_[placed.key] = job.program == JobProgram::prolog || job.boots || job.is_component() ? INT64_MAX : now_ + planned.programs.prolog + planned.run;
 }
 
 void Scenario::happen(const std::vector<Event>& events) {
@@ -290,6 +344,7 @@ void Scenario::happen(const std::vector<Event>& events) {
     if (const auto* placed = std::get_if<JobPlaced>(&event)) started(*placed);
     if (const auto* placed = std::get_if<HetJobPlaced>(&event))
       for (const JobPlaced& component : placed->components) started(component);
+    if (const auto* e = std::get_if<NodesPowered>(&event)) note_power(*e);
     const auto stopped = [&](JobKey key) {
       note("suspend " + name_of(state_.job(key)));
       left_.try_emplace(key, ends_[key] - now_);
@@ -303,8 +358,8 @@ void Scenario::happen(const std::vector<Event>& events) {
     if (const auto* e = std::get_if<JobProgramEnded>(&event)) {
       const Job* job = state_.find_job(e->key);
       const Planned& planned = planned_[job->array.value != 0 ? job->array : job->key];
-      if (job->state == JobState::running) ends_[e->key] = now_ + planned.programs.prolog + planned.run;
-      if (job->state == JobState::running) note("ready " + name_of(*job));
+      if (job->state == JobState::running && !job->boots) ends_[e->key] = now_ + planned.programs.prolog + planned.run;
+      if (job->state == JobState::running && !job->boots) note("ready " + name_of(*job));
     }
     if (const auto* e = std::get_if<JobSuspended>(&event)) stopped(e->key);
     if (const auto* e = std::get_if<JobResumed>(&event)) resumed(e->key);
@@ -493,6 +548,22 @@ void Scenario::act(const Line& line) {
   };
   if (words[0] == "reserve") return reserve(words);
   if (words[0] == "unreserve") return done(decide_remove_reservation(state_, words[1], root, now));
+  if (words[0] == "broken") return void(power_.broken.insert(words[1]));
+  if (words[0] == "repaired") return void(power_.broken.erase(words[1]));
+  if (words[0] == "create") {
+    NodeDef def = nodes_.front();
+    def.name = words[1];
+    for (std::size_t i = 2; i < words.size(); ++i)
+      if (const auto known = read_node_word(words[i], def); !known || !*known) return problems_.push_back("unknown node key '" + words[i] + "'");
+    return done(decide_create_node(state_, def, root, now));
+  }
+  if (words[0] == "register" || words[0] == "delete" || is_power_word(words[0]) || words[0] == "future") {
+    const auto node = state_.find_node(words[1]);
+    if (!node) return problems_.push_back("no node " + words[1]);
+    if (words[0] == "register") return register_node(*node);
+    if (words[0] == "delete") return done(decide_delete_node(state_, *node, root, now));
+    return done(decide_change_node(state_, {*node, words[0], ""}, root, now));
+  }
   if (words[0] == "drain" || words[0] == "resume" || words[0] == "down") {
     const auto node = state_.find_node(words[1]);
     if (!node) return problems_.push_back("no node " + words[1]);
@@ -543,6 +614,8 @@ void Scenario::end_each() {
   std::vector<JobKey> active;
   for (const auto& [key, nothing] : state_.active) active.push_back(key);
   for (const JobKey key : active) {
+    for (auto events = decide_leave_unpowered(state_, key, at_second(now_)); !events.empty(); events = decide_leave_unpowered(state_, key, at_second(now_))) happen(events);
+    if (!state_.active.contains(key)) continue;
     const Job& job = state_.job(key);
     if (!job.is_on_nodes()) continue;
     const Planned& planned = planned_[job.array.value != 0 ? job.array : job.key];
@@ -635,6 +708,8 @@ std::int64_t Scenario::next_time() const {
     if (const Job& job = state_.job(key); planned_.contains(job.key) && planned_.at(job.key).programs.prolog_fails && job.state == JobState::running)
       consider(job.started_at.seconds() - 1'000'000 + planned_.at(job.key).programs.prolog);
   if (const Time due = next_deadline(state_); due != never) consider(due.seconds() - 1'000'000);
+  for (const auto& [index, at] : power_.boots) consider(at);
+  if (const Time due = next_power_change(state_, at_second(now_)); due != never) consider(due.seconds() - 1'000'000);
   return next;
 }
 
@@ -659,6 +734,7 @@ void Scenario::run() {
   now_ = -1;
   for (std::int64_t next = next_time(); next != INT64_MAX && next < 10'000'000; next = next_time()) {
     now_ = next;
+    see_to_power();
     end_programs();
     end_what_is_over();
     end_programs();
@@ -673,6 +749,7 @@ void Scenario::run() {
     end_what_is_over();  // what was just cancelled, timed out or requeued is gone within the second
     end_programs();
     plan_until_quiet();
+    see_to_power();
     end_programs();
     check_reasons();
   }

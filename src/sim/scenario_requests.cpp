@@ -11,6 +11,10 @@ namespace millrace {
 
 Result<bool> read_node_word(std::string_view word, NodeDef& def) {
   const std::size_t equals = word.find('=');
+  if (word == "cloud" || word == "future") {
+    def.kind = word == "cloud" ? NodeKind::cloud : NodeKind::future;
+    return true;
+  }
   if (equals == std::string_view::npos) return false;
   const std::string_view key = word.substr(0, equals), value = word.substr(equals + 1);
   const auto number = parse_integer(value).value_or(0);
@@ -27,6 +31,8 @@ Result<bool> read_node_word(std::string_view word, NodeDef& def) {
   else if (key == "threads") def.threads_per_core = count;
   else if (key == "tmp") def.tmp_disk = Mebibytes{number};
   else if (key == "weight") def.weight = count;
+  else if (key == "suspend") def.suspend_seconds = count;
+  else if (key == "keep_up") def.keep_up = count;
   else return false;
   return true;
 }

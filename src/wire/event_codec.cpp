@@ -208,6 +208,31 @@ void put_event(const NodeModified& e, log::Event& out) {
   if (e.features) to->set_features(*e.features);
   if (e.comment) to->set_comment(*e.comment);
   if (e.extra) to->set_extra(*e.extra);
+  if (e.address) to->set_address(*e.address);
+  if (e.host_name) to->set_host_name(*e.host_name);
+  to->set_at(e.at.value);
+}
+
+void put_event(const NodesPowered& e, log::Event& out) {
+  auto* to = out.mutable_nodes_powered();
+  to->set_change(static_cast<std::uint32_t>(e.change));
+  for (const NodeIndex node : e.nodes) to->add_nodes(node.value);
+  to->set_due(e.due.value);
+  to->set_by(e.by.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const NodeCreated& e, log::Event& out) {
+  auto* to = out.mutable_node_created();
+  put(e.def, *to->mutable_def());
+  to->set_by(e.by.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const NodeDeleted& e, log::Event& out) {
+  auto* to = out.mutable_node_deleted();
+  to->set_node(e.node.value);
+  to->set_by(e.by.value);
   to->set_at(e.at.value);
 }
 
@@ -459,8 +484,18 @@ Result<Event> decode_event(std::string_view bytes) {
       if (e.has_features()) out.features = e.features();
       if (e.has_comment()) out.comment = e.comment();
       if (e.has_extra()) out.extra = e.extra();
+      if (e.has_address()) out.address = e.address();
+      if (e.has_host_name()) out.host_name = e.host_name();
       return out;
     }
+    case K::kNodesPowered: {
+      const auto& e = in.nodes_powered();
+      NodesPowered out{.change = static_cast<PowerChange>(e.change()), .nodes = {}, .due = Time{e.due()}, .by = UserId{e.by()}, .at = Time{e.at()}};
+      for (const auto node : e.nodes()) out.nodes.push_back(NodeIndex{node});
+      return out;
+    }
+    case K::kNodeCreated: return NodeCreated{get(in.node_created().def()), UserId{in.node_created().by()}, Time{in.node_created().at()}};
+    case K::kNodeDeleted: return NodeDeleted{NodeIndex{in.node_deleted().node()}, UserId{in.node_deleted().by()}, Time{in.node_deleted().at()}};
     case K::kJobCancelled:
       return JobCancelled{JobKey{in.job_cancelled().key()}, UserId{in.job_cancelled().by()}, Time{in.job_cancelled().at()}};
     case K::kJobTimedOut: return JobTimedOut{JobKey{in.job_timed_out().key()}, Time{in.job_timed_out().at()}};

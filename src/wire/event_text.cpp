@@ -47,6 +47,7 @@ std::string_view name_of(NodeOrder order) {
     case NodeOrder::reboot_asap: return "reboot_asap";
     case NodeOrder::reboot_issued: return "reboot_issued";
     case NodeOrder::cancel_reboot: return "cancel_reboot";
+    case NodeOrder::future: return "future";
   }
   return "?";
 }
@@ -167,6 +168,8 @@ std::string show(const NodeDef& def) {
   line.number("threads", def.threads_per_core).number("memory", def.memory.value).number("tmp", def.tmp_disk.value);
   line.number("weight", def.weight).quoted("features", def.features).quoted("gres", def.gres);
   line.list("kinds", def.kinds, [](const NodeGres& kind) { return show(kind); });
+  line.count("kind", static_cast<std::uint64_t>(def.kind)).count("keep_up", def.keep_up);
+  if (def.suspend_seconds) line.number("suspend_seconds", *def.suspend_seconds);
   return '(' + line.text_ + ')';
 }
 
@@ -192,11 +195,21 @@ std::string show(const PartitionDef& def) {
   line.strings("deny_accounts", def.deny_accounts).amount("default_memory_per_cpu", def.default_memory_per_cpu);
   line.amount("default_memory_per_node", def.default_memory_per_node).amount("max_memory_per_cpu", def.max_memory_per_cpu);
   line.amount("max_memory_per_node", def.max_memory_per_node).quoted("qos", def.qos).strings("allow_qos", def.allow_qos);
-  return '(' + line.strings("deny_qos", def.deny_qos).list("billing_weights", def.billing_weights, show_weight).text_ + ')';
+  line.strings("deny_qos", def.deny_qos).list("billing_weights", def.billing_weights, show_weight);
+  line.flag("all_nodes", def.all_nodes).strings("node_features", def.node_features).flag("power_down_on_idle", def.power_down_on_idle).flag("never_suspend", def.never_suspend);
+  if (def.suspend_seconds) line.number("suspend_seconds", *def.suspend_seconds);
+  if (def.suspend_timeout_seconds) line.number("suspend_timeout", *def.suspend_timeout_seconds);
+  if (def.resume_timeout_seconds) line.number("resume_timeout", *def.resume_timeout_seconds);
+  return '(' + line.text_ + ')';
 }
 
 std::string show(const Policy& p) {
   Line line{"policy"};
+  if (p.power_saving || p.show_cloud) {
+    line.flag("power_saving", p.power_saving).number("suspend_seconds", p.suspend_seconds).number("suspend_timeout", p.suspend_timeout_seconds);
+    line.number("suspend_rate", p.suspend_rate).number("resume_rate", p.resume_rate).count("suspend_except", p.suspend_except).numbers("keep_up", p.keep_up).flag("show_cloud", p.show_cloud);
+  }
+  line.count("max_node_count", p.max_nodes);
   line.number("first_id", p.first_job_id).number("max_id", p.max_job_id).number("max_jobs", p.max_job_count);
   line.number("max_array", p.max_array_size).number("kill_wait", p.kill_wait_seconds).number("min_age", p.min_job_age_seconds);
   line.number("requeue_delay", p.requeue_delay_seconds).number("max_script", p.max_script_bytes);
@@ -440,8 +453,22 @@ Line describe(const NodeModified& e) {
   if (e.features) line.quoted("features", *e.features);
   if (e.comment) line.quoted("comment", *e.comment);
   if (e.extra) line.quoted("extra", *e.extra);
+  if (e.address) line.quoted("address", *e.address);
+  if (e.host_name) line.quoted("host", *e.host_name);
   return line;
 }
+
+Line describe(const NodesPowered& e) {
+  constexpr std::string_view words[] = {"down_wanted", "down_asap", "down_forced", "going_down", "off", "up_wanted", "coming_up", "told", "failed", "called_off"};
+  const auto which = static_cast<std::size_t>(e.change);
+  Line line{"NodesPowered"};
+  line.word("change", which < std::size(words) ? words[which] : "unknown");
+  line.list("nodes", e.nodes, [](NodeIndex node) { return std::to_string(node.value); });
+  return line.number("by", e.by.value).time("due", e.due);
+}
+
+Line describe(const NodeCreated& e) { return Line{"NodeCreated"}.quoted("name", e.def.name).number("cpus", e.def.cpus.value).number("memory", e.def.memory.value).number("by", e.by.value); }
+Line describe(const NodeDeleted& e) { return Line{"NodeDeleted"}.number("node", e.node.value).number("by", e.by.value); }
 
 Line describe(const PartitionStateChanged& e) {
   return Line{"PartitionStateChanged"}.number("partition", e.partition.value).word("state", name_of(e.availability));

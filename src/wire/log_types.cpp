@@ -95,6 +95,9 @@ void put(const NodeDef& from, log::NodeDef& to) {
   to.set_tmp_disk_mib(from.tmp_disk.value);
   to.set_weight(from.weight);
   for (const NodeGres& kind : from.kinds) put(kind, *to.add_kinds());
+  to.set_kind(static_cast<std::uint32_t>(from.kind));
+  if (from.suspend_seconds) to.set_suspend_seconds(*from.suspend_seconds);
+  to.set_keep_up(from.keep_up);
 }
 
 NodeDef get(const log::NodeDef& from) {
@@ -102,6 +105,9 @@ NodeDef get(const log::NodeDef& from) {
           from.port(),  Cpus{from.cpus()}, from.boards(),          from.sockets(),          from.cores_per_socket(),
           from.threads_per_core(), Mebibytes{from.memory_mib()}, Mebibytes{from.tmp_disk_mib()}, from.weight(), {}};
   for (const auto& kind : from.kinds()) to.kinds.push_back(get(kind));
+  to.kind = static_cast<NodeKind>(from.kind());
+  if (from.has_suspend_seconds()) to.suspend_seconds = from.suspend_seconds();
+  to.keep_up = from.keep_up();
   return to;
 }
 
@@ -136,6 +142,13 @@ void put(const PartitionDef& from, log::PartitionDef& to) {
   for (const auto& name : from.allow_qos) to.add_allow_qos(name);
   for (const auto& name : from.deny_qos) to.add_deny_qos(name);
   put_weights(from.billing_weights, to.mutable_billing_weights());
+  to.set_all_nodes(from.all_nodes);
+  for (const auto& name : from.node_features) to.add_node_features(name);
+  if (from.suspend_seconds) to.set_suspend_seconds(*from.suspend_seconds);
+  if (from.suspend_timeout_seconds) to.set_suspend_timeout_seconds(*from.suspend_timeout_seconds);
+  if (from.resume_timeout_seconds) to.set_resume_timeout_seconds(*from.resume_timeout_seconds);
+  to.set_power_down_on_idle(from.power_down_on_idle);
+  to.set_never_suspend(from.never_suspend);
 }
 
 PartitionDef get(const log::PartitionDef& from) {
@@ -170,7 +183,43 @@ PartitionDef get(const log::PartitionDef& from) {
   to.allow_qos.assign(from.allow_qos().begin(), from.allow_qos().end());
   to.deny_qos.assign(from.deny_qos().begin(), from.deny_qos().end());
   to.billing_weights = get_weights(from.billing_weights());
+  to.all_nodes = from.all_nodes();
+  to.node_features.assign(from.node_features().begin(), from.node_features().end());
+  if (from.has_suspend_seconds()) to.suspend_seconds = from.suspend_seconds();
+  if (from.has_suspend_timeout_seconds()) to.suspend_timeout_seconds = from.suspend_timeout_seconds();
+  if (from.has_resume_timeout_seconds()) to.resume_timeout_seconds = from.resume_timeout_seconds();
+  to.power_down_on_idle = from.power_down_on_idle();
+  to.never_suspend = from.never_suspend();
   return to;
+}
+
+// Where nothing of it is set, nothing is written.
+static void put_power(const Policy& from, log::Policy& to) {
+  to.set_max_nodes(from.max_nodes);
+  if (!from.power_saving && !from.show_cloud && from.suspend_seconds == unlimited) return;
+  log::PowerPolicy& power = *to.mutable_power();
+  power.set_saving(from.power_saving);
+  power.set_suspend_seconds(from.suspend_seconds);
+  power.set_suspend_timeout_seconds(from.suspend_timeout_seconds);
+  power.set_suspend_rate(from.suspend_rate);
+  power.set_resume_rate(from.resume_rate);
+  power.set_suspend_except(from.suspend_except);
+  for (const std::uint32_t count : from.keep_up) power.add_keep_up(count);
+  power.set_show_cloud(from.show_cloud);
+}
+
+static void get_power(const log::Policy& from, Policy& to) {
+  to.max_nodes = from.max_nodes();
+  if (!from.has_power()) return;
+  const log::PowerPolicy& power = from.power();
+  to.power_saving = power.saving();
+  to.suspend_seconds = power.suspend_seconds();
+  to.suspend_timeout_seconds = power.suspend_timeout_seconds();
+  to.suspend_rate = power.suspend_rate();
+  to.resume_rate = power.resume_rate();
+  to.suspend_except = power.suspend_except();
+  to.keep_up.assign(power.keep_up().begin(), power.keep_up().end());
+  to.show_cloud = power.show_cloud();
 }
 
 void put(const Policy& from, log::Policy& to) {
@@ -199,6 +248,7 @@ void put(const Policy& from, log::Policy& to) {
   to.set_no_hold_on_prolog_failure(!from.hold_on_prolog_failure);
   to.set_config_overrides(from.config_overrides);
   if (from.resume_timeout_seconds != 60) to.set_resume_timeout_seconds(from.resume_timeout_seconds);
+  put_power(from, to);
   to.set_enforce_partition_limits(from.enforce_partition_limits);
   if (from.default_memory_per_cpu) to.set_default_memory_per_cpu(from.default_memory_per_cpu->value);
   if (from.default_memory_per_node) to.set_default_memory_per_node(from.default_memory_per_node->value);
@@ -240,6 +290,7 @@ Policy get(const log::Policy& from) {
   to.hold_on_prolog_failure = !from.no_hold_on_prolog_failure();
   to.config_overrides = from.config_overrides();
   if (from.resume_timeout_seconds() > 0) to.resume_timeout_seconds = from.resume_timeout_seconds();
+  get_power(from, to);
   to.enforce_partition_limits = from.enforce_partition_limits();
   if (from.has_default_memory_per_cpu()) to.default_memory_per_cpu = Mebibytes{from.default_memory_per_cpu()};
   if (from.has_default_memory_per_node()) to.default_memory_per_node = Mebibytes{from.default_memory_per_node()};

@@ -61,6 +61,7 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
   to.set_requeue_held(job.requeue_held);
   to.set_launch_failed(job.launch_failed);
   to.set_program(static_cast<std::uint32_t>(job.program));
+  to.set_boots(job.boots);
   to.set_dependency_never(job.dependency_never);
   to.set_priority_fixed(job.priority_fixed);
   to.set_qos(job.qos.value);
@@ -117,6 +118,7 @@ Job get_job(const log::Job& from) {
   job.requeue_held = from.requeue_held();
   job.launch_failed = from.launch_failed();
   job.program = static_cast<JobProgram>(from.program());
+  job.boots = from.boots();
   job.dependency_never = from.dependency_never();
   job.priority_fixed = from.priority_fixed();
   job.qos = QosId{from.qos()};
@@ -145,6 +147,15 @@ void put_node(NodeIndex index, const Node& node, log::Node& to) {
   to.set_reboot_due(node.reboot_due.value);
   to.set_comment(node.comment);
   to.set_extra(node.extra);
+  to.set_future(node.future);
+  if (node.power == NodePower{}) return;
+  log::NodePower& power = *to.mutable_power();
+  power.set_state(static_cast<std::uint32_t>(node.power.state));
+  power.set_due(node.power.due.value);
+  power.set_told(node.power.told);
+  power.set_down_wanted(node.power.down_wanted);
+  power.set_closed(node.power.closed);
+  power.set_up_wanted(node.power.up_wanted);
 }
 
 Node get_node(const log::Node& from) {
@@ -168,6 +179,10 @@ Node get_node(const log::Node& from) {
   node.reboot_due = Time{from.reboot_due()};
   node.comment = from.comment();
   node.extra = from.extra();
+  node.future = from.future();
+  const auto& power = from.power();
+  node.power = {.state = static_cast<Power>(power.state()), .due = Time{power.due()}, .told = power.told(), .down_wanted = power.down_wanted(),
+                .closed = power.closed(), .up_wanted = power.up_wanted()};
   return node;
 }
 

@@ -31,6 +31,7 @@ std::vector<GoldenBatch> suspend_history();
 std::vector<GoldenBatch> steps_history();
 // The same with prologs, epilogs, failing and booting nodes after it.
 std::vector<GoldenBatch> node_life_history();
+std::vector<GoldenBatch> power_history();
 
 // The same with devices that were found, some out of order, and a job in a container after it.
 std::vector<GoldenBatch> devices_history();

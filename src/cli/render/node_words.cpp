@@ -69,11 +69,13 @@ constexpr FilterRow filter_rows[] = {
     {"noresp", [](const View& n) { return n.not_responding(); }},
     {"planned", [](const View&) { return false; }},
     {"plnd", [](const View&) { return false; }},
-    {"power_down", [](const View&) { return false; }},
-    {"powering_down", [](const View&) { return false; }},
-    {"powered_down", [](const View&) { return false; }},
-    {"powering_up", [](const View&) { return false; }},
-    {"power_up", [](const View&) { return false; }},
+    {"power_down", [](const View& n) { return n.power_down_wanted(); }},
+    {"powering_down", [](const View& n) { return n.powering_down(); }},
+    {"powered_down", [](const View& n) { return n.powered_down(); }},
+    {"powering_up", [](const View& n) { return n.powering_up(); }},
+    {"power_up", [](const View& n) { return n.power_up_wanted(); }},
+    {"cloud", [](const View& n) { return n.cloud(); }},
+    {"dynamic_norm", [](const View& n) { return n.dynamic(); }},
     {"reboot", [](const View& n) { return n.reboot_requested() || n.reboot_issued(); }},
     {"reserved", [](const View&) { return false; }},
     {"resv", [](const View&) { return false; }},
@@ -92,6 +94,10 @@ std::string with_suffix(std::string_view word, const View& node) {
   std::string out{word};
   if (node.reboot_issued()) out += '^';
   else if (node.reboot_requested()) out += '@';
+  else if (node.powering_up()) out += '#';
+  else if (node.powering_down()) out += '%';
+  else if (node.powered_down()) out += '~';
+  else if (node.power_down_wanted()) out += '!';
   else if (node.not_responding()) out += '*';
   return out;
 }
@@ -100,12 +106,19 @@ std::string with_suffix(std::string_view word, const View& node) {
 
 std::string node_state_full(const View& node) {
   std::string out{base_word(node)};
+  if (node.cloud()) out += "+CLOUD";
   if (node.completing()) out += "+COMPLETING";
   if (node.drain()) out += "+DRAIN";
+  if (node.dynamic()) out += "+DYNAMIC_NORM";
   if (node.fail()) out += "+FAIL";
+  if (node.power_down_wanted()) out += "+POWER_DOWN";
+  if (node.power_up_wanted()) out += "+POWER_UP";
+  if (node.powered_down()) out += "+POWERED_DOWN";
   if (node.reboot_requested()) out += "+REBOOT_REQUESTED";
   if (node.reboot_issued()) out += "+REBOOT_ISSUED";
   if (node.not_responding()) out += "+NOT_RESPONDING";
+  if (node.powering_up()) out += "+POWERING_UP";
+  if (node.powering_down()) out += "+POWERING_DOWN";
   return out;
 }
 
@@ -114,7 +127,8 @@ std::string node_state_compact(const View& node) { return with_suffix(words_of(n
 
 std::uint32_t node_state_order(const View& node) {
   return static_cast<std::uint32_t>(node.base()) + (node.drain() ? 0x200u : 0) + (node.fail() ? 0x1000u : 0) + (node.reboot_requested() || node.reboot_issued() ? 0x2000u : 0) + (node.completing() ? 0x400u : 0) +
-         (node.not_responding() ? 0x800u : 0);
+         (node.not_responding() ? 0x800u : 0) + (node.powering_up() ? 0x4000u : 0) + (node.powering_down() ? 0x8000u : 0) + (node.powered_down() ? 0x10000u : 0) +
+         (node.power_down_wanted() ? 0x20000u : 0);
 }
 
 bool node_is_allocated(const View& node) { return !node.drain() && (is_busy(node) || node.completing()); }
@@ -124,7 +138,7 @@ std::optional<NodeStateFilter> parse_node_state(std::string_view word) {
   const std::string small = lower(trim(word));
   if (small.empty()) return std::nullopt;
   for (std::string_view part : split(small, '&')) {
-    if (!part.empty() && (part.back() == '*' || part.back() == '~' || part.back() == '#')) part.remove_suffix(1);
+    if (!part.empty() && std::string_view{"*~#%!"}.find(part.back()) != std::string_view::npos) part.remove_suffix(1);
     if (!part.empty() && part.front() == '~') part.remove_prefix(1);
     if (find_filter(part) == nullptr) return std::nullopt;
   }
@@ -136,7 +150,11 @@ bool matches(const NodeStateFilter& filter, const View& node) {
     const bool silent = part.ends_with('*');
     if (silent && !node.not_responding()) return false;
     const bool negated = part.starts_with('~');
-    if (part.back() == '*' || part.back() == '~' || part.back() == '#') part.remove_suffix(1);
+    if (part.back() == '~' && !node.powered_down()) return false;
+    if (part.back() == '#' && !node.powering_up()) return false;
+    if (part.back() == '%' && !node.powering_down()) return false;
+    if (part.back() == '!' && !node.power_down_wanted()) return false;
+    if (std::string_view{"*~#%!"}.find(part.back()) != std::string_view::npos) part.remove_suffix(1);
     if (negated) part.remove_prefix(1);
     if (find_filter(part)->matches(node) == negated) return false;
   }

@@ -203,7 +203,8 @@ std::string show_node(const wire::NodeView& node, Names& names, const ShowOption
               " Weight=" + text(node.weight()) + " Owner=N/A MCS_label=N/A");
   if (!partitions.empty()) record.line("Partitions=" + partitions + ' ');
   record.line("BootTime=" + format_time(node.boot_at_us(), "None") + " SlurmdStartTime=" + format_time(node.agent_started_at_us(), "None"));
-  record.line("LastBusyTime=" + format_time(node.last_busy_us(), "Unknown") + " ResumeAfterTime=None SuspendTime=INFINITE");
+  record.line("LastBusyTime=" + format_time(node.last_busy_us(), "Unknown") + " ResumeAfterTime=None SuspendTime=" +
+              (node.idle_until_us() != 0 ? format_time(node.idle_until_us(), "INFINITE") : "INFINITE"));
   record.line("CfgTRES=cpu=" + text(node.cpus()) + ",mem=" + format_mib(node.memory_mib()) + ",billing=" + text(node.cpus()) +
               (node.gres_tres().empty() ? "" : "," + node.gres_tres()));
   std::string allocated;

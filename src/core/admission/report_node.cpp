@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "core/admission/power_nodes.h"
 
 namespace millrace {
 namespace {
@@ -53,7 +54,7 @@ std::vector<Event> decide_register(const State& state, const RegisterNode& repor
   std::vector<Event> events;
   const Node& node = state.node(report.node);
   const bool rebooted = !node.boot_id.empty() && node.boot_id != report.boot_id;
-  if (rebooted) lose_attempts(state, report.node, now, events);
+  if (rebooted && node.is_on()) lose_attempts(state, report.node, now, events);  // on one that was not, nothing had begun
   const bool same = !rebooted && node.boot_id == report.boot_id && node.inventory && *node.inventory == report.inventory;
   const bool would_return = node.condition == NodeCondition::unknown ||
                             (node.condition == NodeCondition::down &&
@@ -96,7 +97,7 @@ std::vector<Event> decide_program_end(const State& state, const JobProgramEnded&
 std::vector<Event> decide_reboots(const State& state, Time now) {
   std::vector<Event> events;
   for (const auto& [index, node] : state.nodes) {
-    if (node->reboot == Reboot::requested && node->configured && node->jobs.empty() && node->inventory)
+    if (node->reboot == Reboot::requested && node->configured && node->jobs.empty() && node->inventory && node->is_on())
       events.emplace_back(NodeStateChanged{index, NodeOrder::reboot_issued, "", UserId{0}, now, {}, now + seconds(state.policy->resume_timeout_seconds)});
     if (node->reboot == Reboot::issued && node->reboot_due < now)
       events.emplace_back(NodeStateChanged{index, NodeOrder::down, "ResumeTimeout reached", UserId{0}, now, {}, {}});
@@ -116,6 +117,7 @@ Decision decide_change_node(const State& state, const ChangeNode& ask, const Act
   if (!actor.is_admin) return refuse(RefusalCode::access_denied);
   const Node& node = state.node(ask.node);
   const std::string word = lower(ask.state);
+  if (is_power_word(word)) return decide_change_power(state, ask.node, word, actor, now);
   NodeOrder order{};
   if (word.empty()) {
     order = NodeOrder::reason_only;
@@ -133,11 +135,17 @@ Decision decide_change_node(const State& state, const ChangeNode& ask, const Act
     order = word == "reboot" ? NodeOrder::reboot : NodeOrder::reboot_asap;
   } else if (word == "cancel_reboot") {
     order = NodeOrder::cancel_reboot;
+  } else if (word == "future") {
+    order = NodeOrder::future;
   } else {
-    const bool later = word.starts_with("power_") || word == "future" || word == "noresp";
+    const bool later = word == "noresp";
     return refuse(RefusalCode::invalid_node_state, "state '" + ask.state + (later ? "' is not built yet in Millrace" : "' is not known") +
-                                                       "; it is one of DRAIN, UNDRAIN, DOWN, FAIL, RESUME, IDLE, CANCEL_REBOOT");
+                                                       "; it is one of DRAIN, UNDRAIN, DOWN, FAIL, RESUME, IDLE, CANCEL_REBOOT, POWER_UP, POWER_DOWN, POWER_DOWN_ASAP, POWER_DOWN_FORCE, FUTURE");
   }
+  if (order == NodeOrder::future && (!node.jobs.empty() || !node.is_on() || node.future))
+    return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + (node.future ? " is FUTURE already" : " has jobs or is not powered up; drain it, and let it be FUTURE when it is idle"));
+  if (node.future && order != NodeOrder::resume && order != NodeOrder::reason_only)
+    return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + " is FUTURE; State=IDLE makes it a node like others");
   if (ask.change.features && ask.change.features->find_first_of(" &|[]()*") != std::string::npos)
     return refuse(RefusalCode::invalid_feature, "features '" + *ask.change.features + "' are wrong, names with commas between them would be right");
   if ((order == NodeOrder::reboot || order == NodeOrder::reboot_asap) && node.reboot == Reboot::issued)
@@ -146,13 +154,13 @@ Decision decide_change_node(const State& state, const ChangeNode& ask, const Act
     return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + (node.reboot == Reboot::issued ? " is booting already" : " has no reboot that could be cancelled"));
   if ((order == NodeOrder::drain || order == NodeOrder::down || order == NodeOrder::fail) && ask.reason.empty() && node.reason.empty())
     return refuse(RefusalCode::invalid_node_state, "You must specify a reason when DOWNING a node. Request denied");
-  const bool usable = node.condition == NodeCondition::up && !node.drain && !node.fail && node.reboot != Reboot::issued;
+  const bool usable = node.condition == NodeCondition::up && !node.drain && !node.fail && node.reboot != Reboot::issued && !node.future && !node.power.down_wanted;
   if (word == "resume" && usable) return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + " is in service already");
   std::vector<Event> events;
   if (order == NodeOrder::down) lose_attempts(state, ask.node, now, events);
   const NodeModified& change = ask.change;
-  const bool changes = change.weight || change.features || change.comment || change.extra;
-  if (changes) events.emplace_back(NodeModified{ask.node, change.weight, change.features, change.comment, change.extra, now});
+  const bool changes = change.weight || change.features || change.comment || change.extra || change.address || change.host_name;
+  if (changes) events.emplace_back(NodeModified{ask.node, change.weight, change.features, change.comment, change.extra, now, change.address, change.host_name});
   if (order != NodeOrder::reason_only || !ask.reason.empty() || !changes)
     events.emplace_back(NodeStateChanged{ask.node, order, ask.reason, actor.uid, now, ask.after_reboot, {}});
   return events;

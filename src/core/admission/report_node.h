@@ -39,7 +39,7 @@ std::vector<Event> decide_lost(const State& state, NodeIndex node, Time now);
 
 struct ChangeNode {
   NodeIndex node;
-  std::string state{};   // DRAIN, UNDRAIN, DOWN, FAIL, RESUME, IDLE, REBOOT, REBOOT_ASAP, CANCEL_REBOOT, or empty
+  std::string state{};   // DRAIN, UNDRAIN, DOWN, FAIL, RESUME, IDLE, REBOOT, REBOOT_ASAP, CANCEL_REBOOT, FUTURE, POWER_..., or empty
   std::string reason{};
   AfterReboot after_reboot{};
   NodeModified change{};  // its node is the one above

@@ -7,6 +7,7 @@
 #include "core/ledger/apply_end.h"
 #include "core/ledger/apply_job.h"
 #include "core/ledger/apply_node.h"
+#include "core/ledger/apply_power.h"
 #include "core/ledger/apply_reservation.h"
 #include "core/ledger/apply_steps.h"
 #include "core/ledger/apply_suspend.h"
@@ -79,6 +80,7 @@ void to_completing(State& state, Job& job, Time at) {
   if (job.state == JobState::suspended) end_suspended(state, job, at);
   job.state = JobState::completing;
   if (job.program == JobProgram::prolog) job.program = JobProgram::none;
+  job.boots = false;
   count_job(state, job, Count::add, at);
 }
 
@@ -196,6 +198,7 @@ void end_component(State& state, JobKey key, Time at) {
   }
   release_component(state, key, at);
   finish(state, key, at);
+  note_boot(state, leader_of(state.job(key)), at);  // the others may have waited for its nodes alone
 }
 
 }  // namespace
@@ -480,6 +483,7 @@ void apply_one(State& state, const JobPlaced& e) {
     ++array.running;
     if (job.attempt.value == 0) ++array.started;
   }
+  note_boot(state, e.key, e.at);
   const SharedValue<Job> held = state.jobs.at(e.key);
   resolve_dependents(state, *held, e.at);
 }
@@ -575,6 +579,9 @@ void apply_one(State& state, const NodeLost& e) { lose_node(state, e); }
 void apply_one(State& state, const DevicesJudged& e) { judge_devices(state, e); }
 void apply_one(State& state, const NodeStateChanged& e) { change_node(state, e); }
 void apply_one(State& state, const NodeModified& e) { modify_node(state, e); }
+void apply_one(State& state, const NodesPowered& e) { change_power(state, e); }
+void apply_one(State& state, const NodeCreated& e) { create_node(state, e); }
+void apply_one(State& state, const NodeDeleted& e) { delete_node(state, e); }
 
 void apply_one(State& state, const PartitionStateChanged& e) {
   state.partitions.edit().at(e.partition.value).def.availability = e.availability;

@@ -71,7 +71,8 @@ void weigh_end(const State& state, Job& job, const NodeSaid& e) {
   } else if (outcome == Outcome::node_fail) {
     job.outcome = outcome;
     job.end_reason = Reason::node_down;
-    job.requeue_wanted = job.spec->requeue;
+    // One that never began has lost nothing by beginning elsewhere.
+    job.requeue_wanted = job.spec->requeue || (job.boots && job.spec->is_batch() && !job.spec->allocation_only);
   } else if (job.outcome == Outcome::none || (job.outcome == Outcome::completed && outcome != Outcome::completed) ||
              (job.outcome == Outcome::failed && outcome == Outcome::out_of_memory)) {  // that one node ran short explains what failed elsewhere
     job.outcome = outcome;
@@ -118,7 +119,8 @@ void end_of_component(State& state, const AttemptEnded& e, const NodeSaid& said,
 
 bool stops_the_others(const NodeSaid& said) { return outcome_of(said) == Outcome::node_fail || said.end == AttemptEnd::prolog_failed; }
 
-// From now on its time counts: it could not begin before.
+}  // namespace
+
 void begin_anew(State& state, JobKey key, Time at) {
   for (const JobKey each : whole_of(state.job(key))) {
     Job& job = state.edit_job(each);
@@ -130,8 +132,6 @@ void begin_anew(State& state, JobKey key, Time at) {
     if (limit_end(job) != never) state.deadlines.set({limit_end(job), each, DeadlineKind::time_limit}, {});
   }
 }
-
-}  // namespace
 
 void exit_attempt(State& state, const AttemptExited& e) {
   Job& job = state.edit_job(e.key);

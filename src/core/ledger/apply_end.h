@@ -8,5 +8,7 @@ namespace millrace {
 void exit_attempt(State& state, const AttemptExited& e);
 void end_attempt(State& state, const AttemptEnded& e);
 void end_program(State& state, const JobProgramEnded& e);
+// From now on its time counts: it could not begin before.
+void begin_anew(State& state, JobKey key, Time at);
 
 }  // namespace millrace

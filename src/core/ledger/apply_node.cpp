@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
+#include "core/ledger/apply_power.h"
 #include "core/model/node_use.h"
 
 namespace millrace {
@@ -58,11 +60,60 @@ void complete(State& state, NodeIndex index, const NodeDef& configured) {
   if (before->kinds != after.kinds && !now.jobs.empty()) move_shares(state, index, *before, after);
 }
 
+// Lighter ones first, of those the ones that are on, then the ones that will be soon.
 void sort_by_weight(const State& state, Partition& partition) {
-  std::ranges::sort(partition.nodes, {}, [&](NodeIndex index) { return std::pair{state.node(index).def->weight, index}; });
+  const auto rank = [](const Node& node) { return node.is_on() ? 0 : node.power.state == Power::coming_up ? 1 : 2; };
+  std::ranges::sort(partition.nodes, {}, [&](NodeIndex index) {
+    const Node& node = state.node(index);
+    return std::tuple{node.def->weight, rank(node), index};
+  });
+}
+
+bool has_one_of(const NodeDef& def, const std::vector<std::string>& features) {
+  const auto has = split(def.features, ',');
+  return std::ranges::any_of(features, [&](const std::string& feature) { return std::ranges::find(has, std::string_view{feature}) != has.end(); });
+}
+
+// One that is in a cloud is there for jobs from the beginning, only not powered up.
+void begin_powered_down(Node& node) {
+  node.condition = NodeCondition::up;
+  node.power = {.state = Power::off};
+}
+
+// What it is has changed in the configuration.
+void change_kind(Node& node, NodeKind before) {
+  const NodeKind now = node.def->kind;
+  if (now == NodeKind::cloud && !node.inventory && node.condition == NodeCondition::unknown) begin_powered_down(node);
+  if (now == NodeKind::future && before != NodeKind::future && node.jobs.empty()) {
+    node.future = true;
+    node.power = {};
+    node.condition = NodeCondition::unknown;
+  }
+  if (now != NodeKind::future) node.future = false;
 }
 
 }  // namespace
+
+void sort_partitions(State& state) {
+  for (Partition& partition : state.partitions.edit()) sort_by_weight(state, partition);
+}
+
+// Which nodes each partition has: those it names, and those that were made since and that it takes.
+static void fill_partitions(State& state) {
+  std::map<std::string, NodeIndex, std::less<>> known;
+  for (const auto& [index, node] : state.nodes) known.emplace(node->def->name, index);
+  for (Partition& partition : state.partitions.edit()) {
+    if (!partition.configured) continue;
+    partition.nodes.clear();
+    for (const std::string& name : partition.def.nodes)
+      if (const auto found = known.find(name); found != known.end() && !state.node(found->second).future) partition.nodes.push_back(found->second);
+    for (const auto& [index, node] : state.nodes) {
+      const bool taken = node->configured && node->def->kind == NodeKind::dynamic && (partition.def.all_nodes || has_one_of(*node->def, partition.def.node_features));
+      if (taken && std::ranges::find(partition.nodes, index) == partition.nodes.end()) partition.nodes.push_back(index);
+    }
+    sort_by_weight(state, partition);
+  }
+}
 
 // Nodes and partitions keep their index for as long as their name is known: jobs and history refer to it.
 void configure(State& state, const ClusterConfigured& e) {
@@ -75,18 +126,22 @@ void configure(State& state, const ClusterConfigured& e) {
     next = index.value + 1;
   }
   for (const NodeIndex index : all)
-    if (state.node(index).configured) state.edit_node(index).configured = false;
+    if (const Node& node = state.node(index); node.configured && node.def->kind != NodeKind::dynamic) state.edit_node(index).configured = false;
   for (const NodeDef& def : e.nodes) {
     const auto it = known.find(def.name);
     if (it == known.end()) {
       Node node;
       node.def = SharedValue(def);
+      node.future = def.kind == NodeKind::future;
+      if (def.kind == NodeKind::cloud) begin_powered_down(node);
       known.emplace(def.name, NodeIndex{next});
       state.nodes.set(NodeIndex{next}, SharedValue(std::move(node)));
       ++next;
     } else {
       state.edit_node(it->second).configured = true;
+      const NodeKind before = state.node(it->second).def->kind;
       complete(state, it->second, def);
+      change_kind(state.edit_node(it->second), before);
     }
   }
   std::vector<Partition>& partitions = state.partitions.edit();
@@ -96,11 +151,8 @@ void configure(State& state, const ClusterConfigured& e) {
     if (it == partitions.end()) it = partitions.insert(partitions.end(), Partition{});
     it->def = def;
     it->configured = true;
-    it->nodes.clear();
-    for (const std::string& name : def.nodes)
-      if (const auto found = known.find(name); found != known.end()) it->nodes.push_back(found->second);
-    sort_by_weight(state, *it);
   }
+  fill_partitions(state);
   state.policy = SharedValue(e.policy);
   if (!(state.topology->facts() == e.topology) || !e.topology.empty()) state.topology = SharedValue(SwitchTree(e.topology, known));
   // Tiers may have changed, and with them the order of the queue.
@@ -143,8 +195,13 @@ void come_back(Node& node, const NodeRegistered& e) {
 }  // namespace
 
 void register_node(State& state, const NodeRegistered& e) {
+  if (register_without_power(state, e)) {
+    complete(state, e.node, *state.node(e.node).def);
+    return drain_for(state.edit_node(e.node), e.problem, e.at);
+  }
   Node& node = state.edit_node(e.node);
   const bool rebooted = !node.boot_id.empty() && node.boot_id != e.boot_id;
+  if (node.condition != NodeCondition::up && state.policy->power_saving) node.last_busy = e.at;  // from now on it is idle
   const std::uint32_t rule = state.policy->return_to_service;
   node.boot_id = e.boot_id;
   node.inventory = SharedValue(e.inventory);
@@ -184,6 +241,8 @@ void lose_node(State& state, const NodeLost& e) {
 
 void change_node(State& state, const NodeStateChanged& e) {
   Node& node = state.edit_node(e.node);
+  const bool was_future = node.future;
+  const Power power_before = node.power.state;
   switch (e.order) {
     case NodeOrder::drain: node.drain = true; break;
     case NodeOrder::undrain: node.drain = false; break;
@@ -201,6 +260,7 @@ void change_node(State& state, const NodeStateChanged& e) {
     case NodeOrder::cancel_reboot: end_reboot(node); break;
     case NodeOrder::down:
       if (node.reboot == Reboot::issued) end_reboot(node);
+      if (node.power.state == Power::coming_up) node.power = {.state = Power::off};  // whoever wanted it has given up
       node.condition = NodeCondition::down;
       node.down_for_silence = false;
       break;
@@ -208,8 +268,16 @@ void change_node(State& state, const NodeStateChanged& e) {
       node.drain = node.fail = false;
       node.down_for_silence = false;
       if (node.reboot != Reboot::requested) end_reboot(node);
+      node.power.down_wanted = node.power.closed = false;
       // One that never registered has still to do so.
-      node.condition = node.inventory ? NodeCondition::up : NodeCondition::unknown;
+      node.condition = node.inventory || !node.is_on() ? NodeCondition::up : NodeCondition::unknown;
+      node.future = false;
+      break;
+    case NodeOrder::future:
+      node.future = true;
+      node.condition = NodeCondition::unknown;
+      node.inventory = {};
+      node.boot_id.clear();
       break;
     case NodeOrder::reason_only: break;
   }
@@ -222,18 +290,49 @@ void change_node(State& state, const NodeStateChanged& e) {
   } else if (e.order == NodeOrder::cancel_reboot && node.is_usable()) {
     node.reason.clear();
   }
+  if (node.future != was_future) fill_partitions(state);
+  if (state.node(e.node).power.state != power_before) sort_partitions(state);
+}
+
+void create_node(State& state, const NodeCreated& e) {
+  std::uint32_t next = 0;
+  std::optional<NodeIndex> index;
+  for (const auto& [each, node] : state.nodes) {
+    next = each.value + 1;
+    if (node->def->name == e.def.name) index = each;
+  }
+  MR_ASSERT(!index || !state.node(*index).configured);
+  Node node;  // of one of that name that was deleted before nothing is left
+  node.def = SharedValue(e.def);
+  if (node.def->kind == NodeKind::cloud) begin_powered_down(node);
+  node.def.edit().kind = NodeKind::dynamic;
+  state.nodes.set(index.value_or(NodeIndex{next}), SharedValue(std::move(node)));
+  fill_partitions(state);
+}
+
+void delete_node(State& state, const NodeDeleted& e) {
+  Node& node = state.edit_node(e.node);
+  MR_ASSERT(node.jobs.empty());
+  Node left;
+  left.def = node.def;
+  left.configured = false;
+  node = std::move(left);
+  fill_partitions(state);
 }
 
 void modify_node(State& state, const NodeModified& e) {
   Node& node = state.edit_node(e.node);
   if (e.comment) node.comment = *e.comment;
   if (e.extra) node.extra = *e.extra;
+  if (e.address) node.def.edit().address = *e.address;
+  if (e.host_name) node.def.edit().host_name = *e.host_name;
   if (!e.features && !e.weight) return;
   NodeDef& def = node.def.edit();
   if (e.features) def.features = *e.features;
   if (e.weight) def.weight = *e.weight;
   // Also where the order stays: that the partitions are others is how a plan hears of it.
-  for (Partition& partition : state.partitions.edit()) sort_by_weight(state, partition);
+  if (e.features && node.def->kind == NodeKind::dynamic) fill_partitions(state);
+  sort_partitions(state);
 }
 
 namespace {
@@ -320,6 +419,7 @@ void give_back_share(State& state, const NodeShare& share, JobKey key, Time at) 
   const auto it = std::ranges::lower_bound(node.jobs, key);
   MR_ASSERT(it != node.jobs.end() && *it == key);
   node.jobs.erase(it);
+  note_idle(state, share.node, job);
 }
 
 }  // namespace millrace

@@ -11,6 +11,10 @@ void lose_node(State& state, const NodeLost& e);
 void judge_devices(State& state, const DevicesJudged& e);
 void change_node(State& state, const NodeStateChanged& e);
 void modify_node(State& state, const NodeModified& e);
+void create_node(State& state, const NodeCreated& e);
+void delete_node(State& state, const NodeDeleted& e);
+// The order in which the nodes of partitions are filled, after something it depends on has changed.
+void sort_partitions(State& state);
 void take_share(State& state, const NodeShare& share, JobKey job, Time at);
 // What take_share adds to the node, without asking whether there is room.
 void add_share(Node& node, const Job& job, const NodeShare& share);

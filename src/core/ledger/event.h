@@ -189,7 +189,7 @@ struct DevicesJudged {
   Time at;
 };
 
-enum class NodeOrder : std::uint8_t { drain, undrain, down, resume, reason_only, fail = 64, reboot, reboot_asap, reboot_issued, cancel_reboot };
+enum class NodeOrder : std::uint8_t { drain, undrain, down, resume, reason_only, fail = 64, reboot, reboot_asap, reboot_issued, cancel_reboot, future = 96 };
 
 struct NodeStateChanged {
   NodeIndex node;
@@ -206,6 +206,32 @@ struct NodeModified {
   NodeIndex node;
   std::optional<std::uint32_t> weight;
   std::optional<std::string> features, comment, extra;
+  Time at;
+  std::optional<std::string> address{}, host_name{};
+};
+
+// What becomes of the power of some nodes: what somebody wants of them, how far it has come, that the site's program has been run.
+enum class PowerChange : std::uint8_t { down_wanted, down_asap, down_forced, going_down, off, up_wanted, coming_up, told, failed, called_off };
+
+struct NodesPowered {
+  PowerChange change{};
+  std::vector<NodeIndex> nodes;
+  Time due{};  // going_down, coming_up: when that must be over
+  UserId by{};
+  Time at{};
+};
+
+// By scontrol create, or by a node that came by itself (slurmd -Z).
+struct NodeCreated {
+  NodeDef def;
+  UserId by;
+  Time at;
+};
+
+// One that had been created; nothing of it is left but its name in the records of jobs.
+struct NodeDeleted {
+  NodeIndex node;
+  UserId by;
   Time at;
 };
 
@@ -317,6 +343,6 @@ using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, J
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
                            ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset,
                            JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned, AttemptExited,
-                           JobProgramEnded, NodeModified, DevicesJudged, StepsReported>;
+                           JobProgramEnded, NodeModified, DevicesJudged, StepsReported, NodesPowered, NodeCreated, NodeDeleted>;
 
 }  // namespace millrace

@@ -100,6 +100,29 @@ std::optional<std::string> check_steps(const State& state) {
   return std::nullopt;
 }
 
+// Who waits for nodes to be powered up, and what nodes that are not may have.
+std::optional<std::string> check_power(const State& state) {
+  for (const auto& [key, nothing] : state.active) {
+    const Job& job = state.job(key);
+    bool waits = false;
+    for (const JobKey each : whole_of(job)) {
+      const Job& one = state.job(each);
+      if (one.state != JobState::running && one.state != JobState::suspended) continue;
+      for (const NodeShare& share : one.placement->shares) waits = waits || (!share.released && !state.node(share.node).is_on());
+    }
+    const bool may = job.state == JobState::running || job.state == JobState::suspended;
+    if (job.boots != (may && waits)) return of(job) + (job.boots ? "waits for nodes that are powered up" : "goes on while its nodes are not powered up");
+  }
+  for (const auto& [index, node] : state.nodes) {
+    const NodePower& power = node->power;
+    const bool timed = power.state == Power::going_down || power.state == Power::coming_up;
+    if (power.due.is_set() != timed || (power.told && !timed)) return "node " + node->def->name + ": its power changes without an end, or the reverse";
+    if (power.state == Power::going_down && !node->jobs.empty()) return "node " + node->def->name + ": it is powered down under its jobs";
+    if (node->future && (!node->jobs.empty() || !node->is_on())) return "node " + node->def->name + ": it is only foreseen and yet in use";
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> check_nodes(const State& state) {
   struct Sum {
     Amounts amounts;
@@ -214,6 +237,7 @@ std::optional<std::string> broken_law(const State& state) {
   for (const auto& [uid, history] : state.run_histories)
     if (history.last == 0) return "user " + std::to_string(uid.value) + ": a history without a run";
   if (auto broken = check_nodes(state)) return broken;
+  if (auto broken = check_power(state)) return broken;
   if (auto broken = check_uses(state)) return broken;
   if (auto broken = check_licences(state)) return broken;
   if (auto broken = check_steps(state)) return broken;
@@ -233,6 +257,7 @@ std::uint64_t fingerprint(const State& state) {
     if (job->placement)
       for (const NodeShare& share : job->placement->shares)
         add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value) ^ (share.released ? 1ULL << 40 : 0) ^ (share.exited ? 1ULL << 41 : 0));
+    if (job->boots) add(0xb007);
     if (job->program != JobProgram::none || job->launch_failed) add(static_cast<std::uint64_t>(job->program) << 1 | (job->launch_failed ? 1 : 0));
     if (job->het) add(mix_bits(job->het->leader.value) ^ (std::uint64_t{job->het->offset} << 32 | job->het->size));
     if (job->placement && (job->placement->supervised || job->placement->stops_alone)) add(job->placement->stops_alone ? 3 : 2);
@@ -248,6 +273,10 @@ std::uint64_t fingerprint(const State& state) {
     add(name_bits(node->boot_id) ^ name_bits(node->reason));
     if (node->fail || node->reboot != Reboot::none || node->drained_for_reboot)
       add(static_cast<std::uint64_t>(node->reboot) << 2 | static_cast<std::uint64_t>(node->fail) << 1 | (node->drained_for_reboot ? 1 : 0));
+    if (node->power != NodePower{} || node->future)
+      add(mix_bits(static_cast<std::uint64_t>(node->power.due.value)) ^ static_cast<std::uint64_t>(node->power.state) << 8 ^
+          static_cast<std::uint64_t>((node->power.told ? 1 : 0) | (node->power.down_wanted ? 2 : 0) | (node->power.closed ? 4 : 0) | (node->power.up_wanted ? 8 : 0) | (node->future ? 16 : 0)));
+    if (node->def->kind != NodeKind::normal) add(static_cast<std::uint64_t>(node->def->kind) << 1 | (node->configured ? 1 : 0));
     add(node->def->weight ^ name_bits(node->def->features));
     for (const std::uint64_t word : node->use.cpus) add(word);
     for (std::size_t slot = 0; slot < node->def->kinds.size() && slot < gres_kinds_max; ++slot)

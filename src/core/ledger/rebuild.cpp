@@ -21,7 +21,7 @@ void add_deadlines(State& state, const Job& job) {
             due(dependency.due_at, DeadlineKind::dependency_delay);
       break;
     case JobState::running:
-      if (job.time_limit_minutes != unlimited) due(limit_end(job), DeadlineKind::time_limit);
+      if (limit_end(job) != never) due(limit_end(job), DeadlineKind::time_limit);
       if (job.preempt_due.is_set() && !job.is_component()) due(job.preempt_due, DeadlineKind::preemption);
       break;
     case JobState::suspended:

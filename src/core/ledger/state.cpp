@@ -84,7 +84,7 @@ Time forget_time(const State& state, const Job& job) {
 }
 
 Time limit_end(const Job& job) {
-  if (job.time_limit_minutes == unlimited || job.state == JobState::suspended) return never;
+  if (job.time_limit_minutes == unlimited || job.state == JobState::suspended || job.boots) return never;
   return job.ran_from() + minutes(job.time_limit_minutes);
 }
 

@@ -224,7 +224,7 @@ std::optional<JobId> next_job_ids(const State& state, JobId after, std::uint32_t
 // After this a pending job can no longer end by its deadline; `never` without one.
 Time latest_start(const Job& job);
 
-// When a running job's time is over; `never` without a limit, and while it is suspended.
+// When a running job's time is over; `never` without a limit, while it is suspended, and while its nodes are powered up.
 Time limit_end(const Job& job);
 
 // Where a pending job stands in the queue.

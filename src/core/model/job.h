@@ -239,6 +239,7 @@ struct Job {
   bool requeue_held = false;
   bool launch_failed = false;        // ... because its prolog failed
   JobProgram program{};              // not done yet
+  bool boots = false;                // it has its nodes, and some of them (or of its components) are not powered up yet
   bool dependency_never = false;
   bool priority_fixed = false;       // an administrator's; it does not change with age or usage
 

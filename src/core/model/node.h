@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 
 namespace millrace {
 
+// How a node came to be known: it is there, it is in a cloud and begins powered down, it is only foreseen, or it was made while we ran.
+enum class NodeKind : std::uint8_t { normal, cloud, future, dynamic };
+
 struct NodeDef {
   std::string name, address, host_name, features, gres;
   std::uint32_t port = 0;
@@ -19,6 +23,9 @@ struct NodeDef {
   Mebibytes memory{1}, tmp_disk;
   std::uint32_t weight = 1;
   std::vector<NodeGres> kinds;  // what `gres` says, completed by gres.conf, by what the node found and by what is out of order there
+  NodeKind kind{};
+  std::optional<std::uint32_t> suspend_seconds{};  // idle for so long it is powered down; not set: as its partitions say; unlimited: never
+  std::uint32_t keep_up = 0;  // of which group of Policy::keep_up it is, counted from one
   bool operator==(const NodeDef&) const = default;
 };
 
@@ -60,6 +67,17 @@ enum class NodeCondition : std::uint8_t { unknown, up, down };
 enum class Reboot : std::uint8_t { none, requested, issued };
 enum class AfterReboot : std::uint8_t { as_before, resume, down };
 
+enum class Power : std::uint8_t { on, going_down, off, coming_up };
+struct NodePower {
+  Power state{};
+  Time due{};                // going down: off by then; coming up: lost if it has not registered by then
+  bool told = false;         // the site's program has been run for this change
+  bool down_wanted = false;  // as soon as it is idle
+  bool closed = false;       // ... and it gets no new jobs until then
+  bool up_wanted = false;    // although no job waits for it
+  bool operator==(const NodePower&) const = default;
+};
+
 struct Node {
   SharedValue<NodeDef> def;
   SharedValue<Inventory> inventory;  // null until it registered
@@ -78,6 +96,8 @@ struct Node {
   bool drained_for_reboot = false;  // no new jobs until then (ASAP); ends with the reboot
   Time reboot_due;                // issued: down if it has not come back by then
   std::string comment, extra;
+  NodePower power;
+  bool future = false;            // only foreseen: no job gets it, and it is not shown
   Cpus used_cpus;  // each counted once, however many jobs are on it
   Mebibytes used_memory;
   std::array<std::int64_t, gres_kinds_max> used_gres{};
@@ -85,7 +105,12 @@ struct Node {
   std::vector<JobKey> jobs;  // holders of an unreleased share, in key order
   std::uint32_t suspended = 0;  // of them
 
-  bool is_usable() const { return configured && condition == NodeCondition::up && !drain && !fail && !drained_for_reboot && reboot != Reboot::issued; }
+  bool is_on() const { return power.state == Power::on; }
+  // Also one that is powered down: a job that gets it waits until it is up.
+  bool is_usable() const {
+    return configured && !future && condition == NodeCondition::up && !drain && !fail && !drained_for_reboot && reboot != Reboot::issued && !power.closed &&
+           power.state != Power::going_down;
+  }
 };
 
 }  // namespace millrace

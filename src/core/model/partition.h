@@ -37,6 +37,11 @@ struct PartitionDef {
   std::uint32_t grace_seconds = 0;                  // they may run on for so long
   CpuSharing sharing{};
   std::uint32_t share_max = 1;                      // jobs on one CPU, where they share
+  bool all_nodes = false;                           // Nodes=ALL: also those that are made later
+  std::vector<std::string> node_features{};         // ... and those that have one of these, for the sake of node sets
+  std::optional<std::uint32_t> suspend_seconds{}, suspend_timeout_seconds{}, resume_timeout_seconds{};  // of its nodes; the largest counts
+  bool power_down_on_idle = false;                  // as soon as one of its jobs leaves a node idle
+  bool never_suspend = false;                       // SuspendExcParts
   bool operator==(const PartitionDef&) const = default;
 };
 
@@ -48,6 +53,11 @@ struct Partition {
 
 // The smallest part of a node's processors that a job is given (SelectType, SelectTypeParameters).
 enum class CpuUnit : std::uint8_t { cpu, core, socket, node };
+
+// SuspendExcStates.
+enum ExceptState : std::uint32_t {
+  except_cloud = 1, except_down = 2, except_drain = 4, except_dynamic = 8, except_fail = 16, except_silent = 32, except_reserved = 64, except_maintenance = 128,
+};
 
 // What the configuration says about the whole cluster, as far as decisions depend on it.
 struct Policy {
@@ -80,6 +90,13 @@ struct Policy {
   bool hold_on_prolog_failure = true;
   bool config_overrides = false;     // what the configuration says of a node counts, whatever it has
   std::uint32_t resume_timeout_seconds = 60;  // a node that boots is down after this
+  bool power_saving = false;         // SuspendProgram and ResumeProgram
+  std::uint32_t suspend_seconds = unlimited;  // a node that is idle for so long is powered down
+  std::uint32_t suspend_timeout_seconds = 30, suspend_rate = 60, resume_rate = 300;  // rates per minute; 0: none
+  std::uint32_t suspend_except = 0;  // of ExceptState: nodes in such a state stay on
+  std::vector<std::uint32_t> keep_up;  // groups of SuspendExcNodes: so many usable ones of each stay on; unlimited: all
+  bool show_cloud = false;           // also those that are powered down
+  std::uint32_t max_nodes = 0;       // also with those that are made later; 0: as many as there are in the configuration
   bool operator==(const Policy&) const = default;
 };
 
