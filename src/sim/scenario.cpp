@@ -289,7 +289,7 @@ void Scenario::may_begin(JobKey key, bool waited) {
   const Job* job = state_.find_job(key);
   if (!waited || !job || job->state != JobState::running || job->boots || job->program != JobProgram::none) return;
   const Planned& planned = planned_[job->array.value != 0 ? job->array : leader_of(*job)];
-  ends_[key] = now_ + planned.programs.prolog + planned.run;
+  if (!job->is_component()) ends_[key] = now_ + planned.programs.prolog + planned.run;
   note("ready " + name_of(*job));
 }
 
