@@ -1,6 +1,7 @@
 // src/step/supervisor_parts.cpp - a step over several components of a heterogeneous job: each component's keeper first gives its part CPUs and
 // a number, and starts it when srun has heard the same of all the others and can say which tasks are whose.
 #include <ctime>
+#include <numeric>
 
 #include "step/supervisor.h"
 
@@ -15,10 +16,23 @@ std::int64_t monotonic_us() {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1'000;
 }
 
+constexpr std::uint64_t tasks_max = 1'000'000, nodes_max = 100'000;
+
+// What srun says of the other parts is taken as it is, as far as it can be true.
+bool fits_together(const wire::PartOfStep& part, const StepPlacement& placement) {
+  const std::uint64_t end = std::uint64_t{part.first_node()} + placement.shares.size();
+  const std::uint64_t tasks = std::accumulate(part.tasks_per_node().begin(), part.tasks_per_node().end(), std::uint64_t{0});
+  const auto nodes = static_cast<std::uint64_t>(part.tasks_per_node_size());
+  return end <= nodes && nodes <= nodes_max && part.cpus_per_node_size() == part.tasks_per_node_size() && tasks == part.tasks() && tasks <= tasks_max &&
+         std::uint64_t{part.first_task()} + placement.tasks <= tasks;
+}
+
 }  // namespace
 
-// To its tasks the step has the nodes and tasks of all parts. What a node has of its own is looked up by its place among them.
+// To its tasks the step has the nodes and tasks of all parts. What a node has of its own is looked up by its place among them, and is what its
+// keeper gave it, whatever srun says.
 void make_part(const wire::PartOfStep& part, wire::LaunchPlan& plan) {
+  const auto cpus = plan.cpus_per_node(), tasks = plan.tasks_per_node();
   const std::vector<std::uint64_t> memory(plan.memory_per_node_mib().begin(), plan.memory_per_node_mib().end());
   plan.clear_memory_per_node_mib();
   for (std::uint32_t before = 0; before < part.first_node(); ++before) plan.add_memory_per_node_mib(0);
@@ -26,6 +40,10 @@ void make_part(const wire::PartOfStep& part, wire::LaunchPlan& plan) {
   plan.set_nodes(part.nodes());
   *plan.mutable_cpus_per_node() = part.cpus_per_node();
   *plan.mutable_tasks_per_node() = part.tasks_per_node();
+  for (int own = 0; own < cpus.size(); ++own) {
+    plan.set_cpus_per_node(static_cast<int>(part.first_node()) + own, cpus[own]);
+    plan.set_tasks_per_node(static_cast<int>(part.first_node()) + own, tasks[own]);
+  }
   plan.set_tasks(part.tasks());
   plan.set_shown_step(part.step_id());
 }
@@ -55,9 +73,7 @@ void Supervisor::hear_of_part(std::uint32_t id, const wire::StepRequest& request
   const wire::PartOfStep& part = request.ask().part();
   KeptStep& kept = steps_.at(id);
   const StepPlacement placement = *kept.prepared;
-  const std::size_t end = part.first_node() + placement.shares.size();
-  const bool fits = part.first_node() < 100'000 && static_cast<std::size_t>(part.cpus_per_node_size()) >= end && static_cast<std::size_t>(part.tasks_per_node_size()) >= end;
-  if (!fits) {
+  if (!fits_together(part, placement)) {
     drop_part(id);
     try_waiting_steps();
     return refuse_step(request, 2014, "Requested node configuration is not available", "the parts of the step do not fit together");

@@ -108,6 +108,17 @@ def check_srun(checks, cluster, kind, mpi, program):
     checks.that(f"{name} as a step of an allocation", done.code == 0 and world(done, 4, 2), done)
 
 
+def check_components(checks, cluster, program):
+    """MPICH over two components of a heterogeneous job is one world; PMIx is refused there by name."""
+    parts = ("-n2", "-w", "n1", ":", "-n3", "-w", "n2")
+    done = cluster.run("salloc", *parts, cluster.bin / "srun", "--mpi=pmi2", "--het-group=0,1", program, seconds=180, **VARIABLES)
+    checks.that("mpich: srun --mpi=pmi2 --het-group=0,1 is one world", done.code == 0 and world(done, 5, 2), done)
+    done = cluster.run("srun", "--mpi=pmi2", "-n2", "-w", "n1", program, ":", "-n3", "-w", "n2", program, seconds=180, **VARIABLES)
+    checks.that("mpich: and so is srun a : b", done.code == 0 and world(done, 5, 2), done)
+    done = cluster.run("srun", "--mpi=pmix", "-n1", program, ":", "-n1", program)
+    checks.says("--mpi=pmix over several components is refused by name", done, 1, "--mpi=pmix over several components is not built yet")
+
+
 def check_names(checks, cluster, kind, mpi, directory):
     source, program = directory / "names.c", directory / f"names.{kind}"
     source.write_text(NAMES)
@@ -146,6 +157,8 @@ def body(build):
                 continue
             check_srun(checks, cluster, kind, mpi, program)
             check_names(checks, cluster, kind, mpi, directory)
+            if mpi == "pmi2":
+                check_components(checks, cluster, program)
             if mpi == "pmix":
                 done = cluster.run("srun", "--mpi=pmix", "-N2", "-n4", program, seconds=180, **VARIABLES, **check_direct)
                 checks.that("openmpi: what tasks need of each other is fetched when they need it", done.code == 0 and world(done, 4, 2), done)
