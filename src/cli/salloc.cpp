@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/options/job_options.h"
 #include "cli/submission.h"
+#include "cli/x11_relay.h"
 
 namespace millrace {
 namespace {
@@ -194,6 +195,10 @@ void Allocation::set_variables() {
   set("SLURM_JOB_QOS", view.qos());
   set("SLURM_SUBMIT_DIR", current_directory());
   set("SLURM_SUBMIT_HOST", own_host_name());
+  if (asked.step_options().has_x11()) {
+    const auto nodes = asked.step_options().x11().nodes();
+    set("MILLRACE_X11", nodes == wire::X11Wish::FIRST ? "first" : nodes == wire::X11Wish::LAST ? "last" : "all");
+  }
   if (asked.tasks() != 0 || asked.tasks_per_node() != 0)
     for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS"}) set(name, std::to_string(view.tasks()));
   if (asked.tasks_per_node() != 0) set("SLURM_NTASKS_PER_NODE", std::to_string(asked.tasks_per_node()));
@@ -294,6 +299,8 @@ int run_salloc(Command& command) {
   command.quiet = draft.quiet;
   if (!all->operands.empty() && all->operands[0] == ":") return say_usage_error(command, not_built("a heterogeneous allocation ( : )").error());
   if (draft.immediate) return say_usage_error(command, not_built("--immediate of salloc").error());
+  if (draft.job.step_options().has_x11())
+    if (const auto display = find_display(); !display) return say_usage_error(command, display.error());
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   describe_submitter(command, draft, *settings);

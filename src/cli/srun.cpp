@@ -171,6 +171,10 @@ Result<SrunPlan> make_plan(const Command& command, Submission& all, const Client
     if (!type) return fail(Errc::refused, "MpiDefault in " + settings.path + ": " + type.error().story);
     draft.job.mutable_step_options()->set_mpi(*type);
   }
+  if (draft.job.step_options().has_x11()) {
+    MR_TRY(plan.display, find_display());
+    draft.job.mutable_step_options()->mutable_x11()->set_screen(plan.display->screen);
+  }
   if (!draft.job.step_options().ByteSizeLong()) draft.job.clear_step_options();
   plan.tasks = tasks_asked(draft.job);
   plan.secret = random_bytes(32);

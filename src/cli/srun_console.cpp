@@ -82,6 +82,7 @@ std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id,
 
 SrunConsole::SrunConsole(const Command& command, const SrunPlan& plan) : command_(command), plan_(plan), streams_(plan.secret, plan.streams) {
   if (plan_.tasks) streams_.set_task_count(*plan_.tasks);
+  if (plan_.display) streams_.open_display(*plan_.display);
 }
 
 SrunConsole::~SrunConsole() {

@@ -28,6 +28,7 @@ struct SrunPlan {
   bool disable_status = false;
   bool pty = false;
   int verbose = 0;
+  std::optional<X11Display> display{};  // --x11
   std::optional<std::uint32_t> tasks;  // where the request leaves no choice
 };
 

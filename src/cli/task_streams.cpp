@@ -130,6 +130,7 @@ void TaskStreams::add_to(std::vector<pollfd>& entries) const {
   entries.push_back({listener_, POLLIN, 0});
   for (const Peer& peer : peers_)
     if (peer.fd >= 0) entries.push_back({peer.fd, static_cast<short>(peer.unsent.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+  if (x11_) x11_->add_to(entries, std::ranges::none_of(peers_, [](const Peer& peer) { return peer.unsent.size() > unsent_max; }));
 }
 
 void TaskStreams::handle(const std::vector<pollfd>& entries) {
@@ -143,7 +144,21 @@ void TaskStreams::handle(const std::vector<pollfd>& entries) {
       break;
     }
   }
+  if (x11_) {
+    x11_->handle(entries);
+    move_x11();
+  }
   peers_.remove_if([](const Peer& peer) { return peer.fd < 0; });
+}
+
+void TaskStreams::move_x11() {
+  for (X11Relay::Outgoing& out : x11_->take_outgoing()) {
+    const auto peer = std::ranges::find_if(peers_, [&](const Peer& one) { return one.known && one.fd >= 0 && one.position == out.node; });
+    if (peer == peers_.end()) continue;
+    wire::ToTask message;
+    *message.mutable_x11() = std::move(out.piece);
+    queue(*peer, message);
+  }
 }
 
 void TaskStreams::accept_all() {
@@ -212,6 +227,7 @@ bool TaskStreams::take_message(Peer& peer, const wire::FromTask& message) {
   }
   if (message.has_output()) lines_.take(message.output().task(), message.output().is_error(), message.output().data());
   if (message.has_mpi()) take_mpi(peer, message.mpi());
+  if (message.has_x11() && x11_) x11_->take(peer.position, message.x11());
   if (message.body_case() == wire::FromTask::kNote) notes_.push_back(message.note());
   if (message.has_ended()) {
     const wire::TaskEnded& ended = message.ended();
@@ -265,6 +281,7 @@ void TaskStreams::flush(Peer& peer) {
 void TaskStreams::close_peer(Peer& peer) {
   if (peer.fd >= 0) close(peer.fd);
   peer.fd = -1;
+  if (x11_ && peer.known) x11_->drop_node(peer.position);
   for (const std::uint32_t task : peer.tasks) lines_.flush(task);
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/x11_relay.h"
 #include "millrace.pb.h"
 #include "mpi/exchange_hub.h"
 #include "wire/frame.h"
@@ -63,6 +64,7 @@ class TaskStreams {
   TaskStreams& operator=(const TaskStreams&) = delete;
 
   Result<std::uint16_t> listen(bool loopback_only);
+  void open_display(X11Display display) { x11_.emplace(std::move(display)); }  // for windows of the tasks'
 
   // For the caller's poll(): adds our descriptors; handle() gets the same entries back.
   void add_to(std::vector<pollfd>& entries) const;
@@ -106,6 +108,7 @@ class TaskStreams {
   bool take_message(Peer& peer, const wire::FromTask& message);
   void queue(Peer& peer, const wire::ToTask& message);
   void take_mpi(Peer& peer, const wire::MpiFromNode& message);
+  void move_x11();
   void flush(Peer& peer);
   void close_peer(Peer& peer);
 
@@ -124,6 +127,7 @@ class TaskStreams {
   ExchangeHub hub_;  // where the nodes of a parallel program meet
   std::multimap<std::uint32_t, wire::MpiToNode> early_mpi_;  // for nodes that have not connected yet
   std::optional<Abort> abort_;
+  std::optional<X11Relay> x11_;
 };
 
 bool equal_in_constant_time(std::string_view a, std::string_view b);

@@ -42,16 +42,16 @@ Result<void> prolog_epilog_limit(Configuration& c, std::string_view value) {
 
 // A prolog runs on each node as soon as the job has it, which is what Alloc asks for.
 Result<void> prolog_flags(Configuration& c, std::string_view value) {
-  constexpr std::string_view later[] = {"contain", "deferbatch", "nohold", "serial", "x11", "runinjob", "reportstepstart"};
+  constexpr std::string_view later[] = {"contain", "deferbatch", "nohold", "serial", "runinjob", "reportstepstart"};
   for (const std::string_view word : split(value, ',')) {
     const std::string name = lower(trim(word));
-    if (name.empty() || name == "none" || name == "alloc") continue;
+    if (name.empty() || name == "none" || name == "alloc" || name == "x11") continue;  // windows are forwarded whoever asks (srun --x11)
     if (name == "forcerequeueonfail") {
       c.node_life.requeue_on_prolog_failure = true;
       continue;
     }
     if (std::ranges::find(later, name) == std::end(later))
-      return fail(Errc::invalid, "'" + std::string{word} + "' is not known; Alloc and ForceRequeueOnFail would be right");
+      return fail(Errc::invalid, "'" + std::string{word} + "' is not known; Alloc, X11 and ForceRequeueOnFail would be right");
     c.not_built.push_back({"PrologFlags=" + std::string{trim(word)}, "", 0, "not built yet"});
   }
   return {};

@@ -252,6 +252,14 @@ void SrunStreams::send_mpi(const wire::MpiFromNode& message) {
   send(envelope);
 }
 
+void SrunStreams::send_x11(const wire::X11Piece& piece) {
+  wire::FromTask envelope;
+  *envelope.mutable_x11() = piece;
+  send(envelope);
+}
+
+bool SrunStreams::is_slow() const { return srun_.unsent() > unsent_output_max; }
+
 std::vector<wire::MpiToNode> SrunStreams::take_mpi() { return std::exchange(mpi_, {}); }
 
 bool SrunStreams::is_input_backed_up() const {
@@ -273,7 +281,7 @@ void SrunStreams::add_polls(std::vector<pollfd>& polls) const {
   }
   for (const TaskPipes& task : tasks_) {
     if (task.in >= 0 && !task.unsent_input.empty()) polls.push_back({task.in, POLLOUT, 0});
-    if (srun_.unsent() > unsent_output_max) continue;
+    if (is_slow()) continue;
     if (task.out >= 0) polls.push_back({task.out, POLLIN, 0});
     if (task.err >= 0) polls.push_back({task.err, POLLIN, 0});
   }
@@ -313,6 +321,10 @@ void SrunStreams::read_srun() {
     if (message.has_signal()) signals_.push_back(message.signal());
     if (message.has_mpi()) {
       mpi_.push_back(std::move(*message.mutable_mpi()));
+      continue;
+    }
+    if (message.has_x11()) {
+      x11_.push_back(std::move(*message.mutable_x11()));
       continue;
     }
     if (message.has_input_ended()) input_ended_ = true;

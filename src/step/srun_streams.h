@@ -48,6 +48,9 @@ class SrunStreams {
   bool is_flushed() const;
   void send_mpi(const wire::MpiFromNode& message);
   std::vector<wire::MpiToNode> take_mpi();  // from the other nodes of the step
+  void send_x11(const wire::X11Piece& piece);
+  std::vector<wire::X11Piece> take_x11() { return std::exchange(x11_, {}); }
+  bool is_slow() const;  // srun does not read fast enough: what could be sent must wait
   std::vector<std::uint32_t> take_signals() { return std::exchange(signals_, {}); }  // srun asks us to send them
 
  private:
@@ -72,6 +75,7 @@ class SrunStreams {
   std::vector<TaskPipes> tasks_;
   std::vector<std::uint32_t> signals_;
   std::vector<wire::MpiToNode> mpi_;
+  std::vector<wire::X11Piece> x11_;
   bool input_ended_ = false;
   bool parallel_ = false;
 };

@@ -103,11 +103,13 @@ void Supervisor::wait_for_events() {
     if (task.report >= 0) polls_.push_back({task.report, POLLIN, 0});
   streams_.add_polls(polls_);
   if (mpi_) mpi_->add_polls(polls_);
+  if (x11_.is_open()) x11_.add_polls(polls_, !streams_.is_slow());
   const int ready = poll(polls_.data(), polls_.size(), timeout_ms());
   if (ready > 0)
     for (const pollfd& one : polls_)
       if (one.revents != 0) handle(one);
   if (mpi_) move_mpi();
+  if (x11_.is_open()) move_x11();
   for (const std::uint32_t number : streams_.take_signals()) signal_all(static_cast<int>(number));
   if (plan_.job().interactive() && !ended_ && !holds_allocation_ && !streams_.is_connected() && !killing_)
     begin_kill(plan_.kill_wait_seconds());  // nobody can see it any more
@@ -125,6 +127,7 @@ void Supervisor::handle(const pollfd& ready) {
   for (RunningTask& task : tasks_)
     if (ready.fd == task.report) return take_report(task);
   if (mpi_ && mpi_->handle(ready)) return;
+  if (x11_.is_open() && x11_.handle(ready, x11_to_srun_)) return;
   streams_.handle(ready);
 }
 
@@ -311,6 +314,7 @@ void Supervisor::finish() {
     mpi_->end();
     move_mpi();
   }
+  x11_.close();
   end_isolation();
   if (plan_.job().interactive()) streams_.close_outputs();
   int worst = 0;  // as Slurm: the highest wait status of all tasks

@@ -25,6 +25,7 @@
 #include "step/srun_streams.h"
 #include "step/step_keeper.h"
 #include "step/step_mpi.h"
+#include "step/x11_forward.h"
 
 namespace millrace {
 
@@ -66,6 +67,8 @@ class Supervisor final {
   Result<void> start_one(const TaskSpec& spec, std::uint32_t rank);
   Result<void> start_mpi();
   void move_mpi();  // what its parts have to say to each other
+  Result<void> open_display();  // --x11
+  void move_x11();
 
   // Keeping it apart from others (supervisor_isolation.cpp)
   Result<void> isolate(std::uint32_t tasks);
@@ -135,6 +138,8 @@ class Supervisor final {
   int child_signals_;
   SrunStreams streams_;
   std::unique_ptr<StepMpi> mpi_;       // none: the tasks do not know each other
+  X11Forward x11_;
+  std::vector<wire::X11Piece> x11_to_srun_;
   std::optional<ExchangeHub> own_hub_;  // the step has one node: nobody else need hear of it
   Environment environment_;
   std::unique_ptr<JobCgroup> cgroup_;  // none before isolate()

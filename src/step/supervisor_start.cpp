@@ -147,6 +147,7 @@ Result<void> Supervisor::start_tasks() {
   const std::vector<std::uint32_t> ranks = ranks_of_node(plan_);
   MR_TRY_VOID(isolate(static_cast<std::uint32_t>(ranks.size())));
   MR_TRY_VOID(start_mpi());
+  MR_TRY_VOID(open_display());
   std::optional<MultiProg> programs;
   if (!plan_.job().step_options().multi_prog().empty()) {
     MR_TRY(programs, MultiProg::parse(plan_.job().step_options().multi_prog()));
@@ -185,6 +186,26 @@ Result<void> Supervisor::start_tasks() {
   }
   if (pids.empty()) finish();  // fewer tasks than nodes
   return spool_.write_tasks(pids, order_.identity().uid());
+}
+
+Result<void> Supervisor::open_display() {
+  const wire::StepOptions& options = plan_.job().step_options();
+  if (!options.has_x11()) return {};
+  const auto nodes = static_cast<std::uint32_t>(plan_.tasks_per_node_size());
+  if (options.x11().nodes() == wire::X11Wish::FIRST && plan_.node_position() != 0) return {};
+  if (options.x11().nodes() == wire::X11Wish::LAST && plan_.node_position() + 1 != nodes) return {};
+  const wire::Credential& identity = order_.identity();
+  MR_TRY(const std::string folder, spool_.make_folder("x11", identity.uid(), identity.gid()));
+  MR_TRY_VOID(in_context(x11_.open(folder, identity.uid(), identity.gid(), options.x11().screen()), "--x11"));
+  environment_.set("DISPLAY", x11_.display());
+  environment_.set("XAUTHORITY", x11_.authority());
+  streams_.send_x11(x11_.greeting());
+  return {};
+}
+
+void Supervisor::move_x11() {
+  for (const wire::X11Piece& piece : streams_.take_x11()) x11_.take(piece);
+  for (const wire::X11Piece& piece : std::exchange(x11_to_srun_, {})) streams_.send_x11(piece);
 }
 
 // What srun and slurm.conf want run before the program; sbcast runs none.

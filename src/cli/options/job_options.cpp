@@ -419,7 +419,7 @@ constexpr JobOption rows[] = {
     {"wait-for-children", '\0', none, "", R, "", "", "wait for all processes", nullptr},
     {"wckey", '\0', required, "key", BR, "SBATCH_WCKEY", "SLURM_WCKEY", "workload key", nullptr},
     {"whole", '\0', none, "", R, "", "", "all processors of the nodes", nullptr},
-    {"x11", '\0', optional, "", R, "", "", "X11 forwarding", nullptr},
+    {"x11", '\0', optional, "all|first|last", RA, "", "MILLRACE_X11", "windows of the tasks on these nodes open on the display of this host; of salloc: for every srun inside", resource::x11},
 };
 // clang-format on
 

@@ -124,6 +124,16 @@ Result<void> gpu_bind(JobDraft& d, Text v) {
   return {};
 }
 
+Result<void> x11(JobDraft& d, Text v) {
+  const std::string word = lower(v);
+  wire::X11Wish::Nodes nodes = wire::X11Wish::ALL;
+  if (word == "first") nodes = wire::X11Wish::FIRST;
+  else if (word == "last") nodes = wire::X11Wish::LAST;
+  else if (!word.empty() && word != "all") return invalid("x11", "all, first or last would be right");
+  d.job.mutable_step_options()->mutable_x11()->set_nodes(nodes);
+  return {};
+}
+
 Result<void> container(JobDraft& d, Text v) {
   if (v.empty()) return invalid("container", "the folder of an OCI bundle would be right");
   char here[4096]{};

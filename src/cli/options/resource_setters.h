@@ -25,6 +25,7 @@ Result<void> cpu_bind(JobDraft& d, Text v);
 Result<void> mem_bind(JobDraft& d, Text v);
 Result<void> gpu_bind(JobDraft& d, Text v);
 Result<void> container(JobDraft& d, Text v);
+Result<void> x11(JobDraft& d, Text v);
 Result<void> tres_bind(JobDraft& d, Text v);
 Result<void> oom_kill_step(JobDraft& d, Text v);
 Result<void> hint(JobDraft& d, Text v);

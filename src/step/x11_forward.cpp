@@ -1,0 +1,157 @@
+// src/step/x11_forward.cpp - see x11_forward.h.
+#include "step/x11_forward.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace millrace {
+namespace {
+
+constexpr std::uint32_t display_first = 50, display_last = 999;  // below are people's own, and ssh's
+constexpr std::uint32_t tcp_of_display = 6000;
+constexpr std::size_t connections_max = 256;
+
+int listen_on(std::uint32_t display) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -1;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(tcp_of_display + display));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && listen(fd, 64) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
+void put(std::string& out, std::string_view field) {
+  out += static_cast<char>(field.size() >> 8);
+  out += static_cast<char>(field.size() & 0xff);
+  out += field;
+}
+
+}  // namespace
+
+std::string xauthority_entry(std::uint32_t display, const std::string& cookie) {
+  std::string out = "\xff\xff";  // any address: "localhost" is this host's name to one library and 127.0.0.1 to another
+  put(out, "");
+  put(out, std::to_string(display));
+  put(out, "MIT-MAGIC-COOKIE-1");
+  put(out, cookie);
+  return out;
+}
+
+X11Forward::~X11Forward() { close(); }
+
+void X11Forward::close() {
+  for (auto& [number, connection] : connections_)
+    if (connection.fd >= 0) ::close(connection.fd);
+  connections_.clear();
+  if (listener_ >= 0) ::close(listener_);
+  listener_ = -1;
+}
+
+Result<void> X11Forward::open(const std::string& folder, uid_t uid, gid_t gid, std::uint32_t screen) {
+  cookie_.resize(16);
+  if (getrandom(cookie_.data(), cookie_.size(), 0) != static_cast<ssize_t>(cookie_.size())) return fail(Errc::io, std::string{"make a cookie: "} + std::strerror(errno));
+  std::uint32_t display = display_first;
+  while (display <= display_last && (listener_ = listen_on(display)) < 0) ++display;
+  if (listener_ < 0) return fail(Errc::unavailable, "no display of 50 to 999 is free on this node");
+  display_ = "localhost:" + std::to_string(display) + "." + std::to_string(screen);
+  authority_ = folder + "/Xauthority";
+  const int file = ::open(authority_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const std::string entry = xauthority_entry(display, cookie_);
+  const bool written = file >= 0 && write(file, entry.data(), entry.size()) == static_cast<ssize_t>(entry.size()) && (geteuid() != 0 || fchown(file, uid, gid) == 0);
+  const int problem = errno;
+  if (file >= 0) ::close(file);
+  if (!written) return fail(Errc::io, "write " + authority_ + ": " + std::strerror(problem));
+  return {};
+}
+
+wire::X11Piece X11Forward::greeting() const {
+  wire::X11Piece piece;
+  piece.set_cookie(cookie_);
+  return piece;
+}
+
+void X11Forward::add_polls(std::vector<pollfd>& polls, bool may_read) const {
+  if (listener_ >= 0) polls.push_back({listener_, POLLIN, 0});
+  for (const auto& [number, connection] : connections_) {
+    short events = may_read ? POLLIN : 0;
+    if (!connection.unsent.empty()) events |= POLLOUT;
+    polls.push_back({connection.fd, events, 0});
+  }
+}
+
+void X11Forward::accept_all() {
+  for (;;) {
+    const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) return;
+    if (connections_.size() >= connections_max)
+      ::close(fd);
+    else
+      connections_[next_++].fd = fd;
+  }
+}
+
+bool X11Forward::handle(const pollfd& ready, std::vector<wire::X11Piece>& out) {
+  if (ready.fd == listener_) {
+    accept_all();
+    return true;
+  }
+  for (auto it = connections_.begin(); it != connections_.end(); ++it) {
+    auto& [number, connection] = *it;
+    if (connection.fd != ready.fd) continue;
+    if ((ready.revents & POLLOUT) != 0) flush(connection);
+    bool gone = connection.ended && connection.unsent.empty();
+    if (!gone && (ready.revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
+      char buffer[65536];
+      const ssize_t got = read(connection.fd, buffer, sizeof buffer);
+      gone = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+      if (got > 0 && !connection.ended) {
+        wire::X11Piece& piece = out.emplace_back();
+        piece.set_connection(number);
+        piece.set_data(buffer, static_cast<std::size_t>(got));
+      }
+    }
+    if (!gone) return true;
+    if (!connection.ended) {
+      wire::X11Piece& piece = out.emplace_back();
+      piece.set_connection(number);
+      piece.set_ended(true);
+    }
+    ::close(connection.fd);
+    connections_.erase(it);
+    return true;
+  }
+  return false;
+}
+
+void X11Forward::flush(Connection& connection) {
+  while (!connection.unsent.empty()) {
+    const ssize_t sent = send(connection.fd, connection.unsent.data(), connection.unsent.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno == EAGAIN) return;
+    if (sent < 0) return connection.unsent.clear();  // reading says that it is gone
+    connection.unsent.erase(0, static_cast<std::size_t>(sent));
+  }
+}
+
+void X11Forward::take(const wire::X11Piece& piece) {
+  const auto it = connections_.find(piece.connection());
+  if (it == connections_.end()) return;  // ended meanwhile
+  it->second.unsent += piece.data();
+  it->second.ended = it->second.ended || piece.ended();
+  flush(it->second);
+  if (!it->second.ended || !it->second.unsent.empty()) return;
+  ::close(it->second.fd);
+  connections_.erase(it);
+}
+
+}  // namespace millrace

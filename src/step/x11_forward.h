@@ -1,0 +1,55 @@
+// src/step/x11_forward.h - a display on this node for the tasks of one step: what programs say to it goes to srun, and to the X server there.
+#pragma once
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "millrace.pb.h"
+
+namespace millrace {
+
+class X11Forward {
+ public:
+  X11Forward() = default;
+  X11Forward(const X11Forward&) = delete;
+  X11Forward& operator=(const X11Forward&) = delete;
+  ~X11Forward();
+
+  // Finds a free display on loopback and writes the file that lets the user's programs, and nobody else's, use it.
+  Result<void> open(const std::string& folder, uid_t uid, gid_t gid, std::uint32_t screen);
+  bool is_open() const { return listener_ >= 0; }
+  const std::string& display() const { return display_; }      // DISPLAY
+  const std::string& authority() const { return authority_; }  // XAUTHORITY
+  wire::X11Piece greeting() const;
+
+  void add_polls(std::vector<pollfd>& polls, bool may_read) const;
+  // False: not one of ours. Pieces for srun are added to `out`.
+  bool handle(const pollfd& ready, std::vector<wire::X11Piece>& out);
+  void take(const wire::X11Piece& piece);
+  void close();
+
+ private:
+  struct Connection {
+    int fd = -1;
+    std::string unsent;
+    bool ended = false;  // srun's side is: closed when all is written
+  };
+  void accept_all();
+  void flush(Connection& connection);
+
+  int listener_ = -1;
+  std::string display_, authority_, cookie_;
+  std::map<std::uint32_t, Connection> connections_;
+  std::uint32_t next_ = 1;
+};
+
+// One entry of an Xauthority file, for every address of this display.
+std::string xauthority_entry(std::uint32_t display, const std::string& cookie);
+
+}  // namespace millrace
