@@ -13,6 +13,7 @@
 #include "core/admission/change_account.h"
 #include "core/admission/expire.h"
 #include "core/admission/modify_job.h"
+#include "core/admission/power_nodes.h"
 #include "core/admission/report_node.h"
 #include "core/admission/report_steps.h"
 #include "core/admission/reserve.h"
@@ -89,6 +90,16 @@ class History {
       policy.job_epilog = seed % 5 < 3;
       policy.hold_on_prolog_failure = seed % 7 < 4;
       policy.requeue_on_prolog_failure = seed % 11 < 3;
+    }
+    if (seed % 5 == 2) {
+      policy.power_saving = true;
+      policy.suspend_seconds = 30;
+      policy.suspend_timeout_seconds = 5;
+      policy.resume_timeout_seconds = 15;
+      policy.keep_up = {1};
+      nodes[1].keep_up = nodes[2].keep_up = 1;
+      nodes[3].kind = seed % 2 == 0 ? NodeKind::cloud : NodeKind::normal;
+      small.power_down_on_idle = seed % 3 == 0;
     }
     with_accounts_ = random_.chance(1, 2);
     if (with_accounts_) add_policy(policy, small);
@@ -464,6 +475,28 @@ class History {
     }
   }
 
+  // What is due, what an administrator wants, and a node that comes up (or says something although it should be off).
+  void power() {
+    const auto i = static_cast<std::uint32_t>(random_.below(4));
+    constexpr const char* words[] = {"power_up", "power_down", "power_down_asap", "power_down_force", "future", "resume"};
+    if (random_.chance(1, 4)) {
+      const auto decision = decide_change_node(state_, {NodeIndex{i}, words[random_.below(6)], ""}, {UserId{0}, true}, now_);
+      if (decision) happen(*decision);
+    }
+    for (int round = 0; round < 20 && !broken_; ++round) {
+      const auto events = decide_power(state_, now_, {.down = static_cast<std::uint32_t>(1 + random_.below(3)), .up = unlimited});
+      if (events.empty()) break;
+      happen(events);
+    }
+    for (const auto& [index, node] : State{state_}.nodes)
+      if (node->power.state == Power::coming_up && random_.chance(2, 3)) ++boots_[index.value], register_node(index.value);
+  }
+
+  void leave_unpowered() {
+    for (const auto& [key, nothing] : State{state_}.active)
+      for (auto events = decide_leave_unpowered(state_, key, now_); !events.empty() && !broken_; events = decide_leave_unpowered(state_, key, now_)) happen(events);
+  }
+
   // A keeper tells of steps: new ones, old ones again, ends of what runs, has ended or never was. Told twice, it is no news.
   void report_steps() {
     const auto key = any_job();
@@ -501,6 +534,8 @@ class History {
     if (with_accounts_ && random_.chance(1, 12)) return change_accounts();
     if (with_reservations_ && random_.chance(1, 15)) return reserve();
     if (random_.chance(1, 10)) report_steps();
+    if (policy_.power_saving) leave_unpowered();
+    if (policy_.power_saving && random_.chance(1, 5)) return power();
     switch (random_.below(10)) {
       case 0:
       case 1:

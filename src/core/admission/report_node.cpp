@@ -28,6 +28,7 @@ void drain_after(const State& state, NodeIndex node, const char* reason, Time no
 const NodeShare* share_of(const State& state, const ReportEnd& report) {
   const Job* job = state.find_job(report.key);
   if (!job || job->attempt != report.attempt || !job->placement) return nullptr;
+  if (job->boots) return nullptr;  // nothing of it has begun anywhere
   if (!job->is_on_nodes() || (job->is_component() && !job->placement->supervised)) return nullptr;
   const auto& shares = job->placement->shares;
   const auto share = std::ranges::find(shares, report.node, &NodeShare::node);
@@ -107,6 +108,7 @@ std::vector<Event> decide_reboots(const State& state, Time now) {
 
 std::vector<Event> decide_lost(const State& state, NodeIndex node, Time now) {
   std::vector<Event> events;
+  if (!state.node(node).is_on()) return events;  // nobody expects a word of it
   if (state.node(node).condition == NodeCondition::down && state.node(node).jobs.empty()) return events;
   lose_attempts(state, node, now, events);
   events.emplace_back(NodeLost{node, now});

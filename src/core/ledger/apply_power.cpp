@@ -46,7 +46,10 @@ void change_power(State& state, const NodesPowered& e) {
     moved = moved || before.state != node.power.state;
     if (e.change == PowerChange::down_forced) {
       node.condition = NodeCondition::up;
-      node.drain = node.fail = node.down_for_silence = false;
+      node.drain = node.fail = node.down_for_silence = node.drained_for_reboot = false;
+      node.reboot = Reboot::none;
+      node.after_reboot = AfterReboot::as_before;
+      node.reboot_due = Time{};
       node.reason.clear();
     }
     if (e.change == PowerChange::failed) {
