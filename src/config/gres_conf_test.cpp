@@ -79,7 +79,7 @@ TEST(GresConf, Links_say_which_devices_talk_to_each_other) {
   const auto report = read("NodeName=n0 Gres=gpu:3\n", "Name=gpu File=/dev/a Links=-1,4,0\nName=gpu File=/dev/b Links=4,-1\nName=gpu File=/dev/c\n");
   ASSERT_TRUE(report.errors.empty()) << report.errors.front();
   EXPECT_EQ(report.configuration.nodes[0].kinds[0].links, (std::vector<std::uint32_t>{0, 4, 0, 4, 0, 0, 0, 0, 0}));
-  EXPECT_EQ(shown(read("NodeName=n0 Gres=gpu:2\n", "Name=gpu File=/dev/[a-b] Links=-1,4\n")),
+  EXPECT_EQ(shown(read("NodeName=n0 Gres=gpu:2\n", "Name=gpu File=/dev/g[0-1] Links=-1,4\n")),
             "slurm.conf: NodeName=n0 Gres: gres.conf:1: Links= says what one device is linked to, but the line has 2");
   EXPECT_EQ(shown(read("NodeName=n0 Gres=gpu:1\n", "Name=gpu File=/dev/a Links=many\n")),
             "gres.conf:1: Links: 'many' is wrong, links to each device, -1 for itself, as in 2,-1,1 would be right");
