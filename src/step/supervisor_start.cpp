@@ -53,7 +53,10 @@ Result<void> Supervisor::start() {
   environment_.set(attempt_marker, order_.spool());
   gpus_ = Gpus(plan_, order_.isolation());
   gpus_.show(environment_);
-  if (plan_.node_position() == 0 && !plan_.has_step()) keeper_.emplace(plan_, plan_.job().interactive() ? 1 : 0);
+  if (plan_.node_position() == 0 && !plan_.has_step()) {
+    keeper_.emplace(plan_, plan_.job().interactive() ? 1 : 0);
+    order_.mutable_run()->clear_allocation();  // the keeper has it, and no step need be told of it
+  }
   if (plan_.job().allocation_only() && !plan_.has_step()) {
     holds_allocation_ = true;
     // That of an srun that made a heterogeneous job for its step: with srun it ends.
