@@ -143,6 +143,12 @@ void SrunConsole::watch_job(Session& session) {
     request.mutable_wait_job()->set_job_id(job_id_);
   watching_ = session.send(request).has_value();
   watch_again_us_ = now_us() + watch_retry_us;
+  ask_again_us_ = now_us() + ask_again_us;
+}
+
+bool SrunConsole::is_asking() const {
+  if (!step_ask_ || awaits_nodes_ || !watching_ || job_ended_us_ != 0) return false;
+  return parts_.empty() ? !created_ : !std::ranges::all_of(parts_, [](const Part& part) { return part.started || part.ended; });
 }
 
 void SrunConsole::take_progress(const wire::JobProgress& progress) {
@@ -298,7 +304,7 @@ void SrunConsole::check_clock() {
 int SrunConsole::poll_timeout_ms() const {
   std::int64_t wake = INT64_MAX;
   const std::int64_t now = now_us();
-  if (!parts_.empty() && !created_ && !awaits_nodes_) wake = std::min(wake, ask_again_us_);
+  if (is_asking()) wake = std::min(wake, ask_again_us_);
   if (!started_ && (!step_ask_ || awaits_nodes_) && streams_.tasks_started() == 0 && !queued_said_ && submitted_us_ < now) wake = std::min(wake, submitted_us_ + queue_notice_us);
   if (plan_.wait_seconds > 0 && first_end_us_ != 0 && !cancelled_) wake = std::min(wake, first_end_us_ + plan_.wait_seconds * 1'000'000);
   if (job_ended_us_ != 0) wake = std::min(wake, job_ended_us_ + last_words_us);
@@ -404,7 +410,7 @@ int SrunConsole::loop(Session& session) {
     if (finished()) return exit_code();
     check_clock();
     if (!watching_ && job_ended_us_ == 0 && now_us() >= watch_again_us_) watch_job(session);
-    if (!parts_.empty() && !created_ && !awaits_nodes_ && watching_ && now_us() >= ask_again_us_) ask_parts(session, false);
+    if (is_asking() && now_us() >= ask_again_us_) parts_.empty() ? watch_job(session) : ask_parts(session, false);
     entries.clear();
     entries.push_back({signals_, POLLIN, 0});
     entries.push_back({watching_ ? session.descriptor() : -1, POLLIN, 0});

@@ -51,7 +51,8 @@ class SrunConsole {
   int run_parts(Session& session, const SessionOptions& options, std::vector<wire::CreateStep> asks, JobOf job_of);
 
  private:
-  static constexpr std::int64_t ask_again_us = 20'000'000;  // a keeper gives up parts whose srun it has not heard of for some minutes
+  // What a node was told may be lost with its agent; and a keeper gives up parts whose srun it has not heard of for some minutes.
+  static constexpr std::int64_t ask_again_us = 20'000'000;
   static constexpr std::int64_t watch_retry_us = 1'000'000;
   struct Part {
     wire::CreateStep ask;
@@ -59,7 +60,8 @@ class SrunConsole {
     bool started = false, ended = false;
   };
   static std::int64_t now_us();
-  void ask_parts(Session& session, bool waiting_one_too);
+  void ask_parts(Session& session, bool also_of_started);
+  bool is_asking() const;  // for a step that nobody has answered for yet
   bool ask_part(Session& session, Part& part);
   void start_parts(Session& session);
   std::optional<int> take_part_reply(Session& session, const wire::Reply& reply);  // an exit code: it is over

@@ -142,14 +142,11 @@ int run_srun_parts(const Command& command, std::vector<SrunPart>& parts, const C
 // ---- while it runs ----
 
 // The parts get their CPUs one after the other, in the order of the components: two that ask for the same cannot each keep the other waiting.
-void SrunConsole::ask_parts(Session& session, bool waiting_one_too) {
+void SrunConsole::ask_parts(Session& session, bool also_of_started) {
   ask_again_us_ = now_us() + ask_again_us;
   for (Part& part : parts_) {
-    if (part.ended) continue;
-    const bool next = !part.prepared && !part.started;
-    if (next && !waiting_one_too) return;
-    if (!ask_part(session, part)) return;
-    if (next) return;
+    if (part.ended || (part.started && !also_of_started)) continue;
+    if (!ask_part(session, part) || !part.prepared) return;
   }
 }
 
@@ -259,7 +256,7 @@ std::optional<int> SrunConsole::take_nodes(Session& session, const wire::JobProg
   }
   if (!awaits_nodes_ || progress.state() != wire::RUNNING) return std::nullopt;
   awaits_nodes_ = false;
-  ask_parts(session, true);
+  ask_parts(session, false);
   return std::nullopt;
 }
 

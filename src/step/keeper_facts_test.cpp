@@ -263,6 +263,11 @@ TEST_F(KeeperTest, Part_of_a_greater_step_starts_when_its_place_is_known) {
   send(left);  // it runs: srun's streams decide
   end_step(4, 0);
   EXPECT_EQ(next_reply().news().kind(), wire::StepNews::ENDED);
+  request.set_number(3);
+  send(message);  // srun had not heard of it
+  EXPECT_EQ(next_reply().news().kind(), wire::StepNews::CREATED);
+  reply = next_reply();
+  EXPECT_TRUE(reply.news().kind() == wire::StepNews::ENDED && reply.news().step_id() == 4 && reply.number() == 3) << "it does not run twice";
 
   request.mutable_ask()->clear_part();
   request.mutable_ask()->mutable_step()->mutable_stdio()->set_secret("two");

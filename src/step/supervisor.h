@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -95,6 +96,8 @@ class Supervisor final {
   void hear_step_request(const wire::StepRequest& request);
   void hear_client_left(std::uint64_t client);
   void try_waiting_steps();
+  bool tell_again_of_end(const wire::StepRequest& request);  // false: it is about none that ended lately
+  void remember_over(std::uint32_t id);
   bool try_step(const wire::StepRequest& request);  // false: it has to wait
   void hear_step_report(const wire::StepReport& report);
   void start_step(const wire::StepRequest& request, const StepPlacement& placement);
@@ -191,6 +194,8 @@ class Supervisor final {
   std::optional<StepKeeper> keeper_;
   std::map<std::uint32_t, KeptStep> steps_;      // running ones, with whom they belong to
   std::int64_t suspended_us_ = 0;  // since when; 0: they run
+  std::map<std::string, std::uint32_t> over_;    // those that ended last, by the secret of their srun, which may not have heard of it
+  std::deque<std::string> over_order_;
   struct WaitingStep {
     wire::StepRequest request;
     bool told = false;  // that it waits

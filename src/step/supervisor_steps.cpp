@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t order_again_after_us = 5'000'000;
 constexpr std::size_t waiting_steps_max = 10'000;
+constexpr std::size_t ended_steps_known_max = 4'096;
 constexpr std::int64_t waiting_notice_us = 200'000;
 
 // Slurm's numbers and texts.
@@ -98,14 +99,43 @@ void Supervisor::hear_step_request(const wire::StepRequest& request) {
     news.set_step_id(id);
     return tell_step_client(request, news);
   }
+  if (tell_again_of_end(request)) return;
   if (request.ask().has_part()) return refuse_step(request, already_done, "Job/step already completing or completed");  // it was prepared, and is gone
   if (keeper_->next_id() >= steps_of_attempt_max) return refuse_step(request, step_limit, "Step limit reached for this job");
   if (ended_ || killing_ || finish_at_us_ != 0) return refuse_step(request, already_done, "Job/step already completing or completed");
+  // Asked again, in case we had not heard it: it keeps its place.
+  for (WaitingStep& waiting : waiting_steps_) {
+    if (!is_same(waiting.request, request)) continue;
+    waiting = {request};
+    if (tell_waiting_us_ == 0) tell_waiting_us_ = monotonic_us() + waiting_notice_us;
+    return;
+  }
   if (try_step(request)) return;
-  std::erase_if(waiting_steps_, [&](const WaitingStep& waiting) { return is_same(waiting.request, request); });
   if (waiting_steps_.size() >= waiting_steps_max) return refuse_step(request, nodes_busy, "Requested nodes are busy", "too many steps wait already");
   waiting_steps_.push_back({request});
   if (tell_waiting_us_ == 0) tell_waiting_us_ = monotonic_us() + waiting_notice_us;
+}
+
+// srun asks again where an answer may be lost. A step that was short is over by then, and must not run twice.
+bool Supervisor::tell_again_of_end(const wire::StepRequest& request) {
+  const auto found = over_.find(request.ask().step().stdio().secret());
+  if (found == over_.end()) return false;
+  wire::StepNews news;
+  news.set_step_id(found->second);
+  for (const auto kind : {wire::StepNews::CREATED, wire::StepNews::ENDED}) {
+    news.set_kind(kind);
+    tell_step_client(request, news);
+  }
+  return true;
+}
+
+void Supervisor::remember_over(std::uint32_t id) {
+  const std::string& secret = steps_.at(id).request.ask().step().stdio().secret();
+  if (secret.empty() || !over_.emplace(secret, id).second) return;
+  over_order_.push_back(secret);
+  if (over_order_.size() <= ended_steps_known_max) return;
+  over_.erase(over_order_.front());
+  over_order_.pop_front();
 }
 
 // Not at once: the end of the step before it may be on its way to us.
@@ -267,6 +297,7 @@ void Supervisor::hear_step_report(const wire::StepReport& report) {
     news.set_step_id(id);
     news.set_problem(found->second.problem);
     tell_step_client(found->second.request, news);
+    remember_over(id);
     steps_.erase(found);
   }
   if (finish_at_us_ != 0) return finish_after_steps();

@@ -219,7 +219,7 @@ def check_components(checks, cluster):
     for what, lines, text in [("a hetjob line before all options", "#SBATCH hetjob\n#SBATCH -n1", "stands before the options"),
                               ("a hetjob line after all options", "#SBATCH -n1\n#SBATCH hetjob", "one more component")]:
         checks.says(f"refused: {what}", cluster.run("sbatch", stdin=f"#!/bin/sh\n{lines}\ntrue\n"), 1, text)
-    checks.says("srun has no components yet", cluster.run("srun", "-n1", ":", "-n1", "true"), 1, "not built yet")
+    checks.says("refused: srun with a component that has no program", cluster.run("srun", "-n1", ":", "-n1", "true"), 1, "No command given to execute")
     checks.that("nothing of them was submitted", len(cluster.jobs()) == before, cluster.jobs())
     cancel_all(cluster)
 
