@@ -236,6 +236,49 @@ TEST(SlurmConf, Reads_the_programs_around_jobs_and_nodes) {
   EXPECT_EQ(parse("HealthCheckNodeState=SICK\nNodeName=a\n").errors.size(), 1u);
 }
 
+TEST(SlurmConf, Reads_power_saving) {
+  const std::string both = "SuspendProgram=/etc/down\nResumeProgram=/etc/up\n";
+  const auto report = parse(both + "SuspendTime=600\nSuspendTimeout=20\nSuspendRate=0\nResumeRate=7\nSuspendExcNodes=a[1-2],a3:2,b1\nSuspendExcParts=q\n"
+                            "SuspendExcStates=DOWN,DRAIN\nPrivateData=cloud\nMaxNodeCount=50\nNodeName=a[1-3]\nNodeName=b1 State=CLOUD SuspendTime=-1 Feature=f\n"
+                            "NodeSet=s Feature=f\nPartitionName=q Nodes=s,a1 SuspendTime=INFINITE ResumeTimeout=900 PowerDownOnIdle=YES\nPartitionName=all Nodes=ALL\n");
+  EXPECT_TRUE(report.errors.empty()) << report.errors.front();
+  EXPECT_TRUE(report.configuration.not_built.empty());
+  const PowerSettings& power = report.configuration.power;
+  EXPECT_EQ(power.suspend_seconds, 600u);
+  EXPECT_EQ(power.suspend_timeout_seconds, 20u);
+  EXPECT_EQ(power.suspend_rate, 0u);
+  EXPECT_EQ(power.resume_rate, 7u);
+  ASSERT_EQ(power.keep_up.size(), 2u);
+  EXPECT_EQ(power.keep_up[0].nodes, (std::vector<std::string>{"a1", "a2", "a3"}));
+  EXPECT_EQ(power.keep_up[0].count, 2u);
+  EXPECT_EQ(power.keep_up[1].count, unlimited_count);
+  EXPECT_EQ(power.except_partitions, std::vector<std::string>{"q"});
+  EXPECT_TRUE(power.show_cloud);
+  EXPECT_EQ(report.configuration.nodes[3].suspend_seconds, unlimited_count);
+  const ConfiguredPartition& q = report.configuration.partitions[0];
+  EXPECT_EQ(q.node_features, std::vector<std::string>{"f"});
+  EXPECT_TRUE(q.power_down_on_idle && !q.all_nodes && report.configuration.partitions[1].all_nodes);
+  EXPECT_EQ(q.resume_timeout_seconds, 900u);
+  EXPECT_EQ(parse("SuspendTime=60\nNodeName=a\n").errors.size(), 1u) << "nobody would power them up again";
+  EXPECT_EQ(parse("SuspendProgram=/etc/down\nNodeName=a\n").errors.size(), 1u);
+  EXPECT_EQ(parse(both + "SuspendExcNodes=x\nNodeName=a\n").errors.size(), 1u);
+  EXPECT_EQ(parse(both + "SuspendExcStates=SHINY\nNodeName=a\n").errors.size(), 1u);
+  EXPECT_EQ(parse("SuspendProgram=down\nResumeProgram=/etc/up\nNodeName=a\n").errors.size(), 2u) << "not absolute, and so not set";
+}
+
+TEST(SlurmConf, Reads_nodes_that_slurm_conf_does_not_name) {
+  const auto nodes = configured_nodes("x[1-2]", "CPUs=4 RealMemory=100 Gres=gpu:2 Feature=f State=CLOUD");
+  ASSERT_TRUE(nodes) << nodes.error().story;
+  ASSERT_EQ(nodes->size(), 2u);
+  EXPECT_EQ((*nodes)[1].name, "x2");
+  EXPECT_EQ((*nodes)[1].kinds.size(), 1u);
+  EXPECT_FALSE(configured_nodes("x", "Cpuss=4"));
+  EXPECT_FALSE(configured_nodes("x", "State=DOWN"));
+  EXPECT_FALSE(configured_nodes("", "CPUs=4"));
+  EXPECT_FALSE(configured_nodes("x", "CPUs=4\nNodeName=y"));
+  EXPECT_FALSE(configured_nodes("DEFAULT", "CPUs=4"));
+}
+
 TEST(ClientSettings, Finds_its_few_lines_and_ignores_the_rest) {
   const auto settings = parse_client_settings(
       "# AuthInfo=socket=/no\nNodeName=a[1-9999] CPUs=4\n clustername=Big\nauthinfo=x=1,socket=/run/a.sock # here\nMessageTimeout=3\n", "f");

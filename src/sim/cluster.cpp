@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/hostlist.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
 #include "wire/event_codec.h"
@@ -67,6 +68,13 @@ ClusterConfigured configuration_of(const ClusterShape& shape) {
   if (shape.programs) {
     out.policy.node_programs = out.policy.job_prolog = out.policy.job_epilog = true;
     out.policy.hold_on_prolog_failure = false;
+  }
+  if (shape.power) {
+    out.policy.power_saving = true;
+    out.policy.suspend_seconds = 4;
+    out.policy.suspend_timeout_seconds = 8;
+    out.policy.resume_timeout_seconds = 20;
+    out.nodes.front().kind = NodeKind::cloud;
   }
   out.policy.return_to_service = 2;
   out.policy.requeue_delay_seconds = 0;
@@ -220,7 +228,8 @@ void SimCluster::start_controller() {
     });
   };
   c.programs = std::make_unique<SimPrograms>(world_, c.process, controller_programs_);
-  hooks.site_programs = [] { return SitePrograms{{"controller_prolog"}, {"controller_epilog"}, {}, {}, false}; };
+  c.programs->did = [this](const ProgramRun& program) { power_nodes(program); };
+  hooks.site_programs = [] { return SitePrograms{{"controller_prolog"}, {"controller_epilog"}, {}, {}, false, "suspend", "resume", "resume_failed"}; };
   c.controller = std::make_unique<Controller>(
       Controller::Parts{c.process, *c.wal, c.plan_worker, c.query_worker, *this, *this, c.programs.get()}, controller_settings, hooks, std::move(state));
   c.agents = std::make_unique<OwnAgents>(c.process, signer_, OwnAgents::Settings{"sim", 1}, [](const std::string&) {});
@@ -319,12 +328,26 @@ void SimCluster::administrator_turn() {
     controlling_->controller->request({SimAdministrator::client, UserId{0}, GroupId{0}}, *request);
 }
 
+// What the site's programs do to the power of nodes. While faults are on some do not come up.
+void SimCluster::power_nodes(const ProgramRun& program) {
+  if (program.program != "suspend" && program.program != "resume") return;
+  const auto names = expand_hostlist(program.arguments.front());
+  MR_ASSERT(names);
+  for (auto& node : nodes_) {
+    if (std::ranges::find(*names, node->name()) == names->end()) continue;
+    // One that was never really off is switched off first.
+    if (program.program == "suspend" || node->agent_runs()) node->crash();
+    if (program.program == "resume" && (!faults_on_ || world_.random.chance(5, 6))) node->start_agent();
+  }
+}
+
 // Somebody puts nodes right that were drained because a program failed there.
 void SimCluster::repair_turn() {
   world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(4'000'000))}, [this] { repair_turn(); });
   if (!serves()) return;
   for (const auto& [index, node] : controlling_->controller->durable().nodes) {
-    if (!node->drain || world_.random.chance(1, 2)) continue;
+    const bool did_not_come_up = shape_.power && node->condition == NodeCondition::down;
+    if ((!node->drain && !did_not_come_up) || world_.random.chance(1, 2)) continue;
     wire::Request request;
     request.set_protocol(protocol_version);
     request.set_number(++last_request_);
@@ -431,6 +454,8 @@ void SimCluster::watch_durable() {
         if (!durable.find_job(JobId{*wish.answered + static_cast<std::uint32_t>(i)}))
           complain("acknowledged job " + std::to_string(*wish.answered) + (i == 0 ? "" : "+" + std::to_string(i)) + " is gone");
   saw_reservation_ |= !durable.reservations.empty();
+  if (shape_.power && !saw_boot_)
+    for (const auto& [key, nothing] : durable.active) saw_boot_ |= durable.jobs.at(key)->boots;
   if (shape_.administrator && !saw_preemption_)
     for (const auto& [key, nothing] : durable.active) saw_preemption_ |= durable.jobs.at(key)->preempt_due.is_set();
   if (auto wrong = administrator_.missing_in(durable, world_.now())) complain(*std::move(wrong));
@@ -550,7 +575,7 @@ std::optional<std::string> SimCluster::run() {
   for (auto& node : nodes_) node->start_agent();
   world_.at(world_.now() + milliseconds(1), [this] { client_turn(); });
   if (shape_.faults) world_.at(world_.now() + seconds(2), [this] { fault_turn(); });
-  if (shape_.programs) world_.at(world_.now() + seconds(1), [this] { repair_turn(); });
+  if (shape_.programs || shape_.power) world_.at(world_.now() + seconds(1), [this] { repair_turn(); });
   if (shape_.administrator) world_.at(world_.now() + seconds(1), [this] { administrator_turn(); });
   const Time begin = world_.now();
   const Time calm = begin + seconds(shape_.faults ? 60 : 0);

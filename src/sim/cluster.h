@@ -26,6 +26,7 @@ struct ClusterShape {
   bool faults = true;
   bool full_disk = false;
   bool programs = false;     // prologs and epilogs, on the nodes and at the controller; sometimes they fail
+  bool power = false;        // idle nodes are powered down and up again; one is in a cloud, and some do not come up
   bool suspends = false;     // urgent jobs suspend others, CPUs are shared in turns, administrators suspend and resume
   bool administrator = false;  // reservations come and go, limits change, and jobs of an urgent partition take nodes from others
   bool old_leaders = false;  // every killed controller goes on for a while, and links break often
@@ -42,6 +43,7 @@ class SimCluster final : private Clients, private Identities {
   std::uint64_t steps() const { return world_.steps(); }
   bool saw_preemption() const { return saw_preemption_; }
   bool saw_reservation() const { return saw_reservation_; }
+  bool saw_boot() const { return saw_boot_; }  // a job waited for a node to be powered up
   const std::set<SuspendWhy>& seen_suspended() const { return seen_suspended_; }
   std::size_t steps_heard() const;  // how many ends of steps the log has answered for
   std::size_t programs_failed() const;
@@ -71,6 +73,7 @@ class SimCluster final : private Clients, private Identities {
   void client_turn();
   void administrator_turn();
   void repair_turn();
+  void power_nodes(const ProgramRun& program);
   std::optional<std::string> program_verdict() const;
   std::optional<std::string> holders_verdict() const;
   bool serves() const;
@@ -105,6 +108,7 @@ class SimCluster final : private Clients, private Identities {
   Time healed_at_;
   std::set<SuspendWhy> seen_suspended_;
   bool saw_preemption_ = false, saw_reservation_ = false;
+  bool saw_boot_ = false;
   Duration slowest_start_;
   std::optional<std::string> wrong_;
 };

@@ -20,8 +20,9 @@ Programs::Id SimPrograms::run(ProgramRun what, std::move_only_function<void(cons
   history_.push_back({what.program, number_in(what.environment, "SLURM_JOB_ID="), number_in(what.environment, "SLURM_JOB_RESTART_COUNT="), world_.now(), {}, {}});
   const Duration takes{static_cast<std::int64_t>(1 + world_.random.below(world_.random.chance(1, 10) ? 5'000'000 : 300'000))};
   const bool fails = world_.random.chance(1, 25);
-  running_[id] = process_.after(takes, [this, id, record, fails, ended = std::move(ended)]() mutable {
+  running_[id] = process_.after(takes, [this, id, record, fails, what = std::move(what), ended = std::move(ended)]() mutable {
     running_.erase(id);
+    if (!fails) did(what);
     history_[record].ended_at = world_.now();
     history_[record].fate = fails ? ProgramFate::failed : ProgramFate::well;
     ended(ProgramEnd{fails ? 1 : 0, 0, false, {}});

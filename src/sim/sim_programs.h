@@ -1,6 +1,7 @@
 // src/sim/sim_programs.h - the site's programs in a simulated process: they take a while, sometimes fail, and die with it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ class SimPrograms final : public Programs {
   std::vector<std::string> find(const std::string& pattern) override { return {pattern}; }
   Id run(ProgramRun what, std::move_only_function<void(const ProgramEnd&)> ended) override;
   void kill(Id program) override;
+
+  std::function<void(const ProgramRun&)> did = [](const ProgramRun&) {};  // what one does that goes well
 
  private:
   SimWorld& world_;

@@ -15,7 +15,7 @@ std::uint64_t number_from(const char* name, std::uint64_t fallback) {
 
 // ./mill test sets MR_SIM_FIRST from the tree's hash: a rerun repeats, each change gets new seeds.
 struct Seen {
-  std::uint64_t seeds = 0, preemptions = 0, reservations = 0;  // histories that had some
+  std::uint64_t seeds = 0, preemptions = 0, reservations = 0, boots = 0;  // histories that had some
 };
 
 void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100, Seen* seen = nullptr) {
@@ -30,7 +30,7 @@ void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100,
     steps += cluster.steps();
     job_steps += cluster.steps_heard();
     suspended_for.insert(cluster.seen_suspended().begin(), cluster.seen_suspended().end());
-    if (seen) *seen = {seen->seeds + 1, seen->preemptions + cluster.saw_preemption(), seen->reservations + cluster.saw_reservation()};
+    if (seen) *seen = {seen->seeds + 1, seen->preemptions + cluster.saw_preemption(), seen->reservations + cluster.saw_reservation(), seen->boots + cluster.saw_boot()};
     ASSERT_FALSE(wrong) << *wrong << "\n  repeat with: MR_SEED=" << seed << " simulation_tests --gtest_filter=" << test;
   }
   if (count >= 20) {
@@ -89,6 +89,22 @@ TEST(Cluster, suspends_jobs_that_have_prologs_and_epilogs) {
   ClusterShape shape;
   shape.programs = shape.suspends = true;
   run_seeds("Cluster.suspends_jobs_that_have_prologs_and_epilogs", shape, 10);
+}
+
+TEST(Cluster, powers_nodes_down_and_up_through_faults) {
+  ClusterShape shape;
+  shape.power = true;
+  Seen seen;
+  run_seeds("Cluster.powers_nodes_down_and_up_through_faults", shape, 20, &seen);
+  if (seen.seeds >= 10) {
+    EXPECT_GT(seen.boots, seen.seeds / 2);
+  }
+}
+
+TEST(Cluster, powers_nodes_for_jobs_with_prologs_that_are_suspended) {
+  ClusterShape shape;
+  shape.power = shape.programs = shape.suspends = true;
+  run_seeds("Cluster.powers_nodes_for_jobs_with_prologs_that_are_suspended", shape, 10);
 }
 
 TEST(Cluster, is_not_delayed_by_a_second_manager_that_hangs) {

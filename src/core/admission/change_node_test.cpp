@@ -1,6 +1,7 @@
 // src/core/admission/change_node_test.cpp - orders to nodes, reboots, and what registration makes of them.
 #include <gtest/gtest.h>
 
+#include "core/admission/power_nodes.h"
 #include "core/admission/report_node.h"
 #include "core/ledger/apply.h"
 
@@ -120,6 +121,59 @@ TEST_F(NodeOrders, weight_and_features_change_until_the_configuration_is_read_ag
   EXPECT_FALSE(decide_change_node(state_, ask, Actor{UserId{5}, false}, begin));
   happen({configured_});
   EXPECT_EQ(node().def->weight, 1u);
+}
+
+class NodePowers : public NodeOrders {
+ protected:
+  NodePowers() {
+    configured_.policy.power_saving = true;
+    configured_.policy.suspend_timeout_seconds = 10;
+    happen({configured_});
+  }
+  void pass(std::int64_t second) {
+    for (auto events = decide_power(state_, begin + seconds(second)); !events.empty(); events = decide_power(state_, begin + seconds(second))) happen(events);
+  }
+  void agent(std::int64_t started) {
+    Inventory has{Cpus{4}, Mebibytes{1000}, {}, {}, {}, {}, {}, {}, begin + seconds(started)};
+    happen(decide_register(state_, {NodeIndex{0}, "a", has}, begin + seconds(started)));
+  }
+};
+
+TEST_F(NodePowers, one_that_is_slow_to_die_does_not_count_as_up) {
+  EXPECT_FALSE(order("power_up")) << "it is";
+  EXPECT_TRUE(order("power_down"));
+  pass(0);
+  EXPECT_EQ(node().power.state, Power::going_down);
+  EXPECT_FALSE(node().is_usable());
+  agent(5);  // started again while it goes down
+  EXPECT_EQ(node().power.state, Power::going_down);
+  pass(10);
+  EXPECT_EQ(node().power.state, Power::off);
+  EXPECT_TRUE(node().is_usable());
+  EXPECT_TRUE(order("power_up"));
+  pass(20);
+  EXPECT_EQ(node().power.state, Power::coming_up);
+  agent(5);  // the same once more
+  EXPECT_EQ(node().power.state, Power::coming_up);
+  agent(30);
+  EXPECT_EQ(node().power.state, Power::on);
+  EXPECT_EQ(node().condition, NodeCondition::up);
+}
+
+TEST_F(NodePowers, one_that_does_not_come_up_is_down_and_off) {
+  EXPECT_TRUE(order("power_down_force"));
+  pass(10);
+  EXPECT_TRUE(order("power_up"));
+  pass(20);
+  pass(119);
+  EXPECT_EQ(node().power.state, Power::coming_up);
+  pass(120);
+  EXPECT_EQ(node().power.state, Power::off);
+  EXPECT_EQ(node().condition, NodeCondition::down);
+  EXPECT_EQ(node().reason, "ResumeTimeout reached");
+  EXPECT_TRUE(order("resume"));
+  EXPECT_TRUE(node().is_usable());
+  EXPECT_TRUE(decide_lost(state_, NodeIndex{0}, begin).empty()) << "nobody expects a word of it";
 }
 
 }  // namespace
