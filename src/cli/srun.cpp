@@ -32,8 +32,9 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"srun", "run a program on nodes of the cluster", "[options] program [arguments]",
-                          "Gets nodes, starts the program on them as tasks, passes their output on and ends with the highest exit code of the tasks."};
+constexpr ManualHead head{"srun", "run a program on nodes of the cluster", "[options] program [arguments] [: [options] program [arguments]]...",
+                          "Gets nodes, starts the program on them as tasks, passes their output on and ends with the highest exit code of the tasks. "
+                          "A lone ':' begins the program of the next component of a heterogeneous job."};
 
 bool names_each_task(std::string_view pattern) {
   for (std::size_t i = 0; i + 1 < pattern.size(); ++i) {

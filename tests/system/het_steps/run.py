@@ -198,8 +198,9 @@ def check_programs(checks, build, directory, clusters):
     told = sorted(log.read_text().splitlines())
     checks.that("prolog and epilog run on the nodes of all components", told == [f"epilog n1 {job}", f"epilog n2 {job + 1}", f"prolog n1 {job}", f"prolog n2 {job + 1}"] and out.count("n2") == 2, (told, out))
     (directory / "fail.n2").touch()
-    job = cluster.submit("-o", "/dev/null", *TWO, "--wrap", "true")
-    fields = cluster.wait_for_job(job, ("PENDING",)) if False else wait_for("it is held", lambda: (lambda f: f if f.get("Reason") == "launch_failed_requeued_held" else None)(cluster.job(job)))
+    # A script that was through before the prolog there failed would have ended well.
+    job = cluster.submit("-o", "/dev/null", *TWO, "--wrap", "sleep 1000")
+    fields = wait_for("it is held", lambda: (lambda f: f if f.get("Reason") == "launch_failed_requeued_held" else None)(cluster.job(job)))
     checks.that("a prolog that fails on the node of a further component drains it and holds the job", "drain" in cluster.node_states().get("n2", ""), (cluster.node_states(), fields))
     cluster.run("scancel", str(job))
 
