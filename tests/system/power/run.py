@@ -153,6 +153,8 @@ def check_dynamic(checks, cluster):
     cluster.start_controller()
     cluster.wait_for_controller()
     checks.that("a killed controller still knows it", "DYNAMIC_NORM" in cluster.state_of("d1"), cluster.state_of("d1"))
+    done = cluster.run("scontrol", "reconfigure")
+    checks.that("and so does one that reads its configuration again", done.code == 0 and "DYNAMIC_NORM" in cluster.state_of("d1"), (done, cluster.state_of("d1")))
     checks.that("node sets take it", "d1" in cluster.run("sinfo", "-h", "-p", "extra", "-o", "%N").out)
     done = cluster.run("srun", "-p", "extra", "-t", "5", "sh", "-c", "echo $SLURMD_NODENAME", seconds=120)
     checks.that("it runs jobs", done.code == 0 and done.out.strip() == "d1", done)
