@@ -108,8 +108,11 @@ def check_idle(checks, cluster):
     checks.that("sinfo marks it", cluster.node_states()["n2"] == "idle~", cluster.node_states())
     checks.that("its agent is gone", agent_is_gone(cluster, "n2"))
     checks.that("n1 is excepted", cluster.state_of("n1") == "IDLE", cluster.state_of("n1"))
-    done = cluster.run("srun", "-w", "n2", "-t", "5", "sh", "-c", "echo $SLURMD_NODENAME", seconds=120)
-    checks.that("srun waits for its node and runs there", done.code == 0 and done.out.strip() == "n2", done)
+    done = cluster.run("salloc", "-w", "n2", "-t", "5", str(cluster.bin / "srun"), "sh", "-c", "echo $SLURMD_NODENAME", seconds=120)
+    checks.that("salloc waits for its node", done.code == 0 and done.out.strip() == "n2", done)
+    cluster.wait_for_state("n3", "POWERED_DOWN")
+    done = cluster.run("srun", "-w", "n[2-3]", "-N2", "-t", "5", "sh", "-c", "echo $SLURMD_NODENAME", seconds=120)
+    checks.that("srun waits for the last of its nodes and runs there", done.code == 0 and sorted(done.out.split()) == ["n2", "n3"], done)
 
 
 def check_failure(checks, cluster):
