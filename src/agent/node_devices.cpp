@@ -142,6 +142,25 @@ void NodeDevices::add_to(wire::Telemetry& telemetry) const {
     to->set_watts(gpu.facts.watts());
     to->set_trouble(gpu.found ? gpu.facts.trouble() : "not found any more");
   }
+  add_missing(telemetry);
+}
+
+// Those that gres.conf names by their files, where a file is missing. Nobody is told of the others: their makers are not asked.
+void NodeDevices::add_missing(wire::Telemetry& telemetry) const {
+  for (std::size_t slot = 0; slot < kinds_.size(); ++slot) {
+    if (looked_for_[slot] || is_part(kinds_[slot])) continue;
+    const auto files = files_by_device(kinds_[slot]);
+    for (std::size_t device = 0; device < files.size(); ++device)
+      for (const std::string& file : files[device]) {
+        if (access(file.c_str(), F_OK) == 0) continue;
+        auto* to = telemetry.add_devices();
+        to->set_name(kinds_[slot].name);
+        to->set_type(kinds_[slot].type);
+        to->set_device(static_cast<std::uint32_t>(device));
+        to->set_trouble(file + " is missing");
+        break;
+      }
+  }
 }
 
 void NodeDevices::add_to(wire::GpuReadings& readings) const {

@@ -35,6 +35,7 @@ class NodeDevices {
     wire::AcceleratorFacts facts;
   };
   void match(const wire::AcceleratorReport& report);
+  void add_missing(wire::Telemetry& telemetry) const;
   std::vector<std::uint32_t> links_of(const wire::AcceleratorReport& report, std::size_t slot) const;
   std::uint64_t sockets_of(const std::string& cpus) const;
 

@@ -51,7 +51,16 @@ constexpr CommandRow more[] = {
     {"log", false, "show what is in an event log, also a damaged one: log dump DIR", run_log, nullptr},
 };
 
+// A stream that the shell closed (srun >&-) would otherwise be the number of the first file or socket we open.
+void occupy_closed_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);  // writing to what was closed stays an error
+}
+
 }  // namespace
 }  // namespace millrace
 
-int main(int argc, char** argv) { return millrace::dispatch(argc, argv, millrace::more); }
+int main(int argc, char** argv) {
+  millrace::occupy_closed_streams();
+  return millrace::dispatch(argc, argv, millrace::more);
+}

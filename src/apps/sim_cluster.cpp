@@ -60,7 +60,8 @@ Result<int> simulate(const Flags& flags) {
   if (!flags.has("--conf") || !flags.has("--workload") || !flags.rest.empty())
     return fail(Errc::invalid, "`millrace sim cluster --conf slurm.conf --workload FILE` would be right");
   MR_TRY(const Configuration configuration, load_configuration(flags.text("--conf")));
-  const ClusterConfigured facts = to_facts(configuration, [](const std::string&) { return std::optional<std::uint32_t>{}; });
+  ClusterConfigured facts = to_facts(configuration, [](const std::string&) { return std::optional<std::uint32_t>{}; });
+  std::erase_if(facts.nodes, [](const NodeDef& node) { return node.kind == NodeKind::future; });  // no job gets them
   ReplaySettings settings;
   settings.planner = planner_settings(facts.policy, configuration.scheduler.backfill_jobs_max);
   if (facts.policy.predict_run_times) settings.estimates = Estimates::predicted;

@@ -367,7 +367,7 @@ void Commands::update_node(const wire::UpdateNode& ask) {
   if (!indexes) return refuse_with(indexes.error());
   if (equals_ignoring_case(ask.nodes(), "ALL"))
     for (const auto& [index, node] : c_.commit_.decided().nodes)
-      if (node->configured) indexes->push_back(index.value);
+      if (node->configured && !node->future) indexes->push_back(index.value);
   const bool reboots = ask.state() == "REBOOT" || ask.state() == "REBOOT_ASAP";
   if (reboots && !c_.hooks_.site_programs().nodes_can_reboot)
     return refuse_with(2036, "Requested operation not supported on this system", "RebootProgram is not set in slurm.conf");

@@ -37,6 +37,12 @@ void Commit::note(const Event& event) {
         if constexpr (requires { e.key; }) touch(e.key);
         if constexpr (requires { e.components; }) touch(e.components.front().key);
         if constexpr (requires { e.node; }) changes_.nodes.insert(e.node);
+        if constexpr (std::is_same_v<E, NodeRegistered>) {
+          // Jobs that waited for it to be powered up may begin, on all their nodes, and whoever waits for them hears of it.
+          const Node& node = decided_.node(e.node);
+          if (!node.is_on())
+            for (const JobKey key : node.jobs) touch(key);
+        }
         if constexpr (std::is_same_v<E, NodesPowered>) {
           changes_.nodes.insert(e.nodes.begin(), e.nodes.end());
           if (e.change == PowerChange::told) return;  // nobody else is concerned

@@ -251,6 +251,10 @@ Result<void> Scenario::read_partition(int, const Words& words) {
     else if (parts[0] == "factor") def.priority_job_factor = value;
     else if (parts[0] == "qos") def.qos = parts.back();
     else if (words[i] == "state=down") def.availability = Availability::down;
+    else if (words[i] == "power_down_on_idle") def.power_down_on_idle = true;
+    else if (words[i] == "never_suspend") def.never_suspend = true;
+    else if (parts[0] == "suspend") def.suspend_seconds = value;
+    else if (parts[0] == "resume") def.resume_timeout_seconds = value;
     else return fail(Errc::invalid, "unknown partition key '" + words[i] + "'");
   }
   partitions_.push_back(std::move(def));

@@ -209,6 +209,9 @@ Decision decide_change_power(const State& state, NodeIndex index, std::string_vi
   return change(word == "power_down" ? PowerChange::down_wanted : PowerChange::down_asap);
 }
 
-Time idle_until(const State& state, NodeIndex index, Time now) { return down_at(state, index, state.node(index), wishes_of(state, index), now); }
+Time idle_until(const State& state, NodeIndex index, Time now) {
+  if (!state.policy->power_saving || !may_go_down(state.node(index))) return never;
+  return down_at(state, index, state.node(index), wishes_of(state, index), now);
+}
 
 }  // namespace millrace

@@ -55,7 +55,8 @@ std::vector<Event> decide_register(const State& state, const RegisterNode& repor
   std::vector<Event> events;
   const Node& node = state.node(report.node);
   const bool rebooted = !node.boot_id.empty() && node.boot_id != report.boot_id;
-  if (rebooted && node.is_on()) lose_attempts(state, report.node, now, events);  // on one that was not, nothing had begun
+  // On one that was powered down nothing had begun.
+  if (rebooted && node.is_on()) lose_attempts(state, report.node, now, events);
   const bool same = !rebooted && node.boot_id == report.boot_id && node.inventory && *node.inventory == report.inventory;
   const bool would_return = node.condition == NodeCondition::unknown ||
                             (node.condition == NodeCondition::down &&

@@ -107,7 +107,7 @@ std::expected<void, Refusal> choose_reserved(const State& state, const Reserve& 
       for (const NodeIndex index : pool()) out.nodes.push_back(index.value);
     } else {
       for (const auto& [index, node] : state.nodes)
-        if (node->configured) out.nodes.push_back(index.value);
+        if (node->configured && !node->future) out.nodes.push_back(index.value);
     }
   } else if (ask.node_count) {
     out.nodes.clear();

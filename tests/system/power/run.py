@@ -108,8 +108,11 @@ def check_idle(checks, cluster):
     checks.that("sinfo marks it", cluster.node_states()["n2"] == "idle~", cluster.node_states())
     checks.that("its agent is gone", agent_is_gone(cluster, "n2"))
     checks.that("n1 is excepted", cluster.state_of("n1") == "IDLE", cluster.state_of("n1"))
-    done = cluster.run("srun", "-w", "n2", "-t", "5", "sh", "-c", "echo $SLURMD_NODENAME", seconds=120)
-    checks.that("srun waits for its node and runs there", done.code == 0 and done.out.strip() == "n2", done)
+    done = cluster.run("salloc", "-w", "n2", "-t", "5", str(cluster.bin / "srun"), "sh", "-c", "echo $SLURMD_NODENAME", seconds=120)
+    checks.that("salloc waits for its node", done.code == 0 and done.out.strip() == "n2", done)
+    cluster.wait_for_state("n3", "POWERED_DOWN")
+    done = cluster.run("srun", "-w", "n[2-3]", "-N2", "-t", "5", "sh", "-c", "echo $SLURMD_NODENAME", seconds=120)
+    checks.that("srun waits for the last of its nodes and runs there", done.code == 0 and sorted(done.out.split()) == ["n2", "n3"], done)
 
 
 def check_failure(checks, cluster):
@@ -153,6 +156,8 @@ def check_dynamic(checks, cluster):
     cluster.start_controller()
     cluster.wait_for_controller()
     checks.that("a killed controller still knows it", "DYNAMIC_NORM" in cluster.state_of("d1"), cluster.state_of("d1"))
+    done = cluster.run("scontrol", "reconfigure")
+    checks.that("and so does one that reads its configuration again", done.code == 0 and "DYNAMIC_NORM" in cluster.state_of("d1"), (done, cluster.state_of("d1")))
     checks.that("node sets take it", "d1" in cluster.run("sinfo", "-h", "-p", "extra", "-o", "%N").out)
     done = cluster.run("srun", "-p", "extra", "-t", "5", "sh", "-c", "echo $SLURMD_NODENAME", seconds=120)
     checks.that("it runs jobs", done.code == 0 and done.out.strip() == "d1", done)
