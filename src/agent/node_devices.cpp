@@ -1,6 +1,8 @@
 // src/agent/node_devices.cpp - see node_devices.h.
 #include "agent/node_devices.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/hostlist.h"

@@ -1,4 +1,5 @@
 // src/apps/millrace.cpp - the client program, under its own name and those of Slurm's commands; some commands are other programs.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>

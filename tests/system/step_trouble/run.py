@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
-from cluster import Cluster, run_test
+from cluster import Cluster, run_test, wait_for
 
 
 def shell(cluster, line):
@@ -81,10 +81,12 @@ def check_missing_device(checks, build, directory, clusters):
     cluster.wait_for_controller()
     cluster.start_agent("n1")
     cluster.wait_for_nodes()
-    done = cluster.run("srun", "-n1", "--gres=thing:1", "hostname")
-    shown = cluster.run("scontrol", "show", "node", "n1").out
-    log = (cluster.directory / "logs" / "n1.log").read_text()
-    checks.that("a device file that is missing is named somewhere an administrator looks", "no-such-device" in done.err + shown + log, (done, shown, log))
+    shown = wait_for("the device is judged", lambda: "GresDrainReason" in (now := cluster.run("scontrol", "-d", "show", "node", "n1").out) and now)
+    checks.that("a device whose file is missing is drained, with the file's name", "no-such-device is missing" in shown and "State=IDLE" in shown, shown)
+    job = cluster.submit("-o", "/dev/null", "--gres=thing:1", "--wrap", "true")
+    (directory / "no-such-device").touch()
+    fields = cluster.wait_for_job(job)
+    checks.that("a job that wants it waits until it is there", fields["JobState"] == "COMPLETED", fields)
 
 
 def body(build):
