@@ -336,18 +336,21 @@ void Scenario::started(const JobPlaced& placed) {
 void Scenario::happen(const std::vector<Event>& events) {
   for (const Event& event : events) {
     // What the event is about, and what goes with it: their ends are told.
-    std::vector<JobKey> alive;
+    std::vector<JobKey> alive, booting;
     std::visit([&](const auto& e) {
       if constexpr (requires { e.key; })
         if (const Job* job = state_.find_job(e.key))
           for (const JobKey key : whole_of(*job))
             if (state_.job(key).state != JobState::ended) alive.push_back(key);
     }, event);
+    for (const JobKey key : alive)
+      if (state_.job(key).boots) booting.push_back(key);
     apply(state_, event);
     if (const auto broken = broken_law(state_)) problems_.push_back("t=" + std::to_string(now_) + " law broken: " + *broken);
     if (const auto* placed = std::get_if<JobPlaced>(&event)) started(*placed);
     if (const auto* placed = std::get_if<HetJobPlaced>(&event))
       for (const JobPlaced& component : placed->components) started(component);
+    for (const JobKey key : booting) may_begin(key, true);  // a component that went may have been all that was waited for
     if (const auto* e = std::get_if<NodesPowered>(&event)) note_power(*e);
     const auto stopped = [&](JobKey key) {
       note("suspend " + name_of(state_.job(key)));

@@ -192,12 +192,12 @@ void release_component(State& state, JobKey key, Time at) {
 void end_component(State& state, JobKey key, Time at) {
   Job& job = state.edit_job(key);
   to_completing(state, job, at);
-  if (job.placement->supervised) {
-    job.placement.edit().stops_alone = true;
-    return;
+  const bool supervised = job.placement->supervised;
+  if (supervised) job.placement.edit().stops_alone = true;
+  else {
+    release_component(state, key, at);
+    finish(state, key, at);
   }
-  release_component(state, key, at);
-  finish(state, key, at);
   note_boot(state, leader_of(state.job(key)), at);  // the others may have waited for its nodes alone
 }
 
