@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 from cluster import Cluster, run_test
 
 PAGES = Path(__file__).resolve().parents[3] / "docs" / "user"
-KINDS_OF_JOBS = {"batch.md", "interactive.md", "gpu-jobs.md", "containers.md"}  # what is for tools that may be missing is not here
+KINDS_OF_JOBS = {"batch.md", "interactive.md", "steps.md", "het-jobs.md", "gpu-jobs.md", "containers.md"}  # what is for tools that may be missing is not here
 BLOCK = re.compile(r"^<!-- (run|file)(?:: ([^>]*?))? -->\n```[^\n]*\n(.*?)^```$", re.M | re.S)
 
 
