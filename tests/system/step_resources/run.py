@@ -112,7 +112,7 @@ wait; echo all over"""
     checks.that("what the job does not have is refused with what it has", out.count("Invalid generic resource (gres) specification") >= 2 and "there is gpu:2,nic:3" in out, out)
     checks.that("show step and squeue tell of devices", "gres/gpu=1,gres/nic=2" in out and "TresPerNode=gres/gpu:1,gres/nic:2" in out and "\ngres/gpu:1,gres/nic:2" in out, out)
     fields, out = cluster.script(f"srun -l -n4 --ntasks-per-node=2 --gpus-per-task=1 --exact sh -c 'echo $SLURMD_NODENAME $SLURM_STEP_GPUS'; srun -N1 -n1 -r1 --exact --gres=gpu:1 sh -c '{look}'",
-                                 "-N2", "-n4", "--gres=gpu:2", name="far_devices")
+                                 "-N2", "-n4", "--ntasks-per-node=2", "--gres=gpu:2", name="far_devices")
     lines = sorted(line for line in out.split("\n") if line[:2] in ("0:", "1:", "2:", "3:"))
     checks.that("a gpu for each task of two nodes", lines == ["0: n1 0", "1: n1 1", "2: n2 0", "3: n2 1"], out)
     checks.that("the controller gives a step elsewhere what the keeper chose", "sees 0 has 0 of 0,1 on n2" in out and out.count("opens") == 1, out)
