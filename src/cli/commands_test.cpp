@@ -483,5 +483,10 @@ TEST_F(Commands, Millrace_checks_a_configuration) {
   for (const char* name : {"sbatch", "srun", "squeue", "sinfo", "scancel", "scontrol"}) EXPECT_TRUE(run({"millrace", "man", name}).out.starts_with(".TH "));
 }
 
+TEST(Manuals, An_argument_that_may_be_left_out_is_shown_as_such) {
+  EXPECT_NE(srun_manual().find("\\-\\-x11[=all|first|last]"), std::string::npos);
+  EXPECT_NE(srun_manual().find("\\-\\-kill\\-on\\-bad\\-exit[=0|1]"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace

@@ -7,7 +7,7 @@ namespace {
 std::string long_form(const OptionText& option) {
   std::string out = "--" + std::string{option.name};
   if (option.arg == ArgKind::required) out += "=" + std::string{option.value};
-  if (option.arg == ArgKind::optional) out += std::string{option.value};
+  if (option.arg == ArgKind::optional && !option.value.empty()) out += option.value.starts_with('[') ? std::string{option.value} : "[=" + std::string{option.value} + "]";
   return out;
 }
 
