@@ -138,6 +138,7 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   welcome.mutable_welcome()->set_verify_key(signer_.verify_key());
   welcome.mutable_welcome()->set_heartbeat_seconds(settings_.heartbeat_seconds);
   welcome.mutable_welcome()->set_cluster(settings_.cluster_name);
+  welcome.mutable_welcome()->set_configuration(configuration_number());
   send(session, welcome);
   if (session.relay_only_) return say_("relay " + session.identity_ + " connected");
   const auto& found = hello.inventory();
@@ -254,6 +255,15 @@ void OwnAgents::reboot(const std::string& node) {
   wire::ToAgent message;
   message.mutable_reboot();
   send(*session, message);
+}
+
+void OwnAgents::read_configuration() {
+  ++configuration_;
+  for (const auto& [node, session] : by_node_) {
+    wire::ToAgent message;
+    message.mutable_read_configuration()->set_configuration(configuration_number());
+    send(*session, message);
+  }
 }
 
 void OwnAgents::stop_nodes() {

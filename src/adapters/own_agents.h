@@ -50,6 +50,7 @@ class OwnAgents final : public ResourceManager {
   void tell_step(const std::string& node, const wire::StepOrder& order) override;
   void stop_nodes() override;
   void reboot(const std::string& node) override;
+  void read_configuration() override;
   void reply_relayed(const std::string& node, std::uint64_t client, std::string reply);
 
  private:
@@ -58,6 +59,7 @@ class OwnAgents final : public ResourceManager {
   void hello(Session& session, const wire::AgentHello& hello);
   void left(Session& session, std::string_view why);
   void send(Session& session, wire::ToAgent& message);
+  std::uint64_t configuration_number() const { return epoch_.value << 32 | configuration_; }
   Session* of_node(const std::string& node);
 
   Loop& loop_;
@@ -69,6 +71,7 @@ class OwnAgents final : public ResourceManager {
   RelayHooks relay_;
   std::map<std::uint64_t, std::unique_ptr<Session>> sessions_;  // in the order they came: where one lies in memory must not matter
   std::uint64_t arrived_ = 0;
+  std::uint32_t configuration_ = 1;  // rises when the files have changed; an agent that was away hears of it in its welcome
   std::map<std::string, Session*> by_node_;
 };
 

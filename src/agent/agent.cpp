@@ -196,10 +196,18 @@ void Agent::obey(const wire::ToAgent& message) {
     case wire::ToAgent::kReboot:
       if (hooks_.reboot) hooks_.reboot();
       return;
+    case wire::ToAgent::kReadConfiguration:
+      return know_configuration(message.read_configuration().configuration());
     case wire::ToAgent::kHeard:
     case wire::ToAgent::BODY_NOT_SET:
       return;  // newer controllers may say more than we know
   }
+}
+
+// The first number is that of the files as they were read at the start.
+void Agent::know_configuration(std::uint64_t number) {
+  const std::uint64_t known = std::exchange(configuration_, number);
+  if (known != 0 && number != 0 && known != number && hooks_.read_configuration) hooks_.read_configuration();
 }
 
 void Agent::be_welcome(const wire::Welcome& welcome) {
@@ -211,6 +219,7 @@ void Agent::be_welcome(const wire::Welcome& welcome) {
   loop_.cancel(beat_timer_);
   beat_timer_ = loop_.after(heartbeat_, [this] { beat(); });
   log("registered with cluster " + cluster_);
+  know_configuration(welcome.configuration());
   relay_.connected({[this](const wire::RelayedRequest& request) {
                       wire::ToController message;
                       *message.mutable_relayed() = request;

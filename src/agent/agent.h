@@ -36,6 +36,7 @@ struct AgentHooks {
   std::function<void(std::uint64_t epoch)> epoch_rose;  // to be remembered
   std::function<void()> stop;                           // the controller asks the agent to leave
   std::function<void()> reboot;                         // ... the node to boot
+  std::function<void()> read_configuration;             // the files have changed
 };
 
 // Lives on one loop and touches the world only through its ports, so a simulator runs hundreds. It decides nothing
@@ -81,6 +82,7 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   bool is_in_order(const wire::ToAgent& message);
   void obey(const wire::ToAgent& message);
   void be_welcome(const wire::Welcome& welcome);
+  void know_configuration(std::uint64_t number);
   void launch(const wire::Launch& launch);
   void refuse_launch(const wire::Credential& credential, std::string problem);
   void bury_unlaunched(const wire::Kill& kill);
@@ -104,6 +106,7 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   std::uint64_t session_;
   std::uint64_t sent_ = 0;      // sequence of our last message in this session
   std::uint64_t received_ = 0;  // sequence of theirs
+  std::uint64_t configuration_ = 0;  // of the controller's numbers; 0: none heard yet
   bool welcome_ = false;
   Time last_heard_{};
   Duration backoff_;

@@ -1,9 +1,9 @@
 // src/agent/health.cpp - see health.h.
 #include "agent/health.h"
 
-namespace millrace {
+#include <utility>
 
-constexpr Duration check_limit = seconds(60);
+namespace millrace {
 
 HealthChecks::HealthChecks(Loop& loop, Programs& programs, HealthSettings settings)
     : loop_(loop), programs_(programs), settings_(std::move(settings)) {}
@@ -19,11 +19,18 @@ void HealthChecks::start() {
   check();
 }
 
+void HealthChecks::set_settings(HealthSettings settings) {
+  settings_ = std::move(settings);
+  if (running_ != 0) return;  // its end brings the next one
+  loop_.cancel(std::exchange(timer_, 0));
+  if (!settings_.program.empty() && settings_.interval > Duration{0}) next();
+}
+
 void HealthChecks::check() {
   ProgramRun run;
   run.program = settings_.program;
   run.environment = settings_.environment;
-  run.limit = check_limit;
+  run.limit = settings_.limit;
   running_ = programs_.run(std::move(run), [this](const ProgramEnd& end) {
     running_ = 0;
     if (!end.went_well()) settings_.log("health check: " + describe(settings_.program, end));
@@ -32,7 +39,7 @@ void HealthChecks::check() {
 }
 
 void HealthChecks::next() {
-  if (settings_.only_at_start) return;
+  if (settings_.only_at_start || settings_.program.empty() || settings_.interval <= Duration{0}) return;
   timer_ = loop_.after(settings_.interval, [this] {
     timer_ = 0;
     if (settings_.is_busy() ? settings_.when_busy : settings_.when_idle) check();

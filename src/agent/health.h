@@ -13,6 +13,7 @@ namespace millrace {
 
 struct HealthSettings {
   std::string program;  // empty: none
+  Duration limit = seconds(60);  // HealthCheckTimeout
   Duration interval{};  // 0: never; the next one begins so long after the last has ended
   bool when_idle = true, when_busy = true, only_at_start = false;
   std::vector<std::string> environment{};
@@ -25,6 +26,7 @@ class HealthChecks final {
   HealthChecks(Loop& loop, Programs& programs, HealthSettings settings);
   ~HealthChecks();
   void start();
+  void set_settings(HealthSettings settings);  // a check that runs is let go on
 
  private:
   void check();
@@ -32,7 +34,7 @@ class HealthChecks final {
 
   Loop& loop_;
   Programs& programs_;
-  const HealthSettings settings_;
+  HealthSettings settings_;
   Programs::Id running_ = 0;
   Loop::TimerId timer_ = 0;
 };

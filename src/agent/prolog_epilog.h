@@ -55,6 +55,7 @@ class PrologEpilog final : public Supervisors, private SupervisorObserver {
   void tell_keeper(const wire::StepToNode& step) override;
   void tell_step(const wire::StepOrder& order) override { inner_.tell_step(order); }  // before the launch there is nobody to ask
   void forget(const wire::Forget& forget) override;
+  void set_settings(ProgramSettings settings) { settings_ = std::move(settings); }  // for whatever begins from now on
   bool is_idle() const;  // nothing of a job is before, in or after its programs
 
  private:
@@ -88,7 +89,7 @@ class PrologEpilog final : public Supervisors, private SupervisorObserver {
   Supervisors& inner_;
   Programs& programs_;
   ProgramJournal& journal_;
-  const ProgramSettings settings_;
+  ProgramSettings settings_;
   SupervisorObserver* observer_ = nullptr;
   std::map<AttemptName, Care> cares_;
   std::set<AttemptName> live_steps_;

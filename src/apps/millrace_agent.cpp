@@ -22,7 +22,9 @@
 #include "agent/spool_journal.h"
 #include "agent/spool_supervisors.h"
 #include "apps/accelerator_watcher.h"
+#include "apps/munge_nodes.h"
 #include "cli/version.h"
+#include "config/reread.h"
 #include "config/slurm_conf.h"
 #include "isolation/control_file.h"
 #include "platform/child_programs.h"
@@ -86,13 +88,11 @@ class LoopReadiness final : public Readiness {
 // Each dial tries the next controller: the one that leads answers.
 class ControllerDialer final : public Dialer {
  public:
-  ControllerDialer(EventLoop& loop, Worker& resolver, const Configuration& configuration, const std::string& identity,
-                   const std::string& key) {
+  ControllerDialer(EventLoop& loop, Worker& resolver, const Configuration& configuration, const std::string& node, const TlsDialer::MakeFace& face) {
     LinkLimits limits;
     limits.receive_max = reply_size_max;  // relayed replies
     for (const ControllerHost& host : configuration.controllers)
-      dialers_.push_back(std::make_unique<TlsDialer>(loop, resolver, host.address, configuration.controller_port,
-                                                     identity, key, limits));
+      dialers_.push_back(std::make_unique<TlsDialer>(loop, resolver, host.address, configuration.controller_port, node, face, limits));
   }
   std::unique_ptr<Link> dial(LinkHandler& handler) override {
     return dialers_[next_++ % dialers_.size()]->dial(handler);
@@ -122,11 +122,15 @@ class AgentProcess {
   Result<void> choose_node();
   Result<void> describe_self();
   Result<void> find_key();
+  Result<NodeFace> face();
   Result<void> start_logging();
   void find_devices();
   Result<void> isolate_jobs(const std::string& spool);
   Result<void> build();
   void wrap_programs(const std::string& spool, const std::string& boot_id);
+  ProgramSettings program_settings();
+  HealthSettings health_settings();
+  void read_configuration();
   void reboot();
   void clean_spool(const SpoolDirectory& spool) const;
   void listen_clients();
@@ -136,6 +140,7 @@ class AgentProcess {
   Options options_;
   Configuration configuration_;
   std::string node_, key_, log_path_;
+  std::unique_ptr<Munge> munge_;  // instead of a key
   const ConfiguredNode* configured_ = nullptr;
   ConfiguredNode self_;      // of a node that slurm.conf does not name
   std::string self_words_;
@@ -199,8 +204,17 @@ Result<void> AgentProcess::find_key() {
   auto file = read_key_file(options_.key_file.empty() ? configuration_.node_key_file : options_.key_file);
   if (!file && options_.key_file.empty() && file.error().code == Errc::not_found) {
     auto cluster = read_key_file(configuration_.cluster_key_file);
-    if (!cluster)
+    if (!cluster) {
+      if (configuration_.munge && geteuid() == 0) {
+        auto munge = Munge::open(configuration_.munge_socket);
+        if (munge) {
+          munge_ = *std::move(munge);
+          return {};
+        }
+        return fail(Errc::not_found, "no key for this node: " + file.error().story + "; " + cluster.error().story + "; AuthType=auth/munge: " + munge.error().story);
+      }
       return fail(Errc::not_found, "no key for this node: " + file.error().story + "; " + cluster.error().story);
+    }
     file = std::move(cluster);
   }
   if (!file) return std::unexpected(file.error());
@@ -208,6 +222,13 @@ Result<void> AgentProcess::find_key() {
     return fail(Errc::invalid, "the key is of node " + file->node + ", and this is " + node_);
   key_ = file->node.empty() ? derive_node_key(file->key, node_) : file->key;
   return {};
+}
+
+// How the controller knows us: by our key, or by what munged vouches for.
+Result<NodeFace> AgentProcess::face() {
+  if (!munge_) return NodeFace{node_, key_};
+  MR_TRY(const LocalUser reader, in_context(find_user(configuration_.slurm_user), "SlurmUser"));
+  return munge_face(*munge_, node_, reader.uid);
 }
 
 Result<void> AgentProcess::start_logging() {
@@ -310,24 +331,50 @@ Result<void> AgentProcess::isolate_jobs(const std::string& spool) {
   return {};
 }
 
-void AgentProcess::wrap_programs(const std::string& spool, const std::string& boot_id) {
+ProgramSettings AgentProcess::program_settings() {
   const NodeLifeSettings& life = configuration_.node_life;
-  const auto say = [this](std::string_view text) { log_.say(std::string{text}); };
-  journal_ = std::make_unique<SpoolJournal>(spool, boot_id);
-  ProgramSettings settings{life.prolog, life.epilog, life.prolog_limit, life.epilog_limit, say};
-  prolog_epilog_ = std::make_unique<PrologEpilog>(loop_, *supervisors_, programs_, *journal_, std::move(settings));
-  if (options_.relay) return;
+  return {life.prolog, life.epilog, life.prolog_limit, life.epilog_limit, [this](std::string_view text) { log_.say(std::string{text}); }};
+}
+
+HealthSettings AgentProcess::health_settings() {
+  const NodeLifeSettings& life = configuration_.node_life;
   HealthSettings health;
   health.program = life.health_check;
   health.interval = life.health_check_interval;
+  if (life.health_check_limit > Duration{0}) health.limit = life.health_check_limit;
   health.when_idle = life.check_idle;
   health.when_busy = life.check_busy;
   health.only_at_start = life.check_only_at_start;
   health.environment = {"SLURMD_NODENAME=" + node_, "SLURM_CONF=" + configuration_.path, "SLURM_SCRIPT_CONTEXT=health_check",
                         "PATH=" + beside_this_program("") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
   health.is_busy = [this] { return agent_->has_jobs(); };
-  health.log = say;
-  health_ = std::make_unique<HealthChecks>(loop_, programs_, std::move(health));
+  health.log = [this](std::string_view text) { log_.say(std::string{text}); };
+  return health;
+}
+
+void AgentProcess::wrap_programs(const std::string& spool, const std::string& boot_id) {
+  journal_ = std::make_unique<SpoolJournal>(spool, boot_id);
+  prolog_epilog_ = std::make_unique<PrologEpilog>(loop_, *supervisors_, programs_, *journal_, program_settings());
+  if (!options_.relay) health_ = std::make_unique<HealthChecks>(loop_, programs_, health_settings());
+}
+
+// At SIGHUP, and when the controller says that the files have changed.
+void AgentProcess::read_configuration() {
+  auto fresh = load_configuration(configuration_.path);
+  if (!fresh) return log_.say("the configuration is wrong and the old one stays: " + fresh.error().story);
+  for (const std::string& what : wait_for_restart(configuration_, *fresh, Daemon::agent, node_)) log_.say(what + " has changed; it takes effect when the agent is started again");
+  configuration_.unknown = std::move(fresh->unknown);
+  configuration_.adjusted = std::move(fresh->adjusted);
+  configuration_.node_life = std::move(fresh->node_life);
+  prolog_epilog_->set_settings(program_settings());
+  if (health_) health_->set_settings(health_settings());
+  const std::string log_path = expand_node_path(fresh->agent_log_file, node_, short_name(host_name()));
+  if (!options_.foreground && options_.log_file.empty() && !log_path.empty() && log_path != log_path_) {
+    if (const auto opened = log_.open(log_path); !opened) log_.say(opened.error().story);
+    else log_path_ = log_path;
+  }
+  show_notes();
+  log_.say("configuration read again");
 }
 
 void AgentProcess::reboot() {
@@ -348,7 +395,7 @@ Result<void> AgentProcess::build() {
   if (options_.clean) clean_spool(spool);
   spool_ = std::make_unique<SpoolDirectory>(spool);
   resolver_ = std::make_unique<ThreadWorker>(loop_, "resolve");
-  dialer_ = std::make_unique<ControllerDialer>(loop_, *resolver_, configuration_, node_, key_);
+  dialer_ = std::make_unique<ControllerDialer>(loop_, *resolver_, configuration_, node_, [this] { return face(); });
   find_devices();
   MR_TRY_VOID(isolate_jobs(expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name()))));
   SpoolSupervisors::Settings settings;
@@ -390,6 +437,7 @@ Result<void> AgentProcess::build() {
   };
   hooks.stop = [this] { loop_.stop(); };
   hooks.reboot = [this] { reboot(); };
+  hooks.read_configuration = [this] { read_configuration(); };
   agent_ = std::make_unique<Agent>(loop_, *dialer_, *prolog_epilog_, *measurements_, std::move(agent), std::move(hooks));
   relay_clients_ = std::make_unique<RelayClients>(loop_, agent_->relay());
   return {};
@@ -417,12 +465,7 @@ void AgentProcess::handle_signal(int signal) {
   if (signal == SIGUSR2) {
     if (!log_path_.empty()) static_cast<void>(log_.open(log_path_));
   } else if (signal == SIGHUP) {
-    auto fresh = load_configuration(configuration_.path);
-    if (!fresh) return log_.say("the configuration is wrong and the old one stays: " + fresh.error().story);
-    configuration_.unknown = fresh->unknown;
-    configuration_.adjusted = fresh->adjusted;
-    show_notes();
-    log_.say("configuration read again; addresses, keys and resources change at the next start");
+    read_configuration();
   } else {
     loop_.stop();
   }
@@ -436,6 +479,7 @@ Result<int> AgentProcess::run() {
       expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name()))));  // the log may lie there
   MR_TRY_VOID(start_logging());
   show_notes();
+  if (munge_) log_.say("AuthType=auth/munge: without a key of its own this node proves itself by MUNGE (" + munge_->socket() + ")");
   MR_TRY_VOID(build());
   MR_TRY_VOID(loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGUSR2}, [this](int signal) { handle_signal(signal); }));
   listen_clients();

@@ -12,7 +12,9 @@
 #include <memory>
 
 #include "adapters/own_agents.h"
+#include "apps/munge_nodes.h"
 #include "cli/version.h"
+#include "config/reread.h"
 #include "config/show_config.h"
 #include "config/slurm_conf.h"
 #include "controller/config_facts.h"
@@ -108,7 +110,12 @@ class ControllerProcess {
   Result<void> listen_agents();
   Result<void> listen_clients();
   void stop() { loop_.stop(); }
-  Result<ClusterConfigured> reconfigure();
+  Result<void> leave_root();
+  Result<void> make_state_folder();
+  void open_munge();
+  std::optional<NodeProof> proof_of(std::string_view identity);
+  ControllerSettings settings() const;
+  Result<Reconfiguration> reconfigure();
   void show_notes();
 
   Options options_;
@@ -124,6 +131,7 @@ class ControllerProcess {
   State recovered_;
   std::string cluster_key_;
   std::optional<CredentialSigner> signer_;
+  std::optional<MungeNodes> munge_nodes_;
   std::unique_ptr<CachedIdentities> identities_;
   Sessions sessions_;
   std::unique_ptr<OwnAgents> agents_;
@@ -136,6 +144,7 @@ class ControllerProcess {
 
 void ControllerProcess::show_notes() {
   for (const auto& note : configuration_.unknown) log_file_.say(note.file + ":" + std::to_string(note.line) + ": unknown key " + note.key + " is ignored");
+  for (const auto& note : configuration_.without_effect) log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.key + " " + note.text);
   for (const auto& note : configuration_.not_built) log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.key + " is not built yet and has no effect");
   for (const auto& note : configuration_.adjusted) log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.text);
 }
@@ -164,26 +173,25 @@ Result<void> ControllerProcess::open_log() {
   return {};
 }
 
-Result<ClusterConfigured> ControllerProcess::reconfigure() {
+Result<Reconfiguration> ControllerProcess::reconfigure() {
   auto fresh = load_configuration(configuration_.path);
   if (!fresh) {
     log_file_.say("the configuration is wrong and the old one stays: " + fresh.error().story);
     return std::unexpected(std::move(fresh).error());
   }
+  for (const std::string& what : wait_for_restart(configuration_, *fresh, Daemon::controller))
+    log_file_.say(what + " has changed; it takes effect when the controller is started again");
+  if (!options_.log_file.empty()) fresh->controller_log_file = options_.log_file;
+  const bool other_log = !options_.foreground && !fresh->controller_log_file.empty() && fresh->controller_log_file != configuration_.controller_log_file;
   configuration_ = *std::move(fresh);
+  if (other_log)
+    if (const auto opened = log_file_.open(configuration_.controller_log_file); !opened) log_file_.say(opened.error().story);
   show_notes();
   log_file_.say("configuration read again");
-  return to_facts(configuration_, group_number);
+  return Reconfiguration{to_facts(configuration_, group_number), settings()};
 }
 
-Result<void> ControllerProcess::build() {
-  MR_TRY(cluster_key_, cluster_key(configuration_.cluster_key_file));
-  MR_TRY(CredentialSigner signer, CredentialSigner::from_cluster_key(cluster_key_));
-  signer_.emplace(std::move(signer));
-  plan_worker_ = std::make_unique<ThreadWorker>(loop_, "plan");
-  query_worker_ = std::make_unique<ThreadWorker>(loop_, "query");
-  name_worker_ = std::make_unique<ThreadWorker>(loop_, "names");
-  identities_ = std::make_unique<CachedIdentities>(loop_, *name_worker_);
+ControllerSettings ControllerProcess::settings() const {
   ControllerSettings settings;
   settings.cluster = {configuration_.cluster_name, configuration_.path, configuration_.job_file_append, configuration_.task_prolog, configuration_.task_epilog,
                       configuration_.measure_tasks ? configuration_.measure_every_seconds : 0};
@@ -194,6 +202,45 @@ Result<void> ControllerProcess::build() {
   settings.agent_timeout = configuration_.agent_timeout;
   settings.backfill_depth = configuration_.scheduler.backfill_jobs_max;
   settings.replan_every = configuration_.scheduler.backfill_interval;
+  return settings;
+}
+
+// It belongs to the user the controller is going to be.
+Result<void> ControllerProcess::make_state_folder() {
+  if (getuid() != 0) return make_directories(configuration_.state_dir, 0700);
+  MR_TRY(const LocalUser user, in_context(find_user(configuration_.slurm_user), "SlurmUser=" + configuration_.slurm_user));
+  if (user.uid == 0) return make_directories(configuration_.state_dir, 0700);
+  return in_context(own_directory(configuration_.state_dir, 0700, user), "StateSaveLocation");
+}
+
+// What only root can prepare is prepared; from then on the controller is an ordinary user.
+Result<void> ControllerProcess::leave_root() {
+  if (getuid() != 0 || configuration_.slurm_user == "root" || configuration_.slurm_user == "0") return {};
+  MR_TRY(const LocalUser user, in_context(find_user(configuration_.slurm_user), "SlurmUser=" + configuration_.slurm_user));
+  if (user.uid == 0) return {};
+  MR_TRY_VOID(make_state_folder());
+  const std::string folder = configuration_.socket_path.substr(0, configuration_.socket_path.rfind('/'));
+  if (folder == "/run/millrace") {
+    MR_TRY_VOID(make_directories(folder, 0755));  // an agent of this host may have made it, as root
+    if (chown(folder.c_str(), user.uid, user.gid) != 0) return fail(Errc::io, folder + ": " + std::strerror(errno));
+  } else {
+    MR_TRY_VOID(in_context(own_directory(folder, 0755, user), "the folder of AuthInfo=socket="));
+  }
+  log_file_.give_to(user);
+  pid_file_.give_to(user);
+  MR_TRY_VOID(become(user));
+  log_file_.say("running as SlurmUser=" + user.name);
+  return {};
+}
+
+Result<void> ControllerProcess::build() {
+  MR_TRY(cluster_key_, cluster_key(configuration_.cluster_key_file));
+  MR_TRY(CredentialSigner signer, CredentialSigner::from_cluster_key(cluster_key_));
+  signer_.emplace(std::move(signer));
+  plan_worker_ = std::make_unique<ThreadWorker>(loop_, "plan");
+  query_worker_ = std::make_unique<ThreadWorker>(loop_, "query");
+  name_worker_ = std::make_unique<ThreadWorker>(loop_, "names");
+  identities_ = std::make_unique<CachedIdentities>(loop_, *name_worker_);
   ControllerHooks hooks;
   hooks.say = [this](const std::string& text) { log_file_.say(text); };
   hooks.fatal = [this](const std::string& text) {
@@ -222,7 +269,7 @@ Result<void> ControllerProcess::build() {
     }
   };
   controller_ = std::make_unique<Controller>(Controller::Parts{loop_, *wal_, *plan_worker_, *query_worker_, *identities_, sessions_, &programs_},
-                                             std::move(settings), std::move(hooks), std::move(recovered_));
+                                             settings(), std::move(hooks), std::move(recovered_));
   recovered_ = State{};
   sessions_.serve(*controller_);
   const auto timeout = static_cast<std::uint32_t>(configuration_.agent_timeout.value / 1'000'000);
@@ -243,6 +290,20 @@ Result<void> ControllerProcess::listen_clients() {
     raw.start(sessions_.handler(client));
   }));
   return {};
+}
+
+// Users of auth/munge have no keys to carry to their nodes: where munged runs its word is taken for root's.
+void ControllerProcess::open_munge() {
+  if (!configuration_.munge) return;
+  auto munge = Munge::open(configuration_.munge_socket);
+  if (!munge) return log_file_.say("AuthType=auth/munge: " + munge.error().story + "; nodes prove themselves by keys of our own");
+  log_file_.say("AuthType=auth/munge: nodes without a key of our own prove themselves by MUNGE (" + (*munge)->socket() + ")");
+  munge_nodes_.emplace(*std::move(munge), [this](const std::string& text) { log_file_.say(text); });
+}
+
+std::optional<NodeProof> ControllerProcess::proof_of(std::string_view identity) {
+  if (!MungeNodes::is_credential(identity)) return NodeProof{std::string{identity}, derive_node_key(cluster_key_, identity)};
+  return munge_nodes_ ? munge_nodes_->open(identity) : std::nullopt;
 }
 
 Result<void> ControllerProcess::listen_agents() {
@@ -273,7 +334,7 @@ Result<void> ControllerProcess::listen_agents() {
   settings.limits.receive_max = reply_size_max;
   MR_TRY(agent_listener_,
          Listener::on_tls(loop_, listen_address(configuration_), configuration_.controller_port,
-                          [this](std::string_view node) { return std::optional{derive_node_key(cluster_key_, node)}; }, settings,
+                          [this](std::string_view node) { return proof_of(node); }, settings,
                           [this](std::unique_ptr<FramedLink> link) {
                             FramedLink& raw = *link;
                             raw.start(agents_->accept(std::move(link), raw.peer().identity));
@@ -288,7 +349,7 @@ Result<int> ControllerProcess::run() {
   if (!options_.foreground && configuration_.controller_log_file.empty())
     configuration_.controller_log_file = configuration_.state_dir + "/controller.log";
   if (!options_.foreground) {
-    MR_TRY_VOID(make_directories(configuration_.state_dir, 0700));
+    if (configuration_.controller_log_file.starts_with(configuration_.state_dir + "/")) MR_TRY_VOID(make_state_folder());
     MR_TRY_VOID(background_.leave_terminal());
   }
   if (!configuration_.controller_log_file.empty() && !options_.foreground) MR_TRY_VOID(log_file_.open(configuration_.controller_log_file));
@@ -299,7 +360,9 @@ Result<int> ControllerProcess::run() {
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", localtime_r(&now, &local));
   started_text_ = text;
   MR_TRY_VOID(pid_file_.write(configuration_.controller_pid_file));
+  MR_TRY_VOID(leave_root());
   show_notes();
+  open_munge();
   MR_TRY_VOID(open_log());
   MR_TRY_VOID(build());
   MR_TRY_VOID(loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGUSR2}, [this](int signal) {

@@ -3,6 +3,7 @@
 #include "cli/dispatch.h"
 #include "cli/version.h"
 #include "config/slurm_conf.h"
+#include "config/suggestions.h"
 
 namespace millrace {
 namespace {
@@ -32,9 +33,12 @@ int run_check(Command& command) {
   for (const std::string& error : report.errors) out += error + '\n';
   list_notes(out, c.adjusted);
   list_notes(out, c.unknown);
+  list_notes(out, c.without_effect);
   list_notes(out, c.not_built);
+  if (report.errors.empty())
+    for (const std::string& line : suggestions(c, this_host())) out += "suggestion: " + line + '\n';
   out += path + ": " + std::to_string(report.errors.size()) + " errors, " + std::to_string(c.unknown.size()) + " unknown keys, " +
-         std::to_string(c.not_built.size()) + " keys not built yet; cluster " + c.cluster_name + ", " + std::to_string(c.nodes.size()) +
+         std::to_string(c.not_built.size()) + " keys not built yet, " + std::to_string(c.without_effect.size()) + " without effect; cluster " + c.cluster_name + ", " + std::to_string(c.nodes.size()) +
          " nodes, " + std::to_string(c.partitions.size()) + " partitions\n";
   print(out);
   return report.errors.empty() ? 0 : 1;

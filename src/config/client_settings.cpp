@@ -25,7 +25,7 @@ void set_seconds(std::int64_t& field, std::string_view value) {
 constexpr Wanted wanted[] = {
     {"authinfo", [](ClientSettings& s, std::string_view value) {
        for (const std::string_view word : split(value, ','))
-         if (word.starts_with("socket=") && word.size() > 7) s.socket_path = word.substr(7);
+         if (word.starts_with("socket=") && word.size() > 7 && !setter::is_munge_socket(word.substr(7))) s.socket_path = word.substr(7);
      }},
     {"clustername", [](ClientSettings& s, std::string_view value) { s.cluster_name = lower(value); }},
     {"slurmctldhost", [](ClientSettings& s, std::string_view value) {

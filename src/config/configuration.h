@@ -81,6 +81,9 @@ struct ConfiguredPartition {
   std::vector<std::string> node_features;  // of its node sets
   std::optional<std::uint32_t> suspend_seconds, suspend_timeout_seconds, resume_timeout_seconds;
   bool power_down_on_idle = false;
+  bool exclusive_user = false, require_reservation = false;
+  std::uint32_t default_cpus_per_gpu = 0;
+  Mebibytes default_memory_per_gpu{0};  // 0: none
 };
 
 struct SchedulerParameters {
@@ -115,6 +118,7 @@ struct NodeLifeSettings {
   bool hold_on_prolog_failure = true;         // SchedulerParameters=nohold_on_prolog_fail
   std::string health_check, reboot_program;   // empty: none
   Duration health_check_interval{};           // 0: never
+  Duration health_check_limit{};              // HealthCheckTimeout; 0: a minute
   bool check_idle = true, check_busy = true, check_only_at_start = false;
   bool config_overrides = false;              // SlurmdParameters
   Duration resume_timeout = seconds(60);
@@ -152,6 +156,8 @@ struct Configuration {
   std::string agent_debug = "info";
   std::string slurm_user = "root";
   std::string socket_path;      // AuthInfo socket=; a relay agent listens on this path + ".relay"
+  bool munge = false;            // AuthType=auth/munge was said
+  std::string munge_socket;      // AuthInfo socket=; empty: libmunge's own
   std::string cluster_key_file;  // of the controller, 0600
   std::string node_key_file;     // of a node, beside slurm.conf
 
@@ -172,6 +178,10 @@ struct Configuration {
   std::uint32_t max_tasks_per_node = 512;
   std::optional<Mebibytes> default_memory_per_cpu, default_memory_per_node;
   std::optional<Mebibytes> max_memory_per_cpu, max_memory_per_node;
+  std::uint32_t default_cpus_per_gpu = 0;  // JobDefaults
+  Mebibytes default_memory_per_gpu{0};
+  std::vector<std::uint32_t> requeue_exit, requeue_exit_hold;
+  bool kill_invalid_dependency = false;
   bool job_requeue = true;
   bool job_file_append = false;
   bool kill_on_bad_exit = false;
@@ -215,6 +225,7 @@ struct Configuration {
   // Values of all keys in the table of keys.h as text, by lower-case key; only those that were given.
   std::map<std::string, std::string, std::less<>> given;
   std::vector<ConfigurationNote> unknown;    // keys nobody knows
+  std::vector<ConfigurationNote> without_effect;  // keys of Slurm on which nothing here depends
   std::vector<ConfigurationNote> not_built;  // keys of Slurm that do nothing here yet
   std::vector<ConfigurationNote> adjusted;   // values that were put right, as Slurm does
 };

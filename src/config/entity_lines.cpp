@@ -175,14 +175,18 @@ constexpr PartitionKeyRow partition_rows[] = {
     {"Shared", true, part_sharing},
     {"DefMemPerCPU", true, part_size<&CP::default_memory_per_cpu>},
     {"DefMemPerNode", true, part_size<&CP::default_memory_per_node>},
-    {"MaxMemPerCPU", false, part_size<&CP::max_memory_per_cpu>},
-    {"MaxMemPerNode", false, part_size<&CP::max_memory_per_node>},
+    {"MaxMemPerCPU", true, part_size<&CP::max_memory_per_cpu>},
+    {"MaxMemPerNode", true, part_size<&CP::max_memory_per_node>},
     {"AllowGroups", true, part_text<&CP::allow_groups>},
     {"AllowAccounts", true, part_text<&CP::allow_accounts>},
     {"AllowQos", true, part_text<&CP::allow_qos>},
     {"DenyAccounts", true, part_text<&CP::deny_accounts>},
     {"DenyQos", true, part_text<&CP::deny_qos>},
-    {"AllocNodes", false, part_text<&CP::alloc_nodes>},
+    {"AllocNodes", true, [](P& p, Text v) -> Result<void> {
+       if (!equals_ignoring_case(v, "ALL")) MR_TRY_VOID(expand_hostlist(v));
+       p.partition.alloc_nodes = std::string{v};
+       return {};
+     }},
     {"GraceTime", true, [](P& p, Text v) -> Result<void> {
        const auto plain = parse_integer(v);
        const auto span = parse_duration(v);
@@ -192,11 +196,19 @@ constexpr PartitionKeyRow partition_rows[] = {
      }},
     {"PreemptMode", true, [](P& p, Text v) -> Result<void> { MR_TRY(const setter::PreemptWords words, setter::read_preempt_mode(v)); p.partition.preempt_mode = words.mode; return {}; }},
     {"MaxCPUsPerSocket", false, nullptr}, {"Alternate", false, nullptr}, {"CpuBind", false, nullptr},
-    {"DefCpuPerGPU", false, nullptr}, {"DefMemPerGPU", false, nullptr}, {"JobDefaults", false, nullptr},
-    {"Exclusive", false, nullptr}, {"ExclusiveUser", false, nullptr}, {"ExclusiveTopo", false, nullptr},
+    {"DefCpuPerGPU", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.default_cpus_per_gpu, count(v, 1)); return {}; }},
+    {"DefMemPerGPU", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.default_memory_per_gpu, size(v)); return {}; }},
+    {"JobDefaults", true, [](P& p, Text v) -> Result<void> { return setter::job_defaults(v, p.partition.default_cpus_per_gpu, p.partition.default_memory_per_gpu); }},
+    {"Exclusive", true, [](P& p, Text v) -> Result<void> {
+       if (equals_ignoring_case(v, "USER")) { p.partition.exclusive_user = true; return {}; }
+       if (equals_ignoring_case(v, "NO")) return {};
+       if (equals_ignoring_case(v, "YES") || equals_ignoring_case(v, "NODE")) { p.partition.sharing = Sharing::exclusive; return {}; }
+       return wrong_value(v, "NO, YES or USER");
+     }},
+    {"ExclusiveUser", true, part_flag<&CP::exclusive_user>}, {"ExclusiveTopo", false, nullptr},
     {"LLN", false, nullptr}, {"OverTimeLimit", false, nullptr},
     {"PowerDownOnIdle", true, part_flag<&CP::power_down_on_idle>}, {"QOS", true, part_text<&CP::qos>},
-    {"ReqResv", false, nullptr}, {"SelectTypeParameters", false, nullptr},
+    {"ReqResv", true, part_flag<&CP::require_reservation>}, {"SelectTypeParameters", false, nullptr},
     {"ResumeTimeout", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.resume_timeout_seconds, count(v, 1)); return {}; }},
     {"SuspendTime", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.suspend_seconds, setter::suspend_seconds(v)); return {}; }},
     {"SuspendTimeout", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.suspend_timeout_seconds, count(v, 1)); return {}; }}, {"Topology", false, nullptr},

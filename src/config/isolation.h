@@ -28,6 +28,7 @@ struct CgroupSettings {
   std::optional<std::uint32_t> swappiness;
   bool enable_controllers = false;
   std::uint64_t processes_max = 0;  // MillraceMaxProcesses: of a job on a node; 0: no limit
+  bool operator==(const CgroupSettings&) const = default;
 };
 
 // job_container.conf, of one node after all its lines.
@@ -38,6 +39,7 @@ struct ContainerSettings {
   std::vector<std::string> folders = {"/tmp", "/dev/shm"};
   bool shared = false;
   std::string init_script;
+  bool operator==(const ContainerSettings&) const = default;
 };
 
 struct IsolationSettings {
@@ -48,6 +50,7 @@ struct IsolationSettings {
   std::string default_bind;                   // TaskPluginParam, as a --cpu-bind
   bool private_folders = false;               // NamespaceType
   std::vector<ContainerSettings> containers;  // the first that names a node, or all nodes, is its
+  bool operator==(const IsolationSettings&) const = default;
 };
 
 }  // namespace millrace

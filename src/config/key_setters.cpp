@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index_set.h"
 #include "core/model/gres_text.h"
 #include "core/model/mpi_type.h"
 #include "core/model/schedule.h"
@@ -92,6 +93,64 @@ Result<void> cluster_name(Configuration& c, std::string_view value) {
   return {};
 }
 
+Result<void> job_defaults(std::string_view value, std::uint32_t& cpus_per_gpu, Mebibytes& memory_per_gpu) {
+  for (const std::string_view word : split(value, ',')) {
+    const std::size_t equals = word.find('=');
+    const std::string_view name = trim(word.substr(0, equals)), amount = equals == std::string_view::npos ? std::string_view{} : trim(word.substr(equals + 1));
+    const auto number = parse_integer(amount);
+    const auto memory = parse_memory(amount);
+    if (equals_ignoring_case(name, "DefCpuPerGPU") && number && *number > 0 && *number < UINT32_MAX) cpus_per_gpu = static_cast<std::uint32_t>(*number);
+    else if (equals_ignoring_case(name, "DefMemPerGPU") && memory) memory_per_gpu = *memory;
+    else return fail(Errc::invalid, "'" + std::string{word} + "' is wrong, DefCpuPerGPU=4 or DefMemPerGPU=8000 would be right");
+  }
+  return {};
+}
+
+Result<void> job_defaults_of_all(Configuration& c, std::string_view value) { return job_defaults(value, c.default_cpus_per_gpu, c.default_memory_per_gpu); }
+
+Result<void> default_memory_per_gpu(Configuration& c, std::string_view value) { return job_defaults("DefMemPerGPU=" + std::string{value}, c.default_cpus_per_gpu, c.default_memory_per_gpu); }
+
+Result<void> dependency_parameters(Configuration& c, std::string_view value) {
+  for (const std::string_view word : split(value, ',')) {
+    if (equals_ignoring_case(trim(word), "kill_invalid_depend")) c.kill_invalid_dependency = true;
+    else c.not_built.push_back({"DependencyParameters", {}, 0, std::string{trim(word)} + " is not built yet"});
+  }
+  return {};
+}
+
+static Result<std::vector<std::uint32_t>> exit_codes(std::string_view value) {
+  const auto codes = parse_index_set(value, 255);
+  if (!codes || codes->empty()) return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, exit codes like 1,3-5 would be right");
+  std::vector<std::uint32_t> out;
+  codes->for_each([&](std::uint32_t code) { out.push_back(code); });
+  return out;
+}
+
+Result<void> requeue_exit(Configuration& c, std::string_view value) {
+  MR_TRY(c.requeue_exit, exit_codes(value));
+  return {};
+}
+
+Result<void> requeue_exit_hold(Configuration& c, std::string_view value) {
+  MR_TRY(c.requeue_exit_hold, exit_codes(value));
+  return {};
+}
+
+// Read by its text; here only the words are checked.
+Result<void> enforce_part_limits(Configuration&, std::string_view value) {
+  for (const std::string_view word : {"NO", "ANY", "ALL", "YES"})
+    if (equals_ignoring_case(word, value)) return {};
+  return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, NO, ANY or ALL would be right");
+}
+
+bool is_munge_socket(std::string_view path) { return path.find("/munge") != std::string_view::npos; }
+
+Result<void> auth_type(Configuration& c, std::string_view value) {
+  if (!value.starts_with("auth/")) return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, auth/munge or auth/slurm would be right");
+  c.munge = equals_ignoring_case(value, "auth/munge");
+  return {};
+}
+
 Result<void> auth_info(Configuration& c, std::string_view value) {
   for (const std::string_view word : split(value, ',')) {
     if (!word.starts_with("socket=")) continue;
@@ -99,7 +158,7 @@ Result<void> auth_info(Configuration& c, std::string_view value) {
     // sockaddr_un holds 108 bytes, and ".relay" and a NUL must fit behind it.
     if (path.empty() || path[0] != '/' || path.size() > 100)
       return fail(Errc::invalid, "socket= must be an absolute path of at most 100 bytes, not '" + std::string{path} + "'");
-    c.socket_path = path;
+    (is_munge_socket(path) ? c.munge_socket : c.socket_path) = path;
   }
   return {};
 }

@@ -51,6 +51,7 @@ Result<void> prolog_epilog_limit(Configuration& c, std::string_view value);
 Result<void> prolog_flags(Configuration& c, std::string_view value);
 Result<void> health_check_program(Configuration& c, std::string_view value);
 Result<void> health_check_interval(Configuration& c, std::string_view value);
+Result<void> health_check_limit(Configuration& c, std::string_view value);
 Result<void> health_check_state(Configuration& c, std::string_view value);
 Result<void> reboot_program(Configuration& c, std::string_view value);
 Result<void> resume_timeout(Configuration& c, std::string_view value);
@@ -124,6 +125,16 @@ Result<void> port_agent(Configuration& c, std::string_view value);
 Result<void> controller_host(Configuration& c, std::string_view value);
 Result<void> controller_address(Configuration& c, std::string_view value);
 Result<void> cluster_name(Configuration& c, std::string_view value);
+bool is_munge_socket(std::string_view path);  // Slurm's key for it is the one that names our own socket
+// DefCpuPerGPU=n,DefMemPerGPU=n
+Result<void> job_defaults(std::string_view value, std::uint32_t& cpus_per_gpu, Mebibytes& memory_per_gpu);
+Result<void> job_defaults_of_all(Configuration& c, std::string_view value);
+Result<void> default_memory_per_gpu(Configuration& c, std::string_view value);
+Result<void> dependency_parameters(Configuration& c, std::string_view value);
+Result<void> requeue_exit(Configuration& c, std::string_view value);
+Result<void> requeue_exit_hold(Configuration& c, std::string_view value);
+Result<void> enforce_part_limits(Configuration& c, std::string_view value);
+Result<void> auth_type(Configuration& c, std::string_view value);
 Result<void> auth_info(Configuration& c, std::string_view value);
 Result<void> scheduler_type(Configuration& c, std::string_view value);
 Result<void> scheduler_parameters(Configuration& c, std::string_view value);

@@ -33,7 +33,8 @@ enum class KeyKind : std::uint8_t {
 
 enum class KeyEffect : std::uint8_t {
   works,      // changes what Millrace does
-  agrees,     // every value, or the default, is what Millrace does anyway; another one is said to be not built yet
+  agrees,     // its default is what Millrace does; another value is said to be not built yet
+  no_effect,  // nothing here depends on it, which is said when it is given
   not_built,  // any value is said to be not built yet
 };
 

@@ -65,6 +65,11 @@ Result<void> health_check_interval(Configuration& c, std::string_view value) {
   return {};
 }
 
+Result<void> health_check_limit(Configuration& c, std::string_view value) {
+  c.node_life.health_check_limit = seconds(parse_integer(value).value_or(0));
+  return {};
+}
+
 Result<void> health_check_state(Configuration& c, std::string_view value) {
   NodeLifeSettings& to = c.node_life;
   to.check_idle = to.check_busy = to.check_only_at_start = false;

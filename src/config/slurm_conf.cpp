@@ -32,8 +32,8 @@ void take_key(const ConfLine& line, const ConfPair& pair, Configuration& out, st
     return;
   }
   const bool differs = !equals_ignoring_case(pair.value, key->fallback);
-  if (key->effect == KeyEffect::not_built || (key->effect == KeyEffect::agrees && differs && key->set != nullptr))
-    out.not_built.push_back({pair.key, line.file, line.line, "not built yet"});
+  if (key->effect == KeyEffect::not_built || (key->effect == KeyEffect::agrees && differs)) out.not_built.push_back({pair.key, line.file, line.line, "not built yet"});
+  if (key->effect == KeyEffect::no_effect && differs) out.without_effect.push_back({pair.key, line.file, line.line, "has no effect here"});
   out.given[lower(key->name)] = pair.value;
 }
 

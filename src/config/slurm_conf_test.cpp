@@ -209,7 +209,7 @@ TEST(SlurmConf, Names_partition_keys_that_have_no_effect_yet_but_not_those_that_
   EXPECT_TRUE(report.errors.empty());
   std::vector<std::string> named;
   for (const auto& note : report.configuration.not_built) named.push_back(note.key);
-  EXPECT_EQ(named, (std::vector<std::string>{"MaxCPUsPerNode", "AllocNodes"}));
+  EXPECT_EQ(named, (std::vector<std::string>{"MaxCPUsPerNode"}));
   EXPECT_TRUE(parse("NodeName=q1\nPartitionName=q Nodes=q1 OverSubscribe=EXCLUSIVE\n").configuration.not_built.empty());
 }
 

@@ -456,10 +456,12 @@ void Commands::shutdown(const wire::Shutdown& ask) {
 void Commands::reconfigure() {
   if (!actor_.is_admin) return refuse_with({RefusalCode::access_denied, {}});
   if (!c_.hooks_.reconfigure) return refuse_with(2036, "Requested operation not supported on this system");
-  auto configuration = c_.hooks_.reconfigure();
-  if (!configuration) return refuse_with(2036, "Requested operation not supported on this system", configuration.error().story);
-  configuration->at = c_.loop_.now();
-  c_.configured(*configuration);
+  auto fresh = c_.hooks_.reconfigure();
+  if (!fresh) return refuse_with(2036, "Requested operation not supported on this system", fresh.error().story);
+  fresh->facts.at = c_.loop_.now();
+  c_.take_settings(fresh->settings);
+  c_.configured(fresh->facts);
+  for (ResourceManager* manager : c_.managers_) manager->read_configuration();
   wire::Reply out = reply();
   out.mutable_done();
   answer_when_durable(std::move(out));

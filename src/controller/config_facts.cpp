@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/hostlist.h"
 #include "base/text.h"
 #include "config/slurm_conf.h"
 
@@ -78,6 +79,12 @@ PartitionDef to_fact(const ConfiguredPartition& from, const GroupLookup& group) 
   to.suspend_timeout_seconds = from.suspend_timeout_seconds;
   to.resume_timeout_seconds = from.resume_timeout_seconds;
   to.power_down_on_idle = from.power_down_on_idle;
+  to.exclusive_user = from.exclusive_user;
+  to.require_reservation = from.require_reservation;
+  if (!equals_ignoring_case(from.alloc_nodes, "ALL"))
+    if (auto hosts = expand_hostlist(from.alloc_nodes)) to.submit_hosts = *std::move(hosts);
+  to.default_memory_per_gpu = from.default_memory_per_gpu.value;
+  to.default_cpus_per_gpu = from.default_cpus_per_gpu;
   return to;
 }
 
@@ -159,6 +166,12 @@ ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup
   const auto enforce = configuration.given.find("enforcepartlimits");
   policy.enforce_partition_limits =
       enforce != configuration.given.end() && !equals_ignoring_case(enforce->second, "NO") && !enforce->second.empty();
+  policy.enforce_every_partition = policy.enforce_partition_limits && !equals_ignoring_case(enforce->second, "ANY");
+  policy.kill_invalid_dependency = configuration.kill_invalid_dependency;
+  policy.requeue_exit = configuration.requeue_exit;
+  policy.requeue_exit_hold = configuration.requeue_exit_hold;
+  policy.default_memory_per_gpu = configuration.default_memory_per_gpu.value;
+  policy.default_cpus_per_gpu = configuration.default_cpus_per_gpu;
   policy.default_memory_per_cpu = configuration.default_memory_per_cpu;
   policy.default_memory_per_node = configuration.default_memory_per_node;
   policy.max_memory_per_cpu = configuration.max_memory_per_cpu;

@@ -93,6 +93,16 @@ void Controller::configured(const ClusterConfigured& configuration) {
   arm_deadline();
 }
 
+void Controller::take_settings(const ControllerSettings& fresh) {
+  ClusterFacts cluster = fresh.cluster;
+  cluster.cluster_name = settings_.cluster.cluster_name;  // these two take a restart
+  cluster.config_path = settings_.cluster.config_path;
+  settings_.cluster = std::move(cluster);
+  settings_.agent_timeout = fresh.agent_timeout;
+  settings_.backfill_depth = fresh.backfill_depth;
+  settings_.replan_every = fresh.replan_every;
+}
+
 void Controller::know_nodes() {
   node_by_name_.clear();
   for (const auto& [index, node] : commit_.decided().nodes) {

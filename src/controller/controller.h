@@ -53,6 +53,12 @@ struct ControllerSettings {
   Duration replan_every = seconds(30);        // while someone waits, although nothing happened
 };
 
+// What a configuration that was read again brings: facts for the ledger, and settings of which names, paths and version stay as they were.
+struct Reconfiguration {
+  ClusterConfigured facts;
+  ControllerSettings settings;
+};
+
 // What the site wants the controller to run, as the configuration says now.
 struct SitePrograms {
   std::vector<std::string> prolog, epilog;  // files or patterns
@@ -67,8 +73,8 @@ struct ControllerHooks {
   std::function<void(const std::string&)> fatal = [](const std::string&) {};   // stop at once: the log is lost
   std::function<void()> peak_passed = [] {};  // much memory was just given back: a moment to hand it to the system
   std::function<void(bool agents_too)> shutdown = [](bool) {};
-  // Reads the configuration again: the event to record and the `scontrol show config` rows, or an error.
-  std::function<Result<ClusterConfigured>()> reconfigure;
+  // Reads the configuration again, or says what is wrong with it; the old one stays then.
+  std::function<Result<Reconfiguration>()> reconfigure;
   std::function<void(wire::Config&)> show_config = [](wire::Config&) {};
   std::function<SitePrograms()> site_programs = [] { return SitePrograms{}; };
 };
@@ -179,6 +185,7 @@ class Controller final : public ResourceObserver {
   ProgramRun power_program(const std::string& program, const std::vector<NodeIndex>& nodes, std::uint32_t limit_seconds) const;
   std::string resume_file(const std::vector<NodeIndex>& nodes) const;
   void know_nodes();
+  void take_settings(const ControllerSettings& fresh);
   bool create_unknown(ResourceManager& by, const NodeRegistration& registration);
   void take_reports(NodeIndex node, const std::vector<AttemptReport>& attempts);
   std::optional<NodeIndex> own_node(ResourceManager& by, const std::string& name);

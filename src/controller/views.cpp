@@ -386,6 +386,13 @@ void show_partition(const ReadView& snapshot, const Partition& partition, wire::
     for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
     return text;
   };
+  out.set_exclusive_user(def.exclusive_user);
+  out.set_require_reservation(def.require_reservation);
+  if (!def.submit_hosts.empty()) out.set_submit_hosts(compress_hostlist(def.submit_hosts));
+  std::vector<std::string> defaults;
+  if (def.default_cpus_per_gpu > 0) defaults.push_back("DefCpuPerGPU=" + std::to_string(def.default_cpus_per_gpu));
+  if (def.default_memory_per_gpu > 0) defaults.push_back("DefMemPerGPU=" + std::to_string(def.default_memory_per_gpu));
+  out.set_job_defaults(join(defaults));
   out.set_allow_groups(join(def.allow_groups));
   out.set_allow_accounts(join(def.allow_accounts));
   out.set_qos(def.qos);

@@ -2,6 +2,8 @@
 #include "platform/daemon.h"
 
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -9,6 +11,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
@@ -30,6 +33,10 @@ Result<void> DaemonLog::open(const std::string& path) {
   file_ = file;
   path_ = path;
   return {};
+}
+
+void DaemonLog::give_to(const LocalUser& user) {
+  if (file_ > 2) [[maybe_unused]] const int done = fchown(file_, user.uid, user.gid);
 }
 
 void DaemonLog::say(const std::string& text) {
@@ -89,6 +96,38 @@ Result<void> PidFile::write(const std::string& path) {
 
 PidFile::~PidFile() {
   if (!path_.empty()) unlink(path_.c_str());
+}
+
+void PidFile::give_to(const LocalUser& user) {
+  if (!path_.empty()) [[maybe_unused]] const int done = lchown(path_.c_str(), user.uid, user.gid);
+}
+
+Result<LocalUser> find_user(const std::string& name) {
+  const passwd* entry = getpwnam(name.c_str());  // before the loop runs
+  if (const bool is_number = !name.empty() && name.find_first_not_of("0123456789") == std::string::npos; entry == nullptr && is_number)
+    entry = getpwuid(static_cast<uid_t>(std::strtoul(name.c_str(), nullptr, 10)));
+  if (entry == nullptr) return fail(Errc::not_found, "there is no user " + name + " on this host");
+  return LocalUser{entry->pw_name, entry->pw_uid, entry->pw_gid};
+}
+
+Result<void> become(const LocalUser& user) {
+  if (initgroups(user.name.c_str(), user.gid) != 0) return failed("groups of " + user.name);
+  if (setgid(user.gid) != 0) return failed("group of " + user.name);
+  if (setuid(user.uid) != 0) return failed("user " + user.name);
+  return {};
+}
+
+Result<void> own_directory(const std::string& path, unsigned mode, const LocalUser& user) {
+  struct stat entry {};
+  const bool fresh = lstat(path.c_str(), &entry) != 0 && errno == ENOENT;
+  if (fresh) {
+    if (const auto made = make_directories(path, mode); !made) return made;
+    if (chown(path.c_str(), user.uid, user.gid) != 0) return failed("directory " + path);
+    return {};
+  }
+  if (!S_ISDIR(entry.st_mode)) return fail(Errc::invalid, path + " is not a directory");
+  if (entry.st_uid == user.uid) return {};
+  return fail(Errc::refused, path + " belongs to user " + std::to_string(entry.st_uid) + " and must belong to " + user.name + ": `chown -R " + user.name + " " + path + "` would do it");
 }
 
 Result<void> make_directories(const std::string& path, unsigned mode) {

@@ -7,6 +7,13 @@
 
 namespace millrace {
 
+// A user of this host, as its account says.
+struct LocalUser {
+  std::string name;
+  unsigned uid = 0, gid = 0;
+};
+Result<LocalUser> find_user(const std::string& name);  // or number
+
 // Lines with a time stamp, to a file or to standard error. One write per line.
 class DaemonLog {
  public:
@@ -16,6 +23,7 @@ class DaemonLog {
   ~DaemonLog();
   Result<void> open(const std::string& path);  // again: after the file was moved away
   void say(const std::string& text);
+  void give_to(const LocalUser& user);  // who opens it again later
 
  private:
   std::string path_;
@@ -41,10 +49,16 @@ class PidFile {
   PidFile& operator=(const PidFile&) = delete;
   ~PidFile();
   Result<void> write(const std::string& path);
+  void give_to(const LocalUser& user);
 
  private:
   std::string path_;
 };
+
+// From root to this user, with its groups, for good.
+Result<void> become(const LocalUser& user);
+// The folder belongs to the user afterwards: made for it when it is missing; one that is there and somebody else's is an error that says so.
+Result<void> own_directory(const std::string& path, unsigned mode, const LocalUser& user);
 
 // mkdir -p; existing directories are left as they are.
 Result<void> make_directories(const std::string& path, unsigned mode);

@@ -8,19 +8,19 @@
 
 namespace millrace {
 
-TlsDialer::TlsDialer(EventLoop& loop, Worker& resolver, std::string host, std::uint16_t port, std::string identity,
-                     std::string key, LinkLimits limits)
-    : loop_(loop),
-      resolver_(resolver),
-      host_(std::move(host)),
-      port_(port),
-      identity_(std::move(identity)),
-      key_(std::move(key)),
-      limits_(limits) {}
+TlsDialer::TlsDialer(EventLoop& loop, Worker& resolver, std::string host, std::uint16_t port, std::string node, MakeFace face, LinkLimits limits)
+    : loop_(loop), resolver_(resolver), host_(std::move(host)), port_(port), node_(std::move(node)), face_(std::move(face)), limits_(limits) {}
 
 std::unique_ptr<Link> TlsDialer::dial(LinkHandler& handler) {
-  auto link =
-      std::make_unique<FramedLink>(loop_, host_ + ":" + std::to_string(port_), limits_, tls_client(identity_, key_));
+  const std::string address = host_ + ":" + std::to_string(port_);
+  auto face = face_();
+  if (!face) {
+    auto link = std::make_unique<FramedLink>(loop_, address, limits_, nullptr);
+    link->start(handler);
+    link->fail_later(face.error().story);
+    return link;
+  }
+  auto link = std::make_unique<FramedLink>(loop_, address, limits_, tls_client(std::move(face->identity), std::move(face->key), node_));
   link->start(handler);
   link->connect(resolver_, host_, port_);
   return link;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -13,11 +14,17 @@ namespace millrace {
 
 class EventLoop;
 
-// As node `identity` with its key. The host is looked up on `resolver` at each dial, because addresses change.
+// What a node shows the controller: its name, or a credential that is good once, and the key that goes with it.
+struct NodeFace {
+  std::string identity;
+  std::string key;
+};
+
+// As `node`, with a face made for each dial. The host is looked up on `resolver` at each dial, because addresses change.
 class TlsDialer final : public Dialer {
  public:
-  TlsDialer(EventLoop& loop, Worker& resolver, std::string host, std::uint16_t port, std::string identity,
-            std::string key, LinkLimits limits = {});
+  using MakeFace = std::function<Result<NodeFace>()>;
+  TlsDialer(EventLoop& loop, Worker& resolver, std::string host, std::uint16_t port, std::string node, MakeFace face, LinkLimits limits = {});
   std::unique_ptr<Link> dial(LinkHandler& handler) override;
 
  private:
@@ -25,7 +32,8 @@ class TlsDialer final : public Dialer {
   Worker& resolver_;
   const std::string host_;
   const std::uint16_t port_;
-  const std::string identity_, key_;
+  const std::string node_;
+  const MakeFace face_;
   const LinkLimits limits_;
 };
 

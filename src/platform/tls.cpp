@@ -86,6 +86,7 @@ class TlsFilter final : public StreamFilter {
   std::shared_ptr<void> keep_;
   const NodeKeyOf* key_of_ = nullptr;
   std::string identity_, key_;
+  std::string presented_;  // the client's: its name, or a credential
   bool claimed_ = false, known_ = false;
 
   Result<void> begin() { return shake(); }
@@ -180,24 +181,30 @@ extern "C" int mr_psk_find_session(SSL* ssl, const unsigned char* identity, std:
                                    SSL_SESSION** session) noexcept {
   TlsFilter& filter = filter_of(ssl);
   *session = nullptr;
-  // The name goes into logs before it is proved: only what a node name may hold, and not a page of it.
-  std::string name(reinterpret_cast<const char*>(identity), std::min<std::size_t>(length, 255));
-  for (char& c : name)
-    if (static_cast<unsigned char>(c) < 0x21 || static_cast<unsigned char>(c) > 0x7e) c = '?';
-  filter.claimed_ = true;
-  filter.identity_ = name;
-  const auto key = (*filter.key_of_)({reinterpret_cast<const char*>(identity), length});
-  if (!key || key->size() != node_key_size) return 1;  // no session: the handshake fails for want of a certificate
-  filter.known_ = true;
-  *session = session_of(ssl, *key);
+  // A credential is good for one look: a handshake that begins again is not asked again.
+  if (!filter.claimed_) {
+    filter.claimed_ = true;
+    // The name goes into logs before it is proved: only what a node name may hold, and not a page of it.
+    std::string name(reinterpret_cast<const char*>(identity), std::min<std::size_t>(length, 64));
+    for (char& c : name)
+      if (static_cast<unsigned char>(c) < 0x21 || static_cast<unsigned char>(c) > 0x7e) c = '?';
+    if (const std::size_t colon = name.find(':'); colon != std::string::npos) name.replace(colon + 1, std::string::npos, "...");  // a credential is for nobody's eyes
+    filter.identity_ = std::move(name);
+    auto proof = (*filter.key_of_)({reinterpret_cast<const char*>(identity), length});
+    if (!proof || proof->key.size() != node_key_size) return 1;  // no session: the handshake fails for want of a certificate
+    filter.identity_ = std::move(proof->node);
+    filter.key_ = std::move(proof->key);
+    filter.known_ = true;
+  }
+  if (filter.known_) *session = session_of(ssl, filter.key_);
   return 1;
 }
 
 extern "C" int mr_psk_use_session(SSL* ssl, const EVP_MD*, const unsigned char** identity, std::size_t* length,
                                   SSL_SESSION** session) noexcept {
   const TlsFilter& filter = filter_of(ssl);
-  *identity = reinterpret_cast<const unsigned char*>(filter.identity_.data());
-  *length = filter.identity_.size();
+  *identity = reinterpret_cast<const unsigned char*>(filter.presented_.data());
+  *length = filter.presented_.size();
   *session = session_of(ssl, filter.key_);
   return 1;
 }
@@ -218,7 +225,7 @@ std::unique_ptr<StreamFilter> TlsServer::accept() {
   return filter;
 }
 
-std::unique_ptr<StreamFilter> tls_client(std::string identity, std::string key) {
+std::unique_ptr<StreamFilter> tls_client(std::string identity, std::string key, std::string node) {
   MR_ASSERT(key.size() == node_key_size);
   MR_ASSERT(!identity.empty());
   const auto context = make_context(::TLS_client_method());
@@ -226,7 +233,8 @@ std::unique_ptr<StreamFilter> tls_client(std::string identity, std::string key) 
   // There are no trusted issuers here, so a server that offers a certificate instead of the key fails.
   ::SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   auto filter = std::make_unique<TlsFilter>(*context, false);  // counts its own reference to the context
-  filter->identity_ = std::move(identity);
+  filter->identity_ = node.empty() ? identity : std::move(node);
+  filter->presented_ = std::move(identity);
   filter->key_ = std::move(key);
   const auto begun = filter->begin();
   MR_ASSERT(begun.has_value());  // only makes the first message

@@ -14,8 +14,14 @@ namespace millrace {
 
 constexpr std::size_t node_key_size = 32;
 
-// The key of the node with this name, or nothing when no such node is known.
-using NodeKeyOf = std::function<std::optional<std::string>(std::string_view identity)>;
+// Who connects and the key it must hold.
+struct NodeProof {
+  std::string node;
+  std::string key;
+};
+
+// Of what a peer says it is: a node's name, or a credential that holds one. Nothing: it is not known here.
+using NodeKeyOf = std::function<std::optional<NodeProof>(std::string_view identity)>;
 
 // The side that is connected to. Filters may outlive it.
 class TlsServer {
@@ -29,7 +35,7 @@ class TlsServer {
   std::shared_ptr<Shared> shared_;
 };
 
-// The side that connects, as `identity`, with a key of node_key_size bytes.
-std::unique_ptr<StreamFilter> tls_client(std::string identity, std::string key);
+// The side that connects, as `identity`, with a key of node_key_size bytes. `node` is for messages: a credential is not shown.
+std::unique_ptr<StreamFilter> tls_client(std::string identity, std::string key, std::string node = {});
 
 }  // namespace millrace

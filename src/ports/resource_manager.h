@@ -63,6 +63,7 @@ class ResourceManager {
   virtual void tell_step(const std::string& node, const wire::StepOrder& order) = 0;  // to one supervisor
   virtual void stop_nodes() = 0;
   virtual void reboot(const std::string&) {}  // for managers that can
+  virtual void read_configuration() {}        // for managers whose nodes have files of their own
 };
 
 // What managers say. Nothing of it is trusted: it is checked against the ledger before it changes anything, and a manager is heard

@@ -178,6 +178,11 @@ Result<void> Scenario::read_line(int number, const Words& words) {
     if (words.size() > 3) policy_.preempt_exempt_seconds = static_cast<std::uint32_t>(parse_integer(words[3]).value_or(0));
   } else if (words[0] == "max_nodes" && words.size() > 1) {
     policy_.max_nodes = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0));
+  } else if (words[0] == "requeue_exit" && words.size() > 1) {
+    auto& codes = words.size() > 2 && words[2] == "hold" ? policy_.requeue_exit_hold : policy_.requeue_exit;
+    codes.push_back(static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0)));
+  } else if (words[0] == "kill_invalid_depend") {
+    policy_.kill_invalid_dependency = true;
   } else if (words[0] == "power") {
     return read_power_line(words, policy_, power_);
   } else if (words[0] == "programs") {
@@ -253,6 +258,8 @@ Result<void> Scenario::read_partition(int, const Words& words) {
     else if (words[i] == "state=down") def.availability = Availability::down;
     else if (words[i] == "power_down_on_idle") def.power_down_on_idle = true;
     else if (words[i] == "never_suspend") def.never_suspend = true;
+    else if (words[i] == "exclusive_user") def.exclusive_user = true;
+    else if (words[i] == "reservation_only") def.require_reservation = true;
     else if (parts[0] == "suspend") def.suspend_seconds = value;
     else if (parts[0] == "resume") def.resume_timeout_seconds = value;
     else return fail(Errc::invalid, "unknown partition key '" + words[i] + "'");

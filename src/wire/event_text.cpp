@@ -197,6 +197,8 @@ std::string show(const PartitionDef& def) {
   line.amount("max_memory_per_node", def.max_memory_per_node).quoted("qos", def.qos).strings("allow_qos", def.allow_qos);
   line.strings("deny_qos", def.deny_qos).list("billing_weights", def.billing_weights, show_weight);
   line.flag("all_nodes", def.all_nodes).strings("node_features", def.node_features).flag("power_down_on_idle", def.power_down_on_idle).flag("never_suspend", def.never_suspend);
+  line.flag("exclusive_user", def.exclusive_user).flag("require_reservation", def.require_reservation).strings("submit_hosts", def.submit_hosts);
+  line.count("default_memory_per_gpu", static_cast<std::uint64_t>(def.default_memory_per_gpu)).count("default_cpus_per_gpu", def.default_cpus_per_gpu);
   if (def.suspend_seconds) line.number("suspend_seconds", *def.suspend_seconds);
   if (def.suspend_timeout_seconds) line.number("suspend_timeout", *def.suspend_timeout_seconds);
   if (def.resume_timeout_seconds) line.number("resume_timeout", *def.resume_timeout_seconds);
@@ -215,6 +217,9 @@ std::string show(const Policy& p) {
   line.number("requeue_delay", p.requeue_delay_seconds).number("max_script", p.max_script_bytes);
   line.number("return_to_service", p.return_to_service).flag("job_requeue", p.job_requeue);
   line.flag("memory_is_consumable", p.memory_is_consumable).flag("backfill", p.backfill).flag("basic_priority", p.basic_priority);
+  line.flag("enforce_every_partition", p.enforce_every_partition).flag("kill_invalid_dependency", p.kill_invalid_dependency);
+  line.numbers("requeue_exit", p.requeue_exit).numbers("requeue_exit_hold", p.requeue_exit_hold);
+  line.count("default_memory_per_gpu", static_cast<std::uint64_t>(p.default_memory_per_gpu)).count("default_cpus_per_gpu", p.default_cpus_per_gpu);
   line.flag("enforce_partition_limits", p.enforce_partition_limits).amount("default_memory_per_cpu", p.default_memory_per_cpu);
   line.amount("default_memory_per_node", p.default_memory_per_node).amount("max_memory_per_cpu", p.max_memory_per_cpu);
   line.count("cpu_unit", static_cast<std::uint64_t>(p.cpu_unit)).quoted("licences", format_licences(p.licences));

@@ -149,6 +149,11 @@ void put(const PartitionDef& from, log::PartitionDef& to) {
   if (from.resume_timeout_seconds) to.set_resume_timeout_seconds(*from.resume_timeout_seconds);
   to.set_power_down_on_idle(from.power_down_on_idle);
   to.set_never_suspend(from.never_suspend);
+  to.set_exclusive_user(from.exclusive_user);
+  to.set_require_reservation(from.require_reservation);
+  for (const auto& host : from.submit_hosts) to.add_submit_hosts(host);
+  to.set_default_memory_per_gpu(from.default_memory_per_gpu);
+  to.set_default_cpus_per_gpu(from.default_cpus_per_gpu);
 }
 
 PartitionDef get(const log::PartitionDef& from) {
@@ -190,6 +195,11 @@ PartitionDef get(const log::PartitionDef& from) {
   if (from.has_resume_timeout_seconds()) to.resume_timeout_seconds = from.resume_timeout_seconds();
   to.power_down_on_idle = from.power_down_on_idle();
   to.never_suspend = from.never_suspend();
+  to.exclusive_user = from.exclusive_user();
+  to.require_reservation = from.require_reservation();
+  to.submit_hosts.assign(from.submit_hosts().begin(), from.submit_hosts().end());
+  to.default_memory_per_gpu = from.default_memory_per_gpu();
+  to.default_cpus_per_gpu = from.default_cpus_per_gpu();
   return to;
 }
 
@@ -250,6 +260,12 @@ void put(const Policy& from, log::Policy& to) {
   if (from.resume_timeout_seconds != 60) to.set_resume_timeout_seconds(from.resume_timeout_seconds);
   put_power(from, to);
   to.set_enforce_partition_limits(from.enforce_partition_limits);
+  to.set_enforce_every_partition(from.enforce_every_partition);
+  to.set_kill_invalid_dependency(from.kill_invalid_dependency);
+  for (const std::uint32_t code : from.requeue_exit) to.add_requeue_exit(code);
+  for (const std::uint32_t code : from.requeue_exit_hold) to.add_requeue_exit_hold(code);
+  to.set_default_memory_per_gpu(from.default_memory_per_gpu);
+  to.set_default_cpus_per_gpu(from.default_cpus_per_gpu);
   if (from.default_memory_per_cpu) to.set_default_memory_per_cpu(from.default_memory_per_cpu->value);
   if (from.default_memory_per_node) to.set_default_memory_per_node(from.default_memory_per_node->value);
   if (from.max_memory_per_cpu) to.set_max_memory_per_cpu(from.max_memory_per_cpu->value);
@@ -292,6 +308,12 @@ Policy get(const log::Policy& from) {
   if (from.resume_timeout_seconds() > 0) to.resume_timeout_seconds = from.resume_timeout_seconds();
   get_power(from, to);
   to.enforce_partition_limits = from.enforce_partition_limits();
+  to.enforce_every_partition = from.enforce_every_partition();
+  to.kill_invalid_dependency = from.kill_invalid_dependency();
+  to.requeue_exit.assign(from.requeue_exit().begin(), from.requeue_exit().end());
+  to.requeue_exit_hold.assign(from.requeue_exit_hold().begin(), from.requeue_exit_hold().end());
+  to.default_memory_per_gpu = from.default_memory_per_gpu();
+  to.default_cpus_per_gpu = from.default_cpus_per_gpu();
   if (from.has_default_memory_per_cpu()) to.default_memory_per_cpu = Mebibytes{from.default_memory_per_cpu()};
   if (from.has_default_memory_per_node()) to.default_memory_per_node = Mebibytes{from.default_memory_per_node()};
   if (from.has_max_memory_per_cpu()) to.max_memory_per_cpu = Mebibytes{from.max_memory_per_cpu()};

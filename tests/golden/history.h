@@ -32,6 +32,8 @@ std::vector<GoldenBatch> steps_history();
 // The same with prologs, epilogs, failing and booting nodes after it.
 std::vector<GoldenBatch> node_life_history();
 std::vector<GoldenBatch> power_history();
+// The same with what partitions and the cluster demand of jobs after it.
+std::vector<GoldenBatch> partition_rules_history();
 
 // The same with devices that were found, some out of order, and a job in a container after it.
 std::vector<GoldenBatch> devices_history();

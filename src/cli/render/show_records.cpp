@@ -225,17 +225,17 @@ std::string show_partition(const wire::PartitionView& p, const ShowOptions& opti
   const auto limit = [](std::uint32_t count) { return count == UINT32_MAX ? std::string{"UNLIMITED"} : text(count); };
   record.line("PartitionName=" + p.name());
   record.line("AllowGroups=" + all(p.allow_groups()) + " AllowAccounts=" + all(p.allow_accounts()) + (p.deny_qos().empty() ? " AllowQos=" + all(p.allow_qos()) : " DenyQos=" + p.deny_qos()));
-  record.line(std::string{"AllocNodes=ALL Default="} + yes_no(p.is_default()) + " QoS=" + (p.qos().empty() ? "N/A" : p.qos()));
+  record.line("AllocNodes=" + (p.submit_hosts().empty() ? std::string{"ALL"} : p.submit_hosts()) + " Default=" + yes_no(p.is_default()) + " QoS=" + (p.qos().empty() ? "N/A" : p.qos()));
   record.line("DefaultTime=" + (p.default_time_minutes() == 0 ? std::string{"NONE"} : format_limit(p.default_time_minutes())) + " DisableRootJobs=" +
-              yes_no(p.disable_root_jobs()) + " Exclusive=NO GraceTime=" + text(p.grace_seconds()) + " Hidden=" + yes_no(p.hidden()));
+              yes_no(p.disable_root_jobs()) + " Exclusive=" + (p.exclusive_user() ? "USER" : "NO") + " GraceTime=" + text(p.grace_seconds()) + " Hidden=" + yes_no(p.hidden()));
   record.line("MaxNodes=" + limit(p.max_nodes()) + " MaxTime=" + format_limit(p.max_time_minutes()) + " MinNodes=" + text(p.min_nodes()) +
               " LLN=NO MaxCPUsPerNode=UNLIMITED MaxCPUsPerSocket=UNLIMITED");
   record.line("Nodes=" + null(p.nodes()));
   record.line("PriorityJobFactor=" + text(p.priority_job_factor()) + " PriorityTier=" + text(p.priority_tier()) + " RootOnly=" + yes_no(p.root_only()) +
-              " ReqResv=NO OverSubscribe=" + (p.exclusive() ? "EXCLUSIVE" : p.sharing().empty() ? "NO" : p.sharing()));
+              " ReqResv=" + yes_no(p.require_reservation()) + " OverSubscribe=" + (p.exclusive() ? "EXCLUSIVE" : p.sharing().empty() ? "NO" : p.sharing()));
   record.line("OverTimeLimit=NONE PreemptMode=" + (p.preempt_mode().empty() ? "OFF" : p.preempt_mode()));
   record.line("State=" + std::string{partition_state(p)} + " TotalCPUs=" + text(p.cpu_count()) + " TotalNodes=" + text(p.node_count()) + " SelectTypeParameters=NONE");
-  record.line("JobDefaults=(null)");
+  record.line("JobDefaults=" + (p.job_defaults().empty() ? std::string{"(null)"} : p.job_defaults()));
   record.line(memory_limits(p));
   record.line("TRES=" + tres_text(p.cpu_count(), p.memory_mib(), p.node_count(), p.gres_tres()));
   return record.finish();

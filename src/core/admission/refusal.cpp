@@ -24,6 +24,7 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::not_supported: return "Requested operation not supported on this system";
     case RefusalCode::disabled: return "Requested operation is presently disabled";
     case RefusalCode::dependency: return "Job dependency problem";
+    case RefusalCode::invalid_task_memory: return "Memory required by task is not available";
     case RefusalCode::invalid_account: return "Invalid account or account/partition combination specified";
     case RefusalCode::invalid_licenses: return "Invalid license specification";
     case RefusalCode::accounting_policy: return "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)";

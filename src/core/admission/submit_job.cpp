@@ -8,6 +8,7 @@
 #include "core/admission/charge_job.h"
 #include "core/admission/job_selection.h"
 #include "core/admission/parse_dependency.h"
+#include "core/admission/partition_rules.h"
 #include "core/admission/reserve.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/apply_account.h"
@@ -20,21 +21,6 @@ std::expected<PartitionIndex, Refusal> default_partition(const State& state) {
     if (state.partition(PartitionIndex{i}).configured && state.partition(PartitionIndex{i}).def.is_default)
       return PartitionIndex{i};
   return refuse(RefusalCode::no_default_partition);
-}
-
-std::expected<void, Refusal> check_access(const PartitionDef& def, const JobSpec& spec, const Actor& actor) {
-  const bool is_root = spec.owner->uid.value == 0;
-  if (def.availability == Availability::drain || def.availability == Availability::inactive)
-    return refuse(RefusalCode::partition_not_available);
-  if (def.root_only && !is_root) return refuse(RefusalCode::access_denied, "partition " + def.name + " is for root only");
-  if (def.disable_root_jobs && is_root) return refuse(RefusalCode::access_denied, "partition " + def.name + " takes no jobs of root");
-  const auto in = [](const auto& list, const auto& value) { return std::ranges::find(list, value) != list.end(); };
-  const bool group_ok = def.allow_groups.empty() || actor.is_admin || in(def.allow_gids, spec.owner->gid.value) ||
-                        std::ranges::any_of(spec.owner->groups, [&](std::uint32_t gid) { return in(def.allow_gids, gid); });
-  if (!group_ok) return refuse(RefusalCode::group_not_permitted);
-  if ((!def.allow_accounts.empty() && !in(def.allow_accounts, spec.account)) || in(def.deny_accounts, spec.account))
-    return refuse(RefusalCode::invalid_account);
-  return {};
 }
 
 // aftercorr waits task by task: an array that says so is taken apart at once, so that each task can wait for its own.
@@ -88,18 +74,6 @@ std::expected<void, Refusal> complete_size(JobSpec& spec, std::size_t required) 
   return {};
 }
 
-void complete_memory(JobSpec& spec, const PartitionDef& partition, const Policy& policy) {
-  if (spec.memory_per_cpu || spec.memory_per_node || spec.exclusive || spec.resource_request().memory_per_gpu > 0) return;
-  if (partition.default_memory_per_cpu)
-    spec.memory_per_cpu = partition.default_memory_per_cpu;
-  else if (partition.default_memory_per_node)
-    spec.memory_per_node = partition.default_memory_per_node;
-  else if (policy.default_memory_per_cpu)
-    spec.memory_per_cpu = policy.default_memory_per_cpu;
-  else if (policy.default_memory_per_node)
-    spec.memory_per_node = policy.default_memory_per_node;
-}
-
 std::expected<std::optional<ArraySpec>, Refusal> parse_array(const std::string& text, const Policy& policy) {
   if (text.empty()) return std::optional<ArraySpec>{};
   ArraySpec array;
@@ -118,13 +92,9 @@ std::expected<std::optional<ArraySpec>, Refusal> parse_array(const std::string& 
   return std::optional{std::move(array)};
 }
 
-std::expected<std::uint32_t, Refusal> time_limit(const SubmitJob& ask, const PartitionDef& partition, const Policy& policy) {
-  const std::uint32_t asked = ask.time_limit_minutes.value_or(0);
-  if (asked == 0) return partition.default_time_minutes > 0 ? partition.default_time_minutes : partition.max_time_minutes;
-  if (asked > partition.max_time_minutes && policy.enforce_partition_limits)
-    return refuse(RefusalCode::invalid_time_limit, "partition " + partition.name + " allows at most " +
-                                                       std::to_string(partition.max_time_minutes) + " minutes");
-  return asked;
+std::uint32_t time_limit(std::uint32_t asked, const PartitionDef& partition) {
+  if (asked != 0) return asked;
+  return partition.default_time_minutes > 0 ? partition.default_time_minutes : partition.max_time_minutes;
 }
 
 std::expected<void, Refusal> check_limits_of(const State& state, const JobSubmitted& event, Time now) {
@@ -242,6 +212,7 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
     if (auto access = check_access(state.partition(each).def, spec, actor); !access) return std::unexpected(std::move(access).error());
     if (auto taken = decide_charge(state, spec, each, spec.rare_request().qos); !taken) return std::unexpected(std::move(taken).error());
   }
+  complete_gpus(spec, def, *state.policy);
   if (auto related = relate_gpus(spec); !related) return std::unexpected(std::move(related).error());
   auto excluded = resolve_nodes(state, ask.excluded_nodes);
   if (!excluded) return std::unexpected(std::move(excluded).error());
@@ -254,13 +225,21 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
   }
   if (def.exclusive || state.policy->cpu_unit == CpuUnit::node) spec.exclusive = true;
   complete_memory(spec, def, *state.policy);
+  if (auto memory = limit_memory(spec, def, *state.policy); !memory) return std::unexpected(std::move(memory).error());
+  if (def.exclusive_user && !spec.exclusive && !spec.resource_request().exclusive_user) {
+    ResourceRequest request = spec.resource_request();
+    request.exclusive_user = true;
+    spec.resources = SharedValue(std::move(request));
+  }
+  spec.kill_on_invalid_dependency = spec.kill_on_invalid_dependency || state.policy->kill_invalid_dependency;
   spec.requeue = spec.is_batch() && !spec.allocation_only && ask.requeue.value_or(state.policy->job_requeue);
   if (!actor.is_admin && spec.nice < 0) return refuse(RefusalCode::invalid_nice, "only an administrator may use a negative nice value");
   if (auto reserved = check_reservation(state, spec); !reserved) return std::unexpected(std::move(reserved).error());
   if (auto possible = check_possible(state, spec); !possible) return std::unexpected(std::move(possible).error());
-  auto limit = time_limit(ask, def, *state.policy);
-  if (!limit) return std::unexpected(std::move(limit).error());
-  if (auto times = check_times(spec.resource_request(), *limit, ask.begin_at, now); !times) return std::unexpected(std::move(times).error());
+  const std::uint32_t asked_minutes = ask.time_limit_minutes.value_or(0);
+  if (auto limits = check_partition_limits(state, *partitions, spec, asked_minutes); !limits) return std::unexpected(std::move(limits).error());
+  const std::uint32_t limit = time_limit(asked_minutes, def);
+  if (auto times = check_times(spec.resource_request(), limit, ask.begin_at, now); !times) return std::unexpected(std::move(times).error());
   auto dependencies = parse_dependencies(state, ask.dependency);
   if (!dependencies) return std::unexpected(std::move(dependencies).error());
   auto array = parse_array(ask.array, *state.policy);
@@ -274,8 +253,8 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
   event.id = next_job_id(state, state.last_id);
   event.dependencies = *std::move(dependencies);
   event.array = *std::move(array);
-  event.time_limit_minutes = *limit;
-  event.expected_seconds = expected_seconds(state, spec.owner->uid, *limit);
+  event.time_limit_minutes = limit;
+  event.expected_seconds = expected_seconds(state, spec.owner->uid, limit);
   event.hold = ask.hold ? Hold::user : Hold::none;
   event.priority = ask.hold ? 0 : ask.priority.value_or(initial_priority(state, event.key, spec.nice));
   event.priority_fixed = ask.priority.has_value() && !ask.hold;

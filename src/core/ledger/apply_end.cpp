@@ -57,6 +57,16 @@ NodeSaid as_meant(const Job& job, const Told& e) {
   return {e.node, lost ? AttemptEnd::supervisor_lost : e.end, e.exit_code, e.exit_signal};
 }
 
+// RequeueExit and RequeueExitHold: codes by which a script says that it wants to be run again.
+void requeue_by_code(const State& state, Job& job, const NodeSaid& e) {
+  if (e.end != AttemptEnd::exited || e.exit_signal != 0 || !job.spec->is_batch() || job.spec->allocation_only) return;
+  const auto is_in = [&](const std::vector<std::uint32_t>& codes) { return std::ranges::find(codes, e.exit_code) != codes.end(); };
+  const bool hold = is_in(state.policy->requeue_exit_hold);
+  if (!hold && !is_in(state.policy->requeue_exit)) return;
+  job.requeue_wanted = true;
+  job.requeue_held = hold;
+}
+
 // One node's report settles what the job comes to, unless something stronger was decided before.
 void weigh_end(const State& state, Job& job, const NodeSaid& e) {
   if (only_holds(job, e.node) && job.state == JobState::completing) return;  // it was told to let go, or the script is over anyway
@@ -77,6 +87,7 @@ void weigh_end(const State& state, Job& job, const NodeSaid& e) {
              (job.outcome == Outcome::failed && outcome == Outcome::out_of_memory)) {  // that one node ran short explains what failed elsewhere
     job.outcome = outcome;
     job.end_reason = end_reason_of(e);
+    requeue_by_code(state, job, e);
   }
 }
 

@@ -42,6 +42,11 @@ struct PartitionDef {
   std::optional<std::uint32_t> suspend_seconds{}, suspend_timeout_seconds{}, resume_timeout_seconds{};  // of its nodes; the largest counts
   bool power_down_on_idle = false;                  // as soon as one of its jobs leaves a node idle
   bool never_suspend = false;                       // SuspendExcParts
+  bool exclusive_user = false;                      // ExclusiveUser: jobs of one user at a time on a node
+  bool require_reservation = false;                 // ReqResv
+  std::vector<std::string> submit_hosts{};          // AllocNodes; empty: all
+  std::int64_t default_memory_per_gpu = 0;          // MiB; 0: none set
+  std::uint32_t default_cpus_per_gpu = 0;
   bool operator==(const PartitionDef&) const = default;
 };
 
@@ -70,7 +75,7 @@ struct Policy {
   bool memory_is_consumable = false;
   bool backfill = true;
   bool basic_priority = true;  // each job one below the last; otherwise by core/planner/priority
-  bool enforce_partition_limits = false;
+  bool enforce_partition_limits = false, enforce_every_partition = false;  // EnforcePartLimits=ANY and ALL
   CpuUnit cpu_unit{};
   Schedule schedule{};             // where backfill is on
   bool predict_run_times = false;  // from what each user's last jobs did
@@ -96,6 +101,10 @@ struct Policy {
   std::uint32_t suspend_except = 0;  // of ExceptState: nodes in such a state stay on
   std::vector<std::uint32_t> keep_up;  // groups of SuspendExcNodes: so many usable ones of each stay on; unlimited: all
   bool show_cloud = false;           // also those that are powered down
+  bool kill_invalid_dependency = false;  // what waits for what can never be is cancelled
+  std::vector<std::uint32_t> requeue_exit{}, requeue_exit_hold{};  // exit codes after which a batch job is queued again
+  std::int64_t default_memory_per_gpu = 0;  // MiB; 0: none set
+  std::uint32_t default_cpus_per_gpu = 0;
   std::uint32_t max_nodes = 0;       // also with those that are made later; 0: as many as there are in the configuration
   bool operator==(const Policy&) const = default;
 };

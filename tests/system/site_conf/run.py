@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""A site's slurm.conf as it is: a controller that is not root, nodes that prove themselves by MUNGE, and `scontrol reconfigure` under a running job.
+
+    tests/system/site_conf/run.py --build build/dev
+"""
+
+import argparse
+import os
+import pwd
+import shutil
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+from cluster import Cluster, Daemon, find_program, run_test, wait_for
+
+OWNER = pwd.getpwnam("daemon")  # stands for the site's user slurm
+
+
+def start_munged(directory, environment):
+    place = directory / "munge"
+    place.mkdir(mode=0o755)
+    key = place / "key"
+    key.write_bytes(os.urandom(1024))
+    key.chmod(0o400)
+    munged = Daemon([shutil.which("munged"), "--foreground", "--force", f"--key-file={key}", f"--socket={place}/munge.socket.2", f"--pid-file={place}/pid",
+                     f"--log-file={place}/log", f"--seed-file={place}/seed", "--num-threads=2"], directory / "logs" / "munged.log", environment)
+    wait_for("munged's socket", lambda: (place / "munge.socket.2").exists())
+    return munged, place / "munge.socket.2"
+
+
+class Site(Cluster):
+    """Agents read a file of their own, as on other hosts, where the cluster's key is not to be found."""
+
+    def start_agent(self, node, *options):
+        self.agents[node] = Daemon([find_program(self.build, "millrace-agent"), "-D", "-f", self.node_configuration, "-N", node, *options],
+                                   self.directory / "logs" / f"{node}.log", self.environment)
+
+    @property
+    def node_configuration(self):
+        return self.directory / "nodes" / "slurm.conf"
+
+    def write_node_configuration(self):
+        self.node_configuration.parent.mkdir(exist_ok=True)
+        self.node_configuration.write_text(self.configuration_text().replace(f"StateSaveLocation={self.state}", "StateSaveLocation=/nonexistent"))
+
+    def write_both(self):
+        self.write_configuration()
+        self.write_node_configuration()
+
+    def log(self, name):
+        return (self.directory / "logs" / f"{name}.log").read_text(errors="replace")
+
+    def fails_to_start(self):
+        """What a controller said that did not come up."""
+        self.start_controller()
+        wait_for("the controller's end", lambda: not self.controller.alive())
+        self.controller.wanted = False
+        return self.log("controller").splitlines()[-1]
+
+
+def owner_of(pid):
+    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("Uid:"))
+    return {int(word) for word in line.split()[1:]}
+
+
+def becomes_slurm_user(site, checks):
+    said = site.fails_to_start()
+    checks.that("a folder of state that is somebody else's is an error that says what to do", "StateSaveLocation" in said and f"chown -R daemon {site.state}" in said, said)
+    os.chown(site.state, OWNER.pw_uid, OWNER.pw_gid)
+    said = site.fails_to_start()
+    checks.that("so is the folder of the socket", "AuthInfo" in said and "chown -R daemon" in said, said)
+    os.chown(site.socket.parent, OWNER.pw_uid, OWNER.pw_gid)
+    site.start_controller()
+    site.wait_for_controller()
+    checks.that("the controller is SlurmUser and nobody else", owner_of(site.controller.pid) == {OWNER.pw_uid}, owner_of(site.controller.pid))
+    files = [path for path in site.state.rglob("*") if path.stat().st_uid != OWNER.pw_uid]
+    checks.that("and so are its files", not files, files)
+    shown = site.run("scontrol", "show", "config").out
+    checks.that("scontrol shows it", f"daemon({OWNER.pw_uid})" in shown, shown[:400])
+
+
+def proves_by_munge(site, checks):
+    for node in site.nodes:
+        site.start_agent(node)
+    site.wait_for_nodes()
+    checks.that("nodes without a key come by MUNGE", "proves itself by MUNGE" in site.log("n1") and "prove themselves by MUNGE" in site.log("controller"), site.log("n1"))
+    done = site.run("srun", "-N", "2", "id", "-u", identity=(65534, 65534, []), cwd="/")
+    checks.that("a user's job runs on them as that user", done.code == 0 and done.out.split() == ["65534", "65534"], done)
+    site.agents["n2"].kill()
+    site.start_agent("n2")
+    site.wait_for_nodes()
+    checks.that("a node that comes again has a new credential", site.log("n2").count("registered with cluster") == 2, site.log("n2"))
+
+
+def changes_while_running(site, checks):
+    job = site.submit("--wrap", "while ! [ -e go ]; do sleep 0.1; done; echo survived", "-o", "out", cwd=site.directory)
+    site.wait_for_job(job, ("RUNNING",))
+    site.settings += [f"Prolog={site.directory}/prolog", "KillWait=7"]
+    site.partitions.append("PartitionName=late Nodes=n2 MaxTime=10 ReqResv=NO AllocNodes=ALL ExclusiveUser=YES")
+    prolog = site.directory / "prolog"
+    prolog.write_text(f"#!/bin/sh\necho $SLURMD_NODENAME $SLURM_JOB_ID >> {site.directory}/prologs\n")
+    prolog.chmod(0o755)
+    site.write_both()
+    done = site.run("scontrol", "reconfigure")
+    checks.that("the controller takes a changed file", done.code == 0, done)
+    shown = site.run("scontrol", "show", "partition", "late").out + site.run("scontrol", "show", "config").out
+    checks.that("a new partition is there, and a changed time", "MaxTime=00:10:00" in shown and "Exclusive=USER" in shown and "= 7 sec" in shown, shown)
+    wait_for("agents that read it again", lambda: all("configuration read again" in site.log(node) for node in site.nodes))
+    second = site.submit("-p", "late", "--wrap", "true", "-o", "/dev/null")
+    site.wait_for_job(second)
+    checks.that("the agents run the new prolog without a restart", f"n2 {second}" in (site.directory / "prologs").read_text(), site.log("n2"))
+    checks.that("the job that ran still does", site.job(job).get("JobState") == "RUNNING", site.job(job))
+
+    good = site.configuration_text()
+    site.configuration.write_text(good.replace("KillWait=7", "KillWait=soon"))
+    done = site.run("scontrol", "reconfigure")
+    checks.that("a wrong file is refused and the old one stays", done.code != 0 and "KillWait" in site.log("controller") and "= 7 sec" in site.run("scontrol", "show", "config").out, done)
+    site.configuration.write_text(good.replace(f"SlurmctldPort={site.port}", "SlurmctldPort=1"))
+    done = site.run("scontrol", "reconfigure")
+    checks.that("what takes a restart is named", done.code == 0 and "SlurmctldPort has changed; it takes effect" in site.log("controller"), done)
+    site.write_both()
+    (site.directory / "go").write_text("")
+    checks.that("the job ends well after all of it", site.wait_for_job(job).get("JobState") == "COMPLETED", site.job(job))
+
+
+def looks_over_the_file(site, checks):
+    done = site.run("millrace", "check", site.configuration)
+    checks.that("millrace check has suggestions", done.code == 0 and "0 errors" in done.out and "suggestion: TaskPlugin" in done.out, done)
+    odd = site.directory / "odd.conf"
+    odd.write_text("ClusterName=x\nSlurmctldHost=h\nTreeWidth=64\nLaunchType=launch/slurm\nJobSubmitPlugins=lua\nNoSuchKey=1\nNodeName=n1\nPartitionName=p Nodes=n1\n")
+    done = site.run("millrace", "check", odd)
+    checks.that("and tells keys without effect from keys that are missing and from unknown ones",
+                "TreeWidth: has no effect here" in done.out and "LaunchType: has no effect here" in done.out and "JobSubmitPlugins: not built yet" in done.out and "NoSuchKey: unknown key" in done.out, done)
+
+
+def body(build, checks, directory, clusters):
+    if os.getuid() != 0 or shutil.which("munged") is None:
+        return print("skipped: needs root and munged (Debian's package munge)")
+    environment = {"PATH": os.environ["PATH"]}
+    site = Site(build, directory, settings=["SlurmUser=daemon", "AuthType=auth/munge"])
+    clusters.append(site)
+    munged, socket = start_munged(directory, environment)
+    try:
+        site.settings.append(f"AuthInfo=socket={site.socket},socket={socket}")
+        site.write_both()
+        becomes_slurm_user(site, checks)
+        proves_by_munge(site, checks)
+        changes_while_running(site, checks)
+        looks_over_the_file(site, checks)
+        site.must_live()
+        checks.that("the controller ends well", site.controller.terminate() == 0)
+    finally:
+        munged.kill()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, type=Path, help="a build folder, or an installed prefix")
+    arguments = parser.parse_args()
+    sys.exit(run_test("site_conf", lambda checks, directory, clusters: body(arguments.build, checks, directory, clusters)))
