@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Programs written for Slurm, none of them ours, from Debian's packages and unchanged: Snakemake both ways, Toil, Dask, mpi4py.
+
+    tests/system/clients/run.py --build build/dev        needs snakemake, toil, python3-distributed, python3-mpi4py
+"""
+
+import argparse
+import os
+import shutil
+import sys
+import textwrap
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+from cluster import Cluster, run_command, run_test
+
+PYTHON = "/usr/bin/python3"  # Debian's, whose packages these are
+
+SNAKEFILE = """
+rule all:
+    input: "sum.txt"
+
+rule number:
+    output: "number.{n}.txt"
+    resources: mem_mb=50, runtime=5
+    shell: "echo $(({wildcards.n} * 10)) > {output}; echo job $SLURM_JOB_ID on $SLURMD_NODENAME with $SLURM_CPUS_ON_NODE"
+
+rule add:
+    input: expand("number.{n}.txt", n=range(1, 4))
+    output: "sum.txt"
+    resources: mem_mb=50, runtime=5
+    shell: "cat {input} | awk '{{s += $1}} END {{print s}}' > {output}"
+
+rule fails:
+    output: "never.txt"
+    resources: mem_mb=50, runtime=5
+    shell: "exit 3"
+"""
+
+STATUS = """#!/bin/sh
+state=$(sacct -j "$1" --format State --noheader | head -1 | awk '{print $1}')
+case "$state" in
+  COMPLETED) echo success ;;
+  PENDING|CONFIGURING|COMPLETING|RUNNING|SUSPENDED|PREEMPTED|"") echo running ;;
+  *) echo failed ;;
+esac
+"""
+
+TOIL = """
+from toil.common import Toil
+from toil.job import Job
+import os
+
+def square(job, n):
+    assert os.environ.get("SLURM_JOB_ID"), "not in a job"
+    return n * n
+
+def add(job, numbers):
+    return sum(numbers)
+
+def begin(job):
+    parts = [job.addChildJobFn(square, n, memory="100M", cores=1, disk="10M").rv() for n in range(1, 4)]
+    return job.addFollowOnJobFn(add, parts, memory="100M", cores=1, disk="10M").rv()
+
+if __name__ == "__main__":
+    options = Job.Runner.getDefaultArgumentParser().parse_args()
+    with Toil(options) as toil:
+        print("the sum is", toil.start(Job.wrapJobFn(begin, memory="100M", cores=1, disk="10M")))
+"""
+
+DASK = """
+import os, sys
+from distributed import Client, Scheduler, Worker
+import asyncio
+
+async def scheduler(file):
+    async with Scheduler(host="127.0.0.1", port=0, dashboard=False, scheduler_file=file) as it:
+        await it.finished()
+
+async def worker(file):
+    async with Worker(scheduler_file=file, nthreads=1, dashboard=False, local_directory=sys.argv[2]) as it:
+        await it.finished()
+
+def square(n):
+    return n * n, os.environ["SLURM_PROCID"]
+
+rank, size, file = int(os.environ["SLURM_PROCID"]), int(os.environ["SLURM_NTASKS"]), sys.argv[1]
+if rank == 0:
+    asyncio.run(scheduler(file))
+elif rank == 1:
+    while not os.path.exists(file):
+        pass
+    with Client(scheduler_file=file) as client:
+        client.wait_for_workers(size - 2)
+        answers = client.gather(client.map(square, range(20)))
+        print("the sum is", sum(n for n, _ in answers), "by", len({who for _, who in answers}), "workers", flush=True)
+        client.shutdown()
+else:
+    while not os.path.exists(file):
+        pass
+    asyncio.run(worker(file))
+"""
+
+MPI = "from mpi4py import MPI; w = MPI.COMM_WORLD; print('rank', w.rank, 'of', w.size, 'sum', w.allreduce(w.rank + 1))"
+
+
+class Clients:
+    def __init__(self, cluster, checks, directory):
+        self.cluster, self.checks, self.directory = cluster, checks, directory
+        self.environment = {**cluster.environment, "PATH": f"{cluster.bin}:/usr/bin:/bin", "USER": "root", "HOME": str(directory), "OMPI_MCA_btl": "self,tcp",
+                            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+    def folder(self, name):
+        path = self.directory / name
+        path.mkdir()
+        return path
+
+    def run(self, *command, cwd, seconds=300):
+        return run_command(command, self.environment, seconds, cwd)
+
+    def states(self):
+        return self.run("sacct", "-X", "-n", "-P", "-S", "1970-01-01", "-o", "JobName,State", cwd="/").out.split()
+
+    def snakemake_by_command(self):
+        here = self.folder("snakemake-cluster")
+        (here / "Snakefile").write_text(SNAKEFILE)
+        (here / "status").write_text(STATUS)
+        (here / "status").chmod(0o755)
+        command = ("snakemake", "--jobs", "4", "--cluster-status", str(here / "status"), "--max-status-checks-per-second", "5", "--latency-wait", "30", "--cluster-cancel", "scancel",
+                   "--cluster", "sbatch --parsable --job-name={rule} --output=%x-%j.out --time=5 --mem=50 --cpus-per-task=1 --ntasks=1")
+        done = self.run(*command, cwd=here)
+        self.checks.that("Snakemake --cluster with a status script runs a workflow", done.code == 0 and (here / "sum.txt").read_text().strip() == "60", done.err[-1500:])
+        self.checks.that("its jobs are in sacct by their names", self.states().count("number|COMPLETED") == 3 and "add|COMPLETED" in self.states(), self.states())
+        done = self.run(*command, "never.txt", cwd=here)
+        self.checks.that("a rule that fails fails the workflow", done.code == 1 and "fails|FAILED" in self.states(), done.err[-1500:])
+
+    def snakemake_slurm(self):
+        here = self.folder("snakemake-slurm")
+        (here / "Snakefile").write_text(SNAKEFILE)
+        done = self.run("snakemake", "--slurm", "--jobs", "4", "--latency-wait", "30", "--default-resources", "slurm_partition=all", "slurm_account=root", "--seconds-between-status-checks", "1", cwd=here)
+        if "unrecognized arguments" in done.err:
+            done = self.run("snakemake", "--slurm", "--jobs", "4", "--latency-wait", "30", "--default-resources", "slurm_partition=all", "slurm_account=root", cwd=here)
+        logs = "".join(path.read_text() for path in here.rglob("slurm_logs/**/*.log"))
+        self.checks.that("Snakemake --slurm runs the same workflow, each rule by srun in its job", done.code == 0 and (here / "sum.txt").read_text().strip() == "60" and "job " in logs,
+                         done.err[-1500:] + logs[-800:])
+
+    def toil(self):
+        here = self.folder("toil")
+        (here / "flow.py").write_text(TOIL)
+        done = self.run(PYTHON, "flow.py", "--batchSystem=slurm", f"--workDir={here}", "--disableCaching", "--clean=always", "--statePollingWait=1", "--logWarning", str(here / "store"), cwd=here)
+        self.checks.that("Toil runs a workflow with --batchSystem=slurm", done.code == 0 and "the sum is 14" in done.out, done.out[-500:] + done.err[-2500:])
+
+    def dask(self):
+        here = self.folder("dask")
+        (here / "ranks.py").write_text(DASK)
+        done = self.run("srun", "-n", "5", "--mem=800", PYTHON, "ranks.py", here / "scheduler.json", here, cwd=here)
+        self.checks.that("Dask's scheduler, client and three workers find each other under srun", "the sum is 2470 by 3 workers" in done.out, done)
+
+    def mpi4py(self):
+        here = self.folder("mpi4py")
+        right = sorted(f"rank {rank} of 4 sum 10" for rank in range(4))
+        done = self.run("srun", "--mpi=pmix", "-N", "2", "-n", "4", PYTHON, "-c", MPI, cwd=here)
+        self.checks.that("mpi4py under srun --mpi=pmix", done.code == 0 and sorted(done.out.splitlines()) == right, done)
+        done = self.run("salloc", "-N", "2", "-n", "4", "mpirun", PYTHON, "-c", MPI, cwd=here)
+        self.checks.that("mpi4py under mpirun in an allocation", done.code == 0 and sorted(done.out.splitlines()) == right, done)
+
+
+def body(build, checks, directory, clusters):
+    missing = [name for name in ("snakemake", "toil", "dask-scheduler") if shutil.which(name) is None]
+    if missing:
+        return print(f"skipped: {', '.join(missing)} not installed")
+    cluster = Cluster(build, directory / "cluster", nodes=2, cpus=8, settings=["SchedulerTimeSlice=1", "MinJobAge=300", "AccountingStorageType=accounting_storage/slurmdbd"])
+    clusters.append(cluster)
+    for name in ("sacct", "sacctmgr", "sshare"):
+        link = cluster.bin / name
+        if not link.is_symlink():
+            link.symlink_to(os.readlink(cluster.bin / "sbatch"))
+    cluster.start()
+    cluster.run("sacctmgr", "-i", "add", "account", "root")
+    cluster.run("sacctmgr", "-i", "add", "user", "root", "account=root")
+    clients = Clients(cluster, checks, directory)
+    clients.snakemake_by_command()
+    clients.snakemake_slurm()
+    clients.toil()
+    clients.dask()
+    clients.mpi4py()
+    cluster.must_live()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=textwrap.dedent(__doc__), formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, type=Path, help="a build folder, or an installed prefix")
+    arguments = parser.parse_args()
+    sys.exit(run_test("clients", lambda checks, directory, clusters: body(arguments.build, checks, directory, clusters)))
