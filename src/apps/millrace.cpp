@@ -41,6 +41,7 @@ int run_down(Command& command) { return become(command, "millrace-admin", "down"
 int run_doctor(Command& command) { return become(command, "millrace-admin", "doctor"); }
 int run_log(Command& command) { return become(command, "millrace-admin", "log"); }
 int run_sim(Command& command) { return become(command, "millrace-sim", nullptr); }
+int run_smap(Command& command) { return become(command, "millrace-smap", nullptr); }
 int run_key(Command& command) { return become(command, "millrace-key", nullptr); }
 
 constexpr CommandRow more[] = {
@@ -48,6 +49,7 @@ constexpr CommandRow more[] = {
     {"down", false, "end the cluster that `millrace up` started", run_down, nullptr},
     {"doctor", false, "say what is wrong with this machine and what would be right", run_doctor, nullptr},
     {"key", false, "make a cluster key, or print a node's key", run_key, nullptr},
+    {"smap", true, "show nodes and what they do on a terminal", run_smap, nullptr},
     {"sim", false, "replay workloads through our planner: what would a policy be worth?", run_sim, nullptr},
     {"log", false, "show what is in an event log, also a damaged one: log dump DIR", run_log, nullptr},
 };

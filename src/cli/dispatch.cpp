@@ -28,7 +28,7 @@ constexpr CommandRow rows[] = {
 };
 
 // Commands of Slurm that do not exist here yet, so that calling one says so.
-constexpr std::string_view refused[] = {"sacct", "sdiag", "sreport", "strigger", "scrontab", "smap"};
+constexpr std::string_view refused[] = {"sacct", "sdiag", "sreport", "strigger", "scrontab", "sview"};
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -52,6 +52,7 @@ int dispatch(int argc, char** argv, std::span<const CommandRow> more) {
   std::string more_help;
   for (const CommandRow& extra : more) more_help += help_line(extra);
   const CommandRow* row = find(rows, name, true);
+  if (row == nullptr) row = find(more, name, true);
   const bool is_refused = [&] {
     for (const std::string_view word : refused)
       if (word == name) return true;

@@ -8,7 +8,9 @@ one client; the patterns are the client's own rules for what it accepts.
 import argparse
 import json
 import os
+import pty
 import re
+import select
 import sys
 from pathlib import Path
 
@@ -238,16 +240,50 @@ def exporters(sh, checks):
     checks.that("reportseff: rows end with the delimiter", all(row.endswith("^|^") for row in sh(lines["reportseff"][1]).out.splitlines()))
 
 
+def smap(sh, checks):
+    """A page printed, and the live one on a terminal: what it shows after each key."""
+    job = sh("sbatch --parsable -o /dev/null -w n2 --mem 50 --wrap 'sleep 60'").out.strip()
+    sh.until("smap: the job runs", f"squeue -h -j {job} -o %t", lambda d: d.out.strip() == "R")
+    done = sh("smap -c")
+    checks.that("smap -c: the node has the letter of its job", done.code == 0 and done.out.startswith(".A\n") and re.search(rf"^A +{job} ", done.out, re.M), done)
+    checks.that("smap -c -D s: partitions", "all*" in sh("smap -c -D s").out)
+    checks.says("smap: a page that does not exist", sh("smap -c -D x"), None, "is no page")
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execvpe("smap", ["smap", "-i", "1"], {**sh.environment, "TERM": "xterm"})
+    seen = b""
+
+    def shows(words):
+        nonlocal seen
+        if select.select([terminal], [], [], 0.1)[0]:
+            try:
+                seen += os.read(terminal, 65536)
+            except OSError:
+                pass
+        return words in seen
+    try:
+        for key, words in ((b"", b"JOBID PARTITION"), (b"s", b"TIMELIMIT"), (b"t", b"BELOW IT"), (b"r", b"START_TIME")):
+            seen = b""
+            os.write(terminal, key)
+            wait_for(f"smap after {key}", lambda: shows(words), 60, 0)
+        os.write(terminal, b"q")
+        ended = wait_for("smap's end", lambda: shows(b"\0") or os.waitpid(child, os.WNOHANG)[0] == child, 60, 0)
+        checks.that("smap: pages by keys, and q leaves", ended)
+    finally:
+        os.close(terminal)
+    sh(f"scancel {job}")
+
+
 def body(build, checks, directory, clusters):
     cluster = Cluster(build, directory / "cluster", nodes=2, cpus=8, settings=["MinJobAge=300"])
     clusters.append(cluster)
-    for name in ("sacct", "sacctmgr", "sshare", "sdiag", "sprio"):
+    for name in ("sacct", "sacctmgr", "sshare", "sdiag", "sprio", "smap"):
         if not (cluster.bin / name).is_symlink():
             (cluster.bin / name).symlink_to(os.readlink(cluster.bin / "sbatch"))
     cluster.start()
     cluster.run("sacctmgr", "-i", "add", "account", "root")
     cluster.run("sacctmgr", "-i", "add", "user", "root", "account=root")
-    for client in (nextflow, parsl, submitit, snakemake_plugin, batchspawner, saga, toil_and_others, exporters):
+    for client in (nextflow, parsl, submitit, snakemake_plugin, batchspawner, saga, toil_and_others, exporters, smap):
         folder = directory / client.__name__
         folder.mkdir()
         try:
