@@ -388,7 +388,7 @@ TEST_F(Commands, Scontrol_updates_holds_and_shows) {
   EXPECT_EQ(asked.back().hold().name(), "x");
   EXPECT_EQ(run({"scontrol", "requeuehold", "3"}).code, 0);
   EXPECT_TRUE(asked.back().requeue().hold());
-  EXPECT_EQ(run({"scontrol", "takeover", "3"}).err, "scontrol: error: takeover is not built yet in Millrace\n");
+  EXPECT_EQ(run({"scontrol", "takeover", "3"}).err, "scontrol: error: takeover is refused in Millrace: there is no backup controller\n");
   EXPECT_EQ(run({"scontrol", "show", "hostlistsorted", "b2,b1,a"}).out, "a,b[1-2]\n");
   EXPECT_EQ(run({"scontrol"}, "ping\nquit\n").out, "Slurmctld(primary) at vm is UP\n");
 }

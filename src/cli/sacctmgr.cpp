@@ -171,6 +171,7 @@ int change_accounts(Sacctmgr& self, std::span<const Text> words, const std::stri
 
 }  // namespace
 
+std::vector<OptionText> sacctmgr_options() { return option_texts(std::span<const Option<D>>{rows}, any_tool); }
 std::string sacctmgr_manual() { return man_page(head, option_texts(std::span<const Option<D>>{rows}, any_tool)); }
 
 int run_sacctmgr(Command& command) {

@@ -321,6 +321,7 @@ int Allocation::run(wire::SubmitJob ask) {
 
 }  // namespace
 
+std::vector<OptionText> salloc_options() { return option_texts(job_options(), salloc); }
 std::string salloc_manual() { return man_page(head, option_texts(job_options(), salloc)); }
 
 int run_salloc(Command& command) {

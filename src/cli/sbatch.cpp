@@ -157,6 +157,7 @@ int submit(const Command& command, Submission& all, Script& script, const Client
 
 }  // namespace
 
+std::vector<OptionText> sbatch_options() { return option_texts(job_options(), sbatch); }
 std::string sbatch_manual() { return man_page(head, option_texts(job_options(), sbatch)); }
 
 int run_sbatch(Command& command) {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/options/job_values.h"
 #include "cli/options/option.h"
 #include "cli/render/job_words.h"
@@ -26,7 +27,7 @@ struct Draft {
   wire::CancelJobs cancel;
   std::vector<wire::StepName> steps;
   bool filtered = false;
-  std::optional<std::string> signal;
+  std::optional<std::string> signal, clusters;
   bool interactive = false, quiet = false;
   int verbose = 0;
 };
@@ -57,6 +58,7 @@ Result<void> set_state(Draft& d, Text v) {
   return {};
 }
 
+Result<void> nothing(Draft&, Text) { return {}; }
 Result<void> filter_name(Draft& d, Text v) { d.cancel.set_name(std::string{v}); d.filtered = true; return {}; }
 
 // clang-format off
@@ -65,7 +67,7 @@ constexpr Option<Draft> rows[] = {
     {"batch", 'b', none, "", any_tool, "SCANCEL_BATCH", "", "signal the batch shell only", [](Draft& d, Text) -> Result<void> { d.cancel.set_batch_only(true); return {}; }},
     {"full", 'f', none, "", any_tool, "SCANCEL_FULL", "", "signal the batch shell and its children", [](Draft& d, Text) -> Result<void> { d.cancel.set_full(true); return {}; }},
     {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"hurry", 'H', none, "", any_tool, "SCANCEL_HURRY", "", "accepted: there is nothing to stage out", [](Draft& d, Text) -> Result<void> { d.cancel.set_hurry(true); return {}; }},
+    {"hurry", 'H', none, "", any_tool, "SCANCEL_HURRY", "", "do not wait for burst buffers to be staged out", [](Draft& d, Text) -> Result<void> { d.cancel.set_hurry(true); return {}; }, Effect::no_effect, "there are no burst buffers"},
     {"interactive", 'i', none, "", any_tool, "SCANCEL_INTERACTIVE", "", "ask before each job", on<&Draft::interactive>},
     {"me", '\0', none, "", any_tool, "", "", "one's own jobs", [](Draft& d, Text) -> Result<void> { d.cancel.set_user(std::to_string(getuid())); d.filtered = true; return {}; }},
     {"name", 'n', required, "<name>", any_tool, "SCANCEL_NAME", "", "jobs with this name", filter_name},
@@ -82,10 +84,10 @@ constexpr Option<Draft> rows[] = {
     {"verbose", 'v', none, "", any_tool, "SCANCEL_VERBOSE", "", "say what is done", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
     {"admin-comment", '\0', required, "", any_tool, "", "", "comment of the administrator", nullptr},
-    {"clusters", 'M', required, "", any_tool, "SLURM_CLUSTERS", "", "other clusters", nullptr},
-    {"cron", 'c', none, "", any_tool, "SCANCEL_CRON", "", "scrontab jobs", nullptr},
-    {"ctld", '\0', none, "", any_tool, "SCANCEL_CTLD", "", "route by the controller", nullptr},
-    {"sibling", '\0', required, "", any_tool, "", "", "federated siblings", nullptr},
+    {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](Draft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
+    {"cron", 'c', none, "", any_tool, "SCANCEL_CRON", "", "jobs of scrontab too", nothing, Effect::no_effect, "there are no jobs of scrontab yet"},
+    {"ctld", '\0', none, "", any_tool, "SCANCEL_CTLD", "", "let the controller choose the jobs", nothing, Effect::no_effect, "it always does"},
+    {"sibling", '\0', required, "<name>", any_tool, "", "", "the sibling job on another cluster of the federation", nullptr, Effect::refused, "there are no federations, so no job has siblings"},
     {"wckey", '\0', required, "", any_tool, "SCANCEL_WCKEY", "", "workload key", nullptr},
 };
 // clang-format on
@@ -213,6 +215,7 @@ int cancel(Command& command, Draft& draft, const ClientSettings& settings) {
 
 }  // namespace
 
+std::vector<OptionText> scancel_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
 std::string scancel_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
 
 int run_scancel(Command& command) {
@@ -233,6 +236,7 @@ int run_scancel(Command& command) {
   if (draft.cancel.jobs_size() == 0 && draft.steps.empty() && !draft.filtered) return say_usage_error(command, {Errc::refused, "No job identification provided"});
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  if (const auto known = check_clusters(draft.clusters, *settings); !known) return say_usage_error(command, known.error());
   return cancel(command, draft, *settings);
 }
 

@@ -480,7 +480,8 @@ int scontrol_update(Scontrol& self, const Words& words) {
     if (equals_ignoring_case(pair.key, "NodeName")) return update_node(self, pairs, pair.value);
     if (equals_ignoring_case(pair.key, "PartitionName")) return update_partition(self, pairs, pair.value);
     if (equals_ignoring_case(pair.key, "StepId")) return update_step(self, pairs, pair.value);
-    for (const Text other : {"HetJobId", "SlurmctldDebug", "SuspendExcNodes", "SuspendExcParts"})
+    if (equals_ignoring_case(pair.key, "SlurmctldDebug")) return scontrol_set_log_level(self, {pair.value});
+    for (const Text other : {"HetJobId", "SuspendExcNodes", "SuspendExcParts"})
       if (equals_ignoring_case(other, pair.key)) return scontrol_refuse(self, "update " + std::string{other} + "=");
   }
   say_plain("No valid entity in update command");

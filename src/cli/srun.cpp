@@ -279,6 +279,7 @@ int list_mpi() {
 
 }  // namespace
 
+std::vector<OptionText> srun_options() { return option_texts(job_options(), srun); }
 std::string srun_manual() { return man_page(head, option_texts(job_options(), srun)); }
 
 int run_srun(Command& command) {

@@ -10,6 +10,7 @@
 #include "controller/config_facts.h"
 #include "controller/resources.h"
 #include "controller/submission.h"
+#include "controller/top_job.h"
 #include "core/admission/cancel_job.h"
 #include "core/admission/create_node.h"
 #include "core/admission/modify_job.h"
@@ -108,6 +109,8 @@ void Commands::handle() {
     case B::kUpdateStep: return update_step(request_.update_step());
     case B::kAttachStep: return attach_step(request_.attach_step());
     case B::kSampleSteps: return sample_steps(request_.sample_steps());
+    case B::kNotifyJob: return notify_job(request_.notify_job());
+    case B::kTopJobs: return top(request_.top_jobs());
     case B::kEndAllocation: return end_allocation(request_.end_allocation());
     case B::kChangeAccounts: return change_accounts(request_.change_accounts());
     default: return refuse_with(2036, "Requested operation not supported on this system", "unknown request");
@@ -321,6 +324,25 @@ void Commands::requeue(const wire::RequeueJobs& ask) {
 void Commands::suspend(const wire::SuspendJobs& ask) {
   change_jobs(names_of(ask.jobs()), [&](const State& now, const SelectedJob& which) {
     return ask.resume() ? decide_resume(now, which, actor_, c_.loop_.now()) : decide_suspend(now, which, actor_, c_.loop_.now());
+  });
+}
+
+// Whether users may put their own jobs first is the site's word, as in Slurm.
+static bool users_may_top(const ControllerHooks& hooks) {
+  wire::Config config;
+  hooks.show_config(config);
+  for (const auto& entry : config.entries())
+    if (entry.key() == "SchedulerParameters")
+      for (const std::string_view word : split(entry.value(), ','))
+        if (equals_ignoring_case(trim(word), "enable_user_top")) return true;
+  return false;
+}
+
+void Commands::top(const wire::TopJobs& ask) {
+  const bool allowed = actor_.is_admin || users_may_top(c_.hooks_);
+  change_jobs(names_of(ask.jobs()), [&](const State& now, const SelectedJob& which) -> Decision {
+    if (!allowed) return refuse(RefusalCode::access_denied);
+    return decide_top(now, which, actor_, c_.loop_.now());
   });
 }
 

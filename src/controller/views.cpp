@@ -88,6 +88,9 @@ void show_files(const State& state, const Job& job, wire::JobView& out) {
     out.set_std_out(expanded(spec.std_out.empty() ? std::string{default_output_pattern(facts)} : spec.std_out));
     if (!rare.std_err.empty()) out.set_std_err(expanded(rare.std_err));
     out.set_std_in(rare.std_in.empty() ? "/dev/null" : expanded(rare.std_in));
+    out.set_std_out_pattern(under_directory(spec.std_out.empty() ? std::string{default_output_pattern(facts)} : spec.std_out, spec.work_dir));
+    if (!rare.std_err.empty()) out.set_std_err_pattern(under_directory(rare.std_err, spec.work_dir));
+    out.set_std_in_pattern(rare.std_in.empty() ? "/dev/null" : under_directory(rare.std_in, spec.work_dir));
   }
   out.set_command(spec.command);
   out.set_submit_line(spec.submit_line);
@@ -100,6 +103,7 @@ void show_request(const ReadView& snapshot, const Job& job, wire::JobView& out) 
   const JobSpec& spec = *job.spec;
   const RareRequest& rare = spec.rare_request();
   out.set_account(spec.account);
+  out.set_association(job.association.value);
   const Qos* qos = state.find_qos(job.qos);
   out.set_qos(qos ? qos->name : rare.qos);
   out.set_comment(rare.comment);
@@ -345,6 +349,12 @@ void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire
   out.set_last_busy_us(node.last_busy.value);
   if (const auto it = snapshot.observed->telemetry.find(index); it != snapshot.observed->telemetry.end())
     *out.mutable_telemetry() = it->second;
+  for (const auto& [id, reservation] : snapshot.state.reservations) {
+    if (snapshot.now < reservation->starts(snapshot.now) || snapshot.now >= reservation->ends(snapshot.now)) continue;
+    if (!std::ranges::binary_search(reservation->nodes, index.value)) continue;
+    if (out.reservation().empty()) out.set_reservation(reservation->name);
+    if (reservation->has(reserve_maint)) out.set_maintenance(true);
+  }
 }
 
 void show_partition(const ReadView& snapshot, const Partition& partition, wire::PartitionView& out) {

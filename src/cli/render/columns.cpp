@@ -98,7 +98,6 @@ void null(Out& out, const Row&) { out += "(null)"; }
 void not_available(Out& out, const Row&) { out += "N/A"; }
 void nothing(Out&, const Row&) {}
 void zero(Out& out, const Row&) { out += '0'; }
-void no(Out& out, const Row&) { out += "NO"; }
 
 template <auto getter>
 void text_of(Out& out, const Row& row) { out += (row.job->*getter)(); }
@@ -107,6 +106,9 @@ void text_or_null(Out& out, const Row& row) { out += or_null((row.job->*getter)(
 template <auto getter>
 void number_of(Out& out, const Row& row) { put(out, (row.job->*getter)()); }
 using V = wire::JobView;
+// As asked for, or what became of it.
+template <auto expanded, auto pattern>
+void file_name(Out& out, const Row& row) { out += row.context->expand_patterns ? (row.job->*expanded)() : (row.job->*pattern)(); }
 
 // What was asked for in ResourceView, or the word for nothing.
 using Ask = wire::ResourceView;
@@ -136,7 +138,7 @@ constexpr Column<JobRow> rows[] = {
        put(out, row.job->array_job_id() != 0 ? row.job->array_job_id() : row.job->job_id());
      }},
     {"ArrayTaskId", 'K', "ARRAY_TASK_ID", to_width, true, put_array_task},
-    {"AssocId", 0, "ASSOC_ID", never, false, zero},
+    {"AssocId", 0, "ASSOC_ID", never, false, number_of<&V::association>},
     {"BatchFlag", 0, "BATCH_FLAG", never, false, [](Out& out, const Row& row) { out += row.job->batch() ? '1' : '0'; }},
     {"BatchHost", 'B', "EXEC_HOST", to_width, false, [](Out& out, const Row& row) { out += row.job->batch_host().empty() ? "n/a" : row.job->batch_host(); }},
     {"BoardsPerNode", 0, "BOARDS_PER_NODE", to_width, false, not_available},
@@ -225,22 +227,28 @@ constexpr Column<JobRow> rows[] = {
     {"RestartCnt", 0, "RESTART_COUNT", never, false, number_of<&V::restarts>},
     {"Runtime", 0, "RUNTIME", to_width, false, null},
     {"SchedNodes", 'Y', "SCHEDNODES", to_width, false, text_or_null<&V::planned_nodes>},
-    {"SCT", 'z', "S:C:T", to_width, false, [](Out& out, const Row&) { out += "*:*:*"; }},
+    {"SCT", 'z', "S:C:T", to_width, false, [](Out& out, const Row& row) {
+       count_or<&Ask::sockets_per_node, star_word>(out, row);
+       out += ':';
+       count_or<&Ask::cores_per_socket, star_word>(out, row);
+       out += ':';
+       count_or<&Ask::threads_per_core, star_word>(out, row);
+     }},
     {"SegmentSize", 0, "SEGMENT_SIZE", never, false, zero},
     {"SiblingsActive", 0, "ACTIVE_SIBLINGS", to_width, false, not_available},
     {"SiblingsActiveRaw", 0, "ACTIVE_SIBLINGS_RAW", to_width, false, not_available},
     {"SiblingsViable", 0, "VIABLE_SIBLINGS", to_width, false, not_available},
     {"SiblingsViableRaw", 0, "VIALBLE_SIBLINGS_RAW", to_width, false, not_available},
-    {"Shared", 0, "OVER_SUBSCRIBE", to_width, false, no},
+    {"Shared", 0, "OVER_SUBSCRIBE", to_width, false, [](Out& out, const Row& row) { out += row.job->oversubscribe() ? "YES" : "NO"; }},
     {"SLUID", 's', "SLUID", to_width, false, [](Out& out, const Row& row) { out += sluid_text(*row.job); }},
     {"Sockets", 'H', "SOCKETS_PER_NODE", to_width, false, count_or<&Ask::sockets_per_node, star_word>},
     {"SPerBoard", 0, "SOCKETS_PER_BOARD", to_width, false, star},
     {"StartTime", 'S', "START_TIME", to_width, true, put_start},
     {"State", 'T', "STATE", to_width, true, [](Out& out, const Row& row) { out += state_word(*row.job); }},
     {"StateCompact", 't', "ST", to_width, true, [](Out& out, const Row& row) { out += state_compact(*row.job); }},
-    {"StdErr", 0, "STDERR", to_width, false, text_of<&V::std_err>},
-    {"StdIn", 0, "STDIN", to_width, false, text_of<&V::std_in>},
-    {"StdOut", 0, "STDOUT", to_width, false, text_of<&V::std_out>},
+    {"StdErr", 0, "STDERR", to_width, false, file_name<&V::std_err, &V::std_err_pattern>},
+    {"StdIn", 0, "STDIN", to_width, false, file_name<&V::std_in, &V::std_in_pattern>},
+    {"StdOut", 0, "STDOUT", to_width, false, file_name<&V::std_out, &V::std_out_pattern>},
     {"SubmitTime", 'V', "SUBMIT_TIME", to_width, false, [](Out& out, const Row& row) { out += format_time(row.job->submit_at_us(), "N/A"); }},
     {"system_comment", 0, "SYSTEM_COMMENT", to_width, false, null},
     {"Threads", 'J', "THREADS_PER_CORE", to_width, false, count_or<&Ask::threads_per_core, star_word>},
@@ -260,7 +268,7 @@ constexpr Column<JobRow> rows[] = {
      }},
     {"UserId", 'U', "UID", never, true, number_of<&V::uid>},
     {"UserName", 'u', "USER", to_width, true, put_user},
-    {"Wait4Switch", 0, "WAIT4SWITCH", to_width, false, [](Out& out, const Row&) { out += "0:00"; }},
+    {"Wait4Switch", 0, "WAIT4SWITCH", to_width, false, [](Out& out, const Row& row) { out += format_short_duration(row.job->resources().switches_wait_seconds()); }},
     {"WCKey", 'w', "WCKEY", to_width, false, null},
     {"WorkDir", 'Z', "WORK_DIR", to_width, false, text_or_null<&V::work_dir>},
 };
@@ -310,8 +318,17 @@ constexpr SortRow sort_rows[] = {
 };
 
 struct SortKey {
-  const SortRow* row;
+  const SortRow* row;             // nullptr: by what the column shows
+  const Column<JobRow>* column;
   bool reverse;
+
+  int compare(const JobRow& a, const JobRow& b) const {
+    if (row != nullptr) return row->compare(a, b);
+    std::string left, right;
+    column->value(left, a);
+    column->value(right, b);
+    return three_way(left, right);
+  }
 };
 
 std::vector<SortKey> sort_keys(std::string_view keys, std::string& unknown) {
@@ -321,8 +338,10 @@ std::vector<SortKey> sort_keys(std::string_view keys, std::string& unknown) {
     if (c == '-' || c == '+') reverse = c == '-';
     if (c == ',' || c == '-' || c == '+' || c == '#' || c == ' ' || c == '%') continue;
     const auto row = std::ranges::find(sort_rows, c, &SortRow::letter);
-    if (row == std::end(sort_rows)) unknown += c;
-    else out.push_back({row, reverse});
+    const auto column = std::ranges::find(rows, c, &Column<JobRow>::letter);
+    if (row != std::end(sort_rows)) out.push_back({row, nullptr, reverse});
+    else if (column != std::end(rows)) out.push_back({nullptr, column, reverse});
+    else unknown += c;
     reverse = false;
   }
   return out;
@@ -345,14 +364,14 @@ bool needs_only_brief(const Format<JobRow>& format) {
 
 bool sort_needs_only_brief(std::string_view keys) {
   std::string unknown;
-  return std::ranges::all_of(sort_keys(keys, unknown), [](const SortKey& key) { return key.row->brief; });
+  return std::ranges::all_of(sort_keys(keys, unknown), [](const SortKey& key) { return key.row != nullptr ? key.row->brief : key.column->brief; });
 }
 
 void sort_jobs(std::vector<JobRow>& jobs, std::string_view keys, std::string& unknown) {
   const auto order = sort_keys(keys, unknown);
   const auto before = [&](const JobRow& a, const JobRow& b) {
     for (const SortKey& key : order)
-      if (const int result = key.row->compare(a, b); result != 0) return key.reverse ? result > 0 : result < 0;
+      if (const int result = key.compare(a, b); result != 0) return key.reverse ? result > 0 : result < 0;
     return false;
   };
   // A long queue comes in the order of submission, which mostly is the order wanted.

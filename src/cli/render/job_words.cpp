@@ -65,6 +65,12 @@ std::string known_states() {
   return out;
 }
 
+std::string state_list() {
+  std::string out;
+  for (const StateRow& row : states) out += std::string{row.word} + '\n';
+  return out;
+}
+
 std::string array_tasks_text(const wire::JobView& job) {
   const std::string& tasks = job.array_tasks();
   std::size_t most = 64;

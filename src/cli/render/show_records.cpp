@@ -217,6 +217,7 @@ std::string show_node(const wire::NodeView& node, Names& names, const ShowOption
     record.line("Reason=" + node.reason() + " [" + names.user(node.reason_uid()) + '@' + format_time(node.reason_at_us(), "Unknown") + ']');
   if (!node.comment().empty()) record.line("Comment=" + node.comment());
   if (!node.extra().empty()) record.line("Extra=" + node.extra());
+  if (!node.reservation().empty()) record.line("ReservationName=" + node.reservation());
   return record.finish();
 }
 
@@ -238,6 +239,7 @@ std::string show_partition(const wire::PartitionView& p, const ShowOptions& opti
   record.line("JobDefaults=(null)");
   record.line(memory_limits(p));
   record.line("TRES=" + tres_text(p.cpu_count(), p.memory_mib(), p.node_count(), p.gres_tres()));
+  if (!p.billing_weights().empty()) record.line("TRESBillingWeights=" + p.billing_weights());
   return record.finish();
 }
 
