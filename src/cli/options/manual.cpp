@@ -57,16 +57,16 @@ std::string man_page(const ManualHead& head, std::span<const OptionText> options
   std::string refused, variables;
   for (const OptionText& option : options) {
     if (!option.built) {
-      refused += (refused.empty() ? "" : ", ") + troff("--" + std::string{option.name});
+      refused += ".TP\n.B " + troff("--" + std::string{option.name}) + "\n" + (option.why.empty() ? std::string{"not built yet"} : troff(option.why)) + "\n";
       continue;
     }
     out += ".TP\n.B ";
     if (option.letter != '\0') out += troff(std::string{"-"} + option.letter) + ", ";
-    out += troff(long_form(option)) + "\n" + troff(option.help) + "\n";
+    out += troff(long_form(option)) + "\n" + troff(option.help) + (option.effect == Effect::no_effect ? troff("; without effect here: " + std::string{option.why}) : "") + "\n";
     if (!option.environment.empty()) variables += ".TP\n.B " + troff(option.environment) + "\nthe same as " + troff("--" + std::string{option.name}) + "\n";
   }
   if (!variables.empty()) out += ".SH ENVIRONMENT\n" + variables;
-  if (!refused.empty()) out += ".SH NOT BUILT YET\nThese options of Slurm are known and refused by name:\n" + refused + "\n";
+  if (!refused.empty()) out += ".SH REFUSED\nThese options of Slurm are known and refused by name:\n" + refused;
   return out;
 }
 

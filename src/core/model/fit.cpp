@@ -135,7 +135,8 @@ std::optional<std::vector<NodeShare>> choose_nodes(const JobSpec& spec, std::spa
 }
 
 Cpus requested_cpus(const JobSpec& spec) {
-  const std::int64_t by_tasks = static_cast<std::int64_t>(spec.tasks) * spec.cpus_per_task;
+  const std::int64_t tasks = spec.overcommits() ? std::max(spec.min_nodes, 1u) : spec.tasks;
+  const std::int64_t by_tasks = tasks * spec.cpus_per_task;
   const std::int64_t by_nodes =
       static_cast<std::int64_t>(std::max(spec.min_nodes, 1u)) * std::max(spec.min_cpus_per_node, spec.cpus_per_task);
   return Cpus{std::max(by_tasks, by_nodes)};
