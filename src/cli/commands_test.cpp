@@ -468,7 +468,7 @@ TEST_F(Commands, Srun_notices_a_job_that_ends_otherwise) {
 
 TEST_F(Commands, Srun_refuses_what_it_cannot_do_yet) {
   EXPECT_EQ(run({"srun"}).err, "srun: fatal: No command given to execute.\n");
-  EXPECT_TRUE(run({"srun", "--bcast", "file"}).err.starts_with("srun: error: --bcast is refused in Millrace: sbcast copies"));
+  EXPECT_TRUE(run({"srun", "--bcast", "file"}).err.starts_with("srun: error: --bcast copies to the nodes of the job srun runs in"));
 }
 
 TEST_F(Commands, Millrace_checks_a_configuration) {

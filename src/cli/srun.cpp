@@ -20,6 +20,7 @@
 #include "cli/commands.h"
 #include "cli/options/job_options.h"
 #include "cli/srun_console.h"
+#include "cli/srun_bcast.h"
 #include "cli/srun_endpoint.h"
 #include "cli/srun_parts.h"
 #include "cli/step_wishes.h"
@@ -258,6 +259,9 @@ namespace {
 // Inside an allocation: the keeper of its steps finds the nodes.
 int run_step(const Command& command, Submission& all, const ClientSettings& settings, std::uint32_t job_id) {
   if (const auto settled = settle_step_wishes(command, all.draft); !settled) return say_usage_error(command, settled.error());
+  std::string copy;
+  if (all.draft.bcast)
+    if (const auto sent = broadcast_program(command, all, job_id, copy); !sent) return say_usage_error(command, sent.error());
   auto plan = make_plan(command, all, settings);
   if (!plan) return say_usage_error(command, plan.error());
   SrunConsole console(command, *plan);
@@ -306,6 +310,7 @@ int run_srun(Command& command) {
   if (job) return run_step(command, *all, *settings, *job);
   if (draft.het_group) return say_usage_error(command, {Errc::refused, "--het-group names components of the job srun runs in; here it runs in none"});
   if (draft.first_node) return say_usage_error(command, not_built("--relative outside an allocation").error());
+  if (draft.bcast) return say_usage_error(command, {Errc::refused, "--bcast copies to the nodes of the job srun runs in; here it runs in none (salloc first)"});
   return run(command, *all, *settings);
 }
 

@@ -49,6 +49,16 @@ Result<void> check_memory(const CommandLine<JobDraft>& line) {
   return {};
 }
 
+// How long to wait for few switches has a variable of its own; it says nothing where no number of switches is given.
+Result<void> apply_switch_wait(std::uint8_t tool, JobDraft& draft) {
+  const char* name = tool == srun ? "SLURM_WAIT4SWITCH" : tool == salloc ? "SALLOC_WAIT4SWITCH" : "SBATCH_WAIT4SWITCH";
+  const char* value = std::getenv(name);
+  if (value == nullptr || !draft.job.resources().has_switches()) return {};
+  MR_TRY(const resource::SwitchAsk ask, resource::parse_switches("1@" + std::string{value}));
+  draft.job.mutable_resources()->set_switches_wait_seconds(ask.wait_seconds);
+  return {};
+}
+
 using Words = std::span<const std::string_view>;
 
 // A lone ':' ends the options of a component; once the script is named, everything is its argument.
@@ -158,6 +168,7 @@ Result<Submission> read_all_layers(const Command& command, std::uint8_t tool, co
     }
     if (i == 0) {
       MR_TRY_VOID(apply_environment(job_options(), tool, draft));
+      MR_TRY_VOID(apply_switch_wait(tool, draft));
     } else {
       JobDraft from_environment;
       MR_TRY_VOID(apply_environment(job_options(), tool, from_environment));
@@ -230,6 +241,7 @@ Result<std::vector<SrunPart>> read_srun_parts(const Command& command) {
         part.all.draft.job.MergeFrom(request_of(from_environment.job));
       } else {
         MR_TRY_VOID(apply_environment(job_options(), srun, part.all.draft));
+        MR_TRY_VOID(apply_switch_wait(srun, part.all.draft));
       }
       MR_TRY(auto applied, apply_words(job_options(), srun, part.words, Operands::end_options, part.all.draft));
       MR_TRY_VOID(check_memory(applied));

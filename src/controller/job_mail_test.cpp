@@ -135,7 +135,7 @@ TEST_F(JobMailTest, An_array_is_told_of_as_a_whole_or_task_by_task) {
       job.array = JobKey{4};
       job.array_task = task;
       job.time_limit_minutes = 10;
-      want(mail_begin | mail_end | (each ? mail_array_tasks : 0));
+      want(mail_begin | mail_end | (each ? std::uint32_t{mail_array_tasks} : 0u));
       begin();
       told += look(start);
       array.ended = task;

@@ -49,6 +49,8 @@ struct JobDraft {
   bool label = false;
   bool unbuffered = false;
   bool disable_status = false;
+  std::optional<std::string> bcast, bcast_compress, bcast_exclude;  // the first: where to; empty: srun's choice
+  bool send_libraries = false;
   bool quit_on_interrupt = false;
   bool whole = false;
   bool preserve_env = false;

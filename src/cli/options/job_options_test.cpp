@@ -250,9 +250,10 @@ TEST(Values, Limits) {
 TEST(Manual, Shows_what_works_and_lists_what_is_refused) {
   const auto texts = option_texts(job_options(), sbatch);
   const ManualHead head{"sbatch", "submit a batch script", "[options] script", "Sends a script."};
-  EXPECT_EQ(help_text(head, texts).find("--network"), std::string::npos);
+  EXPECT_EQ(help_text(head, texts).find("--bbf"), std::string::npos);
   EXPECT_NE(help_text(head, texts).find("-n, --ntasks=<count>"), std::string::npos);
-  EXPECT_NE(man_page(head, texts).find("\\-\\-network"), std::string::npos);
+  EXPECT_NE(man_page(head, texts).find("\\-\\-bbf\nthere are no burst buffers"), std::string::npos);
+  EXPECT_NE(man_page(head, texts).find("without effect here: recorded and shown"), std::string::npos);
 }
 
 TEST(JobOptions, Mail_words_and_environment_of_a_job) {

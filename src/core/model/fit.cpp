@@ -66,6 +66,7 @@ class Gathering {
  private:
   // Where the order of tasks says more than "one node after the other".
   bool laid_out_asked() const {
+    if (spec_.overcommits()) return true;
     if (!spec_.resources) return false;
     return spec_.resources->spread_job || (!spec_.resources->distribution.empty() && !spec_.resources->distribution.starts_with("block") && !spec_.resources->distribution.starts_with("*"));
   }
@@ -77,7 +78,7 @@ class Gathering {
       nodes.push_back(candidates_[one.at].node);
       capacities.push_back(one.capacity);
     }
-    if (spec_.resources->distribution.empty()) return lay_out(Distribution{NodeOrderOfTasks::cyclic, 1, true}, wanted_, capacities);
+    if (spec_.resource_request().distribution.empty()) return lay_out(Distribution{NodeOrderOfTasks::cyclic, 1, true}, wanted_, capacities);
     return lay_out(spec_, nodes, capacities);
   }
 

@@ -152,6 +152,14 @@ def check_immediate(checks, cluster):
     checks.that("with room it starts, and its variables are there", done.code == 0 and done.out.split() == ["test", str(cluster.configuration), "well"], done)
 
 
+def check_bcast(checks, cluster):
+    copy = cluster.directory / "copy"
+    done = cluster.run("salloc", "-N1", "-n1", "-t", "5", cluster.bin / "srun", f"--bcast={copy}", "-v", "/bin/echo", "copied")
+    checks.that("srun --bcast runs the copy", done.code == 0 and done.out == "copied\n" and copy.read_bytes() == Path("/bin/echo").read_bytes(), done)
+    checks.that("srun -v tells of nodes and tasks", "nodes(1):`n1', cpu counts: 1" in done.err and "Node n1, 1 tasks started" in done.err and "n1: task 0: Completed" in done.err, done)
+    checks.says("not without a job", cluster.run("srun", "--bcast", "true"), 1, "--bcast copies to the nodes of the job")
+
+
 def check_update(checks, cluster):
     job = cluster.submit("-n1", "-t", "60", "--wckey=w1", "--extra=text", "--core-spec=1", "-o", "/dev/null", "--wrap", "sleep 300")
     cluster.wait_for_job(job, ("RUNNING",))
@@ -178,7 +186,7 @@ def main():
         cluster = Cluster(options.build, directory / "c", nodes=2, cpus=4, settings=[f"MailProg={box.program}", "MailDomain=example.org"])
         clusters.append(cluster)
         cluster.start()
-        for check in (check_environment, check_owner, check_overcommit, check_foreign_scripts, check_clusters, check_immediate, check_update):
+        for check in (check_environment, check_owner, check_overcommit, check_foreign_scripts, check_clusters, check_immediate, check_bcast, check_update):
             check(checks, cluster)
         check_mail(checks, cluster, box)
         checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
