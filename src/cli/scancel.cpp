@@ -27,7 +27,7 @@ struct Draft {
   wire::CancelJobs cancel;
   std::vector<wire::StepName> steps;
   bool filtered = false;
-  std::optional<std::string> signal, clusters;
+  std::optional<std::string> signal, clusters, wckey, admin_comment;
   bool interactive = false, quiet = false;
   int verbose = 0;
 };
@@ -83,12 +83,12 @@ constexpr Option<Draft> rows[] = {
     {"user", 'u', required, "<name>", any_tool, "SCANCEL_USER", "", "jobs of this user", set_user},
     {"verbose", 'v', none, "", any_tool, "SCANCEL_VERBOSE", "", "say what is done", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"admin-comment", '\0', required, "", any_tool, "", "", "comment of the administrator", nullptr},
+    {"admin-comment", '\0', required, "<text>", any_tool, "", "", "a comment of the administrator, kept with the jobs", [](Draft& d, Text v) -> Result<void> { d.admin_comment = std::string{v}; return {}; }},
     {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](Draft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
     {"cron", 'c', none, "", any_tool, "SCANCEL_CRON", "", "jobs of scrontab too", nothing, Effect::no_effect, "there are no jobs of scrontab yet"},
     {"ctld", '\0', none, "", any_tool, "SCANCEL_CTLD", "", "let the controller choose the jobs", nothing, Effect::no_effect, "it always does"},
     {"sibling", '\0', required, "<name>", any_tool, "", "", "the sibling job on another cluster of the federation", nullptr, Effect::refused, "there are no federations, so no job has siblings"},
-    {"wckey", '\0', required, "", any_tool, "SCANCEL_WCKEY", "", "workload key", nullptr},
+    {"wckey", '\0', required, "<key>", any_tool, "SCANCEL_WCKEY", "", "jobs with this workload key", [](Draft& d, Text v) -> Result<void> { d.wckey = std::string{v}; d.filtered = true; return {}; }},
 };
 // clang-format on
 
@@ -184,9 +184,45 @@ int cancel_step(const Command& command, const Draft& draft, Session& session, co
   return excused ? 0 : 1;
 }
 
+// The controller filters by everything but the workload key: of the jobs that were named, or of all, those that have it are named to it.
+Result<void> choose_by_wckey(Session& session, Draft& draft) {
+  wire::Request request;
+  *request.mutable_query_jobs()->mutable_jobs() = draft.cancel.jobs();
+  MR_TRY(const wire::Reply reply, ask_all(session, request));
+  draft.cancel.clear_jobs();
+  for (const wire::JobView& job : reply.jobs().jobs()) {
+    if (job.extras().wckey() != *draft.wckey) continue;
+    wire::JobName* name = draft.cancel.add_jobs();
+    name->set_job_id(job.array_job_id() != 0 && !job.has_array_task() ? job.array_job_id() : job.job_id());
+  }
+  return {};
+}
+
+// Said of a job before it ends: one that is gone already has no use for it.
+void comment_on(const Command& command, Session& session, const wire::JobName& job, const std::string& text) {
+  wire::Request request;
+  *request.mutable_update_job()->mutable_job() = job;
+  request.mutable_update_job()->mutable_extras()->set_admin_comment(text);
+  const auto reply = ask_all(session, request);
+  const std::string problem = !reply ? reply.error().story : reply->jobs_changed().failed_size() > 0 ? reply->jobs_changed().failed(0).text() : "";
+  if (!problem.empty()) say_error(command, "--admin-comment for job " + job_text(job) + ": " + problem);
+}
+
 int cancel(Command& command, Draft& draft, const ClientSettings& settings) {
   Session session(*session_options(settings));
   int code = 0;
+  if (draft.wckey) {
+    const auto chosen = choose_by_wckey(session, draft);
+    if (!chosen) {
+      say_trouble(command, session);
+      say_error(command, "Unable to look for jobs: " + chosen.error().story);
+      return 1;
+    }
+    if (draft.cancel.jobs_size() == 0) {
+      if (draft.verbose > 0) say_error(command, "No active jobs match ALL job filters, including: wckey=" + *draft.wckey);
+      return 0;
+    }
+  }
   for (const wire::StepName& step : draft.steps) code = std::max(code, cancel_step(command, draft, session, step));
   if (!draft.steps.empty() && draft.cancel.jobs_size() == 0) return code;
   if (draft.interactive) {
@@ -198,6 +234,8 @@ int cancel(Command& command, Draft& draft, const ClientSettings& settings) {
       return 1;
     }
   }
+  if (draft.admin_comment)
+    for (const wire::JobName& job : draft.cancel.jobs()) comment_on(command, session, job, *draft.admin_comment);
   for (const wire::JobName& job : draft.cancel.jobs()) say_intent(command, draft, job_text(job));
   wire::Request request;
   *request.mutable_cancel() = draft.cancel;
@@ -232,6 +270,7 @@ int run_scancel(Command& command) {
   }
   if (draft.cancel.batch_only() && !draft.signal) return say_usage_error(command, {Errc::refused, "-b/--batch needs -s/--signal"});
   if (const auto added = add_jobs(draft, line->operands); !added) return say_usage_error(command, {Errc::refused, added.error().story});
+  if (draft.admin_comment && draft.cancel.jobs_size() == 0) return say_usage_error(command, {Errc::refused, "--admin-comment needs the ids of the jobs"});
   if (!draft.steps.empty() && draft.filtered) return say_usage_error(command, not_built("a filter with a step (" + step_text(draft.steps.front()) + ")").error());
   if (draft.cancel.jobs_size() == 0 && draft.steps.empty() && !draft.filtered) return say_usage_error(command, {Errc::refused, "No job identification provided"});
   const auto settings = read_client_settings();

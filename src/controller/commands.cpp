@@ -8,6 +8,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "controller/config_facts.h"
+#include "controller/job_extras.h"
 #include "controller/resources.h"
 #include "controller/submission.h"
 #include "controller/top_job.h"
@@ -124,7 +125,15 @@ void Commands::submit(const wire::SubmitJob& ask) {
   if (c_.log_.room(bytes) != Room::enough)
     return refuse_with(2019, "I/O error writing script/environment to file", "the controller's disk has no room for new jobs; try again later");
   // The name service may be slow: the request is kept until it has answered, and decided on what is true then.
-  c_.identities_.find(asker_.uid, asker_.gid, [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
+  // Whose job it is: root may say that it is another's, and may submit what a client cannot have checked.
+  const bool for_another = ask.job().has_as_uid() || ask.job().has_as_gid();
+  if (for_another && !actor_.is_admin) return refuse_with(2002, "Access/permission denied", "only root may submit for another user or group");
+  const auto has_admin_words = [](const wire::JobDescription& job) { return job.extras().has_admin_comment() || job.extras().has_system_comment(); };
+  if (!actor_.is_admin && (has_admin_words(ask.job()) || std::ranges::any_of(ask.more_components(), has_admin_words)))
+    return refuse_with(2002, "Access/permission denied", "only an administrator may set AdminComment");
+  const UserId uid = ask.job().has_as_uid() ? UserId{ask.job().as_uid()} : asker_.uid;
+  const GroupId gid = ask.job().has_as_gid() ? GroupId{ask.job().as_gid()} : asker_.gid;
+  c_.identities_.find(uid, gid, [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
     Commands self{c, asker, request};
     if (!identity) return self.refuse_with(2010, "Invalid user id", identity.error().story);
     const wire::SubmitJob& ask = request.submit();
@@ -377,6 +386,10 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   if (ask.has_min_cpus_per_node()) c.min_cpus_per_node = ask.min_cpus_per_node();
   if (ask.has_exclusive()) c.exclusive = ask.exclusive();
   if (ask.has_oversubscribe()) c.oversubscribe = ask.oversubscribe();
+  if (ask.has_std_in()) c.std_in = ask.std_in();
+  if (ask.has_end_at_us()) change.end_at = Time{ask.end_at_us()};
+  change.admin_words = ask.extras().has_admin_comment() || ask.extras().has_system_comment();
+  if (ask.has_extras()) change.extras = [said = ask.extras()](JobExtras& extras) { read_extras(said, extras); };
   change.wishes = to_wishes(ask.resources());
   change_jobs({name_of(ask.job())},
               [&](const State& now, const SelectedJob& which) { return decide_modify(now, which, change, actor_, c_.loop_.now()); });

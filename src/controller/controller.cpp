@@ -46,7 +46,8 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
       planning_(parts.loop, parts.plan_worker, planner_settings({}, settings_.backfill_depth),
                 {[this]() -> const State& { return commit_.durable(); }, [this](const Plan& plan) { plan_finished(plan); },
                  [this] { return unreachable(); }}),
-      payloads_(parts.log, payload_cache_bytes) {
+      payloads_(parts.log, payload_cache_bytes),
+      mailer_(parts.programs, [this](const std::string& text) { hooks_.say(text); }) {
   if (!settings_.planning) planning_.switch_off();
 }
 
@@ -66,6 +67,7 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
   commit_.happen({ControllerStarted{epoch, started_at_}});
   configured(configuration);
   due_signals_.look_at_all(commit_.durable());
+  job_mails_.remember(commit_.durable(), started_at_);
   commit_.when_durable([this, ready = std::move(ready)]() mutable {
     if (ready) ready();
     see_to_all_programs();
@@ -126,6 +128,7 @@ void Controller::changed(const Changes& changes) {
   else if (changes.jobs_added)
     planning_.wanted_for_new_jobs();
   for (const JobKey key : changes.jobs) due_signals_.look_at(commit_.durable(), key);
+  for (const JobKey key : changes.jobs) send_mails(job_mails_.look(commit_.durable(), key, loop_.now()));
   arm_signals();
   arm_deadline();
   maybe_snapshot();
@@ -415,6 +418,7 @@ void Controller::tick() {
   }
   if (auto reboots = decide_reboots(commit_.decided(), now); !reboots.empty()) commit_.happen(std::move(reboots));
   see_to_power();
+  send_mails(job_mails_.time_passed(commit_.durable(), now));
   // Some wait for a time of their own: the end of an exempt time, of the patience for a switch.
   if (now - replanned_at_ >= settings_.replan_every && !commit_.durable().queue.empty()) {
     replanned_at_ = now;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/hostlist.h"
+#include "controller/job_extras.h"
 #include "controller/resources.h"
 #include "core/admission/power_nodes.h"
 #include "core/ledger/limits.h"
@@ -33,18 +34,6 @@ std::string preempt_words(PreemptMode mode, bool gang) {
 }
 
 std::string signal_word(std::uint32_t signal) { return "RaisedSignal:" + std::to_string(signal); }
-
-const char* kind_word(DependencyKind kind) {
-  switch (kind) {
-    case DependencyKind::after: return "after";
-    case DependencyKind::afterany: return "afterany";
-    case DependencyKind::afterok: return "afterok";
-    case DependencyKind::afternotok: return "afternotok";
-    case DependencyKind::singleton: return "singleton";
-    case DependencyKind::aftercorr: return "aftercorr";
-  }
-  return "";
-}
 
 std::string shown_dependencies(const State& state, const Job& job) {
   if (!job.dependencies) return {};
@@ -133,6 +122,7 @@ void show_request(const ReadView& snapshot, const Job& job, wire::JobView& out) 
   out.set_requested_memory_mib(static_cast<std::uint64_t>(requested_memory(spec, whole).value));
   out.set_exclusive(spec.exclusive);
   out.set_oversubscribe(spec.oversubscribe);
+  if (spec.extras) show_extras(*spec.extras, *out.mutable_extras());
   out.set_user_name(spec.owner->user_name);
   out.set_group_name(spec.owner->group_name);
 }
@@ -172,6 +162,18 @@ void show_progress(const ReadView& snapshot, const Job& job, wire::JobView& out)
 }
 
 }  // namespace
+
+const char* kind_word(DependencyKind kind) {
+  switch (kind) {
+    case DependencyKind::after: return "after";
+    case DependencyKind::afterany: return "afterany";
+    case DependencyKind::afterok: return "afterok";
+    case DependencyKind::afternotok: return "afternotok";
+    case DependencyKind::singleton: return "singleton";
+    case DependencyKind::aftercorr: return "aftercorr";
+  }
+  return "";
+}
 
 std::string hostlist_of(const State& state, const std::vector<NodeShare>& shares) {
   return names_to_hostlist(state, shares, [](const NodeShare& share) { return share.node; });

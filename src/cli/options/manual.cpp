@@ -14,7 +14,7 @@ std::string long_form(const OptionText& option) {
 // What an option does, and that it does nothing where that is so.
 std::string help_of(const OptionText& option) {
   if (option.effect != Effect::no_effect) return std::string{option.help};
-  return std::string{option.help} + " (no effect here" + (option.why.empty() ? "" : ": " + std::string{option.why}) + ")";
+  return std::string{option.help} + "; without effect here" + (option.why.empty() ? "" : ": " + std::string{option.why});
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ std::string man_page(const ManualHead& head, std::span<const OptionText> options
   std::string refused, variables;
   for (const OptionText& option : options) {
     if (!option.built) {
-      refused += (refused.empty() ? "" : ", ") + troff("--" + std::string{option.name} + (option.why.empty() ? "" : " (" + std::string{option.why} + ")"));
+      refused += ".TP\n.B " + troff("--" + std::string{option.name}) + "\n" + (option.why.empty() ? std::string{"not built yet"} : troff(option.why)) + "\n";
       continue;
     }
     out += ".TP\n.B ";
@@ -75,7 +75,7 @@ std::string man_page(const ManualHead& head, std::span<const OptionText> options
   }
   out += sections;
   if (!variables.empty()) out += ".SH ENVIRONMENT\n" + variables;
-  if (!refused.empty()) out += ".SH NOT BUILT YET\nThese options of Slurm are known and refused by name:\n" + refused + "\n";
+  if (!refused.empty()) out += ".SH REFUSED\nThese options of Slurm are known and refused by name:\n" + refused;
   return out;
 }
 

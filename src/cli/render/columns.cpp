@@ -131,7 +131,7 @@ constexpr Column<JobRow> rows[] = {
     {"AccrueTime", 0, "ACCRUE_TIME", to_width, false, [](Out& out, const Row& row) {
        out += format_time(row.job->accrue_at_us() != 0 ? row.job->accrue_at_us() : row.job->eligible_at_us(), "N/A");
      }},
-    {"admin_comment", 0, "ADMIN_COMMENT", to_width, false, null},
+    {"admin_comment", 0, "ADMIN_COMMENT", to_width, false, [](Out& out, const Row& row) { out += or_null(row.job->extras().admin_comment()); }},
     {"AllocNodes", 0, "ALLOC_NODES", to_width, false, text_of<&V::submit_host>},
     {"AllocSID", 0, "ALLOC_SID", never, false, number_of<&V::submit_sid>},
     {"ArrayJobId", 'F', "ARRAY_JOB_ID", never, true, [](Out& out, const Row& row) {
@@ -152,7 +152,7 @@ constexpr Column<JobRow> rows[] = {
     {"ContainerId", 0, "CONTAINERID", to_width, false, null},
     {"Contiguous", 'O', "CONTIGUOUS", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().contiguous() ? '1' : '0'; }},
     {"Cores", 'I', "CORES_PER_SOCKET", to_width, false, count_or<&Ask::cores_per_socket, star_word>},
-    {"CoreSpec", 'X', "CORE_SPEC", to_width, false, not_available},
+    {"CoreSpec", 'X', "CORE_SPEC", to_width, false, [](Out& out, const Row& row) { out += row.job->extras().core_spec() == 0 ? "N/A" : std::to_string(row.job->extras().core_spec()); }},
     {"CPUsPerTask", 0, "CPUS_PER_TASK", never, false, number_of<&V::cpus_per_task>},
     {"cpus-per-task", 0, "CPUS_PER_TASK", never, false, number_of<&V::cpus_per_task>},
     {"cpus-per-tres", 0, "CPUS_PER_TRES", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().cpus_per_gpu() == 0 ? "N/A" : "gres/gpu:" + std::to_string(row.job->resources().cpus_per_gpu()); }},
@@ -187,7 +187,7 @@ constexpr Column<JobRow> rows[] = {
     {"MinTime", 0, "TIME_MIN", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().time_min_minutes() == 0 ? "N/A" : format_limit(row.job->resources().time_min_minutes()); }},
     {"MinTmpDisk", 'd', "MIN_TMP_DISK", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().tmp_disk_mib() == 0 ? "0" : format_mib(row.job->resources().tmp_disk_mib()); }},
     {"Name", 'j', "NAME", to_width, true, text_of<&V::name>},
-    {"Network", 0, "NETWORK", to_width, false, null},
+    {"Network", 0, "NETWORK", to_width, false, [](Out& out, const Row& row) { out += or_null(row.job->extras().network()); }},
     {"Nice", 'y', "NICE", never, false, [](Out& out, const Row& row) { out += std::to_string(row.job->nice()); }},
     {"NodeList", 'N', "NODELIST", to_width, true, text_of<&V::nodes>},
     {"NTPerCore", 0, "NTASKS_PER_CORE", to_width, false, count_or<&Ask::tasks_per_core, none_word>},
@@ -209,7 +209,7 @@ constexpr Column<JobRow> rows[] = {
     {"Prefer", 0, "PREFER", to_width, false, asked_or<&Ask::prefer, null_word>},
     {"Priority", 'p', "PRIORITY", to_width, true, put_fraction},
     {"PriorityLong", 'Q', "PRIORITY", never, true, number_of<&V::priority>},
-    {"Profile", 0, "PROFILE", to_width, false, not_available},
+    {"Profile", 0, "PROFILE", to_width, false, [](Out& out, const Row& row) { out += row.job->extras().profile().empty() ? std::string{"N/A"} : row.job->extras().profile(); }},
     {"QOS", 'q', "QOS", to_width, false, text_or_null<&V::qos>},
     {"Reason", 'r', "REASON", to_width, true, text_of<&V::reason>},
     {"ReasonList", 'R', "NODELIST(REASON)", to_width, true, [](Out& out, const Row& row) {
@@ -250,7 +250,7 @@ constexpr Column<JobRow> rows[] = {
     {"StdIn", 0, "STDIN", to_width, false, file_name<&V::std_in, &V::std_in_pattern>},
     {"StdOut", 0, "STDOUT", to_width, false, file_name<&V::std_out, &V::std_out_pattern>},
     {"SubmitTime", 'V', "SUBMIT_TIME", to_width, false, [](Out& out, const Row& row) { out += format_time(row.job->submit_at_us(), "N/A"); }},
-    {"system_comment", 0, "SYSTEM_COMMENT", to_width, false, null},
+    {"system_comment", 0, "SYSTEM_COMMENT", to_width, false, [](Out& out, const Row& row) { out += or_null(row.job->extras().system_comment()); }},
     {"Threads", 'J', "THREADS_PER_CORE", to_width, false, count_or<&Ask::threads_per_core, star_word>},
     {"TimeLeft", 'L', "TIME_LEFT", never, true, put_time_left},
     {"TimeLimit", 'l', "TIME_LIMIT", never, true, [](Out& out, const Row& row) { out += format_short_limit(row.job->time_limit_minutes()); }},
@@ -269,7 +269,7 @@ constexpr Column<JobRow> rows[] = {
     {"UserId", 'U', "UID", never, true, number_of<&V::uid>},
     {"UserName", 'u', "USER", to_width, true, put_user},
     {"Wait4Switch", 0, "WAIT4SWITCH", to_width, false, [](Out& out, const Row& row) { out += format_short_duration(row.job->resources().switches_wait_seconds()); }},
-    {"WCKey", 'w', "WCKEY", to_width, false, null},
+    {"WCKey", 'w', "WCKEY", to_width, false, [](Out& out, const Row& row) { out += or_null(row.job->extras().wckey()); }},
     {"WorkDir", 'Z', "WORK_DIR", to_width, false, text_or_null<&V::work_dir>},
 };
 // clang-format on

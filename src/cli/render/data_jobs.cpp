@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/render/data_records.h"
 #include "cli/render/job_words.h"
+#include "core/model/job_extras.h"
 
 namespace millrace {
 namespace {
@@ -108,6 +109,9 @@ template <auto getter>
 Data asked(const R& r) { return (r.ask.*getter)(); }
 template <auto getter>
 Data time(const R& r) { return time_of((r.job.*getter)()); }
+using E = wire::JobExtras;
+template <auto getter>
+Data extra(const R& r) { return (r.job.extras().*getter)(); }
 Data empty(const R&) { return ""; }
 Data none(const R&) { return number_not_set(); }
 Data set_zero(const R&) { return number_or_not(0); }
@@ -120,7 +124,7 @@ using A = wire::ResourceView;
 constexpr DataField<JobRecord> fields[] = {
     {"account", "STRING", text<&V::account>},
     {"accrue_time", "TIMESTAMP_NO_VAL", [](const R& r) { return time_of(r.job.accrue_at_us() != 0 ? r.job.accrue_at_us() : r.job.eligible_at_us()); }},
-    {"admin_comment", "STRING", empty},
+    {"admin_comment", "STRING", extra<&E::admin_comment>},
     {"allocating_node", "STRING", text<&V::submit_host>},
     {"array_job_id", "UINT32_NO_VAL", [](const R& r) { return number_or_not(r.job.array_job_id()); }},
     {"array_task_id", "UINT32_NO_VAL", [](const R& r) { return number_if(r.job.has_array_task(), r.job.array_task()); }},
@@ -140,8 +144,8 @@ constexpr DataField<JobRecord> fields[] = {
     {"container", "STRING", text<&V::container>},
     {"container_id", "STRING", empty},
     {"contiguous", "BOOL16_NO_VAL", asked<&A::contiguous>},
-    {"core_spec", "CORE_SPEC", zero},
-    {"thread_spec", "THREAD_SPEC", [](const R&) -> Data { return 32766u; }},
+    {"core_spec", "CORE_SPEC", [](const R& r) -> Data { return r.job.extras().threads_spec() ? 0u : r.job.extras().core_spec(); }},
+    {"thread_spec", "THREAD_SPEC", [](const R& r) -> Data { return r.job.extras().threads_spec() ? r.job.extras().core_spec() : 32766u; }},
     {"cores_per_socket", "UINT16_NO_VAL", [](const R& r) { return count_asked(r.ask.cores_per_socket()); }},
     {"billable_tres", "FLOAT64_NO_VAL", [](const R& r) { return real_if(placed(r), r.job.cpus()); }},
     {"cpus_per_task", "UINT16_NO_VAL", [](const R& r) { return number_or_not(std::max(r.job.cpus_per_task(), 1u)); }},
@@ -151,14 +155,14 @@ constexpr DataField<JobRecord> fields[] = {
     {"cpus_per_tres", "STRING", [](const R& r) -> Data { return r.ask.cpus_per_gpu() == 0 ? "" : "gres/gpu:" + std::to_string(r.ask.cpus_per_gpu()); }},
     {"cron", "STRING", empty},
     {"deadline", "TIMESTAMP_NO_VAL", [](const R& r) { return time_of(r.ask.deadline_us()); }},
-    {"delay_boot", "UINT32_NO_VAL", set_zero},
+    {"delay_boot", "UINT32_NO_VAL", [](const R& r) { return number_or_not(r.job.extras().delay_boot_seconds()); }},
     {"dependency", "STRING", text<&V::dependency>},
     {"derived_exit_code", "PROCESS_EXIT_CODE", [](const R& r) { return exit_code_data(r.job.exit_code(), r.job.exit_signal()); }},
     {"eligible_time", "TIMESTAMP_NO_VAL", time<&V::eligible_at_us>},
     {"end_time", "TIMESTAMP_NO_VAL", [](const R& r) { return time_of(is_pending(r.job) && r.job.start_at_us() == 0 ? 0 : r.job.end_at_us()); }},
     {"excluded_nodes", "STRING", text<&V::excluded_nodes>},
     {"exit_code", "PROCESS_EXIT_CODE", [](const R& r) { return exit_code_data(r.job.exit_code(), r.job.exit_signal()); }},
-    {"extra", "STRING", empty},
+    {"extra", "STRING", extra<&E::extra>},
     {"failed_node", "STRING", text<&V::failed_node>},
     {"features", "STRING", asked<&A::features>},
     {"federation_origin", "STRING", empty},
@@ -181,8 +185,8 @@ constexpr DataField<JobRecord> fields[] = {
     {"last_sched_evaluation", "TIMESTAMP_NO_VAL", time<&V::last_evaluated_us>},
     {"licenses", "STRING", asked<&A::licenses>},
     {"licenses_allocated", "STRING", asked<&A::licenses_allocated>},
-    {"mail_type", "JOB_MAIL_FLAGS", nothing},
-    {"mail_user", "STRING", [](const R& r) -> Data { return r.job.user_name().empty() ? r.context.names->user(r.job.uid()) : r.job.user_name(); }},
+    {"mail_type", "JOB_MAIL_FLAGS", [](const R& r) -> Data { return r.job.extras().mail_types() == 0 ? Data{DataList{}} : words_by_comma(mail_types_text(r.job.extras().mail_types())); }},
+    {"mail_user", "STRING", [](const R& r) -> Data { return !r.job.extras().mail_user().empty() ? r.job.extras().mail_user() : r.job.user_name().empty() ? r.context.names->user(r.job.uid()) : r.job.user_name(); }},
     {"max_cpus", "UINT32_NO_VAL", set_zero},
     {"max_nodes", "UINT32_NO_VAL", [](const R& r) { return number_or_not(r.job.max_node_count()); }},
     {"mcs_label", "STRING", empty},
@@ -190,7 +194,7 @@ constexpr DataField<JobRecord> fields[] = {
     {"memory_update_delay", "UINT16", zero},
     {"memory_update_margin", "UINT16", zero},
     {"name", "STRING", text<&V::name>},
-    {"network", "STRING", empty},
+    {"network", "STRING", extra<&E::network>},
     {"nodes", "STRING", text<&V::nodes>},
     {"nice", "NICE", text<&V::nice>},
     {"tasks_per_core", "UINT16_NO_VAL", [](const R& r) { return count_or_infinite(r.ask.tasks_per_core()); }},
@@ -213,7 +217,7 @@ constexpr DataField<JobRecord> fields[] = {
     {"hold", "HOLD", [](const R& r) -> Data { return is_pending(r.job) && r.job.priority() == 0; }},
     {"priority", "UINT32_NO_VAL", [](const R& r) { return number_or_not(r.job.priority()); }},
     {"priority_by_partition", "PRIORITY_BY_PARTITION_LIST", nothing},
-    {"profile", "ACCT_GATHER_PROFILE", [](const R&) -> Data { return DataList{Data{"NOT_SET"}}; }},
+    {"profile", "ACCT_GATHER_PROFILE", [](const R& r) { return r.job.extras().profile().empty() ? Data{DataList{Data{"NOT_SET"}}} : words_by_comma(upper_case(r.job.extras().profile())); }},
     {"qos", "STRING", text<&V::qos>},
     {"reboot", "BOOL", [](const R&) -> Data { return false; }},
     {"required_nodes", "STRING", text<&V::required_nodes>},
@@ -242,12 +246,12 @@ constexpr DataField<JobRecord> fields[] = {
     {"submit_time", "TIMESTAMP_NO_VAL", time<&V::submit_at_us>},
     {"submit_line", "STRING", text<&V::submit_line>},
     {"suspend_time", "TIMESTAMP_NO_VAL", time<&V::suspend_at_us>},
-    {"system_comment", "STRING", empty},
+    {"system_comment", "STRING", extra<&E::system_comment>},
     {"time_limit", "UINT32_NO_VAL", [](const R& r) { return number_or_infinite(r.job.time_limit_minutes()); }},
     {"time_minimum", "UINT32_NO_VAL", [](const R& r) { return number_or_not(r.ask.time_min_minutes()); }},
     {"threads_per_core", "UINT16_NO_VAL", [](const R& r) { return count_asked(r.ask.threads_per_core()); }},
     {"tres_bind", "STRING", empty},
-    {"tres_freq", "STRING", empty},
+    {"tres_freq", "STRING", [](const R& r) -> Data { return r.job.extras().gpu_freq().empty() ? "" : "gpu:" + r.job.extras().gpu_freq(); }},
     {"tres_per_job", "STRING", asked<&A::tres_per_job>},
     {"tres_per_node", "STRING", asked<&A::tres_per_node>},
     {"tres_per_socket", "STRING", asked<&A::tres_per_socket>},
@@ -257,7 +261,7 @@ constexpr DataField<JobRecord> fields[] = {
     {"user_id", "UINT32", text<&V::uid>},
     {"user_name", "USER_ID", [](const R& r) -> Data { return r.job.user_name().empty() ? r.context.names->user(r.job.uid()) : r.job.user_name(); }},
     {"maximum_switch_wait_time", "UINT32", asked<&A::switches_wait_seconds>},
-    {"wckey", "STRING", empty},
+    {"wckey", "STRING", extra<&E::wckey>},
     {"current_working_directory", "STRING", text<&V::work_dir>},
 };
 // clang-format on
