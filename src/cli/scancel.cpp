@@ -146,6 +146,22 @@ Result<void> choose_interactively(Session& session, Draft& draft) {
   return {};
 }
 
+std::string filter_words(const wire::CancelJobs& ask) {
+  std::string out;
+  const auto add = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) out += (out.empty() ? "" : ", ") + std::string{name} + '=' + value;
+  };
+  add("account", ask.account());
+  add("job_name", ask.name());
+  add("nodelist", ask.nodes());
+  add("partition", ask.partition());
+  add("qos", ask.qos());
+  add("reservation", ask.reservation());
+  add("state", ask.state());
+  add("user_id", ask.user());
+  return out;
+}
+
 int report(const Command& command, const Draft& draft, const wire::JobsChanged& changed) {
   int code = 0;
   const bool plain = !draft.filtered && !draft.signal;
@@ -156,7 +172,7 @@ int report(const Command& command, const Draft& draft, const wire::JobsChanged& 
     if (!draft.quiet && (!excused || draft.verbose > 0)) say_error(command, "Kill job error on job id " + failed.job() + ": " + failed.text());
     if (!excused) code = 1;
   }
-  if (draft.filtered && changed.changed_size() == 0 && changed.failed_size() == 0 && draft.verbose > 0) say_error(command, "No active jobs match ALL job filters");
+  if (draft.filtered && changed.changed_size() == 0 && changed.failed_size() == 0 && draft.verbose > 0) say_error(command, "No active jobs match ALL job filters, including: " + filter_words(draft.cancel));
   return code;
 }
 
