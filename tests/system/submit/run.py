@@ -107,7 +107,7 @@ def check_owner(checks, cluster):
 
 def check_overcommit(checks, cluster):
     out = cluster.directory / "tasks"
-    job = cluster.submit("-O", "-n16", "-t", "10", "-o", out, "--wrap", "echo $SLURM_NTASKS $SLURM_OVERCOMMIT; srun sh -c 'echo task' | grep -c task")
+    job = cluster.submit("-O", "-n16", "-t", "10", "-o", out, "--wrap", f"echo $SLURM_NTASKS $SLURM_OVERCOMMIT; {cluster.bin}/srun sh -c 'echo task' | grep -c task")
     text = output_of(cluster, job, out)
     fields = cluster.job(job)
     checks.that("a job of many tasks has one CPU", fields["NumCPUs"] == "1" and fields["NumTasks"] == "16", fields)
@@ -148,7 +148,7 @@ def check_immediate(checks, cluster):
     checks.says("srun -I gives up", cluster.run("srun", "--immediate=1", "-n1", "-t", "5", "true", SLURM_EXIT_IMMEDIATE="8"), 8, "Unable to allocate resources")
     gate.touch()
     cluster.wait_for_job(blocker)
-    done = cluster.run("salloc", "-I60", "-n1", "-t", "5", "sh", "-c", "echo $SLURM_CLUSTER_NAME $SLURM_CONF; srun --external-launcher -n1 true && echo well")
+    done = cluster.run("salloc", "-I60", "-n1", "-t", "5", "sh", "-c", f"echo $SLURM_CLUSTER_NAME $SLURM_CONF; {cluster.bin}/srun --external-launcher -n1 true && echo well")
     checks.that("with room it starts, and its variables are there", done.code == 0 and done.out.split() == ["test", str(cluster.configuration), "well"], done)
 
 
