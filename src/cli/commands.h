@@ -21,6 +21,7 @@ int run_sprio(Command& command);
 int run_sshare(Command& command);
 int run_sattach(Command& command);
 int run_sstat(Command& command);
+int run_sacct(Command& command);
 int run_check(Command& command);  // millrace check [slurm.conf]
 int run_man(Command& command);    // millrace man sbatch
 int run_help(Command& command);
@@ -39,5 +40,6 @@ std::string sprio_manual();
 std::string sshare_manual();
 std::string sattach_manual();
 std::string sstat_manual();
+std::string sacct_manual();
 
 }  // namespace millrace

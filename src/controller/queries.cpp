@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/hostlist.h"
+#include "controller/accounted.h"
 #include "controller/resources.h"
 #include "core/admission/job_selection.h"
 
@@ -34,11 +35,16 @@ struct Walk {
     if (!priorities) priorities.emplace(view.state, view.now);
     wire::Reply reply = jobs_reply(view, number);
     auto it = view.state.jobs.lower_bound(from);
-    for (; it != view.state.jobs.end() && reply.jobs().jobs_size() < rows_per_reply; ++it) {
+    int steps = 0;
+    for (; it != view.state.jobs.end() && reply.jobs().jobs_size() + steps < rows_per_reply; ++it) {
       const Job& job = *(*it).second;
       if (!ask.finished_too() && job.state == JobState::ended) continue;
       if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) continue;
-      show_job(view, *priorities, job, ask.brief(), *reply.mutable_jobs()->add_jobs());
+      wire::JobView& shown = *reply.mutable_jobs()->add_jobs();
+      show_job(view, *priorities, job, ask.brief(), shown);
+      if (!ask.accounting()) continue;
+      show_accounted(view.state, job, *shown.mutable_accounted());
+      steps += shown.accounted().steps_size();
     }
     more = it != view.state.jobs.end();
     if (more) from = (*it).first;
@@ -72,7 +78,9 @@ void named_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, wire::Jobs
     for (auto it = keys.rbegin(); it != keys.rend(); ++it) {
       const Job& job = snapshot.state.job(*it);
       if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) continue;
-      show_job(snapshot, priorities, job, ask.brief(), *out.add_jobs());
+      wire::JobView& shown = *out.add_jobs();
+      show_job(snapshot, priorities, job, ask.brief(), shown);
+      if (ask.accounting()) show_accounted(snapshot.state, job, *shown.mutable_accounted());
     }
   }
 }

@@ -47,6 +47,7 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
     suspension->set_wants_cpus(job.suspension->wants_cpus);
     suspension->set_cpus_free(job.suspension->cpus_free);
   }
+  if (job.used) put(*job.used, *to.mutable_used());
   to.set_preempt_requeue(job.preempt_requeue);
   to.set_attempt(job.attempt.value);
   to.set_exit_code(job.exit_code);
@@ -104,6 +105,7 @@ Job get_job(const log::Job& from) {
     job.suspension = SharedValue(Suspension{Time{suspension.changed_at()}, Duration{suspension.ran_before()}, static_cast<SuspendWhy>(suspension.why()),
                                             JobKey{suspension.by()}, suspension.wants_cpus(), suspension.cpus_free()});
   }
+  if (from.has_used()) job.used = SharedValue(get(from.used()));
   job.preempt_requeue = from.preempt_requeue();
   job.attempt = Attempt{from.attempt()};
   job.exit_code = from.exit_code();

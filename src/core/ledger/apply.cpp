@@ -469,6 +469,7 @@ void apply_one(State& state, const JobPlaced& e) {
                                          .supervised = e.supervised});
   job.program = e.prolog ? JobProgram::prolog : JobProgram::none;
   job.suspension = {};
+  job.used = {};
   take_licences(state, e.licences);
   if (e.partition) use_partition(job, *e.partition);
   if (e.waited) job.waited = SharedValue(*e.waited);

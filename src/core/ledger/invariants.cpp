@@ -258,6 +258,7 @@ std::uint64_t fingerprint(const State& state) {
       for (const NodeShare& share : job->placement->shares)
         add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value) ^ (share.released ? 1ULL << 40 : 0) ^ (share.exited ? 1ULL << 41 : 0));
     if (job->boots) add(0xb007);
+    if (job->used) add(mix_bits(static_cast<std::uint64_t>(job->used->user_us)) ^ static_cast<std::uint64_t>(job->used->max_rss_bytes));
     if (job->program != JobProgram::none || job->launch_failed) add(static_cast<std::uint64_t>(job->program) << 1 | (job->launch_failed ? 1 : 0));
     if (job->het) add(mix_bits(job->het->leader.value) ^ (std::uint64_t{job->het->offset} << 32 | job->het->size));
     if (job->placement && (job->placement->supervised || job->placement->stops_alone)) add(job->placement->stops_alone ? 3 : 2);
