@@ -22,6 +22,7 @@ int run_sshare(Command& command);
 int run_sattach(Command& command);
 int run_sstat(Command& command);
 int run_sacct(Command& command);
+int run_sdiag(Command& command);
 int run_check(Command& command);  // millrace check [slurm.conf]
 int run_man(Command& command);    // millrace man sbatch
 int run_help(Command& command);
@@ -41,5 +42,6 @@ std::string sshare_manual();
 std::string sattach_manual();
 std::string sstat_manual();
 std::string sacct_manual();
+std::string sdiag_manual();
 
 }  // namespace millrace

@@ -1,8 +1,11 @@
 // src/cli/render/acct_fields.cpp - see acct_fields.h.
 #include "cli/render/acct_fields.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <optional>
 
+#include "base/text.h"
 #include "cli/render/job_words.h"
 #include "cli/render/step_columns.h"
 #include "core/model/step.h"
@@ -15,13 +18,27 @@ using Row = AcctRow;
 bool is_step(const Row& row) { return row.step != nullptr; }
 const wire::StepUsage* usage_of(const Row& row) { return is_step(row) && row.step->has_usage() ? &row.step->usage() : nullptr; }
 
-std::int64_t start_us(const Row& row) { return is_step(row) ? row.step->step().start_at_us() : is_pending(*row.job) ? 0 : row.job->start_at_us(); }
-std::int64_t end_us(const Row& row) { return is_step(row) ? row.step->end_at_us() : is_ended(*row.job) ? row.job->end_at_us() : 0; }
+// Also a run after which its job was requeued.
+bool is_over(const wire::JobView& job) { return is_ended(job) || job.accounted().requeued(); }
+
+std::int64_t within(const Row& row, std::int64_t time) {
+  if (time == 0 || row.context->until_us == 0) return time;
+  return std::clamp(time, row.context->from_us, std::max(row.context->from_us, row.context->until_us));
+}
+std::int64_t start_us(const Row& row) {
+  if (is_step(row)) return within(row, row.step->step().start_at_us());
+  return row.job->accounted().started() ? within(row, row.job->start_at_us()) : 0;
+}
+std::int64_t end_us(const Row& row) {
+  const std::int64_t end = is_step(row) ? row.step->end_at_us() : is_over(*row.job) ? row.job->end_at_us() : 0;
+  return end == 0 && start_us(row) != 0 && row.context->until_us != 0 ? row.context->until_us : within(row, end);  // --truncate: what goes on ends with the window
+}
 
 std::int64_t elapsed(const Row& row) {
-  if (!is_step(row)) return run_seconds(*row.job, row.context->now_us);
-  const std::int64_t until = row.step->end_at_us() != 0 ? row.step->end_at_us() : row.context->now_us;
-  return std::max<std::int64_t>(until / 1'000'000 - start_us(row) / 1'000'000, 0);
+  const std::int64_t start = start_us(row), end = end_us(row);
+  if (start == 0) return 0;
+  const std::int64_t seconds = (end != 0 ? end : row.context->now_us) / 1'000'000 - start / 1'000'000;
+  return std::max<std::int64_t>(seconds - (is_step(row) ? 0 : row.job->accounted().suspended_us() / 1'000'000), 0);
 }
 
 std::uint64_t cpus(const Row& row) {
@@ -120,17 +137,39 @@ std::string derived_exit(const Row& row) {
   return number(code) + ':' + number(signal);
 }
 
+// In the order of their names, as sacct has them and nobody else: billing=1,cpu=1,gres/gpu=2,mem=50M,node=1.
+std::string tres_list(std::uint64_t billing, std::uint64_t cpus, const std::string& gres, std::uint64_t memory_mib, std::uint64_t nodes) {
+  std::string out = billing > 0 ? "billing=" + number(billing) + "," : "";
+  out += "cpu=" + number(cpus);
+  if (!gres.empty()) out += "," + gres;
+  if (memory_mib > 0) out += ",mem=" + format_mib(memory_mib);
+  return out + ",node=" + number(nodes);
+}
+
 std::string requested_tres(const Row& row) {
   if (is_step(row)) return "";
   const wire::JobView& job = *row.job;
   const std::uint64_t asked = std::max<std::uint64_t>(job.tasks(), 1) * job.cpus_per_task();
-  return "billing=" + number(asked) + "," + tres_text(asked, job.requested_memory_mib(), std::max(job.node_count(), 1u), job.resources().requested_gres_tres());
+  return tres_list(asked, asked, job.resources().requested_gres_tres(), job.requested_memory_mib(), std::max(job.node_count(), 1u));
 }
 
 std::string allocated_tres(const Row& row) {
-  if (is_step(row)) return tres_text(cpus(row), row.step->step().memory_mib(), row.step->step().node_count());
+  if (is_step(row)) return tres_list(0, cpus(row), row.step->step().wishes().gres(), row.step->step().memory_mib(), row.step->step().node_count());
   if (row.job->nodes().empty()) return "";
-  return "billing=" + number(row.job->cpus()) + "," + tres_text(row.job->cpus(), row.job->allocated_memory_mib(), row.job->node_count(), row.job->resources().allocated_gres_tres());
+  return tres_list(row.job->cpus(), row.job->cpus(), row.job->resources().allocated_gres_tres(), row.job->allocated_memory_mib(), row.job->node_count());
+}
+
+// gres/gpu=2,gres/gpu:a100=2 as the fields of old wrote it: gpu:2
+std::string old_gres(const Row& row, const std::string& tres) {
+  if (is_step(row)) return "";
+  std::string out;
+  for (const std::string_view word : split(tres, ',')) {
+    if (!word.starts_with("gres/") || word.find(':') != std::string_view::npos) continue;
+    std::string kind{word.substr(5)};
+    std::ranges::replace(kind, '=', ':');
+    out += (out.empty() ? "" : ",") + kind;
+  }
+  return out;
 }
 
 std::string usage_list(const Row& row) {
@@ -157,12 +196,15 @@ std::string raw_id(const Row& row) {
   return is_step(row) ? job + "." + shown_step_number(row.step->step().step()) : job;
 }
 
-std::string planned_seconds(const Row& row, bool times_cpus) {
-  if (is_step(row)) return "";
-  const std::int64_t from = row.job->eligible_at_us(), until = start_us(row) != 0 ? start_us(row) : row.context->now_us;
-  if (from == 0) return "";
-  const std::int64_t seconds = std::max<std::int64_t>((until - from) / 1'000'000, 0) * (times_cpus ? static_cast<std::int64_t>(std::max(row.job->cpus(), 1u)) : 1);
-  return duration(seconds);
+std::optional<std::uint64_t> planned_seconds(const Row& row, bool times_cpus) {
+  if (is_step(row) || row.job->eligible_at_us() == 0) return std::nullopt;
+  const std::int64_t until = start_us(row) != 0 ? start_us(row) : end_us(row) != 0 ? end_us(row) : row.context->now_us;
+  const auto seconds = static_cast<std::uint64_t>(std::max<std::int64_t>((until - row.job->eligible_at_us()) / 1'000'000, 0));
+  return seconds * (times_cpus ? std::max<std::uint64_t>(row.job->cpus(), 1) : 1);
+}
+std::string planned_text(const Row& row, bool times_cpus) {
+  const auto seconds = planned_seconds(row, times_cpus);
+  return seconds ? duration(static_cast<std::int64_t>(*seconds)) : std::string{};
 }
 
 std::string limit_text(const Row& row) {
@@ -183,7 +225,8 @@ constexpr Field<Row> fields[] = {
     {"AllocCPUS", "AllocCPUS", 10, [](const Row& row) { return number(cpus(row)); }},
     {"AllocNodes", "AllocNodes", 10, [](const Row& row) { return number(is_step(row) ? row.step->step().node_count() : row.job->nodes().empty() ? 0 : row.job->node_count()); }},
     {"AllocTRES", "AllocTRES", 10, allocated_tres},
-    {"AssocID", "AssocID", 7, nothing},
+    {"AllocGRES", "AllocGRES", 12, [](const Row& row) { return old_gres(row, row.job->resources().allocated_gres_tres()); }},
+    {"AssocID", "AssocID", 7, [](const Row& row) { return is_step(row) || row.job->accounted().association() == 0 ? std::string{} : number(row.job->accounted().association()); }},
     {"AveCPU", "AveCPU", 10, [](const Row& row) { return usage_of(row) == nullptr ? "" : duration(cpu_us(row, true, true) / 1'000'000 / std::max<std::int64_t>(row.step->step().tasks(), 1)); }},
     {"AveCPUFreq", "AveCPUFreq", 10, zero_of_step},
     {"AveDiskRead", "AveDiskRead", 14, average_of<&U::read_bytes>},
@@ -200,7 +243,7 @@ constexpr Field<Row> fields[] = {
     {"Container", "Container", 19, of_job<&J::container>},
     {"CPUTime", "CPUTime", 10, [](const Row& row) { return duration(elapsed(row) * static_cast<std::int64_t>(cpus(row))); }},
     {"CPUTimeRAW", "CPUTimeRAW", 10, [](const Row& row) { return std::to_string(elapsed(row) * static_cast<std::int64_t>(cpus(row))); }},
-    {"DBIndex", "DBIndex", -21, [](const Row& row) { return number(row.job->job_key_low()); }},
+    {"DBIndex", "DBIndex", -21, [](const Row& row) { return number(row.job->accounted().key()); }},
     {"DerivedExitCode", "DerivedExitCode", 15, derived_exit},
     {"Elapsed", "Elapsed", 10, [](const Row& row) { return duration(elapsed(row)); }},
     {"ElapsedRaw", "ElapsedRaw", 10, [](const Row& row) { return std::to_string(elapsed(row)); }},
@@ -244,12 +287,12 @@ constexpr Field<Row> fields[] = {
     {"OriginalSLUID", "OriginalSLUID", 14, [](const Row& row) { return sluid_text(*row.job); }},
     {"OverSubscribe", "OverSubscribe", 14, [](const Row& row) { return std::string{is_step(row) ? "" : row.job->oversubscribe() ? "YES" : row.job->exclusive() ? "NO" : "OK"}; }},
     {"Partition", "Partition", 10, of_job<&J::partition>},
-    {"Planned", "Planned", 10, [](const Row& row) { return planned_seconds(row, false); }},
-    {"PlannedCPU", "PlannedCPU", 10, [](const Row& row) { return planned_seconds(row, true); }},
-    {"PlannedCPURAW", "PlannedCPURAW", 13, nothing},
+    {"Planned", "Planned", 10, [](const Row& row) { return planned_text(row, false); }},
+    {"PlannedCPU", "PlannedCPU", 10, [](const Row& row) { return planned_text(row, true); }},
+    {"PlannedCPURAW", "PlannedCPURAW", 13, [](const Row& row) { return planned_seconds(row, true) ? number(*planned_seconds(row, true)) : std::string{}; }},
     {"Priority", "Priority", 10, [](const Row& row) { return is_step(row) ? std::string{} : number(row.job->priority()); }},
     {"QOS", "QOS", 10, of_job<&J::qos>},
-    {"QOSRAW", "QOSRAW", 6, nothing},
+    {"QOSRAW", "QOSRAW", 6, [](const Row& row) { return is_step(row) || row.job->accounted().qos_id() == 0 ? std::string{} : number(row.job->accounted().qos_id()); }},
     {"QOSREQ", "QOSREQ", 10, of_job<&J::qos>},
     {"Reason", "Reason", 22, [](const Row& row) { return std::string{is_step(row) ? "" : row.job->reason().empty() ? "None" : row.job->reason()}; }},
     {"ReqCPUFreq", "ReqCPUFreq", 10, unknown_or_zero},
@@ -257,6 +300,7 @@ constexpr Field<Row> fields[] = {
     {"ReqCPUFreqMax", "ReqCPUFreqMax", 13, unknown_or_zero},
     {"ReqCPUFreqMin", "ReqCPUFreqMin", 13, unknown_or_zero},
     {"ReqCPUS", "ReqCPUS", 8, [](const Row& row) { return number(is_step(row) ? cpus(row) : std::max<std::uint64_t>(row.job->tasks(), 1) * row.job->cpus_per_task()); }},
+    {"ReqGRES", "ReqGRES", 12, [](const Row& row) { return old_gres(row, row.job->resources().requested_gres_tres()); }},
     {"ReqMem", "ReqMem", 10, requested_memory},
     {"ReqNodes", "ReqNodes", 8, [](const Row& row) { return number(is_step(row) ? row.step->step().node_count() : std::max(row.job->node_count(), 1u)); }},
     {"ReqTRES", "ReqTRES", 10, requested_tres},
@@ -266,7 +310,7 @@ constexpr Field<Row> fields[] = {
     {"Restarts", "Restarts", 8, [](const Row& row) { return is_step(row) ? std::string{} : number(row.job->restarts()); }},
     {"SegmentSize", "SegmentSize", 11, nothing},
     {"SLUID", "SLUID", 14, [](const Row& row) { return sluid_text(*row.job); }},
-    {"Start", "Start", 19, [](const Row& row) { return format_time(start_us(row), is_ended(*row.job) ? "None" : "Unknown"); }},
+    {"Start", "Start", 19, [](const Row& row) { return format_time(start_us(row), is_over(*row.job) ? "None" : "Unknown"); }},
     {"State", "State", 10, acct_state},
     {"StdErr", "StdErr", 20, [](const Row& row) { return std::string{is_step(row) ? "" : row.job->std_err().empty() ? row.job->std_out() : row.job->std_err()}; }},
     {"StdIn", "StdIn", 20, of_job<&J::std_in>},
@@ -314,6 +358,7 @@ std::string acct_state(const AcctRow& row) {
     as_job.set_state(row.step->step().state());
     return std::string{state_word(as_job)};
   }
+  if (row.job->accounted().requeued()) return "REQUEUED";
   wire::JobView plain;  // sacct knows no completing and configuring
   plain.set_state(row.job->state());
   std::string out{state_word(plain)};

@@ -18,6 +18,7 @@ struct AcctContext {
   Names* names = nullptr;
   bool exact_numbers = false;  // --noconvert
   char unit = 0;               // --units: K, M, G, T or P; 0: what fits
+  std::int64_t from_us = 0, until_us = 0;  // --truncate: times outside are these; 0: as they are
 };
 
 struct AcctRow {

@@ -175,7 +175,7 @@ void end_attempt(State& state, const AttemptEnded& e) {
   MR_ASSERT(share != placement.shares.end());
   MR_ASSERT(!share->released);
   const NodeSaid said = as_meant(job, e);
-  if (e.usage != StepUsage{}) {
+  if (e.usage != StepUsage{} && state.policy->keep_ended_seconds > 0) {
     if (!job.used) job.used = SharedValue(StepUsage{});
     add(job.used.edit(), e.usage);
   }
