@@ -11,8 +11,10 @@
 #include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/one_cluster.h"
+#include "cli/render/acct_data.h"
 #include "cli/render/acct_fields.h"
 #include "cli/sacct_filter.h"
+#include "cli/version.h"
 #include "core/model/job_state.h"
 
 namespace millrace {
@@ -122,6 +124,7 @@ int show(const Command& command, const SacctDraft& draft, const ClientSettings& 
     for (const wire::AccountedStep& step : job->accounted().steps())
       if (filter->wants(*job, step)) table.push_back({job, &step, &context});
   }
+  if (draft.data) return print(to_text(data_document(DataMap{DataMember{"jobs", acct_data(table)}}, {command.name, command.words, settings.cluster_name, slurm_version}), draft.data->form));
   TableStyle style = draft.style;
   style.delimiter = draft.delimiter;
   return print(render_fields(*fields, table, style));
@@ -138,6 +141,7 @@ int run_sacct(Command& command) {
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(sacct_options(), any_tool))) return 0;
   if (!line->operands.empty()) return say_usage_error(command, {Errc::refused, "Unknown argument: " + std::string{line->operands.front()} + "; jobs are named with -j"});
+  if (draft.data && draft.data->list_parsers) return print(data_parser_names());
   if (draft.help_format) return list_fields();
   if (draft.help_state) return list_states();
   if (draft.help_reason) return list_reasons();

@@ -27,6 +27,12 @@ Result<void> on(SacctDraft& d, Text) {
 }
 Result<void> accept(SacctDraft&, Text) { return {}; }
 
+template <DataForm form>
+Result<void> set_data(SacctDraft& d, Text v) {
+  MR_TRY(d.data, parse_data_wish(form, v));
+  return {};
+}
+
 Result<void> set_unit(SacctDraft& d, Text v) {
   const std::string word = upper_case(v);
   if (word.size() != 1 || Text{"KMGTP"}.find(word[0]) == Text::npos)
@@ -72,7 +78,7 @@ constexpr Option<SacctDraft> rows[] = {
     {"helpreason", '\0', none, "", any_tool, "", "", "list the reasons", on<&SacctDraft::help_reason>},
     {"helpstate", '\0', none, "", any_tool, "", "", "list the states", on<&SacctDraft::help_state>},
     {"jobs", 'j', required, "<ids>", any_tool, "", "", "these jobs or steps: 12, 12.0, 12_3, 12+1", add<&SacctDraft::jobs>},
-    {"json", '\0', optional, "version", any_tool, "", "", "as JSON", nullptr},
+    {"json", '\0', optional, "version", any_tool, "", "", "as JSON", set_data<DataForm::json>},
     {"local", '\0', none, "", any_tool, "SACCT_LOCAL", "", "accepted: there is one cluster", accept},
     {"long", 'l', none, "", any_tool, "", "", "many fields", on<&SacctDraft::long_form>},
     {"name", '\0', required, "<names>", any_tool, "", "", "jobs with these names", add<&SacctDraft::names>},
@@ -100,7 +106,7 @@ constexpr Option<SacctDraft> rows[] = {
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](SacctDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
     {"wckeys", 'W', required, "<keys>", any_tool, "", "", "jobs with these workload keys", nullptr},
     {"whole-hetjob", '\0', optional, "yes|no", any_tool, "", "", "whether the number of one component means all of them (no)", set_whole_het},
-    {"yaml", '\0', optional, "version", any_tool, "", "", "as YAML", nullptr},
+    {"yaml", '\0', optional, "version", any_tool, "", "", "as YAML", set_data<DataForm::yaml>},
 };
 // clang-format on
 

@@ -7,6 +7,7 @@
 
 #include "cli/console.h"
 #include "cli/options/option.h"
+#include "cli/render/data_document.h"
 #include "cli/render/field_table.h"
 
 namespace millrace {
@@ -20,6 +21,7 @@ struct SacctDraft {
   bool every_run = false, scripts = false, whole_het = false;
   char unit = 0;
   TableStyle style;
+  std::optional<DataWish> data;  // --json, --yaml
 };
 
 std::span<const Option<SacctDraft>> sacct_options();

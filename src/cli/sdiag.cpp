@@ -3,7 +3,10 @@
 #include "cli/commands.h"
 #include "cli/one_cluster.h"
 #include "cli/options/option.h"
+#include "cli/render/data_document.h"
+#include "cli/render/diagnostics_data.h"
 #include "cli/render/diagnostics_text.h"
+#include "cli/version.h"
 
 namespace millrace {
 namespace {
@@ -17,6 +20,7 @@ struct Draft {
   bool reset = false;
   CallOrder order = CallOrder::count;
   std::string clusters;
+  std::optional<DataWish> data;
 };
 
 using Text = std::string_view;
@@ -29,13 +33,19 @@ Result<void> sort_by(Draft& d, Text) {
 }
 Result<void> accept(Draft&, Text) { return {}; }
 
+template <DataForm form>
+Result<void> set_data(Draft& d, Text v) {
+  MR_TRY(d.data, parse_data_wish(form, v));
+  return {};
+}
+
 // clang-format off
 constexpr Option<Draft> rows[] = {
     {"all", 'a', none, "", any_tool, "", "", "all statistics, which is the default", accept},
     {"cluster", '\0', required, "<name>", any_tool, "", "", "the same as --clusters", [](Draft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
     {"clusters", 'M', required, "<name>", any_tool, "SLURM_CLUSTERS", "", "this cluster: there is one", [](Draft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
     {"help", 'h', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"json", '\0', optional, "version", any_tool, "", "", "as JSON", nullptr},
+    {"json", '\0', optional, "version", any_tool, "", "", "as JSON", set_data<DataForm::json>},
     {"no-trunc", '\0', none, "", any_tool, "", "", "accepted: names are never cut", accept},
     {"reset", 'r', none, "", any_tool, "", "", "count anew; for administrators", [](Draft& d, Text) -> Result<void> { d.reset = true; return {}; }},
     {"sort-by-id", 'i', none, "", any_tool, "", "", "requests by their number", sort_by<CallOrder::number>},
@@ -43,7 +53,7 @@ constexpr Option<Draft> rows[] = {
     {"sort-by-time2", 'T', none, "", any_tool, "", "", "requests by the time each took", sort_by<CallOrder::average_time>},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"yaml", '\0', optional, "version", any_tool, "", "", "as YAML", nullptr},
+    {"yaml", '\0', optional, "version", any_tool, "", "", "as YAML", set_data<DataForm::yaml>},
 };
 // clang-format on
 
@@ -58,6 +68,7 @@ int run_sdiag(Command& command) {
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (draft.data && draft.data->list_parsers) return print(data_parser_names());
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   if (const auto here = only_this_cluster(draft.clusters, settings->cluster_name); !here) return say_usage_error(command, here.error());
@@ -72,6 +83,8 @@ int run_sdiag(Command& command) {
   }
   if (draft.reset) return print("Reset scheduling statistics\n");
   Names names;
+  if (draft.data)
+    return print(to_text(data_document(DataMap{DataMember{"statistics", diagnostics_data(reply->diagnostics(), names)}}, {command.name, command.words, settings->cluster_name, slurm_version}), draft.data->form));
   return print(diagnostics_text(reply->diagnostics(), draft.order, names));
 }
 

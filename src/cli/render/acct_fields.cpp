@@ -352,6 +352,14 @@ constexpr Field<Row> fields[] = {
 
 std::string acct_job_id(const AcctRow& row) { return is_step(row) ? shown_step(row.step->step()) : job_name_text(*row.job, std::nullopt); }
 
+std::string acct_exit(const AcctRow& row) { return exit_text(row); }
+std::string acct_derived_exit(const AcctRow& row) { return derived_exit(row); }
+std::int64_t acct_start_us(const AcctRow& row) { return start_us(row); }
+std::int64_t acct_end_us(const AcctRow& row) { return end_us(row); }
+std::int64_t acct_elapsed(const AcctRow& row) { return elapsed(row); }
+std::int64_t acct_cpu_us(const AcctRow& row, bool user, bool system) { return cpu_us(row, user, system); }
+std::optional<std::uint64_t> acct_planned(const AcctRow& row) { return planned_seconds(row, false); }
+
 std::string acct_state(const AcctRow& row) {
   if (is_step(row)) {
     wire::JobView as_job;
