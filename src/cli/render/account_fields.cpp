@@ -73,17 +73,16 @@ using ListOf = const Amounts& (L::*)() const;
 constexpr ListOf grp_tres = &L::grp_tres, grp_mins = &L::grp_tres_mins, grp_run_mins = &L::grp_tres_run_mins, max_tres = &L::max_tres_per_job, max_mins = &L::max_tres_mins_per_job;
 
 // Also those of which there is nothing, in the order of their numbers.
-template <auto list>
-std::string all_tres(const A& row) {
+std::string all_run_minutes(const A& row) {
   constexpr std::string_view fixed[] = {"cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"};
-  const auto& amounts = (row.view->*list)();
+  const auto& amounts = row.view->run_minutes();
   std::string out;
   for (const std::string_view name : fixed) {
-    const auto it = std::ranges::find(amounts, name, &log::TresAmount::name);
+    const auto it = std::ranges::find_if(amounts, [&](const log::TresAmount& each) { return each.name() == name; });
     out += (out.empty() ? "" : ",") + std::string{name} + "=" + std::to_string(it == amounts.end() ? 0 : it->amount());
   }
   for (const log::TresAmount& each : amounts)
-    if (std::ranges::find(fixed, each.name()) == std::end(fixed)) out += "," + each.name() + "=" + std::to_string(each.amount());
+    if (std::ranges::find(fixed, std::string_view{each.name()}) == std::end(fixed)) out += "," + each.name() + "=" + std::to_string(each.amount());
   return out;
 }
 
@@ -234,7 +233,7 @@ constexpr Field<A> share_rows[] = {
     {"FairShare", "FairShare", 10, [](const A& r) { return r.association().user().empty() ? std::string{} : format_billionths(r.view->factor(), 6); }},
     {"LevelFS", "LevelFS", 10, [](const A& r) { return r.association().parent() == 0 ? std::string{} : format_billionths(r.view->level_fs(), 6); }},
     {"GrpTRESMins", "GrpTRESMins", 30, [](const A& r) { return tres_text(r.association().limits().grp_tres_mins()); }},
-    {"TRESRunMins", "TRESRunMins", 30, all_tres<&wire::AssociationView::run_minutes>},
+    {"TRESRunMins", "TRESRunMins", 30, all_run_minutes},
 };
 // clang-format on
 

@@ -38,7 +38,9 @@ std::string recorded(const std::string& name) {
 }
 
 void compare(const std::string& name, const std::string& ours, const std::string& theirs) {
-  if (std::filesystem::exists(recordings() / name)) EXPECT_EQ(ours, theirs) << name;
+  if (std::filesystem::exists(recordings() / name)) {
+    EXPECT_EQ(ours, theirs) << name;
+  }
   const auto fixture = repository() / "tests/golden/cli" / name;
   if (std::getenv("MR_UPDATE_GOLDEN") != nullptr) std::ofstream(fixture) << ours;
   EXPECT_EQ(ours, slurp(fixture)) << name << ": fixture; MR_UPDATE_GOLDEN=1 writes it anew";
@@ -176,7 +178,9 @@ TEST_F(AcctGolden, Sacct_of_cancelled_jobs) {
 
 TEST_F(AcctGolden, Sacct_long_table_has_the_same_columns) {
   const std::string ours = sacct({91}, sacct_long_fields, {.parsable = Parsable::without_end}), theirs = recorded("sacct-l.txt");
-  if (!theirs.empty()) EXPECT_EQ(ours.substr(0, ours.find("91.batch")), theirs.substr(0, theirs.find("91.batch")));
+  if (!theirs.empty()) {
+    EXPECT_EQ(ours.substr(0, ours.find("91.batch")), theirs.substr(0, theirs.find("91.batch")));
+  }
   compare("sacct-l.txt", ours, ours);  // what the script used was not seen there
 }
 

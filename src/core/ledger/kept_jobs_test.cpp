@@ -25,7 +25,7 @@ class KeptJobs : public testing::Test {
     policy.requeue_delay_seconds = 0;
     happen(ControllerStarted{Epoch{1}, now_});
     happen(ClusterConfigured{{node}, {main}, policy, now_});
-    happen(NodeRegistered{NodeIndex{0}, "boot", {Cpus{4}, Mebibytes{1000}, {}, {}, {}, {}, {}, {}, {}}, now_});
+    happen(NodeRegistered{NodeIndex{0}, "boot", {Cpus{4}, Mebibytes{1000}, {}, {}, {}, {}, {}, {}, {}}, "", now_});
   }
 
   void happen(const Event& event) {
