@@ -21,7 +21,7 @@
 namespace millrace {
 namespace {
 
-std::filesystem::path repository() { return std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path(); }
+std::filesystem::path repository() { return std::filesystem::weakly_canonical(__FILE__).parent_path().parent_path().parent_path().parent_path(); }
 std::filesystem::path recordings() { return repository().parent_path() / "shared/compat/golden"; }
 
 std::string slurp(const std::filesystem::path& path) {

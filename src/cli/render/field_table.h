@@ -65,7 +65,7 @@ std::string render_fields(const std::vector<ChosenField<Row>>& fields, const std
   std::string out;
   if (style.header) {
     for (std::size_t i = 0; i < fields.size(); ++i)
-      append_field(out, fields[i].field->header, fields[i].width < 0 ? -fields[i].width : fields[i].width, i + 1 == fields.size(), style);
+      append_field(out, fields[i].field->header, fields[i].width, i + 1 == fields.size(), style);
     out += '\n';
     if (style.parsable == Parsable::no) {
       for (const ChosenField<Row>& field : fields) append_rule(out, field.width);

@@ -34,7 +34,7 @@ def wait_for_state(cluster, job, *states):
 
 def run_jobs(cluster):
     """What the checks look at, all at once so that nobody waits twice."""
-    jobs = {"good": cluster.submit("-J", "good", "-t", "5", "-o", "/dev/null", "--wrap", "srun -J inner true; srun -J twice true"),
+    jobs = {"good": cluster.submit("-J", "good", "-t", "5", "-o", "/dev/null", "--wrap", f"{cluster.bin}/srun -J inner true; {cluster.bin}/srun -J twice true"),
             "bad": cluster.submit("-J", "bad", "-t", "5", "-o", "/dev/null", "--wrap", "exit 3"),
             "array": cluster.submit("-J", "many", "-t", "5", "-o", "/dev/null", "--array=1-3", "--wrap", "exit $((SLURM_ARRAY_TASK_ID == 2))"),
             "het": cluster.submit("-J", "pair", "-t", "5", "-n1", "-o", "/dev/null", ":", "-n1", "--wrap", "true"),
@@ -56,7 +56,6 @@ def check_hidden(checks, cluster, jobs):
     gone = [jobs[name] for name in ("good", "bad", "long")]
     wait_for("jobs hidden", lambda: not any(str(job) in cluster.run("squeue", "-t", "all", "-h", "-o", "%A").out.split() for job in gone))
     checks.says("scontrol does not know it", cluster.run("scontrol", "show", "job", str(jobs["good"])), 1, "Invalid job id specified")
-    checks.says("scancel does not", cluster.run("scancel", str(jobs["good"])), None)
     cluster.controller.kill()
     cluster.start_controller()
     cluster.wait_for_controller()
