@@ -23,6 +23,8 @@ int run_sprio(Command& command);
 int run_sshare(Command& command);
 int run_sattach(Command& command);
 int run_sstat(Command& command);
+int run_sacct(Command& command);
+int run_sdiag(Command& command);
 int run_check(Command& command);  // millrace check [slurm.conf]
 int run_man(Command& command);    // millrace man sbatch
 int run_help(Command& command);
@@ -43,9 +45,13 @@ std::string sprio_manual();
 std::string sshare_manual();
 std::string sattach_manual();
 std::string sstat_manual();
+std::string sacct_manual();
+std::string sdiag_manual();
 
 // The options of each, for completion and for the page about what differs from Slurm.
 std::vector<OptionText> sbatch_options();
+std::vector<OptionText> sacct_option_texts();
+std::vector<OptionText> sdiag_options();
 std::vector<OptionText> srun_options();
 std::vector<OptionText> salloc_options();
 std::vector<OptionText> squeue_options();

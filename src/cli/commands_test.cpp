@@ -521,7 +521,7 @@ TEST_F(Commands, Millrace_checks_a_configuration) {
   EXPECT_NE(outcome.out.find(":5: KillWait: 'x' is not a time"), std::string::npos);
   EXPECT_NE(outcome.out.find(":4: NoSuch: unknown key\n"), std::string::npos);
   EXPECT_NE(outcome.out.find(":3: ResvProlog: not built yet\n"), std::string::npos);
-  EXPECT_EQ(run({"sacct"}).err, "sacct: error: this command is not built yet in Millrace\n");
+  EXPECT_EQ(run({"sreport"}).err, "sreport: error: this command is not built yet in Millrace\n");
   EXPECT_EQ(run({"squeue", "-V"}).out, "slurm 26.11.0\n");
   EXPECT_EQ(run({"millrace", "--version"}).out, "millrace 0.1.0\n");
   for (const char* name : {"sbatch", "srun", "squeue", "sinfo", "scancel", "scontrol"}) EXPECT_TRUE(run({"millrace", "man", name}).out.starts_with(".TH "));

@@ -21,6 +21,8 @@ constexpr CommandRow rows[] = {
     {"sshare", true, "show shares and usage of accounts and users", run_sshare, sshare_manual, sshare_options},
     {"sattach", true, "show the output of a running step, and give it input", run_sattach, sattach_manual, sattach_options},
     {"sstat", true, "show what running steps use", run_sstat, sstat_manual, sstat_options},
+    {"sacct", true, "show jobs and steps that run or have ended", run_sacct, sacct_manual, sacct_option_texts},
+    {"sdiag", true, "show what the controller has done since it started", run_sdiag, sdiag_manual, sdiag_options},
     {"check", false, "check a slurm.conf: errors, unknown keys, keys not built yet", run_check, nullptr},
     {"why", false, "say why a job waits, what would help and when it starts", run_why, nullptr},
     {"man", false, "print the man page of a command", run_man, nullptr},
@@ -30,7 +32,7 @@ constexpr CommandRow rows[] = {
 };
 
 // Commands of Slurm that do not exist here yet, so that calling one says so.
-constexpr std::string_view refused[] = {"sacct", "sdiag", "sreport", "strigger", "scrontab", "smap"};
+constexpr std::string_view refused[] = {"sreport", "strigger", "scrontab", "smap"};
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 

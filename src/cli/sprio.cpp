@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
+#include "cli/one_cluster.h"
 #include "cli/options/option.h"
 #include "cli/render/priority_columns.h"
 
@@ -16,7 +17,7 @@ constexpr ManualHead head{"sprio", "show what the priorities of waiting jobs are
 
 struct Draft {
   Asked asked;
-  std::optional<std::string> format, jobs, users, partitions;
+  std::optional<std::string> format, jobs, users, partitions, clusters;
   std::string sort;
   bool long_form = false, norm = false, weights = false, no_header = false;
 };
@@ -50,10 +51,11 @@ constexpr Option<Draft> rows[] = {
     {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
     {"weights", 'w', none, "", any_tool, "", "", "the weights instead of jobs", on<&Draft::weights>},
-    {"clusters", 'M', required, "", any_tool, "", "", "other clusters", nullptr},
-    {"federation", '\0', none, "", any_tool, "", "", "the federation", nullptr},
-    {"local", '\0', none, "", any_tool, "", "", "this cluster", nullptr},
-    {"sibling", '\0', none, "", any_tool, "", "", "the federation", nullptr},
+    {"cluster", '\0', required, "<name>", any_tool, "", "", "the same as --clusters", keep<&Draft::clusters>},
+    {"clusters", 'M', required, "<name>", any_tool, "SLURM_CLUSTERS", "", "this cluster: there is one", keep<&Draft::clusters>},
+    {"federation", '\0', none, "", any_tool, "", "", "accepted: there is one cluster", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"local", '\0', none, "", any_tool, "", "", "accepted: there is one cluster", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"sibling", '\0', none, "", any_tool, "", "", "accepted: there is one cluster", [](Draft&, Text) -> Result<void> { return {}; }},
 };
 // clang-format on
 
@@ -122,11 +124,13 @@ std::string sprio_manual() { return man_page(head, option_texts(std::span<const 
 int run_sprio(Command& command) {
   Draft draft;
   const std::span<const Option<Draft>> table{rows};
+  if (const auto taken = apply_environment(table, any_tool, draft); !taken) return say_usage_error(command, taken.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  if (const auto here = only_this_cluster(draft.clusters.value_or(""), settings->cluster_name); !here) return say_usage_error(command, here.error());
   return show(command, draft, *settings);
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/ask.h"
 #include "cli/commands.h"
+#include "cli/one_cluster.h"
 #include "cli/options/option.h"
 #include "cli/render/account_fields.h"
 #include "cli/render/text_forms.h"
@@ -18,8 +19,8 @@ constexpr ManualHead head{"sshare", "show shares and usage of accounts and users
 
 struct Draft {
   Asked asked;
-  std::string accounts, users, format;
-  bool all = false, long_form = false, users_only = false, no_header = false, list_fields = false;
+  std::string accounts, users, format, clusters;
+  bool partitions = false, all = false, long_form = false, users_only = false, no_header = false, list_fields = false;
   Parsable parsable = Parsable::no;
 };
 
@@ -53,9 +54,11 @@ constexpr Option<Draft> rows[] = {
     {"Users", 'U', none, "", any_tool, "", "", "users only, no accounts", on<&Draft::users_only>},
     {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"clusters", 'M', required, "", any_tool, "", "", "other clusters", nullptr},
+    {"clusters", 'M', required, "", any_tool, "", "", "this cluster: there is one", keep<&Draft::clusters>},
+    {"federation", '\0', none, "", any_tool, "", "", "accepted: there is one cluster", [](Draft&, Text) -> Result<void> { return {}; }},
     {"json", '\0', optional, "", any_tool, "", "", "JSON", nullptr},
-    {"partition", 'm', none, "", any_tool, "", "", "the column of partitions", nullptr},
+    {"local", '\0', none, "", any_tool, "", "", "accepted: there is one cluster", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"partition", 'm', none, "", any_tool, "", "", "with the column of partitions", on<&Draft::partitions>},
     {"yaml", '\0', optional, "", any_tool, "", "", "YAML", nullptr},
 };
 // clang-format on
@@ -82,7 +85,7 @@ std::vector<AssociationRow> choose(const AccountBook& book, const Draft& draft, 
 }
 
 int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
-  const std::string columns = !draft.format.empty() ? draft.format : draft.long_form ? share_long_columns : share_columns;
+  const std::string columns = !draft.format.empty() ? draft.format : draft.partitions ? (draft.long_form ? share_long_partition_columns : share_partition_columns) : draft.long_form ? share_long_columns : share_columns;
   const auto fields = choose_fields(share_fields(), columns);
   if (!fields) return say_usage_error(command, {Errc::refused, fields.error().story});
   Session session(*session_options(settings));
@@ -117,6 +120,7 @@ int run_sshare(Command& command) {
   }
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  if (const auto here = only_this_cluster(draft.clusters, settings->cluster_name); !here) return say_usage_error(command, here.error());
   return show(command, draft, *settings);
 }
 

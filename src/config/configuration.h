@@ -158,6 +158,8 @@ struct Configuration {
 
   Duration kill_wait = seconds(30);
   Duration min_job_age = seconds(300);
+  Duration keep_ended = seconds(86'400);      // SlurmctldParameters=millrace_keep_ended=: for sacct, from when MinJobAge is over
+  std::uint32_t keep_ended_rows = 100'000;    // ... and so many jobs and steps together at most (millrace_keep_ended_rows=)
   Duration agent_timeout = seconds(300);  // SlurmdTimeout
   Duration controller_timeout = seconds(120);
   Duration message_timeout = seconds(10);

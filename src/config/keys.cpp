@@ -198,7 +198,7 @@ constexpr ConfigKey rows[] = {
     {"SlurmctldPrimaryOffProg", text, "", not_built, show, "program run when the controller gives way", nullptr},
     {"SlurmctldPrimaryOnProg", text, "", not_built, show, "program run when the controller takes over", nullptr},
     {"SlurmctldTimeout", seconds, "120", agrees, show, "time after which a standby takes over", setter::in_seconds<&C::controller_timeout>},
-    {"SlurmctldParameters", text, "", works, show, "options of the controller", setter::controller_parameters},
+    {"SlurmctldParameters", text, "", works, show, "millrace_keep_ended=, millrace_keep_ended_rows=: how long (seconds) and how many ended jobs and steps sacct knows; cloud_dns, cloud_reg_addrs", setter::controller_parameters},
     {"SlurmdDebug", text, "info", agrees, show, "how much agents log", setter::text<&C::agent_debug>},
     {"SlurmdHttpAuthParameters", text, "", not_built, show, "options of HTTP", nullptr},
     {"SlurmdLogFile", text, "", works, show, "log of an agent; %n is the node, %h the host", setter::text<&C::agent_log_file>},

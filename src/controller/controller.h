@@ -214,6 +214,7 @@ class Controller final : public ResourceObserver {
   Clients& clients_;
   ControllerSettings settings_;
   ControllerHooks hooks_;
+  Diagnostics diagnostics_;
   Commit commit_;
   Planning planning_;
   PayloadCache payloads_;

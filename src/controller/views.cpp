@@ -53,11 +53,11 @@ std::string shown_dependencies(const State& state, const Job& job) {
   return out;
 }
 
-NameFacts facts_of(const State& state, const Job& job) {
+NameFacts facts_of(const State& state, const Job& job, JobId array) {
   NameFacts facts;
   facts.job_id = job.id.value;
-  if (const ArrayState* array = state.find_array(job.array)) {
-    facts.array_job_id = array->id.value;
+  if (array.value != 0) {
+    facts.array_job_id = array.value;
     facts.array_task = job.array_task;
   }
   facts.batch = job.spec->is_batch();
@@ -68,10 +68,10 @@ NameFacts facts_of(const State& state, const Job& job) {
   return facts;
 }
 
-void show_files(const State& state, const Job& job, wire::JobView& out) {
+void show_files(const State& state, const Job& job, JobId array, wire::JobView& out) {
   const JobSpec& spec = *job.spec;
   const RareRequest& rare = spec.rare_request();
-  const NameFacts facts = facts_of(state, job);
+  const NameFacts facts = facts_of(state, job, array);
   const auto expanded = [&](const std::string& pattern) { return under_directory(expand_pattern(pattern, facts), spec.work_dir); };
   if (spec.is_batch() && !spec.allocation_only) {
     out.set_std_out(expanded(spec.std_out.empty() ? std::string{default_output_pattern(facts)} : spec.std_out));
@@ -224,11 +224,21 @@ std::string shown_reason(const ReadView& snapshot, const Job& job) {
   return slurm_word(plan.made_at.is_set() && job.key < plan.looked_at_before ? Reason::priority : Reason::none);
 }
 
-void show_job(const ReadView& snapshot, const Priorities& priorities, const Job& job, bool brief, wire::JobView& out) {
+// What is left of an array that is forgotten itself.
+static void show_kept_array(const KeptJob& kept, wire::JobView& out) {
+  if (kept.array.value == 0) return;
+  out.set_array_job_id(kept.array.value);
+  if (kept.job->array_task) out.set_array_task(*kept.job->array_task);
+  else out.set_array_tasks(format_index_set(kept.rest));
+}
+
+void show_job(const ReadView& snapshot, const Priorities& priorities, const Job& job, bool brief, wire::JobView& out, const KeptJob* kept) {
   const State& state = snapshot.state;
   const JobSpec& spec = *job.spec;
   out.set_job_id(job.id.value);
-  if (const ArrayState* array = state.find_array(job.array)) {
+  if (kept) {
+    show_kept_array(*kept, out);
+  } else if (const ArrayState* array = state.find_array(job.array)) {
     out.set_array_job_id(array->id.value);
     if (job.array_task) {
       out.set_array_task(*job.array_task);
@@ -283,7 +293,7 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
   show_request(snapshot, job, out);
   show_progress(snapshot, job, out);
   if (spec.resources || job.placement) show_resources(state, job, *out.mutable_resources());
-  show_files(state, job, out);
+  show_files(state, job, JobId{out.array_job_id()}, out);
 }
 
 static void show_power(const ReadView& snapshot, NodeIndex index, const Node& node, wire::NodeView& out) {

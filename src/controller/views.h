@@ -33,7 +33,8 @@ struct ReadView {
   Time now;
 };
 
-void show_job(const ReadView& snapshot, const Priorities& priorities, const Job& job, bool brief, wire::JobView& out);
+// `kept`: the job is that of this record, and no longer among the others.
+void show_job(const ReadView& snapshot, const Priorities& priorities, const Job& job, bool brief, wire::JobView& out, const KeptJob* kept = nullptr);
 void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire::NodeView& out);
 void show_partition(const ReadView& snapshot, const Partition& partition, wire::PartitionView& out);
 

@@ -178,6 +178,10 @@ Result<void> Scenario::read_line(int number, const Words& words) {
     if (words.size() > 3) policy_.preempt_exempt_seconds = static_cast<std::uint32_t>(parse_integer(words[3]).value_or(0));
   } else if (words[0] == "max_nodes" && words.size() > 1) {
     policy_.max_nodes = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0));
+  } else if (words[0] == "keep" && words.size() > 2) {
+    policy_.min_job_age_seconds = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(300));
+    policy_.keep_ended_seconds = static_cast<std::uint32_t>(parse_integer(words[2]).value_or(0));
+    policy_.keep_ended_rows = words.size() > 3 ? static_cast<std::uint32_t>(parse_integer(words[3]).value_or(100)) : 100;
   } else if (words[0] == "power") {
     return read_power_line(words, policy_, power_);
   } else if (words[0] == "programs") {

@@ -210,6 +210,7 @@ std::string show(const Policy& p) {
     line.number("suspend_rate", p.suspend_rate).number("resume_rate", p.resume_rate).count("suspend_except", p.suspend_except).numbers("keep_up", p.keep_up).flag("show_cloud", p.show_cloud);
   }
   line.count("max_node_count", p.max_nodes);
+  if (p.keep_ended_seconds > 0) line.number("keep_ended", p.keep_ended_seconds).number("keep_ended_rows", p.keep_ended_rows);
   line.number("first_id", p.first_job_id).number("max_id", p.max_job_id).number("max_jobs", p.max_job_count);
   line.number("max_array", p.max_array_size).number("kill_wait", p.kill_wait_seconds).number("min_age", p.min_job_age_seconds);
   line.number("requeue_delay", p.requeue_delay_seconds).number("max_script", p.max_script_bytes);

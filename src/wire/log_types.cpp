@@ -249,6 +249,8 @@ void put(const Policy& from, log::Policy& to) {
   to.set_config_overrides(from.config_overrides);
   if (from.resume_timeout_seconds != 60) to.set_resume_timeout_seconds(from.resume_timeout_seconds);
   put_power(from, to);
+  to.set_keep_ended_seconds(from.keep_ended_seconds);
+  to.set_keep_ended_rows(from.keep_ended_rows);
   to.set_enforce_partition_limits(from.enforce_partition_limits);
   if (from.default_memory_per_cpu) to.set_default_memory_per_cpu(from.default_memory_per_cpu->value);
   if (from.default_memory_per_node) to.set_default_memory_per_node(from.default_memory_per_node->value);
@@ -291,6 +293,8 @@ Policy get(const log::Policy& from) {
   to.config_overrides = from.config_overrides();
   if (from.resume_timeout_seconds() > 0) to.resume_timeout_seconds = from.resume_timeout_seconds();
   get_power(from, to);
+  to.keep_ended_seconds = from.keep_ended_seconds();
+  to.keep_ended_rows = from.keep_ended_rows();
   to.enforce_partition_limits = from.enforce_partition_limits();
   if (from.has_default_memory_per_cpu()) to.default_memory_per_cpu = Mebibytes{from.default_memory_per_cpu()};
   if (from.has_default_memory_per_node()) to.default_memory_per_node = Mebibytes{from.default_memory_per_node()};

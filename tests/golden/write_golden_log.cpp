@@ -85,7 +85,8 @@ int main(int argc, char** argv) {
                                      {"gpu_use", millrace::gpu_use_history, 0}, {"gpu_use_compacted", millrace::gpu_use_history, 27},
                                      {"node_life", millrace::node_life_history, 0}, {"node_life_compacted", millrace::node_life_history, 33},
                                      {"het_steps", millrace::het_steps_history, 0}, {"het_steps_compacted", millrace::het_steps_history, 35},
-                                     {"power", millrace::power_history, 0}, {"power_compacted", millrace::power_history, 31}};
+                                     {"power", millrace::power_history, 0}, {"power_compacted", millrace::power_history, 31},
+                                     {"kept", millrace::kept_history, 0}, {"kept_compacted", millrace::kept_history, 31}};
   for (const millrace::Golden& each : golden) {
     const auto written = millrace::write_log(argv[1], each);
     if (!written) return std::fprintf(stderr, "%s\n", written.error().story.c_str()), 1;

@@ -14,6 +14,7 @@
 #include "core/model/job_extras.h"
 #include "core/model/job_state.h"
 #include "core/model/resources.h"
+#include "core/model/step.h"
 
 namespace millrace {
 
@@ -224,6 +225,7 @@ struct Job {
   SharedValue<WaitHistory> waited;           // once it started; null: it did not wait
   SharedValue<HetRole> het;                  // null: a job of its own
   SharedValue<Suspension> suspension;        // null: it never was
+  SharedValue<StepUsage> used;               // by its own processes in its latest attempt, as far as nodes have told; null: nothing
   JobKey array;                              // the array this belongs to; 0: none
   std::optional<std::uint32_t> array_task;   // a task split off; the rest stays one record
   Time submitted_at, begin_at, eligible_at, started_at, ended_at;

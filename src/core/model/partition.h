@@ -96,6 +96,7 @@ struct Policy {
   std::uint32_t suspend_except = 0;  // of ExceptState: nodes in such a state stay on
   std::vector<std::uint32_t> keep_up;  // groups of SuspendExcNodes: so many usable ones of each stay on; unlimited: all
   bool show_cloud = false;           // also those that are powered down
+  std::uint32_t keep_ended_seconds = 0, keep_ended_rows = 0;  // of forgotten jobs and their steps: so long, and so many together (sacct); 0: nothing
   std::uint32_t max_nodes = 0;       // also with those that are made later; 0: as many as there are in the configuration
   bool operator==(const Policy&) const = default;
 };
