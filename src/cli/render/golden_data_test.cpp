@@ -166,7 +166,9 @@ TEST_F(GoldenData, Every_value_has_the_form_its_type_promises_and_stands_once) {
   check(reservation_data(reservation), reservation_data_fields());
   check(step_data(steps()[0], data_context_), step_data_fields());
   wire::Accounts accounts;
-  accounts.add_associations()->mutable_association()->set_account("root");
+  log::Association& root = *accounts.add_associations()->mutable_association();
+  root.set_id(1);
+  root.set_account("root");
   accounts.add_qos()->set_name("normal");
   const AccountBook book(accounts);
   check(association_data({&book, book.in_tree_order.at(0)}), association_data_fields());
