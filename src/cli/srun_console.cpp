@@ -340,6 +340,11 @@ void SrunConsole::check_clock() {
     submitted_us_ = INT64_MAX / 2;  // never again
     say_info(command_, "job " + std::to_string(job_id_) + " has been allocated resources");
   }
+  const bool step_waits = step_ask_ && !created_ && !awaits_nodes_ && parts_.empty();
+  if (step_waits && plan_.start_within_seconds && !failed_ && now - submitted_us_ >= *plan_.start_within_seconds * 1'000'000) {
+    late_ = failed_ = true;
+    say_error(command_, "Unable to create step for job " + std::to_string(job_id_) + ": Requested nodes are busy");
+  }
   if (!running && plan_.start_within_seconds && !cancelled_ && job_ended_us_ == 0 && now - submitted_us_ >= *plan_.start_within_seconds * 1'000'000) {
     cancel_job("");
     late_ = true;
@@ -444,7 +449,7 @@ int SrunConsole::loop(Session& session) {
   for (;;) {
     if (failed_) {
       streams_.send_signal(SIGKILL);
-      return error_code();
+      return late_ ? immediate_code() : error_code();
     }
     if (streams_.tasks_started() > 0 && !streams_.all_ended()) take_terminal();
     if (streams_.all_ended()) give_back_terminal();
@@ -494,7 +499,7 @@ int SrunConsole::loop(Session& session) {
           break;
         }
         say_error(command_, "Unable to create step for job " + std::to_string(job_id_) + ": " + (*reply)->failure().text());
-        return error_code();
+        return step_ask_->immediate() ? immediate_code() : error_code();
       }
       if ((*reply)->has_step()) take_news((*reply)->step());
       if ((*reply)->has_failure() && job_ended_us_ == 0) {  // the controller knows no such job any more

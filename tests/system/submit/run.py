@@ -174,6 +174,9 @@ def check_immediate(checks, cluster):
     cluster.wait_for_job(blocker, ("RUNNING",))
     checks.says("salloc -I gives up", cluster.run("salloc", "-I", "-n1", "-t", "5", "true", SLURM_EXIT_IMMEDIATE="7"), 7, "Unable to allocate resources")
     checks.says("srun -I gives up", cluster.run("srun", "--immediate=1", "-n1", "-t", "5", "true", SLURM_EXIT_IMMEDIATE="8"), 8, "Unable to allocate resources")
+    # The script is not a step: the job's CPUs are there for the first, and the second finds them taken.
+    busy = cluster.run("srun", f"--jobid={blocker}", "sh", "-c", f"{cluster.bin}/srun --jobid={blocker} --immediate=2 true; echo $?", SLURM_EXIT_IMMEDIATE="9")
+    checks.that("so does a step", "9" in busy.out.split() and "Requested nodes are busy" in busy.err, busy)
     gate.touch()
     cluster.wait_for_job(blocker)
     done = cluster.run("salloc", "-I60", "-n1", "-t", "5", "sh", "-c", f"echo $SLURM_CLUSTER_NAME $SLURM_CONF; {cluster.bin}/srun --external-launcher -n1 true && echo well")
