@@ -141,6 +141,7 @@ int show(const Command& command, const SacctDraft& draft, const ClientSettings& 
 
 }  // namespace
 
+std::vector<OptionText> sacct_option_texts() { return option_texts(sacct_options(), any_tool); }
 std::string sacct_manual() { return man_page(head, option_texts(sacct_options(), any_tool)); }
 
 int run_sacct(Command& command) {

@@ -253,6 +253,7 @@ int run_prompt(Sacctmgr& self) {
 
 }  // namespace
 
+std::vector<OptionText> sacctmgr_options() { return option_texts(std::span<const Option<D>>{rows}, any_tool); }
 std::string sacctmgr_manual() { return man_page(head, option_texts(std::span<const Option<D>>{rows}, any_tool)); }
 
 int run_sacctmgr(Command& command) {

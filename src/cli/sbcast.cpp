@@ -247,6 +247,7 @@ std::vector<std::string> libraries_of(const std::string& program, const std::str
 
 }  // namespace
 
+std::vector<OptionText> sbcast_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
 std::string sbcast_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
 
 int run_sbcast(Command& command) {

@@ -59,6 +59,7 @@ constexpr Option<Draft> rows[] = {
 
 }  // namespace
 
+std::vector<OptionText> sdiag_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
 std::string sdiag_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
 
 int run_sdiag(Command& command) {

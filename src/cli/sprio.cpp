@@ -118,6 +118,7 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
 
 }  // namespace
 
+std::vector<OptionText> sprio_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
 std::string sprio_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
 
 int run_sprio(Command& command) {

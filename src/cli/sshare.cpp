@@ -104,6 +104,7 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
 
 }  // namespace
 
+std::vector<OptionText> sshare_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
 std::string sshare_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
 
 int run_sshare(Command& command) {

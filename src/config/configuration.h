@@ -114,6 +114,7 @@ struct NodeLifeSettings {
   bool requeue_on_prolog_failure = false;     // PrologFlags=ForceRequeueOnFail
   bool hold_on_prolog_failure = true;         // SchedulerParameters=nohold_on_prolog_fail
   std::string health_check, reboot_program;   // empty: none
+  std::string mail_program = "/bin/mail", mail_domain;
   Duration health_check_interval{};           // 0: never
   bool check_idle = true, check_busy = true, check_only_at_start = false;
   bool config_overrides = false;              // SlurmdParameters

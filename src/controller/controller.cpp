@@ -51,7 +51,8 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
                    if (plan) diagnostics_.pass_finished(*plan, queued, backfills, took, loop_.now());
                    else diagnostics_.pass_given_up(backfills);
                  }}),
-      payloads_(parts.log, payload_cache_bytes) {
+      payloads_(parts.log, payload_cache_bytes),
+      mailer_(parts.programs, [this](const std::string& text) { hooks_.say(text); }) {
   if (!settings_.planning) planning_.switch_off();
   commit_.count_in(diagnostics_);
 }
@@ -73,6 +74,7 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
   commit_.happen({ControllerStarted{epoch, started_at_}});
   configured(configuration);
   due_signals_.look_at_all(commit_.durable());
+  job_mails_.remember(commit_.durable(), started_at_);
   commit_.when_durable([this, ready = std::move(ready)]() mutable {
     if (ready) ready();
     see_to_all_programs();
@@ -133,6 +135,7 @@ void Controller::changed(const Changes& changes) {
   else if (changes.jobs_added)
     planning_.wanted_for_new_jobs();
   for (const JobKey key : changes.jobs) due_signals_.look_at(commit_.durable(), key);
+  for (const JobKey key : changes.jobs) send_mails(job_mails_.look(commit_.durable(), key, loop_.now()));
   arm_signals();
   arm_deadline();
   maybe_snapshot();
@@ -422,6 +425,7 @@ void Controller::tick() {
   }
   if (auto reboots = decide_reboots(commit_.decided(), now); !reboots.empty()) commit_.happen(std::move(reboots));
   see_to_power();
+  send_mails(job_mails_.time_passed(commit_.durable(), now));
   // Some wait for a time of their own: the end of an exempt time, of the patience for a switch.
   if (now - replanned_at_ >= settings_.replan_every && !commit_.durable().queue.empty()) {
     replanned_at_ = now;

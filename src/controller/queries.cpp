@@ -17,6 +17,7 @@ wire::Reply jobs_reply(const ReadView& snapshot, std::uint64_t number) {
   wire::Reply out;
   out.set_number(number);
   out.mutable_jobs()->set_now_us(snapshot.now.value);
+  if (snapshot.plan->made_at.is_set()) out.mutable_jobs()->set_planned_at_us(snapshot.plan->made_at.value);
   return out;
 }
 

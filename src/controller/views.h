@@ -39,6 +39,7 @@ void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire
 void show_partition(const ReadView& snapshot, const Partition& partition, wire::PartitionView& out);
 
 wire::JobStateName shown_state(const Job& job);
+const char* kind_word(DependencyKind kind);  // afterok
 std::string shown_reason(const ReadView& snapshot, const Job& job);
 std::string hostlist_of(const State& state, const std::vector<NodeShare>& shares);
 std::string hostlist_of(const State& state, const std::vector<std::uint32_t>& nodes);

@@ -432,6 +432,7 @@ void Scenario::read_component(const std::string& name, std::span<const std::stri
     else if (key == "hold") ask.hold = true;
     else if (key == "oversubscribe") ask.spec.oversubscribe = true;
     else if (key == "exclusive") ask.spec.exclusive = true;
+    else if (key == "overcommit") ask.spec.extras = SharedValue(JobExtras{.overcommit = true});
     else if (key == "user") {
       owner.uid = UserId{parse_integer(value) ? count : users_.uid_of(value)};
       owner.user_name = parse_integer(value) ? "u" + value : value;

@@ -45,6 +45,8 @@ std::vector<GoldenBatch> het_steps_history();
 // The same with a job whose gpus were looked at after it.
 std::vector<GoldenBatch> gpu_use_history();
 std::vector<GoldenBatch> step_resources_history();
+// The same with a job that has mail, words and an environment of its own after it.
+std::vector<GoldenBatch> extras_history();
 // The same with jobs that are kept for sacct when they are forgotten or requeued after it.
 std::vector<GoldenBatch> kept_history();
 

@@ -81,6 +81,7 @@ int main(int argc, char** argv) {
                                      {"step_options", millrace::step_options_history, 0}, {"step_options_compacted", millrace::step_options_history, 27},
                                      {"step_facts", millrace::step_facts_history, 0}, {"step_facts_compacted", millrace::step_facts_history, 25},
                                      {"step_resources", millrace::step_resources_history, 0}, {"step_resources_compacted", millrace::step_resources_history, 23},
+                                     {"extras", millrace::extras_history, 0}, {"extras_compacted", millrace::extras_history, 23},
                                      {"gpu_use", millrace::gpu_use_history, 0}, {"gpu_use_compacted", millrace::gpu_use_history, 27},
                                      {"node_life", millrace::node_life_history, 0}, {"node_life_compacted", millrace::node_life_history, 33},
                                      {"het_steps", millrace::het_steps_history, 0}, {"het_steps_compacted", millrace::het_steps_history, 35},

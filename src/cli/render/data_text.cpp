@@ -180,6 +180,50 @@ std::string to_yaml(const Data& data) {
   return out + "...\n";
 }
 
+void DataListText::begin(std::string& out) {
+  if (begun_) return;
+  begun_ = true;
+  if (form_ == DataForm::yaml) {
+    out += "---\n";
+    put_yaml_text(out, key_);
+    out += ':';
+    return;
+  }
+  out += "{\n  ";
+  put_quoted(out, key_, true);
+  out += ": [\n";
+}
+
+void DataListText::add(std::string& out, const Data& item) {
+  begin(out);
+  if (form_ == DataForm::yaml) {
+    out += any_ ? "-" : "\n-";
+    put_yaml(out, item, 0, false);
+  } else {
+    out += any_ ? ",\n    " : "    ";
+    put_json(out, item, 2);
+  }
+  any_ = true;
+}
+
+void DataListText::finish(std::string& out, const DataMap& others) {
+  begin(out);
+  if (form_ == DataForm::yaml) {
+    if (!any_) out += " []\n";
+    put_yaml_members(out, others, 0, false);
+    out += "...\n";
+    return;
+  }
+  out += any_ ? "\n  ]" : "  ]";
+  for (const auto& [key, value] : others) {
+    out += ",\n  ";
+    put_quoted(out, key, true);
+    out += ": ";
+    put_json(out, value, 1);
+  }
+  out += "\n}\n";
+}
+
 std::string to_text(const Data& data, DataForm form) { return form == DataForm::json ? to_json(data) : to_yaml(data); }
 
 }  // namespace millrace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "cli/render/data_tree.h"
 
@@ -13,5 +14,20 @@ enum class DataForm : std::uint8_t { json, yaml };
 std::string to_json(const Data& data);
 std::string to_yaml(const Data& data);
 std::string to_text(const Data& data, DataForm form);
+
+// A document that begins with one long list: its items are printed one by one, so that a hundred thousand jobs need no tree of gigabytes.
+class DataListText {
+ public:
+  DataListText(DataForm form, std::string_view key) : form_(form), key_(key) {}
+  void add(std::string& out, const Data& item);
+  void finish(std::string& out, const DataMap& others);  // the members after the list
+
+ private:
+  void begin(std::string& out);
+
+  DataForm form_;
+  std::string key_;
+  bool begun_ = false, any_ = false;
+};
 
 }  // namespace millrace

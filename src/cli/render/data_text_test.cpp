@@ -38,6 +38,22 @@ TEST(DataText, writes_yaml_that_keeps_texts_texts) {
             "---\njobs:\n- name: \"no\"\n  nodes: n1\n  empty: \"\"\n  version: \"26\"\n  words:\n  - A\n  - \"x: y\"\n  time:\n    set: true\n    infinite: false\n    number: 7\nnone: []\n...\n");
 }
 
+TEST(DataText, a_list_in_pieces_reads_as_the_whole) {
+  for (const DataForm form : {DataForm::json, DataForm::yaml})
+    for (std::size_t count = 0; count < 3; ++count) {
+      DataList items;
+      for (std::size_t i = 0; i < count; ++i) items.push_back(DataMap{{"id", static_cast<std::uint32_t>(i)}, {"words", DataList{Data{"a"}}}});
+      DataListText text(form, "jobs");
+      std::string out;
+      for (const Data& item : items) text.add(out, item);
+      const DataMap others{{"last_update", number_or_not(3)}, {"errors", DataList{}}};
+      text.finish(out, others);
+      DataMap whole{{"jobs", items}};
+      whole.insert(whole.end(), others.begin(), others.end());
+      EXPECT_EQ(out, to_text(Data{whole}, form));
+    }
+}
+
 TEST(DataText, exit_codes_tell_errors_from_signals) {
   EXPECT_EQ(exit_code_data(0, 0).find("status")->list()->front(), Data{"SUCCESS"});
   EXPECT_EQ(exit_code_data(3, 0).find("status")->list()->front(), Data{"ERROR"});

@@ -28,6 +28,17 @@ Data& Data::at_path(std::string_view path) {
   return *here;
 }
 
+void put_at_path(DataMap& members, std::string_view path, Data value) {
+  const std::size_t slash = path.find('/');
+  const std::string_view key = path.substr(0, slash);
+  Data* found = nullptr;
+  for (DataMember& member : members)
+    if (member.first == key) found = &member.second;
+  if (found == nullptr) found = &members.emplace_back(std::string{key}, Data{}).second;
+  if (slash == std::string_view::npos) *found = std::move(value);
+  else found->at_path(path.substr(slash + 1)) = std::move(value);
+}
+
 namespace {
 Data number_form(bool set, bool infinite, Data number) {
   return DataMap{{"set", Data{set}}, {"infinite", Data{infinite}}, {"number", std::move(number)}};
@@ -85,7 +96,7 @@ bool has_form(const Data& value, std::string_view type) {
   if (ends("_FLAGS") || ends("_LIST") || ends("STATE") || ends("STATES") || ends("MODES") || type == "CSV_STRING" || type == "SELECT_TYPE_PARAM" || type == "ACCT_GATHER_PROFILE" ||
       type == "JOB_SHARED")
     return value.list() != nullptr;
-  if (type.starts_with("UINT") || type.starts_with("INT") || type == "NICE" || type == "CORE_SPEC" || type == "THREAD_SPEC" || type == "TIMESTAMP") return value.is_number();
+  if (type.starts_with("UINT") || type.starts_with("INT") || type == "NICE" || type == "CORE_SPEC" || type == "THREAD_SPEC" || type == "TIMESTAMP" || type == "FLOAT64") return value.is_number();
   return value.is_text();
 }
 
