@@ -100,7 +100,16 @@ int show(const Command& command, const SacctDraft& draft, const ClientSettings& 
   wire::Request request;
   filter->put(*request.mutable_query_jobs());
   Session session(*session_options(settings));
-  const auto reply = ask_all(session, request);
+  auto reply = ask_all(session, request);
+  if (const auto leaders = reply ? filter->leaders_missing(reply->jobs()) : std::vector<std::uint32_t>{}; !leaders.empty()) {
+    request.mutable_query_jobs()->clear_jobs();
+    for (const std::uint32_t id : leaders) request.mutable_query_jobs()->add_jobs()->set_job_id(id);
+    auto whole = ask_all(session, request);
+    if (!whole) reply = std::move(whole);
+    else
+      for (const wire::JobView& job : whole->jobs().jobs())
+        if (std::ranges::none_of(reply->jobs().jobs(), [&](const wire::JobView& known) { return known.job_id() == job.job_id(); })) *reply->mutable_jobs()->add_jobs() = job;
+  }
   if (!reply) {
     say_trouble(command, session);
     say_error(command, reply.error().story);

@@ -187,6 +187,7 @@ bool SacctFilter::was_in_a_state(const wire::JobView& job) const {
 }
 
 bool SacctFilter::wants(const wire::JobView& job) const {
+  if (!jobs_.empty() && std::ranges::none_of(jobs_, [&](const wire::StepName& name) { return is_named(name, job); })) return false;
   const bool over = is_ended(job) || job.accounted().requeued();
   if ((over && job.end_at_us() < from_us_) || (until_us_ != 0 && job.submit_at_us() > until_us_)) return false;
   if (!uids_.empty() && !uids_.contains(job.uid())) return false;
@@ -203,7 +204,7 @@ bool SacctFilter::wants(const wire::JobView& job) const {
 
 bool SacctFilter::is_named(const wire::StepName& name, const wire::JobView& job) const {
   const std::uint32_t id = name.job().job_id();
-  if (id == job.job_id()) return true;
+  if (id == job.job_id() && !name.job().tasks().starts_with('+')) return true;
   if (job.array_job_id() != 0 && id == job.array_job_id()) {
     if (name.job().tasks().empty() || !job.has_array_task()) return true;
     Text tasks = name.job().tasks();
@@ -211,7 +212,21 @@ bool SacctFilter::is_named(const wire::StepName& name, const wire::JobView& job)
     const auto wanted = parse_index_set(tasks, UINT32_MAX - 1);
     return wanted && wanted->contains(job.array_task());
   }
-  return job.het_job_id() != 0 && id == job.het_job_id();
+  if (job.het_job_id() == 0) return false;
+  if (whole_het_ == true) return id >= job.het_job_id() && id < job.het_job_id() + job.het_job_size();
+  if (id != job.het_job_id()) return false;
+  if (name.job().tasks().starts_with('+')) return parse_integer(Text{name.job().tasks()}.substr(1)) == std::int64_t{job.het_job_offset()};
+  return whole_het_ != false;
+}
+
+std::vector<std::uint32_t> SacctFilter::leaders_missing(const wire::Jobs& answer) const {
+  std::vector<std::uint32_t> out;
+  if (whole_het_ != true || jobs_.empty()) return out;
+  for (const wire::JobView& job : answer.jobs()) {
+    const auto is_leader = [&](const wire::JobView& other) { return other.job_id() == job.het_job_id(); };
+    if (job.het_job_id() != 0 && std::ranges::none_of(answer.jobs(), is_leader) && std::ranges::find(out, job.het_job_id()) == out.end()) out.push_back(job.het_job_id());
+  }
+  return out;
 }
 
 bool SacctFilter::wants_row_of(const wire::JobView& job) const {

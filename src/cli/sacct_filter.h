@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ class SacctFilter final {
   // Where steps are named (-j 12.0): the row of the job itself, and which of its steps.
   bool wants_row_of(const wire::JobView& job) const;
   bool wants(const wire::JobView& job, const wire::AccountedStep& step) const;
+
+  // --whole-hetjob: leaders of jobs of which only a component was named; they have to be asked for too.
+  std::vector<std::uint32_t> leaders_missing(const wire::Jobs& answer) const;
 
   std::int64_t from_us() const { return from_us_; }
   std::int64_t until_us() const { return until_us_; }
@@ -47,7 +51,8 @@ class SacctFilter final {
   bool requeued_too_ = false;  // the state that only a run which is over can have
   Range node_count_, cpu_count_, limit_;
   std::vector<wire::StepName> jobs_;
-  bool every_run_ = false, whole_het_ = false;
+  bool every_run_ = false;
+  std::optional<bool> whole_het_;
 };
 
 }  // namespace millrace

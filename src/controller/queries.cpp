@@ -248,7 +248,7 @@ void Queries::diagnostics(const wire::QueryDiagnostics& ask) {
   std::uint64_t pending = state.unsplit_tasks;
   for (const auto& [key, job] : state.jobs) pending += job->state == JobState::pending ? 1 : 0;
   shown.set_pending(static_cast<std::uint32_t>(pending));
-  shown.set_threads(3);  // the loop, the planner's worker and that of queries
+  shown.set_threads(5);  // the loop, and workers for the log, plans, queries and names
   for (const auto& [index, responds] : c_.observed_->responding) shown.set_nodes_connected(shown.nodes_connected() + (responds ? 1 : 0));
   c_.clients_.reply(asker_.client, out);
 }

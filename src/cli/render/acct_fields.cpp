@@ -58,7 +58,7 @@ std::string duration(std::int64_t seconds) {
 // MM:SS.mmm below an hour, as Slurm shows processor time.
 std::string cpu_time(std::int64_t microseconds) {
   const std::int64_t seconds = microseconds / 1'000'000;
-  if (seconds >= 3600) return duration(seconds);
+  if (seconds >= 3600 || microseconds == 0) return duration(seconds);
   char buffer[48];
   std::snprintf(buffer, sizeof buffer, "%02d:%02d.%03d", static_cast<int>(seconds / 60), static_cast<int>(seconds % 60), static_cast<int>(microseconds / 1000 % 1000));
   return buffer;
@@ -78,6 +78,12 @@ std::string size(std::int64_t bytes, const Row& row) {
     }
   }
   return std::to_string((bytes + 512) / 1024) + "K";
+}
+
+// 50M, 2G; --noconvert: always M.
+std::string mib_text(std::uint64_t mib, const Row& row) {
+  if (row.context->exact_numbers) return std::to_string(mib) + "M";
+  return row.context->unit != 0 ? size(static_cast<std::int64_t>(mib << 20), row) : format_mib(mib);
 }
 
 std::string number(std::uint64_t value) { return std::to_string(value); }
@@ -138,11 +144,11 @@ std::string derived_exit(const Row& row) {
 }
 
 // In the order of their names, as sacct has them and nobody else: billing=1,cpu=1,gres/gpu=2,mem=50M,node=1.
-std::string tres_list(std::uint64_t billing, std::uint64_t cpus, const std::string& gres, std::uint64_t memory_mib, std::uint64_t nodes) {
+std::string tres_list(const Row& row, std::uint64_t billing, std::uint64_t cpus, const std::string& gres, std::uint64_t memory_mib, std::uint64_t nodes) {
   std::string out = billing > 0 ? "billing=" + number(billing) + "," : "";
   out += "cpu=" + number(cpus);
   if (!gres.empty()) out += "," + gres;
-  if (memory_mib > 0) out += ",mem=" + format_mib(memory_mib);
+  if (memory_mib > 0) out += ",mem=" + mib_text(memory_mib, row);
   return out + ",node=" + number(nodes);
 }
 
@@ -150,13 +156,13 @@ std::string requested_tres(const Row& row) {
   if (is_step(row)) return "";
   const wire::JobView& job = *row.job;
   const std::uint64_t asked = std::max<std::uint64_t>(job.tasks(), 1) * job.cpus_per_task();
-  return tres_list(asked, asked, job.resources().requested_gres_tres(), job.requested_memory_mib(), std::max(job.node_count(), 1u));
+  return tres_list(row, asked, asked, job.resources().requested_gres_tres(), job.requested_memory_mib(), std::max(job.node_count(), 1u));
 }
 
 std::string allocated_tres(const Row& row) {
-  if (is_step(row)) return tres_list(0, cpus(row), row.step->step().wishes().gres(), row.step->step().memory_mib(), row.step->step().node_count());
+  if (is_step(row)) return tres_list(row, 0, cpus(row), row.step->step().wishes().gres(), row.step->step().memory_mib(), row.step->step().node_count());
   if (row.job->nodes().empty()) return "";
-  return tres_list(row.job->cpus(), row.job->cpus(), row.job->resources().allocated_gres_tres(), row.job->allocated_memory_mib(), row.job->node_count());
+  return tres_list(row, row.job->cpus(), row.job->cpus(), row.job->resources().allocated_gres_tres(), row.job->allocated_memory_mib(), row.job->node_count());
 }
 
 // gres/gpu=2,gres/gpu:a100=2 as the fields of old wrote it: gpu:2
@@ -187,8 +193,8 @@ std::string usage_out(const Row& row) {
 std::string requested_memory(const Row& row) {
   if (is_step(row)) return "";
   const wire::JobView& job = *row.job;
-  if (job.has_memory_per_node_mib()) return format_mib(job.memory_per_node_mib() * std::max(job.node_count(), 1u));
-  return format_mib(job.requested_memory_mib());
+  if (job.has_memory_per_node_mib()) return mib_text(job.memory_per_node_mib() * std::max(job.node_count(), 1u), row);
+  return mib_text(job.requested_memory_mib(), row);
 }
 
 std::string raw_id(const Row& row) {
