@@ -254,7 +254,7 @@ Result<void> ControllerProcess::build() {
     const NodeLifeSettings& life = configuration_.node_life;
     const PowerSettings& power = configuration_.power;
     return SitePrograms{life.controller_prolog, life.controller_epilog, life.prolog_limit, life.epilog_limit, !life.reboot_program.empty(),
-                        power.suspend_program, power.resume_program, power.resume_fail_program};
+                        power.suspend_program, power.resume_program, power.resume_fail_program, life.mail_program, life.mail_domain};
   };
   hooks.show_config = [this](wire::Config& out) {
     LiveFacts facts;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/console.h"
+#include "cli/options/option.h"
 
 namespace millrace {
 
@@ -21,9 +23,13 @@ int run_sprio(Command& command);
 int run_sshare(Command& command);
 int run_sattach(Command& command);
 int run_sstat(Command& command);
+int run_sacct(Command& command);
+int run_sdiag(Command& command);
 int run_check(Command& command);  // millrace check [slurm.conf]
 int run_man(Command& command);    // millrace man sbatch
 int run_help(Command& command);
+int run_completion(Command& command);   // millrace completion bash
+int run_differences(Command& command);  // millrace differences: what Slurm's options come to here
 
 // Man pages; each from the command's own table.
 std::string sbatch_manual();
@@ -39,5 +45,34 @@ std::string sprio_manual();
 std::string sshare_manual();
 std::string sattach_manual();
 std::string sstat_manual();
+std::string sacct_manual();
+std::string sdiag_manual();
+
+// The options of each, for completion and for the page about what differs from Slurm.
+std::vector<OptionText> sbatch_options();
+std::vector<OptionText> sacct_option_texts();
+std::vector<OptionText> sdiag_options();
+std::vector<OptionText> srun_options();
+std::vector<OptionText> salloc_options();
+std::vector<OptionText> squeue_options();
+std::vector<OptionText> sinfo_options();
+std::vector<OptionText> scancel_options();
+std::vector<OptionText> sbcast_options();
+std::vector<OptionText> sacctmgr_options();
+std::vector<OptionText> sprio_options();
+std::vector<OptionText> sshare_options();
+std::vector<OptionText> sattach_options();
+std::vector<OptionText> sstat_options();
+std::vector<OptionText> scontrol_options();
+// A word of a command that has words of its own: scontrol hold.
+struct CommandWord {
+  std::string_view name, arguments, help;
+  bool built;
+  std::string_view why;  // it is refused; empty: not built yet
+};
+std::vector<CommandWord> scontrol_words();
+std::vector<CommandWord> scontrol_entities();
+std::string bash_completion();
+std::string differences_text();  // the generated part of docs/user/coming-from-slurm.md
 
 }  // namespace millrace

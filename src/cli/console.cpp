@@ -30,11 +30,14 @@ void say_info(const Command& command, std::string_view text) {
   if (!command.quiet) say_plain(command.name + ": " + std::string{text});
 }
 
-int error_code() {
-  const char* given = std::getenv("SLURM_EXIT_ERROR");
+static int code_from(const char* variable, int otherwise) {
+  const char* given = std::getenv(variable);
   const auto number = given == nullptr ? std::nullopt : parse_integer(given);
-  return number && *number > 0 && *number < 256 ? static_cast<int>(*number) : 1;
+  return number && *number > 0 && *number < 256 ? static_cast<int>(*number) : otherwise;
 }
+
+int error_code() { return code_from("SLURM_EXIT_ERROR", 1); }
+int immediate_code() { return code_from("SLURM_EXIT_IMMEDIATE", error_code()); }
 
 int say_usage_error(const Command& command, const Error& error) {
   if (error.code == Errc::not_found) {  // getopt's own line has no "error:"

@@ -29,6 +29,7 @@ int print(std::string_view text);  // to stdout; 0, or 1 when it could not be wr
 void say_error(const Command& command, std::string_view text);  // "sbatch: error: text"
 void say_info(const Command& command, std::string_view text);   // "sbatch: text", unless quiet
 void say_plain(std::string_view text);                          // to stderr as it is
+int immediate_code();                                           // where nodes were to be there at once: SLURM_EXIT_IMMEDIATE, or error_code()
 int error_code();                                               // 1, or SLURM_EXIT_ERROR
 
 // The answer to a command line that could not be read: getopt's words with the hint, or ours; returns the exit code.

@@ -8,27 +8,31 @@ namespace millrace {
 namespace {
 
 constexpr CommandRow rows[] = {
-    {"sbatch", true, "submit a batch script", run_sbatch, sbatch_manual},
-    {"srun", true, "run a program on nodes of the cluster", run_srun, srun_manual},
-    {"salloc", true, "get nodes and run a command beside them", run_salloc, salloc_manual},
-    {"squeue", true, "list jobs", run_squeue, squeue_manual},
-    {"sinfo", true, "list partitions and nodes", run_sinfo, sinfo_manual},
-    {"scancel", true, "cancel or signal jobs", run_scancel, scancel_manual},
-    {"sbcast", true, "copy a file to the nodes of a job", run_sbcast, sbcast_manual},
-    {"scontrol", true, "show and change jobs, nodes and partitions", run_scontrol, scontrol_manual},
-    {"sacctmgr", true, "show and change accounts, users and QOS", run_sacctmgr, sacctmgr_manual},
-    {"sprio", true, "show what the priorities of waiting jobs are made of", run_sprio, sprio_manual},
-    {"sshare", true, "show shares and usage of accounts and users", run_sshare, sshare_manual},
-    {"sattach", true, "show the output of a running step, and give it input", run_sattach, sattach_manual},
-    {"sstat", true, "show what running steps use", run_sstat, sstat_manual},
+    {"sbatch", true, "submit a batch script", run_sbatch, sbatch_manual, sbatch_options},
+    {"srun", true, "run a program on nodes of the cluster", run_srun, srun_manual, srun_options},
+    {"salloc", true, "get nodes and run a command beside them", run_salloc, salloc_manual, salloc_options},
+    {"squeue", true, "list jobs", run_squeue, squeue_manual, squeue_options},
+    {"sinfo", true, "list partitions and nodes", run_sinfo, sinfo_manual, sinfo_options},
+    {"scancel", true, "cancel or signal jobs", run_scancel, scancel_manual, scancel_options},
+    {"sbcast", true, "copy a file to the nodes of a job", run_sbcast, sbcast_manual, sbcast_options},
+    {"scontrol", true, "show and change jobs, nodes and partitions", run_scontrol, scontrol_manual, scontrol_options},
+    {"sacctmgr", true, "show and change accounts, users and QOS", run_sacctmgr, sacctmgr_manual, sacctmgr_options},
+    {"sprio", true, "show what the priorities of waiting jobs are made of", run_sprio, sprio_manual, sprio_options},
+    {"sshare", true, "show shares and usage of accounts and users", run_sshare, sshare_manual, sshare_options},
+    {"sattach", true, "show the output of a running step, and give it input", run_sattach, sattach_manual, sattach_options},
+    {"sstat", true, "show what running steps use", run_sstat, sstat_manual, sstat_options},
+    {"sacct", true, "show jobs and steps that run or have ended", run_sacct, sacct_manual, sacct_option_texts},
+    {"sdiag", true, "show what the controller has done since it started", run_sdiag, sdiag_manual, sdiag_options},
     {"check", false, "check a slurm.conf: errors, unknown keys, keys not built yet", run_check, nullptr},
     {"why", false, "say why a job waits, what would help and when it starts", run_why, nullptr},
     {"man", false, "print the man page of a command", run_man, nullptr},
+    {"completion", false, "print the completion of a shell: bash", run_completion, nullptr},
+    {"differences", false, "print what of Slurm is taken without effect, and what is refused", run_differences, nullptr},
     {"help", false, "list the commands", run_help, nullptr},
 };
 
 // Commands of Slurm that do not exist here yet, so that calling one says so.
-constexpr std::string_view refused[] = {"sacct", "sdiag", "sreport", "strigger", "scrontab", "sview"};
+constexpr std::string_view refused[] = {"sreport", "strigger", "scrontab", "sview"};
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -41,6 +45,7 @@ const CommandRow* find(std::span<const CommandRow> table, std::string_view name,
 }  // namespace
 
 std::span<const CommandRow> command_rows() { return rows; }
+std::span<const std::string_view> refused_commands() { return refused; }
 
 std::string help_line(const CommandRow& row) {
   return "  " + std::string{row.name} + std::string(row.name.size() < 12 ? 12 - row.name.size() : 1, ' ') + std::string{row.summary} + '\n';

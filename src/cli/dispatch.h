@@ -4,8 +4,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/console.h"
+#include "cli/options/option.h"
 
 namespace millrace {
 
@@ -15,9 +17,11 @@ struct CommandRow {
   std::string_view summary;
   int (*run)(Command& command);
   std::string (*manual)();  // nullptr: no man page
+  std::vector<OptionText> (*options)() = nullptr;  // for completion and the page about what differs from Slurm
 };
 
 std::span<const CommandRow> command_rows();
+std::span<const std::string_view> refused_commands();  // of Slurm, and not here yet
 std::string help_line(const CommandRow& row);
 // `more` are commands of other libraries, put in by src/apps/millrace.cpp.
 int dispatch(int argc, char** argv, std::span<const CommandRow> more = {});

@@ -1,6 +1,7 @@
 // src/cli/millrace_commands.cpp - the commands that are Millrace's own: check, man, help.
 #include "cli/commands.h"
 #include "cli/dispatch.h"
+#include "cli/file_manuals.h"
 #include "cli/version.h"
 #include "config/slurm_conf.h"
 #include "config/suggestions.h"
@@ -50,6 +51,9 @@ int run_man(Command& command) {
   std::string known;
   for (const CommandRow& row : command_rows())
     if (row.manual != nullptr) known += ' ' + std::string{row.name};
+  if (command.words.size() == 1)
+    if (const std::string page = file_manual(command.words[0]); !page.empty()) return print(page);
+  for (const std::string_view name : file_manual_names()) known += ' ' + std::string{name};
   say_error(command, "name one of:" + known);
   return 1;
 }

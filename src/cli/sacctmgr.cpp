@@ -36,11 +36,11 @@ constexpr Option<D> rows[] = {
     {"quiet", 'Q', none, "", any_tool, "", "", "say nothing but errors", [](D& d, Text) -> Result<void> { d.quiet = true; return {}; }},
     {"readonly", 'r', none, "", any_tool, "", "", "change nothing", [](D& d, Text) -> Result<void> { d.readonly = true; return {}; }},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](D& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](D&, Text) -> Result<void> { return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "say more", [](D&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is no more to say"},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](D& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"json", '\0', optional, "", any_tool, "", "", "JSON", nullptr},
-    {"oneliner", 'o', none, "", any_tool, "", "", "one line for each", nullptr},
-    {"yaml", '\0', optional, "", any_tool, "", "", "YAML", nullptr},
+    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON: of show account, association, qos, tres and user", [](D& d, Text v) { return wish_json(d.listing, v); }},
+    {"oneliner", 'o', none, "", any_tool, "", "", "one line for each", [](D&, Text) -> Result<void> { return {}; }, Effect::no_effect, "each has one line anyway"},
+    {"yaml", '\0', optional, "<parser>", any_tool, "", "", "the same as YAML", [](D& d, Text v) { return wish_yaml(d.listing, v); }},
 };
 // clang-format on
 
@@ -124,7 +124,8 @@ bool may_commit() {
   }
 }
 
-int say_nothing(const AccountChange& change) {
+int say_nothing(const AccountChange& change, bool quiet) {
+  if (quiet) return change.action == AccountAction::add ? 0 : 1;
   switch (change.action) {
     case AccountAction::add: print(" Nothing new added.\n"); return 0;
     case AccountAction::modify: say_plain("  Nothing modified"); return 1;
@@ -133,7 +134,21 @@ int say_nothing(const AccountChange& change) {
   return 1;
 }
 
-int change_accounts(Sacctmgr& self, std::span<const Text> words, const std::string& cluster) {
+}  // namespace
+
+bool is_cut_of(Text word, Text whole, std::size_t least) {
+  return word.size() >= least && word.size() <= whole.size() && equals_ignoring_case(word, whole.substr(0, word.size()));
+}
+
+std::optional<wire::Reply> sacctmgr_ask(Sacctmgr& self, wire::Request& request) {
+  auto reply = ask_all(self.session, request);
+  if (reply) return *std::move(reply);
+  say_trouble(self.command, self.session);
+  say_error(self.command, reply.error().story);
+  return std::nullopt;
+}
+
+int sacctmgr_change(Sacctmgr& self, std::span<const Text> words) {
   const auto change = parse_account_change(words);
   if (!change) {
     say_plain(" " + change.error().story);
@@ -158,8 +173,8 @@ int change_accounts(Sacctmgr& self, std::span<const Text> words, const std::stri
   };
   const auto tried = ask_all(self.session, request);
   if (!tried) return failed(tried.error());
-  if (tried->accounts_changed().names_size() == 0) return say_nothing(*change);
-  if (!self.options.quiet) print(announce(*change, tried->accounts_changed(), cluster));
+  if (tried->accounts_changed().names_size() == 0) return say_nothing(*change, self.options.quiet);
+  if (!self.options.quiet) print(announce(*change, tried->accounts_changed(), self.settings.cluster_name));
   if (!self.options.immediate && !may_commit()) {
     print(" Changes Discarded\n");
     return 0;
@@ -169,8 +184,80 @@ int change_accounts(Sacctmgr& self, std::span<const Text> words, const std::stri
   return done ? 0 : failed(done.error());
 }
 
+namespace {
+
+// Words of a line: blanks separate them outside of quotes, which are taken off.
+std::vector<std::string> line_words(Text line) {
+  std::vector<std::string> out;
+  bool within = false;
+  char quote = 0;
+  for (const char c : line) {
+    if (quote != 0 ? c == quote : c == '"' || c == '\'') {
+      quote = quote != 0 ? 0 : c;
+      if (!within) out.emplace_back(), within = true;
+    } else if (quote == 0 && (c == ' ' || c == '\t')) {
+      within = false;
+    } else {
+      if (!within) out.emplace_back(), within = true;
+      out.back() += c;
+    }
+  }
+  return out;
+}
+
+// Not those of slurmdbd, of which there is none.
+constexpr Text of_the_database[] = {"archive", "clear", "ping", "reconfigure", "shutdown"};
+
+int run_words(Sacctmgr& self, std::span<const Text> words) {
+  const Text verb = words[0];
+  if (equals_ignoring_case(verb, "version")) return print("slurm " + std::string{slurm_version} + '\n');
+  if (is_cut_of(verb, "show", 3) || is_cut_of(verb, "list", 1)) return sacctmgr_show(self, words.subspan(1));
+  if (equals_ignoring_case(verb, "problem") || equals_ignoring_case(verb, "problems")) return sacctmgr_show(self, words);
+  if (self.options.listing.data) {
+    say_error(self.command, "--json and --yaml are for show and list; " + std::string{verb} + " prints nothing that could be data");
+    return 1;
+  }
+  if (is_cut_of(verb, "dump", 2)) return sacctmgr_dump(self, words.subspan(1));
+  if (is_cut_of(verb, "load", 2)) return self.options.readonly ? (say_plain(" Can't run this command in readonly mode."), 1) : sacctmgr_load(self, words.subspan(1));
+  for (const Text each : of_the_database)
+    if (is_cut_of(verb, each, 3)) {
+      say_error(self.command, std::string{verb} + " is not built yet in Millrace: there is no slurmdbd, accounts are kept by the controller");
+      return 1;
+    }
+  for (const Text each : {"add", "create", "modify", "update", "delete", "remove"})
+    if (is_cut_of(verb, each, 2) || verb == "m") return sacctmgr_change(self, words);
+  say_plain("invalid keyword: " + std::string{verb});
+  return 1;
+}
+
+// Without words: a prompt, line by line until exit or the end of input. What one line did wrong is the exit code of the last.
+int run_prompt(Sacctmgr& self) {
+  int code = 0;
+  std::string input;
+  for (;;) {
+    print("sacctmgr: ");
+    input.clear();
+    char letter = 0;
+    ssize_t got = 0;
+    while ((got = ::read(STDIN_FILENO, &letter, 1)) == 1 && letter != '\n') input += letter;
+    if (got <= 0 && input.empty()) return print("\n") == 0 ? code : 1;
+    const std::vector<std::string> given = line_words(input);
+    if (given.empty()) continue;
+    std::vector<Text> words(given.begin(), given.end());
+    const auto is = [&](Text word) { return equals_ignoring_case(words[0], word); };
+    if (is("exit") || is("quit") || is("q")) return code;
+    if (is("help") || words[0] == "?") print(man_page(head, option_texts(std::span<const Option<D>>{rows}, any_tool)));
+    else if (is("readonly")) self.options.readonly = true;
+    else if (is("quiet")) self.options.quiet = true;
+    else if (is("parsable")) self.options.style.parsable = Parsable::with_end;
+    else if (is("associations")) self.options.associations = true;
+    else if (!is("verbose")) code = run_words(self, words);
+  }
+}
+
 }  // namespace
 
+std::vector<OptionText> sacctmgr_options() { return option_texts(std::span<const Option<D>>{rows}, any_tool); }
 std::string sacctmgr_manual() { return man_page(head, option_texts(std::span<const Option<D>>{rows}, any_tool)); }
 
 int run_sacctmgr(Command& command) {
@@ -180,18 +267,12 @@ int run_sacctmgr(Command& command) {
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(options.asked, head, option_texts(table, any_tool))) return 0;
   const std::span<const Text> words{line->operands};
-  if (words.empty()) {
-    say_error(command, "the prompt of sacctmgr is not built yet in Millrace; give the command on the line");
-    return 1;
-  }
-  if (equals_ignoring_case(words[0], "version")) return print("slurm " + std::string{slurm_version} + '\n');
+  if (!words.empty() && equals_ignoring_case(words[0], "version")) return print("slurm " + std::string{slurm_version} + '\n');
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   Session session(*session_options(*settings));
-  Sacctmgr self{command, options, session};
-  const Text verb = words[0];
-  if (equals_ignoring_case(verb, "show") || equals_ignoring_case(verb, "list") || equals_ignoring_case(verb, "sho")) return sacctmgr_show(self, words.subspan(1));
-  return change_accounts(self, words, settings->cluster_name);
+  Sacctmgr self{command, options, session, *settings};
+  return words.empty() ? run_prompt(self) : run_words(self, words);
 }
 
 }  // namespace millrace

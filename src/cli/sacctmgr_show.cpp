@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/ask.h"
 #include "cli/render/account_fields.h"
+#include "cli/render/data_accounts.h"
 #include "cli/sacctmgr.h"
 #include "core/model/account_change.h"
 
@@ -12,9 +12,7 @@ namespace {
 
 using Text = std::string_view;
 
-bool begins(Text word, Text whole, std::size_t least) {
-  return word.size() >= least && word.size() <= whole.size() && equals_ignoring_case(word, whole.substr(0, word.size()));
-}
+constexpr auto begins = is_cut_of;
 
 struct Question {
   std::string format;
@@ -92,16 +90,44 @@ constexpr Field<TresRow> tres_fields[] = {
     {"ID", "ID", 6, [](const TresRow& r) { return std::to_string(r.id); }},
 };
 
-int show_tres(Sacctmgr& self, const AccountBook& book, const Question& q) {
-  constexpr std::pair<Text, std::size_t> fixed[] = {{"cpu", 1}, {"mem", 2}, {"node", 4}, {"billing", 5}};
-  std::vector<TresRow> rows;
+// Those that every cluster has, then those of this one, in the order of their numbers.
+std::vector<TresRow> tres_rows(const AccountBook& book, const Question& q) {
+  std::vector<TresRow> rows = {{"cpu", "", 1}, {"mem", "", 2}, {"energy", "", 3}, {"node", "", 4}, {"billing", "", 5}, {"fs", "disk", 6}, {"vmem", "", 7}, {"pages", "", 8}};
   std::size_t next = 1001;
-  for (const std::string& name : book.answer.tres_names()) {
-    const std::size_t slash = name.find('/');
-    const auto known = std::ranges::find(fixed, Text{name}, &std::pair<Text, std::size_t>::first);
-    rows.push_back({name.substr(0, slash), slash == std::string::npos ? "" : name.substr(slash + 1), known == std::end(fixed) ? next++ : known->second});
+  for (const std::string& full : book.answer.tres_names()) {
+    const std::size_t slash = full.find('/');
+    const std::string type = full.substr(0, slash), name = slash == std::string::npos ? "" : full.substr(slash + 1);
+    if (std::ranges::none_of(rows, [&](const TresRow& row) { return row.type == type && row.name == name; })) rows.push_back({type, name, next++});
   }
+  std::erase_if(rows, [&](const TresRow& row) { return !in(q.names, row.name) && !in(q.names, row.type); });
+  return rows;
+}
+
+int show_tres(Sacctmgr& self, const AccountBook& book, const Question& q) {
+  const std::vector<TresRow> rows = tres_rows(book, q);
   return show_rows(self, std::span<const Field<TresRow>>{tres_fields}, q.format.empty() ? "Type,Name,ID" : q.format, rows);
+}
+
+// The same records as data; conditions hold, format= does not.
+int print_data(Sacctmgr& self, const AccountBook& book, const Question& q, const std::string& key) {
+  if (self.options.listing.data->list_parsers) return print(data_parser_names());
+  DataList records;
+  std::set<std::string> seen;
+  if (key == "qos")
+    for (const log::Qos& qos : book.answer.qos())
+      if (in(q.names, qos.name())) records.push_back(qos_data({&book, &qos}));
+  if (key == "tres")
+    for (const TresRow& row : tres_rows(book, q)) records.push_back(DataMap{{"type", row.type}, {"name", row.name}, {"id", static_cast<std::uint32_t>(row.id)}, {"count", 0u}});
+  for (const wire::AssociationView* view : book.in_tree_order) {
+    const log::Association& a = view->association();
+    const AssociationRow row{&book, view};
+    if (!in(q.accounts, a.account()) || !in(q.partitions, a.partition()) || (!q.users.empty() && !q.users.contains(a.user()))) continue;
+    if (key == "associations" && in(q.names, a.account())) records.push_back(association_data(row));
+    if (key == "accounts" && a.user().empty() && in(q.names, a.account())) records.push_back(account_data(row));
+    if (key == "users" && !a.user().empty() && seen.insert(a.user()).second) records.push_back(user_data(book, a.user()));
+  }
+  std::size_t at = 0;
+  return print_records(self.command, self.settings, self.options.listing.data->form, key, [&] { return at == records.size() ? Data{} : records[at++]; });
 }
 
 }  // namespace
@@ -110,8 +136,14 @@ int sacctmgr_show(Sacctmgr& self, std::span<const Text> words) {
   const Text entity = words.empty() ? Text{} : words[0];
   const bool accounts = begins(entity, "accounts", 3), users = begins(entity, "users", 1), qos = begins(entity, "qos", 1);
   const bool associations = begins(entity, "associations", 2) && !accounts, tres = begins(entity, "tres", 2);
+  if (self.options.listing.data && !accounts && !users && !qos && !associations && !tres) {
+    say_error(self.command, "--json and --yaml of show " + std::string{entity} + " are not built yet in Millrace");
+    return 1;
+  }
+  if (!words.empty())
+    if (const auto other = sacctmgr_show_other(self, entity, words.subspan(1))) return *other;
   if (!accounts && !users && !qos && !associations && !tres) {
-    say_plain("No valid entity in list command\nInput line must include \"account\", \"association\", \"qos\", \"tres\" or \"user\"");
+    say_plain("No valid entity in list command\nInput line must include \"Account\", \"Association\", \"Cluster\", \"Configuration\",\n\"Event\", \"Problem\", \"QOS\", \"RunawayJobs\", \"TRES\" or \"User\"");
     return 1;
   }
   auto question = read_question(words.subspan(1), users);
@@ -122,19 +154,16 @@ int sacctmgr_show(Sacctmgr& self, std::span<const Text> words) {
   question->with_associations = question->with_associations || self.options.associations;
   wire::Request request;
   request.mutable_query_accounts();
-  auto reply = ask_all(self.session, request);
-  if (!reply) {
-    say_trouble(self.command, self.session);
-    say_error(self.command, reply.error().story);
-    return 1;
-  }
+  auto reply = sacctmgr_ask(self, request);
+  if (!reply) return 1;
   const AccountBook book(std::move(*reply->mutable_accounts()));
+  if (self.options.listing.data) return print_data(self, book, *question, qos ? "qos" : tres ? "tres" : associations ? "associations" : accounts ? "accounts" : "users");
   if (qos) return show_qos(self, book, *question);
   if (tres) return show_tres(self, book, *question);
   if (associations) return show_associations(self, book, *question, true, true, association_columns);
-  const std::string more = question->with_associations ? "," + std::string{association_columns} : "";
-  return accounts ? show_associations(self, book, *question, true, question->with_associations, account_columns + more)
-                  : show_associations(self, book, *question, false, true, user_columns + more);
+  const auto with = [&](const char* more) { return question->with_associations ? "," + std::string{more} : std::string{}; };
+  return accounts ? show_associations(self, book, *question, true, question->with_associations, account_columns + with(account_association_columns))
+                  : show_associations(self, book, *question, false, true, user_columns + with(user_association_columns));
 }
 
 }  // namespace millrace

@@ -5,8 +5,10 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -23,11 +25,19 @@ namespace {
 constexpr ManualHead head{"salloc", "get nodes and run a command beside them", "[options [: options]...] [command [arguments]]",
                           "Waits for nodes, runs the command, or a shell, on this host with the variables of the job, and gives the nodes back when it ends. "
                           "srun inside it runs programs on the nodes."};
-constexpr int queue_notice_ms = 200;
+constexpr int queue_notice_ms = 200, ready_retry_ms = 500;
+constexpr std::int64_t long_wait_ms = 10'000;  // after that the terminal rings
+
+std::int64_t now_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::int64_t>(t.tv_sec) * 1000 + t.tv_nsec / 1'000'000;
+}
 
 class Allocation {
  public:
-  Allocation(const Command& command, const Submission& all, const SessionOptions& options) : command_(command), all_(all), options_(options), session_(options) {}
+  Allocation(const Command& command, const Submission& all, const ClientSettings& settings)
+      : command_(command), all_(all), settings_(settings), options_(*session_options(settings)), session_(options_) {}
   ~Allocation() {
     if (signals_ >= 0) close(signals_);
   }
@@ -36,6 +46,8 @@ class Allocation {
  private:
   bool submit(wire::SubmitJob ask);
   bool wait_for_nodes();
+  bool wait_until_ready();
+  bool give_up_waiting();
   bool start_command();
   int wait_for_command();
   void take_news();
@@ -46,15 +58,17 @@ class Allocation {
   void say_end();
   std::string id() const { return std::to_string(job_id_); }
   void set_variables();
+  void set_asked(const wire::JobView& view);
   void set_component(const wire::JobView& job);
 
   const Command& command_;
   const Submission& all_;
+  const ClientSettings& settings_;
   SessionOptions options_;
   Session session_;
   int signals_ = -1;
   std::uint32_t job_id_ = 0;
-  bool watching_ = false, started_ = false, ended_ = false, said_queued_ = false;
+  bool watching_ = false, started_ = false, ended_ = false, said_queued_ = false, late_ = false;
   int interrupted_ = 0;
   wire::JobProgress last_;
   pid_t child_ = -1;
@@ -116,12 +130,17 @@ void Allocation::take_signals() {
 
 bool Allocation::wait_for_nodes() {
   watch();
+  const std::int64_t since_ms = now_ms();
+  const std::int64_t until_ms = all_.draft.immediate ? since_ms + std::int64_t{all_.draft.immediate_seconds} * 1000 : INT64_MAX;
   int wait_ms = queue_notice_ms;
   while (!started_ && !ended_ && interrupted_ == 0) {
     pollfd entries[] = {{signals_, POLLIN, 0}, {watching_ ? session_.descriptor() : -1, POLLIN, 0}};
-    const int ready = poll(entries, 2, watching_ ? wait_ms : 1000);
+    if (now_ms() >= until_ms) return give_up_waiting();
+    const auto left_ms = static_cast<int>(std::min<std::int64_t>(until_ms - now_ms(), 1'000'000));
+    const int pause_ms = watching_ ? wait_ms : 1000;
+    const int ready = poll(entries, 2, until_ms == INT64_MAX ? pause_ms : pause_ms < 0 ? left_ms : std::min(pause_ms, left_ms));
     if (ready == 0 && !watching_) watch();
-    if (ready == 0 && !said_queued_) {
+    if (ready == 0 && !said_queued_ && now_ms() - since_ms >= queue_notice_ms) {
       said_queued_ = true;
       wait_ms = -1;
       say_info(command_, "Pending job allocation " + id());
@@ -142,7 +161,47 @@ bool Allocation::wait_for_nodes() {
   }
   if (said_queued_) say_info(command_, "job " + id() + " has been allocated resources");
   say_info(command_, "Granted job allocation " + id());
+  if (!wait_until_ready()) return false;
+  const bool rings = all_.draft.bell.value_or(now_ms() - since_ms >= long_wait_ms);
+  if (rings && isatty(STDOUT_FILENO) == 1) print("\a");
   return true;
+}
+
+// Nodes that boot, and prologs, take their time; without a controller to ask nobody knows better than that the job has started.
+bool Allocation::wait_until_ready() {
+  for (bool told = false;; told = true) {
+    Session session(options_);
+    wire::Request request;
+    request.mutable_query_jobs()->add_jobs()->set_job_id(job_id_);
+    const auto reply = session.call(request);
+    const bool configuring = reply && reply->has_jobs() && std::ranges::any_of(reply->jobs().jobs(), [](const wire::JobView& job) { return job.configuring(); });
+    if (!configuring) break;
+    if (!told) say_info(command_, "Waiting for resource configuration");
+    pollfd entries[] = {{signals_, POLLIN, 0}, {watching_ ? session_.descriptor() : -1, POLLIN, 0}};
+    poll(entries, 2, ready_retry_ms);
+    if (entries[0].revents != 0) take_signals();
+    if (entries[1].revents != 0) take_news();
+    if (interrupted_ != 0) {
+      cancel();
+      say_info(command_, "Job aborted due to signal");
+      return false;
+    }
+    if (ended_) {
+      say_end();
+      return false;
+    }
+  }
+  say_info(command_, "Nodes " + last_.nodes() + " are ready for job");
+  return true;
+}
+
+// --immediate: the nodes were not there in time.
+bool Allocation::give_up_waiting() {
+  cancel();
+  late_ = true;
+  say_info(command_, "Job allocation " + id() + " has been revoked.");
+  say_error(command_, "Unable to allocate resources: Immediate execution impossible, insufficient priority");
+  return false;
 }
 
 void Allocation::cancel() {
@@ -203,6 +262,9 @@ void Allocation::set_variables() {
   set("SLURM_JOB_QOS", view.qos());
   set("SLURM_SUBMIT_DIR", current_directory());
   set("SLURM_SUBMIT_HOST", own_host_name());
+  set("SLURM_CLUSTER_NAME", settings_.cluster_name);
+  set("SLURM_CONF", settings_.path);
+  set_asked(view);
   if (asked.step_options().has_x11()) {
     const auto nodes = asked.step_options().x11().nodes();
     set("MILLRACE_X11", nodes == wire::X11Wish::FIRST ? "first" : nodes == wire::X11Wish::LAST ? "last" : "all");
@@ -213,6 +275,39 @@ void Allocation::set_variables() {
   if (asked.cpus_per_task() != 0) set("SLURM_CPUS_PER_TASK", std::to_string(asked.cpus_per_task()));
   if (asked.has_memory_per_cpu_mib()) set("SLURM_MEM_PER_CPU", std::to_string(asked.memory_per_cpu_mib()));
   if (asked.has_memory_per_node_mib()) set("SLURM_MEM_PER_NODE", std::to_string(asked.memory_per_node_mib()));
+}
+
+// What was asked for beside nodes, tasks, processors and memory.
+void Allocation::set_asked(const wire::JobView& view) {
+  const auto set = [](const char* name, const std::string& value) {
+    if (!value.empty()) setenv(name, value.c_str(), 1);
+  };
+  const auto number = [&](const char* name, std::uint64_t value) { set(name, value == 0 ? std::string{} : std::to_string(value)); };
+  const wire::JobDescription& asked = all_.draft.job;
+  const wire::ResourceWishes& wishes = asked.resources();
+  const wire::JobExtras& extras = asked.extras();
+  set("SLURM_JOB_RESERVATION", view.resources().reservation());
+  set("SLURM_JOB_DEPENDENCY", asked.dependency());
+  set("SLURM_JOB_LICENSES", view.resources().licenses_allocated());
+  set("SLURM_GPUS", wishes.gpus());
+  set("SLURM_GPUS_PER_NODE", wishes.gpus_per_node());
+  set("SLURM_GPUS_PER_TASK", wishes.gpus_per_task());
+  set("SLURM_GPUS_PER_SOCKET", wishes.gpus_per_socket());
+  set("SLURM_GPU_BIND", asked.gpu_bind());
+  set("SLURM_GPU_FREQ", extras.gpu_freq());
+  number("SLURM_CPUS_PER_GPU", wishes.cpus_per_gpu());
+  number("SLURM_MEM_PER_GPU", wishes.memory_per_gpu_mib());
+  number("SLURM_NTASKS_PER_CORE", wishes.tasks_per_core());
+  number("SLURM_NTASKS_PER_SOCKET", wishes.tasks_per_socket());
+  number("SLURM_NTASKS_PER_GPU", wishes.tasks_per_gpu());
+  number("SLURM_THREADS_PER_CORE", wishes.threads_per_core());
+  set("SLURM_HINT", wishes.hint());
+  set("SLURM_DISTRIBUTION", wishes.distribution());
+  set("SLURM_NETWORK", extras.network());
+  set("SLURM_PROFILE", extras.profile());
+  set("SLURM_ACCTG_FREQ", extras.acctg_freq());
+  set("SLURM_CPU_FREQ_REQ", extras.cpu_freq());
+  set("SLURM_OVERCOMMIT", extras.overcommit() ? "1" : "");
 }
 
 // The same of each component, with its place as a suffix.
@@ -291,7 +386,7 @@ int Allocation::wait_for_command() {
     if (ended_ && !told && !child_status_) {
       told = true;
       say_end();
-      kill(child_, all_.operands.empty() ? SIGHUP : SIGTERM);
+      kill(child_, all_.draft.kill_signal ? static_cast<int>(*all_.draft.kill_signal) : all_.operands.empty() ? SIGHUP : SIGTERM);
     }
   }
   if (owns_terminal_) {
@@ -308,7 +403,7 @@ int Allocation::run(wire::SubmitJob ask) {
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   signal(SIGPIPE, SIG_IGN);
-  if (!submit(std::move(ask)) || !wait_for_nodes()) return error_code();
+  if (!submit(std::move(ask)) || !wait_for_nodes()) return late_ ? immediate_code() : error_code();
   if (all_.draft.no_shell) return 0;
   if (!start_command()) {
     give_back(1);
@@ -321,6 +416,7 @@ int Allocation::run(wire::SubmitJob ask) {
 
 }  // namespace
 
+std::vector<OptionText> salloc_options() { return option_texts(job_options(), salloc); }
 std::string salloc_manual() { return man_page(head, option_texts(job_options(), salloc)); }
 
 int run_salloc(Command& command) {
@@ -329,11 +425,11 @@ int run_salloc(Command& command) {
   JobDraft& draft = all->draft;
   if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), salloc))) return 0;
   command.quiet = draft.quiet;
-  if (draft.immediate) return say_usage_error(command, not_built("--immediate of salloc").error());
   if (draft.job.step_options().has_x11())
     if (const auto display = find_display(); !display) return say_usage_error(command, display.error());
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  if (const auto reached = check_clusters(draft, *settings); !reached) return say_usage_error(command, reached.error());
   describe_submitter(command, draft, *settings);
   if (!draft.name_given) {
     const std::string program = all->operands.empty() ? "interactive" : std::string{all->operands[0]};
@@ -346,8 +442,7 @@ int run_salloc(Command& command) {
   ask.set_environment(job_environment(draft));
   *ask.mutable_job() = draft.job;
   for (const wire::JobDescription& component : all->more) *ask.add_more_components() = component;
-  const auto options = session_options(*settings);
-  return Allocation(command, *all, *options).run(std::move(ask));
+  return Allocation(command, *all, *settings).run(std::move(ask));
 }
 
 }  // namespace millrace

@@ -127,6 +127,7 @@ int follow(const Command& command, const Draft& draft, const wire::Attached& ste
 
 }  // namespace
 
+std::vector<OptionText> sattach_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
 std::string sattach_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
 
 int run_sattach(Command& command) {

@@ -74,6 +74,26 @@ Result<Script> find_script(const Submission& first, const ClientSettings& settin
   return out;
 }
 
+// A number from 3 on is a descriptor somebody opened for us.
+Result<std::string> read_export_file(const std::string& name) {
+  constexpr std::uint64_t size_max = 16u << 20;
+  const auto number = parse_integer(name);
+  const int fd = number && *number > STDERR_FILENO && *number < 65536 ? static_cast<int>(*number) : open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fail(Errc::refused, "Unable to open environment file " + name);
+  auto text = read_script(fd, size_max);
+  if (!number) close(fd);
+  if (!text) return fail(Errc::refused, "Unable to read environment file " + name);
+  if (text->size() > size_max) return fail(Errc::refused, "environment file " + name + " has more than 16 MiB");
+  return *std::move(text);
+}
+
+// Without the submitter's variables a job has those of a login, unless nothing at all was asked for.
+void settle_environment(JobDraft& draft) {
+  bool all = !draft.export_given;
+  for (const std::string_view word : split(draft.export_list, ',')) all = all || equals_ignoring_case(word, "all") || equals_ignoring_case(word, "nil");
+  if (!all && !draft.job.extras().has_user_env()) draft.job.mutable_extras()->set_user_env("L");
+}
+
 constexpr std::int64_t wait_patience_s = 60;  // for a controller that is away while we wait
 
 std::int64_t now_s() {
@@ -112,18 +132,26 @@ int wait_for_end(const Command& command, const SessionOptions& options, std::uin
   }
 }
 
-int report(const Command& command, const JobDraft& draft, const wire::Submitted& submitted) {
+int report(const Command& command, const JobDraft& draft, const wire::Submitted& submitted, const ClientSettings& settings) {
   for (const std::string& note : submitted.notes()) say_info(command, note);
   if (draft.test_only) {
     say_plain(command.name + ": " + test_only_text(submitted));
     return 0;
   }
   if (draft.quiet) return 0;
-  return print((draft.parsable ? "" : "Submitted batch job ") + std::to_string(submitted.job_id()) + '\n');
+  const std::string where = draft.clusters.empty() ? "" : (draft.parsable ? ";" : " on cluster ") + settings.cluster_name;
+  return print((draft.parsable ? "" : "Submitted batch job ") + std::to_string(submitted.job_id()) + where + '\n');
 }
 
 int submit(const Command& command, Submission& all, Script& script, const ClientSettings& settings) {
   JobDraft& draft = all.draft;
+  if (const auto reached = check_clusters(draft, settings); !reached) return say_usage_error(command, reached.error());
+  if (draft.export_file) {
+    auto variables = read_export_file(*draft.export_file);
+    if (!variables) return say_usage_error(command, variables.error());
+    draft.exported = *std::move(variables);
+  }
+  settle_environment(draft);
   describe_submitter(command, draft, settings);
   draft.job.set_command(script.path);
   if (!draft.name_given) draft.job.set_name(script.name);
@@ -150,13 +178,14 @@ int submit(const Command& command, Submission& all, Script& script, const Client
     else say_error(command, failed + reply->failure().text());
     return error_code();
   }
-  const int printed = report(command, draft, reply->submitted());
+  const int printed = report(command, draft, reply->submitted(), settings);
   if (!draft.wait || draft.test_only || printed != 0) return printed;
   return wait_for_end(command, *options, reply->submitted().job_id());
 }
 
 }  // namespace
 
+std::vector<OptionText> sbatch_options() { return option_texts(job_options(), sbatch); }
 std::string sbatch_manual() { return man_page(head, option_texts(job_options(), sbatch)); }
 
 int run_sbatch(Command& command) {
@@ -173,6 +202,7 @@ int run_sbatch(Command& command) {
   if (!script) return say_usage_error(command, script.error());
   for (const std::string& line : script_problems(script->text, settings->script_size_max)) say_error(command, line);
   if (!script_problems(script->text, settings->script_size_max).empty()) return error_code();
+  for (const std::string& line : script_warnings(script->text)) say_error(command, line);
   const bool ignore_pbs = draft.ignore_pbs || std::getenv("SBATCH_IGNORE_PBS") != nullptr;
   const auto words = script_words(script->text, ignore_pbs);
   if (!words) return say_usage_error(command, words.error());

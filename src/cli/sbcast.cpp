@@ -90,15 +90,15 @@ Result<void> check_number(Draft&, Text v) {
 constexpr Option<Draft> rows[] = {
     {"compress", 'C', optional, "[=zlib|none]", any_tool, "SBCAST_COMPRESS", "", "pack the file for its way", set_compress},
     {"exclude", '\0', required, "<folders>", any_tool, "SBCAST_EXCLUDE", "", "with --send-libs: libraries below these are there already", [](Draft& d, Text v) -> Result<void> { d.exclude = equals_ignoring_case(v, "none") ? "" : std::string{v}; return {}; }},
-    {"fanout", 'F', required, "<count>", any_tool, "SBCAST_FANOUT", "", "accepted: every node gets the file at the same time", check_number},
+    {"fanout", 'F', required, "<count>", any_tool, "SBCAST_FANOUT", "", "accepted", check_number, Effect::no_effect, "every node gets the file at the same time"},
     {"force", 'f', none, "", any_tool, "SBCAST_FORCE", "", "replace a file that is there", on<&Draft::force>},
     {"help", '\0', none, "", any_tool, "", "", "show this text", on<&Draft::help>},
     {"jobid", 'j', required, "<job>", any_tool, "SLURM_JOB_ID", "", "the job whose nodes are meant; JOB.STEP: those of the step alone", set_job},
     {"preserve", 'p', none, "", any_tool, "SBCAST_PRESERVE", "", "keep mode and times", on<&Draft::preserve>},
     {"send-libs", '\0', optional, "[=yes|no]", any_tool, "SBCAST_SEND_LIBS", "", "also the shared libraries of a program, to DESTINATION_libs", [](Draft& d, Text v) -> Result<void> { d.send_libraries = v != "no" && v != "0"; return {}; }},
     {"size", 's', required, "<bytes>", any_tool, "SBCAST_SIZE", "", "bytes sent at once, also with k or m; 4m at most", set_block},
-    {"timeout", 't', required, "<seconds>", any_tool, "SBCAST_TIMEOUT", "", "accepted: a node that is there is waited for", check_number},
-    {"treewidth", '\0', required, "<count>", any_tool, "", "", "accepted: every node gets the file at the same time", check_number},
+    {"timeout", 't', required, "<seconds>", any_tool, "SBCAST_TIMEOUT", "", "accepted", check_number, Effect::no_effect, "a node that is there is waited for"},
+    {"treewidth", '\0', required, "<count>", any_tool, "", "", "accepted", check_number, Effect::no_effect, "every node gets the file at the same time"},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", on<&Draft::usage>},
     {"verbose", 'v', none, "", any_tool, "", "", "say what is done", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", on<&Draft::version>},
@@ -247,6 +247,7 @@ std::vector<std::string> libraries_of(const std::string& program, const std::str
 
 }  // namespace
 
+std::vector<OptionText> sbcast_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
 std::string sbcast_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
 
 int run_sbcast(Command& command) {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/options/job_values.h"
 #include "cli/options/option.h"
 #include "cli/render/job_words.h"
@@ -26,7 +27,7 @@ struct Draft {
   wire::CancelJobs cancel;
   std::vector<wire::StepName> steps;
   bool filtered = false;
-  std::optional<std::string> signal;
+  std::optional<std::string> signal, clusters, wckey, admin_comment;
   bool interactive = false, quiet = false;
   int verbose = 0;
 };
@@ -57,6 +58,7 @@ Result<void> set_state(Draft& d, Text v) {
   return {};
 }
 
+Result<void> nothing(Draft&, Text) { return {}; }
 Result<void> filter_name(Draft& d, Text v) { d.cancel.set_name(std::string{v}); d.filtered = true; return {}; }
 
 // clang-format off
@@ -65,7 +67,7 @@ constexpr Option<Draft> rows[] = {
     {"batch", 'b', none, "", any_tool, "SCANCEL_BATCH", "", "signal the batch shell only", [](Draft& d, Text) -> Result<void> { d.cancel.set_batch_only(true); return {}; }},
     {"full", 'f', none, "", any_tool, "SCANCEL_FULL", "", "signal the batch shell and its children", [](Draft& d, Text) -> Result<void> { d.cancel.set_full(true); return {}; }},
     {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"hurry", 'H', none, "", any_tool, "SCANCEL_HURRY", "", "accepted: there is nothing to stage out", [](Draft& d, Text) -> Result<void> { d.cancel.set_hurry(true); return {}; }},
+    {"hurry", 'H', none, "", any_tool, "SCANCEL_HURRY", "", "do not wait for burst buffers to be staged out", [](Draft& d, Text) -> Result<void> { d.cancel.set_hurry(true); return {}; }, Effect::no_effect, "there are no burst buffers"},
     {"interactive", 'i', none, "", any_tool, "SCANCEL_INTERACTIVE", "", "ask before each job", on<&Draft::interactive>},
     {"me", '\0', none, "", any_tool, "", "", "one's own jobs", [](Draft& d, Text) -> Result<void> { d.cancel.set_user(std::to_string(getuid())); d.filtered = true; return {}; }},
     {"name", 'n', required, "<name>", any_tool, "SCANCEL_NAME", "", "jobs with this name", filter_name},
@@ -81,12 +83,12 @@ constexpr Option<Draft> rows[] = {
     {"user", 'u', required, "<name>", any_tool, "SCANCEL_USER", "", "jobs of this user", set_user},
     {"verbose", 'v', none, "", any_tool, "SCANCEL_VERBOSE", "", "say what is done", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"admin-comment", '\0', required, "", any_tool, "", "", "comment of the administrator", nullptr},
-    {"clusters", 'M', required, "", any_tool, "SLURM_CLUSTERS", "", "other clusters", nullptr},
-    {"cron", 'c', none, "", any_tool, "SCANCEL_CRON", "", "scrontab jobs", nullptr},
-    {"ctld", '\0', none, "", any_tool, "SCANCEL_CTLD", "", "route by the controller", nullptr},
-    {"sibling", '\0', required, "", any_tool, "", "", "federated siblings", nullptr},
-    {"wckey", '\0', required, "", any_tool, "SCANCEL_WCKEY", "", "workload key", nullptr},
+    {"admin-comment", '\0', required, "<text>", any_tool, "", "", "a comment of the administrator, kept with the jobs", [](Draft& d, Text v) -> Result<void> { d.admin_comment = std::string{v}; return {}; }},
+    {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](Draft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
+    {"cron", 'c', none, "", any_tool, "SCANCEL_CRON", "", "jobs of scrontab too", nothing, Effect::no_effect, "there are no jobs of scrontab yet"},
+    {"ctld", '\0', none, "", any_tool, "SCANCEL_CTLD", "", "let the controller choose the jobs", nothing, Effect::no_effect, "it always does"},
+    {"sibling", '\0', required, "<name>", any_tool, "", "", "the sibling job on another cluster of the federation", nullptr, Effect::refused, "there are no federations, so no job has siblings"},
+    {"wckey", '\0', required, "<key>", any_tool, "SCANCEL_WCKEY", "", "jobs with this workload key", [](Draft& d, Text v) -> Result<void> { d.wckey = std::string{v}; d.filtered = true; return {}; }},
 };
 // clang-format on
 
@@ -144,6 +146,22 @@ Result<void> choose_interactively(Session& session, Draft& draft) {
   return {};
 }
 
+std::string filter_words(const wire::CancelJobs& ask) {
+  std::string out;
+  const auto add = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) out += (out.empty() ? "" : ", ") + std::string{name} + '=' + value;
+  };
+  add("account", ask.account());
+  add("job_name", ask.name());
+  add("nodelist", ask.nodes());
+  add("partition", ask.partition());
+  add("qos", ask.qos());
+  add("reservation", ask.reservation());
+  add("state", ask.state());
+  add("user_id", ask.user());
+  return out;
+}
+
 int report(const Command& command, const Draft& draft, const wire::JobsChanged& changed) {
   int code = 0;
   const bool plain = !draft.filtered && !draft.signal;
@@ -154,7 +172,7 @@ int report(const Command& command, const Draft& draft, const wire::JobsChanged& 
     if (!draft.quiet && (!excused || draft.verbose > 0)) say_error(command, "Kill job error on job id " + failed.job() + ": " + failed.text());
     if (!excused) code = 1;
   }
-  if (draft.filtered && changed.changed_size() == 0 && changed.failed_size() == 0 && draft.verbose > 0) say_error(command, "No active jobs match ALL job filters");
+  if (draft.filtered && changed.changed_size() == 0 && changed.failed_size() == 0 && draft.verbose > 0) say_error(command, "No active jobs match ALL job filters, including: " + filter_words(draft.cancel));
   return code;
 }
 
@@ -182,9 +200,45 @@ int cancel_step(const Command& command, const Draft& draft, Session& session, co
   return excused ? 0 : 1;
 }
 
+// The controller filters by everything but the workload key: of the jobs that were named, or of all, those that have it are named to it.
+Result<void> choose_by_wckey(Session& session, Draft& draft) {
+  wire::Request request;
+  *request.mutable_query_jobs()->mutable_jobs() = draft.cancel.jobs();
+  MR_TRY(const wire::Reply reply, ask_all(session, request));
+  draft.cancel.clear_jobs();
+  for (const wire::JobView& job : reply.jobs().jobs()) {
+    if (job.extras().wckey() != *draft.wckey) continue;
+    wire::JobName* name = draft.cancel.add_jobs();
+    name->set_job_id(job.array_job_id() != 0 && !job.has_array_task() ? job.array_job_id() : job.job_id());
+  }
+  return {};
+}
+
+// Said of a job before it ends: one that is gone already has no use for it.
+void comment_on(const Command& command, Session& session, const wire::JobName& job, const std::string& text) {
+  wire::Request request;
+  *request.mutable_update_job()->mutable_job() = job;
+  request.mutable_update_job()->mutable_extras()->set_admin_comment(text);
+  const auto reply = ask_all(session, request);
+  const std::string problem = !reply ? reply.error().story : reply->jobs_changed().failed_size() > 0 ? reply->jobs_changed().failed(0).text() : "";
+  if (!problem.empty()) say_error(command, "--admin-comment for job " + job_text(job) + ": " + problem);
+}
+
 int cancel(Command& command, Draft& draft, const ClientSettings& settings) {
   Session session(*session_options(settings));
   int code = 0;
+  if (draft.wckey) {
+    const auto chosen = choose_by_wckey(session, draft);
+    if (!chosen) {
+      say_trouble(command, session);
+      say_error(command, "Unable to look for jobs: " + chosen.error().story);
+      return 1;
+    }
+    if (draft.cancel.jobs_size() == 0) {
+      if (draft.verbose > 0) say_error(command, "No active jobs match ALL job filters, including: wckey=" + *draft.wckey);
+      return 0;
+    }
+  }
   for (const wire::StepName& step : draft.steps) code = std::max(code, cancel_step(command, draft, session, step));
   if (!draft.steps.empty() && draft.cancel.jobs_size() == 0) return code;
   if (draft.interactive) {
@@ -196,6 +250,8 @@ int cancel(Command& command, Draft& draft, const ClientSettings& settings) {
       return 1;
     }
   }
+  if (draft.admin_comment)
+    for (const wire::JobName& job : draft.cancel.jobs()) comment_on(command, session, job, *draft.admin_comment);
   for (const wire::JobName& job : draft.cancel.jobs()) say_intent(command, draft, job_text(job));
   wire::Request request;
   *request.mutable_cancel() = draft.cancel;
@@ -213,6 +269,7 @@ int cancel(Command& command, Draft& draft, const ClientSettings& settings) {
 
 }  // namespace
 
+std::vector<OptionText> scancel_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
 std::string scancel_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
 
 int run_scancel(Command& command) {
@@ -229,10 +286,12 @@ int run_scancel(Command& command) {
   }
   if (draft.cancel.batch_only() && !draft.signal) return say_usage_error(command, {Errc::refused, "-b/--batch needs -s/--signal"});
   if (const auto added = add_jobs(draft, line->operands); !added) return say_usage_error(command, {Errc::refused, added.error().story});
+  if (draft.admin_comment && draft.cancel.jobs_size() == 0) return say_usage_error(command, {Errc::refused, "--admin-comment needs the ids of the jobs"});
   if (!draft.steps.empty() && draft.filtered) return say_usage_error(command, not_built("a filter with a step (" + step_text(draft.steps.front()) + ")").error());
   if (draft.cancel.jobs_size() == 0 && draft.steps.empty() && !draft.filtered) return say_usage_error(command, {Errc::refused, "No job identification provided"});
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  if (const auto known = check_clusters(draft.clusters, *settings); !known) return say_usage_error(command, known.error());
   return cancel(command, draft, *settings);
 }
 

@@ -12,44 +12,50 @@
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/options/option.h"
+#include "cli/scontrol_data.h"
 #include "cli/version.h"
 
 namespace millrace {
 namespace {
 
 constexpr ManualHead head{"scontrol", "show and change jobs, nodes, partitions and reservations", "[options] [command]",
-                          "Commands: create reservation, delete reservation, show job|node|partition|reservation|config|hostnames|hostlist|hostlistsorted, hold, uhold, release, requeue, requeuehold, "
-                          "update, ping, reconfigure, shutdown, write batch_script, version. Without a command it reads commands line by line."};
+                          "Without a command it reads commands line by line until quit or exit; !! repeats the last one. Every command: `scontrol help`."};
 
 struct Draft {
   Asked asked;
   ShowOptions show;
-  bool all = false, quiet = false;
+  ListingWish listing;
+  bool all = false, quiet = false, future = false;
 };
 
 using Text = std::string_view;
 using enum ArgKind;
 
+Result<void> nothing(Draft&, Text) { return {}; }
+
+constexpr auto without_effect = Effect::no_effect;
+
 // clang-format off
 constexpr Option<Draft> rows[] = {
     {"all", 'a', none, "", any_tool, "SCONTROL_ALL", "", "hidden partitions too", [](Draft& d, Text) -> Result<void> { d.all = true; return {}; }},
+    {"clusters", 'M', required, "<name>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name", [](Draft& d, Text v) -> Result<void> { d.listing.clusters = std::string{v}; return {}; }},
     {"details", 'd', none, "", any_tool, "", "", "show more; may be repeated", [](Draft& d, Text) -> Result<void> { ++d.show.detail; return {}; }},
+    {"federation", '\0', none, "", any_tool, "SCONTROL_FEDERATION", "", "records of the federation", nothing, without_effect, "there are no federations: one cluster is all"},
+    {"future", 'F', none, "", any_tool, "SCONTROL_FUTURE", "", "also nodes in state FUTURE", [](Draft& d, Text) -> Result<void> { d.future = true; return {}; }},
     {"help", 'h', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
     {"hide", '\0', none, "", any_tool, "", "", "no hidden partitions", [](Draft& d, Text) -> Result<void> { d.all = false; return {}; }},
+    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON", [](Draft& d, Text v) { return wish_json(d.listing, v); }},
+    {"local", '\0', none, "", any_tool, "SCONTROL_LOCAL", "", "records of this cluster only", nothing, without_effect, "there are no federations: one cluster is all"},
     {"oneliner", 'o', none, "", any_tool, "", "", "one line per record", [](Draft& d, Text) -> Result<void> { d.show.one_line = true; return {}; }},
     {"quiet", 'Q', none, "", any_tool, "", "", "print errors only", [](Draft& d, Text) -> Result<void> { d.quiet = true; return {}; }},
+    {"sibling", '\0', none, "", any_tool, "SCONTROL_SIBLING", "", "jobs of federated clusters", nothing, without_effect, "there are no federations: one cluster is all"},
+    {"uid", 'u', required, "<user>", any_tool, "", "", "act as another user", nullptr, Effect::refused, "who asks is what the kernel says; sudo -u does it"},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "say more", nothing, without_effect, "there is no more to say"},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"clusters", 'M', required, "", any_tool, "SLURM_CLUSTERS", "", "other clusters", nullptr},
-    {"federation", '\0', none, "", any_tool, "SCONTROL_FEDERATION", "", "the federation", nullptr},
-    {"future", 'F', none, "", any_tool, "SCONTROL_FUTURE", "", "future nodes", nullptr},
-    {"json", '\0', optional, "", any_tool, "", "", "JSON", nullptr},
-    {"local", '\0', none, "", any_tool, "SCONTROL_LOCAL", "", "this cluster", nullptr},
-    {"sibling", '\0', none, "", any_tool, "SCONTROL_SIBLING", "", "federated siblings", nullptr},
-    {"uid", 'u', required, "", any_tool, "", "", "as another user", nullptr},
-    {"yaml", '\0', optional, "", any_tool, "", "", "YAML", nullptr},
+    {"yaml", '\0', optional, "<parser>", any_tool, "", "", "records as YAML", [](Draft& d, Text v) { return wish_yaml(d.listing, v); }},
 };
 // clang-format on
 
@@ -118,6 +124,7 @@ int ping(Scontrol& self) {
   request.mutable_ping();
   const auto reply = self.ask(request);
   const std::string host = reply ? reply->pong().host() : self.settings.controller_host.empty() ? own_host_name() : self.settings.controller_host;
+  if (self.data) return std::max(print_pings(self, host, reply.has_value()), reply ? 0 : 1);
   print("Slurmctld(primary) at " + host + (reply ? " is UP\n" : " is DOWN\n"));
   return reply ? 0 : 1;
 }
@@ -137,7 +144,7 @@ int shut_down(Scontrol& self, const Words& words) {
 
 int write_script(Scontrol& self, const Words& words) {
   if (words.size() < 2 || !Text{"batch_script"}.starts_with(lower(words[0])) || words[0].empty())
-    return words.empty() || lower(words[0]) != "config" ? (say_plain("too few arguments for keyword:write"), 1) : scontrol_refuse(self, "write config");
+    return words.empty() || lower(words[0]) != "config" ? (say_plain("too few arguments for keyword:write"), 1) : scontrol_write_config(self, Words(words.begin() + 1, words.end()));
   const auto job = parse_job_name(words[1]);
   wire::Request request;
   if (job) request.mutable_get_script()->set_job_id(job->id);
@@ -180,47 +187,90 @@ int remove_entity(Scontrol& self, const Words& words) {
   return scontrol_refuse(self, "delete " + first.substr(0, equals));
 }
 
+int set_cluster(Scontrol& self, const Words& words) {
+  const auto known = check_clusters(words.empty() ? std::optional<std::string>{} : std::string{words[0]}, self.settings);
+  return known ? 0 : say_usage_error(self.command, known.error());
+}
+
+int print_help(Scontrol& self, const Words& words);
+
 struct Verb {
   Keyword keyword;
-  int (*run)(Scontrol& self, const Words& words);  // nullptr: known and not built yet
+  std::string_view arguments, help;
+  int (*run)(Scontrol& self, const Words& words);  // nullptr: known and refused
+  std::string_view why{};                          // it is; empty: not built yet
 };
 
 // clang-format off
 constexpr Verb verbs[] = {
-    {{"hold", 4}, [](Scontrol& s, const Words& w) { return hold(s, w, "hold", false, false); }},
-    {{"uhold", 5}, [](Scontrol& s, const Words& w) { return hold(s, w, "uhold", false, true); }},
-    {{"holdu", 5}, [](Scontrol& s, const Words& w) { return hold(s, w, "holdu", false, true); }},
-    {{"release", 3}, [](Scontrol& s, const Words& w) { return hold(s, w, "release", true, false); }},
-    {{"requeuehold", 8}, [](Scontrol& s, const Words& w) { return requeue(s, w, "requeuehold", true); }},
-    {{"requeue", 3}, [](Scontrol& s, const Words& w) { return requeue(s, w, "requeue", false); }},
-    {{"resume", 3}, [](Scontrol& s, const Words& w) { return suspend(s, w, "resume", true); }},
-    {{"suspend", 2}, [](Scontrol& s, const Words& w) { return suspend(s, w, "suspend", false); }},
-    {{"show", 3}, scontrol_show},
-    {{"update", 1}, scontrol_update},
-    {{"ping", 3}, [](Scontrol& s, const Words&) { return ping(s); }},
-    {{"reconfigure", 3}, [](Scontrol& s, const Words&) { wire::Request r; r.mutable_reconfigure(); return simple(s, r, "slurm_reconfigure"); }},
-    {{"shutdown", 2}, shut_down},
-    {{"write", 5}, write_script},
-    {{"version", 4}, [](Scontrol&, const Words&) { return print(std::string{"slurm "} + slurm_version + '\n'); }},
-    {{"help", 2}, [](Scontrol&, const Words&) { return print(help_text(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool))); }},
-    {{"oneliner", 1}, [](Scontrol& s, const Words&) { s.show.one_line = true; return 0; }},
-    {{"details", 1}, [](Scontrol& s, const Words&) { ++s.show.detail; return 0; }},
-    {{"all", 1}, [](Scontrol& s, const Words&) { s.all = true; return 0; }},
-    {{"hide", 2}, [](Scontrol& s, const Words&) { s.all = false; return 0; }},
-    {{"abort", 2}, nullptr}, {{"callerid", 4}, nullptr}, {{"cancel_reboot", 8}, scontrol_cancel_reboot}, {{"completing", 4}, nullptr}, {{"cluster", 2}, nullptr},
-    {{"create", 2}, create}, {{"delete", 3}, remove_entity}, {{"errnumstr", 3}, nullptr}, {{"fsdampeningfactor", 3}, nullptr}, {{"getaddrs", 4}, nullptr},
-    {{"gethost", 4}, nullptr}, {{"listjobs", 5}, scontrol_list_jobs}, {{"listpids", 5}, scontrol_list_pids}, {{"liststeps", 5}, scontrol_list_steps}, {{"notify", 1}, nullptr},
-    {{"pidinfo", 3}, nullptr}, {{"power", 3}, scontrol_power}, {{"reboot", 3}, scontrol_reboot}, {{"schedloglevel", 3}, nullptr},
-    {{"setdebugflags", 9}, nullptr}, {{"setdebug", 2}, nullptr}, {{"takeover", 5}, nullptr}, {{"token", 5}, nullptr},
-    {{"top", 3}, nullptr}, {{"wait_job", 4}, scontrol_wait_job},
+    {{"abort", 2}, "", "end the controller at once", [](Scontrol& s, const Words&) { return shut_down(s, {"controller"}); }},
+    {{"all", 1}, "", "show hidden partitions too, from now on", [](Scontrol& s, const Words&) { s.all = true; return 0; }},
+    {{"callerid", 4}, "", "who is behind a connection", nullptr, "no node is asked for its connections"},
+    {{"cancel_reboot", 8}, "<nodes>", "take back a reboot that has not begun", scontrol_cancel_reboot},
+    {{"cluster", 2}, "<name>", "the cluster to speak to, from now on", set_cluster},
+    {{"completing", 4}, "", "jobs that end, and where", scontrol_completing},
+    {{"create", 2}, "reservation|node <key=value ...>", "make one", create},
+    {{"delete", 3}, "reservation=|nodename=<name>", "remove one", remove_entity},
+    {{"details", 1}, "", "show more, from now on", [](Scontrol& s, const Words&) { ++s.show.detail; return 0; }},
+    {{"errnumstr", 3}, "<number>", "the text of an error number", scontrol_error_text},
+    {{"fsdampeningfactor", 3}, "<number>", "change the factor of fair share", nullptr, "set FairShareDampeningFactor in slurm.conf"},
+    {{"getaddrs", 4}, "<nodes>", "the addresses of nodes", scontrol_addresses},
+    {{"gethost", 4}, "<nodes>", "the host names of nodes", scontrol_host_names},
+    {{"help", 2}, "", "show this text", print_help},
+    {{"hide", 2}, "", "do not show hidden partitions, from now on", [](Scontrol& s, const Words&) { s.all = false; return 0; }},
+    {{"hold", 4}, "<jobs>|jobname=<name>", "keep jobs from starting", [](Scontrol& s, const Words& w) { return hold(s, w, "hold", false, false); }},
+    {{"holdu", 5}, "<jobs>", "the same as uhold", [](Scontrol& s, const Words& w) { return hold(s, w, "holdu", false, true); }},
+    {{"listjobs", 5}, "[job [node]]", "jobs on a node", scontrol_list_jobs},
+    {{"listpids", 5}, "[job[.step] [node]]", "processes of jobs on a node", scontrol_list_pids},
+    {{"liststeps", 5}, "[job [node]]", "steps on a node", scontrol_list_steps},
+    {{"notify", 1}, "<job[.step]> <text>", "show a line to whoever watches the job", scontrol_notify},
+    {{"oneliner", 1}, "", "one line per record, from now on", [](Scontrol& s, const Words&) { s.show.one_line = true; return 0; }},
+    {{"pidinfo", 3}, "<pid>", "the job of a process on this node", scontrol_pid_info},
+    {{"ping", 3}, "", "does the controller answer", [](Scontrol& s, const Words&) { return ping(s); }},
+    {{"power", 3}, "up|down [asap|force] <nodes>", "power nodes up or down", scontrol_power},
+    {{"quiet", 4}, "", "print errors only, from now on", [](Scontrol& s, const Words&) { s.command.quiet = true; return 0; }},
+    {{"reboot", 3}, "[asap] [nextstate=] [reason=] <nodes>|ALL", "reboot nodes once they are free", scontrol_reboot},
+    {{"reconfigure", 3}, "", "read slurm.conf again", [](Scontrol& s, const Words&) { wire::Request r; r.mutable_reconfigure(); return simple(s, r, "slurm_reconfigure"); }},
+    {{"release", 3}, "<jobs>|jobname=<name>", "let held jobs start", [](Scontrol& s, const Words& w) { return hold(s, w, "release", true, false); }},
+    {{"requeuehold", 8}, "<jobs>", "put jobs back into the queue and hold them", [](Scontrol& s, const Words& w) { return requeue(s, w, "requeuehold", true); }},
+    {{"requeue", 3}, "[incomplete] <jobs>", "put jobs back into the queue", [](Scontrol& s, const Words& w) { return requeue(s, w, "requeue", false); }},
+    {{"resume", 3}, "<jobs>", "let suspended jobs go on", [](Scontrol& s, const Words& w) { return suspend(s, w, "resume", true); }},
+    {{"schedloglevel", 3}, "0|1", "accepted: the scheduler has no log of its own", scontrol_set_schedule_log},
+    {{"setdebugflags", 9}, "[+|-]<flag> ... [nodes=]", "accepted: there are no such logs", scontrol_set_log_flags},
+    {{"setdebug", 2}, "<level> [nodes=]", "accepted: the log is the same at every level", scontrol_set_log_level},
+    {{"show", 3}, "<entity> [id]", "show records", scontrol_show},
+    {{"shutdown", 2}, "[slurmctld|controller]", "end the daemons, or the controller alone", shut_down},
+    {{"suspend", 2}, "<jobs>", "stop jobs where they are", [](Scontrol& s, const Words& w) { return suspend(s, w, "suspend", false); }},
+    {{"takeover", 5}, "[number]", "let the backup controller take over", nullptr, "there is no backup controller"},
+    {{"token", 5}, "[lifespan=] [username=]", "make a token for the HTTP interface", nullptr},
+    {{"top", 3}, "<jobs>", "put waiting jobs before the others of their user", scontrol_top},
+    {{"uhold", 5}, "<jobs>|jobname=<name>", "hold jobs so that their owner may release them", [](Scontrol& s, const Words& w) { return hold(s, w, "uhold", false, true); }},
+    {{"update", 1}, "<key=value ...>", "change jobs, nodes, partitions, steps or reservations", scontrol_update},
+    {{"verbose", 4}, "", "accepted: there is no more to say", [](Scontrol&, const Words&) { return 0; }},
+    {{"version", 4}, "", "show the version", [](Scontrol&, const Words&) { return print(std::string{"slurm "} + slurm_version + '\n'); }},
+    {{"wait_job", 4}, "<job>", "wait until a job's nodes are there for it", scontrol_wait_job},
+    {{"write", 5}, "batch_script <job> [file] | config [file]", "write a job's script, or the configuration", write_script},
 };
 // clang-format on
+
+std::string verb_lines() {
+  std::string out = "\nCommands (each may be shortened to what is unique):\n";
+  for (const Verb& verb : verbs) {
+    if (verb.run == nullptr) continue;
+    std::string line = "  " + std::string{verb.keyword.name} + (verb.arguments.empty() ? "" : " " + std::string{verb.arguments});
+    line.size() + 2 > 46 ? line += "\n" + std::string(46, ' ') : line += std::string(46 - line.size(), ' ');
+    out += line + std::string{verb.help} + '\n';
+  }
+  return out + "  !!                                          repeat the last command\n  quit, exit                                  leave\n";
+}
+
+int print_help(Scontrol&, const Words&) { return print(help_text(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)) + verb_lines()); }
 
 int run_words(Scontrol& self, const Words& words) {
   const Words rest(words.begin() + 1, words.end());
   for (const Verb& verb : verbs) {
     if (!is_keyword(words[0], verb.keyword)) continue;
-    if (verb.run == nullptr) return scontrol_refuse(self, verb.keyword.name);
+    if (verb.run == nullptr) return scontrol_refuse(self, verb.keyword.name, verb.why);
     return verb.run(self, rest);
   }
   say_plain("invalid keyword: " + std::string{words[0]});
@@ -242,7 +292,7 @@ int run_lines(Scontrol& self) {
     for (const Text word : split(text, ' '))
       if (!word.empty()) words.push_back(word);
     if (words.empty()) continue;
-    if (words[0] == "quit" || words[0] == "exit") return code;
+    if (is_keyword(words[0], {"quit", 4}) || is_keyword(words[0], {"exit", 1})) return code;
     code = std::max(code, run_words(self, words));
   }
 }
@@ -262,12 +312,26 @@ Result<wire::Reply> Scontrol::ask(wire::Request& request) {
   return reply;
 }
 
-int scontrol_refuse(Scontrol& self, Text what) {
-  say_error(self.command, std::string{what} + " is not built yet in Millrace");
+int scontrol_refuse(Scontrol& self, Text what, Text why) {
+  say_error(self.command, std::string{what} + (why.empty() ? " is not built yet in Millrace" : " is refused in Millrace: " + std::string{why}));
   return 1;
 }
 
-std::string scontrol_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+std::vector<OptionText> scontrol_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
+std::vector<CommandWord> scontrol_words() {
+  std::vector<CommandWord> out;
+  for (const Verb& verb : verbs) out.push_back({verb.keyword.name, verb.arguments, verb.help, verb.run != nullptr, verb.why});
+  return out;
+}
+std::string scontrol_manual() {
+  std::string commands = ".SH COMMANDS\n";
+  for (const Verb& verb : verbs)
+    if (verb.run != nullptr) commands += manual_entry(std::string{verb.keyword.name} + (verb.arguments.empty() ? "" : " " + std::string{verb.arguments}), verb.help);
+  std::string entities;
+  for (const CommandWord& entity : scontrol_entities())
+    if (entity.built) entities += (entities.empty() ? "" : ", ") + std::string{entity.name};
+  return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool), commands + ".SH ENTITIES\nshow takes: " + entities + ".\n");
+}
 
 int run_scontrol(Command& command) {
   Draft draft;
@@ -275,12 +339,16 @@ int run_scontrol(Command& command) {
   if (const auto done = apply_environment(table, any_tool, draft); !done) return say_usage_error(command, done.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
+  if (draft.asked.help) return print(help_text(head, option_texts(table, any_tool)) + verb_lines());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (draft.listing.data && draft.listing.data->list_parsers) return print(data_parser_names());
+  command.quiet = draft.quiet;
   auto settings = read_client_settings();
   // Lists of hosts and the version need no cluster at all.
   const std::string problem = settings ? "" : settings.error().story;
   if (!settings) settings = parse_client_settings("", "");
-  Scontrol self{command, draft.show, draft.all, *settings, std::make_unique<Session>(*session_options(*settings)), {}, problem};
+  Scontrol self{command, draft.show, draft.all, *settings, std::make_unique<Session>(*session_options(*settings)), {}, problem, draft.listing.data, draft.future};
+  if (const auto known = check_clusters(draft.listing.clusters, *settings); !known) return say_usage_error(command, known.error());
   return line->operands.empty() ? run_lines(self) : run_words(self, line->operands);
 }
 

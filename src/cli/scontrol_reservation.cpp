@@ -5,6 +5,7 @@
 #include "cli/options/job_values.h"
 #include "cli/render/text_forms.h"
 #include "cli/scontrol.h"
+#include "cli/scontrol_data.h"
 
 namespace millrace {
 namespace {
@@ -137,6 +138,7 @@ int scontrol_show_reservations(Scontrol& self, std::string_view name) {
     say_plain("slurm_load_reservations error: " + reply.error().story);
     return 1;
   }
+  if (self.data && (name.empty() || reply->reservations().reservations_size() > 0)) return print_reservations(self, reply->reservations());
   std::string out;
   for (const wire::ReservationView& each : reply->reservations().reservations()) out += show(each, self.show.one_line);
   if (!out.empty()) return print(out);

@@ -7,7 +7,9 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/scontrol.h"
+#include "cli/scontrol_data.h"
 
 namespace millrace {
 namespace {
@@ -38,6 +40,7 @@ int show_jobs(Scontrol& self, std::string_view id) {
     say_plain("slurm_load_jobs error: " + (reply ? std::string{"Invalid job id specified"} : reply.error().story));
     return 1;
   }
+  if (self.data) return print_jobs(self, reply->jobs());
   if (reply->jobs().jobs_size() == 0) return print("No jobs in the system\n");
   std::string out;
   for (const wire::JobView& job : reply->jobs().jobs()) out += show_job(job, reply->jobs().now_us(), self.names, self.show);
@@ -47,11 +50,13 @@ int show_jobs(Scontrol& self, std::string_view id) {
 int show_nodes(Scontrol& self, std::string_view list) {
   wire::Request request;
   request.mutable_query_nodes()->set_nodes(std::string{list});
+  request.mutable_query_nodes()->set_future_too(self.future);
   const auto reply = self.ask(request);
   if (!reply) {
     say_plain("slurm_load_node error: " + reply.error().story);
     return 1;
   }
+  if (self.data && reply->nodes().missing_size() == 0) return print_nodes(self, reply->nodes());
   std::string out;
   for (const wire::NodeView& node : reply->nodes().nodes()) out += show_node(node, self.names, self.show);
   int code = print(out);
@@ -71,9 +76,16 @@ int show_partitions(Scontrol& self, std::string_view name) {
     say_plain("slurm_load_partitions error: " + reply.error().story);
     return 1;
   }
+  const auto wanted = [&](const wire::PartitionView& partition) { return name.empty() ? self.all || !partition.hidden() : partition.name() == name; };
+  if (self.data) {
+    google::protobuf::RepeatedPtrField<wire::PartitionView> chosen;
+    for (const wire::PartitionView& partition : reply->partitions().partitions())
+      if (wanted(partition)) *chosen.Add() = partition;
+    if (name.empty() || !chosen.empty()) return print_partitions(self, chosen);
+  }
   std::string out;
   for (const wire::PartitionView& partition : reply->partitions().partitions())
-    if (name.empty() ? self.all || !partition.hidden() : partition.name() == name) out += show_partition(partition, self.show);
+    if (wanted(partition)) out += show_partition(partition, self.show);
   if (!out.empty()) return print(out);
   print(name.empty() ? "No partitions in the system\n" : "Partition " + std::string{name} + " not found\n");
   return name.empty() ? 0 : 1;
@@ -89,6 +101,7 @@ int show_config(Scontrol& self, std::string_view key) {
     return 1;
   }
   (void)key;  // Slurm shows everything whatever follows
+  if (self.data) return print_config(self, reply->config());
   std::string out = show_configuration(reply->config());
   const auto pong = self.ask(ping);
   const std::string host = pong ? pong->pong().host() : self.settings.controller_host;
@@ -143,6 +156,7 @@ int show_licences(Scontrol& self, std::string_view wanted) {
     say_plain("slurm_load_licenses error: " + reply.error().story);
     return 1;
   }
+  if (self.data) return print_licences(self, reply->licences());
   std::string out;
   for (const auto& licence : reply->licences().licences()) {
     if (!wanted.empty() && licence.name() != wanted) continue;
@@ -187,6 +201,8 @@ int show_topology(Scontrol& self, std::string_view wanted) {
   return 1;
 }
 
+int show_federation(Scontrol&, std::string_view) { return 0; }  // there is none, and Slurm says so by saying nothing
+
 struct Entity {
   Keyword keyword;
   int (*show)(Scontrol& self, std::string_view id);  // nullptr: known and not built yet
@@ -194,14 +210,14 @@ struct Entity {
 
 // Order decides between keywords that share a beginning.
 constexpr Entity entities[] = {
-    {{"aliases", 2}, nullptr},
-    {{"assoc_mgr", 2}, nullptr},
-    {{"bbstat", 2}, nullptr},
-    {{"burstbuffer", 2}, nullptr},
+    {{"aliases", 2}, scontrol_show_aliases},
+    {{"assoc_mgr", 2}, scontrol_show_associations},
+    {{"bbstat", 2}, scontrol_show_burst_buffers},
+    {{"burstbuffer", 2}, scontrol_show_burst_buffers},
     {{"config", 1}, show_config},
-    {{"daemons", 2}, nullptr},
-    {{"dwstat", 2}, nullptr},
-    {{"federation", 1}, nullptr},
+    {{"daemons", 2}, scontrol_show_daemons},
+    {{"dwstat", 2}, scontrol_show_burst_buffers},
+    {{"federation", 1}, show_federation},
     {{"hostlistsorted", 9}, [](Scontrol&, std::string_view id) { return show_hosts(id, 2); }},
     {{"hostlist", 5}, [](Scontrol&, std::string_view id) { return show_hosts(id, 1); }},
     {{"hostnames", 5}, [](Scontrol&, std::string_view id) { return show_hosts(id, 0); }},
@@ -215,14 +231,20 @@ constexpr Entity entities[] = {
     {{"reservations", 3}, scontrol_show_reservations},
     {{"reservationname", 12}, scontrol_show_reservations},
     {{"resources", 3}, nullptr},
-    {{"slurmd", 2}, nullptr},
+    {{"slurmd", 2}, scontrol_show_slurmd},
     {{"steps", 2}, scontrol_show_steps},
     {{"stepid", 6}, scontrol_show_steps},
     {{"topology", 1}, show_topology},
-    {{"topoconf", 5}, nullptr},
+    {{"topoconf", 5}, scontrol_show_topology_file},
 };
 
 }  // namespace
+
+std::vector<CommandWord> scontrol_entities() {
+  std::vector<CommandWord> out;
+  for (const Entity& entity : entities) out.push_back({entity.keyword.name, "", "", entity.show != nullptr, ""});
+  return out;
+}
 
 int scontrol_show(Scontrol& self, const Words& words) {
   if (words.empty()) {
@@ -234,6 +256,9 @@ int scontrol_show(Scontrol& self, const Words& words) {
   if (const std::size_t equals = name.find('='); equals != std::string_view::npos) id = name.substr(equals + 1), name = name.substr(0, equals);
   for (const Entity& entity : entities) {
     if (!is_keyword(name, entity.keyword)) continue;
+    std::string all_words{id};  // assoc_mgr takes several
+    for (std::size_t i = 2; i < words.size() && entity.show == scontrol_show_associations; ++i) all_words += ' ' + std::string{words[i]};
+    if (entity.show == scontrol_show_associations) return entity.show(self, all_words);
     if (entity.show == nullptr) return scontrol_refuse(self, "show " + std::string{entity.keyword.name});
     return entity.show(self, id);
   }

@@ -5,6 +5,7 @@
 
 #include "cli/render/step_columns.h"
 #include "cli/scontrol.h"
+#include "cli/scontrol_data.h"
 #include "cli/step_names.h"
 
 namespace millrace {
@@ -15,14 +16,14 @@ std::string cell(std::string text, std::size_t width) {
   return text + ' ';
 }
 
+}  // namespace
+
 std::string own_node_name() {
   const char* given = std::getenv("SLURMD_NODENAME");
   if (given != nullptr && *given != '\0') return given;
   const std::string host = own_host_name();
   return host.substr(0, host.find('.'));
 }
-
-}  // namespace
 
 int scontrol_show_steps(Scontrol& self, std::string_view id) {
   wire::Request request;
@@ -37,6 +38,7 @@ int scontrol_show_steps(Scontrol& self, std::string_view id) {
     say_plain("slurm_get_job_steps error: " + (reply ? std::string{"Invalid job id specified"} : reply.error().story));
     return 1;
   }
+  if (self.data) return print_steps(self, reply->steps());
   std::string out;
   for (const wire::StepView& step : reply->steps().steps()) out += show_step_record(step, self.show.one_line);
   if (!out.empty()) return print(out);
@@ -45,10 +47,8 @@ int scontrol_show_steps(Scontrol& self, std::string_view id) {
   return 1;
 }
 
-namespace {
-
 // The supervisors of the node are asked, through the controller: it knows whose jobs they are. Nothing: what was wrong has been said.
-std::optional<wire::StepSamples> ask_node(Scontrol& self, const Words& words, const char* verb) {
+std::optional<wire::StepSamples> ask_node_steps(Scontrol& self, const Words& words, const char* verb) {
   wire::Request request;
   wire::SampleSteps& ask = *request.mutable_sample_steps();
   std::string wanted;
@@ -67,12 +67,14 @@ std::optional<wire::StepSamples> ask_node(Scontrol& self, const Words& words, co
   return std::nullopt;
 }
 
+namespace {
+
 std::string step_number(const wire::StepSample& sample) { return sample.batch() ? "batch" : std::to_string(sample.step()); }
 
 }  // namespace
 
 int scontrol_list_jobs(Scontrol& self, const Words& words) {
-  const auto found = ask_node(self, words, "listjobs");
+  const auto found = ask_node_steps(self, words, "listjobs");
   if (!found) return 1;
   std::set<std::uint32_t> jobs;
   for (const wire::StepSample& sample : found->samples()) jobs.insert(sample.job_id());
@@ -82,7 +84,7 @@ int scontrol_list_jobs(Scontrol& self, const Words& words) {
 }
 
 int scontrol_list_steps(Scontrol& self, const Words& words) {
-  const auto found = ask_node(self, words, "liststeps");
+  const auto found = ask_node_steps(self, words, "liststeps");
   if (!found) return 1;
   std::string out = "JOBID    STEPID\n";
   for (const wire::StepSample& sample : found->samples()) out += cell(std::to_string(sample.job_id()), 8) + step_number(sample) + '\n';
@@ -90,7 +92,7 @@ int scontrol_list_steps(Scontrol& self, const Words& words) {
 }
 
 int scontrol_list_pids(Scontrol& self, const Words& words) {
-  const auto found = ask_node(self, words, "listpids");
+  const auto found = ask_node_steps(self, words, "listpids");
   if (!found) return 1;
   std::string out = "PID      JOBID    STEPID   LOCALID GLOBALID\n";
   for (const wire::StepSample& sample : found->samples()) {

@@ -6,6 +6,7 @@
 #include "cli/options/resource_setters.h"
 #include "cli/scontrol.h"
 #include "cli/step_names.h"
+#include "core/model/job_extras.h"
 
 namespace millrace {
 namespace {
@@ -136,9 +137,39 @@ Result<void> set_deadline(wire::UpdateJob& u, Text v) {
   return {};
 }
 
+Result<void> set_mail_types(wire::UpdateJob& u, Text v) {
+  const auto types = parse_mail_types(v);
+  if (!types) return bad("MailType", v);
+  u.mutable_extras()->set_mail_types(*types);
+  return {};
+}
+
+Result<void> set_specialised(wire::UpdateJob& u, Text key, Text v, bool threads) {
+  if (v == "*" || v == "-1") return u.mutable_extras()->set_core_spec(0), Result<void>{};
+  MR_TRY(const auto n, number(key, v));
+  u.mutable_extras()->set_core_spec(n);
+  u.mutable_extras()->set_threads_spec(threads);
+  return {};
+}
+
+Result<void> set_delay_boot(wire::UpdateJob& u, Text v) {
+  const auto minutes = parse_limit_minutes(v);
+  if (!minutes || *minutes == UINT32_MAX) return bad("DelayBoot", v);
+  u.mutable_extras()->set_delay_boot_seconds(*minutes * 60);
+  return {};
+}
+
+Result<void> set_end(wire::UpdateJob& u, Text v) {
+  const auto end = parse_time_of_day(v, time(nullptr));
+  if (!end) return bad("EndTime", v);
+  u.set_end_at_us(*end * 1'000'000);
+  return {};
+}
+
 struct JobKey {
   std::string_view name;
-  Result<void> (*set)(wire::UpdateJob& update, Text value);  // nullptr: known and not built yet
+  Result<void> (*set)(wire::UpdateJob& update, Text value);  // nullptr: known and refused
+  std::string_view why{};                                    // it is
 };
 
 // clang-format off
@@ -192,9 +223,31 @@ constexpr JobKey job_keys[] = {
     {"TresPerNode", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_gres(std::string{v}); return {}; }},
     {"TresPerSocket", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_gpus_per_socket(std::string{v}); return {}; }},
     {"TresPerTask", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_tres_per_task(std::string{v}); return {}; }},
-    {"AdminComment", nullptr}, {"BurstBuffer", nullptr}, {"ClusterFeatures", nullptr}, {"Clusters", nullptr},     {"CoreSpec", nullptr}, {"DelayBoot", nullptr}, {"EndTime", nullptr}, {"Extra", nullptr},
-    {"MailType", nullptr}, {"MailUser", nullptr}, {"MCSLabel", nullptr},
-    {"NumCPUs", nullptr},     {"Reboot", nullptr}, {"ReqProcs", nullptr},     {"ResetAccrueTime", nullptr}, {"SiteFactor", nullptr}, {"StdIn", nullptr},     {"ThreadSpec", nullptr}, {"TresBind", nullptr}, {"TresFreq", nullptr},     {"UserID", nullptr}, {"WCKey", nullptr},
+    {"AdminComment", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_extras()->set_admin_comment(std::string{v}); return {}; }},
+    {"CoreSpec", [](wire::UpdateJob& u, Text v) { return set_specialised(u, "CoreSpec", v, false); }},
+    {"DelayBoot", set_delay_boot},
+    {"EndTime", set_end},
+    {"Extra", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_extras()->set_extra(std::string{v}); return {}; }},
+    {"MailType", set_mail_types},
+    {"MailUser", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_extras()->set_mail_user(std::string{v}); return {}; }},
+    {"StdIn", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_std_in(std::string{v}); return {}; }},
+    {"ThreadSpec", [](wire::UpdateJob& u, Text v) { return set_specialised(u, "ThreadSpec", v, true); }},
+    {"WCKey", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_extras()->set_wckey(std::string{v}); return {}; }},
+    {"BurstBuffer", nullptr, "there are no burst buffers"},
+    {"ClusterFeatures", nullptr, "there is no federation"},
+    {"Clusters", nullptr, "there is no federation"},
+    {"ConsolidateSegments", nullptr, "there are no segments"},
+    {"MCSLabel", nullptr, "there are no security categories (MCSPlugin=mcs/none)"},
+    {"NumCPUs", nullptr, "NumTasks and CPUsPerTask say how many CPUs a waiting job asks for"},
+    {"Reboot", nullptr, "nodes are not rebooted for jobs; scontrol reboot is an administrator's way"},
+    {"ReqProcs", nullptr, "NumTasks and CPUsPerTask say how many CPUs a waiting job asks for"},
+    {"ResetAccrueTime", nullptr, "the age of a job is its own"},
+    {"SegmentSize", nullptr, "there are no segments"},
+    {"SiteFactor", nullptr, "there is no site factor of priorities"},
+    {"SpreadSegments", nullptr, "there are no segments"},
+    {"TresBind", nullptr, "what tasks are bound to is settled at submission"},
+    {"TresFreq", nullptr, "frequencies stay as the system has them"},
+    {"UserID", nullptr, "a job stays with its owner"},
 };
 // clang-format on
 
@@ -262,7 +315,10 @@ int update_job(Scontrol& self, const std::vector<Pair>& pairs, Text ids) {
     for (const JobKey& key : job_keys)
       if (equals_ignoring_case(key.name, pair.key)) row = &key;
     if (row == nullptr) return refuse_key(pair.key, pair.value);
-    if (row->set == nullptr) return scontrol_refuse(self, "update " + std::string{row->name} + "=");
+    if (row->set == nullptr) {
+      say_plain("update " + std::string{row->name} + "= is refused in Millrace: " + std::string{row->why});
+      return 1;
+    }
     if (const auto done = row->set(update, pair.value); !done) {
       say_plain(done.error().story);
       return 1;
@@ -480,7 +536,8 @@ int scontrol_update(Scontrol& self, const Words& words) {
     if (equals_ignoring_case(pair.key, "NodeName")) return update_node(self, pairs, pair.value);
     if (equals_ignoring_case(pair.key, "PartitionName")) return update_partition(self, pairs, pair.value);
     if (equals_ignoring_case(pair.key, "StepId")) return update_step(self, pairs, pair.value);
-    for (const Text other : {"HetJobId", "SlurmctldDebug", "SuspendExcNodes", "SuspendExcParts"})
+    if (equals_ignoring_case(pair.key, "SlurmctldDebug")) return scontrol_set_log_level(self, {pair.value});
+    for (const Text other : {"HetJobId", "SuspendExcNodes", "SuspendExcParts"})
       if (equals_ignoring_case(other, pair.key)) return scontrol_refuse(self, "update " + std::string{other} + "=");
   }
   say_plain("No valid entity in update command");

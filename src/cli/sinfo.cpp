@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/options/option.h"
 #include "cli/render/node_columns.h"
 #include "cli/render/node_words.h"
@@ -21,9 +22,11 @@ constexpr ManualHead head{"sinfo", "list partitions and nodes", "[options]", "Sh
 
 struct Draft {
   Asked asked;
+  ListingWish listing;
   NodeViewOptions view;
   std::optional<std::string> format, long_format, sort, partitions, nodes, states;
-  bool all = false, dead = false, responding = false, no_header = false, future = false;
+  bool all = false, dead = false, responding = false, no_header = false, future = false, reservations = false;
+  int verbose = 0;
 };
 
 using Text = std::string_view;
@@ -45,39 +48,43 @@ Result<void> view(Draft& d, Text) {
   return {};
 }
 
+Result<void> nothing(Draft&, Text) { return {}; }
+
+constexpr auto without_effect = Effect::no_effect;
+
 // clang-format off
 constexpr Option<Draft> rows[] = {
     {"Node", 'N', none, "", any_tool, "", "", "one line per node and partition", view<&NodeViewOptions::per_node>},
     {"all", 'a', none, "", any_tool, "SINFO_ALL", "", "hidden partitions too", on<&Draft::all>},
+    {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](Draft& d, Text v) -> Result<void> { d.listing.clusters = std::string{v}; return {}; }},
     {"dead", 'd', none, "", any_tool, "", "", "nodes that do not respond", on<&Draft::dead>},
     {"exact", 'e', none, "", any_tool, "", "", "nodes that differ in anything shown on lines of their own", view<&NodeViewOptions::exact>},
+    {"federation", '\0', none, "", any_tool, "SINFO_FEDERATION", "", "partitions of the federation", nothing, without_effect, "there are no federations: one cluster is all"},
     {"format", 'o', required, "<format>", any_tool, "", "", "columns by letter, as in %P %t %N", keep<&Draft::format>},
     {"Format", 'O', required, "<format>", any_tool, "", "", "columns by name, as in Partition,StateLong:10", keep<&Draft::long_format>},
+    {"future", 'F', none, "", any_tool, "SINFO_FUTURE", "", "also nodes in state FUTURE", on<&Draft::future>},
     {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"helpformat", '\0', none, "", any_tool, "", "", "list the columns of -O", [](Draft& d, Text) -> Result<void> { d.listing.help_format = true; return {}; }},
+    {"helpstate", '\0', none, "", any_tool, "", "", "list the states", [](Draft& d, Text) -> Result<void> { d.listing.help_states = true; return {}; }},
     {"hide", '\0', none, "", any_tool, "", "", "no hidden partitions", [](Draft& d, Text) -> Result<void> { d.all = false; return {}; }},
+    {"iterate", 'i', required, "<seconds>", any_tool, "", "", "again every so many seconds", [](Draft& d, Text v) { return wish_iterate(d.listing, v); }},
+    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON", [](Draft& d, Text v) { return wish_json(d.listing, v); }},
     {"list-reasons", 'R', none, "", any_tool, "", "", "why nodes are down or drained", view<&NodeViewOptions::reasons>},
+    {"local", '\0', none, "", any_tool, "SINFO_LOCAL", "", "partitions of this cluster only", nothing, without_effect, "there are no federations: one cluster is all"},
     {"long", 'l', none, "", any_tool, "", "", "more columns", view<&NodeViewOptions::long_form>},
-    {"noconvert", '\0', none, "", any_tool, "", "", "accepted: sizes are never rounded here", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"noconvert", '\0', none, "", any_tool, "", "", "sizes in the units they have", nothing, without_effect, "sizes are never rounded here"},
     {"nodes", 'n', required, "<nodes>", any_tool, "", "", "these nodes", keep<&Draft::nodes>},
     {"noheader", 'h', none, "", any_tool, "", "", "no header line", on<&Draft::no_header>},
     {"partition", 'p', required, "<names>", any_tool, "SINFO_PARTITION", "", "these partitions", keep<&Draft::partitions>},
+    {"reservation", 'T', none, "", any_tool, "", "", "reservations instead of partitions", on<&Draft::reservations>},
     {"responding", 'r', none, "", any_tool, "", "", "nodes that respond", on<&Draft::responding>},
     {"sort", 'S', required, "<letters>", any_tool, "SINFO_SORT", "", "order by these columns; - before one reverses it", keep<&Draft::sort>},
     {"states", 't', required, "<states>", any_tool, "", "", "nodes in these states", keep<&Draft::states>},
     {"summarize", 's', none, "", any_tool, "", "", "one line per partition", view<&NodeViewOptions::summarize>},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "say when the listing was made", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"clusters", 'M', required, "", any_tool, "SLURM_CLUSTERS", "", "other clusters", nullptr},
-    {"federation", '\0', none, "", any_tool, "SINFO_FEDERATION", "", "the federation", nullptr},
-    {"future", 'F', none, "", any_tool, "SINFO_FUTURE", "", "also nodes in state FUTURE", on<&Draft::future>},
-    {"helpformat", '\0', none, "", any_tool, "", "", "list the columns", nullptr},
-    {"helpstate", '\0', none, "", any_tool, "", "", "list the states", nullptr},
-    {"iterate", 'i', required, "", any_tool, "", "", "repeat", nullptr},
-    {"json", '\0', optional, "", any_tool, "", "", "JSON", nullptr},
-    {"local", '\0', none, "", any_tool, "SINFO_LOCAL", "", "this cluster", nullptr},
-    {"reservation", 'T', none, "", any_tool, "", "", "reservations", nullptr},
-    {"yaml", '\0', optional, "", any_tool, "", "", "YAML", nullptr},
+    {"yaml", '\0', optional, "<parser>", any_tool, "", "", "records as YAML", [](Draft& d, Text v) { return wish_yaml(d.listing, v); }},
 };
 // clang-format on
 
@@ -108,10 +115,10 @@ Result<Chosen> choose_format(const Command& command, const Draft& draft) {
 struct NodeFilter {
   std::vector<NodeStateFilter> states;
   std::set<std::string, std::less<>> names;
-  bool dead = false, responding = false;
+  bool dead = false, responding = false, future = false;
 
   bool operator()(const wire::NodeView& node) const {
-    if (node.base() == wire::NodeView::FUTURE) return false;
+    if (node.base() == wire::NodeView::FUTURE && !future) return false;
     if (!names.empty() && !names.contains(node.name())) return false;
     if (dead && !node.not_responding()) return false;
     if (responding && node.not_responding()) return false;
@@ -123,6 +130,7 @@ Result<NodeFilter> make_filter(const Draft& draft) {
   NodeFilter out;
   out.dead = draft.dead;
   out.responding = draft.responding;
+  out.future = draft.future || (draft.states && lower(*draft.states).find("fut") != std::string::npos);
   const std::string states = draft.states ? *draft.states : draft.view.reasons ? "down,fail,drain" : "";
   for (const std::string_view word : split(states, ',')) {
     if (trim(word).empty() || equals_ignoring_case(trim(word), "all")) continue;
@@ -138,15 +146,40 @@ Result<NodeFilter> make_filter(const Draft& draft) {
   return out;
 }
 
+int print_groups_as_data(const Command& command, const Draft& draft, const ClientSettings& settings, const std::vector<NodeGroup>& groups, Names& names, std::int64_t now_us) {
+  const DataContext context{now_us, settings.cluster_name, &names};
+  std::size_t at = 0;
+  const auto next = [&] { return at == groups.size() ? Data{} : node_group_data(groups[at++], context); };
+  return print_records(command, settings, draft.listing.data->form, "sinfo", next);
+}
+
+int show_reservations(const Command& command, const Draft& draft, const ClientSettings& settings) {
+  Session session(*session_options(settings));
+  wire::Request request;
+  request.mutable_query_reservations();
+  const auto reply = ask_all(session, request);
+  if (!reply) {
+    say_trouble(command, session);
+    say_plain("slurm_load_reservations error: " + reply.error().story);
+    return 1;
+  }
+  if (reply->reservations().reservations_size() == 0) return print("No reservations in the system\n");
+  return print(reservation_lines(reply->reservations(), !draft.no_header));
+}
+
 int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
   auto chosen = choose_format(command, draft);
   if (!chosen) return say_usage_error(command, chosen.error());
+  if (draft.listing.data) {
+    std::vector<std::string> unknown;
+    chosen->format = parse_long_format<NodeGroup>(sinfo_record_columns, node_columns(), unknown);
+  }
   const auto filter = make_filter(draft);
   if (!filter) return say_usage_error(command, filter.error());
   Session session(*session_options(settings));
   wire::Request for_partitions, for_nodes;
   for_partitions.mutable_query_partitions();
-  for_nodes.mutable_query_nodes()->set_future_too(draft.future);
+  for_nodes.mutable_query_nodes()->set_future_too(filter->future);
   const auto partitions = ask_all(session, for_partitions);
   const auto nodes = partitions ? ask_all(session, for_nodes) : Result<wire::Reply>{std::unexpected(partitions.error())};
   if (!nodes) {
@@ -165,19 +198,23 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   listing.show_empty = !draft.view.per_node && !draft.view.reasons;
   Names names;
   const NodeContext context{&names, settings.cluster_name};
-  auto groups = group_nodes(listing, chosen->format, draft.view, context);
+  NodeViewOptions view = draft.view;
+  if (draft.listing.data) view.exact = true;
+  auto groups = group_nodes(listing, chosen->format, view, context);
   sort_groups(groups, draft.sort ? *draft.sort : draft.view.per_node ? "N,#P" : draft.view.reasons ? "N" : "#P,-t");
+  const std::int64_t now = nodes->nodes().now_us() != 0 ? nodes->nodes().now_us() : static_cast<std::int64_t>(time(nullptr)) * 1'000'000;
+  if (draft.listing.data) return print_groups_as_data(command, draft, settings, groups, names, now);
   if (chosen->is_default) widen(chosen->format, groups);
   std::string out;
-  const std::int64_t now = nodes->nodes().now_us() != 0 ? nodes->nodes().now_us() : static_cast<std::int64_t>(time(nullptr)) * 1'000'000;
-  if (draft.view.long_form && !draft.no_header) out = format_date_line(now) + '\n';
+  if (!draft.no_header && (draft.view.long_form || draft.verbose > 0 || draft.listing.every_seconds != 0)) out = format_date_line(now) + '\n';
   out += render_groups(groups, chosen->format, !draft.no_header);
   return print(out);
 }
 
 }  // namespace
 
-std::string sinfo_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+std::vector<OptionText> sinfo_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
+std::string sinfo_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool), manual_columns("COLUMNS", node_columns())); }
 
 int run_sinfo(Command& command) {
   Draft draft;
@@ -186,9 +223,15 @@ int run_sinfo(Command& command) {
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (draft.listing.help_format) {
+    std::vector<std::string_view> names;
+    for (const auto& column : node_columns()) names.push_back(column.name);
+    return print(name_columns(names));
+  }
+  if (draft.listing.help_states) return print(node_state_list());
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
-  return show(command, draft, *settings);
+  return run_listing(command, draft.listing, *settings, [&] { return draft.reservations ? show_reservations(command, draft, *settings) : show(command, draft, *settings); });
 }
 
 }  // namespace millrace

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
+#include "cli/one_cluster.h"
 #include "cli/options/option.h"
 #include "cli/render/priority_columns.h"
 
@@ -16,7 +17,7 @@ constexpr ManualHead head{"sprio", "show what the priorities of waiting jobs are
 
 struct Draft {
   Asked asked;
-  std::optional<std::string> format, jobs, users, partitions;
+  std::optional<std::string> format, jobs, users, partitions, clusters;
   std::string sort;
   bool long_form = false, norm = false, weights = false, no_header = false;
 };
@@ -47,13 +48,14 @@ constexpr Option<Draft> rows[] = {
     {"sort", 'S', required, "<letters>", any_tool, "", "", "order by these columns; - before one reverses it", keep<&Draft::sort>},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
     {"user", 'u', required, "<names>", any_tool, "", "", "jobs of these users", keep<&Draft::users>},
-    {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is no more to say"},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
     {"weights", 'w', none, "", any_tool, "", "", "the weights instead of jobs", on<&Draft::weights>},
-    {"clusters", 'M', required, "", any_tool, "", "", "other clusters", nullptr},
-    {"federation", '\0', none, "", any_tool, "", "", "the federation", nullptr},
-    {"local", '\0', none, "", any_tool, "", "", "this cluster", nullptr},
-    {"sibling", '\0', none, "", any_tool, "", "", "the federation", nullptr},
+    {"cluster", '\0', required, "<name>", any_tool, "", "", "the same as --clusters", keep<&Draft::clusters>},
+    {"clusters", 'M', required, "<name>", any_tool, "SLURM_CLUSTERS", "", "this cluster: there is one", keep<&Draft::clusters>},
+    {"federation", '\0', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is one cluster"},
+    {"local", '\0', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is one cluster"},
+    {"sibling", '\0', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is one cluster"},
 };
 // clang-format on
 
@@ -116,16 +118,19 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
 
 }  // namespace
 
+std::vector<OptionText> sprio_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
 std::string sprio_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
 
 int run_sprio(Command& command) {
   Draft draft;
   const std::span<const Option<Draft>> table{rows};
+  if (const auto taken = apply_environment(table, any_tool, draft); !taken) return say_usage_error(command, taken.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  if (const auto here = only_this_cluster(draft.clusters.value_or(""), settings->cluster_name); !here) return say_usage_error(command, here.error());
   return show(command, draft, *settings);
 }
 

@@ -6,13 +6,16 @@
 #include <deque>
 #include <set>
 
-#include "base/hostlist.h"
 #include "base/index_set.h"
 #include "base/text.h"
+#include "cli/ask.h"
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/options/option.h"
 #include "cli/render/columns.h"
 #include "cli/render/job_words.h"
+#include "cli/render/step_columns.h"
+#include "cli/squeue_filter.h"
 #include "cli/squeue_steps.h"
 #include "millrace.pb.h"
 
@@ -24,134 +27,90 @@ constexpr ManualHead head{"squeue", "list jobs", "[options]",
 
 struct Draft {
   Asked asked;
-  std::optional<std::string> format, long_format, sort, jobs, step_ids, users, states, partitions, names, nodes, accounts, qos;
-  bool job_flag = false, step_flag = false, all = false, array = false, long_view = false, no_header = false, start = false, only_state = false, me = false, not_me = false;
+  ListingWish listing;
+  JobFilterWords filter;
+  std::optional<std::string> format, long_format, sort, jobs, step_ids;
+  bool job_flag = false, step_flag = false, all = false, array = false, long_view = false, no_header = false, start = false, only_state = false, expand_patterns = false;
   int verbose = 0;
 };
 
 using Text = std::string_view;
+using Done = Result<void>;
 using enum ArgKind;
 
 template <auto field>
-Result<void> keep(Draft& d, Text v) {
+Done keep(Draft& d, Text v) {
   d.*field = std::string{v};
   return {};
 }
 template <auto field>
-Result<void> on(Draft& d, Text) {
+Done choose(Draft& d, Text v) {
+  d.filter.*field = std::string{v};
+  return {};
+}
+template <auto field>
+Done on(Draft& d, Text) {
   d.*field = true;
   return {};
 }
+template <auto field>
+Done run_time(Draft& d, Text v) {
+  const auto duration = parse_duration(v);
+  if (!duration || duration->unlimited) return fail(Errc::refused, "Invalid time specified: " + std::string{v} + "; it is M, M:S, H:M:S or D-H:M:S");
+  d.filter.*field = duration->seconds;
+  return {};
+}
+Done nothing(Draft&, Text) { return {}; }
+
+constexpr auto without_effect = Effect::no_effect;
 
 // clang-format off
 constexpr Option<Draft> rows[] = {
-    {"account", 'A', required, "<names>", any_tool, "SQUEUE_ACCOUNT", "", "jobs of these accounts", keep<&Draft::accounts>},
+    {"account", 'A', required, "<names>", any_tool, "SQUEUE_ACCOUNT", "", "jobs of these accounts", choose<&JobFilterWords::accounts>},
     {"all", 'a', none, "", any_tool, "SQUEUE_ALL", "", "jobs in hidden partitions too", on<&Draft::all>},
     {"array", 'r', none, "", any_tool, "SQUEUE_ARRAY", "", "one line per task of an array", on<&Draft::array>},
+    {"array-unique", '\0', none, "", any_tool, "SQUEUE_ARRAY_UNIQUE", "", "one line per job, as it is anyway", nothing, without_effect, "records that can be one line are one line"},
+    {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](Draft& d, Text v) -> Done { d.listing.clusters = std::string{v}; return {}; }},
+    {"expand-patterns", '\0', none, "", any_tool, "", "", "file names with their % patterns replaced", on<&Draft::expand_patterns>},
+    {"federation", '\0', none, "", any_tool, "SQUEUE_FEDERATION", "", "jobs of the federation", nothing, without_effect, "there are no federations: one cluster is all"},
     {"format", 'o', required, "<format>", any_tool, "", "", "columns by letter, as in %.18i %.9P %j", keep<&Draft::format>},
     {"Format", 'O', required, "<format>", any_tool, "", "", "columns by name, as in JobID:10,Name,State", keep<&Draft::long_format>},
-    {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"hide", '\0', none, "", any_tool, "", "", "no jobs in hidden partitions", [](Draft& d, Text) -> Result<void> { d.all = false; return {}; }},
-    {"jobs", 'j', optional, "<ids>", any_tool, "", "", "these jobs", [](Draft& d, Text v) -> Result<void> { d.job_flag = true; if (!v.empty()) d.jobs = std::string{v}; return {}; }},
+    {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Done { d.asked.help = true; return {}; }},
+    {"helpformat", '\0', none, "", any_tool, "", "", "list the columns of -O", [](Draft& d, Text) -> Done { d.listing.help_format = true; return {}; }},
+    {"helpstate", '\0', none, "", any_tool, "", "", "list the states", [](Draft& d, Text) -> Done { d.listing.help_states = true; return {}; }},
+    {"hide", '\0', none, "", any_tool, "", "", "no jobs in hidden partitions", [](Draft& d, Text) -> Done { d.all = false; return {}; }},
+    {"iterate", 'i', required, "<seconds>", any_tool, "", "", "again every so many seconds", [](Draft& d, Text v) { return wish_iterate(d.listing, v); }},
+    {"jobs", 'j', optional, "<ids>", any_tool, "", "", "these jobs", [](Draft& d, Text v) -> Done { d.job_flag = true; if (!v.empty()) d.jobs = std::string{v}; return {}; }},
+    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON", [](Draft& d, Text v) { return wish_json(d.listing, v); }},
+    {"licenses", 'L', required, "<names>", any_tool, "SQUEUE_LICENSES", "", "jobs with any of these licences", choose<&JobFilterWords::licences>},
+    {"local", '\0', none, "", any_tool, "SQUEUE_LOCAL", "", "jobs of this cluster only", nothing, without_effect, "there are no federations: one cluster is all"},
     {"long", 'l', none, "", any_tool, "", "", "the state in full, and the time limit", on<&Draft::long_view>},
-    {"me", '\0', none, "", any_tool, "", "", "one's own jobs", on<&Draft::me>},
-    {"name", 'n', required, "<names>", any_tool, "SQUEUE_NAMES", "", "jobs with these names", keep<&Draft::names>},
-    {"noconvert", '\0', none, "", any_tool, "", "", "accepted: sizes are never rounded here", [](Draft&, Text) -> Result<void> { return {}; }},
-    {"nodelist", 'w', required, "<nodes>", any_tool, "", "", "jobs on any of these nodes", keep<&Draft::nodes>},
+    {"me", '\0', none, "", any_tool, "", "", "one's own jobs", [](Draft& d, Text) -> Done { d.filter.me = true; return {}; }},
+    {"name", 'n', required, "<names>", any_tool, "SQUEUE_NAMES", "", "jobs with these names", choose<&JobFilterWords::names>},
+    {"noconvert", '\0', none, "", any_tool, "", "", "sizes in the units they have", nothing, without_effect, "sizes are never rounded here"},
+    {"nodelist", 'w', required, "<nodes>", any_tool, "", "", "jobs on any of these nodes", choose<&JobFilterWords::nodes>},
     {"noheader", 'h', none, "", any_tool, "", "", "no header line", on<&Draft::no_header>},
-    {"notme", '\0', none, "", any_tool, "", "", "the jobs of others", on<&Draft::not_me>},
+    {"notme", '\0', none, "", any_tool, "", "", "the jobs of others", [](Draft& d, Text) -> Done { d.filter.not_me = true; return {}; }},
     {"only-job-state", '\0', none, "", any_tool, "", "", "ids and states only", on<&Draft::only_state>},
-    {"partition", 'p', required, "<names>", any_tool, "SQUEUE_PARTITION", "", "jobs in these partitions", keep<&Draft::partitions>},
-    {"priority", 'P', none, "", any_tool, "SQUEUE_PRIORITY", "", "accepted: a job waits in one partition here", [](Draft&, Text) -> Result<void> { return {}; }},
-    {"qos", 'q', required, "<names>", any_tool, "SQUEUE_QOS", "", "jobs of these qualities of service", keep<&Draft::qos>},
+    {"partition", 'p', required, "<names>", any_tool, "SQUEUE_PARTITION", "", "jobs in these partitions", choose<&JobFilterWords::partitions>},
+    {"priority", 'P', none, "", any_tool, "SQUEUE_PRIORITY", "", "a line for each partition a job waits in", nothing, without_effect, "a job has one line, and the partitions it waits in stand in it"},
+    {"qos", 'q', required, "<names>", any_tool, "SQUEUE_QOS", "", "jobs of these qualities of service", choose<&JobFilterWords::qos>},
+    {"reservation", 'R', required, "<names>", any_tool, "", "", "jobs in these reservations", choose<&JobFilterWords::reservations>},
+    {"running-over", '\0', required, "<time>", any_tool, "", "", "jobs that run for longer than this", run_time<&JobFilterWords::running_over_seconds>},
+    {"running-under", '\0', required, "<time>", any_tool, "", "", "jobs that run for less than this", run_time<&JobFilterWords::running_under_seconds>},
+    {"sibling", '\0', none, "", any_tool, "SQUEUE_SIBLING", "", "jobs of federated clusters", nothing, without_effect, "there are no federations: one cluster is all"},
     {"sort", 'S', required, "<letters>", any_tool, "SQUEUE_SORT", "", "order by these columns; - before one reverses it", keep<&Draft::sort>},
-    {"steps", 's', optional, "<ids>", any_tool, "", "", "the steps that run, of these jobs or these steps", [](Draft& d, Text v) -> Result<void> { d.step_flag = true; if (!v.empty()) d.step_ids = std::string{v}; return {}; }},
     {"start", '\0', none, "", any_tool, "", "", "expected start of jobs that wait", on<&Draft::start>},
-    {"states", 't', required, "<states>", any_tool, "SQUEUE_STATES", "", "jobs in these states, or all", keep<&Draft::states>},
-    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"user", 'u', required, "<names>", any_tool, "SQUEUE_USERS", "", "jobs of these users", keep<&Draft::users>},
-    {"users", '\0', required, "<names>", any_tool, "", "", "the same as --user", keep<&Draft::users>},
-    {"verbose", 'v', none, "", any_tool, "", "", "say more", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"clusters", 'M', required, "", any_tool, "SLURM_CLUSTERS", "", "other clusters", nullptr},
-    {"expand-patterns", '\0', none, "", any_tool, "", "", "file names expanded", nullptr},
-    {"federation", '\0', none, "", any_tool, "SQUEUE_FEDERATION", "", "the federation", nullptr},
-    {"helpformat", '\0', none, "", any_tool, "", "", "list the columns", nullptr},
-    {"helpstate", '\0', none, "", any_tool, "", "", "list the states", nullptr},
-    {"iterate", 'i', required, "", any_tool, "", "", "repeat", nullptr},
-    {"json", '\0', optional, "", any_tool, "", "", "JSON", nullptr},
-    {"licenses", 'L', required, "", any_tool, "SQUEUE_LICENSES", "", "jobs with licenses", nullptr},
-    {"local", '\0', none, "", any_tool, "SQUEUE_LOCAL", "", "this cluster", nullptr},
-    {"reservation", 'R', required, "", any_tool, "", "", "jobs in a reservation", nullptr},
-    {"running-over", '\0', required, "", any_tool, "", "", "by run time", nullptr},
-    {"running-under", '\0', required, "", any_tool, "", "", "by run time", nullptr},
-    {"sibling", '\0', none, "", any_tool, "SQUEUE_SIBLING", "", "federated siblings", nullptr},
-    {"yaml", '\0', optional, "", any_tool, "", "", "YAML", nullptr},
+    {"states", 't', required, "<states>", any_tool, "SQUEUE_STATES", "", "jobs in these states, or all", choose<&JobFilterWords::states>},
+    {"steps", 's', optional, "<ids>", any_tool, "", "", "the steps that run, of these jobs or these steps", [](Draft& d, Text v) -> Done { d.step_flag = true; if (!v.empty()) d.step_ids = std::string{v}; return {}; }},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Done { d.asked.usage = true; return {}; }},
+    {"user", 'u', required, "<names>", any_tool, "SQUEUE_USERS", "", "jobs of these users", choose<&JobFilterWords::users>},
+    {"users", '\0', required, "<names>", any_tool, "", "", "the same as --user", choose<&JobFilterWords::users>},
+    {"verbose", 'v', none, "", any_tool, "", "", "say more", [](Draft& d, Text) -> Done { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Done { d.asked.version = true; return {}; }},
+    {"yaml", '\0', optional, "<parser>", any_tool, "", "", "records as YAML", [](Draft& d, Text v) { return wish_yaml(d.listing, v); }},
 };
 // clang-format on
-
-// What a job must be to be shown.
-struct Filter {
-  std::vector<StateFilter> states;
-  bool all_states = false;
-  std::set<std::uint32_t> users;
-  std::optional<std::uint32_t> not_user;
-  std::set<std::string, std::less<>> partitions, names, nodes, accounts, qos;
-
-  bool state_matches(const wire::JobView& job) const {
-    if (all_states) return true;
-    if (states.empty()) return !is_ended(job) || job.completing();
-    return std::ranges::any_of(states, [&](StateFilter state) { return matches(state, job); });
-  }
-  bool node_matches(const wire::JobView& job) const {
-    if (nodes.empty()) return true;
-    const auto allocated = expand_hostlist(job.nodes());
-    return allocated && std::ranges::any_of(*allocated, [&](const std::string& name) { return nodes.contains(name); });
-  }
-  bool operator()(const wire::JobView& job) const {
-    const auto in = [](const auto& set, const auto& value) { return set.empty() || set.contains(value); };
-    return state_matches(job) && in(users, job.uid()) && job.uid() != not_user && in(partitions, job.partition()) &&
-           in(names, job.name()) && in(accounts, job.account()) && in(qos, job.qos()) && node_matches(job);
-  }
-};
-
-void fill(std::set<std::string, std::less<>>& set, const std::optional<std::string>& list) {
-  if (!list) return;
-  for (const std::string_view word : split(*list, ','))
-    if (!trim(word).empty()) set.emplace(trim(word));
-}
-
-Result<Filter> make_filter(const Draft& draft) {
-  Filter out;
-  if (draft.start) out.states.push_back(*parse_state("PD"));
-  if (draft.states) {
-    for (const std::string_view word : split(*draft.states, ',')) {
-      if (trim(word).empty()) continue;
-      if (equals_ignoring_case(trim(word), "all")) out.all_states = true;
-      else if (const auto state = parse_state(trim(word))) out.states.push_back(*state);
-      else return fail(Errc::refused, "Invalid job state specified: " + std::string{word} + "\nValid job states include: " + known_states());
-    }
-  }
-  if (draft.users) {
-    for (const std::string_view word : split(*draft.users, ',')) {
-      const auto uid = parse_user(trim(word));
-      if (!uid) return fail(Errc::refused, "Invalid user: " + std::string{word});
-      out.users.insert(*uid);
-    }
-  }
-  if (draft.me) out.users.insert(getuid());
-  if (draft.not_me) out.not_user = getuid();
-  if (draft.nodes) {
-    auto names = expand_hostlist(*draft.nodes);
-    if (!names) return fail(Errc::refused, names.error().story);
-    out.nodes.insert(names->begin(), names->end());
-  }
-  fill(out.partitions, draft.partitions);
-  fill(out.names, draft.names);
-  fill(out.accounts, draft.accounts);
-  fill(out.qos, draft.qos);
-  return out;
-}
 
 Result<Format<JobRow>> choose_format(const Command& command, const Draft& draft) {
   if (draft.format && draft.long_format) return fail(Errc::refused, "-o and -O options are mutually exclusive");
@@ -178,7 +137,7 @@ Result<Format<JobRow>> choose_format(const Command& command, const Draft& draft)
 struct Answer {
   std::deque<wire::Reply> replies;  // the rows point into them
   std::uint32_t missing = 0;
-  std::int64_t now_us = 0;
+  std::int64_t now_us = 0, planned_at_us = 0;
 };
 
 Result<Answer> ask(Session& session, wire::QueryJobs query) {
@@ -191,6 +150,7 @@ Result<Answer> ask(Session& session, wire::QueryJobs query) {
     if (reply->has_failure()) return fail(Errc::refused, reply->failure().text());
     out.missing += reply->jobs().missing();
     if (reply->jobs().now_us() != 0) out.now_us = reply->jobs().now_us();
+    if (reply->jobs().planned_at_us() != 0) out.planned_at_us = reply->jobs().planned_at_us();
     const bool more = reply->more();
     out.replies.push_back(std::move(*reply));
     if (!more) return out;
@@ -198,7 +158,7 @@ Result<Answer> ask(Session& session, wire::QueryJobs query) {
   }
 }
 
-Result<wire::QueryJobs> make_query(const Draft& draft, const Filter& filter, bool brief) {
+Result<wire::QueryJobs> make_query(const Draft& draft, const JobFilter& filter, bool brief) {
   wire::QueryJobs query;
   if (draft.jobs) {
     for (const std::string_view word : split_outside_brackets(*draft.jobs)) {
@@ -211,7 +171,7 @@ Result<wire::QueryJobs> make_query(const Draft& draft, const Filter& filter, boo
   }
   // A job asked for by id must be found even when it ended: "unknown" and "ended" are answered differently.
   query.set_finished_too(draft.jobs.has_value() || filter.all_states || !filter.states.empty());
-  query.set_brief(brief && filter.accounts.empty() && filter.qos.empty());
+  query.set_brief(brief && !filter.needs_details());
   if (filter.users.size() == 1) query.set_uid(*filter.users.begin());
   return query;
 }
@@ -227,13 +187,38 @@ void add_rows(std::vector<JobRow>& out, const wire::JobView& job, bool one_per_t
   out.push_back({&job, {}, &context});
 }
 
+// How the processors of the allocated nodes lie, which only the nodes know; an answer without it is no reason to fail.
+wire::Reply nodes_of_jobs(Session& session, const Answer& answer) {
+  const bool any = std::ranges::any_of(answer.replies, [](const wire::Reply& reply) {
+    return std::ranges::any_of(reply.jobs().jobs(), [](const wire::JobView& job) { return !job.nodes().empty(); });
+  });
+  wire::Request request;
+  request.mutable_query_nodes();
+  auto reply = any ? ask_all(session, request) : Result<wire::Reply>{wire::Reply{}};
+  return reply ? std::move(*reply) : wire::Reply{};
+}
+
+int print_jobs_as_data(const Command& command, const Draft& draft, const ClientSettings& settings, Session& session, const Answer& answer, const JobFilter& filter) {
+  Names names;
+  const wire::Reply nodes = nodes_of_jobs(session, answer);
+  DataContext context{answer.now_us, settings.cluster_name, &names};
+  for (const wire::NodeView& node : nodes.nodes().nodes()) context.nodes[node.name()] = &node;
+  std::vector<const wire::JobView*> jobs;
+  for (const wire::Reply& reply : answer.replies)
+    for (const wire::JobView& job : reply.jobs().jobs())
+      if (filter(job, answer.now_us)) jobs.push_back(&job);
+  std::size_t at = 0;
+  const auto next = [&] { return at == jobs.size() ? Data{} : job_data(*jobs[at++], context); };
+  return print_records(command, settings, draft.listing.data->form, "jobs", next, {{"last_backfill", time_of(answer.planned_at_us)}, {"last_update", time_of(answer.now_us)}});
+}
+
 int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
   const auto format = choose_format(command, draft);
   if (!format) return say_usage_error(command, format.error());
-  const auto filter = make_filter(draft);
+  const auto filter = make_job_filter(draft.filter);
   if (!filter) return say_usage_error(command, filter.error());
   const std::string order = draft.sort ? *draft.sort : draft.start ? "S" : "P,t,-p";
-  auto query = make_query(draft, *filter, needs_only_brief(*format) && sort_needs_only_brief(order));
+  auto query = make_query(draft, *filter, !draft.listing.data && needs_only_brief(*format) && sort_needs_only_brief(order));
   if (!query) return say_usage_error(command, query.error());
   const bool single = query->jobs_size() == 1;
   Session session(*session_options(settings));
@@ -243,30 +228,35 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
     say_plain("slurm_load_jobs error: " + (answer ? std::string{"Invalid job id specified"} : answer.error().story));
     return 1;
   }
+  if (draft.listing.data) return print_jobs_as_data(command, draft, settings, session, *answer, *filter);
   Names names;
-  const JobContext context{answer->now_us, settings.cluster_name, &names};
+  const JobContext context{answer->now_us, settings.cluster_name, &names, draft.expand_patterns};
   std::vector<JobRow> list;
-  for (const wire::Reply& reply : answer->replies)
+  std::size_t records = 0;
+  for (const wire::Reply& reply : answer->replies) {
+    records += static_cast<std::size_t>(reply.jobs().jobs_size());
     for (const wire::JobView& job : reply.jobs().jobs())
-      if ((*filter)(job)) add_rows(list, job, draft.array, context);
+      if ((*filter)(job, answer->now_us)) add_rows(list, job, draft.array, context);
+  }
   std::string unknown;
   sort_jobs(list, order, unknown);
   for (const char letter : unknown) say_error(command, std::string{"Invalid sort specification: "} + letter);
   std::string out;
-  if (draft.long_view && !draft.no_header) out = format_date_line(answer->now_us) + '\n';
+  if (!draft.no_header && (draft.long_view || draft.verbose > 0 || draft.listing.every_seconds != 0)) out = format_date_line(answer->now_us) + '\n';
+  if (draft.verbose > 0) out += "last_update_time=" + std::to_string(answer->now_us / 1'000'000) + " records=" + std::to_string(records) + '\n';
   out += render_jobs(list, *format, !draft.no_header);
   return print(out);
 }
 
 int show_steps(const Command& command, const Draft& draft, const ClientSettings& settings) {
-  const auto refused = [&](bool given, const char* option) { return given ? option : nullptr; };
-  for (const char* option : {refused(draft.start, "--start")})
-    if (option != nullptr) return say_usage_error(command, not_built(std::string{option} + " with --steps").error());
+  if (draft.start) return say_usage_error(command, not_built("--start with --steps").error());
   if (draft.format && draft.long_format) return say_usage_error(command, {Errc::refused, "-o and -O options are mutually exclusive"});
-  const auto filter = make_filter(draft);
+  const auto filter = make_job_filter(draft.filter);
   if (!filter) return say_usage_error(command, filter.error());
-  StepsAsked asked{draft.format, draft.long_format, draft.sort, draft.step_ids, draft.jobs, draft.long_view, !draft.no_header, filter->users, filter->not_user,
-                   filter->partitions, filter->names, filter->nodes, filter->accounts, filter->qos, {}};
+  const bool dated = draft.long_view || draft.verbose > 0 || draft.listing.every_seconds != 0;
+  StepsAsked asked{draft.format, draft.long_format, draft.sort, draft.step_ids, draft.jobs, dated, !draft.no_header, filter->users, filter->not_user,
+                   filter->partitions, filter->names, filter->nodes, filter->accounts, filter->qos, {}, {}};
+  if (draft.listing.data) asked.data = draft.listing.data->form;
   // A step runs, or is suspended with its job.
   if (!filter->all_states && !filter->states.empty()) {
     asked.states.insert("");
@@ -279,9 +269,22 @@ int show_steps(const Command& command, const Draft& draft, const ClientSettings&
   return show_queue_of_steps(command, asked, settings);
 }
 
+std::string column_names(bool steps) {
+  std::vector<std::string_view> names;
+  if (steps)
+    for (const auto& column : step_columns()) names.push_back(column.name);
+  else
+    for (const auto& column : job_columns()) names.push_back(column.name);
+  return name_columns(names);
+}
+
 }  // namespace
 
-std::string squeue_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+std::string squeue_manual() {
+  return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool),
+                  manual_columns("COLUMNS OF JOBS", job_columns()) + manual_columns("COLUMNS OF STEPS", step_columns()));
+}
+std::vector<OptionText> squeue_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
 
 int run_squeue(Command& command) {
   Draft draft;
@@ -290,6 +293,8 @@ int run_squeue(Command& command) {
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (draft.listing.help_format) return print(column_names(draft.step_flag));
+  if (draft.listing.help_states) return print(state_list());
   for (const std::string_view word : line->operands) {
     if (draft.step_flag) {
       draft.step_ids = draft.step_ids ? *draft.step_ids + ',' + std::string{word} : std::string{word};
@@ -298,9 +303,10 @@ int run_squeue(Command& command) {
     if (!draft.job_flag) return say_usage_error(command, {Errc::refused, "Unrecognized option: " + std::string{word}});
     draft.jobs = draft.jobs ? *draft.jobs + ',' + std::string{word} : std::string{word};
   }
+  draft.filter.waiting_only = draft.start;
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
-  return draft.step_flag ? show_steps(command, draft, *settings) : show(command, draft, *settings);
+  return run_listing(command, draft.listing, *settings, [&] { return draft.step_flag ? show_steps(command, draft, *settings) : show(command, draft, *settings); });
 }
 
 }  // namespace millrace

@@ -5,6 +5,7 @@
 
 #include "base/hostlist.h"
 #include "cli/ask.h"
+#include "cli/listing.h"
 #include "cli/render/step_columns.h"
 #include "cli/step_names.h"
 
@@ -53,6 +54,16 @@ int show_queue_of_steps(const Command& command, const StepsAsked& asked, const C
     return 1;
   }
   Names names;
+  if (asked.data) {
+    const DataContext context{reply->steps().now_us(), settings.cluster_name, &names};
+    int at = 0;
+    const auto next = [&]() -> Data {
+      while (at < reply->steps().steps_size())
+        if (const wire::StepView& step = reply->steps().steps(at++); passes(asked, step)) return step_data(step, context);
+      return {};
+    };
+    return print_records(command, settings, *asked.data, "steps", next, {{"last_update", time_of(reply->steps().now_us())}});
+  }
   const StepContext context{reply->steps().now_us(), settings.cluster_name, &names};
   std::vector<StepRow> rows;
   for (const wire::StepView& step : reply->steps().steps())

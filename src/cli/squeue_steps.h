@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/console.h"
+#include "cli/render/data_text.h"
 
 namespace millrace {
 
@@ -17,6 +18,7 @@ struct StepsAsked {
   std::optional<std::uint32_t> not_user;
   std::set<std::string, std::less<>> partitions, names, nodes, accounts, qos;
   std::set<std::string> states;  // RUNNING, SUSPENDED ...; empty: any
+  std::optional<DataForm> data;  // --json, --yaml
 };
 int show_queue_of_steps(const Command& command, const StepsAsked& asked, const ClientSettings& settings);
 

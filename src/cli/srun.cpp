@@ -20,6 +20,7 @@
 #include "cli/commands.h"
 #include "cli/options/job_options.h"
 #include "cli/srun_console.h"
+#include "cli/srun_bcast.h"
 #include "cli/srun_endpoint.h"
 #include "cli/srun_parts.h"
 #include "cli/step_wishes.h"
@@ -161,6 +162,8 @@ Result<SrunPlan> make_plan(const Command& command, Submission& all, const Client
   plan.kill_on_bad_exit = draft.kill_on_bad_exit.value_or(settings.kill_on_bad_exit);
   plan.wait_seconds = draft.wait_seconds.value_or(settings.wait_time_seconds);
   plan.disable_status = draft.disable_status;
+  plan.quit_on_interrupt = draft.quit_on_interrupt;
+  plan.ignored_signals = draft.ignored_signals;
   plan.verbose = draft.verbose;
   if (draft.pty) {
     winsize size{};
@@ -199,6 +202,7 @@ int test_only(const Command& command, Session& session, wire::SubmitJob ask) {
 int run(const Command& command, Submission& all, const ClientSettings& settings) {
   auto plan = make_plan(command, all, settings);
   if (!plan) return say_usage_error(command, plan.error());
+  if (all.draft.immediate) plan->start_within_seconds = all.draft.immediate_seconds;
   SrunConsole console(command, *plan);
   const Endpoint endpoint = choose_endpoint(settings);
   const auto port = console.listen(endpoint.loopback_only);
@@ -238,7 +242,7 @@ wire::CreateStep make_step_ask(const JobDraft& draft, std::uint32_t job_id, cons
   ask.mutable_step()->mutable_stdio()->set_secret(stdio.secret);
   ask.set_overlap(draft.overlap);
   ask.set_exact(is_exact(draft));
-  ask.set_immediate(draft.immediate);
+  ask.set_immediate(draft.immediate && draft.immediate_seconds <= 1);  // otherwise srun itself gives up in time
   ask.set_srun_pid(static_cast<std::uint32_t>(getpid()));
   if (draft.first_node) ask.set_first_node(*draft.first_node);
   return ask;
@@ -255,8 +259,12 @@ namespace {
 // Inside an allocation: the keeper of its steps finds the nodes.
 int run_step(const Command& command, Submission& all, const ClientSettings& settings, std::uint32_t job_id) {
   if (const auto settled = settle_step_wishes(command, all.draft); !settled) return say_usage_error(command, settled.error());
+  std::string copy;
+  if (all.draft.bcast)
+    if (const auto sent = broadcast_program(command, all, job_id, copy); !sent) return say_usage_error(command, sent.error());
   auto plan = make_plan(command, all, settings);
   if (!plan) return say_usage_error(command, plan.error());
+  if (all.draft.immediate && all.draft.immediate_seconds > 1) plan->start_within_seconds = all.draft.immediate_seconds;
   SrunConsole console(command, *plan);
   const Endpoint endpoint = choose_endpoint(settings);
   const auto port = console.listen(endpoint.loopback_only);
@@ -279,6 +287,7 @@ int list_mpi() {
 
 }  // namespace
 
+std::vector<OptionText> srun_options() { return option_texts(job_options(), srun); }
 std::string srun_manual() { return man_page(head, option_texts(job_options(), srun)); }
 
 int run_srun(Command& command) {
@@ -297,12 +306,13 @@ int run_srun(Command& command) {
   }
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  if (const auto reached = check_clusters(draft, *settings); !reached) return say_usage_error(command, reached.error());
   const std::optional<std::uint32_t> job = draft.job_id ? draft.job_id : around;
   if (parts->size() > 1) return run_srun_parts(command, *parts, *settings, job);
   if (job) return run_step(command, *all, *settings, *job);
   if (draft.het_group) return say_usage_error(command, {Errc::refused, "--het-group names components of the job srun runs in; here it runs in none"});
-  if (draft.first_node || draft.exact || draft.overlap || draft.immediate)
-    return say_usage_error(command, not_built(draft.first_node ? "--relative outside an allocation" : draft.exact ? "--exact outside an allocation" : draft.overlap ? "--overlap outside an allocation" : "--immediate outside an allocation").error());
+  if (draft.first_node) return say_usage_error(command, not_built("--relative outside an allocation").error());
+  if (draft.bcast) return say_usage_error(command, {Errc::refused, "--bcast copies to the nodes of the job srun runs in; here it runs in none (salloc first)"});
   return run(command, *all, *settings);
 }
 

@@ -13,10 +13,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "base/hostlist.h"
 #include "base/index_set.h"
+#include "base/text.h"
 
 namespace millrace {
 namespace {
@@ -158,6 +161,7 @@ void SrunConsole::take_progress(const wire::JobProgress& progress) {
     streams_.set_task_count(tasks);
   }
   if (progress.state() == wire::RUNNING) started_ = true;
+  if (started_ && plan_.verbose > 0) tell_nodes(progress.nodes(), {}, {progress.tasks_per_node().begin(), progress.tasks_per_node().end()});
   if (progress.ended() && job_ended_us_ == 0) job_ended_us_ = now_us();
   last_ = progress;
 }
@@ -174,6 +178,8 @@ void SrunConsole::take_news(const wire::StepNews& news) {
       if (news.tasks() > 0) streams_.set_task_count(news.tasks());
       started_ = true;
       if (waited_) say_info(command_, "Step created for " + step());
+      if (plan_.verbose > 0)
+        tell_nodes(news.nodes(), {news.cpus_per_node().begin(), news.cpus_per_node().end()}, {news.tasks_per_node().begin(), news.tasks_per_node().end()});
       waited_ = false;
       if (created_) return;
       created_ = true;
@@ -188,10 +194,49 @@ void SrunConsole::take_news(const wire::StepNews& news) {
   }
 }
 
+// jobid 12: nodes(2):`n[1-2]', cpu counts: 4(x2)
+void SrunConsole::tell_nodes(const std::string& nodes, std::vector<std::uint32_t> cpus, std::vector<std::uint32_t> tasks) {
+  if (nodes_told_ || nodes.empty()) return;
+  nodes_told_ = true;
+  told_nodes_ = nodes;
+  told_tasks_ = std::move(tasks);
+  if (cpus.empty()) {
+    Session session(options_);
+    wire::Request request;
+    request.mutable_query_jobs()->add_jobs()->set_job_id(job_id_);
+    const auto reply = session.call(request);
+    if (reply && reply->jobs().jobs_size() > 0) cpus.assign(reply->jobs().jobs(0).cpus_per_allocated_node().begin(), reply->jobs().jobs(0).cpus_per_allocated_node().end());
+  }
+  const auto names = expand_hostlist(nodes);
+  say_info(command_, "jobid " + std::to_string(job_id_) + ": nodes(" + std::to_string(names ? names->size() : 1) + "):`" + nodes + "', cpu counts: " + compress_counts(cpus));
+}
+
+void SrunConsole::tell_started() {
+  const auto names = expand_hostlist(told_nodes_);
+  std::uint32_t all = 0;
+  for (const std::uint32_t count : told_tasks_) all += count;
+  if (start_told_ || !names || all == 0 || streams_.tasks_started() < all) return;
+  start_told_ = true;
+  for (std::size_t i = 0; i < std::min(names->size(), told_tasks_.size()); ++i) say_info(command_, "Node " + (*names)[i] + ", " + std::to_string(told_tasks_[i]) + " tasks started");
+}
+
+void SrunConsole::tell_ends(const std::vector<TaskEnd>& ends) {
+  for (const TaskEnd& end : ends) {
+    char status[16];
+    std::snprintf(status, sizeof status, "0x%04x", (end.exit_code & 0xff) << 8 | (end.exit_signal & 0x7f));
+    say_info(command_, "Received task exit notification for 1 task of " + step() + " (status=" + status + ").");
+    if (end.exit_code == 0 && end.exit_signal == 0) say_info(command_, end.node + ": task " + std::to_string(end.task) + ": Completed");
+  }
+}
+
 void SrunConsole::take_ends() {
   const auto ends = streams_.take_ends();
   if (ends.empty()) return;
   if (first_end_us_ == 0) first_end_us_ = now_us();
+  if (plan_.verbose > 0) {
+    tell_started();
+    tell_ends(ends);
+  }
   bool failed = false;
   for (const TaskEnd& end : ends) {
     worst_code_ = std::max(worst_code_, end.exit_code);
@@ -236,6 +281,15 @@ void SrunConsole::cancel_job(std::string_view why) {
   if (const auto reply = session.call(request); !reply) say_error(command_, "Unable to cancel job " + std::to_string(job_id_) + ": " + reply.error().story);
 }
 
+// A job that is not there, or not any more, most likely comes from a variable that outlived it.
+void SrunConsole::say_refusal(const wire::Failure& failure) {
+  constexpr std::uint32_t invalid_job_id = 2017, already_done = 2021;
+  const std::string job = std::to_string(job_id_);
+  if (failure.code() != invalid_job_id && failure.code() != already_done) return say_error(command_, "Unable to create step for job " + job + ": " + failure.text());
+  say_error(command_, failure.code() == already_done ? "Slurm job " + job + " has expired" : "Unable to confirm allocation for job " + job + ": " + failure.text());
+  say_info(command_, "Check SLURM_JOB_ID environment variable. Expired or invalid job " + job);
+}
+
 void SrunConsole::say_status() {
   IndexSet tasks;
   for (const std::uint32_t task : streams_.running()) tasks.insert(task);
@@ -258,7 +312,7 @@ void SrunConsole::interrupt() {
   }
   const std::int64_t now = now_us();
   if (plan_.disable_status) return streams_.send_signal(SIGINT);
-  if (last_interrupt_us_ == 0 || now - last_interrupt_us_ > interrupt_pair_us) {
+  if (!plan_.quit_on_interrupt && (last_interrupt_us_ == 0 || now - last_interrupt_us_ > interrupt_pair_us)) {
     last_interrupt_us_ = now;
     say_info(command_, "interrupt (one more within 1 sec to abort)");
     return say_status();
@@ -272,6 +326,7 @@ void SrunConsole::take_signal() {
   signalfd_siginfo info{};
   while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int number = static_cast<int>(info.ssi_signo);
+    if (std::ranges::find(plan_.ignored_signals, info.ssi_signo) != plan_.ignored_signals.end()) continue;
     winsize size{};
     if (number == SIGWINCH && ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0) streams_.send_window(size.ws_row, size.ws_col);
     else if (number == SIGWINCH) continue;
@@ -294,6 +349,18 @@ void SrunConsole::check_clock() {
     submitted_us_ = INT64_MAX / 2;  // never again
     say_info(command_, "job " + std::to_string(job_id_) + " has been allocated resources");
   }
+  const bool step_waits = step_ask_ && !created_ && !awaits_nodes_ && parts_.empty();
+  if (step_waits && plan_.start_within_seconds && !failed_ && now - submitted_us_ >= *plan_.start_within_seconds * 1'000'000) {
+    late_ = failed_ = true;
+    say_error(command_, "Unable to create step for job " + std::to_string(job_id_) + ": Requested nodes are busy");
+  }
+  if (!running && plan_.start_within_seconds && !cancelled_ && job_ended_us_ == 0 && now - submitted_us_ >= *plan_.start_within_seconds * 1'000'000) {
+    cancel_job("");
+    late_ = true;
+    say_info(command_, "Job allocation " + std::to_string(job_id_) + " has been revoked.");
+    say_error(command_, "Unable to allocate resources: Immediate execution impossible, insufficient priority");
+    job_ended_us_ = now - last_words_us;
+  }
   if (plan_.wait_seconds > 0 && first_end_us_ != 0 && !cancelled_ && !streams_.all_ended() && now - first_end_us_ >= plan_.wait_seconds * 1'000'000) {
     say_info(command_, "First task exited " + std::to_string(plan_.wait_seconds) + "s ago");
     say_status();
@@ -306,6 +373,7 @@ int SrunConsole::poll_timeout_ms() const {
   const std::int64_t now = now_us();
   if (is_asking()) wake = std::min(wake, ask_again_us_);
   if (!started_ && (!step_ask_ || awaits_nodes_) && streams_.tasks_started() == 0 && !queued_said_ && submitted_us_ < now) wake = std::min(wake, submitted_us_ + queue_notice_us);
+  if (plan_.start_within_seconds && !started_ && !cancelled_ && submitted_us_ < now) wake = std::min(wake, submitted_us_ + *plan_.start_within_seconds * 1'000'000);
   if (plan_.wait_seconds > 0 && first_end_us_ != 0 && !cancelled_) wake = std::min(wake, first_end_us_ + plan_.wait_seconds * 1'000'000);
   if (job_ended_us_ != 0) wake = std::min(wake, job_ended_us_ + last_words_us);
   if (streams_.all_ended()) wake = std::min(wake, last_words_until_us_);
@@ -324,6 +392,7 @@ bool SrunConsole::finished() {
 }
 
 int SrunConsole::exit_code() {
+  if (late_) return immediate_code();
   if (out_of_time_) say_info(command_, "Force Terminated " + step());
   const bool complete = streams_.all_ended();
   if (!complete && step_ask_) {
@@ -389,11 +458,12 @@ int SrunConsole::loop(Session& session) {
   for (;;) {
     if (failed_) {
       streams_.send_signal(SIGKILL);
-      return error_code();
+      return late_ ? immediate_code() : error_code();
     }
     if (streams_.tasks_started() > 0 && !streams_.all_ended()) take_terminal();
     if (streams_.all_ended()) give_back_terminal();
     take_abort();
+    if (plan_.verbose > 0) tell_started();
     take_ends();
     if (const int problem = streams_.take_write_problem(); problem != 0) {
       say_error(command_, std::string{"output of the tasks cannot be written: "} + std::strerror(problem));
@@ -437,8 +507,8 @@ int SrunConsole::loop(Session& session) {
           if (job_ended_us_ == 0) job_ended_us_ = now_us();
           break;
         }
-        say_error(command_, "Unable to create step for job " + std::to_string(job_id_) + ": " + (*reply)->failure().text());
-        return error_code();
+        say_refusal((*reply)->failure());
+        return step_ask_->immediate() ? immediate_code() : error_code();
       }
       if ((*reply)->has_step()) take_news((*reply)->step());
       if ((*reply)->has_failure() && job_ended_us_ == 0) {  // the controller knows no such job any more

@@ -27,6 +27,9 @@ struct SrunPlan {
   bool kill_on_bad_exit = false;
   std::int64_t wait_seconds = 0;
   bool disable_status = false;
+  bool quit_on_interrupt = false;
+  std::vector<std::uint32_t> ignored_signals{};
+  std::optional<std::int64_t> start_within_seconds{};  // --immediate of a job of its own
   bool pty = false;
   int verbose = 0;
   std::optional<X11Display> display{};  // --x11
@@ -75,11 +78,16 @@ class SrunConsole {
   bool hears_tasks() const { return !step_ask_ || created_; }
   void take_progress(const wire::JobProgress& progress);
   void take_ends();
+  // With -v
+  void tell_nodes(const std::string& nodes, std::vector<std::uint32_t> cpus, std::vector<std::uint32_t> tasks);
+  void tell_started();
+  void tell_ends(const std::vector<TaskEnd>& ends);
   void take_abort();
   void take_input();
   void take_signal();
   void interrupt();
   void cancel_job(std::string_view why);
+  void say_refusal(const wire::Failure& failure);
   void say_status();
   void take_terminal();
   void give_back_terminal();
@@ -111,6 +119,7 @@ class SrunConsole {
   bool queued_said_ = false;
   bool cancelled_ = false;
   bool watching_ = false;
+  bool late_ = false;  // it did not start in time
   bool out_of_time_ = false;  // a step that ended by its own limit
   std::int64_t submitted_us_ = 0;
   std::int64_t first_end_us_ = 0;
@@ -119,6 +128,9 @@ class SrunConsole {
   std::int64_t job_ended_us_ = 0;
   std::int64_t watch_again_us_ = 0;
   std::optional<wire::JobProgress> last_;
+  bool nodes_told_ = false, start_told_ = false;
+  std::string told_nodes_;
+  std::vector<std::uint32_t> told_tasks_;
   std::uint32_t worst_code_ = 0, worst_signal_ = 0;
   std::optional<std::uint32_t> abort_code_;
 };

@@ -6,9 +6,13 @@
 
 #include "cli/ask.h"
 #include "cli/commands.h"
+#include "cli/listing.h"
+#include "cli/one_cluster.h"
 #include "cli/options/option.h"
 #include "cli/render/account_fields.h"
+#include "cli/render/data_accounts.h"
 #include "cli/render/text_forms.h"
+#include "cli/version.h"
 
 namespace millrace {
 namespace {
@@ -18,9 +22,10 @@ constexpr ManualHead head{"sshare", "show shares and usage of accounts and users
 
 struct Draft {
   Asked asked;
-  std::string accounts, users, format;
-  bool all = false, long_form = false, users_only = false, no_header = false, list_fields = false;
+  std::string accounts, users, format, clusters;
+  bool partitions = false, all = false, long_form = false, users_only = false, no_header = false, list_fields = false;
   Parsable parsable = Parsable::no;
+  ListingWish listing{};  // --json, --yaml
 };
 
 using Text = std::string_view;
@@ -51,12 +56,14 @@ constexpr Option<Draft> rows[] = {
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
     {"users", 'u', required, "<names>", any_tool, "", "", "these users", keep<&Draft::users>},
     {"Users", 'U', none, "", any_tool, "", "", "users only, no accounts", on<&Draft::users_only>},
-    {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "say more", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is no more to say"},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"clusters", 'M', required, "", any_tool, "", "", "other clusters", nullptr},
-    {"json", '\0', optional, "", any_tool, "", "", "JSON", nullptr},
-    {"partition", 'm', none, "", any_tool, "", "", "the column of partitions", nullptr},
-    {"yaml", '\0', optional, "", any_tool, "", "", "YAML", nullptr},
+    {"clusters", 'M', required, "", any_tool, "", "", "this cluster: there is one", keep<&Draft::clusters>},
+    {"federation", '\0', none, "", any_tool, "", "", "shares of the federation or of this cluster", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there are no federations: one cluster is all"},
+    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON", [](Draft& d, Text v) { return wish_json(d.listing, v); }},
+    {"local", '\0', none, "", any_tool, "", "", "shares of the federation or of this cluster", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there are no federations: one cluster is all"},
+    {"partition", 'm', none, "", any_tool, "", "", "with the column of partitions", on<&Draft::partitions>},
+    {"yaml", '\0', optional, "<parser>", any_tool, "", "", "records as YAML", [](Draft& d, Text v) { return wish_yaml(d.listing, v); }},
 };
 // clang-format on
 
@@ -82,7 +89,7 @@ std::vector<AssociationRow> choose(const AccountBook& book, const Draft& draft, 
 }
 
 int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
-  const std::string columns = !draft.format.empty() ? draft.format : draft.long_form ? share_long_columns : share_columns;
+  const std::string columns = !draft.format.empty() ? draft.format : draft.partitions ? (draft.long_form ? share_long_partition_columns : share_partition_columns) : draft.long_form ? share_long_columns : share_columns;
   const auto fields = choose_fields(share_fields(), columns);
   if (!fields) return say_usage_error(command, {Errc::refused, fields.error().story});
   Session session(*session_options(settings));
@@ -96,11 +103,20 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   }
   const AccountBook book(std::move(*reply->mutable_accounts()));
   Names names;
+  if (draft.listing.data) {
+    if (draft.listing.data->list_parsers) return print(data_parser_names());
+    DataList shares;
+    std::uint64_t total = 0;
+    for (const AssociationRow& row : choose(book, draft, names.user(getuid()))) shares.push_back(share_data(row)), total += row.association().shares();
+    DataMap all{{"shares", DataMap{{"shares", std::move(shares)}, {"total_shares", total}}}};
+    return print(to_text(data_document(std::move(all), {command.name, command.words, settings.cluster_name, slurm_version}), draft.listing.data->form));
+  }
   return print(render_fields(*fields, choose(book, draft, names.user(getuid())), {draft.parsable, !draft.no_header}));
 }
 
 }  // namespace
 
+std::vector<OptionText> sshare_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
 std::string sshare_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
 
 int run_sshare(Command& command) {
@@ -116,6 +132,7 @@ int run_sshare(Command& command) {
   }
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  if (const auto here = only_this_cluster(draft.clusters, settings->cluster_name); !here) return say_usage_error(command, here.error());
   return show(command, draft, *settings);
 }
 

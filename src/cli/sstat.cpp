@@ -122,6 +122,7 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
 
 }  // namespace
 
+std::vector<OptionText> sstat_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
 std::string sstat_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
 
 int run_sstat(Command& command) {

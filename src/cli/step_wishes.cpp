@@ -77,7 +77,7 @@ Result<void> settle_step_wishes(const Command& command, JobDraft& draft) {
 }
 
 bool is_exact(const JobDraft& draft) {
-  return draft.exact || draft.job.cpus_per_task() != 0 || draft.job.exclusive();
+  return !draft.whole && (draft.exact || draft.job.cpus_per_task() != 0 || draft.job.exclusive());
 }
 
 }  // namespace millrace

@@ -12,14 +12,24 @@
 #include <set>
 #include <span>
 
+#include "base/text.h"
 #include "cli/options/job_environment.h"
 #include "cli/options/job_options.h"
 #include "cli/options/job_values.h"
 #include "cli/options/resource_setters.h"
 #include "cli/render/text_forms.h"
+#include "core/model/preserved_variable.h"
 
 namespace millrace {
 namespace {
+
+// "0022", as a job's variable has it.
+std::optional<std::uint32_t> umask_of(const char* text) {
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  char* end = nullptr;
+  const unsigned long value = std::strtoul(text, &end, 8);
+  return *end == '\0' && value <= 0777 ? std::optional{static_cast<std::uint32_t>(value)} : std::nullopt;
+}
 
 struct LimitRow {
   const char* name;
@@ -36,6 +46,16 @@ Result<void> check_memory(const CommandLine<JobDraft>& line) {
   for (const JobOption* row : line.given)
     if (row->name == "mem" || row->name == "mem-per-cpu" || row->name == "mem-per-gpu") given.insert(row->name);
   if (given.size() > 1) return fail(Errc::refused, "--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.");
+  return {};
+}
+
+// How long to wait for few switches has a variable of its own; it says nothing where no number of switches is given.
+Result<void> apply_switch_wait(std::uint8_t tool, JobDraft& draft) {
+  const char* name = tool == srun ? "SLURM_WAIT4SWITCH" : tool == salloc ? "SALLOC_WAIT4SWITCH" : "SBATCH_WAIT4SWITCH";
+  const char* value = std::getenv(name);
+  if (value == nullptr || !draft.job.resources().has_switches()) return {};
+  MR_TRY(const resource::SwitchAsk ask, resource::parse_switches("1@" + std::string{value}));
+  draft.job.mutable_resources()->set_switches_wait_seconds(ask.wait_seconds);
   return {};
 }
 
@@ -148,6 +168,7 @@ Result<Submission> read_all_layers(const Command& command, std::uint8_t tool, co
     }
     if (i == 0) {
       MR_TRY_VOID(apply_environment(job_options(), tool, draft));
+      MR_TRY_VOID(apply_switch_wait(tool, draft));
     } else {
       JobDraft from_environment;
       MR_TRY_VOID(apply_environment(job_options(), tool, from_environment));
@@ -220,6 +241,7 @@ Result<std::vector<SrunPart>> read_srun_parts(const Command& command) {
         part.all.draft.job.MergeFrom(request_of(from_environment.job));
       } else {
         MR_TRY_VOID(apply_environment(job_options(), srun, part.all.draft));
+        MR_TRY_VOID(apply_switch_wait(srun, part.all.draft));
       }
       MR_TRY(auto applied, apply_words(job_options(), srun, part.words, Operands::end_options, part.all.draft));
       MR_TRY_VOID(check_memory(applied));
@@ -259,7 +281,7 @@ void describe_submitter(const Command& command, JobDraft& draft, const ClientSet
   job.set_submit_sid(static_cast<std::uint32_t>(getsid(0)));
   const mode_t mask = umask(0);
   umask(mask);
-  job.set_umask(mask);
+  job.set_umask(umask_of(std::getenv("SLURM_UMASK")).value_or(mask));
   // A wrong word in slurm.conf is for the daemons to complain about.
   auto passed = limit_names(draft.propagate.value_or(settings.propagate_limits));
   if (passed && !draft.propagate && !settings.propagate_limits_except.empty()) {
@@ -277,8 +299,25 @@ void describe_submitter(const Command& command, JobDraft& draft, const ClientSet
   }
 }
 
+Result<void> check_clusters(const JobDraft& draft, const ClientSettings& settings) {
+  for (const std::string_view word : split(draft.clusters, ',')) {
+    const std::string_view name = trim(word);
+    if (!name.empty() && name != settings.cluster_name && !equals_ignoring_case(name, "all"))
+      return fail(Errc::refused, "'" + std::string{name} + "' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to see available clusters.");
+  }
+  return {};
+}
+
 std::string job_environment(const JobDraft& draft) {
   std::string packed = pack_environment(environ, draft.export_list);
+  for (std::string_view rest = draft.exported; !rest.empty();) {
+    const std::string_view entry = rest.substr(0, rest.find('\0'));
+    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+    if (const std::size_t equals = entry.find('='); equals != std::string_view::npos && equals > 0)
+      set_variable(packed, entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  for (const char* name : {"SLURM_NTASKS", "SLURM_JOB_NUM_NODES"})
+    if (const char* value = std::getenv(name); draft.preserve_env && value != nullptr) set_variable(packed, std::string{preserved_prefix} + name, value);
   // Only the submitting side knows where it stood: --chdir changes the job's directory, not this one.
   set_variable(packed, "SLURM_SUBMIT_DIR", current_directory());
   set_variable(packed, "SLURM_SUBMIT_HOST", draft.job.submit_host());

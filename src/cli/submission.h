@@ -36,6 +36,8 @@ void describe_components(const Command& command, Submission& all, const ClientSe
 // The shell's limits as --propagate, else slurm.conf, passes them on.
 void describe_submitter(const Command& command, JobDraft& draft, const ClientSettings& settings);
 std::string job_environment(const JobDraft& draft);
+// -M: this cluster by its name, or all of them, which is the same here.
+Result<void> check_clusters(const JobDraft& draft, const ClientSettings& settings);
 std::string current_directory();
 
 // "sbatch: Job 95 to start at ..." for --test-only.

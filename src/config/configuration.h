@@ -117,6 +117,7 @@ struct NodeLifeSettings {
   bool requeue_on_prolog_failure = false;     // PrologFlags=ForceRequeueOnFail
   bool hold_on_prolog_failure = true;         // SchedulerParameters=nohold_on_prolog_fail
   std::string health_check, reboot_program;   // empty: none
+  std::string mail_program = "/bin/mail", mail_domain;
   Duration health_check_interval{};           // 0: never
   Duration health_check_limit{};              // HealthCheckTimeout; 0: a minute
   bool check_idle = true, check_busy = true, check_only_at_start = false;
@@ -163,6 +164,8 @@ struct Configuration {
 
   Duration kill_wait = seconds(30);
   Duration min_job_age = seconds(300);
+  Duration keep_ended = seconds(86'400);      // SlurmctldParameters=millrace_keep_ended=: for sacct, from when MinJobAge is over
+  std::uint32_t keep_ended_rows = 100'000;    // ... and so many jobs and steps together at most (millrace_keep_ended_rows=)
   Duration agent_timeout = seconds(300);  // SlurmdTimeout
   Duration controller_timeout = seconds(120);
   Duration message_timeout = seconds(10);

@@ -54,6 +54,8 @@ Result<void> health_check_interval(Configuration& c, std::string_view value);
 Result<void> health_check_limit(Configuration& c, std::string_view value);
 Result<void> health_check_state(Configuration& c, std::string_view value);
 Result<void> reboot_program(Configuration& c, std::string_view value);
+Result<void> mail_program(Configuration& c, std::string_view value);
+Result<void> mail_domain(Configuration& c, std::string_view value);
 Result<void> resume_timeout(Configuration& c, std::string_view value);
 Result<void> agent_parameters(Configuration& c, std::string_view value);
 

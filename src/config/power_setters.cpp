@@ -130,11 +130,27 @@ Result<void> private_data(Configuration& c, std::string_view value) {
   return {};
 }
 
+static Result<std::uint32_t> whole_number(std::string_view word) {
+  const auto number = parse_integer(word.substr(word.find('=') + 1));
+  if (word.find('=') == std::string_view::npos || !number || *number < 0 || *number > UINT32_MAX)
+    return fail(Errc::invalid, "'" + std::string{word} + "' needs a number, as in millrace_keep_ended=86400");
+  return static_cast<std::uint32_t>(*number);
+}
+
 // Agents come to us under the name of their node, so that its address need not be known.
 Result<void> controller_parameters(Configuration& c, std::string_view value) {
   for (const std::string_view word : split(value, ',')) {
     const std::string name = lower(trim(word));
     if (name.empty() || name == "cloud_dns" || name == "cloud_reg_addrs") continue;
+    if (name.starts_with("millrace_keep_ended_rows")) {
+      MR_TRY(c.keep_ended_rows, whole_number(name));
+      continue;
+    }
+    if (name.starts_with("millrace_keep_ended")) {
+      MR_TRY(const std::uint32_t kept, whole_number(name));
+      c.keep_ended = seconds(kept);
+      continue;
+    }
     c.not_built.push_back({"SlurmctldParameters=" + std::string{trim(word)}, "", 0, "not built yet"});
   }
   return {};

@@ -59,6 +59,11 @@ Result<void> prolog_flags(Configuration& c, std::string_view value) {
 
 Result<void> health_check_program(Configuration& c, std::string_view value) { return absolute(c.node_life.health_check, value); }
 Result<void> reboot_program(Configuration& c, std::string_view value) { return absolute(c.node_life.reboot_program, value); }
+Result<void> mail_program(Configuration& c, std::string_view value) { return absolute(c.node_life.mail_program, value); }
+Result<void> mail_domain(Configuration& c, std::string_view value) {
+  c.node_life.mail_domain = value;
+  return {};
+}
 
 Result<void> health_check_interval(Configuration& c, std::string_view value) {
   c.node_life.health_check_interval = seconds(parse_integer(value).value_or(0));

@@ -8,8 +8,10 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "controller/config_facts.h"
+#include "controller/job_extras.h"
 #include "controller/resources.h"
 #include "controller/submission.h"
+#include "controller/top_job.h"
 #include "core/admission/cancel_job.h"
 #include "core/admission/create_node.h"
 #include "core/admission/modify_job.h"
@@ -108,6 +110,8 @@ void Commands::handle() {
     case B::kUpdateStep: return update_step(request_.update_step());
     case B::kAttachStep: return attach_step(request_.attach_step());
     case B::kSampleSteps: return sample_steps(request_.sample_steps());
+    case B::kNotifyJob: return notify_job(request_.notify_job());
+    case B::kTopJobs: return top(request_.top_jobs());
     case B::kEndAllocation: return end_allocation(request_.end_allocation());
     case B::kChangeAccounts: return change_accounts(request_.change_accounts());
     default: return refuse_with(2036, "Requested operation not supported on this system", "unknown request");
@@ -121,7 +125,15 @@ void Commands::submit(const wire::SubmitJob& ask) {
   if (c_.log_.room(bytes) != Room::enough)
     return refuse_with(2019, "I/O error writing script/environment to file", "the controller's disk has no room for new jobs; try again later");
   // The name service may be slow: the request is kept until it has answered, and decided on what is true then.
-  c_.identities_.find(asker_.uid, asker_.gid, [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
+  // Whose job it is: root may say that it is another's, and may submit what a client cannot have checked.
+  const bool for_another = ask.job().has_as_uid() || ask.job().has_as_gid();
+  if (for_another && !actor_.is_admin) return refuse_with(2002, "Access/permission denied", "only root may submit for another user or group");
+  const auto has_admin_words = [](const wire::JobDescription& job) { return job.extras().has_admin_comment() || job.extras().has_system_comment(); };
+  if (!actor_.is_admin && (has_admin_words(ask.job()) || std::ranges::any_of(ask.more_components(), has_admin_words)))
+    return refuse_with(2002, "Access/permission denied", "only an administrator may set AdminComment");
+  const UserId uid = ask.job().has_as_uid() ? UserId{ask.job().as_uid()} : asker_.uid;
+  const GroupId gid = ask.job().has_as_gid() ? GroupId{ask.job().as_gid()} : asker_.gid;
+  c_.identities_.find(uid, gid, [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
     Commands self{c, asker, request};
     if (!identity) return self.refuse_with(2010, "Invalid user id", identity.error().story);
     const wire::SubmitJob& ask = request.submit();
@@ -324,6 +336,25 @@ void Commands::suspend(const wire::SuspendJobs& ask) {
   });
 }
 
+// Whether users may put their own jobs first is the site's word, as in Slurm.
+static bool users_may_top(const ControllerHooks& hooks) {
+  wire::Config config;
+  hooks.show_config(config);
+  for (const auto& entry : config.entries())
+    if (entry.key() == "SchedulerParameters")
+      for (const std::string_view word : split(entry.value(), ','))
+        if (equals_ignoring_case(trim(word), "enable_user_top")) return true;
+  return false;
+}
+
+void Commands::top(const wire::TopJobs& ask) {
+  const bool allowed = actor_.is_admin || users_may_top(c_.hooks_);
+  change_jobs(names_of(ask.jobs()), [&](const State& now, const SelectedJob& which) -> Decision {
+    if (!allowed) return refuse(RefusalCode::access_denied);
+    return decide_top(now, which, actor_, c_.loop_.now());
+  });
+}
+
 void Commands::update_job(const wire::UpdateJob& ask) {
   ModifyJob change;
   JobModified& c = change.change;
@@ -355,6 +386,10 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   if (ask.has_min_cpus_per_node()) c.min_cpus_per_node = ask.min_cpus_per_node();
   if (ask.has_exclusive()) c.exclusive = ask.exclusive();
   if (ask.has_oversubscribe()) c.oversubscribe = ask.oversubscribe();
+  if (ask.has_std_in()) c.std_in = ask.std_in();
+  if (ask.has_end_at_us()) change.end_at = Time{ask.end_at_us()};
+  change.admin_words = ask.extras().has_admin_comment() || ask.extras().has_system_comment();
+  if (ask.has_extras()) change.extras = [said = ask.extras()](JobExtras& extras) { read_extras(said, extras); };
   change.wishes = to_wishes(ask.resources());
   change_jobs({name_of(ask.job())},
               [&](const State& now, const SelectedJob& which) { return decide_modify(now, which, change, actor_, c_.loop_.now()); });

@@ -29,6 +29,7 @@ class Commands final {
   void hold(const wire::HoldJobs& ask);
   void requeue(const wire::RequeueJobs& ask);
   void suspend(const wire::SuspendJobs& ask);
+  void top(const wire::TopJobs& ask);
   void shutdown(const wire::Shutdown& ask);
   void reconfigure();
   void wait(const wire::WaitJob& ask);
@@ -40,6 +41,7 @@ class Commands final {
   void update_step(const wire::UpdateStep& ask);
   void attach_step(const wire::AttachStep& ask);
   void sample_steps(const wire::SampleSteps& ask);
+  void notify_job(const wire::NotifyJob& ask);
   void end_allocation(const wire::EndAllocation& ask);
   void reserve(const wire::Reserve& ask);
   void remove_reservation(const wire::RemoveReservation& ask);

@@ -68,7 +68,9 @@ void Commit::note(const Event& event) {
 void Commit::happen(std::vector<Event> events, Answer answer) {
   for (const Event& event : events) {
     note(event);  // before: a requeue forgets where the attempt was
+    if (diagnostics_) diagnostics_->about_to_happen(decided_, event);
     apply(decided_, event);
+    if (diagnostics_) diagnostics_->happened(decided_, event);
     note(event);
     batch_.events.push_back(encode_event(event));
   }

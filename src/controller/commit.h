@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/diagnostics.h"
 #include "core/ledger/state.h"
 #include "ports/event_log.h"
 #include "ports/loop.h"
@@ -36,6 +37,7 @@ class Commit final {
   void happen(std::vector<Event> events, Answer answer = {});
   // To be stored with the facts that name it, if it is not there yet. Returns its name.
   PayloadId add_payload(std::string bytes);
+  void count_in(Diagnostics& diagnostics) { diagnostics_ = &diagnostics; }
   // Everything decided so far is durable when this runs.
   void when_durable(Answer answer);
 
@@ -53,6 +55,7 @@ class Commit final {
   Changes changes_;
   std::vector<Answer> answers_;
   bool flush_posted_ = false;
+  Diagnostics* diagnostics_ = nullptr;
 };
 
 PayloadId payload_id(std::string_view bytes);

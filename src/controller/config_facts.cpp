@@ -133,6 +133,8 @@ ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup
   policy.max_array_size = configuration.max_array_size;
   policy.kill_wait_seconds = in_seconds(configuration.kill_wait);
   policy.min_job_age_seconds = in_seconds(configuration.min_job_age);
+  policy.keep_ended_seconds = in_seconds(configuration.keep_ended);
+  policy.keep_ended_rows = configuration.keep_ended_rows;
   policy.requeue_delay_seconds = in_seconds(configuration.scheduler.requeue_delay);
   policy.max_script_bytes = static_cast<std::uint32_t>(configuration.scheduler.script_size_max);
   policy.return_to_service = configuration.return_to_service;

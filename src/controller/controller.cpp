@@ -45,9 +45,16 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
               [this](const Changes& changes) { changed(changes); }),
       planning_(parts.loop, parts.plan_worker, planner_settings({}, settings_.backfill_depth),
                 {[this]() -> const State& { return commit_.durable(); }, [this](const Plan& plan) { plan_finished(plan); },
-                 [this] { return unreachable(); }}),
-      payloads_(parts.log, payload_cache_bytes) {
+                 [this] { return unreachable(); },
+                 [this](const Plan* plan, std::size_t queued, Duration took) {
+                   const bool backfills = commit_.durable().policy->backfill;
+                   if (plan) diagnostics_.pass_finished(*plan, queued, backfills, took, loop_.now());
+                   else diagnostics_.pass_given_up(backfills);
+                 }}),
+      payloads_(parts.log, payload_cache_bytes),
+      mailer_(parts.programs, [this](const std::string& text) { hooks_.say(text); }) {
   if (!settings_.planning) planning_.switch_off();
+  commit_.count_in(diagnostics_);
 }
 
 void Controller::add_manager(ResourceManager& manager, std::vector<std::string> nodes) {
@@ -58,6 +65,7 @@ void Controller::add_manager(ResourceManager& manager, std::vector<std::string> 
 
 void Controller::start(ClusterConfigured configuration, Task ready) {
   started_at_ = loop_.now();
+  diagnostics_.reset(started_at_);
   // Above the last one in the log, and not below the clock: a log restored from a copy, or begun anew, has forgotten epochs that
   // nodes remember, and they would never obey it.
   const auto clock = static_cast<std::uint64_t>(std::max<std::int64_t>(started_at_.value, 0));
@@ -66,6 +74,7 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
   commit_.happen({ControllerStarted{epoch, started_at_}});
   configured(configuration);
   due_signals_.look_at_all(commit_.durable());
+  job_mails_.remember(commit_.durable(), started_at_);
   commit_.when_durable([this, ready = std::move(ready)]() mutable {
     if (ready) ready();
     see_to_all_programs();
@@ -136,6 +145,7 @@ void Controller::changed(const Changes& changes) {
   else if (changes.jobs_added)
     planning_.wanted_for_new_jobs();
   for (const JobKey key : changes.jobs) due_signals_.look_at(commit_.durable(), key);
+  for (const JobKey key : changes.jobs) send_mails(job_mails_.look(commit_.durable(), key, loop_.now()));
   arm_signals();
   arm_deadline();
   maybe_snapshot();
@@ -425,6 +435,7 @@ void Controller::tick() {
   }
   if (auto reboots = decide_reboots(commit_.decided(), now); !reboots.empty()) commit_.happen(std::move(reboots));
   see_to_power();
+  send_mails(job_mails_.time_passed(commit_.durable(), now));
   // Some wait for a time of their own: the end of an exempt time, of the patience for a switch.
   if (now - replanned_at_ >= settings_.replan_every && !commit_.durable().queue.empty()) {
     replanned_at_ = now;
@@ -536,7 +547,9 @@ void Controller::maybe_snapshot() {
 // ---- people ----
 
 void Controller::request(const Asker& asker, const wire::Request& request) {
+  const Time before = loop_.now();
   if (!Queries{*this, asker, request}.handle()) Commands{*this, asker, request}.handle();
+  diagnostics_.answered(request, asker.uid, loop_.now() - before);
 }
 
 void Controller::client_left(ClientId client) {

@@ -10,6 +10,8 @@
 #include "controller/commit.h"
 #include "controller/departed_users.h"
 #include "controller/due_signals.h"
+#include "controller/job_mail.h"
+#include "controller/mailer.h"
 #include "controller/launch_plan.h"
 #include "controller/payload_cache.h"
 #include "controller/planning.h"
@@ -65,6 +67,7 @@ struct SitePrograms {
   Duration prolog_limit{}, epilog_limit{};  // 0: none
   bool nodes_can_reboot = false;            // RebootProgram
   std::string suspend{}, resume{}, resume_failed{};  // power saving; empty: none
+  std::string mail{}, mail_domain{};                 // sends mail; of recipients that have none
 };
 
 // What the process does for the controller.
@@ -175,6 +178,7 @@ class Controller final : public ResourceObserver {
   void program_ended(JobKey key, bool failed);
   void see_to_reboot(NodeIndex index, NodeLink& link);
   void note_prologs(NodeIndex index, const std::vector<AttemptReport>& attempts);
+  void send_mails(const std::vector<JobMail>& mails);
   // Power of nodes (power.cpp)
   void see_to_power();
   void run_power_programs();
@@ -217,6 +221,7 @@ class Controller final : public ResourceObserver {
   Clients& clients_;
   ControllerSettings settings_;
   ControllerHooks hooks_;
+  Diagnostics diagnostics_;
   Commit commit_;
   Planning planning_;
   PayloadCache payloads_;
@@ -235,6 +240,8 @@ class Controller final : public ResourceObserver {
   std::map<NodeIndex, NodeLink> links_;
   std::map<JobKey, std::vector<Waiter>> waiters_;
   DueSignals due_signals_;
+  JobMails job_mails_;
+  Mailer mailer_;
   Loop::TimerId signal_timer_ = 0;
   Time signal_armed_ = never;
   std::map<JobKey, RunningProgram> running_programs_;

@@ -72,6 +72,30 @@ void Controller::program_ended(JobKey key, bool failed) {
   running_programs_.erase(key);
 }
 
+// By the program of the site, which gets what the other programs for this job get, and what this mail is about.
+void Controller::send_mails(const std::vector<JobMail>& mails) {
+  if (mails.empty() || !programs_) return;
+  const SitePrograms site = hooks_.site_programs();
+  for (const JobMail& mail : mails) {
+    const Job* job = commit_.durable().find_job(mail.key);
+    if (!job || site.mail.empty()) continue;
+    OutgoingMail out{site.mail, mail_recipient(*job->spec, site.mail_domain), mail.subject, mail.variables};
+    const Owner& owner = *job->spec->owner;
+    if (job->placement) {
+      const wire::LaunchPlan plan = make_launch_plan(commit_.durable(), *job, job->placement->shares.front().node, settings_.cluster);
+      for (std::string& entry : program_environment("mail", plan, identity_of(owner), nullptr)) out.environment.push_back(std::move(entry));
+    } else {
+      for (const auto& [name, value] : std::initializer_list<std::pair<const char*, std::string>>{
+               {"SLURM_CLUSTER_NAME", settings_.cluster.cluster_name}, {"SLURM_JOB_ID", std::to_string(job->id.value)}, {"SLURM_JOBID", std::to_string(job->id.value)},
+               {"SLURM_JOB_NAME", job->spec->name}, {"SLURM_JOB_USER", owner.user_name}, {"SLURM_JOB_UID", std::to_string(owner.uid.value)},
+               {"SLURM_JOB_WORK_DIR", job->spec->work_dir}})
+        out.environment.push_back(std::string{name} + "=" + value);
+    }
+    out.environment.push_back("PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin");
+    mailer_.send(std::move(out));
+  }
+}
+
 void Controller::see_to_all_programs() {
   std::vector<JobKey> waiting;
   for (const auto& [key, nothing] : commit_.durable().active)

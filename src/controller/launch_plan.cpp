@@ -1,11 +1,26 @@
 // src/controller/launch_plan.cpp - see launch_plan.h.
 #include "controller/launch_plan.h"
 
+#include "controller/job_extras.h"
 #include "controller/resources.h"
 #include "controller/step_grants.h"
 
 namespace millrace {
 namespace {
+
+// As it was asked for, for SLURM_JOB_DEPENDENCY.
+std::string asked_dependencies(const Job& job) {
+  std::string out;
+  if (!job.dependencies) return out;
+  for (const Dependency& dependency : job.dependencies->list) {
+    if (!out.empty()) out += job.dependencies->any ? '?' : ',';
+    out += kind_word(dependency.kind);
+    if (dependency.kind == DependencyKind::singleton) continue;
+    out += ":" + std::to_string(dependency.shown.value) + (dependency.task ? "_" + std::to_string(*dependency.task) : "");
+    if (dependency.delay_minutes > 0) out += "+" + std::to_string(dependency.delay_minutes);
+  }
+  return out;
+}
 
 void describe(const State& state, const Job& job, const ClusterFacts& facts, wire::JobDescription& out) {
   const JobSpec& spec = *job.spec;
@@ -19,6 +34,7 @@ void describe(const State& state, const Job& job, const ClusterFacts& facts, wir
   out.set_std_out(spec.std_out);
   out.set_std_err(rare.std_err);
   out.set_command(spec.command);
+  out.set_dependency(asked_dependencies(job));
   for (const auto& argument : rare.arguments) out.add_arguments(argument);
   out.set_submit_host(spec.owner->submit_host);
   out.set_min_nodes(spec.nodes_asked ? spec.min_nodes : 0);
@@ -58,6 +74,7 @@ void describe(const State& state, const Job& job, const ClusterFacts& facts, wir
   }
   if (!rare.step_options.empty() && !out.mutable_step_options()->ParseFromString(rare.step_options)) out.clear_step_options();
   if (spec.resources) put_wishes(state, spec, *out.mutable_resources());
+  if (spec.extras) show_extras(*spec.extras, *out.mutable_extras());
 }
 
 void describe_array(const State& state, const Job& job, wire::LaunchPlan& out) {
@@ -101,7 +118,7 @@ wire::LaunchPlan plan_one(const State& state, const Job& job, NodeIndex here, co
   if (job.time_limit_minutes != unlimited) out.set_end_at_us((job.ran_from() + minutes(job.time_limit_minutes)).value);
   out.set_group_name(job.spec->owner->group_name);
   out.set_kill_wait_seconds(state.policy->kill_wait_seconds);
-  out.set_sample_every_seconds(facts.sample_every_seconds);
+  out.set_sample_every_seconds(task_sampling_seconds(job.spec->extra_request().acctg_freq).value_or(facts.sample_every_seconds));
   out.set_config_path(facts.config_path);
   out.set_task_prolog(facts.task_prolog);
   out.set_task_epilog(facts.task_epilog);

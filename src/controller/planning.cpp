@@ -36,7 +36,9 @@ void Planning::start() {
     return;
   }
   settings_.unreachable = source_.unreachable();
-  pass_ = std::make_unique<Pass>(snapshot, settings_, loop_.now(), &memo_);
+  began_ = loop_.now();
+  queued_ = snapshot.queue.size();
+  pass_ = std::make_unique<Pass>(snapshot, settings_, began_, &memo_);
   slice();
 }
 
@@ -45,6 +47,7 @@ void Planning::slice() {
               [this] {
                 if (!finished_ && outdated_) {
                   pass_.reset();
+                  if (source_.passed) source_.passed(nullptr, queued_, loop_.now() - began_);
                   gave_up_ = true;
                   return start();
                 }
@@ -53,6 +56,7 @@ void Planning::slice() {
                 const Plan plan = pass_->take();
                 pass_.reset();
                 blocked_ = !plan.findings.empty();
+                if (source_.passed) source_.passed(&plan, queued_, loop_.now() - began_);
                 source_.finished(plan);
                 if (again_ && !pass_) start();
               });

@@ -15,6 +15,7 @@ class Planning final {
     std::move_only_function<const State&()> snapshot;             // durable
     std::move_only_function<void(const Plan&)> finished;          // on the loop
     std::move_only_function<std::vector<NodeIndex>()> unreachable;
+    std::move_only_function<void(const Plan*, std::size_t queued, Duration took)> passed = {};  // a pass is over; no plan: given up
   };
   // A slice of this many steps takes a few milliseconds; between slices a pass can be given up.
   Planning(Loop& loop, Worker& worker, PlannerSettings settings, Source source, std::int64_t steps_per_slice = 200'000);
@@ -39,6 +40,8 @@ class Planning final {
   const std::int64_t steps_per_slice_;
   Memo memo_;  // of the pass under way, on the worker
   std::unique_ptr<Pass> pass_;
+  Time began_;              // the pass under way
+  std::size_t queued_ = 0;  // for it
   bool finished_ = false;
   bool again_ = false;
   bool outdated_ = false;   // the pass under way

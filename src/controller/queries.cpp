@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/hostlist.h"
+#include "controller/accounted.h"
 #include "controller/resources.h"
 #include "core/admission/job_selection.h"
 
@@ -16,6 +17,7 @@ wire::Reply jobs_reply(const ReadView& snapshot, std::uint64_t number) {
   wire::Reply out;
   out.set_number(number);
   out.mutable_jobs()->set_now_us(snapshot.now.value);
+  if (snapshot.plan->made_at.is_set()) out.mutable_jobs()->set_planned_at_us(snapshot.plan->made_at.value);
   return out;
 }
 
@@ -26,6 +28,7 @@ struct Walk {
   wire::QueryJobs ask;
   std::uint64_t number = 0;
   JobKey from;
+  std::optional<KeptNumber> kept_from;  // hidden ones come first, where they are asked for
   std::string bytes;
   bool more = true;
   std::optional<Priorities> priorities = {};  // of the view's state, made on the worker
@@ -33,17 +36,39 @@ struct Walk {
   void advance() {
     if (!priorities) priorities.emplace(view.state, view.now);
     wire::Reply reply = jobs_reply(view, number);
+    if (kept_from) kept_rows(reply);
     auto it = view.state.jobs.lower_bound(from);
-    for (; it != view.state.jobs.end() && reply.jobs().jobs_size() < rows_per_reply; ++it) {
+    for (; !kept_from && it != view.state.jobs.end() && rows < rows_per_reply; ++it) {
       const Job& job = *(*it).second;
       if (!ask.finished_too() && job.state == JobState::ended) continue;
       if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) continue;
-      show_job(view, *priorities, job, ask.brief(), *reply.mutable_jobs()->add_jobs());
+      if (!ask.accounting()) show_job(view, *priorities, job, ask.brief(), *add_row(reply));
+      else if (is_asked(view.state, ask, job)) accounted(job, nullptr, reply);
     }
-    more = it != view.state.jobs.end();
-    if (more) from = (*it).first;
+    more = kept_from || it != view.state.jobs.end();
+    if (more && it != view.state.jobs.end()) from = (*it).first;
+    rows = 0;
     reply.set_more(more);
     bytes = reply.SerializeAsString();
+  }
+
+  int rows = 0;  // of the reply that is being made; a step is one too
+
+  wire::JobView* add_row(wire::Reply& reply) {
+    ++rows;
+    return reply.mutable_jobs()->add_jobs();
+  }
+  void accounted(const Job& job, const KeptJob* kept, wire::Reply& reply) {
+    wire::JobView* row = add_row(reply);
+    show_accounted(view, *priorities, job, kept, *row);
+    rows += row->accounted().steps_size();
+  }
+  void kept_rows(wire::Reply& reply) {
+    auto it = view.state.kept.lower_bound(*kept_from);
+    for (; it != view.state.kept.end() && rows < rows_per_reply; ++it)
+      if (is_asked(view.state, ask, (*it).first, *(*it).second, view.now)) accounted(*(*it).second->job, (*it).second.get(), reply);
+    if (it == view.state.kept.end()) kept_from.reset();
+    else kept_from = (*it).first;
   }
 };
 
@@ -101,6 +126,7 @@ bool Queries::handle() {
     case B::kQueryLicences: licences(); return true;
     case B::kQueryTopology: topology(); return true;
     case B::kQuerySteps: steps(request_.query_steps()); return true;
+    case B::kQueryDiagnostics: diagnostics(request_.query_diagnostics()); return true;
     default: return false;
   }
 }
@@ -109,11 +135,16 @@ void Queries::jobs(const wire::QueryJobs& ask) {
   const ReadView snapshot = c_.read_view();
   if (ask.jobs_size() > 0) {
     wire::Reply out = jobs_reply(snapshot, request_.number());
-    named_jobs(snapshot, ask, *out.mutable_jobs());
+    if (ask.accounting()) named_accounted(snapshot, ask, *out.mutable_jobs());
+    else named_jobs(snapshot, ask, *out.mutable_jobs());
     return c_.clients_.reply(asker_.client, out);
   }
-  auto walk = std::make_unique<Walk>(Walk{snapshot, ask, request_.number(), {}, {}});
-  if (snapshot.state.jobs.size() < 200) {
+  auto walk = std::make_unique<Walk>();
+  walk->view = snapshot;
+  walk->ask = ask;
+  walk->number = request_.number();
+  if (ask.accounting()) walk->kept_from = KeptNumber{0};
+  if (snapshot.state.jobs.size() + (ask.accounting() ? snapshot.state.kept_rows : 0) < 200) {
     walk->advance();
     return c_.clients_.reply_encoded(asker_.client, std::move(walk->bytes));
   }
@@ -192,6 +223,33 @@ void Queries::config() {
   wire::Reply out = reply();
   out.mutable_config()->set_now_us(c_.loop_.now().value);
   c_.hooks_.show_config(*out.mutable_config());
+  c_.clients_.reply(asker_.client, out);
+}
+
+void Queries::diagnostics(const wire::QueryDiagnostics& ask) {
+  wire::Reply out = reply();
+  if (ask.reset() && asker_.uid.value != 0 && asker_.uid != c_.settings_.slurm_user) {
+    out.mutable_failure()->set_code(static_cast<std::uint32_t>(RefusalCode::access_denied));
+    out.mutable_failure()->set_text(slurm_text(RefusalCode::access_denied));
+    return c_.clients_.reply(asker_.client, out);
+  }
+  if (ask.reset()) c_.diagnostics_.reset(c_.loop_.now());
+  wire::Diagnostics& shown = *out.mutable_diagnostics();
+  c_.diagnostics_.show(shown);
+  const Time before = c_.loop_.now();
+  Time now = before;
+  for (int i = 0; i < 1000; ++i) now = c_.loop_.now();
+  shown.set_clock_us((now - before).value);
+  shown.set_now_us(now.value);
+  const State& state = c_.commit_.durable();
+  std::uint32_t running = 0;
+  for (const auto& [key, nothing] : state.active) running += state.job(key).state == JobState::completing ? 0 : 1;
+  shown.set_running(running);
+  std::uint64_t pending = state.unsplit_tasks;
+  for (const auto& [key, job] : state.jobs) pending += job->state == JobState::pending ? 1 : 0;
+  shown.set_pending(static_cast<std::uint32_t>(pending));
+  shown.set_threads(5);  // the loop, and workers for the log, plans, queries and names
+  for (const auto& [index, responds] : c_.observed_->responding) shown.set_nodes_connected(shown.nodes_connected() + (responds ? 1 : 0));
   c_.clients_.reply(asker_.client, out);
 }
 

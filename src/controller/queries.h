@@ -19,6 +19,7 @@ class Queries final {
   void licences();
   void topology();
   void ping();
+  void diagnostics(const wire::QueryDiagnostics& ask);
   void steps(const wire::QuerySteps& ask);  // step_requests.cpp
   void reservations(const wire::QueryReservations& ask);
   void explain_job(const wire::ExplainJob& ask);

@@ -129,6 +129,7 @@ void put_wishes(const State&, const JobSpec& spec, wire::ResourceWishes& to) {
   text(ask.distribution, [&](const std::string& v) { to.set_distribution(v); });
   text(ask.hint, [&](const std::string& v) { to.set_hint(v); });
   text(ask.features, [&](const std::string& v) { to.set_features(v); });
+  text(ask.reservation, [&](const std::string& v) { to.set_reservation(v); });
   if (ask.cpus_per_gpu > 0) to.set_cpus_per_gpu(ask.cpus_per_gpu);
   if (ask.memory_per_gpu > 0) to.set_memory_per_gpu_mib(static_cast<std::uint64_t>(ask.memory_per_gpu));
   if (ask.tasks_per_socket > 0) to.set_tasks_per_socket(ask.tasks_per_socket);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr Duration sample_patience = seconds(5);  // a node that has not answered by then is named as silent
 constexpr std::size_t sample_targets_max = 20'000;
+constexpr std::size_t notice_bytes_max = 4096;
 constexpr int rows_per_reply = 4000;
 
 void show_steps(const State& state, const wire::QuerySteps& ask, const Job& job, const std::optional<std::uint32_t>& only, wire::Steps& out) {
@@ -195,6 +196,37 @@ void Commands::attach_step(const wire::AttachStep& ask) {
   out.mutable_attached()->set_node_count(view.node_count());
   out.mutable_attached()->set_nodes(view.nodes());
   out.mutable_attached()->set_uid(view.uid());
+  answer(std::move(out));
+}
+
+// ---- telling ----
+
+// To the first node of each running step: one line for each, however many nodes it has.
+void Commands::notify_job(const wire::NotifyJob& ask) {
+  const Job* job = job_of_step(ask.step());
+  if (!job) return;
+  const State& state = c_.commit_.durable();
+  wire::StepOrder order;
+  order.set_job_key(job->key.value);
+  order.set_attempt(job->attempt.value);
+  // What reaches a terminal must not steer it.
+  std::string text;
+  for (const char c : ask.text()) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  order.set_note(text.substr(0, notice_bytes_max));
+  bool told = false;
+  for (const RunningStep& step : running_steps(state, *job)) {
+    if (ask.step().has_step() && ask.step().step() != step.id) continue;
+    order.clear_step();
+    if (!step.is_attempt()) order.set_step(step.id);
+    const NodeIndex node = nodes_of(*job, step).front();
+    const auto link = c_.links_.find(node);
+    if (link == c_.links_.end() || !link->second.manager) continue;
+    link->second.manager->tell_step(state.node(node).def->name, order);
+    told = true;
+  }
+  if (!told) return refuse_with(2017, "Invalid job id specified", "nothing of the job runs that could show a line");
+  wire::Reply out = reply();
+  out.mutable_done();
   answer(std::move(out));
 }
 

@@ -53,7 +53,7 @@ void show_step(const State& state, const Job& job, const RunningStep& step, wire
     if (job.array_task) out.set_array_task(*job.array_task);
   }
   if (job.het) {
-    out.set_het_job_id(state.job(job.het->leader).id.value);
+    out.set_het_job_id(job.id.value - job.het->offset);
     out.set_het_job_offset(job.het->offset);
   }
   out.set_step(step.id);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "controller/job_extras.h"
 #include "controller/resources.h"
 
 namespace millrace {
@@ -29,6 +30,9 @@ static SubmitJob to_submit_job(const wire::JobDescription& job, const UserIdenti
   rare.arguments.assign(job.arguments().begin(), job.arguments().end());
   if (job.has_stdio()) rare.stdio = StdioEndpoint{job.stdio().host(), job.stdio().port(), job.stdio().secret()};
   if (!(rare == RareRequest{})) spec.rare = SharedValue(std::move(rare));
+  JobExtras extras;
+  read_extras(job.extras(), extras);
+  if (!(extras == JobExtras{})) spec.extras = SharedValue(std::move(extras));
   spec.name = job.name();
   spec.account = job.account();
   spec.work_dir = job.work_dir();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/hostlist.h"
+#include "controller/job_extras.h"
 #include "controller/resources.h"
 #include "core/admission/power_nodes.h"
 #include "core/ledger/limits.h"
@@ -34,18 +35,6 @@ std::string preempt_words(PreemptMode mode, bool gang) {
 
 std::string signal_word(std::uint32_t signal) { return "RaisedSignal:" + std::to_string(signal); }
 
-const char* kind_word(DependencyKind kind) {
-  switch (kind) {
-    case DependencyKind::after: return "after";
-    case DependencyKind::afterany: return "afterany";
-    case DependencyKind::afterok: return "afterok";
-    case DependencyKind::afternotok: return "afternotok";
-    case DependencyKind::singleton: return "singleton";
-    case DependencyKind::aftercorr: return "aftercorr";
-  }
-  return "";
-}
-
 std::string shown_dependencies(const State& state, const Job& job) {
   if (!job.dependencies) return {};
   std::string out;
@@ -64,11 +53,11 @@ std::string shown_dependencies(const State& state, const Job& job) {
   return out;
 }
 
-NameFacts facts_of(const State& state, const Job& job) {
+NameFacts facts_of(const State& state, const Job& job, JobId array) {
   NameFacts facts;
   facts.job_id = job.id.value;
-  if (const ArrayState* array = state.find_array(job.array)) {
-    facts.array_job_id = array->id.value;
+  if (array.value != 0) {
+    facts.array_job_id = array.value;
     facts.array_task = job.array_task;
   }
   facts.batch = job.spec->is_batch();
@@ -79,15 +68,18 @@ NameFacts facts_of(const State& state, const Job& job) {
   return facts;
 }
 
-void show_files(const State& state, const Job& job, wire::JobView& out) {
+void show_files(const State& state, const Job& job, JobId array, wire::JobView& out) {
   const JobSpec& spec = *job.spec;
   const RareRequest& rare = spec.rare_request();
-  const NameFacts facts = facts_of(state, job);
+  const NameFacts facts = facts_of(state, job, array);
   const auto expanded = [&](const std::string& pattern) { return under_directory(expand_pattern(pattern, facts), spec.work_dir); };
   if (spec.is_batch() && !spec.allocation_only) {
     out.set_std_out(expanded(spec.std_out.empty() ? std::string{default_output_pattern(facts)} : spec.std_out));
     if (!rare.std_err.empty()) out.set_std_err(expanded(rare.std_err));
     out.set_std_in(rare.std_in.empty() ? "/dev/null" : expanded(rare.std_in));
+    out.set_std_out_pattern(under_directory(spec.std_out.empty() ? std::string{default_output_pattern(facts)} : spec.std_out, spec.work_dir));
+    if (!rare.std_err.empty()) out.set_std_err_pattern(under_directory(rare.std_err, spec.work_dir));
+    out.set_std_in_pattern(rare.std_in.empty() ? "/dev/null" : under_directory(rare.std_in, spec.work_dir));
   }
   out.set_command(spec.command);
   out.set_submit_line(spec.submit_line);
@@ -100,6 +92,7 @@ void show_request(const ReadView& snapshot, const Job& job, wire::JobView& out) 
   const JobSpec& spec = *job.spec;
   const RareRequest& rare = spec.rare_request();
   out.set_account(spec.account);
+  out.set_association(job.association.value);
   const Qos* qos = state.find_qos(job.qos);
   out.set_qos(qos ? qos->name : rare.qos);
   out.set_comment(rare.comment);
@@ -129,6 +122,7 @@ void show_request(const ReadView& snapshot, const Job& job, wire::JobView& out) 
   out.set_requested_memory_mib(static_cast<std::uint64_t>(requested_memory(spec, whole).value));
   out.set_exclusive(spec.exclusive);
   out.set_oversubscribe(spec.oversubscribe);
+  if (spec.extras) show_extras(*spec.extras, *out.mutable_extras());
   out.set_user_name(spec.owner->user_name);
   out.set_group_name(spec.owner->group_name);
 }
@@ -168,6 +162,18 @@ void show_progress(const ReadView& snapshot, const Job& job, wire::JobView& out)
 }
 
 }  // namespace
+
+const char* kind_word(DependencyKind kind) {
+  switch (kind) {
+    case DependencyKind::after: return "after";
+    case DependencyKind::afterany: return "afterany";
+    case DependencyKind::afterok: return "afterok";
+    case DependencyKind::afternotok: return "afternotok";
+    case DependencyKind::singleton: return "singleton";
+    case DependencyKind::aftercorr: return "aftercorr";
+  }
+  return "";
+}
 
 std::string hostlist_of(const State& state, const std::vector<NodeShare>& shares) {
   return names_to_hostlist(state, shares, [](const NodeShare& share) { return share.node; });
@@ -218,11 +224,21 @@ std::string shown_reason(const ReadView& snapshot, const Job& job) {
   return slurm_word(plan.made_at.is_set() && job.key < plan.looked_at_before ? Reason::priority : Reason::none);
 }
 
-void show_job(const ReadView& snapshot, const Priorities& priorities, const Job& job, bool brief, wire::JobView& out) {
+// What is left of an array that is forgotten itself.
+static void show_kept_array(const KeptJob& kept, wire::JobView& out) {
+  if (kept.array.value == 0) return;
+  out.set_array_job_id(kept.array.value);
+  if (kept.job->array_task) out.set_array_task(*kept.job->array_task);
+  else out.set_array_tasks(format_index_set(kept.rest));
+}
+
+void show_job(const ReadView& snapshot, const Priorities& priorities, const Job& job, bool brief, wire::JobView& out, const KeptJob* kept) {
   const State& state = snapshot.state;
   const JobSpec& spec = *job.spec;
   out.set_job_id(job.id.value);
-  if (const ArrayState* array = state.find_array(job.array)) {
+  if (kept) {
+    show_kept_array(*kept, out);
+  } else if (const ArrayState* array = state.find_array(job.array)) {
     out.set_array_job_id(array->id.value);
     if (job.array_task) {
       out.set_array_task(*job.array_task);
@@ -277,7 +293,7 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
   show_request(snapshot, job, out);
   show_progress(snapshot, job, out);
   if (spec.resources || job.placement) show_resources(state, job, *out.mutable_resources());
-  show_files(state, job, out);
+  show_files(state, job, JobId{out.array_job_id()}, out);
 }
 
 static void show_power(const ReadView& snapshot, NodeIndex index, const Node& node, wire::NodeView& out) {
@@ -345,6 +361,12 @@ void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire
   out.set_last_busy_us(node.last_busy.value);
   if (const auto it = snapshot.observed->telemetry.find(index); it != snapshot.observed->telemetry.end())
     *out.mutable_telemetry() = it->second;
+  for (const auto& [id, reservation] : snapshot.state.reservations) {
+    if (snapshot.now < reservation->starts(snapshot.now) || snapshot.now >= reservation->ends(snapshot.now)) continue;
+    if (!std::ranges::binary_search(reservation->nodes, index.value)) continue;
+    if (out.reservation().empty()) out.set_reservation(reservation->name);
+    if (reservation->has(reserve_maint)) out.set_maintenance(true);
+  }
 }
 
 void show_partition(const ReadView& snapshot, const Partition& partition, wire::PartitionView& out) {

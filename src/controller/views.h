@@ -33,11 +33,13 @@ struct ReadView {
   Time now;
 };
 
-void show_job(const ReadView& snapshot, const Priorities& priorities, const Job& job, bool brief, wire::JobView& out);
+// `kept`: the job is that of this record, and no longer among the others.
+void show_job(const ReadView& snapshot, const Priorities& priorities, const Job& job, bool brief, wire::JobView& out, const KeptJob* kept = nullptr);
 void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire::NodeView& out);
 void show_partition(const ReadView& snapshot, const Partition& partition, wire::PartitionView& out);
 
 wire::JobStateName shown_state(const Job& job);
+const char* kind_word(DependencyKind kind);  // afterok
 std::string shown_reason(const ReadView& snapshot, const Job& job);
 std::string hostlist_of(const State& state, const std::vector<NodeShare>& shares);
 std::string hostlist_of(const State& state, const std::vector<std::uint32_t>& nodes);

@@ -79,6 +79,8 @@ ClusterConfigured configuration_of(const ClusterShape& shape) {
   out.policy.return_to_service = 2;
   out.policy.requeue_delay_seconds = 0;
   out.policy.min_job_age_seconds = 1'000'000;  // the test compares at the end: nothing is forgotten before
+  out.policy.keep_ended_seconds = 3600;  // runs that were requeued
+  out.policy.keep_ended_rows = 20;
   out.policy.kill_wait_seconds = 2;
   return out;
 }

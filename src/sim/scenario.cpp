@@ -183,6 +183,10 @@ Result<void> Scenario::read_line(int number, const Words& words) {
     codes.push_back(static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0)));
   } else if (words[0] == "kill_invalid_depend") {
     policy_.kill_invalid_dependency = true;
+  } else if (words[0] == "keep" && words.size() > 2) {
+    policy_.min_job_age_seconds = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(300));
+    policy_.keep_ended_seconds = static_cast<std::uint32_t>(parse_integer(words[2]).value_or(0));
+    policy_.keep_ended_rows = words.size() > 3 ? static_cast<std::uint32_t>(parse_integer(words[3]).value_or(100)) : 100;
   } else if (words[0] == "power") {
     return read_power_line(words, policy_, power_);
   } else if (words[0] == "programs") {
@@ -435,6 +439,7 @@ void Scenario::read_component(const std::string& name, std::span<const std::stri
     else if (key == "hold") ask.hold = true;
     else if (key == "oversubscribe") ask.spec.oversubscribe = true;
     else if (key == "exclusive") ask.spec.exclusive = true;
+    else if (key == "overcommit") ask.spec.extras = SharedValue(JobExtras{.overcommit = true});
     else if (key == "user") {
       owner.uid = UserId{parse_integer(value) ? count : users_.uid_of(value)};
       owner.user_name = parse_integer(value) ? "u" + value : value;

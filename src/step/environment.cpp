@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "core/model/preserved_variable.h"
+#include "core/model/sluid.h"
 #include "millrace.pb.h"
 #include "step/device_environment.h"
 
@@ -91,6 +93,8 @@ void add_job(Environment& environment, const wire::LaunchPlan& plan, const wire:
   environment.set_number("SLURM_JOB_GID", identity.gid());
   text("SLURM_JOB_USER", identity.user_name());
   text("SLURM_JOB_GROUP", plan.group_name());
+  environment.set("SLURM_JOB_SLUID", sluid_text(plan.job_key() & 0xffffffff));
+  text("SLURM_JOB_RESERVATION", job.resources().reservation());
   environment.set_number("SLURM_JOB_START_TIME", plan.start_at_us() / 1'000'000);
   if (plan.end_at_us() != 0) environment.set_number("SLURM_JOB_END_TIME", plan.end_at_us() / 1'000'000);
   environment.set("SLURM_JOB_EXCLUSIVE", job.exclusive() ? "YES" : "NO");
@@ -124,6 +128,30 @@ void add_request(Environment& environment, const wire::LaunchPlan& plan) {
     environment.set_number("SLURM_MEM_PER_NODE", static_cast<std::int64_t>(job.memory_per_node_mib()));
 }
 
+// What was asked for and is only told on, mostly to the srun of the script.
+void add_extras(Environment& environment, const wire::JobExtras& extras) {
+  const auto text = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) environment.set(name, value);
+  };
+  if (extras.overcommit()) environment.set("SLURM_OVERCOMMIT", "1");
+  text("SLURM_NETWORK", extras.network());
+  text("SLURM_PROFILE", extras.profile());
+  text("SLURM_ACCTG_FREQ", extras.acctg_freq());
+  text("SLURM_CPU_FREQ_REQ", extras.cpu_freq());
+  text("SLURM_GPU_FREQ", extras.gpu_freq());
+}
+
+// srun --preserve-env: some variables are as srun saw them.
+void restore_preserved(Environment& environment) {
+  for (const char* name : {"SLURM_NTASKS", "SLURM_JOB_NUM_NODES"}) {
+    const std::string under = std::string{preserved_prefix} + name;
+    const std::string value{environment.get(under)};
+    if (value.empty()) continue;
+    environment.set(name, value);
+    environment.unset(under);
+  }
+}
+
 void add_array(Environment& environment, const wire::LaunchPlan& plan) {
   if (!plan.has_array_task()) return;
   environment.set_number("SLURM_ARRAY_JOB_ID", plan.array_job_id());
@@ -155,6 +183,7 @@ void add_step(Environment& environment, const wire::LaunchPlan& plan) {
   environment.set("SLURM_SRUN_COMM_HOST", srun.host());
   environment.set_number("SLURM_SRUN_COMM_PORT", srun.port());
   environment.set("SLURM_LAUNCH_NODE_IPADDR", srun.host());
+  environment.set("SLURMD_DEBUG", "2");
   if (plan.job().resources().distribution().empty()) environment.set("SLURM_DISTRIBUTION", "block");
   const std::uint32_t mask = plan.job().umask() & 0777;
   const char octal[] = {'0', static_cast<char>('0' + (mask >> 6)), static_cast<char>('0' + (mask >> 3 & 7)),
@@ -227,6 +256,7 @@ Environment node_environment(const wire::LaunchPlan& plan, const wire::Credentia
   add_request(environment, plan);
   add_array(environment, plan);
   add_devices(environment, plan);
+  add_extras(environment, plan.job().extras());
   add_components(environment, plan, identity);
   if (plan.job().interactive())
     add_step(environment, plan);
@@ -242,6 +272,7 @@ Environment node_environment(const wire::LaunchPlan& plan, const wire::Credentia
     environment.set_if_missing("USER", identity.user_name());
     environment.set_if_missing("LOGNAME", identity.user_name());
   }
+  restore_preserved(environment);
   return environment;
 }
 

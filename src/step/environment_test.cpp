@@ -73,6 +73,7 @@ TEST(Environment, Batch_script_sees_what_slurm_gives_it) {
                            "SLURM_JOB_OVERSUBSCRIBE=NO",
                            "SLURM_JOB_PARTITION=main",
                            "SLURM_JOB_QOS=normal",
+                           "SLURM_JOB_SLUID=s0000000000007",
                            "SLURM_JOB_START_TIME=1794727341",
                            "SLURM_JOB_UID=0",
                            "SLURM_JOB_USER=root",
@@ -218,6 +219,35 @@ TEST(Environment, Script_of_a_heterogeneous_job_is_told_of_all_components) {
   EXPECT_EQ(environment.get("SLURM_JOB_PARTITION_HET_GROUP_1"), "gpu");
   EXPECT_EQ(environment.get("SLURM_CLUSTER_NAME_HET_GROUP_1"), "") << "the same for all";
   EXPECT_EQ(environment.get("SLURM_JOB_ID_HET_GROUP_5"), "") << "of an outer job";
+}
+
+TEST(Environment, What_was_asked_for_beside_the_request_is_told_on) {
+  wire::LaunchPlan plan = golden_plan();
+  wire::JobExtras& extras = *plan.mutable_job()->mutable_extras();
+  extras.set_overcommit(true);
+  extras.set_network("sn_all");
+  extras.set_profile("task");
+  extras.set_acctg_freq("task=5");
+  extras.set_cpu_freq("low");
+  extras.set_gpu_freq("high");
+  plan.mutable_job()->mutable_resources()->set_reservation("maint");
+  const Environment environment = node_environment(plan, root());
+  EXPECT_EQ(environment.get("SLURM_OVERCOMMIT"), "1");
+  EXPECT_EQ(environment.get("SLURM_NETWORK"), "sn_all");
+  EXPECT_EQ(environment.get("SLURM_PROFILE"), "task");
+  EXPECT_EQ(environment.get("SLURM_ACCTG_FREQ"), "task=5");
+  EXPECT_EQ(environment.get("SLURM_CPU_FREQ_REQ"), "low");
+  EXPECT_EQ(environment.get("SLURM_GPU_FREQ"), "high");
+  EXPECT_EQ(environment.get("SLURM_JOB_RESERVATION"), "maint");
+}
+
+TEST(Environment, Srun_may_keep_two_variables_as_it_saw_them) {
+  wire::LaunchPlan plan = golden_plan();
+  plan.set_environment(std::string{"MILLRACE_PRESERVED_SLURM_NTASKS=77\0SLURM_NTASKS=5\0", 50});
+  const Environment environment = node_environment(plan, root());
+  EXPECT_EQ(environment.get("SLURM_NTASKS"), "77");
+  EXPECT_EQ(environment.get("MILLRACE_PRESERVED_SLURM_NTASKS"), "");
+  EXPECT_EQ(environment.get("SLURM_NPROCS"), "4");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "step/launch.h"
 
 #include "core/model/file_name.h"
+#include "step/login_environment.h"
 #include "step/receive_file.h"
 #include "step/task_prolog.h"
 
@@ -189,6 +190,8 @@ void confine(const TaskSpec& spec, int report) {
     _exit(receive_file(*spec.receive, spec.node_name));
   }
   Environment own = spec.environment;
+  if (!spec.login_environment.empty() && !load_login_environment(spec.login_environment, own))
+    say("Unable to get user's local environment, running only with passed environment");
   for (const std::string& prolog : spec.prologs)
     if (const int status = run_task_prolog(prolog, own); status != 0) {
       say("TaskProlog failed status=" + std::to_string(status) + ": " + prolog);

@@ -44,6 +44,7 @@ struct TaskSpec {
   std::vector<std::uint32_t> cpus;     // empty: all that the cgroup leaves
   std::uint64_t memory_nodes = 0;      // bits; 0: no policy
   bool prefer_memory = false;          // other memory when that is full
+  std::string login_environment{};     // --get-user-env: not empty, and the environment of a login is put under that of the task
   std::vector<std::string> prologs;    // programs whose output changes the environment, run in turn
   const wire::ReceivedFile* receive = nullptr;  // sbcast: no program, the file on standard input
   std::string node_name;               // for its messages

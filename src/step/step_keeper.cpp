@@ -217,7 +217,9 @@ Result<StepPlacement> StepKeeper::find_room(const wire::CreateStep& ask) const {
     tasks = each * static_cast<std::uint32_t>(chosen.size());
   }
   MR_TRY(const Distribution distribution, parse_distribution(step.resources().distribution().empty() ? "block" : step.resources().distribution()));
-  const std::vector<std::uint32_t> counts = lay_out(distribution, tasks, capacities);
+  // Of nodes that take any number of tasks the first must not take nearly all.
+  const bool even = step.extras().overcommit() && distribution.order == NodeOrderOfTasks::block;
+  const std::vector<std::uint32_t> counts = lay_out(even ? Distribution{.order = NodeOrderOfTasks::cyclic} : distribution, tasks, capacities);
   if (counts.empty()) return fail(Errc::invalid, "Task count specification invalid");
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     if (counts[i] == 0) continue;

@@ -100,5 +100,16 @@ TEST_F(StepKeeperTest, Fewer_tasks_than_nodes_use_fewer_nodes_and_say_so) {
   EXPECT_EQ(placement->notes[0], "Warning: can't run 1 processes on 3 nodes, setting nnodes to 1");
 }
 
+TEST_F(StepKeeperTest, Overcommitted_tasks_share_the_cpus_and_are_spread_evenly) {
+  wire::CreateStep many = ask(2, 20);
+  EXPECT_EQ(refusal(many), Errc::invalid);
+  many.mutable_step()->mutable_extras()->set_overcommit(true);
+  const auto placement = keeper_->find_room(many);
+  ASSERT_TRUE(placement) << placement.error().story;
+  ASSERT_EQ(placement->shares.size(), 2u);
+  EXPECT_EQ(placement->shares[0].tasks, 10u);
+  EXPECT_EQ(placement->shares[1].tasks, 10u);
+}
+
 }  // namespace
 }  // namespace millrace

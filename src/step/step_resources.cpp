@@ -198,7 +198,7 @@ Result<StepNeeds> needs_of(const wire::CreateStep& ask, const StepDefaults& defa
   out.tasks = step.tasks();
   out.tasks_per_node = step.tasks_per_node();
   out.cpus_per_task = std::max(step.cpus_per_task(), 1u);
-  out.may_crowd = step.cpus_per_task() == 0 && ask.overlap();
+  out.may_crowd = (step.cpus_per_task() == 0 && ask.overlap()) || step.extras().overcommit();
   MR_TRY_VOID(put_asks(wishes.gres(), GresScope::node, false, "gres", out));
   MR_TRY_VOID(put_asks(wishes.gpus_per_node(), GresScope::node, true, "gpus-per-node", out));
   MR_TRY_VOID(put_asks(wishes.gpus(), GresScope::job, true, "gpus", out));

@@ -201,6 +201,8 @@ void Supervisor::obey(const wire::ToStep& message) {
   if (message.has_suspend()) suspend(message.suspend().suspended());
   if (message.has_step()) hear_of_steps(message.step());
   if (message.has_order() && message.order().has_attach() && plan_.job().interactive() && !ended_) streams_.attach(plan_, message.order().attach());
+  if (message.has_order() && message.order().has_note() && !ended_)
+    write_note((plan_.job().interactive() ? "srun: " : "slurmstepd: error: ") + message.order().note());
   if (message.has_order() && message.order().has_inquiry()) answer_inquiry(message.order().inquiry());
   if (message.has_gpus() && !ended_) take_gpus(message.gpus());
   if (message.has_forget() && ended_) forgotten_ = true;

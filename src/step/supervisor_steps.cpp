@@ -220,6 +220,8 @@ void Supervisor::start_step(const wire::StepRequest& request, const StepPlacemen
   news.set_step_id(id);
   news.set_nodes(plan.nodes());
   news.set_tasks(placement.tasks);
+  *news.mutable_cpus_per_node() = plan.cpus_per_node();
+  *news.mutable_tasks_per_node() = plan.tasks_per_node();
   for (const std::string& note : notes) news.add_notes(note);
   tell_step_client(request, news);
   order_steps_again();

@@ -92,6 +92,22 @@ TEST_F(SupervisorTest, Kill_comes_after_the_kill_wait_to_a_script_that_ignores_t
   EXPECT_EQ(std::ranges::count(text, '\n'), 1);
 }
 
+TEST_F(SupervisorTest, A_note_stands_in_the_output_of_the_script) {
+  Fifo ready(work_ + "/ready");
+  script("trap 'exit 0' USR1; echo up > ready; sleep 1000 & wait");
+  start();
+  EXPECT_EQ(ready.line(), "up");
+  wire::ToStep message;
+  message.mutable_order()->set_note("the filesystem goes down at six");
+  send(message);
+  wire::ToStep signal;  // orders are obeyed in their turn: the script ends when the note is written
+  signal.mutable_signal()->set_signal(SIGUSR1);
+  signal.mutable_signal()->set_batch_only(true);
+  send(signal);
+  end();
+  EXPECT_EQ(output(), "slurmstepd: error: the filesystem goes down at six\n");
+}
+
 TEST_F(SupervisorTest, Script_may_clean_up_on_term) {
   Fifo ready(work_ + "/ready");
   script("trap 'echo cleaned; exit 5' TERM; echo up > ready; sleep 1000 & wait");

@@ -79,6 +79,8 @@ void put_event(const JobModified& e, log::Event& out) {
   if (e.excluded_nodes) to->mutable_excluded_nodes()->mutable_nodes()->Add(e.excluded_nodes->begin(), e.excluded_nodes->end());
   if (e.requeue) to->set_requeue(*e.requeue);
   if (e.resources) put(*e.resources, *to->mutable_resources());
+  if (e.extras) put(*e.extras, *to->mutable_extras());
+  if (e.std_in) to->set_std_in(*e.std_in);
   if (e.tasks_per_node) to->set_tasks_per_node(*e.tasks_per_node);
   if (e.min_cpus_per_node) to->set_min_cpus_per_node(*e.min_cpus_per_node);
   if (e.exclusive) to->set_exclusive(*e.exclusive);
@@ -396,6 +398,8 @@ Event get_event(const log::JobModified& from) {
   if (from.has_excluded_nodes()) e.excluded_nodes = list(from.excluded_nodes());
   if (from.has_requeue()) e.requeue = from.requeue();
   if (from.has_resources()) e.resources = get(from.resources());
+  if (from.has_extras()) e.extras = get(from.extras());
+  if (from.has_std_in()) e.std_in = from.std_in();
   if (from.has_tasks_per_node()) e.tasks_per_node = from.tasks_per_node();
   if (from.has_min_cpus_per_node()) e.min_cpus_per_node = from.min_cpus_per_node();
   if (from.has_exclusive()) e.exclusive = from.exclusive();

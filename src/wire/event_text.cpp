@@ -212,6 +212,7 @@ std::string show(const Policy& p) {
     line.number("suspend_rate", p.suspend_rate).number("resume_rate", p.resume_rate).count("suspend_except", p.suspend_except).numbers("keep_up", p.keep_up).flag("show_cloud", p.show_cloud);
   }
   line.count("max_node_count", p.max_nodes);
+  if (p.keep_ended_seconds > 0) line.number("keep_ended", p.keep_ended_seconds).number("keep_ended_rows", p.keep_ended_rows);
   line.number("first_id", p.first_job_id).number("max_id", p.max_job_id).number("max_jobs", p.max_job_count);
   line.number("max_array", p.max_array_size).number("kill_wait", p.kill_wait_seconds).number("min_age", p.min_job_age_seconds);
   line.number("requeue_delay", p.requeue_delay_seconds).number("max_script", p.max_script_bytes);
@@ -271,6 +272,15 @@ void add(Line& line, const RareRequest& rare) {
   line.count("terminal_columns", rare.terminal.columns).count("step_options_bytes", static_cast<std::uint32_t>(rare.step_options.size()));
 }
 
+void add(Line& line, const JobExtras& extras) {
+  if (extras.mail_types != 0) line.word("mail", mail_types_text(extras.mail_types));
+  line.quoted("mail_user", extras.mail_user).quoted("wckey", extras.wckey).quoted("extra", extras.extra);
+  line.quoted("admin_comment", extras.admin_comment).quoted("system_comment", extras.system_comment).quoted("network", extras.network);
+  line.quoted("acctg_freq", extras.acctg_freq).quoted("profile", extras.profile).quoted("cpu_freq", extras.cpu_freq).quoted("gpu_freq", extras.gpu_freq);
+  line.count(extras.threads_spec ? "thread_spec" : "core_spec", extras.core_spec).count("delay_boot_seconds", extras.delay_boot_seconds);
+  line.flag("overcommit", extras.overcommit).quoted("user_env", extras.user_env);
+}
+
 void add(Line& line, const JobSpec& spec) {
   line.quoted("name", spec.name);
   if (spec.owner) add(line, *spec.owner);
@@ -290,6 +300,7 @@ void add(Line& line, const JobSpec& spec) {
   line.flag("kill_on_invalid_dependency", spec.kill_on_invalid_dependency);
   if (spec.rare) add(line, *spec.rare);
   if (spec.resources) add(line, *spec.resources);
+  if (spec.extras) add(line, *spec.extras);
   line.digest("script", spec.script).digest("environment", spec.environment).digest("submission", spec.submission);
 }
 
@@ -352,6 +363,7 @@ Line describe(const JobModified& e) {
   text("comment", e.comment);
   text("account", e.account);
   text("std_out", e.std_out);
+  text("std_in", e.std_in);
   text("std_err", e.std_err);
   text("work_dir", e.work_dir);
   if (e.partition) line.number("partition", e.partition->value);
@@ -369,6 +381,8 @@ Line describe(const JobModified& e) {
   if (e.exclusive) line.word("exclusive", *e.exclusive ? "yes" : "no");
   if (e.oversubscribe) line.word("oversubscribe", *e.oversubscribe ? "yes" : "no");
   if (e.resources) add(line, *e.resources);
+  if (e.extras && *e.extras == JobExtras{}) line.word("extras", "none");
+  if (e.extras) add(line, *e.extras);
   return line;
 }
 

@@ -259,6 +259,8 @@ void put(const Policy& from, log::Policy& to) {
   to.set_config_overrides(from.config_overrides);
   if (from.resume_timeout_seconds != 60) to.set_resume_timeout_seconds(from.resume_timeout_seconds);
   put_power(from, to);
+  to.set_keep_ended_seconds(from.keep_ended_seconds);
+  to.set_keep_ended_rows(from.keep_ended_rows);
   to.set_enforce_partition_limits(from.enforce_partition_limits);
   to.set_enforce_every_partition(from.enforce_every_partition);
   to.set_kill_invalid_dependency(from.kill_invalid_dependency);
@@ -307,6 +309,8 @@ Policy get(const log::Policy& from) {
   to.config_overrides = from.config_overrides();
   if (from.resume_timeout_seconds() > 0) to.resume_timeout_seconds = from.resume_timeout_seconds();
   get_power(from, to);
+  to.keep_ended_seconds = from.keep_ended_seconds();
+  to.keep_ended_rows = from.keep_ended_rows();
   to.enforce_partition_limits = from.enforce_partition_limits();
   to.enforce_every_partition = from.enforce_every_partition();
   to.kill_invalid_dependency = from.kill_invalid_dependency();
@@ -349,9 +353,50 @@ Owner get(const log::Owner& from) {
   return to;
 }
 
+void put(const JobExtras& from, log::JobExtras& to) {
+  to.set_mail_types(from.mail_types);
+  to.set_mail_user(from.mail_user);
+  to.set_wckey(from.wckey);
+  to.set_extra(from.extra);
+  to.set_admin_comment(from.admin_comment);
+  to.set_system_comment(from.system_comment);
+  to.set_network(from.network);
+  to.set_acctg_freq(from.acctg_freq);
+  to.set_profile(from.profile);
+  to.set_cpu_freq(from.cpu_freq);
+  to.set_gpu_freq(from.gpu_freq);
+  to.set_core_spec(from.core_spec);
+  to.set_threads_spec(from.threads_spec);
+  to.set_delay_boot_seconds(from.delay_boot_seconds);
+  to.set_overcommit(from.overcommit);
+  to.set_user_env(from.user_env);
+}
+
+JobExtras get(const log::JobExtras& from) {
+  JobExtras to;
+  to.mail_types = from.mail_types();
+  to.mail_user = from.mail_user();
+  to.wckey = from.wckey();
+  to.extra = from.extra();
+  to.admin_comment = from.admin_comment();
+  to.system_comment = from.system_comment();
+  to.network = from.network();
+  to.acctg_freq = from.acctg_freq();
+  to.profile = from.profile();
+  to.cpu_freq = from.cpu_freq();
+  to.gpu_freq = from.gpu_freq();
+  to.core_spec = from.core_spec();
+  to.threads_spec = from.threads_spec();
+  to.delay_boot_seconds = from.delay_boot_seconds();
+  to.overcommit = from.overcommit();
+  to.user_env = from.user_env();
+  return to;
+}
+
 void put(const JobSpec& from, log::JobSpec& to) {
   if (from.rare) put(*from.rare, *to.mutable_rare());
   if (from.resources) put(*from.resources, *to.mutable_resources());
+  if (from.extras) put(*from.extras, *to.mutable_extras());
   to.set_name(from.name);
   to.set_account(from.account);
   to.set_work_dir(from.work_dir);
@@ -386,6 +431,7 @@ JobSpec get(const log::JobSpec& from) {
   JobSpec to;
   if (from.has_rare()) to.rare = SharedValue(get(from.rare()));
   if (from.has_resources()) to.resources = SharedValue(get(from.resources()));
+  if (from.has_extras()) to.extras = SharedValue(get(from.extras()));
   to.name = from.name();
   to.account = from.account();
   to.work_dir = from.work_dir();

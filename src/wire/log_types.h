@@ -17,6 +17,8 @@ void put(const Owner& from, log::Owner& to);
 Owner get(const log::Owner& from);
 void put(const JobSpec& from, log::JobSpec& to);  // without the owner
 JobSpec get(const log::JobSpec& from);
+void put(const JobExtras& from, log::JobExtras& to);
+JobExtras get(const log::JobExtras& from);
 void put(const Dependencies& from, log::Dependencies& to);
 Dependencies get(const log::Dependencies& from);
 void put(const ArraySpec& from, log::ArraySpec& to);

@@ -71,7 +71,7 @@ std::vector<std::string> program_environment(std::string_view context, const wir
   out.set("SLURM_JOB_NODELIST", plan.nodes()).set("SLURM_NODELIST", plan.nodes());
   out.set_if_known("SLURM_JOB_ACCOUNT", job.account()).set_if_known("SLURM_JOB_QOS", job.qos());
   out.set_if_known("SLURM_JOB_COMMENT", job.comment()).set_if_known("SLURM_JOB_CONSTRAINTS", job.resources().features());
-  out.set_if_known("SLURM_JOB_LICENSES", plan.licenses());
+  out.set_if_known("SLURM_JOB_LICENSES", plan.licenses()).set_if_known("SLURM_WCKEY", job.extras().wckey()).set_if_known("SLURM_JOB_EXTRA", job.extras().extra());
   out.number("SLURM_JOB_RESTART_COUNT", plan.restarts());
   out.number("SLURM_JOB_START_TIME", plan.start_at_us() / 1'000'000);
   if (plan.end_at_us() != 0) out.number("SLURM_JOB_END_TIME", plan.end_at_us() / 1'000'000);

@@ -3,6 +3,7 @@
 
 #include "core/ledger/apply_node.h"
 #include "core/ledger/invariants.h"
+#include "core/ledger/kept_jobs.h"
 #include "core/ledger/licences.h"
 #include "core/ledger/rebuild.h"
 #include "core/model/node_use.h"
@@ -47,6 +48,7 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
     suspension->set_wants_cpus(job.suspension->wants_cpus);
     suspension->set_cpus_free(job.suspension->cpus_free);
   }
+  if (job.used) put(*job.used, *to.mutable_used());
   to.set_preempt_requeue(job.preempt_requeue);
   to.set_attempt(job.attempt.value);
   to.set_exit_code(job.exit_code);
@@ -104,6 +106,7 @@ Job get_job(const log::Job& from) {
     job.suspension = SharedValue(Suspension{Time{suspension.changed_at()}, Duration{suspension.ran_before()}, static_cast<SuspendWhy>(suspension.why()),
                                             JobKey{suspension.by()}, suspension.wants_cpus(), suspension.cpus_free()});
   }
+  if (from.has_used()) job.used = SharedValue(get(from.used()));
   job.preempt_requeue = from.preempt_requeue();
   job.attempt = Attempt{from.attempt()};
   job.exit_code = from.exit_code();
@@ -124,6 +127,31 @@ Job get_job(const log::Job& from) {
   job.qos = QosId{from.qos()};
   if (from.het_size() > 0) job.het = SharedValue(HetRole{JobKey{from.het_leader()}, from.het_offset(), from.het_size()});
   return job;
+}
+
+// Without the job itself.
+void put_kept(KeptNumber number, const KeptJob& kept, log::KeptJob& to) {
+  to.set_number(number.value);
+  to.set_array(kept.array.value);
+  put_ranges(kept.rest, to.mutable_rest());
+  to.set_array_well(kept.array_well);
+  to.set_requeued(kept.requeued);
+  to.set_at(kept.at.value);
+  for (const SharedValue<Step>& step : kept.steps) {
+    auto* out = to.add_steps();
+    put(step->start, *out->mutable_start());
+    put(step->end, *out->mutable_end());
+  }
+}
+
+KeptJob get_kept(const log::KeptJob& from, Job job) {
+  KeptJob kept{.job = SharedValue(std::move(job)), .array = JobId{from.array()}, .rest = get_ranges(from.rest()), .array_well = from.array_well(), .requeued = from.requeued(), .at = Time{from.at()}};
+  for (const auto& known : from.steps()) {
+    Step step{get(known.start()), get(known.end())};
+    step.end.id = step.start.id;
+    kept.steps.push_back(SharedValue(std::move(step)));
+  }
+  return kept;
 }
 
 void put_node(NodeIndex index, const Node& node, log::Node& to) {
@@ -254,22 +282,34 @@ std::string encode_state(const State& state) {
   std::map<const JobSpec*, std::uint32_t> shared_specs;  // of arrays; all others are written where they are met
   std::uint32_t specs = 0;
   log::State piece;
-  for (const auto& [key, job] : state.jobs) {
-    const auto [owner, new_owner] = owners.try_emplace(job->spec->owner.get(), static_cast<std::uint32_t>(owners.size()));
-    if (new_owner) put(*job->spec->owner, *piece.add_owners());
-    const auto known = job->array.value != 0 ? shared_specs.find(job->spec.get()) : shared_specs.end();
+  const auto put_with_spec = [&](const Job& job, log::Job& to) {
+    const auto [owner, new_owner] = owners.try_emplace(job.spec->owner.get(), static_cast<std::uint32_t>(owners.size()));
+    if (new_owner) put(*job.spec->owner, *piece.add_owners());
+    const auto known = job.array.value != 0 ? shared_specs.find(job.spec.get()) : shared_specs.end();
     const std::uint32_t spec = known != shared_specs.end() ? known->second : specs;
     if (known == shared_specs.end()) {
-      put(*job->spec, *piece.add_specs());
-      if (job->array.value != 0) shared_specs.emplace(job->spec.get(), specs);
+      put(*job.spec, *piece.add_specs());
+      if (job.array.value != 0) shared_specs.emplace(job.spec.get(), specs);
       ++specs;
     }
-    auto* to = piece.add_jobs();
-    put_job(*job, spec, *to);
-    to->set_owner(owner->second);
-    if (piece.jobs_size() < 256) continue;
+    put_job(job, spec, to);
+    to.set_owner(owner->second);
+  };
+  const auto write_piece = [&](int rows) {
+    if (rows < 256) return;
     piece.AppendToString(&bytes);
     piece.Clear();
+  };
+  for (const auto& [key, job] : state.jobs) {
+    put_with_spec(*job, *piece.add_jobs());
+    write_piece(piece.jobs_size());
+  }
+  piece.set_next_kept(state.next_kept.value == 1 ? 0 : state.next_kept.value);
+  for (const auto& [number, kept] : state.kept) {
+    auto* to = piece.add_kept();
+    put_kept(number, *kept, *to);
+    put_with_spec(*kept->job, *to->mutable_job());
+    write_piece(piece.kept_size());
   }
   piece.AppendToString(&bytes);
   append_steps(state, bytes);
@@ -304,17 +344,31 @@ Result<State> decode_state(std::string_view bytes) {
   for (const auto& spec : in.specs()) specs.push_back(SharedValue(get(spec)));
   std::vector<std::pair<JobKey, SharedValue<Job>>> jobs;
   jobs.reserve(static_cast<std::size_t>(in.jobs_size()));
-  for (const auto& from : in.jobs()) {
+  const auto get_with_spec = [&](const log::Job& from) -> Result<Job> {
     if (from.spec() >= specs.size() || from.owner() >= owners.size()) return fail(Errc::corrupt, "snapshot: a job without its request");
     SharedValue<JobSpec>& spec = specs[from.spec()];
     if (!spec->owner) spec.edit().owner = owners[from.owner()];
     Job job = get_job(from);
     job.spec = spec;
+    return job;
+  };
+  for (const auto& from : in.jobs()) {
+    MR_TRY(Job job, get_with_spec(from));
     const JobKey key = job.key;
     if (!jobs.empty() && key <= jobs.back().first) return fail(Errc::corrupt, "snapshot: jobs out of order");
     jobs.emplace_back(key, SharedValue(std::move(job)));
   }
   state.jobs = SharedMap<JobKey, SharedValue<Job>>::from_sorted(std::move(jobs));
+  state.next_kept = KeptNumber{std::max<std::uint64_t>(in.next_kept(), 1)};
+  std::vector<std::pair<KeptNumber, SharedValue<KeptJob>>> kept;
+  for (const auto& from : in.kept()) {
+    MR_TRY(Job job, get_with_spec(from.job()));
+    const KeptNumber number{from.number()};
+    if (!kept.empty() && number <= kept.back().first) return fail(Errc::corrupt, "snapshot: kept runs out of order");
+    kept.emplace_back(number, SharedValue(get_kept(from, std::move(job))));
+    index_kept(state, number, *kept.back().second);
+  }
+  state.kept = SharedMap<KeptNumber, SharedValue<KeptJob>>::from_sorted(std::move(kept));
   add_up_shares(state);
   get_accounts(in, state);
   MR_TRY_VOID(get_steps(in, state));

@@ -47,6 +47,10 @@ std::vector<GoldenBatch> het_steps_history();
 // The same with a job whose gpus were looked at after it.
 std::vector<GoldenBatch> gpu_use_history();
 std::vector<GoldenBatch> step_resources_history();
+// The same with a job that has mail, words and an environment of its own after it.
+std::vector<GoldenBatch> extras_history();
+// The same with jobs that are kept for sacct when they are forgotten or requeued after it.
+std::vector<GoldenBatch> kept_history();
 
 // Like the last job of format 1, under another key; `mark` makes its submission another one.
 JobSubmitted one_more_job(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name, std::uint8_t mark, Time at);

@@ -81,10 +81,13 @@ int main(int argc, char** argv) {
                                      {"step_options", millrace::step_options_history, 0}, {"step_options_compacted", millrace::step_options_history, 27},
                                      {"step_facts", millrace::step_facts_history, 0}, {"step_facts_compacted", millrace::step_facts_history, 25},
                                      {"step_resources", millrace::step_resources_history, 0}, {"step_resources_compacted", millrace::step_resources_history, 23},
+                                     {"extras", millrace::extras_history, 0}, {"extras_compacted", millrace::extras_history, 23},
                                      {"gpu_use", millrace::gpu_use_history, 0}, {"gpu_use_compacted", millrace::gpu_use_history, 27},
                                      {"node_life", millrace::node_life_history, 0}, {"node_life_compacted", millrace::node_life_history, 33},
                                      {"het_steps", millrace::het_steps_history, 0}, {"het_steps_compacted", millrace::het_steps_history, 35},
                                      {"power", millrace::power_history, 0}, {"power_compacted", millrace::power_history, 31},
+                                     {"kept", millrace::kept_history, 0}, {"kept_compacted", millrace::kept_history, 31},
+
                                      {"partition_rules", millrace::partition_rules_history, 0}, {"partition_rules_compacted", millrace::partition_rules_history, 21}};
   for (const millrace::Golden& each : golden) {
     const auto written = millrace::write_log(argv[1], each);

@@ -20,6 +20,7 @@
 #include "core/admission/submit_het_job.h"
 #include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
+#include "core/ledger/apply_steps.h"
 #include "core/ledger/invariants.h"
 #include "core/ledger/limits.h"
 #include "core/ledger/preempt_rule.h"
@@ -64,6 +65,8 @@ class History {
     policy.memory_is_consumable = true;
     policy.requeue_delay_seconds = 5;
     policy.min_job_age_seconds = 30;
+    policy.keep_ended_seconds = seed % 6 == 5 ? 0 : 120;
+    policy.keep_ended_rows = 40;
     policy.return_to_service = 2;
     policy.predict_run_times = seed % 2 == 1;
     policy.max_job_id = 400;  // numbers wrap within one history
@@ -275,6 +278,10 @@ class History {
       const char* kinds[] = {"after:", "afterany:", "afterok:", "afternotok:", "aftercorr:"};
       ask.dependency = kinds[random_.below(5)] + std::to_string(state_.job(*target).id.value);
       if (ask.dependency.starts_with("after:") && random_.chance(1, 2)) ask.dependency += "+1";
+    } else if (!state_.kept.empty() && random_.chance(1, 5)) {
+      const auto some = state_.kept.lower_bound(KeptNumber{(*state_.kept.begin()).first.value + random_.below(state_.kept.size())});
+      const char* kinds[] = {"after:", "afterany:", "afterok:", "afternotok:"};
+      if (some != state_.kept.end()) ask.dependency = kinds[random_.below(4)] + std::to_string((*some).second->job->id.value);
     }
     ask.time_limit_minutes = static_cast<std::uint32_t>(random_.below(3));
     if (with_reservations_ && random_.chance(1, 5)) ask.wishes.reservation = "r" + std::to_string(random_.below(3));
@@ -558,11 +565,28 @@ class History {
       history_.push_back(encode_event(event));
       if (const auto broken = broken_law(state_)) fail(*broken);
       check_cpus();
+      check_kept(event);
       if (const auto* placed = std::get_if<JobPlaced>(&event)) {
         check_limits_kept(state_.job(placed->key));
         check_nobody_overtaken(state_.job(placed->key));
       }
     }
+  }
+
+  // Bounded in number; and a dependency on what is over for good is answered at once, one way or the other.
+  void check_kept(const Event& event) {
+    if (state_.kept_rows > policy_.keep_ended_rows + ended_steps_max) fail("more is kept of ended jobs than may be");
+    if (std::holds_alternative<JobForgotten>(event)) {
+      if (state_.kept_rows > policy_.keep_ended_rows) fail("more is kept of ended jobs than may be");
+      for (const auto& [number, kept] : state_.kept)
+        if (kept->at + seconds(policy_.keep_ended_seconds) <= now_) fail("an ended job is kept for too long");
+    }
+    const auto* submitted = std::get_if<JobSubmitted>(&event);
+    if (!submitted || !state_.job(submitted->key).dependencies) return;
+    for (const Dependency& dependency : state_.job(submitted->key).dependencies->list)
+      if (dependency.kind != DependencyKind::singleton && !state_.find_job(dependency.target) && !state_.find_array(dependency.target) && dependency.state == DependencyState::unfulfilled &&
+          dependency.delay_minutes == 0)
+        fail("a job waits for one that is over");
   }
 
   // CPUs that a suspended job wants back go to nobody who could not have suspended it, unless they share.

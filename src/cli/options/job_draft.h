@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/index_set.h"
 #include "millrace.pb.h"
@@ -30,18 +31,30 @@ struct JobDraft {
   bool exact = false;
   bool overlap = false;
   bool immediate = false;
+  std::uint32_t immediate_seconds = 1;
   bool list_mpi = false;
   std::optional<IndexSet> het_group;
   bool mpi_given = false;
   bool multi_prog = false;
   std::optional<std::string> srun_prolog, srun_epilog, propagate;
   bool pty = false;
+  std::optional<std::string> export_file;
+  std::string exported;  // what stands in it: NAME=value, each ended by NUL
+  std::string clusters;  // -M, as given
   // salloc
   bool no_shell = false;
+  std::optional<bool> bell;  // not set: after a longer wait
+  std::optional<std::uint32_t> kill_signal;
   // srun
   bool label = false;
   bool unbuffered = false;
   bool disable_status = false;
+  std::optional<std::string> bcast, bcast_compress, bcast_exclude;  // the first: where to; empty: srun's choice
+  bool send_libraries = false;
+  bool quit_on_interrupt = false;
+  bool whole = false;
+  bool preserve_env = false;
+  std::vector<std::uint32_t> ignored_signals;
   std::optional<bool> kill_on_bad_exit;
   std::optional<std::int64_t> wait_seconds;
 };

@@ -9,6 +9,7 @@
 #include "cli/options/job_values.h"
 #include "cli/options/manual.h"
 #include "cli/options/script.h"
+#include "core/model/job_extras.h"
 
 namespace millrace {
 namespace {
@@ -58,10 +59,12 @@ TEST(JobOptions, Refuse_in_the_words_of_getopt) {
 }
 
 TEST(JobOptions, Refuse_by_name_what_is_not_built) {
-  EXPECT_EQ(refusal({"--bb=x"}), "--bb is not built yet in Millrace");
+  EXPECT_EQ(refusal({"--bb=x"}), "--bb is refused in Millrace: there are no burst buffers");
   EXPECT_EQ(refusal({"--exclusive=mcs"}), "--exclusive=mcs is not built yet in Millrace");
   EXPECT_EQ(refusal({"--gres-flags=one-task-per-sharing"}), "--gres-flags=one-task-per-sharing is not built yet in Millrace");
-  EXPECT_EQ(refusal({"-Z"}, srun), "--no-allocate is not built yet in Millrace");
+  EXPECT_EQ(refusal({"-Z"}, srun), "--no-allocate is refused in Millrace: programs run in allocations only");
+  EXPECT_TRUE(refusal({"--no-kill"}).starts_with("--no-kill is refused in Millrace: a job ends with the first"));
+  EXPECT_EQ(refusal({"--no-kill=off"}), "accepted");
   EXPECT_EQ(refusal({"--label"}), "unrecognized option '--label'") << "an option of srun alone";
 }
 
@@ -138,11 +141,11 @@ TEST(JobOptions, Environment_gives_defaults_and_refuses_what_is_not_built) {
   setenv("SBATCH_GRES", "gpu:1", 1);
   ASSERT_TRUE(apply_environment(job_options(), sbatch, draft));
   EXPECT_EQ(draft.job.resources().gres(), "gpu:1");
-  setenv("SBATCH_NETWORK", "x", 1);
+  setenv("SBATCH_BATCH", "x", 1);
   const auto refused = apply_environment(job_options(), sbatch, draft);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().story, "--network (from SBATCH_NETWORK) is not built yet in Millrace");
-  unsetenv("SBATCH_NETWORK");
+  EXPECT_EQ(refused.error().story, "--batch (from SBATCH_BATCH) is refused in Millrace: the first node of a job runs its script; --constraint says what all of them have");
+  unsetenv("SBATCH_BATCH");
   unsetenv("SBATCH_GRES");
   unsetenv("SBATCH_TIMELIMIT");
 }
@@ -247,9 +250,44 @@ TEST(Values, Limits) {
 TEST(Manual, Shows_what_works_and_lists_what_is_refused) {
   const auto texts = option_texts(job_options(), sbatch);
   const ManualHead head{"sbatch", "submit a batch script", "[options] script", "Sends a script."};
-  EXPECT_EQ(help_text(head, texts).find("--network"), std::string::npos);
+  EXPECT_EQ(help_text(head, texts).find("--bbf"), std::string::npos);
   EXPECT_NE(help_text(head, texts).find("-n, --ntasks=<count>"), std::string::npos);
-  EXPECT_NE(man_page(head, texts).find("\\-\\-network"), std::string::npos);
+  EXPECT_NE(man_page(head, texts).find("\\-\\-bbf\nthere are no burst buffers"), std::string::npos);
+  EXPECT_NE(man_page(head, texts).find("without effect here: recorded and shown"), std::string::npos);
+}
+
+TEST(JobOptions, Mail_words_and_environment_of_a_job) {
+  JobDraft draft;
+  const auto line = read(draft, {"--mail-type=begin,END", "--mail-type", "TIME_LIMIT_90,ARRAY_TASKS", "--mail-user=me@x", "--wckey=w", "--extra=e", "-O", "--network=n", "--core-spec=2",
+                                 "--acctg-freq=task=5,energy=0", "--get-user-env=10L", "--cpu-freq=low-high:performance", "--profile=task,energy", "-M", "all", "--wait-all-nodes=1"});
+  ASSERT_TRUE(line) << line.error().story;
+  const wire::JobExtras& extras = draft.job.extras();
+  EXPECT_EQ(mail_types_text(extras.mail_types()), "ARRAY_TASKS,BEGIN,END,TIME_LIMIT_90");
+  EXPECT_EQ(extras.mail_user(), "me@x");
+  EXPECT_EQ(extras.wckey(), "w");
+  EXPECT_EQ(extras.extra(), "e");
+  EXPECT_TRUE(extras.overcommit());
+  EXPECT_EQ(extras.core_spec(), 2u);
+  EXPECT_EQ(task_sampling_seconds(extras.acctg_freq()), 5u);
+  EXPECT_EQ(extras.user_env(), "L10");
+  EXPECT_EQ(draft.clusters, "all");
+}
+
+TEST(JobOptions, Wrong_values_of_them_are_refused) {
+  EXPECT_EQ(refusal({"--mail-type=sometimes"}), "Invalid --mail-type specification");
+  EXPECT_EQ(refusal({"--acctg-freq=often"}), "Invalid --acctg-freq specification");
+  EXPECT_EQ(refusal({"--cpu-freq=fast"}), "Invalid --cpu-freq specification");
+  EXPECT_EQ(refusal({"--core-spec=-1"}), "Invalid --core-spec specification");
+  EXPECT_TRUE(refusal({"--get-user-env=x"}).starts_with("Invalid --get-user-env specification"));
+  EXPECT_EQ(refusal({"--wait-all-nodes=2"}), "Invalid --wait-all-nodes specification");
+  EXPECT_EQ(refusal({"-F", "/nowhere/nodes"}), "Unable to open file /nowhere/nodes");
+  EXPECT_EQ(refusal({"--kill-command=NOSUCH"}, salloc), "Invalid --kill-command specification 'NOSUCH': no such signal");
+  EXPECT_EQ(refusal({"-Iabc"}, srun), "Invalid numeric value \"abc\" for --immediate.");
+}
+
+// docs/user/coming-from-slurm.md says why: so every row that is refused or without effect has to.
+TEST(JobOptions, What_is_refused_or_changes_nothing_says_why) {
+  for (const JobOption& row : job_options()) EXPECT_EQ(row.what_it_does() == Effect::built, row.why.empty()) << row.name;
 }
 
 }  // namespace

@@ -11,6 +11,14 @@ std::string long_form(const OptionText& option) {
   return out;
 }
 
+// What an option does, and that it does nothing where that is so.
+std::string help_of(const OptionText& option) {
+  if (option.effect != Effect::no_effect) return std::string{option.help};
+  return std::string{option.help} + "; without effect here" + (option.why.empty() ? "" : ": " + std::string{option.why});
+}
+
+}  // namespace
+
 std::string troff(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -22,7 +30,7 @@ std::string troff(std::string_view text) {
   return out;
 }
 
-}  // namespace
+std::string manual_entry(std::string_view term, std::string_view text) { return ".TP\n.B " + troff(term) + "\n" + troff(text) + "\n"; }
 
 std::string help_text(const ManualHead& head, std::span<const OptionText> options) {
   constexpr std::size_t column = 34;
@@ -32,7 +40,7 @@ std::string help_text(const ManualHead& head, std::span<const OptionText> option
     std::string line = option.letter == '\0' ? "      " : std::string{"  -"} + option.letter + ", ";
     line += long_form(option);
     line.size() + 1 > column ? line += "\n" + std::string(column, ' ') : line += std::string(column - line.size(), ' ');
-    out += line + std::string{option.help} + "\n";
+    out += line + help_of(option) + "\n";
   }
   return out;
 }
@@ -47,7 +55,7 @@ std::string usage_text(const ManualHead& head, std::span<const OptionText> optio
   return "Usage: " + std::string{head.command} + " [-" + letters + "]" + words + " " + std::string{head.synopsis} + "\n";
 }
 
-std::string man_page(const ManualHead& head, std::span<const OptionText> options) {
+std::string man_page(const ManualHead& head, std::span<const OptionText> options, const std::string& sections) {
   const std::string name{head.command};
   std::string upper = name;
   for (char& c : upper)
@@ -57,16 +65,17 @@ std::string man_page(const ManualHead& head, std::span<const OptionText> options
   std::string refused, variables;
   for (const OptionText& option : options) {
     if (!option.built) {
-      refused += (refused.empty() ? "" : ", ") + troff("--" + std::string{option.name});
+      refused += ".TP\n.B " + troff("--" + std::string{option.name}) + "\n" + (option.why.empty() ? std::string{"not built yet"} : troff(option.why)) + "\n";
       continue;
     }
     out += ".TP\n.B ";
     if (option.letter != '\0') out += troff(std::string{"-"} + option.letter) + ", ";
-    out += troff(long_form(option)) + "\n" + troff(option.help) + "\n";
+    out += troff(long_form(option)) + "\n" + troff(help_of(option)) + "\n";
     if (!option.environment.empty()) variables += ".TP\n.B " + troff(option.environment) + "\nthe same as " + troff("--" + std::string{option.name}) + "\n";
   }
+  out += sections;
   if (!variables.empty()) out += ".SH ENVIRONMENT\n" + variables;
-  if (!refused.empty()) out += ".SH NOT BUILT YET\nThese options of Slurm are known and refused by name:\n" + refused + "\n";
+  if (!refused.empty()) out += ".SH REFUSED\nThese options of Slurm are known and refused by name:\n" + refused;
   return out;
 }
 

@@ -20,6 +20,9 @@ enum Tools : std::uint8_t { sbatch = 1, srun = 2, salloc = 4, any_tool = 255 };
 template <class Draft>
 using OptionSetter = Result<void> (*)(Draft&, std::string_view value);
 
+// What giving an option comes to: docs/user/coming-from-slurm.md is made of this.
+enum class Effect : std::uint8_t { built, no_effect, refused };
+
 template <class Draft>
 struct Option {
   std::string_view name;
@@ -30,7 +33,11 @@ struct Option {
   std::string_view environment;      // for sbatch and the listing commands
   std::string_view srun_environment;  // several names: comma between them, the first one wins
   std::string_view help;
-  OptionSetter<Draft> set;  // nullptr: known and not built yet
+  OptionSetter<Draft> set;  // nullptr: known and refused
+  Effect effect = Effect::built;  // no_effect: taken, perhaps recorded and shown, and changes nothing
+  std::string_view why{};         // it has none, or is refused
+
+  constexpr Effect what_it_does() const { return set == nullptr ? Effect::refused : effect; }
 };
 
 // The part of a row that help and man pages are made of, free of what it sets.
@@ -40,6 +47,8 @@ struct OptionText {
   ArgKind arg;
   std::string_view value, environment, help;
   bool built;
+  Effect effect;
+  std::string_view why;
 };
 
 inline std::unexpected<Error> not_built(std::string_view what) {
@@ -47,8 +56,15 @@ inline std::unexpected<Error> not_built(std::string_view what) {
 }
 
 template <class Draft>
+std::unexpected<Error> refuse_option(const Option<Draft>& row, std::string_view from = {}) {
+  const std::string name = "--" + std::string{row.name} + (from.empty() ? "" : " (from " + std::string{from} + ")");
+  if (row.why.empty()) return not_built(name);
+  return fail(Errc::refused, name + " is refused in Millrace: " + std::string{row.why});
+}
+
+template <class Draft>
 Result<void> apply_option(const Option<Draft>& row, Draft& draft, std::string_view value) {
-  if (row.set == nullptr) return not_built("--" + std::string{row.name});
+  if (row.set == nullptr) return refuse_option(row);
   return row.set(draft, value);
 }
 
@@ -93,7 +109,7 @@ Result<void> apply_environment(std::span<const Option<Draft>> rows, std::uint8_t
       if (tool == salloc && name.starts_with("SBATCH_")) name.replace(1, 5, "ALLOC");
       const char* value = std::getenv(name.c_str());
       if (value == nullptr) continue;
-      if (row.set == nullptr) return not_built("--" + std::string{row.name} + " (from " + name + ")");
+      if (row.set == nullptr) return refuse_option(row, name);
       MR_TRY_VOID(row.set(draft, value));
       break;
     }
@@ -106,7 +122,7 @@ std::vector<OptionText> option_texts(std::span<const Option<Draft>> rows, std::u
   std::vector<OptionText> out;
   for (const Option<Draft>& row : rows)
     if ((row.tools & tool) != 0)
-      out.push_back({row.name, row.letter, row.arg, row.value, tool == srun ? row.srun_environment : row.environment, row.help, row.set != nullptr});
+      out.push_back({row.name, row.letter, row.arg, row.value, tool == srun ? row.srun_environment : row.environment, row.help, row.what_it_does() != Effect::refused, row.what_it_does(), row.why});
   return out;
 }
 

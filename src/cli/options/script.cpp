@@ -2,6 +2,7 @@
 #include "cli/options/script.h"
 
 #include "base/text.h"
+#include "cli/options/foreign_directives.h"
 
 namespace millrace {
 namespace {
@@ -9,7 +10,7 @@ namespace {
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 // Words of one directive: quotes, backslash, and a comment that begins after a blank.
-Result<void> split_words(std::string_view line, std::vector<std::string>& out) {
+Result<void> split_words(std::string_view line, std::string_view prefix, std::vector<std::string>& out) {
   std::string word;
   bool inside = false;
   char quote = '\0';
@@ -36,12 +37,30 @@ Result<void> split_words(std::string_view line, std::vector<std::string>& out) {
       inside = true;
     }
   }
-  if (quote != '\0') return fail(Errc::refused, "There is an unmatched quote in line: #SBATCH " + std::string{trim(line)});
+  if (quote != '\0') return fail(Errc::refused, "There is an unmatched quote in line: " + std::string{prefix} + " " + std::string{trim(line)});
   if (inside) out.push_back(std::move(word));
   return {};
 }
 
+struct Foreign {
+  std::string_view prefix;
+  Result<std::vector<std::string>> (*translate)(std::span<const std::string>);
+};
+constexpr Foreign foreign_systems[] = {{"#PBS", words_of_pbs}, {"#BSUB", words_of_lsf}};
+
 }  // namespace
+
+std::vector<std::string> script_warnings(std::string_view script) {
+  while (!script.empty()) {
+    const std::size_t end = script.find('\n');
+    const std::string_view line = script.substr(0, end);
+    script = end == std::string_view::npos ? std::string_view{} : script.substr(end + 1);
+    if (line.starts_with("#SLURM") && (line.size() == 6 || is_blank(line[6])))
+      return {"Warning: a line of the script begins with #SLURM; only lines that begin with #SBATCH are read"};
+    if (!line.empty() && line[0] != '#' && !trim(line).empty()) break;
+  }
+  return {};
+}
 
 std::vector<std::string> script_problems(std::string_view script, std::uint64_t size_max) {
   if (script.empty()) return {"Batch script is empty!"};
@@ -60,6 +79,7 @@ std::vector<std::string> script_problems(std::string_view script, std::uint64_t 
 
 Result<std::vector<std::vector<std::string>>> script_words(std::string_view script, bool ignore_pbs) {
   std::vector<std::vector<std::string>> components(1);
+  std::vector<std::string> foreign;  // weaker than #SBATCH, wherever they stand
   while (!script.empty()) {
     const std::size_t end = script.find('\n');
     const std::string_view line = script.substr(0, end);
@@ -73,16 +93,22 @@ Result<std::vector<std::vector<std::string>>> script_words(std::string_view scri
       }
       std::vector<std::string>& out = components.back();
       const std::size_t before = out.size();
-      MR_TRY_VOID(split_words(line.substr(7), out));
+      MR_TRY_VOID(split_words(line.substr(7), "#SBATCH", out));
       if (out.size() > before && out[before].size() > 0 && out[before][0] != '-')
         return fail(Errc::refused, "Invalid directive found in batch script: " + out[before]);
       continue;
     }
-    if (!ignore_pbs && (line.starts_with("#PBS ") || line.starts_with("#BSUB ")))
-      return fail(Errc::refused, std::string{line.substr(0, line.find(' '))} + " lines are not built yet in Millrace; --ignore-pbs skips them");
+    for (const Foreign& system : foreign_systems) {
+      if (ignore_pbs || !line.starts_with(system.prefix) || line.size() == system.prefix.size() || !is_blank(line[system.prefix.size()])) continue;
+      std::vector<std::string> own;
+      MR_TRY_VOID(split_words(line.substr(system.prefix.size()), system.prefix, own));
+      MR_TRY(const std::vector<std::string> words, system.translate(own));
+      foreign.insert(foreign.end(), words.begin(), words.end());
+    }
     if (line.empty() || line[0] == '#' || trim(line).empty()) continue;
     break;  // the first command: what follows is the job's own business
   }
+  components.front().insert(components.front().begin(), foreign.begin(), foreign.end());
   if (components.size() > 1 && components.back().empty()) return fail(Errc::refused, "after the last #SBATCH hetjob come the options of one more component");
   return components;
 }

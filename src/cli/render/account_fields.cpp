@@ -54,6 +54,50 @@ std::string limit(const Row& row) {
   return limit_text(limits_of(row), which);
 }
 
+// One resource of a limit, as the fields from before there were others have it.
+template <class List>
+std::string one_of(const List& list, std::string_view name) {
+  for (const auto& each : list)
+    if (each.name() == name) return format_tres_amount(each.name(), each.amount());
+  return {};
+}
+template <class Row, auto list>
+std::string cpu_of(const Row& row) { return one_of((limits_of(row).*list)(), "cpu"); }
+template <class Row, auto list>
+std::string node_of(const Row& row) { return one_of((limits_of(row).*list)(), "node"); }
+template <class Row, auto list>
+std::string mem_of(const Row& row) { return one_of((limits_of(row).*list)(), "mem"); }
+
+using Amounts = google::protobuf::RepeatedPtrField<log::TresAmount>;
+using ListOf = const Amounts& (L::*)() const;
+constexpr ListOf grp_tres = &L::grp_tres, grp_mins = &L::grp_tres_mins, grp_run_mins = &L::grp_tres_run_mins, max_tres = &L::max_tres_per_job, max_mins = &L::max_tres_mins_per_job;
+
+// Also those of which there is nothing, in the order of their numbers.
+std::string all_run_minutes(const A& row) {
+  constexpr std::string_view fixed[] = {"cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"};
+  const auto& amounts = row.view->run_minutes();
+  std::string out;
+  for (const std::string_view name : fixed) {
+    const auto it = std::ranges::find_if(amounts, [&](const log::TresAmount& each) { return each.name() == name; });
+    out += (out.empty() ? "" : ",") + std::string{name} + "=" + std::to_string(it == amounts.end() ? 0 : it->amount());
+  }
+  for (const log::TresAmount& each : amounts)
+    if (std::ranges::find(fixed, std::string_view{each.name()}) == std::end(fixed)) out += "," + each.name() + "=" + std::to_string(each.amount());
+  return out;
+}
+
+// /root/physics/alice: from the top.
+std::string lineage(const A& row) {
+  std::string out;
+  for (auto it = row.book->by_id.find(row.association().id()); it != row.book->by_id.end(); it = row.book->by_id.find(it->second->association().parent())) {
+    const log::Association& a = it->second->association();
+    if (!a.user().empty()) out = "0-" + a.user() + "/" + out;
+    else if (a.parent() != 0) out = a.account() + "/" + out;
+    if (a.parent() == 0) break;
+  }
+  return "/" + out;
+}
+
 // clang-format off
 constexpr Field<A> association_rows[] = {
     {"Cluster,Clusters", "Cluster", 10, [](const A& r) { return r.book->answer.cluster(); }},
@@ -63,11 +107,19 @@ constexpr Field<A> association_rows[] = {
     {"Share,FairShare", "Share", 9, [](const A& r) { return r.association().shares() == shares_of_parent ? std::string{"parent"} : std::to_string(r.association().shares()); }},
     {"Priority", "Priority", 10, [](const A& r) { return r.association().priority() == 0 ? std::string{} : std::to_string(r.association().priority()); }},
     {"GrpJobs", "GrpJobs", 7, limit<A, Limit::grp_jobs>},
+    {"GrpCPUs", "GrpCPUs", 8, cpu_of<A, grp_tres>},
+    {"GrpCPUMins", "GrpCPUMins", 11, cpu_of<A, grp_mins>},
+    {"GrpCPURunMins", "GrpCPURunMins", 13, cpu_of<A, grp_run_mins>},
+    {"GrpMemory", "GrpMem", 7, mem_of<A, grp_tres>},
+    {"GrpNodes", "GrpNodes", 8, node_of<A, grp_tres>},
     {"GrpTRES", "GrpTRES", 13, limit<A, Limit::grp_tres>},
     {"GrpSubmitJobs", "GrpSubmit", 9, limit<A, Limit::grp_submit>},
     {"GrpWall", "GrpWall", 11, limit<A, Limit::grp_wall>},
     {"GrpTRESMins", "GrpTRESMins", 13, limit<A, Limit::grp_tres_mins>},
     {"MaxJobs", "MaxJobs", 7, limit<A, Limit::max_jobs>},
+    {"MaxCPUsPerJob", "MaxCPUs", 8, cpu_of<A, max_tres>},
+    {"MaxCPUMinsPerJob", "MaxCPUMins", 11, cpu_of<A, max_mins>},
+    {"MaxNodesPerJob", "MaxNodes", 8, node_of<A, max_tres>},
     {"MaxTRES,MaxTRESPJ,MaxTRESPerJob", "MaxTRES", 13, limit<A, Limit::max_tres>},
     {"MaxTRESPerNode,MaxTRESPN", "MaxTRESPerNode", 14, limit<A, Limit::max_tres_per_node>},
     {"MaxSubmitJobs", "MaxSubmit", 9, limit<A, Limit::max_submit>},
@@ -79,7 +131,17 @@ constexpr Field<A> association_rows[] = {
     {"Description", "Descr", 20, [](const A& r) { return r.association().description(); }},
     {"Organization", "Org", 20, [](const A& r) { return r.association().organization(); }},
     {"DefaultAccount", "Def Acct", 10, [](const A& r) { return r.book->default_account(r.association().user()); }},
-    {"AdminLevel", "Admin", 9, [](const A&) { return std::string{"None"}; }},
+    {"AdminLevel", "Admin", 9, [](const A& r) { return std::string{r.association().user() == "root" ? "Administrator" : "None"}; }},
+    {"QOSRAWLevel", "QOS_RAW", 10, [](const A& r) {
+       std::string out;
+       for (const std::uint32_t id : r.association().qos()) out += (out.empty() ? "" : ",") + std::to_string(id);
+       return out;
+     }},
+    {"Coordinators", "Coord Accounts", 20, [](const A&) { return std::string{}; }},
+    {"Comment", "Comment", 20, [](const A&) { return std::string{}; }},
+    {"DefaultWCKey", "Def WCKey", 10, [](const A&) { return std::string{}; }},
+    {"Flags", "Flags", 20, [](const A&) { return std::string{}; }},
+    {"Lineage", "Lineage", -20, lineage},
     {"ID", "ID", 6, [](const A& r) { return std::to_string(r.association().id()); }},
     {"ParentID", "ParentID", 8, [](const A& r) { return r.association().parent() == 0 ? std::string{} : std::to_string(r.association().parent()); }},
     {"ParentName", "ParentName", 10, [](const A& r) {
@@ -123,6 +185,18 @@ constexpr Field<Q> qos_rows[] = {
     {"GrpJobs", "GrpJobs", 7, limit<Q, Limit::grp_jobs>},
     {"GrpSubmitJobs", "GrpSubmit", 9, limit<Q, Limit::grp_submit>},
     {"GrpWall", "GrpWall", 11, limit<Q, Limit::grp_wall>},
+    {"GrpCPUs", "GrpCPUs", 8, cpu_of<Q, grp_tres>},
+    {"GrpCPUMins", "GrpCPUMins", 11, cpu_of<Q, grp_mins>},
+    {"GrpCPURunMins", "GrpCPURunMins", 13, cpu_of<Q, grp_run_mins>},
+    {"GrpMemory", "GrpMem", 7, mem_of<Q, grp_tres>},
+    {"GrpNodes", "GrpNodes", 8, node_of<Q, grp_tres>},
+    {"MaxCPUsPerJob", "MaxCPUs", 8, cpu_of<Q, max_tres>},
+    {"MaxCPUMinsPerJob", "MaxCPUMins", 11, cpu_of<Q, max_mins>},
+    {"MaxNodesPerJob", "MaxNodes", 8, node_of<Q, max_tres>},
+    {"MaxCPUsPerUser,MaxCPUsPU", "MaxCPUsPU", 9, [](const Q& r) { return one_of(r.qos->max_tres_per_user(), "cpu"); }},
+    {"MaxNodesPerUser,MaxNodesPU", "MaxNodesPU", 10, [](const Q& r) { return one_of(r.qos->max_tres_per_user(), "node"); }},
+    {"MaxCPURunMinsPerUser,MaxCPURunMinsPU", "MaxCPURunMinsPU", 15, [](const Q& r) { return one_of(r.qos->max_run_mins_per_user(), "cpu"); }},
+    {"MinCPUsPerJob", "MinCPUs", 8, [](const Q& r) { return one_of(r.qos->min_tres_per_job(), "cpu"); }},
     {"MaxTRES,MaxTRESPJ,MaxTRESPerJob", "MaxTRES", 13, limit<Q, Limit::max_tres>},
     {"MaxTRESPerNode,MaxTRESPN", "MaxTRESPerNode", 14, limit<Q, Limit::max_tres_per_node>},
     {"MaxTRESMinsPerJob,MaxTRESMinsPJ", "MaxTRESMins", 13, limit<Q, Limit::max_tres_mins>},
@@ -131,11 +205,15 @@ constexpr Field<Q> qos_rows[] = {
     {"MaxJobsPerUser,MaxJobsPU,MaxJobs", "MaxJobsPU", 9, [](const Q& r) { return limit_text(r.qos->limits(), Limit::max_jobs); }},
     {"MaxSubmitJobsPerUser,MaxSubmitJobsPU,MaxSubmitPU,MaxSubmitJobs", "MaxSubmitPU", 11, [](const Q& r) { return limit_text(r.qos->limits(), Limit::max_submit); }},
     {"MaxTRESPerAccount,MaxTRESPerAcct,MaxTRESPA", "MaxTRESPA", 13, [](const Q& r) { return tres_text(r.qos->max_tres_per_account()); }},
-    {"MaxTRESRunMinsPerAccount,MaxTRESRunMinsPA", "MaxTRESRunMinsPA", 16, [](const Q& r) { return tres_text(r.qos->max_run_mins_per_account()); }},
+    {"MaxTRESRunMinsPerAccount,MaxTRESRunMinsPerAcct,MaxTRESRunMinsPA", "MaxTRESRunMinsPA", 16, [](const Q& r) { return tres_text(r.qos->max_run_mins_per_account()); }},
     {"MaxTRESRunMinsPerUser,MaxTRESRunMinsPU", "MaxTRESRunMinsPU", 16, [](const Q& r) { return tres_text(r.qos->max_run_mins_per_user()); }},
-    {"MaxJobsPerAccount,MaxJobsPA", "MaxJobsPA", 9, [](const Q& r) { return r.qos->has_max_jobs_per_account() ? std::to_string(r.qos->max_jobs_per_account()) : std::string{}; }},
-    {"MaxSubmitJobsPerAccount,MaxSubmitJobsPA,MaxSubmitPA", "MaxSubmitPA", 11, [](const Q& r) { return r.qos->has_max_submit_per_account() ? std::to_string(r.qos->max_submit_per_account()) : std::string{}; }},
+    {"MaxJobsPerAccount,MaxJobsPerAcct,MaxJobsPA", "MaxJobsPA", 9, [](const Q& r) { return r.qos->has_max_jobs_per_account() ? std::to_string(r.qos->max_jobs_per_account()) : std::string{}; }},
+    {"MaxSubmitJobsPerAccount,MaxSubmitJobsPerAcct,MaxSubmitJobsPA,MaxSubmitPA", "MaxSubmitPA", 11, [](const Q& r) { return r.qos->has_max_submit_per_account() ? std::to_string(r.qos->max_submit_per_account()) : std::string{}; }},
     {"MinTRESPerJob", "MinTRES", 13, [](const Q& r) { return tres_text(r.qos->min_tres_per_job()); }},
+    {"LimitFactor", "LimitFactor", 11, [](const Q&) { return std::string{}; }},
+    {"MaxJobsAccruePerUser,MaxJobsAccruePU", "MaxJobsAccruePU", 15, [](const Q&) { return std::string{}; }},
+    {"MaxJobsAccruePerAccount,MaxJobsAccruePerAcct,MaxJobsAccruePA", "MaxJobsAccruePA", 15, [](const Q&) { return std::string{}; }},
+    {"MinPrioThreshold", "MinPrioThres", 12, [](const Q&) { return std::string{}; }},
     {"Description", "Descr", 20, [](const Q& r) { return r.qos->description(); }},
     {"ID", "ID", 6, [](const Q& r) { return std::to_string(r.qos->id()); }},
 };
@@ -150,12 +228,12 @@ constexpr Field<A> share_rows[] = {
      }},
     {"NormShares", "NormShares", 11, [](const A& r) { return format_billionths(r.view->norm_shares(), 6); }},
     {"RawUsage", "RawUsage", 11, [](const A& r) { return std::to_string(r.view->raw_usage()); }},
-    {"NormUsage", "NormUsage", 11, [](const A& r) { return format_billionths(r.view->norm_usage(), 6); }},
+    {"NormUsage", "NormUsage", 11, [](const A& r) { return r.association().parent() == 0 ? std::string{} : format_billionths(r.view->norm_usage(), 6); }},
     {"EffectvUsage", "EffectvUsage", 13, [](const A& r) { return format_billionths(r.view->level_usage(), 6); }},
     {"FairShare", "FairShare", 10, [](const A& r) { return r.association().user().empty() ? std::string{} : format_billionths(r.view->factor(), 6); }},
     {"LevelFS", "LevelFS", 10, [](const A& r) { return r.association().parent() == 0 ? std::string{} : format_billionths(r.view->level_fs(), 6); }},
     {"GrpTRESMins", "GrpTRESMins", 30, [](const A& r) { return tres_text(r.association().limits().grp_tres_mins()); }},
-    {"TRESRunMins", "TRESRunMins", 30, [](const A& r) { return tres_text(r.view->run_minutes()); }},
+    {"TRESRunMins", "TRESRunMins", 30, all_run_minutes},
 };
 // clang-format on
 
@@ -163,6 +241,11 @@ constexpr Field<A> share_rows[] = {
 
 const char* const account_columns = "Account,Description,Organization";
 const char* const user_columns = "User,DefaultAccount,AdminLevel";
+const char* const account_association_columns =
+    "Cluster,ParentName,User,Share,Priority,GrpJobs,GrpNodes,GrpCPUs,GrpMemory,GrpSubmitJobs,GrpWall,GrpCPUMins,MaxJobs,MaxNodesPerJob,MaxCPUsPerJob,MaxSubmitJobs,MaxWallDurationPerJob,"
+    "MaxCPUMinsPerJob,QOS,DefaultQOS";
+const char* const user_association_columns =
+    "Cluster,Account,Partition,Share,Priority,MaxJobs,MaxNodesPerJob,MaxCPUsPerJob,MaxSubmitJobs,MaxWallDurationPerJob,MaxCPUMinsPerJob,QOS,DefaultQOS";
 const char* const association_columns =
     "Cluster,Account%10,User,Partition,Share,Priority,GrpJobs,GrpTRES,GrpSubmitJobs,GrpWall,GrpTRESMins,MaxJobs,MaxTRES,MaxTRESPerNode,"
     "MaxSubmitJobs,MaxWallDurationPerJob,MaxTRESMinsPerJob,QOS,DefaultQOS,GrpTRESRunMins";
@@ -171,6 +254,8 @@ const char* const qos_columns =
     "GrpJobs,GrpSubmitJobs,GrpWall,MaxTRES,MaxTRESPerNode,MaxTRESMinsPerJob,MaxWallDurationPerJob,MaxTRESPU,MaxJobsPU,MaxSubmitPU,MaxTRESPA,"
     "MaxTRESRunMinsPA,MaxTRESRunMinsPU,MaxJobsPA,MaxSubmitPA,MinTRESPerJob";
 const char* const share_columns = "Account,User,RawShares,NormShares,RawUsage,EffectvUsage,FairShare";
+const char* const share_partition_columns = "Account,User,Partition,RawShares,NormShares,RawUsage,EffectvUsage,FairShare";
+const char* const share_long_partition_columns = "Account,User,Partition,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare,LevelFS,GrpTRESMins,TRESRunMins";
 const char* const share_long_columns = "Account,User,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare,LevelFS,GrpTRESMins,TRESRunMins";
 
 std::span<const Field<AssociationRow>> association_fields() { return association_rows; }

@@ -45,9 +45,13 @@ std::span<const Field<AssociationRow>> share_fields();
 
 extern const char* const account_columns;
 extern const char* const user_columns;
+extern const char* const account_association_columns;  // of show account withassoc
+extern const char* const user_association_columns;
 extern const char* const association_columns;
 extern const char* const qos_columns;
 extern const char* const share_columns;
 extern const char* const share_long_columns;
+extern const char* const share_partition_columns;  // -m
+extern const char* const share_long_partition_columns;
 
 }  // namespace millrace

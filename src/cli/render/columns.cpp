@@ -98,7 +98,6 @@ void null(Out& out, const Row&) { out += "(null)"; }
 void not_available(Out& out, const Row&) { out += "N/A"; }
 void nothing(Out&, const Row&) {}
 void zero(Out& out, const Row&) { out += '0'; }
-void no(Out& out, const Row&) { out += "NO"; }
 
 template <auto getter>
 void text_of(Out& out, const Row& row) { out += (row.job->*getter)(); }
@@ -107,6 +106,9 @@ void text_or_null(Out& out, const Row& row) { out += or_null((row.job->*getter)(
 template <auto getter>
 void number_of(Out& out, const Row& row) { put(out, (row.job->*getter)()); }
 using V = wire::JobView;
+// As asked for, or what became of it.
+template <auto expanded, auto pattern>
+void file_name(Out& out, const Row& row) { out += row.context->expand_patterns ? (row.job->*expanded)() : (row.job->*pattern)(); }
 
 // What was asked for in ResourceView, or the word for nothing.
 using Ask = wire::ResourceView;
@@ -129,14 +131,14 @@ constexpr Column<JobRow> rows[] = {
     {"AccrueTime", 0, "ACCRUE_TIME", to_width, false, [](Out& out, const Row& row) {
        out += format_time(row.job->accrue_at_us() != 0 ? row.job->accrue_at_us() : row.job->eligible_at_us(), "N/A");
      }},
-    {"admin_comment", 0, "ADMIN_COMMENT", to_width, false, null},
+    {"admin_comment", 0, "ADMIN_COMMENT", to_width, false, [](Out& out, const Row& row) { out += or_null(row.job->extras().admin_comment()); }},
     {"AllocNodes", 0, "ALLOC_NODES", to_width, false, text_of<&V::submit_host>},
     {"AllocSID", 0, "ALLOC_SID", never, false, number_of<&V::submit_sid>},
     {"ArrayJobId", 'F', "ARRAY_JOB_ID", never, true, [](Out& out, const Row& row) {
        put(out, row.job->array_job_id() != 0 ? row.job->array_job_id() : row.job->job_id());
      }},
     {"ArrayTaskId", 'K', "ARRAY_TASK_ID", to_width, true, put_array_task},
-    {"AssocId", 0, "ASSOC_ID", never, false, zero},
+    {"AssocId", 0, "ASSOC_ID", never, false, number_of<&V::association>},
     {"BatchFlag", 0, "BATCH_FLAG", never, false, [](Out& out, const Row& row) { out += row.job->batch() ? '1' : '0'; }},
     {"BatchHost", 'B', "EXEC_HOST", to_width, false, [](Out& out, const Row& row) { out += row.job->batch_host().empty() ? "n/a" : row.job->batch_host(); }},
     {"BoardsPerNode", 0, "BOARDS_PER_NODE", to_width, false, not_available},
@@ -150,7 +152,7 @@ constexpr Column<JobRow> rows[] = {
     {"ContainerId", 0, "CONTAINERID", to_width, false, null},
     {"Contiguous", 'O', "CONTIGUOUS", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().contiguous() ? '1' : '0'; }},
     {"Cores", 'I', "CORES_PER_SOCKET", to_width, false, count_or<&Ask::cores_per_socket, star_word>},
-    {"CoreSpec", 'X', "CORE_SPEC", to_width, false, not_available},
+    {"CoreSpec", 'X', "CORE_SPEC", to_width, false, [](Out& out, const Row& row) { out += row.job->extras().core_spec() == 0 ? "N/A" : std::to_string(row.job->extras().core_spec()); }},
     {"CPUsPerTask", 0, "CPUS_PER_TASK", never, false, number_of<&V::cpus_per_task>},
     {"cpus-per-task", 0, "CPUS_PER_TASK", never, false, number_of<&V::cpus_per_task>},
     {"cpus-per-tres", 0, "CPUS_PER_TRES", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().cpus_per_gpu() == 0 ? "N/A" : "gres/gpu:" + std::to_string(row.job->resources().cpus_per_gpu()); }},
@@ -185,7 +187,7 @@ constexpr Column<JobRow> rows[] = {
     {"MinTime", 0, "TIME_MIN", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().time_min_minutes() == 0 ? "N/A" : format_limit(row.job->resources().time_min_minutes()); }},
     {"MinTmpDisk", 'd', "MIN_TMP_DISK", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().tmp_disk_mib() == 0 ? "0" : format_mib(row.job->resources().tmp_disk_mib()); }},
     {"Name", 'j', "NAME", to_width, true, text_of<&V::name>},
-    {"Network", 0, "NETWORK", to_width, false, null},
+    {"Network", 0, "NETWORK", to_width, false, [](Out& out, const Row& row) { out += or_null(row.job->extras().network()); }},
     {"Nice", 'y', "NICE", never, false, [](Out& out, const Row& row) { out += std::to_string(row.job->nice()); }},
     {"NodeList", 'N', "NODELIST", to_width, true, text_of<&V::nodes>},
     {"NTPerCore", 0, "NTASKS_PER_CORE", to_width, false, count_or<&Ask::tasks_per_core, none_word>},
@@ -207,7 +209,7 @@ constexpr Column<JobRow> rows[] = {
     {"Prefer", 0, "PREFER", to_width, false, asked_or<&Ask::prefer, null_word>},
     {"Priority", 'p', "PRIORITY", to_width, true, put_fraction},
     {"PriorityLong", 'Q', "PRIORITY", never, true, number_of<&V::priority>},
-    {"Profile", 0, "PROFILE", to_width, false, not_available},
+    {"Profile", 0, "PROFILE", to_width, false, [](Out& out, const Row& row) { out += row.job->extras().profile().empty() ? std::string{"N/A"} : row.job->extras().profile(); }},
     {"QOS", 'q', "QOS", to_width, false, text_or_null<&V::qos>},
     {"Reason", 'r', "REASON", to_width, true, text_of<&V::reason>},
     {"ReasonList", 'R', "NODELIST(REASON)", to_width, true, [](Out& out, const Row& row) {
@@ -225,24 +227,30 @@ constexpr Column<JobRow> rows[] = {
     {"RestartCnt", 0, "RESTART_COUNT", never, false, number_of<&V::restarts>},
     {"Runtime", 0, "RUNTIME", to_width, false, null},
     {"SchedNodes", 'Y', "SCHEDNODES", to_width, false, text_or_null<&V::planned_nodes>},
-    {"SCT", 'z', "S:C:T", to_width, false, [](Out& out, const Row&) { out += "*:*:*"; }},
+    {"SCT", 'z', "S:C:T", to_width, false, [](Out& out, const Row& row) {
+       count_or<&Ask::sockets_per_node, star_word>(out, row);
+       out += ':';
+       count_or<&Ask::cores_per_socket, star_word>(out, row);
+       out += ':';
+       count_or<&Ask::threads_per_core, star_word>(out, row);
+     }},
     {"SegmentSize", 0, "SEGMENT_SIZE", never, false, zero},
     {"SiblingsActive", 0, "ACTIVE_SIBLINGS", to_width, false, not_available},
     {"SiblingsActiveRaw", 0, "ACTIVE_SIBLINGS_RAW", to_width, false, not_available},
     {"SiblingsViable", 0, "VIABLE_SIBLINGS", to_width, false, not_available},
     {"SiblingsViableRaw", 0, "VIALBLE_SIBLINGS_RAW", to_width, false, not_available},
-    {"Shared", 0, "OVER_SUBSCRIBE", to_width, false, no},
+    {"Shared", 0, "OVER_SUBSCRIBE", to_width, false, [](Out& out, const Row& row) { out += row.job->oversubscribe() ? "YES" : "NO"; }},
     {"SLUID", 's', "SLUID", to_width, false, [](Out& out, const Row& row) { out += sluid_text(*row.job); }},
     {"Sockets", 'H', "SOCKETS_PER_NODE", to_width, false, count_or<&Ask::sockets_per_node, star_word>},
     {"SPerBoard", 0, "SOCKETS_PER_BOARD", to_width, false, star},
     {"StartTime", 'S', "START_TIME", to_width, true, put_start},
     {"State", 'T', "STATE", to_width, true, [](Out& out, const Row& row) { out += state_word(*row.job); }},
     {"StateCompact", 't', "ST", to_width, true, [](Out& out, const Row& row) { out += state_compact(*row.job); }},
-    {"StdErr", 0, "STDERR", to_width, false, text_of<&V::std_err>},
-    {"StdIn", 0, "STDIN", to_width, false, text_of<&V::std_in>},
-    {"StdOut", 0, "STDOUT", to_width, false, text_of<&V::std_out>},
+    {"StdErr", 0, "STDERR", to_width, false, file_name<&V::std_err, &V::std_err_pattern>},
+    {"StdIn", 0, "STDIN", to_width, false, file_name<&V::std_in, &V::std_in_pattern>},
+    {"StdOut", 0, "STDOUT", to_width, false, file_name<&V::std_out, &V::std_out_pattern>},
     {"SubmitTime", 'V', "SUBMIT_TIME", to_width, false, [](Out& out, const Row& row) { out += format_time(row.job->submit_at_us(), "N/A"); }},
-    {"system_comment", 0, "SYSTEM_COMMENT", to_width, false, null},
+    {"system_comment", 0, "SYSTEM_COMMENT", to_width, false, [](Out& out, const Row& row) { out += or_null(row.job->extras().system_comment()); }},
     {"Threads", 'J', "THREADS_PER_CORE", to_width, false, count_or<&Ask::threads_per_core, star_word>},
     {"TimeLeft", 'L', "TIME_LEFT", never, true, put_time_left},
     {"TimeLimit", 'l', "TIME_LIMIT", never, true, [](Out& out, const Row& row) { out += format_short_limit(row.job->time_limit_minutes()); }},
@@ -260,8 +268,8 @@ constexpr Column<JobRow> rows[] = {
      }},
     {"UserId", 'U', "UID", never, true, number_of<&V::uid>},
     {"UserName", 'u', "USER", to_width, true, put_user},
-    {"Wait4Switch", 0, "WAIT4SWITCH", to_width, false, [](Out& out, const Row&) { out += "0:00"; }},
-    {"WCKey", 'w', "WCKEY", to_width, false, null},
+    {"Wait4Switch", 0, "WAIT4SWITCH", to_width, false, [](Out& out, const Row& row) { out += format_short_duration(row.job->resources().switches_wait_seconds()); }},
+    {"WCKey", 'w', "WCKEY", to_width, false, [](Out& out, const Row& row) { out += or_null(row.job->extras().wckey()); }},
     {"WorkDir", 'Z', "WORK_DIR", to_width, false, text_or_null<&V::work_dir>},
 };
 // clang-format on
@@ -310,8 +318,17 @@ constexpr SortRow sort_rows[] = {
 };
 
 struct SortKey {
-  const SortRow* row;
+  const SortRow* row;             // nullptr: by what the column shows
+  const Column<JobRow>* column;
   bool reverse;
+
+  int compare(const JobRow& a, const JobRow& b) const {
+    if (row != nullptr) return row->compare(a, b);
+    std::string left, right;
+    column->value(left, a);
+    column->value(right, b);
+    return three_way(left, right);
+  }
 };
 
 std::vector<SortKey> sort_keys(std::string_view keys, std::string& unknown) {
@@ -321,8 +338,10 @@ std::vector<SortKey> sort_keys(std::string_view keys, std::string& unknown) {
     if (c == '-' || c == '+') reverse = c == '-';
     if (c == ',' || c == '-' || c == '+' || c == '#' || c == ' ' || c == '%') continue;
     const auto row = std::ranges::find(sort_rows, c, &SortRow::letter);
-    if (row == std::end(sort_rows)) unknown += c;
-    else out.push_back({row, reverse});
+    const auto column = std::ranges::find(rows, c, &Column<JobRow>::letter);
+    if (row != std::end(sort_rows)) out.push_back({row, nullptr, reverse});
+    else if (column != std::end(rows)) out.push_back({nullptr, column, reverse});
+    else unknown += c;
     reverse = false;
   }
   return out;
@@ -345,14 +364,14 @@ bool needs_only_brief(const Format<JobRow>& format) {
 
 bool sort_needs_only_brief(std::string_view keys) {
   std::string unknown;
-  return std::ranges::all_of(sort_keys(keys, unknown), [](const SortKey& key) { return key.row->brief; });
+  return std::ranges::all_of(sort_keys(keys, unknown), [](const SortKey& key) { return key.row != nullptr ? key.row->brief : key.column->brief; });
 }
 
 void sort_jobs(std::vector<JobRow>& jobs, std::string_view keys, std::string& unknown) {
   const auto order = sort_keys(keys, unknown);
   const auto before = [&](const JobRow& a, const JobRow& b) {
     for (const SortKey& key : order)
-      if (const int result = key.row->compare(a, b); result != 0) return key.reverse ? result > 0 : result < 0;
+      if (const int result = key.compare(a, b); result != 0) return key.reverse ? result > 0 : result < 0;
     return false;
   };
   // A long queue comes in the order of submission, which mostly is the order wanted.

@@ -18,6 +18,7 @@ struct JobContext {
   std::int64_t now_us = 0;
   std::string cluster;
   Names* names = nullptr;
+  bool expand_patterns = false;  // of file names
 };
 
 struct JobRow {

@@ -5,10 +5,10 @@
 
 namespace millrace {
 
-void append_field(std::string& out, std::string_view text, int width, bool is_last, Parsable parsable) {
-  if (parsable != Parsable::no) {
+void append_field(std::string& out, std::string_view text, int width, bool is_last, const TableStyle& style) {
+  if (style.parsable != Parsable::no) {
     out += text;
-    if (!is_last || parsable == Parsable::with_end) out += '|';
+    if (!is_last || style.parsable == Parsable::with_end) out += style.delimiter;
     return;
   }
   const std::size_t size = static_cast<std::size_t>(width < 0 ? -width : width);

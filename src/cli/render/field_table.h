@@ -25,6 +25,7 @@ enum class Parsable : std::uint8_t { no, with_end, without_end };  // -p, -P
 struct TableStyle {
   Parsable parsable = Parsable::no;
   bool header = true;
+  std::string delimiter = "|";
 };
 
 template <class Row>
@@ -33,7 +34,7 @@ struct ChosenField {
   int width = 0;
 };
 
-void append_field(std::string& out, std::string_view text, int width, bool is_last, Parsable parsable);
+void append_field(std::string& out, std::string_view text, int width, bool is_last, const TableStyle& style);
 void append_rule(std::string& out, int width);
 bool names_field(std::string_view names, std::string_view word, bool exactly);
 
@@ -64,7 +65,7 @@ std::string render_fields(const std::vector<ChosenField<Row>>& fields, const std
   std::string out;
   if (style.header) {
     for (std::size_t i = 0; i < fields.size(); ++i)
-      append_field(out, fields[i].field->header, fields[i].width < 0 ? -fields[i].width : fields[i].width, i + 1 == fields.size(), style.parsable);
+      append_field(out, fields[i].field->header, fields[i].width, i + 1 == fields.size(), style);
     out += '\n';
     if (style.parsable == Parsable::no) {
       for (const ChosenField<Row>& field : fields) append_rule(out, field.width);
@@ -73,7 +74,7 @@ std::string render_fields(const std::vector<ChosenField<Row>>& fields, const std
   }
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < fields.size(); ++i)
-      append_field(out, fields[i].field->value(row), fields[i].width, i + 1 == fields.size(), style.parsable);
+      append_field(out, fields[i].field->value(row), fields[i].width, i + 1 == fields.size(), style);
     out += '\n';
   }
   return out;

@@ -5,7 +5,12 @@
 
 #include "cli/render/columns.h"
 #include "cli/render/job_words.h"
+#include "cli/render/config_file.h"
+#include "cli/render/error_texts.h"
+#include "cli/render/node_columns.h"
 #include "cli/render/node_words.h"
+#include "config/show_config.h"
+#include "config/slurm_conf.h"
 #include "cli/render/text_forms.h"
 
 namespace millrace {
@@ -106,6 +111,99 @@ TEST(Forms, Node_states) {
   EXPECT_TRUE(matches(*parse_node_state("down*"), node));
   EXPECT_FALSE(matches(*parse_node_state("idle"), node));
   EXPECT_FALSE(parse_node_state("blue"));
+}
+
+TEST(Forms, A_reserved_node_says_so_and_one_in_maintenance_too) {
+  wire::NodeView node;
+  node.set_base(wire::NodeView::IDLE);
+  node.set_reservation("friday");
+  EXPECT_EQ(node_state_compact(node), "resv");
+  EXPECT_EQ(node_state_full(node), "IDLE+RESERVED");
+  EXPECT_TRUE(matches(*parse_node_state("resv"), node));
+  node.set_maintenance(true);
+  EXPECT_EQ(node_state_long(node), "maint$");
+  EXPECT_EQ(node_state_full(node), "IDLE+MAINTENANCE+RESERVED");
+  node.set_base(wire::NodeView::MIXED);
+  EXPECT_EQ(node_state_compact(node), "mix$");
+}
+
+TEST(Forms, Times_as_the_user_wants_them) {
+  setenv("TZ", "UTC", 1);
+  tzset();
+  constexpr std::int64_t moment = 1'700'000'000'000'000;
+  EXPECT_EQ(format_time(moment, "N/A"), "2023-11-14T22:13:20");
+  setenv("SLURM_TIME_FORMAT", "%s", 1);
+  EXPECT_EQ(format_time(moment, "N/A"), "1700000000");
+  setenv("SLURM_TIME_FORMAT", "standard", 1);
+  EXPECT_EQ(format_time(moment, "N/A"), "2023-11-14T22:13:20");
+  setenv("SLURM_TIME_FORMAT", "relative", 1);
+  EXPECT_EQ(format_time(moment, "N/A"), "14 Nov 2023");
+  const std::int64_t now = static_cast<std::int64_t>(time(nullptr)) * 1'000'000;
+  EXPECT_EQ(format_time(now, "N/A").size(), std::string_view{"12:34:56"}.size());
+  EXPECT_TRUE(format_time(now - 86'400'000'000, "N/A").starts_with("Ystday "));
+  unsetenv("SLURM_TIME_FORMAT");
+}
+
+TEST(Forms, Numbers_of_errors) {
+  EXPECT_EQ(error_text(2017), "Invalid job id specified");
+  EXPECT_EQ(error_text(0), "No error");
+  EXPECT_EQ(error_text(2), "No such file or directory");
+  EXPECT_EQ(error_text(123456), "Unknown error 123456");
+}
+
+TEST(Forms, Reservations_of_sinfo) {
+  setenv("TZ", "UTC", 1);
+  tzset();
+  wire::Reservations all;
+  auto& one = *all.add_reservations();
+  one.set_name("maintenance_window");
+  one.set_start_us(1'700'000'000'000'000);
+  one.set_end_us(1'700'003'600'000'000);
+  one.set_nodes("n[1-2]");
+  one.set_active(true);
+  EXPECT_EQ(reservation_lines(all, true),
+            "RESV_NAME              STATE           START_TIME             END_TIME     DURATION  NODELIST\n"
+            "maintenance_window    ACTIVE  2023-11-14T22:13:20  2023-11-14T23:13:20     01:00:00  n[1-2]\n");
+}
+
+TEST(Forms, A_written_configuration_can_be_read) {
+  const auto first = parse_configuration_text(
+      "ClusterName=written\nSlurmctldHost=head(10.0.0.1)\nSlurmctldTimeout=77\nMinJobAge=99\nSchedulerParameters=bf_interval=7\nGresTypes=gpu\n"
+      "NodeName=n[1-2] CPUs=8 RealMemory=4000 Gres=gpu:2 Feature=a,b\nPartitionName=main Nodes=ALL Default=YES MaxTime=1-00:00:00\n",
+      "/etc/slurm/slurm.conf");
+  ASSERT_TRUE(first.errors.empty()) << first.errors[0];
+  wire::Config config;
+  for (const auto& [key, value] : show_config(first.configuration, {"2026-11-15T07:12:04", 95, 0, "26.11.0"})) {
+    auto* entry = config.add_entries();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+  wire::Nodes nodes;
+  for (const char* name : {"n1", "n2"}) {
+    wire::NodeView& node = *nodes.add_nodes();
+    node.set_name(name);
+    node.set_cpus(8);
+    node.set_sockets(8);
+    node.set_memory_mib(4000);
+    node.set_gres("gpu:2");
+    node.set_features("a,b");
+    node.set_weight(1);
+  }
+  wire::Partitions partitions;
+  wire::PartitionView& main = *partitions.add_partitions();
+  main.set_name("main");
+  main.set_nodes("n[1-2]");
+  main.set_is_default(true);
+  main.set_max_time_minutes(1440);
+  main.set_priority_tier(1);
+  main.set_priority_job_factor(1);
+  const std::string text = config_file_text(config, nodes, partitions);
+  const auto second = parse_configuration_text(text, "/etc/slurm/slurm.conf");
+  ASSERT_TRUE(second.errors.empty()) << second.errors[0] << '\n' << text;
+  EXPECT_TRUE(second.configuration.unknown.empty()) << second.configuration.unknown[0].key;
+  EXPECT_EQ(second.configuration.cluster_name, "written");
+  EXPECT_EQ(second.configuration.nodes.size(), 2u);
+  EXPECT_NE(text.find("MinJobAge=99\n"), std::string::npos) << text;
 }
 
 }  // namespace

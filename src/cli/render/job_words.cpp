@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/render/text_forms.h"
+#include "core/model/sluid.h"
 
 namespace millrace {
 namespace {
@@ -65,6 +66,12 @@ std::string known_states() {
   return out;
 }
 
+std::string state_list() {
+  std::string out;
+  for (const StateRow& row : states) out += std::string{row.word} + '\n';
+  return out;
+}
+
 std::string array_tasks_text(const wire::JobView& job) {
   const std::string& tasks = job.array_tasks();
   std::size_t most = 64;
@@ -107,12 +114,7 @@ std::int64_t run_seconds(const wire::JobView& job, std::int64_t now_us) {
 }
 
 std::string sluid_text(const wire::JobView& job) {
-  constexpr char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-  std::uint64_t value = static_cast<std::uint64_t>(job.job_key_low());
-  std::string out(14, '0');
-  out[0] = 's';
-  for (std::size_t i = 13; i >= 1; --i, value >>= 5) out[i] = digits[value & 31];
-  return out;
+  return sluid_text(std::uint64_t{job.job_key_low()});
 }
 
 std::string tres_text(std::uint64_t cpus, std::uint64_t mem_mib, std::uint64_t nodes, const std::string& gres) {

@@ -21,6 +21,7 @@ constexpr std::uint8_t completing_code = 100, requeue_hold_code = 101, never_cod
 std::optional<StateFilter> parse_state(std::string_view word);
 bool matches(StateFilter filter, const wire::JobView& job);
 std::string known_states();  // for the message about an unknown one
+std::string state_list();    // one on a line, as --helpstate prints them
 
 std::string job_name_text(const wire::JobView& job, std::optional<std::uint32_t> task);  // 12, 12_3, 12_[1-3%2], 12+0
 std::string het_job_ids_text(const wire::JobView& job);  // 12-14, of a component

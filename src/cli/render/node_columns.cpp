@@ -135,14 +135,14 @@ constexpr Column<NodeGroup> plain[] = {
     {"AllocNodes", 'S', "ALLOCNODES", to_width, J, [](Out& out, const Row&) { out += "all"; }},
     {"Available", 'a', "AVAIL", to_width, J, [](Out& out, const Row& row) { out += row.partition != nullptr ? partition_availability(*row.partition) : "n/a"; }},
     {"Cluster", 'V', "CLUSTER", to_width, J, [](Out& out, const Row& row) { out += row.context->cluster; }},
-    {"Comment", 0, "COMMENT", to_width, J, [](Out& out, const Row&) { out += "(null)"; }},
+    {"Comment", 0, "COMMENT", to_width, S, [](Out& out, const Row& row) { out += first_text(row, &View::comment, "(null)"); }},
     {"Cores", 'Y', "CORES", to_width, J, [](Out& out, const Row& row) { out += range(row, [](const View& n) { return n.cores_per_socket(); }, false); }},
     {"CPUs", 'c', "CPUS", to_width, J, [](Out& out, const Row& row) { out += range(row, [](const View& n) { return n.cpus(); }, false); }},
     {"CPUsLoad", 'O', "CPU_LOAD", to_width, J, put_load},
     {"CPUsState", 'C', "CPUS(A/I/O/T)", to_width, J, put_cpu_states},
     {"DefaultTime", 'L', "DEFAULTTIME", never, J, put_default_time},
     {"Disk", 'd', "TMP_DISK", to_width, J, [](Out& out, const Row& row) { out += range(row, [](const View& n) { return n.tmp_disk_mib(); }, false); }},
-    {"Extra", 0, "EXTRA", to_width, J, [](Out& out, const Row&) { out += "(null)"; }},
+    {"Extra", 0, "EXTRA", to_width, S, [](Out& out, const Row& row) { out += first_text(row, &View::extra, "(null)"); }},
     {"Features", 'f', "AVAIL_FEATURES", to_width, S, [](Out& out, const Row& row) { out += first_text(row, &View::features, "(null)"); }},
     {"features_act", 'b', "ACTIVE_FEATURES", to_width, S, [](Out& out, const Row& row) { out += first_text(row, &View::features, "(null)"); }},
     {"FreeMem", 'e', "FREE_MEM", to_width, J, put_free_memory},
@@ -168,7 +168,7 @@ constexpr Column<NodeGroup> plain[] = {
     {"PriorityJobFactor", 'I', "PRIO_JOB_FACTOR", to_width, J, [](Out& out, const Row& row) { out += row.partition != nullptr ? std::to_string(row.partition->priority_job_factor()) : "n/a"; }},
     {"PriorityTier", 'p', "PRIO_TIER", to_width, J, [](Out& out, const Row& row) { out += row.partition != nullptr ? std::to_string(row.partition->priority_tier()) : "n/a"; }},
     {"Reason", 'E', "REASON", to_width, S, [](Out& out, const Row& row) { out += first_text(row, &View::reason, "none"); }},
-    {"Reservation", 'i', "RESERVATION", to_width, J, [](Out&, const Row&) {}},
+    {"Reservation", 'i', "RESERVATION", to_width, S, [](Out& out, const Row& row) { out += first_text(row, &View::reservation, ""); }},
     {"Root", 'r', "ROOT", to_width, J, [](Out& out, const Row& row) { out += row.partition != nullptr && row.partition->root_only() ? "yes" : "no"; }},
     {"Share", 0, "OVERSUBSCRIBE", to_width, J, put_sharing},
     {"Size", 's', "JOB_SIZE", to_width, J, put_size},
@@ -306,6 +306,26 @@ void widen(Format<NodeGroup>& format, const std::vector<NodeGroup>& groups) {
     }
     field.width = widest;
   }
+}
+
+std::string reservation_lines(const wire::Reservations& reservations, bool header) {
+  std::size_t wide = 10;
+  for (const auto& each : reservations.reservations()) wide = std::max(wide, each.name().size());
+  const auto line = [&](std::string_view name, std::string_view state, std::string_view start, std::string_view end, std::string_view duration, std::string_view nodes) {
+    std::string out;
+    append_cell(out, name, wide, false, Cut::never);
+    for (const auto& [text, width] : {std::pair{state, 8}, std::pair{start, 19}, std::pair{end, 19}, std::pair{duration, 11}}) {
+      out += "  ";
+      append_cell(out, text, static_cast<std::size_t>(width), true, Cut::never);
+    }
+    return out + "  " + std::string{nodes} + '\n';
+  };
+  std::string out;
+  if (header) out = line("RESV_NAME", "STATE", "START_TIME", "END_TIME", "DURATION", "NODELIST");
+  for (const auto& each : reservations.reservations())
+    out += line(each.name(), each.active() ? "ACTIVE" : "INACTIVE", format_time(each.start_us(), "Unknown"), format_time(each.end_us(), "Unknown"),
+                format_duration((each.end_us() - each.start_us()) / 1'000'000), each.nodes());
+  return out;
 }
 
 std::string render_groups(const std::vector<NodeGroup>& groups, const Format<NodeGroup>& format, bool header) {

@@ -38,6 +38,9 @@ struct NodeViewOptions {
   bool exact = false;      // -e
 };
 std::string sinfo_default_format(const NodeViewOptions& options);
+// Nodes of a partition that agree in all of these are one record of --json.
+inline constexpr std::string_view sinfo_record_columns =
+    "Partition,StateComplete,AllocMem,CPUs,CPUsState,SocketCoreThread,Memory,Disk,Weight,Features,Gres,GresUsed,Reason,TimeStamp,UserLong,Reservation,Comment,Extra";
 
 struct NodeListing {
   std::vector<const wire::PartitionView*> partitions;  // in the order to show
@@ -49,6 +52,8 @@ std::vector<NodeGroup> group_nodes(const NodeListing& listing, const Format<Node
 void sort_groups(std::vector<NodeGroup>& groups, std::string_view keys);
 // Default formats let the partition and node columns grow to fit.
 void widen(Format<NodeGroup>& format, const std::vector<NodeGroup>& groups);
+// sinfo -T
+std::string reservation_lines(const wire::Reservations& reservations, bool header);
 std::string render_groups(const std::vector<NodeGroup>& groups, const Format<NodeGroup>& format, bool header);
 
 }  // namespace millrace

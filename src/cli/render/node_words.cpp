@@ -2,6 +2,7 @@
 #include "cli/render/node_words.h"
 
 #include "base/text.h"
+#include "cli/render/text_forms.h"
 
 namespace millrace {
 namespace {
@@ -28,6 +29,7 @@ struct Words {
 // First match wins.
 Words words_of(const View& node) {
   const bool idle = !is_busy(node) && !node.completing();
+  if (node.maintenance() && idle && !node.drain() && node.base() != View::DOWN) return {"maint", "maint"};
   if (node.reboot_issued()) return {"reboot", "boot"};
   if (node.reboot_requested() && idle && node.base() != View::DOWN) return {"reboot", "boot"};
   if (node.drain() && (is_busy(node) || node.completing())) return {"draining", "drng"};
@@ -37,7 +39,7 @@ Words words_of(const View& node) {
   if (node.base() == View::DOWN) return {"down", "down"};
   if (node.base() == View::ALLOCATED) return node.completing() ? Words{"allocated+", "alloc+"} : Words{"allocated", "alloc"};
   if (node.completing()) return {"completing", "comp"};
-  if (node.base() == View::IDLE) return {"idle", "idle"};
+  if (node.base() == View::IDLE) return node.reservation().empty() ? Words{"idle", "idle"} : Words{"reserved", "resv"};
   if (node.base() == View::MIXED) return {"mixed", "mix"};
   if (node.base() == View::FUTURE) return {"future", "futr"};
   return {"unknown", "unk"};
@@ -63,7 +65,7 @@ constexpr FilterRow filter_rows[] = {
     {"future", [](const View& n) { return n.base() == View::FUTURE; }},
     {"futr", [](const View& n) { return n.base() == View::FUTURE; }},
     {"idle", [](const View& n) { return n.base() == View::IDLE && !n.drain(); }},
-    {"maint", [](const View&) { return false; }},
+    {"maint", [](const View& n) { return n.maintenance(); }},
     {"mixed", [](const View& n) { return n.base() == View::MIXED; }},
     {"no_respond", [](const View& n) { return n.not_responding(); }},
     {"noresp", [](const View& n) { return n.not_responding(); }},
@@ -77,8 +79,8 @@ constexpr FilterRow filter_rows[] = {
     {"cloud", [](const View& n) { return n.cloud(); }},
     {"dynamic_norm", [](const View& n) { return n.dynamic(); }},
     {"reboot", [](const View& n) { return n.reboot_requested() || n.reboot_issued(); }},
-    {"reserved", [](const View&) { return false; }},
-    {"resv", [](const View&) { return false; }},
+    {"reserved", [](const View& n) { return !n.reservation().empty(); }},
+    {"resv", [](const View& n) { return !n.reservation().empty(); }},
     {"unknown", [](const View& n) { return n.base() == View::UNKNOWN; }},
 };
 
@@ -92,7 +94,8 @@ const FilterRow* find_filter(std::string_view word) {
 
 std::string with_suffix(std::string_view word, const View& node) {
   std::string out{word};
-  if (node.reboot_issued()) out += '^';
+  if (node.maintenance()) out += '$';
+  else if (node.reboot_issued()) out += '^';
   else if (node.reboot_requested()) out += '@';
   else if (node.powering_up()) out += '#';
   else if (node.powering_down()) out += '%';
@@ -111,11 +114,13 @@ std::string node_state_full(const View& node) {
   if (node.drain()) out += "+DRAIN";
   if (node.dynamic()) out += "+DYNAMIC_NORM";
   if (node.fail()) out += "+FAIL";
+  if (node.maintenance()) out += "+MAINTENANCE";
   if (node.power_down_wanted()) out += "+POWER_DOWN";
   if (node.power_up_wanted()) out += "+POWER_UP";
   if (node.powered_down()) out += "+POWERED_DOWN";
   if (node.reboot_requested()) out += "+REBOOT_REQUESTED";
   if (node.reboot_issued()) out += "+REBOOT_ISSUED";
+  if (!node.reservation().empty()) out += "+RESERVED";
   if (node.not_responding()) out += "+NOT_RESPONDING";
   if (node.powering_up()) out += "+POWERING_UP";
   if (node.powering_down()) out += "+POWERING_DOWN";
@@ -138,11 +143,17 @@ std::optional<NodeStateFilter> parse_node_state(std::string_view word) {
   const std::string small = lower(trim(word));
   if (small.empty()) return std::nullopt;
   for (std::string_view part : split(small, '&')) {
-    if (!part.empty() && std::string_view{"*~#%!"}.find(part.back()) != std::string_view::npos) part.remove_suffix(1);
+    if (!part.empty() && std::string_view{"*~#%!$@^"}.find(part.back()) != std::string_view::npos) part.remove_suffix(1);
     if (!part.empty() && part.front() == '~') part.remove_prefix(1);
     if (find_filter(part) == nullptr) return std::nullopt;
   }
   return NodeStateFilter{small};
+}
+
+std::string node_state_list() {
+  std::string out;
+  for (const FilterRow& row : filter_rows) out += upper_case(row.name) + '\n';
+  return out;
 }
 
 bool matches(const NodeStateFilter& filter, const View& node) {
@@ -154,7 +165,7 @@ bool matches(const NodeStateFilter& filter, const View& node) {
     if (part.back() == '#' && !node.powering_up()) return false;
     if (part.back() == '%' && !node.powering_down()) return false;
     if (part.back() == '!' && !node.power_down_wanted()) return false;
-    if (std::string_view{"*~#%!"}.find(part.back()) != std::string_view::npos) part.remove_suffix(1);
+    if (std::string_view{"*~#%!$@^"}.find(part.back()) != std::string_view::npos) part.remove_suffix(1);
     if (negated) part.remove_prefix(1);
     if (find_filter(part)->matches(node) == negated) return false;
   }

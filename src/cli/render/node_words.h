@@ -22,6 +22,7 @@ struct NodeStateFilter {
   std::string word;
 };
 std::optional<NodeStateFilter> parse_node_state(std::string_view word);
+std::string node_state_list();  // one on a line, as --helpstate prints them
 bool matches(const NodeStateFilter& filter, const wire::NodeView& node);
 
 std::string_view partition_state(const wire::PartitionView& partition);        // UP

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/render/job_words.h"
 #include "cli/render/node_words.h"
+#include "core/model/job_extras.h"
 
 namespace millrace {
 namespace {
@@ -30,8 +31,10 @@ std::string text(std::uint64_t number) { return std::to_string(number); }
 std::string pair_text(std::uint32_t a, std::uint32_t b) { return std::to_string(a) + ':' + std::to_string(b); }
 std::string null(const std::string& value) { return std::string{or_null(value)}; }
 
+std::string user_name(const wire::JobView& job, Names& names) { return job.user_name().empty() ? names.user(job.uid()) : job.user_name(); }
+
 std::string user_text(const wire::JobView& job, Names& names) {
-  const std::string user = job.user_name().empty() ? names.user(job.uid()) : job.user_name();
+  const std::string user = user_name(job, names);
   const std::string group = job.group_name().empty() ? names.group(job.gid()) : job.group_name();
   return "UserId=" + user + '(' + text(job.uid()) + ") GroupId=" + group + '(' + text(job.gid()) + ") MCS_label=N/A";
 }
@@ -102,18 +105,18 @@ void add_resource_lines(Record& record, const wire::JobView& job, const ShowOpti
   record.line("ReqTRES=" + tres_text(job.cpus(), job.requested_memory_mib(), job.node_count(), ask.requested_gres_tres()));
   record.line("AllocTRES=" + (placed ? tres_text(job.cpus(), job.allocated_memory_mib(), job.node_count(), ask.allocated_gres_tres()) : std::string{"(null)"}));
   record.line("Socks/Node=" + star(ask.sockets_per_node()) + " NtasksPerN:B:S:C=" + text(job.tasks_per_node()) + ":0:" + star(ask.tasks_per_socket()) + ":" +
-              star(ask.tasks_per_core()) + " CoreSpec=*");
+              star(ask.tasks_per_core()) + (job.extras().threads_spec() ? " ThreadSpec=" : " CoreSpec=") + star(job.extras().core_spec()));
   if (options.detail > 0 && placed) add_node_details(record, job, options.one_line);
   const std::string memory = ask.memory_per_gpu_mib() != 0    ? "MinMemoryTRES=gres/gpu:" + text(ask.memory_per_gpu_mib())
                              : job.has_memory_per_cpu_mib() ? "MinMemoryCPU=" + format_mib(job.memory_per_cpu_mib())
                                                           : "MinMemoryNode=" + format_mib(job.memory_per_node_mib());
   record.line("MinCPUsNode=" + text(job.min_cpus_per_node()) + ' ' + memory + " MinTmpDiskNode=" + (ask.tmp_disk_mib() == 0 ? "0" : format_mib(ask.tmp_disk_mib())));
-  record.line("Features=" + null(ask.features()) + " DelayBoot=00:00:00");
+  record.line("Features=" + null(ask.features()) + " DelayBoot=" + format_duration(job.extras().delay_boot_seconds()));
   if (!ask.prefer().empty()) record.line("Prefer=" + ask.prefer());
   if (!ask.reservation().empty()) record.line("Reservation=" + ask.reservation());
   record.line(std::string{"OverSubscribe="} + (job.oversubscribe() ? "YES" : "NO") + " Exclusive=" + (job.exclusive() ? "NODE" : ask.exclusive_user() ? "USER" : "NO") +
               " Contiguous=" + (ask.contiguous() ? "1" : "0") + " Licenses=" + null(ask.licenses()) + " LicensesAlloc=" +
-              null(ask.licenses_allocated()) + " Network=(null)");
+              null(ask.licenses_allocated()) + " Network=" + null(job.extras().network()));
 }
 
 void add_request_lines(Record& record, const wire::JobView& job) {
@@ -153,7 +156,7 @@ std::string show_job(const wire::JobView& job, std::int64_t now_us, Names& names
   if (options.detail > 0) record.line("SLUID=" + sluid_text(job));
   if (job.het_job_id() != 0) record.line("HetJobIdSet=" + het_job_ids_text(job));
   record.line(user_text(job, names));
-  record.line("Priority=" + text(job.priority()) + " Nice=" + std::to_string(job.nice()) + " Account=" + null(job.account()) + " QOS=" + null(job.qos()));
+  record.line("Priority=" + text(job.priority()) + " Nice=" + std::to_string(job.nice()) + " Account=" + null(job.account()) + " QOS=" + null(job.qos()) + (job.extras().wckey().empty() ? "" : " WCKey=" + job.extras().wckey()));
   add_state_lines(record, job, now_us, options.detail);
   record.line("Partition=" + job.partition() + " AllocNode:Sid=" + job.submit_host() + ':' + text(job.submit_sid()));
   record.line("ReqNodeList=" + null(job.required_nodes()) + " ExcNodeList=" + null(job.excluded_nodes()));
@@ -163,13 +166,18 @@ std::string show_job(const wire::JobView& job, std::int64_t now_us, Names& names
   record.line("Command=" + null(job.command()));
   if (!job.submit_line().empty()) record.line("SubmitLine=" + job.submit_line());
   record.line("WorkDir=" + job.work_dir());
+  if (!job.extras().admin_comment().empty()) record.line("AdminComment=" + job.extras().admin_comment());
+  if (!job.extras().system_comment().empty()) record.line("SystemComment=" + job.extras().system_comment());
   if (!job.comment().empty()) record.line("Comment=" + job.comment());
+  if (!job.extras().extra().empty()) record.line("Extra=" + job.extras().extra());
   if (job.batch()) {
     record.line("StdErr=" + job.std_err());
     record.line("StdIn=" + job.std_in());
     record.line("StdOut=" + job.std_out());
   }
   add_request_lines(record, job);
+  if (job.extras().mail_types() != 0)
+    record.line("MailUser=" + (job.extras().mail_user().empty() ? user_name(job, names) : job.extras().mail_user()) + " MailType=" + mail_types_text(job.extras().mail_types()));
   if (!job.container().empty()) record.line("Container=" + job.container());
   return record.finish();
 }
@@ -217,6 +225,7 @@ std::string show_node(const wire::NodeView& node, Names& names, const ShowOption
     record.line("Reason=" + node.reason() + " [" + names.user(node.reason_uid()) + '@' + format_time(node.reason_at_us(), "Unknown") + ']');
   if (!node.comment().empty()) record.line("Comment=" + node.comment());
   if (!node.extra().empty()) record.line("Extra=" + node.extra());
+  if (!node.reservation().empty()) record.line("ReservationName=" + node.reservation());
   return record.finish();
 }
 
@@ -238,6 +247,7 @@ std::string show_partition(const wire::PartitionView& p, const ShowOptions& opti
   record.line("JobDefaults=" + (p.job_defaults().empty() ? std::string{"(null)"} : p.job_defaults()));
   record.line(memory_limits(p));
   record.line("TRES=" + tres_text(p.cpu_count(), p.memory_mib(), p.node_count(), p.gres_tres()));
+  if (!p.billing_weights().empty()) record.line("TRESBillingWeights=" + p.billing_weights());
   return record.finish();
 }
 

@@ -11,6 +11,26 @@
 #include "base/text.h"
 
 namespace millrace {
+namespace {
+
+// The nearer a day, the less of it has to be said.
+const char* relative_format(const tm& parts) {
+  const time_t now = time(nullptr);
+  tm today{};
+  localtime_r(&now, &today);
+  tm midnight = parts;
+  for (tm* each : {&today, &midnight}) each->tm_hour = 12, each->tm_min = each->tm_sec = 0, each->tm_isdst = -1;
+  const double days = difftime(mktime(&midnight), mktime(&today)) / 86400;
+  const int distance = static_cast<int>(days < 0 ? days - 0.5 : days + 0.5);
+  if (distance == 0) return "%H:%M:%S";
+  if (distance == -1) return "Ystday %H:%M";
+  if (distance == 1) return "Tomorr %H:%M";
+  if (distance < -365 || distance > 365) return "%-d %b %Y";
+  if (distance < -1 || distance > 6) return "%-d %b %H:%M";
+  return "%a %H:%M";
+}
+
+}  // namespace
 
 std::string format_time(std::int64_t microseconds, std::string_view unset) {
   if (microseconds == 0) return std::string{unset};
@@ -19,6 +39,7 @@ std::string format_time(std::int64_t microseconds, std::string_view unset) {
   localtime_r(&t, &parts);
   char buffer[128];
   const char* format = std::getenv("SLURM_TIME_FORMAT");
+  if (format != nullptr && std::string_view{format} == "relative") format = relative_format(parts);
   const bool own = format != nullptr && std::string_view{format}.find('%') != std::string_view::npos;
   const std::size_t length = strftime(buffer, sizeof buffer, own ? format : "%Y-%m-%dT%H:%M:%S", &parts);
   return {buffer, length};

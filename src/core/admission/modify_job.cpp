@@ -16,7 +16,7 @@ namespace {
 bool touches_request(const ModifyJob& ask) {
   const JobModified& c = ask.change;
   return c.min_nodes || c.max_nodes || c.tasks || c.cpus_per_task || c.memory_per_node || c.memory_per_cpu || c.begin_at ||
-         c.priority || c.nice || c.std_out || c.std_err || c.work_dir || ask.partition || ask.dependency || ask.required_nodes ||
+         c.priority || c.nice || c.std_in || c.std_out || c.std_err || c.work_dir || ask.partition || ask.dependency || ask.required_nodes ||
          ask.excluded_nodes || c.tasks_per_node || c.min_cpus_per_node || c.exclusive || c.oversubscribe || ask.wishes != ResourceWishes{};
 }
 
@@ -26,6 +26,11 @@ std::expected<void, Refusal> fill_time_limit(const Job& job, const ModifyJob& as
     const std::int64_t sum = static_cast<std::int64_t>(job.time_limit_minutes) + *ask.time_limit_change_minutes;
     if (sum <= 0) return refuse(RefusalCode::invalid_time_limit, "the limit would become zero or less");
     out.time_limit_minutes = static_cast<std::uint32_t>(std::min<std::int64_t>(sum, unlimited - 1));
+  }
+  if (ask.end_at) {
+    if (job.state != JobState::running) return refuse(RefusalCode::invalid_time, "only a running job has an end; StartTime and TimeLimit are what a waiting one has");
+    const std::int64_t span = std::max<std::int64_t>((*ask.end_at - job.ran_from()).value, 1);
+    out.time_limit_minutes = static_cast<std::uint32_t>(std::min<std::int64_t>((span + minutes(1).value - 1) / minutes(1).value, unlimited - 1));
   }
   if (out.time_limit_minutes && *out.time_limit_minutes > job.time_limit_minutes && !actor.is_admin)
     return refuse(RefusalCode::access_denied, "only an administrator may raise a time limit");
@@ -84,6 +89,16 @@ std::expected<void, Refusal> fill_charge(const State& state, const Job& job, con
   if (!charge) return std::unexpected(std::move(charge).error());
   if (charge->account != job.spec->account) out.account = charge->account;
   if (charge->qos != job.qos) out.qos = charge->qos;
+  return {};
+}
+
+// The whole of it goes into the fact.
+std::expected<void, Refusal> fill_extras(const Job& job, const ModifyJob& ask, const Actor& actor, JobModified& out) {
+  if (!ask.extras) return {};
+  if (ask.admin_words && !actor.is_admin) return refuse(RefusalCode::access_denied, "only an administrator may set AdminComment");
+  JobExtras extras = job.spec->extra_request();
+  ask.extras(extras);
+  out.extras = std::move(extras);
   return {};
 }
 
@@ -151,6 +166,7 @@ Decision decide_for(const State& state, const SelectedJob& which, const ModifyJo
   if (auto texts = fill_texts(state, job, ask, change); !texts) return std::unexpected(std::move(texts).error());
   if (auto resources = fill_resources(state, job, ask, change, now); !resources) return std::unexpected(std::move(resources).error());
   if (auto charge = fill_charge(state, job, ask, change); !charge) return std::unexpected(std::move(charge).error());
+  if (auto extras = fill_extras(job, ask, actor, change); !extras) return std::unexpected(std::move(extras).error());
   fill_priority(state, job, change);
   if (change.nice && !change.priority && !job.priority_fixed && job.hold == Hold::none) change.priority = initial_priority(state, job.key, *change.nice);
   if (change.required_nodes && change.required_nodes->size() > job.spec->min_nodes)

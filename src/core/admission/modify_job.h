@@ -1,6 +1,8 @@
 // src/core/admission/modify_job.h - scontrol update job: what may be changed, by whom, and when.
 #pragma once
 
+#include <functional>
+
 #include "core/admission/job_selection.h"
 #include "core/admission/resource_wishes.h"
 
@@ -11,6 +13,9 @@ struct ModifyJob {
   std::optional<std::int64_t> time_limit_change_minutes;
   std::optional<std::string> partition, dependency, required_nodes, excluded_nodes, qos;
   ResourceWishes wishes{};
+  std::function<void(JobExtras&)> extras{};                  // what it makes of those the job has
+  bool admin_words = false;                                // ... an administrator's words among them
+  std::optional<Time> end_at{};                            // of a running job: its limit follows
 };
 
 Decision decide_modify(const State& state, const SelectedJob& which, const ModifyJob& ask, const Actor& actor, Time now);

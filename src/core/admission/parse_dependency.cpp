@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "core/ledger/kept_jobs.h"
 
 namespace millrace {
 namespace {
@@ -15,6 +16,18 @@ std::optional<DependencyKind> kind_named(std::string_view word) {
   if (word == "afternotok") return DependencyKind::afternotok;
   if (word == "aftercorr") return DependencyKind::aftercorr;
   return std::nullopt;
+}
+
+// Of a job that is over and hidden, and still known to accounting: what became of it is the answer.
+std::expected<Dependency, Refusal> parse_kept(const State& state, Dependency dependency, std::string_view text) {
+  const auto bad = [&](std::string why) { return refuse(RefusalCode::dependency, "dependency on '" + std::string{text} + "': " + why); };
+  const KeptJob* kept = newest_kept(state, dependency.shown);
+  if (!kept || state.find_job(kept->job->key)) return bad("no such job");
+  const bool names_array = kept->array == dependency.shown;
+  if (names_array && dependency.kind == DependencyKind::aftercorr && !dependency.task) return bad("no such job: its tasks are forgotten");
+  dependency.target = names_array ? kept->job->array : kept->job->key;
+  if (dependency.task && (!names_array || !find_kept(state, dependency))) return bad("no such array task");
+  return dependency;
 }
 
 std::expected<Dependency, Refusal> parse_target(const State& state, DependencyKind kind, std::string_view text) {
@@ -41,7 +54,7 @@ std::expected<Dependency, Refusal> parse_target(const State& state, DependencyKi
   if (!number || *number <= 0 || *number > UINT32_MAX) return bad("not a job id");
   dependency.shown = JobId{static_cast<std::uint32_t>(*number)};
   const Job* job = state.find_job(dependency.shown);
-  if (!job) return bad("no such job");
+  if (!job) return parse_kept(state, std::move(dependency), text);
   // The number of an array means the whole array, also once its record belongs to its last task.
   const ArrayState* array = state.find_array(job->array);
   const bool names_array = array && array->id == dependency.shown;

@@ -155,5 +155,38 @@ TEST_F(Requests, An_update_changes_only_what_it_says) {
   EXPECT_FALSE(decide_modify(state_, {key, {}}, change, {UserId{1}, false}, now_));
 }
 
+TEST_F(Requests, Words_of_a_job_change_while_it_runs_and_some_only_by_an_administrator) {
+  const JobKey key{std::stoull(submit(ResourceWishes{}))};
+  happen(decide_place(state_, {key, Attempt{0}, {{NodeIndex{0}, Cpus{1}, {}, 1}}, false}, now_));
+  ModifyJob change;
+  change.change.comment = "c";
+  change.extras = [](JobExtras& extras) { extras.extra = "x"; };
+  const auto words = decide_modify(state_, {key, {}}, change, {UserId{1}, false}, now_);
+  ASSERT_TRUE(words);
+  happen(*words);
+  change.extras = [](JobExtras& extras) { extras.admin_comment = "a"; };
+  change.admin_words = true;
+  EXPECT_FALSE(decide_modify(state_, {key, {}}, change, {UserId{1}, false}, now_));
+  const auto admin = decide_modify(state_, {key, {}}, change, {UserId{0}, true}, now_);
+  ASSERT_TRUE(admin);
+  happen(*admin);
+  EXPECT_EQ(state_.job(key).spec->extra_request().extra, "x") << "what is not said stays";
+  EXPECT_EQ(state_.job(key).spec->extra_request().admin_comment, "a");
+}
+
+TEST_F(Requests, An_end_time_is_a_time_limit_from_the_start) {
+  const JobKey key{std::stoull(submit(ResourceWishes{}))};
+  ModifyJob change;
+  change.end_at = now_ + minutes(5);
+  EXPECT_FALSE(decide_modify(state_, {key, {}}, change, {UserId{1}, false}, now_)) << "one that waits has no end";
+  happen(decide_place(state_, {key, Attempt{0}, {{NodeIndex{0}, Cpus{1}, {}, 1}}, false}, now_));
+  const auto shorter = decide_modify(state_, {key, {}}, change, {UserId{1}, false}, now_);
+  ASSERT_TRUE(shorter);
+  happen(*shorter);
+  EXPECT_EQ(state_.job(key).time_limit_minutes, 5u);
+  change.end_at = now_ + minutes(50);
+  EXPECT_FALSE(decide_modify(state_, {key, {}}, change, {UserId{1}, false}, now_)) << "only an administrator may give it more";
+}
+
 }  // namespace
 }  // namespace millrace

@@ -12,6 +12,7 @@
 #include "core/ledger/apply_steps.h"
 #include "core/ledger/apply_suspend.h"
 #include "core/ledger/dependency.h"
+#include "core/ledger/kept_jobs.h"
 #include "core/ledger/licences.h"
 #include "core/ledger/modify_spec.h"
 #include "core/ledger/rebuild.h"
@@ -130,6 +131,7 @@ void finish(State& state, JobKey key, Time at) {
 void to_pending(State& state, JobKey key, bool was_ended, std::uint32_t delay_seconds, bool hold, Time at) {
   count_job(state, state.job(key), Count::take_away, at);
   if (was_ended) clear_deadline(state, forget_time(state, state.job(key)), key, DeadlineKind::forget);
+  keep_run(state, key, at);
   Job& job = state.edit_job(key);
   MR_ASSERT(next_state(job.state, Cause::requeued) == JobState::pending);
   if (was_ended) {
@@ -146,6 +148,7 @@ void to_pending(State& state, JobKey key, bool was_ended, std::uint32_t delay_se
   job.preempt_due = Time{};
   job.preempt_requeue = false;
   job.suspension = {};
+  job.used = {};
   job.attempt.value += 1;
   job.exit_code = job.exit_signal = 0;
   job.placement = {};
@@ -469,6 +472,7 @@ void apply_one(State& state, const JobPlaced& e) {
                                          .supervised = e.supervised});
   job.program = e.prolog ? JobProgram::prolog : JobProgram::none;
   job.suspension = {};
+  job.used = {};
   take_licences(state, e.licences);
   if (e.partition) use_partition(job, *e.partition);
   if (e.waited) job.waited = SharedValue(*e.waited);
@@ -587,9 +591,10 @@ void apply_one(State& state, const PartitionStateChanged& e) {
   state.partitions.edit().at(e.partition.value).def.availability = e.availability;
 }
 
-void forget_job(State& state, JobKey key) {
+void forget_job(State& state, JobKey key, Time at) {
   const SharedValue<Job> job = state.jobs.at(key);
   MR_ASSERT(job->state == JobState::ended);
+  keep_ended(state, key, at);
   forget_steps(state, key);
   state.jobs.erase(key);
   state.by_id.erase(job->id);
@@ -608,7 +613,7 @@ void forget_job(State& state, JobKey key) {
 void apply_one(State& state, const JobForgotten& e) {
   clear_deadline(state, forget_time(state, state.job(e.key)), e.key, DeadlineKind::forget);
   const std::vector<JobKey> whole = whole_of(state.job(e.key));
-  for (const JobKey key : whole) forget_job(state, key);
+  for (const JobKey key : whole) forget_job(state, key, e.at);
 }
 
 void apply_one(State& state, const ReservationSet& e) { set_reservation(state, e); }

@@ -186,6 +186,10 @@ void end_attempt(State& state, const AttemptEnded& e) {
   MR_ASSERT(share != placement.shares.end());
   MR_ASSERT(!share->released);
   const NodeSaid said = as_meant(job, e);
+  if (e.usage != StepUsage{} && state.policy->keep_ended_seconds > 0) {
+    if (!job.used) job.used = SharedValue(StepUsage{});
+    add(job.used.edit(), e.usage);
+  }
   const bool news = !share->exited;  // how it ended was told before the node tidied up, whatever became of the node since
   if (news && !job.is_component()) weigh_end(state, job, said);
   const bool on_batch_host = e.node == placement.shares.front().node;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/ledger/kept_jobs.h"
+
 namespace millrace {
 namespace {
 
@@ -52,9 +54,31 @@ bool name_is_free(const State& state, const Job& job) {
   return oldest.uid != uid || oldest.name_bits != bits || oldest.key == job.key;
 }
 
+// Also where it is only kept for accounting: what became of it does not change any more.
+const Job* target_of(const State& state, const Dependency& dependency) {
+  if (const Job* job = state.find_job(dependency.target)) return job;
+  const KeptJob* kept = find_kept(state, dependency);
+  return kept ? kept->job.get() : nullptr;
+}
+
+// An array that is forgotten has ended. Its last record knows how; others of it may be gone before.
+DependencyState look_at_kept(const KeptJob& kept, const Dependency& dependency, Time now) {
+  const bool whole_array = !dependency.task && kept.job->array == dependency.target;
+  if (!whole_array) return look_at_job(*kept.job, dependency, now);
+  switch (dependency.kind) {
+    case DependencyKind::after: return look_at_job(*kept.job, dependency, now);
+    case DependencyKind::afterany: return DependencyState::fulfilled;
+    case DependencyKind::afterok: return when(kept.array_well, !kept.array_well);
+    case DependencyKind::afternotok: return when(!kept.array_well, kept.array_well);
+    case DependencyKind::aftercorr:
+    case DependencyKind::singleton: break;
+  }
+  return DependencyState::unfulfilled;
+}
+
 // after:J+minutes gets its own deadline once J has started; J itself may be forgotten before that.
 void note_delay(State& state, const Job& job, Dependency& dependency) {
-  const Job* target = state.find_job(dependency.target);
+  const Job* target = target_of(state, dependency);
   if (!target || dependency.kind != DependencyKind::after || dependency.delay_minutes == 0 || dependency.due_at.is_set()) return;
   const Time since = target->started_at.is_set() ? target->started_at : target->ended_at;
   if (!since.is_set()) return;
@@ -115,9 +139,12 @@ DependencyState look_at(const State& state, const Dependency& dependency, Time n
   if (dependency.task) {
     const JobKey* split = state.tasks.find({dependency.target, *dependency.task});
     if (split) return look_at_job(state.job(*split), dependency, now);
+    if (const KeptJob* kept = find_kept(state, dependency)) return look_at_kept(*kept, dependency, now);
     // Still in the unsplit rest: it comes to what the rest comes to.
   }
-  return target ? look_at_job(*target, dependency, now) : DependencyState::unfulfilled;
+  if (target) return look_at_job(*target, dependency, now);
+  const KeptJob* kept = find_kept(state, dependency);
+  return kept ? look_at_kept(*kept, dependency, now) : DependencyState::unfulfilled;
 }
 
 void follow_leader(State& state, JobKey key) {

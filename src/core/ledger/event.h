@@ -76,6 +76,8 @@ struct JobModified {
   std::optional<bool> priority_fixed;
   Time at;
   std::optional<ResourceRequest> resources{};  // the whole of it, as it is from now on
+  std::optional<JobExtras> extras{};           // the same
+  std::optional<std::string> std_in{};
   std::optional<std::uint32_t> tasks_per_node{}, min_cpus_per_node{};
   std::optional<bool> exclusive{}, oversubscribe{};
 };

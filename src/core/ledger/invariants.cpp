@@ -7,6 +7,7 @@
 #include "core/ledger/apply_account.h"
 #include "core/ledger/apply_steps.h"
 #include "core/ledger/dependency.h"
+#include "core/ledger/kept_jobs.h"
 #include "core/ledger/licences.h"
 #include "core/model/node_use.h"
 
@@ -97,6 +98,27 @@ std::optional<std::string> check_steps(const State& state) {
     if (!state.jobs.contains(key)) return "steps of a job that is gone";
     if (tally.ended != ended[key] || tally.ended > ended_steps_max) return "job key " + std::to_string(key.value) + ": the count of ended steps is wrong";
   }
+  return std::nullopt;
+}
+
+// What is kept is over, hidden from everybody else, and found by its number.
+std::optional<std::string> check_kept(const State& state) {
+  std::uint64_t rows = 0, names = 0;
+  for (const auto& [number, kept] : state.kept) {
+    const Job& job = *kept->job;
+    const std::string which = "kept run of " + of(job);
+    if (!(number < state.next_kept)) return which + "a number that was never given out";
+    if (job.state != JobState::ended || !job.spec || !job.ended_at.is_set()) return which + "it is not over";
+    if (job.outcome == Outcome::none && !kept->requeued) return which + "ended without an outcome";
+    if (const Job* live = state.find_job(job.key); live && (!kept->requeued || !(job.attempt < live->attempt))) return which + "its job is not forgotten";
+    if (!state.kept_names.contains({job.id, number})) return which + "nobody finds it";
+    for (const SharedValue<Step>& step : kept->steps)
+      if (step->is_running()) return which + "one of its steps goes on";
+    rows += rows_of(*kept);
+    names += 1 + (kept->array.value != 0 && kept->array != job.id ? 1 : 0) + (job.is_component() ? 1 : 0);
+  }
+  if (rows != state.kept_rows) return "the count of kept runs and steps is wrong";
+  if (names != state.kept_names.size()) return "numbers that lead to no kept run";
   return std::nullopt;
 }
 
@@ -241,6 +263,7 @@ std::optional<std::string> broken_law(const State& state) {
   if (auto broken = check_uses(state)) return broken;
   if (auto broken = check_licences(state)) return broken;
   if (auto broken = check_steps(state)) return broken;
+  if (auto broken = check_kept(state)) return broken;
   return check_arrays(state);
 }
 
@@ -258,6 +281,7 @@ std::uint64_t fingerprint(const State& state) {
       for (const NodeShare& share : job->placement->shares)
         add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value) ^ (share.released ? 1ULL << 40 : 0) ^ (share.exited ? 1ULL << 41 : 0));
     if (job->boots) add(0xb007);
+    if (job->used) add(mix_bits(static_cast<std::uint64_t>(job->used->user_us)) ^ static_cast<std::uint64_t>(job->used->max_rss_bytes));
     if (job->program != JobProgram::none || job->launch_failed) add(static_cast<std::uint64_t>(job->program) << 1 | (job->launch_failed ? 1 : 0));
     if (job->het) add(mix_bits(job->het->leader.value) ^ (std::uint64_t{job->het->offset} << 32 | job->het->size));
     if (job->placement && (job->placement->supervised || job->placement->stops_alone)) add(job->placement->stops_alone ? 3 : 2);
@@ -293,6 +317,17 @@ std::uint64_t fingerprint(const State& state) {
   for (const auto& [key, step] : state.steps) {
     add(mix_bits(KeyBits<StepKey>::of(key)) ^ name_bits(step->start.name) ^ static_cast<std::uint64_t>(step->start.at.value));
     add(static_cast<std::uint64_t>(step->end.at.value) ^ static_cast<std::uint64_t>(step->end.outcome) << 56 ^ step->end.exit_code ^ step->end.exit_signal);
+  }
+  for (const auto& [number, kept] : state.kept) {
+    const Job& job = *kept->job;
+    add(mix_bits(number.value) ^ job.key.value ^ static_cast<std::uint64_t>(kept->at.value));
+    add(static_cast<std::uint64_t>(job.ended_at.value) ^ static_cast<std::uint64_t>(job.outcome) << 56 ^ job.exit_code ^ (std::uint64_t{job.attempt.value} << 32) ^ job.exit_signal);
+    add(name_bits(job.spec->name) ^ mix_bits(name_bits(job.spec->std_out)) ^ kept->array.value ^ (kept->requeued ? 1ULL << 40 : 0) ^ (kept->array_well ? 1ULL << 41 : 0) ^
+        std::uint64_t{kept->rest.size()} << 42);
+    if (job.used) add(static_cast<std::uint64_t>(job.used->user_us) ^ static_cast<std::uint64_t>(job.used->max_rss_bytes));
+    if (job.placement)
+      for (const NodeShare& share : job.placement->shares) add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value));
+    for (const SharedValue<Step>& step : kept->steps) add(step->start.id ^ static_cast<std::uint64_t>(step->end.at.value) ^ name_bits(step->start.name));
   }
   for (const auto& [key, tally] : state.step_tallies) add(key.value ^ (std::uint64_t{tally.next_id} << 32 | tally.ended));
   for (const auto& [id, each] : state.associations)

@@ -31,9 +31,11 @@ void modify_spec(JobSpec& spec, const JobModified& e) {
     spec.memory_per_cpu = *e.memory_per_cpu;
     spec.memory_per_node.reset();
   }
-  if (e.comment || e.std_err || e.required_nodes || e.excluded_nodes) {
+  if (e.extras) spec.extras = *e.extras == JobExtras{} ? SharedValue<JobExtras>{} : SharedValue(*e.extras);
+  if (e.comment || e.std_in || e.std_err || e.required_nodes || e.excluded_nodes) {
     RareRequest rare = spec.rare_request();
     set(rare.comment, e.comment);
+    set(rare.std_in, e.std_in);
     set(rare.std_err, e.std_err);
     set(rare.required_nodes, e.required_nodes);
     set(rare.excluded_nodes, e.excluded_nodes);

@@ -11,6 +11,7 @@
 #include "base/shared_map.h"
 #include "core/ledger/event.h"
 #include "core/ledger/use.h"
+#include "core/model/kept_job.h"
 #include "core/model/run_history.h"
 
 namespace millrace {
@@ -114,6 +115,11 @@ struct KeyBits<UseKey> {
   }
 };
 
+template <>
+struct KeyBits<KeptName> {
+  static std::uint64_t of(const KeptName& k) { return mix_bits(k.id.value) ^ k.number.value; }
+};
+
 struct Nothing {};
 
 struct State {
@@ -148,6 +154,11 @@ struct State {
   SharedMap<StepKey, SharedValue<Step>> steps;    // of jobs that are known; of ended ones the newest
   SharedMap<StepKey, Nothing> running_steps;
   SharedMap<JobKey, StepTally> step_tallies;      // of jobs of which a step was ever told
+  // For sacct alone (core/ledger/kept_jobs): none of it is planned, counted or found by its number anywhere else.
+  KeptNumber next_kept{1};
+  std::uint64_t kept_rows = 0;                    // records and their steps
+  SharedMap<KeptNumber, SharedValue<KeptJob>> kept;
+  SharedMap<KeptName, Nothing> kept_names;
   SharedValue<SwitchTree> topology{SwitchTree{}};
   AssociationId next_association{1};
   QosId next_qos{1};

@@ -66,6 +66,7 @@ class Gathering {
  private:
   // Where the order of tasks says more than "one node after the other".
   bool laid_out_asked() const {
+    if (spec_.overcommits()) return true;
     if (!spec_.resources) return false;
     return spec_.resources->spread_job || (!spec_.resources->distribution.empty() && !spec_.resources->distribution.starts_with("block") && !spec_.resources->distribution.starts_with("*"));
   }
@@ -77,7 +78,7 @@ class Gathering {
       nodes.push_back(candidates_[one.at].node);
       capacities.push_back(one.capacity);
     }
-    if (spec_.resources->distribution.empty()) return lay_out(Distribution{NodeOrderOfTasks::cyclic, 1, true}, wanted_, capacities);
+    if (spec_.resource_request().distribution.empty()) return lay_out(Distribution{NodeOrderOfTasks::cyclic, 1, true}, wanted_, capacities);
     return lay_out(spec_, nodes, capacities);
   }
 
@@ -135,7 +136,8 @@ std::optional<std::vector<NodeShare>> choose_nodes(const JobSpec& spec, std::spa
 }
 
 Cpus requested_cpus(const JobSpec& spec) {
-  const std::int64_t by_tasks = static_cast<std::int64_t>(spec.tasks) * spec.cpus_per_task;
+  const std::int64_t tasks = spec.overcommits() ? std::max(spec.min_nodes, 1u) : spec.tasks;
+  const std::int64_t by_tasks = tasks * spec.cpus_per_task;
   const std::int64_t by_nodes =
       static_cast<std::int64_t>(std::max(spec.min_nodes, 1u)) * std::max(spec.min_cpus_per_node, spec.cpus_per_task);
   return Cpus{std::max(by_tasks, by_nodes)};

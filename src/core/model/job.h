@@ -11,8 +11,10 @@
 #include "base/quantity.h"
 #include "base/shared_value.h"
 #include "core/model/account.h"
+#include "core/model/job_extras.h"
 #include "core/model/job_state.h"
 #include "core/model/resources.h"
+#include "core/model/step.h"
 
 namespace millrace {
 
@@ -74,6 +76,7 @@ struct JobSpec {
   SharedValue<Owner> owner;
   SharedValue<RareRequest> rare;  // null: nothing of it was asked
   SharedValue<ResourceRequest> resources;  // null: only nodes, CPUs, memory and time
+  SharedValue<JobExtras> extras{};         // null: nothing of it was asked
   std::string name, account, work_dir, std_out, command, submit_line;
   PartitionIndex partition;
   std::uint32_t submit_sid = 0;
@@ -110,6 +113,11 @@ struct JobSpec {
     static const ResourceRequest none;
     return resources ? *resources : none;
   }
+  const JobExtras& extra_request() const {
+    static const JobExtras none;
+    return extras ? *extras : none;
+  }
+  bool overcommits() const { return extras && extras->overcommit; }
 };
 
 enum class DependencyKind : std::uint8_t { after, afterany, afterok, afternotok, singleton, aftercorr };
@@ -217,6 +225,7 @@ struct Job {
   SharedValue<WaitHistory> waited;           // once it started; null: it did not wait
   SharedValue<HetRole> het;                  // null: a job of its own
   SharedValue<Suspension> suspension;        // null: it never was
+  SharedValue<StepUsage> used;               // by its own processes in its latest attempt, as far as nodes have told; null: nothing
   JobKey array;                              // the array this belongs to; 0: none
   std::optional<std::uint32_t> array_task;   // a task split off; the rest stays one record
   Time submitted_at, begin_at, eligible_at, started_at, ended_at;

@@ -97,6 +97,9 @@ std::vector<std::uint32_t> lay_out(const JobSpec& spec, std::span<const NodeInde
   const auto distribution = parse_distribution(ask.distribution);
   const std::uint32_t tasks = std::max(spec.tasks, static_cast<std::uint32_t>(nodes.size()));
   if (!distribution) return {};
+  // Of nodes that take any number of tasks the first must not take nearly all: each gets about the same.
+  const bool even = spec.overcommits() && distribution->order == NodeOrderOfTasks::block;
+  if (even) return lay_out(Distribution{.order = NodeOrderOfTasks::cyclic}, tasks, capacities);
   if (distribution->order != NodeOrderOfTasks::arbitrary || ask.task_nodes.empty()) return lay_out(*distribution, tasks, capacities);
   std::vector<std::uint32_t> out(nodes.size(), 0);
   for (const std::uint32_t node : ask.task_nodes) {

@@ -39,6 +39,7 @@ std::int64_t in_units(std::int64_t cpus, const NodeDef& node, const FitRules& ru
 
 std::int64_t cpus_for(const JobSpec& spec, const NodeDef& node, std::int64_t tasks, const FitRules& rules) {
   if (spec.exclusive) return node.cpus.value;
+  if (spec.overcommits()) tasks = std::min<std::int64_t>(tasks, 1);
   std::int64_t cpus = std::max<std::int64_t>(tasks * spec.cpus_per_task, spec.min_cpus_per_node);
   if (spec.resources && (spec.resources->threads_per_core > 0 || spec.resources->tasks_per_core > 0)) {
     const std::int64_t threads = cpu_shape(node).threads;
@@ -165,6 +166,8 @@ bool suits(const JobSpec& spec, const NodeDef& node) {
 std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amounts& free, const FitRules& rules) {
   if (spec.exclusive && (free.cpus < node.cpus.value || (rules.memory_counts && free.memory < node.memory.value))) return 0;
   std::int64_t tasks = std::clamp<std::int64_t>((spec.exclusive ? node.cpus.value : free.cpus) / spec.cpus_per_task, 0, tasks_max);
+  const bool many = spec.overcommits();  // one that has CPUs for a task takes them all
+  if (many && tasks > 0) tasks = tasks_max;
   if (spec.tasks_per_node > 0) tasks = std::min<std::int64_t>(tasks, spec.tasks_per_node);
   tasks = std::min<std::int64_t>(tasks, spec.tasks);
   if (spec.resources && (spec.resources->tasks_per_socket > 0 || spec.exclusive)) {
@@ -172,12 +175,12 @@ std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amou
     const ResourceRequest& ask = *spec.resources;
     if (ask.tasks_per_socket > 0) tasks = std::min<std::int64_t>(tasks, static_cast<std::int64_t>(ask.tasks_per_socket) * shape.sockets);
     // A whole node has all its threads, but the job may use only some of each core.
-    if (spec.exclusive && ask.threads_per_core > 0 && ask.threads_per_core < shape.threads)
+    if (spec.exclusive && !many && ask.threads_per_core > 0 && ask.threads_per_core < shape.threads)
       tasks = std::min<std::int64_t>(tasks, node.cpus.value / shape.threads * ask.threads_per_core / spec.cpus_per_task);
     if (spec.exclusive && ask.tasks_per_core > 0) tasks = std::min<std::int64_t>(tasks, node.cpus.value / shape.threads * ask.tasks_per_core);
   }
   if (rules.memory_counts && spec.memory_per_cpu && spec.memory_per_cpu->value > 0 && !spec.exclusive)
-    tasks = std::min<std::int64_t>(tasks, free.memory / (spec.memory_per_cpu->value * spec.cpus_per_task));
+    tasks = std::min<std::int64_t>(tasks, free.memory / (spec.memory_per_cpu->value * spec.cpus_per_task) * (many ? tasks_max : 1));
   if (tasks <= 0) return 0;
   if (fits(spec, node, free, tasks, rules)) return static_cast<std::uint32_t>(tasks);
   if (!fits(spec, node, free, 1, rules)) return 0;

@@ -105,6 +105,7 @@ struct Policy {
   std::vector<std::uint32_t> requeue_exit{}, requeue_exit_hold{};  // exit codes after which a batch job is queued again
   std::int64_t default_memory_per_gpu = 0;  // MiB; 0: none set
   std::uint32_t default_cpus_per_gpu = 0;
+  std::uint32_t keep_ended_seconds = 0, keep_ended_rows = 0;  // of forgotten jobs and their steps: so long, and so many together (sacct); 0: nothing
   std::uint32_t max_nodes = 0;       // also with those that are made later; 0: as many as there are in the configuration
   bool operator==(const Policy&) const = default;
 };

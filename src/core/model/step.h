@@ -1,6 +1,7 @@
 // src/core/model/step.h - a step of a job: what it was started with, and what has become of it.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -26,6 +27,20 @@ struct StepUsage {
   std::int64_t gpu_busy_max = 0, gpu_busy_sum = 0, gpu_looks = 0, gpu_memory_max_bytes = 0;
   bool operator==(const StepUsage&) const = default;
 };
+
+// Of several nodes together, as of several tasks.
+inline void add(StepUsage& sum, const StepUsage& more) {
+  sum.user_us += more.user_us;
+  sum.system_us += more.system_us;
+  sum.max_rss_bytes = std::max(sum.max_rss_bytes, more.max_rss_bytes);
+  sum.max_vm_bytes = std::max(sum.max_vm_bytes, more.max_vm_bytes);
+  sum.read_bytes += more.read_bytes;
+  sum.written_bytes += more.written_bytes;
+  sum.gpu_busy_max = std::max(sum.gpu_busy_max, more.gpu_busy_max);
+  sum.gpu_busy_sum += more.gpu_busy_sum;
+  sum.gpu_looks += more.gpu_looks;
+  sum.gpu_memory_max_bytes = std::max(sum.gpu_memory_max_bytes, more.gpu_memory_max_bytes);
+}
 
 // Devices it asked for, as people are shown it. Kept apart so that the many steps that ask for none do not pay for it.
 struct StepWishes {

@@ -72,7 +72,7 @@ Fixed Priorities::age_part(const Job& job) const {
 Fixed Priorities::size_part(const Job& job) const {
   if (nodes_ == 0 || cpus_ == 0) return {};
   const JobSpec& spec = *job.spec;
-  const std::int64_t cpus = static_cast<std::int64_t>(spec.tasks) * spec.cpus_per_task;
+  const std::int64_t cpus = static_cast<std::int64_t>(spec.overcommits() ? spec.min_nodes : spec.tasks) * spec.cpus_per_task;
   if ((policy_.flags & priority_small_relative_to_time) != 0) {
     const std::int64_t minutes = job.time_limit_minutes == unlimited ? 365 * 24 * 60 : std::max(job.time_limit_minutes, 1u);
     const Fixed part = at_most_one(Fixed{Fixed::from_ratio(cpus, cpus_).raw / minutes});

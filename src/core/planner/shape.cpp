@@ -48,6 +48,7 @@ std::string key_of(const JobSpec& spec, PartitionIndex partition) {
   key.add(spec.memory_per_cpu ? spec.memory_per_cpu->value : -1).add(spec.exclusive).add(spec.oversubscribe);
   key.add_list(spec.rare_request().required_nodes).add_list(spec.rare_request().excluded_nodes);
   if (spec.resources) add_resources(key, *spec.resources);
+  if (spec.overcommits()) key.add(std::string{"overcommit"});
   // Who shares a node only with itself is a different request for each user.
   if (spec.resource_request().exclusive_user) key.add(spec.owner->uid.value);
   return key.take();

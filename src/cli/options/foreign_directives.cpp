@@ -1,0 +1,362 @@
+// src/cli/options/foreign_directives.cpp - see foreign_directives.h.
+#include "cli/options/foreign_directives.h"
+
+#include <optional>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace millrace {
+namespace {
+
+using Text = std::string_view;
+using Words = std::vector<std::string>;
+using Translate = Result<void> (*)(Text value, Words& out);
+
+struct ForeignOption {
+  Text name;     // with its dash
+  bool takes_value;
+  Translate put;  // nullptr: nothing to do here
+};
+
+void add(Words& out, Text option, Text value) { out.push_back(std::string{option} + "=" + std::string{value}); }
+
+std::string dec(std::int64_t number) { return std::to_string(number); }
+
+// "ncpus=4:mem=8gb" into pairs; the first may have no '='.
+std::vector<std::pair<Text, Text>> pairs_of(Text list, char separator) {
+  std::vector<std::pair<Text, Text>> out;
+  for (const Text raw : split(list, separator)) {
+    const Text word = trim(raw);
+    const std::size_t equals = word.find('=');
+    if (!word.empty()) out.emplace_back(word.substr(0, equals), equals == Text::npos ? Text{} : word.substr(equals + 1));
+  }
+  return out;
+}
+
+bool is_number(Text text) { return !text.empty() && text.find_first_not_of("0123456789") == Text::npos; }
+
+// ---- PBS ----
+
+// nodes=2:ppn=4:gpus=1:fast+1:ppn=8, or nodes=n1+n2: how many, or which.
+Result<void> put_nodes(Text value, Words& out) {
+  std::int64_t nodes = 0, per_node = 0;
+  std::string names, features;
+  for (const Text part : split(value, '+')) {
+    bool first = true;
+    for (const auto& [key, given] : pairs_of(part, ':')) {
+      if (first && is_number(key)) nodes += parse_integer(key).value_or(0);
+      else if (first) names += (names.empty() ? "" : ",") + std::string{key}, ++nodes;
+      else if (key == "ppn") per_node = std::max(per_node, parse_integer(given).value_or(0));
+      else if (key == "gpus") add(out, "--gpus-per-node", given);
+      else if (given.empty() && !is_number(key)) features += (features.empty() ? "" : "&") + std::string{key};
+      else return fail(Errc::refused, "#PBS -l nodes=" + std::string{value} + ": '" + std::string{key} + "' is not known; a number, a node, ppn=, gpus= or a feature is");
+      first = false;
+    }
+  }
+  if (nodes > 0) add(out, "--nodes", dec(nodes));
+  if (!names.empty()) add(out, "--nodelist", names);
+  if (per_node > 0) add(out, "--ntasks-per-node", dec(per_node));
+  if (!features.empty()) add(out, "--constraint", features);
+  return {};
+}
+
+// select=2:ncpus=8:mpiprocs=4:ompthreads=2:mem=8gb:ngpus=1
+Result<void> put_select(Text value, Words& out) {
+  if (value.find('+') != Text::npos) return fail(Errc::refused, "#PBS -l select=" + std::string{value} + ": several chunks are a heterogeneous job; #SBATCH hetjob separates them");
+  std::int64_t cpus = 0, tasks = 0;
+  bool first = true;
+  for (const auto& [key, given] : pairs_of(value, ':')) {
+    if (first && is_number(key)) add(out, "--nodes", key);
+    else if (key == "ncpus") cpus = parse_integer(given).value_or(0);
+    else if (key == "mpiprocs") tasks = parse_integer(given).value_or(0);
+    else if (key == "mem") add(out, "--mem", given);
+    else if (key == "ngpus") add(out, "--gpus-per-node", given);
+    else if (key == "host" || key == "vnode") add(out, "--nodelist", given);
+    else if (key == "ompthreads" || key == "arch") continue;
+    else return fail(Errc::refused, "#PBS -l select=" + std::string{value} + ": '" + std::string{key} + "' is not known");
+    first = false;
+  }
+  if (tasks > 0) add(out, "--ntasks-per-node", dec(tasks));
+  if (cpus > 0 && tasks > 0 && cpus % tasks == 0) add(out, "--cpus-per-task", dec(cpus / tasks));
+  else if (cpus > 0 && tasks == 0) add(out, "--ntasks-per-node", "1"), add(out, "--cpus-per-task", dec(cpus));
+  else if (cpus > 0) add(out, "--mincpus", dec(cpus));
+  return {};
+}
+
+// One resource of a list: which option of sbatch it is. Empty: nothing to do here.
+struct ResourceRow {
+  Text name, option;
+};
+constexpr ResourceRow pbs_resources[] = {
+    {"walltime", "--time"}, {"cput", "--time"},  {"mem", "--mem"},         {"pmem", "--mem-per-cpu"}, {"ncpus", "--mincpus"}, {"procs", "--ntasks"},
+    {"mpiprocs", "--ntasks-per-node"}, {"nice", "--nice"}, {"host", "--nodelist"}, {"file", "--tmp"}, {"feature", "--constraint"},
+    {"proc", "--constraint"}, {"ngpus", "--gpus"}, {"gpus", "--gpus"}, {"software", "--licenses"},
+    {"vmem", ""}, {"pvmem", ""}, {"pcput", ""}, {"place", ""}, {"arch", ""}, {"opsys", ""}, {"other", ""}, {"naccesspolicy", ""}, {"qos", "--qos"},
+};
+
+Result<void> put_resources(Text value, Words& out) {
+  // Commas separate resources; those of a list of nodes stand in one of them.
+  for (const auto& [key, given] : pairs_of(value, ',')) {
+    if (key == "nodes") {
+      MR_TRY_VOID(put_nodes(given, out));
+      continue;
+    }
+    if (key == "select") {
+      MR_TRY_VOID(put_select(given, out));
+      continue;
+    }
+    const ResourceRow* known = nullptr;
+    for (const ResourceRow& row : pbs_resources)
+      if (row.name == key) known = &row;
+    if (known == nullptr) return fail(Errc::refused, "#PBS -l " + std::string{key} + ": this resource is not known; --ignore-pbs skips all #PBS lines");
+    // Seconds are what PBS counts time in.
+    if (known->option == "--time" && is_number(given)) add(out, "--time", "0:" + std::string{given});
+    else if (!known->option.empty()) add(out, known->option, given);
+  }
+  return {};
+}
+
+Result<void> put_mail(Text value, Words& out) {
+  std::string types;
+  for (const char letter : value) {
+    const Text word = letter == 'a' ? "FAIL" : letter == 'b' ? "BEGIN" : letter == 'e' ? "END" : letter == 'n' || letter == 'p' ? "NONE" : "";
+    if (word.empty()) return fail(Errc::refused, "#PBS -m " + std::string{value} + ": a, b, e or n is right");
+    types += (types.empty() ? "" : ",") + std::string{word};
+  }
+  add(out, "--mail-type", types);
+  return {};
+}
+
+// depend=afterok:1:2,umask=022 and the like.
+Result<void> put_attributes(Text value, Words& out) {
+  const auto take_dependencies = [&](Text list) {
+    std::string found;
+    for (const Text part : split(list, ',')) {
+      Text word = trim(part);
+      if (word.starts_with("on:") || word.starts_with("before")) continue;  // of jobs that are submitted later: they name this one
+      found += (found.empty() ? "" : ",") + std::string{word};
+    }
+    if (!found.empty()) add(out, "--dependency", found);
+  };
+  if (value.starts_with("depend=")) return take_dependencies(value.substr(7)), Result<void>{};
+  for (const auto& [key, given] : pairs_of(value, ',')) {
+    if (key == "x" || key == "group_list" || key == "umask" || key == "block" || key == "sandbox" || key == "stagein" || key == "stageout") continue;
+    if (key == "depend") take_dependencies(given);
+    else return fail(Errc::refused, "#PBS -W " + std::string{key} + ": this attribute is not known; depend= is");
+  }
+  return {};
+}
+
+Result<void> put_requeue(Text value, Words& out) {
+  if (value != "y" && value != "n") return fail(Errc::refused, "#PBS -r " + std::string{value} + ": y or n is right");
+  out.push_back(value == "y" ? "--requeue" : "--no-requeue");
+  return {};
+}
+
+// [[CC]YY]MMDDhhmm[.SS]
+Result<void> put_begin(Text value, Words& out) {
+  Text digits = value.substr(0, value.find('.'));
+  if (!is_number(digits) || (digits.size() != 4 && digits.size() != 8 && digits.size() != 10 && digits.size() != 12)) {
+    add(out, "--begin", value);  // as sbatch has it
+    return {};
+  }
+  const Text clock = digits.substr(digits.size() - 4);
+  const std::string time = std::string{clock.substr(0, 2)} + ":" + std::string{clock.substr(2)};
+  digits.remove_suffix(4);
+  if (digits.empty()) add(out, "--begin", time);
+  else {
+    const Text month = digits.substr(digits.size() - 4, 2), day = digits.substr(digits.size() - 2);
+    const std::string year{digits.substr(0, digits.size() - 4)};
+    add(out, "--begin", year.empty() ? std::string{month} + "/" + std::string{day} + "T" + time
+                                     : (year.size() == 2 ? "20" + year : year) + "-" + std::string{month} + "-" + std::string{day} + "T" + time);
+  }
+  return {};
+}
+
+// host:path is that path on the job's own nodes.
+Text path_of(Text value) {
+  const std::size_t colon = value.find(':');
+  return colon == Text::npos ? value : value.substr(colon + 1);
+}
+
+// PBS counts the other way round.
+Result<void> put_priority(Text value, Words& out) {
+  const auto number = parse_integer(value);
+  if (!number) return fail(Errc::refused, "#PBS -p " + std::string{value} + ": a number is right");
+  if (*number < 0) add(out, "--nice", dec(-*number));  // only an administrator may be nicer to himself
+  return {};
+}
+
+// queue, queue@server, @server
+Result<void> put_destination(Text value, Words& out) {
+  const Text queue = value.substr(0, value.find('@'));
+  if (!queue.empty()) add(out, "--partition", queue);
+  return {};
+}
+
+// clang-format off
+constexpr ForeignOption pbs_options[] = {
+    {"-a", true, put_begin},
+    {"-A", true, [](Text v, Words& out) -> Result<void> { add(out, "--account", v); return {}; }},
+    {"-P", true, [](Text v, Words& out) -> Result<void> { add(out, "--wckey", v); return {}; }},
+    {"-c", true, nullptr}, {"-C", true, nullptr}, {"-k", true, nullptr}, {"-S", true, nullptr}, {"-u", true, nullptr}, {"-I", false, nullptr}, {"-X", false, nullptr}, {"-z", false, nullptr},
+    {"-d", true, [](Text v, Words& out) -> Result<void> { add(out, "--chdir", v); return {}; }},
+    {"-w", true, [](Text v, Words& out) -> Result<void> { add(out, "--chdir", v); return {}; }},
+    {"-e", true, [](Text v, Words& out) -> Result<void> { add(out, "--error", path_of(v)); return {}; }},
+    {"-o", true, [](Text v, Words& out) -> Result<void> { add(out, "--output", path_of(v)); return {}; }},
+    {"-h", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--hold"); return {}; }},
+    {"-j", true, nullptr},  // one file for both is what there is without -e
+    {"-J", true, [](Text v, Words& out) -> Result<void> { add(out, "--array", v); return {}; }},
+    {"-t", true, [](Text v, Words& out) -> Result<void> { add(out, "--array", v); return {}; }},
+    {"-l", true, put_resources},
+    {"-m", true, put_mail},
+    {"-M", true, [](Text v, Words& out) -> Result<void> { add(out, "--mail-user", v); return {}; }},
+    {"-N", true, [](Text v, Words& out) -> Result<void> { add(out, "--job-name", v); return {}; }},
+    {"-p", true, put_priority},
+    {"-q", true, put_destination},
+    {"-r", true, put_requeue},
+    {"-v", true, [](Text v, Words& out) -> Result<void> { add(out, "--export", "ALL," + std::string{v}); return {}; }},
+    {"-V", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--export=ALL"); return {}; }},
+    {"-W", true, put_attributes},
+};
+// clang-format on
+
+// ---- LSF ----
+
+// name, or name[1-10]%3
+Result<void> put_lsf_name(Text value, Words& out) {
+  const std::size_t open = value.find('['), close = value.find(']');
+  add(out, "--job-name", value.substr(0, open));
+  if (open == Text::npos) return {};
+  if (close == Text::npos || close < open) return fail(Errc::refused, "#BSUB -J " + std::string{value} + ": a ']' is missing");
+  add(out, "--array", std::string{value.substr(open + 1, close - open - 1)} + std::string{value.substr(close + 1)});
+  return {};
+}
+
+// [hours:]minutes[/host]; of sbatch H:M would be minutes and seconds.
+Result<void> put_lsf_time(Text value, Words& out) {
+  const Text time = value.substr(0, value.find('/'));
+  const std::size_t colon = time.find(':');
+  add(out, "--time", colon == Text::npos ? std::string{time} : std::string{time} + ":00");
+  return {};
+}
+
+Result<void> put_lsf_count(Text value, Words& out) {
+  const Text least = value.substr(0, value.find(','));
+  add(out, "--ntasks", least);
+  return {};
+}
+
+// span[hosts=1] span[ptile=4] rusage[mem=4096] select[...]: what the parts ask for.
+Result<void> put_lsf_requirement(Text value, Words& out) {
+  for (Text rest = value; !rest.empty();) {
+    const std::size_t open = rest.find('['), close = rest.find(']');
+    if (open == Text::npos || close == Text::npos || close < open) break;
+    const Text section = trim(rest.substr(0, open)), inner = rest.substr(open + 1, close - open - 1);
+    rest.remove_prefix(close + 1);
+    for (const auto& [key, given] : pairs_of(inner, section.ends_with("rusage") ? ':' : ',')) {
+      if (section.ends_with("span") && key == "hosts") add(out, "--nodes", given);
+      else if (section.ends_with("span") && key == "ptile") add(out, "--ntasks-per-node", given);
+      else if (section.ends_with("rusage") && key == "mem") add(out, "--mem", given);
+      else if (section.ends_with("rusage") && key == "ngpus_physical") add(out, "--gpus-per-node", given.substr(0, given.find(',')));
+      // select, order, cu and affinity choose among hosts in words of LSF: what the job needs does not depend on them.
+    }
+  }
+  return {};
+}
+
+// num=2:mode=exclusive_process:j_exclusive=yes
+Result<void> put_lsf_gpus(Text value, Words& out) {
+  for (const auto& [key, given] : pairs_of(value, ':'))
+    if (key == "num") add(out, "--gpus-per-node", given.substr(0, given.find('/')));
+  return {};
+}
+
+// done(12) && ended(13): by number; names would need a look at the queue.
+Result<void> put_lsf_dependency(Text value, Words& out) {
+  std::string list;
+  const bool any = value.find("||") != Text::npos;
+  if (any && value.find("&&") != Text::npos) return fail(Errc::refused, "#BSUB -w " + std::string{value} + ": && and || together have no counterpart");
+  for (Text rest = value; !rest.empty();) {
+    const std::size_t open = rest.find('('), close = rest.find(')');
+    if (open == Text::npos || close == Text::npos || close < open) break;
+    std::size_t from = open;
+    while (from > 0 && rest[from - 1] >= 'a' && rest[from - 1] <= 'z') --from;
+    const Text word = rest.substr(from, open - from);
+    const Text job = trim(rest.substr(open + 1, close - open - 1));
+    const Text kind = word == "done" ? "afterok" : word == "ended" ? "afterany" : word == "exit" ? "afternotok" : word == "started" ? "after" : "";
+    if (kind.empty() || !is_number(job)) return fail(Errc::refused, "#BSUB -w " + std::string{value} + ": done(N), ended(N), exit(N) and started(N) with the number of a job are known");
+    list += (list.empty() ? "" : any ? "?" : ",") + std::string{kind} + ":" + std::string{job};
+    rest.remove_prefix(close + 1);
+  }
+  if (list.empty()) return fail(Errc::refused, "#BSUB -w " + std::string{value} + ": no condition was found");
+  add(out, "--dependency", list);
+  return {};
+}
+
+// The limit is in KiB unless it says otherwise.
+Result<void> put_lsf_memory(Text value, Words& out) {
+  add(out, "--mem", is_number(value) ? std::string{value} + "K" : std::string{value});
+  return {};
+}
+
+// clang-format off
+constexpr ForeignOption lsf_options[] = {
+    {"-J", true, put_lsf_name},
+    {"-n", true, put_lsf_count},
+    {"-W", true, put_lsf_time},
+    {"-q", true, [](Text v, Words& out) -> Result<void> { add(out, "--partition", v); return {}; }},
+    {"-o", true, [](Text v, Words& out) -> Result<void> { add(out, "--output", v); return {}; }},
+    {"-oo", true, [](Text v, Words& out) -> Result<void> { add(out, "--output", v); add(out, "--open-mode", "truncate"); return {}; }},
+    {"-e", true, [](Text v, Words& out) -> Result<void> { add(out, "--error", v); return {}; }},
+    {"-eo", true, [](Text v, Words& out) -> Result<void> { add(out, "--error", v); return {}; }},
+    {"-i", true, [](Text v, Words& out) -> Result<void> { add(out, "--input", v); return {}; }},
+    {"-M", true, put_lsf_memory},
+    {"-R", true, put_lsf_requirement},
+    {"-P", true, [](Text v, Words& out) -> Result<void> { add(out, "--account", v); return {}; }},
+    {"-m", true, [](Text v, Words& out) -> Result<void> { std::string list{v}; for (char& c : list) if (c == ' ') c = ','; add(out, "--nodelist", list); return {}; }},
+    {"-x", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--exclusive"); return {}; }},
+    {"-H", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--hold"); return {}; }},
+    {"-K", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--wait"); return {}; }},
+    {"-B", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--mail-type=BEGIN"); return {}; }},
+    {"-N", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--mail-type=END"); return {}; }},
+    {"-u", true, [](Text v, Words& out) -> Result<void> { add(out, "--mail-user", v); return {}; }},
+    {"-w", true, put_lsf_dependency},
+    {"-r", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--requeue"); return {}; }},
+    {"-rn", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--no-requeue"); return {}; }},
+    {"-b", true, [](Text v, Words& out) -> Result<void> { add(out, "--begin", v); return {}; }},
+    {"-cwd", true, [](Text v, Words& out) -> Result<void> { add(out, "--chdir", v); return {}; }},
+    {"-env", true, [](Text v, Words& out) -> Result<void> { add(out, "--export", v == "all" ? "ALL" : v == "none" ? "NONE" : v); return {}; }},
+    {"-gpu", true, put_lsf_gpus},
+    {"-U", true, [](Text v, Words& out) -> Result<void> { add(out, "--reservation", v); return {}; }},
+    {"-c", true, nullptr}, {"-C", true, nullptr}, {"-L", true, nullptr}, {"-a", true, nullptr}, {"-E", true, nullptr}, {"-G", true, nullptr}, {"-sp", true, nullptr}, {"-I", false, nullptr}, {"-Is", false, nullptr}, {"-Ip", false, nullptr},
+};
+// clang-format on
+
+// The longest name that fits is the one that is meant: -oo is not -o with the value "o".
+Result<Words> translate(std::span<const ForeignOption> rows, std::span<const std::string> words, Text prefix, bool glued) {
+  Words out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const Text word = words[i];
+    const ForeignOption* row = nullptr;
+    for (const ForeignOption& each : rows)
+      if (word == each.name || (glued && each.takes_value && word.starts_with(each.name)))
+        if (row == nullptr || each.name.size() > row->name.size()) row = &each;
+    if (row == nullptr) return fail(Errc::refused, std::string{prefix} + " " + std::string{word} + ": this option is not known; --ignore-pbs skips all " + std::string{prefix} + " lines");
+    Text value = word.substr(row->name.size());
+    if (row->takes_value && value.empty()) {
+      if (i + 1 == words.size()) return fail(Errc::refused, std::string{prefix} + " " + std::string{word} + ": a value is missing");
+      value = words[++i];
+    }
+    if (row->put != nullptr) MR_TRY_VOID(row->put(value, out));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Words> words_of_pbs(std::span<const std::string> words) { return translate(pbs_options, words, "#PBS", true); }
+Result<Words> words_of_lsf(std::span<const std::string> words) { return translate(lsf_options, words, "#BSUB", false); }
+
+}  // namespace millrace

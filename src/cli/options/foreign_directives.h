@@ -1,0 +1,17 @@
+// src/cli/options/foreign_directives.h - options of PBS's qsub and LSF's bsub as options of sbatch: one row each, for #PBS and #BSUB lines and
+// for the commands of those systems.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace millrace {
+
+// What qsub takes, as words for sbatch. What has no meaning here and harms nobody comes to nothing; an unknown option is an error.
+Result<std::vector<std::string>> words_of_pbs(std::span<const std::string> words);
+Result<std::vector<std::string>> words_of_lsf(std::span<const std::string> words);
+
+}  // namespace millrace

@@ -1,0 +1,15 @@
+// src/cli/render/diagnostics_text.h - what sdiag prints; exporters look for its labels letter by letter.
+#pragma once
+
+#include <string>
+
+#include "cli/render/text_forms.h"
+#include "millrace.pb.h"
+
+namespace millrace {
+
+enum class CallOrder : std::uint8_t { count, number, total_time, average_time };
+
+std::string diagnostics_text(const wire::Diagnostics& from, CallOrder order, Names& names);
+
+}  // namespace millrace

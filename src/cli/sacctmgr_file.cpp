@@ -1,0 +1,219 @@
+// src/cli/sacctmgr_file.cpp - sacctmgr dump and load: accounts, users and their limits as a text file of Slurm's form.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "base/text.h"
+#include "cli/render/account_fields.h"
+#include "cli/sacctmgr.h"
+#include "core/model/account_change.h"
+
+namespace millrace {
+namespace {
+
+using Text = std::string_view;
+
+// Names that both the fields and `modify ... set` understand.
+constexpr Text settings[] = {"DefaultQOS", "Fairshare", "GrpTRESMins", "GrpTRESRunMins", "GrpTRES", "GrpJobs", "GrpSubmitJobs", "GrpWall", "MaxTRESMinsPerJob", "MaxTRESPerJob",
+                             "MaxTRESPerNode", "MaxJobs", "MaxSubmitJobs", "MaxWallDurationPerJob"};
+
+std::string field_text(const AssociationRow& row, Text name) {
+  const auto chosen = choose_fields(association_fields(), name);
+  return chosen && !chosen->empty() ? chosen->front().field->value(row) : std::string{};
+}
+
+std::string quoted(const std::string& text) { return "'" + text + "'"; }
+
+std::string settings_text(const AssociationRow& row) {
+  const log::Association& a = row.association();
+  std::string out;
+  for (const Text name : settings) {
+    if (name == "DefaultQOS" && a.default_qos() == 0) continue;  // else that of the account above
+    const std::string value = field_text(row, name);
+    if (value.empty()) continue;
+    out += ":" + std::string{name} + "=" + (value.find_first_of(",:") != std::string::npos ? quoted(value) : value);
+  }
+  if (a.qos_size() > 0) out += ":QOS=" + quoted(row.book->qos_list(a.qos()));
+  return out;
+}
+
+std::string dump_text(const AccountBook& book, const std::string& cluster) {
+  std::string out = "# Accounts and users of cluster " + cluster + ", as `sacctmgr load` reads them.\n"
+                    "# Parent - 'name' says below which account the lines after it are.\n";
+  if (book.in_tree_order.empty()) return out;
+  const wire::AssociationView* root = book.in_tree_order.front();
+  out += "Cluster - " + quoted(cluster) + settings_text({&book, root, false}) + '\n';
+  for (const wire::AssociationView* parent : book.in_tree_order) {
+    if (!parent->association().user().empty()) continue;
+    std::string below;
+    for (const wire::AssociationView* view : book.in_tree_order) {
+      const log::Association& a = view->association();
+      if (a.parent() != parent->association().id()) continue;
+      if (a.user().empty()) {
+        below += "Account - " + quoted(a.account()) + ":Description=" + quoted(a.description()) + ":Organization=" + quoted(a.organization()) + settings_text({&book, view, false}) + '\n';
+      } else {
+        below += "User - " + quoted(a.user()) + ":DefaultAccount=" + quoted(book.default_account(a.user())) + (a.partition().empty() ? "" : ":Partition=" + quoted(a.partition())) +
+                 settings_text({&book, view, false}) + '\n';
+      }
+    }
+    if (!below.empty()) out += "Parent - " + quoted(parent->association().account()) + '\n' + below;
+  }
+  return out;
+}
+
+std::string unquoted(Text text) {
+  text = trim(text);
+  if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front()) text = text.substr(1, text.size() - 2);
+  return std::string{text};
+}
+
+// Outside of quotes.
+std::vector<Text> split_line(Text line) {
+  std::vector<Text> out;
+  std::size_t from = 0;
+  char quote = 0;
+  for (std::size_t i = 0; i <= line.size(); ++i) {
+    if (i < line.size() && quote != 0) {
+      if (line[i] == quote) quote = 0;
+    } else if (i < line.size() && (line[i] == '\'' || line[i] == '"')) {
+      quote = line[i];
+    } else if (i == line.size() || line[i] == ':') {
+      out.push_back(line.substr(from, i - from));
+      from = i + 1;
+    }
+  }
+  return out;
+}
+
+struct Line {
+  std::string kind, name;
+  std::vector<std::string> settings;  // key=value
+};
+
+Result<std::optional<Line>> read_line(Text text) {
+  text = trim(text);
+  if (text.empty() || text.front() == '#') return std::nullopt;
+  const std::vector<Text> parts = split_line(text);
+  const std::size_t dash = parts[0].find(" - ");
+  if (dash == Text::npos) return fail(Errc::invalid, "'" + std::string{text} + "' is not of the form: Account - 'name':key=value");
+  Line out{lower(trim(parts[0].substr(0, dash))), unquoted(parts[0].substr(dash + 3)), {}};
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const std::size_t equals = parts[i].find('=');
+    if (equals == Text::npos) return fail(Errc::invalid, "'" + std::string{parts[i]} + "' has no value");
+    out.settings.push_back(std::string{trim(parts[i].substr(0, equals))} + "=" + unquoted(parts[i].substr(equals + 1)));
+  }
+  return out;
+}
+
+bool is_setting(const std::string& setting, Text key) { return equals_ignoring_case(Text{setting}.substr(0, setting.find('=')), key); }
+
+// What is there already is left: adding says that nothing is new; then it is given what the file says of it.
+int load_line(Sacctmgr& self, const Line& line, const std::string& parent) {
+  const bool account = line.kind == "account";
+  std::vector<std::string> add{"add", account ? "account" : "user", line.name, (account ? "parent=" : "account=") + parent};
+  std::vector<std::string> change{"modify", account ? "account" : "user", "where", "name=" + line.name};
+  if (!account) change.push_back("account=" + parent);
+  change.push_back("set");
+  const std::size_t fixed = change.size();
+  for (const std::string& setting : line.settings) {
+    if (is_setting(setting, "AdminLevel") || is_setting(setting, "DefaultAccount") || is_setting(setting, "Coordinator")) continue;
+    if (is_setting(setting, "Partition")) add.push_back(setting), change.insert(change.begin() + 4, setting);
+    else if (setting.back() != '=') change.push_back(setting);
+  }
+  const auto run = [&](const std::vector<std::string>& words) {
+    std::vector<Text> views(words.begin(), words.end());
+    return sacctmgr_change(self, views);
+  };
+  if (const int code = run(add); code != 0) return code;
+  return change.size() > fixed + (change.size() > 4 && is_setting(change[4], "Partition") ? 1 : 0) ? run(change) : 0;
+}
+
+}  // namespace
+
+int sacctmgr_dump(Sacctmgr& self, std::span<const Text> words) {
+  std::string cluster, file;
+  for (const Text word : words) {
+    const AccountSetting item = parse_account_setting(word);
+    if (item.key == "file") file = item.value;
+    else if (item.key == "name" || is_cut_of(item.key, "clusters", 1)) cluster = item.value;
+    else {
+      say_plain(" Unknown option: " + std::string{word});
+      return 1;
+    }
+  }
+  if (cluster.empty()) {
+    say_plain(" We need a cluster to dump.");
+    return 1;
+  }
+  if (cluster != self.settings.cluster_name) {
+    say_plain(" There is no cluster '" + cluster + "' here; this one is " + self.settings.cluster_name + ".");
+    return 1;
+  }
+  wire::Request request;
+  request.mutable_query_accounts();
+  auto reply = sacctmgr_ask(self, request);
+  if (!reply) return 1;
+  const AccountBook book(std::move(*reply->mutable_accounts()));
+  if (file.empty()) file = "./" + cluster + ".cfg";
+  const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const bool written = fd >= 0 && write_all(fd, dump_text(book, cluster));
+  const int problem = errno;
+  if (fd >= 0) close(fd);
+  if (!written) {
+    say_error(self.command, "Could not open/write file " + file + ": " + std::strerror(problem));
+    return 1;
+  }
+  return self.options.quiet ? 0 : print("sacctmgr: Association information written to " + file + '\n');
+}
+
+int sacctmgr_load(Sacctmgr& self, std::span<const Text> words) {
+  std::string file;
+  for (const Text word : words) {
+    const AccountSetting item = parse_account_setting(word);
+    if (item.key == "file" || (item.key == "name" && file.empty() && !equals_ignoring_case(item.value, "clean"))) file = item.value;
+    else if (equals_ignoring_case(word, "clean")) {
+      say_error(self.command, "load clean is not built yet in Millrace: accounts that the file does not name stay");
+      return 1;
+    } else if (!is_cut_of(item.key, "clusters", 1) || item.value != self.settings.cluster_name) {
+      say_plain(" Unknown option: " + std::string{word});
+      return 1;
+    }
+  }
+  if (file.empty()) {
+    say_plain(" No filename given, specify one with file=''");
+    return 1;
+  }
+  std::ifstream in(file);
+  std::stringstream text;
+  text << in.rdbuf();
+  if (!in) {
+    say_error(self.command, "Unable to read \"" + file + "\": " + std::strerror(errno));
+    return 1;
+  }
+  std::vector<std::pair<Line, std::string>> lines;  // and the account they are below
+  std::string parent = "root";
+  std::size_t number = 0;
+  for (const Text each : split(text.view(), '\n')) {
+    ++number;
+    const auto line = read_line(each);
+    const bool known = line && (!*line || (*line)->kind == "cluster" || (*line)->kind == "parent" || (*line)->kind == "account" || (*line)->kind == "user");
+    if (!known) {
+      say_error(self.command, file + " line " + std::to_string(number) + ": " + (line ? "'" + (*line)->kind + "' is not one of Cluster, Parent, Account, User" : line.error().story));
+      return 1;
+    }
+    if (!*line) continue;
+    if ((*line)->kind == "parent") parent = (*line)->name;
+    if ((*line)->kind == "account" || (*line)->kind == "user") lines.emplace_back(**line, parent);
+  }
+  Sacctmgr quiet{self.command, self.options, self.session, self.settings};
+  quiet.options.immediate = quiet.options.quiet = true;
+  for (const auto& [line, above] : lines)
+    if (const int code = load_line(quiet, line, above); code != 0) return code;
+  return self.options.quiet ? 0 : print(" " + std::to_string(lines.size()) + " accounts and users loaded.\n");
+}
+
+}  // namespace millrace

@@ -1,0 +1,197 @@
+// src/cli/sacctmgr_show_other.cpp - sacctmgr show: the cluster, its configuration, nodes out of service, what is odd about the accounts.
+#include <pwd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <set>
+
+#include "base/text.h"
+#include "cli/render/account_fields.h"
+#include "cli/render/node_words.h"
+#include "cli/render/text_forms.h"
+#include "cli/sacctmgr.h"
+#include "core/model/account_change.h"
+
+namespace millrace {
+namespace {
+
+using Text = std::string_view;
+
+constexpr std::uint32_t slurm_protocol = 11776;  // of the release whose commands these are
+
+struct ClusterRow {
+  const ClientSettings* settings = nullptr;
+  std::string port;
+  AssociationRow root{};  // what holds for the whole cluster
+};
+
+// The association of the whole cluster has it under the same name.
+std::string of_root(const ClusterRow& row, Text name) {
+  if (row.root.view == nullptr) return {};
+  for (const Field<AssociationRow>& field : association_fields())
+    if (field.header == name) return field.value(row.root);
+  return {};
+}
+
+// clang-format off
+constexpr Field<ClusterRow> cluster_fields[] = {
+    {"Cluster,Name", "Cluster", 10, [](const ClusterRow& r) { return r.settings->cluster_name; }},
+    {"ControlHost", "ControlHost", 15, [](const ClusterRow& r) { return r.settings->controller_host; }},
+    {"ControlPort", "ControlPort", 12, [](const ClusterRow& r) { return r.port; }},
+    {"RPC", "RPC", 5, [](const ClusterRow&) { return std::to_string(slurm_protocol); }},
+    {"Share,FairShare", "Share", 9, [](const ClusterRow& r) { return of_root(r, "Share"); }},
+    {"GrpJobs", "GrpJobs", 7, [](const ClusterRow& r) { return of_root(r, "GrpJobs"); }},
+    {"GrpTRES", "GrpTRES", 13, [](const ClusterRow& r) { return of_root(r, "GrpTRES"); }},
+    {"GrpSubmitJobs", "GrpSubmit", 9, [](const ClusterRow& r) { return of_root(r, "GrpSubmit"); }},
+    {"MaxJobs", "MaxJobs", 7, [](const ClusterRow& r) { return of_root(r, "MaxJobs"); }},
+    {"MaxTRES", "MaxTRES", 13, [](const ClusterRow& r) { return of_root(r, "MaxTRES"); }},
+    {"MaxSubmitJobs", "MaxSubmit", 9, [](const ClusterRow& r) { return of_root(r, "MaxSubmit"); }},
+    {"MaxWall", "MaxWall", 11, [](const ClusterRow& r) { return of_root(r, "MaxWall"); }},
+    {"QOS,QOSLevel", "QOS", 20, [](const ClusterRow& r) { return of_root(r, "QOS"); }},
+    {"DefaultQOS", "Def QOS", 9, [](const ClusterRow& r) { return of_root(r, "Def QOS"); }},
+    {"ID", "ID", 6, [](const ClusterRow&) { return std::string{"1"}; }},
+    {"Classification", "Class", 9, [](const ClusterRow&) { return std::string{}; }},
+    {"Federation", "Federation", 10, [](const ClusterRow&) { return std::string{}; }},
+};
+
+struct EventRow {
+  const ClientSettings* settings = nullptr;
+  const wire::NodeView* node = nullptr;
+  Names* names = nullptr;
+};
+constexpr Field<EventRow> event_fields[] = {
+    {"Cluster", "Cluster", 10, [](const EventRow& r) { return r.settings->cluster_name; }},
+    {"NodeNames", "NodeName", -15, [](const EventRow& r) { return r.node->name(); }},
+    {"TimeStart,Start", "TimeStart", 19, [](const EventRow& r) { return format_time(r.node->reason_at_us(), "Unknown"); }},
+    {"TimeEnd,End", "TimeEnd", 19, [](const EventRow&) { return std::string{"Unknown"}; }},
+    {"State", "State", 6, [](const EventRow& r) { return node_state_full(*r.node); }},
+    {"Reason", "Reason", 30, [](const EventRow& r) { return r.node->reason(); }},
+    {"User", "User", 15, [](const EventRow& r) { return r.names->user(r.node->reason_uid()) + "(" + std::to_string(r.node->reason_uid()) + ")"; }},
+};
+
+struct ProblemRow {
+  std::string cluster, account, user, problem;
+};
+constexpr Field<ProblemRow> problem_fields[] = {
+    {"Cluster", "Cluster", 10, [](const ProblemRow& r) { return r.cluster; }},
+    {"Account,Acct", "Account", -20, [](const ProblemRow& r) { return r.account; }},
+    {"User", "User", 10, [](const ProblemRow& r) { return r.user; }},
+    {"Problem", "Problem", 40, [](const ProblemRow& r) { return r.problem; }},
+};
+// clang-format on
+
+// Only format= is understood: there is one cluster, and events that are over are not kept.
+Result<std::string> read_format(std::span<const Text> words, std::string columns) {
+  for (const Text word : words) {
+    if (equals_ignoring_case(word, "where")) continue;
+    const AccountSetting item = parse_account_setting(word);
+    if (is_cut_of(item.key, "format", 3)) columns = item.value;
+    else if (item.key != "name" && !is_cut_of(item.key, "clusters", 4)) return fail(Errc::invalid, "Unknown condition: " + std::string{word});
+  }
+  return columns;
+}
+
+template <class Row>
+int show_rows(Sacctmgr& self, std::span<const Field<Row>> fields, std::span<const Text> words, const char* columns, const std::vector<Row>& rows) {
+  const auto format = read_format(words, columns);
+  const auto chosen = format ? choose_fields(fields, *format) : Result<std::vector<ChosenField<Row>>>{std::unexpected(format.error())};
+  if (!chosen) {
+    say_plain(" " + chosen.error().story);
+    return 1;
+  }
+  return print(render_fields(*chosen, rows, self.options.style));
+}
+
+std::optional<AccountBook> ask_book(Sacctmgr& self) {
+  wire::Request request;
+  request.mutable_query_accounts();
+  auto reply = sacctmgr_ask(self, request);
+  if (!reply) return std::nullopt;
+  return AccountBook(std::move(*reply->mutable_accounts()));
+}
+
+int show_cluster(Sacctmgr& self, std::span<const Text> words) {
+  const auto book = ask_book(self);
+  if (!book) return 1;
+  wire::Request request;
+  request.mutable_query_config();
+  const auto config = sacctmgr_ask(self, request);
+  if (!config) return 1;
+  ClusterRow row{.settings = &self.settings, .port = "0"};
+  for (const auto& entry : config->config().entries())
+    if (entry.key() == "SlurmctldPort") row.port = entry.value();
+  if (!book->in_tree_order.empty()) row.root = {&*book, book->in_tree_order.front(), false};
+  return show_rows(self, std::span<const Field<ClusterRow>>{cluster_fields}, words,
+                   "Cluster,ControlHost,ControlPort,RPC,Share,GrpJobs,GrpTRES,GrpSubmitJobs,MaxJobs,MaxTRES,MaxSubmitJobs,MaxWall,QOS,DefaultQOS", std::vector{row});
+}
+
+int show_configuration(Sacctmgr& self) {
+  wire::Request request;
+  request.mutable_query_config();
+  const auto reply = sacctmgr_ask(self, request);
+  if (!reply) return 1;
+  std::string out = "Configuration data as of " + format_time(reply->config().now_us(), "Unknown") + '\n';
+  for (const auto& entry : reply->config().entries()) {
+    if (!entry.key().starts_with("Account") && !entry.key().starts_with("Auth") && entry.key() != "MessageTimeout" && entry.key() != "PrivateData" && entry.key() != "SlurmUser" &&
+        entry.key() != "TrackWCKey")
+      continue;
+    std::string key = entry.key();
+    key.resize(std::max<std::size_t>(key.size(), 22), ' ');
+    out += key + " = " + entry.value() + '\n';
+  }
+  return print(out);
+}
+
+int show_events(Sacctmgr& self, std::span<const Text> words) {
+  wire::Request request;
+  request.mutable_query_nodes();
+  const auto reply = sacctmgr_ask(self, request);
+  if (!reply) return 1;
+  Names names;
+  std::vector<EventRow> rows;
+  for (const wire::NodeView& node : reply->nodes().nodes())
+    if (node.base() == wire::NodeView::DOWN || node.drain() || node.fail()) rows.push_back({&self.settings, &node, &names});
+  return show_rows(self, std::span<const Field<EventRow>>{event_fields}, words, "Cluster,NodeNames,TimeStart,TimeEnd,State,Reason,User", rows);
+}
+
+int show_problems(Sacctmgr& self, std::span<const Text> words) {
+  const auto book = ask_book(self);
+  if (!book) return 1;
+  std::set<std::string> with_users;
+  for (const wire::AssociationView* view : book->in_tree_order)
+    for (const wire::AssociationView* at = view; at != nullptr && !view->association().user().empty();) {
+      with_users.insert(at->association().account());
+      const auto above = book->by_id.find(at->association().parent());
+      at = above == book->by_id.end() ? nullptr : above->second;
+    }
+  std::vector<ProblemRow> rows;
+  for (const wire::AssociationView* view : book->in_tree_order) {
+    const log::Association& a = view->association();
+    if (a.user().empty() && !with_users.contains(a.account())) rows.push_back({self.settings.cluster_name, a.account(), "", "Account has no Users"});
+    if (!a.user().empty() && getpwnam(a.user().c_str()) == nullptr) rows.push_back({self.settings.cluster_name, a.account(), a.user(), "User does not have a uid"});
+  }
+  return show_rows(self, std::span<const Field<ProblemRow>>{problem_fields}, words, "Cluster,Account,User,Problem", rows);
+}
+
+int refuse(Sacctmgr& self, Text entity, const char* why) {
+  say_error(self.command, "show " + std::string{entity} + " is not built yet in Millrace" + why);
+  return 1;
+}
+
+}  // namespace
+
+std::optional<int> sacctmgr_show_other(Sacctmgr& self, Text entity, std::span<const Text> words) {
+  if (is_cut_of(entity, "clusters", 2)) return show_cluster(self, words);
+  if (is_cut_of(entity, "configuration", 3)) return show_configuration(self);
+  if (is_cut_of(entity, "events", 1)) return show_events(self, words);
+  if (is_cut_of(entity, "problems", 1)) return show_problems(self, words);
+  // A job that runs is in the ledger, and what the ledger has is what nodes are told: none can be left over.
+  if (is_cut_of(entity, "runawayjobs", 2)) return print("Runaway Jobs: No runaway jobs found on cluster " + self.settings.cluster_name + '\n');
+  if (is_cut_of(entity, "stats", 2)) return refuse(self, entity, ": there is no slurmdbd; sdiag shows what the controller does");
+  if (is_cut_of(entity, "transactions", 1) && !is_cut_of(entity, "tres", 2)) return refuse(self, entity, ": who changed what is in `millrace log dump`");
+  for (const Text kind : {"coordinators", "federations", "instances", "resources", "reservations", "wckeys"})
+    if (is_cut_of(entity, kind, kind == "resources" || kind == "reservations" ? 3 : 1)) return refuse(self, entity, "");
+  return std::nullopt;
+}
+
+}  // namespace millrace

@@ -1,0 +1,86 @@
+// src/cli/tables_test.cpp - what is made of the tables: completion, man pages, the page about what differs from Slurm.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "cli/commands.h"
+#include "cli/dispatch.h"
+#include "cli/file_manuals.h"
+#include "config/keys.h"
+
+namespace millrace {
+namespace {
+
+std::string slurp(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+// A compiler cache may have made the path relative to the folder of the build, which is where this program lies.
+std::filesystem::path repository() {
+  return std::filesystem::weakly_canonical(std::filesystem::read_symlink("/proc/self/exe").parent_path() / __FILE__).parent_path().parent_path().parent_path();
+}
+
+TEST(Tables, Every_command_of_its_own_name_has_options_and_a_man_page) {
+  for (const CommandRow& row : command_rows()) {
+    if (!row.own_name) continue;
+    ASSERT_NE(row.manual, nullptr) << row.name;
+    ASSERT_NE(row.options, nullptr) << row.name;
+    EXPECT_TRUE(row.manual().starts_with(".TH ")) << row.name;
+    for (const char* common : {"help", "usage", "version"})
+      EXPECT_TRUE(std::ranges::any_of(row.options(), [&](const OptionText& option) { return option.name == common && option.built; })) << row.name << " --" << common;
+  }
+}
+
+TEST(Tables, Every_command_is_installed_under_its_name) {
+  const std::string front_door = slurp(repository() / "mill");
+  const std::size_t from = front_door.find("slurm_commands=\"");
+  ASSERT_NE(from, std::string::npos);
+  const std::string list = ' ' + front_door.substr(from + 16, front_door.find('"', from + 16) - from - 16) + ' ';
+  for (const CommandRow& row : command_rows()) EXPECT_TRUE(!row.own_name || list.find(' ' + std::string{row.name} + ' ') != std::string::npos) << row.name;
+}
+
+TEST(Tables, An_option_without_effect_or_refused_says_why_or_is_not_built_yet) {
+  for (const CommandRow& row : command_rows()) {
+    if (row.options == nullptr) continue;
+    for (const OptionText& option : row.options()) EXPECT_TRUE(option.effect != Effect::no_effect || !option.why.empty()) << row.name << " --" << option.name;
+  }
+}
+
+TEST(Tables, Completion_offers_what_is_built_and_nothing_else) {
+  const std::string script = bash_completion();
+  EXPECT_NE(script.find("    squeue) words='--account= -A"), std::string::npos);
+  EXPECT_EQ(script.find("--sibling="), std::string::npos) << "scancel --sibling is refused";
+  EXPECT_NE(script.find("requeuehold"), std::string::npos);
+  EXPECT_NE(script.find("complete -F _millrace millrace sbatch "), std::string::npos);
+}
+
+TEST(Tables, Man_pages_of_files_name_every_key) {
+  const std::string page = file_manual("slurm.conf");
+  for (const ConfigKey& key : config_keys()) EXPECT_TRUE(key.kind == KeyKind::live || page.find(key.name) != std::string::npos) << key.name;
+  for (const FileKeyText& key : file_keys()) EXPECT_NE(file_manual(key.file).find(".B " + std::string{key.key}), std::string::npos) << key.key;
+  EXPECT_EQ(file_manual("nonsense"), "");
+}
+
+// The page is written by hand around a part that is not.
+TEST(Tables, The_page_for_people_who_come_from_Slurm_is_true) {
+  const auto path = repository() / "docs/user/coming-from-slurm.md";
+  constexpr std::string_view begin = "<!-- made by `millrace differences` -->\n", end = "<!-- end -->\n";
+  std::string page = slurp(path);
+  const std::size_t from = page.find(begin), until = page.find(end);
+  ASSERT_NE(from, std::string::npos);
+  ASSERT_NE(until, std::string::npos);
+  if (std::getenv("MR_UPDATE_GOLDEN") != nullptr) {
+    page.replace(from + begin.size(), until - from - begin.size(), differences_text());
+    std::ofstream(path) << page;
+    return;
+  }
+  EXPECT_EQ(page.substr(from + begin.size(), until - from - begin.size()), differences_text()) << "MR_UPDATE_GOLDEN=1 writes it anew";
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,47 @@
+// src/controller/diagnostics.h - what the controller has done since it started or was last told to count anew; in memory only.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "core/ledger/state.h"
+#include "core/planner/plan.h"
+#include "millrace.pb.h"
+
+namespace millrace {
+
+class Diagnostics final {
+ public:
+  // Around the application of a fact to the state it is applied to.
+  void about_to_happen(const State& before, const Event& event);
+  void happened(const State& after, const Event& event);
+
+  void pass_finished(const Plan& plan, std::size_t queued, bool backfills, Duration took, Time at);
+  void pass_given_up(bool backfills);
+  void answered(const wire::Request& request, UserId uid, Duration took);
+
+  void reset(Time now);
+  void show(wire::Diagnostics& out) const;
+
+ private:
+  using Passes = wire::Diagnostics::Passes;
+  struct Calls {
+    std::uint64_t count = 0;
+    Duration total;
+  };
+
+  Time since_;
+  std::uint64_t submitted_ = 0, started_ = 0, completed_ = 0, cancelled_ = 0, failed_ = 0, backfilled_ = 0, backfilled_since_start_ = 0, backfilled_components_ = 0;
+  std::vector<JobKey> not_over_;  // of the fact that is about to happen
+  Passes main_, backfill_;
+  std::map<std::uint32_t, Calls> by_type_, by_user_;
+};
+
+// Slurm's name and number for a request of ours that does the same; one of ours that Slurm does not have gets a name alike.
+struct CallName {
+  const char* name;
+  std::uint32_t number;
+};
+CallName call_name(wire::Request::BodyCase body);
+
+}  // namespace millrace

@@ -1,0 +1,13 @@
+// src/controller/job_extras.h - mail, words and the like of a job between the wire and the core.
+#pragma once
+
+#include "core/model/job_extras.h"
+#include "millrace.pb.h"
+
+namespace millrace {
+
+// What is said changes `to`, the rest of it stays.
+void read_extras(const wire::JobExtras& from, JobExtras& to);
+void show_extras(const JobExtras& from, wire::JobExtras& to);
+
+}  // namespace millrace

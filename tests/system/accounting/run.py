@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""sacct over jobs that are long hidden from everybody else, across a kill of the controller, as programs of other people call it; sdiag
+and sacctmgr with real daemons.
+
+    tests/system/accounting/run.py --build build/dev
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+from cluster import Cluster, run_test, wait_for
+
+NOBODY = (65534, 65534, ())
+XDMOD = ("jobid,jobidraw,cluster,partition,qos,account,group,gid,user,uid,submit,eligible,start,end,elapsed,exitcode,state,nnodes,ncpus,reqcpus,"
+         "reqmem,reqtres,alloctres,timelimit,nodelist,jobname")
+
+
+def rows(cluster, *arguments):
+    return [line.split("|") for line in cluster.run("sacct", "-P", "-n", *arguments).out.splitlines()]
+
+
+def state_of(cluster, job):
+    found = rows(cluster, "-X", "-o", "State", "-j", str(job))
+    return found[0][0].split()[0] if found else ""
+
+
+def wait_for_state(cluster, job, *states):
+    wait_for(f"job {job} in {states}", lambda: cluster.must_live() or state_of(cluster, job) in states)
+
+
+def run_jobs(cluster):
+    """What the checks look at, all at once so that nobody waits twice."""
+    jobs = {"good": cluster.submit("-J", "good", "-t", "5", "-o", "/dev/null", "--wrap", f"{cluster.bin}/srun -J inner true; {cluster.bin}/srun -J twice true"),
+            "bad": cluster.submit("-J", "bad", "-t", "5", "-o", "/dev/null", "--wrap", "exit 3"),
+            "array": cluster.submit("-J", "many", "-t", "5", "-o", "/dev/null", "--array=1-3", "--wrap", "exit $((SLURM_ARRAY_TASK_ID == 2))"),
+            "het": cluster.submit("-J", "pair", "-t", "5", "-n1", "-o", "/dev/null", ":", "-n1", "--wrap", "true"),
+            "long": cluster.submit("-J", "long", "-t", "5", "-o", "/dev/null", "--requeue", "--wrap", "sleep 600"),
+            "held": cluster.submit("-J", "held", "-H", "--wrap", "true")}
+    wait_for_state(cluster, jobs["long"], "RUNNING")
+    cluster.run("scontrol", "requeue", str(jobs["long"]))
+    wait_for("the second run", lambda: any(row[1] == "REQUEUED" for row in rows(cluster, "-X", "-D", "-o", "JobID,State", "-j", str(jobs["long"]))) and
+             state_of(cluster, jobs["long"]) == "RUNNING")
+    cluster.run("scancel", str(jobs["long"]))
+    for name, ends in (("good", ["COMPLETED"]), ("bad", ["FAILED"]), ("array", ["COMPLETED"]), ("het", ["COMPLETED"]), ("long", ["CANCELLED"])):
+        wait_for_state(cluster, jobs[name], *ends)
+    wait_for("all tasks", lambda: sorted(row[0] for row in rows(cluster, "-X", "-o", "State", "-j", str(jobs["array"]))) == ["COMPLETED", "COMPLETED", "FAILED"])
+    return jobs
+
+
+def check_hidden(checks, cluster, jobs):
+    """After MinJobAge nobody but sacct knows them, also after a kill of the controller."""
+    gone = [jobs[name] for name in ("good", "bad", "long")]
+    wait_for("jobs hidden", lambda: not any(str(job) in cluster.run("squeue", "-t", "all", "-h", "-o", "%A").out.split() for job in gone))
+    checks.says("scontrol does not know it", cluster.run("scontrol", "show", "job", str(jobs["good"])), 1, "Invalid job id specified")
+    cluster.controller.kill()
+    cluster.start_controller()
+    cluster.wait_for_controller()
+    found = rows(cluster, "-j", str(jobs["good"]), "-o", "JobID,JobName,State,ExitCode")
+    want = [[f"{jobs['good']}", "good", "COMPLETED", "0:0"], [f"{jobs['good']}.batch", "batch", "COMPLETED", "0:0"], [f"{jobs['good']}.0", "inner", "COMPLETED", "0:0"],
+            [f"{jobs['good']}.1", "twice", "COMPLETED", "0:0"]]
+    checks.that("sacct shows the job, its script and its steps", found == want, found)
+    checks.that("what the script used is known", rows(cluster, "-j", f"{jobs['good']}.batch", "-o", "TotalCPU,MaxRSS")[0][1] != "", found)
+    checks.that("a step alone", rows(cluster, "-j", f"{jobs['good']}.1", "-o", "JobID") == [[f"{jobs['good']}.1"]])
+    checks.that("a failed job has its exit code", rows(cluster, "-X", "-j", str(jobs["bad"]), "-o", "State,ExitCode") == [["FAILED", "3:0"]])
+    tasks = sorted(rows(cluster, "-X", "-j", str(jobs["array"]), "-o", "JobID,State"))
+    checks.that("tasks of an array", tasks == [[f"{jobs['array']}_1", "COMPLETED"], [f"{jobs['array']}_2", "FAILED"], [f"{jobs['array']}_3", "COMPLETED"]], tasks)
+    checks.that("one task of it", rows(cluster, "-X", "-j", f"{jobs['array']}_2", "-o", "JobID,State") == [[f"{jobs['array']}_2", "FAILED"]])
+    pair = rows(cluster, "-X", "-j", str(jobs["het"]), "-o", "JobID,State")
+    checks.that("components", pair == [[f"{jobs['het']}+0", "COMPLETED"], [f"{jobs['het']}+1", "COMPLETED"]], pair)
+    checks.that("the last run of a requeued job", rows(cluster, "-X", "-j", str(jobs["long"]), "-o", "State,Restarts") == [["CANCELLED by 0", "1"]])
+    runs = rows(cluster, "-X", "-D", "-j", str(jobs["long"]), "-o", "State,Restarts")
+    checks.that("-D: both runs", runs == [["REQUEUED", "0"], ["CANCELLED by 0", "1"]], runs)
+    late = cluster.run("sbatch", "--parsable", "-d", f"afterok:{jobs['good']}", "-J", "late", "-o", "/dev/null", "--wrap", "true")
+    checks.that("a dependency on a hidden job is answered", late.code == 0, late)
+    wait_for_state(cluster, int(late.out), "COMPLETED")
+
+
+def check_clients(checks, cluster, jobs):
+    good, bad = str(jobs["good"]), str(jobs["bad"])
+    run = cluster.run
+    checks.that("Snakemake: one job", run("sacct", "-P", "-n", "--format=JobIdRaw,State", "-j", good).out.splitlines()[0] == f"{good}|COMPLETED")
+    status = run("sacct", "-j", good, "--format", "State", "--noheader").out.splitlines()[0].split()
+    checks.that("Snakemake's profile: the first word", status == ["COMPLETED"], status)
+    checks.that("Snakemake's profile: brief", run("sacct", "-P", "-b", "-j", bad, "-n").out.splitlines()[0] == f"{bad}|FAILED|3:0")
+    checks.that("Snakemake: the account of somebody", run("sacct", "-nu", "root", "-o", "Account%20").code == 0)
+    stray = run("sacct", "-nu", "root", "-o", "Account%256", "|", "tail", "-1")
+    checks.that("words meant for a shell fail cleanly", stray.code == 1 and "invalid option -- '1'" in stray.err and stray.out == "", stray)
+    begin = run("sacct", "-X", "--parsable2", "--clusters", "all", "--noheader", "--format=JobIdRaw,State", "--starttime", "now-2hours", "--endtime", "now", "--name", "bad")
+    checks.that("Snakemake's plugin: by name in a window", begin.out == f"{bad}|FAILED\n", begin)
+    checks.that("Parsl: the probe", run("sacct", "-X").code == 0)
+    parsl = {line.split()[0]: line.split()[1] for line in run("sacct", "-X", "--noheader", "--format=jobid,state%20", "--job", f"{good},{bad}").out.splitlines()}
+    checks.that("Parsl: two jobs", parsl == {good: "COMPLETED", bad: "FAILED"}, parsl)
+    many = run("sacct", "-o", "JobID,State,NodeList", "--parsable2", "-j", good, "-j", bad).out.splitlines()
+    checks.that("submitit: -j twice", many[0] == "JobID|State|NodeList" and {line.split("|")[0] for line in many[1:]} >= {good, bad}, many)
+    toil = run("sacct", "-n", "-j", f"{good},{bad}", "--format", "JobIDRaw,State,ExitCode", "-P", "-S", "1970-01-01").out.splitlines()
+    checks.that("Toil: since ever", f"{good}|COMPLETED|0:0" in toil and f"{bad}|FAILED|3:0" in toil, toil)
+    xdmod = run("sacct", "--clusters", "test", "--allusers", "--parsable2", "--noheader", "--allocations", "--duplicates", "--format", XDMOD, "--starttime", "2020-01-01", "--endtime",
+                "now", TZ="UTC").out.splitlines()
+    checks.that("XDMoD: 26 columns, no steps", xdmod and all(len(line.split("|")) == 26 and "." not in line.split("|")[0] for line in xdmod), xdmod[:2])
+    reportseff = run("sacct", "--parsable", "-n", "--delimiter=^|^", "--format=JobIDRaw,State", f"--jobs={bad}").out.splitlines()
+    checks.that("reportseff: rows end with the delimiter", reportseff[0] == f"{bad}^|^FAILED^|^", reportseff)
+    checks.that("reportseff: the fields", {"JobIDRaw", "MaxRSS", "TRESUsageOutTot"} <= set(run("sacct", "--helpformat").out.split()))
+    checks.that("an exporter: an old field", run("sacct", "-a", "-X", "--format=Allocgres", "--state=RUNNING", "--noheader", "--parsable2").code == 0)
+    torchx = run("sacct", "--parsable2", "-j", str(jobs["het"])).out
+    checks.that("TorchX: components", f"{jobs['het']}+0|" in torchx and f"{jobs['het']}+1|" in torchx, torchx)
+    shape = json.loads(run("sacct", "--json", "-j", bad).out)
+    checks.that("JSON", shape["jobs"][0]["state"]["current"] == ["FAILED"] and shape["jobs"][0]["steps"][0]["step"]["id"] == f"{bad}.batch", shape["jobs"][0]["state"])
+    checks.that("somebody else sees his own jobs only", cluster.run("sacct", "-X", "-n", identity=NOBODY).out == "" and good in cluster.run("sacct", "-a", "-X", "-n", identity=NOBODY).out)
+    checks.that("an unknown id is no error", run("sacct", "-j", "99999999", "-P").out == "JobID|JobName|Partition|Account|AllocCPUS|State|ExitCode\n")
+    checks.that("a held job waits", rows(cluster, "-X", "-j", str(jobs["held"]), "-o", "State,AllocCPUS,Start,End") == [["PENDING", "0", "Unknown", "Unknown"]])
+    for words, says in ((("-o", "nosuch"), 'Invalid field requested: "nosuch"'), (("-s", "XX"), "unrecognized job state value 'XX'"), (("-j", "abc"), "Bad job/step specified: abc"),
+                        (("-u", "nosuchuser"), "Invalid user id: nosuchuser"), (("-M", "elsewhere"), "can't be reached"), (("-S", "zz"), "Invalid time specification")):
+        checks.says(f"sacct {' '.join(words)}", run("sacct", *words), 1, says)
+
+
+def check_others(checks, cluster):
+    out = cluster.run("sdiag").out
+    numbers = {line.split(":")[0].strip(): line.split(":")[1].strip() for line in out.splitlines() if line.count(":") == 1}
+    checks.that("sdiag counts since the controller's start", int(numbers["Jobs submitted"]) >= 1 and int(numbers["Jobs completed"]) >= 1 and int(numbers["Total cycles"]) >= 1, out[:1500])
+    checks.that("sdiag counts requests", "REQUEST_SUBMIT_BATCH_JOB" in out and "root            (       0) count:" in out, out[-800:])
+    checks.that("sdiag --json", json.loads(cluster.run("sdiag", "--json").out)["statistics"]["jobs_submitted"] >= 1)
+    checks.says("sdiag -r is not for everybody", cluster.run("sdiag", "-r", identity=NOBODY), 1, "Access/permission denied")
+    checks.says("sdiag -r", cluster.run("sdiag", "-r"), 0, "Reset scheduling statistics")
+    checks.that("and it counts anew", "Jobs submitted: 0\n" in cluster.run("sdiag").out)
+    run = cluster.run
+    run("sacctmgr", "-i", "add", "account", "physics", "fairshare=3", "grptres=cpu=20")
+    run("sacctmgr", "-i", "add", "user", "root", "account=physics")
+    checks.that("sacctmgr show cluster", run("sacctmgr", "-nP", "show", "cluster", "format=Cluster,ControlPort").out == f"test|{cluster.port}\n")
+    checks.says("sacctmgr show event", run("sacctmgr", "-nP", "show", "event"), 0)
+    checks.says("sacctmgr show runawayjobs", run("sacctmgr", "show", "runawayjobs"), 0, "No runaway jobs found on cluster test")
+    checks.says("sacctmgr show transaction", run("sacctmgr", "show", "transaction"), 1, "not built yet")
+    checks.says("sacctmgr, an unknown word", run("sacctmgr", "frobnicate"), 1, "invalid keyword: frobnicate")
+    book = cluster.directory / "book"
+    checks.says("sacctmgr dump", run("sacctmgr", "dump", "test", f"file={book}"), 0, "written to")
+    checks.that("with the account and its limit", "Account - 'physics'" in book.read_text() and "GrpTRES=cpu=20" in book.read_text(), book.read_text())
+    run("sacctmgr", "-i", "modify", "account", "physics", "set", "grptres=cpu=5")
+    checks.says("sacctmgr load", run("sacctmgr", "-i", "load", f"file={book}"), 0)
+    checks.that("brings it back", run("sacctmgr", "-nP", "show", "assoc", "account=physics", "format=Account,User,GrpCPU").out.splitlines()[0] == "physics||20",
+                run("sacctmgr", "-nP", "show", "assoc", "account=physics", "format=Account,User,GrpCPU").out)
+    typed = run("sacctmgr", stdin="show account format=account\nexit\n")
+    checks.that("the prompt of sacctmgr", typed.code == 0 and typed.out.startswith("sacctmgr: ") and "physics" in typed.out, typed)
+    checks.that("an exporter: sshare", run("sshare", "-n", "-P", "-o", "account,fairshare").code == 0 and run("sshare", "-lUm").code == 0)
+    checks.that("sprio on this cluster", run("sprio", "-M", "test").code in (0, 1) and run("sprio", "-M", "elsewhere").code == 1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build/dev")
+    options = parser.parse_args()
+
+    def body(checks, directory, clusters):
+        cluster = Cluster(options.build, directory / "c", settings=["MinJobAge=2"])
+        clusters.append(cluster)
+        cluster.start()
+        jobs = run_jobs(cluster)
+        check_hidden(checks, cluster, jobs)
+        check_clients(checks, cluster, jobs)
+        check_others(checks, cluster)
+        checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
+
+    return run_test("accounting", body)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
