@@ -3,7 +3,7 @@
 
     tests/bench/bench.py --build DIR [--quick] [--only GROUP,...] [--no-slurm] [--json FILE]
 
-Groups: limit, plan, latency, many, few, srun, steps, sbatch, pending, array, killed. Exit 0 when every measure could be taken; a goal that is missed is
+Groups: limit, plan, latency, many, few, srun, steps, sbatch, pending, array, killed, query, storm. Exit 0 when every measure could be taken; a goal that is missed is
 said in the table and is no failure of the run."""
 
 import argparse
@@ -25,10 +25,10 @@ from millrace import Millrace
 from slurm import Slurm
 from table import judge, render
 
-GROUPS = ("limit", "plan", "latency", "many", "few", "srun", "steps", "launch", "footprint", "sbatch", "pending", "array", "killed")
+GROUPS = ("limit", "plan", "latency", "many", "few", "srun", "steps", "launch", "footprint", "sbatch", "pending", "array", "killed", "query", "storm")
 # Which of Slurm's settings could win which group; the rest would only take time.
 SLURM_SETTINGS = {"many": ("default", "tuned", "defer"), "few": ("default", "tuned"), "srun": ("default", "tuned"), "steps": ("default", "tuned"), "launch": (), "footprint": (), "sbatch": ("default", "tuned", "defer"),
-                  "pending": ("default", "tuned"), "array": ("default",), "killed": ("default",)}
+                  "pending": ("default", "tuned"), "array": ("default",), "killed": ("default",), "query": ("default",), "storm": ("tuned",)}
 
 
 def arguments():

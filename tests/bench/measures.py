@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import time
 from dataclasses import dataclass
@@ -69,8 +70,8 @@ class Bench:
 
     # ---- jobs that run ----
 
-    def end_to_end(self, cluster, count):
-        """From the first submission until the queue is empty and every output file is written."""
+    def end_to_end(self, cluster, count, left=0):
+        """From the first submission until the queue is as empty as it was and every output file is written."""
         work = cluster.fresh_folder()
         script = cluster.directory / "trivial.sh"
         script.write_text(TRIVIAL)
@@ -80,7 +81,7 @@ class Bench:
         say(f"    submitted {count} in {submitted['seconds']:.1f} s")
         outputs = lambda: sum(1 for entry in work.iterdir() if entry.name.startswith("slurm-"))
         wait_until(f"{count} output files", lambda: outputs() >= count, 300, 0.1)
-        wait_until("an empty queue", lambda: not cluster.queue(), 60, 0.05)
+        wait_until("an empty queue", lambda: len(cluster.queue()) <= left, 60, 0.05)
         took = time.monotonic() - begin
         empty = [entry.name for entry in work.iterdir() if entry.stat().st_size == 0]
         if empty:
@@ -196,6 +197,55 @@ class Bench:
         cluster.call("sbatch", f"--array=0-{self.sizes.array - 1}", str(script))
         return {"memory per array task": max(0, settled_rss_kb(cluster.controller.pid) - before) / self.sizes.array}
 
+    # ---- questions ----
+
+    QUESTIONS = {"squeue": ["squeue"], "squeue -j": ["squeue", "-j", "{job}"], "squeue -u": ["squeue", "-u", "daemon"], "squeue -t R": ["squeue", "-h", "-t", "R", "-o", "%i %T %R"],
+                 "squeue --start": ["squeue", "--start"], "sinfo": ["sinfo"], "sinfo -N -l": ["sinfo", "-N", "-l"], "scontrol show job": ["scontrol", "show", "job", "{job}"],
+                 "scontrol show node": ["scontrol", "show", "node"], "scontrol show partition": ["scontrol", "show", "partition"], "scontrol show config": ["scontrol", "show", "config"],
+                 "scontrol ping": ["scontrol", "ping"], "sdiag": ["sdiag"]}
+
+    def query(self, cluster):
+        """Every question at 0, 10,000 and 100,000 waiting jobs, and a storm of them beside running jobs."""
+        sizes = self.sizes
+        cluster.start(sizes.nodes, sizes.cpus)
+        job = cluster.fill_all_nodes()
+        work = cluster.fresh_folder()
+        found, waiting = {}, 0
+        for label, count in (("0", 0), ("10k", sizes.library), ("100k", sizes.queue)):
+            if count > waiting:
+                cluster.submit_library(count - waiting, work)
+                waiting = count
+            for name, words in self.QUESTIONS.items():
+                words = [word.format(job=job) for word in words]
+                runs = sizes.squeue_runs if name in ("squeue", "squeue --start") and count else 3 * sizes.squeue_runs
+                found[f"{name} ({label} jobs)"] = self.repeat(cluster, runs, 1, words, work)["median_ms"]
+        return found
+
+    def storm(self, cluster):
+        """Jobs per second beside a long queue, without and with 50 clients that list it in a loop. The clients run only when nobody else wants the processor: on a
+        cluster they have machines of their own, and what is measured is what their questions cost the controller."""
+        sizes = self.sizes
+        cluster.start(sizes.nodes, sizes.cpus)
+        script = cluster.directory / "trivial.sh"
+        script.write_text(TRIVIAL)
+        cluster.call("sbatch", "--hold", f"--array=0-{sizes.array - 1}", str(script))
+        calm = self.end_to_end(cluster, sizes.many_jobs[cluster.system] // 2, left=1)
+        asked = cluster.directory / "asked"
+        asked.mkdir()
+        loop = f"while :; do squeue -r -h >/dev/null || exit 1; echo >> {asked}/$$; done"
+        clients = [subprocess.Popen(["chrt", "-i", "0", "sh", "-c", loop], env=cluster.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                    start_new_session=True) for _ in range(50)]
+        try:
+            wait_until("a client of the storm that was answered", lambda: any(asked.iterdir()), 120)
+            before = sum(path.stat().st_size for path in asked.iterdir())
+            stormy = self.end_to_end(cluster, sizes.many_jobs[cluster.system] // 2, left=1)
+            answers = sum(path.stat().st_size for path in asked.iterdir()) - before
+        finally:
+            for client in clients:
+                os.killpg(client.pid, signal.SIGKILL)
+                client.wait()
+        return {"jobs beside a queue of 100k": calm, "jobs in a storm of squeue": stormy, "cost of the storm": max(0.0, 1 - stormy / calm) * 100, "answers during the storm": answers}
+
     # ---- a killed controller ----
 
     def killed(self, cluster):
@@ -212,7 +262,7 @@ class Bench:
 
     def groups(self):
         return {"many": self.many_slots, "few": self.few_slots, "srun": self.srun, "steps": self.steps, "launch": self.launch, "footprint": self.footprint, "sbatch": self.sbatch, "pending": self.pending,
-                "array": self.array, "killed": self.killed}
+                "array": self.array, "killed": self.killed, "query": self.query, "storm": self.storm}
 
 
 def supervisors_of(cluster):

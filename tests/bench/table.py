@@ -65,6 +65,14 @@ ROWS = [
     Row("memory per array task", "kB", "next to nothing (<= 0.05 kB)", lambda o, t, l: o <= 0.05, None, "{:.4f}"),
     Row("restart", "s", "<= half", times(2, False), 2.4, "{:.2f}"),
     Row("restart, one job listed", "s", "", lambda o, t, l: None, None, "{:.2f}"),
+    *(Row(f"{question} ({queue} jobs)", "ms", "<= half", times(2, False), None, "{:.2f}")
+      for question in ("squeue", "squeue -j", "squeue -u", "squeue -t R", "squeue --start", "sinfo", "sinfo -N -l", "scontrol show job", "scontrol show node", "scontrol show partition",
+                       "scontrol show config", "scontrol ping", "sdiag")
+      for queue in ("0", "10k", "100k")),
+    Row("jobs beside a queue of 100k", "/s", "", lambda o, t, l: None, None, "{:.0f}"),
+    Row("jobs in a storm of squeue", "/s", "", lambda o, t, l: None, None, "{:.0f}"),
+    Row("cost of the storm", "%", "< 10 %", lambda o, t, l: o < 10, None, "{:.1f}"),
+    Row("answers during the storm", "", "", lambda o, t, l: None, None, "{:.0f}"),
     Row("jobs lost by kill -9", "jobs", "0", lambda o, t, l: o == 0, 199, "{:.0f}"),
     Row("id given out again", "", "no (0)", lambda o, t, l: o == 0, 1, "{:.0f}"),
 ]
