@@ -27,6 +27,8 @@ ALLOWED = {
     "cli/options": {"base", "client", "wire", "config", "core/model"},
     "cli/render": {"base", "client", "wire", "config", "core/model"},
     "cli": {"base", "client", "wire", "config", "core/model", "ports", "cli/options", "cli/render", "mpi"},
+    "cli/fronts": {"base", "client", "wire", "config", "cli", "cli/options", "cli/render"},
+    "smap": {"base", "client", "wire", "cli", "cli/options", "cli/render"},
     "sim": CORE | OUTER | {"store", "controller", "adapters", "agent", "step", "client"},
     "platform": {"base", "ports", "wire"},  # wire for frames only
     "apps": None,  # builds the object graph, knows everything

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "cli/dispatch.h"
+#include "cli/fronts/fronts.h"
 
 namespace millrace {
 namespace {
@@ -49,6 +50,18 @@ constexpr CommandRow more[] = {
     {"down", false, "end the cluster that `millrace up` started", run_down, nullptr},
     {"doctor", false, "say what is wrong with this machine and what would be right", run_doctor, nullptr},
     {"key", false, "make a cluster key, or print a node's key", run_key, nullptr},
+    {"qsub", true, "submit a job, as PBS has it", run_qsub, qsub_manual},
+    {"qstat", true, "list jobs, as PBS has it", run_qstat, qstat_manual},
+    {"qdel", true, "delete jobs, as PBS has it", run_qdel, qdel_manual},
+    {"qhold", true, "hold jobs, as PBS has it", run_qhold, qhold_manual},
+    {"qrls", true, "release held jobs, as PBS has it", run_qrls, qrls_manual},
+    {"qalter", true, "change waiting jobs, as PBS has it", run_qalter, qalter_manual},
+    {"qrerun", true, "run jobs again, as PBS has it", run_qrerun, qrerun_manual},
+    {"pbsnodes", true, "list nodes, as PBS has it", run_pbsnodes, pbsnodes_manual},
+    {"bsub", true, "submit a job, as LSF has it", run_bsub, bsub_manual},
+    {"bjobs", true, "list jobs, as LSF has it", run_bjobs, bjobs_manual},
+    {"bkill", true, "end jobs, as LSF has it", run_bkill, bkill_manual},
+    {"lsid", true, "print the names of cluster and controller, as LSF has it", run_lsid, lsid_manual},
     {"smap", true, "show nodes and what they do on a terminal", run_smap, nullptr},
     {"sim", false, "replay workloads through our planner: what would a policy be worth?", run_sim, nullptr},
     {"log", false, "show what is in an event log, also a damaged one: log dump DIR", run_log, nullptr},

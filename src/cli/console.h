@@ -20,6 +20,7 @@ struct Command {
   std::vector<std::string_view> words;  // without the name
   std::string submit_line;              // all of them, as typed
   bool quiet = false;                   // -Q: info lines are dropped
+  std::vector<std::string> defaults;    // options of a front end: below everything the user or the script says
   std::string more_help;                // lines `millrace help` adds for commands of other libraries
 };
 

@@ -34,6 +34,8 @@ constexpr CommandRow rows[] = {
 // Commands of Slurm that do not exist here yet, so that calling one says so.
 constexpr std::string_view refused[] = {"sreport", "strigger", "scrontab", "sview"};
 
+std::span<const CommandRow> others;  // of other libraries, set once at the start
+
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 const CommandRow* find(std::span<const CommandRow> table, std::string_view name, bool own_only) {
@@ -45,6 +47,14 @@ const CommandRow* find(std::span<const CommandRow> table, std::string_view name,
 }  // namespace
 
 std::span<const CommandRow> command_rows() { return rows; }
+
+const CommandRow* find_manual(std::string_view name) {
+  for (const std::span<const CommandRow> table : {std::span<const CommandRow>{rows}, others})
+    for (const CommandRow& row : table)
+      if (row.name == name && row.manual != nullptr) return &row;
+  return nullptr;
+}
+
 std::span<const std::string_view> refused_commands() { return refused; }
 
 std::string help_line(const CommandRow& row) {
@@ -52,6 +62,7 @@ std::string help_line(const CommandRow& row) {
 }
 
 int dispatch(int argc, char** argv, std::span<const CommandRow> more) {
+  others = more;
   std::string_view name = argc > 0 ? base_name(argv[0]) : "millrace";
   int first = 1;
   std::string more_help;
@@ -65,7 +76,9 @@ int dispatch(int argc, char** argv, std::span<const CommandRow> more) {
   }();
   if (row == nullptr && !is_refused) {
     if (argc < 2 || std::string_view{argv[1]} == "--help" || std::string_view{argv[1]} == "-h") {
-      Command help{"millrace", {}, {}, false, more_help};
+      Command help;
+      help.name = "millrace";
+      help.more_help = more_help;
       return run_help(help);
     }
     name = argv[1];

@@ -46,8 +46,7 @@ int run_check(Command& command) {
 }
 
 int run_man(Command& command) {
-  for (const CommandRow& row : command_rows())
-    if (command.words.size() == 1 && row.name == command.words[0] && row.manual != nullptr) return print(row.manual());
+  if (const CommandRow* row = command.words.size() == 1 ? find_manual(command.words[0]) : nullptr) return print(row->manual());
   std::string known;
   for (const CommandRow& row : command_rows())
     if (row.manual != nullptr) known += ' ' + std::string{row.name};

@@ -94,44 +94,6 @@ void settle_environment(JobDraft& draft) {
   if (!all && !draft.job.extras().has_user_env()) draft.job.mutable_extras()->set_user_env("L");
 }
 
-constexpr std::int64_t wait_patience_s = 60;  // for a controller that is away while we wait
-
-std::int64_t now_s() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec;
-}
-
-// Until the job ended, across restarts of the controller; its exit code, 1 when a signal or anything else ended it.
-int wait_for_end(const Command& command, const SessionOptions& options, std::uint32_t job_id) {
-  Session session(options);
-  std::int64_t heard_s = now_s();
-  for (;;) {
-    wire::Request request;
-    request.mutable_wait_job()->set_job_id(job_id);
-    const auto sent = session.send(request);
-    const std::int64_t asked_s = now_s();
-    auto reply = sent ? session.next(std::nullopt) : Result<wire::Reply>{std::unexpected(sent.error())};
-    while (reply && reply->more() && !reply->job_progress().ended()) reply = session.next(std::nullopt);
-    // A question that stayed open for a while was heard by a controller; a relay that has none answers at once.
-    if (now_s() - asked_s > 1) heard_s = now_s();
-    if (!reply && now_s() - heard_s < wait_patience_s) {
-      const timespec pause{0, 200'000'000};
-      nanosleep(&pause, nullptr);
-      continue;
-    }
-    if (!reply) say_trouble(command, session);
-    if (!reply || reply->has_failure()) {
-      say_error(command, "Unable to wait for job " + std::to_string(job_id) + ": " + (reply ? reply->failure().text() : reply.error().story));
-      return error_code();
-    }
-    const wire::JobProgress& progress = reply->job_progress();
-    if (progress.exit_signal() != 0) return 1;
-    if (progress.exit_code() != 0) return static_cast<int>(progress.exit_code());
-    return progress.state() == wire::COMPLETED ? 0 : 1;
-  }
-}
-
 int report(const Command& command, const JobDraft& draft, const wire::Submitted& submitted, const ClientSettings& settings) {
   for (const std::string& note : submitted.notes()) say_info(command, note);
   if (draft.test_only) {
@@ -185,6 +147,43 @@ int submit(const Command& command, Submission& all, Script& script, const Client
 
 }  // namespace
 
+static constexpr std::int64_t wait_patience_s = 60;  // for a controller that is away while we wait
+
+static std::int64_t now_s() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec;
+}
+
+int wait_for_end(const Command& command, const SessionOptions& options, std::uint32_t job_id) {
+  Session session(options);
+  std::int64_t heard_s = now_s();
+  for (;;) {
+    wire::Request request;
+    request.mutable_wait_job()->set_job_id(job_id);
+    const auto sent = session.send(request);
+    const std::int64_t asked_s = now_s();
+    auto reply = sent ? session.next(std::nullopt) : Result<wire::Reply>{std::unexpected(sent.error())};
+    while (reply && reply->more() && !reply->job_progress().ended()) reply = session.next(std::nullopt);
+    // A question that stayed open for a while was heard by a controller; a relay that has none answers at once.
+    if (now_s() - asked_s > 1) heard_s = now_s();
+    if (!reply && now_s() - heard_s < wait_patience_s) {
+      const timespec pause{0, 200'000'000};
+      nanosleep(&pause, nullptr);
+      continue;
+    }
+    if (!reply) say_trouble(command, session);
+    if (!reply || reply->has_failure()) {
+      say_error(command, "Unable to wait for job " + std::to_string(job_id) + ": " + (reply ? reply->failure().text() : reply.error().story));
+      return error_code();
+    }
+    const wire::JobProgress& progress = reply->job_progress();
+    if (progress.exit_signal() != 0) return 1;
+    if (progress.exit_code() != 0) return static_cast<int>(progress.exit_code());
+    return progress.state() == wire::COMPLETED ? 0 : 1;
+  }
+}
+
 std::vector<OptionText> sbatch_options() { return option_texts(job_options(), sbatch); }
 std::string sbatch_manual() { return man_page(head, option_texts(job_options(), sbatch)); }
 
@@ -204,8 +203,10 @@ int run_sbatch(Command& command) {
   if (!script_problems(script->text, settings->script_size_max).empty()) return error_code();
   for (const std::string& line : script_warnings(script->text)) say_error(command, line);
   const bool ignore_pbs = draft.ignore_pbs || std::getenv("SBATCH_IGNORE_PBS") != nullptr;
-  const auto words = script_words(script->text, ignore_pbs);
+  auto words = script_words(script->text, ignore_pbs);
   if (!words) return say_usage_error(command, words.error());
+  if (words->empty()) words->emplace_back();
+  words->front().insert(words->front().begin(), command.defaults.begin(), command.defaults.end());
   auto all = read_all_layers(command, sbatch, *words);
   if (!all) return say_usage_error(command, all.error());
   command.quiet = all->draft.quiet;

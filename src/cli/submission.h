@@ -39,6 +39,8 @@ std::string job_environment(const JobDraft& draft);
 // -M: this cluster by its name, or all of them, which is the same here.
 Result<void> check_clusters(const JobDraft& draft, const ClientSettings& settings);
 std::string current_directory();
+// Until the job has ended, across restarts of the controller; its exit code, 1 when a signal or anything else ended it.
+int wait_for_end(const Command& command, const SessionOptions& options, std::uint32_t job_id);
 
 // "sbatch: Job 95 to start at ..." for --test-only.
 std::string test_only_text(const wire::Submitted& submitted);

@@ -120,6 +120,8 @@ void Commands::handle() {
 
 // ---- submit ----
 
+static constexpr const char* odd_address = "--mail-user: this is no mail address; name or name@host, with commas between several, would be right";
+
 void Commands::submit(const wire::SubmitJob& ask) {
   const std::uint64_t bytes = ask.script().size() + ask.environment().size() + 8192 * (1 + static_cast<std::uint64_t>(ask.more_components_size()));
   if (c_.log_.room(bytes) != Room::enough)
@@ -131,6 +133,8 @@ void Commands::submit(const wire::SubmitJob& ask) {
   const auto has_admin_words = [](const wire::JobDescription& job) { return job.extras().has_admin_comment() || job.extras().has_system_comment(); };
   if (!actor_.is_admin && (has_admin_words(ask.job()) || std::ranges::any_of(ask.more_components(), has_admin_words)))
     return refuse_with(2002, "Access/permission denied", "only an administrator may set AdminComment");
+  const auto has_odd_address = [](const wire::JobDescription& job) { return !job.extras().mail_user().empty() && !is_mail_address(job.extras().mail_user()); };
+  if (has_odd_address(ask.job()) || std::ranges::any_of(ask.more_components(), has_odd_address)) return refuse_with(2036, "Requested operation not supported on this system", odd_address);
   const UserId uid = ask.job().has_as_uid() ? UserId{ask.job().as_uid()} : asker_.uid;
   const GroupId gid = ask.job().has_as_gid() ? GroupId{ask.job().as_gid()} : asker_.gid;
   c_.identities_.find(uid, gid, [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
@@ -386,6 +390,7 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   if (ask.has_min_cpus_per_node()) c.min_cpus_per_node = ask.min_cpus_per_node();
   if (ask.has_exclusive()) c.exclusive = ask.exclusive();
   if (ask.has_oversubscribe()) c.oversubscribe = ask.oversubscribe();
+  if (!ask.extras().mail_user().empty() && !is_mail_address(ask.extras().mail_user())) return refuse_with(2036, "Requested operation not supported on this system", odd_address);
   if (ask.has_std_in()) c.std_in = ask.std_in();
   if (ask.has_end_at_us()) change.end_at = Time{ask.end_at_us()};
   change.admin_words = ask.extras().has_admin_comment() || ask.extras().has_system_comment();

@@ -65,7 +65,9 @@ JobMail make(const State& state, const Job& job, MailType type, bool whole_array
   if (array && whole_array) name = "Slurm Array Summary Job_id=" + std::to_string(array->id.value) + "_* (" + std::to_string(job.id.value) + ")";
   else if (array && job.array_task)
     name = "Slurm Array Task Job_id=" + std::to_string(array->id.value) + "_" + std::to_string(*job.array_task) + " (" + std::to_string(job.id.value) + ")";
-  out.subject = name + " Name=" + job.spec->name + " " + row_of(type).word;
+  std::string job_name = job.spec->name;
+  std::ranges::replace_if(job_name, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, '?');  // a subject is one line
+  out.subject = name + " Name=" + job_name + " " + row_of(type).word;
   variable("SLURM_JOB_STATE", state_word(job));
   variable("SLURM_JOB_MAIL_TYPE", row_of(type).name);
   if (type == mail_begin) {

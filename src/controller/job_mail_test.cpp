@@ -151,6 +151,11 @@ TEST_F(JobMailTest, An_array_is_told_of_as_a_whole_or_task_by_task) {
   }
 }
 
+TEST(MailRecipient, Is_an_address_and_nothing_a_mail_program_would_obey) {
+  for (const char* right : {"anna", "anna@example.org", "a.b-c+d@x-y.org", "a@b,c@d", "_x"}) EXPECT_TRUE(is_mail_address(right)) << right;
+  for (const char* wrong : {"", "-X", "-Sexpandaddr", "|sh", "/etc/passwd", "+file", "a b", "a@b@c", "a@", "a,,b", "a\nCc: b", "a;b", "$(id)"}) EXPECT_FALSE(is_mail_address(wrong)) << wrong;
+}
+
 TEST(MailRecipient, Is_the_owner_or_the_named_one_with_the_sites_domain) {
   JobSpec spec;
   Owner owner;

@@ -79,6 +79,7 @@ void Controller::send_mails(const std::vector<JobMail>& mails) {
   for (const JobMail& mail : mails) {
     const Job* job = commit_.durable().find_job(mail.key);
     if (!job || site.mail.empty()) continue;
+    if (!is_mail_address(mail_recipient(*job->spec, site.mail_domain))) continue;  // a name of the name service that no mail program should see
     OutgoingMail out{site.mail, mail_recipient(*job->spec, site.mail_domain), mail.subject, mail.variables};
     const Owner& owner = *job->spec->owner;
     if (job->placement) {

@@ -141,7 +141,11 @@ Result<void> put_attributes(Text value, Words& out) {
   };
   if (value.starts_with("depend=")) return take_dependencies(value.substr(7)), Result<void>{};
   for (const auto& [key, given] : pairs_of(value, ',')) {
-    if (key == "x" || key == "group_list" || key == "umask" || key == "block" || key == "sandbox" || key == "stagein" || key == "stageout") continue;
+    if (key == "block") {
+      if (equals_ignoring_case(given, "true")) out.emplace_back("--wait");
+      continue;
+    }
+    if (key == "x" || key == "group_list" || key == "umask" || key == "sandbox" || key == "stagein" || key == "stageout") continue;
     if (key == "depend") take_dependencies(given);
     else return fail(Errc::refused, "#PBS -W " + std::string{key} + ": this attribute is not known; depend= is");
   }
@@ -335,28 +339,45 @@ constexpr ForeignOption lsf_options[] = {
 // clang-format on
 
 // The longest name that fits is the one that is meant: -oo is not -o with the value "o".
-Result<Words> translate(std::span<const ForeignOption> rows, std::span<const std::string> words, Text prefix, bool glued) {
-  Words out;
+Result<ForeignLine> translate(std::span<const ForeignOption> rows, std::span<const std::string> words, Text prefix, bool glued, bool operands) {
+  ForeignLine line;
+  Words& out = line.words;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const Text word = words[i];
+    if (operands && (word == "--" || !word.starts_with('-'))) {
+      line.operands.assign(words.begin() + static_cast<std::ptrdiff_t>(i + (word == "--" ? 1 : 0)), words.end());
+      return line;
+    }
     const ForeignOption* row = nullptr;
     for (const ForeignOption& each : rows)
       if (word == each.name || (glued && each.takes_value && word.starts_with(each.name)))
         if (row == nullptr || each.name.size() > row->name.size()) row = &each;
-    if (row == nullptr) return fail(Errc::refused, std::string{prefix} + " " + std::string{word} + ": this option is not known; --ignore-pbs skips all " + std::string{prefix} + " lines");
+    if (row == nullptr)
+      return fail(Errc::refused, std::string{prefix} + " " + std::string{word} + ": this option is not known" + (operands ? "" : "; --ignore-pbs skips all " + std::string{prefix} + " lines"));
     Text value = word.substr(row->name.size());
     if (row->takes_value && value.empty()) {
       if (i + 1 == words.size()) return fail(Errc::refused, std::string{prefix} + " " + std::string{word} + ": a value is missing");
       value = words[++i];
     }
-    if (row->put != nullptr) MR_TRY_VOID(row->put(value, out));
+    if (row->put != nullptr) { MR_TRY_VOID(row->put(value, out)); }
+    else line.flags.emplace_back(row->name == "-j" ? "-j" + std::string{value} : std::string{row->name});
   }
-  return out;
+  return line;
 }
 
 }  // namespace
 
-Result<Words> words_of_pbs(std::span<const std::string> words) { return translate(pbs_options, words, "#PBS", true); }
-Result<Words> words_of_lsf(std::span<const std::string> words) { return translate(lsf_options, words, "#BSUB", false); }
+Result<Words> words_of_pbs(std::span<const std::string> words) {
+  MR_TRY(ForeignLine line, translate(pbs_options, words, "#PBS", true, false));
+  return std::move(line.words);
+}
+
+Result<Words> words_of_lsf(std::span<const std::string> words) {
+  MR_TRY(ForeignLine line, translate(lsf_options, words, "#BSUB", false, false));
+  return std::move(line.words);
+}
+
+Result<ForeignLine> read_pbs_line(std::span<const std::string> words) { return translate(pbs_options, words, "qsub", true, true); }
+Result<ForeignLine> read_lsf_line(std::span<const std::string> words) { return translate(lsf_options, words, "bsub", false, true); }
 
 }  // namespace millrace

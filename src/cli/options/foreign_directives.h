@@ -14,4 +14,13 @@ namespace millrace {
 Result<std::vector<std::string>> words_of_pbs(std::span<const std::string> words);
 Result<std::vector<std::string>> words_of_lsf(std::span<const std::string> words);
 
+// A command line of qsub or bsub: options, then what is to be run.
+struct ForeignLine {
+  std::vector<std::string> words;     // for sbatch
+  std::vector<std::string> operands;  // script and arguments, or a command
+  std::vector<std::string> flags;     // options as given that sbatch has no word for and the front end has: -I, -z
+};
+Result<ForeignLine> read_pbs_line(std::span<const std::string> words);
+Result<ForeignLine> read_lsf_line(std::span<const std::string> words);
+
 }  // namespace millrace

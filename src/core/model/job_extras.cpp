@@ -71,6 +71,20 @@ bool is_acctg_freq(std::string_view text) {
   return true;
 }
 
+bool is_mail_address(std::string_view text) {
+  const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
+  for (const std::string_view each : split(text, ',')) {
+    if (each.empty() || !is_plain(each.front())) return false;
+    std::size_t ats = 0;
+    for (const char c : each) {
+      if (c == '@') ++ats;
+      else if (!is_plain(c) && std::string_view{".+-=%"}.find(c) == std::string_view::npos) return false;
+    }
+    if (ats > 1 || each.back() == '@') return false;
+  }
+  return !text.empty();
+}
+
 std::optional<std::uint32_t> task_sampling_seconds(std::string_view acctg_freq) {
   std::optional<std::uint32_t> out;
   for (const std::string_view word : split(acctg_freq, ','))

@@ -37,6 +37,8 @@ struct JobExtras {
 // "BEGIN,END" and the like, NONE, ALL; in any case. Nothing: a word is unknown.
 std::optional<std::uint32_t> parse_mail_types(std::string_view text);
 std::string mail_types_text(std::uint32_t types);
+// Addresses with commas between them. Nothing that a mail program, which runs as the controller's user, could take for an option, a file or a command.
+bool is_mail_address(std::string_view text);
 
 // The seconds between two looks at the usage of tasks in "task=30,energy=0" or "30"; nothing: it says nothing of that, or is wrong.
 std::optional<std::uint32_t> task_sampling_seconds(std::string_view acctg_freq);

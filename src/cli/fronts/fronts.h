@@ -1,0 +1,48 @@
+// src/cli/fronts/fronts.h - commands of PBS and LSF over ours, for scripts and fingers that know no others.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/console.h"
+#include "millrace.pb.h"
+
+namespace millrace {
+
+int run_qsub(Command& command);
+int run_qstat(Command& command);
+int run_qdel(Command& command);
+int run_qhold(Command& command);
+int run_qrls(Command& command);
+int run_qalter(Command& command);
+int run_qrerun(Command& command);
+int run_pbsnodes(Command& command);
+int run_bsub(Command& command);
+int run_bjobs(Command& command);
+int run_bkill(Command& command);
+int run_lsid(Command& command);
+
+// Man pages.
+std::string qsub_manual();
+std::string qstat_manual();
+std::string qdel_manual();
+std::string qhold_manual();
+std::string qrls_manual();
+std::string qalter_manual();
+std::string qrerun_manual();
+std::string pbsnodes_manual();
+std::string bsub_manual();
+std::string bjobs_manual();
+std::string bkill_manual();
+std::string lsid_manual();
+
+// What they have in common.
+using CommandFunction = int (*)(Command&);
+// Another command with these words; it speaks in our name.
+int run_as(const Command& command, CommandFunction run, const std::vector<std::string>& words, std::vector<std::string> defaults = {});
+// One question; what went wrong is said and the result is empty.
+Result<wire::Reply> ask_controller(const Command& command, wire::Request& request);
+std::string job_number(std::string_view text);  // 12.server and 12[3].server as 12 and 12_3
+bool asks_help(const Command& command, const ManualHead& head);
+
+}  // namespace millrace
