@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/one_cluster.h"
 #include "cli/version.h"
 
 namespace millrace {
@@ -29,14 +30,7 @@ Result<void> wish_iterate(ListingWish& wish, std::string_view seconds) {
 }
 
 Result<void> check_clusters(const std::optional<std::string>& clusters, const ClientSettings& settings) {
-  if (!clusters) return {};
-  for (const std::string_view word : split(*clusters, ',')) {
-    const std::string_view name = trim(word);
-    if (name.empty() || equals_ignoring_case(name, "all") || name == settings.cluster_name) continue;
-    return fail(Errc::refused, "'" + std::string{name} +
-                                   "' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to see available clusters.");
-  }
-  return {};
+  return only_this_cluster(clusters.value_or(""), settings.cluster_name);
 }
 
 int run_listing(const Command& command, const ListingWish& wish, const ClientSettings& settings, const std::function<int()>& once) {

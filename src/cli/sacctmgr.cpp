@@ -36,11 +36,11 @@ constexpr Option<D> rows[] = {
     {"quiet", 'Q', none, "", any_tool, "", "", "say nothing but errors", [](D& d, Text) -> Result<void> { d.quiet = true; return {}; }},
     {"readonly", 'r', none, "", any_tool, "", "", "change nothing", [](D& d, Text) -> Result<void> { d.readonly = true; return {}; }},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](D& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](D&, Text) -> Result<void> { return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "say more", [](D&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is no more to say"},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](D& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"json", '\0', optional, "", any_tool, "", "", "JSON", nullptr},
-    {"oneliner", 'o', none, "", any_tool, "", "", "one line for each", nullptr},
-    {"yaml", '\0', optional, "", any_tool, "", "", "YAML", nullptr},
+    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON: of show account, association, qos, tres and user", [](D& d, Text v) { return wish_json(d.listing, v); }},
+    {"oneliner", 'o', none, "", any_tool, "", "", "one line for each", [](D&, Text) -> Result<void> { return {}; }, Effect::no_effect, "each has one line anyway"},
+    {"yaml", '\0', optional, "<parser>", any_tool, "", "", "the same as YAML", [](D& d, Text v) { return wish_yaml(d.listing, v); }},
 };
 // clang-format on
 
@@ -213,6 +213,10 @@ int run_words(Sacctmgr& self, std::span<const Text> words) {
   if (equals_ignoring_case(verb, "version")) return print("slurm " + std::string{slurm_version} + '\n');
   if (is_cut_of(verb, "show", 3) || is_cut_of(verb, "list", 1)) return sacctmgr_show(self, words.subspan(1));
   if (equals_ignoring_case(verb, "problem") || equals_ignoring_case(verb, "problems")) return sacctmgr_show(self, words);
+  if (self.options.listing.data) {
+    say_error(self.command, "--json and --yaml are for show and list; " + std::string{verb} + " prints nothing that could be data");
+    return 1;
+  }
   if (is_cut_of(verb, "dump", 2)) return sacctmgr_dump(self, words.subspan(1));
   if (is_cut_of(verb, "load", 2)) return self.options.readonly ? (say_plain(" Can't run this command in readonly mode."), 1) : sacctmgr_load(self, words.subspan(1));
   for (const Text each : of_the_database)

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/render/field_table.h"
 #include "config/client_settings.h"
 
@@ -14,6 +15,7 @@ struct SacctmgrOptions {
   Asked asked;
   TableStyle style;
   bool immediate = false, quiet = false, readonly = false, associations = false;
+  ListingWish listing{};  // --json, --yaml
 };
 
 struct Sacctmgr {

@@ -25,7 +25,7 @@ namespace {
 constexpr ManualHead head{"salloc", "get nodes and run a command beside them", "[options [: options]...] [command [arguments]]",
                           "Waits for nodes, runs the command, or a shell, on this host with the variables of the job, and gives the nodes back when it ends. "
                           "srun inside it runs programs on the nodes."};
-constexpr int queue_notice_ms = 200;
+constexpr int queue_notice_ms = 200, ready_retry_ms = 500;
 constexpr std::int64_t long_wait_ms = 10'000;  // after that the terminal rings
 
 std::int64_t now_ms() {
@@ -46,6 +46,7 @@ class Allocation {
  private:
   bool submit(wire::SubmitJob ask);
   bool wait_for_nodes();
+  bool wait_until_ready();
   bool give_up_waiting();
   bool start_command();
   int wait_for_command();
@@ -160,8 +161,37 @@ bool Allocation::wait_for_nodes() {
   }
   if (said_queued_) say_info(command_, "job " + id() + " has been allocated resources");
   say_info(command_, "Granted job allocation " + id());
+  if (!wait_until_ready()) return false;
   const bool rings = all_.draft.bell.value_or(now_ms() - since_ms >= long_wait_ms);
   if (rings && isatty(STDOUT_FILENO) == 1) print("\a");
+  return true;
+}
+
+// Nodes that boot, and prologs, take their time; without a controller to ask nobody knows better than that the job has started.
+bool Allocation::wait_until_ready() {
+  for (bool told = false;; told = true) {
+    Session session(options_);
+    wire::Request request;
+    request.mutable_query_jobs()->add_jobs()->set_job_id(job_id_);
+    const auto reply = session.call(request);
+    const bool configuring = reply && reply->has_jobs() && std::ranges::any_of(reply->jobs().jobs(), [](const wire::JobView& job) { return job.configuring(); });
+    if (!configuring) break;
+    if (!told) say_info(command_, "Waiting for resource configuration");
+    pollfd entries[] = {{signals_, POLLIN, 0}, {watching_ ? session_.descriptor() : -1, POLLIN, 0}};
+    poll(entries, 2, ready_retry_ms);
+    if (entries[0].revents != 0) take_signals();
+    if (entries[1].revents != 0) take_news();
+    if (interrupted_ != 0) {
+      cancel();
+      say_info(command_, "Job aborted due to signal");
+      return false;
+    }
+    if (ended_) {
+      say_end();
+      return false;
+    }
+  }
+  say_info(command_, "Nodes " + last_.nodes() + " are ready for job");
   return true;
 }
 

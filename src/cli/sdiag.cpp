@@ -46,7 +46,7 @@ constexpr Option<Draft> rows[] = {
     {"clusters", 'M', required, "<name>", any_tool, "SLURM_CLUSTERS", "", "this cluster: there is one", [](Draft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
     {"help", 'h', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
     {"json", '\0', optional, "version", any_tool, "", "", "as JSON", set_data<DataForm::json>},
-    {"no-trunc", '\0', none, "", any_tool, "", "", "accepted: names are never cut", accept},
+    {"no-trunc", '\0', none, "", any_tool, "", "", "accepted", accept, Effect::no_effect, "names are never cut"},
     {"reset", 'r', none, "", any_tool, "", "", "count anew; for administrators", [](Draft& d, Text) -> Result<void> { d.reset = true; return {}; }},
     {"sort-by-id", 'i', none, "", any_tool, "", "", "requests by their number", sort_by<CallOrder::number>},
     {"sort-by-time", 't', none, "", any_tool, "", "", "requests by the time they took together", sort_by<CallOrder::total_time>},

@@ -48,14 +48,14 @@ constexpr Option<Draft> rows[] = {
     {"sort", 'S', required, "<letters>", any_tool, "", "", "order by these columns; - before one reverses it", keep<&Draft::sort>},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
     {"user", 'u', required, "<names>", any_tool, "", "", "jobs of these users", keep<&Draft::users>},
-    {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is no more to say"},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
     {"weights", 'w', none, "", any_tool, "", "", "the weights instead of jobs", on<&Draft::weights>},
     {"cluster", '\0', required, "<name>", any_tool, "", "", "the same as --clusters", keep<&Draft::clusters>},
     {"clusters", 'M', required, "<name>", any_tool, "SLURM_CLUSTERS", "", "this cluster: there is one", keep<&Draft::clusters>},
-    {"federation", '\0', none, "", any_tool, "", "", "accepted: there is one cluster", [](Draft&, Text) -> Result<void> { return {}; }},
-    {"local", '\0', none, "", any_tool, "", "", "accepted: there is one cluster", [](Draft&, Text) -> Result<void> { return {}; }},
-    {"sibling", '\0', none, "", any_tool, "", "", "accepted: there is one cluster", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"federation", '\0', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is one cluster"},
+    {"local", '\0', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is one cluster"},
+    {"sibling", '\0', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is one cluster"},
 };
 // clang-format on
 

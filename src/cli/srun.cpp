@@ -242,7 +242,7 @@ wire::CreateStep make_step_ask(const JobDraft& draft, std::uint32_t job_id, cons
   ask.mutable_step()->mutable_stdio()->set_secret(stdio.secret);
   ask.set_overlap(draft.overlap);
   ask.set_exact(is_exact(draft));
-  ask.set_immediate(draft.immediate);
+  ask.set_immediate(draft.immediate && draft.immediate_seconds <= 1);  // otherwise srun itself gives up in time
   ask.set_srun_pid(static_cast<std::uint32_t>(getpid()));
   if (draft.first_node) ask.set_first_node(*draft.first_node);
   return ask;
@@ -264,6 +264,7 @@ int run_step(const Command& command, Submission& all, const ClientSettings& sett
     if (const auto sent = broadcast_program(command, all, job_id, copy); !sent) return say_usage_error(command, sent.error());
   auto plan = make_plan(command, all, settings);
   if (!plan) return say_usage_error(command, plan.error());
+  if (all.draft.immediate && all.draft.immediate_seconds > 1) plan->start_within_seconds = all.draft.immediate_seconds;
   SrunConsole console(command, *plan);
   const Endpoint endpoint = choose_endpoint(settings);
   const auto port = console.listen(endpoint.loopback_only);

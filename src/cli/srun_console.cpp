@@ -281,6 +281,15 @@ void SrunConsole::cancel_job(std::string_view why) {
   if (const auto reply = session.call(request); !reply) say_error(command_, "Unable to cancel job " + std::to_string(job_id_) + ": " + reply.error().story);
 }
 
+// A job that is not there, or not any more, most likely comes from a variable that outlived it.
+void SrunConsole::say_refusal(const wire::Failure& failure) {
+  constexpr std::uint32_t invalid_job_id = 2017, already_done = 2021;
+  const std::string job = std::to_string(job_id_);
+  if (failure.code() != invalid_job_id && failure.code() != already_done) return say_error(command_, "Unable to create step for job " + job + ": " + failure.text());
+  say_error(command_, failure.code() == already_done ? "Slurm job " + job + " has expired" : "Unable to confirm allocation for job " + job + ": " + failure.text());
+  say_info(command_, "Check SLURM_JOB_ID environment variable. Expired or invalid job " + job);
+}
+
 void SrunConsole::say_status() {
   IndexSet tasks;
   for (const std::uint32_t task : streams_.running()) tasks.insert(task);
@@ -339,6 +348,11 @@ void SrunConsole::check_clock() {
     queued_said_ = false;
     submitted_us_ = INT64_MAX / 2;  // never again
     say_info(command_, "job " + std::to_string(job_id_) + " has been allocated resources");
+  }
+  const bool step_waits = step_ask_ && !created_ && !awaits_nodes_ && parts_.empty();
+  if (step_waits && plan_.start_within_seconds && !failed_ && now - submitted_us_ >= *plan_.start_within_seconds * 1'000'000) {
+    late_ = failed_ = true;
+    say_error(command_, "Unable to create step for job " + std::to_string(job_id_) + ": Requested nodes are busy");
   }
   if (!running && plan_.start_within_seconds && !cancelled_ && job_ended_us_ == 0 && now - submitted_us_ >= *plan_.start_within_seconds * 1'000'000) {
     cancel_job("");
@@ -444,7 +458,7 @@ int SrunConsole::loop(Session& session) {
   for (;;) {
     if (failed_) {
       streams_.send_signal(SIGKILL);
-      return error_code();
+      return late_ ? immediate_code() : error_code();
     }
     if (streams_.tasks_started() > 0 && !streams_.all_ended()) take_terminal();
     if (streams_.all_ended()) give_back_terminal();
@@ -493,8 +507,8 @@ int SrunConsole::loop(Session& session) {
           if (job_ended_us_ == 0) job_ended_us_ = now_us();
           break;
         }
-        say_error(command_, "Unable to create step for job " + std::to_string(job_id_) + ": " + (*reply)->failure().text());
-        return error_code();
+        say_refusal((*reply)->failure());
+        return step_ask_->immediate() ? immediate_code() : error_code();
       }
       if ((*reply)->has_step()) take_news((*reply)->step());
       if ((*reply)->has_failure() && job_ended_us_ == 0) {  // the controller knows no such job any more

@@ -87,6 +87,7 @@ class SrunConsole {
   void take_signal();
   void interrupt();
   void cancel_job(std::string_view why);
+  void say_refusal(const wire::Failure& failure);
   void say_status();
   void take_terminal();
   void give_back_terminal();

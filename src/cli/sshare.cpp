@@ -6,10 +6,13 @@
 
 #include "cli/ask.h"
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/one_cluster.h"
 #include "cli/options/option.h"
 #include "cli/render/account_fields.h"
+#include "cli/render/data_accounts.h"
 #include "cli/render/text_forms.h"
+#include "cli/version.h"
 
 namespace millrace {
 namespace {
@@ -22,6 +25,7 @@ struct Draft {
   std::string accounts, users, format, clusters;
   bool partitions = false, all = false, long_form = false, users_only = false, no_header = false, list_fields = false;
   Parsable parsable = Parsable::no;
+  ListingWish listing{};  // --json, --yaml
 };
 
 using Text = std::string_view;
@@ -52,14 +56,14 @@ constexpr Option<Draft> rows[] = {
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
     {"users", 'u', required, "<names>", any_tool, "", "", "these users", keep<&Draft::users>},
     {"Users", 'U', none, "", any_tool, "", "", "users only, no accounts", on<&Draft::users_only>},
-    {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "say more", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is no more to say"},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
     {"clusters", 'M', required, "", any_tool, "", "", "this cluster: there is one", keep<&Draft::clusters>},
-    {"federation", '\0', none, "", any_tool, "", "", "accepted: there is one cluster", [](Draft&, Text) -> Result<void> { return {}; }},
-    {"json", '\0', optional, "", any_tool, "", "", "JSON", nullptr},
-    {"local", '\0', none, "", any_tool, "", "", "accepted: there is one cluster", [](Draft&, Text) -> Result<void> { return {}; }},
+    {"federation", '\0', none, "", any_tool, "", "", "shares of the federation or of this cluster", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there are no federations: one cluster is all"},
+    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON", [](Draft& d, Text v) { return wish_json(d.listing, v); }},
+    {"local", '\0', none, "", any_tool, "", "", "shares of the federation or of this cluster", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there are no federations: one cluster is all"},
     {"partition", 'm', none, "", any_tool, "", "", "with the column of partitions", on<&Draft::partitions>},
-    {"yaml", '\0', optional, "", any_tool, "", "", "YAML", nullptr},
+    {"yaml", '\0', optional, "<parser>", any_tool, "", "", "records as YAML", [](Draft& d, Text v) { return wish_yaml(d.listing, v); }},
 };
 // clang-format on
 
@@ -99,6 +103,14 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   }
   const AccountBook book(std::move(*reply->mutable_accounts()));
   Names names;
+  if (draft.listing.data) {
+    if (draft.listing.data->list_parsers) return print(data_parser_names());
+    DataList shares;
+    std::uint64_t total = 0;
+    for (const AssociationRow& row : choose(book, draft, names.user(getuid()))) shares.push_back(share_data(row)), total += row.association().shares();
+    DataMap all{{"shares", DataMap{{"shares", std::move(shares)}, {"total_shares", total}}}};
+    return print(to_text(data_document(std::move(all), {command.name, command.words, settings.cluster_name, slurm_version}), draft.listing.data->form));
+  }
   return print(render_fields(*fields, choose(book, draft, names.user(getuid())), {draft.parsable, !draft.no_header}));
 }
 

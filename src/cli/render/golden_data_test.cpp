@@ -1,6 +1,7 @@
 // src/cli/render/golden_data_test.cpp - what --json prints against recordings of a real Slurm: every key, its place, its type and its value.
 #include <boost/json.hpp>
 
+#include "cli/render/data_accounts.h"
 #include "cli/render/data_document.h"
 #include "cli/render/data_records.h"
 #include "cli/render/data_text.h"
@@ -164,6 +165,14 @@ TEST_F(GoldenData, Every_value_has_the_form_its_type_promises_and_stands_once) {
   check(partition_data(partitions_[0], data_context_), partition_data_fields());
   check(reservation_data(reservation), reservation_data_fields());
   check(step_data(steps()[0], data_context_), step_data_fields());
+  wire::Accounts accounts;
+  log::Association& root = *accounts.add_associations()->mutable_association();
+  root.set_id(1);
+  root.set_account("root");
+  accounts.add_qos()->set_name("normal");
+  const AccountBook book(accounts);
+  check(association_data({&book, book.in_tree_order.at(0)}), association_data_fields());
+  check(qos_data({&book, &book.answer.qos(0)}), qos_data_fields());
 }
 
 }  // namespace

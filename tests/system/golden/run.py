@@ -127,6 +127,8 @@ def check_data(checks, cluster, job):
         checks.that(f"show {entity} --json", isinstance(data("scontrol", "show", entity, "--json").get(key), list))
     checks.that("ping --json", data("scontrol", "ping", "--json").get("pings", [{}])[0].get("pinged") == "UP")
     checks.that("sinfo --json", sum(len(each["nodes"]["nodes"]) for each in data("sinfo", "--json").get("sinfo", [])) == len(cluster.nodes))
+    for words, key in ((("sacctmgr", "show", "qos", "--json"), "qos"), (("sacctmgr", "--json", "show", "assoc"), "associations"), (("sshare", "-a", "--json"), "shares")):
+        checks.that(" ".join(words), key in data(*words))
     yaml = cluster.run("squeue", "--yaml").out
     checks.that("squeue --yaml", yaml.startswith("---\njobs:\n- account:") and "\nmeta:\n" in yaml, yaml[:300])
 

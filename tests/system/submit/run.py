@@ -6,6 +6,7 @@ CPUs, scripts of PBS and LSF, --immediate, --clusters, and what scontrol changes
 """
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 from cluster import Cluster, run_test, wait_for
 
 NOBODY = (65534, 65534, ())
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "env"
 MAIL_PROGRAM = """#!/bin/sh
 number=$(mktemp -u XXXXXXXX)
 { echo "subject=$2"; echo "to=$3"; echo "flag=$1"; env | grep ^SLURM_ | sort; echo "body=$(cat)"; } > "@/.$number"
@@ -95,6 +97,32 @@ def check_environment(checks, cluster):
     checks.that("SLURM_UMASK and SLURM_NETWORK", text.splitlines()[0] == "0027" and "SLURM_NETWORK=n1" in text and "SLURM_JOB_SLUID=s0" in text, text[-800:])
 
 
+def differences(kind, text):
+    """What of tests/golden/env is not in an environment, or looks otherwise."""
+    found = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    wrong = []
+    for line in (GOLDEN / f"{kind}.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        name, shape = line.split("=", 1)
+        if not re.fullmatch(shape, found.get(name, "")):
+            wrong.append(f"{name}={found.get(name)} is not {shape}")
+    return wrong
+
+
+def check_variables(checks, cluster):
+    out = cluster.directory / "variables-of-task"
+    text = f"env > {out}.batch; {cluster.bin}/srun sh -c 'env > {out}.$SLURM_PROCID'"
+    cluster.wait_for_job(cluster.submit("-J", "gold", "-N2", "--ntasks-per-node=2", "-c1", "--mem=100", "-t10", "-o", "/dev/null", "--wrap", text))
+    for kind, name in (("batch", "batch"), ("task", "3")):
+        path = Path(f"{out}.{name}")
+        wrong = differences(kind, path.read_text()) if path.exists() else ["it did not run"]
+        checks.that(f"variables of a {kind} as Slurm sets them", not wrong, wrong)
+    done = cluster.run("salloc", "-n2", "--mem=50", "-t", "5", "env", cwd="/tmp")
+    wrong = differences("salloc", done.out.replace("SLURM_JOB_NAME=env", "SLURM_JOB_NAME=interactive"))
+    checks.that("variables of salloc's command as Slurm sets them", not wrong, wrong)
+
+
 def check_owner(checks, cluster):
     out = cluster.directory / "open"
     out.mkdir(mode=0o777)
@@ -146,6 +174,9 @@ def check_immediate(checks, cluster):
     cluster.wait_for_job(blocker, ("RUNNING",))
     checks.says("salloc -I gives up", cluster.run("salloc", "-I", "-n1", "-t", "5", "true", SLURM_EXIT_IMMEDIATE="7"), 7, "Unable to allocate resources")
     checks.says("srun -I gives up", cluster.run("srun", "--immediate=1", "-n1", "-t", "5", "true", SLURM_EXIT_IMMEDIATE="8"), 8, "Unable to allocate resources")
+    # The script is not a step: the job's CPUs are there for the first, and the second finds them taken.
+    busy = cluster.run("srun", f"--jobid={blocker}", "sh", "-c", f"{cluster.bin}/srun --jobid={blocker} --immediate=2 true; echo $?", SLURM_EXIT_IMMEDIATE="9")
+    checks.that("so does a step", "9" in busy.out.split() and "Requested nodes are busy" in busy.err, busy)
     gate.touch()
     cluster.wait_for_job(blocker)
     done = cluster.run("salloc", "-I60", "-n1", "-t", "5", "sh", "-c", f"echo $SLURM_CLUSTER_NAME $SLURM_CONF; {cluster.bin}/srun --external-launcher -n1 true && echo well")
@@ -186,7 +217,7 @@ def main():
         cluster = Cluster(options.build, directory / "c", nodes=2, cpus=4, settings=[f"MailProg={box.program}", "MailDomain=example.org"])
         clusters.append(cluster)
         cluster.start()
-        for check in (check_environment, check_owner, check_overcommit, check_foreign_scripts, check_clusters, check_immediate, check_bcast, check_update):
+        for check in (check_environment, check_variables, check_owner, check_overcommit, check_foreign_scripts, check_clusters, check_immediate, check_bcast, check_update):
             check(checks, cluster)
         check_mail(checks, cluster, box)
         checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
