@@ -39,7 +39,8 @@ int list_fields() {
 
 int list_states() {
   std::string out;
-  for (const std::string_view state : split(known_states(), ',')) out += std::string{state} + '\n';
+  const std::string states = known_states();
+  for (const std::string_view state : split(states, ',')) out += std::string{state} + '\n';
   return print(out + "REQUEUED\n");
 }
 

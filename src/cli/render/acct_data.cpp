@@ -89,10 +89,12 @@ Data flags(const Row& row) {
   return words_of({{started && row.job->planned_by_backfill(), "STARTED_ON_BACKFILL"}, {started && !row.job->planned_by_backfill(), "STARTED_ON_SCHEDULE"}, {started, "START_RECEIVED"}});
 }
 
-Data exit_code(const Row& row) {
-  const auto parts = split(acct_exit(row), ':');
+// 3:0
+Data exit_data(const std::string& text) {
+  const auto parts = split(text, ':');
   return exit_code_data(static_cast<std::uint32_t>(parse_integer(parts[0]).value_or(0)), static_cast<std::uint32_t>(parts.size() > 1 ? parse_integer(parts[1]).value_or(0) : 0));
 }
+Data exit_code(const Row& row) { return exit_data(acct_exit(row)); }
 
 using J = wire::JobView;
 
@@ -117,10 +119,7 @@ constexpr DataField<Row> job_fields[] = {
     {"constraints", "STRING", [](const Row& r) -> Data { return r.job->resources().features(); }},
     {"container", "STRING", text_of<&J::container>},
     {"sluid", "STRING", [](const Row& r) -> Data { return sluid_text(*r.job); }},
-    {"derived_exit_code", "PROCESS_EXIT_CODE", [](const Row& r) {
-       const auto parts = split(acct_derived_exit(r), ':');
-       return exit_code_data(static_cast<std::uint32_t>(parse_integer(parts[0]).value_or(0)), static_cast<std::uint32_t>(parse_integer(parts[1]).value_or(0)));
-     }},
+    {"derived_exit_code", "PROCESS_EXIT_CODE", [](const Row& r) { return exit_data(acct_derived_exit(r)); }},
     {"time/elapsed", "UINT32", [](const Row& r) -> Data { return acct_elapsed(r); }},
     {"time/eligible", "TIMESTAMP", [](const Row& r) -> Data { return r.job->eligible_at_us() / 1'000'000; }},
     {"time/end", "TIMESTAMP", [](const Row& r) -> Data { return acct_end_us(r) / 1'000'000; }},
