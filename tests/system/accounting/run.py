@@ -112,6 +112,11 @@ def check_clients(checks, cluster, jobs):
     shape = json.loads(run("sacct", "--json", "-j", bad).out)
     checks.that("JSON", shape["jobs"][0]["state"]["current"] == ["FAILED"] and shape["jobs"][0]["steps"][0]["step"]["id"] == f"{bad}.batch", shape["jobs"][0]["state"])
     checks.that("somebody else sees his own jobs only", cluster.run("sacct", "-X", "-n", identity=NOBODY).out == "" and good in cluster.run("sacct", "-a", "-X", "-n", identity=NOBODY).out)
+    checks.that("SACCT_FORMAT", run("sacct", "-X", "-n", "-P", "-j", bad, SACCT_FORMAT="state,exitcode").out == "FAILED|3:0\n")
+    checks.that("-b is before SACCT_FORMAT", run("sacct", "-X", "-n", "-P", "-b", "-j", bad, SACCT_FORMAT="state").out == f"{bad}|FAILED|3:0\n")
+    seconds = run("sacct", "-X", "-n", "-P", "-o", "End", "-j", bad, SLURM_TIME_FORMAT="%s").out.strip()
+    checks.that("SLURM_TIME_FORMAT", seconds.isdigit(), seconds)
+    checks.that("every field at once", len(run("sacct", "-X", "-n", "-P", "-o", "ALL", "-j", bad).out.split("|")) > 100)
     checks.that("an unknown id is no error", run("sacct", "-j", "99999999", "-P").out == "JobID|JobName|Partition|Account|AllocCPUS|State|ExitCode\n")
     checks.that("a held job waits", rows(cluster, "-X", "-j", str(jobs["held"]), "-o", "State,AllocCPUS,Start,End") == [["PENDING", "0", "Unknown", "Unknown"]])
     for words, says in ((("-o", "nosuch"), 'Invalid field requested: "nosuch"'), (("-s", "XX"), "unrecognized job state value 'XX'"), (("-j", "abc"), "Bad job/step specified: abc"),
