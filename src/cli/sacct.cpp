@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/ask.h"
@@ -24,11 +25,13 @@ constexpr ManualHead head{"sacct", "show jobs and steps that run or have ended",
                           "Shows jobs and their steps with states, exit codes and what they used. Ended ones stay for a day (SlurmctldParameters=millrace_keep_ended=). Without options "
                           "one's own jobs since midnight are shown, to root those of all users; with -j the jobs that are named, whenever they ran; with -s alone those in that state now."};
 
+bool is_offered(const Field<AcctRow>& field) { return field.header != "AllocGRES" && field.header != "ReqGRES"; }  // of old scripts: still answered
+
 int list_fields() {
   std::string out;
   int column = 0;
   for (const Field<AcctRow>& field : acct_fields()) {
-    if (field.header == "AllocGRES" || field.header == "ReqGRES") continue;  // of old scripts: still answered, no longer offered
+    if (!is_offered(field)) continue;
     std::string word{field.header};
     word.resize(std::max<std::size_t>(word.size(), 19), ' ');
     out += (column % 4 == 0 ? "" : " ") + word;
@@ -39,7 +42,8 @@ int list_fields() {
 
 int list_states() {
   std::string out;
-  for (const std::string_view state : split(known_states(), ',')) out += std::string{state} + '\n';
+  const std::string states = known_states();
+  for (const std::string_view state : split(states, ',')) out += std::string{state} + '\n';
   return print(out + "REQUEUED\n");
 }
 
@@ -50,6 +54,20 @@ int list_reasons() {
   std::string out;
   for (const std::string& word : words) out += word + '\n';
   return print(out);
+}
+
+// The word ALL means every field.
+std::string with_all_fields(const std::string& format) {
+  std::string out;
+  for (const std::string_view word : split(format, ',')) {
+    if (!equals_ignoring_case(trim(word), "ALL")) {
+      out += std::string{word} + ',';
+      continue;
+    }
+    for (const Field<AcctRow>& field : acct_fields())
+      if (is_offered(field)) out += std::string{field.header} + ',';
+  }
+  return out;
 }
 
 // Slurm puts it into double quotes.
@@ -89,7 +107,7 @@ int print_scripts(const Command& command, Session& session, const std::vector<co
 }
 
 int show(const Command& command, const SacctDraft& draft, const ClientSettings& settings) {
-  const auto fields = choose_fields(acct_fields(), draft.format ? *draft.format : draft.long_form ? sacct_long_fields : draft.brief ? sacct_brief_fields : sacct_default_fields);
+  const auto fields = choose_fields(acct_fields(), draft.format ? with_all_fields(*draft.format) : draft.long_form ? sacct_long_fields : draft.brief ? sacct_brief_fields : sacct_default_fields);
   if (!fields) return say_usage_error(command, {Errc::refused, "Invalid field requested: " + unknown_word(fields.error().story) + "; sacct --helpformat lists them"});
   const auto filter = SacctFilter::read(draft, static_cast<std::int64_t>(time(nullptr)) * 1'000'000, getuid());
   if (!filter && filter.error().code == Errc::not_found) {
@@ -147,10 +165,12 @@ std::string sacct_manual() { return man_page(head, option_texts(sacct_options(),
 int run_sacct(Command& command) {
   SacctDraft draft;
   if (const auto taken = apply_environment(sacct_options(), any_tool, draft); !taken) return say_usage_error(command, taken.error());
+  const auto usual = std::exchange(draft.format, std::nullopt);  // SACCT_FORMAT: where the command line names no fields
   const auto line = apply_words(sacct_options(), any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(sacct_options(), any_tool))) return 0;
   if (!line->operands.empty()) return say_usage_error(command, {Errc::refused, "Unknown argument: " + std::string{line->operands.front()} + "; jobs are named with -j"});
+  if (!draft.format && !draft.brief && !draft.long_form) draft.format = usual;
   if (draft.data && draft.data->list_parsers) return print(data_parser_names());
   if (draft.help_format) return list_fields();
   if (draft.help_state) return list_states();

@@ -147,6 +147,7 @@ Result<SacctFilter> SacctFilter::read(const SacctDraft& draft, std::int64_t now_
   out.features_ = words_of(draft.constraints);
   out.reasons_ = words_of(draft.reasons);
   out.associations_ = words_of(draft.associations);
+  out.wckeys_ = words_of(draft.wckeys);
   if (!draft.nodes.empty()) {
     const auto names = expand_hostlist(draft.nodes);
     if (!names) return fail(Errc::refused, "Invalid node list: " + names.error().story);
@@ -197,7 +198,7 @@ bool SacctFilter::wants(const wire::JobView& job) const {
     if (job.resources().features().find(feature) == std::string::npos) return false;
   if (!flags_.empty() && (!job.accounted().started() || !flags_.contains(job.planned_by_backfill() ? "SCHEDBACKFILL" : "SCHEDMAIN"))) return false;
   if (!associations_.empty() && !associations_.contains(std::to_string(job.accounted().association()))) return false;
-  return is_one_of(accounts_, job.account()) && is_one_of(partitions_, job.partition()) && is_one_of(names_, job.name()) && is_one_of(qos_, job.qos()) &&
+  return is_one_of(accounts_, job.account()) && is_one_of(partitions_, job.partition()) && is_one_of(names_, job.name()) && is_one_of(qos_, job.qos()) && is_one_of(wckeys_, job.extras().wckey()) &&
          is_one_of(reasons_, job.reason()) && was_on(nodes_, job.nodes()) && node_count_.holds(job.node_count()) && cpu_count_.holds(job.cpus()) &&
          limit_.holds(job.time_limit_minutes());
 }

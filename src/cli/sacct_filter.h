@@ -46,7 +46,7 @@ class SacctFilter final {
 
   std::int64_t from_us_ = 0, until_us_ = 0;
   std::set<std::uint32_t> uids_, gids_;
-  Words accounts_, partitions_, names_, qos_, features_, reasons_, nodes_, associations_, flags_;
+  Words accounts_, partitions_, names_, qos_, features_, reasons_, nodes_, associations_, flags_, wckeys_;
   std::vector<StateFilter> states_;
   bool requeued_too_ = false;  // the state that only a run which is over can have
   Range node_count_, cpu_count_, limit_;

@@ -7,10 +7,13 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/dispatch.h"
 #include "cli/file_manuals.h"
+#include "config/conf_lines.h"
 #include "config/keys.h"
+#include "config/slurm_conf.h"
 
 namespace millrace {
 namespace {
@@ -64,6 +67,34 @@ TEST(Tables, Man_pages_of_files_name_every_key) {
   for (const ConfigKey& key : config_keys()) EXPECT_TRUE(key.kind == KeyKind::live || page.find(key.name) != std::string::npos) << key.name;
   for (const FileKeyText& key : file_keys()) EXPECT_NE(file_manual(key.file).find(".B " + std::string{key.key}), std::string::npos) << key.key;
   EXPECT_EQ(file_manual("nonsense"), "");
+}
+
+// An example of a man page that the reader of the file does not take is no example.
+TEST(Tables, Examples_of_the_man_pages_of_files_are_taken) {
+  for (const FileKeyText& key : file_keys()) {
+    std::string text = "ClusterName=c\nSlurmctldHost=h\nGresTypes=gpu\nNodeName=n1 CPUs=8 RealMemory=1000" + std::string{key.file == "gres.conf" && key.key == "NodeName" ? " Gres=gpu:2" : ""} + "\nPartitionName=p Nodes=n1\n";
+    CompanionLines companions;
+    const auto lines = split_conf_text(std::string{key.example} + '\n', std::string{key.file});
+    if (key.file == "gres.conf") companions.gres = lines;
+    else if (key.file == "cgroup.conf") companions.cgroup = lines;
+    else if (key.file == "topology.conf") {
+      const bool blocks = key.key.starts_with("Block");
+      text += blocks ? "TopologyPlugin=topology/block\n" : "TopologyPlugin=topology/tree\n";
+      std::string all{key.example};
+      if (key.key == "Switches") all += "\nSwitchName=s0 Nodes=n1";
+      if (key.key == "BlockSizes") all = "BlockName=b0 Nodes=n1\n" + all;
+      companions.topology = split_conf_text(all + '\n', "topology.conf");
+    } else {
+      text += "JobContainerType=job_container/tmpfs\n";
+      std::string all{key.example};
+      if (key.key != "BasePath") all = "BasePath=/var/lib/jobs " + all;
+      companions.container = split_conf_text(all + '\n', "job_container.conf");
+    }
+    const ConfigurationReport report = parse_configuration(split_conf_text(text, "slurm.conf"), "/etc/slurm/slurm.conf", companions);
+    EXPECT_TRUE(report.errors.empty()) << key.file << ' ' << key.key << ": " << report.errors[0];
+    for (const auto& note : report.configuration.unknown) ADD_FAILURE() << key.file << ' ' << key.key << ": unknown " << note.key;
+    for (const auto& note : report.configuration.not_built) EXPECT_NE(lower(note.key), lower(key.key)) << key.file << ": " << note.text;
+  }
 }
 
 // The page is written by hand around a part that is not.

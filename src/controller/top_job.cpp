@@ -44,6 +44,15 @@ Decision decide_top(const State& state, const SelectedJob& which, const Actor& a
   if (const auto done = renice(job, -rise); !done) return std::unexpected(done.error());
   for (const Job* other : before)
     if (const auto done = renice(*other, fall); !done) return std::unexpected(done.error());
+  // No priority is below 1, so what was near that has not moved by as much as it was told to.
+  constexpr int rounds_max = 3;
+  for (int round = 0; round < rounds_max; ++round) {
+    const Priorities after(copy, now);
+    std::int64_t gap = -1;
+    for (const Job* other : before) gap = std::max<std::int64_t>(gap, static_cast<std::int64_t>(after.of(copy.job(other->key))) - after.of(copy.job(job.key)));
+    if (gap < 0) break;
+    if (const auto done = renice(copy.job(job.key), -gap - 1); !done) return std::unexpected(done.error());
+  }
   return events;
 }
 

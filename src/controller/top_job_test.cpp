@@ -56,6 +56,16 @@ TEST_F(TopJobTest, A_job_goes_before_the_others_of_its_user) {
   EXPECT_EQ(priority(3), others_before);
 }
 
+TEST_F(TopJobTest, A_job_goes_up_where_all_have_the_lowest_priority) {
+  state_.policy.edit().basic_priority = false;
+  for (const std::uint32_t id : {1u, 2u, 4u}) ASSERT_EQ(priority(id), 1u);
+  const auto decision = top(4, 1000);
+  ASSERT_TRUE(decision);
+  happen(*decision);
+  EXPECT_GT(priority(4), priority(1));
+  EXPECT_GT(priority(4), priority(2));
+}
+
 TEST_F(TopJobTest, The_first_has_nothing_to_gain) {
   const auto decision = top(1, 1000);
   ASSERT_TRUE(decision);

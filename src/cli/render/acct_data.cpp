@@ -89,19 +89,21 @@ Data flags(const Row& row) {
   return words_of({{started && row.job->planned_by_backfill(), "STARTED_ON_BACKFILL"}, {started && !row.job->planned_by_backfill(), "STARTED_ON_SCHEDULE"}, {started, "START_RECEIVED"}});
 }
 
-Data exit_code(const Row& row) {
-  const auto parts = split(acct_exit(row), ':');
+// 3:0
+Data exit_data(const std::string& text) {
+  const auto parts = split(text, ':');
   return exit_code_data(static_cast<std::uint32_t>(parse_integer(parts[0]).value_or(0)), static_cast<std::uint32_t>(parts.size() > 1 ? parse_integer(parts[1]).value_or(0) : 0));
 }
+Data exit_code(const Row& row) { return exit_data(acct_exit(row)); }
 
 using J = wire::JobView;
 
 // clang-format off
 constexpr DataField<Row> job_fields[] = {
     {"account", "STRING", text_of<&J::account>},
-    {"comment/administrator", "STRING", no_text},
+    {"comment/administrator", "STRING", [](const Row& r) -> Data { return r.job->extras().admin_comment(); }},
     {"comment/job", "STRING", text_of<&J::comment>},
-    {"comment/system", "STRING", no_text},
+    {"comment/system", "STRING", [](const Row& r) -> Data { return r.job->extras().system_comment(); }},
     {"allocation_nodes", "UINT32", [](const Row& r) -> Data { return r.job->nodes().empty() ? 0u : r.job->node_count(); }},
     {"array/job_id", "UINT32", [](const Row& r) -> Data { return r.job->array_job_id(); }},
     {"array/limits/max/running/tasks", "UINT32", [](const Row& r) -> Data { return r.job->array_throttle(); }},
@@ -117,10 +119,7 @@ constexpr DataField<Row> job_fields[] = {
     {"constraints", "STRING", [](const Row& r) -> Data { return r.job->resources().features(); }},
     {"container", "STRING", text_of<&J::container>},
     {"sluid", "STRING", [](const Row& r) -> Data { return sluid_text(*r.job); }},
-    {"derived_exit_code", "PROCESS_EXIT_CODE", [](const Row& r) {
-       const auto parts = split(acct_derived_exit(r), ':');
-       return exit_code_data(static_cast<std::uint32_t>(parse_integer(parts[0]).value_or(0)), static_cast<std::uint32_t>(parse_integer(parts[1]).value_or(0)));
-     }},
+    {"derived_exit_code", "PROCESS_EXIT_CODE", [](const Row& r) { return exit_data(acct_derived_exit(r)); }},
     {"time/elapsed", "UINT32", [](const Row& r) -> Data { return acct_elapsed(r); }},
     {"time/eligible", "TIMESTAMP", [](const Row& r) -> Data { return r.job->eligible_at_us() / 1'000'000; }},
     {"time/end", "TIMESTAMP", [](const Row& r) -> Data { return acct_end_us(r) / 1'000'000; }},
@@ -134,7 +133,7 @@ constexpr DataField<Row> job_fields[] = {
     {"time/user", "SECONDS", [](const Row& r) { return seconds_of(acct_cpu_us(r, true, false)); }},
     {"exclusive", "STRING", [](const Row& r) -> Data { return r.job->exclusive() ? "NODE" : "NO"; }},
     {"exit_code", "PROCESS_EXIT_CODE", exit_code},
-    {"extra", "STRING", no_text},
+    {"extra", "STRING", [](const Row& r) -> Data { return r.job->extras().extra(); }},
     {"failed_node", "STRING", text_of<&J::failed_node>},
     {"flags", "FLAGS", flags},
     {"group", "STRING", [](const Row& r) -> Data { return r.job->group_name().empty() ? r.context->names->group(r.job->gid()) : r.job->group_name(); }},
@@ -165,9 +164,9 @@ constexpr DataField<Row> job_fields[] = {
     {"stdin_expanded", "STRING", text_of<&J::std_in>},
     {"stdout_expanded", "STRING", text_of<&J::std_out>},
     {"stderr_expanded", "STRING", text_of<&J::std_err>},
-    {"stdout", "STRING", text_of<&J::std_out>},
-    {"stderr", "STRING", text_of<&J::std_err>},
-    {"stdin", "STRING", text_of<&J::std_in>},
+    {"stdout", "STRING", text_of<&J::std_out_pattern>},
+    {"stderr", "STRING", text_of<&J::std_err_pattern>},
+    {"stdin", "STRING", text_of<&J::std_in_pattern>},
     {"state/current", "JOB_STATE", state_list},
     {"state/reason", "STRING", [](const Row& r) -> Data { return r.job->reason().empty() ? std::string{"None"} : r.job->reason(); }},
     {"steps", "STEPS", [](const Row&) -> Data { return DataList{}; }},
@@ -176,7 +175,7 @@ constexpr DataField<Row> job_fields[] = {
     {"tres/requested", "TRES", requested},
     {"used_gres", "STRING", no_text},
     {"user", "STRING", [](const Row& r) -> Data { return r.job->user_name().empty() ? r.context->names->user(r.job->uid()) : r.job->user_name(); }},
-    {"wckey/wckey", "STRING", no_text},
+    {"wckey/wckey", "STRING", [](const Row& r) -> Data { return r.job->extras().wckey(); }},
     {"wckey/flags", "FLAGS", [](const Row&) -> Data { return DataList{}; }},
     {"working_directory", "STRING", text_of<&J::work_dir>},
 };

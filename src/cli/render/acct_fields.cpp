@@ -94,6 +94,8 @@ std::string unknown_or_zero(const Row& row) { return is_step(row) ? "0" : "Unkno
 template <auto get>
 std::string of_job(const Row& row) { return is_step(row) ? std::string{} : std::string{(row.job->*get)()}; }
 template <auto get>
+std::string extra_of(const Row& row) { return is_step(row) ? std::string{} : std::string{(row.job->extras().*get)()}; }
+template <auto get>
 std::string of_both(const Row& row) { return std::string{(row.job->*get)()}; }
 template <auto get>
 std::string bytes_of(const Row& row) {
@@ -227,7 +229,7 @@ using U = wire::StepUsage;
 // clang-format off
 constexpr Field<Row> fields[] = {
     {"Account", "Account", 10, of_both<&J::account>},
-    {"AdminComment", "AdminComment", 15, nothing},
+    {"AdminComment", "AdminComment", 15, extra_of<&wire::JobExtras::admin_comment>},
     {"AllocCPUS", "AllocCPUS", 10, [](const Row& row) { return number(cpus(row)); }},
     {"AllocNodes", "AllocNodes", 10, [](const Row& row) { return number(is_step(row) ? row.step->step().node_count() : row.job->nodes().empty() ? 0 : row.job->node_count()); }},
     {"AllocTRES", "AllocTRES", 10, allocated_tres},
@@ -257,7 +259,7 @@ constexpr Field<Row> fields[] = {
     {"End", "End", 19, [](const Row& row) { return format_time(end_us(row), "Unknown"); }},
     {"Exclusive", "Exclusive", 14, [](const Row& row) { return std::string{is_step(row) ? "" : row.job->exclusive() ? "NODE" : "NO"}; }},
     {"ExitCode", "ExitCode", 8, exit_text},
-    {"Extra", "Extra", 14, nothing},
+    {"Extra", "Extra", 14, extra_of<&wire::JobExtras::extra>},
     {"FailedNode", "FailedNode", 8, of_job<&J::failed_node>},
     {"Flags", "Flags", 19, [](const Row& row) { return std::string{is_step(row) || start_us(row) == 0 ? "" : row.job->planned_by_backfill() ? "SchedBackfill" : "SchedMain"}; }},
     {"GID", "GID", 6, [](const Row& row) { return is_step(row) ? std::string{} : number(row.job->gid()); }},
@@ -324,7 +326,7 @@ constexpr Field<Row> fields[] = {
     {"Submit", "Submit", 19, [](const Row& row) { return format_time(is_step(row) ? start_us(row) : row.job->submit_at_us(), "Unknown"); }},
     {"SubmitLine", "SubmitLine", 20, of_job<&J::submit_line>},
     {"Suspended", "Suspended", 10, [](const Row& row) { return duration(row.job->accounted().suspended_us() / 1'000'000); }},
-    {"SystemComment", "SystemComment", 15, nothing},
+    {"SystemComment", "SystemComment", 15, extra_of<&wire::JobExtras::system_comment>},
     {"SystemCPU", "SystemCPU", 10, [](const Row& row) { return cpu_time(cpu_us(row, false, true)); }},
     {"Timelimit", "Timelimit", 10, limit_text},
     {"TimelimitRaw", "TimelimitRaw", 10, [](const Row& row) { return std::string{is_step(row) ? "" : row.job->time_limit_minutes() == 0xffffffff ? "UNLIMITED" : number(row.job->time_limit_minutes())}; }},
@@ -348,7 +350,7 @@ constexpr Field<Row> fields[] = {
     {"UID", "UID", 6, [](const Row& row) { return is_step(row) ? std::string{} : number(row.job->uid()); }},
     {"User", "User", 9, user_name},
     {"UserCPU", "UserCPU", 10, [](const Row& row) { return cpu_time(cpu_us(row, true, false)); }},
-    {"WCKey", "WCKey", 10, nothing},
+    {"WCKey", "WCKey", 10, extra_of<&wire::JobExtras::wckey>},
     {"WCKeyID", "WCKeyID", 10, nothing},
     {"WorkDir", "WorkDir", 20, of_job<&J::work_dir>},
 };

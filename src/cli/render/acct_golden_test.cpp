@@ -235,7 +235,8 @@ wire::Diagnostics diagnostics() {
 TEST_F(AcctGolden, Sdiag_has_the_labels_that_exporters_look_for) {
   const wire::Diagnostics d = diagnostics();
   std::string theirs;
-  for (const std::string_view line : split(recorded("sdiag.txt"), '\n')) {
+  const std::string recording = recorded("sdiag.txt");
+  for (const std::string_view line : split(recording, '\n')) {
     const bool other_call = (line.starts_with("\tREQUEST_") || line.starts_with("\tMESSAGE_")) && !line.starts_with("\tREQUEST_JOB_INFO  ") && !line.starts_with("\tREQUEST_PARTITION_INFO ");
     if (!other_call) theirs += std::string{line} + '\n';
   }

@@ -30,8 +30,14 @@ std::size_t utf8_length(std::string_view text) {
 }
 
 void put_quoted(std::string& out, std::string_view text, bool escape_slash) {
+  const auto plain = [&](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && (c != '/' || !escape_slash); };
   out += '"';
   while (!text.empty()) {
+    std::size_t run = 0;  // nearly all of nearly every text
+    while (run < text.size() && plain(text[run])) ++run;
+    out.append(text.data(), run);
+    text.remove_prefix(run);
+    if (text.empty()) break;
     const std::size_t length = utf8_length(text);
     if (length != 1) {
       out += length == 0 ? replacement : text.substr(0, length);
@@ -115,7 +121,8 @@ bool plain_in_yaml(std::string_view text) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   if (!letter(text[0]) && text[0] != '/') return false;
   for (const char c : text)
-    if (!letter(c) && !(c >= '0' && c <= '9') && std::string_view{"_-./+="}.find(c) == std::string_view::npos) return false;
+    if (!letter(c) && !(c >= '0' && c <= '9') && c != '_' && c != '-' && c != '.' && c != '/' && c != '+' && c != '=') return false;
+  if (text.size() > 5) return true;
   for (const std::string_view word : {"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
     if (equals_ignoring_case(text, word)) return false;
   return true;

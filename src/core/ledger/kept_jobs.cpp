@@ -21,6 +21,14 @@ SharedValue<JobSpec> shown_part(const JobSpec& from) {
     rare.container = from.rare->container;
     spec.rare = rare == RareRequest{} ? SharedValue<RareRequest>{} : SharedValue(std::move(rare));
   }
+  if (spec.extras) {
+    JobExtras extras;
+    extras.wckey = from.extras->wckey;
+    extras.extra = from.extras->extra;
+    extras.admin_comment = from.extras->admin_comment;
+    extras.system_comment = from.extras->system_comment;
+    spec.extras = extras == JobExtras{} ? SharedValue<JobExtras>{} : SharedValue(std::move(extras));
+  }
   return SharedValue(std::move(spec));
 }
 

@@ -35,7 +35,7 @@ def wait_for_state(cluster, job, *states):
 def run_jobs(cluster):
     """What the checks look at, all at once so that nobody waits twice."""
     jobs = {"good": cluster.submit("-J", "good", "-t", "5", "-o", "/dev/null", "--wrap", f"{cluster.bin}/srun -J inner true; {cluster.bin}/srun -J twice true"),
-            "bad": cluster.submit("-J", "bad", "-t", "5", "-o", "/dev/null", "--wrap", "exit 3"),
+            "bad": cluster.submit("-J", "bad", "--wckey=key", "--comment=words", "--extra=more", "-t", "5", "-o", "/dev/null", "--wrap", "exit 3"),
             "array": cluster.submit("-J", "many", "-t", "5", "-o", "/dev/null", "--array=1-3", "--wrap", "exit $((SLURM_ARRAY_TASK_ID == 2))"),
             "het": cluster.submit("-J", "pair", "-t", "5", "-n1", "-o", "/dev/null", ":", "-n1", "--wrap", "true"),
             "long": cluster.submit("-J", "long", "-t", "5", "-o", "/dev/null", "--requeue", "--wrap", "sleep 600"),
@@ -66,6 +66,8 @@ def check_hidden(checks, cluster, jobs):
     checks.that("what the script used is known", rows(cluster, "-j", f"{jobs['good']}.batch", "-o", "TotalCPU,MaxRSS")[0][1] != "", found)
     checks.that("a step alone", rows(cluster, "-j", f"{jobs['good']}.1", "-o", "JobID") == [[f"{jobs['good']}.1"]])
     checks.that("a failed job has its exit code", rows(cluster, "-X", "-j", str(jobs["bad"]), "-o", "State,ExitCode") == [["FAILED", "3:0"]])
+    kept = rows(cluster, "-X", "-S", "now-1hour", "-W", "key", "-o", "JobID,WCKey,Comment,Extra")
+    checks.that("words that were given with it", kept == [[str(jobs["bad"]), "key", "words", "more"]], kept)
     tasks = sorted(rows(cluster, "-X", "-j", str(jobs["array"]), "-o", "JobID,State"))
     checks.that("tasks of an array", tasks == [[f"{jobs['array']}_1", "COMPLETED"], [f"{jobs['array']}_2", "FAILED"], [f"{jobs['array']}_3", "COMPLETED"]], tasks)
     checks.that("one task of it", rows(cluster, "-X", "-j", f"{jobs['array']}_2", "-o", "JobID,State") == [[f"{jobs['array']}_2", "FAILED"]])
@@ -110,6 +112,11 @@ def check_clients(checks, cluster, jobs):
     shape = json.loads(run("sacct", "--json", "-j", bad).out)
     checks.that("JSON", shape["jobs"][0]["state"]["current"] == ["FAILED"] and shape["jobs"][0]["steps"][0]["step"]["id"] == f"{bad}.batch", shape["jobs"][0]["state"])
     checks.that("somebody else sees his own jobs only", cluster.run("sacct", "-X", "-n", identity=NOBODY).out == "" and good in cluster.run("sacct", "-a", "-X", "-n", identity=NOBODY).out)
+    checks.that("SACCT_FORMAT", run("sacct", "-X", "-n", "-P", "-j", bad, SACCT_FORMAT="state,exitcode").out == "FAILED|3:0\n")
+    checks.that("-b is before SACCT_FORMAT", run("sacct", "-X", "-n", "-P", "-b", "-j", bad, SACCT_FORMAT="state").out == f"{bad}|FAILED|3:0\n")
+    seconds = run("sacct", "-X", "-n", "-P", "-o", "End", "-j", bad, SLURM_TIME_FORMAT="%s").out.strip()
+    checks.that("SLURM_TIME_FORMAT", seconds.isdigit(), seconds)
+    checks.that("every field at once", len(run("sacct", "-X", "-n", "-P", "-o", "ALL", "-j", bad).out.split("|")) > 100)
     checks.that("an unknown id is no error", run("sacct", "-j", "99999999", "-P").out == "JobID|JobName|Partition|Account|AllocCPUS|State|ExitCode\n")
     checks.that("a held job waits", rows(cluster, "-X", "-j", str(jobs["held"]), "-o", "State,AllocCPUS,Start,End") == [["PENDING", "0", "Unknown", "Unknown"]])
     for words, says in ((("-o", "nosuch"), 'Invalid field requested: "nosuch"'), (("-s", "XX"), "unrecognized job state value 'XX'"), (("-j", "abc"), "Bad job/step specified: abc"),
@@ -141,6 +148,9 @@ def check_others(checks, cluster):
     checks.says("sacctmgr load", run("sacctmgr", "-i", "load", f"file={book}"), 0)
     checks.that("brings it back", run("sacctmgr", "-nP", "show", "assoc", "account=physics", "format=Account,User,GrpCPU").out.splitlines()[0] == "physics||20",
                 run("sacctmgr", "-nP", "show", "assoc", "account=physics", "format=Account,User,GrpCPU").out)
+    shape = json.loads(run("sacctmgr", "--json", "show", "assoc", "account=physics").out)
+    checks.that("sacctmgr --json", [(one["account"], one["user"]) for one in shape["associations"]] == [("physics", ""), ("physics", "root")], shape)
+    checks.that("QOS as JSON", json.loads(run("sacctmgr", "show", "qos", "--json").out)["qos"][0]["name"] == "normal")
     typed = run("sacctmgr", stdin="show account format=account\nexit\n")
     checks.that("the prompt of sacctmgr", typed.code == 0 and typed.out.startswith("sacctmgr: ") and "physics" in typed.out, typed)
     checks.that("an exporter: sshare", run("sshare", "-n", "-P", "-o", "account,fairshare").code == 0 and run("sshare", "-lUm").code == 0)

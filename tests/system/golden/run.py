@@ -166,6 +166,12 @@ def check_running_job(checks, cluster):
     held = cluster.run("scontrol", "top", str(first))
     checks.says("a held job does not go up", held, 1, f"for job {first}")
 
+    later = [cluster.submit("-b", "now+1day", "-o", "/dev/null", "--wrap", "true", identity=NOBODY, cwd="/") for _ in range(2)]
+    checks.says("a user may not put his job first unless the site says so", cluster.run("scontrol", "top", str(later[1]), identity=NOBODY), 1, "Access/permission denied")
+    checks.says("an administrator may", cluster.run("scontrol", "top", str(later[1])), 0)
+    rank = dict(line.split() for line in cluster.run("squeue", "-h", "-o", "%i %Q", "-j", f"{later[0]},{later[1]}").out.splitlines())
+    checks.that("it is before his other one", int(rank[str(later[1])]) > int(rank[str(later[0])]), rank)
+
     same(checks, "scancel-v", cluster, cluster.run("scancel", "-v", str(job)), ("scancel: Terminating job 86\n", 0), job)
     cluster.wait_for_job(job)
     note = recorded("cancel-note-in-output", ("error: *** JOB 86 ON c1 CANCELLED AT TIME DUE to SIGNAL Terminated ***\n", 0))[0]
