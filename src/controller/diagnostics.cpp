@@ -46,14 +46,14 @@ CallName call_name(wire::Request::BodyCase body) {
     case B::kReconfigure: return {"REQUEST_RECONFIGURE", 1003};
     case B::kWaitJob: return {"REQUEST_JOB_WAIT", 9002};
     case B::kGetScript: return {"REQUEST_BATCH_SCRIPT", 2051};
-    case B::kQueryLicences: return {"REQUEST_LICENSE_INFO", 2024};
+    case B::kQueryLicences: return {"REQUEST_LICENSE_INFO", 1021};
     case B::kQueryTopology: return {"REQUEST_TOPO_INFO", 2018};
     case B::kReserve: return {"REQUEST_CREATE_RESERVATION", 3006};
     case B::kRemoveReservation: return {"REQUEST_DELETE_RESERVATION", 3008};
-    case B::kQueryReservations: return {"REQUEST_RESERVATION_INFO", 2022};
+    case B::kQueryReservations: return {"REQUEST_RESERVATION_INFO", 2024};
     case B::kExplain: return {"REQUEST_JOB_EXPLANATION", 9003};
     case B::kChangeAccounts: return {"REQUEST_ACCOUNTING_UPDATE", 10001};
-    case B::kQueryAccounts: return {"REQUEST_ASSOC_MGR_INFO", 2044};
+    case B::kQueryAccounts: return {"REQUEST_SHARE_INFO", 2022};
     case B::kQueryPriorities: return {"REQUEST_PRIORITY_FACTORS", 2026};
     case B::kCreateStep: return {"REQUEST_JOB_STEP_CREATE", 5001};
     case B::kEndAllocation: return {"REQUEST_COMPLETE_JOB_ALLOCATION", 5017};
@@ -65,6 +65,8 @@ CallName call_name(wire::Request::BodyCase body) {
     case B::kUpdateStep: return {"REQUEST_UPDATE_JOB_STEP", 3009};
     case B::kCreateNodes: return {"REQUEST_CREATE_NODE", 3013};
     case B::kDeleteNodes: return {"REQUEST_DELETE_NODE", 3014};
+    case B::kNotifyJob: return {"REQUEST_JOB_NOTIFY", 4022};
+    case B::kTopJobs: return {"REQUEST_TOP_JOB", 5038};
     case B::kQueryDiagnostics: return {"REQUEST_STATS_INFO", 2035};
     default: return {"REQUEST_OTHER", 9000};
   }
