@@ -52,8 +52,9 @@ std::string differences_text() {
   std::string commands;
   for (const std::string_view name : refused_commands()) commands += (commands.empty() ? "`" : ", `") + std::string{name} + '`';
   if (!commands.empty()) out += "| whole commands | " + commands + ": not built yet |\n";
-  out += "\n### Keys of slurm.conf\n\nKnown, and any value but the one that is done anyway is said to be without effect: " + keys_with(KeyEffect::agrees) + ".\n\n";
-  return out + "Known, and a value is said to be not built yet: " + keys_with(KeyEffect::not_built) + ".\n";
+  out += "\n### Keys of slurm.conf\n\nNothing here depends on them, which is said when they are given: " + keys_with(KeyEffect::no_effect) + ".\n\n";
+  out += "Their default is what is done; another value is said to be not built yet: " + keys_with(KeyEffect::agrees) + ".\n\n";
+  return out + "Any value is said to be not built yet: " + keys_with(KeyEffect::not_built) + ".\n";
 }
 
 int run_differences(Command&) { return print(differences_text()); }

@@ -33,7 +33,7 @@ TEST(Fronts, States_of_jobs_in_the_words_of_both) {
 
 TEST(Fronts, Rows_have_the_widths_people_parse) {
   EXPECT_EQ(qstat_row(job(wire::PENDING, "Resources"), 0, "ann"), "12                  a_long_name_o... ann                    0 Q main           \n");
-  EXPECT_EQ(bjobs_row(job(wire::PENDING, "Resources"), "ann", false).substr(0, 58), "12      ann     PEND  main                   -           *n");
+  EXPECT_EQ(bjobs_row(job(wire::PENDING, "Resources"), "ann", false).substr(0, 59), "12      ann     PEND  main                   -           *_");
 }
 
 TEST(Fronts, Names_of_jobs_with_servers_and_tasks) {
