@@ -17,6 +17,7 @@ namespace millrace {
 
 namespace {
 
+constexpr std::int64_t requeue_patience_us = 2'000'000;  // a job that requeues itself hears that it worked before it is ended
 constexpr std::int64_t kill_again_us = 100'000;  // a fork bomb needs several rounds
 constexpr std::int64_t record_again_us = 5'000'000;
 constexpr std::int64_t srun_patience_us = 5'000'000;
@@ -76,7 +77,7 @@ int Supervisor::run() {
 
 int Supervisor::timeout_ms() const {
   std::int64_t until = INT64_MAX;
-  if (killing_ && !ended_) until = killing_->kill_at_us;
+  if (killing_ && !ended_) until = killing_->term_at_us != 0 ? killing_->term_at_us : killing_->kill_at_us;
   if (ended_ && streams_.has_listeners()) until = srun_patience_until_us_;
   if (!ended_) until = std::min(until, freezer_.due_us());
   for (const RunningTask& task : tasks_)
@@ -140,6 +141,7 @@ void Supervisor::handle(const pollfd& ready) {
 void Supervisor::on_time() {
   if (!ended_) {
     const std::int64_t now = clock_us(CLOCK_MONOTONIC);
+    if (killing_ && killing_->term_at_us != 0 && now >= killing_->term_at_us) end_politely();
     if (killing_ && now >= killing_->kill_at_us) {
       signal_all(SIGKILL);
       killing_->kill_at_us = now + kill_again_us;
@@ -273,18 +275,24 @@ void Supervisor::begin_kill(const wire::Kill& kill) {
   if (killing_ || ended_) return;
   if (plan_.node_position() == 0 && !holds_allocation_)
     write_note(kill_note(plan_, kill.why(), clock_us(CLOCK_REALTIME) / 1'000'000));
-  begin_kill(kill.kill_wait_seconds());
+  begin_kill(kill.kill_wait_seconds(), kill.why() == wire::Kill::REQUEUED ? requeue_patience_us : 0);
 }
 
-void Supervisor::begin_kill(std::uint32_t wait_seconds) {
+void Supervisor::end_politely() {
+  killing_->term_at_us = 0;
+  signal_all(SIGCONT);
+  signal_all(SIGTERM);
+}
+
+void Supervisor::begin_kill(std::uint32_t wait_seconds, std::int64_t patience_us) {
   if (killing_ || ended_) return;
   told_to_end_ = true;
   refuse_waiting_steps();  // none begins any more
   if (holds_allocation_) return finish_after_steps();
   suspend(false);
-  killing_ = Killing{clock_us(CLOCK_MONOTONIC) + static_cast<std::int64_t>(wait_seconds) * 1'000'000};
-  signal_all(SIGCONT);
-  signal_all(SIGTERM);
+  const std::int64_t term_at = clock_us(CLOCK_MONOTONIC) + patience_us;
+  killing_ = Killing{term_at + static_cast<std::int64_t>(wait_seconds) * 1'000'000, term_at};
+  if (patience_us == 0) end_politely();
 }
 
 // Told to the agent at once: what was ordered is done from here on, whether or not the last process has stopped yet.

@@ -53,6 +53,7 @@ class Supervisor final {
   };
   struct Killing {
     std::int64_t kill_at_us = 0;  // monotonic; SIGKILL from then on
+    std::int64_t term_at_us = 0;  // SIGTERM then; 0: it was sent
   };
 
   // Starting
@@ -143,7 +144,8 @@ class Supervisor final {
 
   // Ending
   void begin_kill(const wire::Kill& kill);
-  void begin_kill(std::uint32_t wait_seconds);
+  void begin_kill(std::uint32_t wait_seconds, std::int64_t patience_us = 0);
+  void end_politely();
   void send_signal(const wire::SignalAttempt& signal);
   void signal_all(int number) const;
   void suspend(bool suspended);

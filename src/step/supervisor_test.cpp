@@ -2,6 +2,8 @@
 // of the agent.
 #include <grp.h>
 
+#include <fstream>
+
 #include "step/supervisor_harness.h"
 
 namespace millrace {
@@ -90,6 +92,20 @@ TEST_F(SupervisorTest, Kill_comes_after_the_kill_wait_to_a_script_that_ignores_t
   EXPECT_TRUE(text.starts_with("slurmstepd: error: *** JOB 86 ON c1 CANCELLED AT ")) << text;
   EXPECT_TRUE(text.ends_with(" DUE TO TIME LIMIT ***\n")) << text;
   EXPECT_EQ(std::ranges::count(text, '\n'), 1);
+}
+
+TEST_F(SupervisorTest, A_job_that_requeues_itself_has_a_moment_to_hear_of_it) {
+  Fifo ready(work_ + "/ready");
+  script("trap 'echo told; exit 0' TERM; echo up > ready; read answer < answer; echo $answer; sleep 1000 & wait");
+  Fifo answer(work_ + "/answer");
+  start();
+  EXPECT_EQ(ready.line(), "up");
+  kill_attempt(wire::Kill::REQUEUED, 30);
+  std::ofstream{work_ + "/answer"} << "asked\n";
+  EXPECT_EQ(end().exit_signal(), 0u);
+  const std::string text = output();
+  EXPECT_NE(text.find("asked\n"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("told\n")) << text;
 }
 
 TEST_F(SupervisorTest, A_note_stands_in_the_output_of_the_script) {
