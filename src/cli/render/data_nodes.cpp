@@ -20,7 +20,8 @@ using R = NodeRecord;
 // "IDLE+DRAIN" as a list.
 Data states_of(const View& node) {
   DataList out;
-  for (const std::string_view word : split(node_state_full(node), '+')) out.emplace_back(word);
+  const std::string words = node_state_full(node);
+  for (const std::string_view word : split(words, '+')) out.emplace_back(word);
   return out;
 }
 
