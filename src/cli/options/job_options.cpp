@@ -436,7 +436,7 @@ constexpr JobOption rows[] = {
     {"thread-spec", '\0', required, "<count>", BR, "SBATCH_THREAD_SPEC", "SLURM_THREAD_SPEC", "threads for the system on each node", extra::thread_spec, Effect::no_effect, "as in Slurm without AllowSpecResourcesUsage: recorded and shown, no core is kept free"},
     {"uid", '\0', required, "<user>", B, "", "", "of root: submit for this user", extra::uid},
     {"wait-all-nodes", '\0', required, "<0|1>", B | A, "SBATCH_WAIT_ALL_NODES", "", "wait until all nodes are booted", extra::wait_all_nodes, Effect::no_effect, "it is always so"},
-    {"wait-for-children", '\0', none, "", R, "", "", "wait for all processes", nullptr, Effect::refused, "a step ends with its tasks; what they leave behind is ended with it"},
+    {"wait-for-children", '\0', none, "", R, "", "", "the step ends with the last process that its tasks have started", [](Draft& d, Text) -> Result<void> { d.job.mutable_step_options()->set_wait_for_children(true); return {}; }},
     {"wckey", '\0', required, "<key>", BR, "SBATCH_WCKEY", "SLURM_WCKEY", "workload characterization key, kept with the job", [](Draft& d, Text v) -> Result<void> { d.job.mutable_extras()->set_wckey(std::string{v}); return {}; }},
     {"whole", '\0', none, "", R, "", "", "all processors of the nodes, also where the step says how many its tasks need", [](Draft& d, Text) -> Result<void> { d.whole = true; return {}; }},
     {"x11", '\0', optional, "all|first|last", RA, "", "MILLRACE_X11", "windows of the tasks on these nodes open on the display of this host; of salloc: for every srun inside", resource::x11},

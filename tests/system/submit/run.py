@@ -201,6 +201,14 @@ def check_task_of_array(checks, cluster):
     gate.touch()
 
 
+def check_children(checks, cluster):
+    text = "(sleep 1; echo late) & echo early"
+    done = cluster.run("srun", "-n1", "-t", "5", "--wait-for-children", "sh", "-c", text)
+    checks.that("--wait-for-children waits for what a task left behind", done.code == 0 and done.out.split() == ["early", "late"], done)
+    done = cluster.run("srun", "-n1", "-t", "5", "sh", "-c", text.replace("1", "1000"))
+    checks.that("without it that is ended", done.code == 0 and done.out.split() == ["early"], done)
+
+
 def check_update(checks, cluster):
     job = cluster.submit("-n1", "-t", "60", "--wckey=w1", "--extra=text", "--core-spec=1", "-o", "/dev/null", "--wrap", "sleep 300")
     cluster.wait_for_job(job, ("RUNNING",))
@@ -227,7 +235,7 @@ def main():
         cluster = Cluster(options.build, directory / "c", nodes=2, cpus=4, settings=[f"MailProg={box.program}", "MailDomain=example.org"])
         clusters.append(cluster)
         cluster.start()
-        for check in (check_environment, check_variables, check_owner, check_overcommit, check_foreign_scripts, check_clusters, check_immediate, check_bcast, check_task_of_array, check_update):
+        for check in (check_environment, check_variables, check_owner, check_overcommit, check_foreign_scripts, check_clusters, check_immediate, check_bcast, check_task_of_array, check_children, check_update):
             check(checks, cluster)
         check_mail(checks, cluster, box)
         checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
