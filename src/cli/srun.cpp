@@ -278,6 +278,19 @@ int run_step(const Command& command, Submission& all, const ClientSettings& sett
   return console.run_step(session, options, std::move(ask));
 }
 
+// --jobid=12_3: a task of an array has a number of its own.
+Result<std::uint32_t> number_of_task(const JobDraft& draft, const ClientSettings& settings) {
+  wire::Request request;
+  wire::JobName* name = request.mutable_query_jobs()->add_jobs();
+  name->set_job_id(*draft.job_id);
+  name->set_tasks(draft.job_task);
+  Session session(*session_options(settings));
+  MR_TRY(const wire::Reply reply, session.call(request));
+  for (const wire::JobView& job : reply.jobs().jobs())
+    if (job.has_array_task() && std::to_string(job.array_task()) == draft.job_task) return job.job_id();
+  return fail(Errc::refused, "Unable to confirm allocation for job " + std::to_string(*draft.job_id) + "_" + draft.job_task + ": Invalid job id specified");
+}
+
 // The PMIx library that counts is that of the nodes; where it is missing here it is most likely missing there.
 int list_mpi() {
   std::string text = "MPI plugin types are...\n\tnone\n\tpmi2\n";
@@ -307,7 +320,12 @@ int run_srun(Command& command) {
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   if (const auto reached = check_clusters(draft, *settings); !reached) return say_usage_error(command, reached.error());
-  const std::optional<std::uint32_t> job = draft.job_id ? draft.job_id : around;
+  std::optional<std::uint32_t> job = draft.job_id ? draft.job_id : around;
+  if (!draft.job_task.empty()) {
+    const auto number = number_of_task(draft, *settings);
+    if (!number) return say_usage_error(command, number.error());
+    job = *number;
+  }
   if (parts->size() > 1) return run_srun_parts(command, *parts, *settings, job);
   if (job) return run_step(command, *all, *settings, *job);
   if (draft.het_group) return say_usage_error(command, {Errc::refused, "--het-group names components of the job srun runs in; here it runs in none"});

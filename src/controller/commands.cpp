@@ -360,6 +360,8 @@ void Commands::top(const wire::TopJobs& ask) {
 }
 
 void Commands::update_job(const wire::UpdateJob& ask) {
+  if (ask.extras().has_overcommit() || ask.extras().has_user_env())
+    return refuse_with({RefusalCode::not_supported, {"--overcommit and --get-user-env are settled at submission"}});
   ModifyJob change;
   JobModified& c = change.change;
   if (ask.has_time_limit_minutes()) c.time_limit_minutes = ask.time_limit_minutes();

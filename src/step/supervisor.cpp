@@ -145,7 +145,7 @@ void Supervisor::on_time() {
     if (killing_ && now >= killing_->kill_at_us) {
       signal_all(SIGKILL);
       killing_->kill_at_us = now + kill_again_us;
-    } else if (children_left_) {
+    } else if (children_left_ && !spares_children()) {
       signal_all(SIGKILL);
     }
     if (children_left_) end_if_nobody_left();  // what is in the cgroup need not be our child, whose end we would hear of
@@ -250,7 +250,8 @@ void Supervisor::reap() {
       wait_status = *task.program_status;
       task.wait_status = wait_status;
       const bool short_of_memory = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && oom_kills() > 0;
-      if (plan_.job().interactive()) streams_.task_ended(task.rank, wait_status, short_of_memory);
+      const UntoldEnd end{task.rank, wait_status, short_of_memory};
+      if (plan_.job().interactive()) spares_children() ? untold_ends_.push_back(end) : tell_end(end);
       if (short_of_memory && plan_.job().oom_kill_step()) begin_kill(0);  // where the kernel has not done so itself
     }
   }
@@ -262,9 +263,12 @@ void Supervisor::end_if_nobody_left() {
   if (!all_tasks_ended() || ended_ || holds_allocation_) return;
   siginfo_t ignored{};
   const bool childless = waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
-  if (childless && is_cgroup_empty()) return finish_after_steps();
+  const bool nobody = childless && is_cgroup_empty();
+  if (nobody || !spares_children())
+    for (const UntoldEnd& end : std::exchange(untold_ends_, {})) tell_end(end);
+  if (nobody) return finish_after_steps();
   children_left_ = true;
-  signal_all(SIGKILL);
+  if (!spares_children()) signal_all(SIGKILL);
 }
 
 bool Supervisor::all_tasks_ended() const {

@@ -179,7 +179,15 @@ class Supervisor final {
   bool holds_allocation_ = false;  // no task here: only a Kill ends it
   bool hangs_on_srun_ = false;     // ... or the end of the srun that it was made for,
   std::int64_t srun_gone_us_ = 0;  // which was seen then; what it said last may still be on its way
-  bool children_left_ = false;     // descendants of ended tasks that are being killed
+  bool children_left_ = false;     // descendants of ended tasks that are being killed, or waited for (--wait-for-children)
+  struct UntoldEnd {
+    std::uint32_t rank = 0;
+    int wait_status = 0;
+    bool short_of_memory = false;
+  };
+  std::vector<UntoldEnd> untold_ends_;  // of tasks whose children are waited for: srun would leave
+  bool spares_children() const { return plan_.job().step_options().wait_for_children() && !killing_; }
+  void tell_end(const UntoldEnd& end) { streams_.task_ended(end.rank, end.wait_status, end.short_of_memory); }
   std::string problem_;
   struct KeptStep {
     wire::StepRequest request;  // without its environment and arguments

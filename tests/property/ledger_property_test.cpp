@@ -266,6 +266,7 @@ class History {
     else ask.spec.memory_per_cpu = Mebibytes{random_.between(0, 200)};
     ask.spec.exclusive = random_.chance(1, 10);
     ask.spec.oversubscribe = random_.chance(1, 2);
+    if (random_.chance(1, 8)) ask.spec.extras = SharedValue(JobExtras{.mail_types = mail_end, .overcommit = random_.chance(3, 4)});
     ask.spec.kill_on_invalid_dependency = random_.chance(1, 2);
     ask.hold = random_.chance(1, 10);
     if (random_.chance(1, 3)) ask.partition = "small";

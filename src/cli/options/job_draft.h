@@ -27,6 +27,7 @@ struct JobDraft {
   bool name_given = false;
   // srun inside an allocation
   std::optional<std::uint32_t> job_id;
+  std::string job_task;  // --jobid=12_3: job_id is that of the array
   std::optional<std::uint32_t> first_node;
   bool exact = false;
   bool overlap = false;

@@ -172,7 +172,10 @@ Result<void> set_wait_seconds(Draft& d, Text v) {
 }
 
 Result<void> set_job_id(Draft& d, Text v) {
-  const auto number = parse_integer(v);
+  const std::size_t underscore = std::min(v.find('_'), v.size());
+  const auto number = parse_integer(v.substr(0, underscore));
+  d.job_task = v.substr(std::min(underscore + 1, v.size()));
+  if (underscore < v.size() && parse_integer(d.job_task).value_or(-1) < 0) return fail(Errc::refused, "Invalid --jobid specification '" + std::string{v} + "': 12 or 12_3 would be right");
   if (!number || *number < 1 || *number > UINT32_MAX) return fail(Errc::refused, "Invalid numeric value \"" + std::string{v} + "\" for --jobid.");
   d.job_id = static_cast<std::uint32_t>(*number);
   return {};
@@ -391,7 +394,7 @@ constexpr JobOption rows[] = {
     {"kill-command", 'K', optional, "[=<signal>]", A, "SALLOC_KILL_CMD", "", "signal to the command when the allocation ends before it; TERM without a value", extra::kill_command},
     {"immediate", 'I', optional, "[=<seconds>]", RA, "SALLOC_IMMEDIATE", "SLURM_IMMEDIATE", "start within so many seconds (1) or give up", extra::immediate},
     {"interactive", '\0', none, "", R, "", "", "interactive step", nullptr, Effect::refused, "salloc runs its shell itself"},
-    {"jobid", '\0', required, "id", R, "", "", "run in this job", [](Draft& d, Text v) -> Result<void> { return set_job_id(d, v); }},
+    {"jobid", '\0', required, "<id>", R, "", "", "run in this job, 12 or 12_3", [](Draft& d, Text v) -> Result<void> { return set_job_id(d, v); }},
     {"mail-type", '\0', required, "<list>", BR, "", "", "mail on NONE, BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90, TIME_LIMIT_80, TIME_LIMIT_50 or ALL; ARRAY_TASKS: for each task of an array", extra::mail_type},
     {"mail-user", '\0', required, "<address>", BR, "", "", "who gets mail; without it the submitter", [](Draft& d, Text v) -> Result<void> { d.job.mutable_extras()->set_mail_user(std::string{v}); return {}; }},
     {"threads", 'T', required, "<count>", R, "", "SLURM_THREADS", "connections of the launch at a time", extra::any_number, Effect::no_effect, "one connection for each node, all at a time"},
@@ -433,7 +436,7 @@ constexpr JobOption rows[] = {
     {"thread-spec", '\0', required, "<count>", BR, "SBATCH_THREAD_SPEC", "SLURM_THREAD_SPEC", "threads for the system on each node", extra::thread_spec, Effect::no_effect, "as in Slurm without AllowSpecResourcesUsage: recorded and shown, no core is kept free"},
     {"uid", '\0', required, "<user>", B, "", "", "of root: submit for this user", extra::uid},
     {"wait-all-nodes", '\0', required, "<0|1>", B | A, "SBATCH_WAIT_ALL_NODES", "", "wait until all nodes are booted", extra::wait_all_nodes, Effect::no_effect, "it is always so"},
-    {"wait-for-children", '\0', none, "", R, "", "", "the step ends with the last process of its tasks", nullptr, Effect::refused, "a step ends with its tasks; what they leave behind is ended with it"},
+    {"wait-for-children", '\0', none, "", R, "", "", "the step ends with the last process that its tasks have started", [](Draft& d, Text) -> Result<void> { d.job.mutable_step_options()->set_wait_for_children(true); return {}; }},
     {"wckey", '\0', required, "<key>", BR, "SBATCH_WCKEY", "SLURM_WCKEY", "workload characterization key, kept with the job", [](Draft& d, Text v) -> Result<void> { d.job.mutable_extras()->set_wckey(std::string{v}); return {}; }},
     {"whole", '\0', none, "", R, "", "", "all processors of the nodes, also where the step says how many its tasks need", [](Draft& d, Text) -> Result<void> { d.whole = true; return {}; }},
     {"x11", '\0', optional, "all|first|last", RA, "", "MILLRACE_X11", "windows of the tasks on these nodes open on the display of this host; of salloc: for every srun inside", resource::x11},

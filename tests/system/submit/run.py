@@ -191,6 +191,24 @@ def check_bcast(checks, cluster):
     checks.says("not without a job", cluster.run("srun", "--bcast", "true"), 1, "--bcast copies to the nodes of the job")
 
 
+def check_task_of_array(checks, cluster):
+    gate = cluster.directory / "array-gate"
+    array = cluster.submit("-n1", "-t", "5", "-a", "4-5", "-o", "/dev/null", "--wrap", f"while [ ! -e {gate} ]; do sleep 0.1; done")
+    wait_for("both tasks", lambda: set(cluster.run("squeue", "-h", "-j", str(array), "-t", "R", "-r", "-o", "%i").out.split()) == {f"{array}_4", f"{array}_5"})
+    done = cluster.run("srun", f"--jobid={array}_4", "printenv", "SLURM_ARRAY_TASK_ID", "SLURM_JOB_ID")
+    checks.that("--jobid names a task of an array", done.code == 0 and done.out.split()[0] == "4", done)
+    checks.says("one that is not there", cluster.run("srun", f"--jobid={array}_9", "true"), 1, "Invalid job id specified")
+    gate.touch()
+
+
+def check_children(checks, cluster):
+    text = "(sleep 1; echo late) & echo early"
+    done = cluster.run("srun", "-n1", "-t", "5", "--wait-for-children", "sh", "-c", text)
+    checks.that("--wait-for-children waits for what a task left behind", done.code == 0 and done.out.split() == ["early", "late"], done)
+    done = cluster.run("srun", "-n1", "-t", "5", "sh", "-c", text.replace("1", "1000"))
+    checks.that("without it that is ended", done.code == 0 and done.out.split() == ["early"], done)
+
+
 def check_update(checks, cluster):
     job = cluster.submit("-n1", "-t", "60", "--wckey=w1", "--extra=text", "--core-spec=1", "-o", "/dev/null", "--wrap", "sleep 300")
     cluster.wait_for_job(job, ("RUNNING",))
@@ -217,7 +235,7 @@ def main():
         cluster = Cluster(options.build, directory / "c", nodes=2, cpus=4, settings=[f"MailProg={box.program}", "MailDomain=example.org"])
         clusters.append(cluster)
         cluster.start()
-        for check in (check_environment, check_variables, check_owner, check_overcommit, check_foreign_scripts, check_clusters, check_immediate, check_bcast, check_update):
+        for check in (check_environment, check_variables, check_owner, check_overcommit, check_foreign_scripts, check_clusters, check_immediate, check_bcast, check_task_of_array, check_children, check_update):
             check(checks, cluster)
         check_mail(checks, cluster, box)
         checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
