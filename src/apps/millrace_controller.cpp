@@ -238,7 +238,7 @@ Result<void> ControllerProcess::build() {
   MR_TRY(CredentialSigner signer, CredentialSigner::from_cluster_key(cluster_key_));
   signer_.emplace(std::move(signer));
   plan_worker_ = std::make_unique<ThreadWorker>(loop_, "plan");
-  query_worker_ = std::make_unique<ThreadWorker>(loop_, "query");
+  query_worker_ = std::make_unique<ThreadWorker>(loop_, "query", ThreadWorker::Manner::polite);
   name_worker_ = std::make_unique<ThreadWorker>(loop_, "names");
   identities_ = std::make_unique<CachedIdentities>(loop_, *name_worker_);
   ControllerHooks hooks;

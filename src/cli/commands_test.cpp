@@ -288,6 +288,24 @@ TEST_F(Commands, A_controller_that_is_not_there_is_named) {
   EXPECT_NE(outcome.err.find("slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"), std::string::npos);
 }
 
+TEST_F(Commands, Squeue_asks_for_jobs_on_nodes_or_ended_ones_only_when_its_states_are_such) {
+  std::vector<wire::QueryJobs> asked;
+  serve([&](const wire::Request& request) {
+    asked.push_back(request.query_jobs());
+    wire::Reply reply;
+    reply.mutable_jobs();
+    return std::vector{reply};
+  });
+  for (const char* states : {"R", "R,CG,S,CF", "R,PD", "R,CD", "all"}) run({"squeue", "-t", states});
+  run({"squeue"});
+  ASSERT_EQ(asked.size(), 6u);
+  const bool placed[] = {true, true, false, false, false, false}, finished[] = {false, false, false, true, true, false};
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(asked[i].placed_only(), placed[i]) << i;
+    EXPECT_EQ(asked[i].finished_too(), finished[i]) << i;
+  }
+}
+
 TEST_F(Commands, Squeue_asks_briefly_when_that_is_enough) {
   std::vector<wire::QueryJobs> asked;
   serve([&](const wire::Request& request) {

@@ -38,6 +38,7 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
       identities_(parts.identities),
       departed_users_(parts.loop, parts.identities),
       clients_(parts.clients),
+      long_answers_(parts.query_worker, parts.clients),
       settings_(std::move(settings)),
       hooks_(std::move(hooks)),
       commit_(parts.loop, parts.log, std::move(recovered),
@@ -554,6 +555,7 @@ void Controller::request(const Asker& asker, const wire::Request& request) {
 
 void Controller::client_left(ClientId client) {
   step_client_left(client);
+  long_answers_.client_left(client);
   for (auto it = waiters_.begin(); it != waiters_.end();) {
     std::erase_if(it->second, [&](const Waiter& waiter) { return waiter.client == client; });
     it = it->second.empty() ? waiters_.erase(it) : std::next(it);

@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "controller/clients.h"
 #include "controller/commit.h"
 #include "controller/departed_users.h"
 #include "controller/due_signals.h"
 #include "controller/job_mail.h"
 #include "controller/mailer.h"
 #include "controller/launch_plan.h"
+#include "controller/long_answers.h"
 #include "controller/payload_cache.h"
 #include "controller/planning.h"
 #include "controller/reconcile.h"
@@ -24,23 +26,6 @@
 #include "ports/resource_manager.h"
 
 namespace millrace {
-
-using ClientId = std::uint64_t;
-
-// Where answers go; a client that has left is ignored.
-class Clients {
- public:
-  virtual ~Clients() = default;
-  virtual void reply(ClientId client, const wire::Reply& reply) = 0;
-  virtual void reply_encoded(ClientId client, std::string reply) = 0;
-};
-
-// Who asks, as proved by the socket.
-struct Asker {
-  ClientId client = 0;
-  UserId uid;
-  GroupId gid;
-};
 
 struct ControllerSettings {
   ClusterFacts cluster;
@@ -219,6 +204,7 @@ class Controller final : public ResourceObserver {
   Identities& identities_;
   DepartedUsers departed_users_;
   Clients& clients_;
+  LongAnswers long_answers_;
   ControllerSettings settings_;
   ControllerHooks hooks_;
   Diagnostics diagnostics_;

@@ -26,6 +26,8 @@ class Queries final {
   void accounts();    // these two: account_queries.cpp
   void priorities();
   wire::Reply reply() const;
+  std::string whole_answer(RowWalk& walk) const;
+  void ask_long(LongAnswers::Begin begin);  // of rows that may be very many
 
   Controller& c_;
   const Asker& asker_;
