@@ -141,7 +141,7 @@ int show_cluster(Sacctmgr& self, std::span<const Text> words) {
                                                          {"name", self.settings.cluster_name},
                                                          {"nodes", ""},
                                                          {"select_plugin", ""},
-                                                         {"associations", DataMap{{"root", std::move(root)}}},
+                                                         {"associations", DataMap{DataMember{"root", std::move(root)}}},
                                                          {"rpc_version", slurm_protocol},
                                                          {"tres", std::move(tres)}}});
   }

@@ -11,7 +11,7 @@ using Text = std::string_view;
 
 bool names_partition(Text word) {
   const std::size_t equals = word.find('=');
-  return equals != Text::npos && equals >= 9 && equals_ignoring_case(Text{"PartitionName"}.substr(0, equals), word.substr(0, equals));
+  return equals != Text::npos && equals >= 3 && equals <= Text{"PartitionName"}.size() && equals_ignoring_case(Text{"PartitionName"}.substr(0, equals), word.substr(0, equals));
 }
 
 // "... is wrong, UP or DOWN would be right": in the words of Slurm, what is acceptable.

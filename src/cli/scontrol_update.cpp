@@ -524,6 +524,8 @@ int scontrol_update(Scontrol& self, const Words& words) {
     for (const Text other : {"HetJobId", "SuspendExcNodes", "SuspendExcParts"})
       if (equals_ignoring_case(other, pair.key)) return scontrol_refuse(self, "update " + std::string{other} + "=");
   }
+  for (const Pair& pair : pairs)  // "partition=" says where a job shall be, and otherwise of whom it speaks
+    if (pair.key.size() >= 3 && equals_ignoring_case(Text{"PartitionName"}.substr(0, pair.key.size()), pair.key)) return scontrol_set_partition(self, words, false);
   say_plain("No valid entity in update command");
   say_plain("Input line must include \"NodeName\", \"PartitionName\", \"JobId\" or another entity");
   return 1;
