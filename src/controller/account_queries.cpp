@@ -1,6 +1,8 @@
 // src/controller/account_queries.cpp - what sacctmgr, sshare and sprio show: associations with their shares and usage, priorities of waiting jobs.
 #include "controller/queries.h"
+#include "core/admission/change_account.h"
 #include "core/admission/job_selection.h"
+#include "core/ledger/apply.h"
 #include "core/ledger/apply_account.h"
 #include "wire/log_types.h"
 
@@ -101,7 +103,8 @@ struct PriorityWalk final : RowWalk {
 }  // namespace
 
 void Queries::accounts() {
-  const ReadView view = c_.read_view();
+  ReadView view = c_.read_view();
+  for (const Event& event : decide_plant(view.state, view.now)) apply(view.state, event);
   const State& state = view.state;
   wire::Reply out = reply();
   wire::Accounts& accounts = *out.mutable_accounts();

@@ -98,6 +98,9 @@ void Commands::handle() {
     case B::kSuspend: return suspend(request_.suspend());
     case B::kUpdateNode: return update_node(request_.update_node());
     case B::kUpdatePartition: return update_partition(request_.update_partition());
+    case B::kDeletePartition: return delete_partition(request_.delete_partition());
+    case B::kIssueToken: return issue_token(request_.issue_token());
+    case B::kSetDamping: return set_damping(request_.set_damping());
     case B::kCreateNodes: return create_nodes(request_.create_nodes());
     case B::kDeleteNodes: return delete_nodes(request_.delete_nodes());
     case B::kShutdown: return shutdown(request_.shutdown());
@@ -469,15 +472,6 @@ void Commands::delete_nodes(const wire::DeleteNodes& ask) {
     c_.observed_.edit().telemetry.erase(NodeIndex{index});
   }
   c_.know_nodes();
-  wire::Reply out = reply();
-  out.mutable_done();
-  answer_when_durable(std::move(out));
-}
-
-void Commands::update_partition(const wire::UpdatePartition& ask) {
-  auto decision = decide_change_partition(c_.commit_.decided(), ask.name(), ask.state(), actor_, c_.loop_.now());
-  if (!decision) return refuse_with(decision.error());
-  c_.commit_.happen(*std::move(decision));
   wire::Reply out = reply();
   out.mutable_done();
   answer_when_durable(std::move(out));

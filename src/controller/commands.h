@@ -25,7 +25,11 @@ class Commands final {
   void update_node(const wire::UpdateNode& ask);
   void create_nodes(const wire::CreateNodes& ask);
   void delete_nodes(const wire::DeleteNodes& ask);
-  void update_partition(const wire::UpdatePartition& ask);
+  void update_partition(const wire::UpdatePartition& ask);  // these three: partition_commands.cpp
+  void delete_partition(const wire::DeletePartition& ask);
+  void set_damping(const wire::SetDamping& ask);
+  void issue_token(const wire::IssueToken& ask);  // token_command.cpp
+  void commit_and_answer(Decision decision);
   void hold(const wire::HoldJobs& ask);
   void requeue(const wire::RequeueJobs& ask);
   void suspend(const wire::SuspendJobs& ask);

@@ -59,7 +59,7 @@ void Commit::note(const Event& event) {
           changes_.room_made = true;
         if constexpr (std::is_same_v<E, ClusterConfigured> || std::is_same_v<E, NodeLost> || std::is_same_v<E, NodeStateChanged> ||
                       std::is_same_v<E, DevicesJudged> || std::is_same_v<E, NodeModified> || std::is_same_v<E, NodesPowered> ||
-                      std::is_same_v<E, NodeCreated> || std::is_same_v<E, NodeDeleted>)
+                      std::is_same_v<E, NodeCreated> || std::is_same_v<E, NodeDeleted> || std::is_same_v<E, PartitionChanged>)
           changes_.ground_shifted = true;
       },
       event);

@@ -72,6 +72,7 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
   const auto clock = static_cast<std::uint64_t>(std::max<std::int64_t>(started_at_.value, 0));
   const Epoch epoch{std::max(commit_.decided().epoch.value + 1, clock)};
   configuration.at = started_at_;
+  configuration.keep = KeepPartitions::not_rewritten;  // what an administrator ordered outlives us (docs/adr/0010)
   commit_.happen({ControllerStarted{epoch, started_at_}});
   configured(configuration);
   due_signals_.look_at_all(commit_.durable());

@@ -9,6 +9,7 @@
 
 #include "controller/clients.h"
 #include "controller/commit.h"
+#include "controller/config_facts.h"
 #include "controller/departed_users.h"
 #include "controller/due_signals.h"
 #include "controller/job_mail.h"
@@ -55,6 +56,13 @@ struct SitePrograms {
   std::string mail{}, mail_domain{};                 // sends mail; of recipients that have none
 };
 
+// By what tokens are signed, and who gets which.
+struct TokenRules {
+  std::string key;
+  bool only_administrators = false;
+  std::uint32_t longest_seconds = unlimited;
+};
+
 // What the process does for the controller.
 struct ControllerHooks {
   std::function<void(const std::string&)> say = [](const std::string&) {};     // the daemon's log
@@ -64,6 +72,8 @@ struct ControllerHooks {
   // Reads the configuration again, or says what is wrong with it; the old one stays then.
   std::function<Result<Reconfiguration>()> reconfigure;
   std::function<void(wire::Config&)> show_config = [](wire::Config&) {};
+  std::function<SitePartitions()> site_partitions = [] { return SitePartitions{}; };
+  std::function<Result<TokenRules>()> token_rules = [] { return Result<TokenRules>{fail(Errc::refused, "tokens need AuthAltTypes=auth/jwt and AuthAltParameters=jwt_key=FILE in slurm.conf")}; };
   std::function<SitePrograms()> site_programs = [] { return SitePrograms{}; };
 };
 

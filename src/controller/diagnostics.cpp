@@ -41,6 +41,9 @@ CallName call_name(wire::Request::BodyCase body) {
     case B::kRequeue: return {"REQUEST_JOB_REQUEUE", 5023};
     case B::kUpdateNode: return {"REQUEST_UPDATE_NODE", 3002};
     case B::kUpdatePartition: return {"REQUEST_UPDATE_PARTITION", 3005};
+    case B::kDeletePartition: return {"REQUEST_DELETE_PARTITION", 3007};
+    case B::kSetDamping: return {"REQUEST_SET_FS_DAMPENING_FACTOR", 1025};
+    case B::kIssueToken: return {"REQUEST_AUTH_TOKEN", 5039};
     case B::kPing: return {"REQUEST_PING", 1008};
     case B::kShutdown: return {"REQUEST_SHUTDOWN", 1005};
     case B::kReconfigure: return {"REQUEST_RECONFIGURE", 1003};

@@ -417,6 +417,7 @@ void show_partition(const ReadView& snapshot, const Partition& partition, wire::
   out.set_job_defaults(join(defaults));
   out.set_allow_groups(join(def.allow_groups));
   out.set_allow_accounts(join(def.allow_accounts));
+  out.set_deny_accounts(join(def.deny_accounts));
   out.set_qos(def.qos);
   out.set_allow_qos(join(def.allow_qos));
   out.set_deny_qos(join(def.deny_qos));

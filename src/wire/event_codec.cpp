@@ -18,6 +18,7 @@ void put_event(const ClusterConfigured& e, log::Event& out) {
   put(e.policy, *to->mutable_policy());
   to->set_at(e.at.value);
   if (!e.topology.empty()) put(e.topology, *to->mutable_topology());
+  to->set_keep(static_cast<std::uint32_t>(e.keep));
 }
 
 void put_submitted(const JobSubmitted& e, log::JobSubmitted* to) {
@@ -245,6 +246,25 @@ void put_event(const PartitionStateChanged& e, log::Event& out) {
   to->set_at(e.at.value);
 }
 
+void put_event(const PartitionChanged& e, log::Event& out) {
+  auto* to = out.mutable_partition_changed();
+  put(e.def, *to->mutable_def());
+  to->set_by(e.by.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const PartitionDeleted& e, log::Event& out) {
+  auto* to = out.mutable_partition_deleted();
+  to->set_partition(e.partition.value);
+  to->set_by(e.by.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const DampingChanged& e, log::Event& out) {
+  out.mutable_damping_changed()->set_factor(e.factor);
+  out.mutable_damping_changed()->set_at(e.at.value);
+}
+
 void put_event(const JobDeadlinePassed& e, log::Event& out) {
   out.mutable_job_deadline_passed()->set_key(e.key.value);
   out.mutable_job_deadline_passed()->set_at(e.at.value);
@@ -343,6 +363,7 @@ void put_event(const UsageReset& e, log::Event& out) {
 
 Event get_event(const log::ClusterConfigured& from) {
   ClusterConfigured e;
+  e.keep = static_cast<KeepPartitions>(from.keep());
   for (const auto& node : from.nodes()) e.nodes.push_back(get(node));
   for (const auto& partition : from.partitions()) e.partitions.push_back(get(partition));
   e.policy = get(from.policy());
@@ -527,6 +548,15 @@ Result<Event> decode_event(std::string_view bytes) {
       const auto& e = in.partition_state_changed();
       return PartitionStateChanged{PartitionIndex{e.partition()}, static_cast<Availability>(e.availability()), Time{e.at()}};
     }
+    case K::kPartitionChanged: {
+      const auto& e = in.partition_changed();
+      return PartitionChanged{get(e.def()), UserId{e.by()}, Time{e.at()}};
+    }
+    case K::kPartitionDeleted: {
+      const auto& e = in.partition_deleted();
+      return PartitionDeleted{PartitionIndex{e.partition()}, UserId{e.by()}, Time{e.at()}};
+    }
+    case K::kDampingChanged: return DampingChanged{in.damping_changed().factor(), Time{in.damping_changed().at()}};
     case K::kJobDeadlinePassed: return JobDeadlinePassed{JobKey{in.job_deadline_passed().key()}, Time{in.job_deadline_passed().at()}};
     case K::kJobForgotten: return JobForgotten{JobKey{in.job_forgotten().key()}, Time{in.job_forgotten().at()}};
     case K::kJobPreempted: {

@@ -312,7 +312,7 @@ Line describe(const ClusterConfigured& e) {
   line.list("partitions", e.partitions, [](const PartitionDef& def) { return show(def); });
   line.text_ += ' ' + show(e.policy);
   line.list("switches", e.topology.switches, [](const SwitchDef& def) { return show(def); }).flag("blocks", e.topology.blocks);
-  line.numbers("block_sizes", e.topology.block_sizes);
+  line.numbers("block_sizes", e.topology.block_sizes).count("keep", static_cast<std::uint64_t>(e.keep));
   return line;
 }
 
@@ -492,6 +492,14 @@ Line describe(const NodeDeleted& e) { return Line{"NodeDeleted"}.number("node", 
 Line describe(const PartitionStateChanged& e) {
   return Line{"PartitionStateChanged"}.number("partition", e.partition.value).word("state", name_of(e.availability));
 }
+
+Line describe(const PartitionChanged& e) {
+  Line line{"PartitionChanged"};
+  line.text_ += ' ' + show(e.def);
+  return line.number("by", e.by.value);
+}
+Line describe(const PartitionDeleted& e) { return Line{"PartitionDeleted"}.number("partition", e.partition.value).number("by", e.by.value); }
+Line describe(const DampingChanged& e) { return Line{"DampingChanged"}.number("factor", e.factor); }
 
 Line describe(const JobPreempted& e) {
   return on_job("JobPreempted", e.key).number("by", static_cast<std::int64_t>(e.by.value)).flag("requeue", e.requeue).time("due", e.due);

@@ -218,6 +218,9 @@ void get_nodes(const log::State& from, State& state) {
   for (const auto& partition : from.partitions()) {
     Partition to{get(partition.def()), {}, partition.configured()};
     for (const auto index : partition.nodes()) to.nodes.push_back(NodeIndex{index});
+    to.changed = partition.changed();
+    if (partition.has_written()) to.written = get(partition.written());
+    if (partition.has_afterwards()) to.afterwards = static_cast<Availability>(partition.afterwards());
     state.partitions.edit().push_back(std::move(to));
   }
   for (const auto& node : from.nodes()) state.nodes.set(NodeIndex{node.index()}, SharedValue(get_node(node)));
@@ -252,6 +255,9 @@ std::string encode_state(const State& state) {
     put(partition.def, *to->mutable_def());
     for (const NodeIndex index : partition.nodes) to->add_nodes(index.value);
     to->set_configured(partition.configured);
+    to->set_changed(partition.changed);
+    if (partition.written) put(*partition.written, *to->mutable_written());
+    if (partition.afterwards) to->set_afterwards(static_cast<std::uint32_t>(*partition.afterwards));
   }
   for (const auto& [index, node] : state.nodes) put_node(index, *node, *out.add_nodes());
   for (const auto& [key, array] : state.arrays) {

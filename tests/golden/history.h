@@ -35,6 +35,9 @@ std::vector<GoldenBatch> power_history();
 // The same with what partitions and the cluster demand of jobs after it.
 std::vector<GoldenBatch> partition_rules_history();
 
+// The same with partitions that were made, changed, deleted, and kept or given up when the configuration was read again, after it.
+std::vector<GoldenBatch> partition_changes_history();
+
 // The same with devices that were found, some out of order, and a job in a container after it.
 std::vector<GoldenBatch> devices_history();
 // The same with a job of srun whose supervisors get options of their own after it.

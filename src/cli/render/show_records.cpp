@@ -233,7 +233,7 @@ std::string show_partition(const wire::PartitionView& p, const ShowOptions& opti
   Record record(options);
   const auto limit = [](std::uint32_t count) { return count == UINT32_MAX ? std::string{"UNLIMITED"} : text(count); };
   record.line("PartitionName=" + p.name());
-  record.line("AllowGroups=" + all(p.allow_groups()) + " AllowAccounts=" + all(p.allow_accounts()) + (p.deny_qos().empty() ? " AllowQos=" + all(p.allow_qos()) : " DenyQos=" + p.deny_qos()));
+  record.line("AllowGroups=" + all(p.allow_groups()) + (p.deny_accounts().empty() ? " AllowAccounts=" + all(p.allow_accounts()) : " DenyAccounts=" + p.deny_accounts()) + (p.deny_qos().empty() ? " AllowQos=" + all(p.allow_qos()) : " DenyQos=" + p.deny_qos()));
   record.line("AllocNodes=" + (p.submit_hosts().empty() ? std::string{"ALL"} : p.submit_hosts()) + " Default=" + yes_no(p.is_default()) + " QoS=" + (p.qos().empty() ? "N/A" : p.qos()));
   record.line("DefaultTime=" + (p.default_time_minutes() == 0 ? std::string{"NONE"} : format_limit(p.default_time_minutes())) + " DisableRootJobs=" +
               yes_no(p.disable_root_jobs()) + " Exclusive=" + (p.exclusive_user() ? "USER" : "NO") + " GraceTime=" + text(p.grace_seconds()) + " Hidden=" + yes_no(p.hidden()));

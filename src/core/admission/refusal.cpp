@@ -37,6 +37,7 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::circular_dependency: return "Circular job dependency";
     case RefusalCode::invalid_gres: return "Invalid generic resource (gres) specification";
     case RefusalCode::not_pending: return "Job is no longer pending execution";
+    case RefusalCode::partition_in_use: return "Partition is in use";
     case RefusalCode::suspended: return "Job is current suspended, requested operation disabled";
     case RefusalCode::not_suspended: return "Job is not suspended";
     case RefusalCode::invalid_array: return "Invalid job array specification";

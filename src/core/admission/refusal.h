@@ -48,6 +48,7 @@ enum class RefusalCode : std::uint16_t {
   circular_dependency = 2071,
   invalid_gres = 2072,
   not_pending = 2073,
+  partition_in_use = 2075,
   suspended = 2077,
   reservation_empty = 2080,
   invalid_array = 2081,

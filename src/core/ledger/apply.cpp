@@ -7,6 +7,7 @@
 #include "core/ledger/apply_end.h"
 #include "core/ledger/apply_job.h"
 #include "core/ledger/apply_node.h"
+#include "core/ledger/apply_partition.h"
 #include "core/ledger/apply_power.h"
 #include "core/ledger/apply_reservation.h"
 #include "core/ledger/apply_steps.h"
@@ -588,8 +589,14 @@ void apply_one(State& state, const NodeCreated& e) { create_node(state, e); }
 void apply_one(State& state, const NodeDeleted& e) { delete_node(state, e); }
 
 void apply_one(State& state, const PartitionStateChanged& e) {
-  state.partitions.edit().at(e.partition.value).def.availability = e.availability;
+  Partition& partition = state.partitions.edit().at(e.partition.value);
+  if (partition.changed && !partition.afterwards) partition.afterwards = partition.def.availability;
+  partition.def.availability = e.availability;
 }
+
+void apply_one(State& state, const PartitionChanged& e) { change_partition(state, e); }
+void apply_one(State& state, const PartitionDeleted& e) { delete_partition(state, e); }
+void apply_one(State& state, const DampingChanged& e) { state.policy.edit().priority.damping = e.factor; }
 
 void forget_job(State& state, JobKey key, Time at) {
   const SharedValue<Job> job = state.jobs.at(key);

@@ -27,6 +27,7 @@ struct ClusterConfigured {
   Policy policy;
   Time at;
   Topology topology{};
+  KeepPartitions keep{};
 };
 
 struct JobSubmitted {
@@ -237,9 +238,30 @@ struct NodeDeleted {
   Time at;
 };
 
+// Until the configuration is read the next time.
 struct PartitionStateChanged {
   PartitionIndex partition;
   Availability availability{};
+  Time at;
+};
+
+// By scontrol create or update: the whole of it as it is from now on. A name that is not known is a new one.
+struct PartitionChanged {
+  PartitionDef def;
+  UserId by;
+  Time at;
+};
+
+// No job that has not ended is in it.
+struct PartitionDeleted {
+  PartitionIndex partition;
+  UserId by;
+  Time at;
+};
+
+// scontrol fsdampeningfactor; until the configuration is read the next time.
+struct DampingChanged {
+  std::uint32_t factor = 1;
   Time at;
 };
 
@@ -345,6 +367,7 @@ using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, J
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
                            ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset,
                            JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned, AttemptExited,
-                           JobProgramEnded, NodeModified, DevicesJudged, StepsReported, NodesPowered, NodeCreated, NodeDeleted>;
+                           JobProgramEnded, NodeModified, DevicesJudged, StepsReported, NodesPowered, NodeCreated, NodeDeleted,
+                           PartitionChanged, PartitionDeleted, DampingChanged>;
 
 }  // namespace millrace

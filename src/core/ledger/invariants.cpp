@@ -306,6 +306,12 @@ std::uint64_t fingerprint(const State& state) {
     for (std::size_t slot = 0; slot < node->def->kinds.size() && slot < gres_kinds_max; ++slot)
       add(mix_bits(node->use.devices[slot]) ^ static_cast<std::uint64_t>(node->used_gres[slot]));
   }
+  for (const Partition& partition : *state.partitions) {
+    const PartitionDef& def = partition.def;
+    add(name_bits(def.name) ^ static_cast<std::uint64_t>(def.availability) << 8 ^ static_cast<std::uint64_t>((partition.configured ? 1 : 0) | (partition.changed ? 2 : 0) | (def.is_default ? 4 : 0)));
+    add(mix_bits(def.priority_tier) ^ def.max_time_minutes ^ std::uint64_t{def.max_nodes} << 32 ^ (partition.written ? mix_bits(partition.written->priority_tier) ^ partition.written->max_nodes : 0));
+    for (const NodeIndex node : partition.nodes) add(node.value);
+  }
   for (const auto& [id, reservation] : state.reservations) {
     add(id.value ^ name_bits(reservation->name) ^ reservation->flags);
     add(static_cast<std::uint64_t>(reservation->start.value) ^ mix_bits(static_cast<std::uint64_t>(reservation->end.value)));
