@@ -226,7 +226,7 @@ constexpr Column<JobRow> rows[] = {
     {"ResizeTime", 0, "RESIZE_TIME", to_width, false, not_available},
     {"RestartCnt", 0, "RESTART_COUNT", never, false, number_of<&V::restarts>},
     {"Runtime", 0, "RUNTIME", to_width, false, null},
-    {"SchedNodes", 'Y', "SCHEDNODES", to_width, false, text_or_null<&V::planned_nodes>},
+    {"SchedNodes", 'Y', "SCHEDNODES", to_width, true, text_or_null<&V::planned_nodes>},
     {"SCT", 'z', "S:C:T", to_width, false, [](Out& out, const Row& row) {
        count_or<&Ask::sockets_per_node, star_word>(out, row);
        out += ':';
