@@ -33,7 +33,7 @@ void Commit::note(const Event& event) {
   std::visit(
       [&](const auto& e) {
         using E = std::decay_t<decltype(e)>;
-        if constexpr (std::is_same_v<E, StepsReported>) return;  // no order and no plan follows from it
+        if constexpr (std::is_same_v<E, StepsReported> || std::is_same_v<E, CrontabSet> || std::is_same_v<E, TriggerSet> || std::is_same_v<E, TriggerRemoved>) return;  // no order and no plan follows from it
         if constexpr (requires { e.key; }) touch(e.key);
         if constexpr (requires { e.components; }) touch(e.components.front().key);
         if constexpr (requires { e.node; }) changes_.nodes.insert(e.node);

@@ -336,6 +336,21 @@ void put_event(const QosRemoved& e, log::Event& out) {
   out.mutable_qos_removed()->set_at(e.at.value);
 }
 
+void put_event(const CrontabSet& e, log::Event& out) {
+  put(e.uid, e.crontab, *out.mutable_crontab_set()->mutable_crontab());
+  out.mutable_crontab_set()->set_at(e.at.value);
+}
+
+void put_event(const TriggerSet& e, log::Event& out) {
+  put(e.trigger, *out.mutable_trigger_set()->mutable_trigger());
+  out.mutable_trigger_set()->set_at(e.at.value);
+}
+
+void put_event(const TriggerRemoved& e, log::Event& out) {
+  out.mutable_trigger_removed()->set_id(e.id.value);
+  out.mutable_trigger_removed()->set_at(e.at.value);
+}
+
 void put_event(const UsageReset& e, log::Event& out) {
   out.mutable_usage_reset()->set_association(e.association.value);
   out.mutable_usage_reset()->set_at(e.at.value);
@@ -541,6 +556,9 @@ Result<Event> decode_event(std::string_view bytes) {
       return AssociationRemoved{AssociationId{in.association_removed().association()}, Time{in.association_removed().at()}};
     case K::kQosChanged: return QosChanged{get(in.qos_changed().qos()), Time{in.qos_changed().at()}};
     case K::kQosRemoved: return QosRemoved{QosId{in.qos_removed().qos()}, Time{in.qos_removed().at()}};
+    case K::kCrontabSet: return CrontabSet{UserId{in.crontab_set().crontab().uid()}, get(in.crontab_set().crontab()), Time{in.crontab_set().at()}};
+    case K::kTriggerSet: return TriggerSet{get(in.trigger_set().trigger()), Time{in.trigger_set().at()}};
+    case K::kTriggerRemoved: return TriggerRemoved{TriggerId{in.trigger_removed().id()}, Time{in.trigger_removed().at()}};
     case K::kUsageReset: return UsageReset{AssociationId{in.usage_reset().association()}, Time{in.usage_reset().at()}};
     case K::kHetJobSubmitted: return get_components<HetJobSubmitted>(in.het_job_submitted());
     case K::kHetJobPlaced: return get_components<HetJobPlaced>(in.het_job_placed());

@@ -630,6 +630,15 @@ void apply_one(State& state, const AssociationChanged& e) { change_association(s
 void apply_one(State& state, const AssociationRemoved& e) { remove_association(state, e); }
 void apply_one(State& state, const QosChanged& e) { change_qos(state, e); }
 void apply_one(State& state, const QosRemoved& e) { remove_qos(state, e); }
+void apply_one(State& state, const CrontabSet& e) {
+  if (e.crontab.text.empty()) state.crontabs.erase(e.uid);
+  else state.crontabs.set(e.uid, SharedValue(e.crontab));
+}
+void apply_one(State& state, const TriggerSet& e) {
+  state.triggers.set(e.trigger.id, SharedValue(e.trigger));
+  state.next_trigger = std::max(state.next_trigger, TriggerId{e.trigger.id.value + 1});
+}
+void apply_one(State& state, const TriggerRemoved& e) { state.triggers.erase(e.id); }
 void apply_one(State& state, const UsageReset& e) { reset_usage(state, e); }
 
 }  // namespace

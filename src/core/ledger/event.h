@@ -11,6 +11,7 @@
 #include "core/model/node.h"
 #include "core/model/partition.h"
 #include "core/model/reservation.h"
+#include "core/model/standing.h"
 #include "core/model/step.h"
 #include "core/model/topology.h"
 
@@ -340,11 +341,30 @@ struct StepsReported {
   std::vector<StepChange> changed{};  // between the starts and the ends
 };
 
+// The user's crontab and the jobs of its entries; empty: it is gone.
+struct CrontabSet {
+  UserId uid;
+  Crontab crontab;
+  Time at;
+};
+
+struct TriggerSet {
+  Trigger trigger;
+  Time at;
+};
+
+// Somebody took it back, or what it waited for has happened.
+struct TriggerRemoved {
+  TriggerId id;
+  Time at;
+};
+
 using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified,
                            JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
                            ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset,
                            JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned, AttemptExited,
-                           JobProgramEnded, NodeModified, DevicesJudged, StepsReported, NodesPowered, NodeCreated, NodeDeleted>;
+                           JobProgramEnded, NodeModified, DevicesJudged, StepsReported, NodesPowered, NodeCreated, NodeDeleted,
+                           CrontabSet, TriggerSet, TriggerRemoved>;
 
 }  // namespace millrace

@@ -104,6 +104,11 @@ std::optional<std::string> check_steps(const State& state) {
 // What is kept is over, hidden from everybody else, and found by its number.
 std::optional<std::string> check_kept(const State& state) {
   std::uint64_t rows = 0, names = 0;
+  for (const auto& [uid, crontab] : state.crontabs) {
+    add(uid.value ^ name_bits(crontab->text));
+    for (const JobKey key : crontab->jobs) add(key.value);
+  }
+  for (const auto& [id, trigger] : state.triggers) add(mix_bits(id.value) ^ name_bits(trigger->program) ^ static_cast<std::uint64_t>(trigger->event) << 40 ^ trigger->job.value);
   for (const auto& [number, kept] : state.kept) {
     const Job& job = *kept->job;
     const std::string which = "kept run of " + of(job);
@@ -264,6 +269,10 @@ std::optional<std::string> broken_law(const State& state) {
   if (auto broken = check_licences(state)) return broken;
   if (auto broken = check_steps(state)) return broken;
   if (auto broken = check_kept(state)) return broken;
+  for (const auto& [uid, crontab] : state.crontabs)
+    if (crontab->text.empty()) return "user " + std::to_string(uid.value) + ": an empty crontab";
+  for (const auto& [id, trigger] : state.triggers)
+    if (trigger->id != id || id >= state.next_trigger) return "trigger " + std::to_string(id.value) + " is of another number";
   return check_arrays(state);
 }
 
