@@ -113,6 +113,8 @@ void Commands::handle() {
     case B::kNotifyJob: return notify_job(request_.notify_job());
     case B::kTopJobs: return top(request_.top_jobs());
     case B::kEndAllocation: return end_allocation(request_.end_allocation());
+    case B::kSetCrontab: return set_crontab(request_.set_crontab());
+    case B::kQueryCrontab: return query_crontab(request_.query_crontab());
     case B::kChangeAccounts: return change_accounts(request_.change_accounts());
     default: return refuse_with(2036, "Requested operation not supported on this system", "unknown request");
   }
@@ -271,6 +273,7 @@ void Commands::cancel(const wire::CancelJobs& ask) {
   change_jobs(names, [&](const State& now, const SelectedJob& which) {
     const Job& job = now.job(which.key);
     if (filtered && !passes(now, ask, job, nodes)) return Decision{std::vector<Event>{}};
+    if (!ask.cron() && !job.spec->extra_request().cron.empty()) return Decision{refuse(RefusalCode::cannot_cancel_cron)};
     return decide_cancel(now, which, actor_, c_.loop_.now());
   });
 }

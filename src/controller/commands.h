@@ -45,6 +45,8 @@ class Commands final {
   void end_allocation(const wire::EndAllocation& ask);
   void reserve(const wire::Reserve& ask);
   void remove_reservation(const wire::RemoveReservation& ask);
+  void set_crontab(const wire::SetCrontab& ask);  // standing_commands.cpp
+  void query_crontab(const wire::QueryCrontab& ask);
   void change_accounts(const wire::ChangeAccounts& ask);  // account_commands.cpp
 
   wire::Reply reply() const;

@@ -75,6 +75,9 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
   configured(configuration);
   due_signals_.look_at_all(commit_.durable());
   job_mails_.remember(commit_.durable(), started_at_);
+  std::set<JobKey> of_crontabs;
+  for (const auto& [uid, crontab] : commit_.decided().crontabs) of_crontabs.insert(crontab->jobs.begin(), crontab->jobs.end());
+  see_to_crontabs(of_crontabs);
   commit_.when_durable([this, ready = std::move(ready)]() mutable {
     if (ready) ready();
     see_to_all_programs();
@@ -146,6 +149,7 @@ void Controller::changed(const Changes& changes) {
     planning_.wanted_for_new_jobs();
   for (const JobKey key : changes.jobs) due_signals_.look_at(commit_.durable(), key);
   for (const JobKey key : changes.jobs) send_mails(job_mails_.look(commit_.durable(), key, loop_.now()));
+  see_to_crontabs(changes.jobs);
   arm_signals();
   arm_deadline();
   maybe_snapshot();

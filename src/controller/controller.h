@@ -178,6 +178,7 @@ class Controller final : public ResourceObserver {
   void program_ended(JobKey key, bool failed);
   void see_to_reboot(NodeIndex index, NodeLink& link);
   void note_prologs(NodeIndex index, const std::vector<AttemptReport>& attempts);
+  void see_to_crontabs(const std::set<JobKey>& jobs);  // standing_commands.cpp
   void send_mails(const std::vector<JobMail>& mails);
   // Power of nodes (power.cpp)
   void see_to_power();

@@ -640,9 +640,7 @@ Line describe(const QosRemoved& e) { return Line{"QosRemoved"}.number("qos", e.q
 Line describe(const CrontabSet& e) {
   Line line{"CrontabSet"};
   line.number("uid", e.uid.value).quoted("text", e.crontab.text);
-  std::vector<std::uint64_t> keys;
-  for (const JobKey key : e.crontab.jobs) keys.push_back(key.value);
-  return line.numbers("jobs", keys);
+  return line.list("jobs", e.crontab.jobs, [](JobKey key) { return std::to_string(key.value); });
 }
 Line describe(const TriggerSet& e) {
   constexpr const char* names[] = {"node_down", "node_up", "node_drained", "node_draining", "node_resumed", "node_failing", "node_idle", "job_end", "job_time", "reconfigured"};
