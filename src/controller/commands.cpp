@@ -115,6 +115,9 @@ void Commands::handle() {
     case B::kEndAllocation: return end_allocation(request_.end_allocation());
     case B::kSetCrontab: return set_crontab(request_.set_crontab());
     case B::kQueryCrontab: return query_crontab(request_.query_crontab());
+    case B::kSetTrigger: return set_trigger(request_.set_trigger());
+    case B::kClearTriggers: return clear_triggers(request_.clear_triggers());
+    case B::kQueryTriggers: return query_triggers();
     case B::kChangeAccounts: return change_accounts(request_.change_accounts());
     default: return refuse_with(2036, "Requested operation not supported on this system", "unknown request");
   }
@@ -507,6 +510,7 @@ void Commands::reconfigure() {
   c_.take_settings(fresh->settings);
   c_.configured(fresh->facts);
   for (ResourceManager* manager : c_.managers_) manager->read_configuration();
+  c_.run_triggers(c_.trigger_watch_.reconfigured(c_.commit_.decided()));
   wire::Reply out = reply();
   out.mutable_done();
   answer_when_durable(std::move(out));

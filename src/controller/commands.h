@@ -47,6 +47,9 @@ class Commands final {
   void remove_reservation(const wire::RemoveReservation& ask);
   void set_crontab(const wire::SetCrontab& ask);  // standing_commands.cpp
   void query_crontab(const wire::QueryCrontab& ask);
+  void set_trigger(const wire::SetTrigger& ask);
+  void clear_triggers(const wire::ClearTriggers& ask);
+  void query_triggers();
   void change_accounts(const wire::ChangeAccounts& ask);  // account_commands.cpp
 
   wire::Reply reply() const;

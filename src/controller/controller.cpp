@@ -75,6 +75,7 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
   configured(configuration);
   due_signals_.look_at_all(commit_.durable());
   job_mails_.remember(commit_.durable(), started_at_);
+  trigger_watch_.remember(commit_.durable(), started_at_);
   std::set<JobKey> of_crontabs;
   for (const auto& [uid, crontab] : commit_.decided().crontabs) of_crontabs.insert(crontab->jobs.begin(), crontab->jobs.end());
   see_to_crontabs(of_crontabs);
@@ -150,6 +151,7 @@ void Controller::changed(const Changes& changes) {
   for (const JobKey key : changes.jobs) due_signals_.look_at(commit_.durable(), key);
   for (const JobKey key : changes.jobs) send_mails(job_mails_.look(commit_.durable(), key, loop_.now()));
   see_to_crontabs(changes.jobs);
+  run_triggers(trigger_watch_.look(commit_.durable(), changes.jobs, changes.nodes, loop_.now()));
   arm_signals();
   arm_deadline();
   maybe_snapshot();
@@ -440,6 +442,7 @@ void Controller::tick() {
   if (auto reboots = decide_reboots(commit_.decided(), now); !reboots.empty()) commit_.happen(std::move(reboots));
   see_to_power();
   send_mails(job_mails_.time_passed(commit_.durable(), now));
+  run_triggers(trigger_watch_.time_passed(commit_.durable(), now));
   // Some wait for a time of their own: the end of an exempt time, of the patience for a switch.
   if (now - replanned_at_ >= settings_.replan_every && !commit_.durable().queue.empty()) {
     replanned_at_ = now;

@@ -16,6 +16,7 @@
 #include "controller/payload_cache.h"
 #include "controller/planning.h"
 #include "controller/reconcile.h"
+#include "controller/trigger_watch.h"
 #include "controller/views.h"
 #include "controller/wait_log.h"
 #include "core/admission/refusal.h"
@@ -178,6 +179,7 @@ class Controller final : public ResourceObserver {
   void program_ended(JobKey key, bool failed);
   void see_to_reboot(NodeIndex index, NodeLink& link);
   void note_prologs(NodeIndex index, const std::vector<AttemptReport>& attempts);
+  void run_triggers(const std::vector<FiredTrigger>& fired);
   void see_to_crontabs(const std::set<JobKey>& jobs);  // standing_commands.cpp
   void send_mails(const std::vector<JobMail>& mails);
   // Power of nodes (power.cpp)
@@ -242,6 +244,7 @@ class Controller final : public ResourceObserver {
   std::map<JobKey, std::vector<Waiter>> waiters_;
   DueSignals due_signals_;
   JobMails job_mails_;
+  TriggerWatch trigger_watch_;
   Mailer mailer_;
   Loop::TimerId signal_timer_ = 0;
   Time signal_armed_ = never;

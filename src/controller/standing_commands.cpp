@@ -5,9 +5,13 @@
 #include "controller/commands.h"
 #include "controller/crontabs.h"
 #include "controller/submission.h"
+#include "wire/log_types.h"
 
 namespace millrace {
 namespace {
+
+constexpr std::size_t triggers_max = 1000;
+constexpr Duration trigger_limit = seconds(300);
 
 // A word of a key of slurm.conf whose value is a list.
 bool is_configured(const ControllerHooks& hooks, std::string_view key, std::string_view wanted) {
@@ -69,6 +73,80 @@ void Commands::query_crontab(const wire::QueryCrontab& ask) {
       if (const Job* job = c_.commit_.durable().find_job(key)) view.add_job_ids(job->id.value);
   }
   answer(std::move(out));
+}
+
+void Commands::set_trigger(const wire::SetTrigger& ask) {
+  if (!actor_.is_admin) return refuse_with({RefusalCode::access_denied, {"only an administrator may set triggers: they run as the controller's user"}});
+  const State& state = c_.commit_.decided();
+  Trigger trigger = get(ask.trigger());
+  trigger.id = state.next_trigger;
+  trigger.uid = asker_.uid;
+  trigger.job = JobKey{};
+  if (trigger.event > TriggerEvent::reconfigured || trigger.program.empty() || trigger.program[0] != '/') return refuse_with(2036, "Requested operation not supported on this system", "a known event and an absolute path of a program would be right");
+  if (trigger.job_id.value != 0) {
+    const Job* job = state.find_job(trigger.job_id);
+    if (!job) return refuse_with({RefusalCode::invalid_job_id, {}});
+    if (job->state == JobState::ended) return refuse_with({RefusalCode::already_done, {}});
+    trigger.job = job->key;
+  }
+  if (!trigger.nodes.empty())
+    if (const auto nodes = resolve_nodes(state, trigger.nodes); !nodes) return refuse_with(nodes.error());
+  for (const auto& [id, other] : state.triggers) {
+    Trigger same = *other;
+    same.id = trigger.id;
+    if (same == trigger) return refuse_with({RefusalCode::duplicate_trigger, {}});
+  }
+  if (state.triggers.size() >= triggers_max) return refuse_with(2036, "Requested operation not supported on this system", "there are " + std::to_string(triggers_max) + " triggers already");
+  c_.commit_.happen({TriggerSet{std::move(trigger), c_.loop_.now()}});
+  wire::Reply out = reply();
+  out.mutable_done();
+  answer_when_durable(std::move(out));
+}
+
+void Commands::clear_triggers(const wire::ClearTriggers& ask) {
+  if (!actor_.is_admin) return refuse_with({RefusalCode::access_denied, {}});
+  std::vector<Event> events;
+  for (const auto& [id, trigger] : c_.commit_.decided().triggers)
+    if ((ask.id() == 0 || ask.id() == id.value) && (ask.job_id() == 0 || ask.job_id() == trigger->job_id.value) && (!ask.has_uid() || ask.uid() == trigger->uid.value))
+      events.emplace_back(TriggerRemoved{id, c_.loop_.now()});
+  if (events.empty()) return refuse_with(2, "No such file or directory", "no trigger matches");
+  c_.commit_.happen(std::move(events));
+  wire::Reply out = reply();
+  out.mutable_done();
+  answer_when_durable(std::move(out));
+}
+
+void Commands::query_triggers() {
+  wire::Reply out = reply();
+  wire::Triggers& list = *out.mutable_triggers();
+  for (const auto& [id, trigger] : c_.commit_.durable().triggers) put(*trigger, *list.add_triggers());
+  answer(std::move(out));
+}
+
+// Its fact goes first, unless it stays: a program is run at most once for one that was set once, and not at all where the controller dies in between.
+void Controller::run_triggers(const std::vector<FiredTrigger>& fired) {
+  for (const FiredTrigger& each : fired) {
+    const auto* found = commit_.decided().triggers.find(each.id);
+    if (!found) continue;
+    const Trigger trigger = **found;
+    if (!trigger.permanent) commit_.happen({TriggerRemoved{each.id, loop_.now()}});
+    if (!programs_) continue;
+    ProgramRun run;
+    for (const std::string_view word : split(trigger.program, ' ')) {
+      if (word.empty()) continue;
+      if (run.program.empty()) run.program = word;
+      else run.arguments.emplace_back(word);
+    }
+    run.arguments.push_back(each.about);
+    run.environment = {"SLURM_CLUSTER_NAME=" + settings_.cluster.cluster_name, "SLURM_CONF=" + settings_.cluster.config_path, "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"};
+    run.limit = trigger_limit;
+    commit_.when_durable([this, run = std::move(run)]() mutable {
+      const std::string program = run.program;
+      programs_->run(std::move(run), [this, program](const ProgramEnd& end) {
+        if (!end.went_well()) hooks_.say("trigger: " + describe(program, end));
+      });
+    });
+  }
 }
 
 // A job of a crontab that has ended is made to wait for its next time; also after a start, for those that ended just before.
