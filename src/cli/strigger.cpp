@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/options/option.h"
 #include "cli/render/text_forms.h"
 
@@ -23,7 +24,8 @@ constexpr std::string_view event_words[] = {"down", "up", "drained", "draining",
 struct Draft {
   Asked asked;
   bool set = false, get = false, clear = false, quiet = false, no_header = false, permanent = false, of_nodes = false;
-  std::string nodes, program, clusters;
+  std::string nodes, program;
+  std::optional<std::string> clusters;
   std::optional<std::uint32_t> job, id, user;
   std::int32_t offset = 0;
   std::vector<std::uint32_t> events;
@@ -88,7 +90,7 @@ constexpr Option<Draft> rows[] = {
      }},
     {"noheader", 'N', none, "", any_tool, "", "", "no header", on<&Draft::no_header>},
     {"quiet", 'Q', none, "", any_tool, "", "", "no word about what is missing", on<&Draft::quiet>},
-    {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](Draft& d, Text v) -> Result<void> { d.clusters = v; return {}; }},
+    {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](Draft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
     {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
     {"verbose", 'v', none, "", any_tool, "", "", "say more", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is no more to say"},

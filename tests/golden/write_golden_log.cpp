@@ -88,6 +88,7 @@ int main(int argc, char** argv) {
                                      {"power", millrace::power_history, 0}, {"power_compacted", millrace::power_history, 31},
                                      {"kept", millrace::kept_history, 0}, {"kept_compacted", millrace::kept_history, 31},
 
+                                     {"standing", millrace::standing_history, 0}, {"standing_compacted", millrace::standing_history, 27},
                                      {"partition_rules", millrace::partition_rules_history, 0}, {"partition_rules_compacted", millrace::partition_rules_history, 21}};
   for (const millrace::Golden& each : golden) {
     const auto written = millrace::write_log(argv[1], each);
