@@ -57,6 +57,7 @@ enum class RefusalCode : std::uint16_t {
   not_pending_nor_running = 2086,
   not_suspended = 2087,
   duplicate_trigger = 2089,
+  cannot_modify_cron = 2096,
   cannot_cancel_cron = 2098,
   not_het_job = 2106,
   not_whole_het_job = 2108,
