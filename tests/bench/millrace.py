@@ -8,7 +8,7 @@ from pathlib import Path
 from cluster import Cluster
 from host import BenchError, Daemon, free_ports, run_json, wait_until
 
-COMMANDS = ("sbatch", "squeue", "scancel", "srun", "salloc", "sinfo", "scontrol")
+COMMANDS = ("sbatch", "squeue", "scancel", "srun", "salloc", "sinfo", "scontrol", "sdiag", "sacct")
 
 
 def find_program(build, name):
