@@ -104,11 +104,6 @@ std::optional<std::string> check_steps(const State& state) {
 // What is kept is over, hidden from everybody else, and found by its number.
 std::optional<std::string> check_kept(const State& state) {
   std::uint64_t rows = 0, names = 0;
-  for (const auto& [uid, crontab] : state.crontabs) {
-    add(uid.value ^ name_bits(crontab->text));
-    for (const JobKey key : crontab->jobs) add(key.value);
-  }
-  for (const auto& [id, trigger] : state.triggers) add(mix_bits(id.value) ^ name_bits(trigger->program) ^ static_cast<std::uint64_t>(trigger->event) << 40 ^ trigger->job.value);
   for (const auto& [number, kept] : state.kept) {
     const Job& job = *kept->job;
     const std::string which = "kept run of " + of(job);
@@ -327,6 +322,11 @@ std::uint64_t fingerprint(const State& state) {
     add(mix_bits(KeyBits<StepKey>::of(key)) ^ name_bits(step->start.name) ^ static_cast<std::uint64_t>(step->start.at.value));
     add(static_cast<std::uint64_t>(step->end.at.value) ^ static_cast<std::uint64_t>(step->end.outcome) << 56 ^ step->end.exit_code ^ step->end.exit_signal);
   }
+  for (const auto& [uid, crontab] : state.crontabs) {
+    add(uid.value ^ name_bits(crontab->text));
+    for (const JobKey key : crontab->jobs) add(key.value);
+  }
+  for (const auto& [id, trigger] : state.triggers) add(mix_bits(id.value) ^ name_bits(trigger->program) ^ static_cast<std::uint64_t>(trigger->event) << 40 ^ trigger->job.value);
   for (const auto& [number, kept] : state.kept) {
     const Job& job = *kept->job;
     add(mix_bits(number.value) ^ job.key.value ^ static_cast<std::uint64_t>(kept->at.value));

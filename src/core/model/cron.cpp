@@ -59,7 +59,7 @@ Result<std::uint64_t> parse_field(const Field& field, Text text) {
       const std::size_t dash = range.find('-');
       MR_TRY(first, value_of(field, range.substr(0, dash), text));
       last = slash == Text::npos ? first : field.most;
-      if (dash != Text::npos) MR_TRY(last, value_of(field, range.substr(dash + 1), text));
+      if (dash != Text::npos) { MR_TRY(last, value_of(field, range.substr(dash + 1), text)); }
       if (last < first) return wrong(field, text);
     }
     for (std::uint32_t value = first; value <= last; value += step) bits |= std::uint64_t{1} << value;
@@ -79,7 +79,7 @@ Result<CronTimes> parse_cron(Text text) {
   if (parts.size() != fields.size())
     return fail(Errc::invalid, "'" + std::string{text} + "' has " + std::to_string(parts.size()) + " fields; minute, hour, day of the month, month and day of the week, or a word like @daily, are right");
   std::array<std::uint64_t, 5> bits{};
-  for (std::size_t i = 0; i < fields.size(); ++i) MR_TRY(bits[i], parse_field(fields[i], parts[i]));
+  for (std::size_t i = 0; i < fields.size(); ++i) { MR_TRY(bits[i], parse_field(fields[i], parts[i])); }
   CronTimes out;
   out.minutes = bits[0];
   out.hours = static_cast<std::uint32_t>(bits[1]);
