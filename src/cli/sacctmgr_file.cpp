@@ -111,6 +111,9 @@ Result<std::optional<Line>> read_line(Text text) {
 
 bool is_setting(const std::string& setting, Text key) { return equals_ignoring_case(Text{setting}.substr(0, setting.find('=')), key); }
 
+// Administrators are root and SlurmUser here, there are no coordinators, and a user's default account is the first it is added to.
+bool is_left_out(const std::string& setting) { return is_setting(setting, "AdminLevel") || is_setting(setting, "DefaultAccount") || is_setting(setting, "Coordinator"); }
+
 // What is there already is left: adding says that nothing is new; then it is given what the file says of it.
 int load_line(Sacctmgr& self, const Line& line, const std::string& parent) {
   const bool account = line.kind == "account";
@@ -120,7 +123,7 @@ int load_line(Sacctmgr& self, const Line& line, const std::string& parent) {
   change.push_back("set");
   const std::size_t fixed = change.size();
   for (const std::string& setting : line.settings) {
-    if (is_setting(setting, "AdminLevel") || is_setting(setting, "DefaultAccount") || is_setting(setting, "Coordinator")) continue;
+    if (is_left_out(setting)) continue;
     if (is_setting(setting, "Partition")) add.push_back(setting), change.insert(change.begin() + 4, setting);
     else if (setting.back() != '=') change.push_back(setting);
   }
@@ -208,6 +211,10 @@ int sacctmgr_load(Sacctmgr& self, std::span<const Text> words) {
     if (!*line) continue;
     if ((*line)->kind == "parent") parent = (*line)->name;
     if ((*line)->kind == "account" || (*line)->kind == "user") lines.emplace_back(**line, parent);
+    const std::string place = file + " line " + std::to_string(number) + ": ";
+    if ((*line)->kind == "cluster" && !(*line)->settings.empty()) say_plain(" " + place + "settings of the cluster itself are not taken");
+    for (const std::string& setting : (*line)->settings)
+      if (is_left_out(setting) && setting.back() != '=') say_plain(" " + place + setting + " is not taken");
   }
   Sacctmgr quiet{self.command, self.options, self.session, self.settings};
   quiet.options.immediate = quiet.options.quiet = true;

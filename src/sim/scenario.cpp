@@ -28,10 +28,12 @@
 #include "core/model/gres_text.h"
 #include "core/planner/pass.h"
 #include "sim/scenario_accounts.h"
+#include "sim/scenario_cluster.h"
 #include "sim/scenario_power.h"
 #include "sim/scenario_programs.h"
 #include "sim/scenario_requests.h"
 #include "wire/event_codec.h"
+#include "wire/event_text.h"
 
 namespace millrace {
 namespace {
@@ -58,21 +60,6 @@ Words words_of(std::string_view line) {
   return out;
 }
 
-const char* outcome_word(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::none: return "none";
-    case Outcome::completed: return "completed";
-    case Outcome::failed: return "failed";
-    case Outcome::cancelled: return "cancelled";
-    case Outcome::timeout: return "timeout";
-    case Outcome::deadline: return "deadline";
-    case Outcome::node_fail: return "node_fail";
-    case Outcome::preempted: return "preempted";
-    case Outcome::out_of_memory: return "out_of_memory";
-  }
-  return "none";
-}
-
 class Scenario {
  public:
   Result<void> read(std::string_view text);
@@ -94,8 +81,6 @@ class Scenario {
   };
 
   Result<void> read_line(int number, const Words& words);
-  Result<void> read_nodes(int number, const Words& words);
-  Result<void> read_partition(int number, const Words& words);
   void configure();
   void act(const Line& line);
   void submit(const Words& words);
@@ -164,50 +149,10 @@ Result<void> Scenario::read_line(int number, const Words& words) {
   };
   MR_TRY(const bool about_priority, read_priority_line(words, policy_, partitions_));
   if (about_priority) return {};
+  MR_TRY(const bool about_cluster, read_cluster_line(words, {nodes_, partitions_, policy_, topology_, power_}));
+  if (about_cluster) return {};
   if (words[0] == "sacctmgr") {
     lines_.push_back({number, 0, words});
-  } else if (words[0] == "policy") {
-    const auto schedule = words.size() > 1 ? find_schedule(words[1]) : std::nullopt;
-    policy_.backfill = schedule || (words.size() > 1 && words[1] == "backfill");
-    policy_.schedule = schedule.value_or(Schedule::conservative);
-    policy_.predict_run_times = schedule == Schedule::guarded;
-  } else if (words[0] == "preempt" && words.size() > 2) {
-    policy_.preempt_type = words[1] == "qos" ? PreemptType::qos : PreemptType::partition;
-    policy_.preempt_mode = words[2] == "requeue" ? PreemptMode::requeue : words[2] == "cancel" ? PreemptMode::cancel : words[2] == "suspend" ? PreemptMode::suspend : PreemptMode::off;
-    policy_.gang = policy_.gang || policy_.preempt_mode == PreemptMode::suspend;
-    if (words.size() > 3) policy_.preempt_exempt_seconds = static_cast<std::uint32_t>(parse_integer(words[3]).value_or(0));
-  } else if (words[0] == "max_nodes" && words.size() > 1) {
-    policy_.max_nodes = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0));
-  } else if (words[0] == "requeue_exit" && words.size() > 1) {
-    auto& codes = words.size() > 2 && words[2] == "hold" ? policy_.requeue_exit_hold : policy_.requeue_exit;
-    codes.push_back(static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0)));
-  } else if (words[0] == "kill_invalid_depend") {
-    policy_.kill_invalid_dependency = true;
-  } else if (words[0] == "keep" && words.size() > 2) {
-    policy_.min_job_age_seconds = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(300));
-    policy_.keep_ended_seconds = static_cast<std::uint32_t>(parse_integer(words[2]).value_or(0));
-    policy_.keep_ended_rows = words.size() > 3 ? static_cast<std::uint32_t>(parse_integer(words[3]).value_or(100)) : 100;
-  } else if (words[0] == "power") {
-    return read_power_line(words, policy_, power_);
-  } else if (words[0] == "programs") {
-    return read_programs_line(words, policy_);
-  } else if (words[0] == "gang") {
-    policy_.gang = true;
-    if (words.size() > 1) policy_.time_slice_seconds = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(30));
-  } else if (words[0] == "memory") {
-    policy_.memory_is_consumable = words.size() > 1 && words[1] == "on";
-  } else if (words[0] == "unit" && words.size() > 1) {
-    policy_.cpu_unit = words[1] == "core" ? CpuUnit::core : words[1] == "socket" ? CpuUnit::socket : words[1] == "node" ? CpuUnit::node : CpuUnit::cpu;
-  } else if (words[0] == "licences" && words.size() > 1) {
-    MR_TRY(LicenceList list, parse_licences(words[1]));
-    std::ranges::sort(list.asks, {}, &LicenceAsk::name);
-    policy_.licences = std::move(list.asks);
-  } else if (words[0] == "switch" && words.size() > 2) {
-    return read_switch(words[1], words[2], topology_);
-  } else if (words[0] == "nodes") {
-    return read_nodes(number, words);
-  } else if (words[0] == "partition") {
-    return read_partition(number, words);
   } else if (words[0] == "expect" && words.size() > 2 && second(words[1])) {
     expectations_.push_back({number, *second(words[1]), {words.begin() + 2, words.end()}});
   } else if (second(words[0]) && words.size() > 1) {
@@ -215,60 +160,6 @@ Result<void> Scenario::read_line(int number, const Words& words) {
   } else {
     return fail(Errc::invalid, "not a scenario line: '" + words[0] + "'");
   }
-  return {};
-}
-
-Result<void> Scenario::read_nodes(int, const Words& words) {
-  const auto count = words.size() >= 5 ? parse_integer(words[1]) : std::nullopt;
-  const auto cpus = words.size() >= 5 ? parse_integer(words[3]) : std::nullopt;
-  if (!count || !cpus || words[2] != "x") return fail(Errc::invalid, "expected: nodes 2 x 4 cpus [1000 mb]");
-  const bool sized = words.size() >= 7 && words[6] == "mb";
-  NodeDef def;
-  def.cpus = Cpus{*cpus};
-  def.memory = Mebibytes{(sized ? parse_integer(words[5]) : std::nullopt).value_or(1'000'000)};
-  for (std::size_t i = sized ? 7 : 5; i < words.size(); ++i) {
-    MR_TRY(const bool known, read_node_word(words[i], def));
-    if (!known) return fail(Errc::invalid, "unknown node key '" + words[i] + "'");
-  }
-  MR_TRY_VOID(settle_node(def));
-  for (std::int64_t i = 0; i < *count; ++i) {
-    def.name = "n" + std::to_string(nodes_.size());
-    nodes_.push_back(def);
-  }
-  return {};
-}
-
-Result<void> Scenario::read_partition(int, const Words& words) {
-  if (words.size() < 3) return fail(Errc::invalid, "expected: partition NAME NODES [key=value]");
-  PartitionDef def;
-  def.name = words[1];
-  MR_TRY(def.nodes, expand_hostlist(words[2]));
-  for (std::size_t i = 3; i < words.size(); ++i) {
-    const auto parts = split(words[i], '=');
-    const auto value = static_cast<std::uint32_t>(parse_integer(parts.back()).value_or(0));
-    if (words[i] == "preempt=off") def.preempt_mode = PreemptMode::off;
-    else if (words[i] == "preempt=cancel") def.preempt_mode = PreemptMode::cancel;
-    else if (words[i] == "preempt=suspend") def.preempt_mode = PreemptMode::suspend;
-    else if (parts[0] == "share" || parts[0] == "force") {
-      def.sharing = parts[0] == "share" ? CpuSharing::on_request : CpuSharing::forced;
-      def.share_max = value;
-    }
-    else if (parts[0] == "grace") def.grace_seconds = value;
-    else if (parts[0] == "max_time") def.max_time_minutes = value;
-    else if (parts[0] == "tier") def.priority_tier = value;
-    else if (parts[0] == "max_nodes") def.max_nodes = value;
-    else if (parts[0] == "factor") def.priority_job_factor = value;
-    else if (parts[0] == "qos") def.qos = parts.back();
-    else if (words[i] == "state=down") def.availability = Availability::down;
-    else if (words[i] == "power_down_on_idle") def.power_down_on_idle = true;
-    else if (words[i] == "never_suspend") def.never_suspend = true;
-    else if (words[i] == "exclusive_user") def.exclusive_user = true;
-    else if (words[i] == "reservation_only") def.require_reservation = true;
-    else if (parts[0] == "suspend") def.suspend_seconds = value;
-    else if (parts[0] == "resume") def.resume_timeout_seconds = value;
-    else return fail(Errc::invalid, "unknown partition key '" + words[i] + "'");
-  }
-  partitions_.push_back(std::move(def));
   return {};
 }
 
@@ -386,7 +277,7 @@ void Scenario::happen(const std::vector<Event>& events) {
       for (const JobKey key : e->resumed) resumed(key);
     }
     for (const JobKey key : alive)
-      if (const Job* job = state_.find_job(key); job && job->state == JobState::ended) note("end " + name_of(*job) + " " + outcome_word(job->outcome));
+      if (const Job* job = state_.find_job(key); job && job->state == JobState::ended) note("end " + name_of(*job) + " " + std::string{outcome_word(job->outcome)});
   }
 }
 

@@ -516,21 +516,6 @@ Line describe(const TimeSliceTurned& e) {
   return Line{"TimeSliceTurned"}.list("suspended", e.suspended, key).list("resumed", e.resumed, key);
 }
 
-std::string_view name_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::none: return "none";
-    case Outcome::completed: return "completed";
-    case Outcome::failed: return "failed";
-    case Outcome::cancelled: return "cancelled";
-    case Outcome::timeout: return "timeout";
-    case Outcome::node_fail: return "node_fail";
-    case Outcome::preempted: return "preempted";
-    case Outcome::deadline: return "deadline";
-    case Outcome::out_of_memory: return "out_of_memory";
-  }
-  return "?";
-}
-
 std::string show(const StepStart& start) {
   Line line{std::to_string(start.id)};
   line.quoted("name", start.name).numbers("nodes", *start.nodes).number("tasks", start.tasks).number("cpus", start.cpus.value);
@@ -546,7 +531,7 @@ std::string show(const StepStart& start) {
 
 std::string show(const StepEnd& end) {
   Line line{std::to_string(end.id)};
-  line.word("outcome", name_of(end.outcome)).count("exit_code", end.exit_code).count("exit_signal", end.exit_signal).count("by", end.cancelled_by.value);
+  line.word("outcome", outcome_word(end.outcome)).count("exit_code", end.exit_code).count("exit_signal", end.exit_signal).count("by", end.cancelled_by.value);
   add(line, end.usage);
   return '(' + line.time("at", end.at).text_ + ')';
 }
@@ -662,6 +647,21 @@ Line describe(const HetJobSubmitted& e) { return describe_whole("HetJobSubmitted
 Line describe(const HetJobPlaced& e) { return describe_whole("HetJobPlaced", e.components); }
 
 }  // namespace
+
+std::string_view outcome_word(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::none: return "none";
+    case Outcome::completed: return "completed";
+    case Outcome::failed: return "failed";
+    case Outcome::cancelled: return "cancelled";
+    case Outcome::timeout: return "timeout";
+    case Outcome::node_fail: return "node_fail";
+    case Outcome::preempted: return "preempted";
+    case Outcome::deadline: return "deadline";
+    case Outcome::out_of_memory: return "out_of_memory";
+  }
+  return "?";
+}
 
 std::string describe_event(const Event& event) {
   return std::visit([](const auto& e) { return describe(e).word("at", describe_time(e.at)).text_; }, event);

@@ -22,7 +22,7 @@ constexpr ManualHead pbsnodes_head{"pbsnodes", "list nodes, as PBS has it", "[-a
 
 struct StatDraft {
   Asked asked;
-  bool full = false, running = false, idle = false, queues = false, finished = false;
+  bool full = false, nodes = false, running = false, idle = false, queues = false, finished = false;
   std::string users;
 };
 
@@ -33,7 +33,7 @@ constexpr Option<StatDraft> stat_rows[] = {
     {"all", 'a', none, "", any_tool, "", "", "all jobs, which is what is shown anyway", [](StatDraft&, Text) -> Result<void> { return {}; }},
     {"full", 'f', none, "", any_tool, "", "", "everything about each job", [](StatDraft& d, Text) -> Result<void> { d.full = true; return {}; }},
     {"idle", 'i', none, "", any_tool, "", "", "jobs that wait", [](StatDraft& d, Text) -> Result<void> { d.idle = true; return {}; }},
-    {"nodes", 'n', none, "", any_tool, "", "", "accepted; -f shows the nodes", [](StatDraft&, Text) -> Result<void> { return {}; }},
+    {"nodes", 'n', none, "", any_tool, "", "", "the nodes of each job below it", [](StatDraft& d, Text) -> Result<void> { d.nodes = true; return {}; }},
     {"queues", 'q', none, "", any_tool, "", "", "the queues", [](StatDraft& d, Text) -> Result<void> { d.queues = true; return {}; }},
     {"queue-list", 'Q', none, "", any_tool, "", "", "the queues", [](StatDraft& d, Text) -> Result<void> { d.queues = true; return {}; }},
     {"running", 'r', none, "", any_tool, "", "", "jobs that run", [](StatDraft& d, Text) -> Result<void> { d.running = true; return {}; }},
@@ -103,6 +103,7 @@ int list_jobs(const Command& command, const StatDraft& draft, const std::vector<
     const std::string& user = names.user(job.uid());
     if (!users.empty() && !users.contains(user)) continue;
     out += draft.full ? qstat_full(job, now, user) : qstat_row(job, now, user);
+    if (draft.nodes && !draft.full) out += "    " + (job.nodes().empty() ? "--" : job.nodes()) + '\n';
   }
   for (const ParsedJobName& each : wanted)
     if (!found.contains(each.id)) {

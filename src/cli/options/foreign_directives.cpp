@@ -17,6 +17,7 @@ struct ForeignOption {
   Text name;     // with its dash
   bool takes_value;
   Translate put;  // nullptr: nothing to do here
+  Text refused{};  // why a job that asks for it would not get what it expects
 };
 
 void add(Words& out, Text option, Text value) { out.push_back(std::string{option} + "=" + std::string{value}); }
@@ -92,7 +93,7 @@ constexpr ResourceRow pbs_resources[] = {
     {"walltime", "--time"}, {"cput", "--time"},  {"mem", "--mem"},         {"pmem", "--mem-per-cpu"}, {"ncpus", "--mincpus"}, {"procs", "--ntasks"},
     {"mpiprocs", "--ntasks-per-node"}, {"nice", "--nice"}, {"host", "--nodelist"}, {"file", "--tmp"}, {"feature", "--constraint"},
     {"proc", "--constraint"}, {"ngpus", "--gpus"}, {"gpus", "--gpus"}, {"software", "--licenses"},
-    {"vmem", ""}, {"pvmem", ""}, {"pcput", ""}, {"place", ""}, {"arch", ""}, {"opsys", ""}, {"other", ""}, {"naccesspolicy", ""}, {"qos", "--qos"},
+    {"vmem", ""}, {"pvmem", ""}, {"pcput", ""}, {"arch", ""}, {"opsys", ""}, {"other", ""}, {"naccesspolicy", ""}, {"qos", "--qos"},
 };
 
 Result<void> put_resources(Text value, Words& out) {
@@ -104,6 +105,11 @@ Result<void> put_resources(Text value, Words& out) {
     }
     if (key == "select") {
       MR_TRY_VOID(put_select(given, out));
+      continue;
+    }
+    if (key == "place") {
+      if (given.find("excl") != Text::npos) out.emplace_back("--exclusive");
+      if (given.find("scatter") != Text::npos) out.emplace_back("--spread-job");
       continue;
     }
     const ResourceRow* known = nullptr;
@@ -145,7 +151,9 @@ Result<void> put_attributes(Text value, Words& out) {
       if (equals_ignoring_case(given, "true")) out.emplace_back("--wait");
       continue;
     }
-    if (key == "x" || key == "group_list" || key == "umask" || key == "sandbox" || key == "stagein" || key == "stageout") continue;
+    if (key == "stagein" || key == "stageout" || key == "group_list" || key == "umask")
+      return fail(Errc::refused, "#PBS -W " + std::string{key} + ": " + (key.starts_with("stage") ? "files are not copied; sbcast and cp in the script do it" : key == "umask" ? "the job has the umask of its submitter" : "newgrp before qsub does it"));
+    if (key == "x" || key == "sandbox") continue;
     if (key == "depend") take_dependencies(given);
     else return fail(Errc::refused, "#PBS -W " + std::string{key} + ": this attribute is not known; depend= is");
   }
@@ -204,7 +212,8 @@ constexpr ForeignOption pbs_options[] = {
     {"-a", true, put_begin},
     {"-A", true, [](Text v, Words& out) -> Result<void> { add(out, "--account", v); return {}; }},
     {"-P", true, [](Text v, Words& out) -> Result<void> { add(out, "--wckey", v); return {}; }},
-    {"-c", true, nullptr}, {"-C", true, nullptr}, {"-k", true, nullptr}, {"-S", true, nullptr}, {"-u", true, nullptr}, {"-I", false, nullptr}, {"-X", false, nullptr}, {"-z", false, nullptr},
+    {"-c", true, nullptr}, {"-k", true, nullptr}, {"-S", true, nullptr},
+    {"-C", true, nullptr, "only lines that begin with #PBS are read"}, {"-u", true, nullptr, "a job is its submitter's; --uid is for root"}, {"-I", false, nullptr}, {"-X", false, nullptr}, {"-z", false, nullptr},
     {"-d", true, [](Text v, Words& out) -> Result<void> { add(out, "--chdir", v); return {}; }},
     {"-w", true, [](Text v, Words& out) -> Result<void> { add(out, "--chdir", v); return {}; }},
     {"-e", true, [](Text v, Words& out) -> Result<void> { add(out, "--error", path_of(v)); return {}; }},
@@ -334,7 +343,8 @@ constexpr ForeignOption lsf_options[] = {
     {"-env", true, [](Text v, Words& out) -> Result<void> { add(out, "--export", v == "all" ? "ALL" : v == "none" ? "NONE" : v); return {}; }},
     {"-gpu", true, put_lsf_gpus},
     {"-U", true, [](Text v, Words& out) -> Result<void> { add(out, "--reservation", v); return {}; }},
-    {"-c", true, nullptr}, {"-C", true, nullptr}, {"-L", true, nullptr}, {"-a", true, nullptr}, {"-E", true, nullptr}, {"-G", true, nullptr}, {"-sp", true, nullptr}, {"-I", false, nullptr}, {"-Is", false, nullptr}, {"-Ip", false, nullptr},
+    {"-C", true, nullptr}, {"-L", true, nullptr}, {"-G", true, nullptr}, {"-sp", true, nullptr},
+    {"-c", true, nullptr, "processor time is not limited; -W limits the time of the clock"}, {"-a", true, nullptr, "there are no application profiles"}, {"-E", true, nullptr, "no command is run before the job"}, {"-I", false, nullptr}, {"-Is", false, nullptr}, {"-Ip", false, nullptr},
 };
 // clang-format on
 
@@ -359,6 +369,7 @@ Result<ForeignLine> translate(std::span<const ForeignOption> rows, std::span<con
       if (i + 1 == words.size()) return fail(Errc::refused, std::string{prefix} + " " + std::string{word} + ": a value is missing");
       value = words[++i];
     }
+    if (!row->refused.empty()) return fail(Errc::refused, std::string{prefix} + " " + std::string{row->name} + ": " + std::string{row->refused});
     if (row->put != nullptr) { MR_TRY_VOID(row->put(value, out)); }
     else line.flags.emplace_back(row->name == "-j" ? "-j" + std::string{value} : std::string{row->name});
   }

@@ -25,7 +25,7 @@ TEST(ForeignDirectives, Resources_of_pbs) {
   EXPECT_EQ(pbs({"-l", "nodes=n1+n2:ppn=2:fast"}), "--nodes=2 --nodelist=n1,n2 --ntasks-per-node=2 --constraint=fast");
   EXPECT_EQ(pbs({"-l", "select=2:ncpus=8:mpiprocs=4:mem=8gb:ngpus=1"}), "--nodes=2 --mem=8gb --gpus-per-node=1 --ntasks-per-node=4 --cpus-per-task=2");
   EXPECT_EQ(pbs({"-l", "select=1:ncpus=3"}), "--nodes=1 --ntasks-per-node=1 --cpus-per-task=3");
-  EXPECT_EQ(pbs({"-l", "place=scatter"}), "");
+  EXPECT_EQ(pbs({"-l", "place=scatter:excl"}), "--exclusive --spread-job");
   EXPECT_EQ(pbs({"-l", "moons=3"}), "error: #PBS -l moons: this resource is not known; --ignore-pbs skips all #PBS lines");
 }
 
@@ -38,6 +38,11 @@ TEST(ForeignDirectives, Other_options_of_pbs) {
   EXPECT_EQ(pbs({"-a", "202611151030"}), "--begin=2026-11-15T10:30");
   EXPECT_EQ(pbs({"-Y"}), "error: #PBS -Y: this option is not known; --ignore-pbs skips all #PBS lines");
   EXPECT_EQ(pbs({"-N"}), "error: #PBS -N: a value is missing");
+  // Without them the job would run, and not as it was meant.
+  EXPECT_EQ(pbs({"-W", "stagein=a@b:c"}), "error: #PBS -W stagein: files are not copied; sbcast and cp in the script do it");
+  EXPECT_EQ(pbs({"-W", "umask=022"}), "error: #PBS -W umask: the job has the umask of its submitter");
+  EXPECT_EQ(pbs({"-u", "other"}), "error: #PBS -u: a job is its submitter's; --uid is for root");
+  EXPECT_EQ(lsf({"-E", "prepare"}), "error: #BSUB -E: no command is run before the job");
 }
 
 TEST(ForeignDirectives, Options_of_lsf) {

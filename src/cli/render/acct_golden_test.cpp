@@ -1,12 +1,7 @@
 // src/cli/render/acct_golden_test.cpp - sacct, sacctmgr, sdiag, sprio and sshare against recordings of a real Slurm, and against our own fixtures.
 #include <gtest/gtest.h>
-#include <time.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/text.h"
 #include "cli/render/account_fields.h"
@@ -15,27 +10,12 @@
 #include "cli/render/data_text.h"
 #include "cli/render/diagnostics_data.h"
 #include "cli/render/diagnostics_text.h"
+#include "cli/render/golden_cluster.h"
 #include "cli/render/priority_columns.h"
 #include "core/model/step.h"
 
 namespace millrace {
 namespace {
-
-std::filesystem::path repository() { return std::filesystem::weakly_canonical(__FILE__).parent_path().parent_path().parent_path().parent_path(); }
-std::filesystem::path recordings() { return repository().parent_path() / "shared/compat/golden"; }
-
-std::string slurp(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::stringstream out;
-  out << file.rdbuf();
-  return out.str();
-}
-
-std::string recorded(const std::string& name) {
-  std::string text = slurp(recordings() / name);
-  text.erase(0, text.find('\n') + 1);
-  return text.substr(0, text.rfind("# rc="));
-}
 
 void compare(const std::string& name, const std::string& ours, const std::string& theirs) {
   if (std::filesystem::exists(recordings() / name)) {
@@ -46,13 +26,6 @@ void compare(const std::string& name, const std::string& ours, const std::string
   EXPECT_EQ(ours, slurp(fixture)) << name << ": fixture; MR_UPDATE_GOLDEN=1 writes it anew";
 }
 void compare(const std::string& name, const std::string& ours) { compare(name, ours, recorded(name)); }
-
-std::int64_t at(const char* clock) {
-  tm parts{};
-  parts.tm_year = 126, parts.tm_mon = 10, parts.tm_mday = 15;
-  std::sscanf(clock, "%d:%d:%d", &parts.tm_hour, &parts.tm_min, &parts.tm_sec);
-  return static_cast<std::int64_t>(timegm(&parts)) * 1'000'000;
-}
 
 void add_step(wire::JobView& job, std::uint32_t id, const char* name, std::uint32_t cpus, wire::JobStateName state, std::uint32_t code = 0) {
   wire::AccountedStep& step = *job.mutable_accounted()->add_steps();
