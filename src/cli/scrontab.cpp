@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/crontab_file.h"
 #include "cli/options/job_options.h"
+#include "cli/options/resource_setters.h"
 #include "cli/options/script.h"
 #include "cli/submission.h"
 
@@ -41,7 +42,7 @@ constexpr Option<Draft> rows[] = {
     {"list", 'l', none, "", any_tool, "", "", "print it", [](Draft& d, Text) -> Result<void> { d.list = true; return {}; }},
     {"remove", 'r', none, "", any_tool, "", "", "remove it, and its jobs that wait", [](Draft& d, Text) -> Result<void> { d.remove = true; return {}; }},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"user", 'u', required, "<name>", any_tool, "", "", "that of another user, for root", [](Draft& d, Text v) -> Result<void> { d.user = std::string{v}; return {}; }},
+    {"user", 'u', required, "<name>", any_tool, "", "", "that of another user, for administrators", [](Draft& d, Text v) -> Result<void> { d.user = std::string{v}; return {}; }},
     {"verbose", 'v', none, "", any_tool, "", "", "say more", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is no more to say"},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
 };
@@ -80,20 +81,37 @@ std::string environment_of(const Owner& owner, const CrontabEntry& entry) {
   return out;
 }
 
+// What sbatch itself would do, and nobody does for a job that comes by itself.
+std::optional<std::string> useless_option(const JobDraft& draft) {
+  if (draft.export_given || draft.export_file) return "--export: variables of an entry are lines NAME=value above it";
+  if (draft.wait || draft.test_only || draft.parsable) return "--wait, --test-only and --parsable: nobody waits for a job of scrontab";
+  if (draft.wrap) return "--wrap: the command stands in the entry";
+  if (draft.job.has_as_uid() || draft.job.has_as_gid()) return "--uid and --gid: scrontab -u has the crontabs of others";
+  return std::nullopt;
+}
+
+// Options come from the #SCRON lines alone: the environment of whoever edits the file is not that of its jobs.
 Result<wire::CronEntry> to_entry(const Command& command, const CrontabEntry& entry, const Owner& owner, const ClientSettings& settings) {
-  wire::CronEntry out;
   const std::string script = script_of(entry);
-  MR_TRY(auto words, script_words(script, true));
-  if (words.size() > 1) return fail(Errc::refused, "a job of scrontab has one component");
-  Command none = command;
-  none.words.clear();
-  none.submit_line = "scrontab";
-  MR_TRY(Submission all, read_all_layers(none, sbatch, words));
-  JobDraft& draft = all.draft;
-  describe_submitter(none, draft, settings);
-  if (draft.job.work_dir() == current_directory()) draft.job.set_work_dir(owner.home);
+  MR_TRY(const auto words, script_words(script, true));
+  if (words.size() > 1) return fail(Errc::refused, "a job of scrontab has one component, without hetjob would be right");
+  JobDraft draft;
+  const std::vector<Text> views(words.front().begin(), words.front().end());
+  MR_TRY(const auto line, apply_words(job_options(), sbatch, views, Operands::end_options, draft));
+  if (!line.operands.empty()) return fail(Errc::refused, "'" + std::string{line.operands[0]} + "' of #SCRON is no option of sbatch");
+  MR_TRY_VOID(check_draft(draft));
+  MR_TRY_VOID(resource::complete(draft));
+  MR_TRY_VOID(check_clusters(draft, settings));
+  if (const auto useless = useless_option(draft)) return fail(Errc::refused, *useless);
+  const std::string chosen = draft.job.work_dir();
+  draft.job.set_work_dir(chosen.empty() ? owner.home : chosen[0] == '/' ? chosen : owner.home + '/' + chosen);
+  Command submitter = command;
+  submitter.submit_line = "scrontab";
+  describe_submitter(submitter, draft, settings);
+  if (owner.uid) draft.job.clear_limits();  // root's are not theirs
   if (!draft.name_given) draft.job.set_name(entry.command.substr(0, entry.command.find_first_of(" \t")));
   if (draft.job.open_mode() == wire::JobDescription::default_mode) draft.job.set_open_mode(wire::JobDescription::append);
+  wire::CronEntry out;
   out.set_line(entry.line);
   out.set_times(entry.times);
   out.mutable_job()->set_script(script);
@@ -200,14 +218,14 @@ int act(const Command& command, const Draft& draft, const std::vector<Text>& ope
   std::vector<std::string> notes;
   if (draft.edit) return edit(command, session, owner, settings);
   if (draft.remove) return install(command, session, owner, "", settings);
-  if (draft.list || (operands.empty() && isatty(STDIN_FILENO) != 0)) {
+  if (draft.list) {
     const auto text = current_text(session, owner, notes);
     if (text) return print(*text);
     if (text.error().code != Errc::not_found) return say_refusal(command, session, text.error(), notes);
     say_plain(text.error().story);
     return 1;
   }
-  const auto text = operands.empty() || operands[0] == "-" ? read_all(STDIN_FILENO) : read_file(std::string{operands[0]});
+  const auto text = operands[0] == "-" ? read_all(STDIN_FILENO) : read_file(std::string{operands[0]});
   if (!text) return say_usage_error(command, {Errc::refused, text.error().story});
   return install(command, session, owner, *text, settings);
 }
@@ -223,7 +241,8 @@ int run_scrontab(Command& command) {
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
-  if (draft.edit + draft.list + draft.remove + static_cast<int>(!line->operands.empty()) > 1) return say_usage_error(command, {Errc::refused, "one of -e, -l, -r or a file would be right"});
+  // Nothing at all is not standard input: a crontab would be gone where somebody forgot a word.
+  if (draft.edit + draft.list + draft.remove + static_cast<int>(line->operands.size()) != 1) return say_usage_error(command, {Errc::refused, "one of -e, -l, -r, a file or - for standard input would be right"});
   const auto owner = owner_of(draft);
   if (!owner) return say_usage_error(command, owner.error());
   const auto settings = read_client_settings();

@@ -1,4 +1,5 @@
 // src/cli/strigger.cpp - programs the controller runs when something happens to nodes or jobs: set, listed, taken back.
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 
@@ -18,8 +19,8 @@ constexpr ManualHead head{"strigger", "run programs when something happens to no
                           "Only an administrator may set one. It lasts through restarts of the controller."};
 
 // As the log numbers them: core/model/standing.h.
-enum Event : std::uint32_t { down, up, drained, draining, resumed, failing, idle, fini, time_limit, reconfig };
-constexpr std::string_view event_words[] = {"down", "up", "drained", "draining", "resume", "fail", "idle", "fini", "time", "reconfig"};
+enum Event : std::uint32_t { down, up, drained, draining, resumed, failing, idle, fini, time_limit, reconfig, started };
+constexpr std::string_view event_words[] = {"down", "up", "drained", "draining", "resume", "fail", "idle", "fini", "time", "reconfig", "primary_slurmctld_resumed_operation"};
 
 struct Draft {
   Asked asked;
@@ -52,7 +53,8 @@ Result<void> keep_number(Draft& d, Text v) {
   return {};
 }
 
-constexpr Text no_standby = "there is one controller, and no database";
+constexpr Text no_standby = "there is one controller and no standby that would notice";
+constexpr Text no_database = "there is no database: records are in the controller's log";
 
 // clang-format off
 constexpr Option<Draft> rows[] = {
@@ -89,23 +91,24 @@ constexpr Option<Draft> rows[] = {
        return d.user ? Result<void>{} : Result<void>{fail(Errc::invalid, "Invalid user: " + std::string{v})};
      }},
     {"noheader", 'N', none, "", any_tool, "", "", "no header", on<&Draft::no_header>},
-    {"quiet", 'Q', none, "", any_tool, "", "", "no word about what is missing", on<&Draft::quiet>},
+    {"quiet", 'Q', none, "", any_tool, "", "", "neither a message nor an error code when it cannot be set or cleared", on<&Draft::quiet>},
     {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](Draft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
     {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
     {"verbose", 'v', none, "", any_tool, "", "", "say more", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is no more to say"},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"primary_slurmctld_resumed_operation", 'A', none, "", any_tool, "", "", "the controller has started again", on_event<started>},
     {"primary_slurmctld_failure", 'a', none, "", any_tool, "", "", "the controller fails", nullptr, Effect::refused, no_standby},
-    {"primary_slurmctld_resumed_operation", 'b', none, "", any_tool, "", "", "the controller is back", nullptr, Effect::refused, no_standby},
-    {"primary_slurmctld_resumed_control", 'c', none, "", any_tool, "", "", "the controller leads again", nullptr, Effect::refused, no_standby},
-    {"primary_slurmctld_acct_buffer_full", 'A', none, "", any_tool, "", "", "accounting waits", nullptr, Effect::refused, no_standby},
+    {"primary_slurmctld_resumed_control", 'b', none, "", any_tool, "", "", "the controller leads again", nullptr, Effect::refused, no_standby},
+    {"primary_slurmctld_acct_buffer_full", 'e', none, "", any_tool, "", "", "records for the database pile up", nullptr, Effect::refused, no_database},
     {"backup_slurmctld_failure", 'B', none, "", any_tool, "", "", "the standby fails", nullptr, Effect::refused, no_standby},
-    {"backup_slurmctld_resumed_operation", 'C', none, "", any_tool, "", "", "the standby is back", nullptr, Effect::refused, no_standby},
-    {"backup_slurmctld_assumed_control", 'e', none, "", any_tool, "", "", "the standby leads", nullptr, Effect::refused, no_standby},
-    {"primary_slurmdbd_failure", 'k', none, "", any_tool, "", "", "the database daemon fails", nullptr, Effect::refused, no_standby},
-    {"primary_slurmdbd_resumed_operation", 'm', none, "", any_tool, "", "", "the database daemon is back", nullptr, Effect::refused, no_standby},
-    {"primary_database_failure", 'g', none, "", any_tool, "", "", "the database fails", nullptr, Effect::refused, no_standby},
-    {"primary_database_resumed_operation", 'G', none, "", any_tool, "", "", "the database is back", nullptr, Effect::refused, no_standby},
+    {"backup_slurmctld_resumed_operation", 'c', none, "", any_tool, "", "", "the standby is back", nullptr, Effect::refused, no_standby},
+    {"backup_slurmctld_assumed_control", 'C', none, "", any_tool, "", "", "the standby leads", nullptr, Effect::refused, no_standby},
+    {"primary_slurmdbd_failure", 'g', none, "", any_tool, "", "", "the database daemon fails", nullptr, Effect::refused, no_database},
+    {"primary_slurmdbd_resumed_operation", 'G', none, "", any_tool, "", "", "the database daemon is back", nullptr, Effect::refused, no_database},
+    {"primary_database_failure", 'h', none, "", any_tool, "", "", "the database fails", nullptr, Effect::refused, no_database},
+    {"primary_database_resumed_operation", 'H', none, "", any_tool, "", "", "the database is back", nullptr, Effect::refused, no_database},
+    {"front_end", '\0', optional, "<names>", any_tool, "", "", "about front end nodes", nullptr, Effect::refused, "there are no front end nodes"},
     {"burst_buffer", '\0', none, "", any_tool, "", "", "a burst buffer fails", nullptr, Effect::refused, "there are no burst buffers"},
 };
 // clang-format on
@@ -118,13 +121,15 @@ std::optional<std::string> problem_of(const Draft& d) {
   if (d.events.size() != 1) return "--set needs one event, such as --down or --fini";
   const std::uint32_t event = d.events.front();
   if ((event == fini || event == time_limit) && !d.job) return "--" + std::string{event_words[event]} + " needs --jobid";
-  if (d.job && (event == reconfig || event == idle)) return "--" + std::string{event_words[event]} + " is not about a job";
+  if (d.job && (event == reconfig || event == idle || event == started)) return "--" + std::string{event_words[event]} + " is not about a job";
+  if (d.of_nodes && (d.job || event >= fini)) return "--node goes with events of nodes, and not with --jobid";
+  if (d.offset < 0 && event != time_limit) return "--offset is negative; seconds after the event would be right";
   if (d.program.empty() || d.program[0] != '/') return "--program needs an absolute path";
   return std::nullopt;
 }
 
 std::string row_of(const log::Trigger& t, Names& names) {
-  const bool of_job = t.job_id() != 0, of_controller = t.event() == reconfig;
+  const bool of_job = t.job_id() != 0, of_controller = t.event() >= reconfig;
   const std::string what = of_job ? std::to_string(t.job_id()) : of_controller ? "*" : t.nodes().empty() ? "*" : t.nodes();
   char text[512];
   std::snprintf(text, sizeof text, "%7u %-9s %7s %-35s %6d %-8s %-5s ", t.id(), of_job ? "job" : of_controller ? "slurmctld" : "node", what.c_str(),
@@ -140,7 +145,7 @@ int list(const Draft& draft, const wire::Triggers& triggers) {
     if (draft.job && t.job_id() != *draft.job) continue;
     if (draft.user && t.uid() != *draft.user) continue;
     if (draft.of_nodes && t.job_id() != 0) continue;
-    if (!draft.events.empty() && t.event() != draft.events.front()) continue;
+    if (!draft.events.empty() && std::ranges::find(draft.events, t.event()) == draft.events.end()) continue;
     out += row_of(t, names);
   }
   return print(out);
@@ -168,9 +173,10 @@ int act(const Command& command, const Draft& draft, const ClientSettings& settin
   std::vector<std::string> notes;
   const auto reply = ask_all(session, request, &notes);
   if (reply) return draft.get ? list(draft, reply->triggers()) : 0;
+  if (draft.quiet && !draft.get) return 0;
   say_trouble(command, session);
   for (const std::string& note : notes) say_error(command, note);
-  if (!draft.quiet) say_error(command, std::string{draft.set ? "slurm_set_trigger: " : draft.clear ? "slurm_clear_trigger: " : "slurm_get_triggers: "} + reply.error().story);
+  say_error(command, std::string{draft.set ? "slurm_set_trigger: " : draft.clear ? "slurm_clear_trigger: " : "slurm_get_triggers: "} + reply.error().story);
   return 1;
 }
 

@@ -75,10 +75,9 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
   configured(configuration);
   due_signals_.look_at_all(commit_.durable());
   job_mails_.remember(commit_.durable(), started_at_);
-  trigger_watch_.remember(commit_.durable(), started_at_);
-  std::set<JobKey> of_crontabs;
-  for (const auto& [uid, crontab] : commit_.decided().crontabs) of_crontabs.insert(crontab->jobs.begin(), crontab->jobs.end());
-  see_to_crontabs(of_crontabs);
+  run_triggers(trigger_watch_.remember(commit_.durable(), started_at_));
+  run_triggers(fired_by(commit_.durable(), TriggerEvent::controller_started));
+  see_to_all_crontabs();
   commit_.when_durable([this, ready = std::move(ready)]() mutable {
     if (ready) ready();
     see_to_all_programs();
@@ -443,6 +442,7 @@ void Controller::tick() {
   see_to_power();
   send_mails(job_mails_.time_passed(commit_.durable(), now));
   run_triggers(trigger_watch_.time_passed(commit_.durable(), now));
+  carry_out(decide_due(commit_.decided(), now));
   // Some wait for a time of their own: the end of an exempt time, of the patience for a switch.
   if (now - replanned_at_ >= settings_.replan_every && !commit_.durable().queue.empty()) {
     replanned_at_ = now;

@@ -179,8 +179,11 @@ class Controller final : public ResourceObserver {
   void program_ended(JobKey key, bool failed);
   void see_to_reboot(NodeIndex index, NodeLink& link);
   void note_prologs(NodeIndex index, const std::vector<AttemptReport>& attempts);
+  // Crontabs and triggers (standing_commands.cpp)
+  void see_to_crontabs(const std::set<JobKey>& jobs);
+  void see_to_all_crontabs();
   void run_triggers(const std::vector<FiredTrigger>& fired);
-  void see_to_crontabs(const std::set<JobKey>& jobs);  // standing_commands.cpp
+  void carry_out(TriggerDecision decision);
   void send_mails(const std::vector<JobMail>& mails);
   // Power of nodes (power.cpp)
   void see_to_power();

@@ -13,14 +13,10 @@ struct CrontabLine {
   SubmitJob job;
 };
 
-// All events of it, on the state as it is: those of the old jobs, of the new ones, and the crontab's. A refusal names the line.
-struct CrontabDecision {
-  std::vector<Event> events;
-  std::vector<JobId> jobs;
-};
-std::expected<CrontabDecision, Refusal> decide_crontab(const State& state, UserId uid, std::string text, std::vector<CrontabLine> lines, const Actor& actor, Time now);
+// On what is left without the old one's jobs. A refusal names the line.
+std::expected<CrontabSet, Refusal> decide_crontab(const State& state, UserId uid, std::string text, std::vector<CrontabLine> lines, const Actor& actor, Time now);
 
-// One that has ended waits for its next time; nothing: it was cancelled, or is in no crontab.
+// One that has ended waits for its next time; the line of one that was cancelled is switched off. Nothing: it is in no crontab, or has not ended.
 std::vector<Event> decide_next_run(const State& state, JobKey key, Time now);
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// src/controller/standing_commands.cpp - crontabs: what users leave with the controller, and what follows from it when their jobs end.
+// src/controller/standing_commands.cpp - crontabs and triggers: what users leave with the controller, and what follows when jobs end or something happens.
 #include <algorithm>
 
 #include "base/text.h"
@@ -11,6 +11,7 @@ namespace millrace {
 namespace {
 
 constexpr std::size_t triggers_max = 1000;
+constexpr int entries_max = 500;
 constexpr Duration trigger_limit = seconds(300);
 
 // A word of a key of slurm.conf whose value is a list.
@@ -30,6 +31,8 @@ void Commands::set_crontab(const wire::SetCrontab& ask) {
   if (!is_configured(c_.hooks_, "ScronParameters", "enable")) return refuse_with(2036, "Requested operation not supported on this system", "scrontab is disabled on this cluster; ScronParameters=enable would allow it");
   const UserId uid = ask.has_uid() ? UserId{ask.uid()} : asker_.uid;
   if (uid != asker_.uid && !actor_.is_admin) return refuse_with({RefusalCode::access_denied, {"only an administrator may change another user's crontab"}});
+  if (ask.entries_size() > entries_max) return refuse_with(2036, "Requested operation not supported on this system", "a crontab has at most " + std::to_string(entries_max) + " entries");
+  if (std::ranges::any_of(ask.entries(), [&](const wire::CronEntry& entry) { return refuses_words(entry.job()); })) return;
   std::uint64_t bytes = ask.text().size();
   for (const wire::CronEntry& entry : ask.entries()) bytes += entry.job().script().size() + entry.job().environment().size() + 8192;
   if (c_.log_.room(bytes) != Room::enough) return refuse_with(2019, "I/O error writing script/environment to file", "the controller's disk has no room for new jobs; try again later");
@@ -42,6 +45,7 @@ void Commands::set_crontab(const wire::SetCrontab& ask) {
     for (const wire::CronEntry& entry : ask.entries()) {
       std::vector<SubmitJob> jobs = to_submit_jobs(entry.job(), *identity);
       if (jobs.size() != 1) return self.refuse_with({RefusalCode::not_het_job, {"line " + std::to_string(entry.line()) + ": a job of scrontab has one component"}});
+      jobs.front().spec.submission = {};  // it is the crontab that is asked for, and asking twice gives the same
       jobs.front().spec.script = payload_id(entry.job().script()).digest;
       if (!entry.job().environment().empty()) jobs.front().spec.environment = payload_id(entry.job().environment()).digest;
       lines.push_back({entry.line(), entry.times(), std::move(jobs.front())});
@@ -53,9 +57,9 @@ void Commands::set_crontab(const wire::SetCrontab& ask) {
       if (!entry.job().environment().empty()) c.payloads_.remember(c.commit_.add_payload(entry.job().environment()), entry.job().environment());
     }
     wire::Reply out = self.reply();
-    for (const JobId id : decision->jobs) out.mutable_crontab()->add_job_ids(id.value);
+    for (const JobSubmitted& job : decision->submitted) out.mutable_crontab()->add_job_ids(job.id.value);
     out.mutable_crontab()->set_known(!ask.text().empty());
-    c.commit_.happen(std::move(decision->events));
+    c.commit_.happen({*std::move(decision)});
     self.answer_when_durable(std::move(out));
   });
 }
@@ -69,8 +73,8 @@ void Commands::query_crontab(const wire::QueryCrontab& ask) {
   if (const auto* crontab = c_.commit_.durable().crontabs.find(uid)) {
     view.set_known(true);
     view.set_text((*crontab)->text);
-    for (const JobKey key : (*crontab)->jobs)
-      if (const Job* job = c_.commit_.durable().find_job(key)) view.add_job_ids(job->id.value);
+    for (const CrontabJob& entry : (*crontab)->jobs)
+      if (const Job* job = c_.commit_.durable().find_job(entry.key)) view.add_job_ids(job->id.value);
   }
   answer(std::move(out));
 }
@@ -78,11 +82,13 @@ void Commands::query_crontab(const wire::QueryCrontab& ask) {
 void Commands::set_trigger(const wire::SetTrigger& ask) {
   if (!actor_.is_admin) return refuse_with({RefusalCode::access_denied, {"only an administrator may set triggers: they run as the controller's user"}});
   const State& state = c_.commit_.decided();
+  if (ask.trigger().event() > static_cast<std::uint32_t>(TriggerEvent::controller_started) || !ask.trigger().program().starts_with('/'))
+    return refuse_with(2036, "Requested operation not supported on this system", "a known event and an absolute path of a program would be right");
   Trigger trigger = get(ask.trigger());
+  trigger.due.clear();
   trigger.id = state.next_trigger;
   trigger.uid = asker_.uid;
   trigger.job = JobKey{};
-  if (trigger.event > TriggerEvent::reconfigured || trigger.program.empty() || trigger.program[0] != '/') return refuse_with(2036, "Requested operation not supported on this system", "a known event and an absolute path of a program would be right");
   if (trigger.job_id.value != 0) {
     const Job* job = state.find_job(trigger.job_id);
     if (!job) return refuse_with({RefusalCode::invalid_job_id, {}});
@@ -94,6 +100,7 @@ void Commands::set_trigger(const wire::SetTrigger& ask) {
   for (const auto& [id, other] : state.triggers) {
     Trigger same = *other;
     same.id = trigger.id;
+    same.due.clear();
     if (same == trigger) return refuse_with({RefusalCode::duplicate_trigger, {}});
   }
   if (state.triggers.size() >= triggers_max) return refuse_with(2036, "Requested operation not supported on this system", "there are " + std::to_string(triggers_max) + " triggers already");
@@ -109,7 +116,7 @@ void Commands::clear_triggers(const wire::ClearTriggers& ask) {
   for (const auto& [id, trigger] : c_.commit_.decided().triggers)
     if ((ask.id() == 0 || ask.id() == id.value) && (ask.job_id() == 0 || ask.job_id() == trigger->job_id.value) && (!ask.has_uid() || ask.uid() == trigger->uid.value))
       events.emplace_back(TriggerRemoved{id, c_.loop_.now()});
-  if (events.empty()) return refuse_with(2, "No such file or directory", "no trigger matches");
+  if (events.empty()) return refuse_with(3, "No such process", "no trigger matches");
   c_.commit_.happen(std::move(events));
   wire::Reply out = reply();
   out.mutable_done();
@@ -123,21 +130,21 @@ void Commands::query_triggers() {
   answer(std::move(out));
 }
 
-// Its fact goes first, unless it stays: a program is run at most once for one that was set once, and not at all where the controller dies in between.
 void Controller::run_triggers(const std::vector<FiredTrigger>& fired) {
-  for (const FiredTrigger& each : fired) {
-    const auto* found = commit_.decided().triggers.find(each.id);
-    if (!found) continue;
-    const Trigger trigger = **found;
-    if (!trigger.permanent) commit_.happen({TriggerRemoved{each.id, loop_.now()}});
-    if (!programs_) continue;
+  if (!fired.empty()) carry_out(decide_fired(commit_.decided(), fired, loop_.now()));
+}
+
+void Controller::carry_out(TriggerDecision decision) {
+  if (!decision.events.empty()) commit_.happen(std::move(decision.events));
+  if (!programs_) return;
+  for (const TriggerCall& call : decision.calls) {
     ProgramRun run;
-    for (const std::string_view word : split(trigger.program, ' ')) {
+    for (const std::string_view word : split(call.program, ' ')) {
       if (word.empty()) continue;
       if (run.program.empty()) run.program = word;
       else run.arguments.emplace_back(word);
     }
-    run.arguments.push_back(each.about);
+    run.arguments.push_back(call.about);
     run.environment = {"SLURM_CLUSTER_NAME=" + settings_.cluster.cluster_name, "SLURM_CONF=" + settings_.cluster.config_path, "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"};
     run.limit = trigger_limit;
     commit_.when_durable([this, run = std::move(run)]() mutable {
@@ -149,10 +156,18 @@ void Controller::run_triggers(const std::vector<FiredTrigger>& fired) {
   }
 }
 
-// A job of a crontab that has ended is made to wait for its next time; also after a start, for those that ended just before.
+// A job of a crontab that has ended is made to wait for its next time.
 void Controller::see_to_crontabs(const std::set<JobKey>& jobs) {
   for (const JobKey key : jobs)
     if (auto events = decide_next_run(commit_.decided(), key, loop_.now()); !events.empty()) commit_.happen(std::move(events));
+}
+
+// After a start, for those that ended just before it.
+void Controller::see_to_all_crontabs() {
+  std::set<JobKey> jobs;
+  for (const auto& [uid, crontab] : commit_.decided().crontabs)
+    for (const CrontabJob& entry : crontab->jobs) jobs.insert(entry.key);
+  see_to_crontabs(jobs);
 }
 
 }  // namespace millrace

@@ -1,7 +1,9 @@
-// src/controller/trigger_watch_test.cpp - what happens to nodes and jobs sets off the triggers that wait for it, once each.
+// src/controller/trigger_watch_test.cpp - what happens to nodes and jobs sets off the triggers that wait for it, once each, also through a restart.
 #include "controller/trigger_watch.h"
 
 #include <gtest/gtest.h>
+
+#include "core/ledger/apply.h"
 
 namespace millrace {
 namespace {
@@ -22,29 +24,56 @@ struct TriggerTest : testing::Test {
     }
     watch.remember(state, now);
   }
-  void trigger(std::uint32_t id, TriggerEvent event, const char* nodes = "", std::int32_t offset = 0, JobKey job = {}) {
+  void trigger(std::uint32_t id, TriggerEvent event, const char* nodes = "", std::int32_t offset = 0, JobKey job = {}, bool permanent = false) {
     state.triggers.set(TriggerId{id}, SharedValue(Trigger{.id = TriggerId{id}, .uid = {}, .event = event, .job = job, .job_id = JobId{static_cast<std::uint32_t>(job.value)}, .nodes = nodes,
-                                                         .offset_seconds = offset, .permanent = false, .program = "/x"}));
+                                                         .offset_seconds = offset, .permanent = permanent, .program = "/" + std::to_string(id)}));
+  }
+  Job& running_job(std::uint64_t key) {
+    Job job;
+    job.key = JobKey{key};
+    job.id = JobId{static_cast<std::uint32_t>(key)};
+    job.state = JobState::running;
+    job.started_at = now;
+    job.time_limit_minutes = 10;
+    JobSpec spec;
+    spec.owner = SharedValue(Owner{});
+    job.spec = SharedValue(spec);
+    state.jobs.set(job.key, SharedValue(job));
+    return state.jobs.edit(job.key)->edit();
   }
   Node& node(std::uint32_t i) { return state.nodes.edit(NodeIndex{i})->edit(); }
-  std::string look(std::set<NodeIndex> nodes, std::set<JobKey> jobs = {}) { return words(watch.look(state, jobs, nodes, now)); }
-  std::string passed() { return words(watch.time_passed(state, now)); }
-  static std::string words(const std::vector<FiredTrigger>& fired) {
+  void job_is(std::uint64_t key, JobState is) { state.jobs.edit(JobKey{key})->edit().state = is; }
+
+  // As the controller does it: facts, then calls.
+  std::string carry_out(const TriggerDecision& decision) {
+    for (const Event& event : decision.events) apply(state, event);
     std::string out;
-    for (const FiredTrigger& each : fired) out += std::to_string(each.id.value) + ":" + each.about + " ";
+    for (const TriggerCall& call : decision.calls) out += call.program.substr(1) + ":" + call.about + " ";
     return out;
+  }
+  std::string look(std::set<NodeIndex> nodes, std::set<JobKey> jobs = {}) { return carry_out(decide_fired(state, watch.look(state, jobs, nodes, now), now)); }
+  std::string passed() { return carry_out(decide_fired(state, watch.time_passed(state, now), now)) + carry_out(decide_due(state, now)); }
+  std::string restart() {
+    watch = TriggerWatch{};
+    return carry_out(decide_fired(state, watch.remember(state, now), now));
   }
 };
 
 TEST_F(TriggerTest, A_change_of_a_node_fires_once_and_several_nodes_are_one_call) {
   trigger(1, TriggerEvent::node_down);
   trigger(2, TriggerEvent::node_down, "n0");
-  trigger(3, TriggerEvent::node_up);
+  trigger(3, TriggerEvent::node_up, "", 0, {}, true);
   node(0).condition = node(1).condition = NodeCondition::down;
   EXPECT_EQ(look({NodeIndex{0}, NodeIndex{1}}), "1:n[0-1] 2:n0 ");
   EXPECT_EQ(look({NodeIndex{0}, NodeIndex{1}}), "") << "it was so before";
+  EXPECT_EQ(restart(), "");
   node(1).condition = NodeCondition::up;
   EXPECT_EQ(look({NodeIndex{1}}), "3:n1 ");
+  node(0).condition = NodeCondition::up;
+  EXPECT_EQ(look({NodeIndex{0}}), "3:n0 ") << "it is permanent";
+  node(0).condition = NodeCondition::down;
+  EXPECT_EQ(look({NodeIndex{0}}), "") << "those were used up";
+  EXPECT_EQ(state.triggers.size(), 1u);
 }
 
 TEST_F(TriggerTest, Draining_ends_in_drained_and_is_taken_back) {
@@ -62,41 +91,95 @@ TEST_F(TriggerTest, Draining_ends_in_drained_and_is_taken_back) {
   EXPECT_EQ(look({NodeIndex{2}}), "3:n2 4:n2 ");
 }
 
-TEST_F(TriggerTest, An_offset_is_waited_for_and_idleness_counts_from_the_start) {
-  trigger(1, TriggerEvent::node_down, "", 10);
-  trigger(2, TriggerEvent::node_idle, "n1", 60);
+TEST_F(TriggerTest, What_happened_is_not_lost_when_the_controller_starts_again_before_the_offset_is_over) {
+  trigger(1, TriggerEvent::node_down, "", 10, {}, true);
   node(0).condition = NodeCondition::down;
   EXPECT_EQ(look({NodeIndex{0}}), "");
-  now = now + seconds(9);
+  now = now + seconds(2);
+  node(1).condition = NodeCondition::down;
+  EXPECT_EQ(look({NodeIndex{1}}), "");
+  EXPECT_EQ(restart(), "");
+  now = now + seconds(7);
   EXPECT_EQ(passed(), "");
   now = now + seconds(1);
   EXPECT_EQ(passed(), "1:n0 ");
-  now = now + seconds(50);
+  now = now + seconds(2);
+  EXPECT_EQ(passed(), "1:n1 ");
+  EXPECT_EQ(passed(), "");
+}
+
+TEST_F(TriggerTest, A_node_that_stays_idle_is_told_of_once) {
+  trigger(2, TriggerEvent::node_idle, "n1", 60, {}, true);
+  now = now + seconds(59);
+  EXPECT_EQ(passed(), "");
+  now = now + seconds(1);
+  EXPECT_EQ(passed(), "2:n1 ");
+  now = now + seconds(100);
+  EXPECT_EQ(look({NodeIndex{1}}) + passed(), "");
+  node(1).jobs = {JobKey{5}};
+  EXPECT_EQ(look({NodeIndex{1}}), "");
+  node(1).jobs.clear();
+  EXPECT_EQ(look({NodeIndex{1}}), "");
+  now = now + seconds(60);
   EXPECT_EQ(passed(), "2:n1 ");
 }
 
 TEST_F(TriggerTest, The_end_of_a_job_and_the_end_of_its_time) {
-  Job job;
-  job.key = JobKey{7};
-  job.id = JobId{7};
-  job.state = JobState::running;
-  job.started_at = now;
-  job.time_limit_minutes = 10;
-  JobSpec spec;
-  spec.owner = SharedValue(Owner{});
-  job.spec = SharedValue(spec);
-  state.jobs.set(job.key, SharedValue(job));
-  trigger(1, TriggerEvent::job_end, "", 0, job.key);
-  trigger(2, TriggerEvent::job_time, "", 60, job.key);
-  EXPECT_EQ(look({}, {job.key}), "");
+  running_job(7);
+  trigger(1, TriggerEvent::job_end, "", 0, JobKey{7});
+  trigger(2, TriggerEvent::job_time, "", 60, JobKey{7});
+  trigger(3, TriggerEvent::job_time, "", 60, JobKey{7}, true);
+  EXPECT_EQ(look({}, {JobKey{7}}), "");
   now = now + minutes(8);
   EXPECT_EQ(passed(), "");
   now = now + minutes(1);
-  EXPECT_EQ(passed(), "2:7 ");
-  state.jobs.edit(job.key)->edit().state = JobState::ended;
-  EXPECT_EQ(look({}, {job.key}), "1:7 ");
-  trigger(3, TriggerEvent::reconfigured);
-  EXPECT_EQ(words(watch.reconfigured(state)), "3:reconfig ");
+  EXPECT_EQ(passed(), "2:7 3:7 ");
+  EXPECT_EQ(restart() + passed(), "");
+  job_is(7, JobState::ended);
+  EXPECT_EQ(look({}, {JobKey{7}}), "1:7 ");
+  EXPECT_EQ(look({}, {JobKey{7}}), "");
+  state.jobs.erase(JobKey{7});
+  EXPECT_EQ(look({}, {JobKey{7}}), "");
+  EXPECT_TRUE(state.triggers.empty()) << "nobody will hear of that job again";
+}
+
+TEST_F(TriggerTest, An_end_that_was_missed_is_told_of_after_the_start_and_a_permanent_one_hears_of_the_next) {
+  running_job(7);
+  trigger(1, TriggerEvent::job_end, "", 0, JobKey{7});
+  trigger(2, TriggerEvent::job_end, "", 0, JobKey{7}, true);
+  trigger(3, TriggerEvent::job_end, "", 30, JobKey{7});
+  job_is(7, JobState::ended);  // durable, and then the controller died
+  EXPECT_EQ(restart(), "1:7 ");
+  job_is(7, JobState::pending);  // it comes again
+  EXPECT_EQ(look({}, {JobKey{7}}), "");
+  job_is(7, JobState::ended);
+  EXPECT_EQ(look({}, {JobKey{7}}), "2:7 ");
+  state.jobs.erase(JobKey{7});
+  EXPECT_EQ(look({}, {JobKey{7}}), "");
+  EXPECT_EQ(state.triggers.size(), 1u) << "one still has its offset before it";
+  now = now + seconds(30);
+  EXPECT_EQ(passed(), "3:7 ");
+  EXPECT_TRUE(state.triggers.empty());
+}
+
+TEST_F(TriggerTest, A_trigger_of_a_job_is_also_about_its_nodes) {
+  Job& job = running_job(7);
+  Placement placement;
+  placement.shares.push_back({NodeIndex{1}, Cpus{1}, Mebibytes{1}, 1, false, {}});
+  job.placement = SharedValue(placement);
+  trigger(1, TriggerEvent::node_down, "", 0, JobKey{7});
+  node(0).condition = NodeCondition::down;
+  EXPECT_EQ(look({NodeIndex{0}}), "");
+  node(1).condition = NodeCondition::down;
+  EXPECT_EQ(look({NodeIndex{1}}), "1:n1 ");
+}
+
+TEST_F(TriggerTest, The_controller_tells_of_itself) {
+  trigger(1, TriggerEvent::reconfigured);
+  trigger(2, TriggerEvent::controller_started, "", 0, {}, true);
+  EXPECT_EQ(carry_out(decide_fired(state, fired_by(state, TriggerEvent::reconfigured), now)), "1:reconfig ");
+  EXPECT_EQ(carry_out(decide_fired(state, fired_by(state, TriggerEvent::controller_started), now)), "2:primary_slurmctld_resumed_operation ");
+  EXPECT_EQ(state.triggers.size(), 1u);
 }
 
 }  // namespace

@@ -89,6 +89,7 @@ Data flags_of(const R& r) {
                    {is_pending(r.job) && !r.job.dependency().empty(), "DEPENDENT"},
                    {r.ask.enforce_binding(), "GRES_BINDING_ENFORCED"},
                    {r.ask.spread_job(), "SPREAD_JOB"},
+                   {!r.job.extras().cron().empty(), "CRON_JOB"},
                    {true, "PARTITION_ASSIGNED"}});
 }
 

@@ -170,6 +170,7 @@ struct JobRequeued {
   bool hold = false;
   UserId by;
   Time at;
+  Time begin_at{};  // of one that has ended, for those of scrontab; not set: when the requeue delay is over
 };
 
 struct NodeRegistered {
@@ -341,13 +342,17 @@ struct StepsReported {
   std::vector<StepChange> changed{};  // between the starts and the ends
 };
 
-// The user's crontab and the jobs of its entries; empty: it is gone.
+// The user's crontab, with the jobs of its new entries; empty: it is gone. Jobs that were in the one before and are not in this one go if they wait, and do not
+// come again if they run. One event, so that a log that ends in the middle of a write knows the old crontab or the new one.
 struct CrontabSet {
   UserId uid;
   Crontab crontab;
   Time at;
+  UserId by{};
+  std::vector<JobSubmitted> submitted{};
 };
 
+// Of a new trigger, or of one that is known with another list of what is due.
 struct TriggerSet {
   Trigger trigger;
   Time at;

@@ -1,6 +1,7 @@
 // src/core/model/cron.cpp - see cron.h.
 #include "core/model/cron.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -74,8 +75,11 @@ Result<CronTimes> parse_cron(Text text) {
   for (const Word& row : words)
     if (equals_ignoring_case(text, row.word)) text = row.times;
   std::vector<Text> parts;
-  for (const Text part : split(text, ' '))
-    if (!trim(part).empty()) parts.push_back(trim(part));
+  for (Text rest = text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find_first_of(" \t"), rest.size());
+    if (end > 0) parts.push_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
   if (parts.size() != fields.size())
     return fail(Errc::invalid, "'" + std::string{text} + "' has " + std::to_string(parts.size()) + " fields; minute, hour, day of the month, month and day of the week, or a word like @daily, are right");
   std::array<std::uint64_t, 5> bits{};
@@ -86,6 +90,7 @@ Result<CronTimes> parse_cron(Text text) {
   out.days = static_cast<std::uint32_t>(bits[2]);
   out.months = static_cast<std::uint32_t>(bits[3]);
   out.weekdays = static_cast<std::uint32_t>((bits[4] | (bits[4] >> 7 & 1)) & 0x7f);  // 7 is Sunday too
+  out.any_hour = parts[1].starts_with('*');
   out.any_day = parts[2].starts_with('*');
   out.any_weekday = parts[4].starts_with('*');
   return out;

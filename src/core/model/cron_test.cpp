@@ -19,6 +19,9 @@ TEST(Cron, Numbers_ranges_lists_steps_and_names) {
   EXPECT_FALSE(times->has_day(2, 3));
   EXPECT_EQ(parse_cron("5/20 * * * *")->minutes, (1ULL << 5 | 1ULL << 25 | 1ULL << 45));
   EXPECT_EQ(parse_cron("0 0 * * 7")->weekdays, 1u);
+  EXPECT_EQ(*parse_cron(" 0\t0  *\t* * "), *parse_cron("@daily"));
+  EXPECT_FALSE(parse_cron("0 0 * * *")->any_hour);
+  EXPECT_TRUE(parse_cron("0 */2 * * *")->any_hour);
 }
 
 TEST(Cron, Words) {

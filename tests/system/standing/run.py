@@ -16,10 +16,15 @@ from cluster import Cluster, run_test, wait_for
 CRONTAB = """# mine
 COLOUR=green
 #SCRON --mem=50 -t 1
-#SCRON -o {directory}/often.out -J often
-* * * * * echo $COLOUR $SLURM_JOB_ID $SLURM_RESTART_COUNT
-@yearly /bin/true
+#SCRON -o {directory}/again.out -J again
+@yearly echo $COLOUR $SLURM_JOB_ID $SLURM_RESTART_COUNT; while [ ! -e {directory}/go ]; do sleep 0.1; done
+@monthly /bin/true
 """
+
+
+def start_again(cluster):
+    cluster.start_controller()
+    cluster.wait_for_controller()
 
 
 def crontabs(cluster, checks):
@@ -31,39 +36,48 @@ def crontabs(cluster, checks):
     checks.that("a file is taken", done.code == 0 and cluster.run("scrontab", "-l").out == file.read_text(), done)
     rows = cluster.run("squeue", "-h", "-O", "JobID:.10 ,Name:.12 ,State:.12 ,Reason:.14 ,CronJob:.4").out.splitlines()
     checks.that("its entries are jobs that wait for their time", len(rows) == 2 and all("BeginTime" in row and "Yes" in row for row in rows), rows)
-    job = next(row.split()[0] for row in rows if " often" in row)
+    job = next(row.split()[0] for row in rows if " again" in row)
     shown = cluster.run("scontrol", "show", "job", job).out
-    checks.that("scontrol shows the times", 'CronJob=Yes CrontabSpec="* * * * *"' in shown, shown)
+    checks.that("scontrol shows the times", 'CronJob=Yes CrontabSpec="@yearly"' in shown, shown)
     done = cluster.run("scancel", job)
     checks.says("scancel alone does not end them", done, 1, "Cannot cancel scrontab jobs without --cron flag")
+    done = cluster.run("scancel", "-u", "root")
+    checks.that("nor does a filter", done.code == 0 and len(cluster.run("squeue", "-h").out.splitlines()) == 2, done)
     bad = cluster.run("scrontab", "-", stdin="0 0 * * * true\n61 * * * * false\n")
-    checks.says("a wrong line is named and nothing is changed", bad, 1, "line 2", "minute")
-    bad = cluster.run("scrontab", "-", stdin="#SCRON --mem=2P\n0 0 * * * true\n")
-    checks.that("so is an option that cannot be met", bad.code == 1 and "line 2" in bad.err and cluster.run("scrontab", "-l").out == file.read_text(), bad)
-    # It need not be waited for: an administrator can have it eligible at once.
+    checks.says("a wrong line is named", bad, 1, "line 2", "'61' is no minute", "numbers from 0 to 59")
+    for what, text, words in (("cannot be met", "#SCRON --mem=2P\n0 0 * * * true\n", "line 2"), ("has no sense here", "#SCRON --array=1-2\n@daily true\n", "without --array"),
+                              ("is not one of sbatch", "#SCRON --colour=red\n@daily true\n", "line 2")):
+        bad = cluster.run("scrontab", "-", stdin=text)
+        checks.that(f"so is an option that {what}", bad.code == 1 and words in bad.err, bad)
+    bad = cluster.run("scrontab", stdin="")
+    checks.that("without a word nothing is read, and nothing of this changed it", bad.code != 0 and cluster.run("scrontab", "-l").out == file.read_text(), bad)
+
+    # It need not be waited for: an administrator can have it eligible at once. It ends while there is no controller.
+    output = cluster.directory / "again.out"
     cluster.run("scontrol", "update", f"JobId={job}", "StartTime=now")
-    output = cluster.directory / "often.out"
     wait_for("the first run", lambda: output.exists() and output.read_text())
-    checks.that("a job has the file's variables", output.read_text().splitlines()[-1].startswith(f"green {job}"), output.read_text())
-    waits = wait_for("the job waits for its next time", lambda: (lambda f: f if f.get("JobState") == "PENDING" and f.get("Reason") == "BeginTime" else None)(cluster.job(job)))
-    checks.that("at the next full minute", waits["StartTime"].endswith(":00"), waits)
     cluster.controller.kill()
-    cluster.start_controller()
-    cluster.wait_for_controller()
-    checks.that("a killed controller keeps it", cluster.run("scrontab", "-l").out == file.read_text() and cluster.job(job).get("JobState") == "PENDING", cluster.job(job))
+    (cluster.directory / "go").write_text("")
+    start_again(cluster)
+
+    def waits():
+        fields = cluster.job(job)
+        return fields if fields.get("JobState") == "PENDING" and fields.get("Reason") == "BeginTime" else None
+    fields = wait_for("the job waits for its next time", waits)
+    checks.that("through a killed controller it comes again, at its time", fields["StartTime"].endswith("-01-01T00:00:00") and fields["Restarts"] == "1", fields)
+    checks.that("and so does the crontab", cluster.run("scrontab", "-l").out == file.read_text())
     cluster.run("scontrol", "update", f"JobId={job}", "StartTime=now")
-    wait_for("the second run", lambda: len(output.read_text().splitlines()) >= 2)
-    wait_for("its next wait", lambda: cluster.job(job).get("JobState") == "PENDING")
+    wait_for("the second run and the wait after it", lambda: len(output.read_text().splitlines()) >= 2 and waits())
+    checks.that("it has the file's variables, and its number each time", output.read_text().splitlines() == [f"green {job} 0", f"green {job} 1"], output.read_text())
     done = cluster.run("scancel", "--cron", job)
-    text = cluster.run("scrontab", "-l").out
-    checks.that("scancel --cron switches its line off", done.code == 0 and "#DISABLED: * * * * *" in text and "\n@yearly" in text, (done, text))
+    text = wait_for("the line of a cancelled job is switched off", lambda: (lambda text: text if "#DISABLED" in text else None)(cluster.run("scrontab", "-l").out))
+    checks.that("scancel --cron switches its line off, with its options", done.code == 0 and text.count("#DISABLED: ") == 3 and "\n@monthly" in text, (done, text))
     done = cluster.run("scrontab", "-r")
     checks.that("-r removes it and its jobs", done.code == 0 and cluster.run("squeue", "-h").out == "", done)
-    done = cluster.run("scrontab", "-e", EDITOR=f"cp {file}")
-    checks.that("-e gives it to an editor", cluster.run("scrontab", "-e", EDITOR="sh -c 'echo \"@daily true\" > $0'").code == 0 and cluster.run("scrontab", "-l").out == "@daily true\n", done)
-    if True:
-        other = cluster.run("scrontab", "-l", "-u", "root", identity=(65534, 65534, []), cwd="/")
-        checks.that("nobody sees another's", other.code == 1 and "denied" in other.err, other)
+    done = cluster.run("scrontab", "-e", EDITOR="sh -c 'echo \"@daily true\" > $0'")
+    checks.that("-e gives it to an editor", done.code == 0 and cluster.run("scrontab", "-l").out == "@daily true\n", done)
+    other = cluster.run("scrontab", "-l", "-u", "root", identity=(65534, 65534, []), cwd="/")
+    checks.says("nobody sees another's", other, 1, "denied")
     cluster.run("scrontab", "-r")
 
 
@@ -77,20 +91,20 @@ def triggers(cluster, checks):
     def waits_for(line):
         return wait_for(f"the program told of {line}", lambda: line in told.read_text().splitlines())
     for event in ("--drained", "--resume"):
-        done = cluster.run("strigger", "--set", "--node=n1", event, f"--program={program} {event[2:]}")
+        done = cluster.run("strigger", "--set", "--node=n1", event, "--offset=1" if event == "--drained" else "--offset=0", f"--program={program} {event[2:]}")
         checks.that(f"{event} is set", done.code == 0, done)
-    done = cluster.run("strigger", "--set", "--node=n1", "--drained", f"--program={program} drained")
+    done = cluster.run("strigger", "--set", "--node=n1", "--resume", f"--program={program} resume")
     checks.says("the same again is refused", done, 1, "slurm_set_trigger: Duplicate event trigger")
     listed = cluster.run("strigger", "--get").out
-    checks.that("--get lists them", listed.startswith("TRIG_ID RES_TYPE   RES_ID TYPE") and re.search(r"^ +1 node +n1 drained +0 root +/", listed, re.M), listed)
+    checks.that("--get lists them", listed.startswith("TRIG_ID RES_TYPE   RES_ID TYPE") and re.search(r"^ +1 node +n1 drained +1 root +/", listed, re.M), listed)
     job = cluster.submit("-w", "n2", "-o", "/dev/null", "--wrap", "sleep 1000")
     cluster.wait_for_job(job, ("RUNNING",))
     cluster.run("strigger", "--set", f"--jobid={job}", "--fini", f"--program={program} fini")
     cluster.run("strigger", "--set", "--reconfig", "--flags=perm", f"--program={program}")
+    cluster.run("strigger", "--set", "--primary_slurmctld_resumed_operation", f"--program={program}")
     cluster.controller.kill()
-    cluster.start_controller()
-    cluster.wait_for_controller()
-    cluster.wait_for_nodes("idle") if False else wait_for("both nodes", lambda: len(cluster.node_states()) == 2)
+    start_again(cluster)
+    waits_for("primary_slurmctld_resumed_operation")
     checks.that("a killed controller keeps them", len(cluster.run("strigger", "--get", "-N").out.splitlines()) == 4)
     cluster.run("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=test")
     waits_for("drained n1")
@@ -112,6 +126,16 @@ def triggers(cluster, checks):
         checks.that(f"{what}: said", done.code != 0 and says in done.err, done)
     done = cluster.run("strigger", "--set", "--down", "--program=/bin/true", identity=(65534, 65534, []), cwd="/")
     checks.says("users set none", done, 1, "denied")
+    done = cluster.run("strigger", "--set", "--backup_slurmctld_failure", "--program=/bin/true")
+    checks.that("what cannot happen here is refused by name", done.code != 0 and "no standby" in done.err, done)
+
+
+def without_permission(cluster, checks):
+    file = cluster.directory / "slurm.conf"
+    file.write_text(file.read_text().replace("ScronParameters=enable", "ScronParameters="))
+    cluster.run("scontrol", "reconfigure")
+    for words in (["-l"], ["-r"]):
+        checks.says(f"scrontab {words[0]} is refused where it is not allowed", cluster.run("scrontab", *words), 1, "scrontab is disabled on this cluster")
 
 
 def body(build, checks, directory, clusters):
@@ -120,6 +144,7 @@ def body(build, checks, directory, clusters):
     cluster.start()
     crontabs(cluster, checks)
     triggers(cluster, checks)
+    without_permission(cluster, checks)
     cluster.must_live()
 
 
