@@ -50,6 +50,7 @@ constexpr Option<Draft> rows[] = {
 
 struct Owner {
   std::optional<std::uint32_t> uid;  // when it is not the caller
+  std::uint32_t gid = 0;
   std::string name, home, shell;
 };
 
@@ -61,6 +62,8 @@ Result<Owner> owner_of(const Draft& draft) {
   }
   const passwd* entry = getpwuid(out.uid.value_or(getuid()));
   out.name = entry != nullptr ? entry->pw_name : std::to_string(out.uid.value_or(getuid()));
+  if (out.uid && entry == nullptr) return fail(Errc::refused, "Invalid user: " + *draft.user + ": nobody knows the group");
+  out.gid = entry != nullptr ? entry->pw_gid : getgid();
   out.home = entry != nullptr ? entry->pw_dir : "/";
   out.shell = entry != nullptr ? entry->pw_shell : "/bin/sh";
   return out;
@@ -108,7 +111,11 @@ Result<wire::CronEntry> to_entry(const Command& command, const CrontabEntry& ent
   Command submitter = command;
   submitter.submit_line = "scrontab";
   describe_submitter(submitter, draft, settings);
-  if (owner.uid) draft.job.clear_limits();  // root's are not theirs
+  if (owner.uid) {
+    draft.job.set_as_uid(*owner.uid);
+    draft.job.set_as_gid(owner.gid);
+    draft.job.clear_limits();  // root's are not theirs
+  }
   if (!draft.name_given) draft.job.set_name(entry.command.substr(0, entry.command.find_first_of(" \t")));
   if (draft.job.open_mode() == wire::JobDescription::default_mode) draft.job.set_open_mode(wire::JobDescription::append);
   wire::CronEntry out;

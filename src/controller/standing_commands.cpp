@@ -36,7 +36,10 @@ void Commands::set_crontab(const wire::SetCrontab& ask) {
   std::uint64_t bytes = ask.text().size();
   for (const wire::CronEntry& entry : ask.entries()) bytes += entry.job().script().size() + entry.job().environment().size() + 8192;
   if (c_.log_.room(bytes) != Room::enough) return refuse_with(2019, "I/O error writing script/environment to file", "the controller's disk has no room for new jobs; try again later");
-  const GroupId gid = uid == asker_.uid ? asker_.gid : GroupId{UINT32_MAX};
+  const bool for_another = uid != asker_.uid && !ask.entries().empty();
+  if (for_another && std::ranges::any_of(ask.entries(), [](const wire::CronEntry& entry) { return !entry.job().job().has_as_gid(); }))
+    return refuse_with(2036, "Requested operation not supported on this system", "the group of the user is not said");
+  const GroupId gid = for_another ? GroupId{ask.entries(0).job().job().as_gid()} : asker_.gid;
   c_.identities_.find(uid, gid, [&c = c_, asker = asker_, request = request_, uid](Result<UserIdentity> identity) {
     Commands self{c, asker, request};
     if (!identity) return self.refuse_with(2010, "Invalid user id", identity.error().story);

@@ -79,6 +79,9 @@ def crontabs(cluster, checks):
     other = cluster.run("scrontab", "-l", "-u", "root", identity=(65534, 65534, []), cwd="/")
     checks.says("nobody sees another's", other, 1, "denied")
     cluster.run("scrontab", "-r")
+    done = cluster.run("scrontab", "-u", "nobody", "-", stdin="@yearly id -un; id -gn\n")
+    theirs = cluster.run("squeue", "-h", "-o", "%u %g").out
+    checks.that("an administrator sets another's, as that user and group", done.code == 0 and theirs == "nobody nogroup\n" and cluster.run("scrontab", "-r", "-u", "nobody").code == 0, (done, theirs))
 
 
 def triggers(cluster, checks):
@@ -132,7 +135,7 @@ def triggers(cluster, checks):
 
 def without_permission(cluster, checks):
     file = cluster.directory / "slurm.conf"
-    file.write_text(file.read_text().replace("ScronParameters=enable", "ScronParameters="))
+    file.write_text(file.read_text().replace("ScronParameters=enable\n", ""))
     cluster.run("scontrol", "reconfigure")
     for words in (["-l"], ["-r"]):
         checks.says(f"scrontab {words[0]} is refused where it is not allowed", cluster.run("scrontab", *words), 1, "scrontab is disabled on this cluster")
