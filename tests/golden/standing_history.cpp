@@ -14,6 +14,7 @@ std::vector<GoldenBatch> standing_history() {
   std::vector<GoldenBatch> out = format1_history();
   JobSubmitted cron = one_more_job(out, 9, "cron", 169, at(510));
   cron.spec.extras = SharedValue(JobExtras{.cron = "*/5 * * * *"});
+  cron.spec.submission = {};  // no client asked for it twice
   cron.begin_at = at(600);
   const UserId owner = cron.spec.owner->uid;
   JobSubmitted other = cron;
