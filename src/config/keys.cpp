@@ -182,7 +182,7 @@ constexpr ConfigKey rows[] = {
     {"SchedulerParameters", text, "", works, show, "max_script_size=, requeue_delay=, default_queue_depth=, bf_*=, millrace_policy=, millrace_predict", setter::scheduler_parameters},
     {"SchedulerTimeSlice", seconds, "30", works, show, "time slice of gang scheduling", setter::in_seconds<&C::time_slice>},
     {"SchedulerType", text, "sched/backfill", works, show, "sched/backfill or sched/builtin (first in, first out)", setter::scheduler_type},
-    {"ScronParameters", text, "", not_built, show, "options of scrontab", nullptr},
+    {"ScronParameters", text, "", works, show, "enable: users may have crontabs (scrontab)", nullptr},
     {"SelectType", text, "select/cons_tres", works, show, "what is given out: parts of nodes or whole ones", setter::select_type},
     {"SelectTypeParameters", upper, "CR_Core_Memory", works, show, "which parts of nodes are given out", setter::select_type_parameters},
     {"SerializerParameters", text, "", no_effect, show, "options of JSON output", nullptr},

@@ -49,6 +49,12 @@ class Commands final {
   void end_allocation(const wire::EndAllocation& ask);
   void reserve(const wire::Reserve& ask);
   void remove_reservation(const wire::RemoveReservation& ask);
+  bool refuses_words(const wire::SubmitJob& ask);  // what this client may not say of a job; it has been told
+  void set_crontab(const wire::SetCrontab& ask);  // standing_commands.cpp
+  void query_crontab(const wire::QueryCrontab& ask);
+  void set_trigger(const wire::SetTrigger& ask);
+  void clear_triggers(const wire::ClearTriggers& ask);
+  void query_triggers();
   void change_accounts(const wire::ChangeAccounts& ask);  // account_commands.cpp
 
   wire::Reply reply() const;

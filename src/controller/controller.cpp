@@ -77,6 +77,9 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
   configured(configuration);
   due_signals_.look_at_all(commit_.durable());
   job_mails_.remember(commit_.durable(), started_at_);
+  run_triggers(trigger_watch_.remember(commit_.durable(), started_at_));
+  run_triggers(fired_by(commit_.durable(), TriggerEvent::controller_started));
+  see_to_all_crontabs();
   commit_.when_durable([this, ready = std::move(ready)]() mutable {
     if (ready) ready();
     see_to_all_programs();
@@ -148,6 +151,8 @@ void Controller::changed(const Changes& changes) {
     planning_.wanted_for_new_jobs();
   for (const JobKey key : changes.jobs) due_signals_.look_at(commit_.durable(), key);
   for (const JobKey key : changes.jobs) send_mails(job_mails_.look(commit_.durable(), key, loop_.now()));
+  see_to_crontabs(changes.jobs);
+  run_triggers(trigger_watch_.look(commit_.durable(), changes.jobs, changes.nodes, loop_.now()));
   arm_signals();
   arm_deadline();
   maybe_snapshot();
@@ -438,6 +443,8 @@ void Controller::tick() {
   if (auto reboots = decide_reboots(commit_.decided(), now); !reboots.empty()) commit_.happen(std::move(reboots));
   see_to_power();
   send_mails(job_mails_.time_passed(commit_.durable(), now));
+  run_triggers(trigger_watch_.time_passed(commit_.durable(), now));
+  carry_out(decide_due(commit_.decided(), now));
   // Some wait for a time of their own: the end of an exempt time, of the patience for a switch.
   if (now - replanned_at_ >= settings_.replan_every && !commit_.durable().queue.empty()) {
     replanned_at_ = now;

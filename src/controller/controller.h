@@ -19,6 +19,7 @@
 #include "controller/payload_cache.h"
 #include "controller/planning.h"
 #include "controller/reconcile.h"
+#include "controller/trigger_watch.h"
 #include "controller/views.h"
 #include "controller/wait_log.h"
 #include "core/admission/refusal.h"
@@ -173,6 +174,11 @@ class Controller final : public ResourceObserver {
   void program_ended(JobKey key, bool failed);
   void see_to_reboot(NodeIndex index, NodeLink& link);
   void note_prologs(NodeIndex index, const std::vector<AttemptReport>& attempts);
+  // Crontabs and triggers (standing_commands.cpp)
+  void see_to_crontabs(const std::set<JobKey>& jobs);
+  void see_to_all_crontabs();
+  void run_triggers(const std::vector<FiredTrigger>& fired);
+  void carry_out(TriggerDecision decision);
   void send_mails(const std::vector<JobMail>& mails);
   // Power of nodes (power.cpp)
   void see_to_power();
@@ -237,6 +243,7 @@ class Controller final : public ResourceObserver {
   std::map<JobKey, std::vector<Waiter>> waiters_;
   DueSignals due_signals_;
   JobMails job_mails_;
+  TriggerWatch trigger_watch_;
   Mailer mailer_;
   Loop::TimerId signal_timer_ = 0;
   Time signal_armed_ = never;

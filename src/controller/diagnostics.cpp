@@ -94,6 +94,7 @@ void Diagnostics::happened(const State& after, const Event& event) {
   };
   if (std::holds_alternative<JobSubmitted>(event)) ++submitted_;
   if (const auto* whole = std::get_if<HetJobSubmitted>(&event)) submitted_ += whole->components.size();
+  if (const auto* crontab = std::get_if<CrontabSet>(&event)) submitted_ += crontab->submitted.size();
   if (const auto* placed = std::get_if<JobPlaced>(&event)) starts(*placed);
   if (const auto* whole = std::get_if<HetJobPlaced>(&event))
     for (const JobPlaced& placed : whole->components) {

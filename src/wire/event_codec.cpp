@@ -170,6 +170,7 @@ void put_event(const JobRequeued& e, log::Event& out) {
   to->set_hold(e.hold);
   to->set_by(e.by.value);
   to->set_at(e.at.value);
+  to->set_begin_at(e.begin_at.value);
 }
 
 void put_event(const NodeRegistered& e, log::Event& out) {
@@ -356,6 +357,24 @@ void put_event(const QosRemoved& e, log::Event& out) {
   out.mutable_qos_removed()->set_at(e.at.value);
 }
 
+void put_event(const CrontabSet& e, log::Event& out) {
+  auto* to = out.mutable_crontab_set();
+  put(e.uid, e.crontab, *to->mutable_crontab());
+  to->set_at(e.at.value);
+  to->set_by(e.by.value);
+  for (const JobSubmitted& job : e.submitted) put_submitted(job, to->add_submitted());
+}
+
+void put_event(const TriggerSet& e, log::Event& out) {
+  put(e.trigger, *out.mutable_trigger_set()->mutable_trigger());
+  out.mutable_trigger_set()->set_at(e.at.value);
+}
+
+void put_event(const TriggerRemoved& e, log::Event& out) {
+  out.mutable_trigger_removed()->set_id(e.id.value);
+  out.mutable_trigger_removed()->set_at(e.at.value);
+}
+
 void put_event(const UsageReset& e, log::Event& out) {
   out.mutable_usage_reset()->set_association(e.association.value);
   out.mutable_usage_reset()->set_at(e.at.value);
@@ -526,7 +545,7 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kJobTimedOut: return JobTimedOut{JobKey{in.job_timed_out().key()}, Time{in.job_timed_out().at()}};
     case K::kJobRequeued: {
       const auto& e = in.job_requeued();
-      return JobRequeued{JobKey{e.key()}, e.hold(), UserId{e.by()}, Time{e.at()}};
+      return JobRequeued{JobKey{e.key()}, e.hold(), UserId{e.by()}, Time{e.at()}, Time{e.begin_at()}};
     }
     case K::kNodeRegistered: {
       const auto& e = in.node_registered();
@@ -571,6 +590,14 @@ Result<Event> decode_event(std::string_view bytes) {
       return AssociationRemoved{AssociationId{in.association_removed().association()}, Time{in.association_removed().at()}};
     case K::kQosChanged: return QosChanged{get(in.qos_changed().qos()), Time{in.qos_changed().at()}};
     case K::kQosRemoved: return QosRemoved{QosId{in.qos_removed().qos()}, Time{in.qos_removed().at()}};
+    case K::kCrontabSet: {
+      const auto& e = in.crontab_set();
+      CrontabSet to{UserId{e.crontab().uid()}, get(e.crontab()), Time{e.at()}, UserId{e.by()}};
+      for (const auto& job : e.submitted()) to.submitted.push_back(get_event(job));
+      return to;
+    }
+    case K::kTriggerSet: return TriggerSet{get(in.trigger_set().trigger()), Time{in.trigger_set().at()}};
+    case K::kTriggerRemoved: return TriggerRemoved{TriggerId{in.trigger_removed().id()}, Time{in.trigger_removed().at()}};
     case K::kUsageReset: return UsageReset{AssociationId{in.usage_reset().association()}, Time{in.usage_reset().at()}};
     case K::kHetJobSubmitted: return get_components<HetJobSubmitted>(in.het_job_submitted());
     case K::kHetJobPlaced: return get_components<HetJobPlaced>(in.het_job_placed());

@@ -278,7 +278,7 @@ void add(Line& line, const JobExtras& extras) {
   line.quoted("admin_comment", extras.admin_comment).quoted("system_comment", extras.system_comment).quoted("network", extras.network);
   line.quoted("acctg_freq", extras.acctg_freq).quoted("profile", extras.profile).quoted("cpu_freq", extras.cpu_freq).quoted("gpu_freq", extras.gpu_freq);
   line.count(extras.threads_spec ? "thread_spec" : "core_spec", extras.core_spec).count("delay_boot_seconds", extras.delay_boot_seconds);
-  line.flag("overcommit", extras.overcommit).quoted("user_env", extras.user_env);
+  line.flag("overcommit", extras.overcommit).quoted("user_env", extras.user_env).quoted("cron", extras.cron);
 }
 
 void add(Line& line, const JobSpec& spec) {
@@ -438,7 +438,7 @@ Line describe(const JobProgramEnded& e) {
 
 Line describe(const JobCancelled& e) { return on_job("JobCancelled", e.key).number("by", e.by.value); }
 Line describe(const JobTimedOut& e) { return on_job("JobTimedOut", e.key); }
-Line describe(const JobRequeued& e) { return on_job("JobRequeued", e.key).flag("hold", e.hold).number("by", e.by.value); }
+Line describe(const JobRequeued& e) { return on_job("JobRequeued", e.key).flag("hold", e.hold).number("by", e.by.value).time("begin_at", e.begin_at); }
 
 Line describe(const NodeRegistered& e) {
   Line line{"NodeRegistered"};
@@ -630,6 +630,24 @@ Line describe(const QosChanged& e) {
 }
 
 Line describe(const QosRemoved& e) { return Line{"QosRemoved"}.number("qos", e.qos.value); }
+Line describe(const CrontabSet& e) {
+  Line line{"CrontabSet"};
+  line.number("uid", e.uid.value).quoted("text", e.crontab.text);
+  line.list("jobs", e.crontab.jobs, [](const CrontabJob& job) { return std::to_string(job.key.value) + "@" + std::to_string(job.line); });
+  return line.count("by", e.by.value).list("submitted", e.submitted, [](const JobSubmitted& job) { return '(' + describe(job).text_ + ')'; });
+}
+Line describe(const TriggerSet& e) {
+  constexpr const char* names[] = {"node_down", "node_up", "node_drained", "node_draining", "node_resumed", "node_failing", "node_idle", "job_end", "job_time", "reconfigured", "controller_started"};
+  const Trigger& t = e.trigger;
+  const auto event = static_cast<std::size_t>(t.event);
+  Line line{"TriggerSet"};
+  line.number("id", t.id.value).number("uid", t.uid.value).word("event", event < std::size(names) ? names[event] : "unknown");
+  line.count("job", t.job_id.value).count("key", t.job.value).quoted("nodes", t.nodes).flag("permanent", t.permanent);
+  if (t.offset_seconds != 0) line.word("offset", std::to_string(t.offset_seconds));
+  line.quoted("program", t.program);
+  return line.list("due", t.due, [](const TriggerDue& due) { return due.about + "@" + std::to_string(due.at.value); });
+}
+Line describe(const TriggerRemoved& e) { return Line{"TriggerRemoved"}.number("id", e.id.value); }
 Line describe(const UsageReset& e) { return Line{"UsageReset"}.count("association", e.association.value); }
 
 Line describe_whole(std::string_view kind, const auto& components) {

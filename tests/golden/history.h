@@ -32,6 +32,8 @@ std::vector<GoldenBatch> steps_history();
 // The same with prologs, epilogs, failing and booting nodes after it.
 std::vector<GoldenBatch> node_life_history();
 std::vector<GoldenBatch> power_history();
+// The same with a crontab and triggers after it.
+std::vector<GoldenBatch> standing_history();
 // The same with what partitions and the cluster demand of jobs after it.
 std::vector<GoldenBatch> partition_rules_history();
 

@@ -65,6 +65,7 @@ void add_state_lines(Record& record, const wire::JobView& job, std::int64_t now_
   record.line("AccrueTime=" + format_time(job.accrue_at_us() != 0 ? job.accrue_at_us() : job.eligible_at_us(), "Unknown"));
   record.line("StartTime=" + format_time(job.start_at_us(), "Unknown") + " EndTime=" +
               format_time(is_pending(job) && job.start_at_us() == 0 ? 0 : job.end_at_us(), "Unknown") + " Deadline=" + format_time(job.resources().deadline_us(), "N/A"));
+  if (!job.extras().cron().empty()) record.line("CronJob=Yes CrontabSpec=\"" + job.extras().cron() + "\"");
   record.line("SuspendTime=" + format_time(job.suspend_at_us(), "None") + " SecsPreSuspend=" + std::to_string(job.ran_before_us() / 1'000'000) + " LastSchedEval=" + format_time(job.last_evaluated_us(), "Unknown") +
               " Scheduler=" + (job.planned_by_backfill() ? "Backfill" : "Main"));
 }

@@ -56,6 +56,9 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::invalid_nice: return "Invalid --nice value";
     case RefusalCode::invalid_time_min: return "Invalid time-min specification (exceeds job's time or other limits)";
     case RefusalCode::invalid_prefer: return "Invalid preferred feature specification";
+    case RefusalCode::duplicate_trigger: return "Duplicate event trigger";
+    case RefusalCode::cannot_modify_cron: return "Cannot modify scrontab jobs through scontrol";
+    case RefusalCode::cannot_cancel_cron: return "Cannot cancel scrontab jobs without --cron flag.";
     case RefusalCode::not_het_job: return "Job not heterogeneous job";
     case RefusalCode::not_whole_het_job: return "Operation not permitted on individual component of heterogeneous job";
     case RefusalCode::too_many_components: return "HetJob component larger than acceptable range";

@@ -11,6 +11,7 @@
 #include "core/model/node.h"
 #include "core/model/partition.h"
 #include "core/model/reservation.h"
+#include "core/model/standing.h"
 #include "core/model/step.h"
 #include "core/model/topology.h"
 
@@ -170,6 +171,7 @@ struct JobRequeued {
   bool hold = false;
   UserId by;
   Time at;
+  Time begin_at{};  // of one that has ended, for those of scrontab; not set: when the requeue delay is over
 };
 
 struct NodeRegistered {
@@ -362,12 +364,34 @@ struct StepsReported {
   std::vector<StepChange> changed{};  // between the starts and the ends
 };
 
+// The user's crontab, with the jobs of its new entries; empty: it is gone. Jobs that were in the one before and are not in this one go if they wait, and do not
+// come again if they run. One event, so that a log that ends in the middle of a write knows the old crontab or the new one.
+struct CrontabSet {
+  UserId uid;
+  Crontab crontab;
+  Time at;
+  UserId by{};
+  std::vector<JobSubmitted> submitted{};
+};
+
+// Of a new trigger, or of one that is known with another list of what is due.
+struct TriggerSet {
+  Trigger trigger;
+  Time at;
+};
+
+// Somebody took it back, or what it waited for has happened.
+struct TriggerRemoved {
+  TriggerId id;
+  Time at;
+};
+
 using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified,
                            JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
                            ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset,
                            JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned, AttemptExited,
                            JobProgramEnded, NodeModified, DevicesJudged, StepsReported, NodesPowered, NodeCreated, NodeDeleted,
-                           PartitionChanged, PartitionDeleted, DampingChanged>;
+                           PartitionChanged, PartitionDeleted, DampingChanged, CrontabSet, TriggerSet, TriggerRemoved>;
 
 }  // namespace millrace
