@@ -83,6 +83,7 @@ struct PriorityWalk {
   JobKey from;
   std::string bytes;
   bool more = true;
+  Privacy privacy;
   std::optional<Priorities> priorities = {};
 
   void advance() {
@@ -90,7 +91,7 @@ struct PriorityWalk {
     wire::Reply reply = head;
     auto it = view.state.jobs.lower_bound(from);
     for (; it != view.state.jobs.end() && reply.priorities().jobs_size() < rows_per_reply; ++it)
-      if ((*it).second->state == JobState::pending) show_priority(view.state, *priorities, *(*it).second, *reply.mutable_priorities()->add_jobs());
+      if ((*it).second->state == JobState::pending && privacy.sees(*(*it).second)) show_priority(view.state, *priorities, *(*it).second, *reply.mutable_priorities()->add_jobs());
     more = it != view.state.jobs.end();
     if (more) from = (*it).first;
     reply.set_more(more);
@@ -120,11 +121,16 @@ void Queries::accounts() {
   for (const auto& [id, qos] : state.qos) put(*qos, *accounts.add_qos());
   for (const std::string& name : *state.tres_names) accounts.add_tres_names(name);
   accounts.set_cluster(c_.settings_.cluster.cluster_name);
-  c_.clients_.reply(asker_.client, out);
+  const Privacy privacy = this->privacy();
+  const bool narrowed = privacy.hides(private_accounts) || privacy.hides(private_users) || privacy.hides(private_usage);
+  as_user(narrowed, [privacy, out = std::move(out)](Controller& c, const Asker& asker, const UserIdentity& user) mutable {
+    privacy.narrow(*out.mutable_accounts(), user.user_name);
+    c.clients_.reply(asker.client, out);
+  });
 }
 
 void Queries::priorities() {
-  auto walk = std::make_unique<PriorityWalk>(PriorityWalk{c_.read_view(), reply(), {}, {}});
+  auto walk = std::make_unique<PriorityWalk>(PriorityWalk{.view = c_.read_view(), .head = reply(), .from = {}, .bytes = {}, .privacy = privacy()});
   wire::Priorities& head = *walk->head.mutable_priorities();
   put(walk->view.state.policy->priority, *head.mutable_policy());
   head.set_basic(walk->view.state.policy->basic_priority);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controller/controller.h"
+#include "controller/privacy.h"
 
 namespace millrace {
 
@@ -11,7 +12,7 @@ class Queries final {
   bool handle();  // false: not a query
 
  private:
-  void jobs(const wire::QueryJobs& ask);
+  void jobs(wire::QueryJobs ask);
   void nodes(const wire::QueryNodes& ask);
   void partitions(const wire::QueryPartitions& ask);
   void script(const wire::GetScript& ask);
@@ -20,12 +21,15 @@ class Queries final {
   void topology();
   void ping();
   void diagnostics(const wire::QueryDiagnostics& ask);
-  void steps(const wire::QuerySteps& ask);  // step_requests.cpp
+  void steps(wire::QuerySteps ask);  // step_requests.cpp
   void reservations(const wire::QueryReservations& ask);
   void explain_job(const wire::ExplainJob& ask);
   void accounts();    // these two: account_queries.cpp
   void priorities();
   wire::Reply reply() const;
+  Privacy privacy() const;
+  void refuse(RefusalCode code) const;
+  void as_user(bool needed, std::move_only_function<void(Controller&, const Asker&, const UserIdentity&)> answer) const;
 
   Controller& c_;
   const Asker& asker_;

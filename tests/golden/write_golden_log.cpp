@@ -88,7 +88,8 @@ int main(int argc, char** argv) {
                                      {"power", millrace::power_history, 0}, {"power_compacted", millrace::power_history, 31},
                                      {"kept", millrace::kept_history, 0}, {"kept_compacted", millrace::kept_history, 31},
 
-                                     {"partition_rules", millrace::partition_rules_history, 0}, {"partition_rules_compacted", millrace::partition_rules_history, 21}};
+                                     {"partition_rules", millrace::partition_rules_history, 0}, {"partition_rules_compacted", millrace::partition_rules_history, 21},
+                                     {"site_rules", millrace::site_rules_history, 0}, {"site_rules_compacted", millrace::site_rules_history, 25}};
   for (const millrace::Golden& each : golden) {
     const auto written = millrace::write_log(argv[1], each);
     if (!written) return std::fprintf(stderr, "%s\n", written.error().story.c_str()), 1;

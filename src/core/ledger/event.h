@@ -161,6 +161,7 @@ struct JobCancelled {
 struct JobTimedOut {
   JobKey key;
   Time at;
+  bool inactive = false;  // not its limit: nobody is there any more who asked for it
 };
 
 // Back to the queue: at once if it has ended, otherwise when its attempt is gone.
@@ -169,6 +170,7 @@ struct JobRequeued {
   bool hold = false;
   UserId by;
   Time at;
+  bool special_exit = false;  // held, and shown as that
 };
 
 struct NodeRegistered {
