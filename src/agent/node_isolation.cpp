@@ -13,6 +13,7 @@
 #include "base/hostlist.h"
 #include "base/index_set.h"
 #include "config/job_container_conf.h"
+#include "core/model/step.h"
 #include "isolation/order.h"
 #include "millrace.pb.h"
 
@@ -115,7 +116,7 @@ wire::Isolation NodeIsolation::of(const wire::LaunchPlan& plan) const {
       to->set_path(folder.path);
     }
     out.set_job("job_" + std::to_string(plan.job_id()));
-    out.set_step(plan.job().interactive() ? "step_" + std::to_string(plan.step()) : "step_batch");
+    out.set_step(plan.job().interactive() ? plan.step() == interactive_step ? "step_interactive" : "step_" + std::to_string(plan.step()) : "step_batch");
     out.set_constrained(settings_.task_cgroup);
   }
   // What the whole job may use here is said beside what is the step's.

@@ -201,6 +201,8 @@ ControllerSettings ControllerProcess::settings() const {
   settings.slurm_user = user_number(configuration_.slurm_user);
   if (getuid() != 0) settings.slurm_user = UserId{getuid()};  // an ordinary user's own cluster: that user is its administrator
   settings.agent_timeout = configuration_.agent_timeout;
+  settings.inactive_limit = configuration_.inactive_limit;
+  settings.complete_wait = configuration_.complete_wait;
   settings.backfill_depth = configuration_.scheduler.backfill_jobs_max;
   settings.replan_every = configuration_.scheduler.backfill_interval;
   return settings;

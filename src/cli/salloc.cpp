@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -27,6 +28,16 @@ constexpr ManualHead head{"salloc", "get nodes and run a command beside them", "
                           "srun inside it runs programs on the nodes."};
 constexpr int queue_notice_ms = 200, ready_retry_ms = 500;
 constexpr std::int64_t long_wait_ms = 10'000;  // after that the terminal rings
+
+// srun with what the site wants it to start, in the words of a shell: $SHELL is the user's.
+Result<std::vector<std::string>> interactive_step_words(const std::string& options) {
+  wordexp_t found{};
+  if (wordexp(options.c_str(), &found, WRDE_NOCMD) != 0) return fail(Errc::invalid, "'" + options + "' cannot be read as words of a shell");
+  std::vector<std::string> words{"srun"};
+  for (std::size_t i = 0; i < found.we_wordc; ++i) words.emplace_back(found.we_wordv[i]);
+  wordfree(&found);
+  return words;
+}
 
 std::int64_t now_ms() {
   timespec t{};
@@ -338,10 +349,20 @@ bool Allocation::start_command() {
   set_variables();
   std::vector<std::string> words;
   for (const std::string_view word : all_.operands) words.emplace_back(word);
-  if (words.empty()) {
-    const passwd* user = getpwuid(getuid());
-    words.push_back(user != nullptr && user->pw_shell != nullptr && *user->pw_shell != '\0' ? user->pw_shell : "/bin/sh");
+  const passwd* user = getpwuid(getuid());
+  const std::string shell = user != nullptr && user->pw_shell != nullptr && *user->pw_shell != '\0' ? user->pw_shell : "/bin/sh";
+  if (words.empty() && settings_.use_interactive_step) {
+    setenv("SHELL", shell.c_str(), 0);
+    auto found = interactive_step_words(settings_.interactive_step_options);
+    if (!found) {
+      say_error(command_, "InteractiveStepOptions of " + settings_.path + ": " + found.error().story);
+      return false;
+    }
+    words = *std::move(found);
+  } else if (words.empty()) {
+    words.push_back(shell);
   }
+  const bool interactive = all_.operands.empty() && settings_.use_interactive_step;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -362,7 +383,9 @@ bool Allocation::start_command() {
     if (!all_.draft.job.work_dir().empty() && chdir(all_.draft.job.work_dir().c_str()) != 0) {
       // as it is
     }
-    execvp(arguments[0], arguments.data());
+    // The srun that belongs to us, wherever it is installed; another may be in the path.
+    if (interactive) execv("/proc/self/exe", arguments.data());
+    else execvp(arguments[0], arguments.data());
     const int problem = errno;
     [[maybe_unused]] const ssize_t told = write(trouble[1], &problem, sizeof problem);
     _exit(127);

@@ -144,7 +144,7 @@ int run_sattach(Command& command) {
   const std::string secret = random_bytes(32);
   TaskStreams streams(secret, draft.streams);
   const Endpoint endpoint = choose_endpoint(*settings);
-  const auto port = streams.listen(endpoint.loopback_only);
+  const auto port = streams.listen(endpoint);
   if (!port) return say_usage_error(command, {Errc::refused, port.error().story});
   wire::Request request;
   *request.mutable_attach_step()->mutable_step() = *name;

@@ -182,7 +182,7 @@ int send_file(const Command& command, const Draft& draft, const ClientSettings& 
   }
   SrunConsole console(command, plan);
   const Endpoint endpoint = choose_endpoint(settings);
-  const auto port = console.listen(endpoint.loopback_only);
+  const auto port = console.listen(endpoint);
   if (!port) return say_usage_error(command, {Errc::refused, port.error().story});
   ask.set_job_id(*draft.job_id);
   ask.set_overlap(true);  // no node of the job is too busy for it

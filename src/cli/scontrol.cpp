@@ -106,7 +106,11 @@ int requeue(Scontrol& self, const Words& words, Text keyword, bool and_hold) {
   Words ids;
   for (const Text word : words) {
     if (equals_ignoring_case(word, "Incomplete")) ask->set_incomplete(true);
-    else if (word.size() > 6 && equals_ignoring_case(word.substr(0, 6), "State=")) return scontrol_refuse(self, "requeuehold State=");
+    else if (and_hold && equals_ignoring_case(word, "State=SpecialExit")) ask->set_special_exit(true);
+    else if (word.size() > 6 && equals_ignoring_case(word.substr(0, 6), "State=")) {
+      say_plain("scontrol: error: '" + std::string{word} + "' is wrong, State=SpecialExit of requeuehold would be right");
+      return 1;
+    }
     else ids.push_back(word);
   }
   return change_jobs(self, ids, keyword, request, *ask->mutable_jobs(), nullptr);
@@ -235,7 +239,7 @@ constexpr Verb verbs[] = {
     {{"reboot", 3}, "[asap] [nextstate=] [reason=] <nodes>|ALL", "reboot nodes once they are free", scontrol_reboot},
     {{"reconfigure", 3}, "", "read slurm.conf again", [](Scontrol& s, const Words&) { wire::Request r; r.mutable_reconfigure(); return simple(s, r, "slurm_reconfigure"); }},
     {{"release", 3}, "<jobs>|jobname=<name>", "let held jobs start", [](Scontrol& s, const Words& w) { return hold(s, w, "release", true, false); }},
-    {{"requeuehold", 8}, "<jobs>", "put jobs back into the queue and hold them", [](Scontrol& s, const Words& w) { return requeue(s, w, "requeuehold", true); }},
+    {{"requeuehold", 8}, "[State=SpecialExit] <jobs>", "put jobs back into the queue and hold them", [](Scontrol& s, const Words& w) { return requeue(s, w, "requeuehold", true); }},
     {{"requeue", 3}, "[incomplete] <jobs>", "put jobs back into the queue", [](Scontrol& s, const Words& w) { return requeue(s, w, "requeue", false); }},
     {{"resume", 3}, "<jobs>", "let suspended jobs go on", [](Scontrol& s, const Words& w) { return suspend(s, w, "resume", true); }},
     {{"schedloglevel", 3}, "0|1", "accepted: the scheduler has no log of its own", scontrol_set_schedule_log},

@@ -69,7 +69,7 @@ std::optional<wire::StepSamples> ask_node_steps(Scontrol& self, const Words& wor
 
 namespace {
 
-std::string step_number(const wire::StepSample& sample) { return sample.batch() ? "batch" : std::to_string(sample.step()); }
+std::string step_number(const wire::StepSample& sample) { return sample.batch() ? "batch" : step_number_text(sample.step()); }
 
 }  // namespace
 

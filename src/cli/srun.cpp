@@ -205,7 +205,7 @@ int run(const Command& command, Submission& all, const ClientSettings& settings)
   if (all.draft.immediate) plan->start_within_seconds = all.draft.immediate_seconds;
   SrunConsole console(command, *plan);
   const Endpoint endpoint = choose_endpoint(settings);
-  const auto port = console.listen(endpoint.loopback_only);
+  const auto port = console.listen(endpoint);
   if (!port) return say_usage_error(command, {Errc::refused, port.error().story});
   wire::SubmitJob ask;
   ask.set_environment(job_environment(all.draft));
@@ -241,6 +241,7 @@ wire::CreateStep make_step_ask(const JobDraft& draft, std::uint32_t job_id, cons
   ask.mutable_step()->mutable_stdio()->set_port(stdio.port);
   ask.mutable_step()->mutable_stdio()->set_secret(stdio.secret);
   ask.set_overlap(draft.overlap);
+  ask.set_interactive(draft.interactive_step);
   ask.set_exact(is_exact(draft));
   ask.set_immediate(draft.immediate && draft.immediate_seconds <= 1);  // otherwise srun itself gives up in time
   ask.set_srun_pid(static_cast<std::uint32_t>(getpid()));
@@ -259,6 +260,7 @@ namespace {
 // Inside an allocation: the keeper of its steps finds the nodes.
 int run_step(const Command& command, Submission& all, const ClientSettings& settings, std::uint32_t job_id) {
   if (const auto settled = settle_step_wishes(command, all.draft); !settled) return say_usage_error(command, settled.error());
+  if (all.draft.interactive_step) settle_interactive_step(all.draft);
   std::string copy;
   if (all.draft.bcast)
     if (const auto sent = broadcast_program(command, all, job_id, copy); !sent) return say_usage_error(command, sent.error());
@@ -267,7 +269,7 @@ int run_step(const Command& command, Submission& all, const ClientSettings& sett
   if (all.draft.immediate && all.draft.immediate_seconds > 1) plan->start_within_seconds = all.draft.immediate_seconds;
   SrunConsole console(command, *plan);
   const Endpoint endpoint = choose_endpoint(settings);
-  const auto port = console.listen(endpoint.loopback_only);
+  const auto port = console.listen(endpoint);
   if (!port) return say_usage_error(command, {Errc::refused, port.error().story});
   wire::CreateStep ask = make_step_ask(all.draft, job_id, {endpoint.host, *port, plan->secret});
   if (all.draft.het_group) ask.set_component(all.draft.het_group->front());
@@ -329,6 +331,7 @@ int run_srun(Command& command) {
   if (parts->size() > 1) return run_srun_parts(command, *parts, *settings, job);
   if (job) return run_step(command, *all, *settings, *job);
   if (draft.het_group) return say_usage_error(command, {Errc::refused, "--het-group names components of the job srun runs in; here it runs in none"});
+  if (draft.interactive_step) return say_usage_error(command, {Errc::refused, "--interactive starts the shell of an allocation; here is none (salloc)"});
   if (draft.first_node) return say_usage_error(command, not_built("--relative outside an allocation").error());
   if (draft.bcast) return say_usage_error(command, {Errc::refused, "--bcast copies to the nodes of the job srun runs in; here it runs in none (salloc first)"});
   return run(command, *all, *settings);

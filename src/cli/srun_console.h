@@ -43,7 +43,7 @@ class SrunConsole {
   SrunConsole(const SrunConsole&) = delete;
   SrunConsole& operator=(const SrunConsole&) = delete;
 
-  Result<std::uint16_t> listen(bool loopback_only) { return streams_.listen(loopback_only); }
+  Result<std::uint16_t> listen(const Endpoint& endpoint) { return streams_.listen(endpoint); }
   void catch_signals();  // before the submission, so that none is lost
   // Until every task ended, or the job did; srun's exit code.
   int run(Session& session, const SessionOptions& options, std::uint32_t job_id);

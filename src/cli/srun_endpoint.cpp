@@ -15,8 +15,8 @@ namespace millrace {
 
 Endpoint choose_endpoint(const ClientSettings& settings) {
   const std::string& controller = settings.controller_address;
-  if (controller.empty() || controller == "localhost" || controller.starts_with("127.") || controller == "::1") return {"127.0.0.1", true};
-  Endpoint out{own_host_name(), false};
+  if (controller.empty() || controller == "localhost" || controller.starts_with("127.") || controller == "::1") return {"127.0.0.1", true, settings.first_port, settings.last_port};
+  Endpoint out{own_host_name(), false, settings.first_port, settings.last_port};
   addrinfo hints{};
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_DGRAM;

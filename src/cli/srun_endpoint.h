@@ -13,6 +13,7 @@ namespace millrace {
 struct Endpoint {
   std::string host;
   bool loopback_only = false;
+  std::uint16_t first_port = 0, last_port = 0;  // where we may listen; 0: anywhere
 };
 
 Endpoint choose_endpoint(const ClientSettings& settings);

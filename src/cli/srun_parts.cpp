@@ -91,7 +91,7 @@ int run_srun_parts(const Command& command, std::vector<SrunPart>& parts, const C
   plan->tasks.reset();  // known when every component has found room
   SrunConsole console(command, *plan);
   const Endpoint endpoint = choose_endpoint(settings);
-  const auto port = console.listen(endpoint.loopback_only);
+  const auto port = console.listen(endpoint);
   if (!port) return say_usage_error(command, {Errc::refused, port.error().story});
   const StepStdio stdio{endpoint.host, *port, plan->secret};
   std::vector<wire::CreateStep> asks;

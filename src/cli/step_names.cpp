@@ -17,8 +17,8 @@ std::optional<wire::StepName> parse_step_name(std::string_view text) {
   out.mutable_job()->set_tasks(job->tasks);
   if (dot == std::string_view::npos) return out;
   const std::string_view word = text.substr(dot + 1);
-  if (word == "batch") {
-    out.set_step(batch_step);
+  if (word == "batch" || word == "interactive") {
+    out.set_step(word == "batch" ? batch_step : interactive_step);
     return out;
   }
   const bool digits = !word.empty() && word.size() <= 10 && word.find_first_not_of("0123456789") == std::string_view::npos;

@@ -76,6 +76,25 @@ Result<void> settle_step_wishes(const Command& command, JobDraft& draft) {
   return {};
 }
 
+void settle_interactive_step(JobDraft& draft) {
+  wire::JobDescription& step = draft.job;
+  step.set_tasks(1);
+  step.set_min_nodes(1);
+  step.set_max_nodes(1);
+  step.clear_tasks_per_node();
+  step.clear_cpus_per_task();
+  step.clear_required_nodes();
+  step.clear_excluded_nodes();
+  step.clear_memory_per_node_mib();
+  step.clear_memory_per_cpu_mib();
+  step.clear_resources();
+  step.set_name("interactive");
+  draft.name_given = true;
+  draft.overlap = draft.whole = true;
+  draft.exact = false;
+  draft.first_node = 0;
+}
+
 bool is_exact(const JobDraft& draft) {
   return !draft.whole && (draft.exact || draft.job.cpus_per_task() != 0 || draft.job.exclusive());
 }

@@ -12,6 +12,9 @@ void forget_wishes_of_job();
 // What a step cannot have is refused by name; what chooses nodes for a job, and means nothing where they are chosen, is dropped as Slurm does.
 Result<void> settle_step_wishes(const Command& command, JobDraft& draft);
 
+// --interactive: one task on the first node with all that the job has there, whatever the variables of the job say.
+void settle_interactive_step(JobDraft& draft);
+
 // It wants no more CPUs than it asks for.
 bool is_exact(const JobDraft& draft);
 

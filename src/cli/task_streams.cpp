@@ -121,15 +121,23 @@ TaskStreams::~TaskStreams() {
   if (listener_ >= 0) close(listener_);
 }
 
-Result<std::uint16_t> TaskStreams::listen(bool loopback_only) {
+Result<std::uint16_t> TaskStreams::listen(const Endpoint& endpoint) {
   listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(loopback_only ? INADDR_LOOPBACK : INADDR_ANY);
+  address.sin_addr.s_addr = htonl(endpoint.loopback_only ? INADDR_LOOPBACK : INADDR_ANY);
+  // Of a range the first that is free, from a place of our own on: others look too.
+  const std::uint32_t ports = endpoint.last_port - endpoint.first_port + 1u;
+  bool bound = false;
+  for (std::uint32_t i = 0; i < ports && !bound; ++i) {
+    address.sin_port = htons(static_cast<std::uint16_t>(endpoint.first_port + (static_cast<std::uint32_t>(getpid()) + i) % ports));
+    bound = bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    if (!bound && errno != EADDRINUSE) break;
+  }
   socklen_t size = sizeof address;
-  if (listener_ < 0 || bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || ::listen(listener_, 1024) != 0 ||
-      getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
-    return fail(Errc::io, std::string{"cannot listen for tasks: "} + strerror(errno));
+  if (listener_ < 0 || !bound || ::listen(listener_, 1024) != 0 || getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    return fail(Errc::io, std::string{"cannot listen for tasks: "} + strerror(errno) +
+                              (endpoint.first_port == 0 ? "" : " (SrunPortRange=" + std::to_string(endpoint.first_port) + "-" + std::to_string(endpoint.last_port) + ")"));
   return ntohs(address.sin_port);
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/srun_endpoint.h"
 #include "cli/x11_relay.h"
 #include "millrace.pb.h"
 #include "mpi/exchange_hub.h"
@@ -67,7 +68,7 @@ class TaskStreams {
   TaskStreams(const TaskStreams&) = delete;
   TaskStreams& operator=(const TaskStreams&) = delete;
 
-  Result<std::uint16_t> listen(bool loopback_only);
+  Result<std::uint16_t> listen(const Endpoint& endpoint);
   void open_display(X11Display display) { x11_.emplace(std::move(display)); }  // for windows of the tasks'
 
   // For the caller's poll(): adds our descriptors; handle() gets the same entries back.

@@ -40,6 +40,15 @@ constexpr Wanted wanted[] = {
     {"mpidefault", [](ClientSettings& s, std::string_view value) { s.mpi_default = lower(value); }},
     {"srunprolog", [](ClientSettings& s, std::string_view value) { s.srun_prolog = value; }},
     {"srunepilog", [](ClientSettings& s, std::string_view value) { s.srun_epilog = value; }},
+    {"srunportrange", [](ClientSettings& s, std::string_view value) {
+       if (const auto range = setter::parse_port_range(value)) s.first_port = range->first, s.last_port = range->last;
+     }},
+    {"launchparameters", [](ClientSettings& s, std::string_view value) {
+       s.use_interactive_step = false;
+       for (const std::string_view word : split(value, ','))
+         if (equals_ignoring_case(trim(word), "use_interactive_step")) s.use_interactive_step = true;
+     }},
+    {"interactivestepoptions", [](ClientSettings& s, std::string_view value) { s.interactive_step_options = value; }},
     {"propagateresourcelimitsexcept", [](ClientSettings& s, std::string_view value) { s.propagate_limits_except = value; }},
     {"propagateresourcelimits", [](ClientSettings& s, std::string_view value) { s.propagate_limits = value; }},
     {"schedulerparameters", [](ClientSettings& s, std::string_view value) {

@@ -21,6 +21,9 @@ struct ClientSettings {
   std::string srun_prolog, srun_epilog;
   std::string propagate_limits = "ALL", propagate_limits_except;
   std::uint64_t script_size_max = 4u << 20;
+  std::uint16_t first_port = 0, last_port = 0;  // SrunPortRange; 0: any
+  bool use_interactive_step = false;
+  std::string interactive_step_options = "--interactive --preserve-env --pty $SHELL";
 };
 
 // A missing file is an error only where SLURM_CONF names it: without one the defaults reach a local controller.

@@ -47,6 +47,8 @@ struct ConfiguredNode {
   ConfiguredNodeState state = ConfiguredNodeState::unknown;
   std::string reason;
   std::optional<std::uint32_t> suspend_seconds;  // SuspendTime; UINT32_MAX: never
+  std::vector<std::uint64_t> withheld_cpus;      // CoreSpecCount, CPUSpecList; positions as in ShareDetail
+  Mebibytes withheld_memory{0};                  // MemSpecLimit
 };
 
 enum class ConfiguredPartitionState : std::uint8_t { up, down, drain, inactive };
@@ -85,6 +87,7 @@ struct ConfiguredPartition {
   bool exclusive_user = false, require_reservation = false;
   std::uint32_t default_cpus_per_gpu = 0;
   Mebibytes default_memory_per_gpu{0};  // 0: none
+  std::optional<std::uint32_t> over_time_minutes;  // OverTimeLimit; unlimited_count: for ever
 };
 
 // NodeSet=: nodes by name, by feature, or both.
@@ -186,12 +189,15 @@ struct Configuration {
   Duration tcp_timeout = seconds(2);
   Duration batch_start_timeout = seconds(10);
   Duration wait_time = seconds(0);
-  Duration over_time_limit = minutes(0);
+  Duration inactive_limit = seconds(0);
+  Duration complete_wait = seconds(0);
+  std::uint32_t over_time_minutes = 0;    // OverTimeLimit; unlimited_count: for ever
   std::uint32_t first_job_id = 1;
   std::uint32_t max_job_id = 67043328;
   std::uint32_t max_job_count = 10000;
   std::uint32_t max_array_size = 1001;
   std::uint32_t max_batch_requeue = 5;
+  std::uint32_t private_data = 0;          // of PrivateData
   std::uint32_t max_tasks_per_node = 512;
   std::optional<Mebibytes> default_memory_per_cpu, default_memory_per_node;
   std::optional<Mebibytes> max_memory_per_cpu, max_memory_per_node;

@@ -8,6 +8,7 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "config/key_setters.h"
+#include "core/model/withheld.h"
 
 namespace millrace {
 
@@ -137,8 +138,10 @@ constexpr NodeKeyRow node_rows[] = {
     {"Gres", true, inner_text<&ConfiguredNode::gres>},
     {"State", true, node_state},
     {"Reason", true, inner_text<&ConfiguredNode::reason>},
-    {"BcastAddr", false, nullptr}, {"CoreSpecCount", false, nullptr}, {"CPUSpecList", false, nullptr},
-    {"MemSpecLimit", false, nullptr}, {"CpuBind", false, nullptr}, {"GresConf", false, nullptr},
+    {"BcastAddr", false, nullptr},
+    {"CoreSpecCount", true, [](N& n, Text v) -> Result<void> { MR_TRY(n.core_spec, count(v)); return {}; }},
+    {"CPUSpecList", true, node_text<&N::cpu_spec_list>},
+    {"MemSpecLimit", true, inner_size<&ConfiguredNode::withheld_memory>}, {"CpuBind", false, nullptr}, {"GresConf", false, nullptr},
     {"RestrictedCoresPerGPU", false, nullptr},
     {"SuspendTime", true, [](N& n, Text v) -> Result<void> { MR_TRY(n.node.suspend_seconds, setter::suspend_seconds(v)); return {}; }}, {"Topology", false, nullptr},
     {"TRESWeights", false, nullptr}, {"Parameters", false, nullptr},
@@ -203,7 +206,8 @@ constexpr PartitionKeyRow partition_rows[] = {
        return wrong_value(v, "NO, YES or USER");
      }},
     {"ExclusiveUser", true, part_flag<&CP::exclusive_user>}, {"ExclusiveTopo", false, nullptr},
-    {"LLN", false, nullptr}, {"OverTimeLimit", false, nullptr},
+    {"LLN", false, nullptr},
+    {"OverTimeLimit", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.over_time_minutes, setter::over_time_minutes(v)); return {}; }},
     {"PowerDownOnIdle", true, part_flag<&CP::power_down_on_idle>}, {"QOS", true, part_text<&CP::qos>},
     {"ReqResv", true, part_flag<&CP::require_reservation>}, {"SelectTypeParameters", false, nullptr},
     {"ResumeTimeout", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.resume_timeout_seconds, count(v, 1)); return {}; }},
@@ -263,6 +267,7 @@ Result<void> EntityReader::take_nodes(const ConfLine& line) {
     return {};
   }
   MR_TRY_VOID(settle_cpus(draft, line));
+  MR_TRY_VOID(in_context(settle_withheld(draft), "NodeName=" + names));
   return in_context(add_nodes(draft, names), "NodeName=" + names);
 }
 
@@ -286,6 +291,21 @@ Result<void> EntityReader::settle_cpus(NodeDraft& draft, const ConfLine& line) {
   draft.node.cores_per_socket = cores;
   draft.node.threads_per_core = threads;
   draft.node.cpus = cpus;
+  return {};
+}
+
+Result<void> EntityReader::settle_withheld(NodeDraft& draft) {
+  ConfiguredNode& node = draft.node;
+  if (draft.core_spec > 0 && !draft.cpu_spec_list.empty()) return fail(Errc::invalid, "CoreSpecCount and CPUSpecList exclude each other");
+  NodeDef shape;
+  shape.cpus = Cpus{node.cpus};
+  shape.sockets = node.sockets;
+  shape.cores_per_socket = node.cores_per_socket;
+  shape.threads_per_core = node.threads_per_core;
+  if (draft.core_spec > 0) { MR_TRY(node.withheld_cpus, in_context(last_cores(shape, draft.core_spec), "CoreSpecCount")); }
+  if (!draft.cpu_spec_list.empty()) { MR_TRY(node.withheld_cpus, in_context(listed_cpus(shape, draft.cpu_spec_list), "CPUSpecList")); }
+  if (node.withheld_memory.value > 0 && node.withheld_memory >= node.memory)
+    return fail(Errc::invalid, "MemSpecLimit: " + std::to_string(node.withheld_memory.value) + " MiB is all of RealMemory=" + std::to_string(node.memory.value) + "; jobs need some");
   return {};
 }
 

@@ -42,6 +42,8 @@ class EntityReader {
     ConfiguredNode node;
     std::string host_names, addresses, ports;
     std::uint32_t cpus = 0, boards = 0, sockets = 0, sockets_per_board = 0, cores = 0, threads = 0;  // 0: not given
+    std::uint32_t core_spec = 0;
+    std::string cpu_spec_list;
   };
   friend struct NodeKeyRow;
 
@@ -50,6 +52,7 @@ class EntityReader {
   Result<void> take_set(const ConfLine& line);
   Result<void> take_down(const ConfLine& line);
   Result<void> settle_cpus(NodeDraft& draft, const ConfLine& line);
+  Result<void> settle_withheld(NodeDraft& draft);
   Result<void> add_nodes(const NodeDraft& draft, const std::string& names);
   Result<std::vector<std::string>> resolve(const std::string& list) const;
   void remark(const ConfLine& line, const std::string& key, std::vector<ConfigurationNote>& notes, std::string text);

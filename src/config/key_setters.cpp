@@ -194,6 +194,39 @@ Result<void> preempt_mode(Configuration& c, std::string_view value) {
   return {};
 }
 
+Result<std::uint32_t> over_time_minutes(std::string_view value) {
+  if (equals_ignoring_case(value, "unlimited") || equals_ignoring_case(value, "infinite")) return unlimited_count;
+  const auto count = parse_integer(value);
+  if (!count || *count < 0 || *count > 65533) return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, minutes from 0 to 65533 or UNLIMITED would be right");
+  return static_cast<std::uint32_t>(*count);
+}
+
+Result<void> over_time_limit(Configuration& c, std::string_view value) {
+  MR_TRY(c.over_time_minutes, over_time_minutes(value));
+  return {};
+}
+
+Result<PortRange> parse_port_range(std::string_view value) {
+  const std::size_t dash = value.find('-');
+  const auto first = parse_integer(trim(value.substr(0, dash))), last = dash == std::string_view::npos ? first : parse_integer(trim(value.substr(dash + 1)));
+  const bool none = first && last && *first == 0 && *last == 0;
+  if (!first || !last || (!none && (*first < 1 || *last > 65535 || *last < *first))) return wrong(value, "ports like 60001-63000, or 0-0 for any,");
+  return PortRange{static_cast<std::uint16_t>(*first), static_cast<std::uint16_t>(*last)};
+}
+
+Result<void> srun_port_range(Configuration&, std::string_view value) {
+  MR_TRY_VOID(parse_port_range(value));
+  return {};
+}
+
+// Read by salloc; here only what is not built is named.
+Result<void> launch_parameters(Configuration& c, std::string_view value) {
+  for (const std::string_view word : split(value, ','))
+    if (!trim(word).empty() && !equals_ignoring_case(trim(word), "use_interactive_step"))
+      c.not_built.push_back({"LaunchParameters=" + std::string{trim(word)}, {}, 0, "not built yet"});
+  return {};
+}
+
 Result<void> mpi_default(Configuration& c, std::string_view value) {
   MR_TRY_VOID(parse_mpi_type(lower(value)));
   c.mpi_default = std::string{value};

@@ -32,13 +32,14 @@ Result<void> in_seconds(Configuration& c, std::string_view value) {
   return {};
 }
 
-template <auto field>
-Result<void> in_minutes(Configuration& c, std::string_view value) {
-  const auto count = parse_integer(value);
-  c.*field = minutes(count ? *count : INT32_MAX);
-  return {};
-}
-
+Result<std::uint32_t> over_time_minutes(std::string_view value);  // or unlimited_count
+Result<void> over_time_limit(Configuration& c, std::string_view value);
+struct PortRange {
+  std::uint16_t first = 0, last = 0;  // 0: any
+};
+Result<PortRange> parse_port_range(std::string_view value);
+Result<void> srun_port_range(Configuration& c, std::string_view value);  // read by srun; here it is only checked
+Result<void> launch_parameters(Configuration& c, std::string_view value);
 Result<void> mpi_default(Configuration& c, std::string_view value);
 // Programs around jobs and nodes (program_setters.cpp)
 Result<void> prolog(Configuration& c, std::string_view value);

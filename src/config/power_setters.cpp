@@ -118,14 +118,21 @@ Result<void> suspend_except_states(Configuration& c, std::string_view value) {
   return {};
 }
 
-// Nothing is hidden from anybody yet, except nodes in a cloud that are powered down, from everybody.
+// `cloud` is the odd one: it shows everybody nodes that are hidden otherwise.
 Result<void> private_data(Configuration& c, std::string_view value) {
+  struct Row { std::string_view name; std::uint32_t bit; };
+  constexpr Row rows[] = {{"accounts", private_accounts}, {"events", private_events}, {"jobs", private_jobs}, {"nodes", private_nodes}, {"partitions", private_partitions},
+                          {"reservations", private_reservations}, {"usage", private_usage}, {"users", private_users}};
   c.power.show_cloud = false;
+  c.private_data = 0;
   for (const std::string_view word : split(value, ',')) {
     const std::string name = lower(trim(word));
     if (name.empty() || name == "none") continue;
+    const auto row = std::ranges::find(rows, name, &Row::name);
     if (name == "cloud") c.power.show_cloud = true;
-    else c.not_built.push_back({"PrivateData=" + std::string{trim(word)}, "", 0, "not built yet"});
+    else if (row != std::end(rows)) c.private_data |= row->bit;
+    else if (name == "all") c.private_data = private_accounts | private_events | private_jobs | private_nodes | private_partitions | private_reservations | private_usage | private_users;
+    else return fail(Errc::invalid, "'" + std::string{trim(word)} + "' is not one of accounts, cloud, events, jobs, nodes, partitions, reservations, usage, users");
   }
   return {};
 }

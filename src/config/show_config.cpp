@@ -25,7 +25,7 @@ std::string in_minutes_or_time(std::string_view value) {
 std::string print_value(const ConfigKey& key, std::string value) {
   switch (key.kind) {
     case KeyKind::seconds: return value + " sec";
-    case KeyKind::minutes: return value + " min";
+    case KeyKind::minutes: return parse_integer(value) ? value + " min" : "UNLIMITED";
     case KeyKind::microseconds: return value + " usec";
     case KeyKind::rate: return value + " nodes/min";
     case KeyKind::percent: return value + " percent";

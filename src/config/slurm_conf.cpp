@@ -57,6 +57,9 @@ void settle(Configuration& out, const std::string& path, std::vector<std::string
 }
 
 void check_partitions(const Configuration& out, const std::string& path, std::vector<std::string>& errors) {
+  if (out.consumable == ConsumableUnit::socket)
+    for (const ConfiguredNode& node : out.nodes)
+      if (!node.withheld_cpus.empty()) errors.push_back(path + ": NodeName=" + node.name + ": CoreSpecCount and CPUSpecList are not built together with CR_Socket; CR_Core or CR_CPU would be right");
   for (const ConfiguredPartition& partition : out.partitions)
     if (partition.preempt_mode == PreemptMode::suspend && !out.gang)
       errors.push_back(path + ": PartitionName=" + partition.name + ": PreemptMode=SUSPEND needs GANG in the PreemptMode of the cluster, so that suspended jobs go on again");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "config/client_settings.h"
+#include "core/model/partition.h"
 #include "config/keys.h"
 #include "config/show_config.h"
 
@@ -264,6 +265,58 @@ TEST(SlurmConf, Reads_power_saving) {
   EXPECT_EQ(parse(both + "SuspendExcNodes=x\nNodeName=a\n").errors.size(), 1u);
   EXPECT_EQ(parse(both + "SuspendExcStates=SHINY\nNodeName=a\n").errors.size(), 1u);
   EXPECT_EQ(parse("SuspendProgram=down\nResumeProgram=/etc/up\nNodeName=a\n").errors.size(), 2u) << "not absolute, and so not set";
+}
+
+TEST(SlurmConf, Reads_time_beyond_limits) {
+  const auto report = parse("OverTimeLimit=5\nNodeName=a\nPartitionName=p Nodes=a\nPartitionName=q Nodes=a OverTimeLimit=0\nPartitionName=r Nodes=a OverTimeLimit=UNLIMITED\n");
+  EXPECT_TRUE(report.errors.empty()) << report.errors.front();
+  EXPECT_TRUE(report.configuration.not_built.empty());
+  EXPECT_EQ(report.configuration.over_time_minutes, 5u);
+  EXPECT_FALSE(report.configuration.partitions[0].over_time_minutes);
+  EXPECT_EQ(report.configuration.partitions[1].over_time_minutes, 0u);
+  EXPECT_EQ(report.configuration.partitions[2].over_time_minutes, unlimited_count);
+  EXPECT_EQ(parse("OverTimeLimit=UNLIMITED\nNodeName=a\n").configuration.over_time_minutes, unlimited_count);
+  EXPECT_EQ(parse("OverTimeLimit=70000\nNodeName=a\n").errors.size(), 1u);
+  EXPECT_EQ(parse("NodeName=a\nPartitionName=p Nodes=a OverTimeLimit=soon\n").errors.size(), 1u);
+}
+
+TEST(SlurmConf, Reads_what_is_kept_for_the_system) {
+  const auto report = parse("NodeName=a Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 RealMemory=1000 CoreSpecCount=1 MemSpecLimit=200\nNodeName=b CPUs=4 CPUSpecList=0,3\nNodeName=c CPUs=2\n");
+  ASSERT_TRUE(report.errors.empty()) << report.errors.front();
+  EXPECT_TRUE(report.configuration.not_built.empty());
+  EXPECT_EQ(report.configuration.nodes[0].withheld_cpus, std::vector<std::uint64_t>{0b1100'0000});
+  EXPECT_EQ(report.configuration.nodes[0].withheld_memory, Mebibytes{200});
+  EXPECT_EQ(report.configuration.nodes[1].withheld_cpus, std::vector<std::uint64_t>{0b1001});
+  EXPECT_TRUE(report.configuration.nodes[2].withheld_cpus.empty());
+  EXPECT_EQ(parse("NodeName=a CPUs=4 CoreSpecCount=1 CPUSpecList=0\n").errors.size(), 1u) << "they exclude each other";
+  EXPECT_EQ(parse("NodeName=a CPUs=4 CoreSpecCount=4\n").errors.size(), 1u) << "nothing is left";
+  EXPECT_EQ(parse("NodeName=a CPUs=4 CPUSpecList=4\n").errors.size(), 1u);
+  EXPECT_EQ(parse("NodeName=a CPUs=4 RealMemory=100 MemSpecLimit=100\n").errors.size(), 1u);
+  EXPECT_EQ(parse("SelectTypeParameters=CR_Socket\nNodeName=a CPUs=4 CoreSpecCount=1\n").errors.size(), 1u);
+}
+
+TEST(SlurmConf, Reads_private_data_and_launch_parameters) {
+  const auto report = parse("PrivateData=jobs,Usage,cloud\nLaunchParameters=use_interactive_step,test_exec\nInactiveLimit=120\nSrunPortRange=60001-60010\nNodeName=a\n");
+  EXPECT_TRUE(report.errors.empty()) << report.errors.front();
+  EXPECT_EQ(report.configuration.private_data, private_jobs | private_usage);
+  EXPECT_TRUE(report.configuration.power.show_cloud);
+  EXPECT_EQ(report.configuration.inactive_limit, seconds(120));
+  ASSERT_EQ(report.configuration.not_built.size(), 1u);
+  EXPECT_EQ(report.configuration.not_built[0].key, "LaunchParameters=test_exec");
+  EXPECT_EQ(parse("PrivateData=everything\nNodeName=a\n").errors.size(), 1u) << "who misspells a secret must hear of it";
+  EXPECT_EQ(parse("SrunPortRange=70000-70001\nNodeName=a\n").errors.size(), 1u);
+  EXPECT_EQ(parse("SrunPortRange=9-3\nNodeName=a\n").errors.size(), 1u);
+}
+
+TEST(ClientSettings, Say_how_salloc_and_srun_go_about) {
+  const auto plain = parse_client_settings("ClusterName=c\n", "f");
+  EXPECT_FALSE(plain.use_interactive_step);
+  EXPECT_EQ(plain.interactive_step_options, "--interactive --preserve-env --pty $SHELL");
+  const auto settings = parse_client_settings("LaunchParameters=a,use_interactive_step\nInteractiveStepOptions=\"--interactive --pty sh\"\nSrunPortRange=60001-60010\n", "f");
+  EXPECT_TRUE(settings.use_interactive_step);
+  EXPECT_EQ(settings.interactive_step_options, "--interactive --pty sh");
+  EXPECT_EQ(settings.first_port, 60001);
+  EXPECT_EQ(settings.last_port, 60010);
 }
 
 TEST(SlurmConf, Reads_nodes_that_slurm_conf_does_not_name) {

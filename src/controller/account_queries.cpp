@@ -79,10 +79,11 @@ void show_priority(const State& state, const Priorities& priorities, const Job& 
 }
 
 struct PriorityWalk final : RowWalk {
-  PriorityWalk(ReadView v, wire::Reply h) : view(std::move(v)), head(std::move(h)) {}
+  PriorityWalk(ReadView v, wire::Reply h, Privacy p) : view(std::move(v)), head(std::move(h)), privacy(p) {}
   ReadView view;
   wire::Reply head;
   JobKey from;
+  Privacy privacy;
   std::optional<Priorities> priorities;
 
   bool advance(std::string& encoded) override {
@@ -90,7 +91,7 @@ struct PriorityWalk final : RowWalk {
     wire::Reply reply = head;
     auto it = view.state.jobs.lower_bound(from);
     for (; it != view.state.jobs.end() && reply.priorities().jobs_size() < rows_per_reply; ++it)
-      if ((*it).second->state == JobState::pending) show_priority(view.state, *priorities, *(*it).second, *reply.mutable_priorities()->add_jobs());
+      if ((*it).second->state == JobState::pending && privacy.sees(*(*it).second)) show_priority(view.state, *priorities, *(*it).second, *reply.mutable_priorities()->add_jobs());
     const bool more = it != view.state.jobs.end();
     if (more) from = (*it).first;
     reply.set_more(more);
@@ -113,18 +114,23 @@ void Queries::accounts() {
   for (const auto& [id, qos] : state.qos) put(*qos, *accounts.add_qos());
   for (const std::string& name : *state.tres_names) accounts.add_tres_names(name);
   accounts.set_cluster(c_.settings_.cluster.cluster_name);
-  c_.clients_.reply(asker_.client, out);
+  const Privacy privacy = this->privacy();
+  const bool narrowed = privacy.hides(private_accounts) || privacy.hides(private_users) || privacy.hides(private_usage);
+  as_user(narrowed, [privacy, out = std::move(out)](Controller& c, const Asker& asker, const UserIdentity& user) mutable {
+    privacy.narrow(*out.mutable_accounts(), user.user_name);
+    c.clients_.reply(asker.client, out);
+  });
 }
 
 void Queries::priorities() {
-  ask_long([&c = c_] {
+  ask_long([&c = c_, privacy = privacy()] {
     ReadView view = c.read_view();
     wire::Reply head;
     wire::Priorities& shown = *head.mutable_priorities();
     put(view.state.policy->priority, *shown.mutable_policy());
     shown.set_basic(view.state.policy->basic_priority);
     shown.set_cluster(c.settings_.cluster.cluster_name);
-    return std::make_unique<PriorityWalk>(std::move(view), std::move(head));
+    return std::make_unique<PriorityWalk>(std::move(view), std::move(head), privacy);
   });
 }
 

@@ -348,7 +348,7 @@ void Commands::requeue(const wire::RequeueJobs& ask) {
   change_jobs(names_of(ask.jobs()), [&](const State& now, const SelectedJob& which) {
     const Job& job = now.job(which.key);
     if (ask.incomplete() && job.state == JobState::ended && job.outcome == Outcome::completed) return Decision{std::vector<Event>{}};
-    return decide_requeue(now, which, ask.hold(), actor_, c_.loop_.now());
+    return decide_requeue(now, which, ask.hold(), actor_, c_.loop_.now(), ask.special_exit());
   });
 }
 
@@ -531,6 +531,7 @@ void Commands::wait(const wire::WaitJob& ask) {
   const ArrayState* array = state.find_array(job->array);
   const JobKey key = array && array->id == job->id ? job->array : job->key;
   c_.waiters_[key].push_back({asker_.client, request_.number(), ask.until_started()});
+  c_.absent_clients_.came(key);
   c_.tell_waiters(key);
 }
 

@@ -38,6 +38,8 @@ NodeDef to_fact(const ConfiguredNode& from) {
   to.kinds = from.kinds;
   to.kind = from.state == ConfiguredNodeState::cloud ? NodeKind::cloud : from.state == ConfiguredNodeState::future ? NodeKind::future : NodeKind::normal;
   to.suspend_seconds = from.suspend_seconds;
+  to.withheld_cpus = from.withheld_cpus;
+  to.withheld_memory = from.withheld_memory;
   return to;
 }
 
@@ -86,6 +88,7 @@ PartitionDef to_fact(const ConfiguredPartition& from, const GroupLookup& group) 
     if (auto hosts = expand_hostlist(from.alloc_nodes)) to.submit_hosts = *std::move(hosts);
   to.default_memory_per_gpu = from.default_memory_per_gpu.value;
   to.default_cpus_per_gpu = from.default_cpus_per_gpu;
+  to.over_time_minutes = from.over_time_minutes;
   return to;
 }
 
@@ -223,6 +226,9 @@ ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup
       enforce != configuration.given.end() && !equals_ignoring_case(enforce->second, "NO") && !enforce->second.empty();
   policy.enforce_every_partition = policy.enforce_partition_limits && !equals_ignoring_case(enforce->second, "ANY");
   policy.kill_invalid_dependency = configuration.kill_invalid_dependency;
+  policy.over_time_minutes = configuration.over_time_minutes;
+  policy.max_requeues = configuration.max_batch_requeue;
+  policy.private_data = configuration.private_data;
   policy.requeue_exit = configuration.requeue_exit;
   policy.requeue_exit_hold = configuration.requeue_exit_hold;
   policy.default_memory_per_gpu = configuration.default_memory_per_gpu.value;

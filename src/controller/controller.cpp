@@ -51,7 +51,8 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
                    const bool backfills = commit_.durable().policy->backfill;
                    if (plan) diagnostics_.pass_finished(*plan, queued, backfills, took, loop_.now());
                    else diagnostics_.pass_given_up(backfills);
-                 }}),
+                 },
+                 [this] { return settings_.complete_wait > Duration{0} ? completing_.wait(settings_.complete_wait, loop_.now()) : Duration{0}; }}),
       payloads_(parts.log, payload_cache_bytes),
       mailer_(parts.programs, [this](const std::string& text) { hooks_.say(text); }) {
   if (!settings_.planning) planning_.switch_off();
@@ -76,6 +77,7 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
   commit_.happen({ControllerStarted{epoch, started_at_}});
   configured(configuration);
   due_signals_.look_at_all(commit_.durable());
+  for (const auto& [key, nothing] : commit_.durable().active) completing_.look_at(commit_.durable(), key, started_at_);
   job_mails_.remember(commit_.durable(), started_at_);
   run_triggers(trigger_watch_.remember(commit_.durable(), started_at_));
   run_triggers(fired_by(commit_.durable(), TriggerEvent::controller_started));
@@ -113,6 +115,8 @@ void Controller::take_settings(const ControllerSettings& fresh) {
   cluster.config_path = settings_.cluster.config_path;
   settings_.cluster = std::move(cluster);
   settings_.agent_timeout = fresh.agent_timeout;
+  settings_.inactive_limit = fresh.inactive_limit;
+  settings_.complete_wait = fresh.complete_wait;
   settings_.backfill_depth = fresh.backfill_depth;
   settings_.replan_every = fresh.replan_every;
 }
@@ -132,6 +136,7 @@ void Controller::know_nodes() {
 ReadView Controller::read_view() const { return {commit_.durable(), observed_, plan_report_, loop_.now()}; }
 
 void Controller::changed(const Changes& changes) {
+  for (const JobKey key : changes.jobs) completing_.look_at(commit_.durable(), key, loop_.now());
   for (const NodeIndex node : changes.nodes) reconcile(node);
   for (const JobKey key : changes.jobs) see_to_programs(key);
   for (const JobKey key : changes.jobs) leave_unpowered(key);
@@ -441,6 +446,10 @@ void Controller::tick() {
     see_to_reboot(index, link);
   }
   if (auto reboots = decide_reboots(commit_.decided(), now); !reboots.empty()) commit_.happen(std::move(reboots));
+  for (const JobKey key : absent_clients_.take_due(commit_.decided(), settings_.inactive_limit, now)) {
+    hooks_.say("job " + shown_name(commit_.decided(), commit_.decided().job(key)) + ": its srun or salloc is gone (InactiveLimit): ended");
+    commit_.happen({Event{JobTimedOut{key, now, true}}});
+  }
   see_to_power();
   send_mails(job_mails_.time_passed(commit_.durable(), now));
   run_triggers(trigger_watch_.time_passed(commit_.durable(), now));
@@ -565,7 +574,8 @@ void Controller::client_left(ClientId client) {
   step_client_left(client);
   long_answers_.client_left(client);
   for (auto it = waiters_.begin(); it != waiters_.end();) {
-    std::erase_if(it->second, [&](const Waiter& waiter) { return waiter.client == client; });
+    const auto gone = std::erase_if(it->second, [&](const Waiter& waiter) { return waiter.client == client; });
+    if (gone > 0 && it->second.empty()) absent_clients_.left(commit_.durable(), it->first, loop_.now());
     it = it->second.empty() ? waiters_.erase(it) : std::next(it);
   }
 }

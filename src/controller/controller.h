@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "controller/absent_clients.h"
 #include "controller/clients.h"
+#include "controller/completing_jobs.h"
 #include "controller/commit.h"
 #include "controller/config_facts.h"
 #include "controller/departed_users.h"
@@ -35,6 +37,8 @@ struct ControllerSettings {
   std::string version;
   UserId slurm_user;
   Duration agent_timeout = seconds(300);
+  Duration complete_wait{};                   // no job starts while others have been completing for less
+  Duration inactive_limit{};                  // allocations whose client is gone for so long end; 0: none do
   Duration relaunch_after = seconds(2);       // an order that shows no effect is given again after this
   std::uint64_t snapshot_bytes = 64u << 20;   // of log since the last snapshot
   bool planning = true;                       // false: a foreign scheduler drives us
@@ -241,6 +245,8 @@ class Controller final : public ResourceObserver {
   std::map<std::string, NodeIndex, std::less<>> node_by_name_;
   std::map<NodeIndex, NodeLink> links_;
   std::map<JobKey, std::vector<Waiter>> waiters_;
+  AbsentClients absent_clients_;
+  CompletingJobs completing_;
   DueSignals due_signals_;
   JobMails job_mails_;
   TriggerWatch trigger_watch_;

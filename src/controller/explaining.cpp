@@ -48,11 +48,8 @@ void Queries::explain_job(const wire::ExplainJob& ask) {
   const ReadView view = c_.read_view();
   wire::Reply out = reply();
   const auto selected = select_jobs(view.state, {JobId{ask.job_id()}, ask.tasks()});
-  if (!selected) {
-    out.mutable_failure()->set_code(static_cast<std::uint32_t>(selected.error().code));
-    out.mutable_failure()->set_text(slurm_text(selected.error().code));
-    return c_.clients_.reply(asker_.client, out);
-  }
+  if (!selected) return refuse(selected.error().code);
+  if (!privacy().sees(view.state.job(selected->front().key))) return refuse(RefusalCode::invalid_job_id);
   const JobKey key = selected->front().key;
   const Job& job = view.state.job(key);
   wire::Explanation& told = *out.mutable_explanation();

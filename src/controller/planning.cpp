@@ -21,8 +21,12 @@ void Planning::outdated() {
 
 void Planning::wanted_for_new_jobs() {
   if (!blocked_) return wanted();
-  if (off_ || soon_ != 0) return;
-  soon_ = loop_.after(new_jobs_wait, [this] {
+  if (!off_) look_again_in(new_jobs_wait);
+}
+
+void Planning::look_again_in(Duration wait) {
+  if (soon_ != 0) return;
+  soon_ = loop_.after(wait, [this] {
     soon_ = 0;
     wanted();
   });
@@ -35,6 +39,8 @@ void Planning::start() {
     blocked_ = false;
     return;
   }
+  if (source_.wait)
+    if (const Duration wait = source_.wait(); wait > Duration{0}) return look_again_in(wait);
   settings_.unreachable = source_.unreachable();
   began_ = loop_.now();
   queued_ = snapshot.queue.size();

@@ -16,6 +16,7 @@ class Planning final {
     std::move_only_function<void(const Plan&)> finished;          // on the loop
     std::move_only_function<std::vector<NodeIndex>()> unreachable;
     std::move_only_function<void(const Plan*, std::size_t queued, Duration took)> passed = {};  // a pass is over; no plan: given up
+    std::move_only_function<Duration()> wait = {};  // no job may start before; 0: now
   };
   // A slice of this many steps takes a few milliseconds; between slices a pass can be given up.
   Planning(Loop& loop, Worker& worker, PlannerSettings settings, Source source, std::int64_t steps_per_slice = 200'000);
@@ -32,6 +33,7 @@ class Planning final {
  private:
   void start();
   void slice();
+  void look_again_in(Duration wait);
 
   Loop& loop_;
   Worker& worker_;

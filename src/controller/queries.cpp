@@ -101,11 +101,13 @@ struct JobWalk final : RowWalk {
   }
 };
 
-void named_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, wire::Jobs& out) {
+// `privately`: those of others are as if they were not there.
+void named_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, bool privately, wire::Jobs& out) {
   const Priorities priorities(snapshot.state, snapshot.now);
   for (const wire::JobName& name : ask.jobs()) {
     const auto selected = select_jobs(snapshot.state, {JobId{name.job_id()}, name.tasks()});
-    if (!selected) {
+    const bool is_there = selected && (!privately || snapshot.state.job(selected->front().key).spec->owner->uid.value == ask.uid());
+    if (!is_there) {
       out.set_missing(out.missing() + 1);
       continue;
     }
@@ -130,6 +132,23 @@ wire::Reply Queries::reply() const {
   return out;
 }
 
+Privacy Queries::privacy() const { return {*c_.commit_.durable().policy, asker_.uid, asker_.uid.value == 0 || asker_.uid == c_.settings_.slurm_user}; }
+
+void Queries::refuse(RefusalCode code) const {
+  wire::Reply out = reply();
+  out.mutable_failure()->set_code(static_cast<std::uint32_t>(code));
+  out.mutable_failure()->set_text(slurm_text(code));
+  c_.clients_.reply(asker_.client, out);
+}
+
+// Names and groups of the asker are looked up only where something depends on them.
+void Queries::as_user(bool needed, std::move_only_function<void(Controller&, const Asker&, const UserIdentity&)> answer) const {
+  if (!needed) return answer(c_, asker_, UserIdentity{asker_.uid, asker_.gid, {}, {}, {}});
+  c_.identities_.find(asker_.uid, asker_.gid, [&c = c_, asker = asker_, answer = std::move(answer)](Result<UserIdentity> identity) mutable {
+    answer(c, asker, identity ? *identity : UserIdentity{asker.uid, asker.gid, {}, {}, {}});
+  });
+}
+
 bool Queries::handle() {
   using B = wire::Request::BodyCase;
   switch (request_.body_case()) {
@@ -151,12 +170,13 @@ bool Queries::handle() {
   }
 }
 
-void Queries::jobs(const wire::QueryJobs& ask) {
+void Queries::jobs(wire::QueryJobs ask) {
+  privacy().narrow(ask);
   if (ask.jobs_size() > 0) {
     const ReadView snapshot = c_.read_view();
     wire::Reply out = jobs_reply(snapshot, request_.number());
     if (ask.accounting()) named_accounted(snapshot, ask, *out.mutable_jobs());
-    else named_jobs(snapshot, ask, *out.mutable_jobs());
+    else named_jobs(snapshot, ask, privacy().hides(private_jobs), *out.mutable_jobs());
     return c_.clients_.reply(asker_.client, out);
   }
   const State& state = c_.commit_.durable();
@@ -175,10 +195,11 @@ std::string Queries::whole_answer(RowWalk& walk) const {
 void Queries::ask_long(LongAnswers::Begin begin) {
   wire::Request question = request_;
   question.clear_number();
-  c_.long_answers_.ask(asker_.client, request_.number(), question.SerializeAsString(), std::move(begin));
+  c_.long_answers_.ask(asker_.client, request_.number(), privacy().own_question(question.SerializeAsString()), std::move(begin));
 }
 
 void Queries::nodes(const wire::QueryNodes& ask) {
+  if (privacy().hides(private_nodes)) return refuse(RefusalCode::access_denied);
   const ReadView snapshot = c_.read_view();
   wire::Reply out = reply();
   wire::Nodes& nodes = *out.mutable_nodes();
@@ -204,13 +225,14 @@ void Queries::nodes(const wire::QueryNodes& ask) {
 }
 
 void Queries::partitions(const wire::QueryPartitions& ask) {
-  const ReadView snapshot = c_.read_view();
-  wire::Reply out = reply();
-  out.mutable_partitions();
-  for (const Partition& partition : *snapshot.state.partitions)
-    if (partition.configured && (ask.name().empty() || ask.name() == partition.def.name))
-      show_partition(snapshot, partition, *out.mutable_partitions()->add_partitions());
-  c_.clients_.reply(asker_.client, out);
+  as_user(privacy().hides(private_partitions), [ask, privacy = privacy(), out = reply()](Controller& c, const Asker& asker, const UserIdentity& user) mutable {
+    const ReadView snapshot = c.read_view();
+    out.mutable_partitions();
+    for (const Partition& partition : *snapshot.state.partitions)
+      if (partition.configured && (ask.name().empty() || ask.name() == partition.def.name) && privacy.sees(partition.def, user))
+        show_partition(snapshot, partition, *out.mutable_partitions()->add_partitions());
+    c.clients_.reply(asker.client, out);
+  });
 }
 
 void Queries::script(const wire::GetScript& ask) {

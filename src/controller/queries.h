@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controller/controller.h"
+#include "controller/privacy.h"
 
 namespace millrace {
 
@@ -11,7 +12,7 @@ class Queries final {
   bool handle();  // false: not a query
 
  private:
-  void jobs(const wire::QueryJobs& ask);
+  void jobs(wire::QueryJobs ask);
   void nodes(const wire::QueryNodes& ask);
   void partitions(const wire::QueryPartitions& ask);
   void script(const wire::GetScript& ask);
@@ -20,7 +21,7 @@ class Queries final {
   void topology();
   void ping();
   void diagnostics(const wire::QueryDiagnostics& ask);
-  void steps(const wire::QuerySteps& ask);  // step_requests.cpp
+  void steps(wire::QuerySteps ask);  // step_requests.cpp
   void reservations(const wire::QueryReservations& ask);
   void explain_job(const wire::ExplainJob& ask);
   void accounts();    // these two: account_queries.cpp
@@ -28,6 +29,9 @@ class Queries final {
   wire::Reply reply() const;
   std::string whole_answer(RowWalk& walk) const;
   void ask_long(LongAnswers::Begin begin);  // of rows that may be very many
+  Privacy privacy() const;
+  void refuse(RefusalCode code) const;
+  void as_user(bool needed, std::move_only_function<void(Controller&, const Asker&, const UserIdentity&)> answer) const;
 
   Controller& c_;
   const Asker& asker_;

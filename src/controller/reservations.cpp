@@ -44,8 +44,8 @@ void show(const State& state, const Reservation& reservation, Time now, wire::Re
   std::int64_t cpus = 0, cores = 0;
   for (const std::uint32_t node : reservation.nodes) {
     const NodeDef& def = *state.node(NodeIndex{node}).def;
-    cpus += def.cpus.value;
-    cores += def.cpus.value / std::max(def.threads_per_core, 1u);
+    cpus += def.usable_cpus().value;
+    cores += def.usable_cpus().value / std::max(def.threads_per_core, 1u);
   }
   out.set_cpus(static_cast<std::uint32_t>(cpus));
   out.set_cores(static_cast<std::uint32_t>(cores));
@@ -87,13 +87,14 @@ void Commands::remove_reservation(const wire::RemoveReservation& ask) {
 }
 
 void Queries::reservations(const wire::QueryReservations& ask) {
-  const ReadView view = c_.read_view();
-  wire::Reply out = reply();
-  out.mutable_reservations()->set_now_us(view.now.value);
-  for (const auto& [id, reservation] : view.state.reservations)
-    if (ask.name().empty() || ask.name() == reservation->name)
-      show(view.state, *reservation, view.now, *out.mutable_reservations()->add_reservations());
-  c_.clients_.reply(asker_.client, out);
+  as_user(privacy().hides(private_reservations), [ask, privacy = privacy(), out = reply()](Controller& c, const Asker& asker, const UserIdentity& user) mutable {
+    const ReadView view = c.read_view();
+    out.mutable_reservations()->set_now_us(view.now.value);
+    for (const auto& [id, reservation] : view.state.reservations)
+      if ((ask.name().empty() || ask.name() == reservation->name) && privacy.sees(*reservation, user, view.state))
+        show(view.state, *reservation, view.now, *out.mutable_reservations()->add_reservations());
+    c.clients_.reply(asker.client, out);
+  });
 }
 
 }  // namespace millrace

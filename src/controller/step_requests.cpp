@@ -46,8 +46,9 @@ struct StepWalk final : RowWalk {
 
 // ---- seeing ----
 
-void Queries::steps(const wire::QuerySteps& ask) {
+void Queries::steps(wire::QuerySteps ask) {
   const State& state = c_.commit_.durable();
+  privacy().narrow(ask);
   if (ask.steps_size() == 0) {
     return ask_long([&c = c_, ask] { return std::make_unique<StepWalk>(c.commit_.durable(), ask, c.loop_.now()); });
   }
@@ -56,8 +57,9 @@ void Queries::steps(const wire::QuerySteps& ask) {
   steps.set_now_us(c_.loop_.now().value);
   for (const wire::StepName& name : ask.steps()) {
     const auto selected = select_jobs(state, {JobId{name.job().job_id()}, name.job().tasks()});
-    if (!selected) steps.set_missing(steps.missing() + 1);
-    if (!selected) continue;
+    const bool is_there = selected && privacy().sees(state.job(selected->front().key));
+    if (!is_there) steps.set_missing(steps.missing() + 1);
+    if (!is_there) continue;
     for (const SelectedJob& which : *selected)
       if (!which.task) show_steps(state, ask, state.job(which.key), name.has_step() ? std::optional{name.step()} : std::nullopt, steps);
   }

@@ -12,6 +12,7 @@
 #include "core/model/assign.h"
 #include "core/model/file_name.h"
 #include "core/model/fit.h"
+#include "core/model/withheld.h"
 
 namespace millrace {
 namespace {
@@ -116,7 +117,7 @@ void show_request(const ReadView& snapshot, const Job& job, wire::JobView& out) 
   if (spec.memory_per_cpu) out.set_memory_per_cpu_mib(static_cast<std::uint64_t>(spec.memory_per_cpu->value));
   Mebibytes whole{0};
   for (const NodeIndex index : state.partition(spec.partition).nodes) {
-    whole = state.node(index).def->memory;
+    whole = state.node(index).def->usable_memory();
     break;
   }
   out.set_requested_memory_mib(static_cast<std::uint64_t>(requested_memory(spec, whole).value));
@@ -252,7 +253,9 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
   out.set_state(shown_state(job));
   out.set_completing(job.state == JobState::completing);
   out.set_configuring(is_configuring(snapshot, job));
-  out.set_requeue_held(job.requeue_held && job.state == JobState::pending);
+  const bool held_again = job.requeue_held && job.state == JobState::pending;
+  out.set_special_exit(held_again && job.held_why == HeldWhy::special_exit);
+  out.set_requeue_held(held_again && !out.special_exit());
   out.set_reason(shown_reason(snapshot, job));
   out.set_partition(state.partition(spec.partition).def.name);
   if (spec.resources && job.state == JobState::pending)
@@ -307,6 +310,14 @@ static void show_power(const ReadView& snapshot, NodeIndex index, const Node& no
   if (const Time until = idle_until(snapshot.state, index, snapshot.now); until != never) out.set_idle_until_us(until.value);
 }
 
+static void show_withheld(const NodeDef& def, wire::NodeView& out) {
+  out.set_withheld_memory_mib(static_cast<std::uint64_t>(def.withheld_memory.value));
+  if (def.withheld_cpus.empty()) return;
+  out.set_withheld_cpus(static_cast<std::uint32_t>((def.cpus - def.usable_cpus()).value));
+  out.set_withheld_cores(cores_in(def, def.withheld_cpus));
+  out.set_withheld_cpu_list(format_bits(def.withheld_cpus));
+}
+
 void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire::NodeView& out) {
   const NodeDef& def = *node.def;
   out.set_name(def.name);
@@ -318,7 +329,7 @@ void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire
   else if (node.condition == NodeCondition::unknown) out.set_base(wire::NodeView::UNKNOWN);
   else if (node.condition == NodeCondition::down) out.set_base(wire::NodeView::DOWN);
   else if (!busy) out.set_base(wire::NodeView::IDLE);
-  else out.set_base(node.used_cpus >= def.cpus ? wire::NodeView::ALLOCATED : wire::NodeView::MIXED);
+  else out.set_base(node.used_cpus >= def.usable_cpus() ? wire::NodeView::ALLOCATED : wire::NodeView::MIXED);
   out.set_drain(node.drain || node.drained_for_reboot || node.power.closed);
   show_power(snapshot, index, node, out);
   out.set_fail(node.fail);
@@ -341,6 +352,7 @@ void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire
   out.set_threads_per_core(def.threads_per_core);
   out.set_memory_mib(static_cast<std::uint64_t>(def.memory.value));
   out.set_tmp_disk_mib(static_cast<std::uint64_t>(def.tmp_disk.value));
+  show_withheld(def, out);
   out.set_weight(def.weight);
   out.set_features(def.features);
   out.set_gres(def.gres);
@@ -380,8 +392,8 @@ void show_partition(const ReadView& snapshot, const Partition& partition, wire::
     const Node& node = snapshot.state.node(index);
     if (!node.configured) continue;
     nodes.push_back(index.value);
-    cpus += node.def->cpus;
-    memory += node.def->memory;
+    cpus += node.def->usable_cpus();
+    memory += node.def->usable_memory();
   }
   out.set_nodes(hostlist_of(snapshot.state, nodes));
   out.set_node_count(static_cast<std::uint32_t>(nodes.size()));
@@ -414,6 +426,7 @@ void show_partition(const ReadView& snapshot, const Partition& partition, wire::
   if (def.default_cpus_per_gpu > 0) defaults.push_back("DefCpuPerGPU=" + std::to_string(def.default_cpus_per_gpu));
   if (def.default_memory_per_gpu > 0) defaults.push_back("DefMemPerGPU=" + std::to_string(def.default_memory_per_gpu));
   out.set_job_defaults(join(defaults));
+  if (def.over_time_minutes) out.set_over_time_minutes(*def.over_time_minutes);
   out.set_allow_groups(join(def.allow_groups));
   out.set_allow_accounts(join(def.allow_accounts));
   out.set_deny_accounts(join(def.deny_accounts));

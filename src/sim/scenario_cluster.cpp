@@ -52,6 +52,7 @@ Result<void> read_partition(const Words& words, std::vector<PartitionDef>& parti
     }
     else if (parts[0] == "grace") def.grace_seconds = value;
     else if (parts[0] == "max_time") def.max_time_minutes = value;
+    else if (parts[0] == "over_time") def.over_time_minutes = parts.back() == "unlimited" ? unlimited : value;
     else if (parts[0] == "tier") def.priority_tier = value;
     else if (parts[0] == "max_nodes") def.max_nodes = value;
     else if (parts[0] == "factor") def.priority_job_factor = value;
@@ -88,6 +89,10 @@ Result<bool> read_cluster_line(const Words& words, ScenarioCluster cluster) {
   } else if (words[0] == "requeue_exit" && words.size() > 1) {
     auto& codes = words.size() > 2 && words[2] == "hold" ? policy.requeue_exit_hold : policy.requeue_exit;
     codes.push_back(static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0)));
+  } else if (words[0] == "over_time" && words.size() > 1) {
+    policy.over_time_minutes = words[1] == "unlimited" ? unlimited : static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0));
+  } else if (words[0] == "max_requeues" && words.size() > 1) {
+    policy.max_requeues = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0));
   } else if (words[0] == "kill_invalid_depend") {
     policy.kill_invalid_dependency = true;
   } else if (words[0] == "keep" && words.size() > 2) {

@@ -6,8 +6,15 @@
 #include "base/hostlist.h"
 #include "base/text.h"
 #include "core/model/gres_text.h"
+#include "core/model/withheld.h"
 
 namespace millrace {
+
+static NodeDef cores_settled(NodeDef def) {
+  if (def.sockets * def.cores_per_socket * def.threads_per_core > 1)
+    def.cpus = Cpus{static_cast<std::int64_t>(def.sockets) * def.cores_per_socket * def.threads_per_core};
+  return def;
+}
 
 Result<bool> read_node_word(std::string_view word, NodeDef& def) {
   const std::size_t equals = word.find('=');
@@ -33,13 +40,14 @@ Result<bool> read_node_word(std::string_view word, NodeDef& def) {
   else if (key == "weight") def.weight = count;
   else if (key == "suspend") def.suspend_seconds = count;
   else if (key == "keep_up") def.keep_up = count;
+  else if (key == "keep_cores") { MR_TRY(def.withheld_cpus, last_cores(cores_settled(def), count)); }
+  else if (key == "keep_memory") def.withheld_memory = Mebibytes{number};
   else return false;
   return true;
 }
 
 Result<void> settle_node(NodeDef& def) {
-  if (def.sockets * def.cores_per_socket * def.threads_per_core > 1)
-    def.cpus = Cpus{static_cast<std::int64_t>(def.sockets) * def.cores_per_socket * def.threads_per_core};
+  def = cores_settled(def);
   return settle_kinds(def.kinds);
 }
 

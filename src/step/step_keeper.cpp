@@ -233,11 +233,21 @@ Result<StepPlacement> StepKeeper::find_room(const wire::CreateStep& ask) const {
 
 std::uint32_t StepKeeper::start(const StepPlacement& placement, bool overlap, std::uint32_t least_id) {
   if (least_id < steps_of_attempt_max) next_id_ = std::max(next_id_, least_id);
-  Running& step = running_[next_id_];
+  occupy(next_id_, placement, overlap);
+  return next_id_++;
+}
+
+std::uint32_t StepKeeper::start_shell(const StepPlacement& placement) {
+  had_shell_ = true;
+  occupy(interactive_step, placement, true);
+  return interactive_step;
+}
+
+void StepKeeper::occupy(std::uint32_t id, const StepPlacement& placement, bool overlap) {
+  Running& step = running_[id];
   step.shares = placement.shares;
   step.overlap = overlap;
   for (const StepShare& share : placement.shares) step.nodes.insert(share.node);
-  return next_id_++;
 }
 
 bool StepKeeper::node_ended(std::uint32_t id, const std::string& node) {

@@ -42,6 +42,9 @@ class StepKeeper {
   // Takes what was found; the number of the step, never given out again.
   // At least `least_id`, so that the parts of a step in several components have one number.
   std::uint32_t start(const StepPlacement& placement, bool overlap, std::uint32_t least_id = 0);
+  // The shell of an salloc: beside all others, and not counted among them. Once for an allocation.
+  std::uint32_t start_shell(const StepPlacement& placement);
+  bool had_shell() const { return had_shell_; }
   // Nothing of the step is left on this node. True: nor on any other, and its CPUs are free.
   bool node_ended(std::uint32_t step, const std::string& node);
 
@@ -68,7 +71,10 @@ class StepKeeper {
   std::vector<std::uint32_t> cpus_;  // by node
   std::vector<NodeBelongings> belongings_;  // likewise
   StepDefaults defaults_;
+  void occupy(std::uint32_t id, const StepPlacement& placement, bool overlap);
+
   std::uint32_t next_id_;
+  bool had_shell_ = false;
   std::map<std::uint32_t, Running> running_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/model/step.h"
 #include "millrace.pb.h"
 
 namespace millrace {
@@ -42,6 +43,23 @@ TEST_F(StepKeeperTest, Without_a_wish_it_has_a_task_on_every_node) {
   EXPECT_EQ(placement->tasks, 3u);
   ASSERT_EQ(placement->shares.size(), 3u);
   EXPECT_EQ(placement->shares[2], (StepShare{.node = 2, .cpus = {0, 1}, .tasks = 1, .taking = {.cpus = 2}}));
+}
+
+TEST_F(StepKeeperTest, The_shell_of_salloc_takes_nothing_from_the_others) {
+  wire::CreateStep shell = ask(1, 1);
+  shell.set_overlap(true);
+  shell.set_interactive(true);
+  shell.set_first_node(0);
+  const auto placement = keeper_->find_room(shell);
+  ASSERT_TRUE(placement);
+  EXPECT_FALSE(keeper_->had_shell());
+  EXPECT_EQ(keeper_->start_shell(*placement), interactive_step);
+  EXPECT_TRUE(keeper_->had_shell());
+  const auto all = keeper_->find_room(ask(3, 3));
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->shares[0].cpus.size(), 4u);
+  EXPECT_EQ(start(ask(1, 1)), 0u);
+  EXPECT_TRUE(keeper_->node_ended(interactive_step, "n1"));
 }
 
 TEST_F(StepKeeperTest, Whole_nodes_are_taken_unless_it_asks_for_exactly_what_it_needs) {

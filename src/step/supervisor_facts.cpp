@@ -2,6 +2,7 @@
 #include <csignal>
 #include <ctime>
 
+#include "core/model/step.h"
 #include "step/supervisor.h"
 #include "wire/step_facts.h"
 
@@ -28,7 +29,7 @@ std::string name_of(const wire::JobDescription& step, const std::string& job_nam
 void Supervisor::note_started(std::uint32_t id, const wire::StepRequest& request, const StepPlacement& placement, const wire::LaunchPlan& plan) {
   wire::StepFact& fact = steps_[id].fact;
   fact.set_id(id);
-  fact.set_name(name_of(request.ask().step(), plan_.job().name()));
+  fact.set_name(id == interactive_step ? "interactive" : name_of(request.ask().step(), plan_.job().name()));
   fact.set_nodes(plan.nodes());
   fact.set_tasks(plan.tasks());
   std::uint32_t cpus = 0;

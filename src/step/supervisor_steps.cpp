@@ -101,6 +101,7 @@ void Supervisor::hear_step_request(const wire::StepRequest& request) {
   }
   if (tell_again_of_end(request)) return;
   if (request.ask().has_part()) return refuse_step(request, already_done, "Job/step already completing or completed");  // it was prepared, and is gone
+  if (request.ask().interactive() && keeper_->had_shell()) return refuse_step(request, already_done, "Job/step already completing or completed", "the job has had its interactive step");
   if (keeper_->next_id() >= steps_of_attempt_max) return refuse_step(request, step_limit, "Step limit reached for this job");
   if (ended_ || killing_ || finish_at_us_ != 0) return refuse_step(request, already_done, "Job/step already completing or completed");
   // Asked again, in case we had not heard it: it keeps its place.
@@ -199,7 +200,8 @@ wire::LaunchPlan Supervisor::step_plan(const wire::CreateStep& ask, const StepPl
 }
 
 void Supervisor::start_step(const wire::StepRequest& request, const StepPlacement& placement) {
-  const std::uint32_t id = keeper_->start(placement, request.ask().overlap(), request.ask().least_id());
+  const bool shell = request.ask().interactive();
+  const std::uint32_t id = shell ? keeper_->start_shell(placement) : keeper_->start(placement, request.ask().overlap(), request.ask().least_id());
   const auto written = spool_.write_step(id);
   KeptStep& kept = steps_[id];
   kept.request = request;

@@ -162,6 +162,7 @@ void put_event(const JobCancelled& e, log::Event& out) {
 void put_event(const JobTimedOut& e, log::Event& out) {
   out.mutable_job_timed_out()->set_key(e.key.value);
   out.mutable_job_timed_out()->set_at(e.at.value);
+  out.mutable_job_timed_out()->set_inactive(e.inactive);
 }
 
 void put_event(const JobRequeued& e, log::Event& out) {
@@ -171,6 +172,7 @@ void put_event(const JobRequeued& e, log::Event& out) {
   to->set_by(e.by.value);
   to->set_at(e.at.value);
   to->set_begin_at(e.begin_at.value);
+  to->set_special_exit(e.special_exit);
 }
 
 void put_event(const NodeRegistered& e, log::Event& out) {
@@ -542,10 +544,10 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kNodeDeleted: return NodeDeleted{NodeIndex{in.node_deleted().node()}, UserId{in.node_deleted().by()}, Time{in.node_deleted().at()}};
     case K::kJobCancelled:
       return JobCancelled{JobKey{in.job_cancelled().key()}, UserId{in.job_cancelled().by()}, Time{in.job_cancelled().at()}};
-    case K::kJobTimedOut: return JobTimedOut{JobKey{in.job_timed_out().key()}, Time{in.job_timed_out().at()}};
+    case K::kJobTimedOut: return JobTimedOut{JobKey{in.job_timed_out().key()}, Time{in.job_timed_out().at()}, in.job_timed_out().inactive()};
     case K::kJobRequeued: {
       const auto& e = in.job_requeued();
-      return JobRequeued{JobKey{e.key()}, e.hold(), UserId{e.by()}, Time{e.at()}, Time{e.begin_at()}};
+      return JobRequeued{JobKey{e.key()}, e.hold(), UserId{e.by()}, Time{e.at()}, Time{e.begin_at()}, e.special_exit()};
     }
     case K::kNodeRegistered: {
       const auto& e = in.node_registered();

@@ -170,6 +170,7 @@ std::string show(const NodeDef& def) {
   line.list("kinds", def.kinds, [](const NodeGres& kind) { return show(kind); });
   line.count("kind", static_cast<std::uint64_t>(def.kind)).count("keep_up", def.keep_up);
   if (def.suspend_seconds) line.number("suspend_seconds", *def.suspend_seconds);
+  line.quoted("withheld_cpus", def.withheld_cpus.empty() ? std::string{} : format_bits(def.withheld_cpus)).count("withheld_memory", static_cast<std::uint64_t>(def.withheld_memory.value));
   return '(' + line.text_ + ')';
 }
 
@@ -202,6 +203,7 @@ std::string show(const PartitionDef& def) {
   if (def.suspend_seconds) line.number("suspend_seconds", *def.suspend_seconds);
   if (def.suspend_timeout_seconds) line.number("suspend_timeout", *def.suspend_timeout_seconds);
   if (def.resume_timeout_seconds) line.number("resume_timeout", *def.resume_timeout_seconds);
+  if (def.over_time_minutes) line.word("over_time", minutes_text(*def.over_time_minutes));
   return '(' + line.text_ + ')';
 }
 
@@ -227,6 +229,9 @@ std::string show(const Policy& p) {
   line.amount("max_memory_per_node", p.max_memory_per_node).count("enforce", p.enforce).strings("tres", p.tres);
   if (p.schedule != Schedule::conservative) line.word("schedule", schedule_name(p.schedule));
   line.flag("predict_run_times", p.predict_run_times);
+  if (p.over_time_minutes > 0) line.word("over_time", minutes_text(p.over_time_minutes));
+  if (p.max_requeues != unlimited) line.number("max_requeues", p.max_requeues);
+  line.count("private_data", p.private_data);
   return '(' + line.text_ + (p.priority == PriorityPolicy{} ? "" : ' ' + show(p.priority)) + ')';
 }
 
@@ -437,8 +442,10 @@ Line describe(const JobProgramEnded& e) {
 }
 
 Line describe(const JobCancelled& e) { return on_job("JobCancelled", e.key).number("by", e.by.value); }
-Line describe(const JobTimedOut& e) { return on_job("JobTimedOut", e.key); }
-Line describe(const JobRequeued& e) { return on_job("JobRequeued", e.key).flag("hold", e.hold).number("by", e.by.value).time("begin_at", e.begin_at); }
+Line describe(const JobTimedOut& e) { return on_job("JobTimedOut", e.key).flag("inactive", e.inactive); }
+Line describe(const JobRequeued& e) {
+  return on_job("JobRequeued", e.key).flag("hold", e.hold).number("by", e.by.value).time("begin_at", e.begin_at).flag("special_exit", e.special_exit);
+}
 
 Line describe(const NodeRegistered& e) {
   Line line{"NodeRegistered"};

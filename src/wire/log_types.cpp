@@ -98,6 +98,8 @@ void put(const NodeDef& from, log::NodeDef& to) {
   to.set_kind(static_cast<std::uint32_t>(from.kind));
   if (from.suspend_seconds) to.set_suspend_seconds(*from.suspend_seconds);
   to.set_keep_up(from.keep_up);
+  for (const std::uint64_t word : from.withheld_cpus) to.add_withheld_cpus(word);
+  to.set_withheld_memory_mib(from.withheld_memory.value);
 }
 
 NodeDef get(const log::NodeDef& from) {
@@ -108,6 +110,8 @@ NodeDef get(const log::NodeDef& from) {
   to.kind = static_cast<NodeKind>(from.kind());
   if (from.has_suspend_seconds()) to.suspend_seconds = from.suspend_seconds();
   to.keep_up = from.keep_up();
+  to.withheld_cpus.assign(from.withheld_cpus().begin(), from.withheld_cpus().end());
+  to.withheld_memory = Mebibytes{from.withheld_memory_mib()};
   return to;
 }
 
@@ -154,6 +158,7 @@ void put(const PartitionDef& from, log::PartitionDef& to) {
   for (const auto& host : from.submit_hosts) to.add_submit_hosts(host);
   to.set_default_memory_per_gpu(from.default_memory_per_gpu);
   to.set_default_cpus_per_gpu(from.default_cpus_per_gpu);
+  if (from.over_time_minutes) to.set_over_time_minutes(*from.over_time_minutes);
 }
 
 PartitionDef get(const log::PartitionDef& from) {
@@ -200,6 +205,7 @@ PartitionDef get(const log::PartitionDef& from) {
   to.submit_hosts.assign(from.submit_hosts().begin(), from.submit_hosts().end());
   to.default_memory_per_gpu = from.default_memory_per_gpu();
   to.default_cpus_per_gpu = from.default_cpus_per_gpu();
+  if (from.has_over_time_minutes()) to.over_time_minutes = from.over_time_minutes();
   return to;
 }
 
@@ -279,6 +285,9 @@ void put(const Policy& from, log::Policy& to) {
   for (const auto& name : from.tres) to.add_tres(name);
   to.set_schedule(static_cast<std::uint32_t>(from.schedule));
   to.set_predict_run_times(from.predict_run_times);
+  to.set_over_time_minutes(from.over_time_minutes);
+  if (from.max_requeues != unlimited) to.set_requeues_and_one(from.max_requeues + 1);
+  to.set_private_data(from.private_data);
 }
 
 Policy get(const log::Policy& from) {
@@ -327,6 +336,9 @@ Policy get(const log::Policy& from) {
   if (from.has_priority()) to.priority = get(from.priority());
   to.enforce = from.enforce();
   to.tres.assign(from.tres().begin(), from.tres().end());
+  to.over_time_minutes = from.over_time_minutes();
+  if (from.requeues_and_one() > 0) to.max_requeues = from.requeues_and_one() - 1;
+  to.private_data = from.private_data();
   to.schedule = static_cast<Schedule>(from.schedule());
   to.predict_run_times = from.predict_run_times();
   return to;

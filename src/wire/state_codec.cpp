@@ -62,6 +62,9 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
   to.set_requeue_wanted(job.requeue_wanted);
   to.set_requeue_held(job.requeue_held);
   to.set_launch_failed(job.launch_failed);
+  to.set_over_time_minutes(job.over_time_minutes);
+  to.set_requeues(job.requeues);
+  to.set_held_why(static_cast<std::uint32_t>(job.held_why));
   to.set_program(static_cast<std::uint32_t>(job.program));
   to.set_boots(job.boots);
   to.set_dependency_never(job.dependency_never);
@@ -120,6 +123,9 @@ Job get_job(const log::Job& from) {
   job.requeue_wanted = from.requeue_wanted();
   job.requeue_held = from.requeue_held();
   job.launch_failed = from.launch_failed();
+  job.over_time_minutes = static_cast<std::uint16_t>(from.over_time_minutes());
+  job.requeues = static_cast<std::uint8_t>(from.requeues());
+  job.held_why = static_cast<HeldWhy>(from.held_why());
   job.program = static_cast<JobProgram>(from.program());
   job.boots = from.boots();
   job.dependency_never = from.dependency_never();

@@ -118,7 +118,8 @@ INSTANTIATE_TEST_SUITE_P(Format1, GoldenLogs, testing::Values("format1/plain", "
                                          "format1/het_steps", "format1/het_steps_compacted", "format1/power", "format1/power_compacted",
                                          "format1/kept", "format1/kept_compacted", "format1/partition_rules", "format1/partition_rules_compacted",
                                          "format1/partition_changes", "format1/partition_changes_compacted",
-                                         "format1/standing", "format1/standing_compacted"),
+                                         "format1/standing", "format1/standing_compacted",
+                                         "format1/site_rules", "format1/site_rules_compacted"),
                          [](const auto& info) { return std::string{info.param}.substr(8); });
 
 TEST(GoldenLog, Format1_holds_every_kind_of_fact) {

@@ -36,6 +36,8 @@ std::vector<GoldenBatch> power_history();
 std::vector<GoldenBatch> standing_history();
 // The same with what partitions and the cluster demand of jobs after it.
 std::vector<GoldenBatch> partition_rules_history();
+// The same with time beyond limits, counted requeues, cores for the system and the shell of an salloc after it.
+std::vector<GoldenBatch> site_rules_history();
 
 // The same with partitions that were made, changed, deleted, and kept or given up when the configuration was read again, after it.
 std::vector<GoldenBatch> partition_changes_history();

@@ -27,6 +27,7 @@
 #include "core/ledger/preempt_rule.h"
 #include "core/model/gres_text.h"
 #include "core/model/node_use.h"
+#include "core/model/withheld.h"
 #include "core/planner/pass.h"
 #include "wire/event_codec.h"
 
@@ -104,6 +105,14 @@ class History {
       nodes[1].keep_up = nodes[2].keep_up = 1;
       nodes[3].kind = seed % 2 == 0 ? NodeKind::cloud : NodeKind::normal;
       small.power_down_on_idle = seed % 3 == 0;
+    }
+    policy.over_time_minutes = seed % 5 == 3 ? 1 : 0;
+    if (seed % 7 == 2) small.over_time_minutes = seed % 2 == 0 ? unlimited : 2;
+    if (seed % 4 == 3) policy.max_requeues = static_cast<std::uint32_t>(seed % 3);
+    if (seed % 4 == 1 && policy.cpu_unit != CpuUnit::socket) {
+      nodes[0].withheld_cpus = *last_cores(nodes[0], 1);
+      nodes[1].withheld_cpus = *listed_cpus(nodes[1], "0,5");
+      nodes[1].withheld_memory = Mebibytes{300};
     }
     with_accounts_ = random_.chance(1, 2);
     if (with_accounts_) add_policy(policy, small);
@@ -553,6 +562,7 @@ class History {
       if (random_.chance(1, 2)) step.end = StepEnd{step.start.id, random_.chance(1, 2) ? Outcome::completed : Outcome::failed, 1, 0, {}, {}, now_};
       told.push_back(std::move(step));
     }
+    if (!told.empty() && random_.chance(1, 4)) told.back().start.id = interactive_step;
     const Attempt attempt{random_.chance(1, 10) ? job.attempt.value + 1 : job.attempt.value};
     const auto events = decide_steps(state_, *key, attempt, told, now_);
     happen(events);
@@ -598,8 +608,18 @@ class History {
       check_kept(event);
       if (const auto* placed = std::get_if<JobPlaced>(&event)) {
         check_limits_kept(state_.job(placed->key));
+        check_nothing_withheld(*placed);
         check_nobody_overtaken(state_.job(placed->key));
       }
+    }
+  }
+
+  // What is kept for the system goes to no job.
+  void check_nothing_withheld(const JobPlaced& placed) {
+    for (const NodeShare& share : placed.shares) {
+      const Node& node = state_.node(share.node);
+      if (share.detail && have_common_bits(share.detail->cpus, node.def->withheld_cpus)) fail("a job has CPUs that are kept for the system");
+      if (share.cpus > node.def->usable_cpus() || node.used_memory > node.def->usable_memory()) fail("a node gives more than it has for jobs");
     }
   }
 

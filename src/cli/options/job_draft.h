@@ -55,6 +55,7 @@ struct JobDraft {
   bool quit_on_interrupt = false;
   bool whole = false;
   bool preserve_env = false;
+  bool interactive_step = false;  // srun, for salloc: a shell beside all steps of the job
   std::vector<std::uint32_t> ignored_signals;
   std::optional<bool> kill_on_bad_exit;
   std::optional<std::int64_t> wait_seconds;

@@ -393,7 +393,7 @@ constexpr JobOption rows[] = {
     {"no-bell", '\0', none, "", A, "SALLOC_NO_BELL", "", "do not ring", [](Draft& d, Text) -> Result<void> { d.bell = false; return {}; }},
     {"kill-command", 'K', optional, "[=<signal>]", A, "SALLOC_KILL_CMD", "", "signal to the command when the allocation ends before it; TERM without a value", extra::kill_command},
     {"immediate", 'I', optional, "[=<seconds>]", RA, "SALLOC_IMMEDIATE", "SLURM_IMMEDIATE", "start within so many seconds (1) or give up", extra::immediate},
-    {"interactive", '\0', none, "", R, "", "", "interactive step", nullptr, Effect::refused, "salloc runs its shell itself"},
+    {"interactive", '\0', none, "", R, "", "", "the shell of salloc on the first node of a job, beside its steps: salloc says it where LaunchParameters=use_interactive_step", [](Draft& d, Text) -> Result<void> { d.interactive_step = true; return {}; }},
     {"jobid", '\0', required, "<id>", R, "", "", "run in this job, 12 or 12_3", [](Draft& d, Text v) -> Result<void> { return set_job_id(d, v); }},
     {"mail-type", '\0', required, "<list>", BR, "", "", "mail on NONE, BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90, TIME_LIMIT_80, TIME_LIMIT_50 or ALL; ARRAY_TASKS: for each task of an array", extra::mail_type},
     {"mail-user", '\0', required, "<address>", BR, "", "", "who gets mail; without it the submitter", [](Draft& d, Text v) -> Result<void> { d.job.mutable_extras()->set_mail_user(std::string{v}); return {}; }},

@@ -36,6 +36,8 @@ std::string node_line(const wire::NodeView& node) {
          " Weight=" + std::to_string(node.weight());
   if (!node.features().empty()) out += " Feature=" + node.features();
   if (!node.gres().empty()) out += " Gres=" + node.gres();
+  if (node.withheld_cores() != 0) out += " CPUSpecList=" + node.withheld_cpu_list();
+  if (node.withheld_memory_mib() != 0) out += " MemSpecLimit=" + std::to_string(node.withheld_memory_mib());
   if (node.cloud()) out += " State=CLOUD";
   else if (node.base() == wire::NodeView::FUTURE) out += " State=FUTURE";
   return out + '\n';
@@ -52,6 +54,7 @@ std::string partition_line(const wire::PartitionView& p) {
   if (p.min_nodes() != 0) add("MinNodes", std::to_string(p.min_nodes()));
   if (p.priority_tier() != 1) add("PriorityTier", std::to_string(p.priority_tier()));
   if (p.priority_job_factor() != 1) add("PriorityJobFactor", std::to_string(p.priority_job_factor()));
+  if (p.has_over_time_minutes()) add("OverTimeLimit", p.over_time_minutes() == UINT32_MAX ? "UNLIMITED" : std::to_string(p.over_time_minutes()));
   if (p.hidden()) add("Hidden", "YES");
   if (p.root_only()) add("RootOnly", "YES");
   if (p.disable_root_jobs()) add("DisableRootJobs", "YES");

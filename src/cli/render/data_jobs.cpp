@@ -79,7 +79,8 @@ Data states_of(const wire::JobView& job) {
   base.clear_completing();
   base.clear_requeue_held();
   base.clear_configuring();
-  return words_of({{true, state_word(base)}, {job.completing(), "COMPLETING"}, {job.configuring(), "CONFIGURING"}, {job.requeue_held(), "REQUEUE_HOLD"}});
+  base.clear_special_exit();
+  return words_of({{true, state_word(base)}, {job.completing(), "COMPLETING"}, {job.configuring(), "CONFIGURING"}, {job.requeue_held(), "REQUEUE_HOLD"}, {job.special_exit(), "SPECIAL_EXIT"}});
 }
 
 Data flags_of(const R& r) {

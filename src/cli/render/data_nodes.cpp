@@ -54,13 +54,13 @@ constexpr DataField<NodeRecord> node_fields[] = {
     {"cert_flags", "NODE_CERT_FLAGS", nothing},
     {"cluster_name", "STRING", empty},
     {"cores", "UINT16", value<&View::cores_per_socket>},
-    {"specialized_cores", "UINT16", zero},
+    {"specialized_cores", "UINT16", value<&View::withheld_cores>},
     {"cpu_binding", "UINT32", zero},
     {"cpu_load", "UINT32", [](const R& r) -> Data { return r.node.telemetry().load_hundredths(); }},
     {"free_mem", "UINT64_NO_VAL", [](const R& r) { return number_if(r.node.has_telemetry(), r.node.telemetry().free_memory_mib()); }},
     {"cpus", "UINT16", value<&View::cpus>},
-    {"effective_cpus", "UINT16", value<&View::cpus>},
-    {"specialized_cpus", "STRING", empty},
+    {"effective_cpus", "UINT16", [](const R& r) -> Data { return usable_cpus(r.node); }},
+    {"specialized_cpus", "STRING", value<&View::withheld_cpu_list>},
     {"energy", "ACCT_GATHER_ENERGY_PTR", [](const R&) -> Data {
        return DataMap{{"average_watts", 0u}, {"base_consumed_energy", 0u}, {"consumed_energy", 0u}, {"current_watts", number_not_set()}, {"previous_consumed_energy", 0u}, {"last_collected", 0u}};
      }},
@@ -75,7 +75,7 @@ constexpr DataField<NodeRecord> node_fields[] = {
     {"instance_type", "STRING", empty},
     {"last_busy", "TIMESTAMP_NO_VAL", time<&View::last_busy_us>},
     {"mcs_label", "STRING", empty},
-    {"specialized_memory", "UINT64", zero},
+    {"specialized_memory", "UINT64", value<&View::withheld_memory_mib>},
     {"name", "STRING", value<&View::name>},
     {"next_state_after_reboot", "NODE_STATES", [](const R&) -> Data { return DataList{Data{"INVALID"}}; }},
     {"address", "STRING", value<&View::address>},
@@ -100,7 +100,7 @@ constexpr DataField<NodeRecord> node_fields[] = {
     {"suspend_time", "UINT32_NO_VAL", [](const R& r) { return r.node.idle_until_us() == 0 ? number_infinite() : time_of(r.node.idle_until_us()); }},
     {"alloc_memory", "UINT64", value<&View::allocated_memory_mib>},
     {"alloc_cpus", "UINT16", value<&View::allocated_cpus>},
-    {"alloc_idle_cpus", "UINT16", [](const R& r) -> Data { return r.node.cpus() - std::min(r.node.cpus(), r.node.allocated_cpus()); }},
+    {"alloc_idle_cpus", "UINT16", [](const R& r) -> Data { return usable_cpus(r.node) - std::min(usable_cpus(r.node), r.node.allocated_cpus()); }},
     {"tres_used", "STRING", [](const R& r) -> Data { return tres_of(r.node.allocated_cpus(), r.node.allocated_memory_mib(), false, r.node.allocated_gres_tres()); }},
     {"tres_weighted", "FLOAT64", [](const R&) -> Data { return 0.0; }},
     {"slurmd_start_time", "TIMESTAMP_NO_VAL", time<&View::agent_started_at_us>},
@@ -109,7 +109,7 @@ constexpr DataField<NodeRecord> node_fields[] = {
     {"temporary_disk", "UINT32", value<&View::tmp_disk_mib>},
     {"weight", "UINT32", value<&View::weight>},
     {"topology", "STRING", empty},
-    {"tres", "STRING", [](const R& r) -> Data { return tres_of(r.node.cpus(), r.node.memory_mib(), true, r.node.gres_tres()); }},
+    {"tres", "STRING", [](const R& r) -> Data { return tres_of(usable_cpus(r.node), usable_memory(r.node), true, r.node.gres_tres()); }},
     {"version", "STRING", value<&View::version>},
 };
 // clang-format on
@@ -134,7 +134,7 @@ Data most(const G& g) {
   for (const View* node : g.group.nodes) out = std::max<std::uint64_t>(out, get(*node));
   return out;
 }
-constexpr auto cpus = [](const View& n) -> std::uint64_t { return n.cpus(); };
+constexpr auto cpus = [](const View& n) -> std::uint64_t { return usable_cpus(n); };
 constexpr auto load = [](const View& n) -> std::uint64_t { return n.telemetry().load_hundredths(); };
 constexpr auto sockets = [](const View& n) -> std::uint64_t { return n.sockets(); };
 constexpr auto cores = [](const View& n) -> std::uint64_t { return n.cores_per_socket(); };
@@ -151,7 +151,7 @@ Data sum(const G& g) {
   return out;
 }
 bool usable(const View& n) { return !n.drain() && (n.base() == View::IDLE || node_is_allocated(n)); }
-std::uint64_t free_cpus(const View& n) { return n.cpus() - std::min(n.cpus(), n.allocated_cpus()); }
+std::uint64_t free_cpus(const View& n) { return usable_cpus(n) - std::min(usable_cpus(n), n.allocated_cpus()); }
 constexpr auto allocated_cpus = [](const View& n) -> std::uint64_t { return n.allocated_cpus(); };
 constexpr auto idle_cpus = [](const View& n) -> std::uint64_t { return usable(n) ? free_cpus(n) : 0; };
 constexpr auto other_cpus = [](const View& n) -> std::uint64_t { return usable(n) ? 0 : free_cpus(n); };

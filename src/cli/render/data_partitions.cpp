@@ -60,7 +60,7 @@ constexpr DataField<P> partition_fields[] = {
     {"maximums/partition_memory_per_node", "MEM_PER_NODE", [](const P& p) { return per_node(p.has_max_memory_per_cpu_mib(), p.has_max_memory_per_node_mib(), p.max_memory_per_node_mib()); }},
     {"maximums/nodes", "UINT32_NO_VAL", [](const P& p) { return limit_or_infinite(p.max_nodes()); }},
     {"maximums/time", "UINT32_NO_VAL", [](const P& p) { return number_or_infinite(p.max_time_minutes()); }},
-    {"maximums/over_time_limit", "UINT16_NO_VAL", none},
+    {"maximums/over_time_limit", "UINT16_NO_VAL", [](const P& p) -> Data { return p.has_over_time_minutes() ? number_or_infinite(p.over_time_minutes()) : none(p); }},
     {"minimums/nodes", "UINT32", value<&P::min_nodes>},
     {"name", "STRING", value<&P::name>},
     {"node_sets", "STRING", empty},

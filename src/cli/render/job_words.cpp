@@ -23,11 +23,11 @@ constexpr StateRow states[] = {
     {"PREEMPTED", "PR", wire::PREEMPTED},   {"BOOT_FAIL", "BF", wire::BOOT_FAIL},
     {"DEADLINE", "DL", wire::DEADLINE},     {"OUT_OF_MEMORY", "OOM", wire::OUT_OF_MEMORY},
     {"COMPLETING", "CG", completing_code},  {"REQUEUE_HOLD", "RH", requeue_hold_code},
-    {"CONFIGURING", "CF", configuring_code},
+    {"CONFIGURING", "CF", configuring_code}, {"SPECIAL_EXIT", "SE", special_exit_code},
     // States of Slurm no job of ours is ever in; asking for them is no mistake.
     {"RESIZING", "RS", never_code},
     {"REQUEUED", "RQ", never_code},         {"REQUEUE_FED", "RF", never_code},
-    {"SPECIAL_EXIT", "SE", never_code},     {"STOPPED", "ST", never_code},
+    {"STOPPED", "ST", never_code},
     {"REVOKED", "RV", never_code},          {"RESV_DEL_HOLD", "RD", never_code},
     {"SIGNALING", "SI", never_code},        {"STAGE_OUT", "SO", never_code},
 };
@@ -36,6 +36,7 @@ const StateRow& row_of(const wire::JobView& job) {
   std::uint8_t code = static_cast<std::uint8_t>(job.state());
   if (job.completing()) code = completing_code;
   else if (job.requeue_held()) code = requeue_hold_code;
+  else if (job.special_exit()) code = special_exit_code;
   else if (job.configuring()) code = configuring_code;
   for (const StateRow& row : states)
     if (row.code == code) return row;
@@ -56,6 +57,7 @@ std::optional<StateFilter> parse_state(std::string_view word) {
 bool matches(StateFilter filter, const wire::JobView& job) {
   if (filter.code == completing_code) return job.completing();
   if (filter.code == requeue_hold_code) return job.requeue_held();
+  if (filter.code == special_exit_code) return job.special_exit();
   if (filter.code == configuring_code) return job.configuring();
   return filter.code == static_cast<std::uint8_t>(job.state()) && !job.completing();
 }

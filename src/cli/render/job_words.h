@@ -17,7 +17,7 @@ std::string_view state_compact(const wire::JobView& job);  // PD, CG, RH ...
 struct StateFilter {
   std::uint8_t code;  // of JobStateName, or one of the flags below
 };
-constexpr std::uint8_t completing_code = 100, requeue_hold_code = 101, never_code = 102, configuring_code = 103;
+constexpr std::uint8_t completing_code = 100, requeue_hold_code = 101, never_code = 102, configuring_code = 103, special_exit_code = 104;
 std::optional<StateFilter> parse_state(std::string_view word);
 bool matches(StateFilter filter, const wire::JobView& job);
 bool is_of_placed(StateFilter filter);  // only jobs that hold nodes can be in it

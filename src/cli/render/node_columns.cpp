@@ -65,9 +65,10 @@ void put_cpu_states(Out& out, const Row& row) {
   std::uint64_t allocated = 0, idle = 0, other = 0, total = 0;
   for (const View* node : row.nodes) {
     allocated += node->allocated_cpus();
-    total += node->cpus();
+    const std::uint32_t usable_here = usable_cpus(*node);
+    total += usable_here;
     const bool usable = !node->drain() && (node->base() == View::IDLE || node_is_allocated(*node));
-    (usable ? idle : other) += node->cpus() - std::min(node->cpus(), node->allocated_cpus());
+    (usable ? idle : other) += usable_here - std::min(usable_here, node->allocated_cpus());
   }
   out += std::to_string(allocated) + '/' + std::to_string(idle) + '/' + std::to_string(other) + '/' + std::to_string(total);
 }
@@ -137,7 +138,7 @@ constexpr Column<NodeGroup> plain[] = {
     {"Cluster", 'V', "CLUSTER", to_width, J, [](Out& out, const Row& row) { out += row.context->cluster; }},
     {"Comment", 0, "COMMENT", to_width, S, [](Out& out, const Row& row) { out += first_text(row, &View::comment, "(null)"); }},
     {"Cores", 'Y', "CORES", to_width, J, [](Out& out, const Row& row) { out += range(row, [](const View& n) { return n.cores_per_socket(); }, false); }},
-    {"CPUs", 'c', "CPUS", to_width, J, [](Out& out, const Row& row) { out += range(row, [](const View& n) { return n.cpus(); }, false); }},
+    {"CPUs", 'c', "CPUS", to_width, J, [](Out& out, const Row& row) { out += range(row, [](const View& n) { return usable_cpus(n); }, false); }},
     {"CPUsLoad", 'O', "CPU_LOAD", to_width, J, put_load},
     {"CPUsState", 'C', "CPUS(A/I/O/T)", to_width, J, put_cpu_states},
     {"DefaultTime", 'L', "DEFAULTTIME", never, J, put_default_time},

@@ -1,6 +1,7 @@
 // src/cli/render/node_words.h - what a node's or partition's state is called, by scontrol and by sinfo.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,5 +28,9 @@ bool matches(const NodeStateFilter& filter, const wire::NodeView& node);
 
 std::string_view partition_state(const wire::PartitionView& partition);        // UP
 std::string_view partition_availability(const wire::PartitionView& partition);  // up, down, drain, inact
+
+// What jobs can have of it: without what is kept for the system.
+inline std::uint32_t usable_cpus(const wire::NodeView& node) { return node.cpus() - std::min(node.cpus(), node.withheld_cpus()); }
+inline std::uint64_t usable_memory(const wire::NodeView& node) { return node.memory_mib() - std::min(node.memory_mib(), node.withheld_memory_mib()); }
 
 }  // namespace millrace

@@ -191,7 +191,7 @@ std::string show_node(const wire::NodeView& node, Names& names, const ShowOption
   for (const std::string& name : node.partitions()) partitions += (partitions.empty() ? "" : ",") + name;
   // The blanks before some line ends are Slurm's.
   record.line("NodeName=" + node.name() + (node.arch().empty() ? "" : " Arch=" + node.arch()) + " CoresPerSocket=" + text(node.cores_per_socket()) + ' ');
-  record.line("CPUAlloc=" + text(node.allocated_cpus()) + " CPUEfctv=" + text(node.cpus()) + " CPUTot=" + text(node.cpus()) + " CPULoad=" + load);
+  record.line("CPUAlloc=" + text(node.allocated_cpus()) + " CPUEfctv=" + text(usable_cpus(node)) + " CPUTot=" + text(node.cpus()) + " CPULoad=" + load);
   record.line("AvailableFeatures=" + null(node.features()));
   record.line("ActiveFeatures=" + null(node.features()));
   record.line("Gres=" + null(node.gres()));
@@ -208,13 +208,18 @@ std::string show_node(const wire::NodeView& node, Names& names, const ShowOption
   if (!node.os().empty()) record.line("OS=" + node.os() + ' ');
   record.line("RealMemory=" + text(node.memory_mib()) + " AllocMem=" + text(node.allocated_memory_mib()) + " FreeMem=" +
               (node.has_telemetry() ? text(node.telemetry().free_memory_mib()) : "N/A") + " Sockets=" + text(node.sockets()) + " Boards=" + text(node.boards()));
+  if (node.withheld_cores() != 0 || node.withheld_memory_mib() != 0) {
+    const std::string cores = node.withheld_cores() == 0 ? std::string{} : "CoreSpecCount=" + text(node.withheld_cores()) + " CPUSpecList=" + node.withheld_cpu_list();
+    const std::string memory = node.withheld_memory_mib() == 0 ? std::string{} : "MemSpecLimit=" + text(node.withheld_memory_mib());
+    record.line(cores + (cores.empty() || memory.empty() ? "" : " ") + memory);
+  }
   record.line("State=" + node_state_full(node) + " ThreadsPerCore=" + text(node.threads_per_core()) + " TmpDisk=" + text(node.tmp_disk_mib()) +
               " Weight=" + text(node.weight()) + " Owner=N/A MCS_label=N/A");
   if (!partitions.empty()) record.line("Partitions=" + partitions + ' ');
   record.line("BootTime=" + format_time(node.boot_at_us(), "None") + " SlurmdStartTime=" + format_time(node.agent_started_at_us(), "None"));
   record.line("LastBusyTime=" + format_time(node.last_busy_us(), "Unknown") + " ResumeAfterTime=None SuspendTime=" +
               (node.idle_until_us() != 0 ? format_time(node.idle_until_us(), "INFINITE") : "INFINITE"));
-  record.line("CfgTRES=cpu=" + text(node.cpus()) + ",mem=" + format_mib(node.memory_mib()) + ",billing=" + text(node.cpus()) +
+  record.line("CfgTRES=cpu=" + text(usable_cpus(node)) + ",mem=" + format_mib(usable_memory(node)) + ",billing=" + text(usable_cpus(node)) +
               (node.gres_tres().empty() ? "" : "," + node.gres_tres()));
   std::string allocated;
   if (node.allocated_cpus() != 0) allocated = "cpu=" + text(node.allocated_cpus());
@@ -243,7 +248,8 @@ std::string show_partition(const wire::PartitionView& p, const ShowOptions& opti
   record.line("Nodes=" + null(p.nodes()));
   record.line("PriorityJobFactor=" + text(p.priority_job_factor()) + " PriorityTier=" + text(p.priority_tier()) + " RootOnly=" + yes_no(p.root_only()) +
               " ReqResv=" + yes_no(p.require_reservation()) + " OverSubscribe=" + (p.exclusive() ? "EXCLUSIVE" : p.sharing().empty() ? "NO" : p.sharing()));
-  record.line("OverTimeLimit=NONE PreemptMode=" + (p.preempt_mode().empty() ? "OFF" : p.preempt_mode()));
+  const std::string over = !p.has_over_time_minutes() ? "NONE" : p.over_time_minutes() == 0xffffffff ? "UNLIMITED" : text(p.over_time_minutes());
+  record.line("OverTimeLimit=" + over + " PreemptMode=" + (p.preempt_mode().empty() ? "OFF" : p.preempt_mode()));
   record.line("State=" + std::string{partition_state(p)} + " TotalCPUs=" + text(p.cpu_count()) + " TotalNodes=" + text(p.node_count()) + " SelectTypeParameters=NONE");
   record.line("JobDefaults=" + (p.job_defaults().empty() ? std::string{"(null)"} : p.job_defaults()));
   record.line(memory_limits(p));

@@ -107,7 +107,7 @@ const char* const squeue_steps_format = "%.15i %.8j %.9P %.8u %.9M %N";
 
 std::span<const Column<StepRow>> step_columns() { return rows; }
 
-std::string shown_step_number(std::uint32_t step) { return step == batch_step ? "batch" : std::to_string(step); }
+std::string shown_step_number(std::uint32_t step) { return step == batch_step ? "batch" : step == interactive_step ? "interactive" : std::to_string(step); }
 
 std::string shown_step(const wire::StepView& step) {
   std::string job = std::to_string(step.job_id());

@@ -27,14 +27,14 @@ bool share_fits(const State& state, const Partition& partition, const NodeShare&
       const std::int64_t total = all.gres[slot];
       if (share.detail->gres[slot] > 0 && node.used_gres[slot] + share.detail->gres[slot] > total) return false;
     }
-  return !state.policy->memory_is_consumable || node.used_memory + share.memory <= node.def->memory;
+  return !state.policy->memory_is_consumable || node.used_memory + share.memory <= node.def->usable_memory();
 }
 
 enum class Fill : std::uint8_t { filled, too_few, not_in_this_way };
 
 Fill fill_from(const State& state, const JobSpec& spec, const NodeUse& use, std::int64_t closed, bool shared, NodeShare& share) {
   const Node& node = state.node(share.node);
-  if (closed + share.cpus.value > node.def->cpus.value) return Fill::too_few;
+  if (closed + share.cpus.value > node.def->usable_cpus().value) return Fill::too_few;
   if (!is_assigned(*node.def) && !shared) return Fill::filled;
   auto detail = assign(spec, *node.def, use, share.amounts(), fit_rules(*state.policy));
   if (!detail) return Fill::not_in_this_way;

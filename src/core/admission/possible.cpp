@@ -100,12 +100,12 @@ class Possibility {
     const Node* largest = nullptr;
     for (const Candidate& candidate : all_) {
       const Node& node = state_.node(candidate.node);
-      if (!largest || std::pair{node.def->cpus, node.def->memory} > std::pair{largest->def->cpus, largest->def->memory}) largest = &node;
+      if (!largest || std::pair{node.def->usable_cpus(), node.def->usable_memory()} > std::pair{largest->def->usable_cpus(), largest->def->usable_memory()}) largest = &node;
     }
     std::string note = where + " has " + std::to_string(all_.size()) + " usable nodes";
     if (largest)
-      note += "; the largest is " + largest->def->name + " with " + std::to_string(largest->def->cpus.value) + " CPUs and " +
-              std::to_string(largest->def->memory.value) + "M of memory";
+      note += "; the largest is " + largest->def->name + " with " + std::to_string(largest->def->usable_cpus().value) + " CPUs and " +
+              std::to_string(largest->def->usable_memory().value) + "M of memory";
     return note;
   }
 

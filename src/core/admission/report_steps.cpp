@@ -49,7 +49,8 @@ std::vector<Event> decide_steps(const State& state, JobKey key, Attempt attempt,
   std::set<std::uint32_t> ended, changed;
   for (const ReportedStep& step : reported) {
     const std::uint32_t id = step.start.id;
-    if (id >= next_id && id < steps_of_attempt_max) {
+    const bool fresh_shell = id == interactive_step && !started.contains(id) && !state.steps.contains({key, attempt, id});
+    if ((id >= next_id && id < steps_of_attempt_max) || fresh_shell) {
       StepStart fact = step.start;
       fact.nodes = resolve(nodes, step.nodes);
       if (!fact.nodes) continue;
@@ -58,7 +59,7 @@ std::vector<Event> decide_steps(const State& state, JobKey key, Attempt attempt,
       if (fact.distribution.size() > name_length_max) fact.distribution.clear();
       fact.wishes = cut(fact.wishes);
       fact.at = std::clamp(fact.at, job->started_at, std::max(now, job->started_at));  // the clocks of nodes are their own
-      next_id = id + 1;
+      if (!fresh_shell) next_id = id + 1;
       started[id] = fact.at;
       out.started.push_back(std::move(fact));
     } else if (const auto* known = state.steps.find({key, attempt, id}); known && (*known)->is_running() && !started.contains(id) && !changed.contains(id) &&

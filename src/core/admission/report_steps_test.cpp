@@ -77,6 +77,15 @@ TEST_F(ReportedSteps, Are_facts_once_however_often_they_are_told) {
   EXPECT_EQ(find(2)->end.at, at(30));
 }
 
+TEST_F(ReportedSteps, The_shell_of_salloc_does_not_count_among_the_others) {
+  EXPECT_EQ(tell({step(0), step(interactive_step)}), 2u);
+  EXPECT_EQ(tell({step(1), step(interactive_step)}), 1u);
+  EXPECT_TRUE(find(interactive_step)->is_running());
+  EXPECT_EQ(tell({step(interactive_step, true)}), 1u);
+  EXPECT_EQ(tell({step(interactive_step, true), step(2)}), 1u);
+  EXPECT_FALSE(find(interactive_step)->is_running());
+}
+
 TEST_F(ReportedSteps, Have_a_limit_that_can_be_changed_while_they_run) {
   ReportedStep limited = step(0);
   limited.start.time_limit_minutes = 5;

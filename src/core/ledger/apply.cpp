@@ -76,7 +76,7 @@ void clear_waits(State& state, const Job& job) {
 }  // namespace
 
 void to_completing(State& state, Job& job, Time at) {
-  clear_deadline(state, limit_end(job), job.key, DeadlineKind::time_limit);
+  clear_deadline(state, kill_time(job), job.key, DeadlineKind::time_limit);
   if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, job.key, DeadlineKind::preemption);
   count_job(state, job, Count::take_away, at);
   if (job.state == JobState::suspended) end_suspended(state, job, at);
@@ -161,6 +161,8 @@ void to_pending(State& state, JobKey key, bool was_ended, Time begin_at, bool ho
     job.priority = 0;
   }
   job.launch_failed = job.launch_failed && hold;
+  if (!hold) job.held_why = HeldWhy::asked;
+  job.over_time_minutes = 0;
   job.association = association_of(state, *job.spec);
   count_job(state, job, Count::add, at);
   state.active.erase(key);
@@ -188,7 +190,7 @@ void release_component(State& state, JobKey key, Time at) {
     share.released = true;
     give_back_share(state, share, key, at);
   }
-  clear_deadline(state, limit_end(job), key, DeadlineKind::time_limit);
+  clear_deadline(state, kill_time(job), key, DeadlineKind::time_limit);
   give_back_licences(state, job.placement->licences);
 }
 
@@ -225,6 +227,7 @@ void bring_along(State& state, JobKey key, Time at) {
     job.preempt_requeue = leader->preempt_requeue;
     job.requeue_wanted = leader->requeue_wanted;
     job.requeue_held = leader->requeue_held;
+    job.held_why = leader->held_why;
     job.launch_failed = leader->launch_failed;
   }
 }
@@ -240,7 +243,7 @@ void settle_job(State& state, JobKey key, Time at) {
   const Job& job = *held;
   end_steps(state, key, job.outcome, at);
   if (job.array.value != 0) --state.edit_array(job.array).running;
-  clear_deadline(state, limit_end(job), key, DeadlineKind::time_limit);
+  clear_deadline(state, kill_time(job), key, DeadlineKind::time_limit);
   if (job.preempt_due.is_set()) clear_deadline(state, job.preempt_due, key, DeadlineKind::preemption);
   give_back_licences(state, job.placement->licences);
   for (const JobKey each : whole_of(job))
@@ -262,9 +265,23 @@ void apply_one(State& state, const ControllerStarted& e) {
   state.epoch = e.epoch;
 }
 
+// OverTimeLimit holds for jobs that run already, too.
+void renew_over_times(State& state) {
+  std::vector<JobKey> running;
+  for (const auto& [key, nothing] : state.active)
+    if (const Job& job = state.job(key); job.state != JobState::completing && job.over_time_minutes != over_time_of(state, job.spec->partition)) running.push_back(key);
+  for (const JobKey key : running) {
+    Job& job = state.edit_job(key);
+    clear_deadline(state, kill_time(job), key, DeadlineKind::time_limit);
+    job.over_time_minutes = over_time_of(state, job.spec->partition);
+    if (job.state == JobState::running && kill_time(job) != never) state.deadlines.set({kill_time(job), key, DeadlineKind::time_limit}, {});
+  }
+}
+
 void apply_one(State& state, const ClusterConfigured& e) {
   settle_all(state, e.at);
   configure(state, e);
+  renew_over_times(state);
   turns_may_begin(state, e.at);
   add_tres_names(state);
   if (e.policy.priority.reset != ResetPeriod::none && !state.usage_reset_at.is_set()) state.usage_reset_at = e.at;
@@ -341,7 +358,10 @@ void apply_one(State& state, const JobHoldChanged& e) {
       job.hold = e.hold;
       job.priority = e.priority;
       job.priority_fixed = false;
-      if (e.hold == Hold::none) job.requeue_held = job.launch_failed = false;
+      if (e.hold != Hold::none) return;
+      job.requeue_held = job.launch_failed = false;
+      if (job.held_why == HeldWhy::too_often) job.requeues = 0;
+      job.held_why = HeldWhy::asked;
     });
 }
 
@@ -356,9 +376,9 @@ void apply_one(State& state, const JobModified& e) {
   }
   change_job(state, e.key, [&](Job& job) {
     if (e.time_limit_minutes && job.state == JobState::running) {
-      clear_deadline(state, limit_end(job), e.key, DeadlineKind::time_limit);
+      clear_deadline(state, kill_time(job), e.key, DeadlineKind::time_limit);
       job.time_limit_minutes = *e.time_limit_minutes;
-      if (limit_end(job) != never) state.deadlines.set({limit_end(job), e.key, DeadlineKind::time_limit}, {});
+      if (kill_time(job) != never) state.deadlines.set({kill_time(job), e.key, DeadlineKind::time_limit}, {});
     } else if (e.time_limit_minutes) {
       job.time_limit_minutes = *e.time_limit_minutes;
     }
@@ -478,11 +498,12 @@ void apply_one(State& state, const JobPlaced& e) {
   if (e.partition) use_partition(job, *e.partition);
   if (e.waited) job.waited = SharedValue(*e.waited);
   if (e.limit_minutes) job.time_limit_minutes = *e.limit_minutes;
+  job.over_time_minutes = over_time_of(state, job.spec->partition);
   job.association = association_of(state, *job.spec);
   count_job(state, job, Count::add, e.at);
   for (const NodeShare& share : e.shares) take_share(state, share, e.key, e.at);
   state.active.set(e.key, {});
-  if (limit_end(job) != never) state.deadlines.set({limit_end(job), e.key, DeadlineKind::time_limit}, {});
+  if (kill_time(job) != never) state.deadlines.set({kill_time(job), e.key, DeadlineKind::time_limit}, {});
   if (job.array.value != 0) {
     ArrayState& array = state.edit_array(job.array);
     ++array.running;
@@ -541,7 +562,7 @@ void apply_one(State& state, const JobTimedOut& e) {
   Job& job = state.edit_job(e.key);
   MR_ASSERT(job.state == JobState::running || job.state == JobState::suspended);
   job.outcome = Outcome::timeout;
-  job.end_reason = Reason::time_limit;
+  job.end_reason = e.inactive ? Reason::inactive_limit : Reason::time_limit;
   if (job.is_component()) return end_component(state, e.key, e.at);
   to_completing(state, job, e.at);
   bring_along(state, e.key, e.at);
@@ -568,6 +589,7 @@ void apply_one(State& state, const JobRequeued& e) {
   const Job& seen = state.job(e.key);
   if (seen.state == JobState::ended) {
     const std::uint32_t delay = state.policy->requeue_delay_seconds;
+    state.edit_job(e.key).held_why = e.special_exit ? HeldWhy::special_exit : HeldWhy::asked;
     return whole_to_pending(state, e.key, e.begin_at.is_set() ? e.begin_at : e.at + seconds(delay > 0 ? delay + 1 : 0), e.hold, e.at);
   }
   MR_ASSERT(next_state(seen.state, Cause::stopped) == JobState::completing);
@@ -575,6 +597,7 @@ void apply_one(State& state, const JobRequeued& e) {
   to_completing(state, job, e.at);
   job.requeue_wanted = true;
   job.requeue_held = e.hold;
+  job.held_why = e.special_exit ? HeldWhy::special_exit : HeldWhy::asked;
   job.outcome = Outcome::none;
   bring_along(state, e.key, e.at);
 }

@@ -35,6 +35,15 @@ Reason end_reason_of(const NodeSaid& e) {
   return e.exit_signal != 0 ? Reason::raised_signal : e.exit_code != 0 ? Reason::non_zero_exit_code : Reason::none;
 }
 
+// MaxBatchRequeue: one that goes back to the queue by itself too often is held there. Not asked for, so not where somebody said so.
+void count_requeue(const State& state, Job& job) {
+  if (!job.requeue_wanted || state.policy->max_requeues == unlimited) return;
+  if (job.requeues < UINT8_MAX) ++job.requeues;
+  if (job.requeue_held || job.requeues <= state.policy->max_requeues) return;
+  job.requeue_held = true;
+  job.held_why = HeldWhy::too_often;
+}
+
 // What had to run before it failed: back to the queue, where it is held so that somebody looks. The job is not to blame, but srun's and
 // salloc's have nobody who would wait for another start.
 void fail_launch(const State& state, Job& job) {
@@ -42,6 +51,7 @@ void fail_launch(const State& state, Job& job) {
   job.end_reason = Reason::launch_failure;
   job.requeue_wanted = job.spec->requeue || (state.policy->requeue_on_prolog_failure && job.spec->is_batch() && !job.spec->allocation_only);
   job.requeue_held = job.launch_failed = job.requeue_wanted && state.policy->hold_on_prolog_failure;
+  count_requeue(state, job);
 }
 
 // Of a batch job only the first node runs anything. Others that are launched too hold their node for it; of a further component all do.
@@ -65,6 +75,9 @@ void requeue_by_code(const State& state, Job& job, const NodeSaid& e) {
   if (!hold && !is_in(state.policy->requeue_exit)) return;
   job.requeue_wanted = true;
   job.requeue_held = hold;
+  // In logs from before requeues were counted such a job is held like any other.
+  if (hold && state.policy->max_requeues != unlimited) job.held_why = HeldWhy::special_exit;
+  count_requeue(state, job);
 }
 
 // One node's report settles what the job comes to, unless something stronger was decided before.
@@ -83,6 +96,7 @@ void weigh_end(const State& state, Job& job, const NodeSaid& e) {
     job.end_reason = Reason::node_down;
     // One that never began has lost nothing by beginning elsewhere.
     job.requeue_wanted = job.spec->requeue || (job.boots && job.spec->is_batch() && !job.spec->allocation_only);
+    count_requeue(state, job);
   } else if (job.outcome == Outcome::none || (job.outcome == Outcome::completed && outcome != Outcome::completed) ||
              (job.outcome == Outcome::failed && outcome == Outcome::out_of_memory)) {  // that one node ran short explains what failed elsewhere
     job.outcome = outcome;
@@ -137,10 +151,10 @@ void begin_anew(State& state, JobKey key, Time at) {
     Job& job = state.edit_job(each);
     if (job.state != JobState::running || job.suspension) continue;
     count_job(state, job, Count::take_away, at);
-    clear_deadline(state, limit_end(job), each, DeadlineKind::time_limit);
+    clear_deadline(state, kill_time(job), each, DeadlineKind::time_limit);
     job.started_at = at;
     count_job(state, job, Count::add, at);
-    if (limit_end(job) != never) state.deadlines.set({limit_end(job), each, DeadlineKind::time_limit}, {});
+    if (kill_time(job) != never) state.deadlines.set({kill_time(job), each, DeadlineKind::time_limit}, {});
   }
 }
 

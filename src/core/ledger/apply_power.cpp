@@ -100,10 +100,10 @@ void note_boot(State& state, JobKey key, Time at) {
     if (state.job(each).boots == boots) continue;
     ready = ready || !boots;
     // Its time does not count until it can begin.
-    clear_deadline(state, limit_end(state.job(each)), each, DeadlineKind::time_limit);
+    clear_deadline(state, kill_time(state.job(each)), each, DeadlineKind::time_limit);
     Job& job = state.edit_job(each);
     job.boots = boots;
-    if (job.state == JobState::running && limit_end(job) != never) state.deadlines.set({limit_end(job), each, DeadlineKind::time_limit}, {});
+    if (job.state == JobState::running && kill_time(job) != never) state.deadlines.set({kill_time(job), each, DeadlineKind::time_limit}, {});
   }
   if (ready && !wait) begin_anew(state, leader_of(state.job(key)), at);
 }

@@ -11,7 +11,7 @@ StepTally& edit_tally(State& state, JobKey key) {
 
 void start(State& state, const StepsReported& e, const StepStart& started, StepTally& tally) {
   MR_ASSERT(started.id >= tally.next_id);
-  tally.next_id = started.id + 1;
+  if (started.id != interactive_step) tally.next_id = started.id + 1;
   Step step{started, {}};
   step.end.id = started.id;
   if (tally.nodes && *tally.nodes == *started.nodes)

@@ -26,7 +26,7 @@ void stop(State& state, JobKey key, SuspendWhy why, JobKey by, Time at) {
     return;
   }
   count_job(state, job, Count::take_away, at);
-  state.deadlines.erase({limit_end(job), key, DeadlineKind::time_limit});
+  state.deadlines.erase({kill_time(job), key, DeadlineKind::time_limit});
   for (const NodeShare& share : job.placement->shares)
     if (!share.released) give_back_cpus(state, job, share);
   job.suspension = SharedValue(Suspension{at, at - job.ran_from(), why, by, wants_cpus, true});
@@ -70,7 +70,7 @@ void resume_job(State& state, JobKey key, Time at) {
     if (!share.released) take_cpus(state, job, share);
   count_job(state, job, Count::add, at);
   state.suspended.erase(key);
-  if (limit_end(job) != never) state.deadlines.set({limit_end(job), key, DeadlineKind::time_limit}, {});
+  if (kill_time(job) != never) state.deadlines.set({kill_time(job), key, DeadlineKind::time_limit}, {});
 }
 
 void turn_time_slice(State& state, const TimeSliceTurned& e) {

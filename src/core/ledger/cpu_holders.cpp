@@ -77,7 +77,7 @@ bool cpus_are_free(const State& state, const Job& job) {
     const Node& node = state.node(share.node);
     const CpuBits mine = cpus_of(*node.def, share);
     if (!job.placement->shared) {
-      if (node.used_cpus + share.cpus > node.def->cpus || have_common_bits(node.use.cpus, mine)) return false;
+      if (node.used_cpus + share.cpus > node.def->usable_cpus() || have_common_bits(node.use.cpus, mine)) return false;
       continue;
     }
     std::vector<std::uint32_t> sharing(static_cast<std::size_t>(node.def->cpus.value));

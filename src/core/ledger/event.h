@@ -163,6 +163,7 @@ struct JobCancelled {
 struct JobTimedOut {
   JobKey key;
   Time at;
+  bool inactive = false;  // not its limit: nobody is there any more who asked for it
 };
 
 // Back to the queue: at once if it has ended, otherwise when its attempt is gone.
@@ -172,6 +173,7 @@ struct JobRequeued {
   UserId by;
   Time at;
   Time begin_at{};  // of one that has ended, for those of scrontab; not set: when the requeue delay is over
+  bool special_exit = false;  // held, and shown as that
 };
 
 struct NodeRegistered {

@@ -88,7 +88,7 @@ std::optional<std::string> check_steps(const State& state) {
     const StepTally* tally = state.step_tallies.find(key.job);
     if (!job || !tally) return which + "its job is gone";
     if (key.id != step->start.id || key.id != step->end.id) return which + "it lies under another's number";
-    if (key.attempt > job->attempt || (key.attempt == tally->attempt && key.id >= tally->next_id)) return which + "a number that was never given out";
+    if (key.attempt > job->attempt || (key.attempt == tally->attempt && key.id >= tally->next_id && key.id != interactive_step)) return which + "a number that was never given out";
     if (state.running_steps.contains(key) != step->is_running()) return which + "running, and not in that list (or the reverse)";
     if (step->is_running() && (job->attempt != key.attempt || !job->is_on_nodes())) return which + "it runs, and its attempt does not";
     if (!step->is_running() && step->end.at < step->start.at) return which + "it ended before it began";
@@ -301,6 +301,8 @@ std::uint64_t fingerprint(const State& state) {
       for (const NodeShare& share : job->placement->shares)
         add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value) ^ (share.released ? 1ULL << 40 : 0) ^ (share.exited ? 1ULL << 41 : 0));
     if (job->boots) add(0xb007);
+    if (job->requeues > 0 || job->held_why != HeldWhy::asked || job->over_time_minutes > 0)
+      add(std::uint64_t{job->over_time_minutes} << 16 | std::uint64_t{job->requeues} << 8 | static_cast<std::uint64_t>(job->held_why));
     if (job->used) add(mix_bits(static_cast<std::uint64_t>(job->used->user_us)) ^ static_cast<std::uint64_t>(job->used->max_rss_bytes));
     if (job->program != JobProgram::none || job->launch_failed) add(static_cast<std::uint64_t>(job->program) << 1 | (job->launch_failed ? 1 : 0));
     if (job->het) add(mix_bits(job->het->leader.value) ^ (std::uint64_t{job->het->offset} << 32 | job->het->size));

@@ -62,7 +62,7 @@ JobSize requested_size(const State& state, const Job& job) {
   const auto per_node = [&](std::int64_t all) { return (all + nodes - 1) / nodes; };
   size.tres[tres_cpu] = requested_cpus(spec).value;
   const Partition& partition = state.partition(spec.partition);
-  const Mebibytes whole = partition.nodes.empty() ? Mebibytes{0} : state.node(partition.nodes.front()).def->memory;
+  const Mebibytes whole = partition.nodes.empty() ? Mebibytes{0} : state.node(partition.nodes.front()).def->usable_memory();
   size.tres[tres_memory] = requested_memory(spec, whole).value;
   size.tres[tres_node] = nodes;
   for (const GresAsk& ask : spec.resource_request().gres) {

@@ -18,6 +18,7 @@ static Reason reservation_obstacle(const State& state, const Job& job, Time now)
 }
 
 Reason standing_obstacle(const State& state, const Job& job, Time now, std::uint32_t started_now, std::optional<PartitionIndex> where) {
+  if (job.requeue_held && job.held_why == HeldWhy::too_often) return Reason::requeued_too_often;
   if (job.requeue_held) return job.launch_failed ? Reason::launch_failed_held : Reason::requeued_held;
   if (job.hold != Hold::none) return job.hold == Hold::user ? Reason::held_by_user : Reason::held_by_admin;
   if (job.dependency_never) return Reason::dependency_never_satisfied;

@@ -21,7 +21,7 @@ void add_deadlines(State& state, const Job& job) {
             due(dependency.due_at, DeadlineKind::dependency_delay);
       break;
     case JobState::running:
-      if (limit_end(job) != never) due(limit_end(job), DeadlineKind::time_limit);
+      if (kill_time(job) != never) due(kill_time(job), DeadlineKind::time_limit);
       if (job.preempt_due.is_set() && !job.is_component()) due(job.preempt_due, DeadlineKind::preemption);
       break;
     case JobState::suspended:

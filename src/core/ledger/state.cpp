@@ -88,6 +88,16 @@ Time limit_end(const Job& job) {
   return job.ran_from() + minutes(job.time_limit_minutes);
 }
 
+Time kill_time(const Job& job) {
+  const Time end = limit_end(job);
+  return end == never || job.over_time_minutes == over_time_for_ever ? never : end + minutes(job.over_time_minutes);
+}
+
+std::uint16_t over_time_of(const State& state, PartitionIndex partition) {
+  const std::uint32_t allowed = state.partition(partition).def.over_time_minutes.value_or(state.policy->over_time_minutes);
+  return static_cast<std::uint16_t>(std::min<std::uint32_t>(allowed, over_time_for_ever));
+}
+
 QueueKey queue_key(const State& state, const Job& job) {
   const std::uint32_t tier = state.partition(job.spec->partition).def.priority_tier;
   return {unlimited - tier, unlimited - job.priority, job.key};

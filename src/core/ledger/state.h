@@ -240,6 +240,10 @@ Time latest_start(const Job& job);
 
 // When a running job's time is over; `never` without a limit, while it is suspended, and while its nodes are powered up.
 Time limit_end(const Job& job);
+// When it is ended for that: later where it may run over its limit.
+Time kill_time(const Job& job);
+// How long jobs of the partition may run over their limits.
+std::uint16_t over_time_of(const State& state, PartitionIndex partition);
 
 // Where a pending job stands in the queue.
 QueueKey queue_key(const State& state, const Job& job);

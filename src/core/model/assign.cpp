@@ -180,7 +180,8 @@ class DeviceChoice {
 class CpuChoice {
  public:
   CpuChoice(const JobSpec& spec, const NodeDef& node, const NodeUse& use, const FitRules& rules, std::uint64_t near, std::vector<std::uint64_t>& out)
-      : spec_(spec), use_(use), rules_(rules), shape_(cpu_shape(node)), cpus_(static_cast<std::uint32_t>(node.cpus.value)), near_(near), out_(out) {
+      : spec_(spec), use_(use), withheld_(node.withheld_cpus), rules_(rules), shape_(cpu_shape(node)), cpus_(static_cast<std::uint32_t>(node.cpus.value)),
+        usable_(node.usable_cpus().value), near_(near), out_(out) {
     const ResourceRequest& ask = spec.resource_request();
     whole_ = rules.whole_cores || rules.whole_sockets || ask.tasks_per_core > 0 ||
              (ask.threads_per_core > 0 && ask.threads_per_core < shape_.threads);
@@ -189,7 +190,7 @@ class CpuChoice {
 
   bool choose(std::int64_t wanted) {
     out_.assign((cpus_ + 63) / 64, 0);
-    if (wanted >= cpus_) return take_all();
+    if (wanted >= usable_) return take_all();
     count_free();
     std::int64_t left = wanted;
     if (near_ != 0) left = from(near_, left);
@@ -208,13 +209,14 @@ class CpuChoice {
     for (const std::uint64_t word : use_.cpus)
       if (word != 0) return false;
     for (std::uint32_t i = 0; i < cpus_; ++i) out_[i / 64] |= 1ULL << (i % 64);
+    for (std::size_t i = 0; i < withheld_.size() && i < out_.size(); ++i) out_[i] &= ~withheld_[i];
     return true;
   }
 
   // The free threads of a core, lowest first.
   std::uint64_t free_threads(std::uint32_t core) const {
     const std::uint32_t first = core * shape_.threads, word = first / 64, shift = first % 64;
-    const auto used = [&](std::uint32_t i) { return i < use_.cpus.size() ? use_.cpus[i] : 0; };
+    const auto used = [&](std::uint32_t i) { return (i < use_.cpus.size() ? use_.cpus[i] : 0) | (i < withheld_.size() ? withheld_[i] : 0); };
     std::uint64_t bits = used(word) >> shift;
     if (shift != 0 && shift + shape_.threads > 64) bits |= used(word + 1) << (64 - shift);
     return ~bits & low_bits(shape_.threads);
@@ -297,9 +299,11 @@ class CpuChoice {
 
   const JobSpec& spec_;
   const NodeUse& use_;
+  const std::vector<std::uint64_t>& withheld_;
   const FitRules& rules_;
   CpuShape shape_;
   std::uint32_t cpus_;
+  std::int64_t usable_;
   std::uint64_t near_;
   bool whole_ = false;
   std::vector<Socket> sockets_;

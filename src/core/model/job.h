@@ -177,6 +177,11 @@ struct Placement {
 // What the controller has to run for a job before it goes on: PrologSlurmctld before its launch, EpilogSlurmctld before its end.
 enum class JobProgram : std::uint8_t { none, prolog, epilog };
 
+// Why a job that went back to the queue is held there.
+enum class HeldWhy : std::uint8_t { asked, special_exit, too_often };
+
+constexpr std::uint16_t over_time_for_ever = 0xffff;
+
 enum class SuspendWhy : std::uint8_t { administrator, preempted, time_slice };
 
 // Of a job that was suspended in this attempt, also when it runs again.
@@ -247,6 +252,9 @@ struct Job {
   bool requeue_wanted = false;       // back to the queue when the attempt is gone
   bool requeue_held = false;
   bool launch_failed = false;        // ... because its prolog failed
+  HeldWhy held_why{};                // ... when it is for another reason than that somebody said so
+  std::uint8_t requeues = 0;         // how often it went back to the queue without anybody having asked for it
+  std::uint16_t over_time_minutes = 0;  // it may run so long beyond its limit; over_time_for_ever
   JobProgram program{};              // not done yet
   bool boots = false;                // it has its nodes, and some of them (or of its components) are not powered up yet
   bool dependency_never = false;

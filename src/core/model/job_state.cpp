@@ -37,6 +37,8 @@ const char* slurm_word(Reason reason) {
     case Reason::out_of_memory: return "OutOfMemory";
     case Reason::prolog: return "Prolog";
     case Reason::launch_failed_held: return "launch_failed_requeued_held";
+    case Reason::requeued_too_often: return "JobHoldMaxRequeue";
+    case Reason::inactive_limit: return "InactiveLimit";
     case Reason::first_limit: break;
   }
   return "None";

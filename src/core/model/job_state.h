@@ -80,6 +80,8 @@ enum class Reason : std::uint8_t {
   out_of_memory,
   prolog = 64,          // what runs before it is not done yet
   launch_failed_held,   // it went back to the queue because that failed
+  requeued_too_often,   // MaxBatchRequeue
+  inactive_limit,       // whoever asked for the nodes is gone
   first_limit = 110,  // from here on: limits of associations and QOS, numbered by core/model/limit_reason
 };
 const char* slurm_word(Reason reason);

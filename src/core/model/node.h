@@ -1,6 +1,7 @@
 // src/core/model/node.h - a machine: what the site says of it, what it says of itself, what is promised on it.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,8 +27,20 @@ struct NodeDef {
   NodeKind kind{};
   std::optional<std::uint32_t> suspend_seconds{};  // idle for so long it is powered down; not set: as its partitions say; unlimited: never
   std::uint32_t keep_up = 0;  // of which group of Policy::keep_up it is, counted from one
+  std::vector<std::uint64_t> withheld_cpus{};  // kept for the system, by position as in ShareDetail: no job gets them
+  Mebibytes withheld_memory{0};
+
+  // What jobs can have of it.
+  Cpus usable_cpus() const;
+  Mebibytes usable_memory() const { return memory - withheld_memory; }
   bool operator==(const NodeDef&) const = default;
 };
+
+inline Cpus NodeDef::usable_cpus() const {
+  Cpus usable = cpus;
+  for (const std::uint64_t word : withheld_cpus) usable -= Cpus{std::popcount(word)};
+  return usable;
+}
 
 struct Inventory {
   Cpus cpus;

@@ -22,10 +22,10 @@ std::int64_t gpus_in(const NodeDef& node, const Amounts& taken) {
 
 std::int64_t memory_for(const JobSpec& spec, const NodeDef& node, std::int64_t cpus, std::int64_t gpus) {
   if (spec.resources && spec.resources->memory_per_gpu > 0) return spec.resources->memory_per_gpu * gpus;
-  if (spec.exclusive && !spec.memory_per_cpu && !spec.memory_per_node) return node.memory.value;
+  if (spec.exclusive && !spec.memory_per_cpu && !spec.memory_per_node) return node.usable_memory().value;
   if (spec.memory_per_cpu) return spec.memory_per_cpu->value * cpus;
   if (spec.memory_per_node && spec.memory_per_node->value > 0) return spec.memory_per_node->value;
-  return node.memory.value;  // asked for all of it (--mem=0), or nothing was said and nothing is the default
+  return node.usable_memory().value;  // asked for all of it (--mem=0), or nothing was said and nothing is the default
 }
 
 // In whole cores and sockets where the policy gives out no less.
@@ -34,11 +34,12 @@ std::int64_t in_units(std::int64_t cpus, const NodeDef& node, const FitRules& ru
   const CpuShape shape = cpu_shape(node);
   const std::int64_t unit = rules.whole_sockets ? shape.per_socket() : shape.threads;
   const std::int64_t rounded = rounded_up(cpus, unit);
-  return cpus <= node.cpus.value ? std::min(rounded, node.cpus.value) : rounded;
+  const std::int64_t usable = node.usable_cpus().value;
+  return cpus <= usable ? std::min(rounded, usable) : rounded;
 }
 
 std::int64_t cpus_for(const JobSpec& spec, const NodeDef& node, std::int64_t tasks, const FitRules& rules) {
-  if (spec.exclusive) return node.cpus.value;
+  if (spec.exclusive) return node.usable_cpus().value;
   if (spec.overcommits()) tasks = std::min<std::int64_t>(tasks, 1);
   std::int64_t cpus = std::max<std::int64_t>(tasks * spec.cpus_per_task, spec.min_cpus_per_node);
   if (spec.resources && (spec.resources->threads_per_core > 0 || spec.resources->tasks_per_core > 0)) {
@@ -141,7 +142,7 @@ static std::int64_t working(const NodeDef& node, std::size_t slot) {
 }
 
 Amounts all_of(const NodeDef& node) {
-  Amounts all{node.cpus.value, node.memory.value, {}};
+  Amounts all{node.usable_cpus().value, node.usable_memory().value, {}};
   for (std::size_t slot = 0; slot < node.kinds.size() && slot < gres_kinds_max; ++slot) all.gres[slot] = node.kinds[slot].count;
   return all;
 }
@@ -164,8 +165,9 @@ bool suits(const JobSpec& spec, const NodeDef& node) {
 }
 
 std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amounts& free, const FitRules& rules) {
-  if (spec.exclusive && (free.cpus < node.cpus.value || (rules.memory_counts && free.memory < node.memory.value))) return 0;
-  std::int64_t tasks = std::clamp<std::int64_t>((spec.exclusive ? node.cpus.value : free.cpus) / spec.cpus_per_task, 0, tasks_max);
+  const std::int64_t whole = spec.exclusive ? node.usable_cpus().value : 0;
+  if (spec.exclusive && (free.cpus < whole || (rules.memory_counts && free.memory < node.usable_memory().value))) return 0;
+  std::int64_t tasks = std::clamp<std::int64_t>((spec.exclusive ? whole : free.cpus) / spec.cpus_per_task, 0, tasks_max);
   const bool many = spec.overcommits();  // one that has CPUs for a task takes them all
   if (many && tasks > 0) tasks = tasks_max;
   if (spec.tasks_per_node > 0) tasks = std::min<std::int64_t>(tasks, spec.tasks_per_node);
@@ -176,8 +178,8 @@ std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amou
     if (ask.tasks_per_socket > 0) tasks = std::min<std::int64_t>(tasks, static_cast<std::int64_t>(ask.tasks_per_socket) * shape.sockets);
     // A whole node has all its threads, but the job may use only some of each core.
     if (spec.exclusive && !many && ask.threads_per_core > 0 && ask.threads_per_core < shape.threads)
-      tasks = std::min<std::int64_t>(tasks, node.cpus.value / shape.threads * ask.threads_per_core / spec.cpus_per_task);
-    if (spec.exclusive && ask.tasks_per_core > 0) tasks = std::min<std::int64_t>(tasks, node.cpus.value / shape.threads * ask.tasks_per_core);
+      tasks = std::min<std::int64_t>(tasks, whole / shape.threads * ask.threads_per_core / spec.cpus_per_task);
+    if (spec.exclusive && ask.tasks_per_core > 0) tasks = std::min<std::int64_t>(tasks, whole / shape.threads * ask.tasks_per_core);
   }
   if (rules.memory_counts && spec.memory_per_cpu && spec.memory_per_cpu->value > 0 && !spec.exclusive)
     tasks = std::min<std::int64_t>(tasks, free.memory / (spec.memory_per_cpu->value * spec.cpus_per_task) * (many ? tasks_max : 1));

@@ -20,7 +20,7 @@ struct CpuShape {
 };
 CpuShape cpu_shape(const NodeDef& node);
 
-// All of a node, as amounts.
+// All that jobs can have of a node, as amounts.
 Amounts all_of(const NodeDef& node);
 // The same without devices that are out of order.
 Amounts working_of(const NodeDef& node);

@@ -42,9 +42,10 @@ bool have_common_bits(const CpuBits& a, const CpuBits& b) {
 
 CpuBits cpus_of(const NodeDef& node, const NodeShare& share) {
   if (share.detail && !share.detail->cpus.empty()) return share.detail->cpus;
-  if (share.cpus < node.cpus) return {};
+  if (share.cpus < node.usable_cpus()) return {};
   CpuBits all(static_cast<std::size_t>((node.cpus.value + 63) / 64), ~0ULL);
   if (node.cpus.value % 64 != 0) all.back() = (1ULL << (node.cpus.value % 64)) - 1;
+  for (std::size_t i = 0; i < node.withheld_cpus.size() && i < all.size(); ++i) all[i] &= ~node.withheld_cpus[i];
   return all;
 }
 

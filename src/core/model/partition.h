@@ -47,6 +47,7 @@ struct PartitionDef {
   std::vector<std::string> submit_hosts{};          // AllocNodes; empty: all
   std::int64_t default_memory_per_gpu = 0;          // MiB; 0: none set
   std::uint32_t default_cpus_per_gpu = 0;
+  std::optional<std::uint32_t> over_time_minutes{};  // OverTimeLimit; not set: that of the policy
   bool operator==(const PartitionDef&) const = default;
 };
 
@@ -68,6 +69,11 @@ enum class CpuUnit : std::uint8_t { cpu, core, socket, node };
 // SuspendExcStates.
 enum ExceptState : std::uint32_t {
   except_cloud = 1, except_down = 2, except_drain = 4, except_dynamic = 8, except_fail = 16, except_silent = 32, except_reserved = 64, except_maintenance = 128,
+};
+
+// PrivateData: what users do not see of others. Administrators see all.
+enum PrivateData : std::uint32_t {
+  private_accounts = 1, private_events = 2, private_jobs = 4, private_nodes = 8, private_partitions = 16, private_reservations = 32, private_usage = 64, private_users = 128,
 };
 
 // What the configuration says about the whole cluster, as far as decisions depend on it.
@@ -113,6 +119,9 @@ struct Policy {
   std::uint32_t default_cpus_per_gpu = 0;
   std::uint32_t keep_ended_seconds = 0, keep_ended_rows = 0;  // of forgotten jobs and their steps: so long, and so many together (sacct); 0: nothing
   std::uint32_t max_nodes = 0;       // also with those that are made later; 0: as many as there are in the configuration
+  std::uint32_t over_time_minutes = 0;  // jobs may run so long beyond their limits; unlimited: for ever
+  std::uint32_t max_requeues = unlimited;  // a job that went back to the queue by itself more often is held
+  std::uint32_t private_data = 0;    // of PrivateData: what users do not see of others
   bool operator==(const Policy&) const = default;
 };
 

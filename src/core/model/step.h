@@ -16,6 +16,8 @@ namespace millrace {
 
 // Numbers from here on are not given out: the script of a batch job is a step of this number, which follows from the job and is not stored.
 constexpr std::uint32_t batch_step = 0xfffffffb;
+// The shell that salloc starts on the first node, where the site says so. One for an attempt; it does not count among the others.
+constexpr std::uint32_t interactive_step = 0xfffffffa;
 constexpr std::uint32_t steps_of_attempt_max = 40'000;
 
 // Over all tasks and what they started; memory is the largest of one task.

@@ -67,7 +67,7 @@ void Memo::count_cpus() {
   partition_cpus_.clear();
   for (const Partition& partition : *state_.partitions) {
     std::int64_t cpus = 0;
-    for (const NodeIndex index : partition.nodes) cpus += state_.node(index).def->cpus.value;
+    for (const NodeIndex index : partition.nodes) cpus += state_.node(index).def->usable_cpus().value;
     partition_cpus_.push_back(cpus);
   }
 }

@@ -104,7 +104,7 @@ void Timeline::set_node(NodeIndex index, const Node& node, bool reachable) {
   quick.cpus = 0;
   slot.usable = node.is_usable() && reachable;
   refresh(index.value);
-  MR_ASSERT(slot.overlapping > 0 || slot.base.now().cpus == node.def->cpus.value - node.used_cpus.value);
+  MR_ASSERT(slot.overlapping > 0 || slot.base.now().cpus == node.def->usable_cpus().value - node.used_cpus.value);
 }
 
 namespace {

@@ -171,6 +171,53 @@ def partitions_by_scontrol(site, checks):
     checks.that("scontrol fsdampeningfactor", done.code == 0 and "FairShareDampeningFactor = 3" in " ".join(say("show", "config").out.split()), done)
 
 
+def keeps_private(site, checks):
+    games = pwd.getpwnam("games")
+    nobody, other = (65534, 65534, []), (games.pw_uid, games.pw_gid, [])
+    hidden, own = (site.submit("--hold", "--wrap", "true", "-o", "/dev/null", identity=who, cwd="/") for who in (nobody, other))
+    checks.that("without PrivateData users see each other's jobs", str(hidden) in site.run("squeue", "-h", "-o", "%i", identity=other).out.split())
+    before = list(site.settings)
+    site.settings.append("PrivateData=jobs,nodes,partitions")
+    site.partitions.append("PartitionName=roots Nodes=n1 RootOnly=YES")
+    site.write_both()
+    site.run("scontrol", "reconfigure")
+    seen = site.run("squeue", "-h", "-o", "%i", identity=other).out.split()
+    checks.that("PrivateData=jobs: squeue shows one's own", seen == [str(own)], seen)
+    done = site.run("scontrol", "show", "job", hidden, identity=other)
+    checks.that("another's job is as if it were not there", done.code == 1 and "Invalid job id specified" in done.out + done.err, done)
+    done = site.run("squeue", "-h", "-u", "nobody", identity=other)
+    checks.that("nor is it found by its user", done.out == "", done)
+    done = site.run("sacct", "-n", "-X", "-o", "JobID", "-a", identity=other)
+    checks.that("nor by sacct -a", done.out.split() == [str(own)], done)
+    done = site.run("sprio", "-h", identity=other)
+    checks.that("nor by sprio", str(hidden) not in done.out.split(), done)
+    done = site.run("scontrol", "show", "node", "n1", identity=other)
+    checks.that("PrivateData=nodes: nodes are not shown", "NodeName" not in done.out and "denied" in done.out + done.err, done)
+    shown = site.run("scontrol", "-a", "show", "partition", identity=other).out
+    checks.that("PrivateData=partitions: those for root are not shown", "PartitionName=all" in shown and "roots" not in shown, shown)
+    shown = site.run("squeue", "-h", "-o", "%i").out.split() + site.run("scontrol", "-a", "show", "partition").out.split()
+    checks.that("root sees all", {str(hidden), str(own), "PartitionName=roots"} <= set(shown), shown)
+    site.run("scancel", hidden, own)
+    site.settings[:] = before
+    site.write_both()
+    site.run("scontrol", "reconfigure")
+
+
+def shell_on_the_first_node(site, checks):
+    site.settings += ["LaunchParameters=use_interactive_step", 'InteractiveStepOptions="--interactive --preserve-env sh"']
+    site.write_both()
+    script = "echo node=$SLURMD_NODENAME step=$SLURM_STEP_ID tasks=$SLURM_NTASKS; squeue -s -h -o %i; srun sh -c 'echo step=$SLURM_STEP_ID'; exit 3\n"
+    done = site.run("salloc", "-N2", "-n2", stdin=script, cwd="/")
+    job = done.err.split("Granted job allocation ")[1].split()[0] if "Granted" in done.err else "?"
+    lines = done.out.split("\n")
+    checks.that("salloc's shell runs as a step on the first node", done.code == 3 and lines[0] == "node=n1 step=4294967290 tasks=2", done)
+    checks.that("the step is called interactive", f"{job}.interactive" in lines, done)
+    checks.that("and takes no number from the others", lines.count("step=0") == 2, done)
+    wait_for("the end in the records", lambda: site.job(job).get("JobState") == "FAILED")
+    shown = site.run("sacct", "-n", "-P", "-j", job, "-o", "JobID,JobName,State").out
+    checks.that("sacct knows it by its name", f"{job}.interactive|interactive|FAILED" in shown, shown)
+
+
 def looks_over_the_file(site, checks):
     done = site.run("millrace", "check", site.configuration)
     checks.that("millrace check has suggestions", done.code == 0 and "0 errors" in done.out and "suggestion: TaskPlugin" in done.out, done)
@@ -195,6 +242,8 @@ def body(build, checks, directory, clusters):
         proves_by_munge(site, checks)
         changes_while_running(site, checks)
         partitions_by_scontrol(site, checks)
+        keeps_private(site, checks)
+        shell_on_the_first_node(site, checks)
         looks_over_the_file(site, checks)
         site.must_live()
         checks.that("the controller ends well", site.controller.terminate() == 0)

@@ -1,0 +1,78 @@
+// src/controller/privacy.cpp - see privacy.h.
+#include "controller/privacy.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace millrace {
+namespace {
+
+// The accounts of a user and those above them.
+std::set<std::string> accounts_of(const wire::Accounts& accounts, const std::string& user) {
+  std::map<std::uint32_t, const log::Association*> by_id;
+  for (const wire::AssociationView& each : accounts.associations()) by_id[each.association().id()] = &each.association();
+  std::set<std::string> out;
+  for (const wire::AssociationView& each : accounts.associations()) {
+    if (each.association().user() != user) continue;
+    out.insert(each.association().account());
+    std::uint32_t above = each.association().parent();
+    for (auto it = by_id.find(above); it != by_id.end() && out.insert(it->second->account()).second; it = by_id.find(above)) above = it->second->parent();
+  }
+  return out;
+}
+
+void clear_usage(wire::AssociationView& view) {
+  view.clear_raw_usage();
+  view.clear_norm_usage();
+  view.clear_level_usage();
+  view.clear_level_fs();
+  view.clear_factor();
+  view.clear_run_minutes();
+  view.clear_used_minutes();
+  view.clear_in_use();
+  view.clear_running();
+  view.clear_submitted();
+}
+
+}  // namespace
+
+bool Privacy::sees(const Reservation& reservation, const UserIdentity& user, const State& state) const {
+  if (!hides(private_reservations)) return true;
+  Owner owner;
+  owner.uid = user.uid;
+  owner.gid = user.gid;
+  owner.user_name = user.user_name;
+  owner.group_name = user.group_name;
+  owner.groups = user.groups;
+  if (may_use(reservation, owner, {})) return true;
+  for (const auto& [id, association] : state.associations)
+    if (association->user == user.user_name && may_use(reservation, owner, association->account)) return true;
+  return false;
+}
+
+bool Privacy::sees(const PartitionDef& partition, const UserIdentity& user) const {
+  if (!hides(private_partitions)) return true;
+  if (partition.root_only && user.uid.value != 0) return false;
+  const auto allowed = [&](std::uint32_t gid) { return std::ranges::find(partition.allow_gids, gid) != partition.allow_gids.end(); };
+  return partition.allow_groups.empty() || allowed(user.gid.value) || std::ranges::any_of(user.groups, allowed);
+}
+
+void Privacy::narrow(wire::Accounts& accounts, const std::string& user) const {
+  if (!hides(private_accounts) && !hides(private_users) && !hides(private_usage)) return;
+  const std::set<std::string> own = accounts_of(accounts, user);
+  wire::Accounts kept = accounts;
+  kept.clear_associations();
+  for (const wire::AssociationView& each : accounts.associations()) {
+    const log::Association& association = each.association();
+    const bool of_other = !association.user().empty() && association.user() != user;
+    const bool of_own_account = own.contains(association.account());
+    if ((of_other && hides(private_users)) || (!of_own_account && hides(private_accounts))) continue;
+    wire::AssociationView& view = *kept.add_associations();
+    view = each;
+    if (hides(private_usage) && (of_other || !of_own_account)) clear_usage(view);
+  }
+  accounts = std::move(kept);
+}
+
+}  // namespace millrace
