@@ -44,10 +44,14 @@ Result<void> cancel_running(Session& session) {
   return {};
 }
 
-Result<void> close_partitions(Session& session, const Configuration& configuration) {
-  for (const ConfiguredPartition& partition : configuration.partitions) {
+// Those that there are now: scontrol may have made and deleted some.
+Result<void> close_partitions(Session& session) {
+  wire::Request question;
+  question.mutable_query_partitions();
+  MR_TRY(const wire::Reply known, ask_all(session, question));
+  for (const wire::PartitionView& partition : known.partitions().partitions()) {
     wire::Request ask;
-    ask.mutable_update_partition()->set_name(partition.name);
+    ask.mutable_update_partition()->set_name(partition.name());
     ask.mutable_update_partition()->set_state("DOWN");  // until the next start, which reads the configuration again
     MR_TRY_VOID(ask_all(session, ask));
   }
@@ -95,7 +99,7 @@ Result<Duration> clock_difference(Session& session) {
 
 Result<EndedJobs> end_running_jobs(const Configuration& configuration, Duration patience) {
   Session session{session_options(configuration, seconds(2))};
-  MR_TRY_VOID(close_partitions(session, configuration));
+  MR_TRY_VOID(close_partitions(session));
   EndedJobs ended;
   std::set<std::uint32_t> seen;
   const Time until = now_on(CLOCK_MONOTONIC) + patience;

@@ -32,6 +32,7 @@
 #include "store/wal.h"
 #include "wire/credential.h"
 #include "wire/event_codec.h"
+#include "wire/token.h"
 
 namespace millrace {
 namespace {
@@ -240,7 +241,7 @@ Result<void> ControllerProcess::build() {
   MR_TRY(CredentialSigner signer, CredentialSigner::from_cluster_key(cluster_key_));
   signer_.emplace(std::move(signer));
   plan_worker_ = std::make_unique<ThreadWorker>(loop_, "plan");
-  query_worker_ = std::make_unique<ThreadWorker>(loop_, "query");
+  query_worker_ = std::make_unique<ThreadWorker>(loop_, "query", ThreadWorker::Manner::polite);
   name_worker_ = std::make_unique<ThreadWorker>(loop_, "names");
   identities_ = std::make_unique<CachedIdentities>(loop_, *name_worker_);
   ControllerHooks hooks;
@@ -252,6 +253,13 @@ Result<void> ControllerProcess::build() {
   hooks.shutdown = [this](bool) { loop_.after(milliseconds(50), [this] { stop(); }); };  // the answer leaves first
   hooks.peak_passed = [] { malloc_trim(0); };
   hooks.reconfigure = [this] { return reconfigure(); };
+  hooks.site_partitions = [this] { return SitePartitions{configuration_.node_sets, configuration_.disable_root_jobs, group_number}; };
+  hooks.token_rules = [this]() -> Result<TokenRules> {
+    const TokenSettings& tokens = configuration_.tokens;
+    if (!tokens.enabled || tokens.key_file.empty()) return fail(Errc::refused, "tokens need AuthAltTypes=auth/jwt and AuthAltParameters=jwt_key=FILE in slurm.conf");
+    MR_TRY(std::string key, read_token_key(tokens.key_file));
+    return TokenRules{std::move(key), tokens.only_administrators, tokens.longest_seconds};
+  };
   hooks.site_programs = [this] {
     const NodeLifeSettings& life = configuration_.node_life;
     const PowerSettings& power = configuration_.power;
@@ -267,7 +275,7 @@ Result<void> ControllerProcess::build() {
     for (auto& [key, value] : show_config(configuration_, facts)) {
       auto* entry = out.add_entries();
       entry->set_key(key);
-      entry->set_value(value);
+      entry->set_value(key == "FairShareDampeningFactor" ? std::to_string(controller_->durable().policy->priority.damping) : value);
     }
   };
   controller_ = std::make_unique<Controller>(Controller::Parts{loop_, *wal_, *plan_worker_, *query_worker_, *identities_, sessions_, &programs_},
@@ -412,7 +420,8 @@ int main(int argc, char** argv) {
       case 'v': break;
       case 'h': std::fputs(millrace::usage, stdout); return 0;
       case 'V': std::printf("slurm %s\n", millrace::slurm_version); return 0;
-      case 'i': case 'n': case 'R': case 's':
+      case 'R': break;  // the log has everything, and everything is recovered
+      case 'i': case 'n': case 's':
         std::fprintf(stderr, "slurmctld: -%c is not built yet in Millrace\n", option);
         return 1;
       default: std::fputs(millrace::usage, stderr); return 1;

@@ -25,6 +25,9 @@ int run_sattach(Command& command);
 int run_sstat(Command& command);
 int run_sacct(Command& command);
 int run_sdiag(Command& command);
+int run_sview(Command& command);
+int run_scrontab(Command& command);
+int run_strigger(Command& command);
 int run_check(Command& command);  // millrace check [slurm.conf]
 int run_man(Command& command);    // millrace man sbatch
 int run_help(Command& command);
@@ -47,11 +50,17 @@ std::string sattach_manual();
 std::string sstat_manual();
 std::string sacct_manual();
 std::string sdiag_manual();
+std::string sview_manual();
+std::string scrontab_manual();
+std::string strigger_manual();
 
 // The options of each, for completion and for the page about what differs from Slurm.
 std::vector<OptionText> sbatch_options();
 std::vector<OptionText> sacct_option_texts();
 std::vector<OptionText> sdiag_options();
+std::vector<OptionText> sview_options();
+std::vector<OptionText> scrontab_options();
+std::vector<OptionText> strigger_options();
 std::vector<OptionText> srun_options();
 std::vector<OptionText> salloc_options();
 std::vector<OptionText> squeue_options();

@@ -288,6 +288,24 @@ TEST_F(Commands, A_controller_that_is_not_there_is_named) {
   EXPECT_NE(outcome.err.find("slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"), std::string::npos);
 }
 
+TEST_F(Commands, Squeue_asks_for_jobs_on_nodes_or_ended_ones_only_when_its_states_are_such) {
+  std::vector<wire::QueryJobs> asked;
+  serve([&](const wire::Request& request) {
+    asked.push_back(request.query_jobs());
+    wire::Reply reply;
+    reply.mutable_jobs();
+    return std::vector{reply};
+  });
+  for (const char* states : {"R", "R,CG,S,CF", "R,PD", "R,CD", "all"}) run({"squeue", "-t", states});
+  run({"squeue"});
+  ASSERT_EQ(asked.size(), 6u);
+  const bool placed[] = {true, true, false, false, false, false}, finished[] = {false, false, false, true, true, false};
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(asked[i].placed_only(), placed[i]) << i;
+    EXPECT_EQ(asked[i].finished_too(), finished[i]) << i;
+  }
+}
+
 TEST_F(Commands, Squeue_asks_briefly_when_that_is_enough) {
   std::vector<wire::QueryJobs> asked;
   serve([&](const wire::Request& request) {
@@ -397,6 +415,41 @@ TEST_F(Commands, Listings_know_their_own_cluster_and_no_other) {
   EXPECT_TRUE(json.out.starts_with("{\n  \"jobs\": [\n  ],\n  \"last_backfill\"")) << json.out;
 }
 
+TEST_F(Commands, Scontrol_makes_changes_and_deletes_partitions_by_the_keys_of_slurm_conf) {
+  std::vector<wire::Request> asked;
+  serve([&](const wire::Request& request) {
+    asked.push_back(request);
+    wire::Reply reply;
+    if (request.has_delete_partition()) {
+      reply.mutable_failure()->set_code(2075);
+      reply.mutable_failure()->set_text("Partition is in use");
+    } else if (request.has_issue_token()) {
+      reply.mutable_token()->set_token("a.b.c");
+    } else {
+      reply.mutable_done();
+    }
+    return std::vector{reply};
+  });
+  EXPECT_EQ(run({"scontrol", "create", "PartitionName=x", "Nodes=n1", "maxt=60"}).code, 0);
+  EXPECT_TRUE(asked.back().update_partition().create());
+  EXPECT_EQ(asked.back().update_partition().settings(1), "MaxTime=60");
+  EXPECT_EQ(run({"scontrol", "update", "partition=x", "nodes+=n2"}).code, 0);
+  EXPECT_EQ(asked.back().update_partition().name(), "x");
+  EXPECT_EQ(asked.back().update_partition().settings(0), "Nodes+=n2");
+  EXPECT_EQ(run({"scontrol", "delete", "PartitionName=x"}).err, "delete_partition PartitionName=x: Partition is in use\n");
+  EXPECT_EQ(run({"scontrol", "update", "PartitionName=x", "Colour=red"}).err, "Update of this parameter is not supported: Colour=red\nRequest aborted\n");
+  EXPECT_EQ(run({"scontrol", "update", "PartitionName=x", "Hidden=perhaps"}).err,
+            "scontrol: error: Invalid input: Hidden=perhaps\nscontrol: error: Acceptable Hidden values are YES and NO\n");
+  EXPECT_EQ(run({"scontrol", "update", "PartitionName=x", "Alternate=y"}).err, "scontrol: error: Alternate= of a partition is not built yet in Millrace\n");
+  EXPECT_EQ(run({"scontrol", "update", "PartitionName=x"}).err, "No changes specified\n");
+  EXPECT_EQ(run({"scontrol", "create", "PartitionName=DEFAULT", "Nodes=n1"}).err, "PartitionName cannot be \"DEFAULT\".\n");
+  EXPECT_EQ(run({"scontrol", "fsdampeningfactor", "none"}).err, "invalid dampening factor: none\n");
+  EXPECT_EQ(run({"scontrol", "token", "lifespan=60", "username=alice"}).out, "SLURM_JWT=a.b.c\n");
+  EXPECT_EQ(asked.back().issue_token().lifespan_seconds(), 60u);
+  EXPECT_EQ(run({"scontrol", "token", "lifespan=soon"}).code, 1);
+  EXPECT_EQ(run({"sview"}).code, 1);
+}
+
 TEST_F(Commands, Scontrol_updates_holds_and_shows) {
   std::vector<wire::Request> asked;
   serve([&](const wire::Request& request) {
@@ -432,7 +485,7 @@ TEST_F(Commands, Scontrol_updates_holds_and_shows) {
   EXPECT_EQ(asked.back().hold().name(), "x");
   EXPECT_EQ(run({"scontrol", "requeuehold", "3"}).code, 0);
   EXPECT_TRUE(asked.back().requeue().hold());
-  EXPECT_EQ(run({"scontrol", "takeover", "3"}).err, "scontrol: error: takeover is refused in Millrace: there is no backup controller\n");
+  EXPECT_EQ(run({"scontrol", "takeover", "3"}).err, "slurm_takeover error: no backup controller is configured\n");
   EXPECT_EQ(run({"scontrol", "show", "hostlistsorted", "b2,b1,a"}).out, "a,b[1-2]\n");
   EXPECT_EQ(run({"scontrol"}, "ping\nquit\n").out, "Slurmctld(primary) at vm is UP\n");
 }

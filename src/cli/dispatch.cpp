@@ -23,6 +23,9 @@ constexpr CommandRow rows[] = {
     {"sstat", true, "show what running steps use", run_sstat, sstat_manual, sstat_options},
     {"sacct", true, "show jobs and steps that run or have ended", run_sacct, sacct_manual, sacct_option_texts},
     {"sdiag", true, "show what the controller has done since it started", run_sdiag, sdiag_manual, sdiag_options},
+    {"sview", true, "say where the cluster can be watched", run_sview, sview_manual, sview_options},
+    {"scrontab", true, "jobs that come again at times of the clock", run_scrontab, scrontab_manual, scrontab_options},
+    {"strigger", true, "run programs when something happens to nodes or jobs", run_strigger, strigger_manual, strigger_options},
     {"check", false, "check a slurm.conf: errors, unknown keys, keys not built yet", run_check, nullptr},
     {"why", false, "say why a job waits, what would help and when it starts", run_why, nullptr},
     {"man", false, "print the man page of a command", run_man, nullptr},
@@ -32,7 +35,7 @@ constexpr CommandRow rows[] = {
 };
 
 // Commands of Slurm that do not exist here yet, so that calling one says so.
-constexpr std::string_view refused[] = {"sreport", "strigger", "scrontab", "sview"};
+constexpr std::string_view refused[] = {"sreport"};
 
 std::span<const CommandRow> others;  // of other libraries, set once at the start
 

@@ -136,7 +136,8 @@ int sacctmgr_show(Sacctmgr& self, std::span<const Text> words) {
   const Text entity = words.empty() ? Text{} : words[0];
   const bool accounts = begins(entity, "accounts", 3), users = begins(entity, "users", 1), qos = begins(entity, "qos", 1);
   const bool associations = begins(entity, "associations", 2) && !accounts, tres = begins(entity, "tres", 2);
-  if (self.options.listing.data && !accounts && !users && !qos && !associations && !tres) {
+  const bool other_data = is_cut_of(entity, "clusters", 2) || is_cut_of(entity, "configuration", 3) || is_cut_of(entity, "events", 1);
+  if (self.options.listing.data && !other_data && !accounts && !users && !qos && !associations && !tres) {
     say_error(self.command, "--json and --yaml of show " + std::string{entity} + " are not built yet in Millrace");
     return 1;
   }

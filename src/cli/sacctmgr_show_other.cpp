@@ -91,6 +91,13 @@ Result<std::string> read_format(std::span<const Text> words, std::string columns
   return columns;
 }
 
+// --json, --yaml: conditions and format= do not matter.
+int print_data(Sacctmgr& self, const std::string& key, DataList records) {
+  if (self.options.listing.data->list_parsers) return print(data_parser_names());
+  std::size_t at = 0;
+  return print_records(self.command, self.settings, self.options.listing.data->form, key, [&] { return at == records.size() ? Data{} : records[at++]; });
+}
+
 template <class Row>
 int show_rows(Sacctmgr& self, std::span<const Field<Row>> fields, std::span<const Text> words, const char* columns, const std::vector<Row>& rows) {
   const auto format = read_format(words, columns);
@@ -121,6 +128,23 @@ int show_cluster(Sacctmgr& self, std::span<const Text> words) {
   for (const auto& entry : config->config().entries())
     if (entry.key() == "SlurmctldPort") row.port = entry.value();
   if (!book->in_tree_order.empty()) row.root = {&*book, book->in_tree_order.front(), false};
+  if (self.options.listing.data) {
+    const auto port = parse_integer(row.port);
+    DataMap root{{"account", "root"}, {"cluster", self.settings.cluster_name}, {"partition", ""}, {"user", ""}};
+    DataList tres;
+    for (const std::string& name : book->answer.tres_names()) {
+      const std::size_t slash = name.find('/');
+      tres.push_back(DataMap{{"type", name.substr(0, slash)}, {"name", slash == std::string::npos ? "" : name.substr(slash + 1)}, {"id", static_cast<std::uint32_t>(tres.size() + 1)}, {"count", 0u}});
+    }
+    return print_data(self, "clusters", DataList{DataMap{{"controller", DataMap{{"host", self.settings.controller_host}, {"port", static_cast<std::uint32_t>(port.value_or(0))}}},
+                                                         {"flags", DataList{}},
+                                                         {"name", self.settings.cluster_name},
+                                                         {"nodes", ""},
+                                                         {"select_plugin", ""},
+                                                         {"associations", DataMap{DataMember{"root", std::move(root)}}},
+                                                         {"rpc_version", slurm_protocol},
+                                                         {"tres", std::move(tres)}}});
+  }
   return show_rows(self, std::span<const Field<ClusterRow>>{cluster_fields}, words,
                    "Cluster,ControlHost,ControlPort,RPC,Share,GrpJobs,GrpTRES,GrpSubmitJobs,MaxJobs,MaxTRES,MaxSubmitJobs,MaxWall,QOS,DefaultQOS", std::vector{row});
 }
@@ -130,15 +154,18 @@ int show_configuration(Sacctmgr& self) {
   request.mutable_query_config();
   const auto reply = sacctmgr_ask(self, request);
   if (!reply) return 1;
+  DataMap data;
   std::string out = "Configuration data as of " + format_time(reply->config().now_us(), "Unknown") + '\n';
   for (const auto& entry : reply->config().entries()) {
     if (!entry.key().starts_with("Account") && !entry.key().starts_with("Auth") && entry.key() != "MessageTimeout" && entry.key() != "PrivateData" && entry.key() != "SlurmUser" &&
         entry.key() != "TrackWCKey")
       continue;
+    data.push_back({entry.key(), entry.value()});
     std::string key = entry.key();
     key.resize(std::max<std::size_t>(key.size(), 22), ' ');
     out += key + " = " + entry.value() + '\n';
   }
+  if (self.options.listing.data) return print_data(self, "configuration", DataList{std::move(data)});
   return print(out);
 }
 
@@ -151,6 +178,17 @@ int show_events(Sacctmgr& self, std::span<const Text> words) {
   std::vector<EventRow> rows;
   for (const wire::NodeView& node : reply->nodes().nodes())
     if (node.base() == wire::NodeView::DOWN || node.drain() || node.fail()) rows.push_back({&self.settings, &node, &names});
+  if (self.options.listing.data) {
+    DataList records;
+    for (const EventRow& row : rows)
+      records.push_back(DataMap{{"cluster", self.settings.cluster_name},
+                                {"node", row.node->name()},
+                                {"time", DataMap{{"start", number_or_not(static_cast<std::uint64_t>(row.node->reason_at_us() / 1'000'000))}, {"end", number_if(false, 0)}}},
+                                {"state", DataList{Data{node_state_full(*row.node)}}},
+                                {"reason", row.node->reason()},
+                                {"user", names.user(row.node->reason_uid())}});
+    return print_data(self, "events", std::move(records));
+  }
   return show_rows(self, std::span<const Field<EventRow>>{event_fields}, words, "Cluster,NodeNames,TimeStart,TimeEnd,State,Reason,User", rows);
 }
 

@@ -85,7 +85,7 @@ constexpr Option<Draft> rows[] = {
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
     {"admin-comment", '\0', required, "<text>", any_tool, "", "", "a comment of the administrator, kept with the jobs", [](Draft& d, Text v) -> Result<void> { d.admin_comment = std::string{v}; return {}; }},
     {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](Draft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
-    {"cron", 'c', none, "", any_tool, "SCANCEL_CRON", "", "jobs of scrontab too", nothing, Effect::no_effect, "there are no jobs of scrontab yet"},
+    {"cron", 'c', none, "", any_tool, "SCANCEL_CRON", "", "jobs of scrontab too; their lines are switched off", [](Draft& d, Text) -> Result<void> { d.cancel.set_cron(true); return {}; }},
     {"ctld", '\0', none, "", any_tool, "SCANCEL_CTLD", "", "let the controller choose the jobs", nothing, Effect::no_effect, "it always does"},
     {"sibling", '\0', required, "<name>", any_tool, "", "", "the sibling job on another cluster of the federation", nullptr, Effect::refused, "there are no federations, so no job has siblings"},
     {"wckey", '\0', required, "<key>", any_tool, "SCANCEL_WCKEY", "", "jobs with this workload key", [](Draft& d, Text v) -> Result<void> { d.wckey = std::string{v}; d.filtered = true; return {}; }},

@@ -178,6 +178,8 @@ int create(Scontrol& self, const Words& words) {
     if (lower(word).starts_with("reservation")) return scontrol_reserve(self, words, false);
   for (const Text word : words)
     if (lower(word).starts_with("nodename=")) return scontrol_create_nodes(self, words);
+  for (const Text word : words)
+    if (lower(word).starts_with("partition")) return scontrol_set_partition(self, words, true);
   return scontrol_refuse(self, "create " + first.substr(0, first.find('=')));
 }
 
@@ -188,6 +190,7 @@ int remove_entity(Scontrol& self, const Words& words) {
   if (first.starts_with("reservation") && equals != std::string::npos) return scontrol_remove_reservation(self, words[0].substr(equals + 1));
   if (first == "reservation" && words.size() > 1) return scontrol_remove_reservation(self, words[1]);
   if (first.starts_with("node") && equals != std::string::npos) return scontrol_delete_nodes(self, words[0].substr(equals + 1));
+  if (first.starts_with("par") && equals != std::string::npos && Text{"partitionname"}.starts_with(first.substr(0, equals))) return scontrol_delete_partition(self, words[0]);
   return scontrol_refuse(self, "delete " + first.substr(0, equals));
 }
 
@@ -213,11 +216,11 @@ constexpr Verb verbs[] = {
     {{"cancel_reboot", 8}, "<nodes>", "take back a reboot that has not begun", scontrol_cancel_reboot},
     {{"cluster", 2}, "<name>", "the cluster to speak to, from now on", set_cluster},
     {{"completing", 4}, "", "jobs that end, and where", scontrol_completing},
-    {{"create", 2}, "reservation|node <key=value ...>", "make one", create},
-    {{"delete", 3}, "reservation=|nodename=<name>", "remove one", remove_entity},
+    {{"create", 2}, "partition|reservation|node <key=value ...>", "make one", create},
+    {{"delete", 3}, "partitionname=|reservation=|nodename=<name>", "remove one", remove_entity},
     {{"details", 1}, "", "show more, from now on", [](Scontrol& s, const Words&) { ++s.show.detail; return 0; }},
     {{"errnumstr", 3}, "<number>", "the text of an error number", scontrol_error_text},
-    {{"fsdampeningfactor", 3}, "<number>", "change the factor of fair share", nullptr, "set FairShareDampeningFactor in slurm.conf"},
+    {{"fsdampeningfactor", 3}, "<number>", "change the factor of fair share until the configuration is read again", scontrol_set_damping},
     {{"getaddrs", 4}, "<nodes>", "the addresses of nodes", scontrol_addresses},
     {{"gethost", 4}, "<nodes>", "the host names of nodes", scontrol_host_names},
     {{"help", 2}, "", "show this text", print_help},
@@ -245,8 +248,8 @@ constexpr Verb verbs[] = {
     {{"show", 3}, "<entity> [id]", "show records", scontrol_show},
     {{"shutdown", 2}, "[slurmctld|controller]", "end the daemons, or the controller alone", shut_down},
     {{"suspend", 2}, "<jobs>", "stop jobs where they are", [](Scontrol& s, const Words& w) { return suspend(s, w, "suspend", false); }},
-    {{"takeover", 5}, "[number]", "let the backup controller take over", nullptr, "there is no backup controller"},
-    {{"token", 5}, "[lifespan=] [username=]", "make a token for the HTTP interface", nullptr},
+    {{"takeover", 5}, "[number]", "let the backup controller take over", scontrol_take_over},
+    {{"token", 5}, "[lifespan=] [username=]", "make a token for the HTTP interface (AuthAltTypes=auth/jwt)", scontrol_token},
     {{"top", 3}, "<jobs>", "put waiting jobs before the others of their user", scontrol_top},
     {{"uhold", 5}, "<jobs>|jobname=<name>", "hold jobs so that their owner may release them", [](Scontrol& s, const Words& w) { return hold(s, w, "uhold", false, true); }},
     {{"update", 1}, "<key=value ...>", "change jobs, nodes, partitions, steps or reservations", scontrol_update},

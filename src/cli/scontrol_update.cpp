@@ -509,22 +509,6 @@ int update_step(Scontrol& self, const std::vector<Pair>& pairs, Text id) {
   return send(self, request);
 }
 
-int update_partition(Scontrol& self, const std::vector<Pair>& pairs, Text name) {
-  wire::Request request;
-  wire::UpdatePartition* update = request.mutable_update_partition();
-  update->set_name(std::string{name});
-  for (const Pair& pair : pairs) {
-    if (equals_ignoring_case(pair.key, "PartitionName")) continue;
-    if (!equals_ignoring_case(pair.key, "State")) return scontrol_refuse(self, "update PartitionName= " + std::string{pair.key} + "=");
-    update->set_state(upper_case(pair.value));
-  }
-  if (update->state().empty()) {
-    say_plain("No changes specified");
-    return 1;
-  }
-  return send(self, request);
-}
-
 }  // namespace
 
 int scontrol_update(Scontrol& self, const Words& words) {
@@ -534,12 +518,14 @@ int scontrol_update(Scontrol& self, const Words& words) {
   for (const Pair& pair : pairs) {
     if (equals_ignoring_case(pair.key, "JobId")) return update_job(self, pairs, pair.value);
     if (equals_ignoring_case(pair.key, "NodeName")) return update_node(self, pairs, pair.value);
-    if (equals_ignoring_case(pair.key, "PartitionName")) return update_partition(self, pairs, pair.value);
+    if (equals_ignoring_case(pair.key, "PartitionName")) return scontrol_set_partition(self, words, false);
     if (equals_ignoring_case(pair.key, "StepId")) return update_step(self, pairs, pair.value);
     if (equals_ignoring_case(pair.key, "SlurmctldDebug")) return scontrol_set_log_level(self, {pair.value});
     for (const Text other : {"HetJobId", "SuspendExcNodes", "SuspendExcParts"})
       if (equals_ignoring_case(other, pair.key)) return scontrol_refuse(self, "update " + std::string{other} + "=");
   }
+  for (const Pair& pair : pairs)  // "partition=" says where a job shall be, and otherwise of whom it speaks
+    if (pair.key.size() >= 3 && equals_ignoring_case(Text{"PartitionName"}.substr(0, pair.key.size()), pair.key)) return scontrol_set_partition(self, words, false);
   say_plain("No valid entity in update command");
   say_plain("Input line must include \"NodeName\", \"PartitionName\", \"JobId\" or another entity");
   return 1;

@@ -170,7 +170,9 @@ Result<wire::QueryJobs> make_query(const Draft& draft, const JobFilter& filter, 
     }
   }
   // A job asked for by id must be found even when it ended: "unknown" and "ended" are answered differently.
-  query.set_finished_too(draft.jobs.has_value() || filter.all_states || !filter.states.empty());
+  const bool some_states = !filter.all_states && !filter.states.empty();
+  query.set_finished_too(draft.jobs.has_value() || filter.all_states || !std::ranges::all_of(filter.states, is_of_live));
+  query.set_placed_only(some_states && std::ranges::all_of(filter.states, is_of_placed));
   query.set_brief(brief && !filter.needs_details());
   if (filter.users.size() == 1) query.set_uid(*filter.users.begin());
   return query;

@@ -9,6 +9,7 @@
 
 #include "base/quantity.h"
 #include "core/model/account.h"
+#include "core/model/partition.h"
 #include "core/model/resources.h"
 #include "core/model/schedule.h"
 #include "core/model/topology.h"
@@ -87,6 +88,19 @@ struct ConfiguredPartition {
   std::uint32_t default_cpus_per_gpu = 0;
   Mebibytes default_memory_per_gpu{0};  // 0: none
   std::optional<std::uint32_t> over_time_minutes;  // OverTimeLimit; unlimited_count: for ever
+};
+
+// NodeSet=: nodes by name, by feature, or both.
+struct ConfiguredNodeSet {
+  std::string name, feature, nodes;
+};
+
+// AuthAltTypes=auth/jwt, AuthAltParameters.
+struct TokenSettings {
+  bool enabled = false;
+  bool only_administrators = false;  // disable_token_creation
+  std::string key_file;              // jwt_key=
+  std::uint32_t longest_seconds = unlimited_count;  // max_token_lifespan=
 };
 
 struct SchedulerParameters {
@@ -230,6 +244,9 @@ struct Configuration {
 
   std::vector<ConfiguredNode> nodes;  // in the order of the file
   std::vector<ConfiguredPartition> partitions;
+  std::vector<ConfiguredNodeSet> node_sets;
+  TokenSettings tokens;
+  KeepPartitions keep_partitions{};  // ReconfigFlags: what stays of scontrol's changes at a reconfigure
 
   // Values of all keys in the table of keys.h as text, by lower-case key; only those that were given.
   std::map<std::string, std::string, std::less<>> given;

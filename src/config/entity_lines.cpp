@@ -49,13 +49,6 @@ struct NodeKeyRow {
   Result<void> (*set)(Draft&, std::string_view);
 };
 
-struct PartitionKeyRow {
-  using Draft = EntityReader::PartitionDraft;
-  std::string_view name;
-  bool built;
-  Result<void> (*set)(Draft&, std::string_view);
-};
-
 namespace {
 
 using N = NodeKeyRow::Draft;
@@ -187,7 +180,7 @@ constexpr PartitionKeyRow partition_rows[] = {
     {"DenyQos", true, part_text<&CP::deny_qos>},
     {"AllocNodes", true, [](P& p, Text v) -> Result<void> {
        if (!equals_ignoring_case(v, "ALL")) MR_TRY_VOID(expand_hostlist(v));
-       p.partition.alloc_nodes = std::string{v};
+       p.partition.alloc_nodes = v.empty() ? "ALL" : std::string{v};
        return {};
      }},
     {"GraceTime", true, [](P& p, Text v) -> Result<void> {
@@ -204,7 +197,11 @@ constexpr PartitionKeyRow partition_rows[] = {
     {"JobDefaults", true, [](P& p, Text v) -> Result<void> { return setter::job_defaults(v, p.partition.default_cpus_per_gpu, p.partition.default_memory_per_gpu); }},
     {"Exclusive", true, [](P& p, Text v) -> Result<void> {
        if (equals_ignoring_case(v, "USER")) { p.partition.exclusive_user = true; return {}; }
-       if (equals_ignoring_case(v, "NO")) return {};
+       if (equals_ignoring_case(v, "NO")) {
+         p.partition.exclusive_user = false;
+         if (p.partition.sharing == Sharing::exclusive) p.partition.sharing = Sharing::no;
+         return {};
+       }
        if (equals_ignoring_case(v, "YES") || equals_ignoring_case(v, "NODE")) { p.partition.sharing = Sharing::exclusive; return {}; }
        return wrong_value(v, "NO, YES or USER");
      }},
@@ -220,11 +217,6 @@ constexpr PartitionKeyRow partition_rows[] = {
 };
 // clang-format on
 
-// A value that says "no restriction" is what happens anyway.
-bool asks_nothing(std::string_view value) {
-  return equals_ignoring_case(value, "ALL") || equals_ignoring_case(value, "UNLIMITED") || equals_ignoring_case(value, "NO");
-}
-
 bool has_feature(const ConfiguredNode& node, const std::string& feature) {
   const auto features = split(node.features, ',');
   return !feature.empty() && std::ranges::find(features, std::string_view{feature}) != features.end();
@@ -233,6 +225,12 @@ bool has_feature(const ConfiguredNode& node, const std::string& feature) {
 std::string place(const ConfLine& line) { return line.file + ":" + std::to_string(line.line); }
 
 }  // namespace
+
+bool PartitionKeyRow::asks_nothing(std::string_view value) const {
+  return equals_ignoring_case(value, "ALL") || equals_ignoring_case(value, "UNLIMITED") || equals_ignoring_case(value, "NO");
+}
+
+std::span<const PartitionKeyRow> partition_keys() { return partition_rows; }
 
 void EntityReader::remark(const ConfLine& line, const std::string& key, std::vector<ConfigurationNote>& notes,
                           std::string text) {
@@ -356,7 +354,7 @@ Result<void> EntityReader::take_partition(const ConfLine& line) {
     else {
       // Read all the same where we can: a wrong value is wrong today, and `scontrol show` may print it.
       if (row->set != nullptr) MR_TRY_VOID(in_context(row->set(draft, pair.value), "PartitionName=" + name + " " + pair.key));
-      if (!row->built && !asks_nothing(pair.value)) remark(line, pair.key, out_.not_built, "not built yet");
+      if (!row->built && !row->asks_nothing(pair.value)) remark(line, pair.key, out_.not_built, "not built yet");
     }
   }
   if (name == "DEFAULT") {
@@ -371,14 +369,14 @@ Result<void> EntityReader::take_partition(const ConfLine& line) {
 }
 
 Result<void> EntityReader::take_set(const ConfLine& line) {
-  Set set{line.pairs.front().value, {}, {}};
+  ConfiguredNodeSet set{line.pairs.front().value, {}, {}};
   for (const ConfPair& pair : line.pairs) {
     if (equals_ignoring_case(pair.key, "Feature")) set.feature = pair.value;
     if (equals_ignoring_case(pair.key, "Nodes")) set.nodes = pair.value;
   }
   if (set.feature.empty() && set.nodes.empty())
     return fail(Errc::invalid, "NodeSet=" + set.name + " needs Feature= or Nodes=");
-  sets_.push_back(std::move(set));
+  out_.node_sets.push_back(std::move(set));
   return {};
 }
 
@@ -396,10 +394,10 @@ Result<std::vector<std::string>> EntityReader::resolve(const std::string& list) 
   if (list.empty()) return out;
   MR_TRY(const auto words, expand_hostlist(list));
   for (const std::string& word : words) {
-    const auto set = std::ranges::find(sets_, word, &Set::name);
+    const auto set = std::ranges::find(out_.node_sets, word, &ConfiguredNodeSet::name);
     if (word == "ALL") {
       for (const ConfiguredNode& node : out_.nodes) add(node.name);
-    } else if (set != sets_.end()) {
+    } else if (set != out_.node_sets.end()) {
       MR_TRY(const auto members, expand_hostlist(set->nodes));
       for (const std::string& name : members) {
         if (!node_index_.contains(name)) return fail(Errc::invalid, "node " + name + " of NodeSet=" + word + " is not defined by any NodeName line");
@@ -435,7 +433,7 @@ void EntityReader::finish(std::vector<std::string>& errors) {
     if (const auto words = expand_hostlist(draft.nodes))
       for (const std::string& word : *words) {
         draft.partition.all_nodes = draft.partition.all_nodes || word == "ALL";
-        if (const auto set = std::ranges::find(sets_, word, &Set::name); set != sets_.end() && !set->feature.empty()) draft.partition.node_features.push_back(set->feature);
+        if (const auto set = std::ranges::find(out_.node_sets, word, &ConfiguredNodeSet::name); set != out_.node_sets.end() && !set->feature.empty()) draft.partition.node_features.push_back(set->feature);
       }
     out_.partitions.push_back(std::move(draft.partition));
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,23 @@
 #include "config/configuration.h"
 
 namespace millrace {
+
+struct PartitionDraft {
+  ConfiguredPartition partition;
+  std::string nodes;
+  std::string file;
+  int line = 0;
+};
+
+// A key of a PartitionName line; scontrol create and update take the same.
+struct PartitionKeyRow {
+  using Draft = PartitionDraft;
+  std::string_view name;
+  bool built;
+  Result<void> (*set)(Draft&, std::string_view);
+  bool asks_nothing(std::string_view value) const;  // "no restriction", which is what happens anyway where it is not built
+};
+std::span<const PartitionKeyRow> partition_keys();
 
 // Takes entity lines one after the other; finish() then connects partitions with nodes.
 class EntityReader {
@@ -27,17 +45,7 @@ class EntityReader {
     std::uint32_t core_spec = 0;
     std::string cpu_spec_list;
   };
-  struct PartitionDraft {
-    ConfiguredPartition partition;
-    std::string nodes;
-    std::string file;
-    int line = 0;
-  };
-  struct Set {
-    std::string name, feature, nodes;
-  };
   friend struct NodeKeyRow;
-  friend struct PartitionKeyRow;
 
   Result<void> take_nodes(const ConfLine& line);
   Result<void> take_partition(const ConfLine& line);
@@ -53,7 +61,6 @@ class EntityReader {
   NodeDraft node_default_;
   PartitionDraft partition_default_;
   std::vector<PartitionDraft> partitions_;
-  std::vector<Set> sets_;
   std::map<std::string, std::size_t, std::less<>> node_index_;
   std::vector<ConfLine> down_;
 };

@@ -233,6 +233,46 @@ Result<void> mpi_default(Configuration& c, std::string_view value) {
   return {};
 }
 
+Result<void> other_authentication(Configuration& c, std::string_view value) {
+  for (const std::string_view part : split(value, ',')) {
+    const std::string_view word = trim(part);
+    if (equals_ignoring_case(word, "auth/jwt") || equals_ignoring_case(word, "jwt")) c.tokens.enabled = true;
+    else if (!word.empty()) c.not_built.push_back({"AuthAltTypes", {}, 0, std::string{word} + " is not built yet"});
+  }
+  return {};
+}
+
+Result<void> token_parameters(Configuration& c, std::string_view value) {
+  for (const std::string_view part : split(value, ',')) {
+    const std::string_view word = trim(part), key = word.substr(0, word.find('=')), rest = word.size() > key.size() ? word.substr(key.size() + 1) : std::string_view{};
+    if (equals_ignoring_case(key, "jwt_key")) {
+      if (!rest.starts_with('/')) return wrong(word, "jwt_key=/PATH");
+      c.tokens.key_file = std::string{rest};
+    } else if (equals_ignoring_case(key, "disable_token_creation")) {
+      c.tokens.only_administrators = true;
+    } else if (equals_ignoring_case(key, "max_token_lifespan")) {
+      const auto count = parse_integer(rest);
+      if (!count || *count < 1 || *count >= UINT32_MAX) return wrong(word, "max_token_lifespan=SECONDS");
+      c.tokens.longest_seconds = static_cast<std::uint32_t>(*count);
+    } else if (!word.empty()) {
+      c.not_built.push_back({"AuthAltParameters", {}, 0, std::string{key} + " is not built yet"});
+    }
+  }
+  return {};
+}
+
+Result<void> reconfig_flags(Configuration& c, std::string_view value) {
+  for (const std::string_view part : split(value, ',')) {
+    const std::string_view word = trim(part);
+    if (word.empty()) continue;
+    if (equals_ignoring_case(word, "KeepPartInfo")) c.keep_partitions = KeepPartitions::all;
+    else if (equals_ignoring_case(word, "KeepPartState")) c.keep_partitions = c.keep_partitions == KeepPartitions::all ? KeepPartitions::all : KeepPartitions::states;
+    else if (equals_ignoring_case(word, "KeepPowerSaveSettings")) c.not_built.push_back({"ReconfigFlags", {}, 0, "KeepPowerSaveSettings is not built yet"});
+    else return wrong(word, "KeepPartInfo or KeepPartState");
+  }
+  return {};
+}
+
 Result<void> preempt_type(Configuration& c, std::string_view value) {
   if (value.empty() || value == "preempt/none" || equals_ignoring_case(value, "none")) c.preempt_type = PreemptType::none;
   else if (value == "preempt/partition_prio") c.preempt_type = PreemptType::partition;

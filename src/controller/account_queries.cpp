@@ -1,6 +1,8 @@
 // src/controller/account_queries.cpp - what sacctmgr, sshare and sprio show: associations with their shares and usage, priorities of waiting jobs.
 #include "controller/queries.h"
+#include "core/admission/change_account.h"
 #include "core/admission/job_selection.h"
+#include "core/ledger/apply.h"
 #include "core/ledger/apply_account.h"
 #include "wire/log_types.h"
 
@@ -76,43 +78,34 @@ void show_priority(const State& state, const Priorities& priorities, const Job& 
   }
 }
 
-// Waiting jobs, some thousand at a time on the worker.
-struct PriorityWalk {
+struct PriorityWalk final : RowWalk {
+  PriorityWalk(ReadView v, wire::Reply h, Privacy p) : view(std::move(v)), head(std::move(h)), privacy(p) {}
   ReadView view;
   wire::Reply head;
   JobKey from;
-  std::string bytes;
-  bool more = true;
   Privacy privacy;
-  std::optional<Priorities> priorities = {};
+  std::optional<Priorities> priorities;
 
-  void advance() {
+  bool advance(std::string& encoded) override {
     if (!priorities) priorities.emplace(view.state, view.now);
     wire::Reply reply = head;
     auto it = view.state.jobs.lower_bound(from);
     for (; it != view.state.jobs.end() && reply.priorities().jobs_size() < rows_per_reply; ++it)
       if ((*it).second->state == JobState::pending && privacy.sees(*(*it).second)) show_priority(view.state, *priorities, *(*it).second, *reply.mutable_priorities()->add_jobs());
-    more = it != view.state.jobs.end();
+    const bool more = it != view.state.jobs.end();
     if (more) from = (*it).first;
     reply.set_more(more);
-    bytes = reply.SerializeAsString();
+    encoded = reply.SerializeAsString();
     head.mutable_priorities()->clear_policy();
+    return more;
   }
 };
-
-void go_on(std::unique_ptr<PriorityWalk> walk, Worker& worker, Clients& clients, ClientId client) {
-  PriorityWalk* raw = walk.get();
-  worker.run([raw] { raw->advance(); },
-             [walk = std::move(walk), &worker, &clients, client]() mutable {
-               clients.reply_encoded(client, std::move(walk->bytes));
-               if (walk->more) go_on(std::move(walk), worker, clients, client);
-             });
-}
 
 }  // namespace
 
 void Queries::accounts() {
-  const ReadView view = c_.read_view();
+  ReadView view = c_.read_view();
+  for (const Event& event : decide_plant(view.state, view.now)) apply(view.state, event);
   const State& state = view.state;
   wire::Reply out = reply();
   wire::Accounts& accounts = *out.mutable_accounts();
@@ -130,12 +123,15 @@ void Queries::accounts() {
 }
 
 void Queries::priorities() {
-  auto walk = std::make_unique<PriorityWalk>(PriorityWalk{.view = c_.read_view(), .head = reply(), .from = {}, .bytes = {}, .privacy = privacy()});
-  wire::Priorities& head = *walk->head.mutable_priorities();
-  put(walk->view.state.policy->priority, *head.mutable_policy());
-  head.set_basic(walk->view.state.policy->basic_priority);
-  head.set_cluster(c_.settings_.cluster.cluster_name);
-  go_on(std::move(walk), c_.query_worker_, c_.clients_, asker_.client);
+  ask_long([&c = c_, privacy = privacy()] {
+    ReadView view = c.read_view();
+    wire::Reply head;
+    wire::Priorities& shown = *head.mutable_priorities();
+    put(view.state.policy->priority, *shown.mutable_policy());
+    shown.set_basic(view.state.policy->basic_priority);
+    shown.set_cluster(c.settings_.cluster.cluster_name);
+    return std::make_unique<PriorityWalk>(std::move(view), std::move(head), privacy);
+  });
 }
 
 }  // namespace millrace

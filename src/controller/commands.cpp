@@ -98,6 +98,9 @@ void Commands::handle() {
     case B::kSuspend: return suspend(request_.suspend());
     case B::kUpdateNode: return update_node(request_.update_node());
     case B::kUpdatePartition: return update_partition(request_.update_partition());
+    case B::kDeletePartition: return delete_partition(request_.delete_partition());
+    case B::kIssueToken: return issue_token(request_.issue_token());
+    case B::kSetDamping: return set_damping(request_.set_damping());
     case B::kCreateNodes: return create_nodes(request_.create_nodes());
     case B::kDeleteNodes: return delete_nodes(request_.delete_nodes());
     case B::kShutdown: return shutdown(request_.shutdown());
@@ -113,6 +116,11 @@ void Commands::handle() {
     case B::kNotifyJob: return notify_job(request_.notify_job());
     case B::kTopJobs: return top(request_.top_jobs());
     case B::kEndAllocation: return end_allocation(request_.end_allocation());
+    case B::kSetCrontab: return set_crontab(request_.set_crontab());
+    case B::kQueryCrontab: return query_crontab(request_.query_crontab());
+    case B::kSetTrigger: return set_trigger(request_.set_trigger());
+    case B::kClearTriggers: return clear_triggers(request_.clear_triggers());
+    case B::kQueryTriggers: return query_triggers();
     case B::kChangeAccounts: return change_accounts(request_.change_accounts());
     default: return refuse_with(2036, "Requested operation not supported on this system", "unknown request");
   }
@@ -122,6 +130,16 @@ void Commands::handle() {
 
 static constexpr const char* odd_address = "--mail-user: this is no mail address; name or name@host, with commas between several, would be right";
 
+bool Commands::refuses_words(const wire::SubmitJob& ask) {
+  const auto any = [&](const auto& is_wrong) { return is_wrong(ask.job()) || std::ranges::any_of(ask.more_components(), is_wrong); };
+  const bool admin_words = any([](const wire::JobDescription& job) { return job.extras().has_admin_comment() || job.extras().has_system_comment(); });
+  const bool odd_mail = any([](const wire::JobDescription& job) { return !job.extras().mail_user().empty() && !is_mail_address(job.extras().mail_user()); });
+  if (admin_words && !actor_.is_admin) refuse_with(2002, "Access/permission denied", "only an administrator may set AdminComment");
+  else if (odd_mail) refuse_with(2036, "Requested operation not supported on this system", odd_address);
+  else return false;
+  return true;
+}
+
 void Commands::submit(const wire::SubmitJob& ask) {
   const std::uint64_t bytes = ask.script().size() + ask.environment().size() + 8192 * (1 + static_cast<std::uint64_t>(ask.more_components_size()));
   if (c_.log_.room(bytes) != Room::enough)
@@ -130,11 +148,7 @@ void Commands::submit(const wire::SubmitJob& ask) {
   // Whose job it is: root may say that it is another's, and may submit what a client cannot have checked.
   const bool for_another = ask.job().has_as_uid() || ask.job().has_as_gid();
   if (for_another && !actor_.is_admin) return refuse_with(2002, "Access/permission denied", "only root may submit for another user or group");
-  const auto has_admin_words = [](const wire::JobDescription& job) { return job.extras().has_admin_comment() || job.extras().has_system_comment(); };
-  if (!actor_.is_admin && (has_admin_words(ask.job()) || std::ranges::any_of(ask.more_components(), has_admin_words)))
-    return refuse_with(2002, "Access/permission denied", "only an administrator may set AdminComment");
-  const auto has_odd_address = [](const wire::JobDescription& job) { return !job.extras().mail_user().empty() && !is_mail_address(job.extras().mail_user()); };
-  if (has_odd_address(ask.job()) || std::ranges::any_of(ask.more_components(), has_odd_address)) return refuse_with(2036, "Requested operation not supported on this system", odd_address);
+  if (refuses_words(ask)) return;
   const UserId uid = ask.job().has_as_uid() ? UserId{ask.job().as_uid()} : asker_.uid;
   const GroupId gid = ask.job().has_as_gid() ? GroupId{ask.job().as_gid()} : asker_.gid;
   c_.identities_.find(uid, gid, [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
@@ -230,6 +244,9 @@ void Commands::change_jobs(const std::vector<JobName>& names, const Decide& deci
   answer_when_durable(std::move(out));
 }
 
+// A job of scrontab.
+static bool comes_again(const Job& job) { return !job.spec->extra_request().cron.empty(); }
+
 void Commands::cancel(const wire::CancelJobs& ask) {
   const State& state = c_.commit_.decided();
   std::set<NodeIndex> nodes;
@@ -242,7 +259,7 @@ void Commands::cancel(const wire::CancelJobs& ask) {
                         !ask.state().empty() || !ask.nodes().empty() || !ask.qos().empty();
   std::vector<JobName> names = names_of(ask.jobs());
   if (filtered) {
-    const auto matches = [&](const Job& job) { return job.state != JobState::ended && may_change(job, actor_) && passes(state, ask, job, nodes); };
+    const auto matches = [&](const Job& job) { return job.state != JobState::ended && may_change(job, actor_) && passes(state, ask, job, nodes) && (names.size() > 0 || ask.cron() || !comes_again(job)); };
     std::vector<JobName> chosen;
     if (names.empty()) {
       for (const auto& [key, job] : state.jobs) {
@@ -271,6 +288,7 @@ void Commands::cancel(const wire::CancelJobs& ask) {
   change_jobs(names, [&](const State& now, const SelectedJob& which) {
     const Job& job = now.job(which.key);
     if (filtered && !passes(now, ask, job, nodes)) return Decision{std::vector<Event>{}};
+    if (!ask.cron() && comes_again(job)) return Decision{refuse(RefusalCode::cannot_cancel_cron)};
     return decide_cancel(now, which, actor_, c_.loop_.now());
   });
 }
@@ -399,7 +417,11 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   if (ask.has_extras()) change.extras = [said = ask.extras()](JobExtras& extras) { read_extras(said, extras); };
   change.wishes = to_wishes(ask.resources());
   change_jobs({name_of(ask.job())},
-              [&](const State& now, const SelectedJob& which) { return decide_modify(now, which, change, actor_, c_.loop_.now()); });
+              [&](const State& now, const SelectedJob& which) {
+                // What a crontab says is changed there; an administrator may still have one of its jobs run now.
+                if (!actor_.is_admin && comes_again(now.job(which.key))) return Decision{refuse(RefusalCode::cannot_modify_cron)};
+                return decide_modify(now, which, change, actor_, c_.loop_.now());
+              });
 }
 
 // ---- nodes, partitions, the daemon itself ----
@@ -474,15 +496,6 @@ void Commands::delete_nodes(const wire::DeleteNodes& ask) {
   answer_when_durable(std::move(out));
 }
 
-void Commands::update_partition(const wire::UpdatePartition& ask) {
-  auto decision = decide_change_partition(c_.commit_.decided(), ask.name(), ask.state(), actor_, c_.loop_.now());
-  if (!decision) return refuse_with(decision.error());
-  c_.commit_.happen(*std::move(decision));
-  wire::Reply out = reply();
-  out.mutable_done();
-  answer_when_durable(std::move(out));
-}
-
 void Commands::shutdown(const wire::Shutdown& ask) {
   if (!actor_.is_admin) return refuse_with({RefusalCode::access_denied, {}});
   wire::Reply out = reply();
@@ -504,6 +517,7 @@ void Commands::reconfigure() {
   c_.take_settings(fresh->settings);
   c_.configured(fresh->facts);
   for (ResourceManager* manager : c_.managers_) manager->read_configuration();
+  c_.run_triggers(fired_by(c_.commit_.decided(), TriggerEvent::reconfigured));
   wire::Reply out = reply();
   out.mutable_done();
   answer_when_durable(std::move(out));

@@ -25,7 +25,11 @@ class Commands final {
   void update_node(const wire::UpdateNode& ask);
   void create_nodes(const wire::CreateNodes& ask);
   void delete_nodes(const wire::DeleteNodes& ask);
-  void update_partition(const wire::UpdatePartition& ask);
+  void update_partition(const wire::UpdatePartition& ask);  // these three: partition_commands.cpp
+  void delete_partition(const wire::DeletePartition& ask);
+  void set_damping(const wire::SetDamping& ask);
+  void issue_token(const wire::IssueToken& ask);  // token_command.cpp
+  void commit_and_answer(Decision decision);
   void hold(const wire::HoldJobs& ask);
   void requeue(const wire::RequeueJobs& ask);
   void suspend(const wire::SuspendJobs& ask);
@@ -45,6 +49,12 @@ class Commands final {
   void end_allocation(const wire::EndAllocation& ask);
   void reserve(const wire::Reserve& ask);
   void remove_reservation(const wire::RemoveReservation& ask);
+  bool refuses_words(const wire::SubmitJob& ask);  // what this client may not say of a job; it has been told
+  void set_crontab(const wire::SetCrontab& ask);  // standing_commands.cpp
+  void query_crontab(const wire::QueryCrontab& ask);
+  void set_trigger(const wire::SetTrigger& ask);
+  void clear_triggers(const wire::ClearTriggers& ask);
+  void query_triggers();
   void change_accounts(const wire::ChangeAccounts& ask);  // account_commands.cpp
 
   wire::Reply reply() const;

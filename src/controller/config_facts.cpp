@@ -5,6 +5,7 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "config/partition_words.h"
 #include "config/slurm_conf.h"
 
 namespace millrace {
@@ -91,6 +92,57 @@ PartitionDef to_fact(const ConfiguredPartition& from, const GroupLookup& group) 
   return to;
 }
 
+std::string words_of(const std::vector<std::string>& list, std::string_view for_none) {
+  std::string out;
+  for (const std::string& word : list) out += (out.empty() ? "" : ",") + word;
+  return list.empty() ? std::string{for_none} : out;
+}
+
+// The other way, so that a change begins with what is there. Every field of to_fact is here (config_facts_test holds them together).
+ConfiguredPartition from_fact(const PartitionDef& from) {
+  ConfiguredPartition to;
+  to.name = from.name;
+  to.nodes = from.nodes;
+  to.allow_groups = words_of(from.allow_groups, "ALL");
+  to.allow_accounts = words_of(from.allow_accounts, "ALL");
+  to.deny_accounts = words_of(from.deny_accounts, "");
+  to.is_default = from.is_default;
+  to.root_only = from.root_only;
+  to.hidden = from.hidden;
+  to.disable_root_jobs = from.disable_root_jobs;
+  to.state = static_cast<ConfiguredPartitionState>(from.availability);
+  if (from.max_time_minutes != unlimited) to.max_time_minutes = from.max_time_minutes;
+  if (from.default_time_minutes != 0) to.default_time_minutes = from.default_time_minutes;
+  to.max_nodes = from.max_nodes;
+  to.min_nodes = from.min_nodes;
+  to.sharing = from.exclusive ? Sharing::exclusive : from.sharing == CpuSharing::on_request ? Sharing::yes : from.sharing == CpuSharing::forced ? Sharing::force : Sharing::no;
+  if (from.sharing != CpuSharing::no) to.share_count = from.share_max;
+  to.priority_tier = from.priority_tier;
+  to.preempt_mode = from.preempt_mode;
+  to.grace_seconds = from.grace_seconds;
+  to.priority_job_factor = from.priority_job_factor;
+  to.default_memory_per_cpu = from.default_memory_per_cpu;
+  to.default_memory_per_node = from.default_memory_per_node;
+  to.max_memory_per_cpu = from.max_memory_per_cpu;
+  to.max_memory_per_node = from.max_memory_per_node;
+  to.qos = from.qos;
+  to.allow_qos = words_of(from.allow_qos, "ALL");
+  to.deny_qos = words_of(from.deny_qos, "");
+  to.billing_weights = from.billing_weights;
+  to.all_nodes = from.all_nodes;
+  to.node_features = from.node_features;
+  to.suspend_seconds = from.suspend_seconds;
+  to.suspend_timeout_seconds = from.suspend_timeout_seconds;
+  to.resume_timeout_seconds = from.resume_timeout_seconds;
+  to.power_down_on_idle = from.power_down_on_idle;
+  to.exclusive_user = from.exclusive_user;
+  to.require_reservation = from.require_reservation;
+  to.alloc_nodes = words_of(from.submit_hosts, "ALL");
+  to.default_memory_per_gpu = Mebibytes{from.default_memory_per_gpu};
+  to.default_cpus_per_gpu = from.default_cpus_per_gpu;
+  return to;
+}
+
 CpuUnit to_fact(ConsumableUnit unit) {
   switch (unit) {
     case ConsumableUnit::cpu: return CpuUnit::cpu;
@@ -127,6 +179,7 @@ ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup
   ClusterConfigured facts;
   for (const ConfiguredNode& node : configuration.nodes) facts.nodes.push_back(to_fact(node));
   for (const ConfiguredPartition& partition : configuration.partitions) facts.partitions.push_back(to_fact(partition, group));
+  facts.keep = configuration.keep_partitions;
   if (configuration.disable_root_jobs)
     for (PartitionDef& partition : facts.partitions) partition.disable_root_jobs = true;
   Policy& policy = facts.policy;
@@ -185,6 +238,61 @@ ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup
   policy.max_memory_per_cpu = configuration.max_memory_per_cpu;
   policy.max_memory_per_node = configuration.max_memory_per_node;
   return facts;
+}
+
+// Which nodes a list means now: names, node sets and ALL.
+static Result<void> add_nodes(const State& state, const std::vector<ConfiguredNodeSet>& sets, const std::string& list, ConfiguredPartition& to) {
+  const auto add = [&](const std::string& name) {
+    if (std::ranges::find(to.nodes, name) == to.nodes.end()) to.nodes.push_back(name);
+  };
+  if (list.empty()) return {};
+  MR_TRY(const auto words, expand_hostlist(list));
+  for (const std::string& word : words) {
+    const auto set = std::ranges::find(sets, word, &ConfiguredNodeSet::name);
+    if (word == "ALL") to.all_nodes = true;
+    if (set != sets.end() && !set->feature.empty()) to.node_features.push_back(set->feature);
+    if (word != "ALL" && set == sets.end()) add(word);
+    if (set != sets.end() && !set->nodes.empty()) {
+      MR_TRY(const auto members, expand_hostlist(set->nodes));
+      for (const std::string& name : members) add(name);
+    }
+    for (const auto& [index, node] : state.nodes) {
+      const auto features = split(node->def->features, ',');
+      const bool has_feature = set != sets.end() && !set->feature.empty() && std::ranges::find(features, std::string_view{set->feature}) != features.end();
+      if (node->configured && (word == "ALL" || has_feature)) add(node->def->name);
+    }
+  }
+  return {};
+}
+
+Result<PartitionDef> partition_from_words(const State& state, const std::string& name, const std::vector<std::string>& words, const SitePartitions& site) {
+  const auto known = state.find_partition(name);
+  ConfiguredPartition partition;
+  if (known) partition = from_fact(state.partition(*known).def);
+  else partition.disable_root_jobs = site.disable_root_jobs;
+  partition.name = name;
+  for (const std::string& text : words) {
+    MR_TRY(const PartitionWord word, read_partition_word(text));
+    if (word.key != "Nodes") {
+      MR_TRY_VOID(set_partition_word(partition, word));
+      continue;
+    }
+    if (word.op == '-') {
+      // Those that came by themselves count as named from now on.
+      if (known)
+        for (const NodeIndex index : state.partition(*known).nodes) MR_TRY_VOID(add_nodes(state, {}, state.node(index).def->name, partition));
+      ConfiguredPartition leaving;
+      MR_TRY_VOID(add_nodes(state, site.node_sets, word.value, leaving));
+      for (const std::string& each : leaving.nodes)
+        if (std::erase(partition.nodes, each) == 0) return fail(Errc::invalid, "node " + each + " is not in partition " + name);
+    }
+    if (word.op != '+') partition.all_nodes = false, partition.node_features.clear();
+    if (word.op == '=') partition.nodes.clear();
+    if (word.op != '-') MR_TRY_VOID(add_nodes(state, site.node_sets, word.value, partition));
+  }
+  PartitionDef def = to_fact(partition, site.group);
+  if (known) def.never_suspend = state.partition(*known).def.never_suspend;
+  return def;
 }
 
 Result<std::vector<NodeDef>> nodes_from_words(const std::string& names, const std::string& words) {

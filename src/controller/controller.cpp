@@ -38,6 +38,7 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
       identities_(parts.identities),
       departed_users_(parts.loop, parts.identities),
       clients_(parts.clients),
+      long_answers_(parts.query_worker, parts.clients),
       settings_(std::move(settings)),
       hooks_(std::move(hooks)),
       commit_(parts.loop, parts.log, std::move(recovered),
@@ -72,11 +73,15 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
   const auto clock = static_cast<std::uint64_t>(std::max<std::int64_t>(started_at_.value, 0));
   const Epoch epoch{std::max(commit_.decided().epoch.value + 1, clock)};
   configuration.at = started_at_;
+  configuration.keep = KeepPartitions::not_rewritten;  // what an administrator ordered outlives us (docs/adr/0010)
   commit_.happen({ControllerStarted{epoch, started_at_}});
   configured(configuration);
   due_signals_.look_at_all(commit_.durable());
   for (const auto& [key, nothing] : commit_.durable().active) completing_.look_at(commit_.durable(), key, started_at_);
   job_mails_.remember(commit_.durable(), started_at_);
+  run_triggers(trigger_watch_.remember(commit_.durable(), started_at_));
+  run_triggers(fired_by(commit_.durable(), TriggerEvent::controller_started));
+  see_to_all_crontabs();
   commit_.when_durable([this, ready = std::move(ready)]() mutable {
     if (ready) ready();
     see_to_all_programs();
@@ -151,6 +156,8 @@ void Controller::changed(const Changes& changes) {
     planning_.wanted_for_new_jobs();
   for (const JobKey key : changes.jobs) due_signals_.look_at(commit_.durable(), key);
   for (const JobKey key : changes.jobs) send_mails(job_mails_.look(commit_.durable(), key, loop_.now()));
+  see_to_crontabs(changes.jobs);
+  run_triggers(trigger_watch_.look(commit_.durable(), changes.jobs, changes.nodes, loop_.now()));
   arm_signals();
   arm_deadline();
   maybe_snapshot();
@@ -445,6 +452,8 @@ void Controller::tick() {
   }
   see_to_power();
   send_mails(job_mails_.time_passed(commit_.durable(), now));
+  run_triggers(trigger_watch_.time_passed(commit_.durable(), now));
+  carry_out(decide_due(commit_.decided(), now));
   // Some wait for a time of their own: the end of an exempt time, of the patience for a switch.
   if (now - replanned_at_ >= settings_.replan_every && !commit_.durable().queue.empty()) {
     replanned_at_ = now;
@@ -563,6 +572,7 @@ void Controller::request(const Asker& asker, const wire::Request& request) {
 
 void Controller::client_left(ClientId client) {
   step_client_left(client);
+  long_answers_.client_left(client);
   for (auto it = waiters_.begin(); it != waiters_.end();) {
     const auto gone = std::erase_if(it->second, [&](const Waiter& waiter) { return waiter.client == client; });
     if (gone > 0 && it->second.empty()) absent_clients_.left(commit_.durable(), it->first, loop_.now());

@@ -8,16 +8,20 @@
 #include <vector>
 
 #include "controller/absent_clients.h"
+#include "controller/clients.h"
 #include "controller/completing_jobs.h"
 #include "controller/commit.h"
+#include "controller/config_facts.h"
 #include "controller/departed_users.h"
 #include "controller/due_signals.h"
 #include "controller/job_mail.h"
 #include "controller/mailer.h"
 #include "controller/launch_plan.h"
+#include "controller/long_answers.h"
 #include "controller/payload_cache.h"
 #include "controller/planning.h"
 #include "controller/reconcile.h"
+#include "controller/trigger_watch.h"
 #include "controller/views.h"
 #include "controller/wait_log.h"
 #include "core/admission/refusal.h"
@@ -26,23 +30,6 @@
 #include "ports/resource_manager.h"
 
 namespace millrace {
-
-using ClientId = std::uint64_t;
-
-// Where answers go; a client that has left is ignored.
-class Clients {
- public:
-  virtual ~Clients() = default;
-  virtual void reply(ClientId client, const wire::Reply& reply) = 0;
-  virtual void reply_encoded(ClientId client, std::string reply) = 0;
-};
-
-// Who asks, as proved by the socket.
-struct Asker {
-  ClientId client = 0;
-  UserId uid;
-  GroupId gid;
-};
 
 struct ControllerSettings {
   ClusterFacts cluster;
@@ -74,6 +61,13 @@ struct SitePrograms {
   std::string mail{}, mail_domain{};                 // sends mail; of recipients that have none
 };
 
+// By what tokens are signed, and who gets which.
+struct TokenRules {
+  std::string key;
+  bool only_administrators = false;
+  std::uint32_t longest_seconds = unlimited;
+};
+
 // What the process does for the controller.
 struct ControllerHooks {
   std::function<void(const std::string&)> say = [](const std::string&) {};     // the daemon's log
@@ -83,6 +77,8 @@ struct ControllerHooks {
   // Reads the configuration again, or says what is wrong with it; the old one stays then.
   std::function<Result<Reconfiguration>()> reconfigure;
   std::function<void(wire::Config&)> show_config = [](wire::Config&) {};
+  std::function<SitePartitions()> site_partitions = [] { return SitePartitions{}; };
+  std::function<Result<TokenRules>()> token_rules = [] { return Result<TokenRules>{fail(Errc::refused, "tokens need AuthAltTypes=auth/jwt and AuthAltParameters=jwt_key=FILE in slurm.conf")}; };
   std::function<SitePrograms()> site_programs = [] { return SitePrograms{}; };
 };
 
@@ -182,6 +178,11 @@ class Controller final : public ResourceObserver {
   void program_ended(JobKey key, bool failed);
   void see_to_reboot(NodeIndex index, NodeLink& link);
   void note_prologs(NodeIndex index, const std::vector<AttemptReport>& attempts);
+  // Crontabs and triggers (standing_commands.cpp)
+  void see_to_crontabs(const std::set<JobKey>& jobs);
+  void see_to_all_crontabs();
+  void run_triggers(const std::vector<FiredTrigger>& fired);
+  void carry_out(TriggerDecision decision);
   void send_mails(const std::vector<JobMail>& mails);
   // Power of nodes (power.cpp)
   void see_to_power();
@@ -223,6 +224,7 @@ class Controller final : public ResourceObserver {
   Identities& identities_;
   DepartedUsers departed_users_;
   Clients& clients_;
+  LongAnswers long_answers_;
   ControllerSettings settings_;
   ControllerHooks hooks_;
   Diagnostics diagnostics_;
@@ -247,6 +249,7 @@ class Controller final : public ResourceObserver {
   CompletingJobs completing_;
   DueSignals due_signals_;
   JobMails job_mails_;
+  TriggerWatch trigger_watch_;
   Mailer mailer_;
   Loop::TimerId signal_timer_ = 0;
   Time signal_armed_ = never;

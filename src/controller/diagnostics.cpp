@@ -41,6 +41,9 @@ CallName call_name(wire::Request::BodyCase body) {
     case B::kRequeue: return {"REQUEST_JOB_REQUEUE", 5023};
     case B::kUpdateNode: return {"REQUEST_UPDATE_NODE", 3002};
     case B::kUpdatePartition: return {"REQUEST_UPDATE_PARTITION", 3005};
+    case B::kDeletePartition: return {"REQUEST_DELETE_PARTITION", 3007};
+    case B::kSetDamping: return {"REQUEST_SET_FS_DAMPENING_FACTOR", 1025};
+    case B::kIssueToken: return {"REQUEST_AUTH_TOKEN", 5039};
     case B::kPing: return {"REQUEST_PING", 1008};
     case B::kShutdown: return {"REQUEST_SHUTDOWN", 1005};
     case B::kReconfigure: return {"REQUEST_RECONFIGURE", 1003};
@@ -91,6 +94,7 @@ void Diagnostics::happened(const State& after, const Event& event) {
   };
   if (std::holds_alternative<JobSubmitted>(event)) ++submitted_;
   if (const auto* whole = std::get_if<HetJobSubmitted>(&event)) submitted_ += whole->components.size();
+  if (const auto* crontab = std::get_if<CrontabSet>(&event)) submitted_ += crontab->submitted.size();
   if (const auto* placed = std::get_if<JobPlaced>(&event)) starts(*placed);
   if (const auto* whole = std::get_if<HetJobPlaced>(&event))
     for (const JobPlaced& placed : whole->components) {

@@ -39,6 +39,7 @@ void show_extras(const JobExtras& from, wire::JobExtras& to) {
   if (from.delay_boot_seconds != 0) to.set_delay_boot_seconds(from.delay_boot_seconds);
   if (from.overcommit) to.set_overcommit(true);
   if (!from.user_env.empty()) to.set_user_env(from.user_env);
+  if (!from.cron.empty()) to.set_cron(from.cron);
 }
 
 }  // namespace millrace

@@ -31,6 +31,12 @@ TEST(Privacy, Jobs_of_others_are_hidden_from_users_only) {
   EXPECT_TRUE(Privacy(hiding(private_nodes), UserId{1000}, false).sees(job_of(1001)));
 }
 
+TEST(Privacy, An_answer_for_one_users_eyes_is_shared_with_no_other) {
+  EXPECT_NE(Privacy(hiding(private_jobs), UserId{1000}, false).own_question("all"), Privacy(hiding(private_jobs), UserId{1001}, false).own_question("all"));
+  EXPECT_NE(Privacy(hiding(private_jobs), UserId{1000}, false).own_question("all"), Privacy(hiding(private_jobs), UserId{0}, true).own_question("all"));
+  EXPECT_EQ(Privacy(Policy{}, UserId{1000}, false).own_question("all"), Privacy(Policy{}, UserId{1001}, false).own_question("all"));
+}
+
 TEST(Privacy, Questions_become_those_about_ones_own) {
   const Privacy privacy(hiding(private_jobs), UserId{1000}, false);
   wire::QueryJobs all, own, other;

@@ -21,38 +21,67 @@ wire::Reply jobs_reply(const ReadView& snapshot, std::uint64_t number) {
   return out;
 }
 
-// A walk over all jobs, some thousand rows at a time on the worker: the client reads the first while we make the next, and nobody
-// else waits behind the whole.
-struct Walk {
+// All jobs, or those an index names.
+struct JobWalk final : RowWalk {
+  JobWalk(ReadView v, wire::QueryJobs a) : view(std::move(v)), ask(std::move(a)) {
+    if (ask.accounting()) kept_from = KeptNumber{0};
+  }
   ReadView view;
   wire::QueryJobs ask;
-  std::uint64_t number = 0;
   JobKey from;
   std::optional<KeptNumber> kept_from;  // hidden ones come first, where they are asked for
-  std::string bytes;
-  bool more = true;
-  std::optional<Priorities> priorities = {};  // of the view's state, made on the worker
+  std::optional<Priorities> priorities;  // of the view's state, made on the worker
+  std::optional<std::vector<JobKey>> listed;
+  std::size_t next_listed = 0;
+  int rows = 0;  // of the reply that is being made; a step is one too
 
-  void advance() {
-    if (!priorities) priorities.emplace(view.state, view.now);
-    wire::Reply reply = jobs_reply(view, number);
+  bool advance(std::string& encoded) override {
+    if (!priorities) {
+      priorities.emplace(view.state, view.now);
+      make_list();
+    }
+    wire::Reply reply = jobs_reply(view, 0);
+    rows = 0;
     if (kept_from) kept_rows(reply);
+    const bool more = kept_from || (listed ? listed_rows(reply) : all_rows(reply));
+    reply.set_more(more);
+    encoded = reply.SerializeAsString();
+    return more;
+  }
+
+  // Where few of very many jobs are asked for, those are found without looking at the others.
+  void make_list() {
+    if (ask.accounting() || ask.finished_too()) return;
+    const State& state = view.state;
+    const auto fits = [&](JobKey key) { return !ask.has_uid() || state.job(key).spec->owner->uid.value == ask.uid(); };
+    if (ask.placed_only()) {
+      listed.emplace();
+      for (const auto& [key, nothing] : state.active)
+        if (fits(key)) listed->push_back(key);
+    } else if (ask.has_uid()) {
+      listed.emplace();
+      for (auto it = state.live_names.lower_bound({UserId{ask.uid()}, 0, JobKey{0}}); it != state.live_names.end() && (*it).first.uid.value == ask.uid(); ++it)
+        listed->push_back((*it).first.key);
+      std::ranges::sort(*listed);
+    }
+  }
+  bool listed_rows(wire::Reply& reply) {
+    for (; next_listed < listed->size() && rows < rows_per_reply; ++next_listed) show_job(view, *priorities, view.state.job((*listed)[next_listed]), ask.brief(), *add_row(reply));
+    return next_listed < listed->size();
+  }
+  bool all_rows(wire::Reply& reply) {
     auto it = view.state.jobs.lower_bound(from);
-    for (; !kept_from && it != view.state.jobs.end() && rows < rows_per_reply; ++it) {
+    for (; it != view.state.jobs.end() && rows < rows_per_reply; ++it) {
       const Job& job = *(*it).second;
       if (!ask.finished_too() && job.state == JobState::ended) continue;
       if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) continue;
       if (!ask.accounting()) show_job(view, *priorities, job, ask.brief(), *add_row(reply));
       else if (is_asked(view.state, ask, job)) accounted(job, nullptr, reply);
     }
-    more = kept_from || it != view.state.jobs.end();
-    if (more && it != view.state.jobs.end()) from = (*it).first;
-    rows = 0;
-    reply.set_more(more);
-    bytes = reply.SerializeAsString();
+    if (it == view.state.jobs.end()) return false;
+    from = (*it).first;
+    return true;
   }
-
-  int rows = 0;  // of the reply that is being made; a step is one too
 
   wire::JobView* add_row(wire::Reply& reply) {
     ++rows;
@@ -71,15 +100,6 @@ struct Walk {
     else kept_from = (*it).first;
   }
 };
-
-void go_on(std::unique_ptr<Walk> walk, Worker& worker, Clients& clients, ClientId client) {
-  Walk* raw = walk.get();
-  worker.run([raw] { raw->advance(); },
-             [walk = std::move(walk), &worker, &clients, client]() mutable {
-               clients.reply_encoded(client, std::move(walk->bytes));
-               if (walk->more) go_on(std::move(walk), worker, clients, client);
-             });
-}
 
 // `privately`: those of others are as if they were not there.
 void named_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, bool privately, wire::Jobs& out) {
@@ -151,24 +171,31 @@ bool Queries::handle() {
 }
 
 void Queries::jobs(wire::QueryJobs ask) {
-  const ReadView snapshot = c_.read_view();
   privacy().narrow(ask);
   if (ask.jobs_size() > 0) {
+    const ReadView snapshot = c_.read_view();
     wire::Reply out = jobs_reply(snapshot, request_.number());
     if (ask.accounting()) named_accounted(snapshot, ask, *out.mutable_jobs());
     else named_jobs(snapshot, ask, privacy().hides(private_jobs), *out.mutable_jobs());
     return c_.clients_.reply(asker_.client, out);
   }
-  auto walk = std::make_unique<Walk>();
-  walk->view = snapshot;
-  walk->ask = ask;
-  walk->number = request_.number();
-  if (ask.accounting()) walk->kept_from = KeptNumber{0};
-  if (snapshot.state.jobs.size() + (ask.accounting() ? snapshot.state.kept_rows : 0) < 200) {
-    walk->advance();
-    return c_.clients_.reply_encoded(asker_.client, std::move(walk->bytes));
-  }
-  go_on(std::move(walk), c_.query_worker_, c_.clients_, asker_.client);
+  const State& state = c_.commit_.durable();
+  const auto begin = [&c = c_, ask] { return std::make_unique<JobWalk>(c.read_view(), ask); };
+  if (state.jobs.size() + (ask.accounting() ? state.kept_rows : 0) < 200) return c_.clients_.reply_encoded(asker_.client, whole_answer(*begin()));
+  ask_long(begin);
+}
+
+// What needs no worker.
+std::string Queries::whole_answer(RowWalk& walk) const {
+  std::string bytes;
+  walk.advance(bytes);
+  return reply().SerializeAsString() + bytes;
+}
+
+void Queries::ask_long(LongAnswers::Begin begin) {
+  wire::Request question = request_;
+  question.clear_number();
+  c_.long_answers_.ask(asker_.client, request_.number(), privacy().own_question(question.SerializeAsString()), std::move(begin));
 }
 
 void Queries::nodes(const wire::QueryNodes& ask) {
@@ -267,9 +294,7 @@ void Queries::diagnostics(const wire::QueryDiagnostics& ask) {
   std::uint32_t running = 0;
   for (const auto& [key, nothing] : state.active) running += state.job(key).state == JobState::completing ? 0 : 1;
   shown.set_running(running);
-  std::uint64_t pending = state.unsplit_tasks;
-  for (const auto& [key, job] : state.jobs) pending += job->state == JobState::pending ? 1 : 0;
-  shown.set_pending(static_cast<std::uint32_t>(pending));
+  shown.set_pending(static_cast<std::uint32_t>(state.unsplit_tasks + state.live_names.size() - state.active.size()));  // what has not ended and holds no nodes
   shown.set_threads(5);  // the loop, and workers for the log, plans, queries and names
   for (const auto& [index, responds] : c_.observed_->responding) shown.set_nodes_connected(shown.nodes_connected() + (responds ? 1 : 0));
   c_.clients_.reply(asker_.client, out);

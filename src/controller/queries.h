@@ -27,6 +27,8 @@ class Queries final {
   void accounts();    // these two: account_queries.cpp
   void priorities();
   wire::Reply reply() const;
+  std::string whole_answer(RowWalk& walk) const;
+  void ask_long(LongAnswers::Begin begin);  // of rows that may be very many
   Privacy privacy() const;
   void refuse(RefusalCode code) const;
   void as_user(bool needed, std::move_only_function<void(Controller&, const Asker&, const UserIdentity&)> answer) const;

@@ -5,6 +5,8 @@
 
 namespace millrace {
 
+constexpr std::size_t almost_read = 256u << 10;  // so little unsent keeps a client busy while the next is made
+
 class Sessions::Session final : public LinkHandler {
  public:
   Session(Sessions& sessions, Asker asker) : sessions_(sessions), asker_(asker) {}
@@ -82,6 +84,14 @@ void Sessions::reply_encoded(ClientId client, std::string reply) {
     it->second->link_->send(std::move(reply));
   else
     it->second->send_(std::move(reply));
+}
+
+// How fast a relayed client reads is between it and its relay.
+void Sessions::when_read(ClientId client, Task then) {
+  const auto it = sessions_.find(client);
+  if (it == sessions_.end()) return;
+  if (it->second->link_) it->second->link_->when_unsent_below(almost_read, std::move(then));
+  else then();
 }
 
 }  // namespace millrace

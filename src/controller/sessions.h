@@ -26,6 +26,7 @@ class Sessions final : public Clients {
 
   void reply(ClientId client, const wire::Reply& reply) override;
   void reply_encoded(ClientId client, std::string reply) override;
+  void when_read(ClientId client, Task then) override;
 
  private:
   class Session;

@@ -21,37 +21,26 @@ void show_steps(const State& state, const wire::QuerySteps& ask, const Job& job,
     if (!only || *only == step.id) show_step(state, job, step, *out.add_steps());
 }
 
-// All that run, some thousand at a time on the worker: the client reads the first while we make the next, and nobody else waits.
-struct StepWalk {
+// All that run.
+struct StepWalk final : RowWalk {
+  StepWalk(State s, wire::QuerySteps a, Time n) : state(std::move(s)), ask(std::move(a)), now(n) {}
   State state;
   wire::QuerySteps ask;
-  std::uint64_t number = 0;
   Time now;
-  JobKey from{};
-  std::string bytes{};
-  bool more = true;
+  JobKey from;
 
-  void advance() {
+  bool advance(std::string& encoded) override {
     wire::Reply reply;
-    reply.set_number(number);
     reply.mutable_steps()->set_now_us(now.value);
     auto it = state.active.lower_bound(from);
     for (; it != state.active.end() && reply.steps().steps_size() < rows_per_reply; ++it) show_steps(state, ask, state.job((*it).first), std::nullopt, *reply.mutable_steps());
-    more = it != state.active.end();
+    const bool more = it != state.active.end();
     if (more) from = (*it).first;
     reply.set_more(more);
-    bytes = reply.SerializeAsString();
+    encoded = reply.SerializeAsString();
+    return more;
   }
 };
-
-void go_on(std::unique_ptr<StepWalk> walk, Worker& worker, Clients& clients, ClientId client) {
-  StepWalk* raw = walk.get();
-  worker.run([raw] { raw->advance(); },
-             [walk = std::move(walk), &worker, &clients, client]() mutable {
-               clients.reply_encoded(client, std::move(walk->bytes));
-               if (walk->more) go_on(std::move(walk), worker, clients, client);
-             });
-}
 
 }  // namespace
 
@@ -61,8 +50,7 @@ void Queries::steps(wire::QuerySteps ask) {
   const State& state = c_.commit_.durable();
   privacy().narrow(ask);
   if (ask.steps_size() == 0) {
-    auto walk = std::make_unique<StepWalk>(StepWalk{state, ask, request_.number(), c_.loop_.now()});
-    return go_on(std::move(walk), c_.query_worker_, c_.clients_, asker_.client);
+    return ask_long([&c = c_, ask] { return std::make_unique<StepWalk>(c.commit_.durable(), ask, c.loop_.now()); });
   }
   wire::Reply out = reply();
   wire::Steps& steps = *out.mutable_steps();

@@ -155,11 +155,6 @@ void show_progress(const ReadView& snapshot, const Job& job, wire::JobView& out)
     out.set_allocated_memory_mib(static_cast<std::uint64_t>(memory.value));
   }
   out.set_cpus(static_cast<std::uint32_t>((job.placement ? cpus : requested_cpus(*job.spec)).value));
-  if (const auto it = snapshot.plan->findings.find(job.key); it != snapshot.plan->findings.end() && job.state == JobState::pending) {
-    std::vector<std::uint32_t> nodes;
-    for (const NodeShare& share : it->second.planned_shares) nodes.push_back(share.node.value);
-    out.set_planned_nodes(hostlist_of(state, nodes));
-  }
 }
 
 }  // namespace
@@ -273,8 +268,12 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
   }
   Time start = job.started_at, end = job.ended_at;
   if (job.state == JobState::pending) {
-    if (const auto it = snapshot.plan->findings.find(job.key); it != snapshot.plan->findings.end()) start = it->second.planned_start;
-    else if (job.begin_at > snapshot.now) start = job.begin_at;
+    if (const auto it = snapshot.plan->findings.find(job.key); it != snapshot.plan->findings.end()) {
+      start = it->second.planned_start;
+      if (!it->second.planned_shares.empty()) out.set_planned_nodes(hostlist_of(state, it->second.planned_shares));
+    } else if (job.begin_at > snapshot.now) {
+      start = job.begin_at;
+    }
     end = Time{};
   } else if (job.state == JobState::suspended && job.time_limit_minutes != unlimited) {
     end = snapshot.now + minutes(job.time_limit_minutes) - job.suspension->ran_before;  // if it went on now
@@ -430,6 +429,7 @@ void show_partition(const ReadView& snapshot, const Partition& partition, wire::
   if (def.over_time_minutes) out.set_over_time_minutes(*def.over_time_minutes);
   out.set_allow_groups(join(def.allow_groups));
   out.set_allow_accounts(join(def.allow_accounts));
+  out.set_deny_accounts(join(def.deny_accounts));
   out.set_qos(def.qos);
   out.set_allow_qos(join(def.allow_qos));
   out.set_deny_qos(join(def.deny_qos));

@@ -43,6 +43,8 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
   std::string out;    // bytes for the socket, from out_begin on
   std::size_t out_begin = 0;
   std::size_t undelivered = 0;  // bytes of a message that has begun and not ended
+  std::size_t wished_below = 0;
+  Task wish;  // when fewer than so many bytes are unsent
   bool flush_posted = false;
   bool started = false, greeted = false, heard = false, we_connected = false;
 
@@ -72,6 +74,7 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
     plain.clear();
     out.clear();
     out_begin = 0;
+    wish = nullptr;
   }
 
   // The end that the owner hears of.
@@ -245,7 +248,12 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
       out_begin = 0;
       if (out.empty() && out.capacity() > compact_above) out.shrink_to_fit();
     }
+    grant_wish();
     if (phase == Phase::leaving && unsent() == 0) shut();
+  }
+
+  void grant_wish() {
+    if (wish && unsent() < wished_below) loop.post(std::exchange(wish, nullptr));
   }
 
   // The peer may have said why before it went: what it sent is read first, and the end of the stream ends the link.
@@ -337,5 +345,12 @@ void FramedLink::send(std::string bytes) { inner_->send(bytes); }
 void FramedLink::close() { inner_->leave(); }
 
 std::size_t FramedLink::unsent() const { return inner_->unsent(); }
+
+void FramedLink::when_unsent_below(std::size_t bytes, Task then) {
+  if (inner_->phase == Inner::Phase::closed) return;
+  inner_->wished_below = bytes;
+  inner_->wish = std::move(then);
+  inner_->grant_wish();
+}
 
 }  // namespace millrace

@@ -60,6 +60,7 @@ class FramedLink final : public Link {
   void send(std::string bytes) override;
   void close() override;
   std::size_t unsent() const override;
+  void when_unsent_below(std::size_t bytes, Task then) override;
 
  private:
   struct Inner;

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "ports/loop.h"
+
 namespace millrace {
 
 // Called on the owner's loop. After closed() nothing more comes. A handler may close or destroy its link from inside a call.
@@ -24,6 +26,8 @@ class Link {
   virtual void send(std::string bytes) = 0;
   virtual void close() = 0;                 // closed() is not called for one's own close
   virtual std::size_t unsent() const = 0;   // bytes waiting for the peer, for limits on slow readers
+  // Runs `then` once fewer than so many bytes wait, perhaps at once; never if the link ends before. One such wish at a time: a second replaces the first.
+  virtual void when_unsent_below(std::size_t, Task then) { then(); }
 };
 
 // Opens links to the controller; `handler` hears of success only through messages, of failure through closed().

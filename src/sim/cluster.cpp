@@ -229,6 +229,11 @@ void SimCluster::start_controller() {
       if (controlling_.get() == self) kill_controller(false);
     });
   };
+  hooks.show_config = [](wire::Config& config) {
+    auto* entry = config.add_entries();
+    entry->set_key("ScronParameters");
+    entry->set_value("enable");
+  };
   c.programs = std::make_unique<SimPrograms>(world_, c.process, controller_programs_);
   c.programs->did = [this](const ProgramRun& program) { power_nodes(program); };
   hooks.site_programs = [] { return SitePrograms{{"controller_prolog"}, {"controller_epilog"}, {}, {}, false, "suspend", "resume", "resume_failed"}; };
@@ -271,6 +276,7 @@ void SimCluster::kill_controller(bool power) {
   }
   controlling_.reset();
   administrator_.answers_are_lost();
+  crontab_.answers_are_lost();
   for (Wish& wish : wishes_) wish.number = 0;  // answers under way are lost; they will ask again
   if (power)
     disk_.crash();
@@ -294,6 +300,12 @@ void SimCluster::reply(ClientId, const wire::Reply& answer) {
   if (administrator_.asked(answer.number())) {
     if (controlling_)
       if (auto wrong = administrator_.hear(answer, controlling_->controller->durable())) complain(*std::move(wrong));
+    return;
+  }
+  if (crontab_.asked(answer.number())) {
+    if (faults_on_ && world_.random.chance(1, 10)) return crontab_.answers_are_lost();
+    if (controlling_)
+      if (auto wrong = crontab_.hear(answer, controlling_->controller->durable())) complain(*std::move(wrong));
     return;
   }
   const auto it = asked_.find(answer.number());
@@ -328,6 +340,16 @@ void SimCluster::administrator_turn() {
   if (!serves()) return;
   if (const auto request = administrator_.next_wish(world_.random, ++last_request_, shape_.nodes, world_.now()))
     controlling_->controller->request({SimAdministrator::client, UserId{0}, GroupId{0}}, *request);
+}
+
+void SimCluster::crontab_turn() {
+  world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(faults_on_ ? 40'000'000 : 4'000'000))}, [this] { crontab_turn(); });
+  const bool over = !faults_on_ && world_.now() > healed_at_ + seconds(200);
+  if (!serves() || crontab_.waits_for_answer() || (!faults_on_ && !over)) return;
+  if (over && crontab_.is_gone()) return;
+  if (over)
+    if (auto lost = crontab_.lost_in(controlling_->controller->durable(), world_.now())) complain(*std::move(lost));
+  controlling_->controller->request({SimCrontab::client, SimCrontab::user, GroupId{SimCrontab::user.value}}, crontab_.next(world_.random, ++last_request_, over));
 }
 
 // What the site's programs do to the power of nodes. While faults are on some do not come up.
@@ -461,6 +483,8 @@ void SimCluster::watch_durable() {
   if (shape_.administrator && !saw_preemption_)
     for (const auto& [key, nothing] : durable.active) saw_preemption_ |= durable.jobs.at(key)->preempt_due.is_set();
   if (auto wrong = administrator_.missing_in(durable, world_.now())) complain(*std::move(wrong));
+  if (shape_.crontab)
+    if (auto wrong = crontab_.wrong_in(durable)) complain(*std::move(wrong));
   for (const auto& [key, nothing] : durable.suspended) seen_suspended_.insert(durable.job(key).suspension->why);
   durable_version_ = durable.version;
   last_durable_ = durable;
@@ -485,6 +509,7 @@ void SimCluster::watch_agreement() {
 
 bool SimCluster::settled() const {
   if (!controlling_ || !controlling_->controller) return false;
+  if (shape_.crontab && !crontab_.is_gone()) return false;
   for (const Wish& wish : wishes_) {
     if (!wish.answered) return false;
     if (wish.cancel && !wish.cancelled) return false;
@@ -543,7 +568,7 @@ std::optional<std::string> SimCluster::final_verdict() const {
   if (auto wrong = judge_steps(state)) return wrong;
   std::map<SubmissionKey, int> submitted;
   for (const auto& [key, job] : state.jobs)
-    if ((job->array.value == 0 || job->array == key) && !job->is_component()) ++submitted[job->spec->submission];
+    if ((job->array.value == 0 || job->array == key) && !job->is_component() && job->spec->submission != SubmissionKey{}) ++submitted[job->spec->submission];
   for (const auto& [submission, count] : submitted)
     if (count > 1) return std::string{"one submission became two jobs"};
   for (const auto& [key, job] : state.jobs) {
@@ -579,8 +604,9 @@ std::optional<std::string> SimCluster::run() {
   if (shape_.faults) world_.at(world_.now() + seconds(2), [this] { fault_turn(); });
   if (shape_.programs || shape_.power) world_.at(world_.now() + seconds(1), [this] { repair_turn(); });
   if (shape_.administrator) world_.at(world_.now() + seconds(1), [this] { administrator_turn(); });
+  if (shape_.crontab) world_.at(world_.now() + seconds(1), [this] { crontab_turn(); });
   const Time begin = world_.now();
-  const Time calm = begin + seconds(shape_.faults ? 60 : 0);
+  const Time calm = begin + seconds(!shape_.faults ? 0 : shape_.crontab ? 300 : 60);  // jobs of a crontab come again after minutes
   const Time limit = calm + seconds(4000);
   bool healed = !shape_.faults;
   while (!wrong_ && world_.step()) {

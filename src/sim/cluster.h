@@ -12,6 +12,7 @@
 #include "controller/controller.h"
 #include "sim/flaky_manager.h"
 #include "sim/sim_administrator.h"
+#include "sim/sim_crontab.h"
 #include "sim/sim_disk.h"
 #include "sim/sim_node.h"
 #include "store/wal.h"
@@ -29,6 +30,7 @@ struct ClusterShape {
   bool power = false;        // idle nodes are powered down and up again; one is in a cloud, and some do not come up
   bool suspends = false;     // urgent jobs suspend others, CPUs are shared in turns, administrators suspend and resume
   bool administrator = false;  // reservations come and go, limits change, and jobs of an urgent partition take nodes from others
+  bool crontab = false;      // a user has jobs that come again, in a crontab that changes
   bool old_leaders = false;  // every killed controller goes on for a while, and links break often
 };
 
@@ -43,6 +45,7 @@ class SimCluster final : private Clients, private Identities {
   std::uint64_t steps() const { return world_.steps(); }
   bool saw_preemption() const { return saw_preemption_; }
   bool saw_reservation() const { return saw_reservation_; }
+  std::uint64_t crontab_returns() const { return crontab_.returns(); }
   bool saw_boot() const { return saw_boot_; }  // a job waited for a node to be powered up
   const std::set<SuspendWhy>& seen_suspended() const { return seen_suspended_; }
   std::size_t steps_heard() const;  // how many ends of steps the log has answered for
@@ -65,6 +68,7 @@ class SimCluster final : private Clients, private Identities {
 
   void reply(ClientId client, const wire::Reply& reply) override;
   void reply_encoded(ClientId client, std::string reply) override;
+  void when_read(ClientId, Task then) override { then(); }
   void find(UserId uid, GroupId gid, std::move_only_function<void(Result<UserIdentity>)> done) override;
 
   void start_controller();
@@ -73,6 +77,7 @@ class SimCluster final : private Clients, private Identities {
   void client_turn();
   void administrator_turn();
   void repair_turn();
+  void crontab_turn();
   void power_nodes(const ProgramRun& program);
   std::optional<std::string> program_verdict() const;
   std::optional<std::string> holders_verdict() const;
@@ -97,6 +102,7 @@ class SimCluster final : private Clients, private Identities {
   std::unique_ptr<Controlling> controlling_;
   std::unique_ptr<Controlling> zombie_;  // an old leader that does not know that it is one
   SimAdministrator administrator_;
+  SimCrontab crontab_;
   std::vector<Wish> wishes_;
   std::map<std::uint64_t, std::size_t> asked_;  // request number to wish
   std::uint64_t last_request_ = 0;

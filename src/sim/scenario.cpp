@@ -8,12 +8,14 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "controller/config_facts.h"
 #include "controller/to_place.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/accept_preemption.h"
 #include "core/admission/cancel_job.h"
-#include "core/admission/expire.h"
+#include "core/admission/change_partition.h"
 #include "core/admission/create_node.h"
+#include "core/admission/expire.h"
 #include "core/admission/modify_job.h"
 #include "core/admission/power_nodes.h"
 #include "core/admission/report_node.h"
@@ -457,6 +459,12 @@ void Scenario::act(const Line& line) {
       note("refused " + words[1] + " " + slurm_text(decision.error().code));
   };
   if (words[0] == "reserve") return reserve(words);
+  if (words[0] == "partition") {  // made or changed, in the words of scontrol
+    const auto def = partition_from_words(state_, words[1], {words.begin() + 2, words.end()}, {});
+    if (!def) return problems_.push_back("line " + std::to_string(line.number) + ": " + def.error().story);
+    return done(decide_set_partition(state_, *def, !state_.find_partition(words[1]), root, now));
+  }
+  if (words[0] == "unpartition") return done(decide_delete_partition(state_, words[1], root, now));
   if (words[0] == "unreserve") return done(decide_remove_reservation(state_, words[1], root, now));
   if (words[0] == "broken") return void(power_.broken.insert(words[1]));
   if (words[0] == "repaired") return void(power_.broken.erase(words[1]));

@@ -112,6 +112,10 @@ Result<std::vector<Event>> sacctmgr_events(const State& state, const ScenarioWor
   MR_TRY(const AccountChange change, parse_account_change(views));
   MR_TRY(AccountDecision decision, decide_accounts(state, change, {UserId{0}, true}, now));
   if (decision.events.empty()) return fail(Errc::invalid, "nothing was changed");
+  // The user root has a share beside the accounts; a scenario is about those it names.
+  if (state.associations.empty())
+    for (const Event& event : std::vector<Event>{decision.events})
+      if (const auto* e = std::get_if<AssociationChanged>(&event); e && e->association.user == "root" && e->association.account == "root") decision.events.emplace_back(AssociationRemoved{e->association.id, now});
   return std::move(decision.events);
 }
 

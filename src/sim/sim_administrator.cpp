@@ -38,11 +38,61 @@ wire::Request SimAdministrator::reserve(Prng& random, std::uint32_t nodes, Time 
   return request;
 }
 
+// Partitions of its own that are made, changed and deleted; and the tier of one that jobs are in.
+wire::Request SimAdministrator::change_partition(Prng& random, std::string& about) {
+  wire::Request request;
+  const std::uint32_t tier = static_cast<std::uint32_t>(random.between(2, 20));
+  const std::string setting = "PriorityTier=" + std::to_string(tier);
+  if (partitions_.size() < 2 || random.chance(1, 4)) {
+    about = "p" + std::to_string(++names_);
+    wire::UpdatePartition& ask = *request.mutable_update_partition();
+    ask.set_name(about);
+    ask.set_create(true);
+    ask.add_settings("Nodes=n0");
+    ask.add_settings(setting);
+    partitions_[about].under_way = 1;
+    return request;
+  }
+  const auto chosen = std::next(partitions_.begin(), static_cast<std::ptrdiff_t>(random.below(partitions_.size())));
+  chosen->second.sure = false;
+  ++chosen->second.under_way;
+  about = chosen->first;
+  if (chosen->second.leaving || random.chance(1, 2)) {
+    chosen->second.leaving = true;
+    request.mutable_delete_partition()->set_name(about);
+    about = "-" + about;
+  } else {
+    request.mutable_update_partition()->set_name(random.chance(1, 4) ? "urgent" : about);
+    request.mutable_update_partition()->add_settings(setting);
+  }
+  return request;
+}
+
+std::optional<std::string> SimAdministrator::hear_partition(const std::string& about, const wire::Reply& answer, const State& durable) {
+  const bool deletion = about.starts_with('-');
+  const std::string name = about.substr(deletion ? 1 : 0);
+  const auto kept = partitions_.find(name);
+  if (kept == partitions_.end()) return std::nullopt;
+  const auto index = durable.find_partition(name);
+  if (kept->second.under_way > 0) --kept->second.under_way;
+  if (deletion || answer.has_failure()) {  // refused: it went, or was made, in a request whose answer was lost
+    if (deletion) partitions_.erase(kept);
+    return deletion && answer.has_done() && index ? std::optional{"partition " + name + " is still there after its deletion was acknowledged"} : std::nullopt;
+  }
+  if (kept->second.leaving) return std::nullopt;
+  if (!index) return "partition " + name + " was acknowledged before it was durable";
+  kept->second.tier = durable.partition(*index).def.priority_tier;
+  kept->second.sure = kept->second.under_way == 0;
+  return std::nullopt;
+}
+
 std::optional<wire::Request> SimAdministrator::next_wish(Prng& random, std::uint64_t number, std::uint32_t nodes, Time now) {
   std::erase_if(reservations_, [now](const auto& entry) { return entry.second.end <= now; });
   wire::Request request;
   std::string about;
-  if (random.chance(1, 2)) {
+  if (random.chance(1, 4)) {
+    request = change_partition(random, about);
+  } else if (random.chance(1, 2)) {
     request = reserve(random, nodes, now);
     about = request.reserve().name();
   } else if (random.chance(1, 2) && !reservations_.empty()) {
@@ -77,6 +127,7 @@ std::optional<std::string> SimAdministrator::hear(const wire::Reply& answer, con
   }
   if (answer.has_accounts_changed() && !has_account_) return "an account was acknowledged before it was durable";
   if (about.empty()) return std::nullopt;
+  if (about.starts_with('p') || about.starts_with('-')) return hear_partition(about, answer, durable);
   if (answer.has_reserved()) {
     if (!find_reservation(durable, about)) return "reservation " + about + " was acknowledged before it was durable";
     if (const auto kept = reservations_.find(about); kept != reservations_.end()) kept->second.sure = !kept->second.leaving;
@@ -87,7 +138,10 @@ std::optional<std::string> SimAdministrator::hear(const wire::Reply& answer, con
   return std::nullopt;
 }
 
-void SimAdministrator::answers_are_lost() { asked_.clear(); }
+void SimAdministrator::answers_are_lost() {
+  asked_.clear();
+  for (auto& [name, kept] : partitions_) kept.under_way = 0;
+}
 
 std::optional<std::string> SimAdministrator::missing_in(const State& durable, Time now) const {
   for (const auto& [name, kept] : reservations_) {
@@ -95,6 +149,12 @@ std::optional<std::string> SimAdministrator::missing_in(const State& durable, Ti
     const Reservation* reservation = find_reservation(durable, name);
     if (!reservation) return "acknowledged reservation " + name + " is gone";
     if (reservation->nodes != std::vector<std::uint32_t>{kept.node}) return "acknowledged reservation " + name + " has other nodes";
+  }
+  for (const auto& [name, kept] : partitions_) {
+    if (!kept.sure) continue;
+    const auto index = durable.find_partition(name);
+    if (!index) return "acknowledged partition " + name + " is gone";
+    if (durable.partition(*index).def.priority_tier != kept.tier) return "acknowledged partition " + name + " has another tier";
   }
   return std::nullopt;
 }

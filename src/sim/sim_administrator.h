@@ -1,4 +1,4 @@
-// src/sim/sim_administrator.h - an administrator of a simulated cluster: makes and removes reservations, changes accounts, and remembers
+// src/sim/sim_administrator.h - an administrator of a simulated cluster: makes and removes reservations and partitions, changes accounts, and remembers
 // what was acknowledged.
 #pragma once
 
@@ -32,10 +32,19 @@ class SimAdministrator {
     bool sure = false;  // acknowledged, and no removal is under way
     bool leaving = false;  // its removal was asked for, perhaps before its making was acknowledged
   };
+  struct KeptPartition {
+    std::uint32_t tier = 0;
+    bool sure = false;     // acknowledged, and nothing else about it is under way
+    bool leaving = false;
+    std::uint32_t under_way = 0;
+  };
+  wire::Request change_partition(Prng& random, std::string& about);
+  std::optional<std::string> hear_partition(const std::string& about, const wire::Reply& answer, const State& durable);
   wire::Request reserve(Prng& random, std::uint32_t nodes, Time now);
 
   std::map<std::string, Kept> reservations_;
-  std::map<std::uint64_t, std::string> asked_;  // request to the reservation it is about; empty: about accounts
+  std::map<std::string, KeptPartition> partitions_;
+  std::map<std::uint64_t, std::string> asked_;  // request to the reservation or partition it is about ("-": its deletion); empty: about accounts
   std::uint64_t names_ = 0;
   bool has_account_ = false, has_user_ = false;
 };

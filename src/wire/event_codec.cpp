@@ -18,6 +18,7 @@ void put_event(const ClusterConfigured& e, log::Event& out) {
   put(e.policy, *to->mutable_policy());
   to->set_at(e.at.value);
   if (!e.topology.empty()) put(e.topology, *to->mutable_topology());
+  to->set_keep(static_cast<std::uint32_t>(e.keep));
 }
 
 void put_submitted(const JobSubmitted& e, log::JobSubmitted* to) {
@@ -170,6 +171,7 @@ void put_event(const JobRequeued& e, log::Event& out) {
   to->set_hold(e.hold);
   to->set_by(e.by.value);
   to->set_at(e.at.value);
+  to->set_begin_at(e.begin_at.value);
   to->set_special_exit(e.special_exit);
 }
 
@@ -245,6 +247,25 @@ void put_event(const PartitionStateChanged& e, log::Event& out) {
   to->set_partition(e.partition.value);
   to->set_availability(static_cast<std::uint32_t>(e.availability));
   to->set_at(e.at.value);
+}
+
+void put_event(const PartitionChanged& e, log::Event& out) {
+  auto* to = out.mutable_partition_changed();
+  put(e.def, *to->mutable_def());
+  to->set_by(e.by.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const PartitionDeleted& e, log::Event& out) {
+  auto* to = out.mutable_partition_deleted();
+  to->set_partition(e.partition.value);
+  to->set_by(e.by.value);
+  to->set_at(e.at.value);
+}
+
+void put_event(const DampingChanged& e, log::Event& out) {
+  out.mutable_damping_changed()->set_factor(e.factor);
+  out.mutable_damping_changed()->set_at(e.at.value);
 }
 
 void put_event(const JobDeadlinePassed& e, log::Event& out) {
@@ -338,6 +359,24 @@ void put_event(const QosRemoved& e, log::Event& out) {
   out.mutable_qos_removed()->set_at(e.at.value);
 }
 
+void put_event(const CrontabSet& e, log::Event& out) {
+  auto* to = out.mutable_crontab_set();
+  put(e.uid, e.crontab, *to->mutable_crontab());
+  to->set_at(e.at.value);
+  to->set_by(e.by.value);
+  for (const JobSubmitted& job : e.submitted) put_submitted(job, to->add_submitted());
+}
+
+void put_event(const TriggerSet& e, log::Event& out) {
+  put(e.trigger, *out.mutable_trigger_set()->mutable_trigger());
+  out.mutable_trigger_set()->set_at(e.at.value);
+}
+
+void put_event(const TriggerRemoved& e, log::Event& out) {
+  out.mutable_trigger_removed()->set_id(e.id.value);
+  out.mutable_trigger_removed()->set_at(e.at.value);
+}
+
 void put_event(const UsageReset& e, log::Event& out) {
   out.mutable_usage_reset()->set_association(e.association.value);
   out.mutable_usage_reset()->set_at(e.at.value);
@@ -345,6 +384,7 @@ void put_event(const UsageReset& e, log::Event& out) {
 
 Event get_event(const log::ClusterConfigured& from) {
   ClusterConfigured e;
+  e.keep = static_cast<KeepPartitions>(from.keep());
   for (const auto& node : from.nodes()) e.nodes.push_back(get(node));
   for (const auto& partition : from.partitions()) e.partitions.push_back(get(partition));
   e.policy = get(from.policy());
@@ -507,7 +547,7 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kJobTimedOut: return JobTimedOut{JobKey{in.job_timed_out().key()}, Time{in.job_timed_out().at()}, in.job_timed_out().inactive()};
     case K::kJobRequeued: {
       const auto& e = in.job_requeued();
-      return JobRequeued{JobKey{e.key()}, e.hold(), UserId{e.by()}, Time{e.at()}, e.special_exit()};
+      return JobRequeued{JobKey{e.key()}, e.hold(), UserId{e.by()}, Time{e.at()}, Time{e.begin_at()}, e.special_exit()};
     }
     case K::kNodeRegistered: {
       const auto& e = in.node_registered();
@@ -529,6 +569,15 @@ Result<Event> decode_event(std::string_view bytes) {
       const auto& e = in.partition_state_changed();
       return PartitionStateChanged{PartitionIndex{e.partition()}, static_cast<Availability>(e.availability()), Time{e.at()}};
     }
+    case K::kPartitionChanged: {
+      const auto& e = in.partition_changed();
+      return PartitionChanged{get(e.def()), UserId{e.by()}, Time{e.at()}};
+    }
+    case K::kPartitionDeleted: {
+      const auto& e = in.partition_deleted();
+      return PartitionDeleted{PartitionIndex{e.partition()}, UserId{e.by()}, Time{e.at()}};
+    }
+    case K::kDampingChanged: return DampingChanged{in.damping_changed().factor(), Time{in.damping_changed().at()}};
     case K::kJobDeadlinePassed: return JobDeadlinePassed{JobKey{in.job_deadline_passed().key()}, Time{in.job_deadline_passed().at()}};
     case K::kJobForgotten: return JobForgotten{JobKey{in.job_forgotten().key()}, Time{in.job_forgotten().at()}};
     case K::kJobPreempted: {
@@ -543,6 +592,14 @@ Result<Event> decode_event(std::string_view bytes) {
       return AssociationRemoved{AssociationId{in.association_removed().association()}, Time{in.association_removed().at()}};
     case K::kQosChanged: return QosChanged{get(in.qos_changed().qos()), Time{in.qos_changed().at()}};
     case K::kQosRemoved: return QosRemoved{QosId{in.qos_removed().qos()}, Time{in.qos_removed().at()}};
+    case K::kCrontabSet: {
+      const auto& e = in.crontab_set();
+      CrontabSet to{UserId{e.crontab().uid()}, get(e.crontab()), Time{e.at()}, UserId{e.by()}};
+      for (const auto& job : e.submitted()) to.submitted.push_back(get_event(job));
+      return to;
+    }
+    case K::kTriggerSet: return TriggerSet{get(in.trigger_set().trigger()), Time{in.trigger_set().at()}};
+    case K::kTriggerRemoved: return TriggerRemoved{TriggerId{in.trigger_removed().id()}, Time{in.trigger_removed().at()}};
     case K::kUsageReset: return UsageReset{AssociationId{in.usage_reset().association()}, Time{in.usage_reset().at()}};
     case K::kHetJobSubmitted: return get_components<HetJobSubmitted>(in.het_job_submitted());
     case K::kHetJobPlaced: return get_components<HetJobPlaced>(in.het_job_placed());

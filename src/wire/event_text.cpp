@@ -283,7 +283,7 @@ void add(Line& line, const JobExtras& extras) {
   line.quoted("admin_comment", extras.admin_comment).quoted("system_comment", extras.system_comment).quoted("network", extras.network);
   line.quoted("acctg_freq", extras.acctg_freq).quoted("profile", extras.profile).quoted("cpu_freq", extras.cpu_freq).quoted("gpu_freq", extras.gpu_freq);
   line.count(extras.threads_spec ? "thread_spec" : "core_spec", extras.core_spec).count("delay_boot_seconds", extras.delay_boot_seconds);
-  line.flag("overcommit", extras.overcommit).quoted("user_env", extras.user_env);
+  line.flag("overcommit", extras.overcommit).quoted("user_env", extras.user_env).quoted("cron", extras.cron);
 }
 
 void add(Line& line, const JobSpec& spec) {
@@ -317,7 +317,7 @@ Line describe(const ClusterConfigured& e) {
   line.list("partitions", e.partitions, [](const PartitionDef& def) { return show(def); });
   line.text_ += ' ' + show(e.policy);
   line.list("switches", e.topology.switches, [](const SwitchDef& def) { return show(def); }).flag("blocks", e.topology.blocks);
-  line.numbers("block_sizes", e.topology.block_sizes);
+  line.numbers("block_sizes", e.topology.block_sizes).count("keep", static_cast<std::uint64_t>(e.keep));
   return line;
 }
 
@@ -443,7 +443,9 @@ Line describe(const JobProgramEnded& e) {
 
 Line describe(const JobCancelled& e) { return on_job("JobCancelled", e.key).number("by", e.by.value); }
 Line describe(const JobTimedOut& e) { return on_job("JobTimedOut", e.key).flag("inactive", e.inactive); }
-Line describe(const JobRequeued& e) { return on_job("JobRequeued", e.key).flag("hold", e.hold).number("by", e.by.value).flag("special_exit", e.special_exit); }
+Line describe(const JobRequeued& e) {
+  return on_job("JobRequeued", e.key).flag("hold", e.hold).number("by", e.by.value).time("begin_at", e.begin_at).flag("special_exit", e.special_exit);
+}
 
 Line describe(const NodeRegistered& e) {
   Line line{"NodeRegistered"};
@@ -497,6 +499,14 @@ Line describe(const NodeDeleted& e) { return Line{"NodeDeleted"}.number("node", 
 Line describe(const PartitionStateChanged& e) {
   return Line{"PartitionStateChanged"}.number("partition", e.partition.value).word("state", name_of(e.availability));
 }
+
+Line describe(const PartitionChanged& e) {
+  Line line{"PartitionChanged"};
+  line.text_ += ' ' + show(e.def);
+  return line.number("by", e.by.value);
+}
+Line describe(const PartitionDeleted& e) { return Line{"PartitionDeleted"}.number("partition", e.partition.value).number("by", e.by.value); }
+Line describe(const DampingChanged& e) { return Line{"DampingChanged"}.number("factor", e.factor); }
 
 Line describe(const JobPreempted& e) {
   return on_job("JobPreempted", e.key).number("by", static_cast<std::int64_t>(e.by.value)).flag("requeue", e.requeue).time("due", e.due);
@@ -627,6 +637,24 @@ Line describe(const QosChanged& e) {
 }
 
 Line describe(const QosRemoved& e) { return Line{"QosRemoved"}.number("qos", e.qos.value); }
+Line describe(const CrontabSet& e) {
+  Line line{"CrontabSet"};
+  line.number("uid", e.uid.value).quoted("text", e.crontab.text);
+  line.list("jobs", e.crontab.jobs, [](const CrontabJob& job) { return std::to_string(job.key.value) + "@" + std::to_string(job.line); });
+  return line.count("by", e.by.value).list("submitted", e.submitted, [](const JobSubmitted& job) { return '(' + describe(job).text_ + ')'; });
+}
+Line describe(const TriggerSet& e) {
+  constexpr const char* names[] = {"node_down", "node_up", "node_drained", "node_draining", "node_resumed", "node_failing", "node_idle", "job_end", "job_time", "reconfigured", "controller_started"};
+  const Trigger& t = e.trigger;
+  const auto event = static_cast<std::size_t>(t.event);
+  Line line{"TriggerSet"};
+  line.number("id", t.id.value).number("uid", t.uid.value).word("event", event < std::size(names) ? names[event] : "unknown");
+  line.count("job", t.job_id.value).count("key", t.job.value).quoted("nodes", t.nodes).flag("permanent", t.permanent);
+  if (t.offset_seconds != 0) line.word("offset", std::to_string(t.offset_seconds));
+  line.quoted("program", t.program);
+  return line.list("due", t.due, [](const TriggerDue& due) { return due.about + "@" + std::to_string(due.at.value); });
+}
+Line describe(const TriggerRemoved& e) { return Line{"TriggerRemoved"}.number("id", e.id.value); }
 Line describe(const UsageReset& e) { return Line{"UsageReset"}.count("association", e.association.value); }
 
 Line describe_whole(std::string_view kind, const auto& components) {

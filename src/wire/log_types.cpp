@@ -382,6 +382,7 @@ void put(const JobExtras& from, log::JobExtras& to) {
   to.set_delay_boot_seconds(from.delay_boot_seconds);
   to.set_overcommit(from.overcommit);
   to.set_user_env(from.user_env);
+  to.set_cron(from.cron);
 }
 
 JobExtras get(const log::JobExtras& from) {
@@ -402,6 +403,7 @@ JobExtras get(const log::JobExtras& from) {
   to.delay_boot_seconds = from.delay_boot_seconds();
   to.overcommit = from.overcommit();
   to.user_env = from.user_env();
+  to.cron = from.cron();
   return to;
 }
 

@@ -224,6 +224,9 @@ void get_nodes(const log::State& from, State& state) {
   for (const auto& partition : from.partitions()) {
     Partition to{get(partition.def()), {}, partition.configured()};
     for (const auto index : partition.nodes()) to.nodes.push_back(NodeIndex{index});
+    to.changed = partition.changed();
+    if (partition.has_written()) to.written = get(partition.written());
+    if (partition.has_afterwards()) to.afterwards = static_cast<Availability>(partition.afterwards());
     state.partitions.edit().push_back(std::move(to));
   }
   for (const auto& node : from.nodes()) state.nodes.set(NodeIndex{node.index()}, SharedValue(get_node(node)));
@@ -258,6 +261,9 @@ std::string encode_state(const State& state) {
     put(partition.def, *to->mutable_def());
     for (const NodeIndex index : partition.nodes) to->add_nodes(index.value);
     to->set_configured(partition.configured);
+    to->set_changed(partition.changed);
+    if (partition.written) put(*partition.written, *to->mutable_written());
+    if (partition.afterwards) to->set_afterwards(static_cast<std::uint32_t>(*partition.afterwards));
   }
   for (const auto& [index, node] : state.nodes) put_node(index, *node, *out.add_nodes());
   for (const auto& [key, array] : state.arrays) {
@@ -275,6 +281,9 @@ std::string encode_state(const State& state) {
   out.set_next_reservation(state.next_reservation.value);
   for (const auto& [id, reservation] : state.reservations) put(*reservation, *out.add_reservations());
   put_accounts(state, out);
+  for (const auto& [uid, crontab] : state.crontabs) put(uid, *crontab, *out.add_crontabs());
+  for (const auto& [id, trigger] : state.triggers) put(*trigger, *out.add_triggers());
+  if (state.next_trigger.value > 1) out.set_next_trigger(state.next_trigger.value);
   out.set_slice_due(state.slice_due.value);
   for (const auto& [uid, history] : state.run_histories) {
     auto* to = out.add_run_histories();
@@ -335,6 +344,9 @@ Result<State> decode_state(std::string_view bytes) {
   state.slice_due = Time{in.slice_due()};
   state.next_reservation = ReservationId{std::max(in.next_reservation(), 1u)};
   for (const auto& reservation : in.reservations()) state.reservations.set(ReservationId{reservation.id()}, SharedValue(get(reservation)));
+  for (const auto& from : in.crontabs()) state.crontabs.set(UserId{from.uid()}, SharedValue(get(from)));
+  for (const auto& from : in.triggers()) state.triggers.set(TriggerId{from.id()}, SharedValue(get(from)));
+  state.next_trigger = TriggerId{std::max(in.next_trigger(), 1u)};
   for (const auto& from : in.run_histories()) state.run_histories.set(UserId{from.uid()}, {from.last(), from.before()});
   if (in.has_topology()) {
     std::map<std::string, NodeIndex, std::less<>> names;

@@ -62,6 +62,7 @@ class Answers final : public Clients {
     }
     if (!reply.more()) done(reply.number());
   }
+  void when_read(ClientId, Task then) override { then(); }
   void reply_encoded(ClientId client, std::string bytes) override {
     wire::Reply parsed;
     if (parsed.ParseFromString(bytes)) reply(client, parsed);

@@ -60,11 +60,11 @@ class Millrace(Cluster):
         command = [find_program(self.build, "millrace-agent"), "-D", "-f", str(self.configuration), "-N"]
         self.agents = [Daemon([*command, name], self.directory / f"{name}.log", self.environment) for name in self.node_names()]
 
-    def submit_library(self, count, work_dir, script=None, threads=8, distinct=True):
+    def submit_library(self, count, work_dir, script=None, threads=8, distinct=True, hold=False):
         command = [find_program(self.build, "bench_submit"), "--socket", self.socket, "--count", str(count), "--threads", str(threads),
                    "--work-dir", str(work_dir)]
         command += ["--script", str(script)] if script else ["--script-bytes", "1024"]
-        return run_json(command + (["--distinct"] if distinct else []), self.environment)
+        return run_json(command + (["--distinct"] if distinct else []) + (["--hold"] if hold else []), self.environment)
 
     def labels(self):
         return "millrace"

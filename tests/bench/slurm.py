@@ -90,11 +90,11 @@ class Slurm(Cluster):
             shutil.rmtree(self.directory / "munge", ignore_errors=True)
         super().stop()
 
-    def submit_library(self, count, work_dir, script=None, threads=8, distinct=True):
+    def submit_library(self, count, work_dir, script=None, threads=8, distinct=True, hold=False):
         if not self.submitter.exists():
             source = Path(__file__).with_name("slurm_submit.c")
             run(["cc", "-O2", "-o", str(self.submitter), str(source), "-lslurm", "-lpthread"])
-        command = [str(self.submitter), str(count), str(threads), str(script or 1024), "3072", str(work_dir)]
+        command = [str(self.submitter), str(count), str(threads), str(script or 1024), "3072", str(work_dir)] + (["hold"] if hold else [])
         return run_json(command, self.environment, 900)
 
 

@@ -1,6 +1,6 @@
 /* tests/bench/slurm_submit.c - the other side of submit_bench.cpp: many separate jobs through Slurm's own client library.
  * Built by slurm.py against Debian's libslurm-dev when it runs, never by our build.
- *   slurm_submit COUNT THREADS SCRIPT_FILE|SCRIPT_BYTES ENVIRONMENT_BYTES WORK_DIR */
+ *   slurm_submit COUNT THREADS SCRIPT_FILE|SCRIPT_BYTES ENVIRONMENT_BYTES WORK_DIR [hold] */
 #include <pthread.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-static int count, threads;
+static int count, threads, hold;
 static size_t environment_bytes;
 static char *script, *work_dir, *output;
 static atomic_int next_number, accepted;
@@ -61,6 +61,7 @@ static void* submit_some(void* unused) {
     job.user_id = 0;
     job.group_id = 0;
     job.min_cpus = 1;
+    if (hold) job.priority = 0;
     submit_response_msg_t* answer = NULL;
     int tries = 0;
     while (slurm_submit_batch_job(&job, &answer) != SLURM_SUCCESS)
@@ -76,7 +77,8 @@ static void* submit_some(void* unused) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 6) return 2;
+  if (argc < 6) return 2;
+  hold = argc > 6;
   count = atoi(argv[1]);
   threads = atoi(argv[2]);
   script = read_script(argv[3]);

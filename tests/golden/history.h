@@ -32,10 +32,15 @@ std::vector<GoldenBatch> steps_history();
 // The same with prologs, epilogs, failing and booting nodes after it.
 std::vector<GoldenBatch> node_life_history();
 std::vector<GoldenBatch> power_history();
+// The same with a crontab and triggers after it.
+std::vector<GoldenBatch> standing_history();
 // The same with what partitions and the cluster demand of jobs after it.
 std::vector<GoldenBatch> partition_rules_history();
 // The same with time beyond limits, counted requeues, cores for the system and the shell of an salloc after it.
 std::vector<GoldenBatch> site_rules_history();
+
+// The same with partitions that were made, changed, deleted, and kept or given up when the configuration was read again, after it.
+std::vector<GoldenBatch> partition_changes_history();
 
 // The same with devices that were found, some out of order, and a job in a container after it.
 std::vector<GoldenBatch> devices_history();

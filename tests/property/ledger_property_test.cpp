@@ -11,6 +11,7 @@
 #include "core/admission/accept_preemption.h"
 #include "core/admission/cancel_job.h"
 #include "core/admission/change_account.h"
+#include "core/admission/change_partition.h"
 #include "core/admission/expire.h"
 #include "core/admission/modify_job.h"
 #include "core/admission/power_nodes.h"
@@ -254,7 +255,9 @@ class History {
       policy_.gang = !policy_.gang;
       gang_changed_ = true;
     }
-    happen({ClusterConfigured{nodes, {main_, small_}, policy_, now_}});
+    ClusterConfigured read{nodes, {main_, small_}, policy_, now_};
+    read.keep = static_cast<KeepPartitions>(random_.below(4));
+    happen({read});
   }
 
   SubmitJob any_request() {
@@ -472,8 +475,34 @@ class History {
     if (decision) happen(*decision);
   }
 
+  // Made, changed and deleted by scontrol. Who shares CPUs with whom stays: jobs that run could not be told.
+  void touch_partition() {
+    const Actor root{UserId{0}, true};
+    const bool extra = random_.chance(1, 2);
+    if (extra && random_.chance(1, 3)) {
+      if (const auto decision = decide_delete_partition(state_, "extra", root, now_)) happen(*decision);
+      return;
+    }
+    const std::string name = extra ? "extra" : random_.chance(1, 2) ? "main" : "small";
+    const auto known = state_.find_partition(name);
+    PartitionDef def = known ? state_.partition(*known).def : small_;
+    def.name = name;
+    if (random_.chance(1, 2)) def.priority_tier = static_cast<std::uint32_t>(1 + random_.below(4));
+    if (random_.chance(1, 4)) def.max_time_minutes = random_.chance(1, 2) ? unlimited : static_cast<std::uint32_t>(1 + random_.below(3));
+    if (random_.chance(1, 4)) def.max_nodes = random_.chance(1, 2) ? unlimited : static_cast<std::uint32_t>(1 + random_.below(4));
+    if (random_.chance(1, 4)) def.availability = random_.chance(2, 3) ? Availability::up : Availability::down;
+    if (random_.chance(1, 4)) def.is_default = name == "main";
+    if (random_.chance(1, 3)) {
+      def.nodes = random_.chance(1, 2) ? main_.nodes : small_.nodes;
+      if (def.nodes.size() > 1 && random_.chance(1, 2)) def.nodes.erase(def.nodes.begin() + static_cast<std::ptrdiff_t>(random_.below(def.nodes.size())));
+    }
+    if (const auto decision = decide_set_partition(state_, def, !known, root, now_)) happen(*decision);
+    if (with_accounts_ && random_.chance(1, 4)) happen(*decide_damping(static_cast<std::uint32_t>(1 + random_.below(3)), root, now_));
+  }
+
   void touch_node() {
     if (random_.chance(1, 8)) return reconfigure();
+    if (random_.chance(1, 6)) return touch_partition();
     const auto i = static_cast<std::uint32_t>(random_.below(4));
     switch (random_.below(4)) {
       case 0: ++boots_[i]; register_node(i); break;

@@ -16,6 +16,7 @@ std::uint64_t number_from(const char* name, std::uint64_t fallback) {
 // ./mill test sets MR_SIM_FIRST from the tree's hash: a rerun repeats, each change gets new seeds.
 struct Seen {
   std::uint64_t seeds = 0, preemptions = 0, reservations = 0, boots = 0;  // histories that had some
+  std::uint64_t crontab_returns = 0;  // in all of them
 };
 
 void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100, Seen* seen = nullptr) {
@@ -30,7 +31,7 @@ void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100,
     steps += cluster.steps();
     job_steps += cluster.steps_heard();
     suspended_for.insert(cluster.seen_suspended().begin(), cluster.seen_suspended().end());
-    if (seen) *seen = {seen->seeds + 1, seen->preemptions + cluster.saw_preemption(), seen->reservations + cluster.saw_reservation(), seen->boots + cluster.saw_boot()};
+    if (seen) *seen = {seen->seeds + 1, seen->preemptions + cluster.saw_preemption(), seen->reservations + cluster.saw_reservation(), seen->boots + cluster.saw_boot(), seen->crontab_returns + cluster.crontab_returns()};
     ASSERT_FALSE(wrong) << *wrong << "\n  repeat with: MR_SEED=" << seed << " simulation_tests --gtest_filter=" << test;
   }
   if (count >= 20) {
@@ -105,6 +106,17 @@ TEST(Cluster, powers_nodes_for_jobs_with_prologs_that_are_suspended) {
   ClusterShape shape;
   shape.power = shape.programs = shape.suspends = true;
   run_seeds("Cluster.powers_nodes_for_jobs_with_prologs_that_are_suspended", shape, 10);
+}
+
+TEST(Cluster, neither_loses_nor_doubles_jobs_of_a_crontab) {
+  ClusterShape shape;
+  shape.crontab = true;
+  shape.jobs = 8;
+  Seen seen;
+  run_seeds("Cluster.neither_loses_nor_doubles_jobs_of_a_crontab", shape, 15, &seen);
+  if (seen.seeds >= 10) {
+    EXPECT_GT(seen.crontab_returns, seen.seeds) << "hardly a job of a crontab came again";
+  }
 }
 
 TEST(Cluster, is_not_delayed_by_a_second_manager_that_hangs) {

@@ -156,7 +156,7 @@ constexpr Column<JobRow> rows[] = {
     {"CPUsPerTask", 0, "CPUS_PER_TASK", never, false, number_of<&V::cpus_per_task>},
     {"cpus-per-task", 0, "CPUS_PER_TASK", never, false, number_of<&V::cpus_per_task>},
     {"cpus-per-tres", 0, "CPUS_PER_TRES", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().cpus_per_gpu() == 0 ? "N/A" : "gres/gpu:" + std::to_string(row.job->resources().cpus_per_gpu()); }},
-    {"CronJob", 0, "CRON_JOB", to_width, false, [](Out& out, const Row&) { out += "No"; }},
+    {"CronJob", 0, "CRON_JOB", to_width, false, [](Out& out, const Row& row) { out += row.job->extras().cron().empty() ? "No" : "Yes"; }},
     {"Deadline", 0, "DEADLINE", to_width, false, [](Out& out, const Row& row) { out += format_time(row.job->resources().deadline_us(), "N/A"); }},
     {"DelayBoot", 0, "DELAY_BOOT", to_width, false, [](Out& out, const Row&) { out += "0:00"; }},
     {"Dependency", 'E', "DEPENDENCY", to_width, false, text_or_null<&V::dependency>},
@@ -226,7 +226,7 @@ constexpr Column<JobRow> rows[] = {
     {"ResizeTime", 0, "RESIZE_TIME", to_width, false, not_available},
     {"RestartCnt", 0, "RESTART_COUNT", never, false, number_of<&V::restarts>},
     {"Runtime", 0, "RUNTIME", to_width, false, null},
-    {"SchedNodes", 'Y', "SCHEDNODES", to_width, false, text_or_null<&V::planned_nodes>},
+    {"SchedNodes", 'Y', "SCHEDNODES", to_width, true, text_or_null<&V::planned_nodes>},
     {"SCT", 'z', "S:C:T", to_width, false, [](Out& out, const Row& row) {
        count_or<&Ask::sockets_per_node, star_word>(out, row);
        out += ':';

@@ -65,6 +65,11 @@ std::string partition_line(const wire::PartitionView& p) {
   if (p.has_max_memory_per_node_mib()) add("MaxMemPerNode", std::to_string(p.max_memory_per_node_mib()));
   add("AllowGroups", p.allow_groups() == "ALL" ? "" : p.allow_groups());
   add("AllowAccounts", p.allow_accounts() == "ALL" ? "" : p.allow_accounts());
+  add("DenyAccounts", p.deny_accounts());
+  add("AllocNodes", p.submit_hosts());
+  if (p.exclusive_user()) add("ExclusiveUser", "YES");
+  if (p.require_reservation()) add("ReqResv", "YES");
+  add("JobDefaults", p.job_defaults());
   add("AllowQos", p.allow_qos() == "ALL" ? "" : p.allow_qos());
   add("DenyQos", p.deny_qos());
   add("QOS", p.qos());

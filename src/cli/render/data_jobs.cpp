@@ -90,6 +90,7 @@ Data flags_of(const R& r) {
                    {is_pending(r.job) && !r.job.dependency().empty(), "DEPENDENT"},
                    {r.ask.enforce_binding(), "GRES_BINDING_ENFORCED"},
                    {r.ask.spread_job(), "SPREAD_JOB"},
+                   {!r.job.extras().cron().empty(), "CRON_JOB"},
                    {true, "PARTITION_ASSIGNED"}});
 }
 
@@ -154,7 +155,7 @@ constexpr DataField<JobRecord> fields[] = {
     {"cpu_frequency_maximum", "UINT32_NO_VAL", none},
     {"cpu_frequency_governor", "UINT32_NO_VAL", none},
     {"cpus_per_tres", "STRING", [](const R& r) -> Data { return r.ask.cpus_per_gpu() == 0 ? "" : "gres/gpu:" + std::to_string(r.ask.cpus_per_gpu()); }},
-    {"cron", "STRING", empty},
+    {"cron", "STRING", [](const R& r) -> Data { return r.job.extras().cron(); }},
     {"deadline", "TIMESTAMP_NO_VAL", [](const R& r) { return time_of(r.ask.deadline_us()); }},
     {"delay_boot", "UINT32_NO_VAL", [](const R& r) { return number_or_not(r.job.extras().delay_boot_seconds()); }},
     {"dependency", "STRING", text<&V::dependency>},

@@ -29,11 +29,11 @@ Data preempt_modes(const P& p) {
 
 // clang-format off
 constexpr DataField<P> partition_fields[] = {
-    {"nodes/allowed_allocation", "STRING", empty},
+    {"nodes/allowed_allocation", "STRING", value<&P::submit_hosts>},
     {"nodes/configured", "STRING", value<&P::nodes>},
     {"nodes/total", "UINT32", value<&P::node_count>},
     {"accounts/allowed", "STRING", value<&P::allow_accounts>},
-    {"accounts/deny", "STRING", empty},
+    {"accounts/deny", "STRING", value<&P::deny_accounts>},
     {"groups/allowed", "STRING", value<&P::allow_groups>},
     {"qos/allowed", "STRING", value<&P::allow_qos>},
     {"qos/deny", "STRING", value<&P::deny_qos>},
@@ -48,9 +48,9 @@ constexpr DataField<P> partition_fields[] = {
     {"defaults/partition_memory_per_cpu", "MEM_PER_CPUS", [](const P& p) { return per_cpu(p.has_default_memory_per_cpu_mib(), p.default_memory_per_cpu_mib()); }},
     {"defaults/partition_memory_per_node", "MEM_PER_NODE", [](const P& p) { return per_node(p.has_default_memory_per_cpu_mib(), p.has_default_memory_per_node_mib(), p.default_memory_per_node_mib()); }},
     {"defaults/time", "UINT32_NO_VAL", [](const P& p) { return p.default_time_minutes() == UINT32_MAX ? number_infinite() : number_if(p.default_time_minutes() != 0, p.default_time_minutes()); }},
-    {"defaults/job", "STRING", empty},
-    {"flags", "PARTITION_FLAGS", [](const P& p) { return words_of({{p.is_default(), "DEFAULT"}, {p.hidden(), "HIDDEN"}, {p.disable_root_jobs(), "NO_ROOT"}, {p.root_only(), "ROOT_ONLY"}}); }},
-    {"partition/exclusive", "PARTITION_EXCLUSIVE", [](const P&) -> Data { return "NO"; }},
+    {"defaults/job", "STRING", value<&P::job_defaults>},
+    {"flags", "PARTITION_FLAGS", [](const P& p) { return words_of({{p.is_default(), "DEFAULT"}, {p.hidden(), "HIDDEN"}, {p.disable_root_jobs(), "NO_ROOT"}, {p.root_only(), "ROOT_ONLY"}, {p.require_reservation(), "REQ_RESV"}, {p.exclusive_user(), "EXCLUSIVE_USER"}}); }},
+    {"partition/exclusive", "PARTITION_EXCLUSIVE", [](const P& p) -> Data { return p.exclusive_user() ? "USER" : "NO"; }},
     {"partition/oversubscribe", "PARTITION_OVERSUBSCRIBE", [](const P& p) -> Data { return p.exclusive() ? "EXCLUSIVE" : p.sharing().empty() ? "NO" : p.sharing(); }},
     {"partition/state", "PARTITION_STATES", [](const P& p) -> Data { return DataList{Data{partition_state(p)}}; }},
     {"grace_time", "UINT32", value<&P::grace_seconds>},

@@ -62,6 +62,12 @@ bool matches(StateFilter filter, const wire::JobView& job) {
   return filter.code == static_cast<std::uint8_t>(job.state()) && !job.completing();
 }
 
+bool is_of_placed(StateFilter filter) {
+  return filter.code == wire::RUNNING || filter.code == wire::SUSPENDED || filter.code == completing_code || filter.code == configuring_code || filter.code == never_code;
+}
+
+bool is_of_live(StateFilter filter) { return is_of_placed(filter) || filter.code == wire::PENDING || filter.code == requeue_hold_code; }
+
 std::string known_states() {
   std::string out;
   for (const StateRow& row : states) out += (out.empty() ? "" : ",") + std::string{row.word};

@@ -20,6 +20,8 @@ struct StateFilter {
 constexpr std::uint8_t completing_code = 100, requeue_hold_code = 101, never_code = 102, configuring_code = 103, special_exit_code = 104;
 std::optional<StateFilter> parse_state(std::string_view word);
 bool matches(StateFilter filter, const wire::JobView& job);
+bool is_of_placed(StateFilter filter);  // only jobs that hold nodes can be in it
+bool is_of_live(StateFilter filter);    // only jobs that have not ended
 std::string known_states();  // for the message about an unknown one
 std::string state_list();    // one on a line, as --helpstate prints them
 

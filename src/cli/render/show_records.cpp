@@ -65,6 +65,7 @@ void add_state_lines(Record& record, const wire::JobView& job, std::int64_t now_
   record.line("AccrueTime=" + format_time(job.accrue_at_us() != 0 ? job.accrue_at_us() : job.eligible_at_us(), "Unknown"));
   record.line("StartTime=" + format_time(job.start_at_us(), "Unknown") + " EndTime=" +
               format_time(is_pending(job) && job.start_at_us() == 0 ? 0 : job.end_at_us(), "Unknown") + " Deadline=" + format_time(job.resources().deadline_us(), "N/A"));
+  if (!job.extras().cron().empty()) record.line("CronJob=Yes CrontabSpec=\"" + job.extras().cron() + "\"");
   record.line("SuspendTime=" + format_time(job.suspend_at_us(), "None") + " SecsPreSuspend=" + std::to_string(job.ran_before_us() / 1'000'000) + " LastSchedEval=" + format_time(job.last_evaluated_us(), "Unknown") +
               " Scheduler=" + (job.planned_by_backfill() ? "Backfill" : "Main"));
 }
@@ -238,7 +239,7 @@ std::string show_partition(const wire::PartitionView& p, const ShowOptions& opti
   Record record(options);
   const auto limit = [](std::uint32_t count) { return count == UINT32_MAX ? std::string{"UNLIMITED"} : text(count); };
   record.line("PartitionName=" + p.name());
-  record.line("AllowGroups=" + all(p.allow_groups()) + " AllowAccounts=" + all(p.allow_accounts()) + (p.deny_qos().empty() ? " AllowQos=" + all(p.allow_qos()) : " DenyQos=" + p.deny_qos()));
+  record.line("AllowGroups=" + all(p.allow_groups()) + (p.deny_accounts().empty() ? " AllowAccounts=" + all(p.allow_accounts()) : " DenyAccounts=" + p.deny_accounts()) + (p.deny_qos().empty() ? " AllowQos=" + all(p.allow_qos()) : " DenyQos=" + p.deny_qos()));
   record.line("AllocNodes=" + (p.submit_hosts().empty() ? std::string{"ALL"} : p.submit_hosts()) + " Default=" + yes_no(p.is_default()) + " QoS=" + (p.qos().empty() ? "N/A" : p.qos()));
   record.line("DefaultTime=" + (p.default_time_minutes() == 0 ? std::string{"NONE"} : format_limit(p.default_time_minutes())) + " DisableRootJobs=" +
               yes_no(p.disable_root_jobs()) + " Exclusive=" + (p.exclusive_user() ? "USER" : "NO") + " GraceTime=" + text(p.grace_seconds()) + " Hidden=" + yes_no(p.hidden()));

@@ -33,7 +33,7 @@ Decision decide_requeue(const State& state, const SelectedJob& which, bool hold,
   if (!job.spec->is_batch() || job.spec->allocation_only) return refuse(RefusalCode::disabled, "only batch jobs can be requeued");
   if (!job.spec->requeue) return refuse(RefusalCode::disabled, "the job was submitted with --no-requeue");
   if (job.state == JobState::completing && job.requeue_wanted) return std::vector<Event>{};
-  return std::vector<Event>{JobRequeued{job.key, hold, actor.uid, now, hold && special_exit}};
+  return std::vector<Event>{JobRequeued{.key = job.key, .hold = hold, .by = actor.uid, .at = now, .special_exit = hold && special_exit}};
 }
 
 Decision decide_hold(const State& state, const SelectedJob& which, bool as_user, const Actor& actor, Time now) {

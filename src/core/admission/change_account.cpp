@@ -19,11 +19,14 @@ class Change {
   Change(const State& state, const AccountChange& ask, Time now) : state_(state), ask_(ask), now_(now) {}
 
   Result<AccountDecision> run() {
+    for (Event& event : decide_plant(state_, now_)) happen(std::move(event));
+    const std::size_t planted = out_.events.size();
     switch (ask_.entity) {
       case AccountEntity::qos: MR_TRY_VOID(change_qos()); break;
       case AccountEntity::account: MR_TRY_VOID(ask_.action == AccountAction::add ? add_accounts() : change_associations(false)); break;
       case AccountEntity::user: MR_TRY_VOID(ask_.action == AccountAction::add ? add_users() : change_associations(true)); break;
     }
+    if (out_.events.size() == planted) out_.events.clear();  // what everybody takes to be there needs no fact as long as nothing hangs on it
     return std::move(out_);
   }
 
@@ -54,25 +57,6 @@ class Change {
     return std::nullopt;
   }
 
-  // The tree has a root and a QOS `normal` from the first account on.
-  void plant() {
-    if (!state_.find_qos("normal")) {
-      Qos normal;
-      normal.id = state_.next_qos;
-      normal.name = "normal";
-      normal.description = "Normal QOS default";
-      happen(QosChanged{normal, now_});
-    }
-    if (state_.find_association(AssociationName{"root", {}, {}})) return;
-    Association root;
-    root.id = state_.next_association;
-    root.account = "root";
-    root.description = "default root account";
-    root.organization = "root";
-    root.qos = {state_.find_qos("normal")->id.value};
-    happen(AssociationChanged{root, now_});
-  }
-
   Result<void> set_all(Association& association, std::initializer_list<std::string_view> except) {
     for (const AccountSetting& s : ask_.set)
       if (!is_key(s, except)) MR_TRY_VOID(set_association(state_, s, association));
@@ -82,7 +66,6 @@ class Change {
   Result<void> add_accounts() {
     const Names names = values(ask_.where, {"name", "account"});
     if (names.empty()) return fail(Errc::invalid, "Need name of account to add.");
-    plant();
     const std::string parent = value({"parent"}).value_or("root");
     const Association* above = state_.find_association(AssociationName{parent, {}, {}});
     if (!above) return fail(Errc::invalid, "This parent account '" + parent + "' doesn't exist.");
@@ -288,6 +271,33 @@ class Change {
 };
 
 }  // namespace
+
+std::vector<Event> decide_plant(const State& state, Time now) {
+  std::vector<Event> out;
+  const Qos* known = state.find_qos("normal");
+  Qos normal = known ? *known : Qos{};
+  if (!known) {
+    normal.id = state.next_qos;
+    normal.name = "normal";
+    normal.description = "Normal QOS default";
+    out.emplace_back(QosChanged{normal, now});
+  }
+  if (state.find_association(AssociationName{"root", {}, {}})) return out;
+  Association root;
+  root.id = state.next_association;
+  root.account = "root";
+  root.description = "default root account";
+  root.organization = "root";
+  root.qos = {normal.id.value};
+  out.emplace_back(AssociationChanged{root, now});
+  Association user;
+  user.id = AssociationId{root.id.value + 1};
+  user.parent = root.id;
+  user.account = user.user = "root";
+  user.is_default = true;
+  out.emplace_back(AssociationChanged{user, now});
+  return out;
+}
 
 Result<AccountDecision> decide_accounts(const State& state, const AccountChange& change, const Actor& actor, Time now) {
   if (!actor.is_admin) return fail(Errc::refused, "Access/permission denied");

@@ -13,6 +13,10 @@ struct AccountDecision {
   std::vector<AssociationName> associations;  // likewise
 };
 
+// The tree has an account and a user `root` and a QOS `normal` from the start: the facts that make them, where there are none yet. They are
+// shown before they are facts, and become facts with the first change.
+std::vector<Event> decide_plant(const State& state, Time now);
+
 // An error's story is a line as sacctmgr prints it. Refused: not an administrator, or jobs are in the way (then the story names them).
 Result<AccountDecision> decide_accounts(const State& state, const AccountChange& change, const Actor& actor, Time now);
 

@@ -59,7 +59,8 @@ class Accounts : public testing::Test {
 TEST_F(Accounts, Grow_from_a_root_with_a_normal_QOS) {
   EXPECT_EQ(run("add account physics,chemistry fairshare=10"), "");
   EXPECT_EQ(run("add account optics parent=physics"), "");
-  ASSERT_EQ(state_.associations.size(), 4u);
+  ASSERT_EQ(state_.associations.size(), 5u) << "with the account and the user root";
+  EXPECT_EQ(default_account(state_, "root"), "root");
   EXPECT_EQ(state_.find_association(AssociationName{"physics", {}, {}})->parent, state_.find_association(AssociationName{"root", {}, {}})->id);
   EXPECT_NE(state_.find_qos("normal"), nullptr);
   EXPECT_EQ(decide("add account physics")->names.size(), 0u) << "it is there already";
@@ -78,6 +79,18 @@ TEST_F(Accounts, Give_a_job_its_default_account_and_QOS) {
   EXPECT_EQ(charge("alice", "", "high")->account, "chemistry");
   EXPECT_EQ(charge("alice", "", "")->qos, state_.find_qos("normal")->id) << "+= keeps what was inherited";
   EXPECT_EQ(charge("bob", "", "").error().code, RefusalCode::invalid_account);
+}
+
+TEST_F(Accounts, Root_is_there_from_the_start_and_a_fact_with_the_first_change) {
+  EXPECT_TRUE(decide("add account root")->names.empty());
+  EXPECT_TRUE(decide("add account root")->events.empty());
+  EXPECT_TRUE(decide("add user root account=root")->events.empty());
+  EXPECT_TRUE(state_.associations.empty());
+  EXPECT_EQ(run("modify account root set grpjobs=5"), "");
+  EXPECT_EQ(state_.find_association(AssociationName{"root", {}, {}})->limits.grp_jobs, 5u);
+  EXPECT_EQ(run("delete user root"), "");
+  EXPECT_EQ(run("add account physics"), "");
+  EXPECT_EQ(state_.find_association(AssociationName{"root", "root", {}}), nullptr) << "what was deleted does not grow again";
 }
 
 TEST_F(Accounts, Refuse_what_makes_no_sense) {

@@ -5,9 +5,11 @@
 
 #include "core/admission/charge_job.h"
 #include "core/admission/parse_dependency.h"
+#include "core/admission/partition_rules.h"
 #include "core/admission/reserve.h"
 #include "core/admission/submit_job.h"
 #include "core/ledger/apply.h"
+#include "core/ledger/modify_spec.h"
 
 namespace millrace {
 namespace {
@@ -134,6 +136,28 @@ std::expected<void, Refusal> fill_resources(const State& state, const Job& job, 
   return {};
 }
 
+// What partitions demand of jobs at submission they demand of what a user makes of one later. An administrator may do as he likes.
+std::expected<void, Refusal> check_partition_rules(const State& state, const Job& job, const ModifyJob& ask, const Actor& actor, JobModified& out) {
+  if (actor.is_admin || job.state != JobState::pending) return {};
+  const bool resized = out.min_nodes || out.max_nodes || out.required_nodes || out.time_limit_minutes, memory = out.memory_per_cpu || out.memory_per_node;
+  if (!out.partition && !out.resources && !resized && !memory) return {};
+  JobSpec spec = *job.spec;
+  modify_spec(spec, out);
+  std::vector<PartitionIndex> partitions{spec.partition};
+  for (const std::uint32_t more : spec.resource_request().more_partitions) partitions.push_back(PartitionIndex{more});
+  if (ask.partition)
+    for (const PartitionIndex each : partitions)
+      if (auto access = check_access(state.partition(each).def, spec, actor); !access) return access;
+  if (out.partition || resized)
+    if (auto limits = check_partition_limits(state, partitions, spec, out.time_limit_minutes.value_or(job.time_limit_minutes)); !limits) return limits;
+  if (!out.partition && !memory) return {};
+  if (auto limited = limit_memory(spec, state.partition(spec.partition).def, *state.policy); !limited) return limited;
+  if (spec.cpus_per_task != out.cpus_per_task.value_or(job.spec->cpus_per_task)) out.cpus_per_task = spec.cpus_per_task;
+  if (spec.memory_per_cpu && spec.memory_per_cpu != (out.memory_per_cpu ? out.memory_per_cpu : job.spec->memory_per_cpu)) out.memory_per_cpu = spec.memory_per_cpu;
+  if (spec.min_cpus_per_node != out.min_cpus_per_node.value_or(job.spec->min_cpus_per_node)) out.min_cpus_per_node = spec.min_cpus_per_node;
+  return {};
+}
+
 // Its place in the queue, when it may begin and whether it comes back is for a heterogeneous job as a whole to say.
 bool touches_whole(const ModifyJob& ask) {
   const JobModified& c = ask.change;
@@ -166,6 +190,7 @@ Decision decide_for(const State& state, const SelectedJob& which, const ModifyJo
   if (auto texts = fill_texts(state, job, ask, change); !texts) return std::unexpected(std::move(texts).error());
   if (auto resources = fill_resources(state, job, ask, change, now); !resources) return std::unexpected(std::move(resources).error());
   if (auto charge = fill_charge(state, job, ask, change); !charge) return std::unexpected(std::move(charge).error());
+  if (auto rules = check_partition_rules(state, job, ask, actor, change); !rules) return std::unexpected(std::move(rules).error());
   if (auto extras = fill_extras(job, ask, actor, change); !extras) return std::unexpected(std::move(extras).error());
   fill_priority(state, job, change);
   if (change.nice && !change.priority && !job.priority_fixed && job.hold == Hold::none) change.priority = initial_priority(state, job.key, *change.nice);

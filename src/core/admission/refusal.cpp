@@ -37,6 +37,7 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::circular_dependency: return "Circular job dependency";
     case RefusalCode::invalid_gres: return "Invalid generic resource (gres) specification";
     case RefusalCode::not_pending: return "Job is no longer pending execution";
+    case RefusalCode::partition_in_use: return "Partition is in use";
     case RefusalCode::suspended: return "Job is current suspended, requested operation disabled";
     case RefusalCode::not_suspended: return "Job is not suspended";
     case RefusalCode::invalid_array: return "Invalid job array specification";
@@ -55,6 +56,9 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::invalid_nice: return "Invalid --nice value";
     case RefusalCode::invalid_time_min: return "Invalid time-min specification (exceeds job's time or other limits)";
     case RefusalCode::invalid_prefer: return "Invalid preferred feature specification";
+    case RefusalCode::duplicate_trigger: return "Duplicate event trigger";
+    case RefusalCode::cannot_modify_cron: return "Cannot modify scrontab jobs through scontrol";
+    case RefusalCode::cannot_cancel_cron: return "Cannot cancel scrontab jobs without --cron flag.";
     case RefusalCode::not_het_job: return "Job not heterogeneous job";
     case RefusalCode::not_whole_het_job: return "Operation not permitted on individual component of heterogeneous job";
     case RefusalCode::too_many_components: return "HetJob component larger than acceptable range";

@@ -7,6 +7,7 @@
 #include "core/ledger/apply_end.h"
 #include "core/ledger/apply_job.h"
 #include "core/ledger/apply_node.h"
+#include "core/ledger/apply_partition.h"
 #include "core/ledger/apply_power.h"
 #include "core/ledger/apply_reservation.h"
 #include "core/ledger/apply_steps.h"
@@ -128,7 +129,7 @@ void finish(State& state, JobKey key, Time at) {
   resolve_singletons(state, held->spec->owner->uid, name_bits(held->spec->name), at);
 }
 
-void to_pending(State& state, JobKey key, bool was_ended, std::uint32_t delay_seconds, bool hold, Time at) {
+void to_pending(State& state, JobKey key, bool was_ended, Time begin_at, bool hold, Time at) {
   count_job(state, state.job(key), Count::take_away, at);
   if (was_ended) clear_deadline(state, forget_time(state, state.job(key)), key, DeadlineKind::forget);
   keep_run(state, key, at);
@@ -153,7 +154,7 @@ void to_pending(State& state, JobKey key, bool was_ended, std::uint32_t delay_se
   job.exit_code = job.exit_signal = 0;
   job.placement = {};
   job.started_at = job.ended_at = job.eligible_at = Time{};
-  job.begin_at = at + seconds(delay_seconds);
+  job.begin_at = begin_at;
   if (hold) {
     job.hold = job.hold == Hold::none ? Hold::user : job.hold;
     job.requeue_held = true;
@@ -173,9 +174,9 @@ void to_pending(State& state, JobKey key, bool was_ended, std::uint32_t delay_se
 }
 
 // Nothing of the whole is left: all of it goes back to the queue, components that had ended by themselves too.
-void whole_to_pending(State& state, JobKey leader, std::uint32_t delay_seconds, bool hold, Time at) {
+void whole_to_pending(State& state, JobKey leader, Time begin_at, bool hold, Time at) {
   const std::vector<JobKey> whole = whole_of(state.job(leader));
-  for (const JobKey key : whole) to_pending(state, key, state.job(key).state == JobState::ended, delay_seconds, hold, at);
+  for (const JobKey key : whole) to_pending(state, key, state.job(key).state == JobState::ended, begin_at, hold, at);
   follow_leader(state, leader);
 }
 
@@ -250,7 +251,7 @@ void settle_job(State& state, JobKey key, Time at) {
   if (job.requeue_wanted) {
     const bool asked = job.outcome != Outcome::node_fail;
     const std::uint32_t delay = asked && state.policy->requeue_delay_seconds > 0 ? state.policy->requeue_delay_seconds + 1 : 0;
-    return whole_to_pending(state, key, delay, job.requeue_held, at);
+    return whole_to_pending(state, key, at + seconds(delay), job.requeue_held, at);
   }
   MR_ASSERT(next_state(job.state, Cause::released) == JobState::ended);
   for (const JobKey each : whole_of(job))
@@ -589,7 +590,7 @@ void apply_one(State& state, const JobRequeued& e) {
   if (seen.state == JobState::ended) {
     const std::uint32_t delay = state.policy->requeue_delay_seconds;
     state.edit_job(e.key).held_why = e.special_exit ? HeldWhy::special_exit : HeldWhy::asked;
-    return whole_to_pending(state, e.key, delay > 0 ? delay + 1 : 0, e.hold, e.at);
+    return whole_to_pending(state, e.key, e.begin_at.is_set() ? e.begin_at : e.at + seconds(delay > 0 ? delay + 1 : 0), e.hold, e.at);
   }
   MR_ASSERT(next_state(seen.state, Cause::stopped) == JobState::completing);
   Job& job = state.edit_job(e.key);
@@ -611,7 +612,20 @@ void apply_one(State& state, const NodeCreated& e) { create_node(state, e); }
 void apply_one(State& state, const NodeDeleted& e) { delete_node(state, e); }
 
 void apply_one(State& state, const PartitionStateChanged& e) {
-  state.partitions.edit().at(e.partition.value).def.availability = e.availability;
+  Partition& partition = state.partitions.edit().at(e.partition.value);
+  if (partition.changed && !partition.afterwards) partition.afterwards = partition.def.availability;
+  partition.def.availability = e.availability;
+}
+
+void apply_one(State& state, const PartitionChanged& e) { change_partition(state, e); }
+void apply_one(State& state, const PartitionDeleted& e) { delete_partition(state, e); }
+void apply_one(State& state, const DampingChanged& e) { state.policy.edit().priority.damping = e.factor; }
+
+void forget_in_crontab(State& state, const Job& job) {
+  const auto* found = state.crontabs.find(job.spec->owner->uid);
+  if (!found) return;
+  Crontab rest = **found;
+  if (std::erase_if(rest.jobs, [&](const CrontabJob& entry) { return entry.key == job.key; }) > 0) state.crontabs.set(job.spec->owner->uid, SharedValue(std::move(rest)));
 }
 
 void forget_job(State& state, JobKey key, Time at) {
@@ -621,6 +635,7 @@ void forget_job(State& state, JobKey key, Time at) {
   forget_steps(state, key);
   state.jobs.erase(key);
   state.by_id.erase(job->id);
+  if (!job->spec->extra_request().cron.empty()) forget_in_crontab(state, *job);
   if (job->array != key) state.dependents.erase(key);  // else others may still wait for the array as a whole
   if (job->spec->submission != SubmissionKey{} && (job->array.value == 0 || job->array == key))
     state.submissions.erase({job->spec->owner->uid, job->spec->submission});
@@ -653,6 +668,30 @@ void apply_one(State& state, const AssociationChanged& e) { change_association(s
 void apply_one(State& state, const AssociationRemoved& e) { remove_association(state, e); }
 void apply_one(State& state, const QosChanged& e) { change_qos(state, e); }
 void apply_one(State& state, const QosRemoved& e) { remove_qos(state, e); }
+
+void apply_one(State& state, const CrontabSet& e) {
+  const auto stays = [&](JobKey key) { return std::ranges::find(e.crontab.jobs, key, &CrontabJob::key) != e.crontab.jobs.end(); };
+  const auto* known = state.crontabs.find(e.uid);
+  for (const CrontabJob& entry : known ? (*known)->jobs : std::vector<CrontabJob>{}) {
+    const Job* job = state.find_job(entry.key);
+    if (!job || job->state == JobState::ended || stays(entry.key)) continue;
+    if (job->state == JobState::pending) {
+      apply_one(state, JobCancelled{entry.key, e.by, e.at});
+      continue;
+    }
+    JobExtras extras = job->spec->extra_request();
+    extras.cron.clear();
+    state.edit_job(entry.key).spec.edit().extras = SharedValue(std::move(extras));
+  }
+  for (const JobSubmitted& job : e.submitted) add_job(state, job, std::nullopt);
+  if (e.crontab.text.empty()) state.crontabs.erase(e.uid);
+  else state.crontabs.set(e.uid, SharedValue(e.crontab));
+}
+void apply_one(State& state, const TriggerSet& e) {
+  state.triggers.set(e.trigger.id, SharedValue(e.trigger));
+  state.next_trigger = std::max(state.next_trigger, TriggerId{e.trigger.id.value + 1});
+}
+void apply_one(State& state, const TriggerRemoved& e) { state.triggers.erase(e.id); }
 void apply_one(State& state, const UsageReset& e) { reset_usage(state, e); }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "core/ledger/apply_partition.h"
 #include "core/ledger/apply_power.h"
 #include "core/model/node_use.h"
 
@@ -98,10 +99,10 @@ void sort_partitions(State& state) {
   for (Partition& partition : state.partitions.edit()) sort_by_weight(state, partition);
 }
 
-// Which nodes each partition has: those it names, and those that were made since and that it takes.
-static void fill_partitions(State& state) {
+void fill_partitions(State& state) {
   std::map<std::string, NodeIndex, std::less<>> known;
-  for (const auto& [index, node] : state.nodes) known.emplace(node->def->name, index);
+  for (const auto& [index, node] : state.nodes)
+    if (node->configured) known.emplace(node->def->name, index);
   for (Partition& partition : state.partitions.edit()) {
     if (!partition.configured) continue;
     partition.nodes.clear();
@@ -144,22 +145,11 @@ void configure(State& state, const ClusterConfigured& e) {
       change_kind(state.edit_node(it->second), before);
     }
   }
-  std::vector<Partition>& partitions = state.partitions.edit();
-  for (Partition& partition : partitions) partition.configured = false;
-  for (const PartitionDef& def : e.partitions) {
-    auto it = std::ranges::find(partitions, def.name, [](const Partition& p) -> const std::string& { return p.def.name; });
-    if (it == partitions.end()) it = partitions.insert(partitions.end(), Partition{});
-    it->def = def;
-    it->configured = true;
-  }
+  configure_partitions(state, e);
   fill_partitions(state);
   state.policy = SharedValue(e.policy);
   if (!(state.topology->facts() == e.topology) || !e.topology.empty()) state.topology = SharedValue(SwitchTree(e.topology, known));
-  // Tiers may have changed, and with them the order of the queue.
-  std::vector<JobKey> waiting;
-  for (const auto& [place, nothing] : state.queue) waiting.push_back(place.key);
-  state.queue = {};
-  for (const JobKey key : waiting) state.queue.set(queue_key(state, state.job(key)), {});
+  sort_queue(state);
 }
 
 namespace {

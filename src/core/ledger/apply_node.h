@@ -13,6 +13,8 @@ void change_node(State& state, const NodeStateChanged& e);
 void modify_node(State& state, const NodeModified& e);
 void create_node(State& state, const NodeCreated& e);
 void delete_node(State& state, const NodeDeleted& e);
+// Which nodes each partition has: those it names, and those that were made since and that it takes.
+void fill_partitions(State& state);
 // The order in which the nodes of partitions are filled, after something it depends on has changed.
 void sort_partitions(State& state);
 void take_share(State& state, const NodeShare& share, JobKey job, Time at);

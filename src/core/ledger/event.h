@@ -11,6 +11,7 @@
 #include "core/model/node.h"
 #include "core/model/partition.h"
 #include "core/model/reservation.h"
+#include "core/model/standing.h"
 #include "core/model/step.h"
 #include "core/model/topology.h"
 
@@ -27,6 +28,7 @@ struct ClusterConfigured {
   Policy policy;
   Time at;
   Topology topology{};
+  KeepPartitions keep{};
 };
 
 struct JobSubmitted {
@@ -170,6 +172,7 @@ struct JobRequeued {
   bool hold = false;
   UserId by;
   Time at;
+  Time begin_at{};  // of one that has ended, for those of scrontab; not set: when the requeue delay is over
   bool special_exit = false;  // held, and shown as that
 };
 
@@ -239,9 +242,30 @@ struct NodeDeleted {
   Time at;
 };
 
+// Until the configuration is read the next time.
 struct PartitionStateChanged {
   PartitionIndex partition;
   Availability availability{};
+  Time at;
+};
+
+// By scontrol create or update: the whole of it as it is from now on. A name that is not known is a new one.
+struct PartitionChanged {
+  PartitionDef def;
+  UserId by;
+  Time at;
+};
+
+// No job that has not ended is in it.
+struct PartitionDeleted {
+  PartitionIndex partition;
+  UserId by;
+  Time at;
+};
+
+// scontrol fsdampeningfactor; until the configuration is read the next time.
+struct DampingChanged {
+  std::uint32_t factor = 1;
   Time at;
 };
 
@@ -342,11 +366,34 @@ struct StepsReported {
   std::vector<StepChange> changed{};  // between the starts and the ends
 };
 
+// The user's crontab, with the jobs of its new entries; empty: it is gone. Jobs that were in the one before and are not in this one go if they wait, and do not
+// come again if they run. One event, so that a log that ends in the middle of a write knows the old crontab or the new one.
+struct CrontabSet {
+  UserId uid;
+  Crontab crontab;
+  Time at;
+  UserId by{};
+  std::vector<JobSubmitted> submitted{};
+};
+
+// Of a new trigger, or of one that is known with another list of what is due.
+struct TriggerSet {
+  Trigger trigger;
+  Time at;
+};
+
+// Somebody took it back, or what it waited for has happened.
+struct TriggerRemoved {
+  TriggerId id;
+  Time at;
+};
+
 using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified,
                            JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
                            ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset,
                            JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned, AttemptExited,
-                           JobProgramEnded, NodeModified, DevicesJudged, StepsReported, NodesPowered, NodeCreated, NodeDeleted>;
+                           JobProgramEnded, NodeModified, DevicesJudged, StepsReported, NodesPowered, NodeCreated, NodeDeleted,
+                           PartitionChanged, PartitionDeleted, DampingChanged, CrontabSet, TriggerSet, TriggerRemoved>;
 
 }  // namespace millrace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/ledger/apply_account.h"
 #include "core/ledger/apply_steps.h"
@@ -241,6 +242,24 @@ std::optional<std::string> check_uses(const State& state) {
   return std::nullopt;
 }
 
+// An entry of a crontab has one job, and a job that comes again has one entry.
+std::optional<std::string> check_standing(const State& state) {
+  std::set<JobKey> listed;
+  for (const auto& [uid, crontab] : state.crontabs) {
+    if (crontab->text.empty()) return "user " + std::to_string(uid.value) + ": an empty crontab";
+    for (const CrontabJob& entry : crontab->jobs) {
+      const Job* job = state.find_job(entry.key);
+      if (!job || job->spec->extra_request().cron.empty() || job->spec->owner->uid != uid) return "a crontab names a job that is none of its own";
+      if (!listed.insert(entry.key).second) return "a job has two entries of a crontab";
+    }
+  }
+  for (const auto& [key, job] : state.jobs)
+    if (job->state != JobState::ended && !job->spec->extra_request().cron.empty() && !listed.contains(key)) return "a job comes again that is in no crontab";
+  for (const auto& [id, trigger] : state.triggers)
+    if (trigger->id != id || id >= state.next_trigger) return "trigger " + std::to_string(id.value) + " is of another number";
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> broken_law(const State& state) {
@@ -264,6 +283,7 @@ std::optional<std::string> broken_law(const State& state) {
   if (auto broken = check_licences(state)) return broken;
   if (auto broken = check_steps(state)) return broken;
   if (auto broken = check_kept(state)) return broken;
+  if (auto broken = check_standing(state)) return broken;
   return check_arrays(state);
 }
 
@@ -308,6 +328,12 @@ std::uint64_t fingerprint(const State& state) {
     for (std::size_t slot = 0; slot < node->def->kinds.size() && slot < gres_kinds_max; ++slot)
       add(mix_bits(node->use.devices[slot]) ^ static_cast<std::uint64_t>(node->used_gres[slot]));
   }
+  for (const Partition& partition : *state.partitions) {
+    const PartitionDef& def = partition.def;
+    add(name_bits(def.name) ^ static_cast<std::uint64_t>(def.availability) << 8 ^ static_cast<std::uint64_t>((partition.configured ? 1 : 0) | (partition.changed ? 2 : 0) | (def.is_default ? 4 : 0)));
+    add(mix_bits(def.priority_tier) ^ def.max_time_minutes ^ std::uint64_t{def.max_nodes} << 32 ^ (partition.written ? mix_bits(partition.written->priority_tier) ^ partition.written->max_nodes : 0));
+    for (const NodeIndex node : partition.nodes) add(node.value);
+  }
   for (const auto& [id, reservation] : state.reservations) {
     add(id.value ^ name_bits(reservation->name) ^ reservation->flags);
     add(static_cast<std::uint64_t>(reservation->start.value) ^ mix_bits(static_cast<std::uint64_t>(reservation->end.value)));
@@ -319,6 +345,14 @@ std::uint64_t fingerprint(const State& state) {
   for (const auto& [key, step] : state.steps) {
     add(mix_bits(KeyBits<StepKey>::of(key)) ^ name_bits(step->start.name) ^ static_cast<std::uint64_t>(step->start.at.value));
     add(static_cast<std::uint64_t>(step->end.at.value) ^ static_cast<std::uint64_t>(step->end.outcome) << 56 ^ step->end.exit_code ^ step->end.exit_signal);
+  }
+  for (const auto& [uid, crontab] : state.crontabs) {
+    add(uid.value ^ name_bits(crontab->text));
+    for (const CrontabJob& job : crontab->jobs) add(mix_bits(job.key.value) ^ job.line);
+  }
+  for (const auto& [id, trigger] : state.triggers) {
+    add(mix_bits(id.value) ^ name_bits(trigger->program) ^ name_bits(trigger->nodes) ^ static_cast<std::uint64_t>(trigger->event) << 40 ^ trigger->job.value);
+    for (const TriggerDue& due : trigger->due) add(static_cast<std::uint64_t>(due.at.value) ^ name_bits(due.about));
   }
   for (const auto& [number, kept] : state.kept) {
     const Job& job = *kept->job;

@@ -1,6 +1,8 @@
 // src/core/ledger/obstacle.cpp - see obstacle.h.
 #include "core/ledger/obstacle.h"
 
+#include <algorithm>
+
 #include "core/ledger/licences.h"
 
 namespace millrace {
@@ -28,8 +30,9 @@ Reason standing_obstacle(const State& state, const Job& job, Time now, std::uint
   const bool too_narrow = job.spec->max_nodes > 0 && job.spec->max_nodes < partition.def.min_nodes;
   if (too_wide || too_narrow) return Reason::partition_node_limit;
   if (job.time_limit_minutes > partition.def.max_time_minutes) return Reason::partition_time_limit;
+  // A node may have left the partition since the job asked for it.
   for (const std::uint32_t index : job.spec->rare_request().required_nodes)
-    if (!state.node(NodeIndex{index}).is_usable()) return Reason::required_node_not_available;
+    if (!state.node(NodeIndex{index}).is_usable() || std::ranges::find(partition.nodes, NodeIndex{index}) == partition.nodes.end()) return Reason::required_node_not_available;
   if (const Reason reserved = reservation_obstacle(state, job, now); reserved != Reason::none) return reserved;
   const ResourceRequest& ask = job.spec->resource_request();
   if (!ask.licences.empty() && !choose_licences(ask, licences_free_for(state, job, now))) return Reason::licenses;

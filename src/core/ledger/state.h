@@ -159,6 +159,9 @@ struct State {
   std::uint64_t kept_rows = 0;                    // records and their steps
   SharedMap<KeptNumber, SharedValue<KeptJob>> kept;
   SharedMap<KeptName, Nothing> kept_names;
+  SharedMap<UserId, SharedValue<Crontab>> crontabs;
+  TriggerId next_trigger{1};
+  SharedMap<TriggerId, SharedValue<Trigger>> triggers;
   SharedValue<SwitchTree> topology{SwitchTree{}};
   AssociationId next_association{1};
   QosId next_qos{1};

@@ -55,7 +55,13 @@ struct Partition {
   PartitionDef def;
   std::vector<NodeIndex> nodes;  // sorted by weight, then index: the order in which they are filled
   bool configured = true;
+  bool changed = false;                   // by scontrol: made, changed or, when it is not configured, deleted
+  std::optional<PartitionDef> written{};  // of one that was changed: what the configuration says of it; nothing: it does not know it
+  std::optional<Availability> afterwards{};  // its state once the configuration is read again, where it is another one until then
 };
+
+// What a configuration that is read leaves of the changes that scontrol made to partitions (docs/adr/0010).
+enum class KeepPartitions : std::uint8_t { none, states, all, not_rewritten };
 
 // The smallest part of a node's processors that a job is given (SelectType, SelectTypeParameters).
 enum class CpuUnit : std::uint8_t { cpu, core, socket, node };

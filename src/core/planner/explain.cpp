@@ -102,9 +102,11 @@ std::string obstacle_words(const State& state, const Job& job, Reason reason, Ti
       std::string names;
       for (const std::uint32_t index : job.spec->rare_request().required_nodes) {
         const Node& node = state.node(NodeIndex{index});
-        if (!node.is_usable()) names += (names.empty() ? "" : ", ") + node.def->name + (node.reason.empty() ? "" : " (" + node.reason + ")");
+        const auto& there = state.partition(job.spec->partition).nodes;
+        const bool left = std::ranges::find(there, NodeIndex{index}) == there.end();
+        if (!node.is_usable() || left) names += (names.empty() ? "" : ", ") + node.def->name + (left ? " (not in partition " + partition.name + " any more)" : node.reason.empty() ? "" : " (" + node.reason + ")");
       }
-      return "It asks for nodes that are down or drained: " + names + ".";
+      return "It asks for nodes that are down, drained or elsewhere: " + names + ".";
     }
     case Reason::array_task_limit:
       return "Its array may run " + std::to_string(state.arrays.at(job.array)->spec.throttle) + " tasks at once, and as many are running.";

@@ -125,6 +125,52 @@ def changes_while_running(site, checks):
     checks.that("the job ends well after all of it", site.wait_for_job(job).get("JobState") == "COMPLETED", site.job(job))
 
 
+def shown_partition(site, name):
+    done = site.run("scontrol", "-o", "show", "partition", name)
+    return done.out if done.code == 0 else ""
+
+
+def partitions_by_scontrol(site, checks):
+    say = lambda *words, **how: site.run("scontrol", *words, **how)
+    done = say("create", "PartitionName=night", "Nodes=n1", "MaxTime=8:00:00", "PriorityTier=5", "DenyAccounts=law")
+    shown = shown_partition(site, "night")
+    checks.that("scontrol makes a partition", done.code == 0 and all(word in shown for word in (" Nodes=n1 ", "MaxTime=08:00:00", "PriorityTier=5", "DenyAccounts=law")), (done, shown))
+    done = say("update", "PartitionName=night", "Nodes+=n2", "Default=YES", "AllowAcc=physics", "DenyAcc=")
+    shown = shown_partition(site, "night")
+    checks.that("and changes it", done.code == 0 and " Nodes=n[1-2] " in shown and "Default=YES" in shown and "AllowAccounts=physics" in shown, (done, shown))
+    checks.that("the old default is none any more", "night*" in site.run("sinfo", "-h", "-o", "%P").out and "Default=NO" in shown_partition(site, "all"), site.run("sinfo").out)
+    done = say("update", "PartitionName=night", "AllowAccounts=ALL", "State=DOWN", "Default=NO")
+    job = site.submit("-p", "night", "--wrap", "true", "-o", "/dev/null")
+    wait_for("the reason of a job in it", lambda: "PartitionDown" in site.run("squeue", "-h", "-j", job, "-o", "%r").out)
+    done = say("delete", "PartitionName=night")
+    checks.says("one with jobs is not deleted", done, 1, "delete_partition PartitionName=night: Partition is in use")
+    done = say("create", "PartitionName=night", "Nodes=n1")
+    checks.says("nor made twice", done, 1, "Error creating the partition: Invalid partition name specified")
+    for words, code, text in ((("Weather=FINE",), 1, "Update of this parameter is not supported: Weather=FINE"), (("State=AJAR",), 1, "Acceptable State values are UP, DOWN, DRAIN and INACTIVE"),
+                              (("Nodes=nowhere",), 1, "slurm_update error: Invalid node name specified"), (("Alternate=all",), 1, "is not built yet"), ((), 1, "No changes specified")):
+        checks.says(f"update {' '.join(words) or 'of nothing'} is refused", say("update", "PartitionName=night", *words), code, text)
+    done = say("update", "PartitionName=night", "State=UP", identity=(65534, 65534, []))
+    checks.says("a user may not", done, 1, "slurm_update error: Access/permission denied")
+
+    site.controller.kill()
+    site.start_controller()
+    site.wait_for_controller()
+    shown = shown_partition(site, "night")
+    checks.that("the partition and its state outlive the controller", "State=DOWN" in shown and " Nodes=n[1-2] " in shown and "PriorityTier=5" in shown, shown)
+    written = say("write", "config", "-").out
+    checks.that("scontrol write config has it", "PartitionName=night Nodes=n[1-2] " in written, written[-600:])
+    say("update", "PartitionName=night", "State=UP")
+    site.wait_for_job(job)
+    checks.that("it is deleted when its jobs are gone", say("delete", "PartitionName=night").code == 0 and not shown_partition(site, "night"))
+    say("create", "PartitionName=short", "Nodes=ALL")
+    say("update", "PartitionName=all", "MaxTime=5")
+    checks.that("until the file is read again", say("reconfigure").code == 0 and not shown_partition(site, "short") and "MaxTime=UNLIMITED" in shown_partition(site, "all"), shown_partition(site, "all"))
+    done = say("token")
+    checks.says("without a key there are no tokens", done, 1, "Error fetching token: Token Generation failed.")
+    done = say("fsdampeningfactor", "3")
+    checks.that("scontrol fsdampeningfactor", done.code == 0 and "FairShareDampeningFactor = 3" in " ".join(say("show", "config").out.split()), done)
+
+
 def keeps_private(site, checks):
     games = pwd.getpwnam("games")
     nobody, other = (65534, 65534, []), (games.pw_uid, games.pw_gid, [])
@@ -195,6 +241,7 @@ def body(build, checks, directory, clusters):
         becomes_slurm_user(site, checks)
         proves_by_munge(site, checks)
         changes_while_running(site, checks)
+        partitions_by_scontrol(site, checks)
         keeps_private(site, checks)
         shell_on_the_first_node(site, checks)
         looks_over_the_file(site, checks)

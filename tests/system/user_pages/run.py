@@ -91,7 +91,7 @@ def follow(checks, page, cluster, place):
 
 def body(build, names):
     def run(checks, directory, clusters):
-        cluster = ClusterOfThePages(build, directory, nodes=4, cpus=4, settings=["GresTypes=gpu"])
+        cluster = ClusterOfThePages(build, directory, nodes=4, cpus=4, settings=["GresTypes=gpu", "ScronParameters=enable"])
         (cluster.directory / "gres.conf").write_text("Name=gpu Count=2\n")
         clusters.append(cluster)
         cluster.start()

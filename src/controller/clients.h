@@ -1,0 +1,32 @@
+// src/controller/clients.h - people and programs that asked something: where answers go.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/quantity.h"
+#include "millrace.pb.h"
+#include "ports/loop.h"
+
+namespace millrace {
+
+using ClientId = std::uint64_t;
+
+// A client that has left is ignored.
+class Clients {
+ public:
+  virtual ~Clients() = default;
+  virtual void reply(ClientId client, const wire::Reply& reply) = 0;
+  virtual void reply_encoded(ClientId client, std::string reply) = 0;
+  // Runs `then` once the client has read most of what it was sent, perhaps at once, and never if it leaves before.
+  virtual void when_read(ClientId client, Task then) = 0;
+};
+
+// Who asks, as proved by the socket.
+struct Asker {
+  ClientId client = 0;
+  UserId uid;
+  GroupId gid;
+};
+
+}  // namespace millrace

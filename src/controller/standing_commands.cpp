@@ -1,0 +1,176 @@
+// src/controller/standing_commands.cpp - crontabs and triggers: what users leave with the controller, and what follows when jobs end or something happens.
+#include <algorithm>
+
+#include "base/text.h"
+#include "controller/commands.h"
+#include "controller/crontabs.h"
+#include "controller/submission.h"
+#include "wire/log_types.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::size_t triggers_max = 1000;
+constexpr int entries_max = 500;
+constexpr Duration trigger_limit = seconds(300);
+
+// A word of a key of slurm.conf whose value is a list.
+bool is_configured(const ControllerHooks& hooks, std::string_view key, std::string_view wanted) {
+  wire::Config config;
+  hooks.show_config(config);
+  for (const auto& entry : config.entries())
+    if (entry.key() == key)
+      for (const std::string_view word : split(entry.value(), ','))
+        if (equals_ignoring_case(trim(word), wanted)) return true;
+  return false;
+}
+
+}  // namespace
+
+void Commands::set_crontab(const wire::SetCrontab& ask) {
+  if (!is_configured(c_.hooks_, "ScronParameters", "enable")) return refuse_with(2036, "Requested operation not supported on this system", "scrontab is disabled on this cluster; ScronParameters=enable would allow it");
+  const UserId uid = ask.has_uid() ? UserId{ask.uid()} : asker_.uid;
+  if (uid != asker_.uid && !actor_.is_admin) return refuse_with({RefusalCode::access_denied, {"only an administrator may change another user's crontab"}});
+  if (ask.entries_size() > entries_max) return refuse_with(2036, "Requested operation not supported on this system", "a crontab has at most " + std::to_string(entries_max) + " entries");
+  if (std::ranges::any_of(ask.entries(), [&](const wire::CronEntry& entry) { return refuses_words(entry.job()); })) return;
+  std::uint64_t bytes = ask.text().size();
+  for (const wire::CronEntry& entry : ask.entries()) bytes += entry.job().script().size() + entry.job().environment().size() + 8192;
+  if (c_.log_.room(bytes) != Room::enough) return refuse_with(2019, "I/O error writing script/environment to file", "the controller's disk has no room for new jobs; try again later");
+  const bool for_another = uid != asker_.uid && !ask.entries().empty();
+  if (for_another && std::ranges::any_of(ask.entries(), [](const wire::CronEntry& entry) { return !entry.job().job().has_as_gid(); }))
+    return refuse_with(2036, "Requested operation not supported on this system", "the group of the user is not said");
+  const GroupId gid = for_another ? GroupId{ask.entries(0).job().job().as_gid()} : asker_.gid;
+  c_.identities_.find(uid, gid, [&c = c_, asker = asker_, request = request_, uid](Result<UserIdentity> identity) {
+    Commands self{c, asker, request};
+    if (!identity) return self.refuse_with(2010, "Invalid user id", identity.error().story);
+    const wire::SetCrontab& ask = request.set_crontab();
+    std::vector<CrontabLine> lines;
+    for (const wire::CronEntry& entry : ask.entries()) {
+      std::vector<SubmitJob> jobs = to_submit_jobs(entry.job(), *identity);
+      if (jobs.size() != 1) return self.refuse_with({RefusalCode::not_het_job, {"line " + std::to_string(entry.line()) + ": a job of scrontab has one component"}});
+      jobs.front().spec.submission = {};  // it is the crontab that is asked for, and asking twice gives the same
+      jobs.front().spec.script = payload_id(entry.job().script()).digest;
+      if (!entry.job().environment().empty()) jobs.front().spec.environment = payload_id(entry.job().environment()).digest;
+      lines.push_back({entry.line(), entry.times(), std::move(jobs.front())});
+    }
+    auto decision = decide_crontab(c.commit_.decided(), uid, ask.text(), std::move(lines), {uid, self.actor_.is_admin && uid == asker.uid}, c.loop_.now());
+    if (!decision) return self.refuse_with(decision.error());
+    for (const wire::CronEntry& entry : ask.entries()) {
+      c.payloads_.remember(c.commit_.add_payload(entry.job().script()), entry.job().script());
+      if (!entry.job().environment().empty()) c.payloads_.remember(c.commit_.add_payload(entry.job().environment()), entry.job().environment());
+    }
+    wire::Reply out = self.reply();
+    for (const JobSubmitted& job : decision->submitted) out.mutable_crontab()->add_job_ids(job.id.value);
+    out.mutable_crontab()->set_known(!ask.text().empty());
+    c.commit_.happen({*std::move(decision)});
+    self.answer_when_durable(std::move(out));
+  });
+}
+
+void Commands::query_crontab(const wire::QueryCrontab& ask) {
+  if (!is_configured(c_.hooks_, "ScronParameters", "enable")) return refuse_with(2036, "Requested operation not supported on this system", "scrontab is disabled on this cluster; ScronParameters=enable would allow it");
+  const UserId uid = ask.has_uid() ? UserId{ask.uid()} : asker_.uid;
+  if (uid != asker_.uid && !actor_.is_admin) return refuse_with({RefusalCode::access_denied, {"only an administrator may see another user's crontab"}});
+  wire::Reply out = reply();
+  wire::CrontabView& view = *out.mutable_crontab();
+  if (const auto* crontab = c_.commit_.durable().crontabs.find(uid)) {
+    view.set_known(true);
+    view.set_text((*crontab)->text);
+    for (const CrontabJob& entry : (*crontab)->jobs)
+      if (const Job* job = c_.commit_.durable().find_job(entry.key)) view.add_job_ids(job->id.value);
+  }
+  answer(std::move(out));
+}
+
+void Commands::set_trigger(const wire::SetTrigger& ask) {
+  if (!actor_.is_admin) return refuse_with({RefusalCode::access_denied, {"only an administrator may set triggers: they run as the controller's user"}});
+  const State& state = c_.commit_.decided();
+  if (ask.trigger().event() > static_cast<std::uint32_t>(TriggerEvent::controller_started) || !ask.trigger().program().starts_with('/'))
+    return refuse_with(2036, "Requested operation not supported on this system", "a known event and an absolute path of a program would be right");
+  Trigger trigger = get(ask.trigger());
+  trigger.due.clear();
+  trigger.id = state.next_trigger;
+  trigger.uid = asker_.uid;
+  trigger.job = JobKey{};
+  if (trigger.job_id.value != 0) {
+    const Job* job = state.find_job(trigger.job_id);
+    if (!job) return refuse_with({RefusalCode::invalid_job_id, {}});
+    if (job->state == JobState::ended) return refuse_with({RefusalCode::already_done, {}});
+    trigger.job = job->key;
+  }
+  if (!trigger.nodes.empty())
+    if (const auto nodes = resolve_nodes(state, trigger.nodes); !nodes) return refuse_with(nodes.error());
+  for (const auto& [id, other] : state.triggers) {
+    Trigger same = *other;
+    same.id = trigger.id;
+    same.due.clear();
+    if (same == trigger) return refuse_with({RefusalCode::duplicate_trigger, {}});
+  }
+  if (state.triggers.size() >= triggers_max) return refuse_with(2036, "Requested operation not supported on this system", "there are " + std::to_string(triggers_max) + " triggers already");
+  c_.commit_.happen({TriggerSet{std::move(trigger), c_.loop_.now()}});
+  wire::Reply out = reply();
+  out.mutable_done();
+  answer_when_durable(std::move(out));
+}
+
+void Commands::clear_triggers(const wire::ClearTriggers& ask) {
+  if (!actor_.is_admin) return refuse_with({RefusalCode::access_denied, {}});
+  std::vector<Event> events;
+  for (const auto& [id, trigger] : c_.commit_.decided().triggers)
+    if ((ask.id() == 0 || ask.id() == id.value) && (ask.job_id() == 0 || ask.job_id() == trigger->job_id.value) && (!ask.has_uid() || ask.uid() == trigger->uid.value))
+      events.emplace_back(TriggerRemoved{id, c_.loop_.now()});
+  if (events.empty()) return refuse_with(3, "No such process", "no trigger matches");
+  c_.commit_.happen(std::move(events));
+  wire::Reply out = reply();
+  out.mutable_done();
+  answer_when_durable(std::move(out));
+}
+
+void Commands::query_triggers() {
+  wire::Reply out = reply();
+  wire::Triggers& list = *out.mutable_triggers();
+  for (const auto& [id, trigger] : c_.commit_.durable().triggers) put(*trigger, *list.add_triggers());
+  answer(std::move(out));
+}
+
+void Controller::run_triggers(const std::vector<FiredTrigger>& fired) {
+  if (!fired.empty()) carry_out(decide_fired(commit_.decided(), fired, loop_.now()));
+}
+
+void Controller::carry_out(TriggerDecision decision) {
+  if (!decision.events.empty()) commit_.happen(std::move(decision.events));
+  if (!programs_) return;
+  for (const TriggerCall& call : decision.calls) {
+    ProgramRun run;
+    for (const std::string_view word : split(call.program, ' ')) {
+      if (word.empty()) continue;
+      if (run.program.empty()) run.program = word;
+      else run.arguments.emplace_back(word);
+    }
+    run.arguments.push_back(call.about);
+    run.environment = {"SLURM_CLUSTER_NAME=" + settings_.cluster.cluster_name, "SLURM_CONF=" + settings_.cluster.config_path, "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"};
+    run.limit = trigger_limit;
+    commit_.when_durable([this, run = std::move(run)]() mutable {
+      const std::string program = run.program;
+      programs_->run(std::move(run), [this, program](const ProgramEnd& end) {
+        if (!end.went_well()) hooks_.say("trigger: " + describe(program, end));
+      });
+    });
+  }
+}
+
+// A job of a crontab that has ended is made to wait for its next time.
+void Controller::see_to_crontabs(const std::set<JobKey>& jobs) {
+  for (const JobKey key : jobs)
+    if (auto events = decide_next_run(commit_.decided(), key, loop_.now()); !events.empty()) commit_.happen(std::move(events));
+}
+
+// After a start, for those that ended just before it.
+void Controller::see_to_all_crontabs() {
+  std::set<JobKey> jobs;
+  for (const auto& [uid, crontab] : commit_.decided().crontabs)
+    for (const CrontabJob& entry : crontab->jobs) jobs.insert(entry.key);
+  see_to_crontabs(jobs);
+}
+
+}  // namespace millrace
