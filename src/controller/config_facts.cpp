@@ -140,6 +140,7 @@ ConfiguredPartition from_fact(const PartitionDef& from) {
   to.alloc_nodes = words_of(from.submit_hosts, "ALL");
   to.default_memory_per_gpu = Mebibytes{from.default_memory_per_gpu};
   to.default_cpus_per_gpu = from.default_cpus_per_gpu;
+  to.over_time_minutes = from.over_time_minutes;
   return to;
 }
 

@@ -617,7 +617,10 @@ void apply_one(State& state, const PartitionStateChanged& e) {
   partition.def.availability = e.availability;
 }
 
-void apply_one(State& state, const PartitionChanged& e) { change_partition(state, e); }
+void apply_one(State& state, const PartitionChanged& e) {
+  change_partition(state, e);
+  renew_over_times(state);
+}
 void apply_one(State& state, const PartitionDeleted& e) { delete_partition(state, e); }
 void apply_one(State& state, const DampingChanged& e) { state.policy.edit().priority.damping = e.factor; }
 
