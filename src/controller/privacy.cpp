@@ -17,7 +17,12 @@ std::set<std::string> accounts_of(const wire::Accounts& accounts, const std::str
     if (each.association().user() != user) continue;
     out.insert(each.association().account());
     std::uint32_t above = each.association().parent();
-    for (auto it = by_id.find(above); it != by_id.end() && out.insert(it->second->account()).second; it = by_id.find(above)) above = it->second->parent();
+    for (std::size_t steps = 0; steps < by_id.size(); ++steps) {
+      const auto it = by_id.find(above);
+      if (it == by_id.end()) break;
+      out.insert(it->second->account());
+      above = it->second->parent();
+    }
   }
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/admission/expire.h"
 #include "core/admission/modify_job.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
@@ -86,6 +87,19 @@ TEST_F(ChangePartition, Unknown_nodes_and_QOS_and_impossible_times_are_refused) 
   def = main_;
   def.preempt_mode = PreemptMode::suspend;
   EXPECT_EQ(refused(set(def)), RefusalCode::not_supported);
+}
+
+TEST_F(ChangePartition, Another_OverTimeLimit_holds_for_jobs_that_run) {
+  const JobKey key = submit();
+  happen(JobPlaced{key, Attempt{0}, {{NodeIndex{0}, Cpus{1}, {}, 1, false, {}}}, false, now_});
+  EXPECT_EQ(next_deadline(state_), now_ + minutes(5));
+  for (const auto& [allowed, due] : {std::pair{3u, now_ + minutes(8)}, {unlimited, never}, {1u, now_ + minutes(6)}}) {
+    main_.over_time_minutes = allowed;
+    const auto decision = set(main_);
+    ASSERT_TRUE(decision);
+    for (const Event& event : *decision) happen(event);
+    EXPECT_EQ(next_deadline(state_), due);
+  }
 }
 
 TEST_F(ChangePartition, One_with_jobs_is_not_deleted) {
