@@ -589,7 +589,9 @@ void apply_one(State& state, const JobRequeued& e) {
   const Job& seen = state.job(e.key);
   if (seen.state == JobState::ended) {
     const std::uint32_t delay = state.policy->requeue_delay_seconds;
-    state.edit_job(e.key).held_why = e.special_exit ? HeldWhy::special_exit : HeldWhy::asked;
+    Job& again = state.edit_job(e.key);
+    again.held_why = e.special_exit ? HeldWhy::special_exit : HeldWhy::asked;
+    if (e.begin_at.is_set()) again.requeues = 0;  // the next run of a crontab's job has all its tries
     return whole_to_pending(state, e.key, e.begin_at.is_set() ? e.begin_at : e.at + seconds(delay > 0 ? delay + 1 : 0), e.hold, e.at);
   }
   MR_ASSERT(next_state(seen.state, Cause::stopped) == JobState::completing);
