@@ -227,6 +227,7 @@ std::string place(const ConfLine& line) { return line.file + ":" + std::to_strin
 }  // namespace
 
 bool PartitionKeyRow::asks_nothing(std::string_view value) const {
+  if (name == "Alternate") return equals_ignoring_case(value, "NONE");  // anything else is a partition, even "all"
   return equals_ignoring_case(value, "ALL") || equals_ignoring_case(value, "UNLIMITED") || equals_ignoring_case(value, "NO");
 }
 

@@ -33,6 +33,7 @@ TEST(PartitionWords, Wrong_values_say_what_would_be_right) {
   EXPECT_EQ(problem("State=SIDEWAYS"), Errc::invalid);
   EXPECT_EQ(read_partition_word("Default=maybe").error().story, "'maybe' is wrong, YES or NO would be right");
   EXPECT_EQ(problem("Alternate=other"), Errc::refused);
+  EXPECT_EQ(problem("Alternate=all"), Errc::refused);
   EXPECT_EQ(problem("MaxTime=long"), Errc::invalid);
 }
 

@@ -206,8 +206,8 @@ def keeps_private(site, checks):
 def shell_on_the_first_node(site, checks):
     site.settings += ["LaunchParameters=use_interactive_step", 'InteractiveStepOptions="--interactive --preserve-env sh"']
     site.write_both()
-    script = "echo node=$SLURMD_NODENAME step=$SLURM_STEP_ID tasks=$SLURM_NTASKS; squeue -s -h -o %i; srun sh -c 'echo step=$SLURM_STEP_ID'; exit 3\n"
-    done = site.run("salloc", "-N2", "-n2", stdin=script, cwd="/")
+    script = "echo node=$SLURMD_NODENAME step=$SLURM_STEP_ID tasks=$SLURM_NTASKS; until squeue -s -h -o %i | grep interactive; do :; done; srun sh -c 'echo step=$SLURM_STEP_ID'; exit 3\n"
+    done = site.run("salloc", "-N2", "-n2", stdin=script, cwd="/", PATH=f"{site.bin}:{os.environ['PATH']}")
     job = done.err.split("Granted job allocation ")[1].split()[0] if "Granted" in done.err else "?"
     lines = done.out.split("\n")
     checks.that("salloc's shell runs as a step on the first node", done.code == 3 and lines[0] == "node=n1 step=4294967290 tasks=2", done)
