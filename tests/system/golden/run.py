@@ -72,7 +72,7 @@ def check_small_commands(checks, cluster):
     checks.says("setdebug", run("scontrol", "setdebug", "debug2"), 0, "no effect")
     checks.says("setdebug of nonsense", run("scontrol", "setdebug", "loud"), 1, "invalid debug level")
     checks.says("takeover", run("scontrol", "takeover"), 1, "no backup controller")
-    checks.says("token", run("scontrol", "token"), 1, "not built yet")
+    checks.says("token", run("scontrol", "token"), 1, "Error fetching token: Token Generation failed.")
     checks.says("daemons", run("scontrol", "show", "daemons"), 0, "slurmctld")
     checks.says("assoc_mgr", run("scontrol", "show", "assoc_mgr", "flags=assoc"), 0, "Association Records")
     checks.says("burst buffers", run("scontrol", "show", "burstbuffer"), 0, "No burst buffer information available")
