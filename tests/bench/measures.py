@@ -3,7 +3,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import time
 from dataclasses import dataclass
@@ -224,29 +223,19 @@ class Bench:
         return found
 
     def storm(self, cluster):
-        """Jobs per second beside a long queue, without and with 50 clients that list it in a loop. The clients run only when nobody else wants the processor: on a
-        cluster they have machines of their own, and what is measured is what their questions cost the controller."""
+        """Jobs per second beside a long queue, without and with 50 clients that list it in a loop. On a cluster they have machines of their own, so what is measured is what
+        their questions cost the controller: ours are a program that throws the answers away, Slurm's are squeue at a priority that gives way to everything else."""
         sizes = self.sizes
         cluster.start(sizes.nodes, sizes.cpus)
         cluster.submit_library(sizes.queue, cluster.fresh_folder(), hold=True)
         jobs = sizes.many_jobs[cluster.system] // 2
         calm = self.end_to_end(cluster, jobs, until_empty=False)
-        asked = cluster.directory / "asked"
-        asked.mkdir()
-        # One session for all of them: the kernel weighs sessions against each other, and this one is made to weigh nothing.
-        loop = f"while :; do squeue -h >/dev/null || exit 1; echo >> {asked}/$$; done"
-        storm = f"echo 19 > /proc/self/autogroup; for i in $(seq {sizes.storm}); do chrt -i 0 sh -c '{loop}' & done; wait"
-        clients = subprocess.Popen(["sh", "-c", storm], env=cluster.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   start_new_session=True)
-        answered = lambda: sum(path.stat().st_size for path in asked.iterdir())
+        storm = cluster.start_storm(sizes.storm)
         try:
-            wait_until("a client of the storm that was answered", lambda: answered() > 0, 300)
-            before = answered()
+            wait_until("a client of the storm that was answered", storm.has_answers, 300)
             stormy = self.end_to_end(cluster, jobs, until_empty=False)
-            answers = answered() - before
         finally:
-            os.killpg(clients.pid, signal.SIGKILL)
-            clients.wait()
+            answers = storm.end()
         return {"jobs beside a queue of 100k": calm, "jobs in a storm of squeue": stormy, "cost of the storm": max(0.0, 1 - stormy / calm) * 100, "answers during the storm": answers}
 
     # ---- a killed controller ----

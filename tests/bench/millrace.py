@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cluster import Cluster
 from host import BenchError, Daemon, free_ports, run_json, wait_until
+from storms import QuestionStorm
 
 COMMANDS = ("sbatch", "squeue", "scancel", "srun", "salloc", "sinfo", "scontrol", "sdiag", "sacct")
 
@@ -65,6 +66,9 @@ class Millrace(Cluster):
                    "--work-dir", str(work_dir)]
         command += ["--script", str(script)] if script else ["--script-bytes", "1024"]
         return run_json(command + (["--distinct"] if distinct else []) + (["--hold"] if hold else []), self.environment)
+
+    def start_storm(self, clients):
+        return QuestionStorm(find_program(self.build, "bench_storm"), clients, self.socket, self.directory)
 
     def labels(self):
         return "millrace"

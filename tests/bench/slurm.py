@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cluster import Cluster
 from host import BenchError, Daemon, apt, free_ports, run, run_json, say, wait_until
+from storms import SqueueStorm
 
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "slurm-wlm-basic-plugins", "munge", "libslurm-dev")
 TUNED = ("sched_interval=1,sched_min_interval=0,batch_sched_delay=0,default_queue_depth=2000,partition_job_depth=0,sched_max_job_start=0,"
@@ -96,6 +97,9 @@ class Slurm(Cluster):
             run(["cc", "-O2", "-o", str(self.submitter), str(source), "-lslurm", "-lpthread"])
         command = [str(self.submitter), str(count), str(threads), str(script or 1024), "3072", str(work_dir)] + (["hold"] if hold else [])
         return run_json(command, self.environment, 900)
+
+    def start_storm(self, clients):
+        return SqueueStorm(clients, self.directory, self.environment)
 
 
 def version():
