@@ -53,6 +53,11 @@ wire::Request SimAdministrator::change_partition(Prng& random, std::string& abou
     partitions_[about].under_way = 1;
     return request;
   }
+  if (random.chance(1, 6)) {  // of nobody's making, and nothing is remembered of it
+    request.mutable_update_partition()->set_name("urgent");
+    request.mutable_update_partition()->add_settings(setting);
+    return request;
+  }
   const auto chosen = std::next(partitions_.begin(), static_cast<std::ptrdiff_t>(random.below(partitions_.size())));
   chosen->second.sure = false;
   ++chosen->second.under_way;
@@ -62,7 +67,7 @@ wire::Request SimAdministrator::change_partition(Prng& random, std::string& abou
     request.mutable_delete_partition()->set_name(about);
     about = "-" + about;
   } else {
-    request.mutable_update_partition()->set_name(random.chance(1, 4) ? "urgent" : about);
+    request.mutable_update_partition()->set_name(about);
     request.mutable_update_partition()->add_settings(setting);
   }
   return request;
