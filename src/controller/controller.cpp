@@ -38,7 +38,7 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
       identities_(parts.identities),
       departed_users_(parts.loop, parts.identities),
       clients_(parts.clients),
-      long_answers_(parts.query_worker, parts.clients),
+      long_answers_(parts.loop, parts.query_worker, parts.clients),
       settings_(std::move(settings)),
       hooks_(std::move(hooks)),
       commit_(parts.loop, parts.log, std::move(recovered),

@@ -11,6 +11,10 @@ namespace {
 
 // So many finished rounds of one question are kept for readers that do not read; then the oldest is left to the limits of their links.
 constexpr std::size_t unread_rounds_max = 8;
+// So many are a crowd. The next round for one begins after a pause of so many times what the last round took.
+constexpr std::size_t crowd = 8;
+constexpr std::int64_t pause_factor = 4;
+constexpr Duration pause_max = seconds(1);
 
 struct Reader {
   ClientId client = 0;
@@ -26,6 +30,7 @@ struct Round {
   std::shared_ptr<RowWalk> walk;  // set while it is made
   std::vector<Reader> readers;
   std::vector<std::shared_ptr<const std::string>> parts;  // null: everybody has it
+  Time began;
   bool working = false;   // the worker makes the next part
   bool complete = false;  // every part is made
   bool giving = false;    // somewhere up the stack
@@ -35,17 +40,19 @@ struct Round {
 }  // namespace
 
 struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
-  Inner(Worker& w, Clients& c) : worker(w), clients(c) {}
+  Inner(Loop& l, Worker& w, Clients& c) : loop(l), worker(w), clients(c) {}
 
   struct Rounds {
     std::shared_ptr<Round> made_now, next;
     std::vector<std::shared_ptr<Round>> unread;  // complete, oldest first
   };
+  Loop& loop;
   Worker& worker;
   Clients& clients;
   std::map<std::string, Rounds> rounds;
 
   void start(const std::shared_ptr<Round>& round) {
+    round->began = loop.now();
     round->walk = round->begin();
     round->begin = nullptr;
     make_part(round);
@@ -92,7 +99,7 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
 
   void completed(Rounds& here, const std::shared_ptr<Round>& round) {
     round->walk.reset();
-    const std::shared_ptr<Round> next = here.made_now = std::exchange(here.next, nullptr);
+    here.made_now.reset();
     if (!round->readers.empty()) here.unread.push_back(round);
     if (here.unread.size() > unread_rounds_max) {
       const std::shared_ptr<Round> oldest = here.unread.front();
@@ -100,8 +107,19 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
       oldest->hurried = true;
       give(*oldest, oldest);
     }
+    if (!here.next || here.next->readers.size() < crowd) return begin_next(round->question);
+    const Duration pause{std::min(pause_max.value, pause_factor * (loop.now() - round->began).value)};
+    loop.after(pause, [weak = weak_from_this(), question = round->question] {
+      if (const auto self = weak.lock()) self->begin_next(question);
+    });
+  }
+
+  void begin_next(const std::string& question) {
+    const auto it = rounds.find(question);
+    if (it == rounds.end() || it->second.made_now) return;
+    const std::shared_ptr<Round> next = it->second.made_now = std::exchange(it->second.next, nullptr);
     if (next) start(next);
-    else forget_idle(round->question);
+    else forget_idle(question);
   }
 
   void forget_idle(const std::string& question) {
@@ -153,12 +171,13 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
   }
 };
 
-LongAnswers::LongAnswers(Worker& worker, Clients& clients) : inner_(std::make_shared<Inner>(worker, clients)) {}
+LongAnswers::LongAnswers(Loop& loop, Worker& worker, Clients& clients) : inner_(std::make_shared<Inner>(loop, worker, clients)) {}
 LongAnswers::~LongAnswers() = default;
 
 void LongAnswers::ask(ClientId client, std::uint64_t number, const std::string& question, Begin begin) {
   Inner::Rounds& here = inner_->rounds[question];
-  std::shared_ptr<Round>& round = here.made_now ? here.next : here.made_now;
+  const bool at_once = !here.made_now && !here.next;
+  std::shared_ptr<Round>& round = at_once ? here.made_now : here.next;
   const bool fresh = !round;
   if (fresh) {
     round = std::make_shared<Round>();
@@ -167,8 +186,8 @@ void LongAnswers::ask(ClientId client, std::uint64_t number, const std::string& 
   }
   round->readers.push_back({client, number});
   if (!fresh) return;
-  if (round == here.made_now) inner_->start(std::shared_ptr(round));
-  else inner_->make_part(std::shared_ptr(here.made_now));
+  if (at_once) inner_->start(std::shared_ptr(round));
+  else if (here.made_now) inner_->make_part(std::shared_ptr(here.made_now));
 }
 
 void LongAnswers::client_left(ClientId client) { inner_->leave(client); }

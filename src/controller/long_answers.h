@@ -21,11 +21,12 @@ class RowWalk {
 };
 
 // A hundred clients that list a hundred thousand jobs in a loop must not cost a hundred times what one costs. While a round of a question is being made,
-// all who ask the same gather for the next one: it begins after they asked, so each sees at least what was true when it asked.
+// all who ask the same gather for the next one: it begins after they asked, so each sees at least what was true when it asked. A crowd gathers a while longer: sending
+// takes the loop's time, for each of them.
 class LongAnswers {
  public:
   using Begin = std::move_only_function<std::unique_ptr<RowWalk>()>;
-  LongAnswers(Worker& worker, Clients& clients);
+  LongAnswers(Loop& loop, Worker& worker, Clients& clients);
   ~LongAnswers();
 
   // Equal `question`s have equal answers at any one moment, whoever asks. `begin` takes the snapshot, now or later.

@@ -194,7 +194,9 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
                        std::to_string(limits.send_max));
     if (unsent() + message.size() > limits.unsent_max)
       return end_later("peer does not read: " + std::to_string(unsent()) + " bytes wait for it");
-    (filter || phase != Phase::open ? plain : out) += frame(message);
+    std::string& buffer = filter || phase != Phase::open ? plain : out;
+    if (buffer.empty()) buffer = frame(message);
+    else buffer += frame(message);
     post_flush();
   }
 
