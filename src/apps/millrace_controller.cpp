@@ -203,6 +203,7 @@ ControllerSettings ControllerProcess::settings() const {
   settings.agent_timeout = configuration_.agent_timeout;
   settings.inactive_limit = configuration_.inactive_limit;
   settings.complete_wait = configuration_.complete_wait;
+  settings.crontabs = configuration_.crontabs;
   settings.backfill_depth = configuration_.scheduler.backfill_jobs_max;
   settings.replan_every = configuration_.scheduler.backfill_interval;
   return settings;

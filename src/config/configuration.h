@@ -191,6 +191,7 @@ struct Configuration {
   Duration wait_time = seconds(0);
   Duration inactive_limit = seconds(0);
   Duration complete_wait = seconds(0);
+  bool crontabs = false;  // ScronParameters=enable
   std::uint32_t over_time_minutes = 0;    // OverTimeLimit; unlimited_count: for ever
   std::uint32_t first_job_id = 1;
   std::uint32_t max_job_id = 67043328;

@@ -227,6 +227,16 @@ Result<void> launch_parameters(Configuration& c, std::string_view value) {
   return {};
 }
 
+Result<void> scron_parameters(Configuration& c, std::string_view value) {
+  c.crontabs = false;
+  for (const std::string_view part : split(value, ',')) {
+    const std::string_view word = trim(part);
+    if (equals_ignoring_case(word, "enable")) c.crontabs = true;
+    else if (!word.empty() && !equals_ignoring_case(word, "explicit_scancel")) return fail(Errc::invalid, "'" + std::string{word} + "' is not known; enable and explicit_scancel are");
+  }
+  return {};
+}
+
 Result<void> mpi_default(Configuration& c, std::string_view value) {
   MR_TRY_VOID(parse_mpi_type(lower(value)));
   c.mpi_default = std::string{value};

@@ -40,6 +40,7 @@ struct PortRange {
 Result<PortRange> parse_port_range(std::string_view value);
 Result<void> srun_port_range(Configuration& c, std::string_view value);  // read by srun; here it is only checked
 Result<void> launch_parameters(Configuration& c, std::string_view value);
+Result<void> scron_parameters(Configuration& c, std::string_view value);
 Result<void> mpi_default(Configuration& c, std::string_view value);
 // Programs around jobs and nodes (program_setters.cpp)
 Result<void> prolog(Configuration& c, std::string_view value);

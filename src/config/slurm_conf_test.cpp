@@ -276,6 +276,9 @@ TEST(SlurmConf, Reads_time_beyond_limits) {
   EXPECT_EQ(report.configuration.partitions[1].over_time_minutes, 0u);
   EXPECT_EQ(report.configuration.partitions[2].over_time_minutes, unlimited_count);
   EXPECT_EQ(parse("OverTimeLimit=UNLIMITED\nNodeName=a\n").configuration.over_time_minutes, unlimited_count);
+  EXPECT_TRUE(parse("ScronParameters=enable,explicit_scancel\nNodeName=a\n").configuration.crontabs);
+  EXPECT_FALSE(parse("ScronParameters=explicit_scancel\nNodeName=a\n").configuration.crontabs);
+  EXPECT_FALSE(parse("ScronParameters=enabled\nNodeName=a\n").errors.empty());
   EXPECT_EQ(parse("OverTimeLimit=70000\nNodeName=a\n").errors.size(), 1u);
   EXPECT_EQ(parse("NodeName=a\nPartitionName=p Nodes=a OverTimeLimit=soon\n").errors.size(), 1u);
 }

@@ -117,6 +117,7 @@ void Controller::take_settings(const ControllerSettings& fresh) {
   settings_.agent_timeout = fresh.agent_timeout;
   settings_.inactive_limit = fresh.inactive_limit;
   settings_.complete_wait = fresh.complete_wait;
+  settings_.crontabs = fresh.crontabs;
   settings_.backfill_depth = fresh.backfill_depth;
   settings_.replan_every = fresh.replan_every;
 }

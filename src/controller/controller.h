@@ -39,6 +39,7 @@ struct ControllerSettings {
   Duration agent_timeout = seconds(300);
   Duration complete_wait{};                   // no job starts while others have been completing for less
   Duration inactive_limit{};                  // allocations whose client is gone for so long end; 0: none do
+  bool crontabs = false;                      // scrontab is allowed
   Duration relaunch_after = seconds(2);       // an order that shows no effect is given again after this
   std::uint64_t snapshot_bytes = 64u << 20;   // of log since the last snapshot
   bool planning = true;                       // false: a foreign scheduler drives us

@@ -14,21 +14,12 @@ constexpr std::size_t triggers_max = 1000;
 constexpr int entries_max = 500;
 constexpr Duration trigger_limit = seconds(300);
 
-// A word of a key of slurm.conf whose value is a list.
-bool is_configured(const ControllerHooks& hooks, std::string_view key, std::string_view wanted) {
-  wire::Config config;
-  hooks.show_config(config);
-  for (const auto& entry : config.entries())
-    if (entry.key() == key)
-      for (const std::string_view word : split(entry.value(), ','))
-        if (equals_ignoring_case(trim(word), wanted)) return true;
-  return false;
-}
+constexpr const char* no_crontabs = "scrontab is disabled on this cluster; ScronParameters=enable would allow it";
 
 }  // namespace
 
 void Commands::set_crontab(const wire::SetCrontab& ask) {
-  if (!is_configured(c_.hooks_, "ScronParameters", "enable")) return refuse_with(2036, "Requested operation not supported on this system", "scrontab is disabled on this cluster; ScronParameters=enable would allow it");
+  if (!c_.settings_.crontabs) return refuse_with(2036, "Requested operation not supported on this system", no_crontabs);
   const UserId uid = ask.has_uid() ? UserId{ask.uid()} : asker_.uid;
   if (uid != asker_.uid && !actor_.is_admin) return refuse_with({RefusalCode::access_denied, {"only an administrator may change another user's crontab"}});
   if (ask.entries_size() > entries_max) return refuse_with(2036, "Requested operation not supported on this system", "a crontab has at most " + std::to_string(entries_max) + " entries");
@@ -68,7 +59,7 @@ void Commands::set_crontab(const wire::SetCrontab& ask) {
 }
 
 void Commands::query_crontab(const wire::QueryCrontab& ask) {
-  if (!is_configured(c_.hooks_, "ScronParameters", "enable")) return refuse_with(2036, "Requested operation not supported on this system", "scrontab is disabled on this cluster; ScronParameters=enable would allow it");
+  if (!c_.settings_.crontabs) return refuse_with(2036, "Requested operation not supported on this system", no_crontabs);
   const UserId uid = ask.has_uid() ? UserId{ask.uid()} : asker_.uid;
   if (uid != asker_.uid && !actor_.is_admin) return refuse_with({RefusalCode::access_denied, {"only an administrator may see another user's crontab"}});
   wire::Reply out = reply();

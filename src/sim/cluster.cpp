@@ -221,6 +221,7 @@ void SimCluster::start_controller() {
   ControllerSettings controller_settings;
   controller_settings.agent_timeout = seconds(20);
   controller_settings.snapshot_bytes = 24 << 10;
+  controller_settings.crontabs = true;
   ControllerHooks hooks;
   hooks.fatal = [this, self = controlling_.get()](const std::string&) {
     // The process stops itself; someone starts it again.
@@ -228,11 +229,6 @@ void SimCluster::start_controller() {
       if (zombie_.get() == self) zombie_.reset();
       if (controlling_.get() == self) kill_controller(false);
     });
-  };
-  hooks.show_config = [](wire::Config& config) {
-    auto* entry = config.add_entries();
-    entry->set_key("ScronParameters");
-    entry->set_value("enable");
   };
   c.programs = std::make_unique<SimPrograms>(world_, c.process, controller_programs_);
   c.programs->did = [this](const ProgramRun& program) { power_nodes(program); };

@@ -53,8 +53,6 @@ struct Happened {
   std::string what;  // "start a n0", "end a completed", "refused c ..."
 };
 
-Time at_second(std::int64_t second) { return Time{(second + 1'000'000) * 1'000'000}; }  // far from zero, which means "not set"
-
 Words words_of(std::string_view line) {
   Words out;
   for (const std::string_view word : split(line, ' '))
@@ -411,28 +409,10 @@ const Job* Scenario::find_named(const std::string& name) const {
 }
 
 void Scenario::reserve(const Words& words) {
-  Reserve ask;
-  ask.name = words[1];
-  for (std::size_t i = 2; i < words.size(); ++i) {
-    const std::size_t equals = words[i].find('=');
-    const std::string key = words[i].substr(0, equals), value = equals == std::string::npos ? "" : words[i].substr(equals + 1);
-    const std::int64_t number = parse_integer(value).value_or(0);
-    if (key == "start") ask.start = at_second(number);
-    else if (key == "in") ask.start = at_second(now_ + number);
-    else if (key == "end") ask.end = at_second(number);
-    else if (key == "for") ask.duration = seconds(number);
-    else if (key == "nodes") ask.nodes = value;
-    else if (key == "count") ask.node_count = static_cast<std::uint32_t>(number);
-    else if (key == "partition") ask.partition = value;
-    else if (key == "users") ask.users = value;
-    else if (key == "accounts") ask.accounts = value;
-    else if (key == "flags") ask.flags = value;
-    else if (key == "licences") ask.licences = value;
-    else if (key == "features") ask.features = value;
-    else problems_.push_back("unknown reservation key '" + key + "'");
-  }
-  const auto decision = state_.find_reservation(ask.name) ? decide_change_reservation(state_, ask, Actor{UserId{0}, true}, at_second(now_))
-                                                          : decide_reserve(state_, ask, Actor{UserId{0}, true}, at_second(now_));
+  const auto ask = read_reservation(words, at_second(now_));
+  if (!ask) return problems_.push_back(ask.error().story);
+  const auto decision = state_.find_reservation(ask->name) ? decide_change_reservation(state_, *ask, Actor{UserId{0}, true}, at_second(now_))
+                                                          : decide_reserve(state_, *ask, Actor{UserId{0}, true}, at_second(now_));
   if (!decision) return note("refused " + words[1] + " " + slurm_text(decision.error().code));
   happen(decision->events);
   std::vector<std::string> names;

@@ -90,6 +90,30 @@ bool read_wish(std::string_view key, const std::string& value, ResourceWishes& w
   return true;
 }
 
+Result<Reserve> read_reservation(std::span<const std::string> words, Time now) {
+  Reserve ask;
+  ask.name = words[1];
+  for (const std::string& word : words.subspan(2)) {
+    const std::size_t equals = word.find('=');
+    const std::string key = word.substr(0, equals), value = equals == std::string::npos ? "" : word.substr(equals + 1);
+    const std::int64_t number = parse_integer(value).value_or(0);
+    if (key == "start") ask.start = at_second(number);
+    else if (key == "in") ask.start = now + seconds(number);
+    else if (key == "end") ask.end = at_second(number);
+    else if (key == "for") ask.duration = seconds(number);
+    else if (key == "nodes") ask.nodes = value;
+    else if (key == "count") ask.node_count = static_cast<std::uint32_t>(number);
+    else if (key == "partition") ask.partition = value;
+    else if (key == "users") ask.users = value;
+    else if (key == "accounts") ask.accounts = value;
+    else if (key == "flags") ask.flags = value;
+    else if (key == "licences") ask.licences = value;
+    else if (key == "features") ask.features = value;
+    else return fail(Errc::invalid, "unknown reservation key '" + key + "'");
+  }
+  return ask;
+}
+
 Result<void> read_switch(const std::string& name, const std::string& below, Topology& topology) {
   MR_TRY(auto names, expand_hostlist(below));
   SwitchDef def;

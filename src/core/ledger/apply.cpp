@@ -10,6 +10,7 @@
 #include "core/ledger/apply_partition.h"
 #include "core/ledger/apply_power.h"
 #include "core/ledger/apply_reservation.h"
+#include "core/ledger/apply_standing.h"
 #include "core/ledger/apply_steps.h"
 #include "core/ledger/apply_suspend.h"
 #include "core/ledger/dependency.h"
@@ -263,19 +264,6 @@ namespace {
 void apply_one(State& state, const ControllerStarted& e) {
   MR_ASSERT(e.epoch > state.epoch);
   state.epoch = e.epoch;
-}
-
-// OverTimeLimit holds for jobs that run already, too.
-void renew_over_times(State& state) {
-  std::vector<JobKey> running;
-  for (const auto& [key, nothing] : state.active)
-    if (const Job& job = state.job(key); job.state != JobState::completing && job.over_time_minutes != over_time_of(state, job.spec->partition)) running.push_back(key);
-  for (const JobKey key : running) {
-    Job& job = state.edit_job(key);
-    clear_deadline(state, kill_time(job), key, DeadlineKind::time_limit);
-    job.over_time_minutes = over_time_of(state, job.spec->partition);
-    if (job.state == JobState::running && kill_time(job) != never) state.deadlines.set({kill_time(job), key, DeadlineKind::time_limit}, {});
-  }
 }
 
 void apply_one(State& state, const ClusterConfigured& e) {
@@ -619,19 +607,9 @@ void apply_one(State& state, const PartitionStateChanged& e) {
   partition.def.availability = e.availability;
 }
 
-void apply_one(State& state, const PartitionChanged& e) {
-  change_partition(state, e);
-  renew_over_times(state);
-}
+void apply_one(State& state, const PartitionChanged& e) { change_partition(state, e); }
 void apply_one(State& state, const PartitionDeleted& e) { delete_partition(state, e); }
 void apply_one(State& state, const DampingChanged& e) { state.policy.edit().priority.damping = e.factor; }
-
-void forget_in_crontab(State& state, const Job& job) {
-  const auto* found = state.crontabs.find(job.spec->owner->uid);
-  if (!found) return;
-  Crontab rest = **found;
-  if (std::erase_if(rest.jobs, [&](const CrontabJob& entry) { return entry.key == job.key; }) > 0) state.crontabs.set(job.spec->owner->uid, SharedValue(std::move(rest)));
-}
 
 void forget_job(State& state, JobKey key, Time at) {
   const SharedValue<Job> job = state.jobs.at(key);
@@ -675,27 +653,11 @@ void apply_one(State& state, const QosChanged& e) { change_qos(state, e); }
 void apply_one(State& state, const QosRemoved& e) { remove_qos(state, e); }
 
 void apply_one(State& state, const CrontabSet& e) {
-  const auto stays = [&](JobKey key) { return std::ranges::find(e.crontab.jobs, key, &CrontabJob::key) != e.crontab.jobs.end(); };
-  const auto* known = state.crontabs.find(e.uid);
-  for (const CrontabJob& entry : known ? (*known)->jobs : std::vector<CrontabJob>{}) {
-    const Job* job = state.find_job(entry.key);
-    if (!job || job->state == JobState::ended || stays(entry.key)) continue;
-    if (job->state == JobState::pending) {
-      apply_one(state, JobCancelled{entry.key, e.by, e.at});
-      continue;
-    }
-    JobExtras extras = job->spec->extra_request();
-    extras.cron.clear();
-    state.edit_job(entry.key).spec.edit().extras = SharedValue(std::move(extras));
-  }
+  for (const JobKey key : leave_crontab(state, e)) apply_one(state, JobCancelled{key, e.by, e.at});
   for (const JobSubmitted& job : e.submitted) add_job(state, job, std::nullopt);
-  if (e.crontab.text.empty()) state.crontabs.erase(e.uid);
-  else state.crontabs.set(e.uid, SharedValue(e.crontab));
+  keep_crontab(state, e);
 }
-void apply_one(State& state, const TriggerSet& e) {
-  state.triggers.set(e.trigger.id, SharedValue(e.trigger));
-  state.next_trigger = std::max(state.next_trigger, TriggerId{e.trigger.id.value + 1});
-}
+void apply_one(State& state, const TriggerSet& e) { set_trigger(state, e); }
 void apply_one(State& state, const TriggerRemoved& e) { state.triggers.erase(e.id); }
 void apply_one(State& state, const UsageReset& e) { reset_usage(state, e); }
 

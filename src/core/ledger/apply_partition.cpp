@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/ledger/apply_account.h"
+#include "core/ledger/apply_job.h"
 #include "core/ledger/apply_node.h"
 #include "core/ledger/apply_suspend.h"
 
@@ -101,6 +102,7 @@ void change_partition(State& state, const PartitionChanged& e) {
   it->afterwards.reset();
   fill_partitions(state);
   sort_queue(state);
+  renew_over_times(state);
   turns_may_begin(state, e.at);
   recount(state, e.at);
 }
@@ -113,6 +115,18 @@ void delete_partition(State& state, const PartitionDeleted& e) {
   partition.changed = partition.written.has_value();  // of one that scontrol made nothing is left to say
   partition.nodes.clear();
   recount(state, e.at);
+}
+
+void renew_over_times(State& state) {
+  std::vector<JobKey> running;
+  for (const auto& [key, nothing] : state.active)
+    if (const Job& job = state.job(key); job.state != JobState::completing && job.over_time_minutes != over_time_of(state, job.spec->partition)) running.push_back(key);
+  for (const JobKey key : running) {
+    Job& job = state.edit_job(key);
+    clear_deadline(state, kill_time(job), key, DeadlineKind::time_limit);
+    job.over_time_minutes = over_time_of(state, job.spec->partition);
+    if (job.state == JobState::running && kill_time(job) != never) state.deadlines.set({kill_time(job), key, DeadlineKind::time_limit}, {});
+  }
 }
 
 void sort_queue(State& state) {

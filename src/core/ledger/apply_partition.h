@@ -9,6 +9,8 @@ namespace millrace {
 void configure_partitions(State& state, const ClusterConfigured& e);
 void change_partition(State& state, const PartitionChanged& e);
 void delete_partition(State& state, const PartitionDeleted& e);
+// OverTimeLimit holds for jobs that run already, too.
+void renew_over_times(State& state);
 // The order of the queue, after tiers may have changed.
 void sort_queue(State& state);
 
