@@ -149,7 +149,7 @@ Result<std::string> new_configuration(const ClusterFolder& folder, Shape& shape)
   out += "StateSaveLocation=" + folder.state() + "\nSlurmdSpoolDir=" + scratch + "/spool/%n\n";
   out += "SlurmctldPidFile=" + folder.run() + "/controller.pid\nSlurmdPidFile=" + folder.run() + "/agent-%n.pid\n";
   out += "SlurmctldLogFile=" + folder.logs() + "/controller.log\nSlurmdLogFile=" + folder.logs() + "/agent-%n.log\n";
-  out += "ReturnToService=2\nMaxJobCount=100000\nJobFileAppend=0\nKillWait=10\n";
+  out += "ReturnToService=2\nMaxJobCount=100000\nJobFileAppend=0\nKillWait=10\nScronParameters=enable\n";
   // Memory is shared out with the CPUs: otherwise the first job that does not ask for any gets all of its node's.
   out += "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU_Memory\nDefMemPerCPU=" + std::to_string(std::max(1u, memory / cpus)) + "\n";
   out += "NodeName=" + names + " CPUs=" + std::to_string(cpus) + " RealMemory=" + std::to_string(memory) + " State=UNKNOWN\n";

@@ -44,7 +44,7 @@ std::optional<Configuration> check_configuration(DoctorReport& report, const std
     report.wrong("config", lines.error().story + "; --conf FILE or SLURM_CONF names another, `millrace up` needs none");
     return std::nullopt;
   }
-  const auto companions = read_companions(path);
+  const auto companions = read_companions(path, *lines);
   if (!companions) {
     report.wrong("config", companions.error().story);
     return std::nullopt;

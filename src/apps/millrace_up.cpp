@@ -15,6 +15,7 @@
 #include "apps/admin_commands.h"
 #include "apps/local_cluster.h"
 #include "apps/local_questions.h"
+#include "base/text.h"
 #include "config/slurm_conf.h"
 #include "platform/daemon.h"
 
@@ -90,10 +91,23 @@ bool started_well(pid_t pid) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+// The client knows best under which names it answers.
+Result<std::vector<std::string>> names_of(const std::string& client) {
+  FILE* pipe = popen(("'" + client + "' commands").c_str(), "re");
+  if (pipe == nullptr) return fail_errno(Errc::io, client);
+  std::vector<std::string> out;
+  char line[256];
+  while (std::fgets(line, sizeof line, pipe) != nullptr) out.emplace_back(trim(line));
+  if (pclose(pipe) != 0 || out.empty()) return fail(Errc::io, client + " commands: does not list its names");
+  return out;
+}
+
 Result<void> make_links(const ClusterFolder& folder) {
   MR_TRY(const std::string client, find_program("millrace"));
   MR_TRY_VOID(make_own_directory(folder.bin(), 0755));
-  for (const char* name : {"millrace", "sbatch", "srun", "salloc", "squeue", "scancel", "sinfo", "scontrol", "sacctmgr", "sprio", "sshare", "sattach", "sstat"}) {
+  MR_TRY(std::vector<std::string> names, names_of(client));
+  names.emplace_back("millrace");
+  for (const std::string& name : names) {
     const std::string link = folder.bin() + "/" + name;
     unlink(link.c_str());
     if (symlink(client.c_str(), link.c_str()) != 0) return fail_errno(Errc::io, link);

@@ -7,6 +7,8 @@
 namespace millrace {
 namespace {
 
+int run_commands(Command& command);
+
 constexpr CommandRow rows[] = {
     {"sbatch", true, "submit a batch script", run_sbatch, sbatch_manual, sbatch_options},
     {"srun", true, "run a program on nodes of the cluster", run_srun, srun_manual, srun_options},
@@ -31,6 +33,7 @@ constexpr CommandRow rows[] = {
     {"man", false, "print the man page of a command", run_man, nullptr},
     {"completion", false, "print the completion of a shell: bash", run_completion, nullptr},
     {"differences", false, "print what of Slurm is taken without effect, and what is refused", run_differences, nullptr},
+    {"commands", false, "print the names under which it is installed, one a line", run_commands, nullptr},
     {"help", false, "list the commands", run_help, nullptr},
 };
 
@@ -38,6 +41,16 @@ constexpr CommandRow rows[] = {
 constexpr std::string_view refused[] = {"sreport"};
 
 std::span<const CommandRow> others;  // of other libraries, set once at the start
+
+// Those not here yet as well: another program of that name would answer for another cluster.
+int run_commands(Command&) {
+  std::string out;
+  for (const std::span<const CommandRow> table : {command_rows(), others})
+    for (const CommandRow& row : table)
+      if (row.own_name) out += std::string{row.name} + '\n';
+  for (const std::string_view word : refused) out += std::string{word} + '\n';
+  return print(out);
+}
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 

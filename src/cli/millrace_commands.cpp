@@ -23,7 +23,7 @@ int run_check(Command& command) {
     say_error(command, lines.error().story);
     return 1;
   }
-  const auto companions = read_companions(path);
+  const auto companions = read_companions(path, *lines);
   if (!companions) {
     say_error(command, companions.error().story);
     return 1;

@@ -312,6 +312,7 @@ void Allocation::set_asked(const wire::JobView& view) {
   number("SLURM_NTASKS_PER_SOCKET", wishes.tasks_per_socket());
   number("SLURM_NTASKS_PER_GPU", wishes.tasks_per_gpu());
   number("SLURM_THREADS_PER_CORE", wishes.threads_per_core());
+  number("SLURM_JOB_SEGMENT_SIZE", wishes.segment());
   set("SLURM_HINT", wishes.hint());
   set("SLURM_DISTRIBUTION", wishes.distribution());
   set("SLURM_NETWORK", extras.network());

@@ -158,7 +158,7 @@ int run_sattach(Command& command) {
     if (!reply) say_trouble(command, session);
     else
       for (const std::string& note : reply->failure().notes()) say_error(command, note);
-    say_error(command, "Could not get job step info for StepId=" + step_text(*name) + ": " + (reply ? reply->failure().text() : reply.error().story));
+    say_error(command, "Could not get job step info: " + (reply ? reply->failure().text() : reply.error().story));
     return error_code();
   }
   return follow(command, draft, reply->attached(), streams);

@@ -79,7 +79,7 @@ Result<std::string> read_export_file(const std::string& name) {
   constexpr std::uint64_t size_max = 16u << 20;
   const auto number = parse_integer(name);
   const int fd = number && *number > STDERR_FILENO && *number < 65536 ? static_cast<int>(*number) : open(name.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return fail(Errc::refused, "Unable to open environment file " + name);
+  if (fd < 0) return fail(Errc::refused, "Could not open user environment file " + name);
   auto text = read_script(fd, size_max);
   if (!number) close(fd);
   if (!text) return fail(Errc::refused, "Unable to read environment file " + name);

@@ -171,7 +171,7 @@ int write_script(Scontrol& self, const Words& words) {
 
 // create reservation key=value ..., also written create reservationname=X ...
 int create(Scontrol& self, const Words& words) {
-  if (words.empty()) return say_plain("too few arguments for keyword:create"), 1;
+  if (words.empty()) return say_plain("too few arguments for create keyword"), 1;
   const std::string first = lower(words[0]);
   if (first == "reservation" || first == "res") return scontrol_reserve(self, Words(words.begin() + 1, words.end()), false);
   for (const Text word : words)
@@ -184,7 +184,7 @@ int create(Scontrol& self, const Words& words) {
 }
 
 int remove_entity(Scontrol& self, const Words& words) {
-  if (words.empty()) return say_plain("too few arguments for keyword:delete"), 1;
+  if (words.empty()) return say_plain("too few arguments for delete keyword"), 1;
   const std::string first = lower(words[0]);
   const std::size_t equals = first.find('=');
   if (first.starts_with("reservation") && equals != std::string::npos) return scontrol_remove_reservation(self, words[0].substr(equals + 1));

@@ -53,7 +53,7 @@ int scontrol_notify(Scontrol& self, const Words& words) {
   for (std::size_t i = 1; i < words.size(); ++i) *ask.mutable_text() += (i > 1 ? " " : "") + std::string{words[i]};
   const auto reply = self.ask(request);
   if (reply) return 0;
-  say_plain("slurm_notify_job error: " + reply.error().story);
+  say_plain("job notify failure: " + reply.error().story);
   return 1;
 }
 

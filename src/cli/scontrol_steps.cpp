@@ -119,7 +119,7 @@ int scontrol_wait_job(Scontrol& self, const Words& words) {
   const auto sent = self.session->send(request);
   const auto reply = sent ? self.session->next(std::nullopt) : Result<wire::Reply>{std::unexpected(sent.error())};
   if (!reply || reply->has_failure()) {
-    say_plain("slurm_job_node_ready error: " + (reply ? reply->failure().text() : reply.error().story));
+    say_plain("scontrol: Problem running job " + std::string{words[0]} + ": " + (reply ? reply->failure().text() : reply.error().story));
     return 1;
   }
   if (!reply->job_progress().ended()) return 0;

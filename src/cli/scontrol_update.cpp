@@ -217,6 +217,14 @@ constexpr JobKey job_keys[] = {
     {"ReqThreads", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("ReqThreads", v)); u.mutable_resources()->set_threads_per_core(n); return {}; }},
     {"ReservationName", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_reservation(std::string{v}); return {}; }},
     {"Switches", set_switches},
+    {"SegmentSize", [](wire::UpdateJob& u, Text v) -> Result<void> {
+       const auto count = parse_integer(v);
+       if (!count || *count < 0 || *count > 65535) return bad("SegmentSize", v);
+       u.mutable_resources()->set_segment(static_cast<std::uint32_t>(*count));
+       return {};
+     }},
+    {"SpreadSegments", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const bool on, yes_no("SpreadSegments", v)); u.mutable_resources()->set_spread_segments(on); return {}; }},
+    {"ConsolidateSegments", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const bool on, yes_no("ConsolidateSegments", v)); u.mutable_resources()->set_consolidate_segments(on); return {}; }},
     {"TasksPerNode", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("TasksPerNode", v)); u.set_tasks_per_node(n); return {}; }},
     {"TimeMin", set_time_min},
     {"TresPerJob", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_gpus(std::string{v}); return {}; }},
@@ -236,15 +244,12 @@ constexpr JobKey job_keys[] = {
     {"BurstBuffer", nullptr, "there are no burst buffers"},
     {"ClusterFeatures", nullptr, "there is no federation"},
     {"Clusters", nullptr, "there is no federation"},
-    {"ConsolidateSegments", nullptr, "there are no segments"},
     {"MCSLabel", nullptr, "there are no security categories (MCSPlugin=mcs/none)"},
     {"NumCPUs", nullptr, "NumTasks and CPUsPerTask say how many CPUs a waiting job asks for"},
     {"Reboot", nullptr, "nodes are not rebooted for jobs; scontrol reboot is an administrator's way"},
     {"ReqProcs", nullptr, "NumTasks and CPUsPerTask say how many CPUs a waiting job asks for"},
     {"ResetAccrueTime", nullptr, "the age of a job is its own"},
-    {"SegmentSize", nullptr, "there are no segments"},
     {"SiteFactor", nullptr, "there is no site factor of priorities"},
-    {"SpreadSegments", nullptr, "there are no segments"},
     {"TresBind", nullptr, "what tasks are bound to is settled at submission"},
     {"TresFreq", nullptr, "frequencies stay as the system has them"},
     {"UserID", nullptr, "a job stays with its owner"},
@@ -526,8 +531,9 @@ int scontrol_update(Scontrol& self, const Words& words) {
   }
   for (const Pair& pair : pairs)  // "partition=" says where a job shall be, and otherwise of whom it speaks
     if (pair.key.size() >= 3 && equals_ignoring_case(Text{"PartitionName"}.substr(0, pair.key.size()), pair.key)) return scontrol_set_partition(self, words, false);
+  if (words.empty()) return say_plain("too few arguments for update keyword"), 1;
   say_plain("No valid entity in update command");
-  say_plain("Input line must include \"NodeName\", \"PartitionName\", \"JobId\" or another entity");
+  say_plain("Input line must include \"NodeName\", \"PartitionName\", \"Reservation\", \"JobId\", or \"SlurmctldDebug\"");
   return 1;
 }
 

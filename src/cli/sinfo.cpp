@@ -101,6 +101,7 @@ Result<Chosen> choose_format(const Command& command, const Draft& draft) {
   const char* environment = std::getenv("SINFO_FORMAT");
   const bool fixed = draft.view.long_form || draft.view.per_node || draft.view.summarize || draft.view.reasons;
   if (draft.format) out.format = parse_short_format<NodeGroup>(*draft.format, node_columns(), letters);
+  else if (draft.long_format && equals_ignoring_case(*draft.long_format, "all")) out.format = parse_short_format<NodeGroup>("%all", node_columns(), letters);
   else if (draft.long_format) out.format = parse_long_format<NodeGroup>(*draft.long_format, node_columns(), unknown);
   else if (!fixed && environment != nullptr) out.format = parse_short_format<NodeGroup>(environment, node_columns(), letters);
   else {

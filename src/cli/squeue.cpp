@@ -214,6 +214,15 @@ int print_jobs_as_data(const Command& command, const Draft& draft, const ClientS
   return print_records(command, settings, draft.listing.data->form, "jobs", next, {{"last_backfill", time_of(answer.planned_at_us)}, {"last_update", time_of(answer.now_us)}});
 }
 
+// -w: the first that is no node of the cluster, if there is one.
+std::optional<std::string> unknown_node(Session& session, const std::string& nodes) {
+  wire::Request request;
+  request.mutable_query_nodes()->set_nodes(nodes);
+  const auto reply = ask_all(session, request);
+  if (!reply || reply->nodes().missing().empty()) return std::nullopt;
+  return reply->nodes().missing(0);
+}
+
 int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
   const auto format = choose_format(command, draft);
   if (!format) return say_usage_error(command, format.error());
@@ -224,6 +233,8 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   if (!query) return say_usage_error(command, query.error());
   const bool single = query->jobs_size() == 1;
   Session session(*session_options(settings));
+  if (draft.filter.nodes)
+    if (const auto unknown = unknown_node(session, *draft.filter.nodes)) return say_error(command, "Invalid node name " + *unknown), 1;
   const auto answer = ask(session, std::move(*query));
   if (!answer || (single && answer->missing > 0)) {
     if (!answer) say_trouble(command, session);

@@ -96,7 +96,7 @@ Result<std::string> read_multi_prog(const std::string& path, std::optional<std::
   std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file) return fail(Errc::refused, "Unable to open configuration file " + path + ": " + std::strerror(errno));
+  if (!file) return fail(Errc::refused, "Could not open multi_prog config file " + path + ": " + std::strerror(errno));
   if (text.view().size() > size_max) return fail(Errc::refused, "configuration file " + path + " has more than 4 MiB");
   const auto programs = MultiProg::parse(text.view());
   const auto checked = programs && tasks ? programs->check(*tasks) : Result<void>{};

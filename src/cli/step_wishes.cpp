@@ -34,6 +34,9 @@ void drop_what_is_of_jobs(wire::JobDescription& step) {
   wishes.clear_use_min_nodes();
   wishes.clear_exclusive_user();
   wishes.clear_switches();
+  wishes.clear_segment();
+  wishes.clear_spread_segments();
+  wishes.clear_consolidate_segments();
   wishes.clear_switches_wait_seconds();
   wishes.clear_time_min_minutes();
   wishes.clear_deadline_us();

@@ -115,7 +115,7 @@ constexpr Option<Draft> rows[] = {
 
 // What a command line asks for must be one thing.
 std::optional<std::string> problem_of(const Draft& d) {
-  if (d.set + d.get + d.clear != 1) return "one of --set, --get or --clear would be right";
+  if (d.set + d.get + d.clear != 1) return "You must use exactly one of the following options: --set, --get or --clear";
   if (d.clear && !d.id && !d.job && !d.user) return "--clear needs --id, --jobid or --user";
   if (!d.set) return std::nullopt;
   if (d.events.size() != 1) return "--set needs one event, such as --down or --fini";

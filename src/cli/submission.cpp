@@ -59,6 +59,14 @@ Result<void> apply_switch_wait(std::uint8_t tool, JobDraft& draft) {
   return {};
 }
 
+// More nodes than tasks is not an error: so many nodes are taken as there are tasks, and that is said.
+void fit_nodes_to_tasks(const Command& command, wire::JobDescription& job) {
+  if (job.tasks() == 0 || job.min_nodes() <= job.tasks()) return;
+  say_info(command, "Warning: can't run " + std::to_string(job.tasks()) + " processes on " + std::to_string(job.min_nodes()) + " nodes, setting nnodes to " + std::to_string(job.tasks()));
+  job.set_min_nodes(job.tasks());
+  job.set_max_nodes(job.tasks());
+}
+
 using Words = std::span<const std::string_view>;
 
 // A lone ':' ends the options of a component; once the script is named, everything is its argument.
@@ -181,6 +189,7 @@ Result<Submission> read_all_layers(const Command& command, std::uint8_t tool, co
     }
     MR_TRY_VOID(check_draft(draft));
     MR_TRY_VOID(resource::complete(draft));
+    fit_nodes_to_tasks(command, draft.job);
   }
   return gather(std::move(drafts), std::move(operands));
 }
@@ -248,6 +257,7 @@ Result<std::vector<SrunPart>> read_srun_parts(const Command& command) {
       part.all.operands.assign(line.operands.begin(), line.operands.end());
       MR_TRY_VOID(check_draft(part.all.draft));
       MR_TRY_VOID(resource::complete(part.all.draft));
+      if (alone.job.min_nodes() > 0) fit_nodes_to_tasks(command, part.all.draft.job);
       out.push_back(std::move(part));
     }
     before = out.back().all.draft;

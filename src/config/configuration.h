@@ -64,6 +64,7 @@ struct ConfiguredPartition {
   std::uint32_t max_nodes = unlimited_count;
   std::uint32_t min_nodes = 0;
   std::uint32_t max_cpus_per_node = unlimited_count;
+  bool least_loaded = false;  // LLN
   std::uint32_t priority_tier = 1;
   std::uint32_t priority_job_factor = 1;
   bool root_only = false;
@@ -193,6 +194,8 @@ struct Configuration {
   Duration complete_wait = seconds(0);
   bool crontabs = false;  // ScronParameters=enable
   std::uint32_t over_time_minutes = 0;    // OverTimeLimit; unlimited_count: for ever
+  bool least_loaded = false, one_task_per_core = false, enforce_gres_binding = false;  // of SelectTypeParameters: CR_LLN, CR_ONE_TASK_PER_CORE, ENFORCE_BINDING_GRES
+  bool require_time_limit = false, all_partitions = false;  // JobSubmitPlugins
   std::uint32_t first_job_id = 1;
   std::uint32_t max_job_id = 67043328;
   std::uint32_t max_job_count = 10000;

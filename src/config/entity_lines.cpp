@@ -156,7 +156,7 @@ constexpr PartitionKeyRow partition_rows[] = {
     {"DefaultTime", true, part_time<&CP::default_time_minutes>},
     {"MaxNodes", true, part_count<&CP::max_nodes>},
     {"MinNodes", true, part_count<&CP::min_nodes>},
-    {"MaxCPUsPerNode", false, part_count<&CP::max_cpus_per_node>},
+    {"MaxCPUsPerNode", true, part_count<&CP::max_cpus_per_node>},
     {"PriorityTier", true, part_count<&CP::priority_tier>},
     {"PriorityJobFactor", true, part_count<&CP::priority_job_factor>},
     {"Priority", true, [](P& p, Text v) -> Result<void> {
@@ -206,7 +206,7 @@ constexpr PartitionKeyRow partition_rows[] = {
        return wrong_value(v, "NO, YES or USER");
      }},
     {"ExclusiveUser", true, part_flag<&CP::exclusive_user>}, {"ExclusiveTopo", false, nullptr},
-    {"LLN", false, nullptr},
+    {"LLN", true, part_flag<&CP::least_loaded>},
     {"OverTimeLimit", true, [](P& p, Text v) -> Result<void> { MR_TRY(p.partition.over_time_minutes, setter::over_time_minutes(v)); return {}; }},
     {"PowerDownOnIdle", true, part_flag<&CP::power_down_on_idle>}, {"QOS", true, part_text<&CP::qos>},
     {"ReqResv", true, part_flag<&CP::require_reservation>}, {"SelectTypeParameters", false, nullptr},

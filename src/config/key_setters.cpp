@@ -351,9 +351,16 @@ Result<void> select_type_parameters(Configuration& c, std::string_view value) {
       {"cr_core", ConsumableUnit::core, false},     {"cr_core_memory", ConsumableUnit::core, true},
       {"cr_socket", ConsumableUnit::socket, false}, {"cr_socket_memory", ConsumableUnit::socket, true},
   };
-  constexpr std::string_view others[] = {"cr_one_task_per_core", "cr_core_default_dist_block", "cr_lln", "cr_pack_nodes",
-                                         "ll_shared_gres", "enforce_binding_gres", "none",
-                                         "multiple_sharing_gres_pj"};
+  constexpr std::string_view done_anyway[] = {"cr_pack_nodes", "none"};
+  constexpr std::string_view later[] = {"cr_core_default_dist_block", "ll_shared_gres", "multiple_sharing_gres_pj"};
+  struct Flag {
+    std::string_view name;
+    bool Configuration::*field;
+  };
+  constexpr Flag flags[] = {{"cr_lln", &Configuration::least_loaded},
+                            {"cr_one_task_per_core", &Configuration::one_task_per_core},
+                            {"enforce_binding_gres", &Configuration::enforce_gres_binding}};
+  for (const Flag& flag : flags) c.*flag.field = false;
   for (const std::string_view word : split(value, ',')) {
     const std::string name = lower(trim(word));
     bool known = name == "cr_memory";
@@ -364,8 +371,29 @@ Result<void> select_type_parameters(Configuration& c, std::string_view value) {
       if (c.consumable != ConsumableUnit::whole_node) c.consumable = row.unit;
       c.memory_is_consumable = row.memory;
     }
-    for (const std::string_view other : others) known = known || other == name;
+    for (const Flag& flag : flags) {
+      if (flag.name != name) continue;
+      known = true;
+      c.*flag.field = true;
+    }
+    known = known || std::ranges::find(done_anyway, name) != std::end(done_anyway);
+    if (std::ranges::find(later, name) != std::end(later)) {
+      known = true;
+      c.not_built.push_back({"SelectTypeParameters=" + std::string{trim(word)}, {}, 0, "not built yet"});
+    }
     if (!known) return wrong(word, "CR_CPU, CR_CPU_Memory, CR_Core, CR_Core_Memory, CR_Socket or CR_Socket_Memory");
+  }
+  return {};
+}
+
+Result<void> job_submit_plugins(Configuration& c, std::string_view value) {
+  c.require_time_limit = c.all_partitions = false;
+  for (const std::string_view word : split(value, ',')) {
+    std::string name = lower(trim(word));
+    if (name.starts_with("job_submit/")) name.erase(0, 11);
+    if (name == "require_timelimit") c.require_time_limit = true;
+    else if (name == "all_partitions") c.all_partitions = true;
+    else if (!name.empty() && name != "none") c.not_built.push_back({"JobSubmitPlugins=" + std::string{trim(word)}, {}, 0, "not built yet"});
   }
   return {};
 }

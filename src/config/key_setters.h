@@ -149,6 +149,7 @@ Result<void> priority_type(Configuration& c, std::string_view value);
 Result<void> select_type(Configuration& c, std::string_view value);
 Result<void> select_type_parameters(Configuration& c, std::string_view value);
 Result<void> gres_types(Configuration& c, std::string_view value);
+Result<void> job_submit_plugins(Configuration& c, std::string_view value);
 Result<void> licences(Configuration& c, std::string_view value);
 Result<void> topology_plugin(Configuration& c, std::string_view value);
 Result<void> return_to_service(Configuration& c, std::string_view value);

@@ -17,6 +17,11 @@
 namespace millrace {
 namespace {
 
+// A plugin that does nothing is there: switch/none, jobcomp/none.
+bool asks_nothing(std::string_view value) {
+  return value.empty() || equals_ignoring_case(value, "none") || equals_ignoring_case(value, "(null)") || lower(value).ends_with("/none");
+}
+
 void take_key(const ConfLine& line, const ConfPair& pair, Configuration& out, std::vector<std::string>& errors) {
   const ConfigKey* key = find_config_key(pair.key);
   if (key == nullptr) {
@@ -32,7 +37,7 @@ void take_key(const ConfLine& line, const ConfPair& pair, Configuration& out, st
     return;
   }
   const bool differs = !equals_ignoring_case(pair.value, key->fallback);
-  if (key->effect == KeyEffect::not_built || (key->effect == KeyEffect::agrees && differs)) out.not_built.push_back({pair.key, line.file, line.line, "not built yet"});
+  if ((key->effect == KeyEffect::not_built && !asks_nothing(pair.value)) || (key->effect == KeyEffect::agrees && differs)) out.not_built.push_back({pair.key, line.file, line.line, "not built yet"});
   if (key->effect == KeyEffect::no_effect && differs) out.without_effect.push_back({pair.key, line.file, line.line, "has no effect here"});
   out.given[lower(key->name)] = pair.value;
 }
@@ -86,7 +91,7 @@ void check_power(Configuration& out, const std::string& path, std::vector<std::s
 
 }  // namespace
 
-Result<CompanionLines> read_companions(const std::string& path) {
+Result<CompanionLines> read_companions(const std::string& path, const std::vector<ConfLine>& lines) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? std::string{} : path.substr(0, slash + 1);
   CompanionLines out;
@@ -94,6 +99,7 @@ Result<CompanionLines> read_companions(const std::string& path) {
   if (const std::string topology = folder + "topology.conf"; access(topology.c_str(), F_OK) == 0) { MR_TRY(out.topology, read_conf_lines(topology)); }
   if (const std::string cgroup = folder + "cgroup.conf"; access(cgroup.c_str(), F_OK) == 0) { MR_TRY(out.cgroup, read_conf_lines(cgroup)); }
   if (const std::string container = folder + "job_container.conf"; access(container.c_str(), F_OK) == 0) { MR_TRY(out.container, read_conf_lines(container)); }
+  out.plugins = read_plugstack(lines, path);
   return out;
 }
 
@@ -116,6 +122,7 @@ ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, cons
   read_topology(companions.topology, report.configuration, report.errors);
   read_cgroup_conf(companions.cgroup, report.configuration, report.errors);
   read_job_container_conf(companions.container, report.configuration, report.errors);
+  take_plugstack(companions.plugins, report.configuration);
   return report;
 }
 
@@ -145,7 +152,7 @@ Result<std::vector<ConfiguredNode>> configured_nodes(const std::string& names, c
 
 Result<Configuration> load_configuration(const std::string& path) {
   MR_TRY(const auto lines, read_conf_lines(path));
-  MR_TRY(const CompanionLines companions, read_companions(path));
+  MR_TRY(const CompanionLines companions, read_companions(path, lines));
   ConfigurationReport report = parse_configuration(lines, path, companions);
   if (report.errors.empty()) return std::move(report.configuration);
   std::string story;

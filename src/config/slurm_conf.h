@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "config/conf_lines.h"
 #include "config/configuration.h"
+#include "config/plugstack_conf.h"
 
 namespace millrace {
 
@@ -20,8 +21,10 @@ struct ConfigurationReport {
 struct CompanionLines {
   std::vector<ConfLine> gres, topology;
   std::vector<ConfLine> cgroup{}, container{};
+  PlugStack plugins{};
 };
-Result<CompanionLines> read_companions(const std::string& path);
+// `lines` are those of slurm.conf itself.
+Result<CompanionLines> read_companions(const std::string& path, const std::vector<ConfLine>& lines);
 
 ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, const std::string& path, const CompanionLines& companions = {});
 // As above from text, for tests and `millrace up`.

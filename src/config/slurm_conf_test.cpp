@@ -206,12 +206,31 @@ TEST(ShowConfig, Prints_units_and_defaults) {
 }
 
 TEST(SlurmConf, Names_partition_keys_that_have_no_effect_yet_but_not_those_that_ask_nothing) {
-  const auto report = parse("NodeName=q1\nPartitionName=q Nodes=q1 OverSubscribe=FORCE:2 AllowQos=ALL MaxCPUsPerNode=4 AllocNodes=x\n");
+  const auto report = parse("NodeName=q1\nPartitionName=q Nodes=q1 OverSubscribe=FORCE:2 AllowQos=ALL MaxCPUsPerNode=4 LLN=YES MaxCPUsPerSocket=2 AllocNodes=x\n");
   EXPECT_TRUE(report.errors.empty());
   std::vector<std::string> named;
   for (const auto& note : report.configuration.not_built) named.push_back(note.key);
-  EXPECT_EQ(named, (std::vector<std::string>{"MaxCPUsPerNode"}));
+  EXPECT_EQ(named, (std::vector<std::string>{"MaxCPUsPerSocket"}));
+  EXPECT_EQ(report.configuration.partitions.front().max_cpus_per_node, 4u);
+  EXPECT_TRUE(report.configuration.partitions.front().least_loaded);
   EXPECT_TRUE(parse("NodeName=q1\nPartitionName=q Nodes=q1 OverSubscribe=EXCLUSIVE\n").configuration.not_built.empty());
+}
+
+TEST(SlurmConf, A_plugin_that_is_none_asks_for_nothing) {
+  const auto report = parse("SwitchType=switch/none\nJobCompType=jobcomp/none\nMCSPlugin=mcs/none\nAccountingStorageType=accounting_storage/none\n"
+                            "AcctGatherEnergyType=acct_gather_energy/none\nJobSubmitPlugins=\nNodeName=a\n");
+  EXPECT_TRUE(report.errors.empty());
+  EXPECT_TRUE(report.configuration.not_built.empty()) << report.configuration.not_built.front().key;
+  EXPECT_EQ(parse("SwitchType=switch/hpe_slingshot\nNodeName=a\n").configuration.not_built.size(), 1u);
+}
+
+TEST(SlurmConf, Words_of_SelectTypeParameters_are_kept_or_named) {
+  const auto report = parse("SelectTypeParameters=CR_Core,CR_LLN,CR_ONE_TASK_PER_CORE,ENFORCE_BINDING_GRES,CR_Pack_Nodes,LL_SHARED_GRES\nNodeName=a\n");
+  EXPECT_TRUE(report.errors.empty());
+  const Configuration& read = report.configuration;
+  EXPECT_TRUE(read.least_loaded && read.one_task_per_core && read.enforce_gres_binding);
+  ASSERT_EQ(read.not_built.size(), 1u);
+  EXPECT_EQ(read.not_built.front().key, "SelectTypeParameters=LL_SHARED_GRES");
 }
 
 TEST(SlurmConf, Reads_the_programs_around_jobs_and_nodes) {

@@ -89,6 +89,8 @@ PartitionDef to_fact(const ConfiguredPartition& from, const GroupLookup& group) 
   to.default_memory_per_gpu = from.default_memory_per_gpu.value;
   to.default_cpus_per_gpu = from.default_cpus_per_gpu;
   to.over_time_minutes = from.over_time_minutes;
+  to.max_cpus_per_node = from.max_cpus_per_node;
+  to.least_loaded = from.least_loaded;
   return to;
 }
 
@@ -141,6 +143,8 @@ ConfiguredPartition from_fact(const PartitionDef& from) {
   to.default_memory_per_gpu = Mebibytes{from.default_memory_per_gpu};
   to.default_cpus_per_gpu = from.default_cpus_per_gpu;
   to.over_time_minutes = from.over_time_minutes;
+  to.max_cpus_per_node = from.max_cpus_per_node;
+  to.least_loaded = from.least_loaded;
   return to;
 }
 
@@ -228,6 +232,11 @@ ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup
   policy.enforce_every_partition = policy.enforce_partition_limits && !equals_ignoring_case(enforce->second, "ANY");
   policy.kill_invalid_dependency = configuration.kill_invalid_dependency;
   policy.over_time_minutes = configuration.over_time_minutes;
+  policy.least_loaded = configuration.least_loaded;
+  policy.one_task_per_core = configuration.one_task_per_core;
+  policy.enforce_gres_binding = configuration.enforce_gres_binding;
+  policy.require_time_limit = configuration.require_time_limit;
+  policy.all_partitions = configuration.all_partitions;
   policy.max_requeues = configuration.max_batch_requeue;
   policy.private_data = configuration.private_data;
   policy.requeue_exit = configuration.requeue_exit;

@@ -110,6 +110,9 @@ ResourceWishes to_wishes(const wire::ResourceWishes& from) {
   if (from.has_use_min_nodes()) to.use_min_nodes = from.use_min_nodes();
   if (from.has_exclusive_user()) to.exclusive_user = from.exclusive_user();
   if (from.has_switches()) to.switches = from.switches();
+  if (from.has_segment()) to.segment = from.segment();
+  if (from.has_spread_segments()) to.spread_segments = from.spread_segments();
+  if (from.has_consolidate_segments()) to.consolidate_segments = from.consolidate_segments();
   if (from.has_switches_wait_seconds()) to.switches_wait_seconds = from.switches_wait_seconds();
   if (from.has_time_min_minutes()) to.time_min_minutes = from.time_min_minutes();
   if (from.has_deadline_us()) to.deadline = Time{from.deadline_us()};
@@ -136,6 +139,7 @@ void put_wishes(const State&, const JobSpec& spec, wire::ResourceWishes& to) {
   if (ask.tasks_per_core > 0) to.set_tasks_per_core(ask.tasks_per_core);
   if (ask.tasks_per_gpu > 0) to.set_tasks_per_gpu(ask.tasks_per_gpu);
   if (ask.threads_per_core > 0) to.set_threads_per_core(ask.threads_per_core);
+  if (ask.segment > 0) to.set_segment(ask.segment);
 }
 
 void show_resources(const State& state, const Job& job, wire::ResourceView& to) {
@@ -160,6 +164,9 @@ void show_resources(const State& state, const Job& job, wire::ResourceView& to) 
   to.set_spread_job(ask.spread_job);
   to.set_exclusive_user(ask.exclusive_user);
   to.set_switches(ask.switches);
+  to.set_segment(ask.segment);
+  to.set_spread_segments(ask.spread_segments);
+  to.set_consolidate_segments(ask.consolidate_segments);
   to.set_switches_wait_seconds(ask.switches_wait_seconds);
   to.set_time_min_minutes(ask.time_min_minutes);
   to.set_deadline_us(ask.deadline.value);

@@ -222,6 +222,14 @@ void Commands::notify_job(const wire::NotifyJob& ask) {
 
 // ---- measuring ----
 
+// By its name or, as a command knows where it runs, by the name of its host (NodeHostname).
+static std::optional<NodeIndex> node_or_host(const State& state, const std::string& name) {
+  if (const auto found = state.find_node(name)) return found;
+  for (const auto& [index, node] : state.nodes)
+    if (const std::string& host = node->def->host_name; node->configured && host.substr(0, host.find('.')) == name) return index;
+  return std::nullopt;
+}
+
 void Commands::sample_steps(const wire::SampleSteps& ask) {
   const State& state = c_.commit_.durable();
   Controller::Inquiry inquiry;
@@ -229,9 +237,8 @@ void Commands::sample_steps(const wire::SampleSteps& ask) {
   inquiry.number = request_.number();
   std::optional<NodeIndex> only_node;
   if (!ask.node().empty()) {
-    const auto found = c_.node_by_name_.find(ask.node());
-    if (found == c_.node_by_name_.end()) return refuse_with(2014, "Requested node configuration is not available", "node " + ask.node() + " is not known");
-    only_node = found->second;
+    only_node = node_or_host(state, ask.node());
+    if (!only_node) return refuse_with(2014, "Requested node configuration is not available", "node " + ask.node() + " is not known");
   }
   const auto want = [&](const Job& job, const std::optional<std::uint32_t>& only) {
     for (const RunningStep& step : running_steps(state, job)) {

@@ -427,6 +427,8 @@ void show_partition(const ReadView& snapshot, const Partition& partition, wire::
   if (def.default_memory_per_gpu > 0) defaults.push_back("DefMemPerGPU=" + std::to_string(def.default_memory_per_gpu));
   out.set_job_defaults(join(defaults));
   if (def.over_time_minutes) out.set_over_time_minutes(*def.over_time_minutes);
+  if (def.max_cpus_per_node != unlimited) out.set_max_cpus_per_node(def.max_cpus_per_node);
+  out.set_least_loaded(def.least_loaded);
   out.set_allow_groups(join(def.allow_groups));
   out.set_allow_accounts(join(def.allow_accounts));
   out.set_deny_accounts(join(def.deny_accounts));

@@ -53,6 +53,8 @@ Result<void> read_partition(const Words& words, std::vector<PartitionDef>& parti
     else if (parts[0] == "grace") def.grace_seconds = value;
     else if (parts[0] == "max_time") def.max_time_minutes = value;
     else if (parts[0] == "over_time") def.over_time_minutes = parts.back() == "unlimited" ? unlimited : value;
+    else if (parts[0] == "max_cpus_per_node") def.max_cpus_per_node = value;
+    else if (words[i] == "least_loaded") def.least_loaded = true;
     else if (parts[0] == "tier") def.priority_tier = value;
     else if (parts[0] == "max_nodes") def.max_nodes = value;
     else if (parts[0] == "factor") def.priority_job_factor = value;
@@ -93,6 +95,14 @@ Result<bool> read_cluster_line(const Words& words, ScenarioCluster cluster) {
     policy.over_time_minutes = words[1] == "unlimited" ? unlimited : static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0));
   } else if (words[0] == "max_requeues" && words.size() > 1) {
     policy.max_requeues = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0));
+  } else if (words[0] == "rules") {
+    for (const std::string_view word : std::span{words}.subspan(1)) {
+      if (word == "all_partitions") policy.all_partitions = true;
+      else if (word == "require_time_limit") policy.require_time_limit = true;
+      else if (word == "one_task_per_core") policy.one_task_per_core = true;
+      else if (word == "least_loaded") policy.least_loaded = true;
+      else return fail(Errc::invalid, "unknown rule '" + std::string{word} + "'");
+    }
   } else if (words[0] == "kill_invalid_depend") {
     policy.kill_invalid_dependency = true;
   } else if (words[0] == "keep" && words.size() > 2) {
@@ -114,6 +124,9 @@ Result<bool> read_cluster_line(const Words& words, ScenarioCluster cluster) {
     MR_TRY(LicenceList list, parse_licences(words[1]));
     std::ranges::sort(list.asks, {}, &LicenceAsk::name);
     policy.licences = std::move(list.asks);
+  } else if (words[0] == "block" && words.size() > 2) {
+    cluster.topology.blocks = true;
+    MR_TRY_VOID(read_switch(words[1], words[2], cluster.topology));
   } else if (words[0] == "switch" && words.size() > 2) {
     MR_TRY_VOID(read_switch(words[1], words[2], cluster.topology));
   } else if (words[0] == "nodes") {

@@ -72,7 +72,7 @@ bool read_wish(std::string_view key, const std::string& value, ResourceWishes& w
   constexpr CountRow counts[] = {
       {"cpus_gpu", &ResourceWishes::cpus_per_gpu}, {"per_socket", &ResourceWishes::tasks_per_socket}, {"per_core", &ResourceWishes::tasks_per_core},
       {"per_gpu", &ResourceWishes::tasks_per_gpu}, {"sockets", &ResourceWishes::sockets_per_node}, {"cores", &ResourceWishes::cores_per_socket},
-      {"threads", &ResourceWishes::threads_per_core}, {"switches", &ResourceWishes::switches},
+      {"threads", &ResourceWishes::threads_per_core}, {"switches", &ResourceWishes::switches}, {"segment", &ResourceWishes::segment},
   };
   for (const TextRow& row : texts)
     if (row.key == key) return (wishes.*row.field = value), true;
@@ -83,6 +83,8 @@ bool read_wish(std::string_view key, const std::string& value, ResourceWishes& w
   else if (key == "mem_gpu") wishes.memory_per_gpu = number;
   else if (key == "tmp") wishes.tmp_disk = number;
   else if (key == "contiguous") wishes.contiguous = true;
+  else if (key == "spread_segments") wishes.spread_segments = true;
+  else if (key == "consolidate_segments") wishes.consolidate_segments = true;
   else if (key == "spread") wishes.spread_job = true;
   else if (key == "exclusive_user") wishes.exclusive_user = true;
   else if (key == "switches_wait") wishes.switches_wait_seconds = count;

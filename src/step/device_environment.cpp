@@ -55,6 +55,7 @@ void add_asked(Environment& environment, const wire::ResourceWishes& ask) {
     const std::string before{environment.get("SLURM_TRES_PER_TASK")};
     environment.set("SLURM_TRES_PER_TASK", before.empty() ? ask.tres_per_task() : before + "," + ask.tres_per_task());
   }
+  if (ask.segment() != 0) environment.set_number("SLURM_JOB_SEGMENT_SIZE", ask.segment());
   if (ask.distribution().empty()) return;
   const std::string first = lower(ask.distribution().substr(0, ask.distribution().find_first_of(":,")));
   environment.set("SLURM_DISTRIBUTION", first.starts_with("plane") ? "plane" : ask.distribution());

@@ -74,6 +74,7 @@ void add(Line& line, const ResourceRequest& ask) {
   line.quoted("hint", ask.hint).flag("contiguous", ask.contiguous).flag("spread_job", ask.spread_job).flag("use_min_nodes", ask.use_min_nodes);
   line.flag("exclusive_user", ask.exclusive_user).flag("enforce_binding", ask.enforce_binding).flag("disable_binding", ask.disable_binding);
   line.count("switches", ask.switches).count("switches_wait", ask.switches_wait_seconds).count("time_min", ask.time_min_minutes);
+  line.count("segment", ask.segment).flag("spread_segments", ask.spread_segments).flag("consolidate_segments", ask.consolidate_segments);
   line.time("deadline", ask.deadline).quoted("reservation", ask.reservation).numbers("more_partitions", ask.more_partitions);
 }
 
@@ -120,6 +121,8 @@ std::string show(const PartitionDef& def) {
   if (def.suspend_timeout_seconds) line.number("suspend_timeout", *def.suspend_timeout_seconds);
   if (def.resume_timeout_seconds) line.number("resume_timeout", *def.resume_timeout_seconds);
   if (def.over_time_minutes) line.word("over_time", minutes_text(*def.over_time_minutes));
+  if (def.max_cpus_per_node != unlimited) line.number("max_cpus_per_node", def.max_cpus_per_node);
+  line.flag("least_loaded", def.least_loaded);
   return '(' + line.text_ + ')';
 }
 
@@ -146,6 +149,8 @@ std::string show(const Policy& p) {
   if (p.schedule != Schedule::conservative) line.word("schedule", schedule_name(p.schedule));
   line.flag("predict_run_times", p.predict_run_times);
   if (p.over_time_minutes > 0) line.word("over_time", minutes_text(p.over_time_minutes));
+  line.flag("least_loaded", p.least_loaded).flag("one_task_per_core", p.one_task_per_core).flag("enforce_gres_binding", p.enforce_gres_binding);
+  line.flag("require_time_limit", p.require_time_limit).flag("all_partitions", p.all_partitions);
   if (p.max_requeues != unlimited) line.number("max_requeues", p.max_requeues);
   line.count("private_data", p.private_data);
   return '(' + line.text_ + (p.priority == PriorityPolicy{} ? "" : ' ' + show(p.priority)) + ')';

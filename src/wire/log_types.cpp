@@ -159,6 +159,8 @@ void put(const PartitionDef& from, log::PartitionDef& to) {
   to.set_default_memory_per_gpu(from.default_memory_per_gpu);
   to.set_default_cpus_per_gpu(from.default_cpus_per_gpu);
   if (from.over_time_minutes) to.set_over_time_minutes(*from.over_time_minutes);
+  if (from.max_cpus_per_node != unlimited) to.set_max_cpus_per_node(from.max_cpus_per_node);
+  to.set_least_loaded(from.least_loaded);
 }
 
 PartitionDef get(const log::PartitionDef& from) {
@@ -206,6 +208,8 @@ PartitionDef get(const log::PartitionDef& from) {
   to.default_memory_per_gpu = from.default_memory_per_gpu();
   to.default_cpus_per_gpu = from.default_cpus_per_gpu();
   if (from.has_over_time_minutes()) to.over_time_minutes = from.over_time_minutes();
+  if (from.has_max_cpus_per_node()) to.max_cpus_per_node = from.max_cpus_per_node();
+  to.least_loaded = from.least_loaded();
   return to;
 }
 
@@ -286,6 +290,11 @@ void put(const Policy& from, log::Policy& to) {
   to.set_schedule(static_cast<std::uint32_t>(from.schedule));
   to.set_predict_run_times(from.predict_run_times);
   to.set_over_time_minutes(from.over_time_minutes);
+  to.set_least_loaded(from.least_loaded);
+  to.set_one_task_per_core(from.one_task_per_core);
+  to.set_enforce_gres_binding(from.enforce_gres_binding);
+  to.set_require_time_limit(from.require_time_limit);
+  to.set_all_partitions(from.all_partitions);
   if (from.max_requeues != unlimited) to.set_requeues_and_one(from.max_requeues + 1);
   to.set_private_data(from.private_data);
 }
@@ -337,6 +346,11 @@ Policy get(const log::Policy& from) {
   to.enforce = from.enforce();
   to.tres.assign(from.tres().begin(), from.tres().end());
   to.over_time_minutes = from.over_time_minutes();
+  to.least_loaded = from.least_loaded();
+  to.one_task_per_core = from.one_task_per_core();
+  to.enforce_gres_binding = from.enforce_gres_binding();
+  to.require_time_limit = from.require_time_limit();
+  to.all_partitions = from.all_partitions();
   if (from.requeues_and_one() > 0) to.max_requeues = from.requeues_and_one() - 1;
   to.private_data = from.private_data();
   to.schedule = static_cast<Schedule>(from.schedule());

@@ -48,6 +48,9 @@ void put(const ResourceRequest& from, log::ResourceRequest& to) {
   to.set_exclusive_user(from.exclusive_user);
   to.set_switches(from.switches);
   to.set_switches_wait_seconds(from.switches_wait_seconds);
+  to.set_segment(from.segment);
+  to.set_spread_segments(from.spread_segments);
+  to.set_consolidate_segments(from.consolidate_segments);
   to.set_time_min_minutes(from.time_min_minutes);
   to.set_deadline(from.deadline.value);
   to.set_reservation(from.reservation);
@@ -81,6 +84,9 @@ ResourceRequest get(const log::ResourceRequest& from) {
   to.exclusive_user = from.exclusive_user();
   to.switches = from.switches();
   to.switches_wait_seconds = from.switches_wait_seconds();
+  to.segment = from.segment();
+  to.spread_segments = from.spread_segments();
+  to.consolidate_segments = from.consolidate_segments();
   to.time_min_minutes = from.time_min_minutes();
   to.deadline = Time{from.deadline()};
   to.reservation = from.reservation();

@@ -101,7 +101,7 @@ TEST(JobOptions, Wrong_requests_say_where) {
   EXPECT_EQ(refusal({"--gres=gpu:a100:x"}), "Invalid --gres specification: 'gpu:a100:x': after the type comes a count");
   EXPECT_EQ(refusal({"-C", "a&"}), "Invalid --constraint specification: features 'a&': a feature expected at position 3");
   EXPECT_EQ(refusal({"-L", "a|b,c"}), "Invalid --licenses specification: 'a|b,c': either ',' (all of them) or '|' (one of them), not both");
-  EXPECT_EQ(refusal({"--hint=fast"}), "Invalid --hint specification");
+  EXPECT_EQ(refusal({"--hint=fast"}), "unrecognized --hint argument \"fast\", see --hint=help");
   EXPECT_EQ(refusal({"-B", "0"}), "Invalid --extra-node-info specification");
   EXPECT_EQ(refusal({"--switches=x"}), "Invalid numeric value \"x\" for --switches.");
   JobDraft draft;

@@ -97,7 +97,7 @@ Result<void> distribution(JobDraft& d, Text v) {
 // What kind of program it is, as numbers of tasks and threads.
 Result<void> hint(JobDraft& d, Text v) {
   if (v == "help") return fail(Errc::refused, "--hint is one of nomultithread, multithread, compute_bound, memory_bound");
-  if (v != "nomultithread" && v != "multithread" && v != "compute_bound" && v != "memory_bound") return invalid("hint");
+  if (v != "nomultithread" && v != "multithread" && v != "compute_bound" && v != "memory_bound") return fail(Errc::refused, "unrecognized --hint argument \"" + std::string{v} + "\", see --hint=help");
   if (v != "multithread") wishes(d).set_threads_per_core(1);
   if (v == "memory_bound") wishes(d).set_tasks_per_socket(1);
   wishes(d).set_hint(std::string{v});
@@ -174,6 +174,16 @@ Result<void> switches(JobDraft& d, Text v) {
   MR_TRY(const SwitchAsk ask, parse_switches(v));
   wishes(d).set_switches(ask.count);
   if (ask.wait_seconds > 0) wishes(d).set_switches_wait_seconds(ask.wait_seconds);
+  return {};
+}
+
+Result<void> segment(JobDraft& d, Text v) { return put_count(d, "segment", v, &Wishes::set_segment); }
+Result<void> spread_segments(JobDraft& d, Text v) {
+  wishes(d).set_spread_segments(!says_no(v));
+  return {};
+}
+Result<void> consolidate_segments(JobDraft& d, Text v) {
+  wishes(d).set_consolidate_segments(!says_no(v));
   return {};
 }
 

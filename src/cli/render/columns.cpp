@@ -234,7 +234,7 @@ constexpr Column<JobRow> rows[] = {
        out += ':';
        count_or<&Ask::threads_per_core, star_word>(out, row);
      }},
-    {"SegmentSize", 0, "SEGMENT_SIZE", never, false, zero},
+    {"SegmentSize", 0, "SEGMENT_SIZE", never, false, count_or<&Ask::segment, zero_word>},
     {"SiblingsActive", 0, "ACTIVE_SIBLINGS", to_width, false, not_available},
     {"SiblingsActiveRaw", 0, "ACTIVE_SIBLINGS_RAW", to_width, false, not_available},
     {"SiblingsViable", 0, "VIABLE_SIBLINGS", to_width, false, not_available},

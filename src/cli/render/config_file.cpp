@@ -55,6 +55,8 @@ std::string partition_line(const wire::PartitionView& p) {
   if (p.priority_tier() != 1) add("PriorityTier", std::to_string(p.priority_tier()));
   if (p.priority_job_factor() != 1) add("PriorityJobFactor", std::to_string(p.priority_job_factor()));
   if (p.has_over_time_minutes()) add("OverTimeLimit", p.over_time_minutes() == UINT32_MAX ? "UNLIMITED" : std::to_string(p.over_time_minutes()));
+  if (p.has_max_cpus_per_node()) add("MaxCPUsPerNode", std::to_string(p.max_cpus_per_node()));
+  if (p.least_loaded()) add("LLN", "YES");
   if (p.hidden()) add("Hidden", "YES");
   if (p.root_only()) add("RootOnly", "YES");
   if (p.disable_root_jobs()) add("DisableRootJobs", "YES");

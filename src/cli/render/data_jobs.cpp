@@ -230,7 +230,7 @@ constexpr DataField<JobRecord> fields[] = {
     {"resv_name", "STRING", asked<&A::reservation>},
     {"runtime", "STRING", empty},
     {"scheduled_nodes", "STRING", text<&V::planned_nodes>},
-    {"segment_size", "UINT16", zero},
+    {"segment_size", "UINT16", asked<&A::segment>},
     {"selinux_context", "STRING", empty},
     {"shared", "JOB_SHARED", shared_of},
     {"step_id", "SLURM_STEP_ID", step_id_of},

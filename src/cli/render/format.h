@@ -68,6 +68,17 @@ void append_row(std::string& out, const Format<Row>& format, const Row& row, std
   out += '\n';
 }
 
+// "%all": every column that has a letter, with bars between them.
+template <class Row>
+void append_all_letters(Format<Row>& out, std::span<const Column<Row>> columns) {
+  std::vector<const Column<Row>*> found;
+  for (const std::string_view letters : {"abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"})
+    for (const char letter : letters)
+      for (const Column<Row>& column : columns)
+        if (column.letter == letter && (found.empty() || found.back()->letter != letter)) found.push_back(&column);
+  for (const Column<Row>* column : found) out.push_back({column, 0, false, column == found.back() ? "" : "|"});
+}
+
 // -o: "%.18i %9P"; text outside of fields is kept, "%%i" means "%i". Unknown letters go to `unknown`.
 template <class Row>
 Format<Row> parse_short_format(std::string_view text, std::span<const Column<Row>> columns, std::string& unknown) {
@@ -77,6 +88,12 @@ Format<Row> parse_short_format(std::string_view text, std::span<const Column<Row
   while (text.find('%') != std::string_view::npos) {
     text.remove_prefix(text.find('%'));
     while (!text.empty() && text[0] == '%') text.remove_prefix(1);
+    if (text.starts_with("all")) {
+      append_all_letters(out, columns);
+      text.remove_prefix(3);
+      if (!out.empty()) out.back().suffix += text.substr(0, text.find('%'));
+      continue;
+    }
     FormatField<Row> field;
     if (!text.empty() && text[0] == '.') field.right = true, text.remove_prefix(1);
     while (!text.empty() && text[0] >= '0' && text[0] <= '9') {

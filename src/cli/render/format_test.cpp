@@ -47,6 +47,18 @@ TEST_F(Formats, Letters) {
   EXPECT_EQ(letters_, "!");
 }
 
+TEST_F(Formats, All_letters) {
+  std::string header;
+  append_header(header, parse_short_format("%all", job_columns(), letters_));
+  EXPECT_TRUE(header.starts_with("ACCOUNT|TRES_PER_NODE|MIN_CPUS|MIN_TMP_DISK|END_TIME|FEATURES|GROUP|OVER_SUBSCRIBE|JOBID|NAME|COMMENT|")) << header;
+  EXPECT_TRUE(header.ends_with("|SUBMIT_TIME|LICENSES|CORE_SPEC|SCHEDNODES|WORK_DIR\n")) << header;
+  EXPECT_EQ(std::ranges::count(header, '|'), 51);
+  header.clear();
+  append_header(header, parse_short_format("%all:%i", job_columns(), letters_));
+  EXPECT_TRUE(header.ends_with("|WORK_DIR:JOBID\n")) << header;
+  EXPECT_TRUE(letters_.empty());
+}
+
 TEST_F(Formats, Names) {
   EXPECT_EQ(by_names("JobID:|,Partition:|,State:"), "7|p|PENDING\n");
   EXPECT_EQ(by_names("jobid,partition:.4"), "7                      p\n");

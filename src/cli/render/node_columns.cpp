@@ -153,7 +153,9 @@ constexpr Column<NodeGroup> plain[] = {
        const std::string groups = row.partition != nullptr ? row.partition->allow_groups() : "";
        out += groups.empty() || groups == "ALL" ? "all" : groups;
      }},
-    {"MaxCPUsPerNode", 'B', "MAX_CPUS_PER_NODE", to_width, J, [](Out& out, const Row&) { out += "UNLIMITED"; }},
+    {"MaxCPUsPerNode", 'B', "MAX_CPUS_PER_NODE", to_width, J, [](Out& out, const Row& row) {
+       out += row.partition != nullptr && row.partition->has_max_cpus_per_node() ? std::to_string(row.partition->max_cpus_per_node()) : "UNLIMITED";
+     }},
     {"Memory", 'm', "MEMORY", to_width, J, [](Out& out, const Row& row) { out += range(row, [](const View& n) { return n.memory_mib(); }, false); }},
     {"NodeAddr", 'o', "NODE_ADDR", to_width, S, put_host_list<&View::address>},
     {"NodeAI", 'A', "NODES(A/I)", to_width, J, [](Out& out, const Row& row) { put_node_states(out, row, false); }},

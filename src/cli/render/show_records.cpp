@@ -122,6 +122,7 @@ void add_resource_lines(Record& record, const wire::JobView& job, const ShowOpti
 
 void add_request_lines(Record& record, const wire::JobView& job) {
   const wire::ResourceView& ask = job.resources();
+  if (ask.segment() != 0) record.line("SegmentSize=" + text(ask.segment()));
   if (ask.switches() != 0) {
     const std::int64_t wait = ask.switches_wait_seconds();
     record.line("Switches=" + text(ask.switches()) + "@" + format_duration(wait));
@@ -244,7 +245,7 @@ std::string show_partition(const wire::PartitionView& p, const ShowOptions& opti
   record.line("DefaultTime=" + (p.default_time_minutes() == 0 ? std::string{"NONE"} : format_limit(p.default_time_minutes())) + " DisableRootJobs=" +
               yes_no(p.disable_root_jobs()) + " Exclusive=" + (p.exclusive_user() ? "USER" : "NO") + " GraceTime=" + text(p.grace_seconds()) + " Hidden=" + yes_no(p.hidden()));
   record.line("MaxNodes=" + limit(p.max_nodes()) + " MaxTime=" + format_limit(p.max_time_minutes()) + " MinNodes=" + text(p.min_nodes()) +
-              " LLN=NO MaxCPUsPerNode=UNLIMITED MaxCPUsPerSocket=UNLIMITED");
+              " LLN=" + yes_no(p.least_loaded()) + " MaxCPUsPerNode=" + (p.has_max_cpus_per_node() ? text(p.max_cpus_per_node()) : "UNLIMITED") + " MaxCPUsPerSocket=UNLIMITED");
   record.line("Nodes=" + null(p.nodes()));
   record.line("PriorityJobFactor=" + text(p.priority_job_factor()) + " PriorityTier=" + text(p.priority_tier()) + " RootOnly=" + yes_no(p.root_only()) +
               " ReqResv=" + yes_no(p.require_reservation()) + " OverSubscribe=" + (p.exclusive() ? "EXCLUSIVE" : p.sharing().empty() ? "NO" : p.sharing()));

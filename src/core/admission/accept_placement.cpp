@@ -30,6 +30,16 @@ bool share_fits(const State& state, const Partition& partition, const NodeShare&
   return !state.policy->memory_is_consumable || node.used_memory + share.memory <= node.def->usable_memory();
 }
 
+// MaxCPUsPerNode: with those that jobs of the partition have there already.
+bool within_cap(const State& state, PartitionIndex where, const NodeShare& share) {
+  const std::uint32_t most = state.partition(where).def.max_cpus_per_node;
+  if (most == unlimited) return true;
+  std::int64_t cpus = share.cpus.value;
+  for (const CpuHolder& holder : cpu_holders(state, share.node))
+    if (holder.partition == where) cpus += holder.cpus;
+  return cpus <= most;
+}
+
 enum class Fill : std::uint8_t { filled, too_few, not_in_this_way };
 
 Fill fill_from(const State& state, const JobSpec& spec, const NodeUse& use, std::int64_t closed, bool shared, NodeShare& share) {
@@ -122,7 +132,7 @@ std::optional<JobPlaced> check_placement(const State& state, const Job& job, con
   placed.prolog = state.policy->job_prolog && !job.is_component();
   placed.supervised = job.is_component();
   for (NodeShare& share : placed.shares) {
-    if (!share_fits(state, partition, share)) return drop(Reason::none);
+    if (!share_fits(state, partition, share) || !within_cap(state, where, share)) return drop(Reason::none);
     if (is_reserved(state, share.node, spec.resource_request().reservation, now)) return drop(Reason::reservation);
     const NodeDef& def = *state.node(share.node).def;
     if (!suits(spec, def)) return drop(Reason::bad_constraints);

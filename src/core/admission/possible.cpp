@@ -2,6 +2,7 @@
 #include "core/admission/possible.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/hostlist.h"
 #include "core/model/assign.h"
@@ -21,6 +22,7 @@ class Possibility {
       : state_(state), spec_(spec), partition_(partition), rules_(fit_rules(*state.policy)) {}
 
   Checked check() {
+    if (auto whole = check_segments(); !whole) return whole;
     if (first_nodes_hold()) return {};
     if (auto gathered = gather(); !gathered) return gathered;
     const auto wanted = parse_features(spec_.resource_request().features);
@@ -41,6 +43,24 @@ class Possibility {
   }
 
  private:
+  // Groups of nodes within blocks: there are blocks, so large, and enough of them.
+  Checked check_segments() const {
+    const ResourceRequest& ask = spec_.resource_request();
+    if (ask.segment == 0) return {};
+    const std::string size = std::to_string(ask.segment);
+    if (!state_.topology->facts().blocks) return refuse(RefusalCode::topology_unavailable, "--segment is for blocks of nodes, and the cluster has none (TopologyPlugin=topology/block)");
+    if (spec_.min_nodes % ask.segment != 0)
+      return refuse(RefusalCode::segment_does_not_fit, std::to_string(spec_.min_nodes) + " nodes do not come in groups of " + size + "; a multiple of it would be right");
+    std::map<std::uint32_t, std::size_t> in_block;
+    for (const NodeIndex index : partition_.nodes) ++in_block[state_.topology->leaf_of(index)];
+    in_block.erase(SwitchTree::none);
+    std::size_t segments = 0;
+    for (const auto& [block, nodes] : in_block) segments += ask.spread_segments ? std::min<std::size_t>(nodes / ask.segment, 1) : nodes / ask.segment;
+    if (segments * ask.segment >= spec_.min_nodes) return {};
+    return refuse(RefusalCode::segment_does_not_fit, "the blocks of partition " + partition_.def.name + " have room for " + std::to_string(segments) + " groups of " + size +
+                                                         (ask.spread_segments ? ", each in a block of its own" : ""));
+  }
+
   // What the first nodes of the partition hold needs no look at the other ten thousand.
   bool first_nodes_hold() const {
     const RareRequest& rare = spec_.rare_request();
@@ -50,7 +70,7 @@ class Possibility {
     for (const NodeIndex index : partition_.nodes) {
       if (some.size() == enough) break;
       const Node& node = state_.node(index);
-      if (node.configured && suits(spec_, *node.def)) some.push_back({index, node.def.get(), all_of(*node.def)});
+      if (node.configured && suits(spec_, *node.def)) some.push_back({index, node.def.get(), all_of(*node.def, partition_.def.max_cpus_per_node)});
     }
     return holds(some);
   }
@@ -75,7 +95,7 @@ class Possibility {
 
   void add(NodeIndex index) {
     const NodeDef& def = *state_.node(index).def;
-    all_.push_back({index, &def, all_of(def)});
+    all_.push_back({index, &def, all_of(def, partition_.def.max_cpus_per_node)});
   }
 
   // What is out of order today is there another day.
@@ -106,6 +126,8 @@ class Possibility {
     if (largest)
       note += "; the largest is " + largest->def->name + " with " + std::to_string(largest->def->usable_cpus().value) + " CPUs and " +
               std::to_string(largest->def->usable_memory().value) + "M of memory";
+    if (partition_.def.max_cpus_per_node != unlimited)
+      note += "; jobs of the partition have at most " + std::to_string(partition_.def.max_cpus_per_node) + " CPUs of a node (MaxCPUsPerNode)";
     return note;
   }
 

@@ -28,6 +28,9 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::invalid_account: return "Invalid account or account/partition combination specified";
     case RefusalCode::invalid_licenses: return "Invalid license specification";
     case RefusalCode::accounting_policy: return "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)";
+    case RefusalCode::topology_unavailable: return "Requested topology configuration is not available";
+    case RefusalCode::segment_does_not_fit: return "No suitable topology unit found for segment";
+    case RefusalCode::missing_time_limit: return "Time limit specification required, but not provided";
     case RefusalCode::invalid_time_limit: return "Requested time limit is invalid (missing or exceeds some limit)";
     case RefusalCode::invalid_time: return "Invalid time specified";
     case RefusalCode::missing_work_dir:

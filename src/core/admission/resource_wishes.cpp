@@ -164,6 +164,9 @@ void put_numbers(const ResourceWishes& wishes, ResourceRequest& out) {
   set(out.use_min_nodes, wishes.use_min_nodes);
   set(out.exclusive_user, wishes.exclusive_user);
   set(out.switches, wishes.switches);
+  set(out.segment, wishes.segment);
+  set(out.spread_segments, wishes.spread_segments);
+  set(out.consolidate_segments, wishes.consolidate_segments);
   set(out.switches_wait_seconds, wishes.switches_wait_seconds);
   set(out.time_min_minutes, wishes.time_min_minutes);
   set(out.deadline, wishes.deadline);

@@ -16,10 +16,10 @@ struct ResourceWishes {
   std::optional<std::string> task_nodes{};  // of an arbitrary distribution: a node for each task, as a hostlist with repeats
   std::optional<std::uint32_t> cpus_per_gpu{}, tasks_per_socket{}, tasks_per_core{}, tasks_per_gpu{};
   std::optional<std::uint32_t> sockets_per_node{}, cores_per_socket{}, threads_per_core{};
-  std::optional<std::uint32_t> switches{}, switches_wait_seconds{}, time_min_minutes{};
+  std::optional<std::uint32_t> switches{}, switches_wait_seconds{}, time_min_minutes{}, segment{};
   std::optional<std::int64_t> memory_per_gpu{}, tmp_disk{};
   std::optional<Time> deadline{};
-  std::optional<bool> contiguous{}, spread_job{}, use_min_nodes{}, exclusive_user{};
+  std::optional<bool> contiguous{}, spread_job{}, use_min_nodes{}, exclusive_user{}, spread_segments{}, consolidate_segments{};
   bool operator==(const ResourceWishes&) const = default;
 };
 

@@ -183,6 +183,28 @@ std::expected<std::vector<std::uint32_t>, Refusal> resolve_nodes(const State& st
   return out;
 }
 
+// Every partition that takes this user's jobs, the default one first.
+std::expected<std::vector<PartitionIndex>, Refusal> open_partitions(const State& state, const JobSpec& spec, const Actor& actor) {
+  std::vector<PartitionIndex> out;
+  const auto usual = default_partition(state);
+  for (std::uint32_t i = 0; i < state.partitions->size(); ++i) {
+    const Partition& partition = state.partition(PartitionIndex{i});
+    if (!partition.configured || partition.def.availability != Availability::up || !check_access(partition.def, spec, actor)) continue;
+    if (usual && usual->value == i) out.insert(out.begin(), *usual);
+    else out.push_back(PartitionIndex{i});
+  }
+  if (out.empty()) return find_partitions(state, {});
+  return out;
+}
+
+// What SelectTypeParameters says for jobs that do not say it themselves.
+void complete_layout(JobSpec& spec, const Policy& policy) {
+  ResourceRequest ask = spec.resource_request();
+  if (policy.one_task_per_core && ask.tasks_per_core == 0 && ask.threads_per_core == 0 && ask.hint.empty() && !spec.overcommits()) ask.tasks_per_core = 1;
+  if (policy.enforce_gres_binding && !ask.gres.empty() && !ask.disable_binding) ask.enforce_binding = true;
+  if (ask != spec.resource_request()) spec.resources = SharedValue(std::move(ask));
+}
+
 std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& ask, const Actor& actor, Time now) {
   if (ask.spec.submission != SubmissionKey{}) {
     const JobKey* known = state.submissions.find({ask.spec.owner->uid, ask.spec.submission});
@@ -193,7 +215,8 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
     return refuse(RefusalCode::not_supported, "the script has " + std::to_string(ask.script_bytes) + " bytes; max_script_size is " +
                                                   std::to_string(state.policy->max_script_bytes));
   if (ask.spec.work_dir.empty()) return refuse(RefusalCode::missing_work_dir);
-  auto partitions = find_partitions(state, ask.partition);
+  if (state.policy->require_time_limit && !ask.time_limit_minutes) return refuse(RefusalCode::missing_time_limit, "--time says how long the job may run");
+  auto partitions = state.policy->all_partitions && ask.partition.empty() ? open_partitions(state, ask.spec, actor) : find_partitions(state, ask.partition);
   if (!partitions) return std::unexpected(partitions.error());
   auto required = resolve_nodes(state, ask.required_nodes);
   if (!required) return std::unexpected(std::move(required).error());
@@ -213,6 +236,7 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
     if (auto taken = decide_charge(state, spec, each, spec.rare_request().qos); !taken) return std::unexpected(std::move(taken).error());
   }
   complete_gpus(spec, def, *state.policy);
+  complete_layout(spec, *state.policy);
   if (auto related = relate_gpus(spec); !related) return std::unexpected(std::move(related).error());
   auto excluded = resolve_nodes(state, ask.excluded_nodes);
   if (!excluded) return std::unexpected(std::move(excluded).error());

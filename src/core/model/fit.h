@@ -14,6 +14,7 @@ struct Candidate {
   NodeIndex node;
   const NodeDef* def = nullptr;
   Amounts free;
+  std::int64_t idle = 0;  // CPUs of it, whether the job could have them all or not
 };
 
 // The job's shares on the first fitting candidates, in the order given (the partition's order of filling), or nothing. Packs tasks:

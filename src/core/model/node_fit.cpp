@@ -141,8 +141,8 @@ static std::int64_t working(const NodeDef& node, std::size_t slot) {
   return count;
 }
 
-Amounts all_of(const NodeDef& node) {
-  Amounts all{node.usable_cpus().value, node.usable_memory().value, {}};
+Amounts all_of(const NodeDef& node, std::uint32_t most) {
+  Amounts all{std::min<std::int64_t>(node.usable_cpus().value, most), node.usable_memory().value, {}};
   for (std::size_t slot = 0; slot < node.kinds.size() && slot < gres_kinds_max; ++slot) all.gres[slot] = node.kinds[slot].count;
   return all;
 }

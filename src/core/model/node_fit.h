@@ -20,8 +20,8 @@ struct CpuShape {
 };
 CpuShape cpu_shape(const NodeDef& node);
 
-// All that jobs can have of a node, as amounts.
-Amounts all_of(const NodeDef& node);
+// All that jobs can have of a node, as amounts; of its CPUs no more than `most` (MaxCPUsPerNode of a partition).
+Amounts all_of(const NodeDef& node, std::uint32_t most = unlimited);
 // The same without devices that are out of order.
 Amounts working_of(const NodeDef& node);
 

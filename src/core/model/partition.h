@@ -48,6 +48,8 @@ struct PartitionDef {
   std::int64_t default_memory_per_gpu = 0;          // MiB; 0: none set
   std::uint32_t default_cpus_per_gpu = 0;
   std::optional<std::uint32_t> over_time_minutes{};  // OverTimeLimit; not set: that of the policy
+  std::uint32_t max_cpus_per_node = unlimited;      // of a node, for all jobs of the partition together
+  bool least_loaded = false;                        // LLN: the nodes with the most idle CPUs first
   bool operator==(const PartitionDef&) const = default;
 };
 
@@ -86,6 +88,11 @@ struct Policy {
   bool job_requeue = true;
   bool memory_is_consumable = false;
   bool backfill = true;
+  bool least_loaded = false;      // CR_LLN: in every partition
+  bool one_task_per_core = false;  // CR_ONE_TASK_PER_CORE: where a job does not say how many
+  bool enforce_gres_binding = false;  // ENFORCE_BINDING_GRES: for every job that does not say otherwise
+  bool require_time_limit = false;    // JobSubmitPlugins=require_timelimit
+  bool all_partitions = false;        // JobSubmitPlugins=all_partitions: a job that names none may start in any
   bool basic_priority = true;  // each job one below the last; otherwise by core/planner/priority
   bool enforce_partition_limits = false, enforce_every_partition = false;  // EnforcePartLimits=ANY and ALL
   CpuUnit cpu_unit{};

@@ -91,6 +91,8 @@ struct ResourceRequest {
   bool enforce_binding = false, disable_binding = false;  // only cores near the devices; any core
   std::uint32_t switches = 0;       // at most so many leaf switches, 0: any
   std::uint32_t switches_wait_seconds = 0;
+  std::uint32_t segment = 0;        // nodes come in groups of so many, each within one block; 0: no matter
+  bool spread_segments = false, consolidate_segments = false;  // each in a block of its own; in as few blocks as can be
   std::uint32_t time_min_minutes = 0;  // 0: the limit is not to be shortened
   Time deadline;                    // must have ended by then
   std::string reservation;

@@ -73,11 +73,19 @@ class Arranging {
   }
 
   Shares by_place(const Candidates& all, std::size_t required) const {
+    if (wishes_.segment > 0) return in_segments(all, required);
     if (wishes_.contiguous) return in_one_run(all, required);
     if (wishes_.spread) return spread_out(all, required);
     if (wishes_.fewest) return on_the_largest(all, required);
     if (wishes_.near && required == 0) return near_each_other(all);
+    if (wishes_.idlest) return on_the_idlest(all, required);
     return choose_nodes(spec_, all, required, rules_);
+  }
+
+  Shares on_the_idlest(const Candidates& all, std::size_t required) const {
+    Candidates list = all;
+    std::stable_sort(list.begin() + static_cast<std::ptrdiff_t>(required), list.end(), [](const Candidate& a, const Candidate& b) { return a.idle > b.idle; });
+    return choose_nodes(spec_, list, required, rules_);
   }
 
   // Nodes that follow each other without a gap; of the runs that hold the job the shortest.
@@ -122,6 +130,44 @@ class Arranging {
       return task_capacity(spec_, *a.def, a.free, rules_) > task_capacity(spec_, *b.def, b.free, rules_);
     });
     return choose_nodes(spec_, list, required, rules_);
+  }
+
+  // Groups of nodes, each within one block: where the fewest nodes are left over, in as few blocks as there are, or one in each.
+  Shares in_segments(const Candidates& all, std::size_t required) const {
+    const std::size_t wanted = spec_.min_nodes / wishes_.segment;
+    std::map<std::uint32_t, Candidates> blocks;  // of each the required nodes first, then those that hold the most
+    Candidates sorted = all;
+    std::stable_sort(sorted.begin() + static_cast<std::ptrdiff_t>(required), sorted.end(), [&](const Candidate& a, const Candidate& b) {
+      return task_capacity(spec_, *a.def, a.free, rules_) > task_capacity(spec_, *b.def, b.free, rules_);
+    });
+    std::map<std::uint32_t, std::size_t> required_in;
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      const std::uint32_t block = tree_.leaf_of(sorted[i].node);
+      if (block == SwitchTree::none) continue;
+      blocks[block].push_back(sorted[i]);
+      if (i < required) ++required_in[block];
+    }
+    std::vector<std::uint32_t> order;
+    for (const auto& [block, nodes] : blocks)
+      if (nodes.size() >= wishes_.segment) order.push_back(block);
+    const auto room = [&](std::uint32_t block) { return blocks[block].size() / wishes_.segment; };
+    const bool one_holds_all = std::ranges::any_of(order, [&](std::uint32_t block) { return room(block) >= wanted; });
+    std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
+      if ((required_in[a] > 0) != (required_in[b] > 0)) return required_in[a] > 0;
+      if (wishes_.consolidate_segments && !one_holds_all) return room(a) > room(b);
+      if (wishes_.consolidate_segments && (room(a) >= wanted) != (room(b) >= wanted)) return room(a) >= wanted;
+      return blocks[a].size() < blocks[b].size();
+    });
+    Candidates list;
+    std::size_t taken = 0, required_taken = 0;
+    for (const std::uint32_t block : order) {
+      const std::size_t segments = std::min(wishes_.spread_segments ? std::size_t{1} : room(block), wanted - taken);
+      taken += segments;
+      required_taken += std::min(required_in[block], segments * wishes_.segment);
+      list.insert(list.end(), blocks[block].begin(), blocks[block].begin() + static_cast<std::ptrdiff_t>(segments * wishes_.segment));
+    }
+    if (taken < wanted || required_taken < required) return std::nullopt;
+    return choose_nodes(spec_, list, list.size(), rules_);
   }
 
   // Below the lowest switch that holds the job, and there on as few leaves as possible: the fullest leaves first, and of several
@@ -169,7 +215,7 @@ class Arranging {
 
 }  // namespace
 
-Wishes wishes_of(const State& state, const JobSpec& spec) {
+Wishes wishes_of(const State& state, const JobSpec& spec, const PartitionDef& partition) {
   Wishes out;
   const ResourceRequest& ask = spec.resource_request();
   if (auto features = parse_features(ask.features); features) out.features = *std::move(features);
@@ -181,6 +227,10 @@ Wishes wishes_of(const State& state, const JobSpec& spec) {
   out.spread = ask.spread_job;
   out.fewest = ask.use_min_nodes;
   out.switches = ask.switches;
+  out.segment = ask.segment;
+  out.spread_segments = ask.spread_segments;
+  out.consolidate_segments = ask.consolidate_segments;
+  out.idlest = partition.least_loaded || state.policy->least_loaded;
   out.near = !state.topology->empty() && (spec.min_nodes > 1 || spec.tasks > 1 || ask.switches > 0);
   return out;
 }

@@ -213,7 +213,7 @@ void Pass::block_parts(const QueueEntry& entry, const std::vector<Part>& parts) 
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Fit& fit = found->second[i];
     blocked_[fit.place.partition.value] = 1;
-    if (settings_.backfill != Backfill::strict && settings_.backfill != Backfill::none) promise({found->first, fit.shares}, parts[i].span);
+    if (settings_.backfill != Backfill::strict && settings_.backfill != Backfill::none) promise({found->first, fit.shares}, fit.place.partition, parts[i].span);
   }
   if (settings_.backfill == Backfill::strict) shadow_ = std::min(shadow_, found->first);
 }
@@ -237,7 +237,7 @@ bool Pass::preempt_parts(const QueueEntry& entry, const std::vector<Part>& parts
   if (!room) return false;
   // Whoever comes later finds the nodes taken.
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    take_until(fits[i].shares, plus(plan_.made_at, parts[i].span));
+    take_until(fits[i].shares, fits[i].place.partition, plus(plan_.made_at, parts[i].span));
     plan_.findings.push_back({parts[i].job->key, Reason::resources, plan_.made_at + seconds(1), fits[i].shares, fits[i].place.partition});
     blocked_[fits[i].place.partition.value] = 1;
   }

@@ -357,8 +357,8 @@ bool Pass::may_claim(const QueueEntry& entry) const {
   return !behind || (next_ < guarded_.size() && guarded_[next_] != 0);
 }
 
-void Pass::promise(const Claim& claim, Duration span) {
-  memo_->timeline().take(claim.shares, claim.start, plus(claim.start, span));
+void Pass::promise(const Claim& claim, PartitionIndex partition, Duration span) {
+  memo_->timeline().take(claim.shares, partition, claim.start, plus(claim.start, span));
   const auto add = [&](std::int64_t value) { claims_digest_ = mix_bits(claims_digest_ ^ static_cast<std::uint64_t>(value)) + 0x9e3779b97f4a7c15ULL; };
   add(claim.start.value);
   add(span.value);
@@ -381,7 +381,7 @@ void Pass::lay_promises() {
     if (it == given.end() || it->second->partition != entry.partition || has_obstacle(entry)) continue;
     if (memo_->shapes().at(entry.shape).reservation.value != 0 || entry.job->het) continue;  // plans anew: within its reservation, with all components
     const Time start = std::max(it->second->start, plan_.made_at);
-    holds.push_back({&it->second->shares, start, plus(start, entry.span)});
+    holds.push_back({&it->second->shares, entry.partition, start, plus(start, entry.span)});
     laid.push_back(it->second);
   }
   const std::vector<char> kept = memo_->timeline().take_all(holds);
@@ -400,7 +400,7 @@ bool Pass::keep_promise(const QueueEntry& entry) {
     plan_.findings.push_back({promise.key, anyone_blocked_ ? Reason::priority : Reason::resources, start, promise.shares, entry.partition});
     return true;
   }
-  memo_->timeline().give(promise.shares, start, plus(start, entry.span));
+  memo_->timeline().give(promise.shares, entry.partition, start, plus(start, entry.span));
   promises_.erase(it);
   return false;
 }
@@ -421,7 +421,7 @@ void Pass::block(const QueueEntry& entry, Shape& shape) {
     if (settings_.backfill == Backfill::strict)
       shadow_ = std::min(shadow_, claim->start);
     else if (settings_.backfill != Backfill::none)
-      promise(*claim, entry.span);
+      promise(*claim, entry.partition, entry.span);
   }
   // A job that cannot be placed even when everything ends (nodes down or drained) keeps nobody else waiting.
   plan_.findings.push_back(std::move(finding));

@@ -39,7 +39,7 @@ class Pass {
   // With the longest limit, not below what the job allows, that fits before what is promised to others.
   bool start_shorter(const QueueEntry& entry, Shape& shape);
   void block(const QueueEntry& entry, Shape& shape);
-  void promise(const Claim& claim, Duration span);
+  void promise(const Claim& claim, PartitionIndex partition, Duration span);
   // Makes others go to make room; they are gone in a later pass. False: there are none, or not enough.
   bool preempt(const QueueEntry& entry, Shape& shape);
   struct Wanting {
@@ -49,7 +49,7 @@ class Pass {
   using Fitter = std::function<std::optional<std::vector<NodeShare>>()>;
   std::optional<std::vector<NodeShare>> make_room(std::span<const Wanting> wanting, const Fitter& fit);
   std::optional<std::vector<NodeShare>> fit_without(const Fitter& fit, const std::vector<const Job*>& able, std::size_t count);
-  void take_until(const std::vector<NodeShare>& shares, Time until);
+  void take_until(const std::vector<NodeShare>& shares, PartitionIndex partition, Time until);
   std::vector<const Job*> victims_for(const std::vector<NodeShare>& shares, const std::vector<const Job*>& able) const;
   bool may_claim(const QueueEntry& entry) const;
   void lay_promises();

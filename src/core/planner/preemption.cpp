@@ -174,7 +174,7 @@ std::optional<std::vector<NodeShare>> Pass::make_room(std::span<const Wanting> w
   return shares;
 }
 
-void Pass::take_until(const std::vector<NodeShare>& shares, Time until) { memo_->timeline().take(shares, since_ever, until); }
+void Pass::take_until(const std::vector<NodeShare>& shares, PartitionIndex partition, Time until) { memo_->timeline().take(shares, partition, since_ever, until); }
 
 bool Pass::preempt(const QueueEntry& entry, Shape& shape) {
   if (!preempts_) return false;
@@ -193,7 +193,7 @@ bool Pass::preempt(const QueueEntry& entry, Shape& shape) {
     return false;
   }
   // Whoever comes later finds the nodes taken.
-  take_until(*shares, plus(plan_.made_at, entry.span));
+  take_until(*shares, entry.partition, plus(plan_.made_at, entry.span));
   plan_.findings.push_back({entry.job->key, Reason::resources, plan_.made_at + seconds(1), *std::move(shares), entry.partition});
   blocked_[entry.partition.value] = 1;
   return true;

@@ -39,6 +39,7 @@ void add_resources(KeyText& key, const ResourceRequest& ask) {
   key.add(ask.any_licence).add(ask.tasks_per_socket).add(ask.tasks_per_core).add(ask.tasks_per_gpu).add(ask.sockets_per_node);
   key.add(ask.cores_per_socket).add(ask.threads_per_core).add(ask.tmp_disk).add(ask.distribution).add(ask.contiguous);
   key.add(ask.spread_job).add(ask.use_min_nodes).add(ask.exclusive_user).add(ask.switches).add(ask.reservation);
+  key.add(ask.segment).add(ask.spread_segments).add(ask.consolidate_segments);
 }
 
 std::string key_of(const JobSpec& spec, PartitionIndex partition) {
@@ -80,11 +81,11 @@ void order_nodes(const State& state, Shape& shape) {
   if (elsewhere) add(false);
 }
 
-Unit unit_of(const JobSpec& spec, const NodeDef& def, std::uint32_t tasks, const FitRules& rules) {
-  const Amounts all = all_of(def);
+Unit unit_of(const JobSpec& spec, const NodeDef& def, std::uint32_t most, std::uint32_t tasks, const FitRules& rules) {
+  const Amounts all = all_of(def, most);
   const std::uint32_t capacity = suits(spec, def) ? task_capacity(spec, def, all, rules) : 0;
   if (capacity == 0) return {};
-  Unit unit{true, !spec.resources, amounts_for(spec, def, all, std::min(tasks, capacity), rules)};
+  Unit unit{true, !spec.resources && most == unlimited, amounts_for(spec, def, all, std::min(tasks, capacity), rules)};
   if (!rules.memory_counts) unit.least.memory = 0;
   // A kind that could come from several slots is not bound to the first of them.
   if (spec.resources) unit.least.gres = {};
@@ -95,10 +96,11 @@ Unit unit_of(const JobSpec& spec, const NodeDef& def, std::uint32_t tasks, const
 void measure(const State& state, const NodeClasses& classes, Shape& shape) {
   const JobSpec& spec = *shape.spec;
   const FitRules rules = fit_rules(*state.policy);
+  const std::uint32_t most_cpus = state.partition(shape.partition).def.max_cpus_per_node;
   std::uint64_t largest = 0;
   for (std::uint32_t i = 0; i < classes.size(); ++i)
     if (suits(spec, classes.sample(i)))
-      largest = std::max<std::uint64_t>(largest, task_capacity(spec, classes.sample(i), all_of(classes.sample(i)), rules));
+      largest = std::max<std::uint64_t>(largest, task_capacity(spec, classes.sample(i), all_of(classes.sample(i), most_cpus), rules));
   const std::uint64_t wanted = std::max({spec.tasks, spec.min_nodes, 1u});
   const std::uint64_t there = shape.own_nodes ? shape.nodes.size() : state.partition(shape.partition).nodes.size();
   const std::uint64_t most = std::max<std::uint64_t>(std::min<std::uint64_t>(spec.max_nodes > 0 ? spec.max_nodes : unlimited, there), 1);
@@ -107,7 +109,7 @@ void measure(const State& state, const NodeClasses& classes, Shape& shape) {
   shape.nodes_least = std::max(shape.nodes_least, static_cast<std::uint32_t>((wanted + largest - 1) / largest));
   shape.tasks_least = wanted > (most - 1) * largest ? static_cast<std::uint32_t>(wanted - (most - 1) * largest) : 1;
   shape.single = shape.tasks_least >= wanted && spec.min_nodes <= 1;
-  for (std::uint32_t i = 0; i < classes.size(); ++i) shape.units.push_back(unit_of(spec, classes.sample(i), shape.tasks_least, rules));
+  for (std::uint32_t i = 0; i < classes.size(); ++i) shape.units.push_back(unit_of(spec, classes.sample(i), most_cpus, shape.tasks_least, rules));
 }
 
 }  // namespace
@@ -131,7 +133,9 @@ std::uint32_t Shapes::shape_of(const State& state, const SharedValue<JobSpec>& s
     order_nodes(state, shape);
     measure(state, classes, shape);
     const ResourceRequest& ask = spec->resource_request();
-    shape.wishes = wishes_of(state, *spec);
+    const PartitionDef& def = state.partition(partition).def;
+    shape.capped = def.max_cpus_per_node != unlimited;
+    shape.wishes = wishes_of(state, *spec, def);
     shape.minds = shape.wishes.any();
     shape.exact = !ask.gres.empty() || ask.tasks_per_socket > 0 || ask.tasks_per_core > 0 || ask.threads_per_core > 0 || ask.enforce_binding;
     shape.exclusive_user = ask.exclusive_user;

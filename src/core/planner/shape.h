@@ -45,6 +45,7 @@ struct Shape {
   bool minds = false;                // which nodes it gets together
   bool exact = false;                // counts are not enough: the very devices and sockets decide
   bool exclusive_user = false;
+  bool capped = false;               // its partition has only so many CPUs of each node
   bool alone = false;                // what failed for one job says nothing about the next of this shape
   bool any_switches = false;         // of the job that is tried: it has waited long enough for its switches
   ReservationId reservation;         // 0: none; its nodes are the only ones

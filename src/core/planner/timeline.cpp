@@ -41,7 +41,7 @@ Time planned_release(const Job& job, const PlannerSettings& settings, Time now) 
   return std::max(from + span, soon);
 }
 
-Timeline::Timeline(const State& state) : rules_(fit_rules(*state.policy)) {
+Timeline::Timeline(const State& state) : rules_(fit_rules(*state.policy)), caps_(state) {
   for (const auto& [index, node] : state.nodes) {
     if (slots_.size() <= index.value) slots_.resize(index.value + 1);
     slots_[index.value].def = node->def;
@@ -128,6 +128,7 @@ void Timeline::job_changed(JobKey key, const SharedValue<Job>* job, const Planne
       const Amounts kept = kept_by(*active.job, share);
       count_each_apart(share.node.value);
       give ? slot.base.give(since_ever, active.release, kept) : slot.base.take(since_ever, active.release, kept);
+      caps_.change_base(active.job->spec->partition, share.node, active.release, kept.cpus, give);
       if (active.job->spec->resource_request().exclusive_user) slot.exclusive_users += give ? -1u : 1u;
       if (overlaps_others(*active.job)) slot.overlapping += give ? -1u : 1u;
       const auto place = std::ranges::lower_bound(slot.holders, key);
@@ -188,6 +189,7 @@ void Timeline::begin_pass(const State& state, Time now) {
   uses_.clear();
   placed_.clear();
   opened_.clear();
+  caps_.begin_pass();
   for (const std::uint32_t index : touched_) {
     slots_[index].touched = slots_[index].placed_exclusive = false;
     slots_[index].placed_for = 0;
@@ -282,6 +284,8 @@ std::optional<std::vector<NodeShare>> Timeline::fit_in(const std::vector<std::ui
     leading = false;
     // Without promises a node's free amounts only grow with time.
     Amounts free = slot.touched ? slot.laid.least(at, until) : starting_now ? slot.base.now() : slot.base.least(at, at + microseconds(1));
+    if (shape.capped) free.cpus = std::min(free.cpus, cpus_left(shape, index, starting_now ? since_ever : at, until));
+    const std::int64_t idle = free.cpus;
     std::uint32_t capacity = covers(free, unit.least) ? task_capacity(spec, *slot.def, free, rules_) : 0;
     if (slot.touched && starting_now && capacity < wanted && covers(slot.laid.now(), unit.least) && free != slot.laid.now()) by_claims = true;
     if (starting_now && capacity > 0 && !admits(shape, index)) {
@@ -293,7 +297,7 @@ std::optional<std::vector<NodeShare>> Timeline::fit_in(const std::vector<std::ui
       if (i < shape.required) return std::nullopt;
       continue;
     }
-    candidates_.push_back({NodeIndex{index}, slot.def.get(), free});
+    candidates_.push_back({NodeIndex{index}, slot.def.get(), free, idle});
     total += capacity;
     if (shape.minds || total < wanted || candidates_.size() < worth_trying || i + 1 < shape.required) continue;
     if (auto shares = choose(shape)) return shares;
@@ -308,8 +312,13 @@ Time Timeline::first_fit(const Shape& shape, std::uint32_t index, Time from, Dur
   const Slot& slot = slots_[index];
   const Unit& unit = shape.units[slot.node_class];
   const Profile& here = profile(index);
+  const auto capacity = [&](Time at) {
+    Amounts free = here.least(at, plus(at, span));
+    if (shape.capped) free.cpus = std::min(free.cpus, cpus_left(shape, index, at, plus(at, span)));
+    return task_capacity(*shape.spec, *slot.def, free, rules_);
+  };
   Time at = here.first_fit(unit.least, from, span);
-  while (!unit.exact && at != never && task_capacity(*shape.spec, *slot.def, here.least(at, plus(at, span)), rules_) < shape.tasks_least) {
+  while (!unit.exact && at != never && capacity(at) < shape.tasks_least) {
     const Time later = here.next_change_after(at);
     at = later == never ? never : here.first_fit(unit.least, later, span);
   }
@@ -413,6 +422,7 @@ void Timeline::imagine_gone(JobKey key, bool gone) {
     Profile& laid = touch(share.node.value).laid;
     const Amounts kept = kept_by(*active.job, share);
     gone ? laid.give(since_ever, active.release, kept) : laid.take(since_ever, active.release, kept);
+    caps_.change_laid(active.job->spec->partition, share.node, since_ever, active.release, kept.cpus, gone);
     refresh(share.node.value);
   }
 }
@@ -429,8 +439,9 @@ void Timeline::open_window(ReservationId id, bool open) {
   }
 }
 
-void Timeline::take(const std::vector<NodeShare>& shares, Time from, Time until) {
+void Timeline::take(const std::vector<NodeShare>& shares, PartitionIndex partition, Time from, Time until) {
   for (const NodeShare& share : shares) {
+    lay_cap(partition, share, from, until, false);
     Slot& slot = touch(share.node.value);
     slot.laid.take(from, until, share.amounts());
     if (from == since_ever) slot.lowest = slot.laid.now();
@@ -438,15 +449,16 @@ void Timeline::take(const std::vector<NodeShare>& shares, Time from, Time until)
   }
 }
 
-void Timeline::give(const std::vector<NodeShare>& shares, Time from, Time until) {
+void Timeline::give(const std::vector<NodeShare>& shares, PartitionIndex partition, Time from, Time until) {
   for (const NodeShare& share : shares) {
+    lay_cap(partition, share, from, until, true);
     touch(share.node.value).laid.give(from, until, share.amounts());
     refresh(share.node.value);
   }
 }
 
 Timeline::Trying Timeline::lay(const Shape& shape, const std::vector<NodeShare>& shares, Time from, Time until, bool starting_now) {
-  Trying trying{shares, starting_now ? since_ever : from, until, {}};
+  Trying trying{shares, shape.partition, starting_now ? since_ever : from, until, {}};
   for (const NodeShare& share : shares) {
     const Slot& slot = slots_[share.node.value];
     const auto use = uses_.find(share.node.value);
@@ -456,14 +468,14 @@ Timeline::Trying Timeline::lay(const Shape& shape, const std::vector<NodeShare>&
   if (starting_now)
     place(shape, shares, until);
   else
-    take(shares, from, until);
+    take(shares, shape.partition, from, until);
   return trying;
 }
 
 void Timeline::take_back(const Trying& trying) {
-  if (trying.from != since_ever) give(trying.shares, trying.from, trying.until);
+  if (trying.from != since_ever) give(trying.shares, trying.partition, trying.from, trying.until);
   else
-    for (auto share = trying.shares.rbegin(); share != trying.shares.rend(); ++share) unplace(*share, trying.until);
+    for (auto share = trying.shares.rbegin(); share != trying.shares.rend(); ++share) unplace(*share, trying.partition, trying.until);
   for (const Trying::Before& before : trying.before) {
     Slot& slot = slots_[before.index];
     slot.placed_for = before.placed_for;
@@ -520,6 +532,9 @@ std::vector<char> Timeline::take_all(const std::vector<Hold>& holds) {
     }
   }
   for (const auto& [index, list] : changes) refresh(index);
+  for (std::size_t i = 0; i < holds.size(); ++i)
+    for (const NodeShare& share : *holds[i].shares)
+      if (kept[i]) lay_cap(holds[i].partition, share, holds[i].from, holds[i].until, false);
   return kept;
 }
 

@@ -9,6 +9,7 @@
 #include "core/ledger/cpu_holders.h"
 #include "core/ledger/state.h"
 #include "core/model/fit.h"
+#include "core/planner/partition_caps.h"
 #include "core/planner/plan.h"
 #include "core/planner/profile.h"
 #include "core/planner/shape.h"
@@ -56,7 +57,7 @@ class Timeline {
   const Amounts& free_now(NodeIndex node) const { return profile(node.value).now(); }
   // The earliest time at which it fits, if everyone runs as long as planned.
   std::optional<Claim> earliest(Shape& shape, Time now, Duration span);
-  void take(const std::vector<NodeShare>& shares, Time from, Time until);
+  void take(const std::vector<NodeShare>& shares, PartitionIndex partition, Time from, Time until);
   // Whose job is tried next; the others of its shape may be other users'.
   void set_asker(const Job& job, PartitionIndex where) { asker_ = {&job, where}; }
   // CPUs that are taken for most and not for this one are there until they are closed again: those it may share as the `row`-th, those
@@ -65,11 +66,12 @@ class Timeline {
   void close_cpus();
   // The job starts there now.
   void place(const Shape& shape, const std::vector<NodeShare>& shares, Time until);
-  void give(const std::vector<NodeShare>& shares, Time from, Time until);  // what was taken in this pass
-  void unplace(const NodeShare& share, Time until);  // the last that was placed on its node; alone on its CPUs
+  void give(const std::vector<NodeShare>& shares, PartitionIndex partition, Time from, Time until);  // what was taken in this pass
+  void unplace(const NodeShare& share, PartitionIndex partition, Time until);  // the last that was placed on its node; alone on its CPUs
   // Laid to see whether something else fits beside it; taken back in the reverse order, everything is as before.
   struct Trying {
     std::vector<NodeShare> shares;
+    PartitionIndex partition;
     Time from, until;
     struct Before {
       std::uint32_t index = 0, placed_for = 0;
@@ -85,6 +87,7 @@ class Timeline {
   void add_changes(const Shape& shape, Time from, std::vector<Time>& out);
   struct Hold {
     const std::vector<NodeShare>* shares;
+    PartitionIndex partition;
     Time from, until;
   };
   // Takes each that still has room beside those before it; tells which.
@@ -158,6 +161,9 @@ class Timeline {
   std::uint32_t exact_capacity(const Shape& shape, std::uint32_t index, std::uint32_t capacity, Amounts& free) const;
   std::optional<std::vector<NodeShare>> choose(const Shape& shape) const;
   Slot& touch(std::uint32_t index);
+  // On this node, for jobs of the shape's partition.
+  std::int64_t cpus_left(const Shape& shape, std::uint32_t index, Time from, Time until) const { return caps_.least(shape.partition, NodeIndex{index}, from, until); }
+  void lay_cap(PartitionIndex partition, const NodeShare& share, Time from, Time until, bool give) { caps_.change_laid(partition, share.node, from, until, share.cpus.value, give); }
   void lay_window(const Reservation& reservation, Time now);
   void note_improvements();
   void count_each_apart(std::uint32_t index);
@@ -174,6 +180,7 @@ class Timeline {
   std::optional<Claim> search(Shape& shape, Time from, Duration span);
 
   FitRules rules_;
+  PartitionCaps caps_;
   NodeClasses classes_;
   std::vector<Slot> slots_;
   std::vector<Quick> quick_;

@@ -142,16 +142,17 @@ NodeUse Timeline::use_of(std::uint32_t index) const {
   return use;
 }
 
-void Timeline::unplace(const NodeShare& share, Time until) {
+void Timeline::unplace(const NodeShare& share, PartitionIndex partition, Time until) {
   const std::uint32_t index = share.node.value;
   const std::vector<Time> with = taken_until(index, holders_on(index), nullptr);
   const bool has_bits = !placed_[index].back().holder.bits.empty();
   placed_[index].pop_back();
-  if (!has_bits || !is_special(index)) return give({share}, since_ever, until);
+  if (!has_bits || !is_special(index)) return give({share}, partition, since_ever, until);
   change_cpus(index, with, taken_until(index, holders_on(index), nullptr), nullptr);
   NodeShare rest = share;
   rest.cpus = Cpus{0};
-  give({rest}, since_ever, until);
+  give({rest}, partition, since_ever, until);
+  lay_cap(partition, share, since_ever, until, true);
 }
 
 void Timeline::place(const Shape& shape, const std::vector<NodeShare>& shares, Time until) {
@@ -174,12 +175,13 @@ void Timeline::place(const Shape& shape, const std::vector<NodeShare>& shares, T
     const bool overlaps = shared || !opened_.empty() || is_special(index);
     PlannedHolder holder{{nullptr, cpus_of(*slot.def, exact), share.cpus.value, shape.partition, shared, false}, until};
     if (!overlaps || holder.holder.bits.empty()) {
-      take({share}, since_ever, until);
+      take({share}, shape.partition, since_ever, until);
     } else {
       const std::vector<Time> before = taken_until(index, holders_on(index), nullptr);
       NodeShare rest = share;
       rest.cpus = Cpus{0};
-      take({rest}, since_ever, until);
+      take({rest}, shape.partition, since_ever, until);
+      lay_cap(shape.partition, share, since_ever, until, false);
       placed_[index].push_back(holder);
       change_cpus(index, before, taken_until(index, holders_on(index), nullptr), nullptr);
       placed_[index].pop_back();

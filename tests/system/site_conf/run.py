@@ -8,6 +8,7 @@ import argparse
 import os
 import pwd
 import shutil
+import socket as socketlib
 import sys
 from pathlib import Path
 
@@ -28,6 +29,10 @@ def start_munged(directory, environment):
                      f"--log-file={place}/log", f"--seed-file={place}/seed", "--num-threads=2"], directory / "logs" / "munged.log", environment)
     wait_for("munged's socket", lambda: (place / "munge.socket.2").exists())
     return munged, place / "munge.socket.2"
+
+
+def this_host():
+    return socketlib.gethostname().split(".")[0]
 
 
 class Site(Cluster):
@@ -218,6 +223,17 @@ def shell_on_the_first_node(site, checks):
     checks.that("sacct knows it by its name", f"{job}.interactive|interactive|FAILED" in shown, shown)
 
 
+def finds_its_node(site, checks):
+    """Nodes have other names than their hosts: commands on a host mean the node there."""
+    job = int(site.run("sbatch", "--parsable", "-w", "n1", "-o", "/dev/null", "--wrap", "sleep 1000").out)
+    wait_for("the job", lambda: site.job(job).get("JobState") == "RUNNING")
+    pids = wait_for("its processes", lambda: [line for line in site.run("scontrol", "listpids").out.splitlines()[1:] if line.split()[1] == str(job)])
+    checks.says("pidinfo by the host's name", site.run("scontrol", "pidinfo", pids[0].split()[0]), 0, f"job {job} ends at")
+    checks.says("aliases of this host", site.run("scontrol", "show", "aliases"), 0, "n1")
+    checks.says("squeue of a node that is not there", site.run("squeue", "-w", "n1,elsewhere"), 1, "Invalid node name elsewhere")
+    site.run("scancel", str(job))
+
+
 def looks_over_the_file(site, checks):
     done = site.run("millrace", "check", site.configuration)
     checks.that("millrace check has suggestions", done.code == 0 and "0 errors" in done.out and "suggestion: TaskPlugin" in done.out, done)
@@ -225,14 +241,14 @@ def looks_over_the_file(site, checks):
     odd.write_text("ClusterName=x\nSlurmctldHost=h\nTreeWidth=64\nLaunchType=launch/slurm\nJobSubmitPlugins=lua\nNoSuchKey=1\nNodeName=n1\nPartitionName=p Nodes=n1\n")
     done = site.run("millrace", "check", odd)
     checks.that("and tells keys without effect from keys that are missing and from unknown ones",
-                "TreeWidth: has no effect here" in done.out and "LaunchType: has no effect here" in done.out and "JobSubmitPlugins: not built yet" in done.out and "NoSuchKey: unknown key" in done.out, done)
+                "TreeWidth: has no effect here" in done.out and "LaunchType: has no effect here" in done.out and "JobSubmitPlugins=lua: not built yet" in done.out and "NoSuchKey: unknown key" in done.out, done)
 
 
 def body(build, checks, directory, clusters):
     if os.getuid() != 0 or shutil.which("munged") is None:
         return print("skipped: needs root and munged (Debian's package munge)")
     environment = {"PATH": os.environ["PATH"]}
-    site = Site(build, directory, settings=["SlurmUser=daemon", "AuthType=auth/munge"])
+    site = Site(build, directory, settings=["SlurmUser=daemon", "AuthType=auth/munge", f"NodeName=DEFAULT NodeHostname={this_host()} NodeAddr=127.0.0.1"])
     clusters.append(site)
     munged, socket = start_munged(directory, environment)
     try:
@@ -244,6 +260,7 @@ def body(build, checks, directory, clusters):
         partitions_by_scontrol(site, checks)
         keeps_private(site, checks)
         shell_on_the_first_node(site, checks)
+        finds_its_node(site, checks)
         looks_over_the_file(site, checks)
         site.must_live()
         checks.that("the controller ends well", site.controller.terminate() == 0)

@@ -97,6 +97,18 @@ def check_jobs(user):
     checks.that("srun runs on three nodes", done.code == 0 and sorted(done.out.split()) == ["n1", "n2", "n3"], done)
 
 
+def check_names(user):
+    """Every command of Slurm answers for this cluster, whatever else is installed on the machine."""
+    checks = user.checks
+    names = user.call("commands").out.split()
+    there = {path.name for path in (user.cluster / "bin").iterdir()}
+    checks.that("every name of the client is in the cluster's bin", len(names) > 30 and set(names) | {"millrace"} == there, sorted(there.symmetric_difference(names)))
+    checks.says("sacct knows the jobs of this cluster", user.run("sacct", "-n", "-X", "-j", "1", "-o", "jobid,state"), 0, "COMPLETED")
+    checks.says("sdiag asks this controller", user.run("sdiag"), 0, "Jobs submitted")
+    checks.says("crontabs are allowed", user.run("scrontab", "-l"), 1, "no crontab for")
+    checks.says("a command that is not here says so", user.run("sreport"), 1, "not built yet in Millrace")
+
+
 def check_refusals(user, pids):
     checks = user.checks
     checks.says("a second up says that it runs, with the pid", user.up("--detach"), 1, "already runs", str(pids["controller"]))
@@ -247,6 +259,7 @@ def check_user(checks, build, directory, identity):
     try:
         daemons = start(user)
         check_jobs(user)
+    check_names(user)
         check_refusals(user, daemons)
         check_doctor(user)
         check_key_and_log(user)
