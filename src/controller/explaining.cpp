@@ -32,13 +32,13 @@ void tell(const State& state, const Explanation& found, wire::Explanation& out) 
 }
 
 // Why it is stopped, and what it waits for.
-std::vector<std::string> suspension_in_words(const State& state, const Job& job) {
+std::vector<std::string> suspension_in_words(const State& state, const Job& job, const Privacy& privacy) {
   if (job.state != JobState::suspended) return {};
   const Suspension& suspension = *job.suspension;
   if (!suspension.wants_cpus) return {"An administrator suspended it; it goes on after scontrol resume."};
   if (suspension.why == SuspendWhy::time_slice) return {"It takes turns with other jobs on the same CPUs and waits for the next."};
   const Job* by = state.find_job(suspension.by);
-  std::string first = by ? "It was suspended for job " + shown_name(state, *by) + "." : "It was suspended.";
+  std::string first = !by ? "It was suspended." : privacy.sees(*by) ? "It was suspended for job " + shown_name(state, *by) + "." : "It was suspended for another job.";
   return {std::move(first), "It goes on as soon as all its CPUs are free; no job of its own rank is given them before."};
 }
 
@@ -58,7 +58,7 @@ void Queries::explain_job(const wire::ExplainJob& ask) {
   if (job.state != JobState::pending) {
     told.set_state(job.state == JobState::ended ? "ended" : job.state == JobState::suspended ? "suspended" : "running");
     told.set_reason(shown_reason(view, job));
-    for (const std::string& sentence : suspension_in_words(view.state, job)) told.add_words(sentence);
+    for (const std::string& sentence : suspension_in_words(view.state, job, privacy())) told.add_words(sentence);
     for (const std::string& sentence : wait_in_words(job)) told.add_words(sentence);
     return c_.clients_.reply(asker_.client, out);
   }

@@ -228,7 +228,7 @@ def finds_its_node(site, checks):
     job = int(site.run("sbatch", "--parsable", "-w", "n1", "-o", "/dev/null", "--wrap", "sleep 1000").out)
     wait_for("the job", lambda: site.job(job).get("JobState") == "RUNNING")
     pids = wait_for("its processes", lambda: [line for line in site.run("scontrol", "listpids").out.splitlines()[1:] if line.split()[1] == str(job)])
-    checks.says("pidinfo by the host's name", site.run("scontrol", "pidinfo", pids[0].split()[0]), 0, f"job {job} ends at")
+    checks.says("pidinfo by the host's name", site.run("scontrol", "pidinfo", pids[0].split()[0]), 0, f"JobId={job} ends at")
     checks.says("aliases of this host", site.run("scontrol", "show", "aliases"), 0, "n1")
     checks.says("squeue of a node that is not there", site.run("squeue", "-w", "n1,elsewhere"), 1, "Invalid node name elsewhere")
     site.run("scancel", str(job))
