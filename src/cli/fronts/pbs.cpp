@@ -73,9 +73,24 @@ std::string qrls_manual() { return man_page(qrls_head, {}); }
 std::string qrerun_manual() { return man_page(qrerun_head, {}); }
 std::string qalter_manual() { return man_page(qalter_head, {}); }
 
+// qsub -- program arguments: what follows is run as it is.
+static std::string quoted(const Words& words) {
+  std::string out;
+  for (const std::string& word : words) {
+    out += out.empty() ? "'" : " '";
+    for (const char c : word) out += c == '\'' ? std::string{"'\\''"} : std::string{c};
+    out += '\'';
+  }
+  return out;
+}
+
 int run_qsub(Command& command) {
   if (asks_help(command, qsub_head)) return 0;
-  auto line = read_pbs_line(words_of(command));
+  Words all = words_of(command);
+  const auto marker = std::ranges::find(all, "--");
+  const Words program(marker == all.end() ? marker : marker + 1, all.end());
+  all.erase(marker, all.end());
+  auto line = read_pbs_line(all);
   if (!line) {
     say_error(command, line.error().story);
     return 2;
@@ -90,6 +105,7 @@ int run_qsub(Command& command) {
   Words words = std::move(line->words);
   words.emplace_back(has(line->flags, "-z") ? "--quiet" : "--parsable");
   words.insert(words.end(), line->operands.begin(), line->operands.end());
+  if (!program.empty()) words.push_back("--wrap=" + quoted(program));
   const bool array = gives(words, "--array");
   const std::string number = array ? "%A-%a" : "%j";
   Words defaults{"--output=%x.o" + number};
