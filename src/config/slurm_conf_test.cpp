@@ -218,7 +218,7 @@ TEST(SlurmConf, Names_partition_keys_that_have_no_effect_yet_but_not_those_that_
 
 TEST(SlurmConf, A_plugin_that_is_none_asks_for_nothing) {
   const auto report = parse("SwitchType=switch/none\nJobCompType=jobcomp/none\nMCSPlugin=mcs/none\nAccountingStorageType=accounting_storage/none\n"
-                            "AcctGatherEnergyType=acct_gather_energy/none\nJobSubmitPlugins=\nNodeName=a\n");
+                            "AcctGatherEnergyType=acct_gather_energy/none\nNodeName=a\n");
   EXPECT_TRUE(report.errors.empty());
   EXPECT_TRUE(report.configuration.not_built.empty()) << report.configuration.not_built.front().key;
   EXPECT_EQ(parse("SwitchType=switch/hpe_slingshot\nNodeName=a\n").configuration.not_built.size(), 1u);
