@@ -147,7 +147,7 @@ std::string show(const Policy& p) {
   line.flag("predict_run_times", p.predict_run_times);
   if (p.over_time_minutes > 0) line.word("over_time", minutes_text(p.over_time_minutes));
   if (p.max_requeues != unlimited) line.number("max_requeues", p.max_requeues);
-  line.count("private_data", p.private_data);
+  line.count("private_data", p.private_data).flag("track_wckeys", p.track_wckeys).count("store_flags", p.store_flags);
   return '(' + line.text_ + (p.priority == PriorityPolicy{} ? "" : ' ' + show(p.priority)) + ')';
 }
 
