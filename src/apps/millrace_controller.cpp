@@ -23,6 +23,7 @@
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
 #include "platform/child_programs.h"
+#include "platform/completion_file.h"
 #include "platform/daemon.h"
 #include "platform/event_loop.h"
 #include "platform/listener.h"
@@ -134,6 +135,7 @@ class ControllerProcess {
   std::optional<CredentialSigner> signer_;
   std::optional<MungeNodes> munge_nodes_;
   std::unique_ptr<CachedIdentities> identities_;
+  std::unique_ptr<CompletionFile> completion_file_;
   Sessions sessions_;
   std::unique_ptr<OwnAgents> agents_;
   std::unique_ptr<Controller> controller_;
@@ -204,6 +206,7 @@ ControllerSettings ControllerProcess::settings() const {
   settings.inactive_limit = configuration_.inactive_limit;
   settings.complete_wait = configuration_.complete_wait;
   settings.crontabs = configuration_.crontabs;
+  settings.tell_completions = configuration_.job_completion.kind != JobCompletionSettings::Kind::none;
   settings.backfill_depth = configuration_.scheduler.backfill_jobs_max;
   settings.replan_every = configuration_.scheduler.backfill_interval;
   return settings;
@@ -245,6 +248,7 @@ Result<void> ControllerProcess::build() {
   query_worker_ = std::make_unique<ThreadWorker>(loop_, "query", ThreadWorker::Manner::polite);
   name_worker_ = std::make_unique<ThreadWorker>(loop_, "names");
   identities_ = std::make_unique<CachedIdentities>(loop_, *name_worker_);
+  completion_file_ = std::make_unique<CompletionFile>(loop_, [this](const std::string& text) { log_file_.say(text); });
   ControllerHooks hooks;
   hooks.say = [this](const std::string& text) { log_file_.say(text); };
   hooks.fatal = [this](const std::string& text) {
@@ -264,8 +268,14 @@ Result<void> ControllerProcess::build() {
   hooks.site_programs = [this] {
     const NodeLifeSettings& life = configuration_.node_life;
     const PowerSettings& power = configuration_.power;
+    const JobCompletionSettings& completion = configuration_.job_completion;
     return SitePrograms{life.controller_prolog, life.controller_epilog, life.prolog_limit, life.epilog_limit, !life.reboot_program.empty(),
-                        power.suspend_program, power.resume_program, power.resume_fail_program, life.mail_program, life.mail_domain};
+                        power.suspend_program, power.resume_program, power.resume_fail_program, life.mail_program, life.mail_domain,
+                        life.reservation_prolog, life.reservation_epilog, completion.kind == JobCompletionSettings::Kind::program ? completion.location : ""};
+  };
+  hooks.record_completions = [this](std::string lines) {
+    const JobCompletionSettings& completion = configuration_.job_completion;
+    if (completion.kind == JobCompletionSettings::Kind::file) completion_file_->write(completion.location, std::move(lines));
   };
   hooks.show_config = [this](wire::Config& out) {
     LiveFacts facts;

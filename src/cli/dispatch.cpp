@@ -17,6 +17,8 @@ constexpr CommandRow rows[] = {
     {"sinfo", true, "list partitions and nodes", run_sinfo, sinfo_manual, sinfo_options},
     {"scancel", true, "cancel or signal jobs", run_scancel, scancel_manual, scancel_options},
     {"sbcast", true, "copy a file to the nodes of a job", run_sbcast, sbcast_manual, sbcast_options},
+    {"sgather", true, "bring a file of every node of a job here", run_sgather, sgather_manual, sgather_options},
+    {"swait", true, "wait until a job has no steps any more", run_swait, swait_manual, swait_options},
     {"scontrol", true, "show and change jobs, nodes and partitions", run_scontrol, scontrol_manual, scontrol_options},
     {"sacctmgr", true, "show and change accounts, users and QOS", run_sacctmgr, sacctmgr_manual, sacctmgr_options},
     {"sprio", true, "show what the priorities of waiting jobs are made of", run_sprio, sprio_manual, sprio_options},

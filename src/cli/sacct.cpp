@@ -14,6 +14,7 @@
 #include "cli/one_cluster.h"
 #include "cli/render/acct_data.h"
 #include "cli/render/acct_fields.h"
+#include "cli/sacct_completion.h"
 #include "cli/sacct_filter.h"
 #include "cli/version.h"
 #include "core/model/job_state.h"
@@ -89,16 +90,29 @@ void sort_jobs(std::vector<const wire::JobView*>& jobs) {
   std::ranges::stable_sort(jobs, {}, place);
 }
 
-int print_scripts(const Command& command, Session& session, const std::vector<const wire::JobView*>& jobs) {
+// NAME=value, each with a zero behind it.
+std::string environment_lines(const std::string& bytes) {
+  std::string out = bytes.empty() ? "NONE" : bytes;
+  std::ranges::replace(out, '\0', '\n');
+  if (!out.ends_with('\n')) out += '\n';
+  return out;
+}
+
+int print_payloads(const Command& command, Session& session, const std::vector<const wire::JobView*>& jobs, bool environments) {
   std::string out;
   for (const wire::JobView* job : jobs) {
     wire::Request request;
     request.mutable_get_script()->set_job_id(job->job_id());
+    request.mutable_get_script()->set_with_environment(environments);
     const auto reply = ask_all(session, request);
     if (!reply && reply.error().code != Errc::refused) {
       say_trouble(command, session);
       say_error(command, reply.error().story);
       return 1;
+    }
+    if (environments) {
+      out += "Environment used for " + std::to_string(job->job_id()) + " (must be batch to display)\n" + std::string(80, '-') + '\n' + environment_lines(reply ? reply->script().environment() : std::string{});
+      continue;
     }
     out += "Batch Script for " + std::to_string(job->job_id()) + '\n' + std::string(80, '-') + '\n' + (reply && !reply->script().script().empty() ? reply->script().script() : "NONE\n");
     if (!out.ends_with('\n')) out += '\n';
@@ -106,7 +120,45 @@ int print_scripts(const Command& command, Session& session, const std::vector<co
   return print(out);
 }
 
+// JobCompLoc of the running configuration.
+std::string completion_place(Session& session) {
+  wire::Request request;
+  request.mutable_query_config();
+  std::string place = "/var/log/slurm_jobcomp.log";
+  if (const auto reply = ask_all(session, request))
+    for (const auto& entry : reply->config().entries())
+      if (entry.key() == "JobCompLoc" && !entry.value().empty() && entry.value() != "(null)") place = entry.value();
+  return place;
+}
+
+int show_completed(const Command& command, const SacctDraft& draft, const ClientSettings& settings) {
+  const char* usual = draft.long_form ? "jobid,uid,jobname,partition,nnodes,nodelist,state,start,end,timelimit" : draft.brief ? "jobid,uid,state" : "jobid,uid,jobname,partition,nnodes,nodelist,state,end";
+  const auto fields = choose_fields(acct_fields(), draft.format ? with_all_fields(*draft.format) : usual);
+  if (!fields) return say_usage_error(command, {Errc::refused, "Invalid field requested: " + unknown_word(fields.error().story) + "; sacct --helpformat lists them"});
+  const auto filter = SacctFilter::read(draft, static_cast<std::int64_t>(time(nullptr)) * 1'000'000, getuid());
+  if (!filter) return say_usage_error(command, filter.error());
+  Session session(*session_options(settings));
+  const std::string path = draft.file ? *draft.file : completion_place(session);
+  const auto text = read_completion_file(path);
+  if (!text) {
+    say_error(command, text.error().story);
+    return 1;
+  }
+  std::uint64_t odd = 0;
+  const wire::Jobs all = parse_completions(*text, odd);
+  if (odd > 0) say_error(command, path + ": " + std::to_string(odd) + " lines are not records of ended jobs");
+  Names names;
+  const AcctContext context{.now_us = static_cast<std::int64_t>(time(nullptr)) * 1'000'000, .cluster = settings.cluster_name, .names = &names, .exact_numbers = draft.exact, .unit = draft.unit};
+  std::vector<AcctRow> table;
+  for (const wire::JobView& job : all.jobs())
+    if (filter->wants(job)) table.push_back({&job, nullptr, &context});
+  TableStyle style = draft.style;
+  style.delimiter = draft.delimiter;
+  return print(render_fields(*fields, table, style));
+}
+
 int show(const Command& command, const SacctDraft& draft, const ClientSettings& settings) {
+  if (draft.completion || draft.file) return show_completed(command, draft, settings);
   const auto fields = choose_fields(acct_fields(), draft.format ? with_all_fields(*draft.format) : draft.long_form ? sacct_long_fields : draft.brief ? sacct_brief_fields : sacct_default_fields);
   if (!fields) return say_usage_error(command, {Errc::refused, "Invalid field requested: " + unknown_word(fields.error().story) + "; sacct --helpformat lists them"});
   const auto filter = SacctFilter::read(draft, static_cast<std::int64_t>(time(nullptr)) * 1'000'000, getuid());
@@ -143,7 +195,7 @@ int show(const Command& command, const SacctDraft& draft, const ClientSettings& 
   for (const wire::JobView& job : reply->jobs().jobs())
     if (filter->wants(job)) jobs.push_back(&job);
   sort_jobs(jobs);
-  if (draft.scripts) return print_scripts(command, session, jobs);
+  if (draft.scripts || draft.environments) return print_payloads(command, session, jobs, draft.environments);
   std::vector<AcctRow> table;
   for (const wire::JobView* job : jobs) {
     if (filter->wants_row_of(*job) || draft.only_jobs) table.push_back({job, nullptr, &context});

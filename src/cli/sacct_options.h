@@ -18,7 +18,8 @@ struct SacctDraft {
   std::optional<std::string> format, start, end, limit_least, limit_most, node_range, cpu_range;
   std::string delimiter = "|";
   bool all_users = false, only_jobs = false, brief = false, long_form = false, help_format = false, help_state = false, help_reason = false, truncate = false, exact = false;
-  bool every_run = false, scripts = false;
+  bool every_run = false, scripts = false, environments = false, completion = false;
+  std::optional<std::string> file;
   std::optional<bool> whole_het;  // not said: all components for the leader's number, one for any other
   char unit = 0;
   TableStyle style;

@@ -38,17 +38,11 @@ constexpr Option<D> rows[] = {
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](D& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
     {"verbose", 'v', none, "", any_tool, "", "", "say more", [](D&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is no more to say"},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](D& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON: of show account, association, qos, tres and user", [](D& d, Text v) { return wish_json(d.listing, v); }},
+    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON, of show and list", [](D& d, Text v) { return wish_json(d.listing, v); }},
     {"oneliner", 'o', none, "", any_tool, "", "", "one line for each", [](D&, Text) -> Result<void> { return {}; }, Effect::no_effect, "each has one line anyway"},
     {"yaml", '\0', optional, "<parser>", any_tool, "", "", "the same as YAML", [](D& d, Text v) { return wish_yaml(d.listing, v); }},
 };
 // clang-format on
-
-std::string cell(Text text, std::size_t width) {
-  std::string out{text.substr(0, width)};
-  out.resize(std::max(out.size(), width), ' ');
-  return out;
-}
 
 void put_settings(const std::vector<AccountSetting>& from, google::protobuf::RepeatedPtrField<wire::AccountSetting>* to) {
   for (const AccountSetting& each : from) {
@@ -59,56 +53,9 @@ void put_settings(const std::vector<AccountSetting>& from, google::protobuf::Rep
   }
 }
 
-std::string setting_lines(const AccountChange& change) {
-  std::string out;
-  for (const AccountSetting& s : change.set) {
-    if (s.key == "account" || s.key == "accounts" || s.key == "cluster" || s.key == "partition" || s.key == "partitions") continue;
-    std::string name = s.key;
-    if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') name[0] = static_cast<char>(name[0] - 'a' + 'A');
-    out += "  " + cell(name, 15) + " = " + s.value + '\n';
-  }
-  return out;
-}
+}  // namespace
 
-std::string association_lines(const wire::AccountsChanged& changed, const std::string& cluster, bool added) {
-  std::string out;
-  for (const auto& a : changed.associations()) {
-    if (a.user().empty()) {
-      out += added ? "  A = " + cell(a.account(), 10) + " C = " + cell(cluster, 10) : "  C = " + cell(cluster, 10) + " A = " + cell(a.account(), 20);
-    } else {
-      out += added ? "  U = " + cell(a.user(), 9) + " A = " + cell(a.account(), 10) + " C = " + cell(cluster, 10)
-                   : "  C = " + cell(cluster, 10) + " A = " + cell(a.account(), 20) + " U = " + cell(a.user(), 9);
-      if (!a.partition().empty()) out += " P = " + cell(a.partition(), 10);
-    }
-    out += '\n';
-  }
-  return out;
-}
-
-// What is about to be done, as Slurm says it.
-std::string announce(const AccountChange& change, const wire::AccountsChanged& changed, const std::string& cluster) {
-  constexpr const char* adding[] = {" Adding Account(s)\n", " Adding User(s)\n", " Adding QOS(s)\n"};
-  constexpr const char* modified[] = {" Modified account associations...\n", " Modified user associations...\n", " Modified qos...\n"};
-  constexpr const char* deleting[] = {" Deleting accounts...\n", " Deleting users...\n", " Deleting QOS(s)...\n"};
-  const auto entity = static_cast<std::size_t>(change.entity);
-  std::string names;
-  for (const std::string& name : changed.names()) names += "  " + name + '\n';
-  switch (change.action) {
-    case AccountAction::add: {
-      std::string out = adding[entity] + names;
-      const std::string settings = setting_lines(change), associations = association_lines(changed, cluster, true);
-      if (change.entity == AccountEntity::user) return out + " Associations =\n" + associations + (settings.empty() ? "" : " Non Default Settings\n" + settings);
-      if (!settings.empty()) out += " Settings\n" + settings;
-      return change.entity == AccountEntity::account ? out + " Associations\n" + associations : out;
-    }
-    case AccountAction::modify: return modified[entity] + (change.entity == AccountEntity::qos ? names : association_lines(changed, cluster, false));
-    case AccountAction::remove: return deleting[entity] + names;
-  }
-  return {};
-}
-
-// y or n within 30 seconds.
-bool may_commit() {
+bool sacctmgr_may_commit() {
   print("Would you like to commit changes? (You have 30 seconds to decide)\n(N/y): ");
   for (;;) {
     pollfd input{STDIN_FILENO, POLLIN, 0};
@@ -123,6 +70,8 @@ bool may_commit() {
     print("Y or N please\n(N/y): ");
   }
 }
+
+namespace {
 
 int say_nothing(const AccountChange& change, bool quiet) {
   if (quiet) return change.action == AccountAction::add ? 0 : 1;
@@ -174,8 +123,8 @@ int sacctmgr_change(Sacctmgr& self, std::span<const Text> words) {
   const auto tried = ask_all(self.session, request);
   if (!tried) return failed(tried.error());
   if (tried->accounts_changed().names_size() == 0) return say_nothing(*change, self.options.quiet);
-  if (!self.options.quiet) print(announce(*change, tried->accounts_changed(), self.settings.cluster_name));
-  if (!self.options.immediate && !may_commit()) {
+  if (!self.options.quiet) print(sacctmgr_announcement(*change, tried->accounts_changed(), self.settings.cluster_name));
+  if (!self.options.immediate && !sacctmgr_may_commit()) {
     print(" Changes Discarded\n");
     return 0;
   }
@@ -205,9 +154,6 @@ std::vector<std::string> line_words(Text line) {
   return out;
 }
 
-// Not those of slurmdbd, of which there is none.
-constexpr Text of_the_database[] = {"archive", "clear", "ping", "reconfigure", "shutdown"};
-
 int run_words(Sacctmgr& self, std::span<const Text> words) {
   const Text verb = words[0];
   if (equals_ignoring_case(verb, "version")) return print("slurm " + std::string{slurm_version} + '\n');
@@ -219,11 +165,8 @@ int run_words(Sacctmgr& self, std::span<const Text> words) {
   }
   if (is_cut_of(verb, "dump", 2)) return sacctmgr_dump(self, words.subspan(1));
   if (is_cut_of(verb, "load", 2)) return self.options.readonly ? (say_plain(" Can't run this command in readonly mode."), 1) : sacctmgr_load(self, words.subspan(1));
-  for (const Text each : of_the_database)
-    if (is_cut_of(verb, each, 3)) {
-      say_error(self.command, std::string{verb} + " is not built yet in Millrace: there is no slurmdbd, accounts are kept by the controller");
-      return 1;
-    }
+  if (const auto done = sacctmgr_daemon(self, words)) return *done;
+  if (words.size() > 1 && is_cut_of(words[1], "jobs", 1) && (is_cut_of(verb, "modify", 1) || is_cut_of(verb, "update", 2))) return sacctmgr_modify_job(self, words.subspan(2));
   for (const Text each : {"add", "create", "modify", "update", "delete", "remove"})
     if (is_cut_of(verb, each, 2) || verb == "m") return sacctmgr_change(self, words);
   say_plain("invalid keyword: " + std::string{verb});

@@ -6,8 +6,11 @@
 
 #include "cli/commands.h"
 #include "cli/listing.h"
+#include "cli/render/account_fields.h"
+#include "cli/render/data_tree.h"
 #include "cli/render/field_table.h"
 #include "config/client_settings.h"
+#include "core/model/account_change.h"
 
 namespace millrace {
 
@@ -32,6 +35,31 @@ std::optional<int> sacctmgr_show_other(Sacctmgr& self, std::string_view entity, 
 
 // add, modify, delete; without a word where nothing is to be said.
 int sacctmgr_change(Sacctmgr& self, std::span<const std::string_view> words);
+
+// What is about to be done, in Slurm's words.
+std::string sacctmgr_announcement(const AccountChange& change, const wire::AccountsChanged& changed, const std::string& cluster);
+// y or n within 30 seconds.
+bool sacctmgr_may_commit();
+// ping, reconfigure, clear stats, archive, shutdown: what slurmdbd would do. Empty: not one of them.
+std::optional<int> sacctmgr_daemon(Sacctmgr& self, std::span<const std::string_view> words);
+// modify job [where] jobid=N set DerivedExitCode=... Comment=...
+int sacctmgr_modify_job(Sacctmgr& self, std::span<const std::string_view> words);
+// Kinds of which records are kept, or could be: transaction, coordinator, wckey, reservation, resource, federation, instance, stats, runawayjobs. Empty: not one of them.
+std::optional<int> sacctmgr_show_records(Sacctmgr& self, std::string_view entity, std::span<const std::string_view> words);
+std::optional<AccountBook> sacctmgr_book(Sacctmgr& self);
+// --json, --yaml.
+int sacctmgr_print_data(Sacctmgr& self, const std::string& key, DataList records);
+
+// A table of some rows in the columns that are asked for, or in these.
+template <class Row>
+int sacctmgr_print_rows(Sacctmgr& self, std::span<const Field<Row>> fields, const std::string& columns, const std::vector<Row>& rows) {
+  const auto chosen = choose_fields(fields, columns);
+  if (!chosen) {
+    say_plain(" " + chosen.error().story);
+    return 1;
+  }
+  return print(render_fields(*chosen, rows, self.options.style));
+}
 
 // dump CLUSTER [file=NAME], load [file=]NAME: the accounts as a text file.
 int sacctmgr_dump(Sacctmgr& self, std::span<const std::string_view> words);

@@ -16,7 +16,7 @@ constexpr auto begins = is_cut_of;
 
 struct Question {
   std::string format;
-  bool with_associations = false, tree = false;
+  bool with_associations = false, with_coordinators = false, tree = false;
   std::set<std::string, std::less<>> names, accounts, users, partitions;
 };
 
@@ -32,7 +32,11 @@ Result<Question> read_question(std::span<const Text> words, bool names_are_users
       out.tree = true;
       continue;
     }
-    if (equals_ignoring_case(word, "withdeleted") || begins(word, "wopinfo", 3) || begins(word, "woplimits", 4) || begins(word, "withcoordinators", 5)) continue;
+    if (begins(word, "withcoordinators", 5)) {
+      out.with_coordinators = true;
+      continue;
+    }
+    if (equals_ignoring_case(word, "withdeleted") || begins(word, "wopinfo", 3) || begins(word, "woplimits", 4) || begins(word, "withrawqoslevel", 5) || begins(word, "onlydefaults", 4)) continue;
     const AccountSetting item = parse_account_setting(word);
     auto* set = item.key == "name" ? (names_are_users ? &out.users : &out.names) : begins(item.key, "users", 4) ? &out.users
                 : begins(item.key, "accounts", 4) ? &out.accounts : begins(item.key, "partitions", 4) ? &out.partitions : nullptr;
@@ -136,15 +140,11 @@ int sacctmgr_show(Sacctmgr& self, std::span<const Text> words) {
   const Text entity = words.empty() ? Text{} : words[0];
   const bool accounts = begins(entity, "accounts", 3), users = begins(entity, "users", 1), qos = begins(entity, "qos", 1);
   const bool associations = begins(entity, "associations", 2) && !accounts, tres = begins(entity, "tres", 2);
-  const bool other_data = is_cut_of(entity, "clusters", 2) || is_cut_of(entity, "configuration", 3) || is_cut_of(entity, "events", 1);
-  if (self.options.listing.data && !other_data && !accounts && !users && !qos && !associations && !tres) {
-    say_error(self.command, "--json and --yaml of show " + std::string{entity} + " are not built yet in Millrace");
-    return 1;
-  }
   if (!words.empty())
-    if (const auto other = sacctmgr_show_other(self, entity, words.subspan(1))) return *other;
+    for (const auto show : {sacctmgr_show_records, sacctmgr_show_other})
+      if (const auto other = show(self, entity, words.subspan(1))) return *other;
   if (!accounts && !users && !qos && !associations && !tres) {
-    say_plain("No valid entity in list command\nInput line must include \"Account\", \"Association\", \"Cluster\", \"Configuration\",\n\"Event\", \"Problem\", \"QOS\", \"RunawayJobs\", \"TRES\" or \"User\"");
+    say_plain("No valid entity in list command\nInput line must include \"Account\", \"Association\", \"Cluster\", \"Configuration\",\n\"Coordinator\", \"Event\", \"Federation\", \"Instance\", \"Problem\", \"QOS\", \"Resource\", \"Reservation\",\n\"RunAwayJobs\", \"Stats\", \"Transaction\", \"TRES\", \"User\", or \"WCKey\"");
     return 1;
   }
   auto question = read_question(words.subspan(1), users);
@@ -162,9 +162,9 @@ int sacctmgr_show(Sacctmgr& self, std::span<const Text> words) {
   if (qos) return show_qos(self, book, *question);
   if (tres) return show_tres(self, book, *question);
   if (associations) return show_associations(self, book, *question, true, true, association_columns);
-  const auto with = [&](const char* more) { return question->with_associations ? "," + std::string{more} : std::string{}; };
+  const auto with = [&](const char* more) { return (question->with_associations ? "," + std::string{more} : std::string{}) + (question->with_coordinators ? ",Coordinators" : ""); };
   return accounts ? show_associations(self, book, *question, true, question->with_associations, account_columns + with(account_association_columns))
-                  : show_associations(self, book, *question, false, true, user_columns + with(user_association_columns));
+                  : show_associations(self, book, *question, false, true, (book.answer.track_wckeys() ? user_wckey_columns : user_columns) + with(user_association_columns));
 }
 
 }  // namespace millrace

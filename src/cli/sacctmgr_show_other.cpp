@@ -91,34 +91,18 @@ Result<std::string> read_format(std::span<const Text> words, std::string columns
   return columns;
 }
 
-// --json, --yaml: conditions and format= do not matter.
-int print_data(Sacctmgr& self, const std::string& key, DataList records) {
-  if (self.options.listing.data->list_parsers) return print(data_parser_names());
-  std::size_t at = 0;
-  return print_records(self.command, self.settings, self.options.listing.data->form, key, [&] { return at == records.size() ? Data{} : records[at++]; });
-}
-
 template <class Row>
 int show_rows(Sacctmgr& self, std::span<const Field<Row>> fields, std::span<const Text> words, const char* columns, const std::vector<Row>& rows) {
   const auto format = read_format(words, columns);
-  const auto chosen = format ? choose_fields(fields, *format) : Result<std::vector<ChosenField<Row>>>{std::unexpected(format.error())};
-  if (!chosen) {
-    say_plain(" " + chosen.error().story);
+  if (!format) {
+    say_plain(" " + format.error().story);
     return 1;
   }
-  return print(render_fields(*chosen, rows, self.options.style));
-}
-
-std::optional<AccountBook> ask_book(Sacctmgr& self) {
-  wire::Request request;
-  request.mutable_query_accounts();
-  auto reply = sacctmgr_ask(self, request);
-  if (!reply) return std::nullopt;
-  return AccountBook(std::move(*reply->mutable_accounts()));
+  return sacctmgr_print_rows(self, fields, *format, rows);
 }
 
 int show_cluster(Sacctmgr& self, std::span<const Text> words) {
-  const auto book = ask_book(self);
+  const auto book = sacctmgr_book(self);
   if (!book) return 1;
   wire::Request request;
   request.mutable_query_config();
@@ -136,7 +120,7 @@ int show_cluster(Sacctmgr& self, std::span<const Text> words) {
       const std::size_t slash = name.find('/');
       tres.push_back(DataMap{{"type", name.substr(0, slash)}, {"name", slash == std::string::npos ? "" : name.substr(slash + 1)}, {"id", static_cast<std::uint32_t>(tres.size() + 1)}, {"count", 0u}});
     }
-    return print_data(self, "clusters", DataList{DataMap{{"controller", DataMap{{"host", self.settings.controller_host}, {"port", static_cast<std::uint32_t>(port.value_or(0))}}},
+    return sacctmgr_print_data(self, "clusters", DataList{DataMap{{"controller", DataMap{{"host", self.settings.controller_host}, {"port", static_cast<std::uint32_t>(port.value_or(0))}}},
                                                          {"flags", DataList{}},
                                                          {"name", self.settings.cluster_name},
                                                          {"nodes", ""},
@@ -165,7 +149,7 @@ int show_configuration(Sacctmgr& self) {
     key.resize(std::max<std::size_t>(key.size(), 22), ' ');
     out += key + " = " + entry.value() + '\n';
   }
-  if (self.options.listing.data) return print_data(self, "configuration", DataList{std::move(data)});
+  if (self.options.listing.data) return sacctmgr_print_data(self, "configuration", DataList{std::move(data)});
   return print(out);
 }
 
@@ -187,13 +171,13 @@ int show_events(Sacctmgr& self, std::span<const Text> words) {
                                 {"state", DataList{Data{node_state_full(*row.node)}}},
                                 {"reason", row.node->reason()},
                                 {"user", names.user(row.node->reason_uid())}});
-    return print_data(self, "events", std::move(records));
+    return sacctmgr_print_data(self, "events", std::move(records));
   }
   return show_rows(self, std::span<const Field<EventRow>>{event_fields}, words, "Cluster,NodeNames,TimeStart,TimeEnd,State,Reason,User", rows);
 }
 
 int show_problems(Sacctmgr& self, std::span<const Text> words) {
-  const auto book = ask_book(self);
+  const auto book = sacctmgr_book(self);
   if (!book) return 1;
   std::set<std::string> with_users;
   for (const wire::AssociationView* view : book->in_tree_order)
@@ -208,27 +192,36 @@ int show_problems(Sacctmgr& self, std::span<const Text> words) {
     if (a.user().empty() && !with_users.contains(a.account())) rows.push_back({self.settings.cluster_name, a.account(), "", "Account has no Users"});
     if (!a.user().empty() && getpwnam(a.user().c_str()) == nullptr) rows.push_back({self.settings.cluster_name, a.account(), a.user(), "User does not have a uid"});
   }
+  if (self.options.listing.data) {
+    DataList records;
+    for (const ProblemRow& row : rows) records.push_back(DataMap{{"cluster", row.cluster}, {"account", row.account}, {"user", row.user}, {"problem", row.problem}});
+    return sacctmgr_print_data(self, "problems", std::move(records));
+  }
   return show_rows(self, std::span<const Field<ProblemRow>>{problem_fields}, words, "Cluster,Account,User,Problem", rows);
 }
 
-int refuse(Sacctmgr& self, Text entity, const char* why) {
-  say_error(self.command, "show " + std::string{entity} + " is not built yet in Millrace" + why);
-  return 1;
+}  // namespace
+
+std::optional<AccountBook> sacctmgr_book(Sacctmgr& self) {
+  wire::Request request;
+  request.mutable_query_accounts();
+  auto reply = sacctmgr_ask(self, request);
+  if (!reply) return std::nullopt;
+  return AccountBook(std::move(*reply->mutable_accounts()));
 }
 
-}  // namespace
+// Conditions hold, format= does not matter.
+int sacctmgr_print_data(Sacctmgr& self, const std::string& key, DataList records) {
+  if (self.options.listing.data->list_parsers) return print(data_parser_names());
+  std::size_t at = 0;
+  return print_records(self.command, self.settings, self.options.listing.data->form, key, [&] { return at == records.size() ? Data{} : records[at++]; });
+}
 
 std::optional<int> sacctmgr_show_other(Sacctmgr& self, Text entity, std::span<const Text> words) {
   if (is_cut_of(entity, "clusters", 2)) return show_cluster(self, words);
   if (is_cut_of(entity, "configuration", 3)) return show_configuration(self);
   if (is_cut_of(entity, "events", 1)) return show_events(self, words);
   if (is_cut_of(entity, "problems", 1)) return show_problems(self, words);
-  // A job that runs is in the ledger, and what the ledger has is what nodes are told: none can be left over.
-  if (is_cut_of(entity, "runawayjobs", 2)) return print("Runaway Jobs: No runaway jobs found on cluster " + self.settings.cluster_name + '\n');
-  if (is_cut_of(entity, "stats", 2)) return refuse(self, entity, ": there is no slurmdbd; sdiag shows what the controller does");
-  if (is_cut_of(entity, "transactions", 1) && !is_cut_of(entity, "tres", 2)) return refuse(self, entity, ": who changed what is in `millrace log dump`");
-  for (const Text kind : {"coordinators", "federations", "instances", "resources", "reservations", "wckeys"})
-    if (is_cut_of(entity, kind, kind == "resources" || kind == "reservations" ? 3 : 1)) return refuse(self, entity, "");
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/scontrol.h"
+#include "core/model/account.h"
 
 namespace millrace {
 namespace {
@@ -48,6 +49,16 @@ std::string qos_record(const log::Qos& qos) {
          " MaxWallPJ=" + (limits.has_max_wall_minutes() ? std::to_string(limits.max_wall_minutes()) : "") + '\n';
 }
 
+std::string user_record(const std::string& user, const std::string& account, const wire::Accounts& accounts) {
+  std::string key, level = user == "root" ? "Administrator" : "Not Set";
+  for (const log::AccountUser& known : accounts.users()) {
+    if (known.name() != user) continue;
+    key = known.default_wckey();
+    if (known.admin_level() != 0) level = known.admin_level() == static_cast<std::uint32_t>(AdminLevel::operates) ? "Operator" : "Administrator";
+  }
+  return "UserName=" + user + " DefAccount=" + account + " DefWckey=" + key + " AdminLevel=" + level + '\n';
+}
+
 }  // namespace
 
 // flags=users,assoc,qos chooses kinds of records; users=, accounts= and qos= choose among them.
@@ -80,7 +91,7 @@ int scontrol_show_associations(Scontrol& self, std::string_view wanted) {
   if (shown("users")) {
     out += "\nUser Records\n\n";
     for (const auto& [user, account] : users)
-      if (chosen("users", user)) out += "UserName=" + user + " DefAccount=" + account + " DefWckey= AdminLevel=Not Set\n";
+      if (chosen("users", user)) out += user_record(user, account, accounts);
   }
   if (shown("assoc")) {
     out += "\nAssociation Records\n\n";

@@ -26,6 +26,22 @@ Result<std::int64_t> span(Text key, Text value) {
   return length->unlimited ? 365LL * 24 * 3600 * 1'000'000 : length->seconds * 1'000'000;
 }
 
+// node=4, license/matlab=2: what is counted in whole nodes and licences; parts of nodes cannot be kept.
+Result<void> set_counts(wire::Reserve& to, Text value) {
+  std::string licences;
+  for (const Text word : split(value, ',')) {
+    const std::size_t equals = word.find('=');
+    const auto count = equals == Text::npos ? std::nullopt : parse_integer(word.substr(equals + 1));
+    const std::string name = lower(word.substr(0, equals));
+    if (!count || *count < 1 || *count > 10'000'000) return bad("TRES", value);
+    if (name == "node") to.set_node_count(static_cast<std::uint32_t>(*count));
+    else if (name.starts_with("license/")) licences += (licences.empty() ? "" : ",") + std::string{word.substr(8, equals - 8)} + ":" + std::to_string(*count);
+    else return fail(Errc::refused, "TRES=" + std::string{word} + " of a reservation is not built yet in Millrace: whole nodes (node=) and licences (license/NAME=) can be kept");
+  }
+  if (!licences.empty()) to.set_licences(licences);
+  return {};
+}
+
 struct Key {
   Text name;
   Result<void> (*set)(wire::Reserve& to, Text value);
@@ -57,16 +73,52 @@ constexpr Key keys[] = {
     {"licenses", [](wire::Reserve& to, Text v) -> Result<void> { to.set_licences(std::string{v}); return {}; }},
     {"licences", [](wire::Reserve& to, Text v) -> Result<void> { to.set_licences(std::string{v}); return {}; }},
     {"features", [](wire::Reserve& to, Text v) -> Result<void> { to.set_features(std::string{v}); return {}; }},
-    {"maxstartdelay", nullptr}, {"corecnt", nullptr}, {"cpucnt", nullptr}, {"tres", nullptr}, {"trespernode", nullptr}, {"skip", nullptr},
-    {"burstbuffer", nullptr}, {"qos", nullptr}, {"allowedpartitions", nullptr}, {"nodelist", nullptr},
+    {"maxstartdelay", [](wire::Reserve& to, Text v) -> Result<void> {
+       if (v.empty()) return to.set_max_start_delay_seconds(0), Result<void>{};
+       const auto length = parse_duration(v);
+       if (!length || length->unlimited || length->seconds > INT32_MAX) return bad("MaxStartDelay", v);
+       to.set_max_start_delay_seconds(static_cast<std::uint32_t>((length->seconds + 59) / 60 * 60));
+       return {};
+     }},
+    {"tres", set_counts},
+    {"skip", [](wire::Reserve& to, Text) -> Result<void> { to.set_skip(true); return {}; }},
+    {"corecnt", nullptr}, {"cpucnt", nullptr}, {"trespernode", nullptr}, {"burstbuffer", nullptr}, {"qos", nullptr}, {"allowedpartitions", nullptr}, {"nodelist", nullptr},
 };
 // clang-format on
 
+// += and -= change what is there.
+Result<void> change(wire::Reserve& to, Text name, char op, Text value) {
+  const std::int64_t sign = op == '+' ? 1 : -1;
+  const std::string sign_text(1, op);
+  if (name == "nodes") return to.set_nodes(std::string{value}), to.set_nodes_op(sign_text), Result<void>{};
+  if (name == "users" || name == "user") return to.set_users(std::string{value}), to.set_users_op(sign_text), Result<void>{};
+  if (name == "accounts" || name == "account") return to.set_accounts(std::string{value}), to.set_accounts_op(sign_text), Result<void>{};
+  if (name == "groups") return to.set_groups(std::string{value}), to.set_groups_op(sign_text), Result<void>{};
+  if (name == "flags") return to.set_flags(std::string{value}), to.set_flags_op(sign_text), Result<void>{};
+  if (name == "nodecnt") {
+    const auto count = parse_integer(value);
+    if (!count || *count < 1 || *count > 10'000'000) return bad("NodeCnt", value);
+    return to.set_node_count_change(static_cast<std::int32_t>(sign * *count)), Result<void>{};
+  }
+  if (name == "starttime" || name == "endtime" || name == "duration") {
+    MR_TRY(const std::int64_t length, span(name, value));
+    if (name == "starttime") to.set_start_change_us(sign * length);
+    else if (name == "endtime") to.set_end_change_us(sign * length);
+    else to.set_duration_change_us(sign * length);
+    return {};
+  }
+  return fail(Errc::refused, std::string{name} + sign_text + "= of a reservation is not built yet in Millrace");
+}
+
 Result<void> set(wire::Reserve& to, Text word) {
   const std::size_t equals = word.find('=');
+  if (equals == Text::npos && equals_ignoring_case(word, "skip")) return to.set_skip(true), Result<void>{};
   if (equals == Text::npos) return fail(Errc::invalid, "Invalid input: " + std::string{word} + "; key=value would be right");
   std::string name = lower(word.substr(0, equals));
-  if (name.ends_with('+') || name.ends_with('-')) return fail(Errc::refused, std::string{word.substr(0, equals)} + "= of a reservation is not built yet in Millrace");
+  if (name.ends_with('+') || name.ends_with('-')) {
+    if (!to.change()) return fail(Errc::invalid, "Invalid input: " + std::string{word} + "; += and -= are for scontrol update");
+    return change(to, Text{name}.substr(0, name.size() - 1), name.back(), word.substr(equals + 1));
+  }
   for (const Key& key : keys) {
     if (key.name != name) continue;
     if (key.set == nullptr) return fail(Errc::refused, std::string{word.substr(0, equals)} + "= of a reservation is not built yet in Millrace");
@@ -92,7 +144,7 @@ std::string show(const wire::ReservationView& r, bool one_line) {
   out += gap + "TRES=" + (r.cpus() > 0 ? "cpu=" + std::to_string(r.cpus()) : "");
   out += gap + "Users=" + null_or(r.users()) + " Groups=" + null_or(r.groups()) + " Accounts=" + null_or(r.accounts()) +
          " Licenses=" + null_or(r.licences()) + " State=" + (r.active() ? "ACTIVE" : "INACTIVE") + " BurstBuffer=(null)";
-  out += gap + "MaxStartDelay=(null)";
+  out += gap + "MaxStartDelay=" + (r.max_start_delay_seconds() > 0 ? duration_text(r.max_start_delay_seconds()) : "(null)");
   if (!r.comment().empty()) out += gap + "Comment=" + r.comment();
   return out + (one_line ? "\n" : "\n\n");
 }

@@ -30,7 +30,7 @@ struct Draft {
   ListingWish listing;
   JobFilterWords filter;
   std::optional<std::string> format, long_format, sort, jobs, step_ids;
-  bool job_flag = false, step_flag = false, all = false, array = false, long_view = false, no_header = false, start = false, only_state = false, expand_patterns = false;
+  bool job_flag = false, step_flag = false, all = false, array = false, long_view = false, no_header = false, start = false, only_state = false, expand_patterns = false, by_partition = false;
   int verbose = 0;
 };
 
@@ -93,7 +93,7 @@ constexpr Option<Draft> rows[] = {
     {"notme", '\0', none, "", any_tool, "", "", "the jobs of others", [](Draft& d, Text) -> Done { d.filter.not_me = true; return {}; }},
     {"only-job-state", '\0', none, "", any_tool, "", "", "ids and states only", on<&Draft::only_state>},
     {"partition", 'p', required, "<names>", any_tool, "SQUEUE_PARTITION", "", "jobs in these partitions", choose<&JobFilterWords::partitions>},
-    {"priority", 'P', none, "", any_tool, "SQUEUE_PRIORITY", "", "a line for each partition a job waits in", nothing, without_effect, "a job has one line, and the partitions it waits in stand in it"},
+    {"priority", 'P', none, "", any_tool, "SQUEUE_PRIORITY", "", "a line for each partition a job waits in", on<&Draft::by_partition>},
     {"qos", 'q', required, "<names>", any_tool, "SQUEUE_QOS", "", "jobs of these qualities of service", choose<&JobFilterWords::qos>},
     {"reservation", 'R', required, "<names>", any_tool, "", "", "jobs in these reservations", choose<&JobFilterWords::reservations>},
     {"running-over", '\0', required, "<time>", any_tool, "", "", "jobs that run for longer than this", run_time<&JobFilterWords::running_over_seconds>},
@@ -189,6 +189,18 @@ void add_rows(std::vector<JobRow>& out, const wire::JobView& job, bool one_per_t
   out.push_back({&job, {}, &context});
 }
 
+// --priority: a job that waits in several partitions, as if there were one of it in each.
+std::vector<const wire::JobView*> in_each_partition(const wire::JobView& job, bool apart, std::deque<wire::JobView>& copies) {
+  if (!apart || job.state() != wire::PENDING || job.partition().find(',') == std::string::npos) return {&job};
+  std::vector<const wire::JobView*> out;
+  for (const std::string_view name : split(job.partition(), ',')) {
+    copies.push_back(job);
+    copies.back().set_partition(std::string{name});
+    out.push_back(&copies.back());
+  }
+  return out;
+}
+
 // How the processors of the allocated nodes lie, which only the nodes know; an answer without it is no reason to fail.
 wire::Reply nodes_of_jobs(Session& session, const Answer& answer) {
   const bool any = std::ranges::any_of(answer.replies, [](const wire::Reply& reply) {
@@ -246,10 +258,12 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   const JobContext context{answer->now_us, settings.cluster_name, &names, draft.expand_patterns};
   std::vector<JobRow> list;
   std::size_t records = 0;
+  std::deque<wire::JobView> copies;
   for (const wire::Reply& reply : answer->replies) {
     records += static_cast<std::size_t>(reply.jobs().jobs_size());
     for (const wire::JobView& job : reply.jobs().jobs())
-      if ((*filter)(job, answer->now_us)) add_rows(list, job, draft.array, context);
+      for (const wire::JobView* each : in_each_partition(job, draft.by_partition, copies))
+        if ((*filter)(*each, answer->now_us)) add_rows(list, *each, draft.array, context);
   }
   std::string unknown;
   sort_jobs(list, order, unknown);

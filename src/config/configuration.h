@@ -136,6 +136,7 @@ struct NodeLifeSettings {
   bool hold_on_prolog_failure = true;         // SchedulerParameters=nohold_on_prolog_fail
   std::string health_check, reboot_program;   // empty: none
   std::string mail_program = "/bin/mail", mail_domain;
+  std::string reservation_prolog, reservation_epilog;  // empty: none
   Duration health_check_interval{};           // 0: never
   Duration health_check_limit{};              // HealthCheckTimeout; 0: a minute
   bool check_idle = true, check_busy = true, check_only_at_start = false;
@@ -157,6 +158,13 @@ struct PowerSettings {
   std::vector<std::string> except_partitions;
   std::uint32_t except_states = 0;  // of ExceptState
   bool show_cloud = false;          // PrivateData=cloud
+};
+
+// JobCompType, JobCompLoc: where the ends of jobs are told.
+struct JobCompletionSettings {
+  enum class Kind : std::uint8_t { none, file, program };
+  Kind kind{};
+  std::string location;  // a file, or a program; absolute
 };
 
 struct Configuration {
@@ -243,6 +251,9 @@ struct Configuration {
 
   IsolationSettings isolation;
   NodeLifeSettings node_life;
+  JobCompletionSettings job_completion;
+  bool track_wckeys = false;               // TrackWCKey
+  std::uint32_t store_flags = 0;           // AccountingStoreFlags, of StoreFlag
   PowerSettings power;
   std::uint32_t max_node_count = 0;  // 0: as many as there are lines for
 

@@ -58,6 +58,12 @@ Result<void> health_check_state(Configuration& c, std::string_view value);
 Result<void> reboot_program(Configuration& c, std::string_view value);
 Result<void> mail_program(Configuration& c, std::string_view value);
 Result<void> mail_domain(Configuration& c, std::string_view value);
+Result<void> reservation_prolog(Configuration& c, std::string_view value);
+Result<void> reservation_epilog(Configuration& c, std::string_view value);
+Result<void> completion_type(Configuration& c, std::string_view value);
+Result<void> completion_location(Configuration& c, std::string_view value);
+Result<void> store_flags(Configuration& c, std::string_view value);
+Result<void> store_comment(Configuration& c, std::string_view value);
 Result<void> resume_timeout(Configuration& c, std::string_view value);
 Result<void> agent_parameters(Configuration& c, std::string_view value);
 

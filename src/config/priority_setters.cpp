@@ -35,7 +35,7 @@ constexpr Word enforce_words[] = {
     {"safe", enforce_associations | enforce_limits | enforce_safe},
     {"all", enforce_associations | enforce_limits | enforce_qos},
     {"none", 0},
-    {"wckeys", 0},
+    {"wckeys", enforce_associations | enforce_wckeys},
     {"nojobs", 0},
     {"nosteps", 0},
 };
@@ -82,9 +82,9 @@ Result<void> enforce(Configuration& c, std::string_view value) {
   c.enforce = 0;
   for (const std::string_view word : split(value, ',')) {
     const Word* known = find(enforce_words, trim(word));
-    if (!known) return fail(Errc::invalid, "'" + std::string{word} + "' is not known; associations, limits, qos, safe, all and none are");
+    if (!known) return fail(Errc::invalid, "'" + std::string{word} + "' is not known; associations, limits, qos, safe, wckeys, all and none are");
     c.enforce |= known->value;
-    if (equals_ignoring_case(known->name, "wckeys")) c.not_built.push_back({"AccountingStorageEnforce", {}, 0, "wckeys is not built yet"});
+    if (equals_ignoring_case(known->name, "wckeys")) c.track_wckeys = true;
   }
   return {};
 }

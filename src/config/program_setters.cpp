@@ -65,6 +65,44 @@ Result<void> mail_domain(Configuration& c, std::string_view value) {
   return {};
 }
 
+Result<void> reservation_prolog(Configuration& c, std::string_view value) { return absolute(c.node_life.reservation_prolog, value); }
+Result<void> reservation_epilog(Configuration& c, std::string_view value) { return absolute(c.node_life.reservation_epilog, value); }
+
+Result<void> completion_type(Configuration& c, std::string_view value) {
+  using Kind = JobCompletionSettings::Kind;
+  const std::string name = lower(value.starts_with("jobcomp/") ? value.substr(8) : value);
+  c.job_completion.kind = Kind::none;
+  if (name == "filetxt") c.job_completion.kind = Kind::file;
+  else if (name == "script") c.job_completion.kind = Kind::program;
+  else if (name == "elasticsearch" || name == "kafka" || name == "lua" || name == "mysql") c.not_built.push_back({"JobCompType", "", 0, "jobcomp/" + name + " is not built yet; jobcomp/filetxt and jobcomp/script are"});
+  else if (!name.empty() && name != "none") return fail(Errc::invalid, "'" + std::string{value} + "' is not known; jobcomp/filetxt, jobcomp/script and jobcomp/none would be right");
+  return {};
+}
+
+Result<void> completion_location(Configuration& c, std::string_view value) { return absolute(c.job_completion.location, value); }
+
+Result<void> store_flags(Configuration& c, std::string_view value) {
+  constexpr std::pair<std::string_view, std::uint32_t> known[] = {{"job_script", store_script}, {"job_env", store_environment}, {"job_comment", millrace::store_comment}, {"job_extra", store_extra}};
+  c.store_flags = 0;
+  for (const std::string_view word : split(value, ',')) {
+    const std::string name = lower(trim(word));
+    if (name.empty() || name == "none") continue;
+    if (name == "no_stdio") {
+      c.not_built.push_back({"AccountingStoreFlags=no_stdio", "", 0, "names of output files are always kept"});
+      continue;
+    }
+    const auto it = std::ranges::find(known, name, [](const auto& row) { return row.first; });
+    if (it == std::end(known)) return fail(Errc::invalid, "'" + std::string{word} + "' is not known; job_script, job_env, job_comment and job_extra would be right");
+    c.store_flags |= it->second;
+  }
+  return {};
+}
+
+Result<void> store_comment(Configuration& c, std::string_view value) {
+  if (is_yes(value)) c.store_flags |= millrace::store_comment;
+  return {};
+}
+
 Result<void> health_check_interval(Configuration& c, std::string_view value) {
   c.node_life.health_check_interval = seconds(parse_integer(value).value_or(0));
   return {};

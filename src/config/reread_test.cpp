@@ -46,12 +46,12 @@ TEST(Configuration, Munge_is_asked_for_by_name_and_its_socket_is_not_ours) {
 }
 
 TEST(Configuration, A_key_without_effect_is_said_to_have_none_unless_it_says_what_happens_anyway) {
-  const Configuration c = read("TreeWidth=50\nSlurmctldDebug=info\nSlurmdDebug=debug3\nResvProlog=/x\nUsePAM=1\n");
+  const Configuration c = read("TreeWidth=50\nSlurmctldDebug=info\nSlurmdDebug=debug3\nBurstBufferType=x\nUsePAM=1\n");
   ASSERT_EQ(c.without_effect.size(), 2u);
   EXPECT_EQ(c.without_effect[0].key, "TreeWidth");
   EXPECT_EQ(c.without_effect[1].key, "SlurmdDebug");
   ASSERT_EQ(c.not_built.size(), 2u);
-  EXPECT_EQ(c.not_built[0].key, "ResvProlog");
+  EXPECT_EQ(c.not_built[0].key, "BurstBufferType");
   EXPECT_EQ(c.not_built[1].key, "UsePAM");
 }
 

@@ -118,6 +118,10 @@ ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, cons
   entities.finish(report.errors);
   check_partitions(report.configuration, path, report.errors);
   check_power(report.configuration, path, report.errors);
+  if (JobCompletionSettings& completion = report.configuration.job_completion; completion.location.empty()) {
+    if (completion.kind == JobCompletionSettings::Kind::program) report.errors.push_back(path + ": JobCompType=jobcomp/script needs JobCompLoc, the absolute name of a program");
+    if (completion.kind == JobCompletionSettings::Kind::file) completion.location = "/var/log/slurm_jobcomp.log";
+  }
   read_gres(companions.gres, report.configuration, report.errors);
   read_topology(companions.topology, report.configuration, report.errors);
   read_cgroup_conf(companions.cgroup, report.configuration, report.errors);

@@ -85,14 +85,14 @@ TEST(SlurmConf, Expands_nodes_and_applies_defaults) {
 }
 
 TEST(SlurmConf, Collects_what_it_does_not_know_or_do) {
-  const auto report = parse("NoSuchKey=1\nResvProlog=/bin/true\nPriorityFlags=MAX_TRES,INCR_ONLY\nPriorityWeightQOS=0\nNodeName=a CpuBind=core Colour=red\n");
+  const auto report = parse("NoSuchKey=1\nBurstBufferType=x\nPriorityFlags=MAX_TRES,INCR_ONLY\nPriorityWeightQOS=0\nNodeName=a CpuBind=core Colour=red\n");
   ASSERT_TRUE(report.errors.empty()) << report.errors[0];
   ASSERT_EQ(report.configuration.unknown.size(), 2u);
   EXPECT_EQ(report.configuration.unknown[0].key, "NoSuchKey");
   EXPECT_EQ(report.configuration.unknown[0].line, 3);
   EXPECT_EQ(report.configuration.unknown[1].key, "Colour");
   ASSERT_EQ(report.configuration.not_built.size(), 3u);
-  EXPECT_EQ(report.configuration.not_built[0].key, "ResvProlog");
+  EXPECT_EQ(report.configuration.not_built[0].key, "BurstBufferType");
   EXPECT_EQ(report.configuration.not_built[1].key, "PriorityFlags");
   EXPECT_EQ(report.configuration.not_built[1].text, "INCR_ONLY is not built yet");
   EXPECT_EQ(report.configuration.not_built[1].line, 5);

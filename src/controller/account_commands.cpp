@@ -1,6 +1,10 @@
-// src/controller/account_commands.cpp - sacctmgr's changes: decided, made durable, answered with what was changed.
+// src/controller/account_commands.cpp - sacctmgr's changes: decided, made durable, answered with what was changed; the rights it gives.
+#include <algorithm>
+
 #include "controller/commands.h"
 #include "core/admission/change_account.h"
+#include "core/ledger/apply_account.h"
+#include "core/ledger/kept_jobs.h"
 
 namespace millrace {
 
@@ -8,7 +12,7 @@ void Commands::change_accounts(const wire::ChangeAccounts& ask) {
   AccountChange change;
   change.action = static_cast<AccountAction>(ask.action());
   change.entity = static_cast<AccountEntity>(ask.entity());
-  if (ask.action() > static_cast<std::uint32_t>(AccountAction::remove) || ask.entity() > static_cast<std::uint32_t>(AccountEntity::qos))
+  if (ask.action() > static_cast<std::uint32_t>(AccountAction::remove) || ask.entity() > static_cast<std::uint32_t>(AccountEntity::coordinator))
     return refuse_with(2036, "Requested operation not supported on this system", "unknown change");
   const auto settings = [](const auto& from) {
     std::vector<AccountSetting> out;
@@ -17,6 +21,18 @@ void Commands::change_accounts(const wire::ChangeAccounts& ask) {
   };
   change.where = settings(ask.where());
   change.set = settings(ask.set());
+  // The name of who did it stays with what was done.
+  if (actor_.name.empty())
+    return c_.identities_.find(asker_.uid, asker_.gid, [&c = c_, asker = asker_, request = request_, change](Result<UserIdentity> identity) {
+      Commands self{c, asker, request};
+      self.actor_.name = identity ? identity->user_name : std::to_string(asker.uid.value);
+      self.decide_change(change);
+    });
+  decide_change(change);
+}
+
+void Commands::decide_change(const AccountChange& change) {
+  const wire::ChangeAccounts& ask = request_.change_accounts();
   auto decision = decide_accounts(c_.commit_.decided(), change, actor_, c_.loop_.now());
   if (!decision) return refuse_with(decision.error().code == Errc::refused ? 2002 : 2036, decision.error().story);
   wire::Reply out = reply();
@@ -31,6 +47,58 @@ void Commands::change_accounts(const wire::ChangeAccounts& ask) {
   if (ask.try_only()) return answer(std::move(out));
   // Where there is nothing to change, that may rest on a change which is not durable yet: this answer waits for it too.
   if (!decision->events.empty()) c_.commit_.happen(std::move(decision->events));
+  answer_when_durable(std::move(out));
+}
+
+bool Controller::has_offices() const {
+  const State& state = commit_.decided();
+  if (std::ranges::any_of(*state.account_users, [](const AccountUser& user) { return user.admin_level != AdminLevel::none; })) return true;
+  for (const auto& [id, each] : state.associations)
+    if (!each->coordinators.empty()) return true;
+  return false;
+}
+
+Actor Controller::actor_of(const Asker& asker, bool operators_too) const {
+  Actor out{asker.uid, asker.uid.value == 0 || asker.uid == settings_.slurm_user};
+  const auto known = asker_names_.find(asker.uid);
+  if (known == asker_names_.end()) return out;
+  out.name = known->second;
+  const AccountUser* user = commit_.decided().find_account_user(out.name);
+  if (user && !out.is_admin) {
+    out.is_operator = user->admin_level == AdminLevel::operates;
+    out.is_admin = user->admin_level == AdminLevel::administers || (out.is_operator && operators_too);
+  }
+  if (!out.is_admin) out.accounts = coordinated_by(commit_.decided(), out.name);
+  return out;
+}
+
+// sacctmgr modify job: the owner's words, and an administrator's about all.
+void Commands::annotate_record(const wire::AnnotateRecord& ask) {
+  const State& state = c_.commit_.decided();
+  std::vector<Event> events;
+  wire::Reply out = reply();
+  wire::AccountsChanged& changed = *out.mutable_accounts_changed();
+  for (const std::uint32_t number : ask.job_ids()) {
+    const Job* job = state.find_job(JobId{number});
+    const KeptJob* kept = job ? nullptr : newest_kept(state, JobId{number});
+    if (kept) job = kept->job.get();
+    if (!job) continue;
+    if (!ask.user().empty() && job->spec->owner->user_name != ask.user()) continue;
+    if (job->state != JobState::ended) return refuse_with({RefusalCode::not_supported, {"job " + std::to_string(number) + " has not ended; scontrol update changes it"}});
+    const bool of_administrators = ask.has_admin_comment() || ask.has_system_comment() || ask.has_wckey();
+    if (!may_change(*job, actor_) || (of_administrators && !actor_.is_admin)) return refuse_with({RefusalCode::access_denied, {}});
+    RecordAnnotated event{.key = job->key, .comment = {}, .admin_comment = {}, .system_comment = {}, .extra = {}, .wckey = {}, .derived_exit = {}, .at = c_.loop_.now()};
+    if (ask.has_comment()) event.comment = ask.comment();
+    if (ask.has_admin_comment()) event.admin_comment = ask.admin_comment();
+    if (ask.has_system_comment()) event.system_comment = ask.system_comment();
+    if (ask.has_extra()) event.extra = ask.extra();
+    if (ask.has_wckey()) event.wckey = ask.wckey();
+    if (ask.has_derived_exit()) event.derived_exit = ask.derived_exit();
+    events.emplace_back(std::move(event));
+    changed.add_names(std::to_string(number));
+  }
+  if (ask.try_only()) return answer(std::move(out));
+  if (!events.empty()) c_.commit_.happen(std::move(events));
   answer_when_durable(std::move(out));
 }
 

@@ -114,12 +114,24 @@ void Queries::accounts() {
   for (const auto& [id, qos] : state.qos) put(*qos, *accounts.add_qos());
   for (const std::string& name : *state.tres_names) accounts.add_tres_names(name);
   accounts.set_cluster(c_.settings_.cluster.cluster_name);
+  for (const AccountUser& user : *state.account_users) put(user, *accounts.add_users());
+  accounts.set_track_wckeys(state.policy->track_wckeys);
   const Privacy privacy = this->privacy();
   const bool narrowed = privacy.hides(private_accounts) || privacy.hides(private_users) || privacy.hides(private_usage);
   as_user(narrowed, [privacy, out = std::move(out)](Controller& c, const Asker& asker, const UserIdentity& user) mutable {
     privacy.narrow(*out.mutable_accounts(), user.user_name);
     c.clients_.reply(asker.client, out);
   });
+}
+
+// Who changed what is for administrators, and for everybody where accounts are not private.
+void Queries::transactions() {
+  const Privacy privacy = this->privacy();
+  if (privacy.hides(private_accounts) || privacy.hides(private_users)) return refuse(RefusalCode::access_denied);
+  wire::Reply out = reply();
+  out.mutable_transactions()->set_cluster(c_.settings_.cluster.cluster_name);
+  for (const auto& [id, transaction] : c_.commit_.durable().transactions) put(*transaction, *out.mutable_transactions()->add_transactions());
+  c_.clients_.reply(asker_.client, out);
 }
 
 void Queries::priorities() {

@@ -87,7 +87,34 @@ void Commands::answer_when_durable(wire::Reply out) {
   c_.commit_.when_durable([&clients = c_.clients_, client = asker_.client, out = std::move(out)] { clients.reply(client, out); });
 }
 
+bool Commands::operators_may(const wire::Request& request) {
+  using B = wire::Request::BodyCase;
+  switch (request.body_case()) {
+    case B::kUpdateNode:
+    case B::kUpdatePartition:
+    case B::kDeletePartition:
+    case B::kCreateNodes:
+    case B::kDeleteNodes:
+    case B::kShutdown:
+    case B::kReconfigure:
+    case B::kSetTrigger:
+    case B::kClearTriggers:
+    case B::kIssueToken:
+    case B::kSetDamping: return false;
+    default: return true;
+  }
+}
+
+// Rights by sacctmgr are those of a name, which may take a while to find.
 void Commands::handle() {
+  if (actor_.is_admin || !c_.has_offices() || c_.asker_names_.contains(asker_.uid)) return dispatch();
+  c_.identities_.find(asker_.uid, asker_.gid, [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
+    c.asker_names_[asker.uid] = identity ? identity->user_name : std::string{};
+    Commands{c, asker, request}.dispatch();
+  });
+}
+
+void Commands::dispatch() {
   using B = wire::Request::BodyCase;
   switch (request_.body_case()) {
     case B::kSubmit: return submit(request_.submit());
@@ -122,6 +149,7 @@ void Commands::handle() {
     case B::kClearTriggers: return clear_triggers(request_.clear_triggers());
     case B::kQueryTriggers: return query_triggers();
     case B::kChangeAccounts: return change_accounts(request_.change_accounts());
+    case B::kAnnotateRecord: return annotate_record(request_.annotate_record());
     default: return refuse_with(2036, "Requested operation not supported on this system", "unknown request");
   }
 }

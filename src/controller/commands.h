@@ -3,19 +3,23 @@
 
 #include "controller/controller.h"
 #include "core/admission/job_selection.h"
+#include "core/model/account_change.h"
 
 namespace millrace {
 
 class Commands final {
  public:
   Commands(Controller& controller, const Asker& asker, const wire::Request& request)
-      : c_(controller), asker_(asker), request_(request), actor_{asker.uid, is_admin()} {}
+      : c_(controller), asker_(asker), request_(request), actor_(controller.actor_of(asker, operators_may(request))) {}
   void handle();
 
  private:
   using Decide = std::function<Decision(const State&, const SelectedJob&)>;
 
-  bool is_admin() const { return asker_.uid.value == 0 || asker_.uid == c_.settings_.slurm_user; }
+  // Whether an operator (sacctmgr's AdminLevel) may do this: what is about jobs, reservations and accounts, not about nodes and daemons.
+  static bool operators_may(const wire::Request& request);
+  void dispatch();
+  void annotate_record(const wire::AnnotateRecord& ask);  // account_commands.cpp
   void submit(const wire::SubmitJob& ask);
   void try_submission(std::vector<Event> events, wire::Reply out);
   void cancel(const wire::CancelJobs& ask);
@@ -56,6 +60,7 @@ class Commands final {
   void clear_triggers(const wire::ClearTriggers& ask);
   void query_triggers();
   void change_accounts(const wire::ChangeAccounts& ask);  // account_commands.cpp
+  void decide_change(const AccountChange& change);
 
   wire::Reply reply() const;
   void answer(wire::Reply reply) { c_.clients_.reply(asker_.client, reply); }

@@ -239,6 +239,8 @@ ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup
   policy.all_partitions = configuration.all_partitions;
   policy.max_requeues = configuration.max_batch_requeue;
   policy.private_data = configuration.private_data;
+  policy.track_wckeys = configuration.track_wckeys || (configuration.enforce & enforce_wckeys) != 0;
+  policy.store_flags = configuration.store_flags;
   policy.requeue_exit = configuration.requeue_exit;
   policy.requeue_exit_hold = configuration.requeue_exit_hold;
   policy.default_memory_per_gpu = configuration.default_memory_per_gpu.value;

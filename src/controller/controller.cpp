@@ -54,7 +54,8 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
                  },
                  [this] { return settings_.complete_wait > Duration{0} ? completing_.wait(settings_.complete_wait, loop_.now()) : Duration{0}; }}),
       payloads_(parts.log, payload_cache_bytes),
-      mailer_(parts.programs, [this](const std::string& text) { hooks_.say(text); }) {
+      mailer_(parts.programs, [this](const std::string& text) { hooks_.say(text); }),
+      completion_program_(parts.programs, [this](const std::string& text) { hooks_.say(text); }) {
   if (!settings_.planning) planning_.switch_off();
   commit_.count_in(diagnostics_);
 }
@@ -79,6 +80,8 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
   due_signals_.look_at_all(commit_.durable());
   for (const auto& [key, nothing] : commit_.durable().active) completing_.look_at(commit_.durable(), key, started_at_);
   job_mails_.remember(commit_.durable(), started_at_);
+  if (settings_.tell_completions) record_completions(job_completions_.remember(commit_.durable(), settings_.cluster.cluster_name), true);
+  reservation_watch_.remember(commit_.durable(), started_at_);
   run_triggers(trigger_watch_.remember(commit_.durable(), started_at_));
   run_triggers(fired_by(commit_.durable(), TriggerEvent::controller_started));
   see_to_all_crontabs();
@@ -118,6 +121,8 @@ void Controller::take_settings(const ControllerSettings& fresh) {
   settings_.inactive_limit = fresh.inactive_limit;
   settings_.complete_wait = fresh.complete_wait;
   settings_.crontabs = fresh.crontabs;
+  if (fresh.tell_completions && !settings_.tell_completions) (void)job_completions_.remember(commit_.durable(), settings_.cluster.cluster_name);
+  settings_.tell_completions = fresh.tell_completions;
   settings_.backfill_depth = fresh.backfill_depth;
   settings_.replan_every = fresh.replan_every;
 }
@@ -157,6 +162,9 @@ void Controller::changed(const Changes& changes) {
     planning_.wanted_for_new_jobs();
   for (const JobKey key : changes.jobs) due_signals_.look_at(commit_.durable(), key);
   for (const JobKey key : changes.jobs) send_mails(job_mails_.look(commit_.durable(), key, loop_.now()));
+  if (settings_.tell_completions)
+    for (const JobKey key : changes.jobs) record_completions(job_completions_.look(commit_.durable(), key, settings_.cluster.cluster_name), false);
+  see_to_reservations();
   see_to_crontabs(changes.jobs);
   run_triggers(trigger_watch_.look(commit_.durable(), changes.jobs, changes.nodes, loop_.now()));
   arm_signals();
@@ -542,6 +550,11 @@ void Controller::maybe_snapshot() {
         for (const auto& [key, job] : out->state.jobs) {
           live.insert(PayloadId{job->spec->script});
           live.insert(PayloadId{job->spec->environment});
+        }
+        const std::uint32_t stored = out->state.policy->store_flags;
+        for (const auto& [number, kept] : out->state.kept) {
+          if ((stored & store_script) != 0) live.insert(PayloadId{kept->job->spec->script});
+          if ((stored & store_environment) != 0) live.insert(PayloadId{kept->job->spec->environment});
         }
         live.erase(PayloadId{});
         out->live.assign(live.begin(), live.end());

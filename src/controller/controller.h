@@ -10,10 +10,12 @@
 #include "controller/absent_clients.h"
 #include "controller/clients.h"
 #include "controller/completing_jobs.h"
+#include "controller/completion_program.h"
 #include "controller/commit.h"
 #include "controller/config_facts.h"
 #include "controller/departed_users.h"
 #include "controller/due_signals.h"
+#include "controller/job_completion.h"
 #include "controller/job_mail.h"
 #include "controller/mailer.h"
 #include "controller/launch_plan.h"
@@ -21,6 +23,7 @@
 #include "controller/payload_cache.h"
 #include "controller/planning.h"
 #include "controller/reconcile.h"
+#include "controller/reservation_watch.h"
 #include "controller/trigger_watch.h"
 #include "controller/views.h"
 #include "controller/wait_log.h"
@@ -40,6 +43,7 @@ struct ControllerSettings {
   Duration complete_wait{};                   // no job starts while others have been completing for less
   Duration inactive_limit{};                  // allocations whose client is gone for so long end; 0: none do
   bool crontabs = false;                      // scrontab is allowed
+  bool tell_completions = false;              // somebody wants to hear of jobs that ended (JobCompType)
   Duration relaunch_after = seconds(2);       // an order that shows no effect is given again after this
   std::uint64_t snapshot_bytes = 64u << 20;   // of log since the last snapshot
   bool planning = true;                       // false: a foreign scheduler drives us
@@ -60,6 +64,8 @@ struct SitePrograms {
   bool nodes_can_reboot = false;            // RebootProgram
   std::string suspend{}, resume{}, resume_failed{};  // power saving; empty: none
   std::string mail{}, mail_domain{};                 // sends mail; of recipients that have none
+  std::string reservation_prolog{}, reservation_epilog{};  // run with the name of the reservation
+  std::string job_completion{};                      // told of each job that ended
 };
 
 // By what tokens are signed, and who gets which.
@@ -81,6 +87,8 @@ struct ControllerHooks {
   std::function<SitePartitions()> site_partitions = [] { return SitePartitions{}; };
   std::function<Result<TokenRules>()> token_rules = [] { return Result<TokenRules>{fail(Errc::refused, "tokens need AuthAltTypes=auth/jwt and AuthAltParameters=jwt_key=FILE in slurm.conf")}; };
   std::function<SitePrograms()> site_programs = [] { return SitePrograms{}; };
+  // Lines about jobs that ended, to be written somewhere by somebody else; null: nobody wants them.
+  std::function<void(std::string)> record_completions;
 };
 
 class Controller final : public ResourceObserver {
@@ -185,6 +193,12 @@ class Controller final : public ResourceObserver {
   void run_triggers(const std::vector<FiredTrigger>& fired);
   void carry_out(TriggerDecision decision);
   void send_mails(const std::vector<JobMail>& mails);
+  void record_completions(const std::vector<JobCompletion>& completions, bool at_start);
+  // Reservations (reservations.cpp)
+  void see_to_reservations();
+  // By sacctmgr; the name is that of the asker, where it was looked up.
+  Actor actor_of(const Asker& asker, bool operators_too) const;
+  bool has_offices() const;  // somebody has rights by sacctmgr
   // Power of nodes (power.cpp)
   void see_to_power();
   void run_power_programs();
@@ -250,8 +264,12 @@ class Controller final : public ResourceObserver {
   CompletingJobs completing_;
   DueSignals due_signals_;
   JobMails job_mails_;
+  JobCompletions job_completions_;
+  ReservationWatch reservation_watch_;
+  std::map<UserId, std::string> asker_names_;  // of those who asked since somebody has rights by sacctmgr
   TriggerWatch trigger_watch_;
   Mailer mailer_;
+  CompletionProgram completion_program_;
   Loop::TimerId signal_timer_ = 0;
   Time signal_armed_ = never;
   std::map<JobKey, RunningProgram> running_programs_;

@@ -56,6 +56,8 @@ CallName call_name(wire::Request::BodyCase body) {
     case B::kQueryReservations: return {"REQUEST_RESERVATION_INFO", 2024};
     case B::kExplain: return {"REQUEST_JOB_EXPLANATION", 9003};
     case B::kChangeAccounts: return {"REQUEST_ACCOUNTING_UPDATE", 10001};
+    case B::kQueryTransactions: return {"REQUEST_ACCOUNTING_INFO", 10002};
+    case B::kAnnotateRecord: return {"REQUEST_ACCOUNTING_UPDATE", 10001};
     case B::kQueryAccounts: return {"REQUEST_SHARE_INFO", 2022};
     case B::kQueryPriorities: return {"REQUEST_PRIORITY_FACTORS", 2026};
     case B::kCreateStep: return {"REQUEST_JOB_STEP_CREATE", 5001};

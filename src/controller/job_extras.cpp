@@ -26,6 +26,7 @@ void show_extras(const JobExtras& from, wire::JobExtras& to) {
   if (from.mail_types != 0) to.set_mail_types(from.mail_types);
   if (!from.mail_user.empty()) to.set_mail_user(from.mail_user);
   if (!from.wckey.empty()) to.set_wckey(from.wckey);
+  if (!from.derived_exit.empty()) to.set_derived_exit(from.derived_exit);
   if (!from.extra.empty()) to.set_extra(from.extra);
   if (!from.admin_comment.empty()) to.set_admin_comment(from.admin_comment);
   if (!from.system_comment.empty()) to.set_system_comment(from.system_comment);

@@ -77,6 +77,11 @@ void Privacy::narrow(wire::Accounts& accounts, const std::string& user) const {
     view = each;
     if (hides(private_usage) && (of_other || !of_own_account)) clear_usage(view);
   }
+  if (hides(private_users)) {
+    kept.clear_users();
+    for (const log::AccountUser& each : accounts.users())
+      if (each.name() == user) *kept.add_users() = each;
+  }
   accounts = std::move(kept);
 }
 

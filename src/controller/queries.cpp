@@ -7,6 +7,7 @@
 #include "controller/accounted.h"
 #include "controller/resources.h"
 #include "core/admission/job_selection.h"
+#include "core/ledger/kept_jobs.h"
 
 namespace millrace {
 namespace {
@@ -162,6 +163,7 @@ bool Queries::handle() {
     case B::kGetScript: script(request_.get_script()); return true;
     case B::kQueryAccounts: accounts(); return true;
     case B::kQueryPriorities: priorities(); return true;
+    case B::kQueryTransactions: transactions(); return true;
     case B::kQueryLicences: licences(); return true;
     case B::kQueryTopology: topology(); return true;
     case B::kQuerySteps: steps(request_.query_steps()); return true;
@@ -236,23 +238,25 @@ void Queries::partitions(const wire::QueryPartitions& ask) {
 }
 
 void Queries::script(const wire::GetScript& ask) {
-  const Job* job = c_.commit_.durable().find_job(JobId{ask.job_id()});
-  const Actor actor{asker_.uid, asker_.uid.value == 0 || asker_.uid == c_.settings_.slurm_user};
-  wire::Reply refused = reply();
-  if (!job || !may_change(*job, actor)) {
-    const RefusalCode code = job ? RefusalCode::access_denied : RefusalCode::invalid_job_id;
-    refused.mutable_failure()->set_code(static_cast<std::uint32_t>(code));
-    refused.mutable_failure()->set_text(slurm_text(code));
-    return c_.clients_.reply(asker_.client, refused);
-  }
-  c_.payloads_.find(PayloadId{job->spec->script}, [&clients = c_.clients_, client = asker_.client, out = reply()](Result<std::string> bytes) mutable {
-    if (bytes) {
-      out.mutable_script()->set_script(*std::move(bytes));
-    } else {
-      out.mutable_failure()->set_code(2009);
-      out.mutable_failure()->set_text("Job script not specified");
+  const State& state = c_.commit_.durable();
+  const Job* job = state.find_job(JobId{ask.job_id()});
+  const KeptJob* kept = job ? nullptr : newest_kept(state, JobId{ask.job_id()});
+  if (kept) job = kept->job.get();
+  if (!job || !may_change(*job, c_.actor_of(asker_, true))) return refuse(job ? RefusalCode::access_denied : RefusalCode::invalid_job_id);
+  const Digest script = job->spec->script, environment = ask.with_environment() ? job->spec->environment : Digest{};
+  const auto wanted = [](const Digest& digest) { return digest != Digest{}; };
+  if (!wanted(script) && !wanted(environment)) return refuse(RefusalCode::script_missing);
+  c_.payloads_.find(PayloadId{script}, [&c = c_, client = asker_.client, environment, needs = wanted(environment), out = reply()](Result<std::string> bytes) mutable {
+    if (bytes) out.mutable_script()->set_script(*std::move(bytes));
+    if (!bytes && !needs) {
+      out.mutable_failure()->set_code(static_cast<std::uint32_t>(RefusalCode::script_missing));
+      out.mutable_failure()->set_text(slurm_text(RefusalCode::script_missing));
     }
-    clients.reply(client, out);
+    if (!needs) return c.clients_.reply(client, out);
+    c.payloads_.find(PayloadId{environment}, [&clients = c.clients_, client, out = std::move(out)](Result<std::string> more) mutable {
+      if (more) out.mutable_script()->set_environment(*std::move(more));
+      clients.reply(client, out);
+    });
   });
 }
 

@@ -26,6 +26,7 @@ class Queries final {
   void explain_job(const wire::ExplainJob& ask);
   void accounts();    // these two: account_queries.cpp
   void priorities();
+  void transactions();
   wire::Reply reply() const;
   std::string whole_answer(RowWalk& walk) const;
   void ask_long(LongAnswers::Begin begin);  // of rows that may be very many

@@ -32,6 +32,18 @@ Reserve to_reserve(const wire::Reserve& ask, std::string asker) {
   if (ask.has_features()) out.features = ask.features();
   if (ask.has_comment()) out.comment = ask.comment();
   if (ask.has_licences()) out.licences = ask.licences();
+  if (ask.has_max_start_delay_seconds()) out.max_start_delay_seconds = ask.max_start_delay_seconds();
+  const auto op = [](const std::string& text) { return text.empty() ? '=' : text[0]; };
+  out.nodes_op = op(ask.nodes_op());
+  out.users_op = op(ask.users_op());
+  out.accounts_op = op(ask.accounts_op());
+  out.groups_op = op(ask.groups_op());
+  out.flags_op = op(ask.flags_op());
+  out.node_count_change = ask.node_count_change();
+  out.start_change = Duration{ask.start_change_us()};
+  out.end_change = Duration{ask.end_change_us()};
+  out.duration_change = Duration{ask.duration_change_us()};
+  out.skip = ask.skip();
   return out;
 }
 
@@ -57,6 +69,8 @@ void show(const State& state, const Reservation& reservation, Time now, wire::Re
   out.set_licences(format_licences(reservation.licences));
   out.set_features(reservation.features);
   out.set_comment(reservation.comment);
+  out.set_id(reservation.id.value);
+  out.set_max_start_delay_seconds(reservation.max_start_delay_seconds);
   out.set_active(reservation.starts(now) <= now && now < reservation.ends(now));
 }
 
@@ -93,8 +107,37 @@ void Queries::reservations(const wire::QueryReservations& ask) {
     for (const auto& [id, reservation] : view.state.reservations)
       if ((ask.name().empty() || ask.name() == reservation->name) && privacy.sees(*reservation, user, view.state))
         show(view.state, *reservation, view.now, *out.mutable_reservations()->add_reservations());
+    if (ask.with_past())
+      for (const PastReservation& past : *view.state.past_reservations) {
+        if ((!ask.name().empty() && ask.name() != past.reservation.name) || !privacy.sees(past.reservation, user, view.state)) continue;
+        wire::ReservationView& shown = *out.mutable_reservations()->add_past();
+        show(view.state, past.reservation, view.now, shown);
+        shown.set_end_us(past.ended_at.value);
+        shown.set_active(false);
+      }
     c.clients_.reply(asker.client, out);
   });
+}
+
+// Other nodes for those that are out of order; the site's programs for what began and ended.
+void Controller::see_to_reservations() {
+  if (auto events = decide_replacements(commit_.decided(), loop_.now()); !events.empty()) commit_.happen(std::move(events));
+  const std::vector<ReservationTurn> turns = reservation_watch_.look(commit_.durable(), loop_.now());
+  if (turns.empty() || !programs_) return;
+  const SitePrograms site = hooks_.site_programs();
+  for (const ReservationTurn& turn : turns) {
+    const std::string& program = turn.begins ? site.reservation_prolog : site.reservation_epilog;
+    if (program.empty()) continue;
+    ProgramRun run;
+    run.program = program;
+    run.arguments = {turn.name};
+    run.environment = {"PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "SLURM_CLUSTER_NAME=" + settings_.cluster.cluster_name, "SLURM_CONF=" + settings_.cluster.config_path,
+                       "SLURM_RESERVATION=" + turn.name, "SLURM_RESERVATION_NODES=" + turn.nodes};
+    run.limit = turn.begins ? site.prolog_limit : site.epilog_limit;
+    programs_->run(std::move(run), [this, program, name = turn.name](const ProgramEnd& end) {
+      if (!end.went_well()) hooks_.say("reservation " + name + ": " + describe(program, end));
+    });
+  }
 }
 
 }  // namespace millrace

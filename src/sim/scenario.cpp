@@ -86,6 +86,7 @@ class Scenario {
   void submit(const Words& words);
   void read_component(const std::string& name, std::span<const std::string> words, Component& out);
   void reserve(const Words& words);
+  void note_nodes_of(const Reservation& reservation);
   void note_details(const std::string& name, const JobPlaced& placed);
   void happen(const std::vector<Event>& events);
   void started(const JobPlaced& placed);
@@ -415,9 +416,13 @@ void Scenario::reserve(const Words& words) {
                                                           : decide_reserve(state_, *ask, Actor{UserId{0}, true}, at_second(now_));
   if (!decision) return note("refused " + words[1] + " " + slurm_text(decision.error().code));
   happen(decision->events);
+  note_nodes_of(*state_.find_reservation(decision->name));
+}
+
+void Scenario::note_nodes_of(const Reservation& reservation) {
   std::vector<std::string> names;
-  for (const std::uint32_t node : state_.find_reservation(decision->name)->nodes) names.push_back(state_.node(NodeIndex{node}).def->name);
-  note("reserved " + words[1] + " " + compress_hostlist(names));
+  for (const std::uint32_t node : reservation.nodes) names.push_back(state_.node(NodeIndex{node}).def->name);
+  note("reserved " + reservation.name + " " + compress_hostlist(names));
 }
 
 void Scenario::act(const Line& line) {
@@ -564,6 +569,10 @@ void Scenario::plan_until_quiet() {
   for (bool again = true; again;) {
     again = false;
     happen(decide_resumptions(state_, at_second(now_)));
+    for (const Event& event : decide_replacements(state_, at_second(now_))) {
+      happen({event});
+      note_nodes_of(std::get<ReservationSet>(event).reservation);
+    }
     Pass pass(state_, planner_settings(policy_, 500), at_second(now_), &*memo_);
     while (!pass.advance(7)) {
     }
@@ -639,6 +648,8 @@ void Scenario::run() {
     for (;;) {
       const auto events = decide_expired(state_, at_second(now_));
       if (events.empty()) break;
+      for (const Event& event : events)
+        if (const auto* removed = std::get_if<ReservationRemoved>(&event)) note("unreserved " + state_.reservations.at(removed->id)->name);
       happen(events);
     }
     for (const Line& line : lines_)

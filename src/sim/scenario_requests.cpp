@@ -111,6 +111,15 @@ Result<Reserve> read_reservation(std::span<const std::string> words, Time now) {
     else if (key == "flags") ask.flags = value;
     else if (key == "licences") ask.licences = value;
     else if (key == "features") ask.features = value;
+    else if (key == "delay") ask.max_start_delay_seconds = static_cast<std::uint32_t>(number);
+    else if (key == "nodes+") ask.nodes = value, ask.nodes_op = '+';
+    else if (key == "nodes-") ask.nodes = value, ask.nodes_op = '-';
+    else if (key == "users+") ask.users = value, ask.users_op = '+';
+    else if (key == "users-") ask.users = value, ask.users_op = '-';
+    else if (key == "flags-") ask.flags = value, ask.flags_op = '-';
+    else if (key == "count+") ask.node_count_change = static_cast<std::int32_t>(number);
+    else if (key == "count-") ask.node_count_change = -static_cast<std::int32_t>(number);
+    else if (key == "skip") ask.skip = true;
     else return fail(Errc::invalid, "unknown reservation key '" + key + "'");
   }
   return ask;

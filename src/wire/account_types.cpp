@@ -128,6 +128,33 @@ void put(const Association& from, log::Association& to) {
   for (const std::uint32_t qos : from.qos) to.add_qos(qos);
   to.set_default_qos(from.default_qos.value);
   to.set_is_default(from.is_default);
+  for (const std::string& name : from.coordinators) to.add_coordinators(name);
+}
+
+void put(const AccountUser& from, log::AccountUser& to) {
+  to.set_name(from.name);
+  to.set_admin_level(static_cast<std::uint32_t>(from.admin_level));
+  for (const std::string& key : from.wckeys) to.add_wckeys(key);
+  to.set_default_wckey(from.default_wckey);
+}
+
+AccountUser get(const log::AccountUser& from) {
+  return {from.name(), static_cast<AdminLevel>(from.admin_level()), {from.wckeys().begin(), from.wckeys().end()}, from.default_wckey()};
+}
+
+void put(const Transaction& from, log::Transaction& to) {
+  to.set_id(from.id.value);
+  to.set_at(from.at.value);
+  to.set_actor(from.actor);
+  to.set_action(from.action);
+  to.set_where(from.where);
+  to.set_info(from.info);
+  to.set_accounts(from.accounts);
+  to.set_users(from.users);
+}
+
+Transaction get(const log::Transaction& from) {
+  return {TransactionId{from.id()}, Time{from.at()}, from.actor(), from.action(), from.where(), from.info(), from.accounts(), from.users()};
 }
 
 Association get(const log::Association& from) {
@@ -145,6 +172,7 @@ Association get(const log::Association& from) {
   to.qos.assign(from.qos().begin(), from.qos().end());
   to.default_qos = QosId{from.default_qos()};
   to.is_default = from.is_default();
+  to.coordinators.assign(from.coordinators().begin(), from.coordinators().end());
   return to;
 }
 
@@ -197,6 +225,9 @@ void put_accounts(const State& state, log::State& to) {
   to.set_next_qos(state.next_qos.value);
   for (const auto& [id, association] : state.associations) put(*association, *to.add_associations());
   for (const auto& [id, qos] : state.qos) put(*qos, *to.add_qos());
+  for (const AccountUser& user : *state.account_users) put(user, *to.add_account_users());
+  for (const auto& [id, transaction] : state.transactions) put(*transaction, *to.add_transactions());
+  if (state.next_transaction.value > 1) to.set_next_transaction(state.next_transaction.value);
   for (const auto& [key, use] : state.uses) {
     if (!use->as_of.is_set()) continue;
     auto* added = to.add_uses();
@@ -217,6 +248,9 @@ void get_accounts(const log::State& from, State& state) {
   if (from.next_qos() > 0) state.next_qos = QosId{from.next_qos()};
   for (const auto& association : from.associations()) state.associations.set(AssociationId{association.id()}, SharedValue(get(association)));
   for (const auto& qos : from.qos()) state.qos.set(QosId{qos.id()}, SharedValue(get(qos)));
+  for (const auto& user : from.account_users()) state.account_users.edit().push_back(get(user));
+  for (const auto& transaction : from.transactions()) state.transactions.set(TransactionId{transaction.id()}, SharedValue(get(transaction)));
+  state.next_transaction = TransactionId{std::max<std::uint64_t>(from.next_transaction(), 1)};
   for (const auto& each : from.uses()) {
     Use use;
     for (int i = 0; i < each.usage_size() && i < static_cast<int>(tres_max); ++i) use.usage[static_cast<std::size_t>(i)] = get_fixed(each.usage(i));

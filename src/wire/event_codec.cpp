@@ -382,6 +382,39 @@ void put_event(const UsageReset& e, log::Event& out) {
   out.mutable_usage_reset()->set_at(e.at.value);
 }
 
+void put_event(const AccountUserChanged& e, log::Event& out) {
+  put(e.user, *out.mutable_account_user_changed()->mutable_user());
+  out.mutable_account_user_changed()->set_at(e.at.value);
+}
+
+void put_event(const TransactionNoted& e, log::Event& out) {
+  put(e.transaction, *out.mutable_transaction_noted()->mutable_transaction());
+  out.mutable_transaction_noted()->set_at(e.at.value);
+}
+
+void put_event(const RecordAnnotated& e, log::Event& out) {
+  auto* to = out.mutable_record_annotated();
+  to->set_key(e.key.value);
+  to->set_at(e.at.value);
+  if (e.comment) to->set_comment(*e.comment);
+  if (e.admin_comment) to->set_admin_comment(*e.admin_comment);
+  if (e.system_comment) to->set_system_comment(*e.system_comment);
+  if (e.extra) to->set_extra(*e.extra);
+  if (e.wckey) to->set_wckey(*e.wckey);
+  if (e.derived_exit) to->set_derived_exit(*e.derived_exit);
+}
+
+Event get_event(const log::RecordAnnotated& from) {
+  RecordAnnotated e{.key = JobKey{from.key()}, .comment = {}, .admin_comment = {}, .system_comment = {}, .extra = {}, .wckey = {}, .derived_exit = {}, .at = Time{from.at()}};
+  if (from.has_comment()) e.comment = from.comment();
+  if (from.has_admin_comment()) e.admin_comment = from.admin_comment();
+  if (from.has_system_comment()) e.system_comment = from.system_comment();
+  if (from.has_extra()) e.extra = from.extra();
+  if (from.has_wckey()) e.wckey = from.wckey();
+  if (from.has_derived_exit()) e.derived_exit = from.derived_exit();
+  return e;
+}
+
 Event get_event(const log::ClusterConfigured& from) {
   ClusterConfigured e;
   e.keep = static_cast<KeepPartitions>(from.keep());
@@ -601,6 +634,9 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kTriggerSet: return TriggerSet{get(in.trigger_set().trigger()), Time{in.trigger_set().at()}};
     case K::kTriggerRemoved: return TriggerRemoved{TriggerId{in.trigger_removed().id()}, Time{in.trigger_removed().at()}};
     case K::kUsageReset: return UsageReset{AssociationId{in.usage_reset().association()}, Time{in.usage_reset().at()}};
+    case K::kAccountUserChanged: return AccountUserChanged{get(in.account_user_changed().user()), Time{in.account_user_changed().at()}};
+    case K::kTransactionNoted: return TransactionNoted{get(in.transaction_noted().transaction()), Time{in.transaction_noted().at()}};
+    case K::kRecordAnnotated: return get_event(in.record_annotated());
     case K::kHetJobSubmitted: return get_components<HetJobSubmitted>(in.het_job_submitted());
     case K::kHetJobPlaced: return get_components<HetJobPlaced>(in.het_job_placed());
     case K::kStepsReported: return get_event(in.steps_reported());

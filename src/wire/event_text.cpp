@@ -319,7 +319,7 @@ Line describe(const ReservationSet& e) {
   line.quoted("nodes", nodes).quoted("users", joined(r.users)).quoted("accounts", joined(r.accounts)).quoted("groups", joined(r.groups));
   if (r.partition != unlimited) line.number("partition", r.partition);
   line.quoted("licences", format_licences(r.licences)).quoted("features", r.features).quoted("comment", r.comment);
-  return line.count("max_start_delay", r.max_start_delay_seconds).time("idle_since", r.idle_since).count("made_by", r.made_by.value);
+  return line.count("max_start_delay", r.max_start_delay_seconds).time("idle_since", r.idle_since).count("made_by", r.made_by.value).flag("start_awaited", r.start_awaited);
 }
 
 Line describe(const ReservationRemoved& e) { return Line{"ReservationRemoved"}.number("id", e.id.value); }
@@ -355,7 +355,7 @@ Line describe(const AssociationChanged& e) {
   line.quoted("partition", a.partition).quoted("description", a.description).quoted("organization", a.organization);
   line.word("shares", a.shares == shares_of_parent ? "parent" : std::to_string(a.shares)).count("priority", a.priority);
   add(line, a.limits);
-  return line.numbers("qos", a.qos).count("default_qos", a.default_qos.value).flag("default", a.is_default);
+  return line.numbers("qos", a.qos).count("default_qos", a.default_qos.value).flag("default", a.is_default).strings("coordinators", a.coordinators);
 }
 
 Line describe(const AssociationRemoved& e) { return Line{"AssociationRemoved"}.number("association", e.association.value); }
@@ -402,6 +402,31 @@ Line describe(const TriggerSet& e) {
 }
 Line describe(const TriggerRemoved& e) { return Line{"TriggerRemoved"}.number("id", e.id.value); }
 Line describe(const UsageReset& e) { return Line{"UsageReset"}.count("association", e.association.value); }
+
+Line describe(const AccountUserChanged& e) {
+  Line line{"AccountUserChanged"};
+  line.quoted("name", e.user.name).count("admin_level", static_cast<std::uint64_t>(e.user.admin_level)).strings("wckeys", e.user.wckeys);
+  return line.quoted("default_wckey", e.user.default_wckey);
+}
+Line describe(const TransactionNoted& e) {
+  const Transaction& t = e.transaction;
+  Line line{"TransactionNoted"};
+  line.number("id", t.id.value).quoted("actor", t.actor).quoted("action", t.action).quoted("where", t.where).quoted("info", t.info);
+  return line.quoted("accounts", t.accounts).quoted("users", t.users);
+}
+Line describe(const RecordAnnotated& e) {
+  Line line = on_job("RecordAnnotated", e.key);
+  const auto words = [&](std::string_view name, const std::optional<std::string>& value) {
+    if (value) line.word(name, '"' + *value + '"');
+  };
+  words("comment", e.comment);
+  words("admin_comment", e.admin_comment);
+  words("system_comment", e.system_comment);
+  words("extra", e.extra);
+  words("wckey", e.wckey);
+  words("derived_exit", e.derived_exit);
+  return line;
+}
 
 Line describe_whole(std::string_view kind, const auto& components) {
   return Line{kind}.list("components", components, [](const auto& component) { return '(' + describe(component).text_ + ')'; });

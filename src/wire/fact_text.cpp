@@ -152,7 +152,7 @@ std::string show(const Policy& p) {
   line.flag("least_loaded", p.least_loaded).flag("one_task_per_core", p.one_task_per_core).flag("enforce_gres_binding", p.enforce_gres_binding);
   line.flag("require_time_limit", p.require_time_limit).flag("all_partitions", p.all_partitions);
   if (p.max_requeues != unlimited) line.number("max_requeues", p.max_requeues);
-  line.count("private_data", p.private_data);
+  line.count("private_data", p.private_data).flag("track_wckeys", p.track_wckeys).count("store_flags", p.store_flags);
   return '(' + line.text_ + (p.priority == PriorityPolicy{} ? "" : ' ' + show(p.priority)) + ')';
 }
 

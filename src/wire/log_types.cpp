@@ -297,6 +297,8 @@ void put(const Policy& from, log::Policy& to) {
   to.set_all_partitions(from.all_partitions);
   if (from.max_requeues != unlimited) to.set_requeues_and_one(from.max_requeues + 1);
   to.set_private_data(from.private_data);
+  to.set_track_wckeys(from.track_wckeys);
+  to.set_store_flags(from.store_flags);
 }
 
 Policy get(const log::Policy& from) {
@@ -353,6 +355,8 @@ Policy get(const log::Policy& from) {
   to.all_partitions = from.all_partitions();
   if (from.requeues_and_one() > 0) to.max_requeues = from.requeues_and_one() - 1;
   to.private_data = from.private_data();
+  to.track_wckeys = from.track_wckeys();
+  to.store_flags = from.store_flags();
   to.schedule = static_cast<Schedule>(from.schedule());
   to.predict_run_times = from.predict_run_times();
   return to;
@@ -397,6 +401,7 @@ void put(const JobExtras& from, log::JobExtras& to) {
   to.set_overcommit(from.overcommit);
   to.set_user_env(from.user_env);
   to.set_cron(from.cron);
+  to.set_derived_exit(from.derived_exit);
 }
 
 JobExtras get(const log::JobExtras& from) {
@@ -418,6 +423,7 @@ JobExtras get(const log::JobExtras& from) {
   to.overcommit = from.overcommit();
   to.user_env = from.user_env();
   to.cron = from.cron();
+  to.derived_exit = from.derived_exit();
   return to;
 }
 

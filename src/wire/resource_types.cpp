@@ -141,6 +141,7 @@ void put(const Reservation& from, log::Reservation& to) {
   to.set_purge_after_idle_seconds(from.purge_after_idle_seconds);
   to.set_idle_since(from.idle_since.value);
   to.set_made_by(from.made_by.value);
+  to.set_start_awaited(from.start_awaited);
 }
 
 Reservation get(const log::Reservation& from) {
@@ -162,6 +163,7 @@ Reservation get(const log::Reservation& from) {
   to.purge_after_idle_seconds = from.purge_after_idle_seconds();
   to.idle_since = Time{from.idle_since()};
   to.made_by = UserId{from.made_by()};
+  to.start_awaited = from.start_awaited();
   return to;
 }
 

@@ -280,6 +280,11 @@ std::string encode_state(const State& state) {
   }
   out.set_next_reservation(state.next_reservation.value);
   for (const auto& [id, reservation] : state.reservations) put(*reservation, *out.add_reservations());
+  for (const PastReservation& past : *state.past_reservations) {
+    auto* to = out.add_past_reservations();
+    put(past.reservation, *to->mutable_reservation());
+    to->set_ended_at(past.ended_at.value);
+  }
   put_accounts(state, out);
   for (const auto& [uid, crontab] : state.crontabs) put(uid, *crontab, *out.add_crontabs());
   for (const auto& [id, trigger] : state.triggers) put(*trigger, *out.add_triggers());
@@ -344,6 +349,7 @@ Result<State> decode_state(std::string_view bytes) {
   state.slice_due = Time{in.slice_due()};
   state.next_reservation = ReservationId{std::max(in.next_reservation(), 1u)};
   for (const auto& reservation : in.reservations()) state.reservations.set(ReservationId{reservation.id()}, SharedValue(get(reservation)));
+  for (const auto& past : in.past_reservations()) state.past_reservations.edit().push_back({get(past.reservation()), Time{past.ended_at()}});
   for (const auto& from : in.crontabs()) state.crontabs.set(UserId{from.uid()}, SharedValue(get(from)));
   for (const auto& from : in.triggers()) state.triggers.set(TriggerId{from.id()}, SharedValue(get(from)));
   state.next_trigger = TriggerId{std::max(in.next_trigger(), 1u)};

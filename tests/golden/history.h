@@ -34,6 +34,7 @@ std::vector<GoldenBatch> node_life_history();
 std::vector<GoldenBatch> power_history();
 // The same with a crontab and triggers after it.
 std::vector<GoldenBatch> standing_history();
+std::vector<GoldenBatch> records_history();
 // The same with what partitions and the cluster demand of jobs after it.
 std::vector<GoldenBatch> partition_rules_history();
 // The same with time beyond limits, counted requeues, cores for the system and the shell of an salloc after it.

@@ -86,6 +86,13 @@ std::string all_run_minutes(const A& row) {
   return out;
 }
 
+template <class List>
+std::string names_text(const List& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ",") + name;
+  return out;
+}
+
 // /root/physics/alice: from the top.
 std::string lineage(const A& row) {
   std::string out;
@@ -131,15 +138,16 @@ constexpr Field<A> association_rows[] = {
     {"Description", "Descr", 20, [](const A& r) { return r.association().description(); }},
     {"Organization", "Org", 20, [](const A& r) { return r.association().organization(); }},
     {"DefaultAccount", "Def Acct", 10, [](const A& r) { return r.book->default_account(r.association().user()); }},
-    {"AdminLevel", "Admin", 9, [](const A& r) { return std::string{r.association().user() == "root" ? "Administrator" : "None"}; }},
+    {"AdminLevel", "Admin", 9, [](const A& r) { return r.book->admin_level(r.association().user()); }},
     {"QOSRAWLevel", "QOS_RAW", 10, [](const A& r) {
        std::string out;
        for (const std::uint32_t id : r.association().qos()) out += (out.empty() ? "" : ",") + std::to_string(id);
        return out;
      }},
-    {"Coordinators", "Coord Accounts", 20, [](const A&) { return std::string{}; }},
+    {"Coordinators", "Coord Accounts", 20, [](const A& r) { return r.association().user().empty() ? names_text(r.association().coordinators()) : r.book->coordinated_by(r.association().user()); }},
     {"Comment", "Comment", 20, [](const A&) { return std::string{}; }},
-    {"DefaultWCKey", "Def WCKey", 10, [](const A&) { return std::string{}; }},
+    {"DefaultWCKey", "Def WCKey", 10, [](const A& r) { const log::AccountUser* user = r.book->find_user(r.association().user()); return user ? user->default_wckey() : std::string{}; }},
+    {"WCKeys", "WCKeys", 20, [](const A& r) { const log::AccountUser* user = r.book->find_user(r.association().user()); return user ? names_text(user->wckeys()) : std::string{}; }},
     {"Flags", "Flags", 20, [](const A&) { return std::string{}; }},
     {"Lineage", "Lineage", -20, lineage},
     {"ID", "ID", 6, [](const A& r) { return std::to_string(r.association().id()); }},
@@ -241,6 +249,7 @@ constexpr Field<A> share_rows[] = {
 
 const char* const account_columns = "Account,Description,Organization";
 const char* const user_columns = "User,DefaultAccount,AdminLevel";
+const char* const user_wckey_columns = "User,DefaultAccount,DefaultWCKey,AdminLevel";
 const char* const account_association_columns =
     "Cluster,ParentName,User,Share,Priority,GrpJobs,GrpNodes,GrpCPUs,GrpMemory,GrpSubmitJobs,GrpWall,GrpCPUMins,MaxJobs,MaxNodesPerJob,MaxCPUsPerJob,MaxSubmitJobs,MaxWallDurationPerJob,"
     "MaxCPUMinsPerJob,QOS,DefaultQOS";
@@ -309,6 +318,30 @@ std::string AccountBook::default_account(const std::string& user) const {
   for (const wire::AssociationView& view : answer.associations())
     if (view.association().user() == user && view.association().is_default()) return view.association().account();
   return {};
+}
+
+const log::AccountUser* AccountBook::find_user(const std::string& user) const {
+  for (const log::AccountUser& each : answer.users())
+    if (each.name() == user) return &each;
+  return nullptr;
+}
+
+std::string AccountBook::admin_level(const std::string& user) const {
+  if (user == "root") return "Administrator";
+  const log::AccountUser* known = find_user(user);
+  const auto level = known ? static_cast<AdminLevel>(known->admin_level()) : AdminLevel::none;
+  return level == AdminLevel::administers ? "Administrator" : level == AdminLevel::operates ? "Operator" : "None";
+}
+
+std::string AccountBook::coordinated_by(const std::string& user) const {
+  std::string out;
+  for (const wire::AssociationView* view : in_tree_order) {
+    bool named = false;
+    for (auto at = by_id.find(view->association().id()); view->association().user().empty() && at != by_id.end() && !named; at = by_id.find(at->second->association().parent()))
+      named = std::ranges::find(at->second->association().coordinators(), user) != at->second->association().coordinators().end();
+    if (named) out += (out.empty() ? "" : ",") + view->association().account();
+  }
+  return out;
 }
 
 }  // namespace millrace

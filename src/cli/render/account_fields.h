@@ -25,6 +25,9 @@ struct AccountBook {
   std::string allowed_qos(const log::Association& association) const;
   std::string default_qos(const log::Association& association) const;
   std::string default_account(const std::string& user) const;
+  const log::AccountUser* find_user(const std::string& user) const;  // null: nothing is known besides the accounts
+  std::string admin_level(const std::string& user) const;
+  std::string coordinated_by(const std::string& user) const;  // the accounts, comma between several
 };
 
 struct AssociationRow {
@@ -45,6 +48,7 @@ std::span<const Field<AssociationRow>> share_fields();
 
 extern const char* const account_columns;
 extern const char* const user_columns;
+extern const char* const user_wckey_columns;  // where workload keys are tracked
 extern const char* const account_association_columns;  // of show account withassoc
 extern const char* const user_association_columns;
 extern const char* const association_columns;

@@ -136,6 +136,7 @@ std::string exit_text(const Row& row) {
 // The highest of all its steps but the script.
 std::string derived_exit(const Row& row) {
   if (is_step(row)) return "";
+  if (!row.job->extras().derived_exit().empty()) return row.job->extras().derived_exit();
   std::uint32_t code = 0, signal = 0;
   for (const wire::AccountedStep& step : row.job->accounted().steps()) {
     if (step.step().step() == batch_step) continue;

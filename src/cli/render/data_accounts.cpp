@@ -160,26 +160,46 @@ Data named_counts(const TresList& list) {
 Data qos_data(const Q& row) { return to_data(std::span<const DataField<Q>>{qos_table}, row); }
 Data association_data(const A& row) { return to_data(std::span<const DataField<A>>{association_table}, row); }
 
+Data wckey_data(const AccountBook& book, const log::AccountUser& user, const std::string& key) {
+  return DataMap{{"accounting", DataList{}}, {"cluster", book.answer.cluster()}, {"id", 0u}, {"name", key}, {"user", user.name()}, {"flags", words_of({{key == user.default_wckey(), "DEFAULT"}})}};
+}
+
+namespace {
+
+Data coordinator_list(const log::Association& account) {
+  DataList out;
+  for (const std::string& name : account.coordinators()) out.push_back(DataMap{{"name", name}, {"direct", true}});
+  return out;
+}
+
+}  // namespace
+
 Data account_data(const A& row) {
   const log::Association& a = row.association();
   DataList below;
   for (const wire::AssociationView* view : row.book->in_tree_order)
     if (view->association().account() == a.account()) below.push_back(short_association({row.book, view}));
-  return DataMap{{"associations", std::move(below)}, {"coordinators", DataList{}}, {"description", a.description()}, {"name", a.account()}, {"organization", a.organization()}, {"flags", DataList{}}};
+  return DataMap{{"associations", std::move(below)}, {"coordinators", coordinator_list(a)}, {"description", a.description()}, {"name", a.account()}, {"organization", a.organization()}, {"flags", DataList{}}};
 }
 
 Data user_data(const AccountBook& book, const std::string& user) {
   DataList of_user;
   for (const wire::AssociationView* view : book.in_tree_order)
     if (view->association().user() == user) of_user.push_back(short_association({&book, view}));
-  return DataMap{{"administrator_level", DataList{Data{user == "root" ? "Administrator" : "None"}}},
+  const log::AccountUser* known = book.find_user(user);
+  DataList coordinated, wckeys;
+  for (const std::string_view account : split(book.coordinated_by(user), ','))
+    if (!account.empty()) coordinated.push_back(DataMap{{"name", std::string{account}}, {"direct", true}});
+  if (known)
+    for (const std::string& key : known->wckeys()) wckeys.push_back(wckey_data(book, *known, key));
+  return DataMap{{"administrator_level", DataList{Data{book.admin_level(user)}}},
                  {"associations", std::move(of_user)},
-                 {"coordinators", DataList{}},
-                 {"default", DataMap{{"account", book.default_account(user)}, {"qos", 0u}, {"wckey", ""}}},
+                 {"coordinators", coordinated},
+                 {"default", DataMap{{"account", book.default_account(user)}, {"qos", 0u}, {"wckey", known ? known->default_wckey() : ""}}},
                  {"flags", DataList{}},
                  {"name", user},
                  {"old_name", ""},
-                 {"wckeys", DataList{}}};
+                 {"wckeys", wckeys}};
 }
 
 Data share_data(const A& row) {

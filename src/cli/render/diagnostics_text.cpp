@@ -100,4 +100,26 @@ std::string diagnostics_text(const wire::Diagnostics& from, CallOrder order, Nam
   return out + "\nPending RPC statistics\n\tNo pending RPCs\n";
 }
 
+std::string accounting_statistics(const wire::Diagnostics& from, Names& names) {
+  char line[256];
+  std::string out = "Rollup statistics\n";
+  for (const char* period : {"Hour", "Day", "Month"}) {
+    std::snprintf(line, sizeof line, "\t%-10s count:%-6d ave_time:%-6d max_time:%-12d total_time:%-12d\n", period, 0, 0, 0, 0);
+    out += line;
+  }
+  out += "\nRemote Procedure Call statistics by message type\n";
+  for (const Calls& calls : from.by_type()) {
+    std::snprintf(line, sizeof line, "\t%-40s(%5u) count:%-6llu ave_time:%-6lld total_time:%lld\n", calls.name().c_str(), calls.number(), static_cast<unsigned long long>(calls.count()),
+                  static_cast<long long>(average(calls)), static_cast<long long>(calls.total_us()));
+    out += line;
+  }
+  out += "\nRemote Procedure Call statistics by user\n";
+  for (const Calls& calls : from.by_user()) {
+    std::snprintf(line, sizeof line, "\t%-16s(%10u) count:%-6llu ave_time:%-6lld total_time:%lld\n", names.user(calls.number()).c_str(), calls.number(), static_cast<unsigned long long>(calls.count()),
+                  static_cast<long long>(average(calls)), static_cast<long long>(calls.total_us()));
+    out += line;
+  }
+  return out;
+}
+
 }  // namespace millrace

@@ -12,4 +12,7 @@ enum class CallOrder : std::uint8_t { count, number, total_time, average_time };
 
 std::string diagnostics_text(const wire::Diagnostics& from, CallOrder order, Names& names);
 
+// As sacctmgr show stats has it: nothing is rolled up, and requests are those of the controller.
+std::string accounting_statistics(const wire::Diagnostics& from, Names& names);
+
 }  // namespace millrace

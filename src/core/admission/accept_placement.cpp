@@ -95,9 +95,11 @@ bool throttled(const State& state, const Job& job) {
 }
 
 // Kept for others at this moment. What begins later was the planner's to weigh.
-bool is_reserved(const State& state, NodeIndex node, const std::string& own, Time now) {
+bool is_reserved(const State& state, NodeIndex node, const Job& job, std::uint32_t limit_minutes, Time now) {
+  const std::string& own = job.spec->resource_request().reservation;
+  const auto lent = [&](const Reservation& each) { return lends_to(each, *job.spec) && (lends_for(each).value == INT64_MAX || (limit_minutes != unlimited && minutes(limit_minutes) <= lends_for(each))); };
   for (const auto& [id, reservation] : state.reservations)
-    if (reservation->name != own && reservation->starts(now) <= now && now < reservation->ends(now) &&
+    if (reservation->name != own && !lent(*reservation) && reservation->starts(now) <= now && now < reservation->ends(now) &&
         std::ranges::binary_search(reservation->nodes, node.value))
       return true;
   return false;
@@ -133,7 +135,7 @@ std::optional<JobPlaced> check_placement(const State& state, const Job& job, con
   placed.supervised = job.is_component();
   for (NodeShare& share : placed.shares) {
     if (!share_fits(state, partition, share) || !within_cap(state, where, share)) return drop(Reason::none);
-    if (is_reserved(state, share.node, spec.resource_request().reservation, now)) return drop(Reason::reservation);
+    if (is_reserved(state, share.node, job, placed.limit_minutes.value_or(job.time_limit_minutes), now)) return drop(Reason::reservation);
     const NodeDef& def = *state.node(share.node).def;
     if (!suits(spec, def)) return drop(Reason::bad_constraints);
     if (!admits_owner(state, state.node(share.node), spec)) return drop(Reason::resources);

@@ -16,7 +16,7 @@ using Names = std::vector<std::string>;
 // Decides on a copy, so that each step sees what the one before did.
 class Change {
  public:
-  Change(const State& state, const AccountChange& ask, Time now) : state_(state), ask_(ask), now_(now) {}
+  Change(const State& state, const AccountChange& ask, const Actor& actor, Time now) : state_(state), ask_(ask), actor_(actor), now_(now) {}
 
   Result<AccountDecision> run() {
     for (Event& event : decide_plant(state_, now_)) happen(std::move(event));
@@ -25,8 +25,10 @@ class Change {
       case AccountEntity::qos: MR_TRY_VOID(change_qos()); break;
       case AccountEntity::account: MR_TRY_VOID(ask_.action == AccountAction::add ? add_accounts() : change_associations(false)); break;
       case AccountEntity::user: MR_TRY_VOID(ask_.action == AccountAction::add ? add_users() : change_associations(true)); break;
+      case AccountEntity::coordinator: MR_TRY_VOID(change_coordinators()); break;
     }
-    if (out_.events.size() == planted) out_.events.clear();  // what everybody takes to be there needs no fact as long as nothing hangs on it
+    if (out_.events.size() > planted) note_transaction();
+    else out_.events.clear();  // what everybody takes to be there needs no fact as long as nothing hangs on it
     return std::move(out_);
   }
 
@@ -77,6 +79,7 @@ class Change {
       account.parent = above_id;
       account.account = account.description = account.organization = name;
       MR_TRY_VOID(set_all(account, {"parent", "cluster", "clusters"}));
+      MR_TRY_VOID(may_touch(account, parent));
       put(account);
       out_.names.push_back(name);
     }
@@ -123,11 +126,15 @@ class Change {
           user.user = name;
           user.partition = partition;
           user.is_default = !has_default(name);
-          MR_TRY_VOID(set_all(user, {"account", "accounts", "acct", "partition", "partitions", "defaultaccount", "cluster", "clusters", "adminlevel"}));
+          MR_TRY_VOID(set_all(user, {"account", "accounts", "acct", "partition", "partitions", "defaultaccount", "cluster", "clusters", "adminlevel", "admin",
+                                     "wckey", "wckeys", "defaultwckey"}));
+          MR_TRY_VOID(may_touch(user, account));
           put(user);
           fresh = true;
         }
       if (wanted_default) make_default(name, *wanted_default);
+      MR_TRY(const bool person_changed, change_person(name));
+      fresh = fresh || person_changed;
       if (fresh) out_.names.push_back(name);
     }
     return {};
@@ -161,10 +168,13 @@ class Change {
         make_default(each.user, *account);
       }
     }
+    if (users)
+      for (const Association& each : chosen) MR_TRY_VOID(change_person(each.user));
     for (const Association& each : chosen) {
       Association changed = *state_.find_association(each.id);
+      MR_TRY_VOID(may_touch(changed, changed.user.empty() ? account_above(changed) : changed.account));
       if (const auto parent = value({"parent"}); parent && !users) MR_TRY_VOID(move_below(changed, *parent));
-      MR_TRY_VOID(set_all(changed, {"parent", "defaultaccount", "rawusage", "cluster"}));
+      MR_TRY_VOID(set_all(changed, {"parent", "defaultaccount", "rawusage", "cluster", "adminlevel", "admin", "wckey", "wckeys", "defaultwckey"}));
       if (!(changed == *state_.find_association(each.id))) happen(AssociationChanged{changed, now_});
       if (const auto usage = value({"rawusage"})) {
         if (*usage != "0") return fail(Errc::invalid, "RawUsage can only be set to 0");
@@ -202,6 +212,7 @@ class Change {
       if (std::ranges::any_of(chosen, [&](const Association& top) { return lies_below(each.id, top.id); })) going.push_back(each);
     if (std::ranges::any_of(going, [](const Association& a) { return a.parent.value == 0; }))
       return fail(Errc::invalid, "The root account can not be removed");
+    for (const Association& top : chosen) MR_TRY_VOID(may_touch(top, top.user.empty() ? account_above(top) : top.account));
     const auto goes = [&](AssociationId id) { return std::ranges::any_of(going, [&](const Association& a) { return a.id == id; }); };
     std::string jobs;
     for (const auto& [key, job] : state_.jobs)
@@ -221,7 +232,130 @@ class Change {
       }
     }
     for (const Association& each : chosen) note(each);
+    for (const Association& each : going)
+      if (!each.user.empty()) forget_person(each.user);
     return {};
+  }
+
+  // Who is in no account any more coordinates none, and has neither level nor keys.
+  void forget_person(const std::string& user) {
+    const std::vector<Association> left = all();
+    if (std::ranges::any_of(left, [&](const Association& a) { return a.user == user; })) return;
+    if (state_.find_account_user(user)) happen(AccountUserChanged{{.name = user}, now_});
+    for (Association each : left)
+      if (std::erase(each.coordinators, user) > 0) happen(AssociationChanged{each, now_});
+  }
+
+  // A coordinator changes what is in the accounts coordinated, and nothing else.
+  Result<void> may_touch(const Association& association, const std::string& account) const {
+    if (actor_.is_admin) return {};
+    const bool own = std::ranges::binary_search(actor_.accounts, account);
+    if (!own || (!association.user.empty() && !association.partition.empty() && account.empty())) return fail(Errc::refused, "Access/permission denied");
+    return {};
+  }
+  std::string account_above(const Association& account) const {
+    const Association* above = state_.find_association(account.parent);
+    return above ? above->account : std::string{};
+  }
+
+  // What is said of the user as a person: AdminLevel, workload keys. True when something of it is new.
+  Result<bool> change_person(const std::string& name) {
+    const AccountUser* known = state_.find_account_user(name);
+    AccountUser user = known ? *known : AccountUser{.name = name};
+    for (const AccountSetting& s : ask_.set) {
+      if (is_key(s, {"adminlevel", "admin"})) {
+        if (!actor_.is_admin || actor_.is_operator) return fail(Errc::refused, "Access/permission denied");
+        const std::string word = lower(s.value);
+        if (word == "none" || word == "-1" || word.empty()) user.admin_level = AdminLevel::none;
+        else if (std::string_view{"operator"}.starts_with(word)) user.admin_level = AdminLevel::operates;
+        else if (std::string_view{"administrator"}.starts_with(word)) user.admin_level = AdminLevel::administers;
+        else return fail(Errc::invalid, "'" + s.value + "' is not right for AdminLevel; None, Operator or Administrator is");
+      } else if (is_key(s, {"wckey", "wckeys", "defaultwckey"})) {
+        if (!actor_.is_admin) return fail(Errc::refused, "Access/permission denied");
+        if (!state_.policy->track_wckeys) return fail(Errc::invalid, s.key + ": workload keys are not tracked; TrackWCKey=yes in slurm.conf does that");
+        change_wckeys(s, user);
+      }
+    }
+    if (user == (known ? *known : AccountUser{.name = name})) return false;
+    happen(AccountUserChanged{std::move(user), now_});
+    return true;
+  }
+  static void change_wckeys(const AccountSetting& s, AccountUser& user) {
+    if (s.key != "defaultwckey" && s.op == '=' && !user.wckeys.empty() && s.value.empty()) user.wckeys.clear();
+    for (const std::string_view word : split(s.value, ',')) {
+      const std::string key{trim(word)};
+      if (key.empty()) continue;
+      std::erase(user.wckeys, key);
+      if (s.op != '-') user.wckeys.insert(std::ranges::lower_bound(user.wckeys, key), key);
+      if (s.key == "defaultwckey") user.default_wckey = key;
+    }
+    if (s.key == "defaultwckey" && trim(s.value).empty()) user.default_wckey.clear();
+    if (std::ranges::find(user.wckeys, user.default_wckey) == user.wckeys.end()) user.default_wckey.clear();
+    if (user.default_wckey.empty() && s.key != "defaultwckey" && !user.wckeys.empty()) user.default_wckey = user.wckeys.front();
+  }
+
+  Result<void> change_coordinators() {
+    if (ask_.action == AccountAction::modify) return fail(Errc::invalid, "Coordinators are added and deleted, not modified");
+    std::vector<AccountSetting> said = ask_.where;
+    said.insert(said.end(), ask_.set.begin(), ask_.set.end());
+    for (const AccountSetting& s : said)
+      if (!is_key(s, {"name", "user", "users", "account", "accounts", "acct"})) return fail(Errc::invalid, "Unknown option: " + s.key + "=" + s.value);
+    Names names, accounts = values(said, {"account", "accounts", "acct"});
+    for (const AccountSetting& s : said)
+      if (is_key(s, {"name", "user", "users"}))
+        for (const std::string_view word : split(s.value, ','))
+          if (!trim(word).empty()) names.emplace_back(trim(word));
+    const bool adds = ask_.action == AccountAction::add;
+    if (adds && (names.empty() || accounts.empty())) return fail(Errc::invalid, "You need to specify conditions to to add the coordinator.");
+    if (names.empty() && accounts.empty()) return fail(Errc::invalid, "No conditions given to remove, not executing.");
+    const std::vector<Association> before = all();
+    for (const std::string& name : names)
+      if (adds && std::ranges::none_of(before, [&](const Association& a) { return a.user == name; })) return fail(Errc::invalid, "This user '" + name + "' doesn't exist.");
+    for (const std::string& account : accounts)
+      if (!state_.find_association(AssociationName{account, {}, {}})) return fail(Errc::invalid, "This account '" + account + "' doesn't exist.");
+    for (Association each : before) {
+      if (!each.user.empty() || (!accounts.empty() && std::ranges::find(accounts, each.account) == accounts.end())) continue;
+      const Names had = each.coordinators;
+      for (const std::string& name : names.empty() ? had : names) {
+        const auto at = std::ranges::lower_bound(each.coordinators, name);
+        const bool is_one = at != each.coordinators.end() && *at == name;
+        if (is_one == adds) continue;
+        if (adds) each.coordinators.insert(at, name);
+        else each.coordinators.erase(at);
+        if (std::ranges::find(out_.names, name) == out_.names.end()) out_.names.push_back(name);
+      }
+      if (each.coordinators == had) continue;
+      MR_TRY_VOID(may_touch(each, each.account));
+      put(each);
+    }
+    return {};
+  }
+
+  // In the words of slurmdbd.
+  void note_transaction() {
+    constexpr const char* kinds[] = {"Accounts", "Users", "QOS", "Account Coordinators"};
+    constexpr const char* verbs[] = {"Add ", "Modify ", "Remove "};
+    Transaction note;
+    note.id = state_.next_transaction;
+    note.at = now_;
+    note.actor = actor_.name.empty() ? std::to_string(actor_.uid.value) : actor_.name;
+    note.action = verbs[static_cast<std::size_t>(ask_.action)] + std::string{kinds[static_cast<std::size_t>(ask_.entity)]};
+    const auto list = [](std::string& out, const std::string& word, const char* gap) {
+      if (!word.empty() && (gap + out + gap).find(gap + word + gap) == std::string::npos) out += (out.empty() ? "" : gap) + word;
+    };
+    for (const std::string& name : out_.names) list(note.where, "name='" + name + "'", " || ");
+    for (const AssociationName& each : out_.associations) {
+      list(note.accounts, each.account, ",");
+      list(note.users, each.user, ",");
+    }
+    if (ask_.entity != AccountEntity::account && ask_.entity != AccountEntity::qos)
+      for (const std::string& name : out_.names) list(note.users, name, ",");
+    if (ask_.entity == AccountEntity::user || ask_.entity == AccountEntity::coordinator)
+      for (const std::string_view account : split(note.accounts, ',')) list(note.info, account.empty() ? std::string{} : "acct='" + std::string{account} + "'", ",");
+    for (const AccountSetting& s : ask_.set)
+      if (!is_key(s, {"name", "user", "users", "account", "accounts", "acct", "cluster", "clusters"}))
+        list(note.info, s.key + (s.op == '=' ? "" : std::string(1, s.op)) + "='" + s.value + "'", ",");
+    happen(TransactionNoted{std::move(note), now_});
   }
 
   std::uint32_t depth(AssociationId id) const {
@@ -232,6 +366,7 @@ class Change {
 
   Result<void> change_qos() {
     const Names names = values(ask_.where, {"name", "qos"});
+    if (!actor_.is_admin) return fail(Errc::refused, "Access/permission denied");
     if (names.empty()) return fail(Errc::invalid, ask_.action == AccountAction::add ? "Need name of qos to add." : "No conditions given to change, not changing all of them");
     if (ask_.action == AccountAction::modify && ask_.set.empty()) return fail(Errc::invalid, "You didn't give me anything to set");
     for (const std::string& name : names) {
@@ -266,6 +401,7 @@ class Change {
 
   State state_;
   const AccountChange& ask_;
+  const Actor& actor_;
   Time now_;
   AccountDecision out_;
 };
@@ -300,8 +436,8 @@ std::vector<Event> decide_plant(const State& state, Time now) {
 }
 
 Result<AccountDecision> decide_accounts(const State& state, const AccountChange& change, const Actor& actor, Time now) {
-  if (!actor.is_admin) return fail(Errc::refused, "Access/permission denied");
-  return Change(state, change, now).run();
+  if (!actor.is_admin && actor.accounts.empty()) return fail(Errc::refused, "Access/permission denied");
+  return Change(state, change, actor, now).run();
 }
 
 }  // namespace millrace

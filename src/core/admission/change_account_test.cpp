@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "core/admission/charge_job.h"
 #include "core/ledger/apply.h"
+#include "core/ledger/apply_account.h"
 #include "core/ledger/invariants.h"
 
 namespace millrace {
@@ -125,6 +126,84 @@ TEST_F(Accounts, Removed_default_account_leaves_the_user_another) {
   EXPECT_EQ(run("delete account physics"), "");
   EXPECT_EQ(default_account(state_, "alice"), "chemistry");
   EXPECT_TRUE(state_.find_association(AssociationName{"chemistry", "alice", {}})->is_default);
+}
+
+TEST_F(Accounts, Every_change_is_kept_as_who_did_what) {
+  EXPECT_EQ(run("add account physics"), "");
+  EXPECT_EQ(run("add user alice account=physics fairshare=3"), "");
+  EXPECT_EQ(run("modify user alice set maxjobs=5"), "");
+  EXPECT_EQ(run("add account physics"), "") << "nothing is changed, and nothing is noted";
+  ASSERT_EQ(state_.transactions.size(), 3u);
+  const Transaction& added = *state_.transactions.at(TransactionId{2});
+  EXPECT_EQ(added.action, "Add Users");
+  EXPECT_EQ(added.where, "name='alice'");
+  EXPECT_EQ(added.info, "acct='physics',fairshare='3'");
+  EXPECT_EQ(added.actor, "0");
+  EXPECT_EQ(added.accounts, "physics");
+  EXPECT_EQ(added.users, "alice");
+  EXPECT_EQ(state_.transactions.at(TransactionId{3})->action, "Modify Users");
+  for (int i = 0; i < 10'010; ++i) apply(state_, TransactionNoted{{.id = state_.next_transaction, .at = now_}, now_});
+  EXPECT_EQ(state_.transactions.size(), 10'000u) << "the newest are kept";
+}
+
+TEST_F(Accounts, A_coordinator_changes_what_is_in_the_account_and_below) {
+  EXPECT_EQ(run("add account physics,law"), "");
+  EXPECT_EQ(run("add account optics parent=physics"), "");
+  EXPECT_EQ(run("add user alice account=physics"), "");
+  EXPECT_EQ(run("add coordinator account=physics names=bob"), "This user 'bob' doesn't exist.");
+  EXPECT_EQ(run("add coordinator account=physics names=alice"), "");
+  EXPECT_EQ(coordinated_by(state_, "alice"), (std::vector<std::string>{"optics", "physics"}));
+  EXPECT_TRUE(decide("add coordinator account=physics names=alice")->names.empty()) << "she is one already";
+  const auto as_alice = [&](std::string_view line) -> std::string {
+    const auto words = split(line, ' ');
+    const Actor alice{.uid = UserId{1000}, .name = "alice", .accounts = coordinated_by(state_, "alice")};
+    const auto decision = decide_accounts(state_, *parse_account_change(words), alice, now_);
+    if (!decision) return decision.error().story;
+    happen(decision->events);
+    return "";
+  };
+  EXPECT_EQ(as_alice("add user bob account=optics"), "");
+  EXPECT_EQ(as_alice("modify user bob set maxjobs=2"), "");
+  EXPECT_EQ(as_alice("add account lasers parent=optics"), "");
+  EXPECT_EQ(as_alice("add user bob account=law"), "Access/permission denied");
+  EXPECT_EQ(as_alice("modify account physics set grpjobs=3"), "Access/permission denied") << "her own account is its owner's";
+  EXPECT_EQ(as_alice("modify account optics set grpjobs=3"), "");
+  EXPECT_EQ(as_alice("add account more"), "Access/permission denied");
+  EXPECT_EQ(as_alice("add qos high"), "Access/permission denied");
+  EXPECT_EQ(as_alice("modify user bob set adminlevel=operator"), "Access/permission denied");
+  EXPECT_EQ(as_alice("delete user bob account=optics"), "");
+  EXPECT_EQ((*state_.transactions.at(TransactionId{state_.next_transaction.value - 1})).actor, "alice");
+  EXPECT_EQ(run("delete coordinator account=physics names=alice"), "");
+  EXPECT_EQ(as_alice("add user bob account=optics"), "Access/permission denied");
+  EXPECT_EQ(run("add coordinator account=physics names=alice"), "");
+  EXPECT_EQ(run("delete user alice"), "");
+  EXPECT_TRUE(coordinated_by(state_, "alice").empty()) << "who is in no account coordinates none";
+}
+
+TEST_F(Accounts, A_user_has_a_level_and_workload_keys) {
+  EXPECT_EQ(run("add account physics"), "");
+  EXPECT_EQ(run("add user alice account=physics wckeys=a,b"), "wckeys: workload keys are not tracked; TrackWCKey=yes in slurm.conf does that");
+  Policy policy = *state_.policy;
+  policy.track_wckeys = true;
+  state_.policy = SharedValue(policy);
+  EXPECT_EQ(run("add user alice account=physics wckeys=b,a adminlevel=Operator"), "");
+  const AccountUser* alice = state_.find_account_user("alice");
+  ASSERT_NE(alice, nullptr);
+  EXPECT_EQ(alice->admin_level, AdminLevel::operates);
+  EXPECT_EQ(alice->wckeys, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(decide_wckey(state_, "alice", "").value(), "*" + alice->default_wckey);
+  EXPECT_EQ(decide_wckey(state_, "alice", "other").value(), "other") << "they are not enforced";
+  EXPECT_EQ(decide_wckey(state_, "bob", "").value(), "");
+  policy.enforce |= enforce_wckeys;
+  state_.policy = SharedValue(policy);
+  EXPECT_EQ(decide_wckey(state_, "alice", "other").error().code, RefusalCode::invalid_wckey);
+  EXPECT_EQ(decide_wckey(state_, "bob", "").error().code, RefusalCode::invalid_wckey);
+  EXPECT_EQ(run("modify user alice set defaultwckey=c"), "");
+  EXPECT_EQ(decide_wckey(state_, "alice", "").value(), "*c");
+  EXPECT_EQ(decide_wckey(state_, "alice", "c").value(), "c");
+  EXPECT_EQ(run("modify user alice set adminlevel=king"), "'king' is not right for AdminLevel; None, Operator or Administrator is");
+  EXPECT_EQ(run("delete user alice"), "");
+  EXPECT_EQ(state_.find_account_user("alice"), nullptr);
 }
 
 }  // namespace

@@ -95,4 +95,18 @@ std::expected<void, Refusal> check_submit_limits(const State& state, const Job& 
   return std::unexpected(std::move(refusal));
 }
 
+std::expected<std::string, Refusal> decide_wckey(const State& state, const std::string& user, const std::string& asked) {
+  if (!state.policy->track_wckeys) return asked;
+  const AccountUser* known = state.find_account_user(user);
+  const bool enforced = (state.policy->enforce & enforce_wckeys) != 0;
+  if (asked.empty()) {
+    if (known && !known->default_wckey.empty()) return "*" + known->default_wckey;
+    if (enforced) return refuse(RefusalCode::invalid_wckey, "user " + user + " has no default workload key; --wckey names one");
+    return std::string{};
+  }
+  const std::string key = asked.starts_with('*') ? asked.substr(1) : asked;
+  if (enforced && !(known && contains(known->wckeys, key))) return refuse(RefusalCode::invalid_wckey, "user " + user + " may not use workload key " + key);
+  return asked;
+}
+
 }  // namespace millrace

@@ -22,4 +22,7 @@ const std::vector<std::uint32_t>& allowed_qos(const State& state, const Associat
 QosId default_qos(const State& state, const Association& association);
 std::string default_account(const State& state, const std::string& user);
 
+// The workload key of a job that asks for this one: where they are tracked and none is asked for, the default of its user behind a '*'.
+std::expected<std::string, Refusal> decide_wckey(const State& state, const std::string& user, const std::string& asked);
+
 }  // namespace millrace

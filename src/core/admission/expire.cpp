@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/admission/reserve.h"
 #include "core/admission/suspend_job.h"
 #include "core/ledger/usage_reset.h"
 
@@ -12,25 +13,6 @@ Time next_deadline(const State& state) {
   const auto first = state.deadlines.begin();
   const Time turn = state.slice_due.is_set() ? state.slice_due : never;
   return std::min({first == state.deadlines.end() ? never : (*first).first.at, next_usage_reset(state), turn});
-}
-
-// Its time is over: those still running in it have to go, and it comes again or is gone for good.
-static std::vector<Event> end_reservation(const State& state, ReservationId id, Time now) {
-  std::vector<Event> events;
-  const Reservation& reservation = *state.reservations.at(id);
-  if (reservation.end <= now && !reservation.has(reserve_flex))
-    // Components first: with their leader they would stop too.
-    for (const bool component : {true, false})
-      for (const auto& [key, nothing] : state.active) {
-        const Job& job = state.job(key);
-        if (job.is_component() == component && (job.state == JobState::running || job.state == JobState::suspended) && job.spec->resource_request().reservation == reservation.name)
-          events.emplace_back(JobTimedOut{key, now});
-      }
-  if (reservation.recurs() && reservation.end <= now)
-    events.emplace_back(ReservationSet{next_turn(reservation, now), now});
-  else
-    events.emplace_back(ReservationRemoved{id, now});
-  return events;
 }
 
 std::vector<Event> decide_expired(const State& state, Time now) {
@@ -47,7 +29,7 @@ std::vector<Event> decide_expired(const State& state, Time now) {
     case DeadlineKind::invalid_dependency: return {JobCancelled{due.key, UserId{0}, now}};
     case DeadlineKind::latest_start: return {JobDeadlinePassed{due.key, now}};
     case DeadlineKind::preemption: return {JobPreempted{due.key, {}, state.job(due.key).preempt_requeue, {}, now}};
-    case DeadlineKind::reservation: return end_reservation(state, ReservationId{static_cast<std::uint32_t>(due.key.value)}, now);
+    case DeadlineKind::reservation: return decide_reservation_due(state, ReservationId{static_cast<std::uint32_t>(due.key.value)}, now);
   }
   return {};
 }

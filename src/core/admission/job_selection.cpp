@@ -1,6 +1,8 @@
 // src/core/admission/job_selection.cpp - see job_selection.h.
 #include "core/admission/job_selection.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace millrace {
@@ -82,6 +84,8 @@ JobKey split_if_needed(const State& state, const SelectedJob& selected, Time now
   return split.key;
 }
 
-bool may_change(const Job& job, const Actor& actor) { return actor.is_admin || job.spec->owner->uid == actor.uid; }
+bool may_change(const Job& job, const Actor& actor) {
+  return actor.is_admin || job.spec->owner->uid == actor.uid || std::ranges::binary_search(actor.accounts, job.spec->account);
+}
 
 }  // namespace millrace

@@ -50,6 +50,7 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::nodes_busy: return "Requested nodes are busy";
     case RefusalCode::reservation_access: return "Access denied to requested reservation";
     case RefusalCode::reservation_invalid: return "Requested reservation is invalid";
+    case RefusalCode::invalid_wckey: return "Invalid wckey specification";
     case RefusalCode::reservation_busy: return "Requested reservation is in use";
     case RefusalCode::reservation_overlap: return "Requested reservation overlaps with another reservation";
     case RefusalCode::reservation_empty: return "Reservation request lacks users, groups or accounts";

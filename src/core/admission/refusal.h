@@ -44,6 +44,7 @@ enum class RefusalCode : std::uint16_t {
   reservation_invalid = 2053,
   invalid_time = 2054,
   reservation_busy = 2055,
+  invalid_wckey = 2057,
   reservation_overlap = 2058,
   missing_work_dir = 2063,
   invalid_qos = 2066,
@@ -92,7 +93,10 @@ inline std::unexpected<Refusal> refuse(RefusalCode code, std::string note = {}) 
 // Who asks, proved by the transport.
 struct Actor {
   UserId uid;
-  bool is_admin = false;  // root, or SlurmUser
+  bool is_admin = false;  // root, SlurmUser, or an administrator by sacctmgr
+  bool is_operator = false;             // may change jobs, reservations and accounts of all, and neither nodes nor the daemons
+  std::string name{};                   // where it is known
+  std::vector<std::string> accounts{};  // it coordinates, those below them included; sorted
 };
 
 }  // namespace millrace

@@ -17,6 +17,11 @@ struct Reserve {
   std::optional<Duration> duration;
   std::optional<std::string> nodes, partition, users, accounts, groups, flags, features, comment, licences;
   std::optional<std::uint32_t> node_count;
+  std::optional<std::uint32_t> max_start_delay_seconds{};
+  char nodes_op = '=', users_op = '=', accounts_op = '=', groups_op = '=', flags_op = '=';  // '+' and '-': to what it has, or from it
+  std::int32_t node_count_change = 0;
+  Duration start_change{}, end_change{}, duration_change{};
+  bool skip = false;                                 // this turn of one that comes again
 };
 
 struct Reserved {
@@ -27,6 +32,12 @@ struct Reserved {
 std::expected<Reserved, Refusal> decide_reserve(const State& state, const Reserve& ask, const Actor& actor, Time now);
 std::expected<Reserved, Refusal> decide_change_reservation(const State& state, const Reserve& ask, const Actor& actor, Time now);
 Decision decide_remove_reservation(const State& state, const std::string& name, const Actor& actor, Time now);
+
+// Its time is over, or nobody has used it for long enough, or its start has come.
+std::vector<Event> decide_reservation_due(const State& state, ReservationId id, Time now);
+
+// REPLACE_DOWN and REPLACE: other nodes for those that are out of order, or in use.
+std::vector<Event> decide_replacements(const State& state, Time now);
 
 // May a job of this owner name this reservation?
 std::expected<void, Refusal> check_reservation(const State& state, const JobSpec& spec);

@@ -258,6 +258,13 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
   spec.kill_on_invalid_dependency = spec.kill_on_invalid_dependency || state.policy->kill_invalid_dependency;
   spec.requeue = spec.is_batch() && !spec.allocation_only && ask.requeue.value_or(state.policy->job_requeue);
   if (!actor.is_admin && spec.nice < 0) return refuse(RefusalCode::invalid_nice, "only an administrator may use a negative nice value");
+  const auto wckey = decide_wckey(state, spec.owner->user_name, spec.extra_request().wckey);
+  if (!wckey) return std::unexpected(wckey.error());
+  if (*wckey != spec.extra_request().wckey) {
+    JobExtras extras = spec.extra_request();
+    extras.wckey = *wckey;
+    spec.extras = SharedValue(std::move(extras));
+  }
   if (auto reserved = check_reservation(state, spec); !reserved) return std::unexpected(std::move(reserved).error());
   if (auto possible = check_possible(state, spec); !possible) return std::unexpected(std::move(possible).error());
   const std::uint32_t asked_minutes = ask.time_limit_minutes.value_or(0);

@@ -660,6 +660,9 @@ void apply_one(State& state, const CrontabSet& e) {
 void apply_one(State& state, const TriggerSet& e) { set_trigger(state, e); }
 void apply_one(State& state, const TriggerRemoved& e) { state.triggers.erase(e.id); }
 void apply_one(State& state, const UsageReset& e) { reset_usage(state, e); }
+void apply_one(State& state, const AccountUserChanged& e) { change_account_user(state, e); }
+void apply_one(State& state, const TransactionNoted& e) { note_transaction(state, e); }
+void apply_one(State& state, const RecordAnnotated& e) { annotate_record(state, e); }
 
 }  // namespace
 

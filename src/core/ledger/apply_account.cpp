@@ -250,6 +250,45 @@ void remove_qos(State& state, const QosRemoved& e) {
 
 namespace {
 
+constexpr std::size_t transactions_max = 10'000;  // of which somebody may ask who made them
+
+}  // namespace
+
+void change_account_user(State& state, const AccountUserChanged& e) {
+  std::vector<AccountUser>& users = state.account_users.edit();
+  const auto at = std::ranges::lower_bound(users, e.user.name, {}, &AccountUser::name);
+  const bool known = at != users.end() && at->name == e.user.name;
+  if (e.user.says_nothing()) {
+    if (known) users.erase(at);
+  } else if (known) {
+    *at = e.user;
+  } else {
+    users.insert(at, e.user);
+  }
+}
+
+void note_transaction(State& state, const TransactionNoted& e) {
+  state.next_transaction = TransactionId{std::max(state.next_transaction.value, e.transaction.id.value + 1)};
+  state.transactions.set(e.transaction.id, SharedValue(e.transaction));
+  while (state.transactions.size() > transactions_max) state.transactions.erase((*state.transactions.begin()).first);
+}
+
+std::vector<std::string> coordinated_by(const State& state, const std::string& user) {
+  std::vector<std::string> out;
+  if (user.empty()) return out;
+  for (const auto& [id, account] : state.associations) {
+    if (!account->user.empty()) continue;
+    const auto names = [&](const Association& each) { return std::ranges::binary_search(each.coordinators, user); };
+    const Association* above = account.get();
+    while (above && !names(*above)) above = state.find_association(above->parent);
+    if (above) out.push_back(account->account);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+namespace {
+
 bool lies_below(const State& state, AssociationId id, AssociationId above) {
   for (const Association* a = state.find_association(id); a; a = state.find_association(a->parent))
     if (a->id == above) return true;

@@ -12,6 +12,8 @@ void change_association(State& state, const AssociationChanged& e);
 void remove_association(State& state, const AssociationRemoved& e);
 void change_qos(State& state, const QosChanged& e);
 void remove_qos(State& state, const QosRemoved& e);
+void change_account_user(State& state, const AccountUserChanged& e);
+void note_transaction(State& state, const TransactionNoted& e);
 void reset_usage(State& state, const UsageReset& e);
 
 // The association whose account, user and partition the job names, or 0.
@@ -36,5 +38,8 @@ void recount(State& state, Time at);
 std::map<UseKey, Use> count_all(const State& state);
 // New names of AccountingStorageTRES get a slot.
 void add_tres_names(State& state);
+
+// The accounts a user coordinates, with all below them; sorted.
+std::vector<std::string> coordinated_by(const State& state, const std::string& user);
 
 }  // namespace millrace

@@ -8,11 +8,22 @@
 namespace millrace {
 namespace {
 
-// When something is to be decided about it: its end, or that nobody used it.
+// When something is to be decided about it: its start, its end, or that nobody used it.
 Time reservation_due(const Reservation& reservation) {
   if (reservation.has(reserve_time_float)) return never;
+  if (reservation.start_awaited) return std::min(reservation.start, reservation.end);
   if (reservation.purge_after_idle_seconds == 0 || !reservation.idle_since.is_set()) return reservation.end;
   return std::min(reservation.end, reservation.idle_since + seconds(reservation.purge_after_idle_seconds));
+}
+
+constexpr std::size_t past_max = 1000;
+
+// A turn that had begun is over.
+void keep_past(State& state, const Reservation& reservation, Time at) {
+  if (reservation.has(reserve_time_float) || reservation.start >= at) return;
+  std::vector<PastReservation>& past = state.past_reservations.edit();
+  if (past.size() >= past_max) past.erase(past.begin());
+  past.push_back({reservation, std::min(reservation.end, at)});
 }
 
 void clear_reservation(State& state, ReservationId id) {
@@ -29,6 +40,8 @@ void add_deadline(State& state, const Reservation& reservation) {
 
 void set_reservation(State& state, const ReservationSet& e) {
   clear_reservation(state, e.reservation.id);
+  if (const auto* old = state.reservations.find(e.reservation.id); old && (*old)->recurs() && (*old)->start != e.reservation.start && (*old)->end <= e.at)
+    keep_past(state, **old, e.at);
   state.next_reservation = ReservationId{std::max(state.next_reservation.value, e.reservation.id.value + 1)};
   state.reservations.set(e.reservation.id, SharedValue(e.reservation));
   add_deadline(state, e.reservation);
@@ -36,6 +49,7 @@ void set_reservation(State& state, const ReservationSet& e) {
 
 void remove_reservation(State& state, const ReservationRemoved& e) {
   clear_reservation(state, e.id);
+  if (const auto* old = state.reservations.find(e.id)) keep_past(state, **old, e.at);
   state.reservations.erase(e.id);
 }
 

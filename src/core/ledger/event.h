@@ -388,12 +388,32 @@ struct TriggerRemoved {
   Time at;
 };
 
+// What is known of a user from now on; where that is nothing, nothing is known any more.
+struct AccountUserChanged {
+  AccountUser user;
+  Time at;
+};
+
+// For those who ask who changed what.
+struct TransactionNoted {
+  Transaction transaction;
+  Time at;
+};
+
+// Words about a job that is over, whether it is still known as a job or only to accounting. Only what is set changes.
+struct RecordAnnotated {
+  JobKey key;
+  std::optional<std::string> comment, admin_comment, system_comment, extra, wckey, derived_exit;
+  Time at;
+};
+
 using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified,
                            JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
                            JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
                            ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset,
                            JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned, AttemptExited,
                            JobProgramEnded, NodeModified, DevicesJudged, StepsReported, NodesPowered, NodeCreated, NodeDeleted,
-                           PartitionChanged, PartitionDeleted, DampingChanged, CrontabSet, TriggerSet, TriggerRemoved>;
+                           PartitionChanged, PartitionDeleted, DampingChanged, CrontabSet, TriggerSet, TriggerRemoved,
+                           AccountUserChanged, TransactionNoted, RecordAnnotated>;
 
 }  // namespace millrace

@@ -368,6 +368,8 @@ std::uint64_t fingerprint(const State& state) {
   for (const auto& [key, tally] : state.step_tallies) add(key.value ^ (std::uint64_t{tally.next_id} << 32 | tally.ended));
   for (const auto& [id, each] : state.associations)
     add(id.value ^ name_bits(each->account) ^ mix_bits(name_bits(each->user)) ^ (static_cast<std::uint64_t>(each->shares) << 32));
+  for (const AccountUser& user : *state.account_users) add(name_bits(user.name) ^ mix_bits(name_bits(user.default_wckey)) ^ static_cast<std::uint64_t>(user.admin_level) << 60 ^ user.wckeys.size());
+  for (const auto& [id, each] : state.transactions) add(id.value ^ name_bits(each->actor) ^ mix_bits(name_bits(each->info)));
   for (const auto& [id, each] : state.qos) add(id.value ^ name_bits(each->name) ^ (static_cast<std::uint64_t>(each->priority) << 32));
   for (const auto& [key, use] : state.uses) {
     add(KeyBits<UseKey>::of(key) ^ use->submitted ^ (static_cast<std::uint64_t>(use->running) << 32));

@@ -6,11 +6,12 @@
 namespace millrace {
 namespace {
 
-// A payload is not kept for it, and nobody starts it again: only what is shown stays.
-SharedValue<JobSpec> shown_part(const JobSpec& from) {
+// Nobody starts it again: only what is shown stays, and of payloads what the site wants to be kept.
+SharedValue<JobSpec> shown_part(const JobSpec& from, std::uint32_t stored) {
   JobSpec spec = from;
   spec.command = {};
-  spec.script = spec.environment = {};
+  if ((stored & store_script) == 0) spec.script = {};
+  if ((stored & store_environment) == 0) spec.environment = {};
   spec.submission = {};
   if (spec.rare) {
     RareRequest rare;
@@ -27,6 +28,7 @@ SharedValue<JobSpec> shown_part(const JobSpec& from) {
     extras.extra = from.extras->extra;
     extras.admin_comment = from.extras->admin_comment;
     extras.system_comment = from.extras->system_comment;
+    extras.derived_exit = from.extras->derived_exit;
     spec.extras = extras == JobExtras{} ? SharedValue<JobExtras>{} : SharedValue(std::move(extras));
   }
   return SharedValue(std::move(spec));
@@ -46,9 +48,9 @@ SharedValue<Placement> shown_part(const Placement& from) {
   return SharedValue(std::move(placement));
 }
 
-Job shown_part(const Job& from) {
+Job shown_part(const Job& from, std::uint32_t stored) {
   Job job = from;
-  if (job.array.value == 0) job.spec = shown_part(*from.spec);  // that of an array is one for all its tasks anyway
+  if (job.array.value == 0) job.spec = shown_part(*from.spec, stored);  // that of an array is one for all its tasks anyway
   if (job.placement) job.placement = shown_part(*from.placement);
   job.dependencies = {};
   job.waited = {};
@@ -72,7 +74,7 @@ std::vector<JobId> names_of(const KeptJob& kept) {
 }
 
 KeptJob record_of(const State& state, const Job& job, Time at) {
-  KeptJob kept{.job = SharedValue(shown_part(job)), .array = {}, .rest = {}, .at = at};
+  KeptJob kept{.job = SharedValue(shown_part(job, state.policy->store_flags)), .array = {}, .rest = {}, .at = at};
   if (const ArrayState* array = state.find_array(job.array)) {
     kept.array = array->id;
     kept.array_well = array->ended == array->ended_well;
@@ -178,6 +180,34 @@ const KeptJob* find_kept(const State& state, const Dependency& dependency) {
     }
   }
   return out;
+}
+
+namespace {
+
+void annotate(Job& job, const RecordAnnotated& e) {
+  JobSpec& spec = job.spec.edit();
+  if (e.comment) {
+    RareRequest rare = spec.rare_request();
+    rare.comment = *e.comment;
+    spec.rare = SharedValue(std::move(rare));
+  }
+  JobExtras extras = spec.extra_request();
+  if (e.admin_comment) extras.admin_comment = *e.admin_comment;
+  if (e.system_comment) extras.system_comment = *e.system_comment;
+  if (e.extra) extras.extra = *e.extra;
+  if (e.wckey) extras.wckey = *e.wckey;
+  if (e.derived_exit) extras.derived_exit = *e.derived_exit;
+  spec.extras = extras == JobExtras{} ? SharedValue<JobExtras>{} : SharedValue(std::move(extras));
+}
+
+}  // namespace
+
+void annotate_record(State& state, const RecordAnnotated& e) {
+  if (const Job* job = state.find_job(e.key); job && job->state == JobState::ended) annotate(state.edit_job(e.key), e);
+  std::vector<KeptNumber> numbers;
+  for (const auto& [number, kept] : state.kept)
+    if (kept->job->key == e.key && !kept->requeued) numbers.push_back(number);
+  for (const KeptNumber number : numbers) annotate(state.kept.edit(number)->edit().job.edit(), e);
 }
 
 }  // namespace millrace

@@ -22,4 +22,7 @@ const KeptJob* newest_kept(const State& state, JobId id);
 std::uint64_t rows_of(const KeptJob& kept);
 void index_kept(State& state, KeptNumber number, const KeptJob& kept);
 
+// Words about a job that is over: of its record, and of what is kept of its last run.
+void annotate_record(State& state, const RecordAnnotated& e);
+
 }  // namespace millrace

@@ -25,6 +25,11 @@ std::optional<PartitionIndex> State::find_partition(std::string_view name) const
   return std::nullopt;
 }
 
+const AccountUser* State::find_account_user(std::string_view name) const {
+  const auto at = std::ranges::lower_bound(*account_users, name, {}, &AccountUser::name);
+  return at != account_users->end() && at->name == name ? &*at : nullptr;
+}
+
 const Reservation* State::find_reservation(std::string_view name) const {
   for (const auto& [id, reservation] : reservations)
     if (reservation->name == name) return reservation.get();

@@ -149,6 +149,7 @@ struct State {
   SharedValue<Policy> policy{Policy{}};
   ReservationId next_reservation{1};
   SharedMap<ReservationId, SharedValue<Reservation>> reservations;
+  SharedValue<std::vector<PastReservation>> past_reservations{std::vector<PastReservation>{}};  // the newest, in the order of their ends
   SharedValue<std::vector<LicenceAsk>> licences_used{std::vector<LicenceAsk>{}};  // by jobs that hold nodes; sorted by name
   // Beside the jobs, not in them: nothing that is planned or counted depends on a step, and a job with thousands of them costs no more to change.
   SharedMap<StepKey, SharedValue<Step>> steps;    // of jobs that are known; of ended ones the newest
@@ -169,6 +170,9 @@ struct State {
   SharedMap<AssociationName, AssociationId> association_names;
   SharedMap<QosId, SharedValue<Qos>> qos;
   SharedMap<UseKey, SharedValue<Use>> uses;
+  SharedValue<std::vector<AccountUser>> account_users{std::vector<AccountUser>{}};  // sorted by name; those of whom something is known
+  TransactionId next_transaction{1};
+  SharedMap<TransactionId, SharedValue<Transaction>> transactions;  // the newest
   std::uint64_t accounts_version = 0;  // counts the events about them, so that a plan sees when shares and limits are others
   SharedValue<TresNames> tres_names{first_tres_names()};  // grows only: a slot keeps its meaning
   Time usage_reset_at;                                     // or since when it is counted
@@ -204,6 +208,8 @@ struct State {
     return found ? found->get() : nullptr;
   }
   const Qos* find_qos(std::string_view name) const;
+  // Of one of whom nothing is known: null.
+  const AccountUser* find_account_user(std::string_view name) const;
 
   Job& edit_job(JobKey key) {
     auto* found = jobs.edit(key);

@@ -72,7 +72,30 @@ struct Association {
   std::vector<std::uint32_t> qos;  // QosId values that may be used; empty: as the parent
   QosId default_qos;               // 0: as the parent
   bool is_default = false;         // this account is the user's default
+  std::vector<std::string> coordinators{};  // of an account: who may change it and all below, sorted
   bool operator==(const Association&) const = default;
+};
+
+enum class AdminLevel : std::uint8_t { none, operates, administers };  // written to the log: never reorder
+
+// What is known of a user besides the accounts.
+struct AccountUser {
+  std::string name;
+  AdminLevel admin_level{};
+  std::vector<std::string> wckeys{};  // sorted
+  std::string default_wckey{};
+  bool operator==(const AccountUser&) const = default;
+  bool says_nothing() const { return admin_level == AdminLevel::none && wckeys.empty() && default_wckey.empty(); }
+};
+
+using TransactionId = Id<struct TransactionTag, std::uint64_t>;
+
+// A change somebody made to the accounts, in words.
+struct Transaction {
+  TransactionId id;
+  Time at;
+  std::string actor, action, where, info;
+  std::string accounts, users;  // it was about; comma between several
 };
 
 enum class ResetPeriod : std::uint8_t { none, now, daily, weekly, monthly, quarterly, yearly };
@@ -106,6 +129,9 @@ struct PriorityPolicy {
 };
 
 // AccountingStorageEnforce.
-enum EnforceFlag : std::uint32_t { enforce_associations = 1, enforce_limits = 2, enforce_qos = 4, enforce_safe = 8 };
+enum EnforceFlag : std::uint32_t { enforce_associations = 1, enforce_limits = 2, enforce_qos = 4, enforce_safe = 8, enforce_wckeys = 16 };
+
+// AccountingStoreFlags: what of a job is kept for sacct.
+enum StoreFlag : std::uint32_t { store_script = 1, store_environment = 2, store_comment = 4, store_extra = 8 };
 
 }  // namespace millrace

@@ -29,7 +29,8 @@ Result<AccountEntity> parse_account_entity(std::string_view word) {
   if (is_prefix(word, "accounts", 3)) return AccountEntity::account;
   if (is_prefix(word, "users", 1)) return AccountEntity::user;
   if (is_prefix(word, "qos", 1)) return AccountEntity::qos;
-  return fail(Errc::invalid, "No valid entity: '" + std::string{word} + "'; account, user and qos can be changed");
+  if (is_prefix(word, "coordinators", 2)) return AccountEntity::coordinator;
+  return fail(Errc::invalid, "No valid entity: '" + std::string{word} + "'; account, coordinator, job, qos and user can be changed");
 }
 
 Result<AccountChange> parse_account_change(std::span<const std::string_view> words) {

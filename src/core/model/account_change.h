@@ -12,7 +12,7 @@
 namespace millrace {
 
 enum class AccountAction : std::uint8_t { add, modify, remove };
-enum class AccountEntity : std::uint8_t { account, user, qos };
+enum class AccountEntity : std::uint8_t { account, user, qos, coordinator };
 
 struct AccountSetting {
   std::string key;  // lower case

@@ -129,6 +129,8 @@ struct Policy {
   std::uint32_t over_time_minutes = 0;  // jobs may run so long beyond their limits; unlimited: for ever
   std::uint32_t max_requeues = unlimited;  // a job that went back to the queue by itself more often is held
   std::uint32_t private_data = 0;    // of PrivateData: what users do not see of others
+  bool track_wckeys = false;         // jobs have a workload key, by default that of their user
+  std::uint32_t store_flags = 0;     // of StoreFlag: what stays of a forgotten job
   bool operator==(const Policy&) const = default;
 };
 

@@ -34,6 +34,15 @@ bool may_use(const Reservation& reservation, const Owner& owner, const std::stri
   return true;
 }
 
+bool lends_to(const Reservation& reservation, const JobSpec& spec) {
+  if (!reservation.has(reserve_magnetic) && reservation.max_start_delay_seconds == 0) return false;
+  return spec.resource_request().reservation.empty() && !reservation.nodes.empty() && may_use(reservation, *spec.owner, spec.account);
+}
+
+Duration lends_for(const Reservation& reservation) {
+  return reservation.has(reserve_magnetic) ? Duration{INT64_MAX} : seconds(reservation.max_start_delay_seconds);
+}
+
 Reservation next_turn(const Reservation& reservation, Time now) {
   Reservation next = reservation;
   const auto shift = [&](std::int64_t by) {
@@ -55,6 +64,7 @@ Reservation next_turn(const Reservation& reservation, Time now) {
     }
   } while (next.end <= now);
   next.idle_since = Time{};
+  next.start_awaited = true;
   return next;
 }
 
@@ -65,6 +75,8 @@ std::string flag_words(const Reservation& reservation) {
       {reserve_weekday, "WEEKDAY"},       {reserve_weekend, "WEEKEND"}, {reserve_weekly, "WEEKLY"},
       {reserve_spec_nodes, "SPEC_NODES"}, {reserve_any_nodes, "ANY_NODES"}, {reserve_all_nodes, "ALL_NODES"},
       {reserve_static_alloc, "STATIC"},   {reserve_time_float, "TIME_FLOAT"}, {reserve_no_hold_after, "NO_HOLD_JOBS_AFTER_END"},
+      {reserve_magnetic, "MAGNETIC"},     {reserve_replace, "REPLACE"}, {reserve_replace_down, "REPLACE_DOWN"},
+      {reserve_user_delete, "USER_DELETE"},
   };
   std::string out;
   const auto add = [&](const std::string& word) { out += (out.empty() ? "" : ",") + word; };

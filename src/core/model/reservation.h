@@ -28,6 +28,10 @@ enum ReservationFlag : std::uint32_t {  // written to the log: never reorder
   reserve_all_nodes = 4096,
   reserve_static_alloc = 8192,
   reserve_no_hold_after = 16384,
+  reserve_magnetic = 32768,
+  reserve_replace = 65536,
+  reserve_replace_down = 131072,
+  reserve_user_delete = 262144,
 };
 
 struct Reservation {
@@ -41,9 +45,10 @@ struct Reservation {
   std::vector<LicenceAsk> licences;  // sorted by name
   std::string features, comment;
   std::uint32_t max_start_delay_seconds = 0;
-  std::uint32_t purge_after_idle_seconds = 0;  // 0: not; this and the other two can be in logs, and cannot be set now
-  Time idle_since;
+  std::uint32_t purge_after_idle_seconds = 0;  // 0: it stays when nobody uses it
+  Time idle_since;                             // where that matters: when it was last known to be used, or since when nobody does
   UserId made_by;
+  bool start_awaited = false;                  // something is to be decided when it starts
   bool operator==(const Reservation&) const = default;
 
   bool has(ReservationFlag flag) const { return (flags & flag) != 0; }
@@ -54,8 +59,19 @@ struct Reservation {
   Time ends(Time now) const { return has(reserve_time_float) ? now + (end - Time{}) : end; }
 };
 
+// A turn of a reservation that is over.
+struct PastReservation {
+  Reservation reservation;
+  Time ended_at;
+};
+
 // Whether this person may use it with this account.
 bool may_use(const Reservation& reservation, const Owner& owner, const std::string& account);
+
+// Whether a job that names no reservation may have its nodes too: one that draws (MAGNETIC), or whose users' short jobs may delay it (MaxStartDelay).
+bool lends_to(const Reservation& reservation, const JobSpec& spec);
+// How long such a job may be at most.
+Duration lends_for(const Reservation& reservation);
 
 // The next turn of a recurring one after its end; days and weeks are counted in UTC.
 Reservation next_turn(const Reservation& reservation, Time now);

@@ -67,13 +67,13 @@ std::optional<Pass::Fit> Pass::fit_part(const Part& part, Time at, bool starting
     Shape& shape = shape_at(place.shape);
     if (at < shape.window_start || plus(at, part.span) > shape.window_end) continue;
     ask_for(*part.job, place.partition, shape);
-    if (shape.reservation.value != 0) timeline.open_window(shape.reservation, true);
+    if (shape.reservation.value != 0 && part.span <= shape.opens_for) timeline.open_window(shape.reservation, true);
     const std::size_t cursor = shape.cursor;  // what other components hold for the moment says nothing about the rest of the pass
     if (all_nodes_anew_) shape.cursor = 0;
     bool ignored = false;
     auto shares = timeline.fit(shape, at, part.span, starting_now, ignored);
     shape.cursor = cursor;
-    if (shape.reservation.value != 0) timeline.open_window(shape.reservation, false);
+    if (shape.reservation.value != 0 && part.span <= shape.opens_for) timeline.open_window(shape.reservation, false);
     if (shares) return Fit{place, *std::move(shares)};
   }
   return std::nullopt;
@@ -143,9 +143,9 @@ std::optional<std::pair<Time, std::vector<Pass::Fit>>> Pass::earliest_parts(cons
     for (const Place& place : part.places) {
       Shape& shape = shape_at(place.shape);
       ask_for(*part.job, place.partition, shape);
-      if (shape.reservation.value != 0) timeline.open_window(shape.reservation, true);
+      if (shape.reservation.value != 0 && part.span <= shape.opens_for) timeline.open_window(shape.reservation, true);
       const auto claim = timeline.earliest(shape, std::max(plan_.made_at, shape.window_start), part.span);
-      if (shape.reservation.value != 0) timeline.open_window(shape.reservation, false);
+      if (shape.reservation.value != 0 && part.span <= shape.opens_for) timeline.open_window(shape.reservation, false);
       if (claim && plus(claim->start, part.span) <= shape.window_end) soonest = std::min(soonest, claim->start);
     }
     if (soonest == never) return std::nullopt;

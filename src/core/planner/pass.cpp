@@ -225,13 +225,15 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   Shape& shape = shape_of(entry);
   ask_for(job, entry.partition, shape);
   // Nodes kept for a reservation are there for its jobs, and for them alone.
-  if (shape.reservation.value != 0) memo_->timeline().open_window(shape.reservation, true);
+  const bool opens = shape.reservation.value != 0 && entry.span <= shape.opens_for;
+  if (opens) memo_->timeline().open_window(shape.reservation, true);
+  if (opens && shape.opens_for.value != INT64_MAX) shape.cursor = 0;  // a longer one of this shape was tried where these nodes are closed
   const bool in_time = plus(plan_.made_at, entry.span) <= shape.window_end;
   bool placed = (!fails && in_time && start_now(entry, shape)) || (entry.shortens && start_shorter(entry, shape));
   const bool limited = !placed && !limited_.empty() && is_limited(entry);
   placed = placed || (!limited && preempts_ && suspend_others(entry, shape));
   if (!placed && !limited && !preempt(entry, shape) && may_claim(entry)) block(entry, shape);
-  if (shape.reservation.value != 0) memo_->timeline().open_window(shape.reservation, false);
+  if (opens) memo_->timeline().open_window(shape.reservation, false);
   if (placed || limited) return placed ? Tried::placed : Tried::skipped;
   if (watched && job.spec->resource_request().more_partitions.empty()) watched_done_ = true;
   return Tried::blocked;

@@ -55,16 +55,25 @@ std::string key_of(const JobSpec& spec, PartitionIndex partition) {
   return key.take();
 }
 
+// The reservation whose nodes a job may have that names none; one that draws before one that only bears a delay.
+const Reservation* lender(const State& state, const JobSpec& spec) {
+  const Reservation* found = nullptr;
+  for (const auto& [id, reservation] : state.reservations)
+    if (lends_to(*reservation, spec) && (!found || lends_for(*reservation) > lends_for(*found))) found = reservation.get();
+  return found;
+}
+
 // The nodes a constrained request may have, required ones first; the partition's order of filling otherwise.
 void order_nodes(const State& state, Shape& shape) {
   const RareRequest& rare = shape.spec->rare_request();
   shape.required = rare.required_nodes.size();
   const std::string& name = shape.spec->resource_request().reservation;
-  const Reservation* reservation = name.empty() ? nullptr : state.find_reservation(name);
+  const Reservation* reservation = name.empty() ? lender(state, *shape.spec) : state.find_reservation(name);
   if (rare.required_nodes.empty() && rare.excluded_nodes.empty() && !reservation) return;
-  const bool elsewhere = !reservation || reservation->has(reserve_flex) || reservation->nodes.empty();
+  const bool elsewhere = !reservation || name.empty() || reservation->has(reserve_flex) || reservation->has(reserve_any_nodes) || reservation->nodes.empty();
   if (reservation) shape.reservation = reservation->id;
-  if (reservation && !reservation->has(reserve_flex)) {
+  if (reservation && name.empty()) shape.opens_for = lends_for(*reservation);
+  if (reservation && !name.empty() && !reservation->has(reserve_flex)) {
     shape.window_start = reservation->start;
     shape.window_end = reservation->end;
   }
@@ -125,7 +134,9 @@ std::uint32_t NodeClasses::class_of(const NodeDef& def) {
 }
 
 std::uint32_t Shapes::shape_of(const State& state, const SharedValue<JobSpec>& spec, PartitionIndex partition, NodeClasses& classes) {
-  const auto [it, fresh] = known_.emplace(key_of(*spec, partition), static_cast<std::uint32_t>(shapes_.size()));
+  std::string key = key_of(*spec, partition);
+  if (const Reservation* lends = state.reservations.empty() ? nullptr : lender(state, *spec)) key += "lends" + std::to_string(lends->id.value);
+  const auto [it, fresh] = known_.emplace(std::move(key), static_cast<std::uint32_t>(shapes_.size()));
   if (fresh) {
     Shape& shape = shapes_.emplace_back();
     shape.spec = spec;

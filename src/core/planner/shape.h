@@ -50,6 +50,7 @@ struct Shape {
   bool any_switches = false;         // of the job that is tried: it has waited long enough for its switches
   ReservationId reservation;         // 0: none; its nodes are the only ones
   Time window_start, window_end = never;
+  Duration opens_for{INT64_MAX};     // its jobs may have the reservation's nodes when they are no longer than this
 
   // Of the last try that failed, in this pass or an earlier one: the span that found no room (0: no span would), the moment
   // (Timeline::improvements), and the promises ahead that stood in the way (a digest of them; 0: none did).

@@ -139,7 +139,7 @@ def check_others(checks, cluster):
     checks.that("sacctmgr show cluster", run("sacctmgr", "-nP", "show", "cluster", "format=Cluster,ControlPort").out == f"test|{cluster.port}\n")
     checks.says("sacctmgr show event", run("sacctmgr", "-nP", "show", "event"), 0)
     checks.says("sacctmgr show runawayjobs", run("sacctmgr", "show", "runawayjobs"), 0, "No runaway jobs found on cluster test")
-    checks.says("sacctmgr show transaction", run("sacctmgr", "show", "transaction"), 1, "not built yet")
+    checks.says("sacctmgr show transaction", run("sacctmgr", "show", "transaction"), 0, "Add Accounts")
     checks.says("sacctmgr, an unknown word", run("sacctmgr", "frobnicate"), 1, "invalid keyword: frobnicate")
     book = cluster.directory / "book"
     checks.says("sacctmgr dump", run("sacctmgr", "dump", "test", f"file={book}"), 0, "written to")

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 from host import BenchError, adopt_orphans, end_strays, free_ports
 
-COMMANDS = tuple("sbatch squeue scancel srun salloc sinfo scontrol sbcast sattach sstat sacct sacctmgr sdiag scrontab strigger sprio sshare smap sview qsub qstat qdel qhold qrls qalter qrerun pbsnodes bsub bjobs bkill lsid".split())
+COMMANDS = tuple("sbatch squeue scancel srun salloc sinfo scontrol sbcast sgather swait sattach sstat sacct sacctmgr sdiag scrontab strigger sprio sshare smap sview qsub qstat qdel qhold qrls qalter qrerun pbsnodes bsub bjobs bkill lsid".split())
 
 
 class TestTrouble(Exception):
