@@ -407,15 +407,16 @@ bool Allocation::start_command() {
 int Allocation::wait_for_command() {
   bool told = false;
   while (!child_status_) {
-    pollfd entries[] = {{signals_, POLLIN, 0}, {watching_ ? session_.descriptor() : -1, POLLIN, 0}};
-    if (poll(entries, 2, watching_ || ended_ ? -1 : 2000) == 0 && !ended_) watch();
-    if (entries[0].revents != 0) take_signals();
-    if (entries[1].revents != 0) take_news();
-    if (ended_ && !told && !child_status_) {
+    // First of all: its end may have come with the news of its start.
+    if (ended_ && !told) {
       told = true;
       say_end();
       kill(child_, all_.draft.kill_signal ? static_cast<int>(*all_.draft.kill_signal) : all_.operands.empty() ? SIGHUP : SIGTERM);
     }
+    pollfd entries[] = {{signals_, POLLIN, 0}, {watching_ ? session_.descriptor() : -1, POLLIN, 0}};
+    if (poll(entries, 2, watching_ || ended_ ? -1 : 2000) == 0 && !ended_) watch();
+    if (entries[0].revents != 0) take_signals();
+    if (entries[1].revents != 0) take_news();
   }
   if (owns_terminal_) {
     signal(SIGTTOU, SIG_IGN);
