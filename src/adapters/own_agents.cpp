@@ -40,6 +40,28 @@ std::vector<AttemptReport> reports_of(const List& attempts) {
   return out;
 }
 
+const char* order_name(const wire::ToAgent& message) {
+  using B = wire::ToAgent::BodyCase;
+  switch (message.body_case()) {
+    case B::kWelcome: return "welcome";
+    case B::kLaunch: return "launch";
+    case B::kKill: return "kill";
+    case B::kForget: return "forget";
+    case B::kSignal: return "signal";
+    case B::kRelayed: return "relayed answer";
+    case B::kStop: return "stop";
+    case B::kRefusal: return "refusal";
+    case B::kHeard: return "heartbeat";
+    case B::kStep: return "word to the keeper of steps";
+    case B::kSuspend: return "suspend";
+    case B::kStepOrder: return "order to a step";
+    case B::kReboot: return "reboot";
+    case B::kReadConfiguration: return "order to read the configuration";
+    case B::kSetLogging: return "level of the log";
+    default: return "message";
+  }
+}
+
 }  // namespace
 
 class OwnAgents::Session final : public LinkHandler {
@@ -77,6 +99,9 @@ LinkHandler& OwnAgents::accept(std::unique_ptr<Link> link, std::string identity)
   session->link_ = std::move(link);
   Session* raw = session.get();
   session->number_ = ++arrived_;
+  const auto what = [&] { return "connection of node " + raw->identity_ + " accepted"; };
+  lines_->debug(what);
+  lines_->about(DebugFlag::network, what);
   sessions_.emplace(session->number_, std::move(session));
   return *raw;
 }
@@ -172,6 +197,10 @@ void OwnAgents::send(Session& session, wire::ToAgent& message) {
   message.set_epoch(epoch_.value);
   message.set_session(session.session_);
   message.set_sequence(++session.sent_);
+  const auto what = [&] { return std::string{order_name(message)} + " to node " + session.identity_ + " (" + std::to_string(session.sent_) + ")"; };
+  if (message.has_heard()) lines_->debug3(what);
+  else lines_->debug2(what);
+  if (!message.has_heard()) lines_->about(DebugFlag::agent, what);
   session.link_->send(message.SerializeAsString());
 }
 
@@ -246,6 +275,14 @@ void OwnAgents::tell_step(const std::string& node, const wire::StepOrder& order)
   if (!session) return;
   wire::ToAgent message;
   *message.mutable_step_order() = order;
+  send(*session, message);
+}
+
+void OwnAgents::set_logging(const std::string& node, const wire::SetLogging& wish) {
+  Session* session = of_node(node);
+  if (!session) return;
+  wire::ToAgent message;
+  *message.mutable_set_logging() = wish;
   send(*session, message);
 }
 

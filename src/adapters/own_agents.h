@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/log.h"
 #include "ports/loop.h"
 #include "ports/resource_manager.h"
 #include "ports/transport.h"
@@ -51,6 +52,8 @@ class OwnAgents final : public ResourceManager {
   void stop_nodes() override;
   void reboot(const std::string& node) override;
   void read_configuration() override;
+  void set_logging(const std::string& node, const wire::SetLogging& wish) override;
+  void log_to(Log& log) { lines_ = &log; }  // lines with levels, besides what is always said
   void reply_relayed(const std::string& node, std::uint64_t client, std::string reply);
 
  private:
@@ -66,6 +69,8 @@ class OwnAgents final : public ResourceManager {
   const CredentialSigner& signer_;
   Settings settings_;
   std::function<void(const std::string&)> say_;
+  Log silent_;
+  Log* lines_ = &silent_;
   ResourceObserver* observer_ = nullptr;
   Epoch epoch_;
   RelayHooks relay_;

@@ -32,6 +32,7 @@ Agent::Agent(Loop& loop, Dialer& dialer, Supervisors& supervisors, Measurements&
       measurements_(measurements),
       settings_(std::move(settings)),
       hooks_(std::move(hooks)),
+      lines_(hooks_.lines ? *hooks_.lines : silent_),
       highest_epoch_(settings_.highest_epoch),
       heartbeat_(settings_.heartbeat),
       session_(settings_.first_session),
@@ -60,6 +61,8 @@ void Agent::connect() {
   welcome_ = false;
   verify_key_.clear();
   last_heard_ = loop_.now();
+  lines_.debug([&] { return "connecting to the controller, session " + std::to_string(session_); });
+  lines_.about(DebugFlag::network, [&] { return "connecting to the controller, session " + std::to_string(session_); });
   link_ = dialer_.dial(*this);
   wire::ToController message;
   wire::AgentHello* hello = message.mutable_hello();
@@ -108,6 +111,11 @@ void Agent::send(wire::ToController message) {
 void Agent::attempt_changed(const wire::AttemptStatus& status) {
   const AttemptName name = name_of(status);
   attempts_[name] = status;
+  lines_.verbose([&] {
+    const bool ended = status.state() == wire::AttemptStatus::ENDED;
+    return "attempt " + text_of(name) + (ended ? " ended with " + std::to_string(status.exit_code()) + ":" + std::to_string(status.exit_signal()) : status.in_prolog() ? " is in its prolog" : " runs") +
+           (status.problem().empty() ? "" : ": " + status.problem());
+  });
   follow_steps(name, status);
   // That something runs is no news to whoever ordered it: it can wait for company, or for the end of a short job.
   if (status.state() == wire::AttemptStatus::RUNNING_NOW)
@@ -135,6 +143,7 @@ void Agent::send_report(bool with_telemetry) {
   wire::AgentReport* report = message.mutable_report();
   for (const auto& [name, status] : attempts_) *report->add_attempts() = as_reported(name, status);
   if (with_telemetry) *report->mutable_telemetry() = measurements_.telemetry();
+  lines_.debug3([&] { return "report of " + std::to_string(attempts_.size()) + " attempts" + (with_telemetry ? " with telemetry" : ""); });
   send(std::move(message));
 }
 
@@ -167,6 +176,9 @@ bool Agent::is_in_order(const wire::ToAgent& message) {
 }
 
 void Agent::obey(const wire::ToAgent& message) {
+  const auto what = [&] { return "order " + std::to_string(message.sequence()) + " of kind " + std::to_string(message.body_case()) + " from the controller, epoch " + std::to_string(message.epoch()); };
+  lines_.debug3(what);
+  lines_.about(DebugFlag::protocol, what);
   switch (message.body_case()) {
     case wire::ToAgent::kWelcome:
       return be_welcome(message.welcome());
@@ -198,6 +210,9 @@ void Agent::obey(const wire::ToAgent& message) {
       return;
     case wire::ToAgent::kReadConfiguration:
       return know_configuration(message.read_configuration().configuration());
+    case wire::ToAgent::kSetLogging:
+      if (hooks_.set_logging) hooks_.set_logging(message.set_logging());
+      return;
     case wire::ToAgent::kHeard:
     case wire::ToAgent::BODY_NOT_SET:
       return;  // newer controllers may say more than we know
@@ -263,6 +278,9 @@ void Agent::launch(const wire::Launch& launch) {
     return refuse_launch(credential, "the credential expired " +
                                          std::to_string((loop_.now().value - credential.expires_at_us()) / 1'000'000) +
                                          " s ago; are the clocks of node and controller alike?");
+  lines_.verbose([&] { return "launch of attempt " + text_of(name) + ": JobId=" + std::to_string(credential.job_id()) + " for UID=" + std::to_string(credential.uid()); });
+  if (name.is_step())
+    lines_.about(DebugFlag::steps, [&] { return "launch of JobId=" + std::to_string(credential.job_id()) + " StepId=" + std::to_string(name.step) + " for UID=" + std::to_string(credential.uid()); });
   supervisors_.launch(launch.plan(), credential);
 }
 
@@ -298,6 +316,7 @@ void Agent::forget(const wire::Forget& forget) {
   const auto found = attempts_.find(name_of(forget));
   if (found == attempts_.end()) return report_soon();
   if (found->second.state() != wire::AttemptStatus::ENDED) return log("forget dropped: the attempt has not ended");
+  lines_.debug2([&] { return "attempt " + text_of(name_of(forget)) + " is recorded and forgotten"; });
   supervisors_.forget(forget);
   attempts_.erase(found);
   report_soon();

@@ -11,6 +11,7 @@
 #include "agent/inventory.h"
 #include "agent/relay.h"
 #include "agent/spool_directory.h"
+#include "base/log.h"
 #include "millrace.pb.h"
 #include "ports/loop.h"
 #include "ports/supervisors.h"
@@ -37,6 +38,8 @@ struct AgentHooks {
   std::function<void()> stop;                           // the controller asks the agent to leave
   std::function<void()> reboot;                         // ... the node to boot
   std::function<void()> read_configuration;             // the files have changed
+  std::function<void(const wire::SetLogging&)> set_logging{};
+  Log* lines = nullptr;                                 // what log() does not always say
 };
 
 // Lives on one loop and touches the world only through its ports, so a simulator runs hundreds. It decides nothing
@@ -94,6 +97,8 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   Measurements& measurements_;
   const AgentSettings settings_;
   const AgentHooks hooks_;
+  Log silent_;
+  Log& lines_;
   Relay relay_;
 
   std::map<AttemptName, wire::AttemptStatus> attempts_;

@@ -68,7 +68,9 @@ void Agent::follow_steps(AttemptName name, const wire::AttemptStatus& status) {
 void Agent::keeper_said(const wire::StepFromNode& message) {
   const bool here = message.node() == settings_.node;
   if (message.has_launch() && here) {
-    if (!attempts_.contains(name_of(message.launch().plan()))) return supervisors_.launch(message.launch().plan(), message.launch().identity());
+    const AttemptName name = name_of(message.launch().plan());
+    if (!attempts_.contains(name)) lines_.verbose([&] { return "launch of attempt " + text_of(name) + ", told by its keeper on this node"; });
+    if (!attempts_.contains(name)) return supervisors_.launch(message.launch().plan(), message.launch().identity());
     return follow_steps(name_of(message.launch().plan()), attempts_.at(name_of(message.launch().plan())));  // told again: it has not heard of it
   }
   if (message.has_kill() && here) return kill(message.kill());
@@ -89,6 +91,7 @@ void Agent::step_sampled(const wire::StepSample& sample) {
 }
 
 void Agent::kill(const wire::Kill& kill) {
+  lines_.verbose([&] { return "kill of attempt " + text_of(name_of(kill)); });
   supervisors_.kill(kill);
   if (kill.has_step()) return;
   for (const AttemptName step : live_steps_of(name_of(kill))) {
@@ -99,6 +102,7 @@ void Agent::kill(const wire::Kill& kill) {
 }
 
 void Agent::signal(const wire::SignalAttempt& signal) {
+  lines_.verbose([&] { return "signal " + std::to_string(signal.signal()) + " to attempt " + text_of(name_of(signal)); });
   supervisors_.signal(signal);
   if (signal.has_step() || signal.batch_only()) return;
   for (const AttemptName step : live_steps_of(name_of(signal))) {
@@ -109,6 +113,7 @@ void Agent::signal(const wire::SignalAttempt& signal) {
 }
 
 void Agent::suspend(const wire::Suspend& suspend) {
+  lines_.verbose([&] { return (suspend.suspended() ? "suspend attempt " : "resume attempt ") + text_of(name_of(suspend)); });
   supervisors_.suspend(suspend);
   if (suspend.has_step()) return;
   for (const AttemptName step : live_steps_of(name_of(suspend))) {

@@ -80,6 +80,9 @@ bool SpoolSupervisors::connect_to_supervisor(AttemptName name, Attempt& attempt,
     return false;
   }
   attach(name, attempt, fd);
+  wire::ToStep message;
+  *message.mutable_log() = settings_.log_wish();
+  send(name, message);
   return true;
 }
 
@@ -117,6 +120,7 @@ void SpoolSupervisors::launch(const wire::LaunchPlan& plan, const wire::Credenti
   *order.mutable_run() = plan;
   *order.mutable_identity() = credential;
   order.set_spool(spool_.path_of(name));
+  *order.mutable_log() = settings_.log_wish();
   if (settings_.isolation) *order.mutable_isolation() = settings_.isolation(plan);
   const wire::AttemptStatus status = attempt.status;
   send(name, order);
@@ -161,6 +165,7 @@ void SpoolSupervisors::read_some(AttemptName name) {
     if (!*message) break;
     wire::FromStep from;
     if (!from.ParseFromArray((*message)->data(), static_cast<int>((*message)->size()))) return connection_lost(name);
+    if (from.has_log()) settings_.said(from.log());
     if (from.has_step()) steps.push_back(from.step());
     if (from.has_sample() && name_of(from.sample()) == name) observer_->step_sampled(from.sample());
     if (!from.has_status() || name_of(from.status()) != name) continue;
@@ -241,6 +246,13 @@ void SpoolSupervisors::end_as(AttemptName name, wire::AttemptStatus::End end, st
   if (const auto written = spool_.write_end(name, attempt.status); !written) settings_.log(written.error().story);
   const wire::AttemptStatus status = attempt.status;
   if (observer_ != nullptr) observer_->attempt_changed(status);
+}
+
+void SpoolSupervisors::log_wish_changed() {
+  wire::ToStep message;
+  *message.mutable_log() = settings_.log_wish();
+  for (const auto& [name, attempt] : attempts_)
+    if (attempt.status.state() != wire::AttemptStatus::ENDED) send(name, message);
 }
 
 bool SpoolSupervisors::is_idle() const {

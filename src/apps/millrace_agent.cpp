@@ -29,6 +29,7 @@
 #include "isolation/control_file.h"
 #include "platform/child_programs.h"
 #include "platform/daemon.h"
+#include "platform/daemon_log.h"
 #include "platform/dialer.h"
 #include "platform/event_loop.h"
 #include "wire/random.h"
@@ -45,6 +46,7 @@ struct Options {
   std::string boot_suffix;
   std::string config, log_file, node, key_file, step_program;
   std::string dynamic_conf;
+  unsigned verbose = 0;
   bool foreground = false, relay = false, clean = false, dynamic = false;
 };
 
@@ -62,7 +64,7 @@ constexpr const char* usage =
     "  -L FILE      write the log to this file\n"
     "  -N NAME      be this node, with the resources its line in slurm.conf gives it\n"
     "  --relay      run no jobs; only carry requests of this host's users to the controller\n"
-    "  -v           accepted for compatibility; the log has one level\n"
+    "  -v           log more than info, whatever SlurmdDebug says; -vv and so on: still more\n"
     "  -V           print the version\n"
     "  -Z           be a node that slurm.conf need not name; the controller makes it\n"
     "  --conf WORDS what a NodeName line would say of it, with -Z; the hardware where it says nothing\n";
@@ -135,6 +137,9 @@ class AgentProcess {
   void clean_spool(const SpoolDirectory& spool) const;
   void listen_clients();
   void show_notes();
+  void set_up_log(const LogSettings& log);
+  void set_logging(const wire::SetLogging& wish);
+  wire::LogWish log_wish() const;
   void handle_signal(int signal);
 
   Options options_;
@@ -240,6 +245,7 @@ Result<void> AgentProcess::start_logging() {
   if (!log_path_.empty()) {
     MR_TRY_VOID(log_.open(log_path_));
   }
+  set_up_log(configuration_.log);
   if (const auto written = pid_file_.write(expand(configuration_.agent_pid_file)); !written) {
     // In the foreground whoever started us knows the pid; a daemon without its pid file could not be stopped as
     // configured.
@@ -247,6 +253,34 @@ Result<void> AgentProcess::start_logging() {
     log_.say("no pid file: " + written.error().story);
   }
   return {};
+}
+
+// As the configuration says, and -v.
+void AgentProcess::set_up_log(const LogSettings& log) {
+  log_.set_time_format(log.time);
+  log_.set_level(options_.verbose > 0 ? raised(LogLevel::info, options_.verbose) : log.agent);
+  log_.set_syslog("slurmd", log.agent_syslog);
+  log_.set_flags(log.flags);
+  if (supervisors_) supervisors_->log_wish_changed();
+}
+
+// scontrol setdebug nodes=, until the configuration is read again.
+void AgentProcess::set_logging(const wire::SetLogging& wish) {
+  if (wish.has_level() && wish.level() <= static_cast<std::uint32_t>(loudest)) {
+    log_.say("Set debug level to '" + std::string{name_of(static_cast<LogLevel>(wish.level()))} + "'");
+    log_.set_level(static_cast<LogLevel>(wish.level()));
+  }
+  const DebugFlags flags = (log_.flags() | parse_debug_flags(wish.add_flags()).value_or(0)) & ~parse_debug_flags(wish.remove_flags()).value_or(0);
+  if (flags != log_.flags()) log_.say("Set DebugFlags to " + (flags == 0 ? "none" : names_of_flags(flags)));
+  log_.set_flags(flags);
+  supervisors_->log_wish_changed();
+}
+
+wire::LogWish AgentProcess::log_wish() const {
+  wire::LogWish wish;
+  wish.set_level(static_cast<std::uint32_t>(log_.level()));
+  wish.set_flags(log_.flags());
+  return wish;
 }
 
 void AgentProcess::show_notes() {
@@ -361,16 +395,18 @@ void AgentProcess::wrap_programs(const std::string& spool, const std::string& bo
 // At SIGHUP, and when the controller says that the files have changed.
 void AgentProcess::read_configuration() {
   auto fresh = load_configuration(configuration_.path);
-  if (!fresh) return log_.say("the configuration is wrong and the old one stays: " + fresh.error().story);
+  if (!fresh) return log_.complain("the configuration is wrong and the old one stays: " + fresh.error().story);
   for (const std::string& what : wait_for_restart(configuration_, *fresh, Daemon::agent, node_)) log_.say(what + " has changed; it takes effect when the agent is started again");
   configuration_.unknown = std::move(fresh->unknown);
   configuration_.adjusted = std::move(fresh->adjusted);
   configuration_.node_life = std::move(fresh->node_life);
+  configuration_.log = fresh->log;
+  set_up_log(configuration_.log);
   prolog_epilog_->set_settings(program_settings());
   if (health_) health_->set_settings(health_settings());
   const std::string log_path = expand_node_path(fresh->agent_log_file, node_, short_name(host_name()));
   if (!options_.foreground && options_.log_file.empty() && !log_path.empty() && log_path != log_path_) {
-    if (const auto opened = log_.open(log_path); !opened) log_.say(opened.error().story);
+    if (const auto opened = log_.open(log_path); !opened) log_.complain(opened.error().story);
     else log_path_ = log_path;
   }
   show_notes();
@@ -408,6 +444,9 @@ Result<void> AgentProcess::build() {
   settings.step_program = options_.step_program.empty() ? beside_this_program("millrace-step") : options_.step_program;
   settings.boot_id = read_boot_id("") + options_.boot_suffix;
   settings.log = say;
+  settings.log_wish = [this] { return log_wish(); };
+  settings.said = [this](const wire::LogLine& line) { log_.pass_on(static_cast<LogLevel>(line.level()), line.text()); };
+  programs_.log_to(log_);
   if (!options_.relay && access(settings.step_program.c_str(), X_OK) != 0)
     return fail(Errc::not_found, settings.step_program + ": " + std::strerror(errno));
   supervisors_ = std::make_unique<SpoolSupervisors>(loop_, readiness_, *spool_, settings);
@@ -438,6 +477,8 @@ Result<void> AgentProcess::build() {
   hooks.stop = [this] { loop_.stop(); };
   hooks.reboot = [this] { reboot(); };
   hooks.read_configuration = [this] { read_configuration(); };
+  hooks.set_logging = [this](const wire::SetLogging& wish) { set_logging(wish); };
+  hooks.lines = &log_;
   agent_ = std::make_unique<Agent>(loop_, *dialer_, *prolog_epilog_, *measurements_, std::move(agent), std::move(hooks));
   relay_clients_ = std::make_unique<RelayClients>(loop_, agent_->relay());
   return {};
@@ -549,6 +590,7 @@ int main(int argc, char** argv) {
         options.node = optarg;
         break;
       case 'v':
+        ++options.verbose;
         break;
       case 'Z':
         options.dynamic = true;

@@ -25,6 +25,7 @@
 #include "platform/child_programs.h"
 #include "platform/completion_file.h"
 #include "platform/daemon.h"
+#include "platform/daemon_log.h"
 #include "platform/event_loop.h"
 #include "platform/listener.h"
 #include "platform/name_service.h"
@@ -41,6 +42,7 @@ namespace {
 struct Options {
   std::string config;
   std::string log_file;
+  unsigned verbose = 0;
   bool foreground = false;
   bool forget_state = false;
 };
@@ -52,7 +54,7 @@ constexpr const char* usage =
     "  -f FILE     read this configuration file\n"
     "  -h          print this help\n"
     "  -L FILE     write the log to this file\n"
-    "  -v          accepted for compatibility; the log has one level\n"
+    "  -v          log more than info, whatever SlurmctldDebug says; -vv and so on: still more\n"
     "  -V          print the version\n";
 
 std::optional<std::uint32_t> group_number(const std::string& name) {
@@ -119,10 +121,12 @@ class ControllerProcess {
   ControllerSettings settings() const;
   Result<Reconfiguration> reconfigure();
   void show_notes();
+  void set_up_logs();
+  void reopen_logs();
 
   Options options_;
   Configuration configuration_;
-  DaemonLog log_file_;
+  DaemonLog log_file_, schedule_log_;
   Background background_;
   PidFile pid_file_;
   EventLoop loop_;
@@ -145,10 +149,29 @@ class ControllerProcess {
   int exit_code_ = 0;
 };
 
+// As the configuration says, and -v.
+void ControllerProcess::set_up_logs() {
+  const LogSettings& log = configuration_.log;
+  log_file_.set_time_format(log.time);
+  log_file_.set_level(options_.verbose > 0 ? raised(LogLevel::info, options_.verbose) : log.controller);
+  log_file_.set_syslog("slurmctld", log.controller_syslog);
+  log_file_.set_flags(log.flags);
+  schedule_log_.set_time_format(log.time);
+  schedule_log_.set_level(log.schedule ? LogLevel::info : LogLevel::quiet);
+}
+
+void ControllerProcess::reopen_logs() {
+  if (log_file_.is_open())
+    if (const auto opened = log_file_.open(options_.foreground ? options_.log_file : configuration_.controller_log_file); !opened) log_file_.complain(opened.error().story);
+  if (schedule_log_.is_open())
+    if (const auto opened = schedule_log_.open(configuration_.log.schedule_file); !opened) log_file_.complain(opened.error().story);
+}
+
 void ControllerProcess::show_notes() {
   for (const auto& note : configuration_.unknown) log_file_.say(note.file + ":" + std::to_string(note.line) + ": unknown key " + note.key + " is ignored");
   for (const auto& note : configuration_.without_effect) log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.key + " " + note.text);
   for (const auto& note : configuration_.not_built) log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.key + " is not built yet and has no effect");
+  if (const std::string idle = flags_without_lines(configuration_.log.flags); !idle.empty()) log_file_.say("DebugFlags: " + idle + " have nothing to say here");
   for (const auto& note : configuration_.adjusted) log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.text);
 }
 
@@ -179,16 +202,21 @@ Result<void> ControllerProcess::open_log() {
 Result<Reconfiguration> ControllerProcess::reconfigure() {
   auto fresh = load_configuration(configuration_.path);
   if (!fresh) {
-    log_file_.say("the configuration is wrong and the old one stays: " + fresh.error().story);
+    log_file_.complain("the configuration is wrong and the old one stays: " + fresh.error().story);
     return std::unexpected(std::move(fresh).error());
   }
   for (const std::string& what : wait_for_restart(configuration_, *fresh, Daemon::controller))
     log_file_.say(what + " has changed; it takes effect when the controller is started again");
   if (!options_.log_file.empty()) fresh->controller_log_file = options_.log_file;
   const bool other_log = !options_.foreground && !fresh->controller_log_file.empty() && fresh->controller_log_file != configuration_.controller_log_file;
+  const bool other_schedule = fresh->log.schedule_file != configuration_.log.schedule_file;
   configuration_ = *std::move(fresh);
   if (other_log)
-    if (const auto opened = log_file_.open(configuration_.controller_log_file); !opened) log_file_.say(opened.error().story);
+    if (const auto opened = log_file_.open(configuration_.controller_log_file); !opened) log_file_.complain(opened.error().story);
+  set_up_logs();
+  if (schedule_log_.is_open() && other_schedule && !configuration_.log.schedule_file.empty())
+    if (const auto opened = schedule_log_.open(configuration_.log.schedule_file); !opened) log_file_.complain(opened.error().story);
+  if (!schedule_log_.is_open() && other_schedule) log_file_.say("SlurmSchedLogFile takes effect when the controller is started again");
   show_notes();
   log_file_.say("configuration read again");
   return Reconfiguration{to_facts(configuration_, group_number), settings()};
@@ -197,7 +225,7 @@ Result<Reconfiguration> ControllerProcess::reconfigure() {
 ControllerSettings ControllerProcess::settings() const {
   ControllerSettings settings;
   settings.cluster = {configuration_.cluster_name, configuration_.path, configuration_.job_file_append, configuration_.task_prolog, configuration_.task_epilog,
-                      configuration_.measure_tasks ? configuration_.measure_every_seconds : 0};
+                      configuration_.measure_tasks ? configuration_.measure_every_seconds : 0, configuration_.max_step_count, configuration_.max_tasks_per_node};
   settings.host = host_name();
   settings.version = slurm_version;
   settings.slurm_user = user_number(configuration_.slurm_user);
@@ -207,6 +235,8 @@ ControllerSettings ControllerProcess::settings() const {
   settings.complete_wait = configuration_.complete_wait;
   settings.crontabs = configuration_.crontabs;
   settings.tell_completions = configuration_.job_completion.kind != JobCompletionSettings::Kind::none;
+  settings.user_triggers = configuration_.user_triggers;
+  settings.is_root = getuid() == 0;
   settings.backfill_depth = configuration_.scheduler.backfill_jobs_max;
   settings.replan_every = configuration_.scheduler.backfill_interval;
   return settings;
@@ -234,6 +264,7 @@ Result<void> ControllerProcess::leave_root() {
     MR_TRY_VOID(in_context(own_directory(folder, 0755, user), "the folder of AuthInfo=socket="));
   }
   log_file_.give_to(user);
+  schedule_log_.give_to(user);
   pid_file_.give_to(user);
   MR_TRY_VOID(become(user));
   log_file_.say("running as SlurmUser=" + user.name);
@@ -251,8 +282,10 @@ Result<void> ControllerProcess::build() {
   completion_file_ = std::make_unique<CompletionFile>(loop_, [this](const std::string& text) { log_file_.say(text); });
   ControllerHooks hooks;
   hooks.say = [this](const std::string& text) { log_file_.say(text); };
+  hooks.log = &log_file_;
+  if (schedule_log_.is_open()) hooks.schedule_log = &schedule_log_;
   hooks.fatal = [this](const std::string& text) {
-    log_file_.say("fatal: " + text);
+    log_file_.at(LogLevel::fatal, [&] { return std::string_view{text}; });
     std::_Exit(1);  // nothing may be answered or written any more
   };
   hooks.shutdown = [this](bool) { loop_.after(milliseconds(50), [this] { stop(); }); };  // the answer leaves first
@@ -287,6 +320,10 @@ Result<void> ControllerProcess::build() {
       auto* entry = out.add_entries();
       entry->set_key(key);
       entry->set_value(key == "FairShareDampeningFactor" ? std::to_string(controller_->durable().policy->priority.damping) : value);
+      // What scontrol has set since.
+      if (key == "SlurmctldDebug") entry->set_value(std::string{name_of(log_file_.file_level())});
+      if (key == "DebugFlags") entry->set_value(log_file_.flags() == 0 ? "(null)" : names_of_flags(log_file_.flags()));
+      if (key == "SlurmSchedLogLevel" && schedule_log_.is_open()) entry->set_value(schedule_log_.wants(LogLevel::info) ? "1" : "0");
     }
   };
   controller_ = std::make_unique<Controller>(Controller::Parts{loop_, *wal_, *plan_worker_, *query_worker_, *identities_, sessions_, &programs_},
@@ -296,6 +333,8 @@ Result<void> ControllerProcess::build() {
   const auto timeout = static_cast<std::uint32_t>(configuration_.agent_timeout.value / 1'000'000);
   agents_ = std::make_unique<OwnAgents>(loop_, *signer_, OwnAgents::Settings{configuration_.cluster_name, std::clamp(timeout / 5, 1u, 10u)},
                                         [this](const std::string& text) { log_file_.say(text); });
+  agents_->log_to(log_file_);
+  programs_.log_to(log_file_);
   controller_->add_manager(*agents_);
   return {};
 }
@@ -351,7 +390,7 @@ Result<void> ControllerProcess::listen_agents() {
   };
   agents_->serve(*controller_, controller_->epoch(), std::move(relay));
   Listener::Settings settings;
-  settings.refused = [this](std::string_view story) { log_file_.say("refused: " + std::string{story}); };
+  settings.refused = [this](std::string_view story) { log_file_.complain("refused: " + std::string{story}); };
   settings.limits.receive_max = reply_size_max;
   MR_TRY(agent_listener_,
          Listener::on_tls(loop_, listen_address(configuration_), configuration_.controller_port,
@@ -375,6 +414,8 @@ Result<int> ControllerProcess::run() {
   }
   if (!configuration_.controller_log_file.empty() && !options_.foreground) MR_TRY_VOID(log_file_.open(configuration_.controller_log_file));
   if (options_.foreground && !options_.log_file.empty()) MR_TRY_VOID(log_file_.open(options_.log_file));
+  if (!configuration_.log.schedule_file.empty()) MR_TRY_VOID(in_context(schedule_log_.open(configuration_.log.schedule_file), "SlurmSchedLogFile"));
+  set_up_logs();
   char text[32];
   const time_t now = time(nullptr);
   tm local{};
@@ -388,7 +429,7 @@ Result<int> ControllerProcess::run() {
   MR_TRY_VOID(build());
   MR_TRY_VOID(loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGUSR2}, [this](int signal) {
     if (signal == SIGUSR2) {
-      if (!configuration_.controller_log_file.empty()) (void)log_file_.open(configuration_.controller_log_file);
+      reopen_logs();
     } else if (signal == SIGHUP) {
       wire::Request request;
       request.mutable_reconfigure();
@@ -428,7 +469,7 @@ int main(int argc, char** argv) {
       case 'D': options.foreground = true; break;
       case 'f': options.config = optarg; break;
       case 'L': options.log_file = optarg; break;
-      case 'v': break;
+      case 'v': ++options.verbose; break;
       case 'h': std::fputs(millrace::usage, stdout); return 0;
       case 'V': std::printf("slurm %s\n", millrace::slurm_version); return 0;
       case 'R': break;  // the log has everything, and everything is recovered

@@ -30,6 +30,12 @@ void say_info(const Command& command, std::string_view text) {
   if (!command.quiet) say_plain(command.name + ": " + std::string{text});
 }
 
+void say_more(const Command& command, int verbose, std::string_view text) {
+  if (command.verbose < verbose || command.quiet) return;
+  const std::string number = verbose > 2 ? std::to_string(verbose - 1) + ": " : ":  ";
+  say_plain(command.name + ": " + (verbose > 1 ? "debug" + number : "") + std::string{text});
+}
+
 static int code_from(const char* variable, int otherwise) {
   const char* given = std::getenv(variable);
   const auto number = given == nullptr ? std::nullopt : parse_integer(given);
@@ -52,6 +58,12 @@ int say_usage_error(const Command& command, const Error& error) {
 Result<SessionOptions> session_options(const ClientSettings& settings) {
   return SessionOptions{settings.socket_path, seconds(settings.message_timeout_seconds),
                         settings.message_timeout_seconds < 2 ? seconds(settings.message_timeout_seconds) : seconds(2)};
+}
+
+Result<SessionOptions> session_options(const ClientSettings& settings, const Command& command, int verbose) {
+  auto options = session_options(settings);
+  if (options) options->tell = [&command, verbose](const std::string& text) { say_more(command, verbose, text); };
+  return options;
 }
 
 void say_trouble(const Command& command, const Session& session) {

@@ -20,6 +20,7 @@ struct Command {
   std::vector<std::string_view> words;  // without the name
   std::string submit_line;              // all of them, as typed
   bool quiet = false;                   // -Q: info lines are dropped
+  int verbose = 0;                      // -v, how often
   std::vector<std::string> defaults;    // options of a front end: below everything the user or the script says
   std::string more_help;                // lines `millrace help` adds for commands of other libraries
 };
@@ -29,6 +30,8 @@ int print(std::string_view text);  // to stdout; 0, or 1 when it could not be wr
 
 void say_error(const Command& command, std::string_view text);  // "sbatch: error: text"
 void say_info(const Command& command, std::string_view text);   // "sbatch: text", unless quiet
+// For -v ("sbatch: text"), -vv ("sbatch: debug:  text") and so on; not without.
+void say_more(const Command& command, int verbose, std::string_view text);
 void say_plain(std::string_view text);                          // to stderr as it is
 int immediate_code();                                           // where nodes were to be there at once: SLURM_EXIT_IMMEDIATE, or error_code()
 int error_code();                                               // 1, or SLURM_EXIT_ERROR
@@ -38,6 +41,8 @@ int say_usage_error(const Command& command, const Error& error);
 
 // The session to the controller slurm.conf names; a problem with the file is said and ends the command with 1.
 Result<SessionOptions> session_options(const ClientSettings& settings);
+// The same, and what goes over the connection is said from so many -v on.
+Result<SessionOptions> session_options(const ClientSettings& settings, const Command& command, int verbose = 2);
 // Which addresses were tried, when that is what went wrong.
 void say_trouble(const Command& command, const Session& session);
 

@@ -36,7 +36,7 @@ constexpr Option<D> rows[] = {
     {"quiet", 'Q', none, "", any_tool, "", "", "say nothing but errors", [](D& d, Text) -> Result<void> { d.quiet = true; return {}; }},
     {"readonly", 'r', none, "", any_tool, "", "", "change nothing", [](D& d, Text) -> Result<void> { d.readonly = true; return {}; }},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](D& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"verbose", 'v', none, "", any_tool, "", "", "say more", [](D&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is no more to say"},
+    {"verbose", 'v', none, "", any_tool, "", "", "say what is sent", [](D& d, Text) -> Result<void> { ++d.verbose; return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](D& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
     {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON, of show and list", [](D& d, Text v) { return wish_json(d.listing, v); }},
     {"oneliner", 'o', none, "", any_tool, "", "", "one line for each", [](D&, Text) -> Result<void> { return {}; }, Effect::no_effect, "each has one line anyway"},
@@ -194,7 +194,8 @@ int run_prompt(Sacctmgr& self) {
     else if (is("quiet")) self.options.quiet = true;
     else if (is("parsable")) self.options.style.parsable = Parsable::with_end;
     else if (is("associations")) self.options.associations = true;
-    else if (!is("verbose")) code = run_words(self, words);
+    else if (is("verbose")) self.command.verbose = 1;
+    else code = run_words(self, words);
   }
 }
 
@@ -213,7 +214,8 @@ int run_sacctmgr(Command& command) {
   if (!words.empty() && equals_ignoring_case(words[0], "version")) return print("slurm " + std::string{slurm_version} + '\n');
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
-  Session session(*session_options(*settings));
+  command.verbose = options.verbose;
+  Session session(*session_options(*settings, command, 1));
   Sacctmgr self{command, options, session, *settings};
   return words.empty() ? run_prompt(self) : run_words(self, words);
 }

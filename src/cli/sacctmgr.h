@@ -15,6 +15,7 @@
 namespace millrace {
 
 struct SacctmgrOptions {
+  int verbose = 0;
   Asked asked;
   TableStyle style;
   bool immediate = false, quiet = false, readonly = false, associations = false;
@@ -22,7 +23,7 @@ struct SacctmgrOptions {
 };
 
 struct Sacctmgr {
-  const Command& command;
+  Command& command;
   SacctmgrOptions options;
   Session& session;
   const ClientSettings& settings;

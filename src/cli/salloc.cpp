@@ -18,6 +18,7 @@
 #include "cli/commands.h"
 #include "cli/options/job_options.h"
 #include "cli/submission.h"
+#include "cli/told_options.h"
 #include "cli/x11_relay.h"
 
 namespace millrace {
@@ -48,7 +49,7 @@ std::int64_t now_ms() {
 class Allocation {
  public:
   Allocation(const Command& command, const Submission& all, const ClientSettings& settings)
-      : command_(command), all_(all), settings_(settings), options_(*session_options(settings)), session_(options_) {}
+      : command_(command), all_(all), settings_(settings), options_(*session_options(settings, command)), session_(options_) {}
   ~Allocation() {
     if (signals_ >= 0) close(signals_);
   }
@@ -92,6 +93,7 @@ bool Allocation::submit(wire::SubmitJob ask) {
   if (reply && !reply->has_failure()) {
     for (const std::string& note : reply->submitted().notes()) say_info(command_, note);
     job_id_ = reply->submitted().job_id();
+    say_more(command_, 1, "Submitted job " + id());
     return true;
   }
   if (!reply) say_trouble(command_, session_);
@@ -360,6 +362,8 @@ bool Allocation::start_command() {
       return false;
     }
     words = *std::move(found);
+  } else if (words.empty() && !settings_.salloc_command.empty()) {
+    words = {"/bin/sh", "-c", settings_.salloc_command};
   } else if (words.empty()) {
     words.push_back(shell);
   }
@@ -367,6 +371,7 @@ bool Allocation::start_command() {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  say_more(command_, 2, "starting " + words[0]);
   owns_terminal_ = isatty(STDIN_FILENO) == 1 && tcgetpgrp(STDIN_FILENO) == getpgrp();
   int trouble[2];
   if (pipe2(trouble, O_CLOEXEC) != 0) return false;
@@ -403,15 +408,16 @@ bool Allocation::start_command() {
 int Allocation::wait_for_command() {
   bool told = false;
   while (!child_status_) {
-    pollfd entries[] = {{signals_, POLLIN, 0}, {watching_ ? session_.descriptor() : -1, POLLIN, 0}};
-    if (poll(entries, 2, watching_ || ended_ ? -1 : 2000) == 0 && !ended_) watch();
-    if (entries[0].revents != 0) take_signals();
-    if (entries[1].revents != 0) take_news();
-    if (ended_ && !told && !child_status_) {
+    // First of all: its end may have come with the news of its start.
+    if (ended_ && !told) {
       told = true;
       say_end();
       kill(child_, all_.draft.kill_signal ? static_cast<int>(*all_.draft.kill_signal) : all_.operands.empty() ? SIGHUP : SIGTERM);
     }
+    pollfd entries[] = {{signals_, POLLIN, 0}, {watching_ ? session_.descriptor() : -1, POLLIN, 0}};
+    if (poll(entries, 2, watching_ || ended_ ? -1 : 2000) == 0 && !ended_) watch();
+    if (entries[0].revents != 0) take_signals();
+    if (entries[1].revents != 0) take_news();
   }
   if (owns_terminal_) {
     signal(SIGTTOU, SIG_IGN);
@@ -449,12 +455,14 @@ int run_salloc(Command& command) {
   JobDraft& draft = all->draft;
   if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), salloc))) return 0;
   command.quiet = draft.quiet;
+  command.verbose = draft.verbose;
   if (draft.job.step_options().has_x11())
     if (const auto display = find_display(); !display) return say_usage_error(command, display.error());
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   if (const auto reached = check_clusters(draft, *settings); !reached) return say_usage_error(command, reached.error());
   describe_submitter(command, draft, *settings);
+  tell_options(command, draft);
   if (!draft.name_given) {
     const std::string program = all->operands.empty() ? "interactive" : std::string{all->operands[0]};
     draft.job.set_name(program.substr(program.rfind('/') + 1));

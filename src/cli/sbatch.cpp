@@ -11,6 +11,7 @@
 #include "cli/options/job_options.h"
 #include "cli/options/script.h"
 #include "cli/submission.h"
+#include "cli/told_options.h"
 
 namespace millrace {
 namespace {
@@ -115,6 +116,7 @@ int submit(const Command& command, Submission& all, Script& script, const Client
   }
   settle_environment(draft);
   describe_submitter(command, draft, settings);
+  tell_options(command, draft);
   draft.job.set_command(script.path);
   if (!draft.name_given) draft.job.set_name(script.name);
   describe_components(command, all, settings);
@@ -125,7 +127,8 @@ int submit(const Command& command, Submission& all, Script& script, const Client
   for (wire::JobDescription& component : all.more) *ask.add_more_components() = std::move(component);
   ask.set_script(std::move(script.text));
   ask.set_test_only(draft.test_only);
-  const auto options = session_options(settings);
+  const auto options = session_options(settings, command);
+  say_more(command, 2, "script of " + std::to_string(ask.script().size()) + " bytes, environment of " + std::to_string(ask.environment().size()) + " bytes");
   Session session(*options);
   const auto reply = session.submit(std::move(ask));
   const char* failed = draft.test_only ? "allocation failure: " : "Batch job submission failed: ";
@@ -210,6 +213,7 @@ int run_sbatch(Command& command) {
   auto all = read_all_layers(command, sbatch, *words);
   if (!all) return say_usage_error(command, all.error());
   command.quiet = all->draft.quiet;
+  command.verbose = all->draft.verbose;
   return submit(command, *all, *script, *settings);
 }
 

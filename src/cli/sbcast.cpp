@@ -252,6 +252,12 @@ std::string sbcast_manual() { return man_page(head, option_texts(std::span<const
 
 int run_sbcast(Command& command) {
   Draft draft;
+  const auto settings = read_client_settings();
+  if (settings) {  // below what anybody says here
+    draft.exclude = settings->bcast_exclude;
+    draft.send_libraries = settings->bcast_libraries;
+    draft.compress = !settings->bcast_compression.empty() && settings->bcast_compression != "none";
+  }
   const std::span<const Option<Draft>> table{rows};
   if (const auto set = apply_environment(table, any_tool, draft); !set) return say_usage_error(command, set.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::end_options, draft);
@@ -267,7 +273,6 @@ int run_sbcast(Command& command) {
     say_error(command, "Need a job id to run this command.  Run from within a Slurm job or use the --jobid option.");
     return 1;
   }
-  const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   if (draft.step && draft.nodes.empty()) {
     auto nodes = nodes_of(draft, *settings);

@@ -225,7 +225,7 @@ void comment_on(const Command& command, Session& session, const wire::JobName& j
 }
 
 int cancel(Command& command, Draft& draft, const ClientSettings& settings) {
-  Session session(*session_options(settings));
+  Session session(*session_options(settings, command));
   int code = 0;
   if (draft.wckey) {
     const auto chosen = choose_by_wckey(session, draft);

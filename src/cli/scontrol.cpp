@@ -24,6 +24,7 @@ constexpr ManualHead head{"scontrol", "show and change jobs, nodes, partitions a
                           "Without a command it reads commands line by line until quit or exit; !! repeats the last one. Every command: `scontrol help`."};
 
 struct Draft {
+  int verbose = 0;
   Asked asked;
   ShowOptions show;
   ListingWish listing;
@@ -53,7 +54,7 @@ constexpr Option<Draft> rows[] = {
     {"sibling", '\0', none, "", any_tool, "SCONTROL_SIBLING", "", "jobs of federated clusters", nothing, without_effect, "there are no federations: one cluster is all"},
     {"uid", 'u', required, "<user>", any_tool, "", "", "act as another user", nullptr, Effect::refused, "who asks is what the kernel says; sudo -u does it"},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"verbose", 'v', none, "", any_tool, "", "", "say more", nothing, without_effect, "there is no more to say"},
+    {"verbose", 'v', none, "", any_tool, "", "", "say how many records there are, and what is sent; more with -vv", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
     {"yaml", '\0', optional, "<parser>", any_tool, "", "", "records as YAML", [](Draft& d, Text v) { return wish_yaml(d.listing, v); }},
 };
@@ -242,9 +243,9 @@ constexpr Verb verbs[] = {
     {{"requeuehold", 8}, "[State=SpecialExit] <jobs>", "put jobs back into the queue and hold them", [](Scontrol& s, const Words& w) { return requeue(s, w, "requeuehold", true); }},
     {{"requeue", 3}, "[incomplete] <jobs>", "put jobs back into the queue", [](Scontrol& s, const Words& w) { return requeue(s, w, "requeue", false); }},
     {{"resume", 3}, "<jobs>", "let suspended jobs go on", [](Scontrol& s, const Words& w) { return suspend(s, w, "resume", true); }},
-    {{"schedloglevel", 3}, "0|1", "accepted: the scheduler has no log of its own", scontrol_set_schedule_log},
-    {{"setdebugflags", 9}, "[+|-]<flag> ... [nodes=]", "accepted: there are no such logs", scontrol_set_log_flags},
-    {{"setdebug", 2}, "<level> [nodes=]", "accepted: the log is the same at every level", scontrol_set_log_level},
+    {{"schedloglevel", 3}, "0|1", "whether the scheduler writes SlurmSchedLogFile", scontrol_set_schedule_log},
+    {{"setdebugflags", 9}, "[+|-]<flag> ... [nodes=]", "subsystems that say more in the log of the controller, or of agents", scontrol_set_log_flags},
+    {{"setdebug", 2}, "<level> [nodes=]", "how much the controller logs, or the agents of nodes, until the next reconfigure", scontrol_set_log_level},
     {{"show", 3}, "<entity> [id]", "show records", scontrol_show},
     {{"shutdown", 2}, "[slurmctld|controller]", "end the daemons, or the controller alone", shut_down},
     {{"suspend", 2}, "<jobs>", "stop jobs where they are", [](Scontrol& s, const Words& w) { return suspend(s, w, "suspend", false); }},
@@ -253,7 +254,7 @@ constexpr Verb verbs[] = {
     {{"top", 3}, "<jobs>", "put waiting jobs before the others of their user", scontrol_top},
     {{"uhold", 5}, "<jobs>|jobname=<name>", "hold jobs so that their owner may release them", [](Scontrol& s, const Words& w) { return hold(s, w, "uhold", false, true); }},
     {{"update", 1}, "<key=value ...>", "change jobs, nodes, partitions, steps or reservations", scontrol_update},
-    {{"verbose", 4}, "", "accepted: there is no more to say", [](Scontrol&, const Words&) { return 0; }},
+    {{"verbose", 4}, "", "say more from now on", [](Scontrol& self, const Words&) { ++self.command.verbose; return 0; }},
     {{"version", 4}, "", "show the version", [](Scontrol&, const Words&) { return print(std::string{"slurm "} + slurm_version + '\n'); }},
     {{"wait_job", 4}, "<job>", "wait until a job's nodes are there for it", scontrol_wait_job},
     {{"write", 5}, "batch_script <job> [file] | config [file]", "write a job's script, or the configuration", write_script},
@@ -344,17 +345,22 @@ int run_scontrol(Command& command) {
   Draft draft;
   const std::span<const Option<Draft>> table{rows};
   if (const auto done = apply_environment(table, any_tool, draft); !done) return say_usage_error(command, done.error());
-  const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
+  // After this word a dash is a minus: setdebugflags -Steps.
+  const auto flags = std::ranges::find_if(command.words, [](Text word) { return is_keyword(word, {"setdebugflags", 9}); });
+  const auto until = flags == command.words.end() ? flags : std::next(flags);
+  auto line = apply_words(table, any_tool, std::span{command.words.begin(), until}, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
+  line->operands.insert(line->operands.end(), until, command.words.end());
   if (draft.asked.help) return print(help_text(head, option_texts(table, any_tool)) + verb_lines());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
   if (draft.listing.data && draft.listing.data->list_parsers) return print(data_parser_names());
   command.quiet = draft.quiet;
+  command.verbose = draft.verbose;
   auto settings = read_client_settings();
   // Lists of hosts and the version need no cluster at all.
   const std::string problem = settings ? "" : settings.error().story;
   if (!settings) settings = parse_client_settings("", "");
-  Scontrol self{command, draft.show, draft.all, *settings, std::make_unique<Session>(*session_options(*settings)), {}, problem, draft.listing.data, draft.future};
+  Scontrol self{command, draft.show, draft.all, *settings, std::make_unique<Session>(*session_options(*settings, command)), {}, problem, draft.listing.data, draft.future};
   if (const auto known = check_clusters(draft.listing.clusters, *settings); !known) return say_usage_error(command, known.error());
   return line->operands.empty() ? run_lines(self) : run_words(self, line->operands);
 }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/log_level.h"
 #include "base/text.h"
 #include "cli/render/error_texts.h"
 #include "cli/scontrol.h"
@@ -15,14 +16,6 @@ namespace millrace {
 namespace {
 
 using Text = std::string_view;
-
-constexpr Text log_levels[] = {"quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5"};
-
-// Levels and flags are checked, so that a script with a mistake hears of it; what they would choose is not written at all.
-int accept_without_effect(Scontrol& self, Text what) {
-  say_info(self.command, std::string{what} + " has no effect here: the daemons write what an administrator must know, and nothing else");
-  return 0;
-}
 
 std::optional<wire::Nodes> nodes_named(Scontrol& self, Text list) {
   wire::Request request;
@@ -56,6 +49,26 @@ int for_each_node(Scontrol& self, const Words& words, Text keyword, const auto& 
   return nodes->missing_size() == 0 ? 0 : 1;
 }
 
+// "nodes=n[1-2]", also shortened, or quoted by the shell.
+bool take_log_nodes(Text word, wire::SetLogging& wish) {
+  const std::size_t equals = word.find('=');
+  if (equals == Text::npos || equals < 4 || !Text{"nodes"}.starts_with(lower(word.substr(0, equals)))) return false;
+  wish.set_nodes(std::string{word.substr(equals + 1)});
+  return true;
+}
+
+// One word, and perhaps which nodes; 0: so it is.
+int check_log_words(const Words& words, Text keyword, wire::SetLogging& wish) {
+  if (words.empty()) return say_plain("too few arguments for keyword:" + std::string{keyword}), 1;
+  if (words.size() > 2 || (words.size() == 2 && !take_log_nodes(words[1], wish))) return say_plain("too many arguments for keyword:" + std::string{keyword}), 1;
+  return 0;
+}
+
+int order_logging(Scontrol& self, wire::Request& request, Text call) {
+  if (const auto reply = self.ask(request); !reply) return say_plain(std::string{call} + " error: " + reply.error().story), 1;
+  return 0;
+}
+
 // A name of this machine: as its nodes are called, or by their NodeHostName.
 bool is_here(const wire::NodeView& node) { return node.host_name() == own_host_name() || node.name() == own_node_name(); }
 
@@ -64,27 +77,59 @@ bool is_here(const wire::NodeView& node) { return node.host_name() == own_host_n
 // ---- logs ----
 
 int scontrol_set_log_level(Scontrol& self, const Words& words) {
-  if (words.empty()) return say_plain("too few arguments for keyword:setdebug"), 1;
-  const auto number = parse_integer(words[0]);
-  const bool known = number ? *number >= 0 && *number <= 9 : std::ranges::any_of(log_levels, [&](Text level) { return equals_ignoring_case(level, words[0]); });
-  if (!known) return say_plain("invalid debug level: " + std::string{words[0]} + "; it is 0 to 9, or quiet, fatal, error, info, verbose, debug to debug5"), 1;
-  return accept_without_effect(self, "setdebug");
+  wire::Request request;
+  wire::SetLogging& wish = *request.mutable_set_logging();
+  if (const int wrong = check_log_words(words, "setdebug", wish)) return wrong;
+  const auto level = parse_log_level(words[0]);
+  if (!level) {
+    say_plain("invalid debug level: " + std::string{words[0]});
+    say_plain("it is 0 to 9, or quiet, fatal, error, info, verbose, debug, debug2, debug3, debug4, debug5");
+    return 1;
+  }
+  wish.set_level(static_cast<std::uint32_t>(*level));
+  return order_logging(self, request, "slurm_set_debug_level");
 }
 
 int scontrol_set_log_flags(Scontrol& self, const Words& words) {
+  wire::Request request;
+  wire::SetLogging& wish = *request.mutable_set_logging();
   if (words.empty()) return say_plain("too few arguments for keyword:setdebugflags"), 1;
-  for (const Text word : words)
-    if (!lower(word).starts_with("node") && word.front() != '+' && word.front() != '-')
-      return say_plain("invalid debug flag: " + std::string{word} + "; usage: setdebugflags [+|-]NAME"), 1;
-  return accept_without_effect(self, "setdebugflags");
+  for (const Text word : words) {
+    if (take_log_nodes(word, wish)) continue;
+    const bool add = word.starts_with('+'), remove = word.starts_with('-');
+    if (!add && !remove) {
+      say_plain("invalid debug flag: " + std::string{word});
+      say_plain("Usage: setdebugflags [+|-]NAME");
+      return 1;
+    }
+    const Text names = word.substr(1);
+    const auto flags = parse_debug_flags(names);
+    if (!flags || *flags == 0) {
+      say_error(self.command, "Invalid DebugFlag: " + std::string{names});
+      say_plain("invalid debug flag: " + std::string{word});
+      return 1;
+    }
+    if (const std::string silent = flags_without_lines(*flags); add && !silent.empty()) say_info(self.command, silent + ": Millrace has nothing more to say of that");
+    std::string& list = add ? *wish.mutable_add_flags() : *wish.mutable_remove_flags();
+    list += (list.empty() ? "" : ",") + std::string{names};
+  }
+  if (wish.add_flags().empty() && wish.remove_flags().empty()) return say_plain("too few arguments for keyword:setdebugflags"), 1;
+  return order_logging(self, request, "slurm_set_debugflags");
 }
 
 int scontrol_set_schedule_log(Scontrol& self, const Words& words) {
   if (words.empty()) return say_plain("too few arguments for keyword:schedloglevel"), 1;
+  if (words.size() > 1) return say_plain("too many arguments for keyword:schedloglevel"), 1;
   const auto number = parse_integer(words[0]);
-  if (!(number && (*number == 0 || *number == 1)) && !equals_ignoring_case(words[0], "disable") && !equals_ignoring_case(words[0], "enable"))
-    return say_plain("invalid schedlog level: " + std::string{words[0]} + "; it is 0 or 1"), 1;
-  return accept_without_effect(self, "schedloglevel");
+  const bool on = number == 1 || equals_ignoring_case(words[0], "enable");
+  if (!on && number != 0 && !equals_ignoring_case(words[0], "disable")) {
+    say_plain("invalid schedlog level: " + std::string{words[0]});
+    say_plain("it is 0 (disable) or 1 (enable)");
+    return 1;
+  }
+  wire::Request request;
+  request.mutable_set_logging()->set_schedule(on);
+  return order_logging(self, request, "slurm_set_schedlog_level");
 }
 
 int scontrol_error_text(Scontrol&, const Words& words) {

@@ -14,6 +14,11 @@
 namespace millrace {
 namespace {
 
+// -v: of when the records are, and how many.
+std::string update_line(const Scontrol& self, std::int64_t now_us, int records) {
+  return self.command.verbose == 0 ? "" : "last_update_time=" + format_time(now_us, "Unknown") + ", records=" + std::to_string(records) + '\n';
+}
+
 int show_jobs(Scontrol& self, std::string_view id) {
   wire::Request request;
   wire::QueryJobs* query = request.mutable_query_jobs();
@@ -42,7 +47,7 @@ int show_jobs(Scontrol& self, std::string_view id) {
   }
   if (self.data) return print_jobs(self, reply->jobs());
   if (reply->jobs().jobs_size() == 0) return print("No jobs in the system\n");
-  std::string out;
+  std::string out = update_line(self, reply->jobs().now_us(), reply->jobs().jobs_size());
   for (const wire::JobView& job : reply->jobs().jobs()) out += show_job(job, reply->jobs().now_us(), self.names, self.show);
   return print(out);
 }
@@ -57,7 +62,7 @@ int show_nodes(Scontrol& self, std::string_view list) {
     return 1;
   }
   if (self.data && reply->nodes().missing_size() == 0) return print_nodes(self, reply->nodes());
-  std::string out;
+  std::string out = update_line(self, reply->nodes().now_us(), reply->nodes().nodes_size());
   for (const wire::NodeView& node : reply->nodes().nodes()) out += show_node(node, self.names, self.show);
   int code = print(out);
   for (const std::string& name : reply->nodes().missing()) {

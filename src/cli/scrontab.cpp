@@ -27,6 +27,7 @@ constexpr ManualHead head{"scrontab", "jobs that come again at times of the cloc
                           "Cancelling such a job (scancel --cron) switches its line off."};
 
 struct Draft {
+  int verbose = 0;
   Asked asked;
   bool edit = false, list = false, remove = false;
   std::optional<std::string> user;
@@ -43,7 +44,7 @@ constexpr Option<Draft> rows[] = {
     {"remove", 'r', none, "", any_tool, "", "", "remove it, and its jobs that wait", [](Draft& d, Text) -> Result<void> { d.remove = true; return {}; }},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
     {"user", 'u', required, "<name>", any_tool, "", "", "that of another user, for administrators", [](Draft& d, Text v) -> Result<void> { d.user = std::string{v}; return {}; }},
-    {"verbose", 'v', none, "", any_tool, "", "", "say more", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is no more to say"},
+    {"verbose", 'v', none, "", any_tool, "", "", "say what is sent", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
 };
 // clang-format on
@@ -161,8 +162,10 @@ int install(const Command& command, Session& session, const Owner& owner, const 
     }
     *ask.add_entries() = *std::move(one);
   }
+  say_more(command, 1, std::to_string(ask.entries_size()) + " entries" + (owner.uid ? " for " + owner.name : ""));
   std::vector<std::string> notes;
   const auto reply = ask_all(session, request, &notes);
+  if (reply) for (const std::uint32_t id : reply->crontab().job_ids()) say_more(command, 1, "an entry is job " + std::to_string(id));
   return reply ? 0 : say_refusal(command, session, reply.error(), notes);
 }
 
@@ -221,7 +224,7 @@ int edit(const Command& command, Session& session, const Owner& owner, const Cli
 }
 
 int act(const Command& command, const Draft& draft, const std::vector<Text>& operands, const Owner& owner, const ClientSettings& settings) {
-  Session session(*session_options(settings));
+  Session session(*session_options(settings, command, 1));
   std::vector<std::string> notes;
   if (draft.edit) return edit(command, session, owner, settings);
   if (draft.remove) return install(command, session, owner, "", settings);
@@ -248,6 +251,7 @@ int run_scrontab(Command& command) {
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  command.verbose = draft.verbose;
   // Nothing at all is not standard input: a crontab would be gone where somebody forgot a word.
   if (draft.edit + draft.list + draft.remove + static_cast<int>(line->operands.size()) != 1) return say_usage_error(command, {Errc::refused, "one of -e, -l, -r, a file or - for standard input would be right"});
   const auto owner = owner_of(draft);

@@ -155,7 +155,7 @@ int print_groups_as_data(const Command& command, const Draft& draft, const Clien
 }
 
 int show_reservations(const Command& command, const Draft& draft, const ClientSettings& settings) {
-  Session session(*session_options(settings));
+  Session session(*session_options(settings, command));
   wire::Request request;
   request.mutable_query_reservations();
   const auto reply = ask_all(session, request);
@@ -177,7 +177,7 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   }
   const auto filter = make_filter(draft);
   if (!filter) return say_usage_error(command, filter.error());
-  Session session(*session_options(settings));
+  Session session(*session_options(settings, command));
   wire::Request for_partitions, for_nodes;
   for_partitions.mutable_query_partitions();
   for_nodes.mutable_query_nodes()->set_future_too(filter->future);
@@ -212,6 +212,21 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   return print(out);
 }
 
+// What was asked for, as Slurm lists it.
+std::string told_wishes(const Draft& d) {
+  const auto text = [](const std::optional<std::string>& value, const char* nothing) { return value.value_or(nothing); };
+  const auto truth = [](bool value) { return std::string{value ? "true" : "false"}; };
+  const std::pair<Text, std::string> lines[] = {
+      {"dead", truth(d.dead)}, {"exact", d.view.exact ? "1" : "0"}, {"filtering", truth(d.dead || d.responding || d.nodes || d.partitions || d.states)},
+      {"format", d.format ? *d.format : d.long_format ? *d.long_format : std::string{sinfo_default_format(d.view)}}, {"iterate", std::to_string(d.listing.every_seconds)},
+      {"long", truth(d.view.long_form)}, {"no_header", truth(d.no_header)}, {"node_format", truth(d.view.per_node)}, {"nodes", text(d.nodes, "n/a")}, {"partition", text(d.partitions, "n/a")},
+      {"responding", truth(d.responding)}, {"states", text(d.states, "(null)")}, {"sort", text(d.sort, "(null)")}, {"summarize", truth(d.view.summarize)}, {"verbose", std::to_string(d.verbose)},
+  };
+  std::string out = "-----------------------------\n";
+  for (const auto& [name, value] : lines) out += std::string{name} + std::string(12 - name.size(), ' ') + "= " + value + '\n';
+  return out + "-----------------------------\n\n";
+}
+
 }  // namespace
 
 std::vector<OptionText> sinfo_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
@@ -230,6 +245,8 @@ int run_sinfo(Command& command) {
     return print(name_columns(names));
   }
   if (draft.listing.help_states) return print(node_state_list());
+  command.verbose = draft.verbose;
+  if (draft.verbose > 0 && !draft.listing.data) print(told_wishes(draft));
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   return run_listing(command, draft.listing, *settings, [&] { return draft.reservations ? show_reservations(command, draft, *settings) : show(command, draft, *settings); });

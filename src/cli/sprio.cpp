@@ -19,6 +19,7 @@ struct Draft {
   Asked asked;
   std::optional<std::string> format, jobs, users, partitions, clusters;
   std::string sort;
+  int verbose = 0;
   bool long_form = false, norm = false, weights = false, no_header = false;
 };
 
@@ -48,7 +49,7 @@ constexpr Option<Draft> rows[] = {
     {"sort", 'S', required, "<letters>", any_tool, "", "", "order by these columns; - before one reverses it", keep<&Draft::sort>},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
     {"user", 'u', required, "<names>", any_tool, "", "", "jobs of these users", keep<&Draft::users>},
-    {"verbose", 'v', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is no more to say"},
+    {"verbose", 'v', none, "", any_tool, "", "", "say what was asked for, and what is sent", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
     {"weights", 'w', none, "", any_tool, "", "", "the weights instead of jobs", on<&Draft::weights>},
     {"cluster", '\0', required, "<name>", any_tool, "", "", "the same as --clusters", keep<&Draft::clusters>},
@@ -87,7 +88,7 @@ std::vector<PriorityRow> choose(const wire::Priorities& all, const Draft& draft)
 }
 
 int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
-  Session session(*session_options(settings));
+  Session session(*session_options(settings, command));
   wire::Request request;
   request.mutable_query_priorities();
   const auto reply = ask_all(session, request);
@@ -116,6 +117,16 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   return print(out);
 }
 
+// What was asked for, as Slurm lists it.
+std::string told_wishes(const Draft& d) {
+  const auto text = [](const std::optional<std::string>& value) { return value.value_or("(null)"); };
+  const std::pair<Text, std::string> lines[] = {{"format", text(d.format)}, {"job_flag", d.jobs ? "1" : "0"}, {"jobs", text(d.jobs)}, {"partition", text(d.partitions)},
+                                                {"users", text(d.users)}, {"verbose", std::to_string(d.verbose)}};
+  std::string out = "-----------------------------\n";
+  for (const auto& [name, value] : lines) out += std::string{name} + std::string(11 - name.size(), ' ') + "= " + value + '\n';
+  return out + "-----------------------------\n\n\n";
+}
+
 }  // namespace
 
 std::vector<OptionText> sprio_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
@@ -131,6 +142,8 @@ int run_sprio(Command& command) {
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   if (const auto here = only_this_cluster(draft.clusters.value_or(""), settings->cluster_name); !here) return say_usage_error(command, here.error());
+  command.verbose = draft.verbose;
+  if (draft.verbose > 0) print(told_wishes(draft));
   return show(command, draft, *settings);
 }
 

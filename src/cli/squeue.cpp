@@ -235,6 +235,23 @@ std::optional<std::string> unknown_node(Session& session, const std::string& nod
   return reply->nodes().missing(0);
 }
 
+// What was asked for, as Slurm lists it.
+std::string told_wishes(const Draft& d) {
+  const auto text = [](const std::optional<std::string>& value) { return value.value_or("(null)"); };
+  const auto truth = [](bool value) { return std::string{value ? "true" : "false"}; };
+  const auto flag = [](bool value) { return std::string{value ? "1" : "0"}; };
+  const JobFilterWords& f = d.filter;
+  const std::pair<Text, std::string> lines[] = {
+      {"all", truth(d.all)}, {"array", truth(d.array)}, {"federation", "false"}, {"format", text(d.format ? d.format : d.long_format)}, {"iterate", std::to_string(d.listing.every_seconds)},
+      {"job_flag", flag(d.job_flag)}, {"jobs", text(d.jobs)}, {"licenses", text(f.licences)}, {"local", "false"}, {"names", text(f.names)}, {"nodes", f.nodes.value_or("")},
+      {"partitions", text(f.partitions)}, {"reservation", text(f.reservations)}, {"sibling", "false"}, {"sort", text(d.sort)}, {"start_flag", flag(d.start)}, {"states", text(f.states)},
+      {"step_flag", flag(d.step_flag)}, {"steps", text(d.step_ids)}, {"users", text(f.users)}, {"verbose", std::to_string(d.verbose)},
+  };
+  std::string out = "-----------------------------\n";
+  for (const auto& [name, value] : lines) out += std::string{name} + std::string(12 - name.size(), ' ') + "= " + value + '\n';
+  return out + "-----------------------------\n\n\n";
+}
+
 int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
   const auto format = choose_format(command, draft);
   if (!format) return say_usage_error(command, format.error());
@@ -244,7 +261,7 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   auto query = make_query(draft, *filter, !draft.listing.data && needs_only_brief(*format) && sort_needs_only_brief(order));
   if (!query) return say_usage_error(command, query.error());
   const bool single = query->jobs_size() == 1;
-  Session session(*session_options(settings));
+  Session session(*session_options(settings, command));
   if (draft.filter.nodes)
     if (const auto unknown = unknown_node(session, *draft.filter.nodes)) return say_error(command, "Invalid node name " + *unknown), 1;
   const auto answer = ask(session, std::move(*query));
@@ -331,6 +348,8 @@ int run_squeue(Command& command) {
     draft.jobs = draft.jobs ? *draft.jobs + ',' + std::string{word} : std::string{word};
   }
   draft.filter.waiting_only = draft.start;
+  command.verbose = draft.verbose;
+  if (draft.verbose > 0 && !draft.listing.data) print(told_wishes(draft));
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   return run_listing(command, draft.listing, *settings, [&] { return draft.step_flag ? show_steps(command, draft, *settings) : show(command, draft, *settings); });

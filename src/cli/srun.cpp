@@ -25,6 +25,7 @@
 #include "cli/srun_parts.h"
 #include "cli/step_wishes.h"
 #include "cli/submission.h"
+#include "cli/told_options.h"
 #include "core/model/mpi_type.h"
 #include "core/model/multi_prog.h"
 #include "mpi/pmix_library.h"
@@ -145,6 +146,7 @@ Result<SrunPlan> make_plan(const Command& command, Submission& all, const Client
   SrunPlan plan;
   JobDraft& draft = all.draft;
   describe_submitter(command, draft, settings);
+  tell_options(command, draft);
   MR_TRY_VOID(take_redirections(draft, plan));
   const std::string program{all.operands[0]};
   if (!draft.name_given) draft.job.set_name(program.substr(program.rfind('/') + 1));
@@ -213,7 +215,7 @@ int run(const Command& command, Submission& all, const ClientSettings& settings)
   ask.mutable_job()->mutable_stdio()->set_host(endpoint.host);
   ask.mutable_job()->mutable_stdio()->set_port(*port);
   ask.mutable_job()->mutable_stdio()->set_secret(plan->secret);
-  const SessionOptions options = *session_options(settings);
+  const SessionOptions options = *session_options(settings, command);
   Session session(options);
   if (all.draft.test_only) return test_only(command, session, std::move(ask));
   const SrunHooks hooks(command, all.draft, settings);
@@ -263,7 +265,7 @@ int run_step(const Command& command, Submission& all, const ClientSettings& sett
   if (all.draft.interactive_step) settle_interactive_step(all.draft);
   std::string copy;
   if (all.draft.bcast)
-    if (const auto sent = broadcast_program(command, all, job_id, copy); !sent) return say_usage_error(command, sent.error());
+    if (const auto sent = broadcast_program(command, all, settings, job_id, copy); !sent) return say_usage_error(command, sent.error());
   auto plan = make_plan(command, all, settings);
   if (!plan) return say_usage_error(command, plan.error());
   if (all.draft.immediate && all.draft.immediate_seconds > 1) plan->start_within_seconds = all.draft.immediate_seconds;
@@ -273,7 +275,7 @@ int run_step(const Command& command, Submission& all, const ClientSettings& sett
   if (!port) return say_usage_error(command, {Errc::refused, port.error().story});
   wire::CreateStep ask = make_step_ask(all.draft, job_id, {endpoint.host, *port, plan->secret});
   if (all.draft.het_group) ask.set_component(all.draft.het_group->front());
-  const SessionOptions options = *session_options(settings);
+  const SessionOptions options = *session_options(settings, command);
   Session session(options);
   const SrunHooks hooks(command, all.draft, settings);
   console.catch_signals();
@@ -314,6 +316,7 @@ int run_srun(Command& command) {
   const JobDraft& draft = all->draft;
   if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), srun))) return 0;
   command.quiet = draft.quiet;
+  command.verbose = draft.verbose;
   if (draft.list_mpi) return list_mpi();
   if (std::ranges::any_of(*parts, [](const SrunPart& part) { return part.all.operands.empty(); })) {
     say_plain("srun: fatal: No command given to execute.");

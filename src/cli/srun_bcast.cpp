@@ -26,11 +26,12 @@ std::string find_in_path(const std::string& name) {
 
 }  // namespace
 
-Result<void> broadcast_program(const Command& command, Submission& all, std::uint32_t job_id, std::string& copy) {
+Result<void> broadcast_program(const Command& command, Submission& all, const ClientSettings& settings, std::uint32_t job_id, std::string& copy) {
   const JobDraft& draft = all.draft;
   const std::string source = find_in_path(std::string{all.operands[0]});
   copy = *draft.bcast;
   if (copy.empty()) copy = "slurm_bcast_" + std::to_string(job_id) + "." + std::to_string(getpid());
+  if (copy[0] != '/' && !settings.bcast_destination.empty()) copy = settings.bcast_destination + "/" + copy;
   if (copy.ends_with('/')) copy += source.substr(source.rfind('/') + 1);
   if (copy[0] != '/') copy = current_directory() + "/" + copy;
   std::vector<std::string> words{"--force", "--preserve", "--jobid=" + std::to_string(job_id)};
@@ -51,7 +52,7 @@ Result<void> broadcast_program(const Command& command, Submission& all, std::uin
   int status = 0;
   while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   if (pid < 0 || status != 0) return fail(Errc::refused, "Failed to broadcast '" + source + "'. Step launch aborted.");
-  if (draft.send_libraries) {
+  if (draft.send_libraries || settings.bcast_libraries) {
     const char* before = std::getenv("LD_LIBRARY_PATH");
     setenv("LD_LIBRARY_PATH", (copy + "_libs" + (before != nullptr ? ":" + std::string{before} : "")).c_str(), 1);
   }

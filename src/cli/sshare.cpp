@@ -21,6 +21,7 @@ constexpr ManualHead head{"sshare", "show shares and usage of accounts and users
                           "Shows who has which share of the cluster, what was used of it, and the fair-share factor that follows."};
 
 struct Draft {
+  int verbose = 0;
   Asked asked;
   std::string accounts, users, format, clusters;
   bool partitions = false, all = false, long_form = false, users_only = false, no_header = false, list_fields = false;
@@ -56,7 +57,7 @@ constexpr Option<Draft> rows[] = {
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
     {"users", 'u', required, "<names>", any_tool, "", "", "these users", keep<&Draft::users>},
     {"Users", 'U', none, "", any_tool, "", "", "users only, no accounts", on<&Draft::users_only>},
-    {"verbose", 'v', none, "", any_tool, "", "", "say more", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is no more to say"},
+    {"verbose", 'v', none, "", any_tool, "", "", "say what was asked for, and what is sent", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
     {"clusters", 'M', required, "", any_tool, "", "", "this cluster: there is one", keep<&Draft::clusters>},
     {"federation", '\0', none, "", any_tool, "", "", "shares of the federation or of this cluster", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there are no federations: one cluster is all"},
@@ -92,7 +93,7 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   const std::string columns = !draft.format.empty() ? draft.format : draft.partitions ? (draft.long_form ? share_long_partition_columns : share_partition_columns) : draft.long_form ? share_long_columns : share_columns;
   const auto fields = choose_fields(share_fields(), columns);
   if (!fields) return say_usage_error(command, {Errc::refused, fields.error().story});
-  Session session(*session_options(settings));
+  Session session(*session_options(settings, command));
   wire::Request request;
   request.mutable_query_accounts();
   auto reply = ask_all(session, request);
@@ -114,6 +115,17 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   return print(render_fields(*fields, choose(book, draft, names.user(getuid())), {draft.parsable, !draft.no_header}));
 }
 
+void tell_wishes(const Draft& draft) {
+  Names names;
+  const auto tell = [](const char* what, const std::set<std::string, std::less<>>& words, const std::string& otherwise) {
+    say_plain(what);
+    if (words.empty()) say_plain("\t: " + otherwise);
+    for (const std::string& word : words) say_plain("\t: " + word);
+  };
+  tell("Users requested:", words_of(draft.users), draft.all ? "all" : names.user(getuid()));
+  tell("Accounts requested:", words_of(draft.accounts), "all");
+}
+
 }  // namespace
 
 std::vector<OptionText> sshare_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
@@ -133,6 +145,8 @@ int run_sshare(Command& command) {
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   if (const auto here = only_this_cluster(draft.clusters, settings->cluster_name); !here) return say_usage_error(command, here.error());
+  command.verbose = draft.verbose;
+  if (draft.verbose > 0) tell_wishes(draft);
   return show(command, draft, *settings);
 }
 

@@ -23,6 +23,7 @@ enum Event : std::uint32_t { down, up, drained, draining, resumed, failing, idle
 constexpr std::string_view event_words[] = {"down", "up", "drained", "draining", "resume", "fail", "idle", "fini", "time", "reconfig", "primary_slurmctld_resumed_operation"};
 
 struct Draft {
+  int verbose = 0;
   Asked asked;
   bool set = false, get = false, clear = false, quiet = false, no_header = false, permanent = false, of_nodes = false;
   std::string nodes, program;
@@ -95,7 +96,7 @@ constexpr Option<Draft> rows[] = {
     {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](Draft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
     {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"verbose", 'v', none, "", any_tool, "", "", "say more", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is no more to say"},
+    {"verbose", 'v', none, "", any_tool, "", "", "say what is sent", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
     {"primary_slurmctld_resumed_operation", 'A', none, "", any_tool, "", "", "the controller has started again", on_event<started>},
     {"primary_slurmctld_failure", 'a', none, "", any_tool, "", "", "the controller fails", nullptr, Effect::refused, no_standby},
@@ -169,7 +170,8 @@ int act(const Command& command, const Draft& draft, const ClientSettings& settin
   } else {
     request.mutable_query_triggers();
   }
-  Session session(*session_options(settings));
+  if (draft.set) say_more(command, 1, "setting " + std::string{event_words[draft.events.front()]} + " for " + (draft.job ? "job " + std::to_string(*draft.job) : draft.nodes.empty() ? "any node" : draft.nodes) + ": " + draft.program);
+  Session session(*session_options(settings, command, 1));
   std::vector<std::string> notes;
   const auto reply = ask_all(session, request, &notes);
   if (reply) return draft.get ? list(draft, reply->triggers()) : 0;
@@ -192,6 +194,7 @@ int run_strigger(Command& command) {
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  command.verbose = draft.verbose;
   if (!line->operands.empty()) return say_usage_error(command, {Errc::refused, "'" + std::string{line->operands[0]} + "' belongs to no option"});
   if (const auto problem = problem_of(draft)) return say_usage_error(command, {Errc::refused, *problem});
   const auto settings = read_client_settings();

@@ -77,13 +77,19 @@ Result<void> Session::try_connect(const std::string& path) {
   return {};
 }
 
+void Session::tell(const char* what, std::uint64_t number, std::size_t bytes) const {
+  if (options_.tell) options_.tell(std::string{what} + " " + std::to_string(number) + ": " + std::to_string(bytes) + " bytes");
+}
+
 Result<void> Session::connect() {
   if (fd_ >= 0) return {};
   const std::int64_t give_up = now_us() + options_.patience.value;
   for (;;) {
     const auto own = try_connect(options_.socket_path);
+    if (own && options_.tell) options_.tell("connected to " + options_.socket_path);
     if (own) break;
     const auto relay = try_connect(options_.socket_path + ".relay");
+    if (relay && options_.tell) options_.tell("connected to " + options_.socket_path + ".relay");
     if (relay) break;
     trouble_ = own.error().story + ", " + relay.error().story;
     if (now_us() >= give_up) return fail(Errc::unavailable, connect_failure_text);
@@ -129,6 +135,7 @@ Result<std::optional<wire::Reply>> Session::parse_one() {
   for (;;) {
     MR_TRY(const auto message, reader_.next());
     if (!message) return std::optional<wire::Reply>{};
+    tell("reply to request", number_, message->size());
     wire::Reply reply;
     if (!reply.ParseFromArray(message->data(), static_cast<int>(message->size())))
       return fail(Errc::corrupt, receive_failure_text);
@@ -145,7 +152,9 @@ Result<void> Session::send(wire::Request& request) {
   MR_TRY_VOID(connect());
   request.set_protocol(protocol_version);
   request.set_number(++number_);
-  auto sent = send_all(frame(request.SerializeAsString()), now_us() + options_.timeout.value);
+  const std::string bytes = request.SerializeAsString();
+  tell("request", number_, bytes.size());
+  auto sent = send_all(frame(bytes), now_us() + options_.timeout.value);
   if (!sent) disconnect();
   return sent;
 }

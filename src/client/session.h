@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,7 @@ struct SessionOptions {
   std::string socket_path;            // tried first; then the same with ".relay"
   Duration timeout = seconds(10);     // MessageTimeout: an answer must begin within this
   Duration patience = seconds(2);     // how long to go on trying while nobody listens, e.g. during a restart
+  std::function<void(const std::string&)> tell{};  // for those who want to see what is said to whom; empty: nobody
 };
 
 // Thread-compatible: one session per thread. Connects on first use; after an error the next call connects again.
@@ -59,6 +61,7 @@ class Session {
   const std::string& trouble() const { return trouble_; }
 
  private:
+  void tell(const char* what, std::uint64_t number, std::size_t bytes) const;
   Result<void> try_connect(const std::string& path);
   Result<void> send_all(const std::string& bytes, std::int64_t deadline_us);
   Result<bool> fill(std::optional<std::int64_t> deadline_us);  // false: time is over

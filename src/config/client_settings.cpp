@@ -13,6 +13,18 @@ namespace millrace {
 namespace {
 
 // The daemons say what is wrong with a value; a command takes the default instead and goes on.
+// DestDir=/tmp,Compression=zlib,send_libs; what is wrong with it the daemons say.
+void take_bcast_parameters(ClientSettings& s, std::string_view value) {
+  for (const std::string_view part : split(value, ',')) {
+    const std::string_view word = trim(part);
+    const std::size_t equals = word.find('=');
+    const std::string_view key = word.substr(0, equals), text = equals == std::string_view::npos ? std::string_view{} : word.substr(equals + 1);
+    if (equals_ignoring_case(key, "DestDir")) s.bcast_destination = text;
+    if (equals_ignoring_case(key, "Compression")) s.bcast_compression = lower(text);
+    if (equals_ignoring_case(key, "send_libs")) s.bcast_libraries = text.empty() || setter::is_yes(text);
+  }
+}
+
 struct Wanted {
   std::string_view key;
   void (*set)(ClientSettings&, std::string_view);
@@ -48,6 +60,10 @@ constexpr Wanted wanted[] = {
        for (const std::string_view word : split(value, ','))
          if (equals_ignoring_case(trim(word), "use_interactive_step")) s.use_interactive_step = true;
      }},
+    {"sallocdefaultcommand", [](ClientSettings& s, std::string_view value) { s.salloc_command = value; }},
+    {"bcastexclude", [](ClientSettings& s, std::string_view value) { s.bcast_exclude = equals_ignoring_case(value, "none") ? "" : std::string{value}; }},
+    {"bcastparameters", [](ClientSettings& s, std::string_view value) { take_bcast_parameters(s, value); }},
+    {"sbcastparameters", [](ClientSettings& s, std::string_view value) { take_bcast_parameters(s, value); }},
     {"interactivestepoptions", [](ClientSettings& s, std::string_view value) { s.interactive_step_options = value; }},
     {"propagateresourcelimitsexcept", [](ClientSettings& s, std::string_view value) { s.propagate_limits_except = value; }},
     {"propagateresourcelimits", [](ClientSettings& s, std::string_view value) { s.propagate_limits = value; }},

@@ -23,6 +23,10 @@ struct ClientSettings {
   std::uint64_t script_size_max = 4u << 20;
   std::uint16_t first_port = 0, last_port = 0;  // SrunPortRange; 0: any
   bool use_interactive_step = false;
+  std::string salloc_command;  // SallocDefaultCommand: what salloc runs when it is given nothing; empty: a shell
+  std::string bcast_exclude = "/lib,/usr/lib,/lib64,/usr/lib64";  // BcastExclude
+  std::string bcast_destination, bcast_compression;               // BcastParameters
+  bool bcast_libraries = false;
   std::string interactive_step_options = "--interactive --preserve-env --pty $SHELL";
 };
 

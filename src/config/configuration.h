@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log_level.h"
 #include "base/quantity.h"
 #include "core/model/account.h"
 #include "core/model/partition.h"
@@ -167,6 +168,16 @@ struct JobCompletionSettings {
   std::string location;  // a file, or a program; absolute
 };
 
+// What goes into the logs of the daemons, and how.
+struct LogSettings {
+  LogLevel controller = LogLevel::info, agent = LogLevel::info;  // SlurmctldDebug, SlurmdDebug
+  std::optional<LogLevel> controller_syslog, agent_syslog;
+  DebugFlags flags = 0;
+  LogTimeFormat time = LogTimeFormat::iso8601_ms;
+  std::string schedule_file;  // SlurmSchedLogFile; empty: the scheduler has no log of its own
+  bool schedule = false;      // SlurmSchedLogLevel
+};
+
 struct Configuration {
   std::string path;  // the file itself, absolute where it was given so
   std::string cluster_name;
@@ -179,8 +190,7 @@ struct Configuration {
   std::string agent_pid_file = "/var/run/slurmd.pid";
   std::string controller_log_file;  // empty: syslog, or stderr in the foreground
   std::string agent_log_file;
-  std::string controller_debug = "info";
-  std::string agent_debug = "info";
+  LogSettings log;
   std::string slurm_user = "root";
   std::string socket_path;      // AuthInfo socket=; a relay agent listens on this path + ".relay"
   bool munge = false;            // AuthType=auth/munge was said
@@ -201,6 +211,7 @@ struct Configuration {
   Duration inactive_limit = seconds(0);
   Duration complete_wait = seconds(0);
   bool crontabs = false;  // ScronParameters=enable
+  bool user_triggers = false;  // SlurmctldParameters=allow_user_triggers
   std::uint32_t over_time_minutes = 0;    // OverTimeLimit; unlimited_count: for ever
   bool least_loaded = false, one_task_per_core = false, enforce_gres_binding = false;  // of SelectTypeParameters: CR_LLN, CR_ONE_TASK_PER_CORE, ENFORCE_BINDING_GRES
   bool require_time_limit = false, all_partitions = false;  // JobSubmitPlugins
@@ -211,6 +222,7 @@ struct Configuration {
   std::uint32_t max_batch_requeue = 5;
   std::uint32_t private_data = 0;          // of PrivateData
   std::uint32_t max_tasks_per_node = 512;
+  std::uint32_t max_step_count = 40'000;
   std::optional<Mebibytes> default_memory_per_cpu, default_memory_per_node;
   std::optional<Mebibytes> max_memory_per_cpu, max_memory_per_node;
   std::uint32_t default_cpus_per_gpu = 0;  // JobDefaults

@@ -237,6 +237,31 @@ Result<void> scron_parameters(Configuration& c, std::string_view value) {
   return {};
 }
 
+Result<void> bcast_parameters(Configuration&, std::string_view value) {
+  for (const std::string_view part : split(value, ',')) {
+    const std::string word = lower(trim(part));
+    if (word.empty() || word == "send_libs" || word.starts_with("send_libs=") || word.starts_with("destdir=/")) continue;
+    if (word == "compression=zlib" || word == "compression=none" || word == "compression=lz4") continue;
+    return fail(Errc::invalid, "'" + std::string{trim(part)} + "' is not known; DestDir=/path, Compression=zlib or none, send_libs would be right");
+  }
+  return {};
+}
+
+// Numbers of steps from 40000 on are not given out (core/model/step.h).
+Result<void> max_step_count(Configuration& c, std::string_view value) {
+  const auto count = parse_integer(value);
+  if (!count || *count < 1 || *count > 40'000) return fail(Errc::invalid, "'" + std::string{value} + "': 1 to 40000 would be right");
+  c.max_step_count = static_cast<std::uint32_t>(*count);
+  return {};
+}
+
+Result<void> max_tasks_per_node(Configuration& c, std::string_view value) {
+  const auto count = parse_integer(value);
+  if (!count || *count < 1 || *count > 65'533) return fail(Errc::invalid, "'" + std::string{value} + "': 1 to 65533 would be right");
+  c.max_tasks_per_node = static_cast<std::uint32_t>(*count);
+  return {};
+}
+
 Result<void> mpi_default(Configuration& c, std::string_view value) {
   MR_TRY_VOID(parse_mpi_type(lower(value)));
   c.mpi_default = std::string{value};

@@ -42,6 +42,18 @@ Result<void> srun_port_range(Configuration& c, std::string_view value);  // read
 Result<void> launch_parameters(Configuration& c, std::string_view value);
 Result<void> scron_parameters(Configuration& c, std::string_view value);
 Result<void> mpi_default(Configuration& c, std::string_view value);
+Result<void> bcast_parameters(Configuration& c, std::string_view value);  // read by sbcast and srun; here it is only checked
+Result<void> max_step_count(Configuration& c, std::string_view value);
+Result<void> max_tasks_per_node(Configuration& c, std::string_view value);
+// Logs (log_setters.cpp)
+Result<void> controller_debug(Configuration& c, std::string_view value);
+Result<void> agent_debug(Configuration& c, std::string_view value);
+Result<void> controller_syslog(Configuration& c, std::string_view value);
+Result<void> agent_syslog(Configuration& c, std::string_view value);
+Result<void> debug_flag_list(Configuration& c, std::string_view value);
+Result<void> log_time_format(Configuration& c, std::string_view value);
+Result<void> schedule_log_file(Configuration& c, std::string_view value);
+Result<void> schedule_log_level(Configuration& c, std::string_view value);
 // Programs around jobs and nodes (program_setters.cpp)
 Result<void> prolog(Configuration& c, std::string_view value);
 Result<void> epilog(Configuration& c, std::string_view value);

@@ -146,8 +146,13 @@ static Result<std::uint32_t> whole_number(std::string_view word) {
 
 // Agents come to us under the name of their node, so that its address need not be known.
 Result<void> controller_parameters(Configuration& c, std::string_view value) {
+  c.user_triggers = false;
   for (const std::string_view word : split(value, ',')) {
     const std::string name = lower(trim(word));
+    if (name == "allow_user_triggers") {
+      c.user_triggers = true;
+      continue;
+    }
     if (name.empty() || name == "cloud_dns" || name == "cloud_reg_addrs") continue;
     if (name.starts_with("millrace_keep_ended_rows")) {
       MR_TRY(c.keep_ended_rows, whole_number(name));

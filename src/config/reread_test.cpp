@@ -46,13 +46,25 @@ TEST(Configuration, Munge_is_asked_for_by_name_and_its_socket_is_not_ours) {
 }
 
 TEST(Configuration, A_key_without_effect_is_said_to_have_none_unless_it_says_what_happens_anyway) {
-  const Configuration c = read("TreeWidth=50\nSlurmctldDebug=info\nSlurmdDebug=debug3\nBurstBufferType=x\nUsePAM=1\n");
+  const Configuration c = read("TreeWidth=50\nEpilogMsgTime=2000\nEpilogMsgTime=3000\nBurstBufferType=x\nUsePAM=1\n");
   ASSERT_EQ(c.without_effect.size(), 2u);
   EXPECT_EQ(c.without_effect[0].key, "TreeWidth");
-  EXPECT_EQ(c.without_effect[1].key, "SlurmdDebug");
+  EXPECT_EQ(c.without_effect[1].key, "EpilogMsgTime");
   ASSERT_EQ(c.not_built.size(), 2u);
   EXPECT_EQ(c.not_built[0].key, "BurstBufferType");
   EXPECT_EQ(c.not_built[1].key, "UsePAM");
+}
+
+TEST(Configuration, Logs_have_levels_flags_and_forms) {
+  const Configuration c = read("SlurmctldDebug=verbose\nSlurmdDebug=6\nDebugFlags=Backfill,TraceJobs\nLogTimeFormat=rfc5424\nSlurmctldSyslogDebug=error\nSlurmSchedLogFile=/x\nSlurmSchedLogLevel=1\n");
+  EXPECT_EQ(c.log.controller, LogLevel::verbose);
+  EXPECT_EQ(c.log.agent, LogLevel::debug2);
+  EXPECT_EQ(names_of_flags(c.log.flags), "Backfill,TraceJobs");
+  EXPECT_EQ(c.log.time, LogTimeFormat::rfc5424);
+  EXPECT_EQ(c.log.controller_syslog, LogLevel::error);
+  EXPECT_EQ(c.log.agent_syslog, std::nullopt);
+  EXPECT_EQ(c.log.schedule_file, "/x");
+  EXPECT_TRUE(c.log.schedule);
 }
 
 TEST(Suggestions, Say_what_would_hurt_on_this_host) {

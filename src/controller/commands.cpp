@@ -132,6 +132,7 @@ void Commands::dispatch() {
     case B::kDeleteNodes: return delete_nodes(request_.delete_nodes());
     case B::kShutdown: return shutdown(request_.shutdown());
     case B::kReconfigure: return reconfigure();
+    case B::kSetLogging: return set_logging(request_.set_logging());
     case B::kWaitJob: return wait(request_.wait_job());
     case B::kReserve: return reserve(request_.reserve());
     case B::kRemoveReservation: return remove_reservation(request_.remove_reservation());
@@ -161,8 +162,14 @@ static constexpr const char* odd_address = "--mail-user: this is no mail address
 bool Commands::refuses_words(const wire::SubmitJob& ask) {
   const auto any = [&](const auto& is_wrong) { return is_wrong(ask.job()) || std::ranges::any_of(ask.more_components(), is_wrong); };
   const bool admin_words = any([](const wire::JobDescription& job) { return job.extras().has_admin_comment() || job.extras().has_system_comment(); });
+  const std::uint32_t most = c_.settings_.cluster.tasks_per_node_max;
+  const bool crowded = most != 0 && any([&](const wire::JobDescription& job) {
+    if (!job.interactive() || job.allocation_only()) return false;  // only a step spawns tasks
+    return job.tasks_per_node() > most || (job.max_nodes() != 0 && job.tasks() > std::uint64_t{most} * job.max_nodes());
+  });
   const bool odd_mail = any([](const wire::JobDescription& job) { return !job.extras().mail_user().empty() && !is_mail_address(job.extras().mail_user()); });
   if (admin_words && !actor_.is_admin) refuse_with(2002, "Access/permission denied", "only an administrator may set AdminComment");
+  else if (crowded) refuse_with(2025, "Task count specification invalid", "at most " + std::to_string(most) + " tasks may run on one node (MaxTasksPerNode)");
   else if (odd_mail) refuse_with(2036, "Requested operation not supported on this system", odd_address);
   else return false;
   return true;

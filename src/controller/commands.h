@@ -33,6 +33,7 @@ class Commands final {
   void delete_partition(const wire::DeletePartition& ask);
   void set_damping(const wire::SetDamping& ask);
   void issue_token(const wire::IssueToken& ask);  // token_command.cpp
+  void set_logging(const wire::SetLogging& ask);  // logging_command.cpp
   void commit_and_answer(Decision decision);
   void hold(const wire::HoldJobs& ask);
   void requeue(const wire::RequeueJobs& ask);

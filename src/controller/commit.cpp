@@ -74,6 +74,7 @@ void Commit::happen(std::vector<Event> events, Answer answer) {
     if (diagnostics_) diagnostics_->about_to_happen(decided_, event);
     apply(decided_, event);
     if (diagnostics_) diagnostics_->happened(decided_, event);
+    if (fact_log_) fact_log_->happened(decided_, event);
     note(event);
     batch_.events.push_back(encode_event(event));
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "controller/diagnostics.h"
+#include "controller/fact_log.h"
 #include "core/ledger/state.h"
 #include "ports/event_log.h"
 #include "ports/loop.h"
@@ -38,6 +39,7 @@ class Commit final {
   // To be stored with the facts that name it, if it is not there yet. Returns its name.
   PayloadId add_payload(std::string bytes);
   void count_in(Diagnostics& diagnostics) { diagnostics_ = &diagnostics; }
+  void tell(FactLog& log) { fact_log_ = &log; }
   // Everything decided so far is durable when this runs.
   void when_durable(Answer answer);
 
@@ -56,6 +58,7 @@ class Commit final {
   std::vector<Answer> answers_;
   bool flush_posted_ = false;
   Diagnostics* diagnostics_ = nullptr;
+  FactLog* fact_log_ = nullptr;
 };
 
 PayloadId payload_id(std::string_view bytes);

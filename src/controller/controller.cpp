@@ -41,6 +41,8 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
       long_answers_(parts.loop, parts.query_worker, parts.clients),
       settings_(std::move(settings)),
       hooks_(std::move(hooks)),
+      lines_(hooks_.log ? *hooks_.log : silent_),
+      schedule_lines_(hooks_.schedule_log ? *hooks_.schedule_log : silent_),
       commit_(parts.loop, parts.log, std::move(recovered),
               [this](const Error& error) { hooks_.fatal("the event log failed: " + error.story); },
               [this](const Changes& changes) { changed(changes); }),
@@ -50,6 +52,7 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
                  [this](const Plan* plan, std::size_t queued, Duration took) {
                    const bool backfills = commit_.durable().policy->backfill;
                    if (plan) diagnostics_.pass_finished(*plan, queued, backfills, took, loop_.now());
+                   if (plan) fact_log_.planned(commit_.durable(), *plan, queued, took);
                    else diagnostics_.pass_given_up(backfills);
                  },
                  [this] { return settings_.complete_wait > Duration{0} ? completing_.wait(settings_.complete_wait, loop_.now()) : Duration{0}; }}),
@@ -58,6 +61,7 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
       completion_program_(parts.programs, [this](const std::string& text) { hooks_.say(text); }) {
   if (!settings_.planning) planning_.switch_off();
   commit_.count_in(diagnostics_);
+  commit_.tell(fact_log_);
 }
 
 void Controller::add_manager(ResourceManager& manager, std::vector<std::string> nodes) {
@@ -123,6 +127,7 @@ void Controller::take_settings(const ControllerSettings& fresh) {
   settings_.crontabs = fresh.crontabs;
   if (fresh.tell_completions && !settings_.tell_completions) (void)job_completions_.remember(commit_.durable(), settings_.cluster.cluster_name);
   settings_.tell_completions = fresh.tell_completions;
+  settings_.user_triggers = fresh.user_triggers;
   settings_.backfill_depth = fresh.backfill_depth;
   settings_.replan_every = fresh.replan_every;
 }
@@ -137,6 +142,11 @@ void Controller::know_nodes() {
     link.manager = named == manager_of_.end() ? default_manager_ : named->second;
     if (!link.heard_at.is_set()) link.heard_at = loop_.now();  // the time it has to come back counts from our start
   }
+}
+
+void Controller::complain(const std::string& text) {
+  if (!hooks_.log) return hooks_.say(text);
+  lines_.error([&] { return std::string_view{text}; });
 }
 
 ReadView Controller::read_view() const { return {commit_.durable(), observed_, plan_report_, loop_.now()}; }
@@ -222,6 +232,7 @@ void Controller::plan_finished(const Plan& plan) {
   for (const Proposal& p : plan.placements) {
     Reason why = Reason::none;
     auto events = decide_place(commit_.decided(), to_place(p), loop_.now(), &why);
+    if (events.empty()) lines_.debug([&] { return "sched: proposal for job key " + std::to_string(p.key.value) + " dropped: " + (why == Reason::none ? "stale" : slurm_word(why)); });
     // A stale proposal is dropped; the change that made it stale has asked for the next pass. One that cannot be had in the way it
     // asks waits for the next end, and says why.
     if (!events.empty()) {
@@ -272,6 +283,7 @@ void Controller::node_reported(ResourceManager& by, const std::string& name, con
                                const wire::Telemetry& telemetry) {
   const auto index = own_node(by, name);
   if (!index || !links_[*index].reported) return;
+  lines_.debug3([&] { return "report of node " + name + ": " + std::to_string(attempts.size()) + " attempts" + (telemetry.measured_at_us() != 0 ? ", with telemetry" : ""); });
   if (telemetry.measured_at_us() != 0) {  // not with every report
     observed_.edit().telemetry[*index] = telemetry;
     judge_devices(*index, telemetry);
@@ -314,7 +326,7 @@ void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>&
     auto events = report.ended ? decide_end(commit_.decided(), end, loop_.now()) : decide_exit(commit_.decided(), end, loop_.now());
     if (events.empty()) continue;
     if (!report.problem.empty())
-      hooks_.say("job key " + std::to_string(report.key.value) + " on " + commit_.decided().node(index).def->name + ": " + report.problem);
+      complain("job key " + std::to_string(report.key.value) + " on " + commit_.decided().node(index).def->name + ": " + report.problem);
     commit_.happen(std::move(events));
   }
   // Ends above become durable later and reconcile then; what else differs is put right now.
@@ -337,6 +349,7 @@ std::vector<NodeIndex> Controller::unreachable() const {
 void Controller::node_unreachable(ResourceManager& by, const std::string& name) {
   const auto index = own_node(by, name);
   if (!index) return;
+  lines_.verbose([&] { return "node " + name + " does not respond"; });
   links_[*index].responding = false;
   links_[*index].reported = false;
   observed_.edit().responding[*index] = false;
@@ -445,7 +458,7 @@ void Controller::tick() {
     const auto* node = commit_.decided().nodes.find(index);
     const bool counts = node && (*node)->configured && (*node)->is_on() && (*node)->reboot != Reboot::issued && ((*node)->condition == NodeCondition::up || !(*node)->jobs.empty());
     if (counts && now - link.heard_at > settings_.agent_timeout) {
-      hooks_.say("node " + (*node)->def->name + " has not responded for " + std::to_string((now - link.heard_at).value / 1'000'000) + " s: down");
+      complain("node " + (*node)->def->name + " has not responded for " + std::to_string((now - link.heard_at).value / 1'000'000) + " s: down");
       link.responding = false;
       link.reported = false;
       observed_.edit().responding[index] = false;
@@ -571,7 +584,7 @@ void Controller::maybe_snapshot() {
         log_.write_snapshot(made->state.version, std::move(made->bytes), {live.begin(), live.end()}, [this](Result<void> done) {
           snapshot_running_ = false;
           hooks_.peak_passed();
-          if (!done) hooks_.say("snapshot not written: " + done.error().story);
+          if (!done) complain("snapshot not written: " + done.error().story);
         });
       });
 }
@@ -580,11 +593,16 @@ void Controller::maybe_snapshot() {
 
 void Controller::request(const Asker& asker, const wire::Request& request) {
   const Time before = loop_.now();
+  const auto what = [&] { return std::string{"Processing RPC: "} + call_name(request.body_case()).name + " from UID=" + std::to_string(asker.uid.value) + " client " + std::to_string(asker.client); };
+  lines_.debug2(what);
+  lines_.about(DebugFlag::audit_rpcs, what);
+  lines_.about(DebugFlag::protocol, [&] { return std::string{call_name(request.body_case()).name} + " of " + std::to_string(request.ByteSizeLong()) + " bytes from UID=" + std::to_string(asker.uid.value); });
   if (!Queries{*this, asker, request}.handle()) Commands{*this, asker, request}.handle();
   diagnostics_.answered(request, asker.uid, loop_.now() - before);
 }
 
 void Controller::client_left(ClientId client) {
+  lines_.debug3([&] { return "client " + std::to_string(client) + " is gone"; });
   step_client_left(client);
   long_answers_.client_left(client);
   for (auto it = waiters_.begin(); it != waiters_.end();) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "controller/absent_clients.h"
 #include "controller/clients.h"
 #include "controller/completing_jobs.h"
@@ -44,6 +45,8 @@ struct ControllerSettings {
   Duration inactive_limit{};                  // allocations whose client is gone for so long end; 0: none do
   bool crontabs = false;                      // scrontab is allowed
   bool tell_completions = false;              // somebody wants to hear of jobs that ended (JobCompType)
+  bool user_triggers = false;                 // users who are no administrators may set triggers, which run as them
+  bool is_root = false;                       // and so programs can be run as others
   Duration relaunch_after = seconds(2);       // an order that shows no effect is given again after this
   std::uint64_t snapshot_bytes = 64u << 20;   // of log since the last snapshot
   bool planning = true;                       // false: a foreign scheduler drives us
@@ -78,6 +81,8 @@ struct TokenRules {
 // What the process does for the controller.
 struct ControllerHooks {
   std::function<void(const std::string&)> say = [](const std::string&) {};     // the daemon's log
+  Log* log = nullptr;           // the same with levels; null: nobody wants more than say() has
+  Log* schedule_log = nullptr;  // what the scheduler decides, in a file of its own
   std::function<void(const std::string&)> fatal = [](const std::string&) {};   // stop at once: the log is lost
   std::function<void()> peak_passed = [] {};  // much memory was just given back: a moment to hand it to the system
   std::function<void(bool agents_too)> shutdown = [](bool) {};
@@ -158,6 +163,7 @@ class Controller final : public ResourceObserver {
   };
 
   ReadView read_view() const;
+  void complain(const std::string& text);  // an error that nobody can be answered with
   void changed(const Changes& changes);
   void plan_finished(const Plan& plan);
   void preempt(const Preemption& p);
@@ -192,6 +198,7 @@ class Controller final : public ResourceObserver {
   void see_to_all_crontabs();
   void run_triggers(const std::vector<FiredTrigger>& fired);
   void carry_out(TriggerDecision decision);
+  void run_trigger(UserId uid, ProgramRun run);
   void send_mails(const std::vector<JobMail>& mails);
   void record_completions(const std::vector<JobCompletion>& completions, bool at_start);
   // Reservations (reservations.cpp)
@@ -242,6 +249,10 @@ class Controller final : public ResourceObserver {
   LongAnswers long_answers_;
   ControllerSettings settings_;
   ControllerHooks hooks_;
+  Log silent_;
+  Log& lines_;
+  Log& schedule_lines_;
+  FactLog fact_log_{lines_, schedule_lines_};
   Diagnostics diagnostics_;
   Commit commit_;
   Planning planning_;

@@ -43,6 +43,7 @@ CallName call_name(wire::Request::BodyCase body) {
     case B::kUpdatePartition: return {"REQUEST_UPDATE_PARTITION", 3005};
     case B::kDeletePartition: return {"REQUEST_DELETE_PARTITION", 3007};
     case B::kSetDamping: return {"REQUEST_SET_FS_DAMPENING_FACTOR", 1025};
+    case B::kSetLogging: return {"REQUEST_SET_DEBUG_LEVEL", 1014};
     case B::kIssueToken: return {"REQUEST_AUTH_TOKEN", 5039};
     case B::kPing: return {"REQUEST_PING", 1008};
     case B::kShutdown: return {"REQUEST_SHUTDOWN", 1005};

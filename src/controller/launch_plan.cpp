@@ -119,6 +119,8 @@ wire::LaunchPlan plan_one(const State& state, const Job& job, NodeIndex here, co
   out.set_group_name(job.spec->owner->group_name);
   out.set_kill_wait_seconds(state.policy->kill_wait_seconds);
   out.set_sample_every_seconds(task_sampling_seconds(job.spec->extra_request().acctg_freq).value_or(facts.sample_every_seconds));
+  out.set_steps_max(facts.steps_max);
+  out.set_tasks_per_node_max(facts.tasks_per_node_max);
   out.set_config_path(facts.config_path);
   out.set_task_prolog(facts.task_prolog);
   out.set_task_epilog(facts.task_epilog);

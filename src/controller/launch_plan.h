@@ -12,6 +12,8 @@ struct ClusterFacts {
   bool append_output = false;  // JobFileAppend
   std::string task_prolog, task_epilog;
   std::uint32_t sample_every_seconds = 0;  // JobAcctGatherFrequency; 0: usage is measured only when somebody asks
+  std::uint32_t steps_max = 0;             // MaxStepCount; 0: no limit of the site's
+  std::uint32_t tasks_per_node_max = 0;    // MaxTasksPerNode; 0: none
 };
 
 // Without the payloads; those are read from the log.

@@ -11,6 +11,7 @@ namespace millrace {
 namespace {
 
 constexpr std::size_t triggers_max = 1000;
+constexpr std::size_t triggers_of_user_max = 100;
 constexpr int entries_max = 500;
 constexpr Duration trigger_limit = seconds(300);
 
@@ -74,7 +75,10 @@ void Commands::query_crontab(const wire::QueryCrontab& ask) {
 }
 
 void Commands::set_trigger(const wire::SetTrigger& ask) {
-  if (!actor_.is_admin) return refuse_with({RefusalCode::access_denied, {"only an administrator may set triggers: they run as the controller's user"}});
+  if (!actor_.is_admin && !c_.settings_.user_triggers)
+    return refuse_with({RefusalCode::access_denied, {"only an administrator may set triggers; SlurmctldParameters=allow_user_triggers would let users set some of their own"}});
+  if (!actor_.is_admin && !c_.settings_.is_root)
+    return refuse_with({RefusalCode::access_denied, {"triggers of users need a controller that is root (SlurmUser=root): they run as the user who set them"}});
   const State& state = c_.commit_.decided();
   if (ask.trigger().event() > static_cast<std::uint32_t>(TriggerEvent::controller_started) || !ask.trigger().program().starts_with('/'))
     return refuse_with(2036, "Requested operation not supported on this system", "a known event and an absolute path of a program would be right");
@@ -83,9 +87,12 @@ void Commands::set_trigger(const wire::SetTrigger& ask) {
   trigger.id = state.next_trigger;
   trigger.uid = asker_.uid;
   trigger.job = JobKey{};
+  if (!actor_.is_admin && (trigger.event == TriggerEvent::reconfigured || trigger.event == TriggerEvent::controller_started))
+    return refuse_with({RefusalCode::access_denied, {"triggers of the controller are an administrator's"}});
   if (trigger.job_id.value != 0) {
     const Job* job = state.find_job(trigger.job_id);
     if (!job) return refuse_with({RefusalCode::invalid_job_id, {}});
+    if (!actor_.is_admin && job->spec->owner->uid != asker_.uid) return refuse_with({RefusalCode::access_denied, {"the job is another user's"}});
     if (job->state == JobState::ended) return refuse_with({RefusalCode::already_done, {}});
     trigger.job = job->key;
   }
@@ -97,6 +104,10 @@ void Commands::set_trigger(const wire::SetTrigger& ask) {
     same.due.clear();
     if (same == trigger) return refuse_with({RefusalCode::duplicate_trigger, {}});
   }
+  std::size_t own = 0;
+  for (const auto& [id, other] : state.triggers) own += other->uid == asker_.uid ? 1 : 0;
+  if (!actor_.is_admin && own >= triggers_of_user_max)
+    return refuse_with(2036, "Requested operation not supported on this system", "a user has at most " + std::to_string(triggers_of_user_max) + " triggers");
   if (state.triggers.size() >= triggers_max) return refuse_with(2036, "Requested operation not supported on this system", "there are " + std::to_string(triggers_max) + " triggers already");
   c_.commit_.happen({TriggerSet{std::move(trigger), c_.loop_.now()}});
   wire::Reply out = reply();
@@ -105,10 +116,10 @@ void Commands::set_trigger(const wire::SetTrigger& ask) {
 }
 
 void Commands::clear_triggers(const wire::ClearTriggers& ask) {
-  if (!actor_.is_admin) return refuse_with({RefusalCode::access_denied, {}});
+  if (!actor_.is_admin && !c_.settings_.user_triggers) return refuse_with({RefusalCode::access_denied, {}});
   std::vector<Event> events;
   for (const auto& [id, trigger] : c_.commit_.decided().triggers)
-    if ((ask.id() == 0 || ask.id() == id.value) && (ask.job_id() == 0 || ask.job_id() == trigger->job_id.value) && (!ask.has_uid() || ask.uid() == trigger->uid.value))
+    if ((ask.id() == 0 || ask.id() == id.value) && (ask.job_id() == 0 || ask.job_id() == trigger->job_id.value) && (!ask.has_uid() || ask.uid() == trigger->uid.value) && (actor_.is_admin || trigger->uid == asker_.uid))
       events.emplace_back(TriggerRemoved{id, c_.loop_.now()});
   if (events.empty()) return refuse_with(3, "No such process", "no trigger matches");
   c_.commit_.happen(std::move(events));
@@ -141,13 +152,27 @@ void Controller::carry_out(TriggerDecision decision) {
     run.arguments.push_back(call.about);
     run.environment = {"SLURM_CLUSTER_NAME=" + settings_.cluster.cluster_name, "SLURM_CONF=" + settings_.cluster.config_path, "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"};
     run.limit = trigger_limit;
-    commit_.when_durable([this, run = std::move(run)]() mutable {
-      const std::string program = run.program;
-      programs_->run(std::move(run), [this, program](const ProgramEnd& end) {
-        if (!end.went_well()) hooks_.say("trigger: " + describe(program, end));
-      });
-    });
+    commit_.when_durable([this, uid = call.uid, run = std::move(run)]() mutable { run_trigger(uid, std::move(run)); });
   }
+}
+
+// An administrator's as the controller; a user's as that user, with the groups of a login.
+void Controller::run_trigger(UserId uid, ProgramRun run) {
+  const auto start = [this](ProgramRun what) {
+    const std::string program = what.program;
+    lines_.about(DebugFlag::triggers, [&] { return "running " + program + (what.as ? " as UID=" + std::to_string(what.as->uid) : ""); });
+    programs_->run(std::move(what), [this, program](const ProgramEnd& end) {
+      if (!end.went_well()) complain("trigger: " + describe(program, end));
+    });
+  };
+  if (uid.value == 0 || uid == settings_.slurm_user) return start(std::move(run));
+  if (!settings_.is_root || !settings_.user_triggers) return complain("trigger: " + run.program + " of user id " + std::to_string(uid.value) + " is not run: allow_user_triggers is not set, or the controller is not root");
+  identities_.find(uid, login_group, [this, start, run = std::move(run)](Result<UserIdentity> identity) mutable {
+    if (!identity) return complain("trigger: " + run.program + " is not run: " + identity.error().story);
+    run.as = RunAs{identity->uid.value, identity->gid.value, identity->groups};
+    run.environment.push_back("USER=" + identity->user_name);
+    start(std::move(run));
+  });
 }
 
 // A job of a crontab that has ended is made to wait for its next time.

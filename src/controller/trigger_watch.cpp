@@ -162,7 +162,7 @@ TriggerDecision decide_fired(const State& state, const std::vector<FiredTrigger>
       continue;
     }
     if (!trigger.permanent || about.empty()) out.events.emplace_back(TriggerRemoved{each.id, now});
-    if (!about.empty()) out.calls.push_back({trigger.program, about});
+    if (!about.empty()) out.calls.push_back({trigger.program, about, trigger.uid});
   }
   return out;
 }
@@ -181,7 +181,7 @@ TriggerDecision decide_due(const State& state, Time now) {
     const bool stays = trigger->permanent && (trigger->job.value == 0 || state.find_job(trigger->job) != nullptr);
     if (stays) out.events.emplace_back(std::move(rest));
     else out.events.emplace_back(TriggerRemoved{id, now});
-    out.calls.push_back({trigger->program, tidy(about)});
+    out.calls.push_back({trigger->program, tidy(about), trigger->uid});
   }
   return out;
 }

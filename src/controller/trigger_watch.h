@@ -42,6 +42,7 @@ std::vector<FiredTrigger> fired_by(const State& state, TriggerEvent event);
 
 struct TriggerCall {
   std::string program, about;
+  UserId uid{};  // who set it
 };
 
 // Facts come first: the calls are made when the events are durable. So a program is run at most once for what happened, and not at all when the controller dies in between.

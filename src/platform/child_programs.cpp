@@ -5,6 +5,7 @@
 #include <glob.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,31 @@ namespace {
 
 constexpr int given_file = 9;  // where a program finds the file it is given
 constexpr std::size_t printed_max = 4096;  // of the end of what it prints
+
+// posix_spawn cannot become somebody else. Other threads stay behind, so the child makes system calls and nothing else; where one fails it ends as a
+// program that is not there. Its only files are its three streams.
+int fork_as(const RunAs& who, pid_t& pid, int output, const std::string& program, char* const* arguments, char* const* environment) {
+  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null < 0) return errno;
+  pid = fork();
+  if (pid == 0) {
+    setsid();
+    struct sigaction usual {};
+    usual.sa_handler = SIG_DFL;
+    for (int number = 1; number < NSIG; ++number) sigaction(number, &usual, nullptr);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    const bool ready = dup2(null, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0 &&
+                       syscall(SYS_setgroups, who.groups.size(), who.groups.data()) == 0 && syscall(SYS_setresgid, who.gid, who.gid, who.gid) == 0 &&
+                       syscall(SYS_setresuid, who.uid, who.uid, who.uid) == 0 && syscall(SYS_close_range, 3, ~0U, 0) == 0 && chdir("/") == 0;
+    if (ready) execve(program.c_str(), arguments, environment);
+    _exit(could_not_start);
+  }
+  const int problem = pid < 0 ? errno : 0;
+  close(null);
+  return problem;
+}
 
 }  // namespace
 
@@ -74,7 +100,8 @@ Result<void> ChildPrograms::start(Id id, Child& child, const ProgramRun& what) {
   if (!file_entry.empty()) environment.push_back(file_entry.data());
   arguments.push_back(nullptr);
   environment.push_back(nullptr);
-  const int problem = posix_spawn(&child.pid, what.program.c_str(), &actions, &attributes, arguments.data(), environment.data());
+  const int problem = what.as ? fork_as(*what.as, child.pid, ends[1], what.program, arguments.data(), environment.data())
+                              : posix_spawn(&child.pid, what.program.c_str(), &actions, &attributes, arguments.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(ends[1]);
@@ -105,6 +132,14 @@ Programs::Id ChildPrograms::run(ProgramRun what, std::move_only_function<void(co
     return id;
   }
   child.ended = std::move(ended);
+  child.program = what.program;
+  const auto begun = [&] {
+    std::string line = "program " + what.program;
+    for (const std::string& word : what.arguments) line += " " + word;
+    return line + " started as process " + std::to_string(child.pid);
+  };
+  lines_->debug(begun);
+  lines_->about(DebugFlag::script, begun);
   if (what.limit > Duration{0})
     child.limit = loop_.after(what.limit, [this, id] {
       Child& late = children_.at(id);
@@ -140,6 +175,9 @@ void ChildPrograms::over(Id id, const ProcessEnd& process) {
   loop_.cancel(child.limit);
   child.reader.reset();
   close(child.output);
+  const auto ended = [&] { return describe("program " + child.program + " (process " + std::to_string(child.pid) + ")", ProgramEnd{process.exit_code, process.signal, child.timed_out}); };
+  lines_->debug(ended);
+  lines_->about(DebugFlag::script, ended);
   if (child.ended) child.ended(ProgramEnd{process.exit_code, process.signal, child.timed_out, std::string{trim(child.printed)}});
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "base/log.h"
 #include "platform/event_loop.h"
 #include "ports/programs.h"
 
@@ -17,10 +18,12 @@ class ChildPrograms final : public Programs {
   std::vector<std::string> find(const std::string& pattern) override;
   Id run(ProgramRun what, std::move_only_function<void(const ProgramEnd&)> ended) override;
   void kill(Id program) override;
+  void log_to(Log& log) { lines_ = &log; }
 
  private:
   struct Child {
     pid_t pid = 0;
+    std::string program;
     int output = -1;
     std::string printed;
     bool timed_out = false;
@@ -34,6 +37,8 @@ class ChildPrograms final : public Programs {
   void over(Id id, const ProcessEnd& end);
 
   EventLoop& loop_;
+  Log silent_;
+  Log* lines_ = &silent_;
   std::map<Id, Child> children_;
   Id last_ = 0;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);

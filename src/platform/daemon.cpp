@@ -5,7 +5,6 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 
 namespace millrace {
 namespace {
@@ -21,35 +19,6 @@ namespace {
 std::unexpected<Error> failed(const std::string& what) { return fail(Errc::io, what + ": " + std::strerror(errno)); }
 
 }  // namespace
-
-DaemonLog::~DaemonLog() {
-  if (file_ > 2) close(file_);
-}
-
-Result<void> DaemonLog::open(const std::string& path) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
-  if (file < 0) return failed("log file " + path);
-  if (file_ > 2) close(file_);
-  file_ = file;
-  path_ = path;
-  return {};
-}
-
-void DaemonLog::give_to(const LocalUser& user) {
-  if (file_ > 2) [[maybe_unused]] const int done = fchown(file_, user.uid, user.gid);
-}
-
-void DaemonLog::say(const std::string& text) {
-  timeval now{};
-  gettimeofday(&now, nullptr);
-  tm local{};
-  localtime_r(&now.tv_sec, &local);
-  char stamp[64];
-  const std::size_t length = std::strftime(stamp, sizeof stamp, "[%Y-%m-%dT%H:%M:%S", &local);
-  std::snprintf(stamp + length, sizeof stamp - length, ".%03d] ", static_cast<int>(now.tv_usec / 1000));
-  const std::string line = stamp + text + "\n";
-  [[maybe_unused]] const ssize_t written = write(file_, line.data(), line.size());  // where would we complain?
-}
 
 Result<void> Background::leave_terminal() {
   int ends[2];

@@ -1,4 +1,4 @@
-// src/platform/daemon.h - what every daemon does around its work: its log, its pid file, leaving the terminal.
+// src/platform/daemon.h - what every daemon does around its work: its user, its pid file, leaving the terminal.
 #pragma once
 
 #include <string>
@@ -13,22 +13,6 @@ struct LocalUser {
   unsigned uid = 0, gid = 0;
 };
 Result<LocalUser> find_user(const std::string& name);  // or number
-
-// Lines with a time stamp, to a file or to standard error. One write per line.
-class DaemonLog {
- public:
-  DaemonLog() = default;
-  DaemonLog(const DaemonLog&) = delete;
-  DaemonLog& operator=(const DaemonLog&) = delete;
-  ~DaemonLog();
-  Result<void> open(const std::string& path);  // again: after the file was moved away
-  void say(const std::string& text);
-  void give_to(const LocalUser& user);  // who opens it again later
-
- private:
-  std::string path_;
-  int file_ = 2;
-};
 
 // Goes into the background; the parent returns to its caller only when the child has called ready() or died, with its exit
 // code, so that whoever starts a daemon knows that it serves when the command returns.

@@ -56,8 +56,9 @@ Result<UserIdentity> ask_name_service(UserId uid, GroupId gid) {
            return ::getpwuid_r(uid.value, record, bytes, size, found);
          }));
   if (!known) return fail(Errc::not_found, who + ": no such user on this host");
+  if (gid == login_group) gid = GroupId{user.pw_gid};
   UserIdentity identity{uid, gid, user.pw_name, {}, {}};
-  const gid_t login_group = user.pw_gid;
+  const gid_t own_group = user.pw_gid;
   group primary{};
   MR_TRY(const bool named, with_buffer(primary, buffer, "group id " + std::to_string(gid.value),
                                        [&](group* record, char* bytes, std::size_t size, group** found) {
@@ -66,7 +67,7 @@ Result<UserIdentity> ask_name_service(UserId uid, GroupId gid) {
   identity.group_name = named ? primary.gr_name : std::to_string(gid.value);
   identity.groups = groups_of(identity.user_name, gid.value);
   // After newgrp the proved group is another than the login group, of which the user is a member all the same.
-  if (std::ranges::find(identity.groups, login_group) == identity.groups.end()) identity.groups.push_back(login_group);
+  if (std::ranges::find(identity.groups, own_group) == identity.groups.end()) identity.groups.push_back(own_group);
   return identity;
 }
 

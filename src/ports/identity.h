@@ -20,6 +20,8 @@ struct UserIdentity {
   std::vector<std::uint32_t> groups;  // all of them, the primary one included
 };
 
+constexpr GroupId login_group{UINT32_MAX};  // instead of a proved one: that which the user has at a login
+
 class Identities {
  public:
   virtual ~Identities() = default;

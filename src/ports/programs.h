@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,18 @@
 
 namespace millrace {
 
+// Somebody else than the daemon, which is root then.
+struct RunAs {
+  std::uint32_t uid = 0, gid = 0;
+  std::vector<std::uint32_t> groups{};
+};
+
 struct ProgramRun {
   std::string program;                   // its path
   std::vector<std::string> arguments{};  // after its name
   std::vector<std::string> environment;  // all of it; nothing is inherited
   Duration limit{};                      // killed after this, and all it started; 0: never
+  std::optional<RunAs> as{};
   std::string file_variable{}, file_text{};  // where not empty: a variable that names a file with this text, for as long as it runs
 };
 

@@ -12,6 +12,7 @@ namespace millrace::wire {
 class Forget;
 class StepFromNode;
 class StepOrder;
+class SetLogging;
 class StepSample;
 class StepToNode;
 class Kill;
@@ -64,6 +65,7 @@ class ResourceManager {
   virtual void stop_nodes() = 0;
   virtual void reboot(const std::string&) {}  // for managers that can
   virtual void read_configuration() {}        // for managers whose nodes have files of their own
+  virtual void set_logging(const std::string&, const wire::SetLogging&) {}  // ... and a log
 };
 
 // What managers say. Nothing of it is trusted: it is checked against the ledger before it changes anything, and a manager is heard

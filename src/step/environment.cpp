@@ -183,7 +183,7 @@ void add_step(Environment& environment, const wire::LaunchPlan& plan) {
   environment.set("SLURM_SRUN_COMM_HOST", srun.host());
   environment.set_number("SLURM_SRUN_COMM_PORT", srun.port());
   environment.set("SLURM_LAUNCH_NODE_IPADDR", srun.host());
-  environment.set("SLURMD_DEBUG", "2");
+  environment.set("SLURMD_DEBUG", std::to_string(plan.job().step_options().has_supervisor_level() ? plan.job().step_options().supervisor_level() : 2));
   if (plan.job().resources().distribution().empty()) environment.set("SLURM_DISTRIBUTION", "block");
   const std::uint32_t mask = plan.job().umask() & 0777;
   const char octal[] = {'0', static_cast<char>('0' + (mask >> 6)), static_cast<char>('0' + (mask >> 3 & 7)),

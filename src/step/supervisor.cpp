@@ -42,7 +42,8 @@ Supervisor::Supervisor(wire::ToStep order, AttemptSpool spool, Channel agent, in
       spool_(std::move(spool)),
       agent_(std::move(agent)),
       listener_(listener),
-      child_signals_(child_signals) {
+      child_signals_(child_signals),
+      log_(order_, agent_, streams_) {
   status_.set_job_key(plan_.job_key());
   status_.set_attempt(plan_.attempt());
   if (plan_.has_step()) status_.set_step(plan_.step());
@@ -58,8 +59,12 @@ Supervisor::~Supervisor() {
 }
 
 int Supervisor::run() {
+  log_.verbose([&] {
+    return "supervisor " + std::to_string(getpid()) + " for UID=" + std::to_string(order_.identity().uid()) + " on " + plan_.node_name() + ", node " + std::to_string(plan_.node_position()) + " of " + plan_.nodes();
+  });
   if (auto started = start(); !started) {
     problem_ = std::move(started).error().story;
+    log_.error([&] { return std::string_view{problem_}; });
     // Of a step the keeper tells srun.
     if (plan_.job().interactive() && !plan_.has_step()) streams_.note("slurmstepd: error: " + plan_.node_name() + ": " + problem_);
     if (tasks_.empty())
@@ -184,6 +189,7 @@ void Supervisor::accept_agent() {
     return;
   }
   agent_ = Channel{fd};  // the newest agent is the only one
+  log_.debug([] { return "an agent has come back"; });
   tell_agent();
   order_steps_again();
 }
@@ -198,6 +204,7 @@ void Supervisor::read_agent() {
 }
 
 void Supervisor::obey(const wire::ToStep& message) {
+  if (message.has_log()) log_.take_wish(message.log());
   if (message.has_kill()) begin_kill(message.kill());
   if (message.has_signal()) send_signal(message.signal());
   if (message.has_suspend()) suspend(message.suspend().suspended());
@@ -248,6 +255,10 @@ void Supervisor::reap() {
         continue;
       }
       wait_status = *task.program_status;
+      log_.debug([&] {
+        return "task " + std::to_string(task.rank) + " (" + std::to_string(pid) + ") " +
+               (WIFSIGNALED(wait_status) ? "was killed by signal " + std::to_string(WTERMSIG(wait_status)) : "exited with " + std::to_string(WEXITSTATUS(wait_status)));
+      });
       task.wait_status = wait_status;
       const bool short_of_memory = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && oom_kills() > 0;
       const UntoldEnd end{task.rank, wait_status, short_of_memory};
@@ -291,6 +302,7 @@ void Supervisor::end_politely() {
 void Supervisor::begin_kill(std::uint32_t wait_seconds, std::int64_t patience_us) {
   if (killing_ || ended_) return;
   told_to_end_ = true;
+  log_.verbose([&] { return "told to end; SIGKILL after " + std::to_string(wait_seconds) + " s"; });
   refuse_waiting_steps();  // none begins any more
   if (holds_allocation_) return finish_after_steps();
   suspend(false);
@@ -302,6 +314,7 @@ void Supervisor::begin_kill(std::uint32_t wait_seconds, std::int64_t patience_us
 // Told to the agent at once: what was ordered is done from here on, whether or not the last process has stopped yet.
 void Supervisor::suspend(bool suspended) {
   if (ended_ || killing_ || suspended == status_.suspended()) return;
+  log_.verbose([&] { return suspended ? "suspended" : "resumed"; });
   suspended ? freezer_.freeze(clock_us(CLOCK_MONOTONIC)) : freezer_.thaw();
   status_.set_suspended(suspended);
   shift_step_times(suspended);
@@ -322,6 +335,7 @@ void Supervisor::send_signal(const wire::SignalAttempt& signal) {
 // A pid found in /proc could in theory have gone to somebody else before the kill; pids are given out in turn, so that
 // takes a full round of the pid space within microseconds.
 void Supervisor::signal_all(int number) const {
+  log_.debug([&] { return "signal " + std::to_string(number) + " to all processes"; });
   if (number == SIGKILL && cgroup_) cgroup_->kill_all();
   for (const pid_t pid : descendants(getpid())) kill(pid, number);
 }
@@ -368,6 +382,7 @@ void Supervisor::finish() {
   }
   recorded_ = spool_.write_end(status_).has_value();
   ended_ = true;
+  log_.verbose([&] { return "done with " + std::to_string(status_.exit_code()) + ":" + std::to_string(status_.exit_signal()) + (problem_.empty() ? "" : ": " + problem_); });
   srun_patience_until_us_ = clock_us(CLOCK_MONOTONIC) + srun_patience_us;
   tell_agent();
   if (streams_.is_flushed()) streams_.end_sending();

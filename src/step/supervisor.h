@@ -25,6 +25,7 @@
 #include "step/spool.h"
 #include "step/srun_streams.h"
 #include "step/step_keeper.h"
+#include "step/step_log.h"
 #include "step/step_mpi.h"
 #include "step/x11_forward.h"
 
@@ -162,6 +163,7 @@ class Supervisor final {
   int listener_;
   int child_signals_;
   SrunStreams streams_;
+  mutable StepLog log_;  // last of these: it speaks through the two above
   std::unique_ptr<StepMpi> mpi_;       // none: the tasks do not know each other
   X11Forward x11_;
   std::vector<wire::X11Piece> x11_to_srun_;

@@ -44,7 +44,12 @@ Result<void> Supervisor::isolate(std::uint32_t tasks) {
   if (order.driver() != wire::Isolation::NO_CGROUPS) {
     CgroupLimits limits = limits_in(order);
     limits.oom_kills_all = plan_.job().oom_kill_step() && limits.memory.has_value();
+    const auto what = [&] {
+      return std::string{"cgroup made"} + (limits.memory ? ", memory at most " + std::to_string(*limits.memory) + " bytes" : ", memory without limit");
+    };
     MR_TRY_VOID(cgroup_->create(limits, job_limits_in(order)));
+    log_.debug2(what);
+    log_.about(DebugFlag::cgroup, what);
   }
   MR_TRY_VOID(choose_cpus(tasks));
   if (order.private_base().empty()) return {};

@@ -150,7 +150,10 @@ void Supervisor::choose_task_files(TaskSpec& spec, std::uint32_t rank) const {
 Result<void> Supervisor::start_tasks() {
   if (plan_.job().arguments().empty()) return fail(Errc::invalid, "srun gave no program to run");
   MR_TRY_VOID(streams_.connect(plan_));
+  log_.srun_is_there();
   const std::vector<std::uint32_t> ranks = ranks_of_node(plan_);
+  if (plan_.tasks_per_node_max() != 0 && ranks.size() > plan_.tasks_per_node_max())
+    return fail(Errc::refused, std::to_string(ranks.size()) + " tasks are too many for one node: MaxTasksPerNode=" + std::to_string(plan_.tasks_per_node_max()));
   MR_TRY_VOID(isolate(static_cast<std::uint32_t>(ranks.size())));
   MR_TRY_VOID(start_mpi());
   MR_TRY_VOID(open_display());
@@ -255,6 +258,13 @@ Result<void> Supervisor::start_one(const TaskSpec& spec, std::uint32_t rank) {
   task.rank = rank;
   task.local_rank = static_cast<std::uint32_t>(tasks_.size() - 1);
   task.pid = started.pid;
+  log_.debug([&] { return "task " + std::to_string(rank) + " (" + std::to_string(task.pid) + ") started: " + (spec.arguments.empty() ? "" : spec.arguments.front()); });
+  if (!spec.cpus.empty())
+    log_.about(DebugFlag::cpu_bind, [&] {
+      std::string cpus;
+      for (const std::uint32_t cpu : spec.cpus) cpus += (cpus.empty() ? "" : ",") + std::to_string(cpu);
+      return "task " + std::to_string(rank) + " on processors " + cpus;
+    });
   task.report = started.report;
   return {};
 }

@@ -1,5 +1,6 @@
 // src/step/supervisor_steps.cpp - the step keeper: the supervisor of a job's first node gives out numbers and CPUs to the steps that srun
 // asks for inside the allocation, has them launched, and tells srun when they have ended. Steps are attempts of their own to the agents.
+#include <algorithm>
 #include <ctime>
 
 #include "base/hostlist.h"
@@ -16,7 +17,7 @@ constexpr std::size_t ended_steps_known_max = 4'096;
 constexpr std::int64_t waiting_notice_us = 200'000;
 
 // Slurm's numbers and texts.
-constexpr std::uint32_t access_denied = 2002, already_done = 2021, nodes_busy = 2016, step_limit = 2076;
+constexpr std::uint32_t access_denied = 2002, already_done = 2021, nodes_busy = 2016, step_limit = 2076, bad_task_count = 2025;
 
 std::int64_t monotonic_us() {
   timespec now{};
@@ -88,6 +89,9 @@ void Supervisor::hear_client_left(std::uint64_t client) {
 }
 
 void Supervisor::hear_step_request(const wire::StepRequest& request) {
+  const auto what = [&] { return "step asked for by UID=" + std::to_string(request.uid()) + ": " + request.ask().step().name() + ", " + std::to_string(waiting_steps_.size()) + " wait already"; };
+  log_.debug(what);
+  log_.about(DebugFlag::steps, what);
   if (request.uid() != order_.identity().uid() && request.uid() != 0) return refuse_step(request, access_denied, "Access/permission denied");
   for (auto& [id, step] : steps_) {
     if (!is_same(step.request, request)) continue;
@@ -102,7 +106,8 @@ void Supervisor::hear_step_request(const wire::StepRequest& request) {
   if (tell_again_of_end(request)) return;
   if (request.ask().has_part()) return refuse_step(request, already_done, "Job/step already completing or completed");  // it was prepared, and is gone
   if (request.ask().interactive() && keeper_->had_shell()) return refuse_step(request, already_done, "Job/step already completing or completed", "the job has had its interactive step");
-  if (keeper_->next_id() >= steps_of_attempt_max) return refuse_step(request, step_limit, "Step limit reached for this job");
+  const std::uint32_t steps_max = plan_.steps_max() == 0 ? steps_of_attempt_max : std::min(plan_.steps_max(), steps_of_attempt_max);
+  if (keeper_->next_id() >= steps_max) return refuse_step(request, step_limit, "Step limit reached for this job");
   if (ended_ || killing_ || finish_at_us_ != 0) return refuse_step(request, already_done, "Job/step already completing or completed");
   // Asked again, in case we had not heard it: it keeps its place.
   for (WaitingStep& waiting : waiting_steps_) {
@@ -152,6 +157,9 @@ void Supervisor::tell_waiting_steps() {
 bool Supervisor::try_step(const wire::StepRequest& request) {
   auto placement = keeper_->find_room(request.ask());
   if (placement) {
+    const std::uint32_t most = plan_.tasks_per_node_max();
+    if (most != 0 && std::ranges::any_of(placement->shares, [&](const StepShare& share) { return share.tasks > most; }))
+      return refuse_step(request, bad_task_count, "Task count specification invalid", "at most " + std::to_string(most) + " tasks of a step may run on one node (MaxTasksPerNode)"), true;
     start_step(request, *placement);
     return true;
   }

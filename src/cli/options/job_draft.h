@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct JobDraft {
   bool test_only = false;
   bool quiet = false;
   int verbose = 0;
+  std::map<std::string, std::string> given{};  // options and their values as they were written, wherever
   bool ignore_pbs = false;
   bool help = false, usage = false, version = false;
   bool name_given = false;

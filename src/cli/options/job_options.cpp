@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/log_level.h"
 #include "base/text.h"
 #include "cli/options/extra_setters.h"
 #include "cli/options/job_values.h"
@@ -249,6 +250,12 @@ Result<void> set_environment_flag(bool& field, Text v) {  // SLURM_LABELIO=0 mea
 }
 
 // From the environment it is a level.
+Result<void> set_supervisor_level(Draft& d, Text v) {
+  const auto level = parse_log_level(v);
+  if (!level) return fail(Errc::invalid, "invalid --slurmd-debug '" + std::string{v} + "'; 0 to 9, or quiet, fatal, error, info, verbose, debug, debug2 to debug5 would be right");
+  d.job.mutable_step_options()->set_supervisor_level(static_cast<std::uint32_t>(*level));
+  return {};
+}
 Result<void> set_verbose(Draft& d, Text v) {
   d.verbose = v.empty() ? d.verbose + 1 : static_cast<int>(std::clamp<std::int64_t>(parse_integer(v).value_or(0), 0, 9));
   return {};
@@ -315,7 +322,7 @@ constexpr JobOption rows[] = {
     {"time", 't', required, "<limit>", BR, "SBATCH_TIMELIMIT", "SLURM_TIMELIMIT", "time limit: minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S", set_time},
     {"unbuffered", 'u', none, "", R, "", "SLURM_UNBUFFEREDIO", "pass output on at once, not line by line", [](Draft& d, Text v) -> Result<void> { return set_environment_flag(d.unbuffered, v); }},
     {"usage", '\0', none, "", BR, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.usage = true; return {}; }},
-    {"verbose", 'v', none, "", BR, "SBATCH_DEBUG,SLURM_DEBUG", "SLURM_DEBUG", "say more; may be repeated", set_verbose},
+    {"verbose", 'v', none, "", BR, "SBATCH_DEBUG,SLURM_DEBUG", "SRUN_DEBUG,SLURM_DEBUG", "say what is done; more with -vv, and so on", set_verbose},
     {"version", 'V', none, "", BR, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.version = true; return {}; }},
     {"wait", 'W', none, "", B, "SBATCH_WAIT", "", "wait until the job ended and end with its exit code", [](Draft& d, Text) -> Result<void> { d.wait = true; return {}; }},
     {"wait", 'W', required, "<seconds>", R, "", "SLURM_WAIT", "end the job this long after its first task ended", set_wait_seconds},
@@ -428,7 +435,7 @@ constexpr JobOption rows[] = {
     {"segment", '\0', required, "count", BR, "SBATCH_SEGMENT_SIZE", "SRUN_SEGMENT_SIZE", "nodes in groups of so many, each within one block", resource::segment},
     {"send-libs", '\0', optional, "[=yes|no]", R, "", "SLURM_SEND_LIBS", "with --bcast: copy the shared libraries of the program as well", [](Draft& d, Text v) -> Result<void> { d.send_libraries = v != "no" && v != "0"; return {}; }},
     {"signal", '\0', required, "<[B:]signal[@seconds]>", BR, "SBATCH_SIGNAL", "SLURM_SIGNAL", "send the steps this signal so many seconds (60) before the time limit; B: the batch shell only", set_signal},
-    {"slurmd-debug", '\0', required, "<level>", R, "", "SLURMD_DEBUG", "detail of the agent's log", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "the level of the agent's log is the site's"},
+    {"slurmd-debug", '\0', required, "<level>", R, "", "SLURMD_DEBUG", "what the supervisors of the step say goes to srun's standard error up to this level: quiet, fatal, error, info, verbose, debug ...", set_supervisor_level},
     {"spread-segments", '\0', none, "", BR, "SBATCH_SPREAD_SEGMENTS", "SLURM_SPREAD_SEGMENTS", "each segment in a block of its own", resource::spread_segments},
     {"stepmgr", '\0', none, "", BR, "", "", "steps kept on the job's first node", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "it is always so"},
     {"task-epilog", '\0', required, "<program>", R, "", "SLURM_TASK_EPILOG", "run on the node after each task", [](Draft& d, Text v) -> Result<void> { MR_TRY(*d.job.mutable_step_options()->mutable_task_epilog(), full_path(v)); return {}; }},

@@ -62,9 +62,16 @@ std::unexpected<Error> refuse_option(const Option<Draft>& row, std::string_view 
   return fail(Errc::refused, name + " is refused in Millrace: " + std::string{row.why});
 }
 
+// For those who list what they were told (-v): the last word counts.
+template <class Draft>
+void note_given(const Option<Draft>& row, Draft& draft, std::string_view value) {
+  if constexpr (requires { draft.given; }) draft.given[std::string{row.name}] = std::string{value};
+}
+
 template <class Draft>
 Result<void> apply_option(const Option<Draft>& row, Draft& draft, std::string_view value) {
   if (row.set == nullptr) return refuse_option(row);
+  note_given(row, draft, value);
   return row.set(draft, value);
 }
 
@@ -110,6 +117,7 @@ Result<void> apply_environment(std::span<const Option<Draft>> rows, std::uint8_t
       const char* value = std::getenv(name.c_str());
       if (value == nullptr) continue;
       if (row.set == nullptr) return refuse_option(row, name);
+      note_given(row, draft, value);
       MR_TRY_VOID(row.set(draft, value));
       break;
     }

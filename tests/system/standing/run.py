@@ -133,6 +133,39 @@ def triggers(cluster, checks):
     checks.that("what cannot happen here is refused by name", done.code != 0 and "no standby" in done.err, done)
 
 
+def triggers_of_users(cluster, checks):
+    user = (65534, 65534, [])
+    place = cluster.directory / "theirs"
+    place.mkdir(mode=0o777)
+    place.chmod(0o777)
+    program = place / "tell"
+    program.write_text(f"#!/bin/sh\necho $(id -u):$(id -g) in $(pwd) \"$@\" >> {place}/told\n")
+    program.chmod(0o755)
+    file = cluster.directory / "slurm.conf"
+    file.write_text(file.read_text() + "SlurmctldParameters=allow_user_triggers\n")
+    cluster.run("scontrol", "reconfigure")
+    ours = cluster.submit("-o", "/dev/null", "--wrap", "sleep 1000")
+    theirs = cluster.submit("-o", "/dev/null", "--wrap", "sleep 1000", identity=user, cwd="/")
+
+    def set_one(*words):
+        return cluster.run("strigger", "--set", *words, f"--program={program}", identity=user, cwd="/")
+    checks.says("a user's trigger about another's job is refused", set_one(f"--jobid={ours}", "--fini"), 1, "denied", "another user's")
+    checks.says("and about the controller", set_one("--reconfig"), 1, "denied", "an administrator's")
+    checks.that("about the own job it is set", set_one(f"--jobid={theirs}", "--fini").code == 0)
+    checks.that("and about nodes", set_one("--node=n1", "--drained").code == 0)
+    cluster.run("strigger", "--set", "--node=n2", "--down", "--program=/bin/true")
+    done = cluster.run("strigger", "--clear", "--user=root", identity=user, cwd="/")
+    checks.says("others' are not theirs to clear", done, 1, "no trigger matches")
+    cluster.run("scancel", theirs)
+    wait_for("the program as its user", lambda: (place / "told").exists() and f"65534:65534 in / {theirs}" in (place / "told").read_text())
+    checks.that("it ran as the user, once", (place / "told").read_text() == f"65534:65534 in / {theirs}\n", (place / "told").read_text())
+    done = cluster.run("strigger", "--clear", "--user=nobody", identity=user, cwd="/")
+    left = cluster.run("strigger", "--get", "-N").out
+    checks.that("their own are", done.code == 0 and left.count("\n") == 1 and "root" in left, (done, left))
+    cluster.run("strigger", "--clear", "--user=root")
+    cluster.run("scancel", ours)
+
+
 def without_permission(cluster, checks):
     file = cluster.directory / "slurm.conf"
     file.write_text(file.read_text().replace("ScronParameters=enable\n", ""))
@@ -147,6 +180,7 @@ def body(build, checks, directory, clusters):
     cluster.start()
     crontabs(cluster, checks)
     triggers(cluster, checks)
+    triggers_of_users(cluster, checks)
     without_permission(cluster, checks)
     cluster.must_live()
 
