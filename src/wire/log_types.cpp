@@ -383,6 +383,8 @@ void put(const JobExtras& from, log::JobExtras& to) {
   to.set_overcommit(from.overcommit);
   to.set_user_env(from.user_env);
   to.set_cron(from.cron);
+  to.set_no_kill(from.no_kill);
+  to.set_batch_features(from.batch_features);
 }
 
 JobExtras get(const log::JobExtras& from) {
@@ -404,6 +406,8 @@ JobExtras get(const log::JobExtras& from) {
   to.overcommit = from.overcommit();
   to.user_env = from.user_env();
   to.cron = from.cron();
+  to.no_kill = from.no_kill();
+  to.batch_features = from.batch_features();
   return to;
 }
 
