@@ -1,10 +1,15 @@
 // src/cli/sattach.cpp - shows what the tasks of a running step write, and gives them input, beside the srun that started them.
 #include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 
 #include "base/hostlist.h"
 #include "base/text.h"
@@ -29,7 +34,7 @@ constexpr std::int64_t connect_within_us = 15'000'000;  // its nodes have called
 struct Draft {
   Asked asked;
   StreamOptions streams;
-  bool layout = false, quiet = false;
+  bool layout = false, quiet = false, pty = false;
   int verbose = 0;
 };
 
@@ -54,7 +59,7 @@ constexpr Option<Draft> rows[] = {
     {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
     {"verbose", 'v', none, "", any_tool, "", "", "say more", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"pty", '\0', none, "", any_tool, "", "", "a terminal", nullptr},
+    {"pty", '\0', none, "", any_tool, "", "", "of a step of srun --pty: every key goes to its terminal, Ctrl-C too, which has the size of this one", [](Draft& d, Text) -> Result<void> { d.pty = true; return {}; }},
 };
 // clang-format on
 
@@ -88,14 +93,64 @@ int print_layout(const wire::Attached& step, const TaskStreams& streams) {
   return print(out);
 }
 
+// The terminal as the step's program has it: keys go through as they are typed, and its size follows ours. As it was when this goes.
+class OwnTerminal {
+ public:
+  explicit OwnTerminal(TaskStreams& streams) : streams_(streams) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGWINCH);
+    sigprocmask(SIG_BLOCK, &set, nullptr);
+    signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
+  ~OwnTerminal() {
+    if (before_) tcsetattr(STDIN_FILENO, TCSADRAIN, &*before_);
+    close(signals_);
+  }
+  OwnTerminal(const OwnTerminal&) = delete;
+  OwnTerminal& operator=(const OwnTerminal&) = delete;
+  void take() {
+    termios now{};
+    if (taken_) return;
+    taken_ = true;
+    tell_size();
+    if (isatty(STDIN_FILENO) == 0 || tcgetattr(STDIN_FILENO, &now) != 0) return;
+    before_ = now;
+    cfmakeraw(&now);
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &now);
+  }
+  int signals() const { return signals_; }
+  void take_signal() {
+    signalfd_siginfo info{};
+    while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) tell_size();
+  }
+
+ private:
+  void tell_size() {
+    winsize size{};
+    if (ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0) streams_.send_window(size.ws_row, size.ws_col);
+  }
+  TaskStreams& streams_;
+  std::optional<termios> before_;
+  int signals_ = -1;
+  bool taken_ = false;
+};
+
 int follow(const Command& command, const Draft& draft, const wire::Attached& step, TaskStreams& streams) {
   streams.set_task_count(step.tasks());
   const std::int64_t connect_until = now_us() + connect_within_us;
   bool input_open = !draft.layout;
+  std::optional<OwnTerminal> terminal;
+  if (draft.pty && !draft.layout) terminal.emplace(streams);
   std::uint32_t worst_code = 0, worst_signal = 0;
   for (;;) {
     const bool all_here = streams.tasks_started() >= step.tasks();
     if (draft.layout && all_here) return print_layout(step, streams);
+    if (terminal && all_here && !streams.has_terminal()) {
+      say_error(command, "--pty: the step has no terminal; srun --pty gives it one");
+      return error_code();
+    }
+    if (terminal && all_here) terminal->take();
     for (const std::string& note : streams.take_notes()) say_plain(note);
     const auto ends = streams.take_ends();
     for (const TaskEnd& end : ends) {
@@ -110,7 +165,7 @@ int follow(const Command& command, const Draft& draft, const wire::Attached& ste
       say_error(command, std::to_string(step.tasks() - streams.tasks_started()) + " of " + std::to_string(step.tasks()) + " tasks did not connect; can the nodes reach this host?");
       if (streams.tasks_started() == 0) return error_code();
     }
-    std::vector<pollfd> entries{{input_open && !streams.input_is_slow() && all_here ? STDIN_FILENO : -1, POLLIN, 0}};
+    std::vector<pollfd> entries{{input_open && !streams.input_is_slow() && all_here ? STDIN_FILENO : -1, POLLIN, 0}, {terminal ? terminal->signals() : -1, POLLIN, 0}};
     streams.add_to(entries);
     const std::int64_t wait_ms = all_here ? -1 : std::clamp<std::int64_t>((connect_until - now_us()) / 1000 + 1, 1, 60'000);
     if (poll(entries.data(), entries.size(), static_cast<int>(wait_ms)) < 0 && errno != EINTR) return error_code();
@@ -120,6 +175,7 @@ int follow(const Command& command, const Draft& draft, const wire::Attached& ste
       if (got > 0) streams.send_input({buffer, static_cast<std::size_t>(got)});
       else if (got == 0 || errno != EINTR) input_open = false;  // the tasks' input goes on: it is srun's
     }
+    if (entries[1].revents != 0) terminal->take_signal();
     streams.handle(entries);
   }
   return worst_signal != 0 && worst_code == 0 ? static_cast<int>(128 + worst_signal) : static_cast<int>(worst_code);

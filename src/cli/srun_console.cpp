@@ -162,6 +162,10 @@ void SrunConsole::take_progress(const wire::JobProgress& progress) {
   }
   if (progress.state() == wire::RUNNING) started_ = true;
   if (started_ && plan_.verbose > 0) tell_nodes(progress.nodes(), {}, {progress.tasks_per_node().begin(), progress.tasks_per_node().end()});
+  if (progress.lost_nodes() != lost_nodes_) {
+    lost_nodes_ = progress.lost_nodes();
+    take_lost(lost_nodes_, {progress.lost_tasks().begin(), progress.lost_tasks().end()});
+  }
   if (progress.ended() && job_ended_us_ == 0) job_ended_us_ = now_us();
   last_ = progress;
 }
@@ -188,10 +192,19 @@ void SrunConsole::take_news(const wire::StepNews& news) {
         failed_ = true;
       }
       return;
+    case wire::StepNews::NODE_LOST: return take_lost(news.nodes(), {news.lost_tasks().begin(), news.lost_tasks().end()});
     default:
       step_problem_ = news.problem();
       if (job_ended_us_ == 0) job_ended_us_ = now_us();
   }
+}
+
+// The tasks there count as killed; the others go on, or end as their nodes are told.
+void SrunConsole::take_lost(const std::string& node, const std::vector<std::uint32_t>& tasks) {
+  say_error(command_, "Node failure on " + node);
+  streams_.lose(tasks);
+  worst_signal_ = std::max<std::uint32_t>(worst_signal_, SIGKILL);
+  if (plan_.kill_on_bad_exit && !streams_.all_ended()) cancel_job("Terminating " + step());
 }
 
 // jobid 12: nodes(2):`n[1-2]', cpu counts: 4(x2)

@@ -78,6 +78,7 @@ class SrunConsole {
   bool hears_tasks() const { return !step_ask_ || created_; }
   void take_progress(const wire::JobProgress& progress);
   void take_ends();
+  void take_lost(const std::string& node, const std::vector<std::uint32_t>& tasks);
   // With -v
   void tell_nodes(const std::string& nodes, std::vector<std::uint32_t> cpus, std::vector<std::uint32_t> tasks);
   void tell_started();
@@ -128,6 +129,7 @@ class SrunConsole {
   std::int64_t job_ended_us_ = 0;
   std::int64_t watch_again_us_ = 0;
   std::optional<wire::JobProgress> last_;
+  std::string lost_nodes_;  // as last told
   bool nodes_told_ = false, start_told_ = false;
   std::string told_nodes_;
   std::vector<std::uint32_t> told_tasks_;

@@ -226,6 +226,9 @@ std::optional<int> SrunConsole::take_part_reply(Session& session, const wire::Re
       if (std::ranges::all_of(parts_, [](const Part& each) { return each.prepared.has_value(); })) start_parts(session);
       else ask_part(session, *std::ranges::find_if(parts_, [](const Part& each) { return !each.prepared; }));
       return std::nullopt;
+    case wire::StepNews::NODE_LOST:
+      take_lost(news.nodes(), {news.lost_tasks().begin(), news.lost_tasks().end()});
+      return std::nullopt;
     default:
       if (!created_) {
         say_error(command_, "Step of job " + std::to_string(job_id_) + " ended before all its components had room");

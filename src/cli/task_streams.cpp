@@ -220,6 +220,7 @@ bool TaskStreams::take_message(Peer& peer, const wire::FromTask& message) {
     peer.known = true;
     peer.node = message.hello().node_name();
     peer.position = message.hello().node_position();
+    terminal_ = terminal_ || message.hello().terminal();
     const wire::StdioHello& hello = message.hello();
     peer.tasks.assign(hello.ranks().begin(), hello.ranks().end());
     for (std::uint32_t i = 0; i < hello.tasks() && hello.ranks_size() == 0; ++i) peer.tasks.push_back(hello.first_task() + i);
@@ -351,6 +352,16 @@ void TaskStreams::send_signal(std::uint32_t signal) {
 void TaskStreams::set_task_count(std::uint32_t tasks) {
   task_count_ = tasks;
   lines_.set_task_count(tasks);
+}
+
+void TaskStreams::lose(const std::vector<std::uint32_t>& tasks) {
+  for (const std::uint32_t task : tasks) {
+    const auto [it, fresh] = task_running_.try_emplace(task, true);
+    if (fresh) ++started_;
+    if (!std::exchange(it->second, false)) continue;
+    ++ended_;
+    lines_.flush(task);
+  }
 }
 
 bool TaskStreams::has_connections() const {

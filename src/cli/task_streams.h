@@ -87,7 +87,9 @@ class TaskStreams {
   std::uint32_t tasks_started() const { return started_; }
   std::uint32_t tasks_ended() const { return ended_; }
   bool all_ended() const { return task_count_ && ended_ >= *task_count_; }
+  void lose(const std::vector<std::uint32_t>& tasks);  // with their node: nothing more is heard of them
   bool has_connections() const;
+  bool has_terminal() const { return terminal_; }  // a task of those that have connected
   std::map<std::string, std::vector<std::uint32_t>> tasks_by_node() const;  // of those that have connected
   std::vector<TaskEnd> take_ends();       // those not yet taken
   std::vector<std::uint32_t> running() const;
@@ -130,6 +132,7 @@ class TaskStreams {
   std::vector<std::string> notes_;
   std::string early_input_;  // until every task is there
   bool input_ended_ = false;
+  bool terminal_ = false;
   ExchangeHub hub_;  // where the nodes of a parallel program meet
   std::multimap<std::uint32_t, wire::MpiToNode> early_mpi_;  // for nodes that have not connected yet
   std::optional<Abort> abort_;

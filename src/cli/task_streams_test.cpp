@@ -51,6 +51,18 @@ TEST_F(Lines, Of_one_task_alone_when_asked) {
   EXPECT_EQ(written(), "yes\n");
 }
 
+TEST(Streams, Tasks_that_went_with_their_node_are_not_waited_for) {
+  TaskStreams streams("secret", {});
+  streams.set_task_count(2);
+  streams.lose({1});
+  streams.lose({1});
+  EXPECT_EQ(streams.tasks_ended(), 1u);
+  EXPECT_FALSE(streams.all_ended());
+  streams.lose({0, 1});
+  EXPECT_TRUE(streams.all_ended());
+  EXPECT_TRUE(streams.take_ends().empty());
+}
+
 TEST(EndLines, Group_what_ended_alike) {
   const auto lines = end_lines({{0, "n1", 2, 0, false}, {1, "n1", 2, 0, false}, {2, "n2", 2, 0, false}, {3, "n2", 0, 9, true}, {4, "n2", 0, 0, false}});
   ASSERT_EQ(lines.size(), 2u);

@@ -55,7 +55,7 @@ bool passes(const State& state, const wire::CancelJobs& ask, const Job& job, con
       return false;
   }
   if (!ask.nodes().empty()) {
-    const auto on = [&](const NodeShare& share) { return nodes.contains(share.node); };
+    const auto on = [&](const NodeShare& share) { return !share.lost && nodes.contains(share.node); };
     if (!job.placement || !std::ranges::any_of(job.placement->shares, on)) return false;
   }
   return true;

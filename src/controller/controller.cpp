@@ -7,6 +7,7 @@
 #include "controller/commands.h"
 #include "controller/queries.h"
 #include "controller/to_place.h"
+#include "controller/views.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/accept_preemption.h"
 #include "core/admission/cancel_job.h"
@@ -25,7 +26,7 @@ constexpr std::size_t payload_cache_bytes = 8u << 20;
 // Where the keeper of its steps is.
 bool is_first_node(const State& state, const AttemptReport& report, NodeIndex node) {
   const Job* job = state.find_job(report.key);
-  return job && job->attempt == report.attempt && job->placement && job->placement->shares.front().node == node;
+  return job && job->attempt == report.attempt && job->placement && job->placement->shares.front().node == node && !job->placement->shares.front().lost;
 }
 
 }  // namespace
@@ -216,7 +217,7 @@ void Controller::preempt(const Preemption& p) {
 
 void Controller::signal_nodes(const Job& job, const wire::SignalAttempt& signal) {
   for (const NodeShare& share : job.placement->shares)
-    if (const auto link = links_.find(share.node); link != links_.end() && link->second.manager)
+    if (const auto link = share.lost ? links_.end() : links_.find(share.node); link != links_.end() && link->second.manager)
       link->second.manager->signal(commit_.durable().node(share.node).def->name, signal);
 }
 
@@ -359,6 +360,7 @@ void Controller::reconcile(NodeIndex index) {
   const auto it = links_.find(index);
   if (it == links_.end() || !it->second.reported || !it->second.manager) return;
   for (const Intent& intent : difference(commit_.durable(), index, it->second.attempts)) order(index, it->second, intent);
+  tell_of_lost(index, it->second);
 }
 
 void Controller::order(NodeIndex index, NodeLink& link, const Intent& intent) {
@@ -528,7 +530,7 @@ void Controller::arm_signals() {
       signal_nodes(*job, signal);
       const bool all_heard = std::ranges::all_of(job->placement->shares, [&](const NodeShare& share) {
         const auto link = links_.find(share.node);
-        return link != links_.end() && link->second.responding;
+        return share.lost || (link != links_.end() && link->second.responding);
       });
       if (!all_heard) due_signals_.put_off(commit_.durable(), due.key, loop_.now() + seconds(5));
     }
@@ -629,6 +631,7 @@ wire::JobProgress Controller::progress_of(JobKey key) const {
   if (job->placement) {
     progress.set_nodes(hostlist_of(state, job->placement->shares));
     for (const NodeShare& share : job->placement->shares) progress.add_tasks_per_node(share.tasks);
+    if (job->spec->extra_request().no_kill) show_lost(state, *job, progress);
   }
   if (const ArrayState* array = state.find_array(job->array); array && job->array == key) {
     progress.set_ended(array->ended == array->spec.tasks.size());
@@ -647,9 +650,12 @@ void Controller::tell_waiters(JobKey key) {
   const wire::JobProgress progress = progress_of(key);
   const Job* job = commit_.durable().find_job(key);
   const bool started = progress.state() != wire::PENDING && !(job && (job->program == JobProgram::prolog || job->boots));
+  const auto lost = job && job->placement ? static_cast<std::size_t>(std::ranges::count_if(job->placement->shares, &NodeShare::lost)) : 0;
   std::erase_if(it->second, [&](Waiter& waiter) {
-    if (!progress.ended() && (!started || waiter.told_start)) return false;
+    const bool lost_more = lost > waiter.told_lost && !waiter.until_started;
+    if (!progress.ended() && (!started || (waiter.told_start && !lost_more))) return false;
     waiter.told_start = true;
+    waiter.told_lost = lost;
     const bool last = progress.ended() || waiter.until_started;
     wire::Reply reply;
     reply.set_number(waiter.number);

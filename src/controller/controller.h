@@ -160,6 +160,7 @@ class Controller final : public ResourceObserver {
     std::uint64_t number;
     bool until_started;
     bool told_start = false;
+    std::size_t told_lost = 0;  // nodes that failed while the job went on
   };
 
   ReadView read_view() const;
@@ -175,7 +176,8 @@ class Controller final : public ResourceObserver {
   void send_launch(NodeIndex node, const LaunchIntent& intent, const wire::LaunchPlan& plan, bool departed);
   // Steps (steps.cpp)
   void ask_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask);
-  bool tell_keeper(const Job& job, const wire::StepToNode& message);  // false: its node does not answer
+  bool tell_keeper(const Job& job, const wire::StepToNode& message);
+  void tell_of_lost(NodeIndex index, NodeLink& link);  // false: its node does not answer
   void tell_keeper_of(NodeIndex node, const AttemptReport& report);
   void launch_step(const Job& job, NodeIndex node, const wire::StepLaunch& order);
   bool waits_for_steps(const Job& job, NodeIndex first);  // of other nodes, which it tells to go

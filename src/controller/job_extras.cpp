@@ -20,6 +20,8 @@ void read_extras(const wire::JobExtras& from, JobExtras& to) {
   if (from.has_delay_boot_seconds()) to.delay_boot_seconds = from.delay_boot_seconds();
   if (from.has_overcommit()) to.overcommit = from.overcommit();
   if (from.has_user_env()) to.user_env = from.user_env();
+  if (from.has_no_kill()) to.no_kill = from.no_kill();
+  if (from.has_batch_features()) to.batch_features = from.batch_features();
 }
 
 void show_extras(const JobExtras& from, wire::JobExtras& to) {
@@ -41,6 +43,8 @@ void show_extras(const JobExtras& from, wire::JobExtras& to) {
   if (from.overcommit) to.set_overcommit(true);
   if (!from.user_env.empty()) to.set_user_env(from.user_env);
   if (!from.cron.empty()) to.set_cron(from.cron);
+  if (from.no_kill) to.set_no_kill(true);
+  if (!from.batch_features.empty()) to.set_batch_features(from.batch_features);
 }
 
 }  // namespace millrace

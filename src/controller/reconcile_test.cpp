@@ -34,11 +34,12 @@ class ReconcileTest : public testing::Test {
   void happen(const std::vector<Event>& events) {
     for (const Event& event : events) apply(state_, event);
   }
-  JobKey run_on_both(bool interactive) {
+  JobKey run_on_both(bool interactive, bool no_kill = false) {
     SubmitJob ask;
     ask.spec.owner = SharedValue(Owner{UserId{1}, GroupId{1}, "u", "g", {1}, "h", {}});
     ask.spec.work_dir = "/";
     ask.spec.interactive = interactive;
+    if (no_kill) ask.spec.extras = SharedValue(JobExtras{.no_kill = true});
     ask.spec.min_nodes = ask.spec.max_nodes = 2;
     ask.spec.tasks = ask.spec.cpus_per_task = 0;
     ask.script_bytes = 1;
@@ -87,6 +88,30 @@ TEST_F(ReconcileTest, launches_a_batch_script_on_its_first_node_only_and_tasks_o
   run_on_both(true);
   EXPECT_EQ(difference(state_, NodeIndex{0}, {}).size(), 2u);
   EXPECT_EQ(difference(state_, NodeIndex{1}, {}).size(), 1u);
+}
+
+// --no-kill. The node was only silent for a while: what still runs there is not of the job any more.
+TEST_F(ReconcileTest, kills_what_is_left_on_a_node_that_the_job_went_on_without) {
+  const JobKey tasks = run_on_both(true, true), script = run_on_both(false, true);
+  const auto lost = decide_lost(state_, NodeIndex{1}, now_);
+  ASSERT_EQ(lost.size(), 3u);
+  EXPECT_TRUE(std::holds_alternative<JobLostNode>(lost[0]));
+  happen(lost);
+  EXPECT_EQ(state_.job(tasks).state, JobState::running);
+  EXPECT_EQ(state_.job(script).state, JobState::running);
+  happen(decide_register(state_, {NodeIndex{1}, "boot", {Cpus{4}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}}, now_));
+  const auto there = difference(state_, NodeIndex{1}, {report(tasks, 0, false)});
+  ASSERT_EQ(there.size(), 1u);
+  EXPECT_EQ(std::get<KillIntent>(there[0]).why, KillWhy::not_wanted);
+  AttemptReport step = report(script, 0, false);
+  step.step = 0;
+  const auto of_step = difference(state_, NodeIndex{1}, {step});
+  ASSERT_EQ(of_step.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<KillIntent>(of_step[0]));
+  EXPECT_TRUE(difference(state_, NodeIndex{0}, {report(tasks, 0, false), report(script, 0, false)}).empty()) << "the others go on";
+  const wire::LaunchPlan plan = make_launch_plan(state_, state_.job(tasks), NodeIndex{0}, {});
+  EXPECT_EQ(plan.nodes(), "n[0-1]") << "places and ranks stay what they were";
+  EXPECT_EQ(plan.tasks(), 2u);
 }
 
 TEST_F(ReconcileTest, says_nothing_about_what_runs_as_it_should) {

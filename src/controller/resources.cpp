@@ -57,6 +57,7 @@ void show_allocated(const State& state, const Job& job, wire::ResourceView& to) 
   std::map<std::string, std::int64_t> kinds;
   bool any = false;
   for (const NodeShare& share : job.placement->shares) {
+    if (share.lost) continue;
     const NodeDef& def = *state.node(share.node).def;
     std::string text;
     if (share.detail) {

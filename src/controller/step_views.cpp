@@ -1,6 +1,8 @@
 // src/controller/step_views.cpp - see step_views.h.
 #include "controller/step_views.h"
 
+#include <algorithm>
+
 #include "controller/views.h"
 
 namespace millrace {
@@ -35,6 +37,7 @@ std::optional<RunningStep> find_running_step(const State& state, const Job& job,
 
 std::vector<NodeIndex> nodes_of(const Job& job, const RunningStep& step) {
   std::vector<NodeIndex> out;
+  const auto is_lost = [&](NodeIndex node) { return std::ranges::any_of(job.placement->shares, [&](const NodeShare& share) { return share.lost && share.node == node; }); };
   if (step.known)
     for (const std::uint32_t node : *step.known->start.nodes) out.push_back(NodeIndex{node});
   else
@@ -42,6 +45,7 @@ std::vector<NodeIndex> nodes_of(const Job& job, const RunningStep& step) {
       out.push_back(share.node);
       if (step.id == batch_step) break;
     }
+  if (!step.known || step.known->is_running()) std::erase_if(out, is_lost);
   return out;
 }
 
@@ -100,6 +104,7 @@ void show_step(const State& state, const Job& job, const RunningStep& step, wire
   std::int64_t cpus = 0, memory = 0;
   std::uint32_t tasks = 0;
   for (const NodeShare& share : job.placement->shares) {
+    if (share.lost) continue;
     cpus += share.cpus.value;
     memory += share.memory.value;
     tasks += share.tasks;

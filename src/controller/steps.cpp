@@ -37,10 +37,36 @@ wire::AttemptStatus status_of(const AttemptReport& report) {
 
 bool Controller::tell_keeper(const Job& job, const wire::StepToNode& message) {
   const NodeIndex first = job.placement->shares.front().node;
+  if (job.placement->shares.front().lost) return false;
   const auto it = links_.find(first);
   if (it == links_.end() || !it->second.manager || !it->second.reported) return false;
   it->second.manager->tell_keeper(commit_.durable().node(first).def->name, message);
   return true;
+}
+
+// The keeper ends there what ran on nodes that failed. Told again while the job lives: who was told may have died with what it heard.
+void Controller::tell_of_lost(NodeIndex index, NodeLink& link) {
+  const State& state = commit_.durable();
+  const auto* node = state.nodes.find(index);
+  if (!node) return;
+  for (const JobKey key : (*node)->jobs) {
+    const Job& job = state.job(key);
+    if (!job.spec->extra_request().no_kill || job.placement->shares.front().node != index) continue;
+    wire::StepToNode message;
+    for (const NodeShare& share : job.placement->shares) {
+      if (!share.lost) continue;
+      message.mutable_lost()->add_nodes(state.node(share.node).def->name);
+      std::erase_if(step_launches_, [&](const auto& entry) { return std::get<0>(entry.first) == key && std::get<2>(entry.first) == share.node; });
+    }
+    if (!message.has_lost()) continue;
+    // Under its own number of lost nodes: one more is told at once.
+    Time& last = link.ordered[{key, job.attempt, -1, 100u + static_cast<std::uint32_t>(message.lost().nodes_size())}];
+    if (last.is_set() && loop_.now() < last + settings_.relaunch_after) continue;
+    last = loop_.now();
+    message.set_job_key(key.value);
+    message.set_attempt(job.attempt.value);
+    tell_keeper(job, message);
+  }
 }
 
 void Controller::ask_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask) {
@@ -134,7 +160,7 @@ void Controller::tell_keeper_of(NodeIndex node, const AttemptReport& report) {
 void Controller::keeper_said(ResourceManager& by, const std::string& name, const wire::StepFromNode& message) {
   const auto from = own_node(by, name);
   const Job* job = from ? commit_.durable().find_job(JobKey{message.job_key()}) : nullptr;
-  const bool is_keeper = job && job->attempt.value == message.attempt() && job->placement && job->placement->shares.front().node == *from;
+  const bool is_keeper = job && job->attempt.value == message.attempt() && job->placement && job->placement->shares.front().node == *from && !job->placement->shares.front().lost;
   if (!is_keeper) return;
   if (message.has_facts()) return record_steps(*job, message.facts());
   if (message.has_reply()) {
@@ -155,7 +181,7 @@ void Controller::keeper_said(ResourceManager& by, const std::string& name, const
   }
   const auto target = node_by_name_.find(message.node());
   if (target == node_by_name_.end()) return;
-  const bool of_job = std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) { return share.node == target->second; });
+  const bool of_job = std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) { return share.node == target->second && !share.lost; });
   NodeLink& link = links_[target->second];
   if (!of_job || !link.manager || !link.reported) return;
   if (message.has_launch()) return launch_step(*job, target->second, message.launch());

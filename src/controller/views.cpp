@@ -2,6 +2,7 @@
 #include "controller/views.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/hostlist.h"
 #include "controller/job_extras.h"
@@ -12,6 +13,7 @@
 #include "core/model/assign.h"
 #include "core/model/file_name.h"
 #include "core/model/fit.h"
+#include "core/model/layout.h"
 #include "core/model/withheld.h"
 
 namespace millrace {
@@ -145,6 +147,7 @@ void show_progress(const ReadView& snapshot, const Job& job, wire::JobView& out)
   Mebibytes memory;
   if (job.placement) {
     for (const NodeShare& share : job.placement->shares) {
+      if (share.lost) continue;
       cpus += share.cpus;
       memory += share.memory;
       out.add_cpus_per_allocated_node(static_cast<std::uint32_t>(share.cpus.value));
@@ -173,6 +176,24 @@ const char* kind_word(DependencyKind kind) {
 
 std::string hostlist_of(const State& state, const std::vector<NodeShare>& shares) {
   return names_to_hostlist(state, shares, [](const NodeShare& share) { return share.node; });
+}
+
+void show_lost(const State& state, const Job& job, wire::JobProgress& out) {
+  const auto& shares = job.placement->shares;
+  if (std::ranges::none_of(shares, &NodeShare::lost)) return;
+  std::vector<NodeShare> lost;
+  std::ranges::copy_if(shares, std::back_inserter(lost), &NodeShare::lost);
+  out.set_lost_nodes(hostlist_of(state, lost));
+  const auto ranks = ranks_by_node(*job.spec, shares);
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    if (shares[i].lost)
+      for (const std::uint32_t rank : ranks[i]) out.add_lost_tasks(rank);
+}
+
+std::vector<NodeShare> left_of(const Placement& placement) {
+  std::vector<NodeShare> out;
+  std::ranges::copy_if(placement.shares, std::back_inserter(out), [](const NodeShare& share) { return !share.lost; });
+  return out;
 }
 
 std::string hostlist_of(const State& state, const std::vector<std::uint32_t>& nodes) {
@@ -261,8 +282,9 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
   if (spec.resources && job.state == JobState::pending)
     for (const std::uint32_t more : spec.resources->more_partitions) out.set_partition(out.partition() + "," + state.partition(PartitionIndex{more}).def.name);
   if (job.placement) {
-    out.set_nodes(hostlist_of(state, job.placement->shares));
-    out.set_node_count(static_cast<std::uint32_t>(job.placement->shares.size()));
+    const auto lost = std::ranges::count_if(job.placement->shares, &NodeShare::lost);
+    out.set_nodes(lost == 0 ? hostlist_of(state, job.placement->shares) : hostlist_of(state, left_of(*job.placement)));
+    out.set_node_count(static_cast<std::uint32_t>(job.placement->shares.size() - static_cast<std::size_t>(lost)));
   } else {
     out.set_node_count(spec.min_nodes);
   }

@@ -42,6 +42,10 @@ wire::JobStateName shown_state(const Job& job);
 const char* kind_word(DependencyKind kind);  // afterok
 std::string shown_reason(const ReadView& snapshot, const Job& job);
 std::string hostlist_of(const State& state, const std::vector<NodeShare>& shares);
+// Which nodes failed while it went on, and which of srun's tasks are gone with them.
+void show_lost(const State& state, const Job& job, wire::JobProgress& out);
+// Without those that failed while the job went on.
+std::vector<NodeShare> left_of(const Placement& placement);
 std::string hostlist_of(const State& state, const std::vector<std::uint32_t>& nodes);
 
 }  // namespace millrace

@@ -162,6 +162,8 @@ void SimCluster::make_wishes() {
       }
       wish.cancel_component = world_.random.chance(1, 4);
     }
+    // Not drawn like the rest, so that the other wishes of a seed stay what they were.
+    if (mix_bits(seed_ * 1000 + i) % 3 == 0) job.mutable_extras()->set_no_kill(true);
     if (!job.interactive()) wish.ask.set_script("#!/bin/sh\n# " + std::to_string(world_.random.below(6)) + "\n");
     wish.ask.set_environment("PATH=/bin");
     std::string key(16, '\0');
@@ -578,11 +580,17 @@ std::optional<std::string> SimCluster::final_verdict() const {
       if (job->outcome == Outcome::completed && leader.outcome != Outcome::completed) return who + "completed, but its leader did not";
       continue;
     }
-    const auto went_well = [](const RunRecord& record) { return record.whole && record.exit_code == 0; };
-    const std::size_t expected = job->spec->interactive && job->placement ? job->placement->shares.size() : 1;
-    const bool all_well = ran && it->second.size() == expected && std::ranges::all_of(it->second, went_well);
+    // Of a job that goes on without nodes that failed, what became of its tasks there is no matter.
+    const auto is_lost = [&](const RunRecord& record) {
+      return job->placement && std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) { return share.lost && state.node(share.node).def->name == record.node; });
+    };
+    if (job->placement && !job->spec->extra_request().no_kill && std::ranges::any_of(job->placement->shares, &NodeShare::lost)) return who + "outlived a node and was not meant to";
+    const auto went_well = [&](const RunRecord& record) { return is_lost(record) || (record.whole && record.exit_code == 0); };
+    const auto counted = ran ? static_cast<std::size_t>(std::ranges::count_if(it->second, [&](const RunRecord& record) { return !is_lost(record); })) : 0;
+    const std::size_t expected = job->spec->interactive && job->placement ? static_cast<std::size_t>(std::ranges::count_if(job->placement->shares, [](const NodeShare& share) { return !share.lost; })) : 1;
+    const bool all_well = ran && counted == expected && std::ranges::all_of(it->second, went_well);
     if (job->outcome == Outcome::completed && !all_well) return who + "completed, but it did not run to a good end";
-    if (job->outcome == Outcome::failed && job->end_reason == Reason::non_zero_exit_code && (!ran || it->second[0].exit_code == 0))
+    if (job->outcome == Outcome::failed && job->end_reason == Reason::non_zero_exit_code && (!ran || std::ranges::all_of(it->second, [](const RunRecord& record) { return record.exit_code == 0; })))
       return who + "failed, but no run of it did";
     // Every attempt before the last was ended by something; one that ran to its own end is only run again when asked to.
     if (job->outcome == Outcome::none) return who + "ended as nothing";
@@ -618,6 +626,8 @@ std::optional<std::string> SimCluster::run() {
   for (const auto& [key, job] : controlling_->controller->durable().jobs)
     if (job->spec->owner->uid.value != flaky_user && job->started_at.is_set() && job->attempt.value == 0 && job->array.value == 0)
       slowest_start_ = std::max(slowest_start_, job->started_at - job->eligible_at);
+  for (const auto& [key, job] : controlling_->controller->durable().jobs)
+    if (job->placement) nodes_outlived_ += static_cast<std::size_t>(std::ranges::count_if(job->placement->shares, &NodeShare::lost));
   if (auto wrong = final_verdict()) return wrong;
   return shape_.programs ? program_verdict() : std::nullopt;
 }

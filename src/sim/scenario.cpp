@@ -271,6 +271,7 @@ void Scenario::happen(const std::vector<Event>& events) {
       if (job->state == JobState::running && !job->boots) ends_[e->key] = now_ + planned.programs.prolog + planned.run;
       if (job->state == JobState::running && !job->boots) note("ready " + name_of(*job));
     }
+    if (const auto* e = std::get_if<JobLostNode>(&event)) note("lose " + name_of(state_.job(e->key)) + " " + state_.node(e->node).def->name);
     if (const auto* e = std::get_if<JobSuspended>(&event)) stopped(e->key);
     if (const auto* e = std::get_if<JobResumed>(&event)) resumed(e->key);
     if (const auto* e = std::get_if<TimeSliceTurned>(&event)) {
@@ -300,6 +301,7 @@ void Scenario::read_component(const std::string& name, std::span<const std::stri
   Owner& owner = out.owner;
   std::optional<std::int64_t> limit, run;
   RareRequest rare;
+  JobExtras extras;
   ask.spec.work_dir = "/";
   ask.spec.min_nodes = ask.spec.tasks = ask.spec.cpus_per_task = 0;
   ask.spec.name = name;
@@ -331,7 +333,10 @@ void Scenario::read_component(const std::string& name, std::span<const std::stri
     else if (key == "hold") ask.hold = true;
     else if (key == "oversubscribe") ask.spec.oversubscribe = true;
     else if (key == "exclusive") ask.spec.exclusive = true;
-    else if (key == "overcommit") ask.spec.extras = SharedValue(JobExtras{.overcommit = true});
+    else if (key == "overcommit") extras.overcommit = true;
+    else if (key == "no_kill") extras.no_kill = true;
+    else if (key == "batch") extras.batch_features = value;
+    else if (key == "srun") ask.spec.interactive = true;
     else if (key == "user") {
       owner.uid = UserId{parse_integer(value) ? count : users_.uid_of(value)};
       owner.user_name = parse_integer(value) ? "u" + value : value;
@@ -360,6 +365,7 @@ void Scenario::read_component(const std::string& name, std::span<const std::stri
   }
   ask.spec.owner = SharedValue(owner);
   if (!(rare == RareRequest{})) ask.spec.rare = SharedValue(rare);
+  if (!(extras == JobExtras{})) ask.spec.extras = SharedValue(extras);
   if (limit) ask.time_limit_minutes = static_cast<std::uint32_t>((*limit + 59) / 60);
   planned.run = run.value_or(limit.value_or(1'000'000));
 }

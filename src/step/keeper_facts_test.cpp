@@ -1,4 +1,5 @@
 // src/step/keeper_facts_test.cpp - the real supervisor as keeper, with the test in the agent's place: what it tells of steps, how long, and what it has measured.
+#include <map>
 #include <set>
 
 #include "step/supervisor_harness.h"
@@ -30,7 +31,7 @@ class KeeperTest : public SupervisorTest {
     message.mutable_step()->set_job_key(7);
     return message;
   }
-  std::uint32_t create_step(const char* program) {
+  std::uint32_t create_step(const char* program, bool no_kill = false) {
     wire::ToStep message = to_keeper();
     wire::StepRequest& request = *message.mutable_step()->mutable_request();
     request.set_client(1);
@@ -41,8 +42,10 @@ class KeeperTest : public SupervisorTest {
     request.mutable_ask()->mutable_step()->add_arguments(program);
     request.mutable_ask()->set_overlap(true);
     request.mutable_ask()->set_srun_pid(4711);
+    if (no_kill) request.mutable_ask()->mutable_step()->mutable_extras()->set_no_kill(true);
     send(message);
-    const auto word = next_word();
+    auto word = next_word();
+    while (word && word->step().has_facts()) word = next_word();  // of a step before
     EXPECT_TRUE(word && word->step().reply().news().kind() == wire::StepNews::CREATED);
     return word ? word->step().reply().news().step_id() : 99;
   }
@@ -120,6 +123,50 @@ TEST_F(KeeperTest, Waits_a_moment_for_the_end_of_a_step_that_is_on_its_way) {
   ASSERT_EQ(word->status().steps_size(), 1);
   EXPECT_TRUE(word->status().steps(0).ended());
   wait_exit();
+}
+
+// --no-kill of the job. A step that was not started with it ends everywhere, one that was goes on.
+TEST_F(KeeperTest, Ends_on_a_node_that_failed_what_ran_there) {
+  wire::LaunchPlan& plan = *order_.mutable_run();
+  plan.set_nodes("c[1-2]");
+  plan.clear_cpus_per_node();
+  for (int i = 0; i < 2; ++i) plan.add_cpus_per_node(1);
+  Fifo gate(work_ + "/gate");
+  begin("read line < gate; exit 0");
+  const std::uint32_t fragile = create_step("solver"), hardy = create_step("solver", true);
+  wire::ToStep message = to_keeper();
+  message.mutable_step()->mutable_lost()->add_nodes("c2");
+  send(message);
+  send(message);  // told again
+  std::map<std::uint32_t, std::vector<std::uint32_t>> lost;
+  std::set<std::uint32_t> killed;
+  for (std::optional<wire::FromStep> word; lost.size() < 2 || killed.empty();) {
+    word = next_word();
+    ASSERT_TRUE(word);
+    if (const wire::StepNews& news = word->step().reply().news(); news.kind() == wire::StepNews::NODE_LOST) {
+      EXPECT_EQ(news.nodes(), "c2");
+      EXPECT_TRUE(lost.emplace(news.step_id(), std::vector<std::uint32_t>{news.lost_tasks().begin(), news.lost_tasks().end()}).second) << "told twice";
+    }
+    if (word->step().has_kill()) {
+      EXPECT_EQ(word->step().kill().why(), wire::Kill::NODE_FAILED);
+      EXPECT_EQ(word->step().node(), "c1");
+      killed.insert(word->step().kill().step());
+    }
+  }
+  EXPECT_EQ(lost[fragile], (std::vector<std::uint32_t>{1}));
+  EXPECT_EQ(lost[hardy], (std::vector<std::uint32_t>{1}));
+  EXPECT_EQ(killed, (std::set<std::uint32_t>{fragile}));
+  end_step(fragile, 0, SIGTERM);
+  end_step(hardy, 0);
+  gate.say("go\n");
+  const wire::AttemptStatus status = end();
+  std::map<std::uint32_t, wire::StepFact> ends;
+  for (const wire::StepFact& fact : status.steps())
+    if (fact.ended()) ends[fact.id()] = fact;
+  ASSERT_EQ(ends.size(), 2u);
+  EXPECT_EQ(ends[fragile].end(), wire::StepFact::LOST);
+  EXPECT_EQ(ends[hardy].end(), wire::StepFact::EXITED);
+  EXPECT_EQ(ends[hardy].exit_signal(), 9u) << "the task that was there counts as killed";
 }
 
 TEST_F(KeeperTest, A_step_left_running_is_killed_and_its_end_waited_for) {

@@ -128,6 +128,7 @@ wire::FromTask hello_of(const wire::LaunchPlan& plan, const std::string& secret)
   hello->set_tasks(static_cast<std::uint32_t>(ranks.size()));
   if (plan.ranks_size() > 0) hello->mutable_ranks()->Add(ranks.begin(), ranks.end());
   hello->set_node_name(plan.node_name());
+  hello->set_terminal(plan.job().has_pty());
   return message;
 }
 
@@ -336,11 +337,14 @@ void SrunStreams::read_srun() {
       continue;
     }
     if (message.has_input_ended()) input_ended_ = true;
-    if (message.has_window())
-      for (const TaskPipes& task : tasks_)
-        if (task.terminal && task.in >= 0) resize(task.in, message.window().rows(), message.window().columns());
+    if (message.has_window()) resize_terminals(message.window());
     give_input(message);
   }
+}
+
+void SrunStreams::resize_terminals(const wire::Terminal& window) const {
+  for (const TaskPipes& task : tasks_)
+    if (task.terminal && task.in >= 0) resize(task.in, window.rows(), window.columns());
 }
 
 void SrunStreams::give_input(const wire::ToTask& message) {
@@ -351,13 +355,14 @@ void SrunStreams::give_input(const wire::ToTask& message) {
   }
 }
 
-// Input, and nothing else: the end of it, signals and the window are srun's.
+// Input and the window (sattach --pty), nothing else: the end of the input and signals are srun's.
 void SrunStreams::read_attached(Channel& peer) {
   peer.fill();
   while (const auto bytes = peer.next()) {
     wire::ToTask message;
     if (!message.ParseFromArray(bytes->data(), static_cast<int>(bytes->size()))) return peer.close();
     if (message.has_input()) give_input(message);
+    if (message.has_window()) resize_terminals(message.window());
   }
 }
 

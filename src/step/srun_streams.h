@@ -64,6 +64,7 @@ class SrunStreams {
   void send_to_attached(const std::string& bytes);
   void read_srun();
   void read_attached(Channel& peer);
+  void resize_terminals(const wire::Terminal& window) const;
   void give_input(const wire::ToTask& message);
   bool read_output(TaskPipes& task, int& pipe, bool is_error);  // false: nothing there now
   void write_input(TaskPipes& task);

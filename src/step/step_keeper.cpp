@@ -48,7 +48,9 @@ Result<std::vector<std::uint32_t>> StepKeeper::candidates(const wire::CreateStep
   const auto position = [&](const std::string& name) -> Result<std::uint32_t> {
     const auto it = std::ranges::find(nodes_, name);
     if (it == nodes_.end()) return fail(Errc::invalid, "node " + name + " is not in this job");
-    return static_cast<std::uint32_t>(it - nodes_.begin());
+    const auto at = static_cast<std::uint32_t>(it - nodes_.begin());
+    if (lost_.contains(at)) return fail(Errc::invalid, "node " + name + " has failed, and is not in this job any more");
+    return at;
   };
   std::vector<std::uint32_t> out;
   if (!ask.step().required_nodes().empty()) {
@@ -67,6 +69,7 @@ Result<std::vector<std::uint32_t>> StepKeeper::candidates(const wire::CreateStep
       return fail(Errc::invalid, "--relative=" + std::to_string(ask.first_node()) + ": the job has " + std::to_string(nodes_.size()) + " nodes, counted from 0");
     std::rotate(out.begin(), std::ranges::find(out, ask.first_node()), out.end());
   }
+  std::erase_if(out, [&](std::uint32_t at) { return lost_.contains(at); });
   if (!ask.step().excluded_nodes().empty()) {
     MR_TRY(const std::vector<std::string> names, expand_hostlist(ask.step().excluded_nodes()));
     std::erase_if(out, [&](std::uint32_t at) { return std::ranges::find(names, nodes_[at]) != names.end(); });
@@ -258,6 +261,30 @@ bool StepKeeper::node_ended(std::uint32_t id, const std::string& node) {
   if (!found->second.nodes.empty()) return false;
   running_.erase(found);
   return true;
+}
+
+bool StepKeeper::lose(const std::string& node) {
+  const auto at = std::ranges::find(nodes_, node);
+  return at != nodes_.end() && lost_.insert(static_cast<std::uint32_t>(at - nodes_.begin())).second;
+}
+
+std::vector<std::uint32_t> StepKeeper::tasks_on(std::uint32_t id, const std::string& node, const std::string& distribution) const {
+  const auto found = running_.find(id);
+  if (found == running_.end()) return {};
+  std::vector<std::uint32_t> counts;
+  for (const StepShare& share : found->second.shares) counts.push_back(share.tasks);
+  const auto ranks = ranks_by_node(parse_distribution(distribution.empty() ? "block" : distribution).value_or(Distribution{}), counts);
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (nodes_[found->second.shares[i].node] == node) return ranks[i];
+  return {};
+}
+
+std::vector<std::uint32_t> StepKeeper::running_on(const std::string& node) const {
+  std::vector<std::uint32_t> out;
+  const auto at = std::ranges::find(nodes_, node);
+  for (const auto& [id, step] : running_)
+    if (at != nodes_.end() && step.nodes.contains(static_cast<std::uint32_t>(at - nodes_.begin()))) out.push_back(id);
+  return out;
 }
 
 std::vector<std::string> StepKeeper::nodes_of(std::uint32_t id) const {

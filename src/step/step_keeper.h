@@ -48,11 +48,16 @@ class StepKeeper {
   // Nothing of the step is left on this node. True: nor on any other, and its CPUs are free.
   bool node_ended(std::uint32_t step, const std::string& node);
 
+  // The node has failed, and the job goes on without it: no step begins there any more. False: that was known, or it is not of the job.
+  bool lose(const std::string& node);
   const std::vector<std::string>& nodes() const { return nodes_; }
   const NodeBelongings& belongings(std::uint32_t node) const { return belongings_[node]; }
   bool knows_devices() const { return defaults_.knows_devices; }
   std::uint32_t next_id() const { return next_id_; }  // none from here on has been given out
   std::vector<std::string> nodes_of(std::uint32_t step) const;  // where it still runs
+  // Which of its tasks, counted from 0, are on this node.
+  std::vector<std::uint32_t> tasks_on(std::uint32_t step, const std::string& node, const std::string& distribution) const;
+  std::vector<std::uint32_t> running_on(const std::string& node) const;  // steps
 
  private:
   struct Running {
@@ -68,6 +73,7 @@ class StepKeeper {
   Result<std::vector<std::uint32_t>> candidates(const wire::CreateStep& ask) const;
 
   std::vector<std::string> nodes_;
+  std::set<std::uint32_t> lost_;     // failed; they keep their places
   std::vector<std::uint32_t> cpus_;  // by node
   std::vector<NodeBelongings> belongings_;  // likewise
   StepDefaults defaults_;

@@ -45,6 +45,28 @@ TEST_F(StepKeeperTest, Without_a_wish_it_has_a_task_on_every_node) {
   EXPECT_EQ(placement->shares[2], (StepShare{.node = 2, .cpus = {0, 1}, .tasks = 1, .taking = {.cpus = 2}}));
 }
 
+TEST_F(StepKeeperTest, A_node_that_failed_has_no_new_step_and_keeps_its_place) {
+  const std::uint32_t old = start(ask(3, 5, true));
+  EXPECT_EQ(keeper_->running_on("n2"), (std::vector<std::uint32_t>{old}));
+  EXPECT_EQ(keeper_->tasks_on(old, "n2", "cyclic"), (std::vector<std::uint32_t>{1}));
+  EXPECT_TRUE(keeper_->lose("n2"));
+  EXPECT_FALSE(keeper_->lose("n2")) << "that is known";
+  EXPECT_FALSE(keeper_->lose("n9")) << "that is not of the job";
+  EXPECT_FALSE(keeper_->node_ended(old, "n2"));
+  EXPECT_EQ(keeper_->nodes_of(old), (std::vector<std::string>{"n1", "n3"}));
+  EXPECT_TRUE(keeper_->running_on("n2").empty());
+  EXPECT_FALSE(keeper_->node_ended(old, "n1"));
+  EXPECT_TRUE(keeper_->node_ended(old, "n3"));
+  const auto all = keeper_->find_room(ask(0, 0));
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->tasks, 2u);
+  EXPECT_EQ(all->shares[1].node, 2u);
+  EXPECT_EQ(refusal(ask(3, 3)), Errc::invalid);
+  wire::CreateStep there = ask(1, 1);
+  there.mutable_step()->set_required_nodes("n2");
+  EXPECT_EQ(refusal(there), Errc::invalid);
+}
+
 TEST_F(StepKeeperTest, The_shell_of_salloc_takes_nothing_from_the_others) {
   wire::CreateStep shell = ask(1, 1);
   shell.set_overlap(true);

@@ -415,6 +415,9 @@ std::string kill_note(const wire::LaunchPlan& plan, wire::Kill::Why why, std::in
     case wire::Kill::PREEMPTED_BY_JOB:
       line += " DUE TO PREEMPTION";
       break;
+    case wire::Kill::NODE_FAILED:
+      line += " DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS";
+      break;
     case wire::Kill::CANCELLED_BY_USER:
       line += " DUE to SIGNAL Terminated";
       break;

@@ -102,6 +102,10 @@ class Supervisor final {
   void remember_over(std::uint32_t id);
   bool try_step(const wire::StepRequest& request);  // false: it has to wait
   void hear_step_report(const wire::StepReport& report);
+  void step_ended_there(std::uint32_t id, const std::string& node, const wire::AttemptStatus& status);
+  // Nodes that the job goes on without (supervisor_lost.cpp).
+  void hear_of_lost(const wire::NodesLost& lost);
+  void lose_node_of_step(std::uint32_t id, const std::string& node);
   void start_step(const wire::StepRequest& request, const StepPlacement& placement);
   wire::LaunchPlan step_plan(const wire::CreateStep& ask, const StepPlacement& placement, std::uint32_t id) const;
   void launch_step(std::uint32_t id, const wire::CreateStep& ask, const StepPlacement& placement);

@@ -79,6 +79,7 @@ void Supervisor::hear_of_part(std::uint32_t id, const wire::StepRequest& request
     return refuse_step(request, 2014, "Requested node configuration is not available", "the parts of the step do not fit together");
   }
   kept.prepared.reset();
+  kept.request.mutable_ask()->mutable_part()->set_first_task(part.first_task());
   launch_step(id, request.ask(), placement);
   wire::StepNews news;
   news.set_kind(wire::StepNews::CREATED);

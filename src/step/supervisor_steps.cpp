@@ -73,6 +73,7 @@ void Supervisor::hear_of_steps(const wire::StepToNode& message) {
   if (message.has_facts_heard()) facts_.heard(message.facts_heard().number(), monotonic_us());
   if (message.has_signal()) hear_step_signal(message.signal());
   if (message.has_update()) hear_step_update(message.update());
+  if (message.has_lost()) hear_of_lost(message.lost());
   if (message.has_end() && holds_allocation_ && !ended_) {
     allocation_exit_code_ = message.end().exit_code();
     finish_after_steps();
@@ -298,8 +299,13 @@ void Supervisor::hear_step_report(const wire::StepReport& report) {
   forget.mutable_forget()->set_attempt(plan_.attempt());
   forget.mutable_forget()->set_step(id);
   send_from_keeper(std::move(forget), report.node());
+  step_ended_there(id, report.node(), status);
+}
+
+void Supervisor::step_ended_there(std::uint32_t id, const std::string& node, const wire::AttemptStatus& status) {
+  const auto found = steps_.find(id);
   const std::size_t nodes_before = keeper_->nodes_of(id).size();
-  const bool over = keeper_->node_ended(id, report.node());
+  const bool over = keeper_->node_ended(id, node);
   if (over || keeper_->nodes_of(id).size() < nodes_before) note_ended_there(id, status);  // once, however often it is told
   if (!over) return;
   if (found != steps_.end()) {

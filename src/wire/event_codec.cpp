@@ -143,6 +143,14 @@ void put_end(const auto& e, auto* to) {
 void put_event(const AttemptEnded& e, log::Event& out) { put_end(e, out.mutable_attempt_ended()); }
 void put_event(const AttemptExited& e, log::Event& out) { put_end(e, out.mutable_attempt_exited()); }
 
+void put_event(const JobLostNode& e, log::Event& out) {
+  auto* to = out.mutable_job_lost_node();
+  to->set_key(e.key.value);
+  to->set_attempt(e.attempt.value);
+  to->set_node(e.node.value);
+  to->set_at(e.at.value);
+}
+
 void put_event(const JobProgramEnded& e, log::Event& out) {
   auto* to = out.mutable_job_program_ended();
   to->set_key(e.key.value);
@@ -552,6 +560,10 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kJobPlaced: return get_event(in.job_placed());
     case K::kAttemptEnded: return get_end<AttemptEnded>(in.attempt_ended());
     case K::kAttemptExited: return get_end<AttemptExited>(in.attempt_exited());
+    case K::kJobLostNode: {
+      const auto& e = in.job_lost_node();
+      return JobLostNode{JobKey{e.key()}, Attempt{e.attempt()}, NodeIndex{e.node()}, Time{e.at()}};
+    }
     case K::kJobProgramEnded: {
       const auto& e = in.job_program_ended();
       return JobProgramEnded{JobKey{e.key()}, Attempt{e.attempt()}, static_cast<JobProgram>(e.program()), e.failed(), Time{e.at()}};

@@ -182,6 +182,8 @@ Line describe_end(std::string_view what, const auto& e) {
 Line describe(const AttemptEnded& e) { return describe_end("AttemptEnded", e); }
 Line describe(const AttemptExited& e) { return describe_end("AttemptExited", e); }
 
+Line describe(const JobLostNode& e) { return on_job("JobLostNode", e.key).number("attempt", e.attempt.value).number("node", e.node.value); }
+
 Line describe(const JobProgramEnded& e) {
   Line line = on_job("JobProgramEnded", e.key);
   return line.number("attempt", e.attempt.value).word("program", e.program == JobProgram::epilog ? "epilog" : "prolog").flag("failed", e.failed);

@@ -176,7 +176,7 @@ std::string show(const NodeShare& s) {
       line.word("gres" + std::to_string(slot), std::to_string(s.detail->gres[slot]) + (devices.empty() ? "" : '@' + devices));
     }
   }
-  return '(' + line.flag("released", s.released).flag("exited", s.exited).text_ + ')';
+  return '(' + line.flag("released", s.released).flag("exited", s.exited).flag("lost", s.lost).text_ + ')';
 }
 
 void add(Line& line, const Dependencies& dependencies) {
@@ -204,6 +204,7 @@ void add(Line& line, const JobExtras& extras) {
   line.quoted("admin_comment", extras.admin_comment).quoted("system_comment", extras.system_comment).quoted("network", extras.network);
   line.quoted("acctg_freq", extras.acctg_freq).quoted("profile", extras.profile).quoted("cpu_freq", extras.cpu_freq).quoted("gpu_freq", extras.gpu_freq);
   line.count(extras.threads_spec ? "thread_spec" : "core_spec", extras.core_spec).count("delay_boot_seconds", extras.delay_boot_seconds);
+  line.flag("no_kill", extras.no_kill).quoted("batch_features", extras.batch_features);
   line.flag("overcommit", extras.overcommit).quoted("user_env", extras.user_env).quoted("cron", extras.cron);
 }
 

@@ -402,6 +402,8 @@ void put(const JobExtras& from, log::JobExtras& to) {
   to.set_user_env(from.user_env);
   to.set_cron(from.cron);
   to.set_derived_exit(from.derived_exit);
+  to.set_no_kill(from.no_kill);
+  to.set_batch_features(from.batch_features);
 }
 
 JobExtras get(const log::JobExtras& from) {
@@ -424,6 +426,8 @@ JobExtras get(const log::JobExtras& from) {
   to.user_env = from.user_env();
   to.cron = from.cron();
   to.derived_exit = from.derived_exit();
+  to.no_kill = from.no_kill();
+  to.batch_features = from.batch_features();
   return to;
 }
 

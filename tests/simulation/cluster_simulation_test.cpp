@@ -23,19 +23,21 @@ void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100,
   const std::uint64_t one = number_from("MR_SEED", 0);
   const std::uint64_t first = one ? one : number_from("MR_SIM_FIRST", 1);
   const std::uint64_t count = one ? 1 : std::max<std::uint64_t>(1, number_from("MR_SIM_SEEDS", 200) * share_of_100 / 100);
-  std::uint64_t steps = 0, job_steps = 0;
+  std::uint64_t steps = 0, job_steps = 0, outlived = 0;
   std::set<SuspendWhy> suspended_for;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     SimCluster cluster(seed, shape);
     const auto wrong = cluster.run();
     steps += cluster.steps();
     job_steps += cluster.steps_heard();
+    outlived += cluster.nodes_outlived();
     suspended_for.insert(cluster.seen_suspended().begin(), cluster.seen_suspended().end());
     if (seen) *seen = {seen->seeds + 1, seen->preemptions + cluster.saw_preemption(), seen->reservations + cluster.saw_reservation(), seen->boots + cluster.saw_boot(), seen->crontab_returns + cluster.crontab_returns()};
     ASSERT_FALSE(wrong) << *wrong << "\n  repeat with: MR_SEED=" << seed << " simulation_tests --gtest_filter=" << test;
   }
   if (count >= 20) {
     EXPECT_GT(job_steps, count) << "hardly a step of a job came into the log";
+    if (shape.faults && count >= 100) EXPECT_GT(outlived, 0u) << "no job went on without a node that failed";
   }
   if (shape.suspends && count >= 20) {
     EXPECT_EQ(suspended_for.size(), 3u) << "jobs were not suspended for every reason there is";

@@ -1,6 +1,9 @@
 // src/cli/options/extra_setters.cpp - see extra_setters.h.
 #include "cli/options/extra_setters.h"
 
+#include <algorithm>
+#include <initializer_list>
+
 #include <grp.h>
 #include <pwd.h>
 #include <unistd.h>
@@ -133,9 +136,12 @@ Result<void> gid(JobDraft& d, Text v) {
   return {};
 }
 
-Result<void> no_kill(JobDraft&, Text v) {
-  if (equals_ignoring_case(v, "off") || equals_ignoring_case(v, "no") || v == "0") return {};
-  return fail(Errc::refused, "--no-kill is refused in Millrace: a job ends with the first of its nodes that fails; --requeue lets it run again");
+Result<void> no_kill(JobDraft& d, Text v) {
+  const auto is_one_of = [&](std::initializer_list<Text> words) { return std::ranges::any_of(words, [&](Text word) { return equals_ignoring_case(word, v); }); };
+  const bool off = is_one_of({"off", "no", "0"});
+  if (!off && !is_one_of({"", "set", "yes", "1"})) return invalid("no-kill");
+  extras(d).set_no_kill(!off);
+  return {};
 }
 
 Result<void> node_file(JobDraft& d, Text v) {

@@ -63,8 +63,10 @@ TEST(JobOptions, Refuse_by_name_what_is_not_built) {
   EXPECT_EQ(refusal({"--exclusive=mcs"}), "--exclusive=mcs is not built yet in Millrace");
   EXPECT_EQ(refusal({"--gres-flags=one-task-per-sharing"}), "--gres-flags=one-task-per-sharing is not built yet in Millrace");
   EXPECT_EQ(refusal({"-Z"}, srun), "--no-allocate is refused in Millrace: programs run in allocations only");
-  EXPECT_TRUE(refusal({"--no-kill"}).starts_with("--no-kill is refused in Millrace: a job ends with the first"));
+  EXPECT_EQ(refusal({"--no-kill"}), "accepted");
+  EXPECT_EQ(refusal({"-k"}), "accepted");
   EXPECT_EQ(refusal({"--no-kill=off"}), "accepted");
+  EXPECT_EQ(refusal({"--no-kill=perhaps"}), "Invalid --no-kill specification");
   EXPECT_EQ(refusal({"--label"}), "unrecognized option '--label'") << "an option of srun alone";
 }
 
@@ -141,10 +143,17 @@ TEST(JobOptions, Environment_gives_defaults_and_refuses_what_is_not_built) {
   setenv("SBATCH_GRES", "gpu:1", 1);
   ASSERT_TRUE(apply_environment(job_options(), sbatch, draft));
   EXPECT_EQ(draft.job.resources().gres(), "gpu:1");
-  setenv("SBATCH_BATCH", "x", 1);
+  setenv("SBATCH_CONTAINER_ID", "x", 1);
   const auto refused = apply_environment(job_options(), sbatch, draft);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().story, "--batch (from SBATCH_BATCH) is refused in Millrace: the first node of a job runs its script; --constraint says what all of them have");
+  EXPECT_EQ(refused.error().story, "--container-id (from SBATCH_CONTAINER_ID) is refused in Millrace: the runtime names containers after their step");
+  unsetenv("SBATCH_CONTAINER_ID");
+  setenv("SBATCH_NO_KILL", "", 1);
+  setenv("SBATCH_BATCH", "big", 1);
+  ASSERT_TRUE(apply_environment(job_options(), sbatch, draft));
+  EXPECT_TRUE(draft.job.extras().no_kill());
+  EXPECT_EQ(draft.job.extras().batch_features(), "big");
+  unsetenv("SBATCH_NO_KILL");
   unsetenv("SBATCH_BATCH");
   unsetenv("SBATCH_GRES");
   unsetenv("SBATCH_TIMELIMIT");

@@ -133,7 +133,7 @@ constexpr DataField<JobRecord> fields[] = {
     {"array_max_tasks", "UINT32_NO_VAL", [](const R& r) { return number_or_not(r.job.array_throttle()); }},
     {"array_task_string", "STRING", text<&V::array_tasks>},
     {"association_id", "UINT32", text<&V::association>},
-    {"batch_features", "STRING", empty},
+    {"batch_features", "STRING", [](const R& r) -> Data { return r.job.extras().batch_features(); }},
     {"batch_flag", "BOOL16", text<&V::batch>},
     {"batch_host", "STRING", text<&V::batch_host>},
     {"flags", "JOB_FLAGS", flags_of},

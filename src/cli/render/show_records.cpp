@@ -163,6 +163,7 @@ std::string show_job(const wire::JobView& job, std::int64_t now_us, Names& names
   record.line("Partition=" + job.partition() + " AllocNode:Sid=" + job.submit_host() + ':' + text(job.submit_sid()));
   record.line("ReqNodeList=" + null(job.required_nodes()) + " ExcNodeList=" + null(job.excluded_nodes()));
   record.line("NodeList=" + job.nodes() + (job.planned_nodes().empty() ? "" : " SchedNodeList=" + job.planned_nodes()));
+  if (!job.extras().batch_features().empty()) record.line("BatchFeatures=" + job.extras().batch_features());
   if (!job.batch_host().empty()) record.line("BatchHost=" + job.batch_host());
   add_resource_lines(record, job, options);
   record.line("Command=" + null(job.command()));

@@ -77,7 +77,7 @@ bool must_wait_for_its_turn(const State& state, const std::vector<NodeShare>& sh
 
 bool has_features(const State& state, const JobSpec& spec, const std::vector<NodeShare>& shares) {
   if (!spec.resources || spec.resources->features.empty()) return true;
-  const auto wanted = parse_features(spec.resources->features);
+  const auto wanted = features_wanted(spec.resources->features, spec.extra_request().batch_features);
   if (!wanted) return false;
   std::vector<std::vector<std::string>> have;
   for (const NodeShare& share : shares) have.push_back(features_of(*state.node(share.node).def));
@@ -87,6 +87,15 @@ bool has_features(const State& state, const JobSpec& spec, const std::vector<Nod
   return same && std::ranges::all_of(wanted->counted, [&](const CountedFeature& each) {
     return std::ranges::count_if(have, [&](const auto& features) { return each.term.matches(features); }) >= each.nodes;
   });
+}
+
+// --batch: the first of its nodes runs the script, and that is one that has what the script needs.
+void begin_with_batch_host(const State& state, const JobSpec& spec, std::vector<NodeShare>& shares) {
+  const std::string& batch = spec.extra_request().batch_features;
+  if (batch.empty()) return;
+  const auto wanted = parse_batch_features(batch, spec.resource_request().features);
+  const auto host = std::ranges::find_if(shares, [&](const NodeShare& share) { return wanted && wanted->matches(features_of(*state.node(share.node).def)); });
+  if (host != shares.end()) std::rotate(shares.begin(), host, host + 1);
 }
 
 bool throttled(const State& state, const Job& job) {
@@ -143,6 +152,7 @@ std::optional<JobPlaced> check_placement(const State& state, const Job& job, con
     if (fill != Fill::filled) return drop(fill == Fill::too_few ? Reason::none : Reason::resources);
   }
   if (!has_features(state, spec, placed.shares)) return drop(Reason::bad_constraints);
+  begin_with_batch_host(state, spec, placed.shares);
   if (spec.resources && !spec.resources->licences.empty()) {
     auto licences = choose_licences(*spec.resources, licences_free_for(state, job, now));
     if (!licences) return drop(Reason::licenses);

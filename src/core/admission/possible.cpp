@@ -25,13 +25,14 @@ class Possibility {
     if (auto whole = check_segments(); !whole) return whole;
     if (first_nodes_hold()) return {};
     if (auto gathered = gather(); !gathered) return gathered;
-    const auto wanted = parse_features(spec_.resource_request().features);
-    if (!wanted) return refuse(RefusalCode::invalid_feature, wanted.error().story);
+    const std::string& batch = spec_.extra_request().batch_features;
+    const auto wanted = features_wanted(spec_.resource_request().features, batch);
+    if (!wanted) return refuse(batch.empty() ? RefusalCode::invalid_feature : RefusalCode::batch_constraint, wanted.error().story);
     for (const CountedFeature& each : wanted->counted)
       if (std::ranges::count_if(all_, [&](const Candidate& c) { return each.term.matches(features_of(*c.def)); }) < each.nodes)
         return refuse(RefusalCode::node_configuration_unavailable,
                       "fewer than " + std::to_string(each.nodes) + " nodes of partition " + partition_.def.name + " have what '" +
-                          spec_.resource_request().features + "' counts");
+                          spec_.resource_request().features + (batch.empty() ? "" : "' with --batch='" + batch) + "' counts");
     // Whoever takes one side of [a|b] takes it with all nodes.
     for (const FeatureTerm& side : wanted->alternatives) {
       std::vector<Candidate> some;
@@ -64,7 +65,7 @@ class Possibility {
   // What the first nodes of the partition hold needs no look at the other ten thousand.
   bool first_nodes_hold() const {
     const RareRequest& rare = spec_.rare_request();
-    if (!rare.required_nodes.empty() || !rare.excluded_nodes.empty() || !spec_.resource_request().features.empty()) return false;
+    if (!rare.required_nodes.empty() || !rare.excluded_nodes.empty() || !spec_.resource_request().features.empty() || !spec_.extra_request().batch_features.empty()) return false;
     const std::size_t enough = 32 + 2 * static_cast<std::size_t>(spec_.min_nodes);
     std::vector<Candidate> some;
     for (const NodeIndex index : partition_.nodes) {

@@ -63,6 +63,7 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::duplicate_trigger: return "Duplicate event trigger";
     case RefusalCode::cannot_modify_cron: return "Cannot modify scrontab jobs through scontrol";
     case RefusalCode::cannot_cancel_cron: return "Cannot cancel scrontab jobs without --cron flag.";
+    case RefusalCode::batch_constraint: return "Job --batch option is invalid or not a subset of --constraint";
     case RefusalCode::not_het_job: return "Job not heterogeneous job";
     case RefusalCode::not_whole_het_job: return "Operation not permitted on individual component of heterogeneous job";
     case RefusalCode::too_many_components: return "HetJob component larger than acceptable range";

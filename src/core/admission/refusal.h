@@ -66,6 +66,7 @@ enum class RefusalCode : std::uint16_t {
   cannot_cancel_cron = 2098,
   not_het_job = 2106,
   not_whole_het_job = 2108,
+  batch_constraint = 2114,
   invalid_tres = 2115,
   invalid_nice = 2123,
   invalid_time_min = 2124,

@@ -9,13 +9,33 @@
 namespace millrace {
 namespace {
 
-// Every attempt that still holds a share of this node ends as lost there.
+// --no-kill: it goes on without the node. Not without the one that has its script or keeps its steps, nor before it has begun, nor with no node left.
+bool outlives(const Job& job, NodeIndex node) {
+  if (!job.spec->extra_request().no_kill || job.boots || (job.is_component() && !job.placement->supervised)) return false;
+  if (job.state != JobState::running && job.state != JobState::suspended) return false;
+  const auto& shares = job.placement->shares;
+  if (job.spec->is_batch() && shares.front().node == node) return false;
+  const auto share = std::ranges::find(shares, node, &NodeShare::node);
+  return !share->exited && std::ranges::any_of(shares, [&](const NodeShare& other) { return other.node != node && !other.released && !other.exited; });
+}
+
+// Components stop together: none goes on without the node while another ends with it.
+bool whole_outlives(const State& state, const Job& job, NodeIndex node) {
+  return std::ranges::all_of(whole_of(job), [&](JobKey key) {
+    const bool there = std::ranges::binary_search(state.node(node).jobs, key);
+    return !there || outlives(state.job(key), node);
+  });
+}
+
+// Every attempt that still holds a share of this node ends as lost there, or loses the node.
 void lose_attempts(const State& state, NodeIndex node, Time now, std::vector<Event>& events) {
   // Components first: with the leader's first node the attempt of all of them is over.
   for (const bool component : {true, false})
     for (const JobKey key : state.node(node).jobs) {
       const Job& job = state.job(key);
-      if (job.is_component() == component) events.emplace_back(AttemptEnded{key, job.attempt, node, AttemptEnd::node_lost, 0, 0, now});
+      if (job.is_component() != component) continue;
+      if (whole_outlives(state, job, node)) events.emplace_back(JobLostNode{key, job.attempt, node, now});
+      else events.emplace_back(AttemptEnded{key, job.attempt, node, AttemptEnd::node_lost, 0, 0, now});
     }
 }
 

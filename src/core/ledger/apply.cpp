@@ -504,6 +504,7 @@ void apply_one(State& state, const JobPlaced& e) {
 
 void apply_one(State& state, const AttemptExited& e) { exit_attempt(state, e); }
 void apply_one(State& state, const AttemptEnded& e) { end_attempt(state, e); }
+void apply_one(State& state, const JobLostNode& e) { leave_node(state, e); }
 void apply_one(State& state, const JobProgramEnded& e) { end_program(state, e); }
 
 void apply_one(State& state, const HetJobPlaced& e) {

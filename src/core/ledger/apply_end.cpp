@@ -6,6 +6,7 @@
 #include "core/ledger/apply_account.h"
 #include "core/ledger/apply_job.h"
 #include "core/ledger/apply_node.h"
+#include "core/ledger/apply_steps.h"
 
 namespace millrace {
 namespace {
@@ -177,6 +178,23 @@ void exit_attempt(State& state, const AttemptExited& e) {
   const bool all_over = std::ranges::all_of(placement.shares, [](const NodeShare& each) { return each.exited || each.released; });
   if (script_over || all_over || stops_the_others(said) || job.state == JobState::completing) to_completing(state, job, e.at);
   bring_along(state, e.key, e.at);
+}
+
+void leave_node(State& state, const JobLostNode& e) {
+  Job& job = state.edit_job(e.key);
+  MR_ASSERT(job.attempt == e.attempt);
+  MR_ASSERT(job.state == JobState::running || job.state == JobState::suspended);
+  count_job(state, job, Count::take_away, e.at);
+  Placement& placement = job.placement.edit();
+  const auto share = std::ranges::find(placement.shares, e.node, &NodeShare::node);
+  MR_ASSERT(share != placement.shares.end());
+  MR_ASSERT(!share->released);
+  share->released = share->lost = true;
+  MR_ASSERT(!std::ranges::all_of(placement.shares, &NodeShare::released));
+  count_job(state, job, Count::add, e.at);
+  const bool kept_steps = share == placement.shares.begin();
+  give_back_share(state, *share, e.key, e.at);
+  if (kept_steps) end_steps(state, e.key, Outcome::node_fail, e.at);  // nobody is left to tell of them
 }
 
 void end_program(State& state, const JobProgramEnded& e) {

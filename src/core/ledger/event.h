@@ -145,6 +145,14 @@ struct AttemptExited {
   Time at;
 };
 
+// The node failed, and the job, which is to outlive that (--no-kill), goes on with the others.
+struct JobLostNode {
+  JobKey key;
+  Attempt attempt;
+  NodeIndex node;
+  Time at;
+};
+
 // PrologSlurmctld or EpilogSlurmctld of this attempt is done.
 struct JobProgramEnded {
   JobKey key;
@@ -414,6 +422,6 @@ using Event = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, J
                            JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned, AttemptExited,
                            JobProgramEnded, NodeModified, DevicesJudged, StepsReported, NodesPowered, NodeCreated, NodeDeleted,
                            PartitionChanged, PartitionDeleted, DampingChanged, CrontabSet, TriggerSet, TriggerRemoved,
-                           AccountUserChanged, TransactionNoted, RecordAnnotated>;
+                           AccountUserChanged, TransactionNoted, RecordAnnotated, JobLostNode>;
 
 }  // namespace millrace

@@ -46,6 +46,12 @@ std::optional<std::string> check_job(const State& state, const Job& job) {
   if (job.state == JobState::ended && job.placement &&
       !std::ranges::all_of(job.placement->shares, &NodeShare::released))
     return of(job) + "ended and still holds a share";
+  if (job.placement && std::ranges::any_of(job.placement->shares, &NodeShare::lost)) {
+    const auto& shares = job.placement->shares;
+    if (std::ranges::any_of(shares, [](const NodeShare& share) { return share.lost && !share.released; })) return of(job) + "holds what it has on a node that it lost";
+    if (job.spec->is_batch() && shares.front().lost) return of(job) + "outlived the node of its script";
+    if ((job.state == JobState::running || job.state == JobState::suspended) && std::ranges::all_of(shares, &NodeShare::released)) return of(job) + "goes on without any node";
+  }
   if (job.eligible_at.is_set() && !dependencies_met(job)) return of(job) + "eligible before its dependencies are met";
   if (job.array.value != 0 && !state.find_array(job.array)) return of(job) + "its array is unknown";
   return std::nullopt;

@@ -77,6 +77,7 @@ JobSize requested_size(const State& state, const Job& job) {
 JobSize placed_size(const State& state, const Job& job, std::span<const NodeShare> shares) {
   JobSize size;
   for (const NodeShare& share : shares) {
+    if (share.lost) continue;
     Tres here;
     here[tres_cpu] = share.cpus.value;
     here[tres_memory] = share.memory.value;

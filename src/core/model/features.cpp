@@ -186,4 +186,24 @@ std::vector<std::string> features_of(const NodeDef& node) {
   return out;
 }
 
+Result<FeatureTerm> parse_batch_features(std::string_view batch, std::string_view constraint) {
+  MR_TRY(const FeatureExpression wanted, parse_features(batch));
+  if (wanted.alternatives.size() != 1 || !wanted.counted.empty() || wanted.alternatives.front().always())
+    return fail(Errc::invalid, "--batch=" + std::string{batch} + ": names with & or | between them are expected, neither [] nor counts");
+  MR_TRY(const FeatureExpression all, parse_features(constraint));
+  const std::vector<std::string> known = names_in(all);
+  for (const std::string& name : names_in(wanted))
+    if (!std::ranges::binary_search(known, name))
+      return fail(Errc::invalid, "--batch=" + std::string{batch} + ": --constraint=" + std::string{constraint} + " does not name " + name);
+  return wanted.alternatives.front();
+}
+
+Result<FeatureExpression> features_wanted(std::string_view constraint, std::string_view batch) {
+  MR_TRY(FeatureExpression wanted, parse_features(constraint));
+  if (batch.empty()) return wanted;
+  MR_TRY(FeatureTerm term, parse_batch_features(batch, constraint));
+  wanted.counted.push_back({std::move(term), 1});
+  return wanted;
+}
+
 }  // namespace millrace

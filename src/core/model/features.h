@@ -54,6 +54,11 @@ struct FeatureExpression {
 // Empty text: every node. '&' and ',' are and, '|' is or, read from left to right as Slurm does. Errors point at the place.
 Result<FeatureExpression> parse_features(std::string_view text);
 
+// --batch: a plain condition on the node of the script, made of features that the constraint names too.
+Result<FeatureTerm> parse_batch_features(std::string_view batch, std::string_view constraint);
+// The constraint; one of the nodes has what the script needs besides, where it needs something.
+Result<FeatureExpression> features_wanted(std::string_view constraint, std::string_view batch);
+
 // The names in it, each once, sorted.
 std::vector<std::string> names_in(const FeatureExpression& expression);
 

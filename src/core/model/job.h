@@ -157,8 +157,9 @@ struct NodeShare {
   bool released = false;  // nothing of the job is left there
   SharedValue<ShareDetail> detail{};  // null: CPUs and memory are all there is to say
   bool exited = false;    // no process of the job is left there, and the node is being tidied up
+  bool lost = false;      // released too: the node failed, and the job goes on without it
   bool operator==(const NodeShare& other) const {
-    return node == other.node && cpus == other.cpus && memory == other.memory && tasks == other.tasks && released == other.released && exited == other.exited &&
+    return node == other.node && cpus == other.cpus && memory == other.memory && tasks == other.tasks && released == other.released && exited == other.exited && lost == other.lost &&
            (detail.get() == other.detail.get() || (detail && other.detail && *detail == *other.detail));
   }
   Amounts amounts() const { return {cpus.value, memory.value, detail ? detail->gres : std::array<std::int64_t, gres_kinds_max>{}}; }

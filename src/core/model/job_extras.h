@@ -32,6 +32,8 @@ struct JobExtras {
   bool overcommit = false;       // CPUs for one task on each node, however many tasks there are
   std::string cron{};            // the times of a job of scrontab, as the user wrote them: it comes again after each end
   std::string derived_exit{};    // "1:0", set by somebody afterwards; empty: the highest of its steps
+  bool no_kill = false;          // it goes on without the nodes that fail
+  std::string batch_features{};  // what the node of the script has to have
   std::string user_env{};        // --get-user-env: S or L, then the seconds it may take; empty: the submitter's environment alone
   bool operator==(const JobExtras&) const = default;
 };

@@ -218,7 +218,7 @@ class Arranging {
 Wishes wishes_of(const State& state, const JobSpec& spec, const PartitionDef& partition) {
   Wishes out;
   const ResourceRequest& ask = spec.resource_request();
-  if (auto features = parse_features(ask.features); features) out.features = *std::move(features);
+  if (auto features = features_wanted(ask.features, spec.extra_request().batch_features); features) out.features = *std::move(features);
   if (auto prefer = parse_features(ask.prefer); prefer && !ask.prefer.empty()) {
     out.prefer = *std::move(prefer);
     out.prefers = true;

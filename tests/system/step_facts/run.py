@@ -6,10 +6,13 @@ step, listpids), signal them (scancel JOB.STEP), attach to them (sattach) and ha
 """
 
 import argparse
+import fcntl
 import os
 import re
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -190,6 +193,7 @@ def check_attach(checks, cluster):
     checks.says("nor anybody to a script", cluster.run("sattach", f"{job}.batch"), 1, "nothing to attach to")
     checks.says("an unknown step is refused", cluster.run("sattach", f"{job}.42"), 1, "Invalid job id specified")
     checks.says("no step: said", cluster.run("sattach"), 1, "sattach 12.0")
+    checks.says("a step without a terminal has none to share", cluster.run("sattach", "--pty", f"{job}.0"), 1, "the step has no terminal")
 
     def attach(*options, stdin=subprocess.DEVNULL):
         return subprocess.Popen([cluster.bin / "sattach", *options, f"{job}.0"], env=cluster.environment, cwd=cluster.directory, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -215,6 +219,25 @@ def check_attach(checks, cluster):
     checks.that("it ends with the step, with its exit code", all(one[2] == 1 for one in done.values()), done)
     cluster.wait_for_job(job)
     checks.that("srun has seen it all too", "code 1" in out.read_text() and out.read_text().count("out ") == 2, out.read_text())
+
+
+def check_terminal(checks, cluster):
+    """sattach --pty: keys and the size of the window go to the terminal of the step."""
+    job, out = script(cluster, "mkfifo quiet; (exec sleep 1000 > quiet) & holder=$!; srun --pty sh -c 'read line; echo got $line; stty size' < quiet; kill $holder", name="terminal")
+    wait_until_known(cluster, f"{job}.0")
+    master, slave = os.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
+    attached = subprocess.Popen([cluster.bin / "sattach", "--pty", f"{job}.0"], env=cluster.environment, cwd=cluster.directory, stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    is_raw = lambda: not termios.tcgetattr(slave)[3] & termios.ICANON
+    wait_for("the terminal is taken", is_raw)
+    os.write(master, b"hello\r")
+    seen, said = attached.communicate(timeout=60)
+    checks.that("sattach --pty: keys and the size of the window go to the step's terminal", "got hello" in seen and "33 77" in seen and attached.returncode == 0, (seen, said))
+    checks.that("and the terminal is given back", not is_raw(), "")
+    for end in (master, slave):
+        os.close(end)
+    cluster.wait_for_job(job)
+    checks.that("srun sees the same", "got hello" in out.read_text() and "33 77" in out.read_text(), out.read_text())
 
 
 def sockets_of(pid):
@@ -267,6 +290,7 @@ def body(build):
         check_wait(checks, cluster)
         check_signals(checks, cluster)
         check_attach(checks, cluster)
+        check_terminal(checks, cluster)
         check_usage(checks, cluster)
         check_trouble(checks, cluster)
         checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Jobs and steps that go on without nodes that fail (--no-kill), and scripts that need a certain node (--batch), with real processes.
+
+    tests/system/no_kill/run.py --build build/dev
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+from cluster import Cluster, run_test, wait_for
+
+
+class WithFeatures(Cluster):
+    def configuration_text(self):
+        out = super().configuration_text()
+        for node, features in (("n1", "small"), ("n2", "small"), ("n3", "big")):
+            out = out.replace(f"NodeName={node} CPUs", f"NodeName={node} Feature={features} CPUs")
+        return out
+
+
+def fail(cluster, node):
+    assert cluster.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test").code == 0
+
+
+def repair(cluster):
+    for node in cluster.nodes:
+        cluster.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
+    wait_for("all nodes are idle again", lambda: set(cluster.node_states().values()) == {"idle"})
+
+
+def begin(cluster, *words):
+    """A command that goes on while nodes fail."""
+    return subprocess.Popen([str(word) for word in words], env={**cluster.environment, "PATH": f"{cluster.bin}:/usr/bin:/bin"}, cwd=cluster.directory, text=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def wait_for_files(cluster, *names):
+    wait_for(f"{' and '.join(names)}", lambda: all((cluster.directory / name).exists() for name in names))
+
+
+# The daemons of a node that is only set down are there, and end what was of the job.
+KILLED = ("137", "143")
+
+
+def steps(cluster, job):
+    """{step: its nodes} of those that run."""
+    return dict(line.split() for line in cluster.run("squeue", "-h", "-s", "-j", str(job), "-o", "%i %N").out.splitlines())
+
+
+# Each task says that it is there, and goes on until it may end.
+TASK = "touch at.$0.$SLURM_PROCID; while [ ! -e go.$0 ]; do sleep 0.1; done; echo ended $SLURM_PROCID"
+
+
+def check_batch(checks, cluster):
+    """The script and a step with --no-kill go on; a step without it ends."""
+    script = (f"#!/bin/sh\n( {cluster.bin}/srun --overlap --no-kill -N2 -n2 sh -c '{TASK}' kept > kept.out 2> kept.err; echo $? > kept.code ) &\n"
+              f"{cluster.bin}/srun --overlap -N2 -n2 sh -c '{TASK}' not > not.out 2> not.err; echo $? > not.code\n"
+              "touch alone\nwait\n"
+              f"{cluster.bin}/srun -N1 -n1 hostname > /dev/null && touch later\n"
+              f"{cluster.bin}/srun -w n2 -N1 -n1 true 2> lost.err\nexit 0\n")
+    job = cluster.submit("-N2", "-n2", "-w", "n[1-2]", "--no-kill", "-o", "script.out", cwd=cluster.directory, stdin=script)
+    wait_for_files(cluster, "at.kept.0", "at.kept.1", "at.not.0", "at.not.1")
+    before = cluster.job(job)
+    fail(cluster, "n2")
+    fields = wait_for("the node leaves the job", lambda: (now := cluster.job(job))["NodeList"] == "n1" and now)
+    checks.that("the job runs on with one node and its CPUs", before["NodeList"] == "n[1-2]" and fields["JobState"] == "RUNNING" and fields["NumNodes"] == "1" and
+                int(fields["NumCPUs"]) * 2 == int(before["NumCPUs"]) and "node=1," in fields["AllocTRES"], (before, fields))
+    checks.that("squeue shows the same", cluster.run("squeue", "-h", "-j", str(job), "-o", "%D %N").out == "1 n1\n", "")
+    wait_for_files(cluster, "not.code", "alone")
+    checks.that("a step without the option ends, and says why", (cluster.directory / "not.code").read_text() != "0\n" and "Node failure on n2" in (cluster.directory / "not.err").read_text(),
+                (cluster.directory / "not.err").read_text())
+    shown = wait_for("the steps are known", lambda: (now := steps(cluster, job)) and len(now) == 2 and now)
+    checks.that("the other step runs on, on the node that is left", set(shown.values()) == {"n1"}, shown)
+    (cluster.directory / "go.kept").touch()
+    fields = cluster.wait_for_job(job)
+    said = (cluster.directory / "kept.err").read_text()
+    checks.that("its task there ends by itself; those on the lost node count as killed", (cluster.directory / "kept.out").read_text() == "ended 0\n" and
+                (cluster.directory / "kept.code").read_text().strip() in KILLED and "Node failure on n2" in said, (said, (cluster.directory / "kept.out").read_text()))
+    checks.that("the script goes on, with steps of its own", fields["JobState"] == "COMPLETED" and (cluster.directory / "later").exists(), fields)
+    said = (cluster.directory / "lost.err").read_text()
+    checks.that("a step on the lost node is refused with the reason", "node n2 has failed" in said or "not available" in said, said)
+    wait_for("nothing of the job is left anywhere", lambda: not cluster.job_processes())
+    repair(cluster)
+
+
+def check_batch_host(checks, cluster):
+    job = cluster.submit("-N2", "-w", "n[1-2]", "--no-kill", "--no-requeue", "-o", "/dev/null", "--wrap", "exec sleep 1000")
+    cluster.wait_for_job(job, {"RUNNING"})
+    wait_for("the script is there", cluster.job_processes)
+    fail(cluster, "n1")
+    fields = cluster.wait_for_job(job)
+    checks.that("the node of its script no job outlives", fields["JobState"] == "NODE_FAIL", fields)
+    job = cluster.submit("-N2", "-w", "n[2-3]", "--no-requeue", "-o", "/dev/null", "--wrap", "exec sleep 1000")
+    cluster.wait_for_job(job, {"RUNNING"})
+    fail(cluster, "n3")
+    fields = cluster.wait_for_job(job)
+    checks.that("without the option the first node that fails ends a job", fields["JobState"] == "NODE_FAIL", fields)
+    repair(cluster)
+
+
+def check_srun(checks, cluster):
+    running = begin(cluster, "srun", "-k", "-N3", "-n3", "sh", "-c", TASK, "own")
+    wait_for_files(cluster, "at.own.0", "at.own.1", "at.own.2")
+    fail(cluster, "n1")
+    wait_for("the first node leaves", lambda: cluster.run("squeue", "-h", "-o", "%N").out == "n[2-3]\n")
+    (cluster.directory / "go.own").touch()
+    out, err = running.communicate(timeout=90)
+    checks.that("srun --no-kill: the tasks on other nodes end by themselves", sorted(out.split("\n")) == ["", "ended 1", "ended 2"] and str(running.returncode) in KILLED, (running.returncode, out, err))
+    checks.that("and it says which node failed", "srun: error: Node failure on n1" in err, err)
+    repair(cluster)
+    running = begin(cluster, "salloc", "-N2", "-w", "n[1-2]", "--no-kill", "sh", "-c", f"touch at.salloc; while [ ! -e go.salloc ]; do sleep 0.1; done; {cluster.bin}/srun -N1 -n1 echo step")
+    wait_for_files(cluster, "at.salloc")
+    fail(cluster, "n2")
+    wait_for("the node leaves the allocation", lambda: cluster.run("squeue", "-h", "-o", "%N").out == "n1\n")
+    (cluster.directory / "go.salloc").touch()
+    out, err = running.communicate(timeout=90)
+    checks.that("an allocation of salloc goes on, too", running.returncode == 0 and out == "step\n", (running.returncode, out, err))
+    repair(cluster)
+
+
+def check_batch_features(checks, cluster):
+    job = cluster.submit("-N3", "-C", "small|big", "--batch=big", "-o", "where.out", "--wrap", "echo $SLURMD_NODENAME", cwd=cluster.directory)
+    fields = cluster.wait_for_job(job)
+    checks.that("--batch: the script runs on a node that has the feature", (cluster.directory / "where.out").read_text() == "n3\n" and fields["BatchHost"] == "n3" and
+                fields["BatchFeatures"] == "big", fields)
+    done = cluster.run("sbatch", "-C", "small", "--batch=big", "--wrap", "true")
+    checks.says("one that the constraint does not name is refused", done, 1, "Job --batch option is invalid or not a subset of --constraint")
+
+
+def body(build):
+    def run(checks, directory, clusters):
+        cluster = WithFeatures(build, directory, nodes=3)
+        clusters.append(cluster)
+        cluster.start()
+        check_batch(checks, cluster)
+        check_batch_host(checks, cluster)
+        check_srun(checks, cluster)
+        check_batch_features(checks, cluster)
+        checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
+    return run
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True)
+    return run_test("no_kill", body(parser.parse_args().build))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
