@@ -39,14 +39,6 @@ TEST(Tables, Every_command_of_its_own_name_has_options_and_a_man_page) {
   }
 }
 
-TEST(Tables, Every_command_is_installed_under_its_name) {
-  const std::string front_door = slurp(repository() / "mill");
-  const std::size_t from = front_door.find("slurm_commands=\"");
-  ASSERT_NE(from, std::string::npos);
-  const std::string list = ' ' + front_door.substr(from + 16, front_door.find('"', from + 16) - from - 16) + ' ';
-  for (const CommandRow& row : command_rows()) EXPECT_TRUE(!row.own_name || list.find(' ' + std::string{row.name} + ' ') != std::string::npos) << row.name;
-}
-
 TEST(Tables, An_option_without_effect_or_refused_says_why_or_is_not_built_yet) {
   for (const CommandRow& row : command_rows()) {
     if (row.options == nullptr) continue;

@@ -12,9 +12,9 @@ namespace {
 PartitionDef unusual() {
   PartitionDef def{"odd", {"n0", "n1"}, {"staff"}, {"physics"}, {"biology"}, {50}, true, true, true, false, true, Availability::drain, 60, 30, 2, 1, 5, 6,
                    Mebibytes{10}, {}, Mebibytes{20}, {}, "gold", {"gold"}, {"iron"}, {{"cpu", 2'000'000'000, 1}}, PreemptMode::requeue, 9, CpuSharing::forced, 3,
-                   false, {}, 100, 101, 102, true, true, true, true, {"login1"}, 8000, 4, 7};
+                   false, {}, 100, 101, 102, true, true, true, true, {"login1"}, 8000, 4, 7, 2, true};
   [[maybe_unused]] auto& [name, nodes, groups, accounts, deny, gids, d, r, h, e, j, state, max, time, most, least, tier, factor, dc, dn, mc, mn, qos, aq, dq, weights, mode, grace, sharing, share, all, features,
-         s1, s2, s3, idle, never_suspend, user, reservation, hosts, memory, cpus, over_time] = def;
+         s1, s2, s3, idle, never_suspend, user, reservation, hosts, memory, cpus, over_time, cpus_per_node, least_loaded] = def;
   return def;
 }
 

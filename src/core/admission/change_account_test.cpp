@@ -142,7 +142,12 @@ TEST_F(Accounts, Every_change_is_kept_as_who_did_what) {
   EXPECT_EQ(added.accounts, "physics");
   EXPECT_EQ(added.users, "alice");
   EXPECT_EQ(state_.transactions.at(TransactionId{3})->action, "Modify Users");
-  for (int i = 0; i < 10'010; ++i) apply(state_, TransactionNoted{{.id = state_.next_transaction, .at = now_}, now_});
+  for (int i = 0; i < 10'010; ++i) {
+    TransactionNoted noted;
+    noted.transaction.id = state_.next_transaction;
+    noted.transaction.at = noted.at = now_;
+    apply(state_, noted);
+  }
   EXPECT_EQ(state_.transactions.size(), 10'000u) << "the newest are kept";
 }
 
