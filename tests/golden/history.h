@@ -60,6 +60,9 @@ std::vector<GoldenBatch> extras_history();
 // The same with jobs that are kept for sacct when they are forgotten or requeued after it.
 std::vector<GoldenBatch> kept_history();
 
+// The same with jobs that go on without nodes that fail after it.
+std::vector<GoldenBatch> outliving_history();
+
 // Like the last job of format 1, under another key; `mark` makes its submission another one.
 JobSubmitted one_more_job(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name, std::uint8_t mark, Time at);
 

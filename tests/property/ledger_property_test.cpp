@@ -279,6 +279,11 @@ class History {
     ask.spec.exclusive = random_.chance(1, 10);
     ask.spec.oversubscribe = random_.chance(1, 2);
     if (random_.chance(1, 8)) ask.spec.extras = SharedValue(JobExtras{.mail_types = mail_end, .overcommit = random_.chance(3, 4)});
+    if (random_.chance(1, 3)) {
+      JobExtras extras = ask.spec.extra_request();
+      extras.no_kill = true;
+      ask.spec.extras = SharedValue(std::move(extras));
+    }
     ask.spec.kill_on_invalid_dependency = random_.chance(1, 2);
     ask.hold = random_.chance(1, 10);
     if (random_.chance(1, 3)) ask.partition = "small";
