@@ -569,11 +569,11 @@ TEST_F(Commands, Srun_refuses_what_it_cannot_do_yet) {
 }
 
 TEST_F(Commands, Millrace_checks_a_configuration) {
-  const Outcome outcome = run({"millrace", "check", file("c", "ClusterName=x\nSlurmctldHost=y\nResvProlog=/bin/true\nNoSuch=1\nKillWait=x\n")});
+  const Outcome outcome = run({"millrace", "check", file("c", "ClusterName=x\nSlurmctldHost=y\nBurstBufferType=x\nNoSuch=1\nKillWait=x\n")});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.out.find(":5: KillWait: 'x' is not a time"), std::string::npos);
   EXPECT_NE(outcome.out.find(":4: NoSuch: unknown key\n"), std::string::npos);
-  EXPECT_NE(outcome.out.find(":3: ResvProlog: not built yet\n"), std::string::npos);
+  EXPECT_NE(outcome.out.find(":3: BurstBufferType: not built yet\n"), std::string::npos);
   EXPECT_EQ(run({"sreport"}).err, "sreport: error: this command is not built yet in Millrace\n");
   EXPECT_EQ(run({"squeue", "-V"}).out, "slurm 26.11.0\n");
   EXPECT_EQ(run({"millrace", "--version"}).out, "millrace 0.1.0\n");
