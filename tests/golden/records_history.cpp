@@ -37,7 +37,7 @@ std::vector<GoldenBatch> records_history() {
   physics.account = "physics";
   physics.coordinators = {"alice", "bob"};
   const AccountUser alice{"alice", AdminLevel::operates, {"grant", "own"}, "grant"};
-  const Transaction done{TransactionId{1}, at(502), "root", "Add Account Coordinators", "name='alice' || name='bob'", "acct='physics'", "physics", "alice,bob"};
+  const Transaction done{TransactionId{1}, at(502), "root", "Add Account Coordinators", "name='alice',name='bob'", "acct='physics'", "physics", "alice,bob"};
   out.push_back({{}, {AssociationChanged{root, at(501)}, AssociationChanged{physics, at(501)}, AccountUserChanged{alice, at(502)}, AccountUserChanged{{.name = "carol", .default_wckey = "x"}, at(502)}, TransactionNoted{done, at(502)}}});
   out.push_back({{}, {job, JobPlaced{job.key, Attempt{0}, {share}, false, at(511)}}});
   out.push_back({{}, {AttemptEnded{job.key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 3, 0, at(520)}}});

@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
                                      {"partition_rules", millrace::partition_rules_history, 0}, {"partition_rules_compacted", millrace::partition_rules_history, 21},
                                      {"partition_changes", millrace::partition_changes_history, 0}, {"partition_changes_compacted", millrace::partition_changes_history, 23},
                                      {"standing", millrace::standing_history, 0}, {"standing_compacted", millrace::standing_history, 27},
-                                     {"records", millrace::records_history, 0}, {"records_compacted", millrace::records_history, 27},
+                                     {"records", millrace::records_history, 0}, {"records_compacted", millrace::records_history, 22},
                                      {"site_rules", millrace::site_rules_history, 0}, {"site_rules_compacted", millrace::site_rules_history, 25},
                                      {"outliving", millrace::outliving_history, 0}, {"outliving_compacted", millrace::outliving_history, 21}};
   for (const millrace::Golden& each : golden) {

@@ -343,7 +343,7 @@ class Change {
     const auto list = [](std::string& out, const std::string& word, const char* gap) {
       if (!word.empty() && (gap + out + gap).find(gap + word + gap) == std::string::npos) out += (out.empty() ? "" : gap) + word;
     };
-    for (const std::string& name : out_.names) list(note.where, "name='" + name + "'", " || ");
+    for (const std::string& name : out_.names) list(note.where, "name='" + name + "'", ",");
     for (const AssociationName& each : out_.associations) {
       list(note.accounts, each.account, ",");
       list(note.users, each.user, ",");

@@ -142,11 +142,10 @@ TEST_F(Accounts, Every_change_is_kept_as_who_did_what) {
   EXPECT_EQ(added.accounts, "physics");
   EXPECT_EQ(added.users, "alice");
   EXPECT_EQ(state_.transactions.at(TransactionId{3})->action, "Modify Users");
+  Transaction more = added;
   for (int i = 0; i < 10'010; ++i) {
-    TransactionNoted noted;
-    noted.transaction.id = state_.next_transaction;
-    noted.transaction.at = noted.at = now_;
-    apply(state_, noted);
+    more.id = state_.next_transaction;
+    apply(state_, TransactionNoted{more, now_});
   }
   EXPECT_EQ(state_.transactions.size(), 10'000u) << "the newest are kept";
 }

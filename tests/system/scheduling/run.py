@@ -55,7 +55,7 @@ def check_refusals(checks, cluster):
         ("nobody to use it", ["ReservationName=two", *times, "Nodes=n2"], "Reservation request lacks users, groups or accounts", "Users="),
         ("a name that is taken", ["ReservationName=course", *times, "Nodes=n2", "Users=root"], "Duplicate reservation name", "course"),
         ("more nodes than are free", ["ReservationName=two", *times, "NodeCnt=3", "Users=root"], "Requested nodes are busy", "only 1 of 3"),
-        ("a flag that is not built", ["ReservationName=two", *times, "Nodes=n2", "Users=root", "Flags=MAGNETIC"], "not supported", "MAGNETIC"),
+        ("a flag that is not built", ["ReservationName=two", *times, "Nodes=n2", "Users=root", "Flags=FIRST_CORES"], "not supported", "FIRST_CORES"),
         ("cores instead of nodes", ["ReservationName=two", *times, "CoreCnt=4", "Users=root"], "CoreCnt=", "not built yet"),
         ("a time that is none", ["ReservationName=two", "StartTime=soonish", "Nodes=n2", "Users=root"], "Invalid StartTime", "soonish"),
     ]
