@@ -97,6 +97,7 @@ void Agent::beat() {
   if (!link_) return;
   if (loop_.now() - last_heard_ > heartbeat_ * silent_beats_max)
     return disconnect("nothing heard for three heartbeats");
+  look_at_killed();
   if (welcome_) send_report(true);
   beat_timer_ = loop_.after(heartbeat_, [this] { beat(); });
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,8 @@ struct AgentHooks {
   std::function<void()> reboot;                         // ... the node to boot
   std::function<void()> read_configuration;             // the files have changed
   std::function<void(const wire::SetLogging&)> set_logging{};
+  std::function<Duration()> unkillable_after{};         // so long after SIGKILL an attempt that is still there counts as unkillable; 0: never
+  std::function<void(const wire::AttemptStatus&)> unkillable{};  // told once of each
   Log* lines = nullptr;                                 // what log() does not always say
 };
 
@@ -73,6 +76,7 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   void signal(const wire::SignalAttempt& signal);
   void suspend(const wire::Suspend& suspend);
 
+  void look_at_killed();
   void connect();
   void disconnect(std::string_view why);
   void beat();
@@ -102,6 +106,7 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   Relay relay_;
 
   std::map<AttemptName, wire::AttemptStatus> attempts_;
+  std::map<AttemptName, std::optional<Time>> dead_by_;  // attempts that were told to end, and when SIGKILL has been sent; nothing: found to be unkillable
   std::uint64_t highest_epoch_;
   std::string verify_key_;  // of the present session
   std::string cluster_;

@@ -1,5 +1,6 @@
 // src/agent/agent_steps.cpp - steps on this node: they go with their attempt, and their keeper hears of them.
 #include "agent/agent.h"
+#include "wire/report_words.h"
 
 namespace millrace {
 
@@ -90,13 +91,34 @@ void Agent::step_sampled(const wire::StepSample& sample) {
   send(std::move(up));
 }
 
+// What does not end by SIGKILL hangs in the kernel. The controller hears of it with the reports from then on, and drains the node.
+void Agent::look_at_killed() {
+  const Duration patience = hooks_.unkillable_after ? hooks_.unkillable_after() : Duration{0};
+  std::erase_if(dead_by_, [&](const auto& entry) {
+    const auto found = attempts_.find(entry.first);
+    return found == attempts_.end() || is_over(found->second);
+  });
+  for (auto& [name, dead_by] : dead_by_) {
+    wire::AttemptStatus& status = attempts_.at(name);
+    // A prolog has limits of its own.
+    if (!dead_by || status.in_prolog() || patience == Duration{0} || loop_.now() < *dead_by + patience) continue;
+    log("attempt " + text_of(name) + ": " + kill_failed + ": its processes do not end");
+    dead_by.reset();
+    status.set_problem(kill_failed);
+    if (hooks_.unkillable) hooks_.unkillable(status);
+    report_soon();
+  }
+}
+
 void Agent::kill(const wire::Kill& kill) {
+  if (attempts_.contains(name_of(kill))) dead_by_.try_emplace(name_of(kill), loop_.now() + seconds(kill.kill_wait_seconds()));
   lines_.verbose([&] { return "kill of attempt " + text_of(name_of(kill)); });
   supervisors_.kill(kill);
   if (kill.has_step()) return;
   for (const AttemptName step : live_steps_of(name_of(kill))) {
     wire::Kill one = kill;
     one.set_step(static_cast<std::uint32_t>(step.step));
+    dead_by_.try_emplace(step, loop_.now() + seconds(kill.kill_wait_seconds()));
     supervisors_.kill(one);
   }
 }

@@ -137,6 +137,8 @@ class AgentTest : public testing::Test {
     AgentHooks hooks;
     hooks.log = [this](std::string_view text) { log_ += std::string{text} + "\n"; };
     hooks.stop = [this] { stopped_ = true; };
+    hooks.unkillable_after = [] { return seconds(20); };
+    hooks.unkillable = [this](const wire::AttemptStatus& status) { unkillable_.push_back(status.job_key()); };
     agent_ = std::make_unique<Agent>(loop_, dialer_, supervisors_, measurements_, settings, hooks);
   }
 
@@ -206,6 +208,7 @@ class AgentTest : public testing::Test {
   std::unique_ptr<Agent> agent_;
   std::string log_;
   bool stopped_ = false;
+  std::vector<std::uint64_t> unkillable_;
   std::uint64_t epoch_ = 5, session_ = 0, sequence_ = 0;
   wire::ToAgent last_;
 };
@@ -444,6 +447,30 @@ TEST_F(AgentTest, Kill_signal_and_stop_reach_those_they_are_for) {
   message.mutable_stop();
   deliver(message);
   EXPECT_TRUE(stopped_);
+}
+
+TEST_F(AgentTest, An_attempt_that_does_not_end_by_a_kill_is_told_of_once) {
+  start();
+  for (const std::uint64_t key : {7u, 8u}) deliver(launch(credential(key)));
+  wire::ToAgent message;
+  message.mutable_kill()->set_kill_wait_seconds(30);
+  for (const std::uint64_t key : {7u, 8u}) {
+    message.mutable_kill()->set_job_key(key);
+    deliver(message);
+  }
+  supervisors_.tell(8, wire::AttemptStatus::ENDED);
+  for (int beats = 0; beats < 12; ++beats) {  // two minutes, in which the controller goes on asking
+    EXPECT_EQ(unkillable_.empty(), beats < 5) << beats;
+    loop_.advance(seconds(10));
+    message.mutable_kill()->set_job_key(7);
+    deliver(message);
+    deliver([] { wire::ToAgent heard; heard.mutable_heard(); return heard; }());
+  }
+  EXPECT_EQ(unkillable_, std::vector<std::uint64_t>{7});
+  loop_.advance(seconds(10));
+  const auto attempts = reported();
+  ASSERT_FALSE(attempts.empty());
+  EXPECT_EQ(attempts.front().problem(), "Kill task failed");
 }
 
 TEST_F(AgentTest, Relay_carries_requests_with_the_proved_uid_and_refuses_when_the_controller_is_away) {

@@ -140,6 +140,8 @@ class AgentProcess {
   void set_up_log(const LogSettings& log);
   void set_logging(const wire::SetLogging& wish);
   wire::LogWish log_wish() const;
+  Duration unkillable_after() const;
+  void run_unkillable(const wire::AttemptStatus& status);
   void handle_signal(int signal);
 
   Options options_;
@@ -276,6 +278,26 @@ void AgentProcess::set_logging(const wire::SetLogging& wish) {
   supervisors_->log_wish_changed();
 }
 
+// UnkillableStepTimeout
+Duration AgentProcess::unkillable_after() const {
+  const auto given = configuration_.given.find("unkillablesteptimeout");
+  const auto number = given == configuration_.given.end() ? std::nullopt : parse_integer(given->second);
+  return given == configuration_.given.end() ? seconds(60) : seconds(number.value_or(0));
+}
+
+void AgentProcess::run_unkillable(const wire::AttemptStatus& status) {
+  const auto given = configuration_.given.find("unkillablestepprogram");
+  if (given == configuration_.given.end() || given->second.empty()) return;
+  std::vector<std::string> environment{"SLURMD_NODENAME=" + node_, "SLURM_CONF=" + configuration_.path, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
+  const auto record = spool_->read(name_of(status));
+  if (record && record->supervisor.pid > 0) environment.push_back("SLURM_STEPD_PID=" + std::to_string(record->supervisor.pid));
+  if (status.has_step()) environment.push_back("SLURM_STEP_ID=" + std::to_string(status.step()));
+  const std::string program = given->second;
+  programs_.run({program, {}, std::move(environment), seconds(300)}, [this, program](const ProgramEnd& end) {
+    if (!end.went_well()) log_.complain("UnkillableStepProgram: " + describe(program, end));
+  });
+}
+
 wire::LogWish AgentProcess::log_wish() const {
   wire::LogWish wish;
   wish.set_level(static_cast<std::uint32_t>(log_.level()));
@@ -401,6 +423,10 @@ void AgentProcess::read_configuration() {
   configuration_.adjusted = std::move(fresh->adjusted);
   configuration_.node_life = std::move(fresh->node_life);
   configuration_.log = fresh->log;
+  for (const char* key : {"unkillablesteptimeout", "unkillablestepprogram"}) {
+    configuration_.given.erase(key);
+    if (const auto value = fresh->given.find(key); value != fresh->given.end()) configuration_.given.insert(*value);
+  }
   set_up_log(configuration_.log);
   prolog_epilog_->set_settings(program_settings());
   if (health_) health_->set_settings(health_settings());
@@ -479,6 +505,8 @@ Result<void> AgentProcess::build() {
   hooks.read_configuration = [this] { read_configuration(); };
   hooks.set_logging = [this](const wire::SetLogging& wish) { set_logging(wish); };
   hooks.lines = &log_;
+  hooks.unkillable_after = [this] { return unkillable_after(); };
+  hooks.unkillable = [this](const wire::AttemptStatus& status) { run_unkillable(status); };
   agent_ = std::make_unique<Agent>(loop_, *dialer_, *prolog_epilog_, *measurements_, std::move(agent), std::move(hooks));
   relay_clients_ = std::make_unique<RelayClients>(loop_, agent_->relay());
   return {};

@@ -247,6 +247,11 @@ Result<void> bcast_parameters(Configuration&, std::string_view value) {
   return {};
 }
 
+Result<void> unkillable_program(Configuration&, std::string_view value) {
+  if (!value.starts_with('/')) return fail(Errc::invalid, "'" + std::string{value} + "' is no absolute path");
+  return {};
+}
+
 // Numbers of steps from 40000 on are not given out (core/model/step.h).
 Result<void> max_step_count(Configuration& c, std::string_view value) {
   const auto count = parse_integer(value);

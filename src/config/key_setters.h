@@ -43,6 +43,7 @@ Result<void> launch_parameters(Configuration& c, std::string_view value);
 Result<void> scron_parameters(Configuration& c, std::string_view value);
 Result<void> mpi_default(Configuration& c, std::string_view value);
 Result<void> bcast_parameters(Configuration& c, std::string_view value);  // read by sbcast and srun; here it is only checked
+Result<void> unkillable_program(Configuration& c, std::string_view value);  // read by agents as it was given; here it is only checked
 Result<void> max_step_count(Configuration& c, std::string_view value);
 Result<void> max_tasks_per_node(Configuration& c, std::string_view value);
 // Logs (log_setters.cpp)

@@ -16,6 +16,7 @@
 #include "core/admission/report_steps.h"
 #include "core/admission/suspend_job.h"
 #include "wire/event_codec.h"
+#include "wire/report_words.h"
 
 namespace millrace {
 
@@ -312,6 +313,10 @@ void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>&
   note_prologs(index, attempts);
   std::set<NodeIndex> firsts;  // whose jobs may have waited for steps here
   for (const AttemptReport& report : attempts) {
+    if (!report.ended && report.problem == kill_failed && !commit_.decided().node(index).drain) {
+      complain("node " + commit_.decided().node(index).def->name + " drained: " + kill_failed + " for job key " + std::to_string(report.key.value));
+      commit_.happen({NodeStateChanged{index, NodeOrder::drain, kill_failed, UserId{0}, loop_.now(), {}, {}}});
+    }
     if (report.step) {
       tell_keeper_of(index, report);
       const Job* job = commit_.durable().find_job(report.key);

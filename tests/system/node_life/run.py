@@ -285,6 +285,33 @@ def check_reboot(checks, cluster, programs):
     checks.that("and says so", reason_of(cluster, "n2") == "Node unexpectedly rebooted", reason_of(cluster, "n2"))
 
 
+def check_unkillable(checks, directory, cluster):
+    """A supervisor that is stopped stands for a process that hangs in the kernel."""
+    told = directory / "unkillable"
+    program = directory / "program"
+    program.write_text(f"#!/bin/sh\necho $SLURMD_NODENAME $SLURM_STEPD_PID >> {told}\n")
+    program.chmod(0o755)
+    cluster.settings += ["UnkillableStepTimeout=1", f"UnkillableStepProgram={program}", "SlurmdTimeout=5", "KillWait=1"]
+    cluster.write_configuration()
+    cluster.start()
+    job = cluster.submit("-w", "n1", "-o", "/dev/null", "--wrap", "sleep 1000")
+    cluster.wait_for_job(job, ("RUNNING",))
+    pid = wait_for("its supervisor", lambda: [pid for pid, _ in cluster.supervisors()])[0]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        cluster.run("scancel", job)
+        wait_for("UnkillableStepProgram", lambda: told.exists() and told.read_text())
+        wait_for("the node is drained", lambda: reason_of(cluster, "n1") == "Kill task failed")
+        checks.that("it was told where and of whom", told.read_text() == f"n1 {pid}\n", told.read_text())
+        checks.that("no job starts there any more", cluster.node_states()["n1"].startswith("drng"), cluster.node_states())
+        checks.that("the job is completing until then", cluster.job(job)["JobState"] == "COMPLETING" or cluster.job(job)["JobState"] == "CANCELLED", cluster.job(job))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    wait_for("the node is empty once it has gone", lambda: cluster.node_states()["n1"].startswith("drain"))
+    checks.that("the program ran once", told.read_text().count("\n") == 1, told.read_text())
+    cluster.must_live()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build/dev")
@@ -301,6 +328,9 @@ def main():
         for check in (check_in_order, check_agent_killed, check_failures, check_cancelled, check_controller, check_states, check_reboot):
             check(checks, cluster, programs)
         checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
+        hanging = Cluster(options.build, directory / "hanging", nodes=1)
+        clusters.append(hanging)
+        check_unkillable(checks, directory / "hanging", hanging)
 
     return run_test("node_life", body)
 
