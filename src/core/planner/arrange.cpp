@@ -167,6 +167,7 @@ class Arranging {
       list.insert(list.end(), blocks[block].begin(), blocks[block].begin() + static_cast<std::ptrdiff_t>(segments * wishes_.segment));
     }
     if (taken < wanted || required_taken < required) return std::nullopt;
+    std::ranges::sort(list, {}, &Candidate::node);
     return choose_nodes(spec_, list, list.size(), rules_);
   }
 
