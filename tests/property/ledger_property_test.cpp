@@ -72,6 +72,12 @@ class History {
     policy.return_to_service = 2;
     policy.predict_run_times = seed % 2 == 1;
     policy.max_job_id = 400;  // numbers wrap within one history
+    policy.least_loaded = seed % 7 == 3;
+    policy.one_task_per_core = seed % 5 == 4;
+    policy.all_partitions = seed % 6 == 1;
+    if (seed % 3 == 1) small.max_cpus_per_node = 3;
+    if (seed % 5 == 2) main.max_cpus_per_node = 6;
+    small.least_loaded = seed % 4 == 2;
     if (seed % 4 == 0) {
       policy.preempt_type = PreemptType::partition;
       policy.preempt_mode = seed % 8 == 0 ? PreemptMode::requeue : PreemptMode::cancel;

@@ -259,7 +259,7 @@ def check_user(checks, build, directory, identity):
     try:
         daemons = start(user)
         check_jobs(user)
-    check_names(user)
+        check_names(user)
         check_refusals(user, daemons)
         check_doctor(user)
         check_key_and_log(user)
