@@ -22,6 +22,7 @@
 #include "agent/spool_journal.h"
 #include "agent/spool_supervisors.h"
 #include "apps/accelerator_watcher.h"
+#include "apps/agent_parts.h"
 #include "apps/munge_nodes.h"
 #include "cli/version.h"
 #include "config/reread.h"
@@ -68,42 +69,6 @@ constexpr const char* usage =
     "  -V           print the version\n"
     "  -Z           be a node that slurm.conf need not name; the controller makes it\n"
     "  --conf WORDS what a NodeName line would say of it, with -Z; the hardware where it says nothing\n";
-
-// The loop's descriptors, as src/agent wants to see them.
-class LoopReadiness final : public Readiness {
- public:
-  explicit LoopReadiness(EventLoop& loop) : loop_(loop) {}
-  std::unique_ptr<Watch> watch(int descriptor, Task readable, Task writable) override {
-    struct LoopWatch final : Watch {
-      LoopWatch(EventLoop& loop, int fd, Task in, Task out) : inner(loop, fd, std::move(in), std::move(out)) {}
-      void want_readable() override { inner.want_readable(); }
-      void want_writable() override { inner.want_writable(); }
-      DescriptorWatch inner;
-    };
-    return std::make_unique<LoopWatch>(loop_, descriptor, std::move(readable), std::move(writable));
-  }
-
- private:
-  EventLoop& loop_;
-};
-
-// Each dial tries the next controller: the one that leads answers.
-class ControllerDialer final : public Dialer {
- public:
-  ControllerDialer(EventLoop& loop, Worker& resolver, const Configuration& configuration, const std::string& node, const TlsDialer::MakeFace& face) {
-    LinkLimits limits;
-    limits.receive_max = reply_size_max;  // relayed replies
-    for (const ControllerHost& host : configuration.controllers)
-      dialers_.push_back(std::make_unique<TlsDialer>(loop, resolver, host.address, configuration.controller_port, node, face, limits));
-  }
-  std::unique_ptr<Link> dial(LinkHandler& handler) override {
-    return dialers_[next_++ % dialers_.size()]->dial(handler);
-  }
-
- private:
-  std::vector<std::unique_ptr<TlsDialer>> dialers_;
-  std::size_t next_ = 0;
-};
 
 std::string beside_this_program(const char* name) {
   char self[PATH_MAX]{};
@@ -334,18 +299,6 @@ void AgentProcess::clean_spool(const SpoolDirectory& spool) const {
     }
     spool.forget(name);
   }
-}
-
-wire::Inventory inventory_of(const ConfiguredNode& node) {
-  wire::Inventory inventory;
-  inventory.set_cpus(node.cpus);
-  inventory.set_boards(node.boards);
-  inventory.set_sockets(node.sockets);
-  inventory.set_cores_per_socket(node.cores_per_socket);
-  inventory.set_threads_per_core(node.threads_per_core);
-  inventory.set_memory_mib(static_cast<std::uint64_t>(node.memory.value));
-  inventory.set_tmp_disk_mib(static_cast<std::uint64_t>(node.tmp_disk.value));
-  return inventory;
 }
 
 // A node whose driver hangs is there all the same, without its devices: the controller drains it.

@@ -57,7 +57,7 @@ constexpr DebugFlagRow flag_rows[] = {
     {"JobContainer", "", none},
     {"License", "LICENSE: ", DebugFlag::license},
     {"Metrics", "", none},
-    {"MPI", "MPI: ", DebugFlag::mpi},
+    {"MPI", "", none},
     {"Namespace", "", none},
     {"Network", "NET: ", DebugFlag::network},
     {"NetworkRaw", "", none},

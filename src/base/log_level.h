@@ -21,7 +21,7 @@ LogLevel raised(LogLevel from, unsigned by);                   // as -v does, wh
 
 // Subsystems of Slurm that can be told to say more (DebugFlags). Those with a prefix have something to say here.
 enum class DebugFlag : std::uint8_t {
-  agent, audit_rpcs, backfill, cgroup, cpu_bind, dependency, gang, gres, hetjob, license, mpi, network, power, priority, protocol, reservation, script,
+  agent, audit_rpcs, backfill, cgroup, cpu_bind, dependency, gang, gres, hetjob, license, network, power, priority, protocol, reservation, script,
   select_type, steps, trace_jobs, triggers, without_lines  // the last stands for all the others
 };
 using DebugFlags = std::uint64_t;  // one bit for each row of debug_flags()

@@ -214,6 +214,12 @@ struct Entity {
 };
 
 // Order decides between keywords that share a beginning.
+// Hierarchical resources, of which there are none here.
+int show_resources(Scontrol&, std::string_view id) {
+  if (id.empty()) return print("No resources in the system\n");
+  return say_plain("Resource " + std::string{id} + " not found"), 1;
+}
+
 constexpr Entity entities[] = {
     {{"aliases", 2}, scontrol_show_aliases},
     {{"assoc_mgr", 2}, scontrol_show_associations},
@@ -235,7 +241,7 @@ constexpr Entity entities[] = {
     {{"partitionname", 10}, show_partitions},
     {{"reservations", 3}, scontrol_show_reservations},
     {{"reservationname", 12}, scontrol_show_reservations},
-    {{"resources", 3}, nullptr},
+    {{"resources", 3}, show_resources},
     {{"slurmd", 2}, scontrol_show_slurmd},
     {{"steps", 2}, scontrol_show_steps},
     {{"stepid", 6}, scontrol_show_steps},

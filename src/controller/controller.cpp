@@ -1,4 +1,4 @@
-// src/controller/controller.cpp - see controller.h. Requests of people are in commands.cpp and queries.cpp.
+// src/controller/controller.cpp - see controller.h. Requests of people are in commands.cpp and queries.cpp, what nodes say and are told in nodes.cpp.
 #include "controller/controller.h"
 
 #include <algorithm>
@@ -10,10 +10,8 @@
 #include "controller/views.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/accept_preemption.h"
-#include "core/admission/cancel_job.h"
 #include "core/admission/expire.h"
 #include "core/admission/report_node.h"
-#include "core/admission/report_steps.h"
 #include "core/admission/suspend_job.h"
 #include "wire/event_codec.h"
 #include "wire/report_words.h"
@@ -23,12 +21,6 @@ namespace millrace {
 namespace {
 
 constexpr std::size_t payload_cache_bytes = 8u << 20;
-
-// Where the keeper of its steps is.
-bool is_first_node(const State& state, const AttemptReport& report, NodeIndex node) {
-  const Job* job = state.find_job(report.key);
-  return job && job->attempt == report.attempt && job->placement && job->placement->shares.front().node == node && !job->placement->shares.front().lost;
-}
 
 }  // namespace
 
@@ -253,207 +245,6 @@ void Controller::plan_finished(const Plan& plan) {
   plan_report_ = SharedValue(std::move(report));
   for (const Preemption& p : plan.preemptions)
     if (!p.suspend) preempt(p);
-}
-
-// ---- nodes ----
-
-std::optional<NodeIndex> Controller::own_node(ResourceManager& by, const std::string& name) {
-  const auto it = node_by_name_.find(name);
-  if (it == node_by_name_.end() || links_[it->second].manager != &by) return std::nullopt;
-  return it->second;
-}
-
-void Controller::node_registered(ResourceManager& by, const NodeRegistration& registration) {
-  const auto index = own_node(by, registration.node);
-  if (!index && registration.dynamic && create_unknown(by, registration)) return node_registered(by, registration);
-  if (!index) return hooks_.say("registration of node " + registration.node + " ignored: it is not configured here or not this manager's");
-  NodeLink& link = links_[*index];
-  link.ordered.clear();
-  link.reported = true;
-  auto events = decide_register(commit_.decided(), {*index, registration.boot_id, registration.inventory}, loop_.now());
-  const bool known_before = link.responding;
-  link.responding = true;
-  link.heard_at = loop_.now();
-  observed_.edit().responding[*index] = true;
-  if (!events.empty() || !known_before) hooks_.say("node " + registration.node + " registered");
-  if (!events.empty()) commit_.happen(std::move(events));
-  if (!known_before) planning_.wanted();
-  take_reports(*index, registration.attempts);
-}
-
-void Controller::node_reported(ResourceManager& by, const std::string& name, const std::vector<AttemptReport>& attempts,
-                               const wire::Telemetry& telemetry) {
-  const auto index = own_node(by, name);
-  if (!index || !links_[*index].reported) return;
-  lines_.debug3([&] { return "report of node " + name + ": " + std::to_string(attempts.size()) + " attempts" + (telemetry.measured_at_us() != 0 ? ", with telemetry" : ""); });
-  if (telemetry.measured_at_us() != 0) {  // not with every report
-    observed_.edit().telemetry[*index] = telemetry;
-    judge_devices(*index, telemetry);
-  }
-  take_reports(*index, attempts);
-}
-
-void Controller::judge_devices(NodeIndex index, const wire::Telemetry& telemetry) {
-  std::vector<DeviceTrouble> troubles;
-  for (const auto& device : telemetry.devices())
-    if (!device.trouble().empty()) troubles.push_back({device.name(), device.type(), device.device(), device.trouble()});
-  auto events = decide_devices(commit_.decided(), index, std::move(troubles), loop_.now());
-  if (events.empty()) return;
-  hooks_.say("devices of node " + commit_.decided().node(index).def->name + " were judged anew");
-  commit_.happen(std::move(events));
-  planning_.wanted();
-}
-
-void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>& attempts) {
-  NodeLink& link = links_[index];
-  link.heard_at = loop_.now();
-  link.responding = true;
-  observed_.edit().responding[index] = true;
-  link.attempts = attempts;
-  note_prologs(index, attempts);
-  std::set<NodeIndex> firsts;  // whose jobs may have waited for steps here
-  for (const AttemptReport& report : attempts) {
-    if (!report.ended && report.problem == kill_failed && !commit_.decided().node(index).drain) {
-      complain("node " + commit_.decided().node(index).def->name + " drained: " + kill_failed + " for job key " + std::to_string(report.key.value));
-      commit_.happen({NodeStateChanged{index, NodeOrder::drain, kill_failed, UserId{0}, loop_.now(), {}, {}}});
-    }
-    if (report.step) {
-      tell_keeper_of(index, report);
-      const Job* job = commit_.durable().find_job(report.key);
-      if (report.ended && job && job->placement && job->placement->shares.front().node != index) firsts.insert(job->placement->shares.front().node);
-      continue;
-    }
-    if (!report.ended && !report.exited) continue;
-    if (const Job* job = commit_.decided().find_job(report.key); job && job->attempt == report.attempt && waits_for_steps(*job, index)) continue;
-    // Before the end, which ends whatever of its steps is not known to have ended.
-    if (!report.steps.empty() && is_first_node(commit_.decided(), report, index))
-      if (auto told = decide_steps(commit_.decided(), report.key, report.attempt, report.steps, loop_.now()); !told.empty()) commit_.happen(std::move(told));
-    const ReportEnd end{report.key, report.attempt, index, report.end, report.exit_code, report.exit_signal, report.usage, report.epilog_failed};
-    auto events = report.ended ? decide_end(commit_.decided(), end, loop_.now()) : decide_exit(commit_.decided(), end, loop_.now());
-    if (events.empty()) continue;
-    if (!report.problem.empty())
-      complain("job key " + std::to_string(report.key.value) + " on " + commit_.decided().node(index).def->name + ": " + report.problem);
-    commit_.happen(std::move(events));
-  }
-  // Ends above become durable later and reconcile then; what else differs is put right now.
-  reconcile(index);
-  for (const NodeIndex first : firsts)
-    if (const auto it = links_.find(first); it != links_.end() && std::ranges::any_of(it->second.attempts, [](const AttemptReport& r) { return r.ended && !r.step; }))
-      take_reports(first, std::vector(it->second.attempts));
-}
-
-std::vector<NodeIndex> Controller::unreachable() const {
-  std::vector<NodeIndex> out;
-  for (const auto& [index, link] : links_) {
-    if (link.responding) continue;
-    const auto* node = commit_.durable().nodes.find(index);
-    if (!node || (*node)->is_on()) out.push_back(index);  // who waits for one that is not on waits for more than an answer
-  }
-  return out;
-}
-
-void Controller::node_unreachable(ResourceManager& by, const std::string& name) {
-  const auto index = own_node(by, name);
-  if (!index) return;
-  lines_.verbose([&] { return "node " + name + " does not respond"; });
-  links_[*index].responding = false;
-  links_[*index].reported = false;
-  observed_.edit().responding[*index] = false;
-}
-
-void Controller::reconcile(NodeIndex index) {
-  const auto it = links_.find(index);
-  if (it == links_.end() || !it->second.reported || !it->second.manager) return;
-  for (const Intent& intent : difference(commit_.durable(), index, it->second.attempts)) order(index, it->second, intent);
-  tell_of_lost(index, it->second);
-}
-
-void Controller::order(NodeIndex index, NodeLink& link, const Intent& intent) {
-  const std::string& name = commit_.durable().node(index).def->name;
-  const auto [key, attempt] = std::visit([](const auto& i) { return std::pair{i.key, i.attempt}; }, intent);
-  if (const auto* gone = std::get_if<ForgetIntent>(&intent)) {
-    wire::Forget forget;
-    forget.set_job_key(key.value);
-    forget.set_attempt(attempt.value);
-    if (gone->step) forget.set_step(*gone->step);
-    link.manager->forget(name, forget);
-    std::erase_if(link.attempts, [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt && r.step == gone->step; });
-    return;
-  }
-  // Orders of different kinds about one attempt are kept apart; to suspend takes back to resume, and the reverse.
-  const auto* stops = std::get_if<SuspendIntent>(&intent);
-  const std::uint32_t kind = stops ? (stops->suspended ? 2 : 3) : std::holds_alternative<KillIntent>(intent) ? 1 : 0;
-  const auto* kills = std::get_if<KillIntent>(&intent);
-  const std::int64_t step = kills && kills->step ? static_cast<std::int64_t>(*kills->step) : -1;
-  const auto slot = [&](std::uint32_t which) { return std::tuple{key, attempt, step, which}; };
-  if (stops) link.ordered.erase(slot(stops->suspended ? 3 : 2));
-  Time& last = link.ordered[slot(kind)];
-  if (last.is_set() && loop_.now() < last + settings_.relaunch_after) return;
-  last = loop_.now();
-  if (std::holds_alternative<LaunchIntent>(intent)) return launch(index, std::get<LaunchIntent>(intent));
-  if (stops) {
-    wire::Suspend order;
-    order.set_job_key(key.value);
-    order.set_attempt(attempt.value);
-    order.set_suspended(stops->suspended);
-    return link.manager->suspend(name, order);
-  }
-  wire::Kill kill;
-  kill.set_job_key(key.value);
-  kill.set_attempt(attempt.value);
-  kill.set_why(static_cast<wire::Kill::Why>(kills->why));
-  if (kills->step) kill.set_step(*kills->step);
-  kill.set_kill_wait_seconds(commit_.durable().policy->kill_wait_seconds);
-  link.manager->kill(name, kill);
-}
-
-void Controller::launch(NodeIndex index, const LaunchIntent& intent) {
-  const Job& job = commit_.durable().job(intent.key);
-  wire::LaunchPlan plan = make_launch_plan(commit_.durable(), job, index, settings_.cluster);
-  const PayloadId script{job.spec->script}, environment{job.spec->environment};
-  payloads_.find(script, [this, index, intent, environment, plan = std::move(plan)](Result<std::string> script_bytes) mutable {
-    if (!script_bytes) return hooks_.fatal("a job's script is gone from the log: " + script_bytes.error().story);
-    plan.set_script(*std::move(script_bytes));
-    payloads_.find(environment, [this, index, intent, plan = std::move(plan)](Result<std::string> bytes) mutable {
-      if (!bytes) return hooks_.fatal("a job's environment is gone from the log: " + bytes.error().story);
-      // Reading may have taken a while: only what is still wanted is sent.
-      const Job* job = commit_.durable().find_job(intent.key);
-      if (!job || job->attempt != intent.attempt || job->state != JobState::running) return;
-      plan.set_environment(*std::move(bytes));
-      departed_users_.check(job->spec->owner->uid, job->spec->owner->gid, [this, index, intent, plan = std::move(plan)](bool departed) { send_launch(index, intent, plan, departed); });
-    });
-  });
-}
-
-void Controller::send_launch(NodeIndex index, const LaunchIntent& intent, const wire::LaunchPlan& plan, bool departed) {
-  const Job* job = commit_.durable().find_job(intent.key);
-  if (!job || job->attempt != intent.attempt || job->state != JobState::running) return;
-  if (departed) {
-    auto cancelled = decide_cancel(commit_.decided(), {intent.key, std::nullopt}, {UserId{0}, true}, loop_.now());
-    if (!cancelled || cancelled->empty()) return;
-    hooks_.say("job " + std::to_string(job->id.value) + " is cancelled: its user, id " + std::to_string(job->spec->owner->uid.value) + ", does not exist any more");
-    return commit_.happen(*std::move(cancelled));
-  }
-  const Node& node = commit_.durable().node(index);
-  links_[index].manager->launch(node.def->name, plan, *job->spec->owner, node.boot_id);
-}
-
-void Controller::see_to_reboot(NodeIndex index, NodeLink& link) {
-  const auto* node = commit_.durable().nodes.find(index);
-  if (!node || (*node)->reboot != Reboot::issued || !link.reported || !link.manager) return;
-  if (link.told_to_reboot.is_set() && loop_.now() < link.told_to_reboot + settings_.relaunch_after) return;
-  link.told_to_reboot = loop_.now();
-  link.manager->reboot((*node)->def->name);
-}
-
-void Controller::note_prologs(NodeIndex index, const std::vector<AttemptReport>& attempts) {
-  std::set<JobKey> now;
-  for (const AttemptReport& report : attempts)
-    if (report.in_prolog && !report.step) now.insert(report.key);
-  const auto known = observed_->in_prolog.find(index);
-  if (now.empty() && known == observed_->in_prolog.end()) return;
-  if (now.empty()) observed_.edit().in_prolog.erase(index);
-  else if (known == observed_->in_prolog.end() || known->second != now) observed_.edit().in_prolog[index] = std::move(now);
 }
 
 // ---- time ----
