@@ -1,5 +1,8 @@
 // src/controller/nodes.cpp - the part of the controller that listens to nodes and gives them orders; see controller.h.
 #include "controller/controller.h"
+
+#include <algorithm>
+
 #include "controller/views.h"
 #include "core/admission/cancel_job.h"
 #include "core/admission/report_node.h"
@@ -13,6 +16,12 @@ namespace {
 bool is_first_node(const State& state, const AttemptReport& report, NodeIndex node) {
   const Job* job = state.find_job(report.key);
   return job && job->attempt == report.attempt && job->placement && job->placement->shares.front().node == node && !job->placement->shares.front().lost;
+}
+
+// A job that goes on without a node, or whose tasks there are done, has nothing to start there any more.
+bool is_still_to_launch(const Job* job, Attempt attempt, NodeIndex node) {
+  return job && job->attempt == attempt && job->state == JobState::running &&
+         std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) { return share.node == node && !share.released; });
 }
 
 }  // namespace
@@ -178,7 +187,7 @@ void Controller::launch(NodeIndex index, const LaunchIntent& intent) {
       if (!bytes) return hooks_.fatal("a job's environment is gone from the log: " + bytes.error().story);
       // Reading may have taken a while: only what is still wanted is sent.
       const Job* job = commit_.durable().find_job(intent.key);
-      if (!job || job->attempt != intent.attempt || job->state != JobState::running) return;
+      if (!is_still_to_launch(job, intent.attempt, index)) return;
       plan.set_environment(*std::move(bytes));
       departed_users_.check(job->spec->owner->uid, job->spec->owner->gid, [this, index, intent, plan = std::move(plan)](bool departed) { send_launch(index, intent, plan, departed); });
     });
@@ -187,7 +196,7 @@ void Controller::launch(NodeIndex index, const LaunchIntent& intent) {
 
 void Controller::send_launch(NodeIndex index, const LaunchIntent& intent, const wire::LaunchPlan& plan, bool departed) {
   const Job* job = commit_.durable().find_job(intent.key);
-  if (!job || job->attempt != intent.attempt || job->state != JobState::running) return;
+  if (!is_still_to_launch(job, intent.attempt, index)) return;
   if (departed) {
     auto cancelled = decide_cancel(commit_.decided(), {intent.key, std::nullopt}, {UserId{0}, true}, loop_.now());
     if (!cancelled || cancelled->empty()) return;
