@@ -64,8 +64,9 @@ Result<void> append_completions(const std::string& path, const std::string& line
     const ssize_t wrote = ::write(file.get(), fresh.data() + done, fresh.size() - done);
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) {
-      const std::string why = std::strerror(errno);
-      if (before >= 0 && done > 0) (void)::ftruncate(file.get(), before);  // half a line would be read as one
+      std::string why = std::strerror(errno);
+      const bool half = before >= 0 && done > 0 && ::ftruncate(file.get(), before) != 0;  // half a line would be read as one
+      if (half) why += "; a part of a line stays in it";
       return fail(Errc::io, path + ": " + why);
     }
     done += static_cast<std::size_t>(wrote);
