@@ -31,11 +31,11 @@ Result<void> set_counts(wire::Reserve& to, Text value) {
   std::string licences;
   for (const Text word : split(value, ',')) {
     const std::size_t equals = word.find('=');
-    const auto count = equals == Text::npos ? std::nullopt : parse_integer(word.substr(equals + 1));
+    const std::int64_t count = equals == Text::npos ? 0 : parse_integer(word.substr(equals + 1)).value_or(0);
     const std::string name = lower(word.substr(0, equals));
-    if (!count || *count < 1 || *count > 10'000'000) return bad("TRES", value);
-    if (name == "node") to.set_node_count(static_cast<std::uint32_t>(*count));
-    else if (name.starts_with("license/")) licences += (licences.empty() ? "" : ",") + std::string{word.substr(8, equals - 8)} + ":" + std::to_string(*count);
+    if (count < 1 || count > 10'000'000) return bad("TRES", value);
+    if (name == "node") to.set_node_count(static_cast<std::uint32_t>(count));
+    else if (name.starts_with("license/")) licences += (licences.empty() ? "" : ",") + std::string{word.substr(8, equals - 8)} + ":" + std::to_string(count);
     else return fail(Errc::refused, "TRES=" + std::string{word} + " of a reservation is not built yet in Millrace: whole nodes (node=) and licences (license/NAME=) can be kept");
   }
   if (!licences.empty()) to.set_licences(licences);
