@@ -31,6 +31,7 @@
 #include "core/planner/pass.h"
 #include "sim/scenario_accounts.h"
 #include "sim/scenario_cluster.h"
+#include "sim/scenario_job.h"
 #include "sim/scenario_power.h"
 #include "sim/scenario_programs.h"
 #include "sim/scenario_requests.h"
@@ -67,24 +68,11 @@ class Scenario {
   std::vector<std::string> verdict() const;
 
  private:
-  struct Planned {
-    std::int64_t run = 0;
-    std::uint32_t exit_code = 0;
-    bool out_of_memory = false;
-    PlannedPrograms programs;
-  };
-  // What `submit` says before a ':', or after it.
-  struct Component {
-    SubmitJob ask;
-    Planned planned;
-    Owner owner{UserId{1000}, GroupId{1000}, "user", "group", {1000}, "host", {}};
-  };
-
   Result<void> read_line(int number, const Words& words);
   void configure();
   void act(const Line& line);
   void submit(const Words& words);
-  void read_component(const std::string& name, std::span<const std::string> words, Component& out);
+  void name_dependencies(std::string& dependency) const;
   void reserve(const Words& words);
   void note_nodes_of(const Reservation& reservation);
   void note_details(const std::string& name, const JobPlaced& placed);
@@ -116,7 +104,7 @@ class Scenario {
   std::map<std::string, JobId> names_;
   ScenarioUsers users_;
   std::map<JobKey, std::string> shown_;
-  std::map<JobKey, Planned> planned_;
+  std::map<JobKey, PlannedRun> planned_;
   std::map<JobKey, std::int64_t> ends_;  // when a running job's own work is done
   ProgramTimes program_times_;
   ScenarioPower power_;
@@ -195,7 +183,7 @@ void Scenario::note_power(const NodesPowered& e) {
 void Scenario::may_begin(JobKey key, bool waited) {
   const Job* job = state_.find_job(key);
   if (!waited || !job || job->state != JobState::running || job->boots || job->program != JobProgram::none) return;
-  const Planned& planned = planned_[job->array.value != 0 ? job->array : leader_of(*job)];
+  const PlannedRun& planned = planned_[job->array.value != 0 ? job->array : leader_of(*job)];
   if (!job->is_component()) ends_[key] = now_ + planned.programs.prolog + planned.run;
   note("ready " + name_of(*job));
 }
@@ -231,7 +219,7 @@ void Scenario::started(const JobPlaced& placed) {
   note("start " + name_of(job) + " " + compress_hostlist(nodes));
   note_details(name_of(job), placed);
   left_.erase(placed.key);
-  const Planned& planned = planned_[job.array.value != 0 ? job.array : leader_of(job)];
+  const PlannedRun& planned = planned_[job.array.value != 0 ? job.array : leader_of(job)];
   // A further component has nothing to do of its own: it ends when it is told to.
   ends_[placed.key] = job.program == JobProgram::prolog || job.boots || job.is_component() ? INT64_MAX : now_ + planned.programs.prolog + planned.run;
 }
@@ -267,7 +255,7 @@ void Scenario::happen(const std::vector<Event>& events) {
     };
     if (const auto* e = std::get_if<JobProgramEnded>(&event)) {
       const Job* job = state_.find_job(e->key);
-      const Planned& planned = planned_[job->array.value != 0 ? job->array : job->key];
+      const PlannedRun& planned = planned_[job->array.value != 0 ? job->array : job->key];
       if (job->state == JobState::running && !job->boots) ends_[e->key] = now_ + planned.programs.prolog + planned.run;
       if (job->state == JobState::running && !job->boots) note("ready " + name_of(*job));
     }
@@ -295,91 +283,29 @@ void Scenario::note_details(const std::string& name, const JobPlaced& placed) {
   if (!placed.licences.empty()) note("licences " + name + " " + format_licences(placed.licences));
 }
 
-void Scenario::read_component(const std::string& name, std::span<const std::string> words, Component& out) {
-  SubmitJob& ask = out.ask;
-  Planned& planned = out.planned;
-  Owner& owner = out.owner;
-  std::optional<std::int64_t> limit, run;
-  RareRequest rare;
-  JobExtras extras;
-  ask.spec.work_dir = "/";
-  ask.spec.min_nodes = ask.spec.tasks = ask.spec.cpus_per_task = 0;
-  ask.spec.name = name;
-  ask.script_bytes = 1;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::size_t equals = words[i].find('=');
-    const std::string key = words[i].substr(0, equals);
-    const std::string value = equals == std::string::npos ? "" : words[i].substr(equals + 1);
-    const std::int64_t number = parse_integer(value).value_or(0);
-    const auto count = static_cast<std::uint32_t>(number);
-    if (key == "cpus") ask.spec.cpus_per_task = count;
-    else if (key == "tasks") ask.spec.tasks = count;
-    else if (key == "nodes") {
-      const auto parts = split(value, '-');
-      ask.spec.min_nodes = static_cast<std::uint32_t>(parse_integer(parts.front()).value_or(1));
-      ask.spec.max_nodes = static_cast<std::uint32_t>(parse_integer(parts.back()).value_or(1));
-    } else if (key == "per_node") ask.spec.tasks_per_node = count;
-    else if (key == "mem") ask.spec.memory_per_node = Mebibytes{number};
-    else if (key == "mem_cpu") ask.spec.memory_per_cpu = Mebibytes{number};
-    else if (key == "limit") limit = number;
-    else if (key == "run") run = number;
-    else if (key == "exit") planned.exit_code = count;
-    else if (key == "oom") planned.out_of_memory = true;
-    else if (read_program_key(key, number, planned.programs)) continue;
-    else if (key == "partition") ask.partition = value;
-    else if (key == "begin") ask.begin_at = at_second(number);
-    else if (key == "dep") ask.dependency = value;
-    else if (key == "array") ask.array = value;
-    else if (key == "hold") ask.hold = true;
-    else if (key == "oversubscribe") ask.spec.oversubscribe = true;
-    else if (key == "exclusive") ask.spec.exclusive = true;
-    else if (key == "overcommit") extras.overcommit = true;
-    else if (key == "no_kill") extras.no_kill = true;
-    else if (key == "batch") extras.batch_features = value;
-    else if (key == "srun") ask.spec.interactive = true;
-    else if (key == "user") {
-      owner.uid = UserId{parse_integer(value) ? count : users_.uid_of(value)};
-      owner.user_name = parse_integer(value) ? "u" + value : value;
-    } else if (key == "reservation") {
-      ResourceRequest request = ask.spec.resource_request();
-      request.reservation = value;
-      ask.spec.resources = SharedValue(std::move(request));
-    }
-    else if (key == "account") ask.spec.account = value;
-    else if (key == "qos") rare.qos = value;
-    else if (key == "on") ask.required_nodes = value;
-    else if (key == "not_on") ask.excluded_nodes = value;
-    else if (key == "nice") ask.spec.nice = static_cast<std::int32_t>(number);
-    else if (key == "name") ask.spec.name = value;
-    else if (key == "no_requeue") ask.requeue = false;
-    else if (key == "kill_invalid") ask.spec.kill_on_invalid_dependency = true;
-    else if (!read_wish(key, value, ask.wishes)) problems_.push_back("unknown job key '" + key + "'");
-  }
-  for (const auto& [name, id] : names_) {  // dep=afterok:a names jobs by their scenario name
+// dep=afterok:a names jobs by their scenario name.
+void Scenario::name_dependencies(std::string& dependency) const {
+  for (const auto& [name, id] : names_) {
     const std::string from = ":" + name;
-    for (std::size_t at = 0; (at = ask.dependency.find(from, at)) != std::string::npos; ++at) {
+    for (std::size_t at = 0; (at = dependency.find(from, at)) != std::string::npos; ++at) {
       const std::size_t end = at + from.size();
-      const bool whole = end == ask.dependency.size() || std::string_view{":,?_+"}.find(ask.dependency[end]) != std::string_view::npos;
-      if (whole) ask.dependency.replace(at, from.size(), ":" + std::to_string(id.value));
+      const bool whole = end == dependency.size() || std::string_view{":,?_+"}.find(dependency[end]) != std::string_view::npos;
+      if (whole) dependency.replace(at, from.size(), ":" + std::to_string(id.value));
     }
   }
-  ask.spec.owner = SharedValue(owner);
-  if (!(rare == RareRequest{})) ask.spec.rare = SharedValue(rare);
-  if (!(extras == JobExtras{})) ask.spec.extras = SharedValue(extras);
-  if (limit) ask.time_limit_minutes = static_cast<std::uint32_t>((*limit + 59) / 60);
-  planned.run = run.value_or(limit.value_or(1'000'000));
 }
 
 // submit NAME KEY=VALUE ... [: KEY=VALUE ...]: what stands after a ':' is a further component of a heterogeneous job.
 void Scenario::submit(const Words& words) {
   std::vector<SubmitJob> asks;
-  std::vector<Planned> planned;
-  std::optional<Component> leader;
+  std::vector<PlannedRun> planned;
+  std::optional<ScenarioJob> leader;
   const std::span<const std::string> all(words);
   for (std::size_t from = 2; from <= words.size();) {
     const std::size_t until = static_cast<std::size_t>(std::find(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(), ":") - words.begin());
-    Component component;
-    read_component(words[1], all.subspan(from, until - from), component);
+    ScenarioJob component;
+    read_job(words[1], all.subspan(from, until - from), users_, component, problems_);
+    name_dependencies(component.ask.dependency);
     if (leader) component.ask.spec.owner = leader->ask.spec.owner;
     asks.push_back(component.ask);
     planned.push_back(component.planned);
@@ -527,7 +453,7 @@ void Scenario::end_each() {
     if (!state_.active.contains(key)) continue;
     const Job& job = state_.job(key);
     if (!job.is_on_nodes()) continue;
-    const Planned& planned = planned_[job.array.value != 0 ? job.array : job.key];
+    const PlannedRun& planned = planned_[job.array.value != 0 ? job.array : job.key];
     const bool prolog_failed = planned.programs.prolog_fails && job.attempt.value == 0 && job.state == JobState::running && job.program == JobProgram::none &&
                                now_ >= job.started_at.seconds() - 1'000'000 + planned.programs.prolog;
     const bool killed = job.state == JobState::completing;
