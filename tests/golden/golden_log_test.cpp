@@ -137,7 +137,7 @@ TEST(GoldenLog, Format1_holds_every_kind_of_fact) {
     }));
   }
   // A new kind needs a golden log of its own before it is released.
-  EXPECT_EQ(kinds.size(), std::variant_size_v<Event>);
+  EXPECT_EQ(kinds.size(), std::variant_size_v<EventKinds>);
 }
 
 TEST_P(GoldenLogs, Dump_of_a_damaged_log_says_where_and_goes_on) {
