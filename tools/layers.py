@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the direction of includes: which folder under src/ may know which. Run as a test; prints every wrong include."""
+"""Checks the direction of includes: which folder under src/ may know which; and that a type has its name for itself: two of one name in one
+program are one to the linker. Run as a test; prints what is wrong."""
 import pathlib
 import re
 import sys
@@ -46,9 +47,24 @@ def folder_of(path: str) -> str | None:
     return max((f for f in ALLOWED if path.startswith(f + "/")), key=len, default=None)
 
 
+def types_of(lines: list[str]):
+    """(namespace, name) of each type that other units can see."""
+    hidden, namespace = False, ""
+    for line in lines:
+        if line.startswith("namespace {"):
+            hidden = True
+        elif hidden and line.startswith("}  // namespace"):
+            hidden = False
+        elif match := re.match(r"namespace (\w[\w:]*) \{", line):
+            namespace = match[1]
+        elif not hidden and (match := re.match(r"(?:struct|class|enum(?: class)?) (\w+)(?: final)?(?: :[^;]*)? \{", line)):
+            yield namespace, match[1]
+
+
 def main() -> int:
     root = pathlib.Path(__file__).resolve().parent.parent / "src"
     wrong = []
+    types: dict[tuple[str, str], str] = {}
     for file in sorted(root.rglob("*")):
         if file.suffix not in {".h", ".cpp"}:
             continue
@@ -61,6 +77,9 @@ def main() -> int:
         if not lines or not lines[0].startswith(f"// src/{name} - "):
             wrong.append(f"src/{name}:1: the door plate must read '// src/{name} - ...'")
         is_test = name.endswith("_test.cpp")
+        for seen in types_of(lines):
+            if types.setdefault(seen, name) != name:
+                wrong.append(f"src/{name}: a type {seen[1]} is in src/{types[seen]} too; the linker would mix them up")
         for number, line in enumerate(lines, 1):
             code = line.split("//")[0]
             if here.startswith("core/") and not is_test and CORE_FORBIDDEN.search(code):

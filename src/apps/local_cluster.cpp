@@ -127,7 +127,7 @@ Result<std::uint16_t> find_free_port() {
   return ntohs(address.sin_port);
 }
 
-Result<std::string> new_configuration(const ClusterFolder& folder, Shape& shape) {
+Result<std::string> new_configuration(const ClusterFolder& folder, LocalShape& shape) {
   const wire::Inventory host = read_inventory("", "/tmp");
   const std::uint32_t nodes = shape.nodes.value_or(1);
   const auto cpus = shape.cpus.value_or(std::max<std::uint32_t>(1, static_cast<std::uint32_t>(host.cpus())));
@@ -157,7 +157,7 @@ Result<std::string> new_configuration(const ClusterFolder& folder, Shape& shape)
   return out;
 }
 
-std::string words_of(const Shape& shape) {
+std::string words_of(const LocalShape& shape) {
   std::string out;
   const auto add = [&](const char* name, const std::optional<std::uint32_t>& value) {
     if (value) out += (out.empty() ? "" : " ") + std::string{name} + "=" + std::to_string(*value);
@@ -168,10 +168,10 @@ std::string words_of(const Shape& shape) {
   return out;
 }
 
-std::optional<Shape> shape_of(const std::string& conf_text) {
+std::optional<LocalShape> shape_of(const std::string& conf_text) {
   if (!conf_text.starts_with(first_words)) return std::nullopt;
   const std::string_view line = std::string_view{conf_text}.substr(first_words.size(), conf_text.find('\n') - first_words.size());
-  Shape shape;
+  LocalShape shape;
   for (const std::string_view word : split(line, ' ')) {
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos) continue;
@@ -185,7 +185,7 @@ std::optional<Shape> shape_of(const std::string& conf_text) {
   return shape;
 }
 
-std::optional<std::string> difference(const Shape& asked, const Shape& there) {
+std::optional<std::string> difference(const LocalShape& asked, const LocalShape& there) {
   const auto differs = [](const auto& a, const auto& b) { return a && a != b; };
   if (!differs(asked.nodes, there.nodes) && !differs(asked.cpus, there.cpus) && !differs(asked.memory_mib, there.memory_mib)) return std::nullopt;
   return "it was made with " + words_of(there) + ", and now " + words_of(asked) +

@@ -16,7 +16,7 @@
 namespace millrace {
 
 // What was asked for on the command line; what is not set does not matter.
-struct Shape {
+struct LocalShape {
   std::optional<std::uint32_t> nodes, cpus, memory_mib;
 };
 
@@ -38,12 +38,12 @@ Result<ClusterFolder> cluster_folder(const std::string& given);
 Result<void> make_own_directory(const std::string& path, mode_t mode);
 
 // slurm.conf for a new cluster of this shape; `shape` comes back complete.
-Result<std::string> new_configuration(const ClusterFolder& folder, Shape& shape);
+Result<std::string> new_configuration(const ClusterFolder& folder, LocalShape& shape);
 // The shape an earlier `up` wrote into the file; nothing: not written by us.
-std::optional<Shape> shape_of(const std::string& conf_text);
+std::optional<LocalShape> shape_of(const std::string& conf_text);
 // A sentence when what is asked for differs from what is there.
-std::optional<std::string> difference(const Shape& asked, const Shape& there);
-std::string words_of(const Shape& shape);
+std::optional<std::string> difference(const LocalShape& asked, const LocalShape& there);
+std::string words_of(const LocalShape& shape);
 bool port_is_free(std::uint16_t port);
 Result<std::uint16_t> find_free_port();
 

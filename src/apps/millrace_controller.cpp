@@ -225,7 +225,8 @@ Result<Reconfiguration> ControllerProcess::reconfigure() {
 ControllerSettings ControllerProcess::settings() const {
   ControllerSettings settings;
   settings.cluster = {configuration_.cluster_name, configuration_.path, configuration_.job_file_append, configuration_.task_prolog, configuration_.task_epilog,
-                      configuration_.measure_tasks ? configuration_.measure_every_seconds : 0, configuration_.max_step_count, configuration_.max_tasks_per_node};
+                      configuration_.measure_tasks ? configuration_.measure_every_seconds : 0, configuration_.max_step_count, configuration_.max_tasks_per_node,
+                      configuration_.reserved_ports, configuration_.allow_spec_resources};
   settings.host = host_name();
   settings.version = slurm_version;
   settings.slurm_user = user_number(configuration_.slurm_user);

@@ -136,7 +136,7 @@ Result<void> renew_port(const ClusterFolder& folder, std::string text, std::uint
 }
 
 // The configuration there is, or a new one.
-Result<Configuration> configure(const ClusterFolder& folder, Shape asked) {
+Result<Configuration> configure(const ClusterFolder& folder, LocalShape asked) {
   auto text = read_text_file(folder.conf());
   if (!text && text.error().code != Errc::not_found) return std::unexpected(text.error());
   if (!text) {
@@ -235,8 +235,8 @@ int stay(const ClusterFolder& folder, const Configuration& configuration, int si
   return 1;
 }
 
-Result<Shape> read_shape(const Flags& flags) {
-  Shape shape;
+Result<LocalShape> read_shape(const Flags& flags) {
+  LocalShape shape;
   if (flags.has("--nodes")) {
     MR_TRY(shape.nodes, flag_number(flags, "--nodes", 1, nodes_max));
   }
@@ -250,7 +250,7 @@ Result<Shape> read_shape(const Flags& flags) {
 }
 
 // Everything up to the moment the cluster serves.
-Result<Configuration> bring_up(const ClusterFolder& folder, const Shape& asked, int signals) {
+Result<Configuration> bring_up(const ClusterFolder& folder, const LocalShape& asked, int signals) {
   MR_TRY_VOID(make_folder(folder));
   MR_TRY(const Descriptor lock, lock_cluster(folder));
   MR_TRY(const Configuration configuration, configure(folder, asked));

@@ -114,7 +114,7 @@ std::string quote(std::string_view text) {
   return out + '"';
 }
 
-std::string as_json(const State& state, const Comparison& found, std::uint64_t version, Time now) {
+std::string as_json(const State& state, const Consequences& found, std::uint64_t version, Time now) {
   const auto moment = [](Time at) { return at.is_set() ? std::to_string(at.seconds()) : "null"; };
   const auto line = [&](const StartChange& each, bool is_new) {
     const Job& job = state.job(each.key);
@@ -132,7 +132,7 @@ std::string as_json(const State& state, const Comparison& found, std::uint64_t v
 
 std::string count_jobs(std::size_t count) { return std::to_string(count) + (count == 1 ? " job" : " jobs"); }
 
-std::string totals(const Comparison& found) {
+std::string totals(const Consequences& found) {
   std::string out = "later " + count_jobs(found.later) + ", sooner " + count_jobs(found.sooner) + ", as before " + count_jobs(found.same);
   if (found.no_more > 0) out += ", no more in sight " + count_jobs(found.no_more);
   if (found.possible_now > 0) out += ", in sight at last " + count_jobs(found.possible_now);
@@ -143,7 +143,7 @@ std::string totals(const Comparison& found) {
   return out + "\nmean change " + (mean < 0 ? "-" : "+") + format_duration(mean < 0 ? -mean : mean) + " over the " + count_jobs(both) + " planned in both\n";
 }
 
-std::string as_table(const State& state, const Comparison& found, std::uint64_t version, Time now) {
+std::string as_table(const State& state, const Consequences& found, std::uint64_t version, Time now) {
   std::string out = "As of " + format_moment(now) + ", after event " + std::to_string(version) + " of the log\n\n";
   char line[256];
   const auto add = [&](const std::string& job, const std::string& name, const std::string& before, const std::string& after, const std::string& change) {
@@ -178,7 +178,7 @@ Result<int> look(const Flags& flags) {
   MR_TRY(const State state, in_context(read_state(*files), directory));
   const Time now{std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch()).count()};
   MR_TRY(const Supposed supposed, suppose(state, what, now));
-  const Comparison found = compare(state, supposed, planner_settings(*state.policy, depth), now);
+  const Consequences found = compare(state, supposed, planner_settings(*state.policy, depth), now);
   std::fputs((flags.has("--json") ? as_json : as_table)(supposed.state, found, state.version, now).c_str(), stdout);
   return 0;
 }

@@ -112,4 +112,29 @@ std::string format_index_set(const IndexSet& set) {
   return out;
 }
 
+IndexSet take_some(IndexSet& from, std::uint64_t count) {
+  IndexSet out;
+  std::uint32_t next = 0;
+  for (const IndexSet::Range& range : from.ranges()) {
+    if (range.last - range.first + std::uint64_t{1} < count) continue;
+    next = range.first;
+    break;
+  }
+  for (; count > 0; --count) {
+    if (!from.contains(next)) next = from.front();
+    from.erase(next);
+    out.insert(next++);
+  }
+  return out;
+}
+
+std::string format_ranges(const IndexSet& set) {
+  std::string out;
+  for (const IndexSet::Range& range : set.ranges()) {
+    out += (out.empty() ? "" : ",") + std::to_string(range.first);
+    if (range.last != range.first) out += "-" + std::to_string(range.last);
+  }
+  return out;
+}
+
 }  // namespace millrace

@@ -41,5 +41,9 @@ class IndexSet {
 std::optional<IndexSet> parse_index_set(std::string_view text, std::uint32_t index_max);
 // "1-5,7"; a regular stride of at least three members prints as "0-12:4", as Slurm does.
 std::string format_index_set(const IndexSet& set);
+// So many of them, which it then has no more; side by side where there are so many in a row. It has enough.
+IndexSet take_some(IndexSet& from, std::uint64_t count);
+// Never with a stride.
+std::string format_ranges(const IndexSet& set);
 
 }  // namespace millrace

@@ -64,5 +64,14 @@ TEST(IndexSet, reads_writes_and_loses_single_members) {
   EXPECT_FALSE(set.contains(5));
 }
 
+TEST(IndexSet, Gives_some_away_side_by_side_where_it_can) {
+  IndexSet set = *parse_index_set("1-2,5-8,11", 100);
+  EXPECT_EQ(format_ranges(take_some(set, 3)), "5-7");
+  EXPECT_EQ(format_ranges(set), "1-2,8,11");
+  EXPECT_EQ(format_ranges(take_some(set, 3)), "1-2,8") << "in no row: the first ones";
+  EXPECT_EQ(format_ranges(set), "11");
+  EXPECT_EQ(format_ranges(*parse_index_set("0-8:2", 100)), "0,2,4,6,8");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -63,7 +63,8 @@ Result<Script> find_script(const Submission& first, const ClientSettings& settin
     return out;
   }
   int fd = STDIN_FILENO;
-  out.name = "sbatch";
+  out.name = first.draft.external ? "external" : "sbatch";
+  if (first.draft.external && first.operands.empty()) return out;
   if (!first.operands.empty()) {
     const std::string name{first.operands[0]};
     fd = name.empty() ? -1 : open_script(name, out.path);
@@ -202,8 +203,10 @@ int run_sbatch(Command& command) {
   }
   auto script = find_script(*first, *settings);
   if (!script) return say_usage_error(command, script.error());
-  for (const std::string& line : script_problems(script->text, settings->script_size_max)) say_error(command, line);
-  if (!script_problems(script->text, settings->script_size_max).empty()) return error_code();
+  if (!draft.external) {
+    for (const std::string& line : script_problems(script->text, settings->script_size_max)) say_error(command, line);
+    if (!script_problems(script->text, settings->script_size_max).empty()) return error_code();
+  }
   for (const std::string& line : script_warnings(script->text)) say_error(command, line);
   const bool ignore_pbs = draft.ignore_pbs || std::getenv("SBATCH_IGNORE_PBS") != nullptr;
   auto words = script_words(script->text, ignore_pbs);
@@ -214,6 +217,12 @@ int run_sbatch(Command& command) {
   if (!all) return say_usage_error(command, all.error());
   command.quiet = all->draft.quiet;
   command.verbose = all->draft.verbose;
+  if (all->draft.external) {  // what is in a script are its options
+    if (all->draft.job.array().size() > 0) return say_usage_error(command, {Errc::refused, "--external holds nodes for one job; an array of them is not possible"});
+    script->text.clear();
+    all->draft.job.set_allocation_only(true);
+    for (wire::JobDescription& component : all->more) component.set_allocation_only(true);
+  }
   return submit(command, *all, *script, *settings);
 }
 

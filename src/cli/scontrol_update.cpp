@@ -145,7 +145,7 @@ Result<void> set_mail_types(wire::UpdateJob& u, Text v) {
 }
 
 Result<void> set_specialised(wire::UpdateJob& u, Text key, Text v, bool threads) {
-  if (v == "*" || v == "-1") return u.mutable_extras()->set_core_spec(0), Result<void>{};
+  if (v == "*" || v == "-1") return u.mutable_extras()->set_core_spec(no_core_spec), Result<void>{};
   MR_TRY(const auto n, number(key, v));
   u.mutable_extras()->set_core_spec(n);
   u.mutable_extras()->set_threads_spec(threads);
@@ -241,12 +241,16 @@ constexpr JobKey job_keys[] = {
     {"StdIn", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_std_in(std::string{v}); return {}; }},
     {"ThreadSpec", [](wire::UpdateJob& u, Text v) { return set_specialised(u, "ThreadSpec", v, true); }},
     {"WCKey", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_extras()->set_wckey(std::string{v}); return {}; }},
+    {"Reboot", [](wire::UpdateJob& u, Text v) -> Result<void> {
+       if (v != "0" && v != "1" && !equals_ignoring_case(v, "yes") && !equals_ignoring_case(v, "no")) return bad("Reboot", v);
+       u.mutable_extras()->set_reboot(v == "1" || equals_ignoring_case(v, "yes"));
+       return {};
+     }},
     {"BurstBuffer", nullptr, "there are no burst buffers"},
     {"ClusterFeatures", nullptr, "there is no federation"},
     {"Clusters", nullptr, "there is no federation"},
     {"MCSLabel", nullptr, "there are no security categories (MCSPlugin=mcs/none)"},
     {"NumCPUs", nullptr, "NumTasks and CPUsPerTask say how many CPUs a waiting job asks for"},
-    {"Reboot", nullptr, "nodes are not rebooted for jobs; scontrol reboot is an administrator's way"},
     {"ReqProcs", nullptr, "NumTasks and CPUsPerTask say how many CPUs a waiting job asks for"},
     {"ResetAccrueTime", nullptr, "the age of a job is its own"},
     {"SiteFactor", nullptr, "there is no site factor of priorities"},

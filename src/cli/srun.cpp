@@ -248,6 +248,8 @@ wire::CreateStep make_step_ask(const JobDraft& draft, std::uint32_t job_id, cons
   ask.set_immediate(draft.immediate && draft.immediate_seconds <= 1);  // otherwise srun itself gives up in time
   ask.set_srun_pid(static_cast<std::uint32_t>(getpid()));
   if (draft.first_node) ask.set_first_node(*draft.first_node);
+  if (draft.resv_ports) ask.set_resv_ports(*draft.resv_ports);
+  ask.set_recorded(draft.async);
   return ask;
 }
 
@@ -259,8 +261,50 @@ int with_srun_hooks(const Command& command, const JobDraft& draft, const ClientS
 
 namespace {
 
+// A step that is left to itself: nobody's terminal, nobody's input.
+void settle_async(JobDraft& draft) {
+  if (draft.job.std_out().empty()) draft.job.set_std_out("slurm-%J.out");
+  if (draft.job.std_in().empty()) draft.job.set_std_in("none");
+}
+
+// --async: a child is srun for the step; here only its number is waited for, or its failure.
+int run_async(const Command& command, const JobDraft& draft, const std::function<int(int tell)>& step) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return say_usage_error(command, {Errc::refused, std::string{"pipe: "} + std::strerror(errno)});
+  const pid_t child = fork();
+  if (child < 0) return say_usage_error(command, {Errc::refused, std::string{"fork: "} + std::strerror(errno)});
+  if (child == 0) {
+    close(ends[0]);
+    setsid();
+    return step(ends[1]);
+  }
+  close(ends[1]);
+  std::string number;
+  char buffer[64];
+  for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) != 0;) {
+    if (got > 0) number.append(buffer, static_cast<std::size_t>(got));
+    else if (errno != EINTR) break;
+  }
+  close(ends[0]);
+  if (!number.empty()) return draft.quiet ? 0 : print((draft.parsable ? "" : "Submitted step ") + number + '\n');
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : error_code();
+}
+
+// Who called has its answer, and must not wait for the step by the descriptors that it gave us.
+void tell_number(int tell, std::uint32_t job_id, std::uint32_t step_id) {
+  const std::string number = std::to_string(job_id) + '.' + std::to_string(step_id);
+  [[maybe_unused]] const ssize_t written = write(tell, number.data(), number.size());
+  close(tell);
+  const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, fd);
+  close(nowhere);
+}
+
 // Inside an allocation: the keeper of its steps finds the nodes.
-int run_step(const Command& command, Submission& all, const ClientSettings& settings, std::uint32_t job_id) {
+int run_step(const Command& command, Submission& all, const ClientSettings& settings, std::uint32_t job_id, std::optional<int> tell = {}) {
+  if (tell) settle_async(all.draft);
   if (const auto settled = settle_step_wishes(command, all.draft); !settled) return say_usage_error(command, settled.error());
   if (all.draft.interactive_step) settle_interactive_step(all.draft);
   std::string copy;
@@ -269,6 +313,7 @@ int run_step(const Command& command, Submission& all, const ClientSettings& sett
   auto plan = make_plan(command, all, settings);
   if (!plan) return say_usage_error(command, plan.error());
   if (all.draft.immediate && all.draft.immediate_seconds > 1) plan->start_within_seconds = all.draft.immediate_seconds;
+  if (tell) plan->when_created = [tell = *tell, job_id](std::uint32_t step_id) { tell_number(tell, job_id, step_id); };
   SrunConsole console(command, *plan);
   const Endpoint endpoint = choose_endpoint(settings);
   const auto port = console.listen(endpoint);
@@ -331,12 +376,24 @@ int run_srun(Command& command) {
     if (!number) return say_usage_error(command, number.error());
     job = *number;
   }
+  if (draft.job.extras().no_allocate()) {
+    if (draft.job.required_nodes().empty()) return say_usage_error(command, {Errc::refused, "must specify a node list with -Z, --no-allocate."});
+    if (parts->size() > 1 || draft.async) return say_usage_error(command, {Errc::refused, "--no-allocate runs one program, and waits for it"});
+    say_info(command, "do not allocate resources");
+    return run(command, *all, *settings);
+  }
+  if (draft.async && (!job || parts->size() > 1 || draft.pty || draft.interactive_step))
+    return say_usage_error(command, {Errc::refused, !job               ? "--async starts a step of a job; here srun runs in none (sbatch, salloc, --jobid)"
+                                                    : parts->size() > 1 ? "--async over several components is not built yet in Millrace"
+                                                                        : "--async leaves a step to itself; --pty and --interactive need somebody"});
   if (parts->size() > 1) return run_srun_parts(command, *parts, *settings, job);
+  if (job && draft.async) return run_async(command, draft, [&](int tell) { return run_step(command, *all, *settings, *job, tell); });
   if (job) return run_step(command, *all, *settings, *job);
   if (draft.het_group) return say_usage_error(command, {Errc::refused, "--het-group names components of the job srun runs in; here it runs in none"});
   if (draft.interactive_step) return say_usage_error(command, {Errc::refused, "--interactive starts the shell of an allocation; here is none (salloc)"});
   if (draft.first_node) return say_usage_error(command, not_built("--relative outside an allocation").error());
   if (draft.bcast) return say_usage_error(command, {Errc::refused, "--bcast copies to the nodes of the job srun runs in; here it runs in none (salloc first)"});
+  if (draft.resv_ports) return run_srun_parts(command, *parts, *settings, job);  // nodes first: only then is it known which ports are free there
   return run(command, *all, *settings);
 }
 

@@ -190,6 +190,8 @@ void SrunConsole::take_news(const wire::StepNews& news) {
       if (const auto opened = open_outputs(); !opened) {
         say_error(command_, opened.error().story);
         failed_ = true;
+      } else if (plan_.when_created) {
+        plan_.when_created(step_id_);
       }
       return;
     case wire::StepNews::NODE_LOST: return take_lost(news.nodes(), {news.lost_tasks().begin(), news.lost_tasks().end()});

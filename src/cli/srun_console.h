@@ -4,6 +4,7 @@
 #include <termios.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,6 +35,7 @@ struct SrunPlan {
   int verbose = 0;
   std::optional<X11Display> display{};  // --x11
   std::optional<std::uint32_t> tasks;  // where the request leaves no choice
+  std::function<void(std::uint32_t step_id)> when_created{};  // a step, whose files are open
 };
 
 class SrunConsole {

@@ -71,7 +71,8 @@ void end_allocation(const SessionOptions& options, std::uint32_t job_id, int cod
 }  // namespace
 
 int run_srun_parts(const Command& command, std::vector<SrunPart>& parts, const ClientSettings& settings, std::optional<std::uint32_t> job_id) {
-  if (const auto refused = refuse_for_parts(parts); !refused) return say_usage_error(command, refused.error());
+  const bool several = parts.size() > 1;
+  if (const auto refused = several ? refuse_for_parts(parts) : Result<void>{}; !refused) return say_usage_error(command, refused.error());
   std::optional<SrunPlan> plan;
   for (SrunPart& part : parts) {
     Command own = command;
@@ -83,7 +84,7 @@ int run_srun_parts(const Command& command, std::vector<SrunPart>& parts, const C
       return say_usage_error(command, {Errc::refused, "--het-group, --relative, --exact, --overlap and --immediate are for steps inside an allocation"});
     auto made = make_srun_plan(command, part.all, settings);
     if (!made) return say_usage_error(command, made.error());
-    if (part.all.draft.job.step_options().mpi() == "pmix")
+    if (several && part.all.draft.job.step_options().mpi() == "pmix")
       return say_usage_error(command, not_built("MpiDefault=pmix over several components; say --mpi=pmi2 or --mpi=none").error());
     if (!plan) plan = *std::move(made);
     else if (const auto same = check_streams(*plan, *made, part.component); !same) return say_usage_error(command, same.error());
@@ -97,7 +98,7 @@ int run_srun_parts(const Command& command, std::vector<SrunPart>& parts, const C
   std::vector<wire::CreateStep> asks;
   for (const SrunPart& part : parts) {
     asks.push_back(make_step_ask(part.all.draft, job_id.value_or(0), stdio));
-    asks.back().set_component(part.component);
+    if (several) asks.back().set_component(part.component);
     asks.back().set_prepare(true);
     if (!job_id) ask_for_all(*asks.back().mutable_step());
   }

@@ -292,6 +292,11 @@ void describe_submitter(const Command& command, JobDraft& draft, const ClientSet
   const mode_t mask = umask(0);
   umask(mask);
   job.set_umask(umask_of(std::getenv("SLURM_UMASK")).value_or(mask));
+  if (job.extras().has_core_spec() && !settings.allow_spec_resources) {
+    say_error(command, std::string{"Ignoring "} + (job.extras().threads_spec() ? "--thread-spec" : "-S") + " since it's not allowed by configuration (AllowSpecResourcesUsage = No)");
+    job.mutable_extras()->clear_core_spec();
+    job.mutable_extras()->clear_threads_spec();
+  }
   // A wrong word in slurm.conf is for the daemons to complain about.
   auto passed = limit_names(draft.propagate.value_or(settings.propagate_limits));
   if (passed && !draft.propagate && !settings.propagate_limits_except.empty()) {

@@ -49,6 +49,7 @@ constexpr Wanted wanted[] = {
     {"messagetimeout", [](ClientSettings& s, std::string_view value) { set_seconds(s.message_timeout_seconds, value); }},
     {"waittime", [](ClientSettings& s, std::string_view value) { set_seconds(s.wait_time_seconds, value); }},
     {"killonbadexit", [](ClientSettings& s, std::string_view value) { s.kill_on_bad_exit = setter::is_yes(value); }},
+    {"allowspecresourcesusage", [](ClientSettings& s, std::string_view value) { s.allow_spec_resources = setter::is_yes(value); }},
     {"mpidefault", [](ClientSettings& s, std::string_view value) { s.mpi_default = lower(value); }},
     {"srunprolog", [](ClientSettings& s, std::string_view value) { s.srun_prolog = value; }},
     {"srunepilog", [](ClientSettings& s, std::string_view value) { s.srun_epilog = value; }},

@@ -18,6 +18,7 @@ struct ClientSettings {
   std::int64_t wait_time_seconds = 0;
   bool kill_on_bad_exit = false;
   std::string mpi_default;
+  bool allow_spec_resources = false;
   std::string srun_prolog, srun_epilog;
   std::string propagate_limits = "ALL", propagate_limits_except;
   std::uint64_t script_size_max = 4u << 20;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index_set.h"
 #include "base/log_level.h"
 #include "base/quantity.h"
 #include "core/model/account.h"
@@ -240,6 +241,8 @@ struct Configuration {
   std::string propagate_limits = "ALL";
   std::string propagate_limits_except;
   std::string mpi_default;  // read by srun
+  IndexSet reserved_ports;  // of MpiParams: given to steps that ask for some
+  bool allow_spec_resources = false;  // AllowSpecResourcesUsage
   std::string task_prolog, task_epilog;
   std::string srun_prolog, srun_epilog;  // read by srun
 

@@ -273,6 +273,18 @@ Result<void> mpi_default(Configuration& c, std::string_view value) {
   return {};
 }
 
+Result<void> mpi_params(Configuration& c, std::string_view value) {
+  c.reserved_ports = {};
+  for (const std::string_view part : split(value, ',')) {
+    const std::string_view word = trim(part);
+    if (word.empty() || equals_ignoring_case(word, "disable_slurm_hydra_bootstrap")) continue;  // the second: nothing is set up for hydra in any case
+    const auto range = parse_port_range(word.substr(std::min<std::size_t>(word.size(), 6)));
+    if (!equals_ignoring_case(word.substr(0, 6), "ports=") || !range || range->first == 0) return fail(Errc::invalid, "'" + std::string{word} + "' is wrong, ports=12000-12999 would be right");
+    c.reserved_ports.insert(range->first, range->last);
+  }
+  return {};
+}
+
 Result<void> other_authentication(Configuration& c, std::string_view value) {
   for (const std::string_view part : split(value, ',')) {
     const std::string_view word = trim(part);

@@ -42,6 +42,7 @@ Result<void> srun_port_range(Configuration& c, std::string_view value);  // read
 Result<void> launch_parameters(Configuration& c, std::string_view value);
 Result<void> scron_parameters(Configuration& c, std::string_view value);
 Result<void> mpi_default(Configuration& c, std::string_view value);
+Result<void> mpi_params(Configuration& c, std::string_view value);
 Result<void> bcast_parameters(Configuration& c, std::string_view value);  // read by sbcast and srun; here it is only checked
 Result<void> unkillable_program(Configuration& c, std::string_view value);  // read by agents as it was given; here it is only checked
 Result<void> max_step_count(Configuration& c, std::string_view value);

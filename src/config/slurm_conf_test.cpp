@@ -318,6 +318,8 @@ TEST(SlurmConf, Reads_what_is_kept_for_the_system) {
 }
 
 TEST(SlurmConf, Reads_private_data_and_launch_parameters) {
+  EXPECT_EQ(format_ranges(parse("MpiParams=ports=12000-12019,disable_slurm_hydra_bootstrap\nAllowSpecResourcesUsage=yes\nNodeName=a\n").configuration.reserved_ports), "12000-12019");
+  for (const char* wrong : {"MpiParams=ports=0-0\nNodeName=a\n", "MpiParams=port=1-2\nNodeName=a\n", "MpiParams=ports=5-1\nNodeName=a\n"}) EXPECT_FALSE(parse(wrong).errors.empty()) << wrong;
   const auto report = parse("PrivateData=jobs,Usage,cloud\nLaunchParameters=use_interactive_step,test_exec\nInactiveLimit=120\nSrunPortRange=60001-60010\nNodeName=a\n");
   EXPECT_TRUE(report.errors.empty()) << report.errors.front();
   EXPECT_EQ(report.configuration.private_data, private_jobs | private_usage);

@@ -41,9 +41,9 @@ void Commit::note(const Event& event) {
             for (const CrontabJob& entry : (*crontab)->jobs) touch(entry.key);
         if constexpr (requires { e.node; }) changes_.nodes.insert(e.node);
         if constexpr (std::is_same_v<E, NodeRegistered>) {
-          // Jobs that waited for it to be powered up may begin, on all their nodes, and whoever waits for them hears of it.
+          // Jobs that waited for it to be powered up or to reboot may begin, on all their nodes, and whoever waits for them hears of it.
           const Node& node = decided_.node(e.node);
-          if (!node.is_on())
+          if (!node.is_ready())
             for (const JobKey key : node.jobs) touch(key);
         }
         if constexpr (std::is_same_v<E, NodesPowered>) {

@@ -176,6 +176,8 @@ class Controller final : public ResourceObserver {
   void send_launch(NodeIndex node, const LaunchIntent& intent, const wire::LaunchPlan& plan, bool departed);
   // Steps (steps.cpp)
   void ask_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask);
+  void pass_to_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask);
+  void ask_with_ports(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask);  // step_ports.cpp
   bool tell_keeper(const Job& job, const wire::StepToNode& message);
   void tell_of_lost(NodeIndex index, NodeLink& link);  // false: its node does not answer
   void tell_keeper_of(NodeIndex node, const AttemptReport& report);
@@ -261,6 +263,13 @@ class Controller final : public ResourceObserver {
   PayloadCache payloads_;
   WaitLog wait_log_;
   std::map<ClientId, std::set<std::pair<JobKey, Attempt>>> step_clients_;  // whose keepers they asked
+  struct AskedPorts {
+    JobKey key;
+    Attempt attempt;
+    std::uint32_t count = 0;
+    std::string secret;  // of its srun, which may ask again
+  };
+  std::map<std::pair<ClientId, std::uint64_t>, AskedPorts> asked_ports_;  // by steps that are not known to have ended
   std::map<JobKey, std::pair<Attempt, std::uint32_t>> het_steps_;  // by leader: the next number of a step
   std::map<std::tuple<JobKey, Attempt, NodeIndex, std::uint32_t>, Time> step_launches_;  // sent there and not yet reported
   std::map<std::uint64_t, Inquiry> inquiries_;

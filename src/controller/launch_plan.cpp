@@ -4,6 +4,7 @@
 #include "controller/job_extras.h"
 #include "controller/resources.h"
 #include "controller/step_grants.h"
+#include "core/model/withheld.h"
 
 namespace millrace {
 namespace {
@@ -101,7 +102,7 @@ wire::LaunchPlan plan_one(const State& state, const Job& job, NodeIndex here, co
   out.set_nodes(hostlist_of(state, shares));
   std::uint32_t tasks = 0;
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    out.add_cpus_per_node(static_cast<std::uint32_t>(shares[i].cpus.value));
+    out.add_cpus_per_node(cpu_count_seen(*state.node(shares[i].node).def, *job.spec, shares[i]));
     out.add_tasks_per_node(shares[i].tasks);
     out.add_memory_per_node_mib(static_cast<std::uint64_t>(shares[i].memory.value));
     tasks += shares[i].tasks;

@@ -1,6 +1,7 @@
 // src/controller/launch_plan.h - everything a supervisor needs to run one node's part of a job, from the ledger.
 #pragma once
 
+#include "base/index_set.h"
 #include "core/ledger/state.h"
 #include "millrace.pb.h"
 
@@ -14,6 +15,8 @@ struct ClusterFacts {
   std::uint32_t sample_every_seconds = 0;  // JobAcctGatherFrequency; 0: usage is measured only when somebody asks
   std::uint32_t steps_max = 0;             // MaxStepCount; 0: no limit of the site's
   std::uint32_t tasks_per_node_max = 0;    // MaxTasksPerNode; 0: none
+  IndexSet reserved_ports{};               // MpiParams: for steps that ask for some
+  bool allow_spec_resources = false;       // AllowSpecResourcesUsage
 };
 
 // Without the payloads; those are read from the log.

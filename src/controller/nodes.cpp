@@ -116,7 +116,7 @@ std::vector<NodeIndex> Controller::unreachable() const {
   for (const auto& [index, link] : links_) {
     if (link.responding) continue;
     const auto* node = commit_.durable().nodes.find(index);
-    if (!node || (*node)->is_on()) out.push_back(index);  // who waits for one that is not on waits for more than an answer
+    if (!node || (*node)->is_ready()) out.push_back(index);  // who waits for one that is not on waits for more than an answer
   }
   return out;
 }

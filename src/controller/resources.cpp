@@ -9,6 +9,7 @@
 #include "core/model/assign.h"
 #include "core/model/gres_text.h"
 #include "core/model/layout.h"
+#include "core/model/withheld.h"
 
 namespace millrace {
 namespace {
@@ -255,8 +256,8 @@ void grant_resources(const State& state, const Job& job, NodeIndex here, wire::L
     to.set_topology_address(state.topology->address_of(here, def.name));
     to.set_topology_pattern(state.topology->address_pattern_of(here));
   }
+  if (const CpuBits cpus = cpus_seen(def, *job.spec, *share); !cpus.empty()) to.set_cpu_ids(format_bits(cpus));
   if (!share->detail) return;
-  to.set_cpu_ids(format_bits(share->detail->cpus));
   put_devices(def, *share->detail, *to.mutable_devices());
 }
 

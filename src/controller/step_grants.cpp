@@ -7,6 +7,7 @@
 #include "core/model/assign.h"
 #include "core/model/features.h"
 #include "core/model/node_fit.h"
+#include "core/model/withheld.h"
 
 namespace millrace {
 namespace {
@@ -35,8 +36,8 @@ void describe_allocation(const State& state, const Job& job, wire::LaunchPlan& t
     node.set_cores_per_socket(shape.cores);
     node.set_threads_per_core(shape.threads);
     for (std::string& feature : features_of(def)) node.add_features(std::move(feature));
+    if (const CpuBits cpus = cpus_seen(def, *job.spec, share); !cpus.empty()) node.set_cpu_ids(format_bits(cpus));
     if (!share.detail) continue;
-    node.set_cpu_ids(format_bits(share.detail->cpus));
     put_devices(def, *share.detail, *node.mutable_devices());
   }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "controller/views.h"
+#include "core/model/withheld.h"
 
 namespace millrace {
 namespace {
@@ -82,6 +83,7 @@ void show_step(const State& state, const Job& job, const RunningStep& step, wire
     out.set_srun_pid(start.srun_pid);
     out.set_distribution(start.distribution);
     out.set_time_limit_minutes(start.time_limit_minutes);
+    out.set_ports(start.ports);
     if (start.wishes) {
       wire::StepWishes& wishes = *out.mutable_wishes();
       wishes.set_gres(start.wishes->gres);
@@ -105,7 +107,7 @@ void show_step(const State& state, const Job& job, const RunningStep& step, wire
   std::uint32_t tasks = 0;
   for (const NodeShare& share : job.placement->shares) {
     if (share.lost) continue;
-    cpus += share.cpus.value;
+    cpus += cpu_count_seen(*state.node(share.node).def, spec, share);
     memory += share.memory.value;
     tasks += share.tasks;
   }

@@ -70,6 +70,11 @@ void Controller::tell_of_lost(NodeIndex index, NodeLink& link) {
 }
 
 void Controller::ask_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask) {
+  if (ask.has_resv_ports()) ask_with_ports(asker, number, job, ask);
+  else pass_to_keeper(asker, number, job, ask);
+}
+
+void Controller::pass_to_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask) {
   if (job.is_component() && !job.placement->supervised) {  // it was started before components had supervisors
     wire::Reply reply;
     reply.set_number(number);
@@ -170,6 +175,7 @@ void Controller::keeper_said(ResourceManager& by, const std::string& name, const
     if (client == step_clients_.end() || !client->second.contains({job->key, job->attempt})) return;
     wire::Reply reply;
     reply.set_number(answer.number());
+    if (answer.has_failure() || answer.news().kind() == wire::StepNews::ENDED) asked_ports_.erase({answer.client(), answer.number()});
     if (answer.has_failure()) *reply.mutable_failure() = answer.failure();
     if (answer.done()) reply.mutable_done();
     if (answer.has_news()) {

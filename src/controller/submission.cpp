@@ -71,6 +71,25 @@ static SubmitJob to_submit_job(const wire::JobDescription& job, const UserIdenti
   return out;
 }
 
+std::vector<std::string> settle_extras(std::vector<SubmitJob>& jobs, const SiteAllows& site) {
+  std::vector<std::string> notes;
+  for (SubmitJob& job : jobs) {
+    if (!job.spec.extras) continue;
+    JobExtras& extras = job.spec.extras.edit();
+    if (!site.spec_resources) {
+      extras.core_spec.reset();
+      extras.threads_spec = false;
+    }
+    if (extras.core_spec || extras.reboot) job.spec.exclusive = true;
+    if (extras.reboot && !site.reboots) {
+      extras.reboot = false;
+      notes = {"nodes are not rebooted: slurm.conf has no RebootProgram"};
+    }
+    if (extras == JobExtras{}) job.spec.extras = {};
+  }
+  return notes;
+}
+
 std::vector<SubmitJob> to_submit_jobs(const wire::SubmitJob& ask, const UserIdentity& identity) {
   std::vector<SubmitJob> out{to_submit_job(ask.job(), identity)};
   JobSpec& spec = out.front().spec;

@@ -150,8 +150,9 @@ void show_progress(const ReadView& snapshot, const Job& job, wire::JobView& out)
       if (share.lost) continue;
       cpus += share.cpus;
       memory += share.memory;
-      out.add_cpus_per_allocated_node(static_cast<std::uint32_t>(share.cpus.value));
-      if (share.detail && !share.detail->cpus.empty()) out.add_cpu_ids_per_allocated_node(format_bits(share.detail->cpus));
+      const NodeDef& def = *state.node(share.node).def;
+      out.add_cpus_per_allocated_node(cpu_count_seen(def, *job.spec, share));
+      if (const CpuBits seen = cpus_seen(def, *job.spec, share); !seen.empty()) out.add_cpu_ids_per_allocated_node(format_bits(seen));
     }
     out.set_batch_host(state.node(job.placement->shares.front().node).def->name);
     out.set_planned_by_backfill(job.placement->by_backfill);

@@ -164,6 +164,8 @@ void SimCluster::make_wishes() {
     }
     // Not drawn like the rest, so that the other wishes of a seed stay what they were.
     if (mix_bits(seed_ * 1000 + i) % 3 == 0) job.mutable_extras()->set_no_kill(true);
+    wish.by_root = shape_.power && wish.own_nodes && mix_bits(seed_ * 1000 + i + 500) % 4 == 0;
+    if (wish.by_root) job.mutable_extras()->set_reboot(true);
     if (!job.interactive()) wish.ask.set_script("#!/bin/sh\n# " + std::to_string(world_.random.below(6)) + "\n");
     wish.ask.set_environment("PATH=/bin");
     std::string key(16, '\0');
@@ -234,7 +236,7 @@ void SimCluster::start_controller() {
   };
   c.programs = std::make_unique<SimPrograms>(world_, c.process, controller_programs_);
   c.programs->did = [this](const ProgramRun& program) { power_nodes(program); };
-  hooks.site_programs = [] { return SitePrograms{{"controller_prolog"}, {"controller_epilog"}, {}, {}, false, "suspend", "resume", "resume_failed"}; };
+  hooks.site_programs = [] { return SitePrograms{{"controller_prolog"}, {"controller_epilog"}, {}, {}, true, "suspend", "resume", "resume_failed"}; };
   c.controller = std::make_unique<Controller>(
       Controller::Parts{c.process, *c.wal, c.plan_worker, c.query_worker, *this, *this, c.programs.get()}, controller_settings, hooks, std::move(state));
   c.agents = std::make_unique<OwnAgents>(c.process, signer_, OwnAgents::Settings{"sim", 1}, [](const std::string&) {});
@@ -389,7 +391,7 @@ void SimCluster::client_turn() {
   wire::Request request;
   request.set_protocol(protocol_version);
   request.set_number(++last_request_);
-  Asker asker{index + 1, UserId{wish.own_nodes ? 1000u : flaky_user}, GroupId{1000}};
+  Asker asker{index + 1, UserId{wish.by_root ? 0u : wish.own_nodes ? 1000u : flaky_user}, GroupId{1000}};
   wish.cancelling = false;
   const Job* known = wish.answered ? controlling_->controller->durable().find_job(JobId{*wish.answered}) : nullptr;
   // When all is well again nobody stays suspended by order.
@@ -630,6 +632,10 @@ std::optional<std::string> SimCluster::run() {
     if (job->placement) nodes_outlived_ += static_cast<std::size_t>(std::ranges::count_if(job->placement->shares, &NodeShare::lost));
   if (auto wrong = final_verdict()) return wrong;
   return shape_.programs ? program_verdict() : std::nullopt;
+}
+
+bool SimCluster::saw_reboot() const {
+  return std::ranges::any_of(nodes_, [](const auto& node) { return node->reboots() > 0; });
 }
 
 std::size_t SimCluster::programs_failed() const {

@@ -47,6 +47,7 @@ class SimCluster final : private Clients, private Identities {
   bool saw_reservation() const { return saw_reservation_; }
   std::uint64_t crontab_returns() const { return crontab_.returns(); }
   bool saw_boot() const { return saw_boot_; }  // a job waited for a node to be powered up
+  bool saw_reboot() const;                     // ... or to be rebooted
   const std::set<SuspendWhy>& seen_suspended() const { return seen_suspended_; }
   std::size_t steps_heard() const;  // how many ends of steps the log has answered for
   std::size_t programs_failed() const;
@@ -62,6 +63,7 @@ class SimCluster final : private Clients, private Identities {
     bool requeue = false;
     bool cancel_component = false;
     bool own_nodes = true;
+    bool by_root = false;         // who may have its nodes rebooted
     bool cancelling = false;      // the request under way is the cancel
     std::uint32_t suspends = 0;   // so many times an administrator will suspend or resume it
   };

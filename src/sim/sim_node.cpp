@@ -24,6 +24,15 @@ void SimNode::start_agent() {
   settings.heartbeat = seconds(1);
   AgentHooks hooks;
   hooks.epoch_rose = [this](std::uint64_t epoch) { epoch_ = epoch; };
+  // Not at once, and by nobody who dies with it. Told twice it boots twice, unless it has gone down in between.
+  hooks.reboot = [this] {
+    world_.at(world_.now() + milliseconds(200), [this, boot = boot_] {
+      if (boot != boot_) return;
+      ++reboots_;
+      crash();
+      world_.at(world_.now() + seconds(3), [this] { start_agent(); });
+    });
+  };
   if (with_programs_) {
     ProgramJournal& journal = *this;
     Supervisors& inner = *this;

@@ -38,6 +38,7 @@ class SimNode final : private Supervisors, private Measurements, private Program
   void crash();               // power: agent, supervisors and spool are gone; a new boot follows with start_agent()
   void kill_a_supervisor();   // some running one
   bool agent_runs() const { return agent_ != nullptr; }
+  std::size_t reboots() const { return reboots_; }  // by order
   bool runs(const AttemptKey& attempt) const;
   bool is_suspended(const AttemptKey& attempt) const;
   std::size_t running() const;
@@ -86,6 +87,7 @@ class SimNode final : private Supervisors, private Measurements, private Program
   std::uint32_t cpus_;
   Work work_;
   std::uint64_t boot_ = 1;
+  std::size_t reboots_ = 0;
   std::uint64_t sessions_ = 0;
   std::uint64_t epoch_ = 0;
   std::map<AttemptKey, Attempt> spool_;

@@ -105,13 +105,13 @@ Result<Supposed> suppose(const State& state, const Supposition& what, Time now) 
   return out;
 }
 
-Comparison compare(const State& before, const Supposed& after, const PlannerSettings& settings, Time now) {
+Consequences compare(const State& before, const Supposed& after, const PlannerSettings& settings, Time now) {
   const std::map<JobKey, Time> old_starts = expected_starts(before, settings, now), new_starts = expected_starts(after.state, settings, now);
   const auto start_in = [](const std::map<JobKey, Time>& starts, JobKey key) {
     const auto found = starts.find(key);
     return found == starts.end() ? Time{} : found->second;
   };
-  Comparison out;
+  Consequences out;
   for (const auto& [key, job] : before.jobs) {
     if (job->state != JobState::pending) continue;
     const StartChange change{key, start_in(old_starts, key), start_in(new_starts, key)};

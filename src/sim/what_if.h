@@ -33,7 +33,7 @@ struct StartChange {
   Time before, after;  // not set: no start is in sight
 };
 
-struct Comparison {
+struct Consequences {
   std::vector<StartChange> changed;           // by the start after, those without one last
   std::optional<StartChange> submitted;       // `before` is never set
   std::size_t later = 0, sooner = 0, same = 0;  // of those with a start in both plans
@@ -43,6 +43,6 @@ struct Comparison {
 };
 
 // Both are planned with these settings at this time, each from nothing.
-Comparison compare(const State& before, const Supposed& after, const PlannerSettings& settings, Time now);
+Consequences compare(const State& before, const Supposed& after, const PlannerSettings& settings, Time now);
 
 }  // namespace millrace

@@ -52,7 +52,7 @@ class WhatIf : public testing::Test {
     ASSERT_TRUE(cluster.submit(job(2, 10), 0, now));
     ASSERT_TRUE(cluster.submit(job(1, 20), 0, now));
   }
-  Comparison ask(const Supposition& what) {
+  Consequences ask(const Supposition& what) {
     const auto supposed = suppose(cluster.state(), what, now);
     EXPECT_TRUE(supposed) << supposed.error().story;
     return compare(cluster.state(), *supposed, settings, now);
@@ -66,7 +66,7 @@ class WhatIf : public testing::Test {
 };
 
 TEST_F(WhatIf, nothing_changes_when_nothing_is_supposed) {
-  const Comparison found = ask({});
+  const Consequences found = ask({});
   EXPECT_TRUE(found.changed.empty());
   EXPECT_EQ(found.same, 2u);
   EXPECT_FALSE(found.submitted);
@@ -75,7 +75,7 @@ TEST_F(WhatIf, nothing_changes_when_nothing_is_supposed) {
 TEST_F(WhatIf, a_node_that_leaves_delays_one_job_and_stops_another) {
   Supposition what;
   what.without_nodes = "n2";
-  const Comparison found = ask(what);
+  const Consequences found = ask(what);
   ASSERT_EQ(found.changed.size(), 2u);
   // One node is left, busy for 60 minutes: the small job moves from n2 at 30 to n1 at 60, the wide one has no second node.
   EXPECT_EQ(found.changed[0].before, minute(30));
@@ -90,7 +90,7 @@ TEST_F(WhatIf, a_node_that_leaves_delays_one_job_and_stops_another) {
 TEST_F(WhatIf, a_shorter_limit_brings_starts_forward) {
   Supposition what;
   what.limits = {{"1", 40}};
-  const Comparison found = ask(what);
+  const Consequences found = ask(what);
   // Both nodes are free at 40; the small job no longer fits before that and waits until the wide one is done.
   ASSERT_EQ(found.changed.size(), 2u);
   EXPECT_EQ(found.changed[0].before, minute(60));
@@ -104,7 +104,7 @@ TEST_F(WhatIf, a_shorter_limit_brings_starts_forward) {
 TEST_F(WhatIf, a_submitted_job_is_told_its_start_and_delays_nobody_ahead) {
   Supposition what;
   what.submit = job(1, 10);
-  const Comparison found = ask(what);
+  const Consequences found = ask(what);
   EXPECT_TRUE(found.changed.empty());
   ASSERT_TRUE(found.submitted);
   EXPECT_EQ(found.submitted->after, minute(50));  // in the gap of n2: the small job is there from 30 to 50, the wide one from 60

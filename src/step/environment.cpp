@@ -180,6 +180,7 @@ void add_step(Environment& environment, const wire::LaunchPlan& plan) {
   environment.set_number("SLURM_STEP_NUM_TASKS", plan.tasks());
   environment.set("SLURM_STEP_TASKS_PER_NODE", compress_counts(to_vector(plan.tasks_per_node())));
   environment.set_number("SLURM_STEP_LAUNCHER_PORT", srun.port());
+  if (!plan.ports().empty()) environment.set("SLURM_STEP_RESV_PORTS", plan.ports());
   environment.set("SLURM_SRUN_COMM_HOST", srun.host());
   environment.set_number("SLURM_SRUN_COMM_PORT", srun.port());
   environment.set("SLURM_LAUNCH_NODE_IPADDR", srun.host());

@@ -5,10 +5,10 @@
 
 namespace millrace {
 
-void FactQueue::add(wire::StepFact fact, std::int64_t now_us) {
+void FactQueue::add(wire::StepFact fact, std::int64_t now_us, std::int64_t within_us) {
   const std::uint32_t id = fact.id();
   facts_[id] = std::move(fact);
-  if (under_way_.empty()) due_us_ = std::min(due_us_, now_us + gather_us);
+  if (under_way_.empty()) due_us_ = std::min(due_us_, now_us + within_us);
 }
 
 std::int64_t FactQueue::due_us() const { return facts_.empty() ? INT64_MAX : due_us_; }

@@ -19,7 +19,8 @@ class FactQueue {
   static constexpr std::int64_t answer_patience_us = 5'000'000;
   static constexpr int batch_max = 500;
 
-  void add(wire::StepFact fact, std::int64_t now_us);  // a start, or the whole of a step with its end
+  void add(wire::StepFact fact, std::int64_t now_us, std::int64_t within_us = gather_us);  // a start, or the whole of a step with its end
+  bool is_heard(std::uint32_t step) const { return !facts_.contains(step); }  // as it was last added
   std::optional<wire::StepFacts> next_batch(std::int64_t now_us);  // none: not now
   void heard(std::uint64_t number, std::int64_t now_us);
   std::int64_t due_us() const;  // when next_batch() will have one; INT64_MAX: when something is added

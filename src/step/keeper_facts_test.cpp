@@ -269,6 +269,56 @@ TEST_F(KeeperTest, A_step_that_has_to_wait_is_told_so_unless_it_gets_its_turn_so
   wait_exit();
 }
 
+TEST_F(KeeperTest, Steps_have_ports_of_their_job_each_its_own) {
+  Fifo gate(work_ + "/gate");
+  begin("read line < gate; exit 0");
+  wire::ToStep message = to_keeper();
+  const auto ask = [&](std::uint64_t client, std::uint32_t count, const std::string& of_job) {
+    wire::StepRequest& request = *message.mutable_step()->mutable_request();
+    request.set_client(client);
+    request.set_uid(order_.identity().uid());
+    request.mutable_ask()->mutable_step()->set_command("true");
+    request.mutable_ask()->mutable_step()->mutable_stdio()->set_secret(std::to_string(client));
+    request.mutable_ask()->set_overlap(true);
+    request.mutable_ask()->set_recorded(true);
+    request.mutable_ask()->set_resv_ports(count);
+    request.mutable_ask()->set_job_ports(of_job);
+    send(message);
+  };
+  std::map<std::uint32_t, std::string> ports;
+  // Told when its facts are heard: by then whoever looks for the step finds it.
+  const auto next_reply = [&](bool hears = true) -> wire::StepReply {
+    for (auto word = next_word(); word; word = next_word()) {
+      if (word->step().has_reply()) return word->step().reply();
+      if (!word->step().has_facts()) continue;
+      for (const wire::StepFact& fact : word->step().facts().facts()) ports[fact.id()] = fact.ports();
+      if (hears) hear(word->step().facts().number());
+    }
+    return {};
+  };
+  ask(1, 5, "100-103");
+  EXPECT_EQ(next_reply().failure().code(), 2060u);
+  ask(2, 3, "100-103");
+  EXPECT_EQ(next_reply().news().kind(), wire::StepNews::CREATED);
+  EXPECT_EQ(ports[0], "100-102");
+  ask(3, 2, "100-103");
+  const wire::StepReply waits = next_reply();
+  EXPECT_EQ(std::pair(waits.client(), waits.news().kind()), std::pair(std::uint64_t{3}, wire::StepNews::WAITING)) << "one is left";
+  ask(4, 1, "100-103");
+  EXPECT_EQ(next_reply().client(), 4u);
+  EXPECT_EQ(ports[1], "103");
+  end_step(0, 0);
+  EXPECT_EQ(next_reply().news().kind(), wire::StepNews::ENDED);
+  const wire::StepReply then = next_reply();
+  EXPECT_EQ(std::pair(then.client(), then.news().kind()), std::pair(std::uint64_t{3}, wire::StepNews::CREATED));
+  EXPECT_EQ(ports[2], "100-101");
+  kill_attempt(wire::Kill::CANCELLED_BY_USER, 0);
+  end_step(1, 0, SIGTERM);
+  end_step(2, 0, SIGTERM);
+  for (auto word = next_word(); word && !word->has_status(); word = next_word()) continue;
+  wait_exit();
+}
+
 // A part of a step over several components: prepared, told its place, launched with it; or dropped when its srun has left.
 TEST_F(KeeperTest, Part_of_a_greater_step_starts_when_its_place_is_known) {
   Fifo gate(work_ + "/gate");

@@ -106,7 +106,8 @@ class Supervisor final {
   // Nodes that the job goes on without (supervisor_lost.cpp).
   void hear_of_lost(const wire::NodesLost& lost);
   void lose_node_of_step(std::uint32_t id, const std::string& node);
-  void start_step(const wire::StepRequest& request, const StepPlacement& placement);
+  void start_step(const wire::StepRequest& request, const StepPlacement& placement, const std::string& ports);
+  Result<std::string> ports_for(const wire::CreateStep& ask, const StepPlacement& placement) const;
   wire::LaunchPlan step_plan(const wire::CreateStep& ask, const StepPlacement& placement, std::uint32_t id) const;
   void launch_step(std::uint32_t id, const wire::CreateStep& ask, const StepPlacement& placement);
   // A part of a step over several components (supervisor_parts.cpp): it has its CPUs and number before the others have theirs.
@@ -134,6 +135,7 @@ class Supervisor final {
 
   // Their time (supervisor_step_time.cpp)
   struct KeptStep;
+  void tell_created(KeptStep& step);
   void watch_time_of(KeptStep& step, const wire::JobDescription& asked) const;
   void hear_step_update(const wire::StepUpdate& update);
   std::int64_t step_time_due_us() const;  // INT64_MAX: none has a limit
@@ -206,6 +208,7 @@ class Supervisor final {
     wire::JobSignal warning{};  // --signal; told once
     bool warned = false;
     std::int64_t kill_again_us = 0;   // 0: its time is not over
+    std::optional<wire::StepNews> to_tell{};  // that it was created, when it is known to be in the log
   };
   std::optional<StepKeeper> keeper_;
   std::map<std::uint32_t, KeptStep> steps_;      // running ones, with whom they belong to

@@ -48,7 +48,7 @@ void Supervisor::note_started(std::uint32_t id, const wire::StepRequest& request
     for (wire::DeviceGrant& grant : grants_of(keeper_->belongings(share.node), share.taking.devices)) devices.push_back(std::move(grant));
   const wire::StepWishes wishes = shown_wishes(request.ask(), devices);
   if (wishes.ByteSizeLong() > 0) *fact.mutable_wishes() = wishes;
-  facts_.add(fact, clock_us(CLOCK_MONOTONIC));
+  facts_.add(fact, clock_us(CLOCK_MONOTONIC), request.ask().recorded() ? 0 : FactQueue::gather_us);
 }
 
 // On one of its nodes: of the exit codes the highest counts, of the ends the worst.

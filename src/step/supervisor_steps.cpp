@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "base/hostlist.h"
+#include "base/index_set.h"
 #include "core/model/layout.h"
 #include "core/model/step.h"
 #include "step/supervisor.h"
@@ -17,7 +18,7 @@ constexpr std::size_t ended_steps_known_max = 4'096;
 constexpr std::int64_t waiting_notice_us = 200'000;
 
 // Slurm's numbers and texts.
-constexpr std::uint32_t access_denied = 2002, already_done = 2021, nodes_busy = 2016, step_limit = 2076, bad_task_count = 2025;
+constexpr std::uint32_t access_denied = 2002, already_done = 2021, nodes_busy = 2016, step_limit = 2076, bad_task_count = 2025, too_few_ports = 2060;
 
 std::int64_t monotonic_us() {
   timespec now{};
@@ -70,7 +71,11 @@ void Supervisor::hear_of_steps(const wire::StepToNode& message) {
   if (message.has_request()) hear_step_request(message.request());
   if (message.has_report()) hear_step_report(message.report());
   if (message.has_left()) hear_client_left(message.left().client());
-  if (message.has_facts_heard()) facts_.heard(message.facts_heard().number(), monotonic_us());
+  if (message.has_facts_heard()) {
+    facts_.heard(message.facts_heard().number(), monotonic_us());
+    for (auto& [id, step] : steps_)
+      if (step.to_tell && facts_.is_heard(id)) tell_created(step);
+  }
   if (message.has_signal()) hear_step_signal(message.signal());
   if (message.has_update()) hear_step_update(message.update());
   if (message.has_lost()) hear_of_lost(message.lost());
@@ -99,6 +104,7 @@ void Supervisor::hear_step_request(const wire::StepRequest& request) {
     step.request.set_client(request.client());
     step.request.set_number(request.number());
     if (step.prepared) return hear_of_part(id, request);
+    if (step.to_tell) return;
     wire::StepNews news;
     news.set_kind(wire::StepNews::CREATED);
     news.set_step_id(id);
@@ -161,8 +167,14 @@ bool Supervisor::try_step(const wire::StepRequest& request) {
     const std::uint32_t most = plan_.tasks_per_node_max();
     if (most != 0 && std::ranges::any_of(placement->shares, [&](const StepShare& share) { return share.tasks > most; }))
       return refuse_step(request, bad_task_count, "Task count specification invalid", "at most " + std::to_string(most) + " tasks of a step may run on one node (MaxTasksPerNode)"), true;
-    start_step(request, *placement);
-    return true;
+    if (const auto ports = ports_for(request.ask(), *placement); ports) {
+      start_step(request, *placement, *ports);
+      return true;
+    } else if (ports.error().code != Errc::unavailable) {
+      return refuse_step(request, too_few_ports, "Requires more ports than can be reserved"), true;
+    } else {
+      placement = std::unexpected(ports.error());
+    }
   }
   const bool busy = placement.error().code == Errc::unavailable;
   if (busy && !request.ask().immediate()) return false;
@@ -170,6 +182,20 @@ bool Supervisor::try_step(const wire::StepRequest& request) {
   const StepRefusal why = refusal_of(placement.error());
   refuse_step(request, why.code, why.text, why.note);
   return true;
+}
+
+// Of those the job has, some that none of its other steps has now.
+Result<std::string> Supervisor::ports_for(const wire::CreateStep& ask, const StepPlacement& placement) const {
+  if (!ask.has_resv_ports()) return std::string{};
+  std::uint64_t count = ask.resv_ports();
+  if (count == 0)
+    for (const StepShare& share : placement.shares) count = std::max<std::uint64_t>(count, share.tasks);
+  IndexSet free = parse_index_set(ask.job_ports(), UINT16_MAX).value_or(IndexSet{});
+  if (free.size() < count) return fail(Errc::invalid, "the job has too few ports");
+  for (const auto& [id, step] : steps_)
+    parse_index_set(step.fact.ports(), UINT16_MAX).value_or(IndexSet{}).for_each([&](std::uint32_t port) { free.erase(port); });
+  if (free.size() < count) return fail(Errc::unavailable, "Requested nodes are busy");
+  return format_ranges(take_some(free, count));
 }
 
 wire::LaunchPlan Supervisor::step_plan(const wire::CreateStep& ask, const StepPlacement& placement, std::uint32_t id) const {
@@ -199,6 +225,7 @@ wire::LaunchPlan Supervisor::step_plan(const wire::CreateStep& ask, const StepPl
     plan.add_memory_per_node_mib(static_cast<std::uint64_t>(share.taking.memory_mib));
   }
   plan.set_tasks(placement.tasks);
+  plan.set_ports(steps_.at(id).fact.ports());
   // What it does not say itself about memory it has from its job.
   if (!job.has_memory_per_node_mib() && !job.has_memory_per_cpu_mib() && !job.resources().has_memory_per_gpu_mib()) {
     if (plan_.job().has_memory_per_cpu_mib()) job.set_memory_per_cpu_mib(plan_.job().memory_per_cpu_mib());
@@ -208,13 +235,14 @@ wire::LaunchPlan Supervisor::step_plan(const wire::CreateStep& ask, const StepPl
   return plan;
 }
 
-void Supervisor::start_step(const wire::StepRequest& request, const StepPlacement& placement) {
+void Supervisor::start_step(const wire::StepRequest& request, const StepPlacement& placement, const std::string& ports) {
   const bool shell = request.ask().interactive();
   const std::uint32_t id = shell ? keeper_->start_shell(placement) : keeper_->start(placement, request.ask().overlap(), request.ask().least_id());
   const auto written = spool_.write_step(id);
   KeptStep& kept = steps_[id];
   kept.request = request;
   kept.heard_us = monotonic_us();
+  kept.fact.set_ports(ports);
   kept.request.mutable_ask()->clear_environment();
   kept.request.mutable_ask()->mutable_step()->clear_arguments();
   const wire::LaunchPlan plan = step_plan(request.ask(), placement, id);
@@ -234,8 +262,14 @@ void Supervisor::start_step(const wire::StepRequest& request, const StepPlacemen
   *news.mutable_cpus_per_node() = plan.cpus_per_node();
   *news.mutable_tasks_per_node() = plan.tasks_per_node();
   for (const std::string& note : notes) news.add_notes(note);
-  tell_step_client(request, news);
+  kept.to_tell = news;
+  if (!request.ask().recorded()) tell_created(kept);
   order_steps_again();
+}
+
+void Supervisor::tell_created(KeptStep& step) {
+  tell_step_client(step.request, *step.to_tell);
+  step.to_tell.reset();
 }
 
 void Supervisor::launch_step(std::uint32_t id, const wire::CreateStep& ask, const StepPlacement& placement) {
@@ -310,6 +344,7 @@ void Supervisor::step_ended_there(std::uint32_t id, const std::string& node, con
   if (!over) return;
   if (found != steps_.end()) {
     note_ended(id);
+    if (found->second.to_tell) tell_created(found->second);
     wire::StepNews news;
     news.set_kind(wire::StepNews::ENDED);
     news.set_step_id(id);

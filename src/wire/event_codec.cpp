@@ -143,6 +143,14 @@ void put_end(const auto& e, auto* to) {
 void put_event(const AttemptEnded& e, log::Event& out) { put_end(e, out.mutable_attempt_ended()); }
 void put_event(const AttemptExited& e, log::Event& out) { put_end(e, out.mutable_attempt_exited()); }
 
+void put_event(const JobPortsHeld& e, log::Event& out) {
+  auto* to = out.mutable_job_ports_held();
+  to->set_key(e.key.value);
+  to->set_attempt(e.attempt.value);
+  to->set_ports(e.ports);
+  to->set_at(e.at.value);
+}
+
 void put_event(const JobLostNode& e, log::Event& out) {
   auto* to = out.mutable_job_lost_node();
   to->set_key(e.key.value);
@@ -560,6 +568,10 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kJobPlaced: return get_event(in.job_placed());
     case K::kAttemptEnded: return get_end<AttemptEnded>(in.attempt_ended());
     case K::kAttemptExited: return get_end<AttemptExited>(in.attempt_exited());
+    case K::kJobPortsHeld: {
+      const auto& e = in.job_ports_held();
+      return JobPortsHeld{JobKey{e.key()}, Attempt{e.attempt()}, e.ports(), Time{e.at()}};
+    }
     case K::kJobLostNode: {
       const auto& e = in.job_lost_node();
       return JobLostNode{JobKey{e.key()}, Attempt{e.attempt()}, NodeIndex{e.node()}, Time{e.at()}};

@@ -182,6 +182,7 @@ Line describe_end(std::string_view what, const auto& e) {
 Line describe(const AttemptEnded& e) { return describe_end("AttemptEnded", e); }
 Line describe(const AttemptExited& e) { return describe_end("AttemptExited", e); }
 
+Line describe(const JobPortsHeld& e) { return on_job("JobPortsHeld", e.key).number("attempt", e.attempt.value).quoted("ports", e.ports); }
 Line describe(const JobLostNode& e) { return on_job("JobLostNode", e.key).number("attempt", e.attempt.value).number("node", e.node.value); }
 
 Line describe(const JobProgramEnded& e) {
@@ -283,7 +284,7 @@ std::string show(const StepStart& start) {
   Line line{std::to_string(start.id)};
   line.quoted("name", start.name).numbers("nodes", *start.nodes).number("tasks", start.tasks).number("cpus", start.cpus.value);
   line.count("memory", static_cast<std::uint64_t>(start.memory.value)).quoted("srun_host", start.srun_host).count("srun_pid", start.srun_pid);
-  line.quoted("distribution", start.distribution).count("limit", start.time_limit_minutes);
+  line.quoted("distribution", start.distribution).count("limit", start.time_limit_minutes).quoted("ports", start.ports);
   if (start.wishes) {
     const StepWishes& wishes = *start.wishes;
     line.quoted("gres", wishes.gres).quoted("per_step", wishes.tres_per_step).quoted("per_node", wishes.tres_per_node).quoted("per_socket", wishes.tres_per_socket);

@@ -203,7 +203,9 @@ void add(Line& line, const JobExtras& extras) {
   line.quoted("mail_user", extras.mail_user).quoted("wckey", extras.wckey).quoted("extra", extras.extra);
   line.quoted("admin_comment", extras.admin_comment).quoted("system_comment", extras.system_comment).quoted("network", extras.network);
   line.quoted("acctg_freq", extras.acctg_freq).quoted("profile", extras.profile).quoted("cpu_freq", extras.cpu_freq).quoted("gpu_freq", extras.gpu_freq);
-  line.count(extras.threads_spec ? "thread_spec" : "core_spec", extras.core_spec).count("delay_boot_seconds", extras.delay_boot_seconds);
+  if (extras.core_spec) line.number(extras.threads_spec ? "thread_spec" : "core_spec", *extras.core_spec);
+  line.count("delay_boot_seconds", extras.delay_boot_seconds);
+  line.flag("reboot", extras.reboot).count("resv_ports", extras.resv_ports).flag("no_allocate", extras.no_allocate);
   line.flag("no_kill", extras.no_kill).quoted("batch_features", extras.batch_features);
   line.flag("overcommit", extras.overcommit).quoted("user_env", extras.user_env).quoted("cron", extras.cron);
 }

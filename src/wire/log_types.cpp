@@ -395,7 +395,8 @@ void put(const JobExtras& from, log::JobExtras& to) {
   to.set_profile(from.profile);
   to.set_cpu_freq(from.cpu_freq);
   to.set_gpu_freq(from.gpu_freq);
-  to.set_core_spec(from.core_spec);
+  to.set_core_spec(from.core_spec.value_or(0));
+  to.set_core_spec_said(from.core_spec.has_value());
   to.set_threads_spec(from.threads_spec);
   to.set_delay_boot_seconds(from.delay_boot_seconds);
   to.set_overcommit(from.overcommit);
@@ -403,6 +404,9 @@ void put(const JobExtras& from, log::JobExtras& to) {
   to.set_cron(from.cron);
   to.set_derived_exit(from.derived_exit);
   to.set_no_kill(from.no_kill);
+  to.set_reboot(from.reboot);
+  to.set_resv_ports(from.resv_ports);
+  to.set_no_allocate(from.no_allocate);
   to.set_batch_features(from.batch_features);
 }
 
@@ -419,7 +423,7 @@ JobExtras get(const log::JobExtras& from) {
   to.profile = from.profile();
   to.cpu_freq = from.cpu_freq();
   to.gpu_freq = from.gpu_freq();
-  to.core_spec = from.core_spec();
+  if (from.core_spec_said() || from.core_spec() != 0) to.core_spec = from.core_spec();  // the first is not in logs of old
   to.threads_spec = from.threads_spec();
   to.delay_boot_seconds = from.delay_boot_seconds();
   to.overcommit = from.overcommit();
@@ -427,6 +431,9 @@ JobExtras get(const log::JobExtras& from) {
   to.cron = from.cron();
   to.derived_exit = from.derived_exit();
   to.no_kill = from.no_kill();
+  to.reboot = from.reboot();
+  to.resv_ports = from.resv_ports();
+  to.no_allocate = from.no_allocate();
   to.batch_features = from.batch_features();
   return to;
 }

@@ -25,6 +25,7 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
     to.set_on_all_nodes(job.placement->on_all_nodes);
     to.set_supervised(job.placement->supervised);
     to.set_stops_alone(job.placement->stops_alone);
+    to.set_ports(job.placement->ports);
   }
   if (job.dependencies) put(*job.dependencies, *to.mutable_dependencies());
   to.set_array(job.array.value);
@@ -89,6 +90,7 @@ Job get_job(const log::Job& from) {
     placement.on_all_nodes = from.on_all_nodes();
     placement.supervised = from.supervised();
     placement.stops_alone = from.stops_alone();
+    placement.ports = from.ports();
     job.placement = SharedValue(std::move(placement));
   }
   if (from.has_dependencies()) job.dependencies = SharedValue(get(from.dependencies()));

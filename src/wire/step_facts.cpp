@@ -64,6 +64,7 @@ ReportedStep reported_step(const wire::StepFact& from) {
   to.start.srun_pid = from.srun_pid();
   to.start.distribution = from.distribution();
   to.start.time_limit_minutes = from.time_limit_minutes();
+  to.start.ports = from.ports();
   if (const wire::StepWishes& asked = from.wishes(); from.has_wishes())
     to.start.wishes = SharedValue(StepWishes{asked.gres(), asked.tres_per_step(), asked.tres_per_node(), asked.tres_per_socket(), asked.tres_per_task(),
                                              asked.cpus_per_tres(), asked.mem_per_tres()});

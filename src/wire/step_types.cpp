@@ -48,6 +48,7 @@ void put(const StepStart& from, log::StepStart& to) {
   to.set_distribution(from.distribution);
   to.set_time_limit_minutes(from.time_limit_minutes);
   if (from.wishes) put(*from.wishes, *to.mutable_wishes());
+  to.set_ports(from.ports);
 }
 
 StepStart get(const log::StepStart& from) {
@@ -64,6 +65,7 @@ StepStart get(const log::StepStart& from) {
   to.distribution = from.distribution();
   to.time_limit_minutes = from.time_limit_minutes();
   if (from.has_wishes()) to.wishes = SharedValue(get(from.wishes()));
+  to.ports = from.ports();
   return to;
 }
 

@@ -40,6 +40,8 @@ std::vector<GoldenBatch> partition_rules_history();
 // The same with time beyond limits, counted requeues, cores for the system and the shell of an salloc after it.
 std::vector<GoldenBatch> site_rules_history();
 std::vector<GoldenBatch> placing_history();
+// The same with ports of steps, spared cores, rebooted nodes and a program without an allocation after it.
+std::vector<GoldenBatch> ports_history();
 
 // The same with partitions that were made, changed, deleted, and kept or given up when the configuration was read again, after it.
 std::vector<GoldenBatch> partition_changes_history();

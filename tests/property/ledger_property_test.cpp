@@ -16,6 +16,7 @@
 #include "core/admission/modify_job.h"
 #include "core/admission/power_nodes.h"
 #include "core/admission/report_node.h"
+#include "core/admission/reserve_ports.h"
 #include "core/admission/report_steps.h"
 #include "core/admission/reserve.h"
 #include "core/admission/submit_het_job.h"
@@ -290,6 +291,13 @@ class History {
       extras.no_kill = true;
       ask.spec.extras = SharedValue(std::move(extras));
     }
+    if (random_.chance(1, 8)) {
+      JobExtras extras = ask.spec.extra_request();
+      if (random_.chance(1, 2)) extras.reboot = true;
+      else extras.core_spec = static_cast<std::uint32_t>(random_.below(3));
+      ask.spec.exclusive = true;
+      ask.spec.extras = SharedValue(std::move(extras));
+    }
     ask.spec.kill_on_invalid_dependency = random_.chance(1, 2);
     ask.hold = random_.chance(1, 10);
     if (random_.chance(1, 3)) ask.partition = "small";
@@ -511,7 +519,16 @@ class History {
     if (with_accounts_ && random_.chance(1, 4)) happen(*decide_damping(static_cast<std::uint32_t>(1 + random_.below(3)), root, now_));
   }
 
+  // A step wants ports: the job has them then, or there are too few.
+  void reserve_ports() {
+    const auto key = any_job();
+    if (!key || !state_.job(*key).is_on_nodes()) return;
+    const auto count = static_cast<std::uint32_t>(1 + random_.below(5));
+    if (const auto events = decide_ports(state_, state_.job(*key), count, *parse_index_set("100-107", 65535), now_)) happen(*events);
+  }
+
   void touch_node() {
+    if (random_.chance(1, 6)) return reserve_ports();
     if (random_.chance(1, 8)) return reconfigure();
     if (random_.chance(1, 6)) return touch_partition();
     const auto i = static_cast<std::uint32_t>(random_.below(4));

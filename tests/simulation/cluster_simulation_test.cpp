@@ -15,7 +15,7 @@ std::uint64_t number_from(const char* name, std::uint64_t fallback) {
 
 // ./mill test sets MR_SIM_FIRST from the tree's hash: a rerun repeats, each change gets new seeds.
 struct Seen {
-  std::uint64_t seeds = 0, preemptions = 0, reservations = 0, boots = 0;  // histories that had some
+  std::uint64_t seeds = 0, preemptions = 0, reservations = 0, boots = 0, reboots = 0;  // histories that had some
   std::uint64_t crontab_returns = 0;  // in all of them
 };
 
@@ -32,7 +32,7 @@ void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100,
     job_steps += cluster.steps_heard();
     outlived += cluster.nodes_outlived();
     suspended_for.insert(cluster.seen_suspended().begin(), cluster.seen_suspended().end());
-    if (seen) *seen = {seen->seeds + 1, seen->preemptions + cluster.saw_preemption(), seen->reservations + cluster.saw_reservation(), seen->boots + cluster.saw_boot(), seen->crontab_returns + cluster.crontab_returns()};
+    if (seen) *seen = {seen->seeds + 1, seen->preemptions + cluster.saw_preemption(), seen->reservations + cluster.saw_reservation(), seen->boots + cluster.saw_boot(), seen->reboots + cluster.saw_reboot(), seen->crontab_returns + cluster.crontab_returns()};
     ASSERT_FALSE(wrong) << *wrong << "\n  repeat with: MR_SEED=" << seed << " simulation_tests --gtest_filter=" << test;
   }
   if (count >= 20) {
@@ -115,6 +115,7 @@ TEST(Cluster, powers_nodes_down_and_up_through_faults) {
   run_seeds("Cluster.powers_nodes_down_and_up_through_faults", shape, 20, &seen);
   if (seen.seeds >= 10) {
     EXPECT_GT(seen.boots, seen.seeds / 2);
+    EXPECT_GT(seen.reboots, seen.seeds / 4);
   }
 }
 

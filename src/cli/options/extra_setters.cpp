@@ -98,6 +98,15 @@ Result<void> gpu_freq(JobDraft& d, Text v) {
 Result<void> core_spec(JobDraft& d, Text v) { return specialised(d, "core-spec", v, false); }
 Result<void> thread_spec(JobDraft& d, Text v) { return specialised(d, "thread-spec", v, true); }
 
+Result<void> resv_ports(JobDraft& d, Text v) {
+  const auto count = v.empty() ? std::optional<std::int64_t>{0} : parse_integer(v);
+  if (!count || *count < 0 || *count > 65535) return invalid("resv-ports");
+  d.resv_ports.reset();
+  if (v.empty() || *count > 0) d.resv_ports = static_cast<std::uint32_t>(*count);
+  extras(d).set_resv_ports(static_cast<std::uint32_t>(*count));
+  return {};
+}
+
 Result<void> delay_boot(JobDraft& d, Text v) {
   const auto minutes = parse_limit_minutes(v);
   if (!minutes) return invalid("delay-boot");

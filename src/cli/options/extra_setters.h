@@ -17,6 +17,7 @@ Result<void> cpu_freq(JobDraft& d, Text v);
 Result<void> gpu_freq(JobDraft& d, Text v);
 Result<void> core_spec(JobDraft& d, Text v);
 Result<void> thread_spec(JobDraft& d, Text v);
+Result<void> resv_ports(JobDraft& d, Text v);
 Result<void> delay_boot(JobDraft& d, Text v);
 Result<void> get_user_env(JobDraft& d, Text v);
 Result<void> uid(JobDraft& d, Text v);

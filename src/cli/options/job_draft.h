@@ -25,6 +25,7 @@ struct JobDraft {
   int verbose = 0;
   std::map<std::string, std::string> given{};  // options and their values as they were written, wherever
   bool ignore_pbs = false;
+  bool external = false;  // sbatch: no script
   bool help = false, usage = false, version = false;
   bool name_given = false;
   // srun inside an allocation
@@ -57,6 +58,8 @@ struct JobDraft {
   bool quit_on_interrupt = false;
   bool whole = false;
   bool preserve_env = false;
+  bool async = false;
+  std::optional<std::uint32_t> resv_ports;  // 0: as many as there are tasks on a node
   bool interactive_step = false;  // srun, for salloc: a shell beside all steps of the job
   std::vector<std::uint32_t> ignored_signals;
   std::optional<bool> kill_on_bad_exit;

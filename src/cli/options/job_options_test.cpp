@@ -62,7 +62,8 @@ TEST(JobOptions, Refuse_by_name_what_is_not_built) {
   EXPECT_EQ(refusal({"--bb=x"}), "--bb is refused in Millrace: there are no burst buffers");
   EXPECT_EQ(refusal({"--exclusive=mcs"}), "--exclusive=mcs is not built yet in Millrace");
   EXPECT_EQ(refusal({"--gres-flags=one-task-per-sharing"}), "--gres-flags=one-task-per-sharing is not built yet in Millrace");
-  EXPECT_EQ(refusal({"-Z"}, srun), "--no-allocate is refused in Millrace: programs run in allocations only");
+  EXPECT_EQ(refusal({"--mcs-label=a"}, srun), "--mcs-label is refused in Millrace: there are no security categories (MCSPlugin=mcs/none)");
+  EXPECT_EQ(refusal({"--resv-ports=x"}, srun), "Invalid --resv-ports specification");
   EXPECT_EQ(refusal({"--no-kill"}), "accepted");
   EXPECT_EQ(refusal({"-k"}), "accepted");
   EXPECT_EQ(refusal({"--no-kill=off"}), "accepted");

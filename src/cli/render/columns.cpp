@@ -152,7 +152,7 @@ constexpr Column<JobRow> rows[] = {
     {"ContainerId", 0, "CONTAINERID", to_width, false, null},
     {"Contiguous", 'O', "CONTIGUOUS", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().contiguous() ? '1' : '0'; }},
     {"Cores", 'I', "CORES_PER_SOCKET", to_width, false, count_or<&Ask::cores_per_socket, star_word>},
-    {"CoreSpec", 'X', "CORE_SPEC", to_width, false, [](Out& out, const Row& row) { out += row.job->extras().core_spec() == 0 ? "N/A" : std::to_string(row.job->extras().core_spec()); }},
+    {"CoreSpec", 'X', "CORE_SPEC", to_width, false, [](Out& out, const Row& row) { out += row.job->extras().has_core_spec() ? std::to_string(row.job->extras().core_spec()) : "N/A"; }},
     {"CPUsPerTask", 0, "CPUS_PER_TASK", never, false, number_of<&V::cpus_per_task>},
     {"cpus-per-task", 0, "CPUS_PER_TASK", never, false, number_of<&V::cpus_per_task>},
     {"cpus-per-tres", 0, "CPUS_PER_TRES", to_width, false, [](Out& out, const Row& row) { out += row.job->resources().cpus_per_gpu() == 0 ? "N/A" : "gres/gpu:" + std::to_string(row.job->resources().cpus_per_gpu()); }},
@@ -218,7 +218,7 @@ constexpr Column<JobRow> rows[] = {
        out += row.job->reason();
        out += ')';
      }},
-    {"Reboot", 0, "REBOOT", never, false, zero},
+    {"Reboot", 0, "REBOOT", never, false, [](Out& out, const Row& row) { out += row.job->extras().reboot() ? "1" : "0"; }},
     {"ReqNodes", 'n', "REQ_NODES", to_width, false, text_of<&V::required_nodes>},
     {"ReqSwitch", 0, "REQ_SWITCH", to_width, false, count_or<&Ask::switches, zero_word>},
     {"Requeue", 0, "REQUEUE", never, false, [](Out& out, const Row& row) { out += row.job->requeue() ? '1' : '0'; }},

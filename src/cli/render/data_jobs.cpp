@@ -221,7 +221,7 @@ constexpr DataField<JobRecord> fields[] = {
     {"priority_by_partition", "PRIORITY_BY_PARTITION_LIST", nothing},
     {"profile", "ACCT_GATHER_PROFILE", [](const R& r) { return r.job.extras().profile().empty() ? Data{DataList{Data{"NOT_SET"}}} : words_by_comma(upper_case(r.job.extras().profile())); }},
     {"qos", "STRING", text<&V::qos>},
-    {"reboot", "BOOL", [](const R&) -> Data { return false; }},
+    {"reboot", "BOOL", [](const R& r) -> Data { return r.job.extras().reboot(); }},
     {"required_nodes", "STRING", text<&V::required_nodes>},
     {"required_switches", "UINT32", asked<&A::switches>},
     {"requeue", "BOOL16", text<&V::requeue>},

@@ -146,7 +146,7 @@ constexpr DataField<StepRecord> step_fields[] = {
     {"number_cpus", "UINT32", [](const S& s) -> Data { return s.step.cpus(); }},
     {"number_tasks", "UINT32", [](const S& s) -> Data { return s.step.tasks(); }},
     {"partition", "STRING", [](const S& s) -> Data { return s.step.partition(); }},
-    {"reserved_ports", "STRING", no_text},
+    {"reserved_ports", "STRING", [](const S& s) -> Data { return s.step.ports(); }},
     {"time/running", "TIMESTAMP_NO_VAL", [](const S& s) { return time_of(std::max<std::int64_t>(0, s.context.now_us - s.step.start_at_us())); }},
     {"time/start", "TIMESTAMP_NO_VAL", [](const S& s) { return time_of(s.step.start_at_us()); }},
     {"time/limit", "UINT32_NO_VAL", [](const S& s) { return s.step.time_limit_minutes() == 0 ? number_infinite() : number_or_infinite(s.step.time_limit_minutes()); }},

@@ -57,7 +57,7 @@ void add_state_lines(Record& record, const wire::JobView& job, std::int64_t now_
   record.line("JobState=" + std::string{state_word(job)} + " Reason=" + reason +
               (job.failed_node().empty() ? "" : " FailedNode=" + job.failed_node()) + " Dependency=" + null(job.dependency()));
   record.line(std::string{"Requeue="} + (job.requeue() ? "1" : "0") + " Restarts=" + text(job.restarts()) + " BatchFlag=" +
-              (job.batch() ? "1" : "0") + " Reboot=0 ExitCode=" + pair_text(job.exit_code(), job.exit_signal()));
+              (job.batch() ? "1" : "0") + " Reboot=" + (job.extras().reboot() ? "1" : "0") + " ExitCode=" + pair_text(job.exit_code(), job.exit_signal()));
   if (detail > 0) record.line("DerivedExitCode=0:0");
   record.line("RunTime=" + format_duration(run_seconds(job, now_us)) + " TimeLimit=" + format_limit(job.time_limit_minutes()) + " TimeMin=" +
               (job.resources().time_min_minutes() == 0 ? std::string{"N/A"} : format_limit(job.resources().time_min_minutes())));
@@ -106,7 +106,7 @@ void add_resource_lines(Record& record, const wire::JobView& job, const ShowOpti
   record.line("ReqTRES=" + tres_text(job.cpus(), job.requested_memory_mib(), job.node_count(), ask.requested_gres_tres()));
   record.line("AllocTRES=" + (placed ? tres_text(job.cpus(), job.allocated_memory_mib(), job.node_count(), ask.allocated_gres_tres()) : std::string{"(null)"}));
   record.line("Socks/Node=" + star(ask.sockets_per_node()) + " NtasksPerN:B:S:C=" + text(job.tasks_per_node()) + ":0:" + star(ask.tasks_per_socket()) + ":" +
-              star(ask.tasks_per_core()) + (job.extras().threads_spec() ? " ThreadSpec=" : " CoreSpec=") + star(job.extras().core_spec()));
+              star(ask.tasks_per_core()) + (job.extras().threads_spec() ? " ThreadSpec=" : " CoreSpec=") + (job.extras().has_core_spec() ? std::to_string(job.extras().core_spec()) : "*"));
   if (options.detail > 0 && placed) add_node_details(record, job, options.one_line);
   const std::string memory = ask.memory_per_gpu_mib() != 0    ? "MinMemoryTRES=gres/gpu:" + text(ask.memory_per_gpu_mib())
                              : job.has_memory_per_cpu_mib() ? "MinMemoryCPU=" + format_mib(job.memory_per_cpu_mib())

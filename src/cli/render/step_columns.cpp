@@ -58,7 +58,7 @@ constexpr Column<Row> rows[] = {
     {"NumCPUs", 0, "NUM_CPUS", never, true, number_of<&V::cpus>},
     {"NumTasks", 'A', "TASKS", never, true, number_of<&V::tasks>},
     {"Partition", 'P', "PARTITION", to_width, true, text_of<&V::partition>},
-    {"ResvPorts", 0, "RESERVED_PORTS", to_width, true, null},
+    {"ResvPorts", 0, "RESERVED_PORTS", to_width, true, [](Out& out, const Row& row) { out += row.step->ports().empty() ? "(null)" : row.step->ports(); }},
     {"Runtime", 0, "RUNTIME", to_width, true, null},
     {"StartTime", 'S', "START_TIME", to_width, true, [](Out& out, const Row& row) { out += format_time(row.step->start_at_us(), "N/A"); }},
     {"StdErr", 0, "STDERR", to_width, true, null},
@@ -155,7 +155,7 @@ std::string show_step_record(const wire::StepView& step, bool one_line) {
   out += next + "Nodes=" + std::to_string(step.node_count()) + " CPUs=" + std::to_string(step.cpus()) + " Tasks=" + std::to_string(step.tasks()) + " Name=" + step.name() + " Network=(null)";
   const std::string tres = step_tres(step);
   out += next + "TRES=" + std::string{or_null(tres)};
-  out += next + "ResvPorts=(null)";
+  out += next + "ResvPorts=" + (step.ports().empty() ? "(null)" : step.ports());
   out += next + "CPUFreqReq=Default";
   if (step.step() != batch_step) {
     std::string layout = step.distribution().empty() ? "block" : step.distribution();

@@ -44,24 +44,24 @@ std::string average(const Row& row) { return show((row.*measure).average(), row)
 std::string zero(const Row&) { return "0"; }
 
 // The list of TRES: what of each measure, in the order of their names. Energy is not measured.
-std::string in_list(const Row& row, std::int64_t Spread::* value) {
+std::string in_list(const Row& row, std::int64_t UsageSpread::* value) {
   const std::string gpus = row.gpu_busy.count == 0 ? "" : ",gres/gpumem=" + size_text(row.gpu_memory.*value, row) + ",gres/gpuutil=" + std::to_string(row.gpu_busy.*value);
   return "cpu=" + cpu_text(row.cpu_us.*value, row) + ",energy=0,fs/disk=" + std::to_string(row.read.*value) + gpus + ",mem=" + size_text(row.rss.*value, row) + ",pages=" + std::to_string(row.pages.*value) +
          ",vmem=" + size_text(row.vm.*value, row);
 }
-std::string in_nodes(const Row& row, std::string Spread::* node) {
+std::string in_nodes(const Row& row, std::string UsageSpread::* node) {
   const std::string gpus = row.gpu_busy.count == 0 ? "" : ",gres/gpumem=" + row.gpu_memory.*node + ",gres/gpuutil=" + row.gpu_busy.*node;
   return "cpu=" + row.cpu_us.*node + ",energy=" + row.cpu_us.*node + ",fs/disk=" + row.read.*node + gpus + ",mem=" + row.rss.*node + ",pages=" + row.pages.*node + ",vmem=" + row.vm.*node;
 }
-std::string in_tasks(const Row& row, std::uint32_t Spread::* task) {
-  const auto number = [&](const Spread& spread) { return std::to_string(spread.*task); };
+std::string in_tasks(const Row& row, std::uint32_t UsageSpread::* task) {
+  const auto number = [&](const UsageSpread& spread) { return std::to_string(spread.*task); };
   const std::string gpus = row.gpu_busy.count == 0 ? "" : ",gres/gpumem=" + number(row.gpu_memory) + ",gres/gpuutil=" + number(row.gpu_busy);
   return "cpu=" + number(row.cpu_us) + ",fs/disk=" + number(row.read) + gpus + ",mem=" + number(row.rss) + ",pages=" + number(row.pages) + ",vmem=" + number(row.vm);
 }
 std::string out_list(std::int64_t value) { return "energy=0,fs/disk=" + std::to_string(value); }
 
 Row averages_of(Row row) {
-  for (Spread* spread : {&row.cpu_us, &row.rss, &row.vm, &row.pages, &row.read, &row.written, &row.gpu_busy, &row.gpu_memory}) spread->most = spread->average();
+  for (UsageSpread* spread : {&row.cpu_us, &row.rss, &row.vm, &row.pages, &row.read, &row.written, &row.gpu_busy, &row.gpu_memory}) spread->most = spread->average();
   return row;
 }
 
@@ -109,14 +109,14 @@ constexpr Field<Row> fields[] = {
     {"ReqCPUFreqMin", "ReqCPUFreqMin", 13, zero},
     {"ReqCPUFreqMax", "ReqCPUFreqMax", 13, zero},
     {"ReqCPUFreqGov", "ReqCPUFreqGov", 13, zero},
-    {"TRESUsageInAve", "TRESUsageInAve", 14, [](const Row& row) { return in_list(averages_of(row), &Spread::most); }},
-    {"TRESUsageInMax", "TRESUsageInMax", 14, [](const Row& row) { return in_list(row, &Spread::most); }},
-    {"TRESUsageInMaxNode", "TRESUsageInMaxNode", 18, [](const Row& row) { return in_nodes(row, &Spread::most_node); }},
-    {"TRESUsageInMaxTask", "TRESUsageInMaxTask", 18, [](const Row& row) { return in_tasks(row, &Spread::most_task); }},
-    {"TRESUsageInMin", "TRESUsageInMin", 14, [](const Row& row) { return in_list(row, &Spread::least); }},
-    {"TRESUsageInMinNode", "TRESUsageInMinNode", 18, [](const Row& row) { return in_nodes(row, &Spread::least_node); }},
-    {"TRESUsageInMinTask", "TRESUsageInMinTask", 18, [](const Row& row) { return in_tasks(row, &Spread::least_task); }},
-    {"TRESUsageInTot", "TRESUsageInTot", 14, [](const Row& row) { return in_list(row, &Spread::total); }},
+    {"TRESUsageInAve", "TRESUsageInAve", 14, [](const Row& row) { return in_list(averages_of(row), &UsageSpread::most); }},
+    {"TRESUsageInMax", "TRESUsageInMax", 14, [](const Row& row) { return in_list(row, &UsageSpread::most); }},
+    {"TRESUsageInMaxNode", "TRESUsageInMaxNode", 18, [](const Row& row) { return in_nodes(row, &UsageSpread::most_node); }},
+    {"TRESUsageInMaxTask", "TRESUsageInMaxTask", 18, [](const Row& row) { return in_tasks(row, &UsageSpread::most_task); }},
+    {"TRESUsageInMin", "TRESUsageInMin", 14, [](const Row& row) { return in_list(row, &UsageSpread::least); }},
+    {"TRESUsageInMinNode", "TRESUsageInMinNode", 18, [](const Row& row) { return in_nodes(row, &UsageSpread::least_node); }},
+    {"TRESUsageInMinTask", "TRESUsageInMinTask", 18, [](const Row& row) { return in_tasks(row, &UsageSpread::least_task); }},
+    {"TRESUsageInTot", "TRESUsageInTot", 14, [](const Row& row) { return in_list(row, &UsageSpread::total); }},
     {"TRESUsageOutAve", "TRESUsageOutAve", 15, [](const Row& row) { return out_list(row.written.average()); }},
     {"TRESUsageOutMax", "TRESUsageOutMax", 15, [](const Row& row) { return out_list(row.written.most); }},
     {"TRESUsageOutMaxNode", "TRESUsageOutMaxNode", 19, [](const Row& row) { return "energy=" + row.written.most_node + ",fs/disk=" + row.written.most_node; }},
@@ -130,7 +130,7 @@ constexpr Field<Row> fields[] = {
 
 }  // namespace
 
-void Spread::add(std::int64_t value, const std::string& node, std::uint32_t task) {
+void UsageSpread::add(std::int64_t value, const std::string& node, std::uint32_t task) {
   if (count == 0 || value > most) most = value, most_node = node, most_task = task;
   if (count == 0 || value < least) least = value, least_node = node, least_task = task;
   total += value;

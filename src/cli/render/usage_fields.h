@@ -12,7 +12,7 @@
 namespace millrace {
 
 // One measure over the tasks of a step: where it is largest and smallest.
-struct Spread {
+struct UsageSpread {
   std::int64_t most = 0, least = 0, total = 0;
   std::string most_node, least_node;
   std::uint32_t most_task = 0, least_task = 0;
@@ -23,8 +23,8 @@ struct Spread {
 
 struct StepUse {
   const wire::StepView* step = nullptr;
-  Spread cpu_us, rss, vm, pages, read, written;
-  Spread gpu_busy, gpu_memory;  // over its nodes; a count of 0 where no gpu was looked at
+  UsageSpread cpu_us, rss, vm, pages, read, written;
+  UsageSpread gpu_busy, gpu_memory;  // over its nodes; a count of 0 where no gpu was looked at
   std::vector<std::uint32_t> pids;
   bool exact_numbers = false;  // --noconvert
 };

@@ -174,7 +174,7 @@ std::vector<Event> decide_leave_unpowered(const State& state, JobKey key, Time n
   const Job* job = state.find_job(key);
   if (!job || job->state != JobState::completing || !job->placement || (job->is_component() && !job->placement->supervised)) return {};
   for (const NodeShare& share : job->placement->shares)
-    if (!share.released && !state.node(share.node).is_on())
+    if (!share.released && !state.node(share.node).is_ready())
       return {AttemptEnded{.key = key, .attempt = job->attempt, .node = share.node, .end = AttemptEnd::exited, .exit_code = 0, .exit_signal = 0, .at = now}};
   return {};
 }

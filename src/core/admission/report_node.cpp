@@ -75,8 +75,8 @@ std::vector<Event> decide_register(const State& state, const RegisterNode& repor
   std::vector<Event> events;
   const Node& node = state.node(report.node);
   const bool rebooted = !node.boot_id.empty() && node.boot_id != report.boot_id;
-  // On one that was powered down nothing had begun.
-  if (rebooted && node.is_on()) lose_attempts(state, report.node, now, events);
+  // On one that was powered down, or told to reboot, nothing had begun.
+  if (rebooted && node.is_ready()) lose_attempts(state, report.node, now, events);
   const bool same = !rebooted && node.boot_id == report.boot_id && node.inventory && *node.inventory == report.inventory;
   const bool would_return = node.condition == NodeCondition::unknown ||
                             (node.condition == NodeCondition::down &&
@@ -121,15 +121,19 @@ std::vector<Event> decide_reboots(const State& state, Time now) {
   for (const auto& [index, node] : state.nodes) {
     if (node->reboot == Reboot::requested && node->configured && node->jobs.empty() && node->inventory && node->is_on())
       events.emplace_back(NodeStateChanged{index, NodeOrder::reboot_issued, "", UserId{0}, now, {}, now + seconds(state.policy->resume_timeout_seconds)});
-    if (node->reboot == Reboot::issued && node->reboot_due < now)
-      events.emplace_back(NodeStateChanged{index, NodeOrder::down, "ResumeTimeout reached", UserId{0}, now, {}, {}});
+    if (node->reboot != Reboot::issued || now <= node->reboot_due) continue;
+    // One at a time: with its jobs the nodes beside it may be free of them too.
+    if (!node->jobs.empty() && !events.empty()) continue;
+    lose_attempts(state, index, now, events);
+    events.emplace_back(NodeStateChanged{index, NodeOrder::down, "ResumeTimeout reached", UserId{0}, now, {}, {}});
+    if (!node->jobs.empty()) break;
   }
   return events;
 }
 
 std::vector<Event> decide_lost(const State& state, NodeIndex node, Time now) {
   std::vector<Event> events;
-  if (!state.node(node).is_on()) return events;  // nobody expects a word of it
+  if (!state.node(node).is_ready()) return events;  // nobody expects a word of it
   if (state.node(node).condition == NodeCondition::down && state.node(node).jobs.empty()) return events;
   lose_attempts(state, node, now, events);
   events.emplace_back(NodeLost{node, now});

@@ -58,6 +58,7 @@ std::vector<Event> decide_steps(const State& state, JobKey key, Attempt attempt,
       if (fact.srun_host.size() > name_length_max) fact.srun_host.resize(name_length_max);
       if (fact.distribution.size() > name_length_max) fact.distribution.clear();
       fact.wishes = cut(fact.wishes);
+      if (fact.ports.size() > name_length_max) fact.ports.clear();
       fact.at = std::clamp(fact.at, job->started_at, std::max(now, job->started_at));  // the clocks of nodes are their own
       if (!fresh_shell) next_id = id + 1;
       started[id] = fact.at;

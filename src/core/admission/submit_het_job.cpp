@@ -42,12 +42,12 @@ void follow(JobSubmitted& component, const JobSubmitted& leader) {
 
 }  // namespace
 
-std::expected<Submission, Refusal> decide(const State& state, std::vector<SubmitJob> components, const Actor& actor, Time now) {
+std::expected<DecidedSubmission, Refusal> decide(const State& state, std::vector<SubmitJob> components, const Actor& actor, Time now) {
   SubmitJob& leader = components.front();
   if (components.size() == 1) return decide(state, leader, actor, now);
   if (leader.spec.submission != SubmissionKey{})
     if (const JobKey* known = state.submissions.find({leader.spec.owner->uid, leader.spec.submission}))
-      return Submission{state.job(*known).id, true, {}};
+      return DecidedSubmission{state.job(*known).id, true, {}};
   if (components.size() > het_components_max)
     return refuse(RefusalCode::too_many_components, "a heterogeneous job has at most " + std::to_string(het_components_max) + " components");
   for (std::size_t i = 0; i < components.size(); ++i) {
@@ -78,7 +78,7 @@ std::expected<Submission, Refusal> decide(const State& state, std::vector<Submit
     apply(copy, submitted);
     whole.components.push_back(std::move(submitted));
   }
-  return Submission{*first, false, {Event{std::move(whole)}}};
+  return DecidedSubmission{*first, false, {Event{std::move(whole)}}};
 }
 
 }  // namespace millrace

@@ -46,7 +46,7 @@ class HetJobTest : public testing::Test {
     out.script_bytes = 1;
     return out;
   }
-  std::expected<Submission, Refusal> submit(std::vector<SubmitJob> components) {
+  std::expected<DecidedSubmission, Refusal> submit(std::vector<SubmitJob> components) {
     auto decision = decide(state_, std::move(components), user_, now_);
     if (decision) happen(decision->events);
     return decision;

@@ -24,7 +24,7 @@ std::expected<PartitionIndex, Refusal> default_partition(const State& state) {
 }
 
 // aftercorr waits task by task: an array that says so is taken apart at once, so that each task can wait for its own.
-std::expected<void, Refusal> split_corresponding(const State& state, Submission& submission) {
+std::expected<void, Refusal> split_corresponding(const State& state, DecidedSubmission& submission) {
   const JobSubmitted& submitted = std::get<JobSubmitted>(submission.events.front());
   const auto waits = [](const Dependency& d) { return d.kind == DependencyKind::aftercorr; };
   if (!submitted.array || std::ranges::none_of(submitted.dependencies.list, waits)) return {};
@@ -205,10 +205,10 @@ void complete_layout(JobSpec& spec, const Policy& policy) {
   if (ask != spec.resource_request()) spec.resources = SharedValue(std::move(ask));
 }
 
-std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& ask, const Actor& actor, Time now) {
+std::expected<DecidedSubmission, Refusal> decide(const State& state, const SubmitJob& ask, const Actor& actor, Time now) {
   if (ask.spec.submission != SubmissionKey{}) {
     const JobKey* known = state.submissions.find({ask.spec.owner->uid, ask.spec.submission});
-    if (known) return Submission{state.job(*known).id, true, {}};
+    if (known) return DecidedSubmission{state.job(*known).id, true, {}};
   }
   if (!ask.spec.interactive && !ask.spec.allocation_only && ask.script_bytes == 0) return refuse(RefusalCode::script_missing);
   if (ask.script_bytes > state.policy->max_script_bytes)
@@ -297,7 +297,7 @@ std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& a
       if (dependency.kind == DependencyKind::aftercorr) dependency.kind = DependencyKind::afterok;
   if (auto allowed = check_limits_of(state, event, now); !allowed) return std::unexpected(std::move(allowed).error());
   const JobId id = event.id;
-  Submission submission{id, false, {Event{std::move(event)}}};
+  DecidedSubmission submission{id, false, {Event{std::move(event)}}};
   if (auto split = split_corresponding(state, submission); !split) return std::unexpected(std::move(split).error());
   return submission;
 }

@@ -26,13 +26,13 @@ struct SubmitJob {
   ResourceWishes wishes{};
 };
 
-struct Submission {
+struct DecidedSubmission {
   JobId id;
   bool existed = false;        // the same submission key was seen before: nothing new happens
   std::vector<Event> events;
 };
 
-std::expected<Submission, Refusal> decide(const State& state, const SubmitJob& ask, const Actor& actor, Time now);
+std::expected<DecidedSubmission, Refusal> decide(const State& state, const SubmitJob& ask, const Actor& actor, Time now);
 
 // The priority a job gets when it enters the queue, or is released.
 std::uint32_t initial_priority(const State& state, JobKey key, std::int32_t nice);

@@ -497,6 +497,7 @@ void apply_one(State& state, const JobPlaced& e) {
     ++array.running;
     if (job.attempt.value == 0) ++array.started;
   }
+  if (job.spec->extra_request().reboot) reboot_for(state, e.key, e.at);
   note_boot(state, e.key, e.at);
   const SharedValue<Job> held = state.jobs.at(e.key);
   resolve_dependents(state, *held, e.at);
@@ -505,6 +506,10 @@ void apply_one(State& state, const JobPlaced& e) {
 void apply_one(State& state, const AttemptExited& e) { exit_attempt(state, e); }
 void apply_one(State& state, const AttemptEnded& e) { end_attempt(state, e); }
 void apply_one(State& state, const JobLostNode& e) { leave_node(state, e); }
+void apply_one(State& state, const JobPortsHeld& e) {
+  MR_ASSERT(state.job(e.key).attempt == e.attempt);
+  state.edit_job(e.key).placement.edit().ports = e.ports;
+}
 void apply_one(State& state, const JobProgramEnded& e) { end_program(state, e); }
 
 void apply_one(State& state, const HetJobPlaced& e) {

@@ -170,7 +170,7 @@ void end_reboot(Node& node) {
 }
 
 // It was told to boot, and did.
-void come_back(Node& node, const NodeRegistered& e) {
+void come_back(State& state, Node& node, const NodeRegistered& e) {
   const AfterReboot then = node.after_reboot;
   const bool was_down = node.condition == NodeCondition::down;
   const bool stays_down = then == AfterReboot::down || (then == AfterReboot::as_before && was_down && !node.down_for_silence);
@@ -180,6 +180,7 @@ void come_back(Node& node, const NodeRegistered& e) {
   if (then == AfterReboot::resume) node.drain = node.fail = false;
   if (!stays_down && !node.drain && !node.fail) node.reason.clear();
   drain_for(node, e.problem, e.at);
+  for (const JobKey key : std::vector(node.jobs)) note_boot(state, key, e.at);
 }
 
 }  // namespace
@@ -196,7 +197,7 @@ void register_node(State& state, const NodeRegistered& e) {
   node.boot_id = e.boot_id;
   node.inventory = SharedValue(e.inventory);
   complete(state, e.node, *node.def);
-  if (rebooted && node.reboot == Reboot::issued) return come_back(node, e);
+  if (rebooted && node.reboot == Reboot::issued) return come_back(state, node, e);
   const bool was_down = node.condition == NodeCondition::down;
   if (!was_down && rebooted && rule != 2) {
     node.condition = NodeCondition::down;
@@ -233,6 +234,7 @@ void change_node(State& state, const NodeStateChanged& e) {
   Node& node = state.edit_node(e.node);
   const bool was_future = node.future;
   const Power power_before = node.power.state;
+  const bool was_ready = node.is_ready();
   switch (e.order) {
     case NodeOrder::drain: node.drain = true; break;
     case NodeOrder::undrain: node.drain = false; break;
@@ -282,6 +284,8 @@ void change_node(State& state, const NodeStateChanged& e) {
   }
   if (node.future != was_future) fill_partitions(state);
   if (state.node(e.node).power.state != power_before) sort_partitions(state);
+  if (state.node(e.node).is_ready() != was_ready)
+    for (const JobKey key : std::vector(state.node(e.node).jobs)) note_boot(state, key, e.at);
 }
 
 void create_node(State& state, const NodeCreated& e) {

@@ -92,7 +92,7 @@ void note_boot(State& state, JobKey key, Time at) {
   const auto may_wait = [](const Job& job) { return job.state == JobState::running || job.state == JobState::suspended; };
   const bool wait = std::ranges::any_of(whole, [&](JobKey each) {
     const Job& job = state.job(each);
-    return may_wait(job) && std::ranges::any_of(job.placement->shares, [&](const NodeShare& share) { return !share.released && !state.node(share.node).is_on(); });
+    return may_wait(job) && std::ranges::any_of(job.placement->shares, [&](const NodeShare& share) { return !share.released && !state.node(share.node).is_ready(); });
   });
   bool ready = false;
   for (const JobKey each : whole) {
@@ -106,6 +106,16 @@ void note_boot(State& state, JobKey key, Time at) {
     if (job.state == JobState::running && kill_time(job) != never) state.deadlines.set({kill_time(job), each, DeadlineKind::time_limit}, {});
   }
   if (ready && !wait) begin_anew(state, leader_of(state.job(key)), at);
+}
+
+void reboot_for(State& state, JobKey key, Time at) {
+  const std::vector<NodeShare> shares = state.job(key).placement->shares;
+  for (const NodeShare& share : shares) {
+    Node& node = state.edit_node(share.node);
+    if (!node.is_on() || node.jobs.size() > 1) continue;  // it boots anyway; or somebody is there who takes no CPUs (suspended, srun -Z)
+    node.reboot = Reboot::issued;
+    node.reboot_due = at + seconds(state.policy->resume_timeout_seconds);
+  }
 }
 
 void note_idle(State& state, NodeIndex index, const Job& job) {

@@ -1,3 +1,4 @@
+// src/core/ledger/event.cpp - see event.h.
 #include "core/ledger/event.h"
 
 namespace millrace {

@@ -145,6 +145,14 @@ struct AttemptExited {
   Time at;
 };
 
+// Its steps have these ports for themselves on each of its nodes, until the attempt is over. All it has, not only what is new.
+struct JobPortsHeld {
+  JobKey key;
+  Attempt attempt;
+  std::string ports;
+  Time at;
+};
+
 // The node failed, and the job, which is to outlive that (--no-kill), goes on with the others.
 struct JobLostNode {
   JobKey key;
@@ -422,7 +430,7 @@ using EventKinds = std::variant<ControllerStarted, ClusterConfigured, JobSubmitt
                            JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned, AttemptExited,
                            JobProgramEnded, NodeModified, DevicesJudged, StepsReported, NodesPowered, NodeCreated, NodeDeleted,
                            PartitionChanged, PartitionDeleted, DampingChanged, CrontabSet, TriggerSet, TriggerRemoved,
-                           AccountUserChanged, TransactionNoted, RecordAnnotated, JobLostNode>;
+                           AccountUserChanged, TransactionNoted, RecordAnnotated, JobLostNode, JobPortsHeld>;
 
 // Copied, moved and dropped in one unit: what that means for fifty kinds took every unit that makes an event seconds to compile.
 struct Event : EventKinds {

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/index_set.h"
 #include "core/ledger/apply_account.h"
 #include "core/ledger/apply_steps.h"
 #include "core/ledger/dependency.h"
@@ -137,7 +138,7 @@ std::optional<std::string> check_power(const State& state) {
     for (const JobKey each : whole_of(job)) {
       const Job& one = state.job(each);
       if (one.state != JobState::running && one.state != JobState::suspended) continue;
-      for (const NodeShare& share : one.placement->shares) waits = waits || (!share.released && !state.node(share.node).is_on());
+      for (const NodeShare& share : one.placement->shares) waits = waits || (!share.released && !state.node(share.node).is_ready());
     }
     const bool may = job.state == JobState::running || job.state == JobState::suspended;
     if (job.boots != (may && waits)) return of(job) + (job.boots ? "waits for nodes that are powered up" : "goes on while its nodes are not powered up");
@@ -189,6 +190,23 @@ std::optional<std::string> check_nodes(const State& state) {
     if (sum.suspended != node->suspended) return "node " + node->def->name + ": the count of suspended jobs is wrong";
     if (sum.twice) return "node " + node->def->name + ": a CPU or a device is given to two jobs";
     if (sum.use != node->use) return "node " + node->def->name + ": the CPUs and devices in use are not those of its jobs";
+  }
+  return std::nullopt;
+}
+
+// A port of a node is of one job.
+std::optional<std::string> check_ports(const State& state) {
+  std::set<std::pair<NodeIndex, std::uint32_t>> held;
+  for (const auto& [key, nothing] : state.active) {
+    const Placement& placement = *state.job(key).placement;
+    if (placement.ports.empty()) continue;
+    const auto ports = parse_index_set(placement.ports, UINT16_MAX);
+    if (!ports) return of(state.job(key)) + "its ports are none";
+    for (const NodeShare& share : placement.shares) {
+      bool twice = false;
+      if (!share.released) ports->for_each([&](std::uint32_t port) { twice = !held.insert({share.node, port}).second || twice; });
+      if (twice) return of(state.job(key)) + "it has ports of another job on node " + state.node(share.node).def->name;
+    }
   }
   return std::nullopt;
 }
@@ -285,6 +303,7 @@ std::optional<std::string> broken_law(const State& state) {
     if (history.last == 0) return "user " + std::to_string(uid.value) + ": a history without a run";
   if (auto broken = check_nodes(state)) return broken;
   if (auto broken = check_power(state)) return broken;
+  if (auto broken = check_ports(state)) return broken;
   if (auto broken = check_uses(state)) return broken;
   if (auto broken = check_licences(state)) return broken;
   if (auto broken = check_steps(state)) return broken;
@@ -307,6 +326,7 @@ std::uint64_t fingerprint(const State& state) {
       for (const NodeShare& share : job->placement->shares)
         add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value) ^ (share.released ? 1ULL << 40 : 0) ^ (share.exited ? 1ULL << 41 : 0));
     if (job->boots) add(0xb007);
+    if (job->placement && !job->placement->ports.empty()) add(name_bits(job->placement->ports));
     if (job->requeues > 0 || job->held_why != HeldWhy::asked || job->over_time_minutes > 0)
       add(std::uint64_t{job->over_time_minutes} << 16 | std::uint64_t{job->requeues} << 8 | static_cast<std::uint64_t>(job->held_why));
     if (job->used) add(mix_bits(static_cast<std::uint64_t>(job->used->user_us)) ^ static_cast<std::uint64_t>(job->used->max_rss_bytes));

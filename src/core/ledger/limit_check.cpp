@@ -60,7 +60,7 @@ class Met {
 
 class Check {
  public:
-  Check(const State& state, const LimitSource& source, const Job& job, const JobSize& size, std::uint32_t tasks, Asked asked, Time now)
+  Check(const State& state, const LimitSource& source, const Job& job, const JobSize& size, std::uint32_t tasks, LimitMoment asked, Time now)
       : state_(state), source_(source), job_(job), size_(size), tasks_(tasks), asked_(asked), now_(now) {
     const Qos* qos = state.find_qos(job.qos);
     factor_ = qos ? qos->usage_factor_thousandths : 1000;
@@ -87,8 +87,8 @@ class Check {
 
  private:
   bool is_asked(LimitKind kind) const {
-    if (asked_ == Asked::start) return !is_of_submission(kind);
-    return is_of_submission(kind) || (asked_ == Asked::submit_and_size && is_of_one_job(kind));
+    if (asked_ == LimitMoment::start) return !is_of_submission(kind);
+    return is_of_submission(kind) || (asked_ == LimitMoment::submit_and_size && is_of_one_job(kind));
   }
 
   std::optional<LimitHit> of_qos(const Qos& qos) {
@@ -196,7 +196,7 @@ class Check {
   const Job& job_;
   const JobSize& size_;
   std::uint32_t tasks_;
-  Asked asked_;
+  LimitMoment asked_;
   Time now_;
   std::uint32_t factor_ = 1000, account_ = 0;
   Met met_, max_met_, here_;
@@ -221,7 +221,7 @@ std::vector<LimitRow> rows_of(const State& state, const Qos& qos) {
 }
 
 std::optional<LimitHit> check_limits(const State& state, const LimitSource& source, const Job& job, const JobSize& size,
-                                     std::uint32_t tasks, Asked asked, Time now) {
+                                     std::uint32_t tasks, LimitMoment asked, Time now) {
   return Check(state, source, job, size, tasks, asked, now).run();
 }
 

@@ -16,7 +16,7 @@ const Use& use_of(const State& state, const UseKey& key) {
 }
 
 // Rows made for each question; a chain of associations is short.
-std::optional<LimitHit> check_alone(const State& state, const Job& job, const JobSize& size, std::uint32_t tasks, Asked asked, Time now) {
+std::optional<LimitHit> check_alone(const State& state, const Job& job, const JobSize& size, std::uint32_t tasks, LimitMoment asked, Time now) {
   if (!limits_enforced(state)) return std::nullopt;
   std::vector<LimitRow> rows;
   const LimitSource source{
@@ -37,7 +37,7 @@ bool limits_enforced(const State& state) {
 Reason reason_of(const LimitHit& hit) { return limit_reason(hit.scope, hit.kind, hit.tres); }
 
 std::optional<LimitHit> start_hit(const State& state, const Job& job, const JobSize& size, Time now) {
-  return check_alone(state, job, size, 1, Asked::start, now);
+  return check_alone(state, job, size, 1, LimitMoment::start, now);
 }
 
 std::optional<LimitHit> whole_start_hit(const State& state, const Job& job, Time now) {
@@ -53,7 +53,7 @@ std::optional<LimitHit> whole_start_hit(const State& state, const Job& job, Time
 }
 
 std::optional<LimitHit> submit_hit(const State& state, const Job& job, std::uint32_t tasks, bool per_job, Time now) {
-  return check_alone(state, job, requested_size(state, job), tasks, per_job ? Asked::submit_and_size : Asked::submit, now);
+  return check_alone(state, job, requested_size(state, job), tasks, per_job ? LimitMoment::submit_and_size : LimitMoment::submit, now);
 }
 
 LimitUse::LimitUse(const State& state, Time now) : state_(state), now_(now), enforced_(limits_enforced(state)) {
@@ -78,7 +78,7 @@ std::optional<LimitHit> LimitUse::first_hit(const Job& job, const JobSize& size)
         const auto it = taken_.find(key);
         return it != taken_.end() ? it->second : use_of(state_, key);
       }};
-  return check_limits(state_, source, job, size, 1, Asked::start, now_);
+  return check_limits(state_, source, job, size, 1, LimitMoment::start, now_);
 }
 
 Reason LimitUse::blocks(const Job& job, const JobSize& size) const {

@@ -173,6 +173,7 @@ struct Placement {
   bool on_all_nodes = false;         // a batch job too is launched on each of its nodes, and each says when it is done with it
   bool supervised = false;           // of a further component: supervisors keep its steps, and it ends when they have
   bool stops_alone = false;          // of a further component: what became of it is its own, not its leader's
+  std::string ports{};               // "12000-12003": reserved for its steps on each of its nodes
 };
 
 // What the controller has to run for a job before it goes on: PrologSlurmctld before its launch, EpilogSlurmctld before its end.

@@ -22,12 +22,17 @@ enum MailType : std::uint32_t {  // written to the log: never reorder
   mail_array_tasks = 1024,  // of each task; without it of the array as a whole
 };
 
+constexpr std::uint32_t no_core_spec = UINT32_MAX;  // of one that was changed: as if nothing had been said
+
 struct JobExtras {
   std::uint32_t mail_types = 0;
   std::string mail_user{};       // empty: the owner
   std::string wckey{}, extra{}, admin_comment{}, system_comment{}, network{}, acctg_freq{}, profile{}, cpu_freq{}, gpu_freq{};
-  std::uint32_t core_spec = 0;
-  bool threads_spec = false;
+  std::optional<std::uint32_t> core_spec{};  // cores of each node that are kept for the system, whatever the node's line says; 0: it uses all
+  bool threads_spec = false;     // core_spec counts threads
+  bool reboot = false;           // its nodes are rebooted before it begins
+  std::uint32_t resv_ports = 0;  // its steps will want so many ports at least
+  bool no_allocate = false;      // it takes nothing of its nodes from other jobs, and asks nobody
   std::uint32_t delay_boot_seconds = 0;
   bool overcommit = false;       // CPUs for one task on each node, however many tasks there are
   std::string cron{};            // the times of a job of scrontab, as the user wrote them: it comes again after each end

@@ -119,6 +119,7 @@ struct Node {
   std::uint32_t suspended = 0;  // of them
 
   bool is_on() const { return power.state == Power::on; }
+  bool is_ready() const { return is_on() && reboot != Reboot::issued; }  // jobs that have it can begin
   // Also one that is powered down: a job that gets it waits until it is up.
   bool is_usable() const {
     return configured && !future && condition == NodeCondition::up && !drain && !fail && !drained_for_reboot && reboot != Reboot::issued && !power.closed &&

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "core/model/features.h"
+#include "core/model/withheld.h"
 
 namespace millrace {
 namespace {
@@ -167,7 +168,9 @@ bool suits(const JobSpec& spec, const NodeDef& node) {
 std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amounts& free, const FitRules& rules) {
   const std::int64_t whole = spec.exclusive ? node.usable_cpus().value : 0;
   if (spec.exclusive && (free.cpus < whole || (rules.memory_counts && free.memory < node.usable_memory().value))) return 0;
-  std::int64_t tasks = std::clamp<std::int64_t>((spec.exclusive ? whole : free.cpus) / spec.cpus_per_task, 0, tasks_max);
+  // It is charged for the whole node, whatever it leaves to the system.
+  const std::int64_t seen = spec.extra_request().core_spec ? count_bits(cpus_but_spared(node, spec.extra_request())) : whole;
+  std::int64_t tasks = std::clamp<std::int64_t>((spec.exclusive ? seen : free.cpus) / spec.cpus_per_task, 0, tasks_max);
   const bool many = spec.overcommits();  // one that has CPUs for a task takes them all
   if (many && tasks > 0) tasks = tasks_max;
   if (spec.tasks_per_node > 0) tasks = std::min<std::int64_t>(tasks, spec.tasks_per_node);
@@ -178,8 +181,8 @@ std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amou
     if (ask.tasks_per_socket > 0) tasks = std::min<std::int64_t>(tasks, static_cast<std::int64_t>(ask.tasks_per_socket) * shape.sockets);
     // A whole node has all its threads, but the job may use only some of each core.
     if (spec.exclusive && !many && ask.threads_per_core > 0 && ask.threads_per_core < shape.threads)
-      tasks = std::min<std::int64_t>(tasks, whole / shape.threads * ask.threads_per_core / spec.cpus_per_task);
-    if (spec.exclusive && ask.tasks_per_core > 0) tasks = std::min<std::int64_t>(tasks, whole / shape.threads * ask.tasks_per_core);
+      tasks = std::min<std::int64_t>(tasks, seen / shape.threads * ask.threads_per_core / spec.cpus_per_task);
+    if (spec.exclusive && ask.tasks_per_core > 0) tasks = std::min<std::int64_t>(tasks, seen / shape.threads * ask.tasks_per_core);
   }
   if (rules.memory_counts && spec.memory_per_cpu && spec.memory_per_cpu->value > 0 && !spec.exclusive)
     tasks = std::min<std::int64_t>(tasks, free.memory / (spec.memory_per_cpu->value * spec.cpus_per_task) * (many ? tasks_max : 1));

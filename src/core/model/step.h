@@ -67,6 +67,7 @@ struct StepStart {
   std::string distribution;  // as asked for
   std::uint32_t time_limit_minutes = 0;  // 0: that of its job
   SharedValue<StepWishes> wishes{};      // null: none
+  std::string ports{};                   // reserved for it
 };
 
 struct StepEnd {

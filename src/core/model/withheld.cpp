@@ -45,6 +45,33 @@ Result<CpuBits> listed_cpus(const NodeDef& node, std::string_view list) {
   return out;
 }
 
+CpuBits cpus_but_spared(const NodeDef& node, const JobExtras& ask) {
+  const std::uint32_t count = ask.core_spec.value_or(0);
+  const auto all = static_cast<std::uint32_t>(node.cpus.value);
+  CpuBits spared, out;
+  if (ask.threads_spec) {
+    if (count >= all) return out;
+    for (std::uint32_t cpu = all - count; cpu < all; ++cpu) put(spared, cpu);
+  } else {
+    auto cores = last_cores(node, count);
+    if (!cores) return out;
+    spared = *std::move(cores);
+  }
+  for (std::uint32_t cpu = 0; cpu < all; ++cpu)
+    if (!has(spared, cpu)) put(out, cpu);
+  return out;
+}
+
+CpuBits cpus_seen(const NodeDef& node, const JobSpec& spec, const NodeShare& share) {
+  if (spec.extra_request().core_spec) return cpus_but_spared(node, spec.extra_request());
+  return share.detail ? share.detail->cpus : CpuBits{};
+}
+
+std::uint32_t cpu_count_seen(const NodeDef& node, const JobSpec& spec, const NodeShare& share) {
+  if (spec.extra_request().no_allocate) return static_cast<std::uint32_t>(node.cpus.value);
+  return static_cast<std::uint32_t>(spec.extra_request().core_spec ? count_bits(cpus_but_spared(node, spec.extra_request())) : share.cpus.value);
+}
+
 std::uint32_t cores_in(const NodeDef& node, const CpuBits& cpus) { return static_cast<std::uint32_t>(count_bits(cpus)) / cpu_shape(node).threads; }
 
 }  // namespace millrace

@@ -39,6 +39,29 @@ TEST(Withheld, A_list_names_whole_cores) {
   EXPECT_FALSE(listed_cpus(node, "a"));
 }
 
+TEST(Withheld, Job_that_spares_cores_sees_the_rest_whatever_the_node_keeps) {
+  NodeDef node = two_sockets();
+  node.withheld_cpus = *last_cores(node, 2);
+  JobSpec spec;
+  spec.exclusive = true;
+  spec.tasks = 99;
+  const NodeShare whole{NodeIndex{0}, node.usable_cpus(), Mebibytes{1}, 1, false, {}};
+  const auto seen = [&](std::optional<std::uint32_t> cores, bool threads = false) {
+    JobExtras extras;
+    extras.core_spec = cores;
+    extras.threads_spec = threads;
+    spec.extras = SharedValue(extras);
+    return format_bits(cpus_seen(node, spec, whole)) + " " + std::to_string(cpu_count_seen(node, spec, whole)) + " " + std::to_string(task_capacity(spec, node, all_of(node), {}));
+  };
+  EXPECT_EQ(seen({}), " 12 12");
+  EXPECT_EQ(seen(0), "0-15 16 16");
+  EXPECT_EQ(seen(1), "0-13 14 14");
+  EXPECT_EQ(seen(4), "0-3,8-11 8 8");
+  EXPECT_EQ(seen(3, true), "0-12 13 13");
+  EXPECT_EQ(seen(8), " 0 0") << "none would be left";
+  EXPECT_EQ(seen(16, true), " 0 0");
+}
+
 TEST(Withheld, Jobs_get_what_is_left) {
   NodeDef node = two_sockets();
   node.withheld_cpus = *last_cores(node, 2);

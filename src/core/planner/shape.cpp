@@ -50,6 +50,7 @@ std::string key_of(const JobSpec& spec, PartitionIndex partition) {
   key.add_list(spec.rare_request().required_nodes).add_list(spec.rare_request().excluded_nodes);
   if (spec.resources) add_resources(key, *spec.resources);
   if (spec.overcommits()) key.add(std::string{"overcommit"});
+  if (const JobExtras& extras = spec.extra_request(); extras.core_spec) key.add((extras.threads_spec ? "threads " : "cores ") + std::to_string(*extras.core_spec));
   if (!spec.extra_request().batch_features.empty()) key.add("batch " + spec.extra_request().batch_features);
   // Who shares a node only with itself is a different request for each user.
   if (spec.resource_request().exclusive_user) key.add(spec.owner->uid.value);

@@ -1,0 +1,108 @@
+// src/controller/submit_command.cpp - a new job: what the site lets it ask for, its record, and for --test-only when and where it would start.
+#include <algorithm>
+#include <memory>
+
+#include "controller/commands.h"
+#include "controller/job_extras.h"
+#include "controller/submission.h"
+#include "core/admission/place_unasked.h"
+#include "core/ledger/apply.h"
+#include "core/planner/trial.h"
+
+namespace millrace {
+
+bool Commands::refuses_words(const wire::SubmitJob& ask) {
+  const auto any = [&](const auto& is_wrong) { return is_wrong(ask.job()) || std::ranges::any_of(ask.more_components(), is_wrong); };
+  const bool admin_words = any([](const wire::JobDescription& job) { return job.extras().has_admin_comment() || job.extras().has_system_comment(); });
+  const std::uint32_t most = c_.settings_.cluster.tasks_per_node_max;
+  const bool crowded = most != 0 && any([&](const wire::JobDescription& job) {
+    if (!job.interactive() || job.allocation_only()) return false;  // only a step spawns tasks
+    return job.tasks_per_node() > most || (job.max_nodes() != 0 && job.tasks() > std::uint64_t{most} * job.max_nodes());
+  });
+  const bool odd_mail = any([](const wire::JobDescription& job) { return !job.extras().mail_user().empty() && !is_mail_address(job.extras().mail_user()); });
+  const bool reboots = any([](const wire::JobDescription& job) { return job.extras().reboot(); });
+  const bool unasked = any([](const wire::JobDescription& job) { return job.extras().no_allocate(); });
+  if (reboots && !actor_.is_admin) refuse_with(2002, "Access/permission denied", "rebooting of nodes is only allowed for admins");
+  else if (unasked && !actor_.is_admin) refuse_with(2002, "Access/permission denied", "only an administrator runs programs on nodes without an allocation");
+  else if (admin_words && !actor_.is_admin) refuse_with(2002, "Access/permission denied", "only an administrator may set AdminComment");
+  else if (crowded) refuse_with(2025, "Task count specification invalid", "at most " + std::to_string(most) + " tasks may run on one node (MaxTasksPerNode)");
+  else if (odd_mail) refuse_with(2036, "Requested operation not supported on this system", odd_mail_address);
+  else return false;
+  return true;
+}
+
+void Commands::submit(const wire::SubmitJob& ask) {
+  const std::uint64_t bytes = ask.script().size() + ask.environment().size() + 8192 * (1 + static_cast<std::uint64_t>(ask.more_components_size()));
+  if (c_.log_.room(bytes) != Room::enough)
+    return refuse_with(2019, "I/O error writing script/environment to file", "the controller's disk has no room for new jobs; try again later");
+  // The name service may be slow: the request is kept until it has answered, and decided on what is true then.
+  // Whose job it is: root may say that it is another's, and may submit what a client cannot have checked.
+  const bool for_another = ask.job().has_as_uid() || ask.job().has_as_gid();
+  if (for_another && !actor_.is_admin) return refuse_with(2002, "Access/permission denied", "only root may submit for another user or group");
+  if (refuses_words(ask)) return;
+  const UserId uid = ask.job().has_as_uid() ? UserId{ask.job().as_uid()} : asker_.uid;
+  const GroupId gid = ask.job().has_as_gid() ? GroupId{ask.job().as_gid()} : asker_.gid;
+  c_.identities_.find(uid, gid, [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
+    Commands self{c, asker, request};
+    if (!identity) return self.refuse_with(2010, "Invalid user id", identity.error().story);
+    const wire::SubmitJob& ask = request.submit();
+    std::vector<SubmitJob> jobs = to_submit_jobs(ask, *identity);
+    std::vector<std::string> notes = settle_extras(jobs, {c.settings_.cluster.allow_spec_resources, c.hooks_.site_programs().nodes_can_reboot});
+    if (!ask.script().empty()) jobs.front().spec.script = payload_id(ask.script()).digest;
+    if (!ask.environment().empty()) jobs.front().spec.environment = payload_id(ask.environment()).digest;
+    auto decision = decide(c.commit_.decided(), std::move(jobs), self.actor_, c.loop_.now());
+    if (!decision) return self.refuse_with(decision.error());
+    wire::Reply out = self.reply();
+    wire::Submitted& submitted = *out.mutable_submitted();
+    submitted.set_job_id(decision->id.value);
+    submitted.set_existed(decision->existed);
+    for (std::string& note : notes) submitted.add_notes(std::move(note));
+    if (ask.job().extras().no_allocate() && !decision->existed) {
+      State after = c.commit_.decided();
+      for (const Event& event : decision->events) apply(after, event);
+      auto placed = decide_place_unasked(after, after.find_job(decision->id)->key, c.loop_.now());
+      if (!placed) return self.refuse_with(placed.error());
+      decision->events.insert(decision->events.end(), placed->begin(), placed->end());
+    }
+    if (ask.test_only()) {
+      self.try_submission(std::move(decision->events), std::move(out));
+      return;
+    }
+    if (!decision->events.empty()) {
+      if (!ask.script().empty()) c.payloads_.remember(c.commit_.add_payload(ask.script()), ask.script());
+      if (!ask.environment().empty()) c.payloads_.remember(c.commit_.add_payload(ask.environment()), ask.environment());
+      c.commit_.happen(std::move(decision->events));
+    }
+    // Also an old answer waits: the job it names may still be on its way to the disk.
+    self.answer_when_durable(std::move(out));
+  });
+}
+
+// Tried on a copy, on a worker: the plan says when and where, nothing is recorded.
+void Commands::try_submission(std::vector<Event> events, wire::Reply out) {
+  struct Try {
+    State copy;
+    PlannerSettings settings;
+    JobId id;
+    Time now;
+    Trial found;
+  };
+  auto one = std::make_shared<Try>(Try{c_.commit_.decided(), planner_settings(*c_.commit_.decided().policy, 0), JobId{out.submitted().job_id()},
+                                       c_.loop_.now(), {}});
+  for (const Event& event : events) apply(one->copy, event);
+  one->settings.unreachable = c_.unreachable();
+  c_.query_worker_.run(
+      [one] { one->found = try_job(one->copy, one->settings, one->copy.find_job(one->id)->key, one->now); },
+      [one, out = std::move(out), &clients = c_.clients_, client = asker_.client]() mutable {
+        wire::Submitted& submitted = *out.mutable_submitted();
+        submitted.set_test_partition(one->copy.partition(one->found.partition).def.name);
+        submitted.set_test_start_at_us(one->found.start.value);
+        submitted.set_test_nodes(hostlist_of(one->copy, one->found.shares));
+        std::int64_t cpus = 0;
+        for (const NodeShare& share : one->found.shares) cpus += share.cpus.value;
+        submitted.set_test_cpus(static_cast<std::uint32_t>(cpus));
+        clients.reply(client, out);
+      });
+}
+
+}  // namespace millrace
