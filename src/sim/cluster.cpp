@@ -501,6 +501,9 @@ void SimCluster::watch_agreement() {
     if (std::max(job.started_at, job.suspension ? job.suspension->changed_at : Time{}) + while_ > world_.now()) continue;
     for (const auto& node : nodes_) {
       const AttemptKey attempt{key.value, job.attempt.value};
+      // What is left of it on a node that it has gone on without is being killed there.
+      const auto is_here = [&](const NodeShare& share) { return !share.lost && state.node(share.node).def->name == node->name(); };
+      if (std::ranges::none_of(job.placement->shares, is_here)) continue;
       if (node->runs(attempt) && node->is_suspended(attempt) != (job.state == JobState::suspended))
         complain("job " + std::to_string(job.id.value) + ": suspended in the ledger and not on " + node->name() + ", or the reverse");
     }
