@@ -152,6 +152,26 @@ def check_sbcast(checks, cluster):
         checks.that("it has the user's rights only", done.code == 1 and not Path("/etc/of-sbcast").exists(), done)
 
 
+def check_keys_of_commands(checks, cluster):
+    """What slurm.conf says to sbcast, srun --bcast and salloc where they are not told otherwise; the commands read it anew each time."""
+    target = cluster.directory / "sent"
+    target.mkdir()
+    before = list(cluster.settings)
+    cluster.settings += [f"BcastParameters=DestDir={target},Compression=zlib,send_libs", "BcastExclude=/no/such/folder", "SallocDefaultCommand=\"echo default of $SLURM_JOB_NUM_NODES\""]
+    cluster.write_configuration()
+    done = cluster.run("salloc", "-N1", cluster.bin / "srun", "--bcast", "/bin/ls", "-d", "/")
+    copies = sorted(path.name for path in target.iterdir())
+    checks.that("BcastParameters: the program goes to DestDir with its libraries", done.code == 0 and done.out == "/\n" and len(copies) == 2 and copies[0].startswith("slurm_bcast_") and
+                copies[1] == copies[0] + "_libs" and (target / copies[1] / "libc.so.6").exists(), (done, copies))
+    cluster.settings[-2] = "BcastExclude=/lib,/usr/lib,/lib64,/usr/lib64"
+    cluster.write_configuration()
+    done = cluster.run("salloc", "-N1", cluster.bin / "sbcast", "/bin/ls", target / "ls")
+    checks.that("BcastExclude: libraries of these folders stay", done.code == 0 and (target / "ls").exists() and not (target / "ls_libs" / "libc.so.6").exists(), (done, list(target.rglob("*"))))
+    checks.says("SallocDefaultCommand is run where there is none", cluster.run("salloc", "-N2"), 0, "default of 2\n")
+    cluster.settings = before
+    cluster.write_configuration()
+
+
 def body(build):
     def run(checks, directory, clusters):
         trace = directory / "trace"
@@ -169,6 +189,7 @@ def body(build):
         check_signal(checks, cluster)
         check_component(checks, cluster)
         check_sbcast(checks, cluster)
+        check_keys_of_commands(checks, cluster)
         checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
     return run
 
