@@ -397,6 +397,10 @@ void Controller::request(const Asker& asker, const wire::Request& request) {
   lines_.about(DebugFlag::protocol, [&] { return std::string{call_name(request.body_case()).name} + " of " + std::to_string(request.ByteSizeLong()) + " bytes from UID=" + std::to_string(asker.uid.value); });
   if (!Queries{*this, asker, request}.handle()) Commands{*this, asker, request}.handle();
   diagnostics_.answered(request, asker.uid, loop_.now() - before);
+  if (diagnostics_.wants_name(asker.uid))
+    identities_.find(asker.uid, asker.gid, [this, uid = asker.uid](Result<UserIdentity> identity) {
+      if (identity) diagnostics_.is_called(uid, identity->user_name);
+    });
 }
 
 void Controller::client_left(ClientId client) {

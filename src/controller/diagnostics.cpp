@@ -136,8 +136,10 @@ void Diagnostics::answered(const wire::Request& request, UserId uid, Duration to
 
 void Diagnostics::reset(Time now) {
   const std::uint64_t backfilled = backfilled_since_start_;
+  std::map<std::uint32_t, std::string> names = std::move(names_);
   *this = {};
   backfilled_since_start_ = backfilled;
+  names_ = std::move(names);
   since_ = now;
 }
 
@@ -164,6 +166,7 @@ void Diagnostics::show(wire::Diagnostics& out) const {
   for (const auto& [uid, calls] : by_user_) {
     auto* to = out.add_by_user();
     to->set_number(uid);
+    if (const auto known = names_.find(uid); known != names_.end()) to->set_name(known->second);
     to->set_count(calls.count);
     to->set_total_us(calls.total.value);
   }

@@ -19,6 +19,9 @@ class Diagnostics final {
   void pass_finished(const Plan& plan, std::size_t queued, bool backfills, Duration took, Time at);
   void pass_given_up(bool backfills);
   void answered(const wire::Request& request, UserId uid, Duration took);
+  // Who that is: asked for once, so that those who look at the numbers need not.
+  bool wants_name(UserId uid) { return names_.try_emplace(uid.value).second; }
+  void is_called(UserId uid, const std::string& name) { names_[uid.value] = name; }
 
   void reset(Time now);
   void show(wire::Diagnostics& out) const;
@@ -35,6 +38,7 @@ class Diagnostics final {
   std::vector<JobKey> not_over_;  // of the fact that is about to happen
   Passes main_, backfill_;
   std::map<std::uint32_t, Calls> by_type_, by_user_;
+  std::map<std::uint32_t, std::string> names_;  // empty: not known
 };
 
 // Slurm's name and number for a request of ours that does the same; one of ours that Slurm does not have gets a name alike.

@@ -51,6 +51,21 @@ class Counted : public testing::Test {
   Time now_{1'000'000'000};
 };
 
+TEST_F(Counted, Users_are_asked_for_by_name_once_and_shown_with_it) {
+  wire::Request request;
+  request.mutable_query_jobs();
+  diagnostics_.answered(request, UserId{7}, microseconds(5));
+  EXPECT_TRUE(diagnostics_.wants_name(UserId{7}));
+  EXPECT_FALSE(diagnostics_.wants_name(UserId{7}));
+  EXPECT_EQ(shown().by_user(0).name(), "") << "nobody has answered yet";
+  diagnostics_.is_called(UserId{7}, "grace");
+  EXPECT_EQ(shown().by_user(0).name(), "grace");
+  diagnostics_.reset(now_);
+  diagnostics_.answered(request, UserId{7}, microseconds(5));
+  EXPECT_EQ(shown().by_user(0).name(), "grace");
+  EXPECT_FALSE(diagnostics_.wants_name(UserId{7}));
+}
+
 TEST_F(Counted, Jobs_by_how_they_ended) {
   end(start(), AttemptEnd::exited, 0);
   end(start(true), AttemptEnd::exited, 3);  // its own doing

@@ -1,6 +1,8 @@
 // src/cli/render/diagnostics_data.cpp - what sdiag --json and --yaml print.
 #include "cli/render/diagnostics_data.h"
 
+#include "cli/render/diagnostics_text.h"
+
 namespace millrace {
 namespace {
 
@@ -98,7 +100,7 @@ Data diagnostics_data(const wire::Diagnostics& from, Names& names) {
     types.push_back(DataMap{{"type_id", calls.number()}, {"message_type", calls.name()}, {"count", calls.count()}, {"queued", 0}, {"dropped", 0}, {"cycle_last", 0}, {"cycle_max", 0},
                             {"total_time", calls.total_us()}, {"average_time", average(calls)}});
   for (const D::Calls& calls : from.by_user())
-    users.push_back(DataMap{{"user_id", calls.number()}, {"user", names.user(calls.number())}, {"count", calls.count()}, {"total_time", calls.total_us()}, {"average_time", average(calls)}});
+    users.push_back(DataMap{{"user_id", calls.number()}, {"user", user_of(calls, names)}, {"count", calls.count()}, {"total_time", calls.total_us()}, {"average_time", average(calls)}});
   out.at_path("rpcs_by_message_type") = std::move(types);
   out.at_path("rpcs_by_user") = std::move(users);
   return out;

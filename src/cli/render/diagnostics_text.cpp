@@ -74,7 +74,7 @@ std::string calls_text(const google::protobuf::RepeatedPtrField<Calls>& from, Ca
   std::string out;
   for (const Calls* each : calls) {
     char line[200];
-    const std::string name = users ? names.user(each->number()) : each->name();
+    const std::string name = users ? user_of(*each, names) : each->name();
     std::snprintf(line, sizeof line, users ? "\t%-15s (%8u) count:%-6llu ave_time:%-6lld total_time:%lld\n" : "\t%-40s(%5u) count:%-6llu ave_time:%-6lld total_time:%lld\n", name.c_str(),
                   each->number(), static_cast<unsigned long long>(each->count()), static_cast<long long>(average(*each)), static_cast<long long>(each->total_us()));
     out += line;
@@ -115,7 +115,7 @@ std::string accounting_statistics(const wire::Diagnostics& from, Names& names) {
   }
   out += "\nRemote Procedure Call statistics by user\n";
   for (const Calls& calls : from.by_user()) {
-    std::snprintf(line, sizeof line, "\t%-16s(%10u) count:%-6llu ave_time:%-6lld total_time:%lld\n", names.user(calls.number()).c_str(), calls.number(), static_cast<unsigned long long>(calls.count()),
+    std::snprintf(line, sizeof line, "\t%-16s(%10u) count:%-6llu ave_time:%-6lld total_time:%lld\n", user_of(calls, names).c_str(), calls.number(), static_cast<unsigned long long>(calls.count()),
                   static_cast<long long>(average(calls)), static_cast<long long>(calls.total_us()));
     out += line;
   }

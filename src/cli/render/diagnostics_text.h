@@ -15,4 +15,7 @@ std::string diagnostics_text(const wire::Diagnostics& from, CallOrder order, Nam
 // As sacctmgr show stats has it: nothing is rolled up, and requests are those of the controller.
 std::string accounting_statistics(const wire::Diagnostics& from, Names& names);
 
+// As the controller calls him, or this host.
+inline std::string user_of(const wire::Diagnostics::Calls& calls, Names& names) { return calls.name().empty() ? names.user(calls.number()) : calls.name(); }
+
 }  // namespace millrace
