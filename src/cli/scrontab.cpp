@@ -89,6 +89,7 @@ std::string environment_of(const Owner& owner, const CrontabEntry& entry) {
 std::optional<std::string> useless_option(const JobDraft& draft) {
   if (draft.export_given || draft.export_file) return "--export: variables of an entry are lines NAME=value above it";
   if (draft.wait || draft.test_only || draft.parsable) return "--wait, --test-only and --parsable: nobody waits for a job of scrontab";
+  if (draft.external) return "--external: a job of scrontab runs the command of its entry";
   if (draft.wrap) return "--wrap: the command stands in the entry";
   if (draft.job.has_as_uid() || draft.job.has_as_gid()) return "--uid and --gid: scrontab -u has the crontabs of others";
   return std::nullopt;

@@ -44,6 +44,7 @@ void ask_for_all(wire::JobDescription& step) {
 wire::JobDescription allocation_of(const wire::JobDescription& program) {
   wire::JobDescription out = program;
   out.clear_arguments();
+  out.mutable_extras()->clear_resv_ports();  // the step asks for them
   out.clear_step_options();
   out.clear_std_in();
   out.clear_std_out();

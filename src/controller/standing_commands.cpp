@@ -39,6 +39,7 @@ void Commands::set_crontab(const wire::SetCrontab& ask) {
     std::vector<CrontabLine> lines;
     for (const wire::CronEntry& entry : ask.entries()) {
       std::vector<SubmitJob> jobs = to_submit_jobs(entry.job(), *identity);
+      (void)settle_extras(jobs, {c.settings_.cluster.allow_spec_resources, c.hooks_.site_programs().nodes_can_reboot});  // nobody reads what it would say
       if (jobs.size() != 1) return self.refuse_with({RefusalCode::not_het_job, {"line " + std::to_string(entry.line()) + ": a job of scrontab has one component"}});
       jobs.front().spec.submission = {};  // it is the crontab that is asked for, and asking twice gives the same
       jobs.front().spec.script = payload_id(entry.job().script()).digest;

@@ -77,13 +77,14 @@ std::vector<std::string> settle_extras(std::vector<SubmitJob>& jobs, const SiteA
     if (!job.spec.extras) continue;
     JobExtras& extras = job.spec.extras.edit();
     if (!site.spec_resources) {
+      if (extras.core_spec) notes.push_back("--core-spec and --thread-spec are ignored: AllowSpecResourcesUsage is not set in slurm.conf");
       extras.core_spec.reset();
       extras.threads_spec = false;
     }
     if (extras.core_spec || extras.reboot) job.spec.exclusive = true;
     if (extras.reboot && !site.reboots) {
       extras.reboot = false;
-      notes = {"nodes are not rebooted: slurm.conf has no RebootProgram"};
+      notes.push_back("nodes are not rebooted: slurm.conf has no RebootProgram");
     }
     if (extras == JobExtras{}) job.spec.extras = {};
   }

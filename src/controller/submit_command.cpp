@@ -22,7 +22,10 @@ bool Commands::refuses_words(const wire::SubmitJob& ask) {
   const bool odd_mail = any([](const wire::JobDescription& job) { return !job.extras().mail_user().empty() && !is_mail_address(job.extras().mail_user()); });
   const bool reboots = any([](const wire::JobDescription& job) { return job.extras().reboot(); });
   const bool unasked = any([](const wire::JobDescription& job) { return job.extras().no_allocate(); });
-  if (reboots && !actor_.is_admin) refuse_with(2002, "Access/permission denied", "rebooting of nodes is only allowed for admins");
+  const std::uint64_t ports = c_.settings_.cluster.reserved_ports.size();
+  const bool too_many_ports = any([&](const wire::JobDescription& job) { return job.extras().resv_ports() > ports; });
+  if (too_many_ports) refuse_with(2060, "Requires more ports than can be reserved", "MpiParams in slurm.conf has " + std::to_string(ports) + " ports");
+  else if (reboots && !actor_.is_admin) refuse_with(2002, "Access/permission denied", "rebooting of nodes is only allowed for admins");
   else if (unasked && !actor_.is_admin) refuse_with(2002, "Access/permission denied", "only an administrator runs programs on nodes without an allocation");
   else if (admin_words && !actor_.is_admin) refuse_with(2002, "Access/permission denied", "only an administrator may set AdminComment");
   else if (crowded) refuse_with(2025, "Task count specification invalid", "at most " + std::to_string(most) + " tasks may run on one node (MaxTasksPerNode)");

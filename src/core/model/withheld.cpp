@@ -62,14 +62,17 @@ CpuBits cpus_but_spared(const NodeDef& node, const JobExtras& ask) {
   return out;
 }
 
+// Only of whole nodes: one that was changed to share them sees its share, like any other.
+static bool spares(const JobSpec& spec) { return spec.exclusive && spec.extra_request().core_spec; }
+
 CpuBits cpus_seen(const NodeDef& node, const JobSpec& spec, const NodeShare& share) {
-  if (spec.extra_request().core_spec) return cpus_but_spared(node, spec.extra_request());
+  if (spares(spec)) return cpus_but_spared(node, spec.extra_request());
   return share.detail ? share.detail->cpus : CpuBits{};
 }
 
 std::uint32_t cpu_count_seen(const NodeDef& node, const JobSpec& spec, const NodeShare& share) {
   if (spec.extra_request().no_allocate) return static_cast<std::uint32_t>(node.cpus.value);
-  return static_cast<std::uint32_t>(spec.extra_request().core_spec ? count_bits(cpus_but_spared(node, spec.extra_request())) : share.cpus.value);
+  return static_cast<std::uint32_t>(spares(spec) ? count_bits(cpus_but_spared(node, spec.extra_request())) : share.cpus.value);
 }
 
 std::uint32_t cores_in(const NodeDef& node, const CpuBits& cpus) { return static_cast<std::uint32_t>(count_bits(cpus)) / cpu_shape(node).threads; }

@@ -60,6 +60,8 @@ TEST(Withheld, Job_that_spares_cores_sees_the_rest_whatever_the_node_keeps) {
   EXPECT_EQ(seen(3, true), "0-12 13 13");
   EXPECT_EQ(seen(8), " 0 0") << "none would be left";
   EXPECT_EQ(seen(16, true), " 0 0");
+  spec.exclusive = false;
+  EXPECT_EQ(seen(0), " 12 12") << "on a node that it shares it has its share";
 }
 
 TEST(Withheld, Jobs_get_what_is_left) {
