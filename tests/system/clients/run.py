@@ -102,7 +102,8 @@ else:
     asyncio.run(worker(file))
 """
 
-MPI = "from mpi4py import MPI; w = MPI.COMM_WORLD; print('rank', w.rank, 'of', w.size, 'sum', w.allreduce(w.rank + 1))"
+# One write for a line: with PYTHONUNBUFFERED print() writes word by word, and mpirun passes on what it reads, line or not.
+MPI = "import os; from mpi4py import MPI; w = MPI.COMM_WORLD; os.write(1, f'rank {w.rank} of {w.size} sum {w.allreduce(w.rank + 1)}\\n'.encode())"
 
 
 class Clients:
