@@ -1,95 +1,85 @@
 #!/usr/bin/env python3
-"""Plants each bug of mutants.py in a copy of the tree, builds the simulation and demands that it fails within the normal seeds.
+"""Plants each bug of mutants.py in a build of the simulation and demands that it fails within the normal seeds.
 
-    tests/mutants/run.py [--seeds N] [--only NAME,...] [--part I/N]      the copy and its build live under build/mutants
+    tests/mutants/run.py --build DIR [--seeds N] [--only NAME,...] [--part I/N]      DIR: a build with simulation_tests
 
---part runs every N-th of them, from the I-th; the places of all are looked for.
+Nothing of the tree or of the build is changed: the changed file alone is compiled, as the build compiles it, and linked before the libraries,
+whose own object of that name is then not taken. --part runs every N-th of them, from the I-th; the places of all are looked for.
 """
 import argparse
+import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
+import tempfile
 
 from mutants import MUTANTS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COPY = ROOT / "build" / "mutants" / "tree"
-BUILD = ROOT / "build" / "mutants" / "build"
 
 
-def copy_tree():
-    """Only files that differ are written, so that the build stays warm from run to run."""
-    for top in ("src", "schema", "tests", "CMakeLists.txt"):
-        source = ROOT / top
-        files = [source] if source.is_file() else [f for f in source.rglob("*") if f.is_file()]
-        wanted = set()
-        for file in files:
-            target = COPY / file.relative_to(ROOT)
-            wanted.add(target)
-            if not target.exists() or target.read_bytes() != file.read_bytes():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file, target)
-        if source.is_dir():
-            for old in (COPY / top).rglob("*"):
-                if old.is_file() and old not in wanted:
-                    old.unlink()
-    layers = COPY / "tools" / "layers.py"
-    layers.parent.mkdir(parents=True, exist_ok=True)
-    layers.touch()
+class Planter:
+    def __init__(self, build, directory):
+        self.build, self.directory = build, pathlib.Path(directory)
+        commands = json.loads((build / "compile_commands.json").read_text())
+        self.compile = {command["file"]: command["command"] for command in commands}
+        asked = subprocess.run(["ninja", "-C", str(build), "-t", "commands", "simulation_tests"], capture_output=True, text=True, check=True)
+        self.link = asked.stdout.splitlines()[-1]
+
+    def plant(self, name, file, text):
+        """The program with this text instead of the file's, or what the compiler said of it."""
+        source, thing, program = (self.directory / f"{name}{end}" for end in (".cpp", ".o", ""))
+        source.write_text(text)
+        first, rest = self.compile[str(ROOT / file)].split(" -o ", 1)
+        made = self.shell(f"{first} -o {thing} -c {source}")
+        if made.returncode == 0:
+            made = self.shell(self.link.replace(" -o tests/simulation_tests ", f" {thing} -o {program} "))
+        return (program, None) if made.returncode == 0 else (None, made.stdout + made.stderr)
+
+    def shell(self, command):
+        return subprocess.run(command, shell=True, cwd=self.build, capture_output=True, text=True)
 
 
-def build():
-    return subprocess.run(["ninja", "-C", str(BUILD), "simulation_tests"], capture_output=True, text=True)
-
-
-def simulate(seeds):
+def simulate(program, seeds):
     environment = dict(os.environ, MR_SIM_SEEDS=str(seeds))
     environment.pop("MR_SEED", None)
-    return subprocess.run([str(BUILD / "tests" / "simulation_tests"), "--gtest_brief=1", "--gtest_fail_fast"], env=environment, capture_output=True,
-                          text=True, timeout=1200)
+    return subprocess.run([str(program), "--gtest_brief=1", "--gtest_fail_fast"], env=environment, capture_output=True, text=True, timeout=1200)
 
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--seeds", type=int, default=int(os.environ.get("MR_SIM_SEEDS", "2000")))
     parser.add_argument("--only", default="")
     parser.add_argument("--part", default="0/1")
     options = parser.parse_args()
     chosen = [m for m in MUTANTS if not options.only or m[0] in options.only.split(",")]
     part, parts = map(int, options.part.split("/"))
-    copy_tree()
-    if not (BUILD / "build.ninja").exists():
-        subprocess.run(["cmake", "-S", str(COPY), "-B", str(BUILD), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug"], check=True,
-                       stdout=subprocess.DEVNULL)
     survived = []
     for name, file, find, _ in chosen:
-        if (COPY / file).read_text().count(find) != 1:
+        if (ROOT / file).read_text().count(find) != 1:
             print(f"mutant {name}: its place in {file} is not there once; mend tests/mutants/mutants.py")
             survived.append(name)
     chosen = [mutant for index, mutant in enumerate(chosen) if index % parts == part and mutant[0] not in survived]
-    for name, file, find, put in chosen:
-        path = COPY / file
-        text = path.read_text()
-        path.write_text(text.replace(find, put))
-        try:
-            made = build()
-            if made.returncode != 0:
-                print(f"mutant {name}: does not build\n{made.stdout[-2000:]}")
+    with tempfile.TemporaryDirectory(prefix="millrace-mutants.") as directory:
+        planter = Planter(options.build.resolve(), directory)
+        for name, file, find, put in chosen:
+            program, trouble = planter.plant(name, file, (ROOT / file).read_text().replace(find, put))
+            if trouble is not None:
+                print(f"mutant {name}: does not build\n{trouble[-2000:]}")
                 survived.append(name)
                 continue
-            result = simulate(options.seeds)
-        finally:
-            path.write_text(text)
-        if result.returncode == 0:
-            print(f"mutant {name}: NOT FOUND within {options.seeds} seeds")
-            survived.append(name)
-        else:
+            result = simulate(program, options.seeds)
+            program.unlink()
+            if result.returncode == 0:
+                print(f"mutant {name}: NOT FOUND within {options.seeds} seeds")
+                survived.append(name)
+                continue
             output = (result.stdout + result.stderr).splitlines()
             why = next((line for line in output if "bug:" in line or "repeat with" in line), "crashed")
             story = next((line for line in output if "bug:" in line or line.startswith("Actual:") or "wrong" in line), "")
-            print(f"mutant {name}: found ({why.strip() or story.strip()})")
+            print(f"mutant {name}: found ({why.strip() or story.strip()})", flush=True)
     print(f"mutants: {len(set(name for name, *_ in chosen) - set(survived))} passed, {len(survived)} failed")
     return 1 if survived else 0
 
