@@ -22,11 +22,12 @@ std::vector<Pass::Part> Pass::parts_of(const QueueEntry& entry) {
     const auto add = [&](PartitionIndex partition) {
       if (standing_obstacle(state, job, plan_.made_at, 0, partition) != Reason::none) return;
       part.places.push_back({partition, memo_->shapes().shape_of(state, job.spec, partition, memo_->timeline().classes())});
+      part.span = span_within(memo_->shapes().at(part.places.back().shape), plan_.made_at, part.span);  // the same reservation in all of them
     };
     add(key == entry.job->key ? entry.partition : job.spec->partition);
     if (key != entry.job->key)
       for (const std::uint32_t more : job.spec->resource_request().more_partitions) add(PartitionIndex{more});
-    if (part.places.empty()) return {};
+    if (part.places.empty() || part.span <= Duration{0}) return {};
     parts.push_back(std::move(part));
   }
   return parts;

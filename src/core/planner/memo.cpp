@@ -34,7 +34,7 @@ void Memo::update(const State& snapshot, const PlannerSettings& settings, Time n
     follow(snapshot, settings, now);
   }
   settings_ = settings;
-  timeline_->pass_to(now, settings);
+  timeline_->pass_to(state_, now, settings);
   timeline_->begin_pass(state_, now);
   shapes_.begin_pass();
   ++passes_;
@@ -53,6 +53,7 @@ void Memo::add_entries(const Job& job, const PlannerSettings& settings, Time now
     entry.score = score(job, partition, settings, now);
     entry.job = &job;
     entry.span = planned_span(job, settings);
+    entry.in_window = shapes_.at(entry.shape).window_end != never;
     entry.partition = partition;
     entry.shortens = job.spec->resource_request().time_min_minutes > 0;
     const std::array key{entry.shape, job.spec->owner->uid.value, job.association.value, job.qos.value, job.time_limit_minutes, partition.value};
@@ -81,7 +82,7 @@ void Memo::start_anew(const State& snapshot, const PlannerSettings& settings, Ti
   timeline_.emplace(state_);
   priorities_.reset();
   if (computes_priorities(state_, settings)) priorities_.emplace(state_, now);
-  for (const auto& [key, nothing] : state_.active) timeline_->job_changed(key, &state_.jobs.at(key), settings, now);
+  for (const auto& [key, nothing] : state_.active) timeline_->job_changed(state_, key, &state_.jobs.at(key), settings, now);
   for (const auto& [index, node] : state_.nodes) timeline_->set_node(index, *node, is_reachable(settings, index));
   for (const auto& [place, nothing] : state_.queue) add_entries(state_.job(place.key), settings, now, queue_);
   std::ranges::sort(queue_, std::less<>{});
@@ -100,7 +101,7 @@ void Memo::follow(const State& snapshot, const PlannerSettings& settings, Time n
   SharedMap<JobKey, SharedValue<Job>>::compare(before.jobs, state_.jobs, [&](JobKey key, const SharedValue<Job>* old_job, const SharedValue<Job>* new_job) {
     if (old_job && new_job && old_job->get() == new_job->get()) return;
     const auto holds = [](const SharedValue<Job>* job) { return job && (*job)->is_on_nodes(); };
-    if (holds(old_job) || holds(new_job)) timeline_->job_changed(key, new_job, settings, now);
+    if (holds(old_job) || holds(new_job)) timeline_->job_changed(state_, key, new_job, settings, now);
     if (old_job && is_queueable(**old_job)) gone.push_back(old_job->get());
     if (new_job && is_queueable(**new_job)) add_entries(**new_job, settings, now, added);
   });

@@ -21,6 +21,7 @@ struct QueueEntry {
   Duration span;
   PartitionIndex partition;
   bool shortens = false;   // its limit may be cut (--time-min)
+  bool in_window = false;  // of a reservation, with which it ends at the latest
   std::uint32_t kind = 0;  // jobs of one kind meet the same limits: shape, owner, account, QOS and time limit are the same
 
   bool operator<(const QueueEntry& other) const {

@@ -206,7 +206,15 @@ bool Pass::take_limits(const QueueEntry& entry, const std::vector<NodeShare>& sh
   return true;
 }
 
+Pass::Tried Pass::try_in_window(const QueueEntry& listed) {
+  QueueEntry entry = listed;
+  entry.in_window = false;
+  entry.span = span_within(memo_->shapes().at(entry.shape), plan_.made_at, entry.span);
+  return entry.span > Duration{0} ? try_entry(entry) : Tried::skipped;
+}
+
 Pass::Tried Pass::try_entry(const QueueEntry& entry) {
+  if (entry.in_window) return try_in_window(entry);
   ++tried_;
   // The long way down a deep queue looks at nothing but the entry itself.
   if (limited_kinds_[entry.kind] && entry.score.key != settings_.watched) return Tried::skipped;
@@ -413,7 +421,8 @@ void Pass::block(const QueueEntry& entry, Shape& shape) {
   const bool behind = blocked_[entry.partition.value] != 0;
   Finding finding{job.key, behind ? Reason::priority : Reason::resources, {}, {}, entry.partition};
   auto claim = memo_->timeline().earliest(shape, std::max(plan_.made_at, shape.window_start), entry.span);
-  if (claim && plus(claim->start, entry.span) > shape.window_end) claim.reset();
+  const Duration span = claim ? span_within(shape, claim->start, entry.span) : entry.span;
+  if (span <= Duration{0}) claim.reset();
   if (claim) {
     if (pinned) claim->start = settings_.pinned->start;
     finding.planned_start = claim->start;
@@ -423,7 +432,7 @@ void Pass::block(const QueueEntry& entry, Shape& shape) {
     if (settings_.backfill == Backfill::strict)
       shadow_ = std::min(shadow_, claim->start);
     else if (settings_.backfill != Backfill::none)
-      promise(*claim, entry.partition, entry.span);
+      promise(*claim, entry.partition, span);
   }
   // A job that cannot be placed even when everything ends (nodes down or drained) keeps nobody else waiting.
   plan_.findings.push_back(std::move(finding));

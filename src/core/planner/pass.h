@@ -28,6 +28,7 @@ class Pass {
   enum class Tried : std::uint8_t { placed, blocked, skipped };
   void begin();
   Tried try_entry(const QueueEntry& entry);
+  Tried try_in_window(const QueueEntry& listed);
   bool start_now(const QueueEntry& entry, Shape& shape);
   void note_start(const QueueEntry& entry, const Shape& shape, std::vector<NodeShare> shares);
   // Some CPUs that are taken for others are there for it: those it may share, those of suspended jobs that give way to it.

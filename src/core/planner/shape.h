@@ -49,7 +49,7 @@ struct Shape {
   bool alone = false;                // what failed for one job says nothing about the next of this shape
   bool any_switches = false;         // of the job that is tried: it has waited long enough for its switches
   ReservationId reservation;         // 0: none; its nodes are the only ones
-  Time window_start, window_end = never;
+  Time window_start, window_end = never;  // of that reservation: its jobs start within, and whatever their limits, they end with it
   Duration opens_for{INT64_MAX};     // its jobs may have the reservation's nodes when they are no longer than this
 
   // Of the last try that failed, in this pass or an earlier one: the span that found no room (0: no span would), the moment
@@ -65,6 +65,11 @@ struct Shape {
   Duration searched{INT64_MAX};  // a job of this span or longer cannot start before `search_from`
   Time search_from;
 };
+
+// How long a job of this shape would run that starts at the earliest possible moment from `at` on.
+inline Duration span_within(const Shape& shape, Time at, Duration span) {
+  return shape.window_end == never ? span : std::min(span, shape.window_end - std::max(at, shape.window_start));
+}
 
 class Shapes {
  public:

@@ -41,6 +41,15 @@ Time planned_release(const Job& job, const PlannerSettings& settings, Time now) 
   return std::max(from + span, soon);
 }
 
+// A job of a reservation ends with it, whatever its limit is.
+static Time release_of(const State& state, const Job& job, const PlannerSettings& settings, Time now) {
+  const Time release = planned_release(job, settings, now);
+  const std::string& name = job.spec->resource_request().reservation;
+  const Reservation* reservation = name.empty() ? nullptr : state.find_reservation(name);
+  if (!reservation || reservation->has(reserve_flex)) return release;
+  return std::min(release, std::max(reservation->end, now + microseconds(1)));
+}
+
 Timeline::Timeline(const State& state) : rules_(fit_rules(*state.policy)), caps_(state) {
   for (const auto& [index, node] : state.nodes) {
     if (slots_.size() <= index.value) slots_.resize(index.value + 1);
@@ -120,7 +129,7 @@ bool overlaps_others(const Job& job) { return job.wants_cpus_back() || (job.plac
 
 }  // namespace
 
-void Timeline::job_changed(JobKey key, const SharedValue<Job>* job, const PlannerSettings& settings, Time now) {
+void Timeline::job_changed(const State& state, JobKey key, const SharedValue<Job>* job, const PlannerSettings& settings, Time now) {
   const auto change = [&](const Active& active, bool give) {
     for (const NodeShare& share : active.job->placement->shares) {
       if (share.released) continue;
@@ -153,7 +162,7 @@ void Timeline::job_changed(JobKey key, const SharedValue<Job>* job, const Planne
     settle_nodes(old);
   }
   if (!job || !(*job)->is_on_nodes()) return;
-  const Active active{*job, planned_release(**job, settings, now)};
+  const Active active{*job, release_of(state, **job, settings, now)};
   change(active, false);
   active_.emplace(key, active);
   settle_nodes(active);
@@ -162,11 +171,11 @@ void Timeline::job_changed(JobKey key, const SharedValue<Job>* job, const Planne
   releases_.emplace(active.release, key);
 }
 
-void Timeline::pass_to(Time now, const PlannerSettings& settings) {
+void Timeline::pass_to(const State& state, Time now, const PlannerSettings& settings) {
   while (!releases_.empty() && releases_.begin()->first <= now) {
     const JobKey key = releases_.begin()->second;
     const SharedValue<Job> job = active_.at(key).job;
-    job_changed(key, &job, settings, now);
+    job_changed(state, key, &job, settings, now);
   }
 }
 

@@ -34,9 +34,9 @@ class Timeline {
   // ---- what is so ----
   void set_node(NodeIndex index, const Node& node, bool reachable);
   // null: it is gone
-  void job_changed(JobKey key, const SharedValue<Job>* job, const PlannerSettings& settings, Time now);
+  void job_changed(const State& state, JobKey key, const SharedValue<Job>* job, const PlannerSettings& settings, Time now);
   // Jobs that should have been gone by now are planned anew.
-  void pass_to(Time now, const PlannerSettings& settings);
+  void pass_to(const State& state, Time now, const PlannerSettings& settings);
 
   // ---- what a pass does ----
   // Wipes the promises of the last one; reserved nodes are taken for as long as they are.
