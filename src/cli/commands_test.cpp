@@ -455,7 +455,7 @@ TEST_F(Commands, Scontrol_updates_holds_and_shows) {
   serve([&](const wire::Request& request) {
     asked.push_back(request);
     wire::Reply reply;
-    if (request.has_query_jobs()) reply.mutable_jobs();
+    if (request.has_query_jobs()) reply.mutable_jobs()->set_missing(request.query_jobs().jobs_size() == 1 && request.query_jobs().jobs(0).tasks().empty());
     else if (request.has_ping()) reply.mutable_pong()->set_host("vm");
     else if (request.has_update_job() && request.update_job().job().job_id() == 9) {
       auto* failed = reply.mutable_jobs_changed()->add_failed();
@@ -469,13 +469,34 @@ TEST_F(Commands, Scontrol_updates_holds_and_shows) {
   const Outcome unknown = run({"scontrol", "show", "job", "99"});
   EXPECT_EQ(unknown.err, "slurm_load_jobs error: Invalid job id specified\n");
   EXPECT_EQ(unknown.code, 1);
-  EXPECT_EQ(run({"scontrol", "show", "job", "9_4"}).err, "Job 9_4 not found\n");
+  EXPECT_EQ(run({"scontrol", "show", "job", "9_4"}).out, "Job 9_4 not found\n");
   EXPECT_EQ(run({"scontrol", "update", "JobId=9", "TimeLimit+=10"}).err, "Job has already finished for job 9\n");
   EXPECT_EQ(asked.back().update_job().time_limit_change_minutes(), 10);
   EXPECT_EQ(run({"scontrol", "update", "jobid=8", "NICE=5", "name=z"}).code, 0);
   EXPECT_EQ(asked.back().update_job().nice(), 5);
   EXPECT_EQ(run({"scontrol", "update", "JobId=8", "Colour=red"}).err, "Update of this parameter is not supported: Colour=red\nRequest aborted\n");
   EXPECT_EQ(run({"scontrol", "update", "JobId=8"}).err, "No changes specified\n");
+  // A value may be the next word, keys may be short, and a job may be sent to a reservation.
+  EXPECT_EQ(run({"scontrol", "update", "job", "8", "timelim=7", "nice", "reservationname=r"}).code, 0);
+  EXPECT_EQ(asked.back().update_job().job().job_id(), 8u);
+  EXPECT_EQ(asked.back().update_job().time_limit_minutes(), 7u);
+  EXPECT_EQ(asked.back().update_job().nice(), 100);
+  EXPECT_EQ(asked.back().update_job().resources().reservation(), "r");
+  EXPECT_EQ(run({"scontrol", "update", "JobId=8", "Time=7"}).err, "Update of this parameter is not supported: Time=7\nRequest aborted\n");
+  EXPECT_EQ(run({"scontrol", "update", "JobId=8", "TimeLimit"}).err, "Invalid input: TimeLimit  Request aborted\n");
+  EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "weight", "8"}).err, "Invalid input: weight  Request aborted\n");
+  EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "State=drain"}).err, "You must specify a reason when DOWNING or DRAINING a node. Request denied\n");
+  // What would be ignored is refused.
+  EXPECT_EQ(run({"scontrol", "show", "job", "1", "2"}).err, "too many arguments for keyword:show\n");
+  EXPECT_EQ(run({"scontrol", "ping", "2"}).err, "too many arguments for keyword:ping\n");
+  EXPECT_EQ(run({"scontrol", "write", "poem", "x"}).err, "invalid write argument:poem\n");
+  EXPECT_EQ(run({"scontrol", "errnumstr", "x"}).err, "numeric arguments required for keyword:errnumstr\n");
+  EXPECT_EQ(run({"scontrol", "delete", "jobid=3"}).err, "Invalid deletion entity: jobid=3\n");
+  EXPECT_EQ(run({"scontrol", "delete", "partition"}).err, "too few arguments for delete keyword\n");
+  EXPECT_EQ(run({"scontrol", "delete", "partition", "old"}).code, 0);
+  EXPECT_EQ(asked.back().delete_partition().name(), "old");
+  EXPECT_EQ(run({"scontrol", "create", "reservation", "nodes=n1", "users=root,no_such_one"}).err, "Error creating the reservation: Invalid user id: no_such_one\n");
+  EXPECT_EQ(run({"scontrol", "update", "reservation=r", "groups+=no_such_one"}).err, "Error updating the reservation: Invalid group id: no_such_one\n");
   EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "State=drain", "Reason=x"}).code, 0);
   EXPECT_EQ(asked.back().update_node().state(), "DRAIN");
   EXPECT_EQ(run({"scontrol", "hold", "3", "4,5"}).code, 0);

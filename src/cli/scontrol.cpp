@@ -148,8 +148,9 @@ int shut_down(Scontrol& self, const Words& words) {
 }
 
 int write_script(Scontrol& self, const Words& words) {
-  if (words.size() < 2 || !Text{"batch_script"}.starts_with(lower(words[0])) || words[0].empty())
-    return words.empty() || lower(words[0]) != "config" ? (say_plain("too few arguments for keyword:write"), 1) : scontrol_write_config(self, Words(words.begin() + 1, words.end()));
+  if (!words.empty() && is_keyword(words[0], {"config", 1})) return scontrol_write_config(self, Words(words.begin() + 1, words.end()));
+  if (!words.empty() && !is_keyword(words[0], {"batch_script", 1})) return say_plain("invalid write argument:" + std::string{words[0]}), 1;
+  if (words.size() < 2 || words.size() > 3) return say_plain(std::string{words.size() < 2 ? "too few" : "too many"} + " arguments for keyword:write"), 1;
   const auto job = parse_job_name(words[1]);
   wire::Request request;
   if (job) request.mutable_get_script()->set_job_id(job->id);
@@ -186,13 +187,17 @@ int create(Scontrol& self, const Words& words) {
 
 int remove_entity(Scontrol& self, const Words& words) {
   if (words.empty()) return say_plain("too few arguments for delete keyword"), 1;
-  const std::string first = lower(words[0]);
-  const std::size_t equals = first.find('=');
-  if (first.starts_with("reservation") && equals != std::string::npos) return scontrol_remove_reservation(self, words[0].substr(equals + 1));
-  if (first == "reservation" && words.size() > 1) return scontrol_remove_reservation(self, words[1]);
-  if (first.starts_with("node") && equals != std::string::npos) return scontrol_delete_nodes(self, words[0].substr(equals + 1));
-  if (first.starts_with("par") && equals != std::string::npos && Text{"partitionname"}.starts_with(first.substr(0, equals))) return scontrol_delete_partition(self, words[0]);
-  return scontrol_refuse(self, "delete " + first.substr(0, equals));
+  // partition=X, or partition X
+  const std::size_t equals = words[0].find('=');
+  const Text kind = words[0].substr(0, equals);
+  const bool apart = equals == Text::npos;
+  if (apart && words.size() < 2) return say_plain("too few arguments for delete keyword"), 1;
+  if (words.size() > (apart ? 2 : 1)) return say_plain("too many arguments for delete keyword"), 1;
+  const Text name = apart ? words[1] : words[0].substr(equals + 1);
+  if (is_keyword(kind, {"reservationname", 3})) return scontrol_remove_reservation(self, words[0], name);
+  if (is_keyword(kind, {"nodename", 3})) return scontrol_delete_nodes(self, words[0], name);
+  if (is_keyword(kind, {"partitionname", 3})) return scontrol_delete_partition(self, words[0], name);
+  return say_plain("Invalid deletion entity: " + std::string{words[0]}), 1;
 }
 
 int set_cluster(Scontrol& self, const Words& words) {
@@ -204,7 +209,7 @@ int print_help(Scontrol& self, const Words& words);
 
 struct Verb {
   Keyword keyword;
-  std::string_view arguments, help;
+  std::string_view arguments, help;                // arguments empty: it takes none
   int (*run)(Scontrol& self, const Words& words);  // nullptr: known and refused
   std::string_view why{};                          // it is; empty: not built yet
 };
@@ -279,6 +284,7 @@ int run_words(Scontrol& self, const Words& words) {
   for (const Verb& verb : verbs) {
     if (!is_keyword(words[0], verb.keyword)) continue;
     if (verb.run == nullptr) return scontrol_refuse(self, verb.keyword.name, verb.why);
+    if (verb.arguments.empty() && !rest.empty() && verb.run != print_help) return say_plain("too many arguments for keyword:" + std::string{verb.keyword.name}), 1;
     return verb.run(self, rest);
   }
   say_plain("invalid keyword: " + std::string{words[0]});

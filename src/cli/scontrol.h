@@ -44,15 +44,15 @@ int scontrol_reboot(Scontrol& self, const Words& words);
 int scontrol_cancel_reboot(Scontrol& self, const Words& words);
 int scontrol_power(Scontrol& self, const Words& words);
 int scontrol_create_nodes(Scontrol& self, const Words& words);
-int scontrol_delete_nodes(Scontrol& self, std::string_view names);
+int scontrol_delete_nodes(Scontrol& self, std::string_view word, std::string_view names);
 // Partitions, and what holds for fair share: scontrol_partition.cpp.
 int scontrol_set_partition(Scontrol& self, const Words& words, bool create);
-int scontrol_delete_partition(Scontrol& self, std::string_view word);
+int scontrol_delete_partition(Scontrol& self, std::string_view word, std::string_view name);
 int scontrol_set_damping(Scontrol& self, const Words& words);
 int scontrol_token(Scontrol& self, const Words& words);
 int scontrol_take_over(Scontrol& self, const Words& words);
 int scontrol_reserve(Scontrol& self, const Words& words, bool change);
-int scontrol_remove_reservation(Scontrol& self, std::string_view name);
+int scontrol_remove_reservation(Scontrol& self, std::string_view word, std::string_view name);
 int scontrol_show_reservations(Scontrol& self, std::string_view name);
 int scontrol_show_steps(Scontrol& self, std::string_view id);
 int scontrol_list_jobs(Scontrol& self, const Words& words);

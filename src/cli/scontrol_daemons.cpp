@@ -135,7 +135,7 @@ int scontrol_set_schedule_log(Scontrol& self, const Words& words) {
 int scontrol_error_text(Scontrol&, const Words& words) {
   if (words.empty()) return say_plain("too few arguments for keyword:errnumstr"), 1;
   const auto number = parse_integer(words[0]);
-  if (!number) return say_plain("invalid error number: " + std::string{words[0]}), 1;
+  if (!number) return say_plain("numeric arguments required for keyword:errnumstr"), 1;
   return print(error_text(*number) + '\n');
 }
 

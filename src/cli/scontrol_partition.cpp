@@ -62,9 +62,9 @@ int scontrol_set_partition(Scontrol& self, const Words& words, bool create) {
   return 1;
 }
 
-int scontrol_delete_partition(Scontrol& self, Text word) {
+int scontrol_delete_partition(Scontrol& self, Text word, Text name) {
   wire::Request request;
-  request.mutable_delete_partition()->set_name(std::string{word.substr(word.find('=') + 1)});
+  request.mutable_delete_partition()->set_name(std::string{name});
   const auto reply = self.ask(request);
   if (reply) return 0;
   say_plain("delete_partition " + std::string{word} + ": " + reply.error().story);

@@ -1,4 +1,5 @@
 // src/cli/scontrol_reservation.cpp - scontrol create, update, delete and show reservation.
+#include <grp.h>
 #include <time.h>
 
 #include "base/text.h"
@@ -42,6 +43,28 @@ Result<void> set_counts(wire::Reserve& to, Text value) {
   return {};
 }
 
+// A name nobody has would admit nobody, and nobody would notice. "-bob": everybody but bob.
+std::optional<Error> unknown_one(Text list, const char* text, bool (*is_known)(Text name)) {
+  for (Text name : split(list, ',')) {
+    name = trim(name);
+    if (name.starts_with('-')) name.remove_prefix(1);
+    if (!name.empty() && !is_known(name)) return Error{Errc::not_found, std::string{text} + ": " + std::string{name}};
+  }
+  return std::nullopt;
+}
+
+Result<void> set_users(wire::Reserve& to, Text value) {
+  to.set_users(std::string{value});
+  if (auto unknown = unknown_one(value, "Invalid user id", [](Text name) { return parse_user(name).has_value(); })) return std::unexpected(*std::move(unknown));
+  return {};
+}
+
+Result<void> set_groups(wire::Reserve& to, Text value) {
+  to.set_groups(std::string{value});
+  if (auto unknown = unknown_one(value, "Invalid group id", [](Text name) { return parse_integer(name) || getgrnam(std::string{name}.c_str()) != nullptr; })) return std::unexpected(*std::move(unknown));
+  return {};
+}
+
 struct Key {
   Text name;
   Result<void> (*set)(wire::Reserve& to, Text value);
@@ -63,11 +86,11 @@ constexpr Key keys[] = {
      }},
     {"partitionname", [](wire::Reserve& to, Text v) -> Result<void> { to.set_partition(std::string{v}); return {}; }},
     {"partition", [](wire::Reserve& to, Text v) -> Result<void> { to.set_partition(std::string{v}); return {}; }},
-    {"users", [](wire::Reserve& to, Text v) -> Result<void> { to.set_users(std::string{v}); return {}; }},
-    {"user", [](wire::Reserve& to, Text v) -> Result<void> { to.set_users(std::string{v}); return {}; }},
+    {"users", set_users},
+    {"user", set_users},
     {"accounts", [](wire::Reserve& to, Text v) -> Result<void> { to.set_accounts(std::string{v}); return {}; }},
     {"account", [](wire::Reserve& to, Text v) -> Result<void> { to.set_accounts(std::string{v}); return {}; }},
-    {"groups", [](wire::Reserve& to, Text v) -> Result<void> { to.set_groups(std::string{v}); return {}; }},
+    {"groups", set_groups},
     {"flags", [](wire::Reserve& to, Text v) -> Result<void> { to.set_flags(std::string{v}); return {}; }},
     {"comment", [](wire::Reserve& to, Text v) -> Result<void> { to.set_comment(std::string{v}); return {}; }},
     {"licenses", [](wire::Reserve& to, Text v) -> Result<void> { to.set_licences(std::string{v}); return {}; }},
@@ -91,9 +114,9 @@ Result<void> change(wire::Reserve& to, Text name, char op, Text value) {
   const std::int64_t sign = op == '+' ? 1 : -1;
   const std::string sign_text(1, op);
   if (name == "nodes") return to.set_nodes(std::string{value}), to.set_nodes_op(sign_text), Result<void>{};
-  if (name == "users" || name == "user") return to.set_users(std::string{value}), to.set_users_op(sign_text), Result<void>{};
+  if (name == "users" || name == "user") return to.set_users_op(sign_text), set_users(to, value);
   if (name == "accounts" || name == "account") return to.set_accounts(std::string{value}), to.set_accounts_op(sign_text), Result<void>{};
-  if (name == "groups") return to.set_groups(std::string{value}), to.set_groups_op(sign_text), Result<void>{};
+  if (name == "groups") return to.set_groups_op(sign_text), set_groups(to, value);
   if (name == "flags") return to.set_flags(std::string{value}), to.set_flags_op(sign_text), Result<void>{};
   if (name == "nodecnt") {
     const auto count = parse_integer(value);
@@ -155,9 +178,11 @@ int scontrol_reserve(Scontrol& self, const Words& words, bool change) {
   wire::Request request;
   wire::Reserve& ask = *request.mutable_reserve();
   ask.set_change(change);
+  const std::string failed = change ? "Error updating the reservation: " : "Error creating the reservation: ";
   for (const Text word : words) {
     if (const auto done = set(ask, word); !done) {
-      say_error(self.command, done.error().story);
+      if (done.error().code == Errc::not_found) say_plain(failed + done.error().story);
+      else say_error(self.command, done.error().story);
       return 1;
     }
   }
@@ -167,18 +192,18 @@ int scontrol_reserve(Scontrol& self, const Words& words, bool change) {
   }
   const auto reply = self.ask(request);
   if (!reply) {
-    say_plain(std::string{change ? "Error updating the reservation: " : "Error creating the reservation: "} + reply.error().story);
+    say_plain(failed + reply.error().story);
     return 1;
   }
   return print(change ? "Reservation updated.\n" : "Reservation created: " + reply->reserved().name() + '\n');
 }
 
-int scontrol_remove_reservation(Scontrol& self, std::string_view name) {
+int scontrol_remove_reservation(Scontrol& self, std::string_view word, std::string_view name) {
   wire::Request request;
   request.mutable_remove_reservation()->set_name(std::string{name});
   const auto reply = self.ask(request);
   if (reply) return 0;
-  say_plain("Error deleting reservation: " + reply.error().story);
+  say_plain("delete_reservation " + std::string{word} + ": " + reply.error().story);
   return 1;
 }
 

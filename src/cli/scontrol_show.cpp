@@ -23,7 +23,7 @@ int show_jobs(Scontrol& self, std::string_view id) {
   wire::Request request;
   wire::QueryJobs* query = request.mutable_query_jobs();
   query->set_finished_too(true);
-  bool task_named = false;
+  query->set_without_hidden(!self.all && id.empty());
   for (const std::string_view word : split_outside_brackets(id)) {
     const auto name = parse_job_name(word);
     if (!name) {
@@ -33,12 +33,11 @@ int show_jobs(Scontrol& self, std::string_view id) {
     wire::JobName* job = query->add_jobs();
     job->set_job_id(name->id);
     job->set_tasks(name->tasks);
-    task_named = task_named || (!name->tasks.empty() && !name->tasks.starts_with('+'));
   }
   const auto reply = self.ask(request);
   const bool unknown = reply && !id.empty() && reply->jobs().jobs_size() == 0;
-  if (unknown && task_named) {
-    say_plain("Job " + std::string{id} + " not found");
+  if (unknown && reply->jobs().missing() == 0) {  // the job is there, that task or component of it is not
+    print("Job " + std::string{id} + " not found\n");
     return 1;
   }
   if (!reply || unknown) {
@@ -76,21 +75,15 @@ int show_nodes(Scontrol& self, std::string_view list) {
 int show_partitions(Scontrol& self, std::string_view name) {
   wire::Request request;
   request.mutable_query_partitions()->set_name(std::string{name});
+  request.mutable_query_partitions()->set_without_hidden(!self.all);
   const auto reply = self.ask(request);
   if (!reply) {
     say_plain("slurm_load_partitions error: " + reply.error().story);
     return 1;
   }
-  const auto wanted = [&](const wire::PartitionView& partition) { return name.empty() ? self.all || !partition.hidden() : partition.name() == name; };
-  if (self.data) {
-    google::protobuf::RepeatedPtrField<wire::PartitionView> chosen;
-    for (const wire::PartitionView& partition : reply->partitions().partitions())
-      if (wanted(partition)) *chosen.Add() = partition;
-    if (name.empty() || !chosen.empty()) return print_partitions(self, chosen);
-  }
+  if (self.data && (name.empty() || reply->partitions().partitions_size() > 0)) return print_partitions(self, reply->partitions().partitions());
   std::string out;
-  for (const wire::PartitionView& partition : reply->partitions().partitions())
-    if (wanted(partition)) out += show_partition(partition, self.show);
+  for (const wire::PartitionView& partition : reply->partitions().partitions()) out += show_partition(partition, self.show);
   if (!out.empty()) return print(out);
   print(name.empty() ? "No partitions in the system\n" : "Partition " + std::string{name} + " not found\n");
   return name.empty() ? 0 : 1;
@@ -271,6 +264,7 @@ int scontrol_show(Scontrol& self, const Words& words) {
     for (std::size_t i = 2; i < words.size() && entity.show == scontrol_show_associations; ++i) all_words += ' ' + std::string{words[i]};
     if (entity.show == scontrol_show_associations) return entity.show(self, all_words);
     if (entity.show == nullptr) return scontrol_refuse(self, "show " + std::string{entity.keyword.name});
+    if (words.size() > 2) return say_plain("too many arguments for keyword:show"), 1;
     return entity.show(self, id);
   }
   say_plain("invalid entity:" + std::string{name} + " for keyword:show");

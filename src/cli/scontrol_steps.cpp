@@ -33,6 +33,7 @@ int scontrol_show_steps(Scontrol& self, std::string_view id) {
     if (!name) return say_plain("Invalid job step id: " + std::string{id} + "; it is JOB.STEP, as in 12.0"), 1;
     *query.add_steps() = *name;
   }
+  query.set_without_hidden(!self.all);
   const auto reply = self.ask(request);
   if (!reply || reply->steps().missing() > 0) {
     say_plain("slurm_get_job_steps error: " + (reply ? std::string{"Invalid job id specified"} : reply.error().story));

@@ -265,14 +265,22 @@ constexpr std::string_view node_keys_not_built[] = {"CertToken", "CpuBind",
 
 struct Pair {
   std::string key, value;
+  bool has_value = true;
 };
 
-// TimeLimit+=10 is TimeLimit=+10.
-std::vector<Pair> pairs_of(const Words& words) {
+// Keys may be shortened to what is unique, but not below this.
+bool is_key(Text word, Text key, std::size_t letters = 3) {
+  return word.size() >= std::min(letters, key.size()) && word.size() <= key.size() && equals_ignoring_case(key.substr(0, word.size()), word);
+}
+
+// TimeLimit+=10 is TimeLimit=+10. `apart`: a value may also be the next word, "job 12"; only Nice stands alone.
+std::vector<Pair> pairs_of(const Words& words, bool apart) {
   std::vector<Pair> out;
-  for (const Text word : words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const Text word = words[i];
     const std::size_t equals = word.find('=');
-    Pair pair{std::string{word.substr(0, equals)}, equals == Text::npos ? std::string{} : std::string{word.substr(equals + 1)}};
+    Pair pair{std::string{word.substr(0, equals)}, equals == Text::npos ? std::string{} : std::string{word.substr(equals + 1)}, equals != Text::npos};
+    if (!pair.has_value && apart && i + 1 < words.size() && !is_key(word, "Nice", 2)) pair.value = words[++i], pair.has_value = true;
     if (!pair.key.empty() && (pair.key.back() == '+' || pair.key.back() == '-')) {
       pair.value.insert(pair.value.begin(), pair.key.back());
       pair.key.pop_back();
@@ -280,6 +288,11 @@ std::vector<Pair> pairs_of(const Words& words) {
     out.push_back(std::move(pair));
   }
   return out;
+}
+
+int refuse_word(Text word) {
+  say_plain("Invalid input: " + std::string{word} + "  Request aborted");
+  return 1;
 }
 
 int refuse_key(Text key, Text value) {
@@ -315,14 +328,25 @@ int send_job(Scontrol& self, const wire::UpdateJob& update, Text ids) {
   return code;
 }
 
+// By its name, or by the beginning of it that no other has.
+const JobKey* find_job_key(Text word) {
+  const JobKey* found = nullptr;
+  for (const JobKey& key : job_keys) {
+    if (equals_ignoring_case(key.name, word)) return &key;
+    if (!is_key(word, key.name)) continue;
+    if (found != nullptr) return nullptr;
+    found = &key;
+  }
+  return found;
+}
+
 int update_job(Scontrol& self, const std::vector<Pair>& pairs, Text ids) {
   wire::UpdateJob update;
   bool any = false;
   for (const Pair& pair : pairs) {
-    if (equals_ignoring_case(pair.key, "JobId")) continue;
-    const JobKey* row = nullptr;
-    for (const JobKey& key : job_keys)
-      if (equals_ignoring_case(key.name, pair.key)) row = &key;
+    if (is_key(pair.key, "JobId")) continue;
+    const JobKey* row = find_job_key(pair.key);
+    if (!pair.has_value && (row == nullptr || row->set != set_nice)) return refuse_word(pair.key);
     if (row == nullptr) return refuse_key(pair.key, pair.value);
     if (row->set == nullptr) {
       say_plain("update " + std::string{row->name} + "= is refused in Millrace: " + std::string{row->why});
@@ -354,7 +378,8 @@ int update_node(Scontrol& self, const std::vector<Pair>& pairs, Text names) {
   update->set_nodes(std::string{names});
   bool any = false;
   for (const Pair& pair : pairs) {
-    if (equals_ignoring_case(pair.key, "NodeName")) continue;
+    if (!pair.has_value) return refuse_word(pair.key);
+    if (is_key(pair.key, "NodeName")) continue;
     any = true;
     if (equals_ignoring_case(pair.key, "State")) update->set_state(upper_case(pair.value));
     else if (equals_ignoring_case(pair.key, "Reason")) update->set_reason(std::string{pair.value});
@@ -388,7 +413,7 @@ int update_node(Scontrol& self, const std::vector<Pair>& pairs, Text names) {
   const std::string& state = update->state();
   const bool needs_reason = state == "DOWN" || state == "DRAIN" || state == "FAIL";
   if (needs_reason && update->reason().empty()) {
-    say_plain("You must specify a reason when " + (state == "DOWN" ? std::string{"DOWNING"} : state + "ING") + " a node. Request denied");
+    say_plain("You must specify a reason when " + std::string{state == "FAIL" ? "FAILING" : "DOWNING or DRAINING"} + " a node. Request denied");
     return 1;
   }
   return send(self, request);
@@ -484,12 +509,12 @@ int scontrol_create_nodes(Scontrol& self, const Words& words) {
   return 1;
 }
 
-int scontrol_delete_nodes(Scontrol& self, Text names) {
+int scontrol_delete_nodes(Scontrol& self, Text word, Text names) {
   wire::Request request;
   request.mutable_delete_nodes()->set_names(std::string{names});
   const auto reply = self.ask(request);
   if (reply) return 0;
-  say_plain("Error deleting nodes: " + reply.error().story);
+  say_plain("delete_node " + std::string{word} + ": " + reply.error().story);
   return 1;
 }
 
@@ -504,7 +529,7 @@ int update_step(Scontrol& self, const std::vector<Pair>& pairs, Text id) {
   *update->mutable_step() = *name;
   bool said = false;
   for (const Pair& pair : pairs) {
-    if (equals_ignoring_case(pair.key, "StepId")) continue;
+    if (is_key(pair.key, "StepId", 4)) continue;
     if (!equals_ignoring_case(pair.key, "TimeLimit")) {
       say_plain("Update of this parameter is not supported: " + pair.key + "=" + pair.value + "; of a step TimeLimit can be changed");
       return 1;
@@ -521,14 +546,16 @@ int update_step(Scontrol& self, const std::vector<Pair>& pairs, Text id) {
 }  // namespace
 
 int scontrol_update(Scontrol& self, const Words& words) {
-  const auto pairs = pairs_of(words);
+  const auto apart = pairs_of(words, true);
+  for (const Pair& pair : apart)  // may name a reservation and a partition too
+    if (is_key(pair.key, "JobId")) return update_job(self, apart, pair.value);
+  const auto pairs = pairs_of(words, false);
   for (const Pair& pair : pairs)  // may name a partition too
-    if (equals_ignoring_case(pair.key, "ReservationName") || equals_ignoring_case(pair.key, "Reservation")) return scontrol_reserve(self, words, true);
+    if (is_key(pair.key, "ReservationName")) return scontrol_reserve(self, words, true);
   for (const Pair& pair : pairs) {
-    if (equals_ignoring_case(pair.key, "JobId")) return update_job(self, pairs, pair.value);
-    if (equals_ignoring_case(pair.key, "NodeName")) return update_node(self, pairs, pair.value);
+    if (is_key(pair.key, "NodeName")) return update_node(self, pairs, pair.value);
     if (equals_ignoring_case(pair.key, "PartitionName")) return scontrol_set_partition(self, words, false);
-    if (equals_ignoring_case(pair.key, "StepId")) return update_step(self, pairs, pair.value);
+    if (is_key(pair.key, "StepId", 4)) return update_step(self, pairs, pair.value);
     if (equals_ignoring_case(pair.key, "SlurmctldDebug")) return scontrol_set_log_level(self, {pair.value});
     for (const Text other : {"HetJobId", "SuspendExcNodes", "SuspendExcParts"})
       if (equals_ignoring_case(other, pair.key)) return scontrol_refuse(self, "update " + std::string{other} + "=");

@@ -179,7 +179,7 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   if (!filter) return say_usage_error(command, filter.error());
   Session session(*session_options(settings, command));
   wire::Request for_partitions, for_nodes;
-  for_partitions.mutable_query_partitions();
+  for_partitions.mutable_query_partitions()->set_without_hidden(!draft.all && !draft.partitions);  // who names a partition means it
   for_nodes.mutable_query_nodes()->set_future_too(filter->future);
   const auto partitions = ask_all(session, for_partitions);
   const auto nodes = partitions ? ask_all(session, for_nodes) : Result<wire::Reply>{std::unexpected(partitions.error())};
@@ -193,7 +193,7 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
     for (const std::string_view word : split(*draft.partitions, ',')) wanted.emplace(trim(word));
   NodeListing listing;
   for (const wire::PartitionView& partition : partitions->partitions().partitions())
-    if (wanted.empty() ? draft.all || !partition.hidden() : wanted.contains(partition.name())) listing.partitions.push_back(&partition);
+    if (wanted.empty() || wanted.contains(partition.name())) listing.partitions.push_back(&partition);
   for (const wire::NodeView& node : nodes->nodes().nodes())
     if ((*filter)(node)) listing.nodes.push_back(&node);
   listing.show_empty = !draft.view.per_node && !draft.view.reasons;

@@ -174,6 +174,7 @@ Result<wire::QueryJobs> make_query(const Draft& draft, const JobFilter& filter, 
   query.set_finished_too(draft.jobs.has_value() || filter.all_states || !std::ranges::all_of(filter.states, is_of_live));
   query.set_placed_only(some_states && std::ranges::all_of(filter.states, is_of_placed));
   query.set_brief(brief && !filter.needs_details());
+  query.set_without_hidden(!draft.all && !draft.jobs && filter.partitions.empty());  // who names a partition means it
   if (filter.users.size() == 1) query.set_uid(*filter.users.begin());
   return query;
 }
@@ -257,6 +258,7 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   if (!format) return say_usage_error(command, format.error());
   const auto filter = make_job_filter(draft.filter);
   if (!filter) return say_usage_error(command, filter.error());
+  for (const std::string& name : filter->unknown_users) say_error(command, "Invalid user: " + name);
   const std::string order = draft.sort ? *draft.sort : draft.start ? "S" : "P,t,-p";
   auto query = make_query(draft, *filter, !draft.listing.data && needs_only_brief(*format) && sort_needs_only_brief(order));
   if (!query) return say_usage_error(command, query.error());
@@ -297,9 +299,10 @@ int show_steps(const Command& command, const Draft& draft, const ClientSettings&
   if (draft.format && draft.long_format) return say_usage_error(command, {Errc::refused, "-o and -O options are mutually exclusive"});
   const auto filter = make_job_filter(draft.filter);
   if (!filter) return say_usage_error(command, filter.error());
+  for (const std::string& name : filter->unknown_users) say_error(command, "Invalid user: " + name);
   const bool dated = draft.long_view || draft.verbose > 0 || draft.listing.every_seconds != 0;
   StepsAsked asked{draft.format, draft.long_format, draft.sort, draft.step_ids, draft.jobs, dated, !draft.no_header, filter->users, filter->not_user,
-                   filter->partitions, filter->names, filter->nodes, filter->accounts, filter->qos, {}, {}};
+                   filter->partitions, filter->names, filter->nodes, filter->accounts, filter->qos, {}, {}, !draft.all && !draft.jobs && !draft.step_ids && filter->partitions.empty()};
   if (draft.listing.data) asked.data = draft.listing.data->form;
   // A step runs, or is suspended with its job.
   if (!filter->all_states && !filter->states.empty()) {

@@ -74,8 +74,8 @@ Result<JobFilter> make_job_filter(const JobFilterWords& words) {
   if (words.users) {
     for (const std::string_view word : split(*words.users, ',')) {
       const auto uid = parse_user(trim(word));
-      if (!uid) return fail(Errc::refused, "Invalid user: " + std::string{word});
-      out.users.insert(*uid);
+      out.users.insert(uid.value_or(UINT32_MAX));  // nobody has this number
+      if (!uid) out.unknown_users.emplace_back(trim(word));
     }
   }
   if (words.me) out.users.insert(getuid());

@@ -27,6 +27,7 @@ struct JobFilter {
   std::vector<StateFilter> states;
   bool all_states = false;
   std::set<std::uint32_t> users;
+  std::vector<std::string> unknown_users;  // asked for too; said, and no reason to fail
   std::optional<std::uint32_t> not_user;
   NameSet partitions, names, nodes, accounts, qos, licences, reservations;
   std::optional<std::int64_t> running_over_seconds, running_under_seconds;

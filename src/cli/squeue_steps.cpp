@@ -46,6 +46,7 @@ int show_queue_of_steps(const Command& command, const StepsAsked& asked, const C
   for (const auto& list : {asked.steps, asked.jobs})
     if (const auto named = name_steps(list, query); !named) return say_usage_error(command, named.error());
   if (asked.users.size() == 1) query.set_uid(*asked.users.begin());
+  query.set_without_hidden(asked.without_hidden);
   Session session(*session_options(settings));
   const auto reply = ask_all(session, request);
   if (!reply) {

@@ -19,6 +19,7 @@ struct StepsAsked {
   std::set<std::string, std::less<>> partitions, names, nodes, accounts, qos;
   std::set<std::string> states;  // RUNNING, SUSPENDED ...; empty: any
   std::optional<DataForm> data;  // --json, --yaml
+  bool without_hidden = false;
 };
 int show_queue_of_steps(const Command& command, const StepsAsked& asked, const ClientSettings& settings);
 

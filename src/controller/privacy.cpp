@@ -56,11 +56,30 @@ bool Privacy::sees(const Reservation& reservation, const UserIdentity& user, con
   return false;
 }
 
-bool Privacy::sees(const PartitionDef& partition, const UserIdentity& user) const {
-  if (!hides(private_partitions)) return true;
-  if (partition.root_only && user.uid.value != 0) return false;
+static bool admits_groups(const PartitionDef& partition, const UserIdentity& user) {
   const auto allowed = [&](std::uint32_t gid) { return std::ranges::find(partition.allow_gids, gid) != partition.allow_gids.end(); };
   return partition.allow_groups.empty() || allowed(user.gid.value) || std::ranges::any_of(user.groups, allowed);
+}
+
+bool Privacy::sees(const PartitionDef& partition, const UserIdentity& user) const {
+  if (!hides(private_partitions)) return true;
+  return (!partition.root_only || user.uid.value == 0) && admits_groups(partition, user);
+}
+
+bool HiddenPartitions::there_may_be(const State& state) {
+  return std::ranges::any_of(*state.partitions, [](const Partition& each) { return each.def.hidden || !each.def.allow_groups.empty(); });
+}
+
+HiddenPartitions::HiddenPartitions(const State& state, const UserIdentity& user) {
+  std::vector<bool> hidden;
+  for (const Partition& each : *state.partitions) hidden.push_back(each.def.hidden || !admits_groups(each.def, user));
+  if (std::ranges::find(hidden, true) != hidden.end()) hidden_ = std::move(hidden);
+}
+
+bool HiddenPartitions::hides(const Job& job) const {
+  if (!hides(job.spec->partition)) return false;
+  if (job.state != JobState::pending) return true;
+  return std::ranges::all_of(job.spec->resource_request().more_partitions, [&](std::uint32_t more) { return hides(PartitionIndex{more}); });
 }
 
 void Privacy::narrow(wire::Accounts& accounts, const std::string& user) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/ledger/state.h"
 #include "millrace.pb.h"
@@ -35,6 +36,21 @@ class Privacy {
 
   std::uint32_t hidden_;
   UserId asker_;
+};
+
+// Partitions that are hidden, or closed to the user's groups: they and their jobs are left out, unless somebody asks for all.
+class HiddenPartitions {
+ public:
+  HiddenPartitions() = default;
+  HiddenPartitions(const State& state, const UserIdentity& user);
+  static bool there_may_be(const State& state);  // whether one has to know who asks
+
+  bool any() const { return !hidden_.empty(); }
+  bool hides(PartitionIndex index) const { return index.value < hidden_.size() && hidden_[index.value]; }
+  bool hides(const Job& job) const;  // it is, or may run, in none that is shown
+
+ private:
+  std::vector<bool> hidden_;  // by index; empty: none
 };
 
 }  // namespace millrace

@@ -65,6 +65,44 @@ TEST(Privacy, Partitions_of_other_groups_are_hidden) {
   EXPECT_TRUE(Privacy(hiding(0), UserId{1000}, false).sees(theirs, ann()));
 }
 
+TEST(HiddenPartitions, Are_hidden_ones_and_those_of_other_groups_with_jobs_that_are_in_no_other) {
+  Partition open, hidden, theirs;
+  hidden.def.hidden = true;
+  theirs.def.allow_groups = {"x"};
+  theirs.def.allow_gids = {70};
+  State state;
+  state.partitions = SharedValue(std::vector<Partition>{open});
+  EXPECT_FALSE(HiddenPartitions::there_may_be(state));
+  EXPECT_FALSE(HiddenPartitions(state, ann()).any());
+  state.partitions = SharedValue(std::vector<Partition>{open, hidden, theirs});
+  EXPECT_TRUE(HiddenPartitions::there_may_be(state));
+  const HiddenPartitions mine(state, ann());
+  EXPECT_TRUE(mine.any());
+  EXPECT_FALSE(mine.hides(PartitionIndex{0}));
+  EXPECT_TRUE(mine.hides(PartitionIndex{1}));
+  EXPECT_TRUE(mine.hides(PartitionIndex{2}));
+  EXPECT_FALSE(HiddenPartitions{}.hides(PartitionIndex{1}));
+
+  const auto job_in = [](std::uint32_t partition, std::vector<std::uint32_t> more, JobState state_of_it) {
+    JobSpec spec;
+    spec.partition = PartitionIndex{partition};
+    if (!more.empty()) {
+      ResourceRequest ask;
+      ask.more_partitions = std::move(more);
+      spec.resources = SharedValue(ask);
+    }
+    Job job;
+    job.spec = SharedValue(spec);
+    job.state = state_of_it;
+    return job;
+  };
+  EXPECT_FALSE(mine.hides(job_in(0, {}, JobState::pending)));
+  EXPECT_TRUE(mine.hides(job_in(1, {}, JobState::running)));
+  EXPECT_TRUE(mine.hides(job_in(1, {2}, JobState::pending)));
+  EXPECT_FALSE(mine.hides(job_in(1, {0}, JobState::pending)));
+  EXPECT_TRUE(mine.hides(job_in(1, {0}, JobState::running)));  // where it might have run says nothing any more
+}
+
 TEST(Privacy, Reservations_one_may_not_use_are_hidden) {
   const Privacy privacy(hiding(private_reservations), UserId{1000}, false);
   Reservation mine, other, accounts;

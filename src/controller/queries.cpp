@@ -2,6 +2,7 @@
 #include "controller/queries.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/hostlist.h"
 #include "controller/accounted.h"
@@ -24,11 +25,12 @@ wire::Reply jobs_reply(const ReadView& snapshot, std::uint64_t number) {
 
 // All jobs, or those an index names.
 struct JobWalk final : RowWalk {
-  JobWalk(ReadView v, wire::QueryJobs a) : view(std::move(v)), ask(std::move(a)) {
+  JobWalk(ReadView v, wire::QueryJobs a, HiddenPartitions h) : view(std::move(v)), ask(std::move(a)), hidden(std::move(h)) {
     if (ask.accounting()) kept_from = KeptNumber{0};
   }
   ReadView view;
   wire::QueryJobs ask;
+  HiddenPartitions hidden;
   JobKey from;
   std::optional<KeptNumber> kept_from;  // hidden ones come first, where they are asked for
   std::optional<Priorities> priorities;  // of the view's state, made on the worker
@@ -67,7 +69,10 @@ struct JobWalk final : RowWalk {
     }
   }
   bool listed_rows(wire::Reply& reply) {
-    for (; next_listed < listed->size() && rows < rows_per_reply; ++next_listed) show_job(view, *priorities, view.state.job((*listed)[next_listed]), ask.brief(), *add_row(reply));
+    for (; next_listed < listed->size() && rows < rows_per_reply; ++next_listed) {
+      const Job& job = view.state.job((*listed)[next_listed]);
+      if (!hidden.hides(job)) show_job(view, *priorities, job, ask.brief(), *add_row(reply));
+    }
     return next_listed < listed->size();
   }
   bool all_rows(wire::Reply& reply) {
@@ -75,7 +80,7 @@ struct JobWalk final : RowWalk {
     for (; it != view.state.jobs.end() && rows < rows_per_reply; ++it) {
       const Job& job = *(*it).second;
       if (!ask.finished_too() && job.state == JobState::ended) continue;
-      if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) continue;
+      if ((ask.has_uid() && job.spec->owner->uid.value != ask.uid()) || hidden.hides(job)) continue;
       if (!ask.accounting()) show_job(view, *priorities, job, ask.brief(), *add_row(reply));
       else if (is_asked(view.state, ask, job)) accounted(job, nullptr, reply);
     }
@@ -102,26 +107,43 @@ struct JobWalk final : RowWalk {
   }
 };
 
+// Each job once, however often it is named; of an array's rest those tasks that are named (empty: all).
+struct NamedJobs {
+  std::vector<std::pair<JobKey, IndexSet>> rows;
+  std::map<JobKey, std::size_t> at;
+
+  // The array's rest first, then its tasks from the newest: scontrol's order.
+  void add(const State& state, const std::vector<SelectedJob>& selected) {
+    const bool in_order = state.job(selected.front().key).is_het_leader() || state.job(selected.front().key).is_component();  // components in their own order
+    for (std::size_t i = 0; i < selected.size(); ++i) {
+      const SelectedJob& which = selected[in_order ? i : selected.size() - 1 - i];
+      const auto [it, fresh] = at.emplace(which.key, rows.size());
+      if (fresh) rows.push_back({which.key, {}});
+      IndexSet& tasks = rows[it->second].second;
+      if (!which.task) tasks = {};
+      else if (fresh || !tasks.empty()) tasks.insert(*which.task);
+    }
+  }
+};
+
 // `privately`: those of others are as if they were not there.
 void named_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, bool privately, wire::Jobs& out) {
   const Priorities priorities(snapshot.state, snapshot.now);
+  NamedJobs named;
   for (const wire::JobName& name : ask.jobs()) {
     const auto selected = select_jobs(snapshot.state, {JobId{name.job_id()}, name.tasks()});
-    const bool is_there = selected && (!privately || snapshot.state.job(selected->front().key).spec->owner->uid.value == ask.uid());
-    if (!is_there) {
-      out.set_missing(out.missing() + 1);
-      continue;
-    }
-    // The array's rest first, then its tasks from the newest: scontrol's order.
-    std::vector<JobKey> keys;
-    for (const SelectedJob& which : *selected)
-      if (keys.empty() || keys.back() != which.key) keys.push_back(which.key);
-    if (snapshot.state.job(keys.front()).het) std::ranges::reverse(keys);  // components in their own order
-    for (auto it = keys.rbegin(); it != keys.rend(); ++it) {
-      const Job& job = snapshot.state.job(*it);
-      if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) continue;
-      show_job(snapshot, priorities, job, ask.brief(), *out.add_jobs());
-    }
+    const Job* of_number = snapshot.state.find_job(JobId{name.job_id()});
+    const bool is_there = of_number && (!privately || of_number->spec->owner->uid.value == ask.uid());
+    if (is_there && selected) named.add(snapshot.state, *selected);
+    else if (!is_there || name.tasks().empty()) out.set_missing(out.missing() + 1);  // an array without that task is known, and shows nothing
+  }
+  for (const auto& [key, tasks] : named.rows) {
+    Job job = snapshot.state.job(key);
+    if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) continue;
+    if (tasks.size() == 1) job.array_task = tasks.front();
+    wire::JobView& row = *out.add_jobs();
+    show_job(snapshot, priorities, job, ask.brief(), row);
+    if (tasks.size() > 1) row.set_array_tasks(format_index_set(tasks));
   }
 }
 
@@ -133,7 +155,8 @@ wire::Reply Queries::reply() const {
   return out;
 }
 
-Privacy Queries::privacy() const { return {*c_.commit_.durable().policy, asker_.uid, asker_.uid.value == 0 || asker_.uid == c_.settings_.slurm_user}; }
+bool Queries::is_admin() const { return asker_.uid.value == 0 || asker_.uid == c_.settings_.slurm_user; }
+Privacy Queries::privacy() const { return {*c_.commit_.durable().policy, asker_.uid, is_admin()}; }
 
 void Queries::refuse(RefusalCode code) const {
   wire::Reply out = reply();
@@ -153,7 +176,9 @@ void Queries::as_user(bool needed, std::move_only_function<void(Controller&, con
 bool Queries::handle() {
   using B = wire::Request::BodyCase;
   switch (request_.body_case()) {
-    case B::kQueryJobs: jobs(request_.query_jobs()); return true;
+    case B::kQueryJobs:
+      beside_hidden(request_.query_jobs().without_hidden(), [](Queries& self, HiddenPartitions hidden) { self.jobs(self.request_.query_jobs(), std::move(hidden)); });
+      return true;
     case B::kQueryNodes: nodes(request_.query_nodes()); return true;
     case B::kQueryPartitions: partitions(request_.query_partitions()); return true;
     case B::kQueryConfig: config(); return true;
@@ -166,13 +191,23 @@ bool Queries::handle() {
     case B::kQueryTransactions: transactions(); return true;
     case B::kQueryLicences: licences(); return true;
     case B::kQueryTopology: topology(); return true;
-    case B::kQuerySteps: steps(request_.query_steps()); return true;
+    case B::kQuerySteps:
+      beside_hidden(request_.query_steps().without_hidden(), [](Queries& self, HiddenPartitions hidden) { self.steps(self.request_.query_steps(), std::move(hidden)); });
+      return true;
     case B::kQueryDiagnostics: diagnostics(request_.query_diagnostics()); return true;
     default: return false;
   }
 }
 
-void Queries::jobs(wire::QueryJobs ask) {
+void Queries::beside_hidden(bool wanted, std::move_only_function<void(Queries&, HiddenPartitions)> answer) {
+  if (!wanted || is_admin() || !HiddenPartitions::there_may_be(c_.commit_.durable())) return answer(*this, {});
+  as_user(true, [request = request_, answer = std::move(answer)](Controller& c, const Asker& asker, const UserIdentity& user) mutable {
+    Queries self{c, asker, request};
+    answer(self, HiddenPartitions{c.commit_.durable(), user});
+  });
+}
+
+void Queries::jobs(wire::QueryJobs ask, HiddenPartitions hidden) {
   privacy().narrow(ask);
   if (ask.jobs_size() > 0) {
     const ReadView snapshot = c_.read_view();
@@ -182,9 +217,9 @@ void Queries::jobs(wire::QueryJobs ask) {
     return c_.clients_.reply(asker_.client, out);
   }
   const State& state = c_.commit_.durable();
-  const auto begin = [&c = c_, ask] { return std::make_unique<JobWalk>(c.read_view(), ask); };
+  const auto begin = [&c = c_, ask, hidden] { return std::make_unique<JobWalk>(c.read_view(), ask, hidden); };
   if (state.jobs.size() + (ask.accounting() ? state.kept_rows : 0) < 200) return c_.clients_.reply_encoded(asker_.client, whole_answer(*begin()));
-  ask_long(begin);
+  ask_long(begin, hidden.any());
 }
 
 // What needs no worker.
@@ -194,10 +229,12 @@ std::string Queries::whole_answer(RowWalk& walk) const {
   return reply().SerializeAsString() + bytes;
 }
 
-void Queries::ask_long(LongAnswers::Begin begin) {
+void Queries::ask_long(LongAnswers::Begin begin, bool for_asker_only) {
   wire::Request question = request_;
   question.clear_number();
-  c_.long_answers_.ask(asker_.client, request_.number(), privacy().own_question(question.SerializeAsString()), std::move(begin));
+  std::string text = privacy().own_question(question.SerializeAsString());
+  if (for_asker_only) text += "/of " + std::to_string(asker_.uid.value);
+  c_.long_answers_.ask(asker_.client, request_.number(), std::move(text), std::move(begin));
 }
 
 void Queries::nodes(const wire::QueryNodes& ask) {
@@ -227,12 +264,16 @@ void Queries::nodes(const wire::QueryNodes& ask) {
 }
 
 void Queries::partitions(const wire::QueryPartitions& ask) {
-  as_user(privacy().hides(private_partitions), [ask, privacy = privacy(), out = reply()](Controller& c, const Asker& asker, const UserIdentity& user) mutable {
+  const bool without_hidden = ask.without_hidden() && !is_admin() && HiddenPartitions::there_may_be(c_.commit_.durable());
+  as_user(without_hidden || privacy().hides(private_partitions), [ask, without_hidden, privacy = privacy(), out = reply()](Controller& c, const Asker& asker, const UserIdentity& user) mutable {
     const ReadView snapshot = c.read_view();
+    const HiddenPartitions hidden = without_hidden ? HiddenPartitions{snapshot.state, user} : HiddenPartitions{};
     out.mutable_partitions();
-    for (const Partition& partition : *snapshot.state.partitions)
-      if (partition.configured && (ask.name().empty() || ask.name() == partition.def.name) && privacy.sees(partition.def, user))
+    for (std::uint32_t index = 0; index < snapshot.state.partitions->size(); ++index) {
+      const Partition& partition = (*snapshot.state.partitions)[index];
+      if (partition.configured && (ask.name().empty() || ask.name() == partition.def.name) && privacy.sees(partition.def, user) && !hidden.hides(PartitionIndex{index}))
         show_partition(snapshot, partition, *out.mutable_partitions()->add_partitions());
+    }
     c.clients_.reply(asker.client, out);
   });
 }

@@ -12,7 +12,7 @@ class Queries final {
   bool handle();  // false: not a query
 
  private:
-  void jobs(wire::QueryJobs ask);
+  void jobs(wire::QueryJobs ask, HiddenPartitions hidden);
   void nodes(const wire::QueryNodes& ask);
   void partitions(const wire::QueryPartitions& ask);
   void script(const wire::GetScript& ask);
@@ -21,7 +21,7 @@ class Queries final {
   void topology();
   void ping();
   void diagnostics(const wire::QueryDiagnostics& ask);
-  void steps(wire::QuerySteps ask);  // step_requests.cpp
+  void steps(wire::QuerySteps ask, HiddenPartitions hidden);  // step_requests.cpp
   void reservations(const wire::QueryReservations& ask);
   void explain_job(const wire::ExplainJob& ask);
   void accounts();    // these two: account_queries.cpp
@@ -29,7 +29,11 @@ class Queries final {
   void transactions();
   wire::Reply reply() const;
   std::string whole_answer(RowWalk& walk) const;
-  void ask_long(LongAnswers::Begin begin);  // of rows that may be very many
+  // Of rows that may be very many. `for_asker_only`: another who asks the same gets another answer.
+  void ask_long(LongAnswers::Begin begin, bool for_asker_only = false);
+  // With what the asker does not see unless he asks for it, where that is wanted.
+  void beside_hidden(bool wanted, std::move_only_function<void(Queries&, HiddenPartitions)> answer);
+  bool is_admin() const;
   Privacy privacy() const;
   void refuse(RefusalCode code) const;
   void as_user(bool needed, std::move_only_function<void(Controller&, const Asker&, const UserIdentity&)> answer) const;

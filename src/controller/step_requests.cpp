@@ -23,9 +23,10 @@ void show_steps(const State& state, const wire::QuerySteps& ask, const Job& job,
 
 // All that run.
 struct StepWalk final : RowWalk {
-  StepWalk(State s, wire::QuerySteps a, Time n) : state(std::move(s)), ask(std::move(a)), now(n) {}
+  StepWalk(State s, wire::QuerySteps a, HiddenPartitions h, Time n) : state(std::move(s)), ask(std::move(a)), hidden(std::move(h)), now(n) {}
   State state;
   wire::QuerySteps ask;
+  HiddenPartitions hidden;
   Time now;
   JobKey from;
 
@@ -33,7 +34,8 @@ struct StepWalk final : RowWalk {
     wire::Reply reply;
     reply.mutable_steps()->set_now_us(now.value);
     auto it = state.active.lower_bound(from);
-    for (; it != state.active.end() && reply.steps().steps_size() < rows_per_reply; ++it) show_steps(state, ask, state.job((*it).first), std::nullopt, *reply.mutable_steps());
+    for (; it != state.active.end() && reply.steps().steps_size() < rows_per_reply; ++it)
+      if (const Job& job = state.job((*it).first); !hidden.hides(job)) show_steps(state, ask, job, std::nullopt, *reply.mutable_steps());
     const bool more = it != state.active.end();
     if (more) from = (*it).first;
     reply.set_more(more);
@@ -46,11 +48,11 @@ struct StepWalk final : RowWalk {
 
 // ---- seeing ----
 
-void Queries::steps(wire::QuerySteps ask) {
+void Queries::steps(wire::QuerySteps ask, HiddenPartitions hidden) {
   const State& state = c_.commit_.durable();
   privacy().narrow(ask);
   if (ask.steps_size() == 0) {
-    return ask_long([&c = c_, ask] { return std::make_unique<StepWalk>(c.commit_.durable(), ask, c.loop_.now()); });
+    return ask_long([&c = c_, ask, hidden] { return std::make_unique<StepWalk>(c.commit_.durable(), ask, hidden, c.loop_.now()); }, hidden.any());
   }
   wire::Reply out = reply();
   wire::Steps& steps = *out.mutable_steps();

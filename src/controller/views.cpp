@@ -137,7 +137,8 @@ void show_progress(const ReadView& snapshot, const Job& job, wire::JobView& out)
   // Held jobs are not eligible, and the rest of an array never as a whole; waiting counts (accrues) all the same.
   const Time accrues = job.hold == Hold::none ? job.eligible_at : Time{};
   out.set_accrue_at_us(accrues.value);
-  out.set_eligible_at_us(job.is_array_rest() ? 0 : accrues.value);
+  const bool begins_later = job.state == JobState::pending && job.hold == Hold::none && !job.eligible_at.is_set() && job.begin_at > snapshot.now;
+  out.set_eligible_at_us(begins_later ? job.begin_at.value : job.is_array_rest() ? 0 : accrues.value);
   out.set_exit_code(job.exit_code);
   out.set_exit_signal(job.exit_signal);
   out.set_last_evaluated_us(job.state == JobState::pending ? snapshot.plan->made_at.value : job.started_at.value);
@@ -297,7 +298,7 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
     } else if (job.begin_at > snapshot.now) {
       start = job.begin_at;
     }
-    end = Time{};
+    end = start.is_set() && job.time_limit_minutes != unlimited ? start + minutes(job.time_limit_minutes) : Time{};
   } else if (job.state == JobState::suspended && job.time_limit_minutes != unlimited) {
     end = snapshot.now + minutes(job.time_limit_minutes) - job.suspension->ran_before;  // if it went on now
   } else if (job.state != JobState::ended && job.time_limit_minutes != unlimited) {

@@ -13,8 +13,11 @@ Result<SmapData> ask_for_page(Session& session, SmapView view) {
   data.nodes = std::move(*answer.mutable_nodes());
   wire::Request more;
   switch (view) {
-    case SmapView::jobs: more.mutable_query_jobs()->set_brief(true); break;
-    case SmapView::partitions: more.mutable_query_partitions(); break;
+    case SmapView::jobs:
+      more.mutable_query_jobs()->set_brief(true);
+      more.mutable_query_jobs()->set_without_hidden(true);
+      break;
+    case SmapView::partitions: more.mutable_query_partitions()->set_without_hidden(true); break;
     case SmapView::reservations: more.mutable_query_reservations(); break;
     case SmapView::network: more.mutable_query_topology(); break;
   }

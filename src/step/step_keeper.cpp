@@ -175,7 +175,7 @@ Result<StepPlacement> StepKeeper::find_room(const wire::CreateStep& ask) const {
   }
   if (tasks != 0) most = std::min(most, tasks);
   if (tasks == 0 && needs.tasks_per_node > 0 && least < most && step.min_nodes() == 0) least = most;
-  if (std::max(least, 1u) > order.size()) return fail(Errc::invalid, "Requested node configuration is not available");
+  if (std::max(least, 1u) > order.size()) return fail(Errc::invalid, "Only allocated " + std::to_string(order.size()) + " nodes asked for " + std::to_string(std::max(least, 1u)));
 
   std::vector<Room> rooms;
   for (const std::uint32_t node : order) rooms.push_back(room_on(node, needs, false));

@@ -14,8 +14,9 @@
 namespace millrace {
 namespace {
 
-constexpr std::string_view memory_text = "Memory required by task is not available", gres_text = "Invalid generic resource (gres) specification";
-constexpr std::uint32_t invalid_task_memory = 2044, invalid_gres = 2072, not_available = 2014;
+constexpr std::string_view memory_text = "Memory required by task is not available", gres_text = "Invalid generic resource (gres) specification",
+                           processors_text = "More processors requested than permitted";
+constexpr std::uint32_t too_many_cpus = 2005, invalid_task_memory = 2044, invalid_gres = 2072, not_available = 2014;
 
 bool matches(const DevicePool& pool, const GresAsk& ask) { return pool.name == ask.name && (ask.type.empty() || pool.type == ask.type); }
 
@@ -353,6 +354,7 @@ Error no_devices(const StepNeeds& needs, std::span<const NodeBelongings> nodes) 
 StepRefusal refusal_of(const Error& why) {
   if (why.story == memory_text) return {invalid_task_memory, std::string{memory_text}, ""};
   if (why.story.starts_with("gres: ")) return {invalid_gres, std::string{gres_text}, why.story.substr(6)};
+  if (why.story == processors_text) return {too_many_cpus, why.story, ""};
   const std::string text = "Requested node configuration is not available";
   return {not_available, text, why.story == text ? "" : why.story};
 }

@@ -69,7 +69,7 @@ void put_group(Out& out, const Row& row) {
 }
 
 void put_start(Out& out, const Row& row) { out += format_time(row.job->start_at_us(), "N/A"); }
-void put_end(Out& out, const Row& row) { out += format_time(is_pending(*row.job) ? 0 : row.job->end_at_us(), "N/A"); }
+void put_end(Out& out, const Row& row) { out += format_time(row.job->end_at_us(), "N/A"); }
 
 void put_exit(Out& out, const Row& row) {
   put(out, row.job->exit_code());

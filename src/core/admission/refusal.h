@@ -26,6 +26,7 @@ enum class RefusalCode : std::uint16_t {
   invalid_node_name = 2018,
   already_done = 2021,
   bad_distribution = 2023,
+  job_pending = 2024,
   bad_task_count = 2025,
   invalid_node_state = 2028,
   invalid_feature = 2029,

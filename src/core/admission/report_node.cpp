@@ -180,7 +180,7 @@ Decision decide_change_node(const State& state, const ChangeNode& ask, const Act
   if (order == NodeOrder::cancel_reboot && node.reboot != Reboot::requested)
     return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + (node.reboot == Reboot::issued ? " is booting already" : " has no reboot that could be cancelled"));
   if ((order == NodeOrder::drain || order == NodeOrder::down || order == NodeOrder::fail) && ask.reason.empty() && node.reason.empty())
-    return refuse(RefusalCode::invalid_node_state, "You must specify a reason when DOWNING a node. Request denied");
+    return refuse(RefusalCode::invalid_node_state, "You must specify a reason when DOWNING or DRAINING a node. Request denied");
   const bool usable = node.condition == NodeCondition::up && !node.drain && !node.fail && node.reboot != Reboot::issued && !node.future && !node.power.down_wanted;
   if (word == "resume" && usable) return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + " is in service already");
   std::vector<Event> events;

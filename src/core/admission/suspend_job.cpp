@@ -42,7 +42,7 @@ Decision decide_suspend(const State& state, const SelectedJob& which, const Acto
   const Job& job = state.job(which.key);
   if (!actor.is_admin) return refuse(RefusalCode::access_denied);
   if (job.het) return refuse(RefusalCode::not_supported, "heterogeneous jobs cannot be suspended yet");
-  if (which.task || job.state == JobState::pending) return refuse(RefusalCode::not_running, "the job is pending");
+  if (which.task || job.state == JobState::pending) return refuse(RefusalCode::job_pending);
   if (job.state == JobState::completing || job.state == JobState::ended) return refuse(RefusalCode::already_done);
   const bool kept = job.state == JobState::suspended && !job.suspension->wants_cpus;
   if (kept) return refuse(RefusalCode::suspended);
