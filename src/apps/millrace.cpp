@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstring>
 
 #include "cli/dispatch.h"
@@ -45,6 +46,17 @@ int run_sim(Command& command) { return become(command, "millrace-sim", nullptr);
 int run_smap(Command& command) { return become(command, "millrace-smap", nullptr); }
 int run_key(Command& command) { return become(command, "millrace-key", nullptr); }
 
+// Its options are in that program, and so is its page.
+std::string smap_manual() {
+  std::string out;
+  FILE* page = popen(("'" + find_program("millrace-smap") + "' --print-man").c_str(), "r");
+  if (page == nullptr) return out;
+  char buffer[4096];
+  for (std::size_t got = 0; (got = fread(buffer, 1, sizeof buffer, page)) > 0;) out.append(buffer, got);
+  pclose(page);
+  return out;
+}
+
 constexpr CommandRow more[] = {
     {"up", false, "start a cluster on this machine, with nothing configured", run_up, nullptr},
     {"down", false, "end the cluster that `millrace up` started", run_down, nullptr},
@@ -62,7 +74,7 @@ constexpr CommandRow more[] = {
     {"bjobs", true, "list jobs, as LSF has it", run_bjobs, bjobs_manual},
     {"bkill", true, "end jobs, as LSF has it", run_bkill, bkill_manual},
     {"lsid", true, "print the names of cluster and controller, as LSF has it", run_lsid, lsid_manual},
-    {"smap", true, "show nodes and what they do on a terminal", run_smap, nullptr},
+    {"smap", true, "show nodes and what they do on a terminal", run_smap, smap_manual},
     {"sim", false, "replay workloads through our planner: what would a policy be worth?", run_sim, nullptr},
     {"log", false, "show what is in an event log, also a damaged one: log dump DIR", run_log, nullptr},
 };

@@ -1,7 +1,7 @@
 // src/apps/millrace_agent.cpp - the agent's main(): command line, files, object graph, signals.
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -25,6 +25,7 @@
 #include "apps/agent_parts.h"
 #include "apps/munge_nodes.h"
 #include "cli/version.h"
+#include "config/daemon_options.h"
 #include "config/reread.h"
 #include "config/slurm_conf.h"
 #include "isolation/control_file.h"
@@ -49,26 +50,8 @@ struct Options {
   std::string dynamic_conf;
   unsigned verbose = 0;
   bool foreground = false, relay = false, clean = false, dynamic = false;
+  bool systemd = false, beside_log = false, locked = false;  // told when it serves; works in the log's folder; is never swapped out
 };
-
-constexpr const char* usage =
-    "Usage: slurmd [OPTIONS]\n"
-    "  -b           register as if the machine had just booted, for tests\n"
-    "  -c           start with an empty spool: what still runs from before is killed\n"
-    "  -C           print this machine's hardware as a line for slurm.conf\n"
-    "  -d PROGRAM   the supervisor to start for each job (default: millrace-step beside this program)\n"
-    "  -D           stay in the foreground and log to standard error\n"
-    "  -f FILE      read this configuration file\n"
-    "  -G           print the accelerators that are found on this machine\n"
-    "  -h           print this help\n"
-    "  --key FILE   key of this node (default: millrace.key beside slurm.conf, else made from the cluster's key)\n"
-    "  -L FILE      write the log to this file\n"
-    "  -N NAME      be this node, with the resources its line in slurm.conf gives it\n"
-    "  --relay      run no jobs; only carry requests of this host's users to the controller\n"
-    "  -v           log more than info, whatever SlurmdDebug says; -vv and so on: still more\n"
-    "  -V           print the version\n"
-    "  -Z           be a node that slurm.conf need not name; the controller makes it\n"
-    "  --conf WORDS what a NodeName line would say of it, with -Z; the hardware where it says nothing\n";
 
 std::string beside_this_program(const char* name) {
   char self[PATH_MAX]{};
@@ -208,10 +191,13 @@ Result<void> AgentProcess::start_logging() {
   log_path_ = !options_.log_file.empty() ? options_.log_file : expand(configuration_.agent_log_file);
   if (options_.foreground && options_.log_file.empty()) log_path_.clear();
   if (!options_.foreground && log_path_.empty()) log_path_ = expand(configuration_.agent_spool_pattern) + "/agent.log";
-  if (!options_.foreground) MR_TRY_VOID(background_.leave_terminal());
+  if (options_.systemd) background_.await_service_manager();
+  else if (!options_.foreground) MR_TRY_VOID(background_.leave_terminal());
   if (!log_path_.empty()) {
     MR_TRY_VOID(log_.open(log_path_));
   }
+  if (options_.beside_log) MR_TRY_VOID(work_beside(log_path_, expand(configuration_.agent_spool_pattern)));
+  if (options_.locked && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) return fail(Errc::io, std::string{"-M: "} + std::strerror(errno));
   set_up_log(configuration_.log);
   if (const auto written = pid_file_.write(expand(configuration_.agent_pid_file)); !written) {
     // In the foreground whoever started us knows the pid; a daemon without its pid file could not be stopped as
@@ -535,77 +521,34 @@ int print_hardware() {
 
 int main(int argc, char** argv) {
   using namespace millrace;
-  enum { key_option = 256, relay_option, watch_option, conf_option };
-  constexpr option long_options[] = {{"key", required_argument, nullptr, key_option},
-                                     {"relay", no_argument, nullptr, relay_option},
-                                     {"conf", required_argument, nullptr, conf_option},
-                                     {"watch-accelerators", required_argument, nullptr, watch_option},
-                                     {"help", no_argument, nullptr, 'h'},
-                                     {"version", no_argument, nullptr, 'V'},
-                                     {nullptr, 0, nullptr, 0}};
-  Options options;
-  for (int one = 0; (one = getopt_long(argc, argv, "cCd:Df:hL:N:vVbF::GMn:sZ", long_options, nullptr)) != -1;) {
-    switch (one) {
-      case 'c':
-        options.clean = true;
-        break;
-      case 'C':
-        return print_hardware();
-      case 'd':
-        options.step_program = optarg;
-        break;
-      case 'D':
-        options.foreground = true;
-        break;
-      case 'b':
-        // As if the machine had booted, for tests of what follows a boot.
-        options.boot_suffix = "-" + std::to_string(getpid());
-        break;
-      case 'f':
-        options.config = optarg;
-        break;
-      case 'L':
-        options.log_file = optarg;
-        break;
-      case 'N':
-        options.node = optarg;
-        break;
-      case 'v':
-        ++options.verbose;
-        break;
-      case 'Z':
-        options.dynamic = true;
-        break;
-      case conf_option:
-        options.dynamic_conf = optarg;
-        break;
-      case 'G':
-        return print_accelerators();
-      case watch_option:
-        return watch_accelerators(optarg);
-      case key_option:
-        options.key_file = optarg;
-        break;
-      case relay_option:
-        options.relay = true;
-        break;
-      case 'h':
-        std::fputs(usage, stdout);
-        return 0;
-      case 'V':
-        std::printf("slurm %s\n", slurm_version);
-        return 0;
-      case '?':
-        std::fputs(usage, stderr);
-        return 1;
-      default:
-        std::fprintf(stderr, "slurmd: -%c is not built yet in Millrace\n", one);
-        return 1;
-    }
-  }
-  if (optind < argc) {
-    std::fprintf(stderr, "slurmd: unexpected argument '%s'\n%s", argv[optind], usage);
+  const DaemonCommand& command = daemon_command("slurmd");
+  const auto words = read_daemon_line(command, argc, argv);
+  if (!words) {
+    std::fprintf(stderr, "slurmd: %s\n%s", words.error().story.c_str(), words.error().code == Errc::invalid ? daemon_usage(command).c_str() : "");
     return 1;
+  }
+  Options options;
+  for (const auto& [key, value] : *words) {
+    if (key == "h") return std::fputs(daemon_usage(command).c_str(), stdout) < 0;
+    if (key == "V") return std::printf("slurm %s\n", slurm_version) < 0;
+    if (key == "C") return print_hardware();
+    if (key == "G") return print_accelerators();
+    if (key == "watch-accelerators") return watch_accelerators(value);
+    if (key == "b") options.boot_suffix = "-" + std::to_string(getpid());  // as if the machine had booted, for tests of what follows a boot
+    else if (key == "c") options.clean = true;
+    else if (key == "conf") options.dynamic_conf = value;
+    else if (key == "d") options.step_program = value;
+    else if (key == "D") options.foreground = true;
+    else if (key == "f") options.config = value;
+    else if (key == "key") options.key_file = value;
+    else if (key == "L") options.log_file = value;
+    else if (key == "M") options.locked = true;
+    else if (key == "N") options.node = value;
+    else if (key == "relay") options.relay = true;
+    else if (key == "s") options.beside_log = true;
+    else if (key == "systemd") options.systemd = true;
+    else if (key == "v") ++options.verbose;
+    else if (key == "Z") options.dynamic = true;
   }
   if (!options.dynamic_conf.empty() && !options.dynamic) {
     std::fputs("slurmd: --conf is of use with -Z only\n", stderr);

@@ -1,5 +1,4 @@
 // src/apps/millrace_controller.cpp - the controller's main(): command line, files, object graph, signals.
-#include <getopt.h>
 #include <grp.h>
 #include <malloc.h>
 #include <pwd.h>
@@ -14,6 +13,7 @@
 #include "adapters/own_agents.h"
 #include "apps/munge_nodes.h"
 #include "cli/version.h"
+#include "config/daemon_options.h"
 #include "config/reread.h"
 #include "config/show_config.h"
 #include "config/slurm_conf.h"
@@ -44,18 +44,11 @@ struct Options {
   std::string log_file;
   unsigned verbose = 0;
   bool foreground = false;
+  bool systemd = false;      // which waits to be told that it serves
+  bool beside_log = false;   // works in the log's folder
   bool forget_state = false;
+  std::string niceness;
 };
-
-constexpr const char* usage =
-    "Usage: slurmctld [OPTIONS]\n"
-    "  -c          start without the state on disk: it is moved aside, not deleted\n"
-    "  -D          stay in the foreground and log to standard error\n"
-    "  -f FILE     read this configuration file\n"
-    "  -h          print this help\n"
-    "  -L FILE     write the log to this file\n"
-    "  -v          log more than info, whatever SlurmctldDebug says; -vv and so on: still more\n"
-    "  -V          print the version\n";
 
 std::optional<std::uint32_t> group_number(const std::string& name) {
   const group* found = getgrnam(name.c_str());  // before the loop starts, or at a reconfigure the administrator waits for
@@ -411,8 +404,10 @@ Result<int> ControllerProcess::run() {
     configuration_.controller_log_file = configuration_.state_dir + "/controller.log";
   if (!options_.foreground) {
     if (configuration_.controller_log_file.starts_with(configuration_.state_dir + "/")) MR_TRY_VOID(make_state_folder());
-    MR_TRY_VOID(background_.leave_terminal());
+    if (options_.systemd) background_.await_service_manager();
+    else MR_TRY_VOID(background_.leave_terminal());
   }
+  if (!options_.niceness.empty()) MR_TRY_VOID(set_niceness(options_.niceness));
   if (!configuration_.controller_log_file.empty() && !options_.foreground) MR_TRY_VOID(log_file_.open(configuration_.controller_log_file));
   if (options_.foreground && !options_.log_file.empty()) MR_TRY_VOID(log_file_.open(options_.log_file));
   if (!configuration_.log.schedule_file.empty()) MR_TRY_VOID(in_context(schedule_log_.open(configuration_.log.schedule_file), "SlurmSchedLogFile"));
@@ -424,6 +419,7 @@ Result<int> ControllerProcess::run() {
   started_text_ = text;
   MR_TRY_VOID(pid_file_.write(configuration_.controller_pid_file));
   MR_TRY_VOID(leave_root());
+  if (options_.beside_log) MR_TRY_VOID(work_beside(configuration_.controller_log_file, configuration_.state_dir));
   show_notes();
   open_munge();
   MR_TRY_VOID(open_log());
@@ -463,28 +459,31 @@ Result<int> ControllerProcess::run() {
 }  // namespace millrace
 
 int main(int argc, char** argv) {
-  millrace::Options options;
-  for (int option; (option = getopt(argc, argv, "cDf:hL:vVin:Rs")) != -1;) {
-    switch (option) {
-      case 'c': options.forget_state = true; break;
-      case 'D': options.foreground = true; break;
-      case 'f': options.config = optarg; break;
-      case 'L': options.log_file = optarg; break;
-      case 'v': ++options.verbose; break;
-      case 'h': std::fputs(millrace::usage, stdout); return 0;
-      case 'V': std::printf("slurm %s\n", millrace::slurm_version); return 0;
-      case 'R': break;  // the log has everything, and everything is recovered
-      case 'i': case 'n': case 's':
-        std::fprintf(stderr, "slurmctld: -%c is not built yet in Millrace\n", option);
-        return 1;
-      default: std::fputs(millrace::usage, stderr); return 1;
-    }
+  using namespace millrace;
+  const DaemonCommand& command = daemon_command("slurmctld");
+  const auto words = read_daemon_line(command, argc, argv);
+  if (!words) {
+    std::fprintf(stderr, "slurmctld: %s\n%s", words.error().story.c_str(), words.error().code == Errc::invalid ? daemon_usage(command).c_str() : "");
+    return 1;
+  }
+  Options options;
+  for (const auto& [key, value] : *words) {
+    if (key == "h") return std::fputs(daemon_usage(command).c_str(), stdout) < 0;
+    if (key == "V") return std::printf("slurm %s\n", slurm_version) < 0;
+    if (key == "c") options.forget_state = true;
+    else if (key == "D") options.foreground = true;
+    else if (key == "f") options.config = value;
+    else if (key == "L") options.log_file = value;
+    else if (key == "n") options.niceness = value;
+    else if (key == "s") options.beside_log = true;
+    else if (key == "systemd") options.systemd = true;
+    else if (key == "v") ++options.verbose;
   }
   signal(SIGPIPE, SIG_IGN);
   mallopt(M_ARENA_MAX, 2);  // a snapshot or a long query on a worker must not leave its peak behind in an arena of its own
   const rlimit no_core{0, 0};  // the cluster key is in our memory
   setrlimit(RLIMIT_CORE, &no_core);
-  millrace::ControllerProcess process(std::move(options));
+  ControllerProcess process(std::move(options));
   const auto outcome = process.run();
   if (outcome) return *outcome;
   std::fprintf(stderr, "slurmctld: fatal: %s\n", outcome.error().story.c_str());

@@ -32,7 +32,7 @@ constexpr CommandRow rows[] = {
     {"strigger", true, "run programs when something happens to nodes or jobs", run_strigger, strigger_manual, strigger_options},
     {"check", false, "check a slurm.conf: errors, unknown keys, keys not built yet", run_check, nullptr},
     {"why", false, "say why a job waits, what would help and when it starts", run_why, nullptr},
-    {"man", false, "print the man page of a command", run_man, nullptr},
+    {"man", false, "print the man page of a command, a file or a daemon", run_man, nullptr},
     {"completion", false, "print the completion of a shell: bash", run_completion, nullptr},
     {"differences", false, "print what of Slurm is taken without effect, and what is refused", run_differences, nullptr},
     {"commands", false, "print the names under which it is installed, one a line", run_commands, nullptr},
@@ -47,9 +47,8 @@ std::span<const CommandRow> others;  // of other libraries, set once at the star
 // Those not here yet as well: another program of that name would answer for another cluster.
 int run_commands(Command&) {
   std::string out;
-  for (const std::span<const CommandRow> table : {command_rows(), others})
-    for (const CommandRow& row : table)
-      if (row.own_name) out += std::string{row.name} + '\n';
+  for (const CommandRow* row : all_command_rows())
+    if (row->own_name) out += std::string{row->name} + '\n';
   for (const std::string_view word : refused) out += std::string{word} + '\n';
   return print(out);
 }
@@ -66,11 +65,11 @@ const CommandRow* find(std::span<const CommandRow> table, std::string_view name,
 
 std::span<const CommandRow> command_rows() { return rows; }
 
-const CommandRow* find_manual(std::string_view name) {
+std::vector<const CommandRow*> all_command_rows() {
+  std::vector<const CommandRow*> out;
   for (const std::span<const CommandRow> table : {std::span<const CommandRow>{rows}, others})
-    for (const CommandRow& row : table)
-      if (row.name == name && row.manual != nullptr) return &row;
-  return nullptr;
+    for (const CommandRow& row : table) out.push_back(&row);
+  return out;
 }
 
 std::span<const std::string_view> refused_commands() { return refused; }

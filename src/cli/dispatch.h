@@ -21,7 +21,7 @@ struct CommandRow {
 };
 
 std::span<const CommandRow> command_rows();
-const CommandRow* find_manual(std::string_view name);  // also among those of other libraries; nullptr: none has a man page
+std::vector<const CommandRow*> all_command_rows();  // also those of other libraries
 std::span<const std::string_view> refused_commands();  // of Slurm, and not here yet
 std::string help_line(const CommandRow& row);
 // `more` are commands of other libraries, put in by src/apps/millrace.cpp.

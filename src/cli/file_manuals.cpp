@@ -2,6 +2,7 @@
 #include "cli/file_manuals.h"
 
 #include "cli/options/manual.h"
+#include "cli/render/text_forms.h"
 #include "config/keys.h"
 
 namespace millrace {
@@ -20,6 +21,9 @@ constexpr FileText files[] = {
     {"cgroup.conf", "how processes of jobs are kept apart", "Beside slurm.conf; read by agents. Without it, nothing is constrained."},
     {"topology.conf", "how nodes are connected", "Beside slurm.conf; read where TopologyPlugin is topology/tree or topology/block. Lines of switches or of blocks, not both."},
     {"job_container.conf", "directories of jobs' own", "Beside slurm.conf; read where JobContainerType is job_container/tmpfs."},
+    {"plugstack.conf", "SPANK plugins",
+     "Beside slurm.conf, or where PlugStackConfig says. A plugin on a line, with its arguments; # begins a comment. A path that does not begin with a slash is looked for in PluginDir. "
+     "Plugins are named in the daemons' logs and by `millrace check`, and are not loaded yet."},
 };
 
 // clang-format off
@@ -57,6 +61,9 @@ constexpr FileKeyText keys[] = {
     {"job_container.conf", "AutoBasePath", "AutoBasePath=true", "make BasePath when it is not there"},
     {"job_container.conf", "Dirs", "Dirs=/tmp,/dev/shm", "what is a job's own"},
     {"job_container.conf", "Shared", "Shared=false", "whether mounts of the node go on to be seen in jobs"},
+    {"plugstack.conf", "required", "required /usr/lib/slurm/spank_x.so colour=red", "a plugin without which no job starts"},
+    {"plugstack.conf", "optional", "optional /usr/lib/slurm/spank_x.so", "a plugin whose failure is only said"},
+    {"plugstack.conf", "include", "include plugstack.conf.d/*", "other files of this kind; * and ? stand for any letters, one letter"},
     {"job_container.conf", "InitScript", "InitScript=/etc/slurm/init.sh", "program run when a job's directories are made"},
 };
 // clang-format on
@@ -102,13 +109,16 @@ std::vector<std::string_view> file_manual_names() {
   return out;
 }
 
+std::string_view file_summary(std::string_view name) {
+  for (const FileText& file : files)
+    if (file.name == name) return file.summary;
+  return {};
+}
+
 std::string file_manual(std::string_view name) {
   for (const FileText& file : files) {
     if (file.name != name) continue;
-    std::string upper{name};
-    for (char& c : upper)
-      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-    std::string out = ".TH " + upper + " 5 \"\" \"Millrace\" \"Millrace configuration\"\n.SH NAME\n" + troff(name) + " \\- " + troff(file.summary) + "\n.SH DESCRIPTION\n" +
+    std::string out = ".TH " + upper_case(name) + " 5 \"\" \"Millrace\" \"Millrace configuration\"\n.SH NAME\n" + troff(name) + " \\- " + troff(file.summary) + "\n.SH DESCRIPTION\n" +
                       troff(file.description) + "\n";
     if (name == "slurm.conf") return out + slurm_conf_keys();
     out += ".SH KEYS\n";

@@ -1,7 +1,8 @@
 // src/cli/millrace_commands.cpp - the commands that are Millrace's own: check, man, help.
 #include "cli/commands.h"
 #include "cli/dispatch.h"
-#include "cli/file_manuals.h"
+#include "cli/manual_pages.h"
+#include "cli/options/manual_html.h"
 #include "cli/version.h"
 #include "config/slurm_conf.h"
 #include "config/suggestions.h"
@@ -46,14 +47,19 @@ int run_check(Command& command) {
 }
 
 int run_man(Command& command) {
-  if (const CommandRow* row = command.words.size() == 1 ? find_manual(command.words[0]) : nullptr) return print(row->manual());
+  const bool html = !command.words.empty() && command.words[0] == "--html";
+  const std::vector<std::string_view> names(command.words.begin() + (html ? 1 : 0), command.words.end());
+  if (html && names.empty()) return print(manual_index_html());
+  if (names.size() == 1 && names[0] == "--list") {
+    std::string out;
+    for (const ManualName& page : manual_names()) out += page.name + ' ' + std::to_string(page.section) + '\n';
+    return print(out);
+  }
+  if (names.size() == 1)
+    if (const std::string page = manual_page(names[0]); !page.empty()) return print(html ? manual_html(page) : page);
   std::string known;
-  for (const CommandRow& row : command_rows())
-    if (row.manual != nullptr) known += ' ' + std::string{row.name};
-  if (command.words.size() == 1)
-    if (const std::string page = file_manual(command.words[0]); !page.empty()) return print(page);
-  for (const std::string_view name : file_manual_names()) known += ' ' + std::string{name};
-  say_error(command, "name one of:" + known);
+  for (const ManualName& page : manual_names()) known += ' ' + page.name;
+  say_error(command, "name one of:" + known + "; --list lists them, --html before the name makes a page of the web");
   return 1;
 }
 

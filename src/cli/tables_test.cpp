@@ -11,8 +11,11 @@
 #include "cli/commands.h"
 #include "cli/dispatch.h"
 #include "cli/file_manuals.h"
+#include "cli/manual_pages.h"
+#include "cli/options/manual_html.h"
 #include "config/conf_lines.h"
 #include "config/keys.h"
+#include "config/plugstack_conf.h"
 #include "config/slurm_conf.h"
 
 namespace millrace {
@@ -61,11 +64,36 @@ TEST(Tables, Man_pages_of_files_name_every_key) {
   EXPECT_EQ(file_manual("nonsense"), "");
 }
 
+TEST(Tables, Every_man_page_is_a_page_of_the_web_with_the_same_terms) {
+  const std::string index = manual_index_html();
+  for (const ManualName& page : manual_names()) {
+    const std::string text = manual_page(page.name), html = manual_html(text);
+    EXPECT_TRUE(text.starts_with(".TH ")) << page.name;
+    EXPECT_FALSE(page.summary.empty()) << page.name;
+    EXPECT_NE(index.find("href=\"" + page.name + ".html\""), std::string::npos) << page.name;
+    const auto count = [](std::string_view all, std::string_view part) {
+      std::size_t n = 0;
+      for (std::size_t at = 0; (at = all.find(part, at)) != std::string_view::npos; at += part.size()) ++n;
+      return n;
+    };
+    EXPECT_EQ(count(text, "\n.TP\n"), count(html, "<dt id=")) << page.name;
+    EXPECT_EQ(count(text, "\n.TP\n"), count(html, "<dd>")) << page.name;
+    EXPECT_EQ(html.find("\n."), std::string::npos) << page.name;
+    EXPECT_EQ(html.find('\\') == std::string::npos, text.find("\\e") == std::string::npos) << page.name;
+  }
+  for (const char* name : {"millrace", "sbatch", "slurm.conf", "plugstack.conf", "slurmctld", "slurmd"}) EXPECT_NE(manual_page(name), "") << name;
+  EXPECT_NE(manual_html(manual_page("squeue")).find("<dt id=\"-u\"><code>-u, --user=&lt;"), std::string::npos);
+}
+
 // An example of a man page that the reader of the file does not take is no example.
 TEST(Tables, Examples_of_the_man_pages_of_files_are_taken) {
   for (const FileKeyText& key : file_keys()) {
     std::string text = "ClusterName=c\nSlurmctldHost=h\nGresTypes=gpu\nNodeName=n1 CPUs=8 RealMemory=1000" + std::string{key.file == "gres.conf" && key.key == "NodeName" ? " Gres=gpu:2" : ""} + "\nPartitionName=p Nodes=n1\n";
     CompanionLines companions;
+    if (key.file == "plugstack.conf") {
+      EXPECT_TRUE(parse_plugstack(std::string{key.example} + '\n', "/etc/slurm/plugstack.conf").problems.empty()) << key.key;
+      continue;
+    }
     const auto lines = split_conf_text(std::string{key.example} + '\n', std::string{key.file});
     if (key.file == "gres.conf") companions.gres = lines;
     else if (key.file == "cgroup.conf") companions.cgroup = lines;

@@ -4,11 +4,15 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -40,7 +44,25 @@ Result<void> Background::leave_terminal() {
   return {};
 }
 
+// One datagram to the socket systemd names (sd_notify(3)); without one, nobody waits for it.
+static void tell_service_manager() {
+  const char* name = std::getenv("NOTIFY_SOCKET");
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = name == nullptr ? "" : name;
+  if ((!path.starts_with('/') && !path.starts_with('@')) || path.size() >= sizeof address.sun_path) return;
+  path.copy(address.sun_path, path.size());
+  if (path[0] == '@') address.sun_path[0] = '\0';
+  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  constexpr std::string_view text = "READY=1";
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
+  if (socket >= 0) [[maybe_unused]] const ssize_t sent = sendto(socket, text.data(), text.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), length);
+  if (socket >= 0) close(socket);
+}
+
 void Background::ready() {
+  if (!told_systemd_) tell_service_manager();
+  told_systemd_ = true;
   if (pipe_ < 0) return;
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null >= 0)
@@ -97,6 +119,21 @@ Result<void> own_directory(const std::string& path, unsigned mode, const LocalUs
   if (!S_ISDIR(entry.st_mode)) return fail(Errc::invalid, path + " is not a directory");
   if (entry.st_uid == user.uid) return {};
   return fail(Errc::refused, path + " belongs to user " + std::to_string(entry.st_uid) + " and must belong to " + user.name + ": `chown -R " + user.name + " " + path + "` would do it");
+}
+
+Result<void> work_beside(const std::string& log_file, const std::string& otherwise) {
+  const std::size_t slash = log_file.rfind('/');
+  if (slash != std::string::npos && slash > 0 && access(log_file.substr(0, slash).c_str(), W_OK) == 0 && chdir(log_file.substr(0, slash).c_str()) == 0) return {};
+  if (chdir(otherwise.c_str()) != 0) return failed("work in " + otherwise);
+  return {};
+}
+
+Result<void> set_niceness(const std::string& value) {
+  char* end = nullptr;
+  const long number = std::strtol(value.c_str(), &end, 10);
+  if (value.empty() || *end != '\0' || number < -20 || number > 19) return fail(Errc::invalid, "-n " + value + ": a number from -20 to 19 would be right");
+  if (setpriority(PRIO_PROCESS, 0, static_cast<int>(number)) != 0) return failed("niceness " + value);
+  return {};
 }
 
 Result<void> make_directories(const std::string& path, unsigned mode) {

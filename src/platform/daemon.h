@@ -19,9 +19,11 @@ Result<LocalUser> find_user(const std::string& name);  // or number
 class Background {
  public:
   Result<void> leave_terminal();
-  void ready();  // to be called once the daemon serves; without leave_terminal() it does nothing
+  void await_service_manager() { told_systemd_ = false; }  // instead of leave_terminal(): systemd waits until it is told
+  void ready();  // to be called once the daemon serves; without one of the others it does nothing
 
  private:
+  bool told_systemd_ = true;
   int pipe_ = -1;
 };
 
@@ -43,6 +45,10 @@ class PidFile {
 Result<void> become(const LocalUser& user);
 // The folder belongs to the user afterwards: made for it when it is missing; one that is there and somebody else's is an error that says so.
 Result<void> own_directory(const std::string& path, unsigned mode, const LocalUser& user);
+
+// Where a daemon works from then on, so that a core file lies beside its log: the folder of this file, or this folder.
+Result<void> work_beside(const std::string& log_file, const std::string& otherwise);
+Result<void> set_niceness(const std::string& value);  // as given on a command line
 
 // mkdir -p; existing directories are left as they are.
 Result<void> make_directories(const std::string& path, unsigned mode);

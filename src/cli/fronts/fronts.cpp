@@ -1,6 +1,8 @@
 // src/cli/fronts/fronts.cpp - see fronts.h.
 #include "cli/fronts/fronts.h"
 
+#include <algorithm>
+
 #include "cli/ask.h"
 
 namespace millrace {
@@ -37,12 +39,29 @@ std::string job_number(std::string_view text) {
   return std::string{text.substr(0, open)} + (task.empty() ? "" : "_" + std::string{task});
 }
 
-bool asks_help(const Command& command, const ManualHead& head) {
+// "-l resources", and what it comes to.
+static std::string term_of(const ForeignText& row) { return std::string{row.name} + (row.value.empty() ? "" : ' ' + std::string{row.value}); }
+
+bool asks_help(const Command& command, const ManualHead& head, std::span<const ForeignText> options) {
   for (const std::string_view word : command.words) {
-    if (word == "--help") return print(help_text(head, {})), true;
+    if (!word.starts_with('-')) return false;  // of the program that is to be run
     if (word == "--version") return answer_common({.version = true}, head, {});
+    if (word != "--help") continue;
+    std::string out = help_text(head, {});
+    for (const ForeignText& row : options) {
+      std::string line = "  " + term_of(row);
+      line.resize(std::max<std::size_t>(24, line.size() + 1), ' ');
+      if (row.refused.empty()) out += line + std::string{row.help} + '\n';
+    }
+    return print(out), true;
   }
   return false;
+}
+
+std::string foreign_manual(const ManualHead& head, std::span<const ForeignText> options) {
+  std::string works, refused;
+  for (const ForeignText& row : options) row.refused.empty() ? works += manual_entry(term_of(row), row.help) : refused += manual_entry(row.name, row.refused);
+  return man_page(head, {}, works + (refused.empty() ? "" : ".SH REFUSED\nThese are known and refused:\n" + refused));
 }
 
 }  // namespace millrace

@@ -1,10 +1,12 @@
 // src/cli/fronts/fronts.h - commands of PBS and LSF over ours, for scripts and fingers that know no others.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cli/console.h"
+#include "cli/options/foreign_directives.h"
 #include "millrace.pb.h"
 
 namespace millrace {
@@ -43,6 +45,8 @@ int run_as(const Command& command, CommandFunction run, const std::vector<std::s
 // One question; what went wrong is said and the result is empty.
 Result<wire::Reply> ask_controller(const Command& command, wire::Request& request);
 std::string job_number(std::string_view text);  // 12.server and 12[3].server as 12 and 12_3
-bool asks_help(const Command& command, const ManualHead& head);
+// Of qsub and bsub, whose options are words for sbatch: one row each (cli/options/foreign_directives).
+bool asks_help(const Command& command, const ManualHead& head, std::span<const ForeignText> options);
+std::string foreign_manual(const ManualHead& head, std::span<const ForeignText> options);
 
 }  // namespace millrace

@@ -27,7 +27,7 @@ using enum ArgKind;
 constexpr ManualHead bsub_head{"bsub", "submit a job, as LSF has it", "[-J name[tasks]] [-n tasks] [-q queue] [-W time] [-o file] [-e file] [-R requirements] [-w condition] [command [arguments]]",
                                "Takes LSF's options and #BSUB lines and submits with sbatch: a command, or a script on standard input."};
 constexpr ManualHead bjobs_head{"bjobs", "list jobs, as LSF has it", "[-a|-r|-p|-d] [-u user|all] [-q queue] [-l] [job...]", "Lists your jobs that have not ended; -a also those that have, -u all those of everybody."};
-constexpr ManualHead bkill_head{"bkill", "end jobs, as LSF has it", "[-s signal] [-J name] [-q queue] job...|0", "Cancels jobs; 0 is all of yours."};
+constexpr ManualHead bkill_head{"bkill", "end jobs, as LSF has it", "[options] job...|0", "Cancels jobs; 0 is all of yours."};
 constexpr ManualHead lsid_head{"lsid", "print the names of cluster and controller, as LSF has it", "", "Prints the version, the name of the cluster and the host of its controller."};
 
 struct JobsDraft {
@@ -49,6 +49,28 @@ constexpr Option<JobsDraft> jobs_rows[] = {
     {"running", 'r', none, "", any_tool, "", "", "only jobs that run", [](JobsDraft& d, Text) -> Result<void> { d.running = true; return {}; }},
     {"user", 'u', required, "<user>", any_tool, "", "", "jobs of this user, or all", [](JobsDraft& d, Text v) -> Result<void> { d.user = v; return {}; }},
     {"wide", 'w', none, "", any_tool, "", "", "names are not cut", [](JobsDraft& d, Text) -> Result<void> { d.wide = true; return {}; }},
+};
+// clang-format on
+
+struct KillDraft {
+  Asked asked;
+  Words words;  // for scancel
+};
+
+// clang-format off
+constexpr Option<KillDraft> kill_rows[] = {
+    {"help", 'h', none, "", any_tool, "", "", "show this text", [](KillDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](KillDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"name", 'J', required, "<name>", any_tool, "", "", "jobs of this name", [](KillDraft& d, Text v) -> Result<void> { d.words.push_back("--name=" + std::string{v}); return {}; }},
+    {"queue", 'q', required, "<queue>", any_tool, "", "", "jobs of this queue", [](KillDraft& d, Text v) -> Result<void> { d.words.push_back("--partition=" + std::string{v}); return {}; }},
+    {"remove", 'r', none, "", any_tool, "", "", "also where the node does not answer", [](KillDraft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "nodes are never asked first"},
+    {"signal", 's', required, "<signal>", any_tool, "", "", "send this signal instead of ending the jobs", [](KillDraft& d, Text v) -> Result<void> { d.words.push_back("--signal=" + std::string{v}); return {}; }},
+    {"user", 'u', required, "<user>", any_tool, "", "", "jobs of this user", [](KillDraft& d, Text v) -> Result<void> { d.words.push_back("--user=" + std::string{v}); return {}; }},
+};
+
+constexpr Option<Asked> lsid_rows[] = {
+    {"help", 'h', none, "", any_tool, "", "", "show this text", [](Asked& asked, Text) -> Result<void> { asked.help = true; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Asked& asked, Text) -> Result<void> { asked.version = true; return {}; }},
 };
 // clang-format on
 
@@ -89,13 +111,13 @@ Captured capture(const std::function<int()>& run) {
 
 }  // namespace
 
-std::string bsub_manual() { return man_page(bsub_head, {}); }
+std::string bsub_manual() { return foreign_manual(bsub_head, lsf_option_texts()); }
 std::string bjobs_manual() { return man_page(bjobs_head, option_texts(std::span<const Option<JobsDraft>>{jobs_rows}, any_tool)); }
-std::string bkill_manual() { return man_page(bkill_head, {}); }
-std::string lsid_manual() { return man_page(lsid_head, {}); }
+std::string bkill_manual() { return man_page(bkill_head, option_texts(std::span<const Option<KillDraft>>{kill_rows}, any_tool)); }
+std::string lsid_manual() { return man_page(lsid_head, option_texts(std::span<const Option<Asked>>{lsid_rows}, any_tool)); }
 
 int run_bsub(Command& command) {
-  if (asks_help(command, bsub_head)) return 0;
+  if (asks_help(command, bsub_head, lsf_option_texts())) return 0;
   const auto line = read_lsf_line(Words{command.words.begin(), command.words.end()});
   if (!line) {
     say_error(command, line.error().story);
@@ -139,6 +161,7 @@ int run_bjobs(Command& command) {
   if (answer_common(draft.asked, bjobs_head, option_texts(table, any_tool))) return 0;
   wire::Request request;
   request.mutable_query_jobs()->set_finished_too(true);
+  request.mutable_query_jobs()->set_without_hidden(line->operands.empty());
   const auto reply = ask_controller(command, request);
   if (!reply) return 255;
   std::set<std::uint32_t> wanted, found;
@@ -166,18 +189,15 @@ int run_bjobs(Command& command) {
 }
 
 int run_bkill(Command& command) {
-  if (asks_help(command, bkill_head)) return 0;
-  Words words, jobs;
-  for (std::size_t i = 0; i < command.words.size(); ++i) {
-    const Text word = command.words[i];
-    const bool has_value = i + 1 < command.words.size();
-    if (word == "-s" && has_value) words.push_back("--signal=" + std::string{command.words[++i]});
-    else if (word == "-J" && has_value) words.push_back("--name=" + std::string{command.words[++i]});
-    else if (word == "-q" && has_value) words.push_back("--partition=" + std::string{command.words[++i]});
-    else if (word == "-u" && has_value) words.push_back("--user=" + std::string{command.words[++i]});
-    else if (word == "0") words.emplace_back("--me");
-    else if (!word.starts_with('-')) jobs.push_back(job_number(word));
-    else if (word != "-r") return say_usage_error(command, {Errc::refused, std::string{word} + " is not known; -s, -J, -q, -u and the numbers of jobs are"});
+  KillDraft draft;
+  const std::span<const Option<KillDraft>> table{kill_rows};
+  const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
+  if (!line) return say_usage_error(command, line.error());
+  if (answer_common(draft.asked, bkill_head, option_texts(table, any_tool))) return 0;
+  Words words = draft.words, jobs;
+  for (const Text word : line->operands) {
+    if (word == "0") words.emplace_back("--me");
+    else jobs.push_back(job_number(word));
   }
   if (words.empty() && jobs.empty()) return say_usage_error(command, {Errc::refused, "no job is named; its number, or 0 for all of yours, would be right"});
   words.insert(words.end(), jobs.begin(), jobs.end());
@@ -188,7 +208,11 @@ int run_bkill(Command& command) {
 }
 
 int run_lsid(Command& command) {
-  if (asks_help(command, lsid_head)) return 0;
+  Asked asked;
+  const std::span<const Option<Asked>> table{lsid_rows};
+  const auto line = apply_words(table, any_tool, command.words, Operands::mixed, asked);
+  if (!line) return say_usage_error(command, line.error());
+  if (answer_common(asked, lsid_head, option_texts(table, any_tool))) return 0;
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   return print(std::string{"Millrace "} + millrace_version + ", Slurm " + slurm_version + "\n\nMy cluster name is " + settings->cluster_name + "\nMy master name is " + settings->controller_host + '\n');

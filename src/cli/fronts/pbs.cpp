@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/fronts/fronts.h"
 #include "cli/options/foreign_directives.h"
+#include "cli/options/option.h"
 
 namespace millrace {
 namespace {
@@ -14,10 +15,10 @@ using Words = std::vector<std::string>;
 constexpr ManualHead qsub_head{"qsub", "submit a job, as PBS has it", "[-A account] [-N name] [-l resources] [-q queue] [-o file] [-e file] [-j oe] [-J|-t tasks] [-W depend=...] [-m abe] [-I] [script [arguments]]",
                                "Takes PBS's options and #PBS lines and submits with sbatch; prints the number of the job. Output goes to NAME.oNUMBER and NAME.eNUMBER as with PBS, unless -o, -e or -j oe say "
                                "otherwise. -I gives a shell on a node instead."};
-constexpr ManualHead qdel_head{"qdel", "delete jobs, as PBS has it", "[-W delay] job... | all", "Cancels jobs, as scancel does."};
-constexpr ManualHead qhold_head{"qhold", "hold jobs, as PBS has it", "job...", "Waiting jobs do not start until qrls releases them."};
-constexpr ManualHead qrls_head{"qrls", "release held jobs, as PBS has it", "job...", "The opposite of qhold."};
-constexpr ManualHead qrerun_head{"qrerun", "run jobs again, as PBS has it", "job...", "Ends running jobs and puts them back into the queue, as scontrol requeue does."};
+constexpr ManualHead qdel_head{"qdel", "delete jobs, as PBS has it", "[options] job... | all", "Cancels jobs, as scancel does; all is all of yours."};
+constexpr ManualHead qhold_head{"qhold", "hold jobs, as PBS has it", "[options] job...", "Waiting jobs do not start until qrls releases them."};
+constexpr ManualHead qrls_head{"qrls", "release held jobs, as PBS has it", "[options] job...", "The opposite of qhold."};
+constexpr ManualHead qrerun_head{"qrerun", "run jobs again, as PBS has it", "[options] job...", "Ends running jobs and puts them back into the queue, as scontrol requeue does."};
 constexpr ManualHead qalter_head{"qalter", "change waiting jobs, as PBS has it", "[-A account] [-N name] [-l resources] [-q queue] [-o file] [-e file] [-W depend=...] job...",
                                  "Takes qsub's options and changes the jobs with scontrol update."};
 
@@ -29,22 +30,63 @@ bool gives(const Words& words, std::string_view option) {
   return std::ranges::any_of(words, [&](const std::string& word) { return word.starts_with(std::string{option} + "="); });
 }
 
-// Ids of the command line; options that take a value and mean nothing here are skipped with it.
-Words jobs_of(const Command& command, std::string_view with_value) {
-  Words out;
-  for (std::size_t i = 0; i < command.words.size(); ++i) {
-    const std::string_view word = command.words[i];
-    if (!word.starts_with('-')) out.push_back(job_number(word));
-    else if (word.size() == 2 && with_value.find(word[1]) != std::string_view::npos) ++i;
+// What qdel, qhold, qrls and qrerun are told.
+struct ChangeDraft {
+  Asked asked;
+  std::string tasks, holds;
+};
+enum ChangeTools : std::uint8_t { qdel = 1, qhold = 2, qrls = 4, qrerun = 8 };
+using Text = std::string_view;
+using enum ArgKind;
+
+Result<void> set_holds(ChangeDraft& draft, Text value) {
+  if (value.empty() || value.find_first_not_of("uosnp") != Text::npos) return fail(Errc::refused, "-h " + std::string{value} + ": u (the user's own), o, s (an administrator's) or n (none) would be right");
+  draft.holds = value;
+  return {};
+}
+
+// clang-format off
+constexpr Option<ChangeDraft> change_rows[] = {
+    {"help", '\0', none, "", any_tool, "", "", "show this text", [](ChangeDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"version", '\0', none, "", any_tool, "", "", "show the version", [](ChangeDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"force", 'f', none, "", qrerun, "", "", "also where the node does not answer", [](ChangeDraft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "nodes are never asked first"},
+    {"hold", 'h', required, "<kinds>", qhold | qrls, "", "", "u, o, s: the user's hold, or an administrator's; n: none", set_holds},
+    {"message", 'm', required, "<text>", qdel | qrerun, "", "", "what to tell the job's owner", [](ChangeDraft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "mail about its end says who cancelled a job"},
+    {"purge", 'p', none, "", qdel, "", "", "also where the node does not answer", [](ChangeDraft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "nodes are never asked first"},
+    {"tasks", 't', required, "<tasks>", qdel | qhold | qrls | qrerun, "", "", "only these tasks of the arrays that are named", [](ChangeDraft& d, Text v) -> Result<void> { d.tasks = v; return {}; }},
+    {"wait", 'W', required, "<delay>", qdel, "", "", "seconds between the signals TERM and KILL", [](ChangeDraft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "KillWait of slurm.conf says it for all jobs"},
+    {"finished", 'x', none, "", qdel, "", "", "also jobs that have ended", [](ChangeDraft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "they are forgotten by themselves"},
+};
+// clang-format on
+
+std::vector<OptionText> change_texts(std::uint8_t tool) { return option_texts(std::span<const Option<ChangeDraft>>{change_rows}, tool); }
+
+// Ids as ours have them; empty with a code: there is nothing more to do.
+struct ChangeLine {
+  ChangeDraft draft;
+  Words jobs;
+  int code = -1;
+};
+ChangeLine read_change(const Command& command, std::uint8_t tool, const ManualHead& head) {
+  ChangeLine out;
+  const auto line = apply_words(std::span<const Option<ChangeDraft>>{change_rows}, tool, command.words, Operands::mixed, out.draft);
+  if (!line) {
+    out.code = say_usage_error(command, line.error());
+    return out;
+  }
+  if (answer_common(out.draft.asked, head, change_texts(tool))) out.code = 0;
+  for (const Text word : line->operands) {
+    const std::string job = job_number(word);
+    out.jobs.push_back(out.draft.tasks.empty() ? job : job.substr(0, job.find('_')) + "_[" + out.draft.tasks + ']');
+  }
+  if (out.code < 0 && out.jobs.empty()) {
+    say_error(command, std::string{"no job is named; its number"} + (tool == qdel ? ", or all," : "") + " would be right");
+    out.code = 2;
   }
   return out;
 }
 
 int each_job(const Command& command, const Words& jobs, const Words& before) {
-  if (jobs.empty()) {
-    say_error(command, "no job is named; its number would be right");
-    return 2;
-  }
   int code = 0;
   for (const std::string& job : jobs) {
     Words words = before;
@@ -66,12 +108,12 @@ constexpr KeyRow update_keys[] = {{"--account", "Account"}, {"--begin", "StartTi
 
 }  // namespace
 
-std::string qsub_manual() { return man_page(qsub_head, {}); }
-std::string qdel_manual() { return man_page(qdel_head, {}); }
-std::string qhold_manual() { return man_page(qhold_head, {}); }
-std::string qrls_manual() { return man_page(qrls_head, {}); }
-std::string qrerun_manual() { return man_page(qrerun_head, {}); }
-std::string qalter_manual() { return man_page(qalter_head, {}); }
+std::string qsub_manual() { return foreign_manual(qsub_head, pbs_option_texts()); }
+std::string qdel_manual() { return man_page(qdel_head, change_texts(qdel)); }
+std::string qhold_manual() { return man_page(qhold_head, change_texts(qhold)); }
+std::string qrls_manual() { return man_page(qrls_head, change_texts(qrls)); }
+std::string qrerun_manual() { return man_page(qrerun_head, change_texts(qrerun)); }
+std::string qalter_manual() { return foreign_manual(qalter_head, pbs_option_texts()); }
 
 // qsub -- program arguments: what follows is run as it is.
 static std::string quoted(const Words& words) {
@@ -85,7 +127,7 @@ static std::string quoted(const Words& words) {
 }
 
 int run_qsub(Command& command) {
-  if (asks_help(command, qsub_head)) return 0;
+  if (asks_help(command, qsub_head, pbs_option_texts())) return 0;
   Words all = words_of(command);
   const auto marker = std::ranges::find(all, "--");
   const Words program(marker == all.end() ? marker : marker + 1, all.end());
@@ -114,22 +156,30 @@ int run_qsub(Command& command) {
 }
 
 int run_qdel(Command& command) {
-  if (asks_help(command, qdel_head)) return 0;
-  Words jobs = jobs_of(command, "Wmt");
-  if (jobs.size() == 1 && jobs[0] == "all") return run_as(command, run_scancel, {"--me"});
-  if (jobs.empty()) {
-    say_error(command, "no job is named; its number, or all, would be right");
-    return 2;
-  }
-  return run_as(command, run_scancel, jobs);
+  const ChangeLine line = read_change(command, qdel, qdel_head);
+  if (line.code >= 0) return line.code;
+  if (line.jobs.size() == 1 && line.jobs[0] == "all") return run_as(command, run_scancel, {"--me"});
+  return run_as(command, run_scancel, line.jobs);
 }
 
-int run_qhold(Command& command) { return asks_help(command, qhold_head) ? 0 : each_job(command, jobs_of(command, "ht"), {"hold"}); }
-int run_qrls(Command& command) { return asks_help(command, qrls_head) ? 0 : each_job(command, jobs_of(command, "ht"), {"release"}); }
-int run_qrerun(Command& command) { return asks_help(command, qrerun_head) ? 0 : each_job(command, jobs_of(command, ""), {"requeue"}); }
+int run_qhold(Command& command) {
+  const ChangeLine line = read_change(command, qhold, qhold_head);
+  if (line.code >= 0 || line.draft.holds == "n") return std::max(line.code, 0);
+  return each_job(command, line.jobs, {line.draft.holds == "u" ? "uhold" : "hold"});
+}
+
+int run_qrls(Command& command) {
+  const ChangeLine line = read_change(command, qrls, qrls_head);
+  return line.code >= 0 || line.draft.holds == "n" ? std::max(line.code, 0) : each_job(command, line.jobs, {"release"});
+}
+
+int run_qrerun(Command& command) {
+  const ChangeLine line = read_change(command, qrerun, qrerun_head);
+  return line.code >= 0 ? line.code : each_job(command, line.jobs, {"requeue"});
+}
 
 int run_qalter(Command& command) {
-  if (asks_help(command, qalter_head)) return 0;
+  if (asks_help(command, qalter_head, pbs_option_texts())) return 0;
   const auto line = read_pbs_line(words_of(command));
   if (!line) {
     say_error(command, line.error().story);

@@ -74,6 +74,7 @@ std::set<std::string, std::less<>> set_of(Text list) {
 int list_jobs(const Command& command, const StatDraft& draft, const std::vector<std::string>& operands) {
   wire::Request request;
   request.mutable_query_jobs()->set_finished_too(true);
+  request.mutable_query_jobs()->set_without_hidden(operands.empty());
   std::set<std::string, std::less<>> queues;
   std::vector<ParsedJobName> wanted;
   for (const std::string& word : operands) {
@@ -117,7 +118,7 @@ int list_jobs(const Command& command, const StatDraft& draft, const std::vector<
 int list_queues(const Command& command) {
   wire::Request jobs, partitions;
   jobs.mutable_query_jobs()->set_brief(true);
-  partitions.mutable_query_partitions();
+  partitions.mutable_query_partitions()->set_without_hidden(true);
   const auto first = ask_controller(command, partitions);
   const auto second = first ? ask_controller(command, jobs) : first;
   return second ? print(qstat_queues(first->partitions(), second->jobs())) : 1;

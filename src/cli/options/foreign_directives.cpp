@@ -14,8 +14,9 @@ using Words = std::vector<std::string>;
 using Translate = Result<void> (*)(Text value, Words& out);
 
 struct ForeignOption {
-  Text name;     // with its dash
-  bool takes_value;
+  Text name;      // with its dash
+  Text value;     // how help calls it; empty: it takes none
+  Text help;
   Translate put;  // nullptr: nothing to do here
   Text refused{};  // why a job that asks for it would not get what it expects
 };
@@ -209,29 +210,35 @@ Result<void> put_destination(Text value, Words& out) {
 
 // clang-format off
 constexpr ForeignOption pbs_options[] = {
-    {"-a", true, put_begin},
-    {"-A", true, [](Text v, Words& out) -> Result<void> { add(out, "--account", v); return {}; }},
-    {"-P", true, [](Text v, Words& out) -> Result<void> { add(out, "--wckey", v); return {}; }},
-    {"-c", true, nullptr}, {"-k", true, nullptr}, {"-S", true, nullptr},
-    {"-C", true, nullptr, "only lines that begin with #PBS are read"}, {"-u", true, nullptr, "a job is its submitter's; --uid is for root"}, {"-I", false, nullptr}, {"-X", false, nullptr}, {"-z", false, nullptr},
-    {"-d", true, [](Text v, Words& out) -> Result<void> { add(out, "--chdir", v); return {}; }},
-    {"-w", true, [](Text v, Words& out) -> Result<void> { add(out, "--chdir", v); return {}; }},
-    {"-e", true, [](Text v, Words& out) -> Result<void> { add(out, "--error", path_of(v)); return {}; }},
-    {"-o", true, [](Text v, Words& out) -> Result<void> { add(out, "--output", path_of(v)); return {}; }},
-    {"-h", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--hold"); return {}; }},
-    {"-j", true, nullptr},  // one file for both is what there is without -e
-    {"-J", true, [](Text v, Words& out) -> Result<void> { add(out, "--array", v); return {}; }},
-    {"-t", true, [](Text v, Words& out) -> Result<void> { add(out, "--array", v); return {}; }},
-    {"-l", true, put_resources},
-    {"-m", true, put_mail},
-    {"-M", true, [](Text v, Words& out) -> Result<void> { add(out, "--mail-user", v); return {}; }},
-    {"-N", true, [](Text v, Words& out) -> Result<void> { add(out, "--job-name", v); return {}; }},
-    {"-p", true, put_priority},
-    {"-q", true, put_destination},
-    {"-r", true, put_requeue},
-    {"-v", true, [](Text v, Words& out) -> Result<void> { add(out, "--export", "ALL," + std::string{v}); return {}; }},
-    {"-V", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--export=ALL"); return {}; }},
-    {"-W", true, put_attributes},
+    {"-a", "time", "not before this time, [[CC]YY]MMDDhhmm", put_begin},
+    {"-A", "account", "charge this account", [](Text v, Words& out) -> Result<void> { add(out, "--account", v); return {}; }},
+    {"-c", "interval", "checkpoints: there are none", nullptr},
+    {"-C", "prefix", "the beginning of lines with options in the script", nullptr, "only lines that begin with #PBS are read"},
+    {"-d", "folder", "work in this folder", [](Text v, Words& out) -> Result<void> { add(out, "--chdir", v); return {}; }},
+    {"-e", "file", "where standard error goes", [](Text v, Words& out) -> Result<void> { add(out, "--error", path_of(v)); return {}; }},
+    {"-h", "", "hold the job: it does not start until qrls releases it", [](Text, Words& out) -> Result<void> { out.emplace_back("--hold"); return {}; }},
+    {"-I", "", "a shell on a node, here", nullptr},
+    {"-j", "oe", "oe, eo: one file for both; n: two", nullptr},
+    {"-J", "tasks", "an array with these tasks, as 1-10%2", [](Text v, Words& out) -> Result<void> { add(out, "--array", v); return {}; }},
+    {"-k", "keep", "output is written where it belongs at once, so this changes nothing", nullptr},
+    {"-l", "resources", "nodes=2:ppn=4, select=2:ncpus=8:mem=4gb, walltime=1:00:00, mem=, ncpus= and others", put_resources},
+    {"-m", "abe", "mail when it fails (a), begins (b) or ends (e)", put_mail},
+    {"-M", "address", "where mail goes", [](Text v, Words& out) -> Result<void> { add(out, "--mail-user", v); return {}; }},
+    {"-N", "name", "the name of the job", [](Text v, Words& out) -> Result<void> { add(out, "--job-name", v); return {}; }},
+    {"-o", "file", "where standard output goes", [](Text v, Words& out) -> Result<void> { add(out, "--output", path_of(v)); return {}; }},
+    {"-p", "priority", "below 0: let others go first", put_priority},
+    {"-P", "project", "a workload key", [](Text v, Words& out) -> Result<void> { add(out, "--wckey", v); return {}; }},
+    {"-q", "queue", "the partition", put_destination},
+    {"-r", "y|n", "whether it may be run again", put_requeue},
+    {"-S", "shell", "the first line of the script says what runs it, so this changes nothing", nullptr},
+    {"-t", "tasks", "the same as -J", [](Text v, Words& out) -> Result<void> { add(out, "--array", v); return {}; }},
+    {"-u", "user", "run as this user", nullptr, "a job is its submitter's; --uid is for root"},
+    {"-v", "names", "these variables too, as A,B=2", [](Text v, Words& out) -> Result<void> { add(out, "--export", "ALL," + std::string{v}); return {}; }},
+    {"-V", "", "all variables, as always", [](Text, Words& out) -> Result<void> { out.emplace_back("--export=ALL"); return {}; }},
+    {"-w", "folder", "the same as -d", [](Text v, Words& out) -> Result<void> { add(out, "--chdir", v); return {}; }},
+    {"-W", "attributes", "depend=afterok:12, block=true", put_attributes},
+    {"-X", "", "windows of the job open here, with -I", nullptr},
+    {"-z", "", "do not print the number", nullptr},
 };
 // clang-format on
 
@@ -316,35 +323,43 @@ Result<void> put_lsf_memory(Text value, Words& out) {
 
 // clang-format off
 constexpr ForeignOption lsf_options[] = {
-    {"-J", true, put_lsf_name},
-    {"-n", true, put_lsf_count},
-    {"-W", true, put_lsf_time},
-    {"-q", true, [](Text v, Words& out) -> Result<void> { add(out, "--partition", v); return {}; }},
-    {"-o", true, [](Text v, Words& out) -> Result<void> { add(out, "--output", v); return {}; }},
-    {"-oo", true, [](Text v, Words& out) -> Result<void> { add(out, "--output", v); add(out, "--open-mode", "truncate"); return {}; }},
-    {"-e", true, [](Text v, Words& out) -> Result<void> { add(out, "--error", v); return {}; }},
-    {"-eo", true, [](Text v, Words& out) -> Result<void> { add(out, "--error", v); return {}; }},
-    {"-i", true, [](Text v, Words& out) -> Result<void> { add(out, "--input", v); return {}; }},
-    {"-M", true, put_lsf_memory},
-    {"-R", true, put_lsf_requirement},
-    {"-P", true, [](Text v, Words& out) -> Result<void> { add(out, "--account", v); return {}; }},
-    {"-m", true, [](Text v, Words& out) -> Result<void> { std::string list{v}; for (char& c : list) if (c == ' ') c = ','; add(out, "--nodelist", list); return {}; }},
-    {"-x", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--exclusive"); return {}; }},
-    {"-H", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--hold"); return {}; }},
-    {"-K", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--wait"); return {}; }},
-    {"-B", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--mail-type=BEGIN"); return {}; }},
-    {"-N", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--mail-type=END"); return {}; }},
-    {"-u", true, [](Text v, Words& out) -> Result<void> { add(out, "--mail-user", v); return {}; }},
-    {"-w", true, put_lsf_dependency},
-    {"-r", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--requeue"); return {}; }},
-    {"-rn", false, [](Text, Words& out) -> Result<void> { out.emplace_back("--no-requeue"); return {}; }},
-    {"-b", true, [](Text v, Words& out) -> Result<void> { add(out, "--begin", v); return {}; }},
-    {"-cwd", true, [](Text v, Words& out) -> Result<void> { add(out, "--chdir", v); return {}; }},
-    {"-env", true, [](Text v, Words& out) -> Result<void> { add(out, "--export", v == "all" ? "ALL" : v == "none" ? "NONE" : v); return {}; }},
-    {"-gpu", true, put_lsf_gpus},
-    {"-U", true, [](Text v, Words& out) -> Result<void> { add(out, "--reservation", v); return {}; }},
-    {"-C", true, nullptr}, {"-L", true, nullptr}, {"-G", true, nullptr}, {"-sp", true, nullptr},
-    {"-c", true, nullptr, "processor time is not limited; -W limits the time of the clock"}, {"-a", true, nullptr, "there are no application profiles"}, {"-E", true, nullptr, "no command is run before the job"}, {"-I", false, nullptr}, {"-Is", false, nullptr}, {"-Ip", false, nullptr},
+    {"-a", "profile", "an application profile", nullptr, "there are no application profiles"},
+    {"-b", "time", "not before this time", [](Text v, Words& out) -> Result<void> { add(out, "--begin", v); return {}; }},
+    {"-B", "", "mail when it begins", [](Text, Words& out) -> Result<void> { out.emplace_back("--mail-type=BEGIN"); return {}; }},
+    {"-c", "limit", "a limit of processor time", nullptr, "processor time is not limited; -W limits the time of the clock"},
+    {"-C", "limit", "the size of core files is what the submitter has, so this changes nothing", nullptr},
+    {"-cwd", "folder", "work in this folder", [](Text v, Words& out) -> Result<void> { add(out, "--chdir", v); return {}; }},
+    {"-e", "file", "where standard error goes", [](Text v, Words& out) -> Result<void> { add(out, "--error", v); return {}; }},
+    {"-eo", "file", "the same as -e", [](Text v, Words& out) -> Result<void> { add(out, "--error", v); return {}; }},
+    {"-E", "command", "a command before the job", nullptr, "no command is run before the job"},
+    {"-env", "names", "which variables the job has: all, none, or names", [](Text v, Words& out) -> Result<void> { add(out, "--export", v == "all" ? "ALL" : v == "none" ? "NONE" : v); return {}; }},
+    {"-gpu", "request", "num=2: GPUs on each node", put_lsf_gpus},
+    {"-G", "group", "groups of users are accounts (-P), so this changes nothing", nullptr},
+    {"-H", "", "hold the job until it is released", [](Text, Words& out) -> Result<void> { out.emplace_back("--hold"); return {}; }},
+    {"-i", "file", "where standard input comes from", [](Text v, Words& out) -> Result<void> { add(out, "--input", v); return {}; }},
+    {"-I", "", "run it now, with its output here", nullptr},
+    {"-Ip", "", "the same on a terminal", nullptr},
+    {"-Is", "", "the same on a terminal", nullptr},
+    {"-J", "name", "the name of the job; name[1-10]%3: an array", put_lsf_name},
+    {"-K", "", "wait until the job ends", [](Text, Words& out) -> Result<void> { out.emplace_back("--wait"); return {}; }},
+    {"-L", "shell", "the first line of the script says what runs it, so this changes nothing", nullptr},
+    {"-m", "hosts", "on these nodes", [](Text v, Words& out) -> Result<void> { std::string list{v}; for (char& c : list) if (c == ' ') c = ','; add(out, "--nodelist", list); return {}; }},
+    {"-M", "limit", "memory, in KiB or with its unit", put_lsf_memory},
+    {"-n", "tasks", "how many tasks", put_lsf_count},
+    {"-N", "", "mail when it ends", [](Text, Words& out) -> Result<void> { out.emplace_back("--mail-type=END"); return {}; }},
+    {"-o", "file", "where standard output goes", [](Text v, Words& out) -> Result<void> { add(out, "--output", v); return {}; }},
+    {"-oo", "file", "the same, and what is there is overwritten", [](Text v, Words& out) -> Result<void> { add(out, "--output", v); add(out, "--open-mode", "truncate"); return {}; }},
+    {"-P", "project", "charge this account", [](Text v, Words& out) -> Result<void> { add(out, "--account", v); return {}; }},
+    {"-q", "queue", "the partition", [](Text v, Words& out) -> Result<void> { add(out, "--partition", v); return {}; }},
+    {"-r", "", "it may be run again", [](Text, Words& out) -> Result<void> { out.emplace_back("--requeue"); return {}; }},
+    {"-rn", "", "it is never run again", [](Text, Words& out) -> Result<void> { out.emplace_back("--no-requeue"); return {}; }},
+    {"-R", "requirement", "span[hosts=1], span[ptile=4], rusage[mem=4096]", put_lsf_requirement},
+    {"-sp", "priority", "the order among one's own jobs; scontrol top and --nice change it, this changes nothing", nullptr},
+    {"-u", "address", "where mail goes", [](Text v, Words& out) -> Result<void> { add(out, "--mail-user", v); return {}; }},
+    {"-U", "reservation", "in this reservation", [](Text v, Words& out) -> Result<void> { add(out, "--reservation", v); return {}; }},
+    {"-w", "condition", "done(12) && ended(13): wait for other jobs", put_lsf_dependency},
+    {"-W", "time", "a limit of the time it runs, [hours:]minutes", put_lsf_time},
+    {"-x", "", "no other jobs on its nodes", [](Text, Words& out) -> Result<void> { out.emplace_back("--exclusive"); return {}; }},
 };
 // clang-format on
 
@@ -360,12 +375,12 @@ Result<ForeignLine> translate(std::span<const ForeignOption> rows, std::span<con
     }
     const ForeignOption* row = nullptr;
     for (const ForeignOption& each : rows)
-      if (word == each.name || (glued && each.takes_value && word.starts_with(each.name)))
+      if (word == each.name || (glued && !each.value.empty() && word.starts_with(each.name)))
         if (row == nullptr || each.name.size() > row->name.size()) row = &each;
     if (row == nullptr)
       return fail(Errc::refused, std::string{prefix} + " " + std::string{word} + ": this option is not known" + (operands ? "" : "; --ignore-pbs skips all " + std::string{prefix} + " lines"));
     Text value = word.substr(row->name.size());
-    if (row->takes_value && value.empty()) {
+    if (!row->value.empty() && value.empty()) {
       if (i + 1 == words.size()) return fail(Errc::refused, std::string{prefix} + " " + std::string{word} + ": a value is missing");
       value = words[++i];
     }
@@ -377,6 +392,14 @@ Result<ForeignLine> translate(std::span<const ForeignOption> rows, std::span<con
 }
 
 }  // namespace
+
+static std::vector<ForeignText> texts_of(std::span<const ForeignOption> rows) {
+  std::vector<ForeignText> out;
+  for (const ForeignOption& row : rows) out.push_back({row.name, row.value, row.help, row.refused});
+  return out;
+}
+std::vector<ForeignText> pbs_option_texts() { return texts_of(pbs_options); }
+std::vector<ForeignText> lsf_option_texts() { return texts_of(lsf_options); }
 
 Result<Words> words_of_pbs(std::span<const std::string> words) {
   MR_TRY(ForeignLine line, translate(pbs_options, words, "#PBS", true, false));

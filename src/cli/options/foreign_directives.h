@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -13,6 +14,13 @@ namespace millrace {
 // What qsub takes, as words for sbatch. What has no meaning here and harms nobody comes to nothing; an unknown option is an error.
 Result<std::vector<std::string>> words_of_pbs(std::span<const std::string> words);
 Result<std::vector<std::string>> words_of_lsf(std::span<const std::string> words);
+
+// What help and man pages say of an option of theirs.
+struct ForeignText {
+  std::string_view name, value, help, refused;
+};
+std::vector<ForeignText> pbs_option_texts();
+std::vector<ForeignText> lsf_option_texts();
 
 // A command line of qsub or bsub: options, then what is to be run.
 struct ForeignLine {
