@@ -60,19 +60,31 @@ constexpr Option<Draft> rows[] = {
 };
 // clang-format on
 
-// hold, release and requeue: job ids as separate words or one list, or jobname=X where that is allowed.
+// The value of "Key=value", where the word is one of that key.
+std::optional<Text> value_of(Text word, std::initializer_list<Text> keys) {
+  const std::size_t equals = word.find('=');
+  if (equals == Text::npos) return std::nullopt;
+  for (const Text key : keys)
+    if (equals_ignoring_case(word.substr(0, equals), key)) return word.substr(equals + 1);
+  return std::nullopt;
+}
+
+// hold, release, requeue, suspend: job ids as separate words or one list, JobId= before them or not, or JobName=X where that is allowed. What is
+// no job is said, and the others are changed.
 int change_jobs(Scontrol& self, const Words& words, Text keyword, wire::Request& request, google::protobuf::RepeatedPtrField<wire::JobName>& jobs,
                 std::string* name) {
+  int code = 0;
   for (const Text word : words) {
-    if (name != nullptr && word.size() > 8 && equals_ignoring_case(word.substr(0, 8), "jobname=")) {
-      *name = word.substr(8);
+    if (const auto named = name == nullptr ? std::nullopt : value_of(word, {"JobName", "Name"})) {
+      *name = *named;
       continue;
     }
-    for (const Text text : split_outside_brackets(word)) {
+    for (const Text text : split_outside_brackets(value_of(word, {"JobId", "Job"}).value_or(word))) {
       const auto job = parse_job_name(text);
       if (!job) {
-        say_plain("Invalid job id specified for job " + std::string{text});
-        return 1;
+        self.complain("Invalid job id specified for job " + std::string{text});
+        code = 1;
+        continue;
       }
       wire::JobName* added = jobs.Add();
       added->set_job_id(job->id);
@@ -80,16 +92,16 @@ int change_jobs(Scontrol& self, const Words& words, Text keyword, wire::Request&
     }
   }
   if (jobs.empty() && (name == nullptr || name->empty())) {
-    say_plain("too few arguments for keyword:" + std::string{keyword});
+    if (code == 0) say_plain("too few arguments for keyword:" + std::string{keyword});
     return 1;
   }
   const auto reply = self.ask(request);
   if (!reply) {
-    say_plain(reply.error().story + (words.empty() ? "" : " for job " + std::string{words[0]}));
+    self.complain(reply.error().story + (words.empty() ? "" : " for job " + std::string{words[0]}));
     return 1;
   }
-  for (const auto& failed : reply->jobs_changed().failed()) say_plain(failed.text() + " for job " + failed.job());
-  return reply->jobs_changed().failed_size() == 0 ? 0 : 1;
+  for (const auto& failed : reply->jobs_changed().failed()) self.complain(failed.text() + " for job " + failed.job());
+  return reply->jobs_changed().failed_size() == 0 ? code : 1;
 }
 
 int hold(Scontrol& self, const Words& words, Text keyword, bool release, bool as_user) {
@@ -141,7 +153,10 @@ int simple(Scontrol& self, wire::Request& request, Text what) {
   return 1;
 }
 
+// Both words must be whole (see the table): a slip of the fingers ends no cluster.
 int shut_down(Scontrol& self, const Words& words) {
+  if (words.size() > 1) return say_plain("too many arguments for keyword:shutdown"), 1;
+  if (words.size() == 1 && !is_keyword(words[0], {"slurmctld", 9}) && !is_keyword(words[0], {"controller", 10})) return say_plain("invalid shutdown argument:" + std::string{words[0]}), 1;
   wire::Request request;
   request.mutable_shutdown()->set_agents_too(words.empty());
   return simple(self, request, "slurm_shutdown");
@@ -216,7 +231,7 @@ struct Verb {
 
 // clang-format off
 constexpr Verb verbs[] = {
-    {{"abort", 2}, "", "end the controller at once", [](Scontrol& s, const Words&) { return shut_down(s, {"controller"}); }},
+    {{"abort", 5}, "", "end the controller at once", [](Scontrol& s, const Words&) { return shut_down(s, {"controller"}); }},
     {{"all", 1}, "", "show hidden partitions too, from now on", [](Scontrol& s, const Words&) { s.all = true; return 0; }},
     {{"callerid", 4}, "", "who is behind a connection", nullptr, "no node is asked for its connections"},
     {{"cancel_reboot", 8}, "<nodes>", "take back a reboot that has not begun", scontrol_cancel_reboot},
@@ -252,9 +267,9 @@ constexpr Verb verbs[] = {
     {{"setdebugflags", 9}, "[+|-]<flag> ... [nodes=]", "subsystems that say more in the log of the controller, or of agents", scontrol_set_log_flags},
     {{"setdebug", 2}, "<level> [nodes=]", "how much the controller logs, or the agents of nodes, until the next reconfigure", scontrol_set_log_level},
     {{"show", 3}, "<entity> [id]", "show records", scontrol_show},
-    {{"shutdown", 2}, "[slurmctld|controller]", "end the daemons, or the controller alone", shut_down},
+    {{"shutdown", 8}, "[slurmctld|controller]", "end the daemons, or the controller alone", shut_down},
     {{"suspend", 2}, "<jobs>", "stop jobs where they are", [](Scontrol& s, const Words& w) { return suspend(s, w, "suspend", false); }},
-    {{"takeover", 5}, "[number]", "let the backup controller take over", scontrol_take_over},
+    {{"takeover", 8}, "[number]", "let the backup controller take over", scontrol_take_over},
     {{"token", 5}, "[lifespan=] [username=]", "make a token for the HTTP interface (AuthAltTypes=auth/jwt)", scontrol_token},
     {{"top", 3}, "<jobs>", "put waiting jobs before the others of their user", scontrol_top},
     {{"uhold", 5}, "<jobs>|jobname=<name>", "hold jobs so that their owner may release them", [](Scontrol& s, const Words& w) { return hold(s, w, "uhold", false, true); }},
@@ -315,6 +330,10 @@ int run_lines(Scontrol& self) {
 
 bool is_keyword(Text word, const Keyword& keyword) {
   return word.size() >= keyword.letters && keyword.name.size() >= word.size() && equals_ignoring_case(keyword.name.substr(0, word.size()), word);
+}
+
+void Scontrol::complain(Text text) const {
+  if (!command.quiet) say_plain(text);
 }
 
 Result<wire::Reply> Scontrol::ask(wire::Request& request) {

@@ -29,6 +29,7 @@ struct Scontrol {
 
   // Asks; what went wrong with the connection has been said, the error's story is Slurm's text.
   Result<wire::Reply> ask(wire::Request& request);
+  void complain(std::string_view text) const;  // about one of several jobs; -Q is silent about it
 };
 
 // Keywords may be shortened to what is unique, but not below `letters`.

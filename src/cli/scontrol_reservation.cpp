@@ -142,8 +142,9 @@ Result<void> set(wire::Reserve& to, Text word) {
     if (!to.change()) return fail(Errc::invalid, "Invalid input: " + std::string{word} + "; += and -= are for scontrol update");
     return change(to, Text{name}.substr(0, name.size() - 1), name.back(), word.substr(equals + 1));
   }
-  for (const Key& key : keys) {
-    if (key.name != name) continue;
+  const auto matching = [&](bool exactly) { return std::ranges::find_if(keys, [&](const Key& key) { return exactly ? key.name == name : name.size() >= 3 && key.name.starts_with(name); }); };
+  if (const Key* found = matching(true) != std::end(keys) ? matching(true) : matching(false); found != std::end(keys)) {
+    const Key& key = *found;
     if (key.set == nullptr) return fail(Errc::refused, std::string{word.substr(0, equals)} + "= of a reservation is not built yet in Millrace");
     return key.set(to, word.substr(equals + 1));
   }
@@ -186,6 +187,8 @@ int scontrol_reserve(Scontrol& self, const Words& words, bool change) {
       return 1;
     }
   }
+  if (!change && !ask.has_start_us()) return say_error(self.command, "A start time must be given.  No reservation created."), 1;
+  if (!change && !ask.has_end_us() && !ask.has_duration_us()) return say_error(self.command, "An end time or duration must be given.  No reservation created."), 1;
   if (change && ask.name().empty()) {
     say_error(self.command, "Reservation must be given. No reservation update processed.");
     return 1;

@@ -1,6 +1,8 @@
 // src/cli/scontrol_update.cpp - scontrol update: jobs, nodes and partitions, one row per key.
 #include <time.h>
 
+#include <set>
+
 #include "base/text.h"
 #include "cli/options/job_values.h"
 #include "cli/options/resource_setters.h"
@@ -58,6 +60,12 @@ Result<void> set_nice(wire::UpdateJob& u, Text v) {
   const auto parsed = v.empty() ? std::optional<std::int64_t>{100} : parse_integer(v);
   if (!parsed || *parsed > 2147483645 || *parsed < -2147483645) return fail(Errc::invalid, "Invalid nice value, must be between -2147483645 and 2147483645");
   u.set_nice(static_cast<std::int32_t>(*parsed));
+  return {};
+}
+
+Result<void> set_tasks(wire::UpdateJob& u, Text v) {
+  MR_TRY(const auto n, number("NumTasks", v));
+  u.set_tasks(n);
   return {};
 }
 
@@ -170,52 +178,53 @@ struct JobKey {
   std::string_view name;
   Result<void> (*set)(wire::UpdateJob& update, Text value);  // nullptr: known and refused
   std::string_view why{};                                    // it is
+  std::size_t letters = 0;                                   // so many are enough, whatever else begins like that
 };
 
 // clang-format off
 constexpr JobKey job_keys[] = {
-    {"Account", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_account(std::string{v}); return {}; }},
+    {"Account", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_account(std::string{v}); return {}; }, {}, 1},
     {"ArrayTaskThrottle", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("ArrayTaskThrottle", v)); u.set_array_throttle(n); return {}; }},
     {"Comment", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_comment(std::string{v}); return {}; }},
     {"CPUsPerTask", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("CPUsPerTask", v)); u.set_cpus_per_task(n); return {}; }},
-    {"Dependency", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_dependency(std::string{v}); return {}; }},
-    {"EligibleTime", set_start},
+    {"Dependency", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_dependency(std::string{v}); return {}; }, {}, 1},
+    {"EligibleTime", set_start, {}, 2},
     {"ExcNodeList", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_excluded_nodes(std::string{v}); return {}; }},
     {"JobName", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_name(std::string{v}); return {}; }},
-    {"Name", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_name(std::string{v}); return {}; }},
+    {"Name", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_name(std::string{v}); return {}; }, {}, 2},
     {"MinMemoryCPU", [](wire::UpdateJob& u, Text v) { return set_memory(u, v, true); }},
     {"MinMemoryNode", [](wire::UpdateJob& u, Text v) { return set_memory(u, v, false); }},
-    {"Nice", set_nice},
+    {"Nice", set_nice, {}, 2},
     {"NumNodes", set_nodes},
     {"ReqNodes", set_nodes},
-    {"NumTasks", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("NumTasks", v)); u.set_tasks(n); return {}; }},
-    {"Partition", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_partition(std::string{v}); return {}; }},
-    {"Priority", [](wire::UpdateJob& u, Text v) -> Result<void> { return set_priority(u, v); }},
+    {"NumTasks", set_tasks},
+    {"Partition", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_partition(std::string{v}); return {}; }, {}, 2},
+    {"Priority", [](wire::UpdateJob& u, Text v) -> Result<void> { return set_priority(u, v); }, {}, 2},
     {"ReqNodeList", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_required_nodes(std::string{v}); return {}; }},
     {"NodeList", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_required_nodes(std::string{v}); return {}; }},
     {"Requeue", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("Requeue", v)); u.set_requeue(n != 0); return {}; }},
-    {"StartTime", set_start},
+    {"StartTime", set_start, {}, 2},
     {"StdErr", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_std_err(std::string{v}); return {}; }},
     {"StdOut", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_std_out(std::string{v}); return {}; }},
     {"TimeLimit", set_time_limit},
-    {"QOS", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_qos(std::string{v}); return {}; }},
+    {"QOS", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_qos(std::string{v}); return {}; }, {}, 2},
     {"WorkDir", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_work_dir(std::string{v}); return {}; }},
     {"Contiguous", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const bool on, yes_no("Contiguous", v)); u.mutable_resources()->set_contiguous(on); return {}; }},
     {"CpusPerTres", set_cpus_per_gpu},
     {"Deadline", set_deadline},
-    {"Features", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_features(std::string{v}); return {}; }},
-    {"Gres", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_gres(std::string{v}); return {}; }},
-    {"Licenses", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_licenses(std::string{v}); return {}; }},
+    {"Features", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_features(std::string{v}); return {}; }, {}, 1},
+    {"Gres", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_gres(std::string{v}); return {}; }, {}, 2},
+    {"Licenses", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_licenses(std::string{v}); return {}; }, {}, 1},
     {"MemPerTres", set_memory_per_gpu},
     {"MinCPUsNode", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("MinCPUsNode", v)); u.set_min_cpus_per_node(n); return {}; }},
     {"MinTmpDiskNode", set_tmp_disk},
-    {"OverSubscribe", set_sharing},
-    {"Shared", set_sharing},
+    {"OverSubscribe", set_sharing, {}, 2},
+    {"Shared", set_sharing, {}, 2},
     {"Prefer", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_prefer(std::string{v}); return {}; }},
     {"ReqCores", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("ReqCores", v)); u.mutable_resources()->set_cores_per_socket(n); return {}; }},
     {"ReqSockets", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("ReqSockets", v)); u.mutable_resources()->set_sockets_per_node(n); return {}; }},
     {"ReqThreads", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, number("ReqThreads", v)); u.mutable_resources()->set_threads_per_core(n); return {}; }},
-    {"ReservationName", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_reservation(std::string{v}); return {}; }},
+    {"ReservationName", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_resources()->set_reservation(std::string{v}); return {}; }, {}, 3},
     {"Switches", set_switches},
     {"SegmentSize", [](wire::UpdateJob& u, Text v) -> Result<void> {
        const auto count = parse_integer(v);
@@ -234,13 +243,13 @@ constexpr JobKey job_keys[] = {
     {"AdminComment", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_extras()->set_admin_comment(std::string{v}); return {}; }},
     {"CoreSpec", [](wire::UpdateJob& u, Text v) { return set_specialised(u, "CoreSpec", v, false); }},
     {"DelayBoot", set_delay_boot},
-    {"EndTime", set_end},
+    {"EndTime", set_end, {}, 2},
     {"Extra", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_extras()->set_extra(std::string{v}); return {}; }},
     {"MailType", set_mail_types},
     {"MailUser", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_extras()->set_mail_user(std::string{v}); return {}; }},
     {"StdIn", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_std_in(std::string{v}); return {}; }},
     {"ThreadSpec", [](wire::UpdateJob& u, Text v) { return set_specialised(u, "ThreadSpec", v, true); }},
-    {"WCKey", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_extras()->set_wckey(std::string{v}); return {}; }},
+    {"WCKey", [](wire::UpdateJob& u, Text v) -> Result<void> { u.mutable_extras()->set_wckey(std::string{v}); return {}; }, {}, 1},
     {"Reboot", [](wire::UpdateJob& u, Text v) -> Result<void> {
        if (v != "0" && v != "1" && !equals_ignoring_case(v, "yes") && !equals_ignoring_case(v, "no")) return bad("Reboot", v);
        u.mutable_extras()->set_reboot(v == "1" || equals_ignoring_case(v, "yes"));
@@ -250,13 +259,13 @@ constexpr JobKey job_keys[] = {
     {"ClusterFeatures", nullptr, "there is no federation"},
     {"Clusters", nullptr, "there is no federation"},
     {"MCSLabel", nullptr, "there are no security categories (MCSPlugin=mcs/none)"},
+    {"ReqProcs", set_tasks},
     {"NumCPUs", nullptr, "NumTasks and CPUsPerTask say how many CPUs a waiting job asks for"},
-    {"ReqProcs", nullptr, "NumTasks and CPUsPerTask say how many CPUs a waiting job asks for"},
     {"ResetAccrueTime", nullptr, "the age of a job is its own"},
     {"SiteFactor", nullptr, "there is no site factor of priorities"},
     {"TresBind", nullptr, "what tasks are bound to is settled at submission"},
     {"TresFreq", nullptr, "frequencies stay as the system has them"},
-    {"UserID", nullptr, "a job stays with its owner"},
+    {"UserID", nullptr, "a job stays with its owner; with JobName= and without JobId= it says whose jobs are meant"},
 };
 // clang-format on
 
@@ -266,6 +275,7 @@ constexpr std::string_view node_keys_not_built[] = {"CertToken", "CpuBind",
 struct Pair {
   std::string key, value;
   bool has_value = true;
+  char op = '=';  // or what stands before it
 };
 
 // Keys may be shortened to what is unique, but not below this.
@@ -273,16 +283,16 @@ bool is_key(Text word, Text key, std::size_t letters = 3) {
   return word.size() >= std::min(letters, key.size()) && word.size() <= key.size() && equals_ignoring_case(key.substr(0, word.size()), word);
 }
 
-// TimeLimit+=10 is TimeLimit=+10. `apart`: a value may also be the next word, "job 12"; only Nice stands alone.
+// TimeLimit+=10 is TimeLimit=+10. `apart`: a value may also be the next word, "job 12"; only Nice and ResetAccrueTime stand alone.
 std::vector<Pair> pairs_of(const Words& words, bool apart) {
   std::vector<Pair> out;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const Text word = words[i];
     const std::size_t equals = word.find('=');
     Pair pair{std::string{word.substr(0, equals)}, equals == Text::npos ? std::string{} : std::string{word.substr(equals + 1)}, equals != Text::npos};
-    if (!pair.has_value && apart && i + 1 < words.size() && !is_key(word, "Nice", 2)) pair.value = words[++i], pair.has_value = true;
+    if (!pair.has_value && apart && i + 1 < words.size() && !is_key(word, "Nice", 2) && !is_key(word, "ResetAccrueTime", 5)) pair.value = words[++i], pair.has_value = true;
     if (!pair.key.empty() && (pair.key.back() == '+' || pair.key.back() == '-')) {
-      pair.value.insert(pair.value.begin(), pair.key.back());
+      pair.op = pair.key.back();
       pair.key.pop_back();
     }
     out.push_back(std::move(pair));
@@ -306,7 +316,7 @@ int send_job(Scontrol& self, const wire::UpdateJob& update, Text ids) {
   for (const Text word : split_outside_brackets(ids)) {
     const auto name = parse_job_name(word);
     if (!name) {
-      say_plain("Invalid job id specified for job " + std::string{word});
+      self.complain("Invalid job id specified for job " + std::string{word});
       code = 1;
       continue;
     }
@@ -316,12 +326,12 @@ int send_job(Scontrol& self, const wire::UpdateJob& update, Text ids) {
     request.mutable_update_job()->mutable_job()->set_tasks(name->tasks);
     const auto reply = self.ask(request);
     if (!reply) {
-      say_plain(reply.error().story + " for job " + std::string{word});
+      self.complain(reply.error().story + " for job " + std::string{word});
       code = 1;
       continue;
     }
     for (const auto& failed : reply->jobs_changed().failed()) {
-      say_plain(failed.text() + " for job " + failed.job());
+      self.complain(failed.text() + " for job " + failed.job());
       code = 1;
     }
   }
@@ -332,7 +342,7 @@ int send_job(Scontrol& self, const wire::UpdateJob& update, Text ids) {
 const JobKey* find_job_key(Text word) {
   const JobKey* found = nullptr;
   for (const JobKey& key : job_keys) {
-    if (equals_ignoring_case(key.name, word)) return &key;
+    if (equals_ignoring_case(key.name, word) || (key.letters != 0 && is_key(word, key.name, key.letters))) return &key;
     if (!is_key(word, key.name)) continue;
     if (found != nullptr) return nullptr;
     found = &key;
@@ -346,13 +356,21 @@ int update_job(Scontrol& self, const std::vector<Pair>& pairs, Text ids) {
   for (const Pair& pair : pairs) {
     if (is_key(pair.key, "JobId")) continue;
     const JobKey* row = find_job_key(pair.key);
-    if (!pair.has_value && (row == nullptr || row->set != set_nice)) return refuse_word(pair.key);
+    const bool stands_alone = row != nullptr && (row->set == set_nice || row->name == "ResetAccrueTime");
+    if (!pair.has_value && !stands_alone) return refuse_word(pair.key);
     if (row == nullptr) return refuse_key(pair.key, pair.value);
+    std::string value = pair.value;
+    if (pair.op != '=') {
+      const bool appends = pair.op == '+' && row->name == "AdminComment";
+      if (!appends && row->set != set_time_limit) return say_error(self.command, "Option " + pair.key + pair.op + '=' + pair.value + " does not accept [+|-]= syntax"), 1;
+      if (appends) update.set_append_admin_comment(true);
+      else value.insert(value.begin(), pair.op);
+    }
     if (row->set == nullptr) {
       say_plain("update " + std::string{row->name} + "= is refused in Millrace: " + std::string{row->why});
       return 1;
     }
-    if (const auto done = row->set(update, pair.value); !done) {
+    if (const auto done = row->set(update, value); !done) {
       say_plain(done.error().story);
       return 1;
     }
@@ -363,6 +381,31 @@ int update_job(Scontrol& self, const std::vector<Pair>& pairs, Text ids) {
     return 1;
   }
   return send_job(self, update, ids);
+}
+
+// Without JobId: those of this name, of this user where one is named.
+int update_jobs_of_name(Scontrol& self, const std::vector<Pair>& pairs) {
+  std::string name, user;
+  std::vector<Pair> changes;
+  for (const Pair& pair : pairs) {
+    if (is_key(pair.key, "JobName", 4) || equals_ignoring_case(pair.key, "Name")) name = pair.value;
+    else if (is_key(pair.key, "UserID", 4)) user = pair.value;
+    else changes.push_back(pair);
+  }
+  const auto uid = user.empty() ? std::nullopt : parse_user(user);
+  if (!user.empty() && !uid) return say_error(self.command, "Invalid UserID: " + user), 1;
+  wire::Request request;
+  request.mutable_query_jobs()->set_brief(true);
+  if (uid) request.mutable_query_jobs()->set_uid(*uid);
+  const auto reply = self.ask(request);
+  if (!reply) return say_plain("slurm_load_jobs error: " + reply.error().story), 1;
+  std::set<std::uint32_t> ids;  // an array is changed as a whole
+  for (const wire::JobView& job : reply->jobs().jobs())
+    if (job.name() == name) ids.insert(job.array_job_id() != 0 ? job.array_job_id() : job.job_id());
+  if (ids.empty()) return say_error(self.command, "No jobs with name '" + name + "'"), 1;
+  std::string list;
+  for (const std::uint32_t id : ids) list += (list.empty() ? "" : ",") + std::to_string(id);
+  return update_job(self, changes, list);
 }
 
 int send(Scontrol& self, wire::Request& request) {
@@ -560,6 +603,8 @@ int scontrol_update(Scontrol& self, const Words& words) {
     for (const Text other : {"HetJobId", "SuspendExcNodes", "SuspendExcParts"})
       if (equals_ignoring_case(other, pair.key)) return scontrol_refuse(self, "update " + std::string{other} + "=");
   }
+  for (const Pair& pair : apart)
+    if (is_key(pair.key, "JobName", 4) || equals_ignoring_case(pair.key, "Name")) return update_jobs_of_name(self, apart);
   for (const Pair& pair : pairs)  // "partition=" says where a job shall be, and otherwise of whom it speaks
     if (pair.key.size() >= 3 && equals_ignoring_case(Text{"PartitionName"}.substr(0, pair.key.size()), pair.key)) return scontrol_set_partition(self, words, false);
   if (words.empty()) return say_plain("too few arguments for update keyword"), 1;

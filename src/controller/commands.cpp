@@ -371,7 +371,12 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   if (ask.has_std_in()) c.std_in = ask.std_in();
   if (ask.has_end_at_us()) change.end_at = Time{ask.end_at_us()};
   change.admin_words = ask.extras().has_admin_comment() || ask.extras().has_system_comment();
-  if (ask.has_extras()) change.extras = [said = ask.extras()](JobExtras& extras) { read_extras(said, extras); };
+  if (ask.has_extras())
+    change.extras = [said = ask.extras(), append = ask.append_admin_comment()](JobExtras& extras) {
+      const std::string before = extras.admin_comment;
+      read_extras(said, extras);
+      if (append && !before.empty()) extras.admin_comment = before + ',' + extras.admin_comment;
+    };
   change.wishes = to_wishes(ask.resources());
   change_jobs({name_of(ask.job())},
               [&](const State& now, const SelectedJob& which) {

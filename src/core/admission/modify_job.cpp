@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/admission/cancel_job.h"
 #include "core/admission/charge_job.h"
 #include "core/admission/parse_dependency.h"
 #include "core/admission/partition_rules.h"
@@ -216,6 +217,23 @@ Decision decide_for(const State& state, const SelectedJob& which, const ModifyJo
 
 Decision decide_modify(const State& state, const SelectedJob& which, const ModifyJob& ask, const Actor& actor, Time now) {
   const Job& job = state.job(which.key);
+  // A held job is one of priority 0: giving it this number holds it, having it computed again releases it.
+  const bool holds = ask.change.priority == 0u, releases = ask.change.priority == unlimited && job.hold != Hold::none;
+  if (holds || releases) {
+    Decision first = holds ? decide_hold(state, which, false, actor, now) : decide_release(state, which, actor, now);
+    ModifyJob rest = ask;
+    rest.change.priority.reset();
+    if (!first || first->empty()) return first;
+    State copy = state;
+    for (const Event& event : *first) apply(copy, event);
+    SelectedJob same = which;
+    same.key = std::get<JobHoldChanged>(first->back()).key;  // a task has a record of its own by now
+    same.task.reset();
+    Decision second = decide_modify(copy, same, rest, actor, now);
+    if (second) first->insert(first->end(), second->begin(), second->end());
+    return second ? first : second;
+  }
+  if (ask.change.priority && job.hold != Hold::none) return refuse(RefusalCode::job_held);
   if (!job.is_component() || !touches_whole(ask)) {
     if (job.is_het_leader() && which.component && touches_whole(ask)) return refuse(RefusalCode::not_whole_het_job);
     return decide_for(state, which, ask, actor, now);

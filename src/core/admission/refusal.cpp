@@ -46,6 +46,7 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::invalid_array: return "Invalid job array specification";
     case RefusalCode::already_finished: return "Job has already finished";
     case RefusalCode::not_running: return "Job is not running";
+    case RefusalCode::job_held: return "Job is in held state, pending scheduler release";
     case RefusalCode::job_pending: return "Job is pending execution";
     case RefusalCode::not_pending_nor_running: return "Job is not pending nor running";
     case RefusalCode::nodes_busy: return "Requested nodes are busy";

@@ -33,6 +33,7 @@ enum class RefusalCode : std::uint16_t {
   not_supported = 2036,
   disabled = 2037,
   dependency = 2038,
+  job_held = 2042,
   invalid_task_memory = 2044,
   invalid_account = 2045,
   invalid_licenses = 2048,
