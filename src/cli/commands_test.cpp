@@ -486,6 +486,26 @@ TEST_F(Commands, Scontrol_updates_holds_and_shows) {
   EXPECT_EQ(run({"scontrol", "update", "JobId=8", "TimeLimit"}).err, "Invalid input: TimeLimit  Request aborted\n");
   EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "weight", "8"}).err, "Invalid input: weight  Request aborted\n");
   EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "State=drain"}).err, "You must specify a reason when DOWNING or DRAINING a node. Request denied\n");
+  EXPECT_EQ(run({"scontrol", "update", "JobId=8", "AdminComment+=b"}).code, 0);
+  EXPECT_TRUE(asked.back().update_job().append_admin_comment());
+  EXPECT_EQ(run({"scontrol", "update", "JobId=8", "Comment+=b"}).err, "scontrol: error: Option Comment+=b does not accept [+|-]= syntax\n");
+  EXPECT_EQ(run({"scontrol", "update", "job=8", "a=x", "f=y", "res=z", "pa=p"}).code, 0);
+  EXPECT_EQ(asked.back().update_job().account(), "x");
+  EXPECT_EQ(asked.back().update_job().resources().features(), "y");
+  EXPECT_EQ(asked.back().update_job().resources().reservation(), "z");
+  EXPECT_EQ(asked.back().update_job().partition(), "p");
+  EXPECT_EQ(run({"scontrol", "update", "jobname=x", "nice=5"}).err, "scontrol: error: No jobs with name 'x'\n");
+  EXPECT_EQ(run({"scontrol", "-Q", "update", "JobId=9", "nice=5"}).err, "");
+  EXPECT_EQ(run({"scontrol", "-Q", "update", "JobId=9", "nice=5"}).code, 1);
+  // A slip of the fingers ends no cluster.
+  EXPECT_EQ(run({"scontrol", "sh", "conf"}).err, "invalid keyword: sh\n");
+  EXPECT_EQ(run({"scontrol", "shutdown", "foo"}).err, "invalid shutdown argument:foo\n");
+  // What is no job is said, the others are changed.
+  EXPECT_EQ(run({"scontrol", "hold", "jobid=3", "foo", "job=4"}).err, "Invalid job id specified for job foo\n");
+  EXPECT_EQ(asked.back().hold().jobs_size(), 2);
+  EXPECT_EQ(run({"scontrol", "release", "name=x"}).code, 0);
+  EXPECT_EQ(asked.back().hold().name(), "x");
+  EXPECT_EQ(run({"scontrol", "create", "reservation", "duration=10", "nodes=n1", "users=root"}).err, "scontrol: error: A start time must be given.  No reservation created.\n");
   // What would be ignored is refused.
   EXPECT_EQ(run({"scontrol", "show", "job", "1", "2"}).err, "too many arguments for keyword:show\n");
   EXPECT_EQ(run({"scontrol", "ping", "2"}).err, "too many arguments for keyword:ping\n");

@@ -166,6 +166,7 @@ std::string show(const wire::ReservationView& r, bool one_line) {
   out += gap + "Nodes=" + null_or(r.nodes()) + " NodeCnt=" + std::to_string(r.node_count()) + " CoreCnt=" + std::to_string(r.cores()) +
          " Features=" + null_or(r.features()) + " PartitionName=" + null_or(r.partition()) + " Flags=" + r.flags();
   out += gap + "TRES=" + (r.cpus() > 0 ? "cpu=" + std::to_string(r.cpus()) : "");
+  out += gap + "AllowedPartitions=(null) QOS=(null)";
   out += gap + "Users=" + null_or(r.users()) + " Groups=" + null_or(r.groups()) + " Accounts=" + null_or(r.accounts()) +
          " Licenses=" + null_or(r.licences()) + " State=" + (r.active() ? "ACTIVE" : "INACTIVE") + " BurstBuffer=(null)";
   out += gap + "MaxStartDelay=" + (r.max_start_delay_seconds() > 0 ? duration_text(r.max_start_delay_seconds()) : "(null)");

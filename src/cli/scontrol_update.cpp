@@ -434,6 +434,7 @@ int update_node(Scontrol& self, const std::vector<Pair>& pairs, Text names) {
       }
       update->set_weight(*weight);
     } else if (equals_ignoring_case(pair.key, "AvailableFeatures") || equals_ignoring_case(pair.key, "ActiveFeatures") || equals_ignoring_case(pair.key, "Features")) {
+      if (update->has_features() && update->features() != pair.value) return say_error(self.command, "ActiveFeatures= other than AvailableFeatures= is not built yet in Millrace: all features of a node are active"), 1;
       update->set_features(std::string{pair.value});
     } else if (equals_ignoring_case(pair.key, "Comment")) {
       update->set_comment(std::string{pair.value});

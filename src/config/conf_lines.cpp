@@ -69,6 +69,16 @@ void split_pairs(std::string_view text, ConfLine& line) {
   }
 }
 
+// %c is the name of the cluster, as far as the lines above have said it.
+std::string with_cluster_name(std::string text, const std::vector<ConfLine>& above) {
+  std::string name;
+  for (const ConfLine& line : above)
+    for (const ConfPair& pair : line.pairs)
+      if (equals_ignoring_case(pair.key, "ClusterName")) name = lower(pair.value);
+  for (std::size_t at = 0; !name.empty() && (at = text.find("%c", at)) != std::string::npos; at += name.size()) text.replace(at, 2, name);
+  return text;
+}
+
 Result<void> read_into(const std::string& path, int depth, std::vector<ConfLine>& out) {
   if (depth > include_depth_max) return fail(Errc::invalid, path + ": files include each other without end");
   MR_TRY(const std::string text, read_conf_file(path));
@@ -77,7 +87,7 @@ Result<void> read_into(const std::string& path, int depth, std::vector<ConfLine>
       out.push_back(std::move(line));
       continue;
     }
-    std::string target = line.pairs[0].value;
+    std::string target = with_cluster_name(line.pairs[0].value, out);
     if (const std::size_t slash = path.rfind('/'); target[0] != '/' && slash != std::string::npos)
       target.insert(0, path, 0, slash + 1);
     MR_TRY_VOID(in_context(read_into(target, depth + 1, out), path + ":" + std::to_string(line.line)));

@@ -83,7 +83,7 @@ Result<void> measure_frequency(Configuration& c, std::string_view value) {
     const auto number = parse_integer(equals == std::string_view::npos ? part : part.substr(equals + 1));
     if (!number || *number < 0 || *number > 86'400) return fail(Errc::invalid, "'" + std::string{part} + "' is not a number of seconds, as in 30 or task=30");
     if (what == "energy" || what == "network" || what == "filesystem") {
-      if (*number != 0) return fail(Errc::refused, "'" + std::string{part} + "': " + what + " is not measured yet; " + what + "=0 or nothing would be right");
+      if (*number != 0) c.not_built.push_back({"JobAcctGatherFrequency=" + std::string{part}, "", 0, what + " is not measured yet"});
       continue;
     }
     if (!what.empty() && what != "task") return fail(Errc::invalid, "'" + what + "' is not task, energy, network or filesystem");

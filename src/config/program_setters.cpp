@@ -79,7 +79,11 @@ Result<void> completion_type(Configuration& c, std::string_view value) {
   return {};
 }
 
-Result<void> completion_location(Configuration& c, std::string_view value) { return absolute(c.job_completion.location, value); }
+// What it must be depends on the type, which may stand below it: it is checked at the end.
+Result<void> completion_location(Configuration& c, std::string_view value) {
+  c.job_completion.location = std::string{value};
+  return {};
+}
 
 Result<void> store_flags(Configuration& c, std::string_view value) {
   constexpr std::pair<std::string_view, std::uint32_t> known[] = {{"job_script", store_script}, {"job_env", store_environment}, {"job_comment", millrace::store_comment}, {"job_extra", store_extra}};

@@ -70,14 +70,30 @@ void check_partitions(const Configuration& out, const std::string& path, std::ve
       errors.push_back(path + ": PartitionName=" + partition.name + ": PreemptMode=SUSPEND needs GANG in the PreemptMode of the cluster, so that suspended jobs go on again");
 }
 
+// Where records of ended jobs go: a file or a program by its whole name; other types are not built, and their places are theirs.
+void settle_completion(JobCompletionSettings& completion, const std::string& path, std::vector<std::string>& errors) {
+  using Kind = JobCompletionSettings::Kind;
+  if (completion.kind == Kind::none) return;
+  if (completion.kind == Kind::file && completion.location.empty()) completion.location = "/var/log/slurm_jobcomp.log";
+  if (completion.location.starts_with('/')) return;
+  const std::string given = completion.location.empty() ? "" : ": '" + completion.location + "' is wrong";
+  errors.push_back(path + ": JobCompType=" + (completion.kind == Kind::program ? "jobcomp/script needs JobCompLoc, the absolute name of a program" : "jobcomp/filetxt needs JobCompLoc, the absolute name of a file") + given);
+}
+
 // Whoever powers nodes down must be able to power them up, and names nodes and partitions that are there.
 void check_power(Configuration& out, const std::string& path, std::vector<std::string>& errors) {
-  const PowerSettings& power = out.power;
-  if (power.suspend_program.empty() != power.resume_program.empty())
-    errors.push_back(path + ": " + (power.resume_program.empty() ? "SuspendProgram needs ResumeProgram" : "ResumeProgram needs SuspendProgram") + " beside it");
+  PowerSettings& power = out.power;
   const bool saves = !power.suspend_program.empty() && !power.resume_program.empty();
+  const bool one_of_them = power.suspend_program.empty() != power.resume_program.empty();
   const bool waits = power.suspend_seconds != unlimited_count || std::ranges::any_of(out.partitions, [](const ConfiguredPartition& p) { return p.suspend_seconds && *p.suspend_seconds != unlimited_count; });
-  if (waits && !saves) errors.push_back(path + ": SuspendTime needs SuspendProgram and ResumeProgram");
+  // Power saving is off then, as with Slurm, which says so and starts.
+  if (!saves && (waits || one_of_them)) {
+    out.adjusted.push_back({one_of_them ? "SuspendProgram" : "SuspendTime", path, 0, "no node is powered down: " + std::string{!one_of_them ? "SuspendProgram and ResumeProgram are" : power.resume_program.empty() ? "ResumeProgram is" : "SuspendProgram is"} + " not set"});
+    power.suspend_seconds = unlimited_count;
+    power.suspend_program.clear();
+    power.resume_program.clear();
+    for (ConfiguredPartition& partition : out.partitions) partition.suspend_seconds.reset();
+  }
   for (const KeepUp& group : power.keep_up)
     for (const std::string& name : group.nodes)
       if (std::ranges::find(out.nodes, name, &ConfiguredNode::name) == out.nodes.end())
@@ -118,10 +134,7 @@ ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, cons
   entities.finish(report.errors);
   check_partitions(report.configuration, path, report.errors);
   check_power(report.configuration, path, report.errors);
-  if (JobCompletionSettings& completion = report.configuration.job_completion; completion.location.empty()) {
-    if (completion.kind == JobCompletionSettings::Kind::program) report.errors.push_back(path + ": JobCompType=jobcomp/script needs JobCompLoc, the absolute name of a program");
-    if (completion.kind == JobCompletionSettings::Kind::file) completion.location = "/var/log/slurm_jobcomp.log";
-  }
+  settle_completion(report.configuration.job_completion, path, report.errors);
   read_gres(companions.gres, report.configuration, report.errors);
   read_topology(companions.topology, report.configuration, report.errors);
   read_cgroup_conf(companions.cgroup, report.configuration, report.errors);

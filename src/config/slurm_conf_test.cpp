@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 #include "config/client_settings.h"
 #include "core/model/partition.h"
 #include "config/keys.h"
@@ -279,11 +283,9 @@ TEST(SlurmConf, Reads_power_saving) {
   EXPECT_EQ(q.node_features, std::vector<std::string>{"f"});
   EXPECT_TRUE(q.power_down_on_idle && !q.all_nodes && report.configuration.partitions[1].all_nodes);
   EXPECT_EQ(q.resume_timeout_seconds, 900u);
-  EXPECT_EQ(parse("SuspendTime=60\nNodeName=a\n").errors.size(), 1u) << "nobody would power them up again";
-  EXPECT_EQ(parse("SuspendProgram=/etc/down\nNodeName=a\n").errors.size(), 1u);
   EXPECT_EQ(parse(both + "SuspendExcNodes=x\nNodeName=a\n").errors.size(), 1u);
   EXPECT_EQ(parse(both + "SuspendExcStates=SHINY\nNodeName=a\n").errors.size(), 1u);
-  EXPECT_EQ(parse("SuspendProgram=down\nResumeProgram=/etc/up\nNodeName=a\n").errors.size(), 2u) << "not absolute, and so not set";
+  EXPECT_EQ(parse("SuspendProgram=down\nResumeProgram=/etc/up\nNodeName=a\n").errors.size(), 1u) << "not absolute";
 }
 
 TEST(SlurmConf, Reads_time_beyond_limits) {
@@ -330,6 +332,38 @@ TEST(SlurmConf, Reads_private_data_and_launch_parameters) {
   EXPECT_EQ(parse("PrivateData=everything\nNodeName=a\n").errors.size(), 1u) << "who misspells a secret must hear of it";
   EXPECT_EQ(parse("SrunPortRange=70000-70001\nNodeName=a\n").errors.size(), 1u);
   EXPECT_EQ(parse("SrunPortRange=9-3\nNodeName=a\n").errors.size(), 1u);
+}
+
+TEST(SlurmConf, Power_saving_without_its_programs_is_off_and_said) {
+  const std::string cluster = "ClusterName=c\nSlurmctldHost=h\nNodeName=n1 CPUs=2\n";
+  for (const char* more : {"SuspendTime=300\nPartitionName=p Nodes=n1\n", "SuspendProgram=/bin/off\nPartitionName=p Nodes=n1 SuspendTime=60\n"}) {
+    const auto report = parse_configuration_text(cluster + more, "f");
+    EXPECT_TRUE(report.errors.empty()) << report.errors[0];
+    ASSERT_EQ(report.configuration.adjusted.size(), 1u);
+    EXPECT_NE(report.configuration.adjusted[0].text.find("no node is powered down"), std::string::npos);
+    EXPECT_TRUE(report.configuration.power.suspend_program.empty());
+    EXPECT_FALSE(report.configuration.partitions[0].suspend_seconds);
+  }
+}
+
+TEST(SlurmConf, A_place_of_records_is_judged_by_their_type) {
+  const std::string cluster = "ClusterName=c\nSlurmctldHost=h\nNodeName=n1 CPUs=2\nPartitionName=p Nodes=n1\n";
+  EXPECT_TRUE(parse_configuration_text(cluster + "JobCompLoc=http://es:9200/slurm/_doc\nJobCompType=jobcomp/elasticsearch\n", "f").errors.empty());
+  const auto wrong = parse_configuration_text(cluster + "JobCompLoc=here\nJobCompType=jobcomp/script\n", "f");
+  ASSERT_EQ(wrong.errors.size(), 1u);
+  EXPECT_EQ(wrong.errors[0], "f: JobCompType=jobcomp/script needs JobCompLoc, the absolute name of a program: 'here' is wrong");
+}
+
+TEST(SlurmConf, Included_files_may_be_named_after_the_cluster) {
+  char name[] = "/tmp/mr_include_XXXXXX";
+  const std::string folder = std::string{mkdtemp(name)} + "/";
+  std::ofstream(folder + "slurm.conf") << "ClusterName=Big\nInclude %c.conf\n";
+  std::ofstream(folder + "big.conf") << "NodeName=n1 CPUs=2\n";
+  const auto lines = read_conf_lines(folder + "slurm.conf");
+  ASSERT_TRUE(lines) << lines.error().story;
+  ASSERT_EQ(lines->size(), 2u);
+  EXPECT_EQ((*lines)[1].pairs[0].value, "n1");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(ClientSettings, Say_how_salloc_and_srun_go_about) {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/hostlist.h"
+#include "controller/reason_words.h"
 #include "controller/job_extras.h"
 #include "controller/resources.h"
 #include "core/admission/power_nodes.h"
@@ -137,7 +138,7 @@ void show_progress(const ReadView& snapshot, const Job& job, wire::JobView& out)
   // Held jobs are not eligible, and the rest of an array never as a whole; waiting counts (accrues) all the same.
   const Time accrues = job.hold == Hold::none ? job.eligible_at : Time{};
   out.set_accrue_at_us(accrues.value);
-  const bool begins_later = job.state == JobState::pending && job.hold == Hold::none && !job.eligible_at.is_set() && job.begin_at > snapshot.now;
+  const bool begins_later = job.state == JobState::pending && !job.eligible_at.is_set() && job.begin_at > snapshot.now;
   out.set_eligible_at_us(begins_later ? job.begin_at.value : job.is_array_rest() ? 0 : accrues.value);
   out.set_exit_code(job.exit_code);
   out.set_exit_signal(job.exit_signal);
@@ -236,10 +237,10 @@ std::string shown_reason(const ReadView& snapshot, const Job& job) {
   // What keeps one component keeps all of them.
   for (const JobKey key : whole_of(job))
     if (const Reason standing = standing_obstacle(snapshot.state, snapshot.state.job(key), snapshot.now); standing != Reason::none)
-      return slurm_word(standing);
+      return reason_words(snapshot.state, snapshot.state.job(key), standing, snapshot.now);
   if (const auto hit = limit_of(snapshot, job)) return slurm_word(reason_of(*hit));
   const PlanReport& plan = *snapshot.plan;
-  if (const auto it = plan.findings.find(job.key); it != plan.findings.end()) return slurm_word(it->second.reason);
+  if (const auto it = plan.findings.find(job.key); it != plan.findings.end()) return reason_words(snapshot.state, job, it->second.reason, snapshot.now);
   return slurm_word(plan.made_at.is_set() && job.key < plan.looked_at_before ? Reason::priority : Reason::none);
 }
 
@@ -249,6 +250,17 @@ static void show_kept_array(const KeptJob& kept, wire::JobView& out) {
   out.set_array_job_id(kept.array.value);
   if (kept.job->array_task) out.set_array_task(*kept.job->array_task);
   else out.set_array_tasks(format_index_set(kept.rest));
+}
+
+// The worst that steps of the present attempt came to.
+static std::string derived_exit(const State& state, const Job& job) {
+  std::uint32_t code = 0, signal = 0;
+  for (auto it = state.steps.lower_bound({job.key, job.attempt, 0}); it != state.steps.end() && (*it).first.job == job.key && (*it).first.attempt == job.attempt; ++it) {
+    const StepEnd& end = (*it).second->end;
+    if (end.exit_code > code) code = end.exit_code, signal = end.exit_signal;
+    else if (code == 0) signal = std::max(signal, end.exit_signal);
+  }
+  return std::to_string(code) + ':' + std::to_string(signal);
 }
 
 void show_job(const ReadView& snapshot, const Priorities& priorities, const Job& job, bool brief, wire::JobView& out, const KeptJob* kept) {
@@ -320,6 +332,7 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
   show_progress(snapshot, job, out);
   if (spec.resources || job.placement) show_resources(state, job, *out.mutable_resources());
   show_files(state, job, JobId{out.array_job_id()}, out);
+  if (out.extras().derived_exit().empty()) out.mutable_extras()->set_derived_exit(derived_exit(state, job));
 }
 
 static void show_power(const ReadView& snapshot, NodeIndex index, const Node& node, wire::NodeView& out) {

@@ -159,7 +159,11 @@ constexpr DataField<JobRecord> fields[] = {
     {"deadline", "TIMESTAMP_NO_VAL", [](const R& r) { return time_of(r.ask.deadline_us()); }},
     {"delay_boot", "UINT32_NO_VAL", [](const R& r) { return number_or_not(r.job.extras().delay_boot_seconds()); }},
     {"dependency", "STRING", text<&V::dependency>},
-    {"derived_exit_code", "PROCESS_EXIT_CODE", [](const R& r) { return exit_code_data(r.job.exit_code(), r.job.exit_signal()); }},
+    {"derived_exit_code", "PROCESS_EXIT_CODE", [](const R& r) {
+       const std::string& text = r.job.extras().derived_exit();  // 1:0
+       const std::size_t colon = text.find(':');
+       return exit_code_data(static_cast<std::uint32_t>(parse_integer(text.substr(0, colon)).value_or(0)), static_cast<std::uint32_t>(colon == std::string::npos ? 0 : parse_integer(text.substr(colon + 1)).value_or(0)));
+     }},
     {"eligible_time", "TIMESTAMP_NO_VAL", time<&V::eligible_at_us>},
     {"end_time", "TIMESTAMP_NO_VAL", [](const R& r) { return time_of(is_pending(r.job) && r.job.start_at_us() == 0 ? 0 : r.job.end_at_us()); }},
     {"excluded_nodes", "STRING", text<&V::excluded_nodes>},
@@ -237,8 +241,11 @@ constexpr DataField<JobRecord> fields[] = {
     {"sockets_per_board", "UINT16", zero},
     {"sockets_per_node", "UINT16_NO_VAL", [](const R& r) { return count_asked(r.ask.sockets_per_node()); }},
     {"start_time", "TIMESTAMP_NO_VAL", time<&V::start_at_us>},
-    {"state_description", "STRING", [](const R& r) -> Data { return r.job.wait_words_size() == 0 ? "" : r.job.wait_words(0); }},
-    {"state_reason", "JOB_REASON", text<&V::reason>},
+    {"state_description", "STRING", [](const R& r) -> Data {
+       if (r.job.reason().find(',') != std::string::npos) return r.job.reason();
+       return r.job.wait_words_size() == 0 ? "" : r.job.wait_words(0);
+     }},
+    {"state_reason", "JOB_REASON", [](const R& r) -> Data { return r.job.reason().substr(0, r.job.reason().find(',')); }},
     {"standard_input", "STRING", text<&V::std_in_pattern>},
     {"standard_output", "STRING", text<&V::std_out_pattern>},
     {"standard_error", "STRING", text<&V::std_err_pattern>},

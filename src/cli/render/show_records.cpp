@@ -58,7 +58,7 @@ void add_state_lines(Record& record, const wire::JobView& job, std::int64_t now_
               (job.failed_node().empty() ? "" : " FailedNode=" + job.failed_node()) + " Dependency=" + null(job.dependency()));
   record.line(std::string{"Requeue="} + (job.requeue() ? "1" : "0") + " Restarts=" + text(job.restarts()) + " BatchFlag=" +
               (job.batch() ? "1" : "0") + " Reboot=" + (job.extras().reboot() ? "1" : "0") + " ExitCode=" + pair_text(job.exit_code(), job.exit_signal()));
-  if (detail > 0) record.line("DerivedExitCode=0:0");
+  if (detail > 0) record.line("DerivedExitCode=" + (job.extras().derived_exit().empty() ? "0:0" : job.extras().derived_exit()));
   record.line("RunTime=" + format_duration(run_seconds(job, now_us)) + " TimeLimit=" + format_limit(job.time_limit_minutes()) + " TimeMin=" +
               (job.resources().time_min_minutes() == 0 ? std::string{"N/A"} : format_limit(job.resources().time_min_minutes())));
   record.line("SubmitTime=" + format_time(job.submit_at_us(), "Unknown") + " EligibleTime=" + format_time(job.eligible_at_us(), "Unknown"));

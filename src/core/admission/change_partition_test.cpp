@@ -131,6 +131,29 @@ TEST_F(ChangePartition, What_a_user_makes_of_a_waiting_job_keeps_the_rules_of_it
   EXPECT_EQ(refused(decide_modify(state_, job, to_closed, user_, now_)), RefusalCode::invalid_account);
 }
 
+// Slurm's hold is priority 0, and people use it as such.
+TEST_F(ChangePartition, Priority_zero_holds_a_job_and_only_having_it_computed_again_releases_it) {
+  const SelectedJob job{submit(), {}};
+  const auto with = [](std::uint32_t priority) {
+    ModifyJob ask;
+    ask.change.priority = priority;
+    return ask;
+  };
+  ModifyJob held = with(0);
+  held.change.comment = "later";
+  const Decision holds = decide_modify(state_, job, held, root_, now_);
+  ASSERT_TRUE(holds);
+  for (const Event& event : *holds) happen(event);
+  EXPECT_NE(state_.job(job.key).hold, Hold::none);
+  EXPECT_EQ(state_.job(job.key).spec->rare_request().comment, "later");
+  EXPECT_EQ(refused(decide_modify(state_, job, with(77), root_, now_)), RefusalCode::job_held);
+  const Decision releases = decide_modify(state_, job, with(unlimited), root_, now_);
+  ASSERT_TRUE(releases);
+  for (const Event& event : *releases) happen(event);
+  EXPECT_EQ(state_.job(job.key).hold, Hold::none);
+  EXPECT_TRUE(decide_modify(state_, job, with(77), root_, now_));
+}
+
 TEST_F(ChangePartition, A_job_with_a_longer_limit_is_not_moved_by_its_user_where_limits_are_enforced) {
   const SelectedJob job{submit(), {}};
   JobModified longer{};

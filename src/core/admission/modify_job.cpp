@@ -181,6 +181,8 @@ Decision decide_for(const State& state, const SelectedJob& which, const ModifyJo
     return refuse(RefusalCode::not_supported, "the limit of a heterogeneous job cannot be shortened (TimeMin)");
   if (!may_change(job, actor)) return refuse(RefusalCode::access_denied);
   if (job.state == JobState::ended || job.state == JobState::completing) return refuse(RefusalCode::already_finished);
+  const bool resizes = ask.change.min_nodes || ask.change.max_nodes || ask.required_nodes;
+  if (job.state != JobState::pending && resizes) return refuse(RefusalCode::not_supported, "a running job keeps the nodes it has");
   if (job.state != JobState::pending && touches_request(ask)) return refuse(RefusalCode::not_pending);
   JobModified change = ask.change;
   if (change.priority && !actor.is_admin && *change.priority > job.priority)

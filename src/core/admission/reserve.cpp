@@ -141,7 +141,16 @@ std::expected<void, Refusal> resize(const State& state, Reservation& out, std::s
   return {};
 }
 
+// Whether its nodes were named, and whether they are all there are.
+void note_choice(const Reserve& ask, Reservation& out) {
+  if (ask.nodes || ask.node_count || ask.node_count_change != 0) out.flags &= ~std::uint32_t{reserve_all_nodes};
+  if (ask.node_count || ask.node_count_change != 0) out.flags &= ~std::uint32_t{reserve_spec_nodes};
+  if (ask.nodes) out.flags |= reserve_spec_nodes;
+  if (ask.nodes && equals_ignoring_case(*ask.nodes, "ALL")) out.flags |= reserve_all_nodes;
+}
+
 std::expected<void, Refusal> choose_reserved(const State& state, const Reserve& ask, Reservation& out, Time now) {
+  note_choice(ask, out);
   if (ask.nodes && !equals_ignoring_case(*ask.nodes, "ALL")) {
     auto nodes = resolve_nodes(state, *ask.nodes);
     if (!nodes) return std::unexpected(std::move(nodes).error());

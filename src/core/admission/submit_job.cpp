@@ -65,6 +65,9 @@ std::expected<void, Refusal> complete_size(JobSpec& spec, std::size_t required) 
   if (!spec.tasks_asked) {
     if (per_node * spec.min_nodes > 1'000'000) return refuse(RefusalCode::bad_task_count);
     spec.tasks = static_cast<std::uint32_t>(per_node * spec.min_nodes);
+    // So many on each node, not so many somewhere: a node without room for them is none for this job.
+    if (spec.tasks_per_node > 0 && !spec.overcommits())
+      spec.min_cpus_per_node = std::max(spec.min_cpus_per_node, static_cast<std::uint32_t>(std::min<std::uint64_t>(per_node * spec.cpus_per_task, 1'000'000)));
   } else if (spec.tasks_per_node > 0 && !spec.nodes_asked) {
     spec.min_nodes = std::max(spec.min_nodes, (spec.tasks + spec.tasks_per_node - 1) / spec.tasks_per_node);
   }

@@ -108,6 +108,7 @@ def wrong_commands(checks, cluster, directory):
     checks.says("an option that is not built is refused by name", run("sbatch", "--bb=x", good), 1, "--bb")
     checks.says("an unknown partition is named", run("sbatch", "-p", "nowhere", good), 1, "nowhere", "invalid partition")
     checks.says("an unknown node is refused", run("sbatch", "-w", "n99", good), 1, "invalid node name")
+    checks.says("more tasks for each node than it has CPUs are not spread over several", run("sbatch", "--ntasks-per-node=999", good), 1, "Requested node configuration is not available")
     checks.says("squeue of an unknown user", run("squeue", "-u", "nosuchuser"), 0, "Invalid user: nosuchuser")
     checks.says("scancel of an unknown user", run("scancel", "-u", "nosuchuser"), 1, "nosuchuser")
     checks.says("squeue of an unknown job", run("squeue", "-j", "999999"), 1, "invalid job id")

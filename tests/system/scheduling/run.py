@@ -58,6 +58,8 @@ def check_refusals(checks, cluster):
         ("a flag that is not built", ["ReservationName=two", *times, "Nodes=n2", "Users=root", "Flags=FIRST_CORES"], "not supported", "FIRST_CORES"),
         ("cores instead of nodes", ["ReservationName=two", *times, "CoreCnt=4", "Users=root"], "CoreCnt=", "not built yet"),
         ("a time that is none", ["ReservationName=two", "StartTime=soonish", "Nodes=n2", "Users=root"], "Invalid StartTime", "soonish"),
+        ("no start", ["ReservationName=two", "Duration=60", "Nodes=n2", "Users=root"], "A start time must be given.  No reservation created."),
+        ("no end", ["ReservationName=two", "StartTime=now", "Nodes=n2", "Users=root"], "An end time or duration must be given.  No reservation created."),
     ]
     for what, words, *texts in bad:
         checks.says(f"refused: {what}", reserve(cluster, *words), 1, *texts)
@@ -106,6 +108,28 @@ def check_own_job(checks, cluster):
     checks.says("show says that it is active", cluster.run("scontrol", "show", "reservation", "hour"), 0, "State=ACTIVE")
     checks.says("removed", cluster.run("scontrol", "delete", "reservation=hour"), 0)
     checks.that("and the other's job runs", cluster.wait_for_job(other).get("JobState") == "COMPLETED")
+
+
+def check_reasons(checks, cluster):
+    """Where nodes are the trouble, the reason says which, or that they are kept."""
+    maintenance = reserve(cluster, "start=now", "duration=60", "nodes=ALL", "user=root", "flag=maint,ignore_jobs")
+    checks.says("maintenance of all nodes, in short words", maintenance, 0, "Reservation created: root_")
+    checks.says("its flags say that all nodes were named", cluster.run("scontrol", "show", "reservation"), 0, "Flags=MAINT,IGNORE_JOBS,SPEC_NODES,ALL_NODES", "AllowedPartitions=(null) QOS=(null)")
+    job = cluster.submit("-n1", "-o", "/dev/null", "--wrap", "true")
+    wait_for("the reason of a job during maintenance", lambda: reason(cluster, job) == "ReqNodeNotAvail,_Reserved_for_maintenance")
+    checks.that("squeue says it with a blank", "(ReqNodeNotAvail, Reserved for maintenance)" in cluster.run("squeue", "-h", "-j", str(job)).out)
+    checks.that("JSON has the word and the words", '"state_reason": "ReqNodeNotAvail"' in (data := cluster.run("squeue", "--json", "-j", str(job)).out)
+                and '"state_description": "ReqNodeNotAvail, Reserved for maintenance"' in data, data)
+    cluster.run("scontrol", "delete", "res=" + maintenance.out.split()[-1])
+    cluster.wait_for_job(job)
+    cluster.run("scontrol", "update", "node=n2", "state=down", "reason=test")
+    other = cluster.submit("-w", "n2", "-n1", "-o", "/dev/null", "--wrap", "true")
+    wait_for("the reason of a job whose node is down", lambda: reason(cluster, other) == "ReqNodeNotAvail,_UnavailableNodes:n2")
+    cluster.run("scontrol", "update", "node=n2", "state=resume")
+    checks.that("it starts when the node is back", cluster.wait_for_job(other).get("JobState") == "COMPLETED")
+    failing = cluster.submit("-n1", "-o", "/dev/null", "--wrap", f"{cluster.bin}/srun sh -c 'exit 3'; exit 0")
+    cluster.wait_for_job(failing)
+    checks.says("what steps came to is beside what the script did", cluster.run("scontrol", "-d", "show", "job", str(failing)), 0, "ExitCode=0:0", "DerivedExitCode=3:0")
 
 
 def check_plan(checks, cluster):
@@ -236,6 +260,7 @@ def body(build):
         check_refusals(checks, cluster)
         check_reservation(checks, cluster)
         check_own_job(checks, cluster)
+        check_reasons(checks, cluster)
         check_plan(checks, cluster)
         check_preemption(checks, cluster)
         check_components(checks, cluster)

@@ -1,0 +1,12 @@
+// src/controller/reason_words.h - why a job waits, as squeue and scontrol show it: Slurm's word, and behind it which nodes or whose reservation.
+#pragma once
+
+#include <string>
+
+#include "core/ledger/state.h"
+
+namespace millrace {
+
+std::string reason_words(const State& state, const Job& job, Reason reason, Time now);
+
+}  // namespace millrace
