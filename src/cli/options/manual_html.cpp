@@ -92,14 +92,12 @@ std::string manual_html(std::string_view page) {
   Writer writer;
   std::string title;
   for (const std::string_view line : split(page, '\n')) {
-    if (line.starts_with(".TH ")) continue;
+    if (line.starts_with(".TH ") || line == ".SH NAME") continue;
     if (line.starts_with(".SH ")) writer.section(line.substr(4));
     else if (line == ".TP") writer.begin_entry();
     else if (line.starts_with(".B ")) writer.bold(line.substr(3));
-    else if (!line.empty()) {
-      if (title.empty()) title = plain(line);  // the line below NAME
-      writer.text(line);
-    }
+    else if (title.empty()) title = plain(line);  // the line below NAME
+    else if (!line.empty()) writer.text(line);
   }
   return html_page(title.substr(0, title.find(" - ")), "<h1>" + html_text(title) + "</h1>\n" + writer.take());
 }

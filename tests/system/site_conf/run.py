@@ -244,6 +244,23 @@ def looks_over_the_file(site, checks):
                 "TreeWidth: has no effect here" in done.out and "LaunchType: has no effect here" in done.out and "JobSubmitPlugins=lua: not built yet" in done.out and "NoSuchKey: unknown key" in done.out, done)
 
 
+def tells_systemd(site, checks):
+    """As the units of Slurm's packages start it: slurmctld --systemd -s, which is told of by a datagram."""
+    place = site.directory / "notify"
+    listener = socketlib.socket(socketlib.AF_UNIX, socketlib.SOCK_DGRAM)
+    listener.bind(str(place))
+    listener.settimeout(60)
+    os.chmod(place, 0o777)
+    log = site.state / "own.log"
+    site.controller = Daemon([find_program(site.build, "millrace-controller"), "--systemd", "-s", "-n", "5", "-L", log, "-f", site.configuration],
+                             site.directory / "logs" / "controller.log", {**site.environment, "NOTIFY_SOCKET": str(place)})
+    checks.that("systemd is told when it serves", listener.recv(100) == b"READY=1")
+    listener.close()
+    checks.that("it has not left for the background", site.controller.alive() and site.run("scontrol", "ping").code == 0)
+    checks.that("it logs where it is told to, and works there", "serves: agents on port" in log.read_text() and os.readlink(f"/proc/{site.controller.pid}/cwd") == str(site.state), log.read_text())
+    checks.that("it is as nice as asked", os.getpriority(os.PRIO_PROCESS, site.controller.pid) == 5)
+
+
 def body(build, checks, directory, clusters):
     if os.getuid() != 0 or shutil.which("munged") is None:
         return print("skipped: needs root and munged (Debian's package munge)")
@@ -264,6 +281,8 @@ def body(build, checks, directory, clusters):
         looks_over_the_file(site, checks)
         site.must_live()
         checks.that("the controller ends well", site.controller.terminate() == 0)
+        tells_systemd(site, checks)
+        checks.that("and ends well under systemd", site.controller.terminate() == 0)
     finally:
         munged.kill()
 
