@@ -153,11 +153,11 @@ def check_foreign_scripts(checks, cluster):
                 and fields["StdOut"] == "/dev/null", fields)
     job = cluster.submit("-N1", "-n1", "--ignore-pbs", "-t", "5", "-o", "/dev/null", script)
     checks.that("--ignore-pbs", cluster.wait_for_job(job)["TimeLimit"] == "00:05:00" and cluster.job(job)["JobName"] == "pbs.sh", cluster.job(job))
-    script.write_text("#!/bin/sh\n#BSUB -J of_lsf\n#BSUB -n 3\n#BSUB -W 0:20\n#BSUB -o /dev/null\n#SLURM -n 7\ntrue\n")
+    script.write_text("#!/bin/sh\n#BSUB -J of_lsf\n#BSUB -n 3\n#BSUB -W 0:20\n#BSUB -o /dev/null\n#SLURM -n 2\ntrue\n")
     done = cluster.run("sbatch", "--parsable", script)
-    checks.that("#SLURM is warned of", done.code == 0 and "#SLURM" in done.err, done)
+    checks.that("#SLURM is warned of", done.code == 0 and "Change from #SLURM to #SBATCH in your script" in done.err, done)
     fields = cluster.wait_for_job(int(done.out))
-    checks.that("#BSUB lines", fields["JobName"] == "of_lsf" and fields["NumTasks"] == "3" and fields["TimeLimit"] == "00:20:00", fields)
+    checks.that("#BSUB lines, and #SLURM over them", fields["JobName"] == "of_lsf" and fields["NumTasks"] == "2" and fields["TimeLimit"] == "00:20:00", fields)
 
 
 def check_clusters(checks, cluster):
