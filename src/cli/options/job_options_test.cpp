@@ -116,7 +116,8 @@ TEST(JobOptions, Bad_values_are_said_as_slurm_says_them) {
   EXPECT_EQ(refusal({"-t", "xx"}), "Invalid --time specification");
   EXPECT_EQ(refusal({"-n", "x"}), "Invalid numeric value \"x\" for --ntasks.");
   EXPECT_EQ(refusal({"-n", "0"}), "invalid number of tasks (-n 0)");
-  EXPECT_EQ(refusal({"-N", "4-2"}), "invalid number of nodes (-N 4-2)");
+  EXPECT_EQ(refusal({"-N", "4-2"}), "Maximum node count 2 is less than minimum node count 4");
+  EXPECT_EQ(refusal({"--gres-flags=foo"}), "Invalid --gres-flags specification");
   EXPECT_EQ(refusal({"-N", "x"}), "\"x\" is not a valid node count");
   EXPECT_EQ(refusal({"--mem=12x"}), "Invalid --mem specification");
   EXPECT_EQ(refusal({"--open-mode=x"}), "Invalid --open-mode specification");
