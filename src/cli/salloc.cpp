@@ -386,9 +386,6 @@ bool Allocation::start_command() {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    if (!all_.draft.job.work_dir().empty() && chdir(all_.draft.job.work_dir().c_str()) != 0) {
-      // as it is
-    }
     // The srun that belongs to us, wherever it is installed; another may be in the path.
     if (interactive) execv("/proc/self/exe", arguments.data());
     else execvp(arguments[0], arguments.data());
@@ -460,13 +457,14 @@ int run_salloc(Command& command) {
     if (const auto display = find_display(); !display) return say_usage_error(command, display.error());
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
+  if (answer_gres_help(draft, *settings)) return 0;
   if (const auto reached = check_clusters(draft, *settings); !reached) return say_usage_error(command, reached.error());
   describe_submitter(command, draft, *settings);
   tell_options(command, draft);
-  if (!draft.name_given) {
-    const std::string program = all->operands.empty() ? "interactive" : std::string{all->operands[0]};
-    draft.job.set_name(program.substr(program.rfind('/') + 1));
-  }
+  if (!draft.name_given) draft.job.set_name(draft.no_shell ? "no-shell" : "interactive");
+  // Before anything is allocated: the command could not run there.
+  if (!draft.no_shell && !draft.job.work_dir().empty() && chdir(draft.job.work_dir().c_str()) != 0)
+    return say_usage_error(command, {Errc::refused, "chdir(" + draft.job.work_dir() + "): " + std::strerror(errno)});
   draft.job.set_allocation_only(true);
   describe_components(command, *all, *settings);
   for (wire::JobDescription& component : all->more) component.set_allocation_only(true);

@@ -201,6 +201,7 @@ int run_sbatch(Command& command) {
     say_error(command, settings.error().story);
     return error_code();
   }
+  if (answer_gres_help(draft, *settings)) return 0;
   auto script = find_script(*first, *settings);
   if (!script) return say_usage_error(command, script.error());
   if (!draft.external) {

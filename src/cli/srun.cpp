@@ -55,7 +55,7 @@ Result<void> take_redirections(JobDraft& draft, SrunPlan& plan) {
   wire::JobDescription& job = draft.job;
   const auto take = [&](std::string value, std::string& pattern) -> std::string {
     if (is_all(value)) return {};
-    if (value == "none") return "/dev/null";
+    if (value == "none") value = "/dev/null";
     if (names_each_task(value)) return value;
     pattern = value;
     return {};
@@ -162,6 +162,7 @@ Result<SrunPlan> make_plan(const Command& command, Submission& all, const Client
   plan.streams.label = draft.label;
   plan.streams.unbuffered = draft.unbuffered;
   plan.kill_on_bad_exit = draft.kill_on_bad_exit.value_or(settings.kill_on_bad_exit);
+  plan.kill_wait_seconds = settings.kill_wait_seconds;
   plan.wait_seconds = draft.wait_seconds.value_or(settings.wait_time_seconds);
   plan.disable_status = draft.disable_status;
   plan.quit_on_interrupt = draft.quit_on_interrupt;
@@ -363,6 +364,12 @@ int run_srun(Command& command) {
   command.quiet = draft.quiet;
   command.verbose = draft.verbose;
   if (draft.list_mpi) return list_mpi();
+  if (draft.list_gres) {
+    const auto found = read_client_settings();
+    if (!found) return say_usage_error(command, {Errc::refused, found.error().story});
+    answer_gres_help(draft, *found);
+    return 0;
+  }
   if (std::ranges::any_of(*parts, [](const SrunPart& part) { return part.all.operands.empty(); })) {
     say_plain("srun: fatal: No command given to execute.");
     return error_code();

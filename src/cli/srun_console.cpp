@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "base/hostlist.h"
 #include "base/index_set.h"
@@ -206,7 +207,7 @@ void SrunConsole::take_lost(const std::string& node, const std::vector<std::uint
   say_error(command_, "Node failure on " + node);
   streams_.lose(tasks);
   worst_signal_ = std::max<std::uint32_t>(worst_signal_, SIGKILL);
-  if (plan_.kill_on_bad_exit && !streams_.all_ended()) cancel_job("Terminating " + step());
+  if (plan_.kill_on_bad_exit && !streams_.all_ended()) end_others();
 }
 
 // jobid 12: nodes(2):`n[1-2]', cpu counts: 4(x2)
@@ -261,7 +262,7 @@ void SrunConsole::take_ends() {
   }
   if (plan_.say_ends)
     for (const std::string& line : end_lines(ends)) say_error(command_, line);
-  if (failed && plan_.kill_on_bad_exit && !streams_.all_ended()) cancel_job("Terminating " + step());
+  if (failed && plan_.kill_on_bad_exit && !streams_.all_ended()) end_others();
 }
 
 // Killed by us, on every node at once: the one that aborts may never hear of the others again.
@@ -287,13 +288,44 @@ void SrunConsole::cancel_job(std::string_view why) {
   if (cancelled_) return;
   cancelled_ = true;
   if (!why.empty()) say_info(command_, why);
-  if (step_ask_ && !own_job_) return streams_.send_signal(SIGKILL);
+  if (step_ask_ && !own_job_) {
+    doomed_ = true;  // also those of its tasks that have yet to begin
+    return streams_.send_signal(SIGKILL);
+  }
   SessionOptions options = options_;
   options.patience = seconds(0);
   Session session(options);
   wire::Request request;
   request.mutable_cancel()->add_jobs()->set_job_id(job_id_);
   if (const auto reply = session.call(request); !reply) say_error(command_, "Unable to cancel job " + std::to_string(job_id_) + ": " + reply.error().story);
+}
+
+void SrunConsole::end_others() {
+  if (cancelled_ || kill_at_us_ != 0) return;
+  say_info(command_, "Terminating " + step());
+  aborted_said_ = true;
+  kill_at_us_ = now_us() + plan_.kill_wait_seconds * 1'000'000;
+}
+
+// To everybody who has begun since it was last said.
+void SrunConsole::send_end() {
+  if ((!doomed_ && kill_at_us_ == 0) || killed_at_ == streams_.tasks_started()) return;
+  killed_at_ = streams_.tasks_started();
+  if (doomed_) return streams_.send_signal(SIGKILL);
+  streams_.send_signal(SIGCONT);
+  streams_.send_signal(SIGTERM);
+}
+
+void SrunConsole::say_aborted() {
+  constexpr std::int64_t beyond_kill_wait = 2;
+  if (std::exchange(aborted_said_, true)) return;
+  say_info(command_, "Job step aborted: Waiting up to " + std::to_string(plan_.kill_wait_seconds + beyond_kill_wait) + " seconds for job step to finish.");
+}
+
+void SrunConsole::give_up_step(int signal) {
+  say_info(command_, "Cancelled pending job step with signal " + std::to_string(signal));
+  say_error(command_, "Unable to create step for job " + std::to_string(job_id_) + ": Job/step already completing or completed");
+  failed_ = true;
 }
 
 // A job that is not there, or not any more, most likely comes from a variable that outlived it.
@@ -312,11 +344,7 @@ void SrunConsole::say_status() {
 }
 
 void SrunConsole::interrupt() {
-  if (step_ask_ && !created_ && !awaits_nodes_) {
-    say_info(command_, "Cancelled pending step for job " + std::to_string(job_id_));
-    failed_ = true;
-    return;
-  }
+  if (awaits_step()) return give_up_step(SIGINT);
   if (streams_.tasks_started() == 0 && !started_) {
     cancel_job("");
     say_info(command_, "Job allocation " + std::to_string(job_id_) + " has been revoked");
@@ -335,6 +363,14 @@ void SrunConsole::interrupt() {
   say_info(command_, "sending Ctrl-C to " + step());
   streams_.send_signal(SIGINT);
   cancel_job("forcing job termination");
+  say_aborted();
+}
+
+void SrunConsole::terminate(int signal) {
+  if (awaits_step()) return give_up_step(signal);
+  if (cancelled_) return;
+  cancel_job("forcing job termination");
+  if (streams_.tasks_started() > 0) say_aborted();
 }
 
 void SrunConsole::take_signal() {
@@ -346,7 +382,7 @@ void SrunConsole::take_signal() {
     if (number == SIGWINCH && ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0) streams_.send_window(size.ws_row, size.ws_col);
     else if (number == SIGWINCH) continue;
     else if (number == SIGINT) interrupt();
-    else if (number == SIGTERM || number == SIGQUIT || number == SIGHUP) cancel_job("forcing job termination");
+    else if (number == SIGTERM || number == SIGQUIT || number == SIGHUP) terminate(number);
     else if (number != SIGCONT) streams_.send_signal(static_cast<std::uint32_t>(number));
   }
 }
@@ -379,8 +415,14 @@ void SrunConsole::check_clock() {
   if (plan_.wait_seconds > 0 && first_end_us_ != 0 && !cancelled_ && !streams_.all_ended() && now - first_end_us_ >= plan_.wait_seconds * 1'000'000) {
     say_info(command_, "First task exited " + std::to_string(plan_.wait_seconds) + "s ago");
     say_status();
+    aborted_said_ = true;
     cancel_job("Terminating " + step());
   }
+  if (kill_at_us_ != 0 && !doomed_ && now >= kill_at_us_) {
+    doomed_ = true;
+    killed_at_ = 0;
+  }
+  send_end();
 }
 
 int SrunConsole::poll_timeout_ms() const {
@@ -390,6 +432,7 @@ int SrunConsole::poll_timeout_ms() const {
   if (!started_ && (!step_ask_ || awaits_nodes_) && streams_.tasks_started() == 0 && !queued_said_ && submitted_us_ < now) wake = std::min(wake, submitted_us_ + queue_notice_us);
   if (plan_.start_within_seconds && !started_ && !cancelled_ && submitted_us_ < now) wake = std::min(wake, submitted_us_ + *plan_.start_within_seconds * 1'000'000);
   if (plan_.wait_seconds > 0 && first_end_us_ != 0 && !cancelled_) wake = std::min(wake, first_end_us_ + plan_.wait_seconds * 1'000'000);
+  if (kill_at_us_ != 0 && !doomed_) wake = std::min(wake, kill_at_us_);
   if (job_ended_us_ != 0) wake = std::min(wake, job_ended_us_ + last_words_us);
   if (streams_.all_ended()) wake = std::min(wake, last_words_until_us_);
   if (!watching_ && job_ended_us_ == 0) wake = std::min(wake, watch_again_us_);
@@ -484,11 +527,8 @@ int SrunConsole::loop(Session& session) {
       say_error(command_, std::string{"output of the tasks cannot be written: "} + std::strerror(problem));
       worst_code_ = std::max(worst_code_, 1u);
     }
-    if (doomed_ && killed_at_ != streams_.tasks_started()) {
-      killed_at_ = streams_.tasks_started();
-      streams_.send_signal(SIGKILL);
-    }
     for (const std::string& note : streams_.take_notes()) {
+      if (note.find(" *** STEP ") != std::string::npos && note.find(" CANCELLED AT ") != std::string::npos) say_aborted();
       say_plain(note);
       out_of_time_ = out_of_time_ || (step_ask_ && note.ends_with("DUE TO TIME LIMIT ***"));
     }

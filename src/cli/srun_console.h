@@ -26,6 +26,7 @@ struct SrunPlan {
   std::string job_name;
   bool append = false;
   bool kill_on_bad_exit = false;
+  std::int64_t kill_wait_seconds = 30;
   std::int64_t wait_seconds = 0;
   bool disable_status = false;
   bool quit_on_interrupt = false;
@@ -89,7 +90,13 @@ class SrunConsole {
   void take_input();
   void take_signal();
   void interrupt();
+  void terminate(int signal);
   void cancel_job(std::string_view why);
+  bool awaits_step() const { return step_ask_ && !created_ && !awaits_nodes_; }
+  void give_up_step(int signal);
+  void end_others();     // one task failed: TERM to the others, KILL after KillWait
+  void send_end();
+  void say_aborted();
   void say_refusal(const wire::Failure& failure);
   void say_status();
   void take_terminal();
@@ -110,7 +117,9 @@ class SrunConsole {
   std::vector<Part> parts_;  // of a step over several components
   std::map<std::uint64_t, std::size_t> part_numbers_;  // which request was about which of them
   bool own_job_ = false, awaits_nodes_ = false, doomed_ = false;
-  std::uint32_t killed_at_ = 0;  // doomed: so many tasks were there when it was last said
+  std::uint32_t killed_at_ = 0;  // doomed, or ending: so many tasks were there when it was last said
+  std::int64_t kill_at_us_ = 0;  // the others are ending: when they are killed
+  bool aborted_said_ = false;
   std::int64_t ask_again_us_ = 0;
   bool created_ = false, waited_ = false, failed_ = false;
   std::string step_problem_;

@@ -12,6 +12,7 @@
 #include <set>
 #include <span>
 
+#include "base/hostlist.h"
 #include "base/text.h"
 #include "cli/options/job_environment.h"
 #include "cli/options/job_options.h"
@@ -65,6 +66,32 @@ void fit_nodes_to_tasks(const Command& command, wire::JobDescription& job) {
   say_info(command, "Warning: can't run " + std::to_string(job.tasks()) + " processes on " + std::to_string(job.min_nodes()) + " nodes, setting nnodes to " + std::to_string(job.tasks()));
   job.set_min_nodes(job.tasks());
   job.set_max_nodes(job.tasks());
+}
+
+// More nodes named than may be had: srun goes on with the first of them, and says so.
+Result<void> fit_named_nodes(const Command& command, std::uint8_t tool, wire::JobDescription& job) {
+  if (job.max_nodes() == 0 || job.required_nodes().empty()) return {};
+  const auto expanded = expand_hostlist(job.required_nodes());
+  if (!expanded) return {};  // the controller says what is wrong with it
+  std::vector<std::string> names;
+  for (const std::string& name : *expanded)
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  if (names.size() <= job.max_nodes()) return {};
+  const std::string named = std::to_string(names.size()), most = std::to_string(job.max_nodes());
+  if (tool != srun) return fail(Errc::refused, "invalid number of nodes (-N " + named + "-" + most + ")");
+  say_error(command, "Required nodelist includes more nodes than permitted by max-node count (" + named + " > " + most + "). Eliminating nodes from the nodelist.");
+  names.resize(job.max_nodes());
+  job.set_required_nodes(compress_hostlist(names));
+  return {};
+}
+
+// srun takes the number of tasks, and as many to a node as that comes to.
+void fit_tasks_per_node(const Command& command, wire::JobDescription& job) {
+  const std::uint32_t tasks = job.tasks(), nodes = job.min_nodes(), each = job.tasks_per_node();
+  if (each == 0 || nodes == 0 || tasks <= nodes || tasks / nodes == each) return;
+  say_info(command, "Warning: can't honor --ntasks-per-node set to " + std::to_string(each) + " which doesn't match the requested tasks " + std::to_string(tasks) +
+                        " with the number of requested nodes " + std::to_string(nodes) + ". Ignoring --ntasks-per-node.");
+  job.clear_tasks_per_node();
 }
 
 using Words = std::span<const std::string_view>;
@@ -189,6 +216,7 @@ Result<Submission> read_all_layers(const Command& command, std::uint8_t tool, co
     }
     MR_TRY_VOID(check_draft(draft));
     MR_TRY_VOID(resource::complete(draft));
+    MR_TRY_VOID(fit_named_nodes(command, tool, draft.job));
     fit_nodes_to_tasks(command, draft.job);
   }
   return gather(std::move(drafts), std::move(operands));
@@ -256,8 +284,11 @@ Result<std::vector<SrunPart>> read_srun_parts(const Command& command) {
       MR_TRY_VOID(check_memory(applied));
       part.all.operands.assign(line.operands.begin(), line.operands.end());
       MR_TRY_VOID(check_draft(part.all.draft));
+      resource::take_host_file(part.all.draft);
       MR_TRY_VOID(resource::complete(part.all.draft));
+      MR_TRY_VOID(fit_named_nodes(command, srun, part.all.draft.job));
       if (alone.job.min_nodes() > 0) fit_nodes_to_tasks(command, part.all.draft.job);
+      fit_tasks_per_node(command, part.all.draft.job);
       out.push_back(std::move(part));
     }
     before = out.back().all.draft;
@@ -274,6 +305,15 @@ void describe_components(const Command& command, Submission& all, const ClientSe
     if (described.job.name().empty()) described.job.set_name(all.draft.job.name());
     component = std::move(described.job);
   }
+}
+
+bool answer_gres_help(const JobDraft& draft, const ClientSettings& settings) {
+  if (!draft.list_gres) return false;
+  std::string text = "Valid gres options are:\n";
+  for (const std::string_view name : split(settings.gres_types, ','))
+    if (!trim(name).empty()) text += std::string{trim(name)} + "[[:type]:count]\n";
+  print(text);
+  return true;
 }
 
 std::string current_directory() {

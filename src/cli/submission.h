@@ -32,6 +32,9 @@ Result<std::vector<SrunPart>> read_srun_parts(const Command& command);
 // The further components as the first one is described.
 void describe_components(const Command& command, Submission& all, const ClientSettings& settings);
 
+// --gres=help: the kinds there are. True: it was asked, and that was all.
+bool answer_gres_help(const JobDraft& draft, const ClientSettings& settings);
+
 // Where and from whom: working directory, umask, limits, host, session, submit line.
 // The shell's limits as --propagate, else slurm.conf, passes them on.
 void describe_submitter(const Command& command, JobDraft& draft, const ClientSettings& settings);

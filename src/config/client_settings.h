@@ -16,8 +16,10 @@ struct ClientSettings {
   std::string controller_address;  // of it; the host's name when nothing else was given
   std::int64_t message_timeout_seconds = 10;
   std::int64_t wait_time_seconds = 0;
+  std::int64_t kill_wait_seconds = 30;
   bool kill_on_bad_exit = false;
   std::string mpi_default;
+  std::string gres_types;
   bool allow_spec_resources = false;
   std::string srun_prolog, srun_epilog;
   std::string propagate_limits = "ALL", propagate_limits_except;

@@ -1,6 +1,7 @@
 // src/controller/submit_command.cpp - a new job: what the site lets it ask for, its record, and for --test-only when and where it would start.
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "controller/commands.h"
 #include "controller/job_extras.h"
@@ -81,17 +82,34 @@ void Commands::submit(const wire::SubmitJob& ask) {
   });
 }
 
+namespace {
+
+// As if it were released and its time had come: else the plan has no place for it. When that is.
+Time release_all(const State& state, std::vector<Event>& events) {
+  Time begin;
+  for (Event& event : events) {
+    auto* submitted = std::get_if<JobSubmitted>(&event);
+    if (submitted == nullptr) continue;
+    begin = std::max(begin, std::exchange(submitted->begin_at, Time{}));
+    if (std::exchange(submitted->hold, Hold::none) != Hold::none) submitted->priority = initial_priority(state, submitted->key, submitted->spec.nice);
+  }
+  return begin;
+}
+
+}  // namespace
+
 // Tried on a copy, on a worker: the plan says when and where, nothing is recorded.
 void Commands::try_submission(std::vector<Event> events, wire::Reply out) {
   struct Try {
     State copy;
     PlannerSettings settings;
     JobId id;
-    Time now;
+    Time now, begin;
     Trial found;
   };
+  const Time begin = release_all(c_.commit_.decided(), events);
   auto one = std::make_shared<Try>(Try{c_.commit_.decided(), planner_settings(*c_.commit_.decided().policy, 0), JobId{out.submitted().job_id()},
-                                       c_.loop_.now(), {}});
+                                       c_.loop_.now(), begin, {}});
   for (const Event& event : events) apply(one->copy, event);
   one->settings.unreachable = c_.unreachable();
   c_.query_worker_.run(
@@ -99,7 +117,7 @@ void Commands::try_submission(std::vector<Event> events, wire::Reply out) {
       [one, out = std::move(out), &clients = c_.clients_, client = asker_.client]() mutable {
         wire::Submitted& submitted = *out.mutable_submitted();
         submitted.set_test_partition(one->copy.partition(one->found.partition).def.name);
-        submitted.set_test_start_at_us(one->found.start.value);
+        submitted.set_test_start_at_us(one->found.start.is_set() ? std::max(one->found.start, one->begin).value : 0);
         submitted.set_test_nodes(hostlist_of(one->copy, one->found.shares));
         std::int64_t cpus = 0;
         for (const NodeShare& share : one->found.shares) cpus += share.cpus.value;

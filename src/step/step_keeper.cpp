@@ -222,7 +222,19 @@ Result<StepPlacement> StepKeeper::find_room(const wire::CreateStep& ask) const {
   MR_TRY(const Distribution distribution, parse_distribution(step.resources().distribution().empty() ? "block" : step.resources().distribution()));
   // Of nodes that take any number of tasks the first must not take nearly all.
   const bool even = step.extras().overcommit() && distribution.order == NodeOrderOfTasks::block;
-  const std::vector<std::uint32_t> counts = lay_out(even ? Distribution{.order = NodeOrderOfTasks::cyclic} : distribution, tasks, capacities);
+  std::vector<std::uint32_t> counts;
+  if (distribution.order == NodeOrderOfTasks::arbitrary && !step.resources().task_nodes().empty()) {
+    MR_TRY(const std::vector<std::string> listed, expand_hostlist(step.resources().task_nodes()));
+    std::vector<std::string> names;
+    for (const Room* room : chosen) names.push_back(nodes_[room->node]);
+    const auto ranks = ranks_by_list(listed, names);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (ranks[i].size() > capacities[i]) return fail(Errc::invalid, "More processors requested than permitted");
+      counts.push_back(static_cast<std::uint32_t>(ranks[i].size()));
+    }
+  } else {
+    counts = lay_out(even ? Distribution{.order = NodeOrderOfTasks::cyclic} : distribution, tasks, capacities);
+  }
   if (counts.empty()) return fail(Errc::invalid, "Task count specification invalid");
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     if (counts[i] == 0) continue;
@@ -268,13 +280,25 @@ bool StepKeeper::lose(const std::string& node) {
   return at != nodes_.end() && lost_.insert(static_cast<std::uint32_t>(at - nodes_.begin())).second;
 }
 
-std::vector<std::uint32_t> StepKeeper::tasks_on(std::uint32_t id, const std::string& node, const std::string& distribution) const {
+std::vector<std::vector<std::uint32_t>> StepKeeper::ranks_of(const std::vector<StepShare>& shares, const wire::ResourceWishes& wishes) const {
+  const Distribution distribution = parse_distribution(wishes.distribution().empty() ? "block" : wishes.distribution()).value_or(Distribution{});
+  std::vector<std::uint32_t> counts;
+  std::vector<std::string> names;
+  for (const StepShare& share : shares) {
+    counts.push_back(share.tasks);
+    names.push_back(nodes_[share.node]);
+  }
+  if (distribution.order == NodeOrderOfTasks::arbitrary)
+    if (const auto listed = expand_hostlist(wishes.task_nodes()))
+      if (auto ranks = ranks_by_list(*listed, names); !ranks.empty() && std::ranges::equal(ranks, counts, {}, &std::vector<std::uint32_t>::size)) return ranks;
+  return ranks_by_node(distribution, counts);
+}
+
+std::vector<std::uint32_t> StepKeeper::tasks_on(std::uint32_t id, const std::string& node, const wire::ResourceWishes& wishes) const {
   const auto found = running_.find(id);
   if (found == running_.end()) return {};
-  std::vector<std::uint32_t> counts;
-  for (const StepShare& share : found->second.shares) counts.push_back(share.tasks);
-  const auto ranks = ranks_by_node(parse_distribution(distribution.empty() ? "block" : distribution).value_or(Distribution{}), counts);
-  for (std::size_t i = 0; i < counts.size(); ++i)
+  const auto ranks = ranks_of(found->second.shares, wishes);
+  for (std::size_t i = 0; i < ranks.size(); ++i)
     if (nodes_[found->second.shares[i].node] == node) return ranks[i];
   return {};
 }

@@ -14,6 +14,7 @@
 namespace millrace::wire {
 class CreateStep;
 class LaunchPlan;
+class ResourceWishes;
 }  // namespace millrace::wire
 
 namespace millrace {
@@ -56,7 +57,9 @@ class StepKeeper {
   std::uint32_t next_id() const { return next_id_; }  // none from here on has been given out
   std::vector<std::string> nodes_of(std::uint32_t step) const;  // where it still runs
   // Which of its tasks, counted from 0, are on this node.
-  std::vector<std::uint32_t> tasks_on(std::uint32_t step, const std::string& node, const std::string& distribution) const;
+  std::vector<std::uint32_t> tasks_on(std::uint32_t step, const std::string& node, const wire::ResourceWishes& wishes) const;
+  // Those of each share.
+  std::vector<std::vector<std::uint32_t>> ranks_of(const std::vector<StepShare>& shares, const wire::ResourceWishes& wishes) const;
   std::vector<std::uint32_t> running_on(const std::string& node) const;  // steps
 
  private:

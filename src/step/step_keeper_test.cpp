@@ -45,10 +45,25 @@ TEST_F(StepKeeperTest, Without_a_wish_it_has_a_task_on_every_node) {
   EXPECT_EQ(placement->shares[2], (StepShare{.node = 2, .cpus = {0, 1}, .tasks = 1, .taking = {.cpus = 2}}));
 }
 
+TEST_F(StepKeeperTest, A_list_says_where_each_task_runs) {
+  wire::CreateStep wish = ask(2, 4);
+  wish.mutable_step()->set_required_nodes("n[1-2]");
+  wish.mutable_step()->mutable_resources()->set_distribution("arbitrary");
+  wish.mutable_step()->mutable_resources()->set_task_nodes("n2,n1,n1,n1");
+  const auto placement = keeper_->find_room(wish);
+  ASSERT_TRUE(placement) << placement.error().story;
+  using Ranks = std::vector<std::vector<std::uint32_t>>;
+  EXPECT_EQ(keeper_->ranks_of(placement->shares, wish.step().resources()), (Ranks{{1, 2, 3}, {0}}));
+  const std::uint32_t step = start(wish);
+  EXPECT_EQ(keeper_->tasks_on(step, "n2", wish.step().resources()), (std::vector<std::uint32_t>{0}));
+}
+
 TEST_F(StepKeeperTest, A_node_that_failed_has_no_new_step_and_keeps_its_place) {
   const std::uint32_t old = start(ask(3, 5, true));
   EXPECT_EQ(keeper_->running_on("n2"), (std::vector<std::uint32_t>{old}));
-  EXPECT_EQ(keeper_->tasks_on(old, "n2", "cyclic"), (std::vector<std::uint32_t>{1}));
+  wire::ResourceWishes cyclic;
+  cyclic.set_distribution("cyclic");
+  EXPECT_EQ(keeper_->tasks_on(old, "n2", cyclic), (std::vector<std::uint32_t>{1}));
   EXPECT_TRUE(keeper_->lose("n2"));
   EXPECT_FALSE(keeper_->lose("n2")) << "that is known";
   EXPECT_FALSE(keeper_->lose("n9")) << "that is not of the job";

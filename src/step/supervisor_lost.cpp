@@ -24,7 +24,7 @@ void Supervisor::lose_node_of_step(std::uint32_t id, const std::string& node) {
   news.set_kind(wire::StepNews::NODE_LOST);
   news.set_step_id(id);
   news.set_nodes(node);
-  for (const std::uint32_t task : keeper_->tasks_on(id, node, ask.step().resources().distribution())) news.add_lost_tasks(ask.part().first_task() + task);
+  for (const std::uint32_t task : keeper_->tasks_on(id, node, ask.step().resources())) news.add_lost_tasks(ask.part().first_task() + task);
   tell_step_client(found->second.request, news);
   unconfirmed_.erase({id, node});
   wire::AttemptStatus status;

@@ -275,10 +275,7 @@ void Supervisor::tell_created(KeptStep& step) {
 void Supervisor::launch_step(std::uint32_t id, const wire::CreateStep& ask, const StepPlacement& placement) {
   const wire::LaunchPlan plan = step_plan(ask, placement, id);
   watch_time_of(steps_.at(id), ask.step());
-  std::vector<std::uint32_t> counts;
-  for (const StepShare& share : placement.shares) counts.push_back(share.tasks);
-  const auto distribution = parse_distribution(plan.job().resources().distribution().empty() ? "block" : plan.job().resources().distribution());
-  const auto ranks = ranks_by_node(distribution.value_or(Distribution{}), counts);
+  const auto ranks = keeper_->ranks_of(placement.shares, plan.job().resources());
   for (std::size_t i = 0; i < placement.shares.size(); ++i) {
     const StepShare& share = placement.shares[i];
     const std::string& node = keeper_->nodes()[share.node];

@@ -62,7 +62,8 @@ TEST(ForeignDirectives, Are_weaker_than_sbatch_lines_and_can_be_skipped) {
   const auto skipped = script_words(script, true);
   ASSERT_TRUE(skipped);
   EXPECT_EQ(skipped->front(), std::vector<std::string>{"--nodes=1"});
-  EXPECT_EQ(script_warnings("#!/bin/sh\n#SLURM -n 1\n").size(), 1u);
+  EXPECT_EQ(script_warnings("#!/bin/sh\n  # note\n#SLURM -n 1\n#SLURM -t 1\n"),
+            std::vector<std::string>{"Change from #SLURM to #SBATCH in your script and verify the options are valid in sbatch"});
   EXPECT_TRUE(script_warnings("#!/bin/sh\n#SBATCH -n 1\necho\n#SLURM\n").empty());
 }
 

@@ -37,6 +37,7 @@ struct JobDraft {
   bool immediate = false;
   std::uint32_t immediate_seconds = 1;
   bool list_mpi = false;
+  bool list_gres = false;  // --gres=help
   std::optional<IndexSet> het_group;
   bool mpi_given = false;
   bool multi_prog = false;

@@ -116,7 +116,8 @@ TEST(JobOptions, Bad_values_are_said_as_slurm_says_them) {
   EXPECT_EQ(refusal({"-t", "xx"}), "Invalid --time specification");
   EXPECT_EQ(refusal({"-n", "x"}), "Invalid numeric value \"x\" for --ntasks.");
   EXPECT_EQ(refusal({"-n", "0"}), "invalid number of tasks (-n 0)");
-  EXPECT_EQ(refusal({"-N", "4-2"}), "invalid number of nodes (-N 4-2)");
+  EXPECT_EQ(refusal({"-N", "4-2"}), "Maximum node count 2 is less than minimum node count 4");
+  EXPECT_EQ(refusal({"--gres-flags=foo"}), "Invalid --gres-flags specification");
   EXPECT_EQ(refusal({"-N", "x"}), "\"x\" is not a valid node count");
   EXPECT_EQ(refusal({"--mem=12x"}), "Invalid --mem specification");
   EXPECT_EQ(refusal({"--open-mode=x"}), "Invalid --open-mode specification");
@@ -161,12 +162,21 @@ TEST(JobOptions, Environment_gives_defaults_and_refuses_what_is_not_built) {
 }
 
 TEST(Script, Directives_end_at_the_first_command) {
-  const auto words = script_words("#!/bin/sh\n#SBATCH -J \"a b\" --mem=100 # comment\n#SBATCHX no\n\n# c\n#SBATCH\t-n 2\necho hi\n#SBATCH -n 3\n", false);
+  const auto words = script_words("#!/bin/sh\n#SBATCH -J \"a b\" --mem=100 # comment\n\n# c\n  \n  # indented\n\t#SBATCH -n 9\n#SBATCH\t-n 2\necho hi\n#SBATCH -n 3\n", false);
   ASSERT_TRUE(words);
   EXPECT_EQ(words->at(0), (std::vector<std::string>{"-J", "a b", "--mem=100", "-n", "2"}));
 }
 
+TEST(Script, Directives_need_no_blank_and_end_at_a_last_backslash) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(script_words("#!/bin/sh\n#SBATCH--time=5\n#SBATCH-Jy\n", false)->at(0), (Words{"--time=5", "-Jy"}));
+  EXPECT_EQ(script_words("#!/bin/sh\n#SBATCH -t 9 \\\n#SBATCH -J a\\b\\\n", false)->at(0), (Words{"-t", "9", "-J", "ab"}));
+  EXPECT_EQ(script_words("#!/bin/sh\n#SLURM -J x -t 3\n#SBATCH -J y\n#SLURM -t 4\n", false)->at(0), (Words{"-J", "x", "-t", "3", "-J", "y", "-t", "4"}));
+  EXPECT_FALSE(script_words("#!/bin/sh\n#SBATCH -J \"a b\\\n", false));
+}
+
 TEST(Script, Refuses_what_is_no_directive) {
+  EXPECT_EQ(script_words("#!/bin/sh\n#SBATCHX no\n", false).error().story, "Invalid directive found in batch script: X");
   EXPECT_EQ(script_words("#!/bin/sh\n#SBATCH nonsense\n", false).error().story, "Invalid directive found in batch script: nonsense");
   EXPECT_FALSE(script_words("#!/bin/sh\n#PBS -l x\n", false));
   EXPECT_TRUE(script_words("#!/bin/sh\n#PBS -l x\n", true));

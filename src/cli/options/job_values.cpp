@@ -124,7 +124,9 @@ Result<NodeCount> parse_node_count(std::string_view text) {
   const auto least = number(text.substr(0, dash));
   const auto most = dash == std::string_view::npos ? least : number(text.substr(dash + 1));
   if (!least || !most) return fail(Errc::invalid, "\"" + std::string{text} + "\" is not a valid node count");
-  if (*least < 1 || *most < *least || *most >= UINT32_MAX)
+  if (*most < *least)
+    return fail(Errc::invalid, "Maximum node count " + std::to_string(*most) + " is less than minimum node count " + std::to_string(*least));
+  if (*least < 1 || *most >= UINT32_MAX)
     return fail(Errc::refused, "invalid number of nodes (-N " + std::string{text} + ")");
   return NodeCount{static_cast<std::uint32_t>(*least), static_cast<std::uint32_t>(*most)};
 }

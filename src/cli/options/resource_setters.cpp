@@ -54,7 +54,8 @@ Result<void> constraint(JobDraft& d, Text v) { return put_features("constraint",
 Result<void> prefer(JobDraft& d, Text v) { return put_features("prefer", v, *wishes(d).mutable_prefer()); }
 
 Result<void> gres(JobDraft& d, Text v) {
-  if (v == "help") return fail(Errc::refused, "scontrol show config prints GresTypes, scontrol show node what each node has");
+  d.list_gres = v == "help";
+  if (d.list_gres) return {};
   const auto parsed = parse_gres_asks(v, GresScope::node);
   if (!parsed) return invalid("gres", parsed.error().story);
   wishes(d).set_gres(std::string{v});
@@ -72,10 +73,19 @@ Result<void> tres_per_task(JobDraft& d, Text v) {
   return {};
 }
 
+namespace {
+
+constexpr Text flags_not_built[] = {"allow-task-sharing", "multiple-tasks-per-sharing", "one-task-per-sharing"};
+bool is_known_flag(Text word) {
+  return std::ranges::any_of(flags_not_built, [&](Text flag) { return equals_ignoring_case(word, flag); });
+}
+
+}  // namespace
+
 Result<void> gres_flags(JobDraft& d, Text v) {
   for (const Text word : split(v, ','))
     if (!equals_ignoring_case(word, "enforce-binding") && !equals_ignoring_case(word, "disable-binding"))
-      return fail(Errc::refused, "--gres-flags=" + std::string{word} + " is not built yet in Millrace");
+      return is_known_flag(word) ? fail(Errc::refused, "--gres-flags=" + std::string{word} + " is not built yet in Millrace") : invalid("gres-flags");
   wishes(d).set_gres_flags(std::string{v});
   return {};
 }
@@ -267,6 +277,12 @@ Result<void> check(const JobDraft& draft) {
   if (ask.deadline_us() != 0 && job.begin_at_us() >= ask.deadline_us())
     return fail(Errc::refused, "Incompatible begin and deadline time specification");
   return {};
+}
+
+void take_host_file(JobDraft& draft) {
+  const char* file = std::getenv("SLURM_HOSTFILE");
+  if (file == nullptr || *file == '\0' || !draft.job.required_nodes().empty()) return;
+  wishes(draft).set_distribution("arbitrary");
 }
 
 Result<void> complete(JobDraft& draft) {

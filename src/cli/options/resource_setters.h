@@ -59,6 +59,8 @@ Result<SwitchAsk> parse_switches(Text v);
 
 // Contradictions between them.
 Result<void> check(const JobDraft& draft);
+// SLURM_HOSTFILE without --nodelist: srun puts each task where the file says.
+void take_host_file(JobDraft& draft);
 // What follows from the outside: the list of an arbitrary distribution is in the file SLURM_HOSTFILE, or it is --nodelist.
 Result<void> complete(JobDraft& draft);
 

@@ -4,12 +4,20 @@
 #include "base/text.h"
 #include "cli/options/foreign_directives.h"
 
+#include <algorithm>
+
 namespace millrace {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// Words of one directive: quotes, backslash, and a comment that begins after a blank.
+// The first command ends the directives; comments, indented ones too, and empty lines do not.
+bool is_command(std::string_view line) {
+  const std::string_view text = trim(line);
+  return !text.empty() && text[0] != '#';
+}
+
+// Words of one directive: quotes, backslash, and a comment that begins after a blank. A backslash at the end continues nothing.
 Result<void> split_words(std::string_view line, std::string_view prefix, std::vector<std::string>& out) {
   std::string word;
   bool inside = false;
@@ -23,8 +31,9 @@ Result<void> split_words(std::string_view line, std::string_view prefix, std::ve
     } else if (c == '\'' || c == '"') {
       quote = c;
       inside = true;
-    } else if (c == '\\' && i + 1 < line.size()) {
-      word += line[++i];
+    } else if (c == '\\') {
+      if (++i == line.size()) break;
+      word += line[i];
       inside = true;
     } else if (c == '#' && !inside) {
       break;
@@ -42,6 +51,8 @@ Result<void> split_words(std::string_view line, std::string_view prefix, std::ve
   return {};
 }
 
+constexpr std::string_view own_prefixes[] = {"#SBATCH", "#SLURM"};
+
 struct Foreign {
   std::string_view prefix;
   Result<std::vector<std::string>> (*translate)(std::span<const std::string>);
@@ -55,9 +66,8 @@ std::vector<std::string> script_warnings(std::string_view script) {
     const std::size_t end = script.find('\n');
     const std::string_view line = script.substr(0, end);
     script = end == std::string_view::npos ? std::string_view{} : script.substr(end + 1);
-    if (line.starts_with("#SLURM") && (line.size() == 6 || is_blank(line[6])))
-      return {"Warning: a line of the script begins with #SLURM; only lines that begin with #SBATCH are read"};
-    if (!line.empty() && line[0] != '#' && !trim(line).empty()) break;
+    if (line.starts_with("#SLURM")) return {"Change from #SLURM to #SBATCH in your script and verify the options are valid in sbatch"};
+    if (is_command(line)) break;
   }
   return {};
 }
@@ -84,8 +94,8 @@ Result<std::vector<std::vector<std::string>>> script_words(std::string_view scri
     const std::size_t end = script.find('\n');
     const std::string_view line = script.substr(0, end);
     script = end == std::string_view::npos ? std::string_view{} : script.substr(end + 1);
-    if (line.starts_with("#SBATCH") && (line.size() == 7 || is_blank(line[7]))) {
-      const std::string_view rest = trim(line.substr(7));
+    if (const auto own = std::ranges::find_if(own_prefixes, [&](std::string_view prefix) { return line.starts_with(prefix); }); own != std::end(own_prefixes)) {
+      const std::string_view rest = trim(line.substr(own->size()));
       if (rest == "hetjob" || rest == "packjob") {
         if (components.back().empty()) return fail(Errc::refused, "#SBATCH " + std::string{rest} + " stands before the options of a component, with no others before it");
         components.emplace_back();
@@ -93,7 +103,7 @@ Result<std::vector<std::vector<std::string>>> script_words(std::string_view scri
       }
       std::vector<std::string>& out = components.back();
       const std::size_t before = out.size();
-      MR_TRY_VOID(split_words(line.substr(7), "#SBATCH", out));
+      MR_TRY_VOID(split_words(line.substr(own->size()), *own, out));
       if (out.size() > before && out[before].size() > 0 && out[before][0] != '-')
         return fail(Errc::refused, "Invalid directive found in batch script: " + out[before]);
       continue;
@@ -105,8 +115,7 @@ Result<std::vector<std::vector<std::string>>> script_words(std::string_view scri
       MR_TRY(const std::vector<std::string> words, system.translate(own));
       foreign.insert(foreign.end(), words.begin(), words.end());
     }
-    if (line.empty() || line[0] == '#' || trim(line).empty()) continue;
-    break;  // the first command: what follows is the job's own business
+    if (is_command(line)) break;  // what follows is the job's own business
   }
   components.front().insert(components.front().begin(), foreign.begin(), foreign.end());
   if (components.size() > 1 && components.back().empty()) return fail(Errc::refused, "after the last #SBATCH hetjob come the options of one more component");

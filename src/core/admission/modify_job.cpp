@@ -79,7 +79,9 @@ std::expected<void, Refusal> fill_texts(const State& state, const Job& job, cons
     if (!nodes) return std::unexpected(std::move(nodes).error());
     out.excluded_nodes = *std::move(nodes);
   }
-  return {};
+  if (!ask.required_nodes && !ask.excluded_nodes) return {};
+  const RareRequest& rare = job.spec->rare_request();
+  return check_named_nodes(state, out.required_nodes.value_or(rare.required_nodes), out.excluded_nodes.value_or(rare.excluded_nodes));
 }
 
 // Another account, QOS or partition must take the job as at submission.

@@ -1,6 +1,7 @@
 // src/core/admission/parse_dependency.cpp - see parse_dependency.h.
 #include "core/admission/parse_dependency.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/text.h"
@@ -9,13 +10,28 @@
 namespace millrace {
 namespace {
 
+struct KindName {
+  std::string_view word;
+  DependencyKind kind;
+};
+constexpr KindName kind_names[] = {
+    {"after", DependencyKind::after},           {"afterany", DependencyKind::afterany},   {"afterok", DependencyKind::afterok},
+    {"afternotok", DependencyKind::afternotok}, {"aftercorr", DependencyKind::aftercorr},
+};
+
 std::optional<DependencyKind> kind_named(std::string_view word) {
-  if (word == "after") return DependencyKind::after;
-  if (word == "afterany") return DependencyKind::afterany;
-  if (word == "afterok") return DependencyKind::afterok;
-  if (word == "afternotok") return DependencyKind::afternotok;
-  if (word == "aftercorr") return DependencyKind::aftercorr;
+  for (const KindName& row : kind_names)
+    if (equals_ignoring_case(word, row.word)) return row.kind;
   return std::nullopt;
+}
+
+// 12 or 12_3 alone: the oldest way to write a dependency.
+bool is_bare_job(std::string_view part) { return !part.empty() && part.find_first_not_of("0123456789_") == std::string_view::npos; }
+
+// What is written twice is waited for once.
+void add_once(std::vector<Dependency>& list, Dependency dependency) {
+  const auto same = [&](const Dependency& d) { return d.kind == dependency.kind && d.target == dependency.target && d.task == dependency.task; };
+  if (std::ranges::none_of(list, same)) list.push_back(std::move(dependency));
 }
 
 // Of a job that is over and hidden, and still known to accounting: what became of it is the answer.
@@ -37,8 +53,8 @@ std::expected<Dependency, Refusal> parse_target(const State& state, DependencyKi
   std::string_view id = text;
   if (const std::size_t plus = id.find('+'); plus != std::string_view::npos) {
     const auto delay = parse_integer(id.substr(plus + 1));
-    if (kind != DependencyKind::after || !delay || *delay < 0 || *delay > 1'000'000)
-      return bad("only after:job+minutes takes a delay");
+    // Every kind takes one, as in Slurm; after waits for it, the others are over with the end of their job.
+    if (!delay || *delay < 0 || *delay > 1'000'000) return bad("after + come minutes");
     dependency.delay_minutes = static_cast<std::uint32_t>(*delay);
     id = id.substr(0, plus);
   }
@@ -77,13 +93,20 @@ std::expected<Dependencies, Refusal> parse_dependencies(const State& state, std:
   if (out.any && text.find(',') != std::string_view::npos)
     return refuse(RefusalCode::dependency, "a dependency list uses either ',' (all) or '?' (any), not both");
   for (const std::string_view part : split(text, out.any ? '?' : ',')) {
-    if (part == "singleton") {
-      out.list.push_back({});
-      out.list.back().kind = DependencyKind::singleton;
+    if (equals_ignoring_case(part, "singleton")) {
+      Dependency own_name;
+      own_name.kind = DependencyKind::singleton;
+      add_once(out.list, std::move(own_name));
+      continue;
+    }
+    if (!out.any && is_bare_job(part)) {
+      auto one = parse_target(state, DependencyKind::afterany, part);
+      if (!one) return std::unexpected(std::move(one).error());
+      add_once(out.list, *std::move(one));
       continue;
     }
     const auto words = split(part, ':');
-    if (words[0] == "afterburstbuffer" || words[0] == "expand")
+    if (equals_ignoring_case(words[0], "afterburstbuffer") || equals_ignoring_case(words[0], "expand"))
       return refuse(RefusalCode::dependency, "dependency '" + std::string{words[0]} + "' is not built yet in Millrace");
     const auto kind = kind_named(words[0]);
     if (!kind) {
@@ -95,7 +118,7 @@ std::expected<Dependencies, Refusal> parse_dependencies(const State& state, std:
     for (std::size_t i = 1; i < words.size(); ++i) {
       auto one = parse_target(state, *kind, words[i]);
       if (!one) return std::unexpected(std::move(one).error());
-      out.list.push_back(*std::move(one));
+      add_once(out.list, *std::move(one));
     }
   }
   return out;

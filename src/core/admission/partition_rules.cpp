@@ -61,7 +61,7 @@ void complete_gpus(JobSpec& spec, const PartitionDef& partition, const Policy& p
 }
 
 void complete_memory(JobSpec& spec, const PartitionDef& partition, const Policy& policy) {
-  if (spec.memory_per_cpu || spec.memory_per_node || spec.exclusive || spec.resource_request().memory_per_gpu > 0) return;
+  if (spec.memory_per_cpu || spec.memory_per_node || spec.resource_request().memory_per_gpu > 0) return;
   if (partition.default_memory_per_cpu)
     spec.memory_per_cpu = partition.default_memory_per_cpu;
   else if (partition.default_memory_per_node)

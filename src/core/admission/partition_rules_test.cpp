@@ -117,5 +117,18 @@ TEST(PartitionRules, GPUs_come_with_CPUs_and_memory_when_the_job_says_nothing) {
   EXPECT_EQ(none.resource_request().memory_per_gpu, 0);
 }
 
+TEST(PartitionRules, A_whole_node_is_not_all_of_its_memory) {
+  Policy policy;
+  policy.default_memory_per_cpu = Mebibytes{100};
+  JobSpec spec = spec_of();
+  spec.exclusive = true;
+  complete_memory(spec, PartitionDef{}, policy);
+  EXPECT_EQ(spec.memory_per_cpu, Mebibytes{100});
+  JobSpec none = spec_of();
+  none.exclusive = true;
+  complete_memory(none, PartitionDef{}, Policy{});
+  EXPECT_FALSE(none.memory_per_cpu || none.memory_per_node) << "nothing is the default: all of it";
+}
+
 }  // namespace
 }  // namespace millrace

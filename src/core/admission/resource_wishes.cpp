@@ -183,7 +183,7 @@ bool wants_gpus(const ResourceRequest& ask) { return std::ranges::any_of(ask.gre
 
 Checked check_consistent(const JobSpec& spec, const ResourceRequest& ask) {
   const auto bad = [](const char* why) { return refuse(RefusalCode::invalid_tres, why); };
-  if (ask.cpus_per_gpu > 0 && !wants_gpus(ask) && ask.tasks_per_gpu == 0) return bad("--cpus-per-gpu needs a number of gpus");
+  // --cpus-per-gpu of a job without gpus says nothing, and may come from the environment; memory by gpu would say "none".
   if (ask.memory_per_gpu > 0 && !wants_gpus(ask) && ask.tasks_per_gpu == 0) return bad("--mem-per-gpu needs a number of gpus");
   if (ask.memory_per_gpu > 0 && (spec.memory_per_cpu || spec.memory_per_node)) return bad("--mem, --mem-per-cpu and --mem-per-gpu exclude each other");
   if (gpus_of(ask, GresScope::socket) > 0 && ask.sockets_per_node == 0) return bad("--gpus-per-socket needs --sockets-per-node");

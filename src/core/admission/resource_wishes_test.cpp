@@ -5,6 +5,7 @@
 
 #include "core/admission/accept_placement.h"
 #include "core/admission/modify_job.h"
+#include "core/admission/parse_dependency.h"
 #include "core/admission/report_node.h"
 #include "core/admission/submit_job.h"
 #include "core/ledger/apply.h"
@@ -72,6 +73,55 @@ class Requests : public testing::Test {
   Time now_{1'000'000'000};
 };
 
+TEST_F(Requests, An_array_limit_of_zero_is_none) {
+  SubmitJob ask = asking({});
+  ask.array = "1-4%0";
+  ASSERT_EQ(submit(ask), "1");
+  EXPECT_EQ(state_.arrays.at(JobKey{1})->spec.throttle, 0u);
+}
+
+TEST_F(Requests, Processors_by_gpu_mean_nothing_without_gpus) {
+  ASSERT_EQ(submit({.cpus_per_gpu = 2}), "1");
+  EXPECT_EQ(last().cpus_per_task, 1u);
+}
+
+TEST_F(Requests, No_node_is_both_required_and_excluded) {
+  SubmitJob ask = asking({});
+  ask.required_nodes = "n0,n1";
+  ask.excluded_nodes = "n1";
+  EXPECT_EQ(submit(ask), "node n1 is both required and excluded");
+  ask.required_nodes = "n0";
+  ASSERT_EQ(submit(ask), "1");
+  ModifyJob change;
+  change.excluded_nodes = "n0";
+  const auto decision = decide_modify(state_, {JobKey{1}, {}, false}, change, {UserId{1}, false}, now_);
+  ASSERT_FALSE(decision);
+  EXPECT_EQ(decision.error().code, RefusalCode::invalid_node_name);
+  change.excluded_nodes = "n1";
+  EXPECT_TRUE(decide_modify(state_, {JobKey{1}, {}, false}, change, {UserId{1}, false}, now_));
+}
+
+TEST_F(Requests, Dependencies_in_every_way_they_are_written) {
+  ASSERT_EQ(submit(asking({})), "1");
+  ASSERT_EQ(submit(asking({})), "2");
+  const auto shown = [&](std::string_view text) -> std::string {
+    const auto parsed = parse_dependencies(state_, text);
+    if (!parsed) return "refused";
+    std::string out;
+    for (const Dependency& d : parsed->list)
+      out += (out.empty() ? "" : ",") + std::to_string(static_cast<int>(d.kind)) + ":" + std::to_string(d.shown.value) + "+" + std::to_string(d.delay_minutes);
+    return out;
+  };
+  const std::string any = std::to_string(static_cast<int>(DependencyKind::afterany)), ok = std::to_string(static_cast<int>(DependencyKind::afterok));
+  EXPECT_EQ(shown("1"), any + ":1+0");
+  EXPECT_EQ(shown("1,2"), any + ":1+0," + any + ":2+0");
+  EXPECT_EQ(shown("AFTEROK:1,2"), ok + ":1+0," + any + ":2+0");
+  EXPECT_EQ(shown("afterok:1+5"), ok + ":1+5");
+  EXPECT_EQ(shown("afterany:1:1,AfterAny:1,afterok:1"), any + ":1+0," + ok + ":1+0");
+  EXPECT_EQ(shown("Singleton,singleton"), std::to_string(static_cast<int>(DependencyKind::singleton)) + ":0+0");
+  for (const std::string_view bad : {"1?2", "1+5", "1:2", "afterok:1+x", "afterany:1:", "afterok", "7"}) EXPECT_EQ(shown(bad), "refused") << bad;
+}
+
 TEST_F(Requests, Numbers_of_tasks_and_gpus_follow_from_each_other) {
   submit({.gpus = "4", .gpus_per_task = "2"});
   EXPECT_EQ(last().tasks, 2u);
@@ -85,7 +135,7 @@ TEST_F(Requests, Numbers_of_tasks_and_gpus_follow_from_each_other) {
   EXPECT_EQ(last().cpus_per_task, 2u);
   EXPECT_EQ(submit({.gpus = "5", .gpus_per_task = "2"}), "5 gpus in all, but 2 tasks with 2 each");
   EXPECT_EQ(submit({.gpus_per_socket = "1"}), "--gpus-per-socket needs --sockets-per-node");
-  EXPECT_EQ(submit({.cpus_per_gpu = 2}), "--cpus-per-gpu needs a number of gpus");
+  EXPECT_EQ(submit({.memory_per_gpu = 2}), "--mem-per-gpu needs a number of gpus");
 }
 
 TEST_F(Requests, What_can_never_be_had_is_refused_with_the_nearest_that_can) {

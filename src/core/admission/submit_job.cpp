@@ -84,7 +84,7 @@ std::expected<std::optional<ArraySpec>, Refusal> parse_array(const std::string& 
   const auto bad = [&](const std::string& why) { return refuse(RefusalCode::invalid_array, "array '" + text + "': " + why); };
   if (const std::size_t percent = list.find('%'); percent != std::string_view::npos) {
     const auto limit = parse_index_set(list.substr(percent + 1), 10'000'000);
-    if (!limit || limit->size() != 1 || limit->front() == 0) return bad("after % comes the number of tasks that may run at once");
+    if (!limit || limit->size() != 1) return bad("after % comes the number of tasks that may run at once");
     array.throttle = limit->front();
     list = list.substr(0, percent);
   }
@@ -186,6 +186,13 @@ std::expected<std::vector<std::uint32_t>, Refusal> resolve_nodes(const State& st
   return out;
 }
 
+std::expected<void, Refusal> check_named_nodes(const State& state, const std::vector<std::uint32_t>& required, const std::vector<std::uint32_t>& excluded) {
+  for (const std::uint32_t node : required)
+    if (std::ranges::find(excluded, node) != excluded.end())
+      return refuse(RefusalCode::invalid_node_name, "node " + state.node(NodeIndex{node}).def->name + " is both required and excluded");
+  return {};
+}
+
 // Every partition that takes this user's jobs, the default one first.
 std::expected<std::vector<PartitionIndex>, Refusal> open_partitions(const State& state, const JobSpec& spec, const Actor& actor) {
   std::vector<PartitionIndex> out;
@@ -243,6 +250,7 @@ std::expected<DecidedSubmission, Refusal> decide(const State& state, const Submi
   if (auto related = relate_gpus(spec); !related) return std::unexpected(std::move(related).error());
   auto excluded = resolve_nodes(state, ask.excluded_nodes);
   if (!excluded) return std::unexpected(std::move(excluded).error());
+  if (auto named = check_named_nodes(state, *required, *excluded); !named) return std::unexpected(std::move(named).error());
   if (auto size = complete_size(spec, required->size()); !size) return std::unexpected(std::move(size).error());
   if (!required->empty() || !excluded->empty()) {
     RareRequest rare = spec.rare_request();

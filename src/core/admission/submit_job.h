@@ -39,6 +39,8 @@ std::uint32_t initial_priority(const State& state, JobKey key, std::int32_t nice
 
 // Node names as indexes; refuses unknown ones by name.
 std::expected<std::vector<std::uint32_t>, Refusal> resolve_nodes(const State& state, const std::string& hostlist);
+// None may be in both lists.
+std::expected<void, Refusal> check_named_nodes(const State& state, const std::vector<std::uint32_t>& required, const std::vector<std::uint32_t>& excluded);
 
 // "a,b": the first is the job's own, the others are as good; empty: the default.
 std::expected<std::vector<PartitionIndex>, Refusal> find_partitions(const State& state, const std::string& names);

@@ -121,6 +121,17 @@ std::vector<std::vector<std::uint32_t>> ranks_by_node(const Distribution& distri
   return out;
 }
 
+std::vector<std::vector<std::uint32_t>> ranks_by_list(std::span<const std::string> task_nodes, std::span<const std::string> nodes) {
+  std::vector<std::vector<std::uint32_t>> out(nodes.size());
+  for (std::uint32_t rank = 0; rank < task_nodes.size(); ++rank) {
+    const auto at = std::ranges::find(nodes, task_nodes[rank]);
+    if (at == nodes.end()) return {};
+    out[static_cast<std::size_t>(at - nodes.begin())].push_back(rank);
+  }
+  if (std::ranges::any_of(out, [](const auto& ranks) { return ranks.empty(); })) return {};
+  return out;
+}
+
 std::vector<std::vector<std::uint32_t>> ranks_by_node(const JobSpec& spec, std::span<const NodeShare> shares) {
   const ResourceRequest& ask = spec.resource_request();
   const Distribution distribution = parse_distribution(ask.distribution).value_or(Distribution{});

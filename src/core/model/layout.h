@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +34,8 @@ std::vector<std::uint32_t> lay_out(const JobSpec& spec, std::span<const NodeInde
 
 // The task numbers of every node, for these counts.
 std::vector<std::vector<std::uint32_t>> ranks_by_node(const Distribution& distribution, std::span<const std::uint32_t> tasks_per_node);
+// The same where a list names the node of each task; empty when it names one that is not there, or not every one.
+std::vector<std::vector<std::uint32_t>> ranks_by_list(std::span<const std::string> task_nodes, std::span<const std::string> nodes);
 std::vector<std::vector<std::uint32_t>> ranks_by_node(const JobSpec& spec, std::span<const NodeShare> shares);
 
 }  // namespace millrace

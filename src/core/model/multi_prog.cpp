@@ -65,6 +65,7 @@ std::string replaced(std::string_view word, std::uint32_t task, std::size_t offs
 
 Result<MultiProg> MultiProg::parse(std::string_view text) {
   MultiProg out;
+  IndexSet named;
   std::size_t number = 0;
   std::string whole;
   while (!text.empty()) {
@@ -89,6 +90,12 @@ Result<MultiProg> MultiProg::parse(std::string_view text) {
     if (!added.everybody) {
       auto set = parse_index_set(tasks, task_max);
       if (!set) return wrong("'" + tasks + "' names no tasks; 0-3,7 or * would");
+      std::optional<std::uint32_t> twice;
+      set->for_each([&](std::uint32_t task) {
+        if (!twice && named.contains(task)) twice = task;
+        named.insert(task);
+      });
+      if (twice) return wrong("Duplicate record for task " + std::to_string(*twice));
       added.tasks = *std::move(set);
     }
     if (words.words.empty()) return wrong("no program for the tasks " + tasks);

@@ -42,5 +42,12 @@ TEST(MultiProg, What_is_wrong_is_said_with_its_line) {
   EXPECT_EQ(MultiProg::parse("0-1 a\n3 b")->check(4).error().story, "no program for task 2");
 }
 
+TEST(MultiProg, A_task_is_named_once) {
+  const auto twice = MultiProg::parse("0-1 a\n1,2 b\n");
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().story, "line 2: Duplicate record for task 1");
+  EXPECT_TRUE(MultiProg::parse("0-1 a\n* b\n"));
+}
+
 }  // namespace
 }  // namespace millrace

@@ -77,6 +77,60 @@ def check_end(checks, cluster):
     cluster.wait_for_nodes()
 
 
+def check_layout(checks, cluster):
+    """What does not fit together is said and settled; a list says where each task runs."""
+    say = "sh -c 'echo $SLURM_PROCID $SLURMD_NODENAME'"
+    hosts = cluster.directory / "hosts"
+    hosts.write_text("n2\nn1\nn1\nn2\n")
+    listed = ["0 n2", "1 n1", "2 n1", "3 n2"]
+    fields, out = script(cluster, f"SLURM_HOSTFILE={hosts} srun {say}", "-N2", "--ntasks-per-node=2", name="hostfile")
+    checks.that("SLURM_HOSTFILE of a step", sorted(out.splitlines()) == listed, out)
+    fields, out = script(cluster, f"srun -m arbitrary -w n2,n1,n1,n2 {say}", "-N2", "--ntasks-per-node=2", name="arbitrary")
+    checks.that("-m arbitrary of a step", sorted(out.splitlines()) == listed, out)
+    fields, out = script(cluster, "srun -n1 -w n1,n2 -N1 sh -c 'echo $SLURMD_NODENAME'", "-N2", name="eliminated")
+    checks.that("srun takes no more of the named nodes than -N", "n1" in out.splitlines() and "Required nodelist includes more nodes than permitted by max-node count (2 > 1). Eliminating nodes from the nodelist." in out, out)
+    done = cluster.run("srun", "-w", "n1,n2", "-N1", "sh", "-c", "echo $SLURM_JOB_NODELIST")
+    checks.that("nor outside an allocation", done.out == "n1\n" and "Eliminating nodes" in done.err, done)
+    fields, out = script(cluster, "srun --ntasks-per-node=1 echo task", "-N2", "--ntasks-per-node=2", name="honor")
+    checks.that("srun ignores --ntasks-per-node that does not match", out.count("task\n") == 4 and
+                "Warning: can't honor --ntasks-per-node set to 1 which doesn't match the requested tasks 4 with the number of requested nodes 2. Ignoring --ntasks-per-node." in out, out)
+    fields, out = script(cluster, "srun -n1 -o none sh -c 'echo lost'; srun -n1 -e none sh -c 'echo kept; echo lost >&2'; SLURM_STDOUTMODE=none srun -n1 echo lost", name="none")
+    checks.that("output to none is discarded", out == "kept\n", out)
+
+
+GIVE_UP = """import signal, subprocess, sys
+one = subprocess.Popen(["srun", "-n1", "--exact", "echo", "RAN"], stderr=subprocess.PIPE, text=True)
+first = one.stderr.readline()  # that it waits
+one.send_signal(getattr(signal, "SIG" + sys.argv[1]))
+print(first + one.stderr.read(), "code", one.wait())
+"""
+
+
+def check_signals(checks, cluster):
+    """How srun ends its step, or gives it up."""
+    program = cluster.directory / "give_up.py"
+    program.write_text(GIVE_UP)
+    for name in ("TERM", "HUP", "INT"):
+        over = cluster.directory / f"over-{name}"
+        held = cluster.directory / f"held-{name}"
+        fields, out = script(cluster, f"srun -n1 sh -c 'touch {held}; until [ -e {over} ]; do sleep 0.1; done' & until [ -e {held} ]; do sleep 0.1; done; "
+                                      f"python3 {program} {name}; touch {over}; wait", "-n1", name=f"giveup-{name}")
+        checks.that(f"SIG{name} to an srun that waits for its step", "Cancelled pending job step with signal" in out and "already completing or completed" in out
+                    and "code 1" in out and "RAN" not in out, out)
+    bad = "if [ $SLURM_PROCID = 0 ]; then until [ -e $0 ]; do sleep 0.1; done; exit 3; fi;"
+    ready = cluster.directory / "bad-exit-trap"
+    fields, out = script(cluster, f"srun -n2 -K sh -c '{bad} trap \"echo got TERM; exit 7\" TERM; touch $0; while :; do sleep 0.1; done' {ready}; echo code $?", "-n2", name="trap")
+    checks.that("-K ends the others with TERM, which they may catch", "got TERM" in out and "code 7" in out, out)
+    ready = cluster.directory / "bad-exit-plain"
+    fields, out = script(cluster, f"srun -n2 -K sh -c '{bad} touch $0; exec sleep 1000' {ready}; echo code $?", "-n2", name="plain-end")
+    checks.that("or die of", "task 1: Terminated" in out and "code 143" in out, out)
+    one = subprocess.Popen([cluster.bin / "srun", "-n1", "sh", "-c", "echo begun; exec sleep 1000"], env=cluster.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    one.stdout.readline()
+    one.terminate()
+    err = one.communicate(timeout=60)[1]
+    checks.that("SIGTERM to srun aborts the step", "forcing job termination" in err and err.count("Job step aborted: Waiting up to ") == 1, err)
+
+
 def check_salloc(checks, cluster):
     done = cluster.run("salloc", "-N2", "-n2", "sh", "-c", f"export PATH={cluster.bin}:$PATH; srun sh -c 'echo $SLURMD_NODENAME'; echo $SLURM_JOB_NODELIST $SLURM_TASKS_PER_NODE; exit 7")
     checks.that("salloc runs a command beside its nodes", done.code == 7 and sorted(done.out.split()) == sorted(["n1", "n2", "n[1-2]", "1(x2)"]), done)
@@ -86,8 +140,11 @@ def check_salloc(checks, cluster):
     checks.that("its job ends with the command's code", fields["JobState"] == "FAILED" and fields["ExitCode"] == "7:0" and fields["BatchFlag"] == "0", fields)
     done = cluster.run("salloc", "/no/such/command")
     checks.says("a command that is not there gives the nodes back", done, 1, 'Unable to find command "/no/such/command"', "Relinquishing")
+    done = cluster.run("salloc", "-n1", cluster.bin / "squeue", "-h", "-o", "%j")
+    checks.that("its name says that it is interactive", done.out == "interactive\n", done)
     done = cluster.run("salloc", "--no-shell")
     job = int(done.err.split("Granted job allocation ")[1].split()[0])
+    checks.that("--no-shell is its name", cluster.job(job)["JobName"] == "no-shell", cluster.job(job))
     inside = cluster.run("srun", f"--jobid={job}", "sh", "-c", "echo inside $SLURM_JOB_ID")
     checks.that("--no-shell leaves an allocation that --jobid uses", inside.out == f"inside {job}\n", inside)
     stranger = (65534, 65534, ())
@@ -178,6 +235,8 @@ def body(build):
         check_script(checks, cluster)
         check_parallel(checks, cluster)
         check_end(checks, cluster)
+        check_layout(checks, cluster)
+        check_signals(checks, cluster)
         check_salloc(checks, cluster)
         check_terminal(checks, cluster)
         check_trouble(checks, cluster)
