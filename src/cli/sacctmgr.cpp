@@ -97,33 +97,53 @@ std::optional<wire::Reply> sacctmgr_ask(Sacctmgr& self, wire::Request& request) 
   return std::nullopt;
 }
 
+namespace {
+
+// The rows below a refusal name the cluster, which the controller leaves to us.
+std::string with_cluster(std::string story, const std::string& cluster) {
+  for (std::size_t line = story.find("\n  "); line != std::string::npos; line = story.find("\n  ", line + 1)) {
+    const std::size_t at = story.find(" A = ", line);
+    if (at != std::string::npos && at < story.find('\n', line + 1)) story.insert(at, " C = " + cluster);
+  }
+  return story;
+}
+
+constexpr Text refusals[] = {"Access/permission", "Job(s) active", "This request", "You can not remove the default"};
+
+}  // namespace
+
 int sacctmgr_change(Sacctmgr& self, std::span<const Text> words) {
+  if (words.size() > 1 && is_cut_of(words[1], "clusters", 2)) return sacctmgr_change_cluster(self, words);
   const auto change = parse_account_change(words);
   if (!change) {
     say_plain(" " + change.error().story);
     return 1;
   }
+  return sacctmgr_commit(self, *change, [&](const wire::AccountsChanged& changed) { return sacctmgr_announcement(*change, changed, self.settings.cluster_name); });
+}
+
+int sacctmgr_commit(Sacctmgr& self, const AccountChange& change, const std::function<std::string(const wire::AccountsChanged&)>& announce) {
   if (self.options.readonly) {
     say_plain(" Can't run this command in readonly mode.");
     return 1;
   }
   wire::Request request;
   wire::ChangeAccounts& ask = *request.mutable_change_accounts();
-  ask.set_action(static_cast<std::uint32_t>(change->action));
-  ask.set_entity(static_cast<std::uint32_t>(change->entity));
-  put_settings(change->where, ask.mutable_where());
-  put_settings(change->set, ask.mutable_set());
+  ask.set_action(static_cast<std::uint32_t>(change.action));
+  ask.set_entity(static_cast<std::uint32_t>(change.entity));
+  put_settings(change.where, ask.mutable_where());
+  put_settings(change.set, ask.mutable_set());
   ask.set_try_only(true);
   const auto failed = [&](const Error& error) {
     say_trouble(self.command, self.session);
-    const bool denied = error.story.starts_with("Access/permission") || error.story.starts_with("Job(s) active") || error.story.starts_with("This request");
-    say_plain((denied ? " Error with request: " : " ") + error.story);
+    const bool denied = std::ranges::any_of(refusals, [&](Text begin) { return error.story.starts_with(begin); });
+    say_plain((denied ? " Error with request: " : " ") + with_cluster(error.story, self.settings.cluster_name));
     return 1;
   };
   const auto tried = ask_all(self.session, request);
   if (!tried) return failed(tried.error());
-  if (tried->accounts_changed().names_size() == 0) return say_nothing(*change, self.options.quiet);
-  if (!self.options.quiet) print(sacctmgr_announcement(*change, tried->accounts_changed(), self.settings.cluster_name));
+  if (tried->accounts_changed().names_size() == 0) return say_nothing(change, self.options.quiet);
+  if (!self.options.quiet) print(announce(tried->accounts_changed()));
   if (!self.options.immediate && !sacctmgr_may_commit()) {
     print(" Changes Discarded\n");
     return 0;
@@ -157,6 +177,7 @@ std::vector<std::string> line_words(Text line) {
 int run_words(Sacctmgr& self, std::span<const Text> words) {
   const Text verb = words[0];
   if (equals_ignoring_case(verb, "version")) return print("slurm " + std::string{slurm_version} + '\n');
+  if (equals_ignoring_case(verb, "help") || verb == "?") return print(sacctmgr_manual());
   if (is_cut_of(verb, "show", 3) || is_cut_of(verb, "list", 1)) return sacctmgr_show(self, words.subspan(1));
   if (equals_ignoring_case(verb, "problem") || equals_ignoring_case(verb, "problems")) return sacctmgr_show(self, words);
   if (self.options.listing.data) {
@@ -189,8 +210,7 @@ int run_prompt(Sacctmgr& self) {
     std::vector<Text> words(given.begin(), given.end());
     const auto is = [&](Text word) { return equals_ignoring_case(words[0], word); };
     if (is("exit") || is("quit") || is("q")) return code;
-    if (is("help") || words[0] == "?") print(man_page(head, option_texts(std::span<const Option<D>>{rows}, any_tool)));
-    else if (is("readonly")) self.options.readonly = true;
+    if (is("readonly")) self.options.readonly = true;
     else if (is("quiet")) self.options.quiet = true;
     else if (is("parsable")) self.options.style.parsable = Parsable::with_end;
     else if (is("associations")) self.options.associations = true;
@@ -212,6 +232,7 @@ int run_sacctmgr(Command& command) {
   if (answer_common(options.asked, head, option_texts(table, any_tool))) return 0;
   const std::span<const Text> words{line->operands};
   if (!words.empty() && equals_ignoring_case(words[0], "version")) return print("slurm " + std::string{slurm_version} + '\n');
+  if (!words.empty() && equals_ignoring_case(words[0], "help")) return print(sacctmgr_manual());
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   command.verbose = options.verbose;

@@ -1,6 +1,7 @@
 // src/cli/sacctmgr.h - what the parts of sacctmgr share.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -31,11 +32,16 @@ struct Sacctmgr {
 
 // show account|user|association|qos|tres|... [where] [key=value] [format=...] [withassoc]
 int sacctmgr_show(Sacctmgr& self, std::span<const std::string_view> words);
-// Kinds that are not of the account book: cluster, configuration, event, problem, runawayjobs. Empty: not one of them.
+// Kinds that are not of the account book: cluster, configuration, problem. Empty: not one of them.
 std::optional<int> sacctmgr_show_other(Sacctmgr& self, std::string_view entity, std::span<const std::string_view> words);
 
 // add, modify, delete; without a word where nothing is to be said.
 int sacctmgr_change(Sacctmgr& self, std::span<const std::string_view> words);
+
+// add, modify or delete cluster NAME: there is one, and what holds for all of it is what its root account has.
+int sacctmgr_change_cluster(Sacctmgr& self, std::span<const std::string_view> words);
+// Asks what a change would do, says it, asks whether it may, and has it done.
+int sacctmgr_commit(Sacctmgr& self, const AccountChange& change, const std::function<std::string(const wire::AccountsChanged&)>& announce);
 
 // What is about to be done, in Slurm's words.
 std::string sacctmgr_announcement(const AccountChange& change, const wire::AccountsChanged& changed, const std::string& cluster);
@@ -45,7 +51,7 @@ bool sacctmgr_may_commit();
 std::optional<int> sacctmgr_daemon(Sacctmgr& self, std::span<const std::string_view> words);
 // modify job [where] jobid=N set DerivedExitCode=... Comment=...
 int sacctmgr_modify_job(Sacctmgr& self, std::span<const std::string_view> words);
-// Kinds of which records are kept, or could be: transaction, coordinator, wckey, reservation, resource, federation, instance, stats, runawayjobs. Empty: not one of them.
+// Kinds of which records are kept, or could be: transaction, event, coordinator, wckey, reservation, resource, federation, instance, stats, runawayjobs. Empty: not one of them.
 std::optional<int> sacctmgr_show_records(Sacctmgr& self, std::string_view entity, std::span<const std::string_view> words);
 std::optional<AccountBook> sacctmgr_book(Sacctmgr& self);
 // --json, --yaml.

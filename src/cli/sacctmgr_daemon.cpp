@@ -1,4 +1,4 @@
-// src/cli/sacctmgr_daemon.cpp - sacctmgr ping, reconfigure, clear stats: what slurmdbd would do is done by the controller; and modify job.
+// src/cli/sacctmgr_daemon.cpp - sacctmgr ping, reconfigure: what slurmdbd would do is done by the controller; and modify job.
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/options/option.h"
@@ -112,8 +112,7 @@ std::optional<int> sacctmgr_daemon(Sacctmgr& self, std::span<const Text> words) 
   }
   if (is_cut_of(verb, "clear", 2)) {
     if (words.size() != 2 || !is_cut_of(words[1], "stats", 2)) return say_plain(" clear stats is all that can be cleared"), 1;
-    request.mutable_query_diagnostics()->set_reset(true);
-    return order(self, request);
+    return say_error(self.command, "the counters of sacctmgr show stats are the controller's; sdiag --reset starts them anew, together with its own"), 1;
   }
   if (is_cut_of(verb, "archive", 2)) return say_error(self.command, "archive is not built in Millrace: records are kept by the controller for as long as SlurmctldParameters=millrace_keep_ended= says"), 1;
   if (is_cut_of(verb, "shutdown", 4)) return say_error(self.command, "there is no slurmdbd to shut down: accounts are kept by the controller, which scontrol shutdown stops"), 1;

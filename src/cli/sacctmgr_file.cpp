@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -41,6 +42,21 @@ std::string settings_text(const AssociationRow& row) {
   return out;
 }
 
+// What is said of the user as such; it stands in each of his lines.
+std::string person_text(const AccountBook& book, const std::string& user) {
+  std::string out = ":DefaultAccount=" + quoted(book.default_account(user));
+  if (const std::string level = book.admin_level(user); level != "None") out += ":AdminLevel=" + quoted(level);
+  std::string accounts;  // those he was given, not those below them
+  for (const wire::AssociationView* view : book.in_tree_order)
+    if (std::ranges::find(view->association().coordinators(), user) != view->association().coordinators().end()) accounts += (accounts.empty() ? "" : ",") + view->association().account();
+  if (!accounts.empty()) out += ":Coordinator=" + quoted(accounts);
+  const log::AccountUser* known = book.find_user(user);
+  if (known == nullptr || known->wckeys().empty()) return out;
+  std::string keys;
+  for (const std::string& key : known->wckeys()) keys += (keys.empty() ? "" : ",") + key;
+  return out + ":WCKeys=" + quoted(keys) + (known->default_wckey().empty() ? "" : ":DefaultWCKey=" + quoted(known->default_wckey()));
+}
+
 std::string dump_text(const AccountBook& book, const std::string& cluster) {
   std::string out = "# Accounts and users of cluster " + cluster + ", as `sacctmgr load` reads them.\n"
                     "# Parent - 'name' says below which account the lines after it are.\n";
@@ -56,7 +72,7 @@ std::string dump_text(const AccountBook& book, const std::string& cluster) {
       if (a.user().empty()) {
         below += "Account - " + quoted(a.account()) + ":Description=" + quoted(a.description()) + ":Organization=" + quoted(a.organization()) + settings_text({&book, view, false}) + '\n';
       } else {
-        below += "User - " + quoted(a.user()) + ":DefaultAccount=" + quoted(book.default_account(a.user())) + (a.partition().empty() ? "" : ":Partition=" + quoted(a.partition())) +
+        below += "User - " + quoted(a.user()) + person_text(book, a.user()) + (a.partition().empty() ? "" : ":Partition=" + quoted(a.partition())) +
                  settings_text({&book, view, false}) + '\n';
       }
     }
@@ -111,8 +127,16 @@ Result<std::optional<Line>> read_line(Text text) {
 
 bool is_setting(const std::string& setting, Text key) { return equals_ignoring_case(Text{setting}.substr(0, setting.find('=')), key); }
 
-// Administrators are root and SlurmUser here, there are no coordinators, and a user's default account is the first it is added to.
-bool is_left_out(const std::string& setting) { return is_setting(setting, "AdminLevel") || is_setting(setting, "DefaultAccount") || is_setting(setting, "Coordinator"); }
+// What is said of the user as such waits until all accounts and users are there.
+constexpr Text of_person[] = {"DefaultAccount", "AdminLevel", "WCKeys", "DefaultWCKey", "Coordinator"};
+bool is_of_person(const std::string& setting) {
+  return std::ranges::any_of(of_person, [&](Text key) { return is_setting(setting, key); });
+}
+
+int run(Sacctmgr& self, const std::vector<std::string>& words) {
+  const std::vector<Text> views(words.begin(), words.end());
+  return sacctmgr_change(self, views);
+}
 
 // What is there already is left: adding says that nothing is new; then it is given what the file says of it.
 int load_line(Sacctmgr& self, const Line& line, const std::string& parent) {
@@ -120,19 +144,38 @@ int load_line(Sacctmgr& self, const Line& line, const std::string& parent) {
   std::vector<std::string> add{"add", account ? "account" : "user", line.name, (account ? "parent=" : "account=") + parent};
   std::vector<std::string> change{"modify", account ? "account" : "user", "where", "name=" + line.name};
   if (!account) change.push_back("account=" + parent);
-  change.push_back("set");
-  const std::size_t fixed = change.size();
+  std::vector<std::string> settings;
   for (const std::string& setting : line.settings) {
-    if (is_left_out(setting)) continue;
-    if (is_setting(setting, "Partition")) add.push_back(setting), change.insert(change.begin() + 4, setting);
-    else if (setting.back() != '=') change.push_back(setting);
+    if (!account && is_of_person(setting)) continue;
+    if (is_setting(setting, "Partition")) add.push_back(setting), change.push_back(setting);
+    else if (setting.back() != '=') settings.push_back(setting);
   }
-  const auto run = [&](const std::vector<std::string>& words) {
-    std::vector<Text> views(words.begin(), words.end());
-    return sacctmgr_change(self, views);
-  };
-  if (const int code = run(add); code != 0) return code;
-  return change.size() > fixed + (change.size() > 4 && is_setting(change[4], "Partition") ? 1 : 0) ? run(change) : 0;
+  if (const int code = run(self, add); code != 0 || settings.empty()) return code;
+  change.push_back("set");
+  change.insert(change.end(), settings.begin(), settings.end());
+  return run(self, change);
+}
+
+// What holds for the whole cluster.
+int load_cluster(Sacctmgr& self, const Line& line) {
+  std::vector<std::string> change{"modify", "cluster", "set"};
+  for (const std::string& setting : line.settings)
+    if (setting.back() != '=') change.push_back(setting);
+  return change.size() > 3 ? run(self, change) : 0;
+}
+
+int load_person(Sacctmgr& self, const Line& line) {
+  std::vector<std::string> change{"modify", "user", "where", "name=" + line.name, "set"};
+  const std::size_t fixed = change.size();
+  std::string coordinated;
+  for (const std::string& setting : line.settings) {
+    if (!is_of_person(setting) || setting.back() == '=') continue;
+    if (is_setting(setting, "Coordinator")) coordinated = setting.substr(setting.find('=') + 1);
+    else change.push_back(setting);
+  }
+  if (change.size() > fixed)
+    if (const int code = run(self, change); code != 0) return code;
+  return coordinated.empty() ? 0 : run(self, {"add", "coordinator", "account=" + coordinated, "names=" + line.name});
 }
 
 }  // namespace
@@ -198,6 +241,7 @@ int sacctmgr_load(Sacctmgr& self, std::span<const Text> words) {
     return 1;
   }
   std::vector<std::pair<Line, std::string>> lines;  // and the account they are below
+  std::optional<Line> cluster;
   std::string parent = "root";
   std::size_t number = 0;
   for (const Text each : split(text.view(), '\n')) {
@@ -211,15 +255,16 @@ int sacctmgr_load(Sacctmgr& self, std::span<const Text> words) {
     if (!*line) continue;
     if ((*line)->kind == "parent") parent = (*line)->name;
     if ((*line)->kind == "account" || (*line)->kind == "user") lines.emplace_back(**line, parent);
-    const std::string place = file + " line " + std::to_string(number) + ": ";
-    if ((*line)->kind == "cluster" && !(*line)->settings.empty()) say_plain(" " + place + "settings of the cluster itself are not taken");
-    for (const std::string& setting : (*line)->settings)
-      if (is_left_out(setting) && setting.back() != '=') say_plain(" " + place + setting + " is not taken");
+    if ((*line)->kind == "cluster") cluster = **line;
   }
   Sacctmgr quiet{self.command, self.options, self.session, self.settings};
   quiet.options.immediate = quiet.options.quiet = true;
+  if (cluster)
+    if (const int code = load_cluster(quiet, *cluster); code != 0) return code;
   for (const auto& [line, above] : lines)
     if (const int code = load_line(quiet, line, above); code != 0) return code;
+  for (const auto& [line, above] : lines)
+    if (const int code = line.kind == "user" ? load_person(quiet, line) : 0; code != 0) return code;
   return self.options.quiet ? 0 : print(" " + std::to_string(lines.size()) + " accounts and users loaded.\n");
 }
 

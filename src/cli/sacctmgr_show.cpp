@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "cli/render/account_fields.h"
 #include "cli/render/data_accounts.h"
 #include "cli/sacctmgr.h"
@@ -14,42 +15,126 @@ using Text = std::string_view;
 
 constexpr auto begins = is_cut_of;
 
+using Set = std::set<std::string, std::less<>>;  // words in lower case
+
 struct Question {
   std::string format;
-  bool with_associations = false, with_coordinators = false, tree = false;
-  std::set<std::string, std::less<>> names, accounts, users, partitions;
+  bool with_associations = false, with_coordinators = false, tree = false, subaccounts = false, without_limits = false, only_defaults = false;
+  Set names, accounts, users, partitions, clusters, parents, qos, default_qos, ids, default_accounts, admin_levels, descriptions, organizations, flags, preempt_modes, types;
 };
 
-Result<Question> read_question(std::span<const Text> words, bool names_are_users) {
+enum Of : std::uint8_t { of_accounts = 1, of_users = 2, of_associations = 4, of_qos = 8, of_tres = 16, of_tree = of_accounts | of_users | of_associations, of_all = 31 };
+
+struct FlagWord {
+  Text word;
+  std::size_t least;
+  std::uint8_t of;
+  bool Question::* flag;  // null: here it changes nothing, since nothing deleted is kept and no limit is shown that is inherited
+};
+struct ConditionWord {
+  Text key;
+  std::size_t least;
+  std::uint8_t of;
+  Set Question::* values;
+};
+// clang-format off
+constexpr FlagWord flag_words[] = {
+    {"tree", 4, of_tree, &Question::tree},
+    {"withassociations", 5, of_tree, &Question::with_associations},
+    {"withcoordinators", 5, of_tree, &Question::with_coordinators},
+    {"withsubaccounts", 5, of_tree, &Question::subaccounts},
+    {"withdeleted", 5, of_all, nullptr},
+    {"withrawqoslevel", 5, of_tree, nullptr},
+    {"wolimits", 3, of_tree, &Question::without_limits},
+    {"woplimits", 4, of_tree, nullptr},
+    {"wopinfo", 3, of_tree, nullptr},
+    {"onlydefaults", 4, of_tree, &Question::only_defaults},
+};
+constexpr ConditionWord condition_words[] = {
+    {"users", 4, of_tree, &Question::users},
+    {"accounts", 3, of_tree, &Question::accounts},
+    {"acct", 4, of_tree, &Question::accounts},
+    {"partitions", 4, of_tree, &Question::partitions},
+    {"parents", 4, of_tree, &Question::parents},
+    {"qoslevel", 1, of_tree, &Question::qos},
+    {"defaultqos", 8, of_tree, &Question::default_qos},
+    {"defaultaccounts", 8, of_tree, &Question::default_accounts},
+    {"adminlevels", 2, of_users, &Question::admin_levels},
+    {"descriptions", 3, of_accounts | of_qos, &Question::descriptions},
+    {"organizations", 1, of_accounts, &Question::organizations},
+    {"flags", 2, of_qos, &Question::flags},
+    {"preemptmode", 8, of_qos, &Question::preempt_modes},
+    {"types", 1, of_tres, &Question::types},
+    {"ids", 1, of_associations | of_qos | of_tres, &Question::ids},
+    {"clusters", 1, of_all, &Question::clusters},
+};
+// clang-format on
+
+Result<Question> read_question(std::span<const Text> words, Of of) {
   Question out;
   for (const Text word : words) {
     if (equals_ignoring_case(word, "where")) continue;
-    if (begins(word, "withassociations", 5)) {
-      out.with_associations = true;
+    if (const auto flag = std::ranges::find_if(flag_words, [&](const FlagWord& each) { return (each.of & of) != 0 && begins(word, each.word, each.least); }); flag != std::end(flag_words)) {
+      if (flag->flag != nullptr) out.*(flag->flag) = true;
       continue;
     }
-    if (equals_ignoring_case(word, "tree")) {
-      out.tree = true;
-      continue;
-    }
-    if (begins(word, "withcoordinators", 5)) {
-      out.with_coordinators = true;
-      continue;
-    }
-    if (equals_ignoring_case(word, "withdeleted") || begins(word, "wopinfo", 3) || begins(word, "woplimits", 4) || begins(word, "withrawqoslevel", 5) || begins(word, "onlydefaults", 4)) continue;
     const AccountSetting item = parse_account_setting(word);
-    auto* set = item.key == "name" ? (names_are_users ? &out.users : &out.names) : begins(item.key, "users", 4) ? &out.users
-                : begins(item.key, "accounts", 4) ? &out.accounts : begins(item.key, "partitions", 4) ? &out.partitions : nullptr;
-    if (begins(item.key, "format", 3)) out.format = item.value;
-    else if (begins(item.key, "clusters", 4)) continue;
-    else if (set == nullptr) return fail(Errc::invalid, "Unknown condition: " + std::string{word});
-    else
-      for (const Text each : split(item.value, ',')) set->emplace(trim(each));
+    if (begins(item.key, "format", 3)) {
+      out.format = item.value;
+      continue;
+    }
+    Set Question::* values = item.key == "name" ? (of == of_users ? &Question::users : &Question::names) : nullptr;
+    for (const ConditionWord& each : condition_words)
+      if (values == nullptr && (each.of & of) != 0 && begins(item.key, each.key, each.least)) values = each.values;
+    if (values == nullptr) return fail(Errc::invalid, "Unknown condition: " + std::string{word});
+    for (const Text each : split(item.value, ',')) (out.*values).emplace(lower(trim(each)));
   }
   return out;
 }
 
-bool in(const std::set<std::string, std::less<>>& set, const std::string& word) { return set.empty() || set.contains(word); }
+bool in(const Set& set, Text word) { return set.empty() || set.contains(lower(word)); }
+
+// A list of several, of which one will do.
+bool meets(const Set& set, Text list) {
+  return set.empty() || std::ranges::any_of(split(list, ','), [&](Text each) { return set.contains(lower(each)); });
+}
+
+// One of the words, which may be cut: operator, op.
+bool begins_one(const Set& set, Text word) {
+  return set.empty() || std::ranges::any_of(set, [&](const std::string& each) { return !each.empty() && lower(word).starts_with(each); });
+}
+
+bool is_here(const AccountBook& book, const Question& q) { return in(q.clusters, book.answer.cluster()); }
+
+bool in_accounts(const AccountBook& book, const Question& q, const log::Association& a) {
+  if (in(q.accounts, a.account())) return true;
+  if (!q.subaccounts) return false;
+  const auto above = book.by_id.find(a.parent());
+  return above != book.by_id.end() && in_accounts(book, q, above->second->association());
+}
+
+std::string parent_name(const AccountBook& book, const log::Association& a) {
+  const auto above = book.by_id.find(a.parent());
+  return above == book.by_id.end() || !a.user().empty() ? std::string{} : above->second->association().account();
+}
+
+// Whether all conditions hold.
+bool is_wanted(const AccountBook& book, const Question& q, const log::Association& a) {
+  if (!in_accounts(book, q, a) || !in(q.partitions, a.partition()) || !in(q.users, a.user()) || !in(q.parents, parent_name(book, a))) return false;
+  if (q.only_defaults && !a.is_default()) return false;
+  if (!meets(q.qos, book.allowed_qos(a)) || !in(q.default_qos, book.default_qos(a)) || !in(q.ids, std::to_string(a.id()))) return false;
+  if (!in(q.default_accounts, book.default_account(a.user())) || !begins_one(q.admin_levels, book.admin_level(a.user()))) return false;
+  return in(q.descriptions, a.description()) && in(q.organizations, a.organization()) && is_here(book, q);
+}
+
+bool is_wanted(const AccountBook& book, const Question& q, const log::Qos& qos) {
+  const QosRow row{&book, &qos};
+  const auto text = [&](Text name) {
+    const auto chosen = choose_fields(qos_fields(), name);
+    return chosen && !chosen->empty() ? chosen->front().field->value(row) : std::string{};
+  };
+  return in(q.names, qos.name()) && in(q.ids, std::to_string(qos.id())) && in(q.descriptions, qos.description()) && meets(q.flags, text("Flags")) && in(q.preempt_modes, text("PreemptMode")) && is_here(book, q);
+}
 
 template <class Row>
 int show_rows(Sacctmgr& self, std::span<const Field<Row>> fields, const std::string& columns, const std::vector<Row>& rows) {
@@ -68,8 +153,7 @@ int show_associations(Sacctmgr& self, const AccountBook& book, const Question& q
   for (const wire::AssociationView* view : book.in_tree_order) {
     const log::Association& a = view->association();
     if (a.user().empty() ? !accounts : !users) continue;
-    if (!in(q.accounts, a.account()) || !in(q.partitions, a.partition()) || !in(q.names, a.account())) continue;
-    if (!q.users.empty() && !q.users.contains(a.user())) continue;
+    if (!is_wanted(book, q, a) || !in(q.names, a.account())) continue;
     // A user is shown once, however many accounts he is in.
     if (!each && users && !seen.insert(a.user()).second) continue;
     rows.push_back({&book, view, q.tree});
@@ -80,7 +164,7 @@ int show_associations(Sacctmgr& self, const AccountBook& book, const Question& q
 int show_qos(Sacctmgr& self, const AccountBook& book, const Question& q) {
   std::vector<QosRow> rows;
   for (const log::Qos& qos : book.answer.qos())
-    if (in(q.names, qos.name())) rows.push_back({&book, &qos});
+    if (is_wanted(book, q, qos)) rows.push_back({&book, &qos});
   return show_rows(self, qos_fields(), q.format.empty() ? qos_columns : q.format, rows);
 }
 
@@ -103,7 +187,7 @@ std::vector<TresRow> tres_rows(const AccountBook& book, const Question& q) {
     const std::string type = full.substr(0, slash), name = slash == std::string::npos ? "" : full.substr(slash + 1);
     if (std::ranges::none_of(rows, [&](const TresRow& row) { return row.type == type && row.name == name; })) rows.push_back({type, name, next++});
   }
-  std::erase_if(rows, [&](const TresRow& row) { return !in(q.names, row.name) && !in(q.names, row.type); });
+  std::erase_if(rows, [&](const TresRow& row) { return (!in(q.names, row.name) && !in(q.names, row.type)) || !in(q.types, row.type) || !in(q.ids, std::to_string(row.id)) || !is_here(book, q); });
   return rows;
 }
 
@@ -119,13 +203,13 @@ int print_data(Sacctmgr& self, const AccountBook& book, const Question& q, const
   std::set<std::string> seen;
   if (key == "qos")
     for (const log::Qos& qos : book.answer.qos())
-      if (in(q.names, qos.name())) records.push_back(qos_data({&book, &qos}));
+      if (is_wanted(book, q, qos)) records.push_back(qos_data({&book, &qos}));
   if (key == "tres")
     for (const TresRow& row : tres_rows(book, q)) records.push_back(DataMap{{"type", row.type}, {"name", row.name}, {"id", static_cast<std::uint32_t>(row.id)}, {"count", 0u}});
   for (const wire::AssociationView* view : book.in_tree_order) {
     const log::Association& a = view->association();
     const AssociationRow row{&book, view};
-    if (!in(q.accounts, a.account()) || !in(q.partitions, a.partition()) || (!q.users.empty() && !q.users.contains(a.user()))) continue;
+    if (!is_wanted(book, q, a)) continue;
     if (key == "associations" && in(q.names, a.account())) records.push_back(association_data(row));
     if (key == "accounts" && a.user().empty() && in(q.names, a.account())) records.push_back(account_data(row));
     if (key == "users" && !a.user().empty() && seen.insert(a.user()).second) records.push_back(user_data(book, a.user()));
@@ -147,7 +231,7 @@ int sacctmgr_show(Sacctmgr& self, std::span<const Text> words) {
     say_plain("No valid entity in list command\nInput line must include \"Account\", \"Association\", \"Cluster\", \"Configuration\",\n\"Coordinator\", \"Event\", \"Federation\", \"Instance\", \"Problem\", \"QOS\", \"Resource\", \"Reservation\",\n\"RunAwayJobs\", \"Stats\", \"Transaction\", \"TRES\", \"User\", or \"WCKey\"");
     return 1;
   }
-  auto question = read_question(words.subspan(1), users);
+  auto question = read_question(words.subspan(1), qos ? of_qos : tres ? of_tres : associations ? of_associations : accounts ? of_accounts : of_users);
   if (!question) {
     say_plain(" " + question.error().story);
     return 1;
@@ -161,10 +245,17 @@ int sacctmgr_show(Sacctmgr& self, std::span<const Text> words) {
   if (self.options.listing.data) return print_data(self, book, *question, qos ? "qos" : tres ? "tres" : associations ? "associations" : accounts ? "accounts" : "users");
   if (qos) return show_qos(self, book, *question);
   if (tres) return show_tres(self, book, *question);
-  if (associations) return show_associations(self, book, *question, true, true, association_columns);
-  const auto with = [&](const char* more) { return (question->with_associations ? "," + std::string{more} : std::string{}) + (question->with_coordinators ? ",Coordinators" : ""); };
-  return accounts ? show_associations(self, book, *question, true, question->with_associations, account_columns + with(account_association_columns))
-                  : show_associations(self, book, *question, false, true, (book.answer.track_wckeys() ? user_wckey_columns : user_columns) + with(user_association_columns));
+  if (associations) {
+    // A tree needs the room, and its names begin at the left.
+    std::string columns = question->without_limits ? "Cluster,Account%10,User,Partition" : association_columns;
+    if (const std::size_t at = columns.find("Account%10"); question->tree && at != std::string::npos) columns.replace(at, 10, "Account");
+    return show_associations(self, book, *question, true, true, columns);
+  }
+  const auto with = [&](const char* more, const char* without_limits) {
+    return (question->with_associations ? "," + std::string{question->without_limits ? without_limits : more} : std::string{}) + (question->with_coordinators ? ",Coordinators" : "");
+  };
+  return accounts ? show_associations(self, book, *question, true, question->with_associations, account_columns + with(account_association_columns, "Cluster,ParentName,User"))
+                  : show_associations(self, book, *question, false, true, (book.answer.track_wckeys() ? user_wckey_columns : user_columns) + with(user_association_columns, "Cluster,Account,Partition"));
 }
 
 }  // namespace millrace

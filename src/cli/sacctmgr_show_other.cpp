@@ -1,10 +1,12 @@
-// src/cli/sacctmgr_show_other.cpp - sacctmgr show: the cluster, its configuration, nodes out of service, what is odd about the accounts.
+// src/cli/sacctmgr_show_other.cpp - sacctmgr show: the cluster, its configuration, what is odd about the accounts.
 #include <pwd.h>
 
 #include <algorithm>
 #include <ctime>
+#include <map>
 #include <set>
 
+#include "base/hostlist.h"
 #include "base/text.h"
 #include "cli/render/account_fields.h"
 #include "cli/render/node_words.h"
@@ -23,6 +25,9 @@ struct ClusterRow {
   const ClientSettings* settings = nullptr;
   std::string port;
   AssociationRow root{};  // what holds for the whole cluster
+  std::vector<std::string> nodes;
+  std::uint64_t cpus = 0, memory_mib = 0;
+  std::map<std::string, std::int64_t> devices{};  // gres/gpu and how many
 };
 
 // The association of the whole cluster has it under the same name.
@@ -31,6 +36,12 @@ std::string of_root(const ClusterRow& row, Text name) {
   for (const Field<AssociationRow>& field : association_fields())
     if (field.header == name) return field.value(row.root);
   return {};
+}
+
+std::string cluster_tres(const ClusterRow& row) {
+  std::string out = "cpu=" + std::to_string(row.cpus) + ",mem=" + std::to_string(row.memory_mib) + "M,node=" + std::to_string(row.nodes.size()) + ",billing=" + std::to_string(row.cpus);
+  for (const auto& [name, count] : row.devices) out += "," + name + "=" + std::to_string(count);
+  return out;
 }
 
 // clang-format off
@@ -49,24 +60,13 @@ constexpr Field<ClusterRow> cluster_fields[] = {
     {"MaxWall", "MaxWall", 11, [](const ClusterRow& r) { return of_root(r, "MaxWall"); }},
     {"QOS,QOSLevel", "QOS", 20, [](const ClusterRow& r) { return of_root(r, "QOS"); }},
     {"DefaultQOS", "Def QOS", 9, [](const ClusterRow& r) { return of_root(r, "Def QOS"); }},
+    {"TRES", "TRES", 20, cluster_tres},
+    {"ClusterNodes", "Cluster Nodes", 20, [](const ClusterRow& r) { return compress_hostlist(r.nodes); }},
+    {"NodeCount", "NodeCount", 9, [](const ClusterRow& r) { return std::to_string(r.nodes.size()); }},
+    {"CPUCount", "CPU Cnt", 7, [](const ClusterRow& r) { return std::to_string(r.cpus); }},
     {"ID", "ID", 6, [](const ClusterRow&) { return std::string{"1"}; }},
     {"Classification", "Class", 9, [](const ClusterRow&) { return std::string{}; }},
     {"Federation", "Federation", 10, [](const ClusterRow&) { return std::string{}; }},
-};
-
-struct EventRow {
-  const ClientSettings* settings = nullptr;
-  const wire::NodeView* node = nullptr;
-  Names* names = nullptr;
-};
-constexpr Field<EventRow> event_fields[] = {
-    {"Cluster", "Cluster", 10, [](const EventRow& r) { return r.settings->cluster_name; }},
-    {"NodeNames", "NodeName", -15, [](const EventRow& r) { return r.node->name(); }},
-    {"TimeStart,Start", "TimeStart", 19, [](const EventRow& r) { return format_time(r.node->reason_at_us(), "Unknown"); }},
-    {"TimeEnd,End", "TimeEnd", 19, [](const EventRow&) { return std::string{"Unknown"}; }},
-    {"State", "State", 6, [](const EventRow& r) { return node_state_full(*r.node); }},
-    {"Reason", "Reason", 30, [](const EventRow& r) { return r.node->reason(); }},
-    {"User", "User", 15, [](const EventRow& r) { return r.names->user(r.node->reason_uid()) + "(" + std::to_string(r.node->reason_uid()) + ")"; }},
 };
 
 struct ProblemRow {
@@ -80,25 +80,32 @@ constexpr Field<ProblemRow> problem_fields[] = {
 };
 // clang-format on
 
-// Only format= is understood: there is one cluster, and events that are over are not kept.
-Result<std::string> read_format(std::span<const Text> words, std::string columns) {
+// format=, and which cluster: there is one.
+struct Question {
+  std::string columns;
+  bool here = true;  // the cluster is not another
+};
+Result<Question> read_question(Sacctmgr& self, std::span<const Text> words, std::string columns) {
+  Question out{std::move(columns)};
   for (const Text word : words) {
     if (equals_ignoring_case(word, "where")) continue;
     const AccountSetting item = parse_account_setting(word);
-    if (is_cut_of(item.key, "format", 3)) columns = item.value;
-    else if (item.key != "name" && !is_cut_of(item.key, "clusters", 4)) return fail(Errc::invalid, "Unknown condition: " + std::string{word});
+    if (is_cut_of(item.key, "format", 1)) out.columns = item.value;
+    else if (item.key == "name" || is_cut_of(item.key, "clusters", 1))
+      out.here = std::ranges::any_of(split(item.value, ','), [&](Text each) { return equals_ignoring_case(trim(each), self.settings.cluster_name); });
+    else return fail(Errc::invalid, "Unknown condition: " + std::string{word});
   }
-  return columns;
+  return out;
 }
 
 template <class Row>
 int show_rows(Sacctmgr& self, std::span<const Field<Row>> fields, std::span<const Text> words, const char* columns, const std::vector<Row>& rows) {
-  const auto format = read_format(words, columns);
-  if (!format) {
-    say_plain(" " + format.error().story);
+  const auto question = read_question(self, words, columns);
+  if (!question) {
+    say_plain(" " + question.error().story);
     return 1;
   }
-  return sacctmgr_print_rows(self, fields, *format, rows);
+  return sacctmgr_print_rows(self, fields, question->columns, question->here ? rows : std::vector<Row>{});
 }
 
 int show_cluster(Sacctmgr& self, std::span<const Text> words) {
@@ -108,7 +115,18 @@ int show_cluster(Sacctmgr& self, std::span<const Text> words) {
   request.mutable_query_config();
   const auto config = sacctmgr_ask(self, request);
   if (!config) return 1;
-  ClusterRow row{.settings = &self.settings, .port = "0"};
+  wire::Request nodes;
+  nodes.mutable_query_nodes();
+  const auto known = sacctmgr_ask(self, nodes);
+  if (!known) return 1;
+  ClusterRow row{.settings = &self.settings, .port = "0", .root = {}, .nodes = {}, .devices = {}};
+  for (const wire::NodeView& node : known->nodes().nodes()) {
+    row.nodes.push_back(node.name());
+    row.cpus += usable_cpus(node);
+    row.memory_mib += usable_memory(node);
+    for (const Text each : split(node.gres_tres(), ','))
+      if (const std::size_t equals = each.rfind('='); equals != Text::npos) row.devices[std::string{each.substr(0, equals)}] += parse_integer(each.substr(equals + 1)).value_or(0);
+  }
   for (const auto& entry : config->config().entries())
     if (entry.key() == "SlurmctldPort") row.port = entry.value();
   if (!book->in_tree_order.empty()) row.root = {&*book, book->in_tree_order.front(), false};
@@ -151,29 +169,6 @@ int show_configuration(Sacctmgr& self) {
   }
   if (self.options.listing.data) return sacctmgr_print_data(self, "configuration", DataList{std::move(data)});
   return print(out);
-}
-
-int show_events(Sacctmgr& self, std::span<const Text> words) {
-  wire::Request request;
-  request.mutable_query_nodes();
-  const auto reply = sacctmgr_ask(self, request);
-  if (!reply) return 1;
-  Names names;
-  std::vector<EventRow> rows;
-  for (const wire::NodeView& node : reply->nodes().nodes())
-    if (node.base() == wire::NodeView::DOWN || node.drain() || node.fail()) rows.push_back({&self.settings, &node, &names});
-  if (self.options.listing.data) {
-    DataList records;
-    for (const EventRow& row : rows)
-      records.push_back(DataMap{{"cluster", self.settings.cluster_name},
-                                {"node", row.node->name()},
-                                {"time", DataMap{{"start", number_or_not(static_cast<std::uint64_t>(row.node->reason_at_us() / 1'000'000))}, {"end", number_if(false, 0)}}},
-                                {"state", DataList{Data{node_state_full(*row.node)}}},
-                                {"reason", row.node->reason()},
-                                {"user", names.user(row.node->reason_uid())}});
-    return sacctmgr_print_data(self, "events", std::move(records));
-  }
-  return show_rows(self, std::span<const Field<EventRow>>{event_fields}, words, "Cluster,NodeNames,TimeStart,TimeEnd,State,Reason,User", rows);
 }
 
 int show_problems(Sacctmgr& self, std::span<const Text> words) {
@@ -220,7 +215,6 @@ int sacctmgr_print_data(Sacctmgr& self, const std::string& key, DataList records
 std::optional<int> sacctmgr_show_other(Sacctmgr& self, Text entity, std::span<const Text> words) {
   if (is_cut_of(entity, "clusters", 2)) return show_cluster(self, words);
   if (is_cut_of(entity, "configuration", 3)) return show_configuration(self);
-  if (is_cut_of(entity, "events", 1)) return show_events(self, words);
   if (is_cut_of(entity, "problems", 1)) return show_problems(self, words);
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 // src/cli/sacctmgr_words.cpp - what sacctmgr says before it changes something.
 #include <algorithm>
 
+#include "base/text.h"
 #include "cli/sacctmgr.h"
 #include "millrace.pb.h"
 
@@ -21,14 +22,61 @@ std::string cell(Text text, std::size_t width) {
   return out;
 }
 
+// Names of limits as Slurm spells them in its announcements.
+struct Spelling {
+  Text names;  // lower case, comma between several
+  Text shown;
+};
+// clang-format off
+constexpr Spelling spellings[] = {
+    {"fairshare,share", "Fairshare"}, {"priority", "Priority"}, {"qos,qoslevel", "QOS"}, {"defaultqos", "DefQOS"},
+    {"grptres", "GrpTRES"}, {"grptresmins", "GrpTRESMins"}, {"grptresrunmins", "GrpTRESRunMins"}, {"grpcpus", "GrpCPUs"}, {"grpnodes", "GrpNodes"}, {"grpmemory,grpmem", "GrpMemory"},
+    {"grpcpumins", "GrpCPUMins"}, {"grpcpurunmins", "GrpCPURunMins"}, {"grpjobs", "GrpJobs"}, {"grpsubmit,grpsubmitjobs", "GrpSubmitJobs"}, {"grpwall", "GrpWall"},
+    {"maxtres,maxtrespj,maxtresperjob", "MaxTRES"}, {"maxtrespn,maxtrespernode", "MaxTRESPerNode"}, {"maxtresmins,maxtresminspj,maxtresminsperjob", "MaxTRESMins"},
+    {"maxcpus,maxcpusperjob", "MaxCPUs"}, {"maxnodes,maxnodesperjob", "MaxNodes"}, {"maxcpumins,maxcpuminsperjob", "MaxCPUMins"},
+    {"maxjobs", "MaxJobs"}, {"maxsubmit,maxsubmitjobs", "MaxSubmitJobs"}, {"maxwall,maxwalldurationperjob,maxwallpj", "MaxWall"},
+    {"maxjobsperuser,maxjobspu", "MaxJobsPerUser"}, {"maxsubmitjobsperuser,maxsubmitjobspu,maxsubmitpu", "MaxSubmitPerUser"},
+    {"maxtresperuser,maxtrespu", "MaxTRESPerUser"}, {"maxtresperaccount,maxtresperacct,maxtrespa", "MaxTRESPerAcct"},
+    {"maxjobsperaccount,maxjobsperacct,maxjobspa", "MaxJobsPerAcct"}, {"maxsubmitjobsperaccount,maxsubmitjobsperacct,maxsubmitjobspa,maxsubmitpa", "MaxSubmitPerAcct"},
+    {"mintres,mintresperjob,mintrespj", "MinTRESPerJob"}, {"gracetime", "GraceTime"}, {"preempt", "Preempt"}, {"preemptmode", "PreemptMode"}, {"preemptexempttime", "PreemptExemptTime"},
+    {"usagefactor", "UsageFactor"}, {"flags", "Flags"}, {"description", "Description"}, {"organization", "Organization"},
+};
+// clang-format on
+
+std::string spelt(const std::string& key) {
+  for (const Spelling& each : spellings)
+    for (const Text name : split(each.names, ','))
+      if (name == key) return std::string{each.shown};
+  std::string out = key;
+  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 'a' + 'A');
+  return out;
+}
+
+std::string line(Text name, std::size_t width, Text value) { return "  " + cell(name, std::max(width, name.size())) + " = " + std::string{value} + '\n'; }
+
+// Limits and the like: what is neither a place nor said of the account or user as such.
 std::string setting_lines(const AccountChange& change) {
   std::string out;
-  for (const AccountSetting& s : change.set) {
-    if (is_in(of_place, s)) continue;
-    std::string name = s.key;
-    if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') name[0] = static_cast<char>(name[0] - 'a' + 'A');
-    out += "  " + cell(name, 15) + " = " + s.value + '\n';
-  }
+  const std::span<const Text> own = change.entity == AccountEntity::user ? std::span<const Text>{of_user} : change.entity == AccountEntity::account ? std::span<const Text>{of_account} : std::span<const Text>{};
+  for (const AccountSetting& s : change.set)
+    if (!is_in(of_place, s) && !is_in(own, s) && s.key != "parent") out += line(spelt(s.key), 13, s.value);
+  return out;
+}
+
+// Keys: comma between several.
+std::string value_of(const AccountChange& change, Text keys, const char* otherwise) {
+  for (const AccountSetting& s : change.set)
+    for (const Text key : split(keys, ','))
+      if (key == s.key) return s.value;
+  return otherwise;
+}
+
+// What is said of the user as such.
+std::string user_lines(const AccountChange& change) {
+  constexpr Spelling rows[] = {{"defaultaccount", "Default Account"}, {"defaultwckey", "Default WCKey"}, {"adminlevel,admin", "Admin Level"}, {"wckey,wckeys", "WCKeys"}};
+  std::string out;
+  for (const Spelling& row : rows)
+    if (const std::string value = value_of(change, row.names, ""); !value.empty()) out += line(row.shown, 15, value);
   return out;
 }
 
@@ -58,9 +106,16 @@ std::string adding(const AccountChange& change, const wire::AccountsChanged& cha
   std::string out = headings[static_cast<std::size_t>(change.entity)] + names;
   if (change.entity == AccountEntity::coordinator) return out + " To Account(s) and all sub-accounts\n" + account_lines(changed);
   const std::string settings = setting_lines(change), associations = association_lines(changed, cluster, true);
-  if (change.entity == AccountEntity::user) return out + " Associations =\n" + associations + (settings.empty() ? "" : " Non Default Settings\n" + settings);
-  if (!settings.empty()) out += " Settings\n" + settings;
-  return change.entity == AccountEntity::account ? out + " Associations\n" + associations : out;
+  switch (change.entity) {
+    case AccountEntity::user: {
+      const std::string himself = user_lines(change);
+      return out + (himself.empty() ? "" : " Settings =\n" + himself) + " Associations =\n" + associations + (settings.empty() ? "" : " Non Default Settings\n" + settings);
+    }
+    case AccountEntity::account:
+      out += " Settings\n" + line("Description", 15, value_of(change, "description", "Account Name")) + line("Organization", 15, value_of(change, "organization", "Parent/Account Name"));
+      return out + " Associations\n" + associations + (settings.empty() ? "" : " Settings\n" + settings);
+    default: return settings.empty() ? out : out + " Settings\n" + settings;
+  }
 }
 
 // What is about the account or the user as such, and what about the places in the tree.

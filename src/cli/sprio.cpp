@@ -20,7 +20,7 @@ struct Draft {
   std::optional<std::string> format, jobs, users, partitions, clusters;
   std::string sort;
   int verbose = 0;
-  bool long_form = false, norm = false, weights = false, no_header = false;
+  bool long_form = false, norm = false, weights = false, no_header = false, list_columns = false;
 };
 
 using Text = std::string_view;
@@ -41,6 +41,7 @@ Result<void> keep(Draft& d, Text v) {
 constexpr Option<Draft> rows[] = {
     {"format", 'o', required, "<format>", any_tool, "", "", "columns by letter, as in %i %Y %A", keep<&Draft::format>},
     {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"helpformat", '\0', none, "", any_tool, "", "", "list the columns of -o", on<&Draft::list_columns>},
     {"jobs", 'j', required, "<ids>", any_tool, "", "", "these jobs", keep<&Draft::jobs>},
     {"long", 'l', none, "", any_tool, "", "", "all factors", on<&Draft::long_form>},
     {"noheader", 'h', none, "", any_tool, "", "", "no header", on<&Draft::no_header>},
@@ -139,6 +140,11 @@ int run_sprio(Command& command) {
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (draft.list_columns) {
+    std::string out;
+    for (const Column<PriorityRow>& column : priority_columns()) out += std::string{"%"} + column.letter + "  " + std::string{column.header} + '\n';
+    return print(out);
+  }
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   if (const auto here = only_this_cluster(draft.clusters.value_or(""), settings->cluster_name); !here) return say_usage_error(command, here.error());

@@ -52,15 +52,15 @@ void put_factor(const PriorityFactors::Factor& from, wire::PriorityView::Factor&
   to.set_points(to_integer(from.points + Fixed{Fixed::from_integer(1).raw / 2}));
 }
 
-void show_priority(const State& state, const Priorities& priorities, const Job& job, wire::PriorityView& out) {
-  const PriorityFactors factors = priorities.factors(job);
+void show_priority(const State& state, const Priorities& priorities, const Job& job, PartitionIndex partition, wire::PriorityView& out) {
+  const PriorityFactors factors = priorities.factors(job, partition);
   const ArrayState* array = state.find_array(job.array);
   out.set_job_id(array ? array->id.value : job.id.value);
   out.set_shown_id(shown_name(state, job));
   out.set_uid(job.spec->owner->uid.value);
   out.set_user_name(job.spec->owner->user_name);
   out.set_account(job.spec->account);
-  out.set_partition(state.partition(job.spec->partition).def.name);
+  out.set_partition(state.partition(partition).def.name);
   if (const Qos* qos = state.find_qos(job.qos)) out.set_qos(qos->name);
   out.set_priority(factors.priority);
   out.set_nice(factors.nice);
@@ -78,6 +78,19 @@ void show_priority(const State& state, const Priorities& priorities, const Job& 
   }
 }
 
+// As in Slurm: what is held, or whose time has not come, has no priority to tell of.
+bool competes(const State& state, const Job& job) {
+  if (job.state != JobState::pending) return false;
+  const Job& leader = state.job(leader_of(job));
+  return leader.hold == Hold::none && leader.eligible_at.is_set();
+}
+
+// One row for each partition it may start in.
+void show_priorities(const State& state, const Priorities& priorities, const Job& job, wire::Priorities& out) {
+  show_priority(state, priorities, job, job.spec->partition, *out.add_jobs());
+  for (const std::uint32_t more : job.spec->resource_request().more_partitions) show_priority(state, priorities, job, PartitionIndex{more}, *out.add_jobs());
+}
+
 struct PriorityWalk final : RowWalk {
   PriorityWalk(ReadView v, wire::Reply h, Privacy p) : view(std::move(v)), head(std::move(h)), privacy(p) {}
   ReadView view;
@@ -91,7 +104,7 @@ struct PriorityWalk final : RowWalk {
     wire::Reply reply = head;
     auto it = view.state.jobs.lower_bound(from);
     for (; it != view.state.jobs.end() && reply.priorities().jobs_size() < rows_per_reply; ++it)
-      if ((*it).second->state == JobState::pending && privacy.sees(*(*it).second)) show_priority(view.state, *priorities, *(*it).second, *reply.mutable_priorities()->add_jobs());
+      if (competes(view.state, *(*it).second) && privacy.sees(*(*it).second)) show_priorities(view.state, *priorities, *(*it).second, *reply.mutable_priorities());
     const bool more = it != view.state.jobs.end();
     if (more) from = (*it).first;
     reply.set_more(more);

@@ -27,6 +27,9 @@ wire::JobStateName state_of(Outcome outcome) {
   return wire::RUNNING;
 }
 
+// What died of a signal reads as cancelled in its own row, whatever the job is called for it.
+wire::JobStateName state_of(Outcome outcome, std::uint32_t signal) { return outcome == Outcome::failed && signal != 0 ? wire::CANCELLED : state_of(outcome); }
+
 // The script, or the tasks of srun's own job, follow from the job. Whatever the whole came to: what was killed with it was cancelled.
 void show_own(const State& state, const Job& job, std::uint32_t id, wire::AccountedStep& out) {
   show_step(state, job, {id, nullptr}, *out.mutable_step());
@@ -38,7 +41,7 @@ void show_own(const State& state, const Job& job, std::uint32_t id, wire::Accoun
   if (job.used) *out.mutable_usage() = to_wire(*job.used);
   if (job.state != JobState::ended) return;
   const bool killed = job.outcome == Outcome::cancelled || job.outcome == Outcome::timeout || job.outcome == Outcome::preempted || job.outcome == Outcome::none;
-  out.mutable_step()->set_state(killed ? wire::CANCELLED : state_of(job.outcome));
+  out.mutable_step()->set_state(killed ? wire::CANCELLED : state_of(job.outcome, job.exit_signal));
   out.set_end_at_us(job.ended_at.value);
   out.set_exit_code(killed ? 0 : job.exit_code);
   out.set_exit_signal(killed && job.exit_signal == 0 ? 15 : job.exit_signal);
@@ -47,7 +50,7 @@ void show_own(const State& state, const Job& job, std::uint32_t id, wire::Accoun
 void show_known(const State& state, const Job& job, const Step& step, wire::AccountedStep& out) {
   show_step(state, job, {step.start.id, &step}, *out.mutable_step());
   if (step.is_running()) return;
-  out.mutable_step()->set_state(state_of(step.end.outcome));
+  out.mutable_step()->set_state(state_of(step.end.outcome, step.end.exit_signal));
   out.set_end_at_us(step.end.at.value);
   out.set_exit_code(step.end.exit_code);
   out.set_exit_signal(step.end.exit_signal);

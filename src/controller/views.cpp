@@ -2,6 +2,7 @@
 #include "controller/views.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 #include "base/hostlist.h"
@@ -37,7 +38,7 @@ std::string preempt_words(PreemptMode mode, bool gang) {
   return mode == PreemptMode::off || mode == PreemptMode::cluster ? "GANG" : std::string{"GANG,"} + word;
 }
 
-std::string signal_word(std::uint32_t signal) { return "RaisedSignal:" + std::to_string(signal); }
+std::string signal_word(std::uint32_t signal) { return "RaisedSignal:" + std::to_string(signal) + "(" + strsignal(static_cast<int>(signal)) + ")"; }
 
 std::string shown_dependencies(const State& state, const Job& job) {
   if (!job.dependencies) return {};

@@ -123,7 +123,7 @@ std::string account_answer(const State& state, const ScenarioWords& expectation,
   const std::string& kind = expectation[0];
   const std::string head = kind + " " + expectation[1] + " ";
   if (kind == "priority" && job) return head + std::to_string(Priorities(state, now).of(*job));
-  if (kind == "factor" && job) return head + expectation[2] + " " + factor_answer(Priorities(state, now).factors(*job), expectation[2]);
+  if (kind == "factor" && job) return head + expectation[2] + " " + factor_answer(Priorities(state, now).factors(*job, job->spec->partition), expectation[2]);
   if (kind == "usage" || kind == "fairshare") {
     const Association* association = association_named(state, expectation[1]);
     if (!association) return head + "unknown";

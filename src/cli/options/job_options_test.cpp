@@ -223,6 +223,7 @@ TEST(Values, Begin_times) {
   EXPECT_EQ(parse_time_of_day("now+1hour", now), now + 3600);
   EXPECT_EQ(parse_time_of_day("now+30", now), now + 30);
   EXPECT_EQ(parse_time_of_day("08:30", now), now + 5400);
+  EXPECT_EQ(parse_time_of_day("elevenses", now), now + 4 * 3600);
   EXPECT_EQ(parse_time_of_day("06:00", now), now + 23 * 3600);
   EXPECT_EQ(parse_time_of_day("2025-11-16T07:00", now), now + 86400);
   EXPECT_EQ(parse_time_of_day("11/16/25 7:00 PM", now), now + 86400 + 12 * 3600);

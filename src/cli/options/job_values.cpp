@@ -105,7 +105,7 @@ struct NamedClock {
   std::string_view word;
   std::int64_t second;
 };
-constexpr NamedClock named_clocks[] = {{"midnight", 0}, {"noon", 12 * 3600}, {"fika", 15 * 3600}, {"teatime", 16 * 3600}};
+constexpr NamedClock named_clocks[] = {{"midnight", 0}, {"elevenses", 11 * 3600}, {"noon", 12 * 3600}, {"fika", 15 * 3600}, {"teatime", 16 * 3600}};
 
 }  // namespace
 

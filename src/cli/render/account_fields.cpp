@@ -242,6 +242,8 @@ constexpr Field<A> share_rows[] = {
     {"LevelFS", "LevelFS", 10, [](const A& r) { return r.association().parent() == 0 ? std::string{} : format_billionths(r.view->level_fs(), 6); }},
     {"GrpTRESMins", "GrpTRESMins", 30, [](const A& r) { return tres_text(r.association().limits().grp_tres_mins()); }},
     {"TRESRunMins", "TRESRunMins", 30, all_run_minutes},
+    {"Cluster", "Cluster", 10, [](const A& r) { return r.book->answer.cluster(); }},
+    {"ID", "ID", 6, [](const A& r) { return std::to_string(r.association().id()); }},
 };
 // clang-format on
 

@@ -13,6 +13,14 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+// Everybody may say which of his own accounts and workload keys is meant where he names none.
+bool chooses_own_default(const AccountChange& change, const Actor& actor) {
+  if (change.action != AccountAction::modify || change.entity != AccountEntity::user || actor.name.empty() || change.where.empty() || change.set.empty()) return false;
+  const auto himself = [&](const AccountSetting& s) { return (s.key == "name" || s.key == "user" || s.key == "users") && s.value == actor.name; };
+  const auto a_default = [](const AccountSetting& s) { return s.key == "defaultaccount" || s.key == "defaultwckey"; };
+  return std::ranges::all_of(change.where, himself) && std::ranges::all_of(change.set, a_default);
+}
+
 // Decides on a copy, so that each step sees what the one before did.
 class Change {
  public:
@@ -206,6 +214,22 @@ class Change {
     return false;
   }
 
+  // Who stays in other accounts needs a default there before the present one goes; who is in no other goes with it.
+  Result<void> keeps_defaults(const std::vector<Association>& going) const {
+    std::vector<Association> staying;
+    for (const Association& each : all())
+      if (!each.user.empty() && std::ranges::none_of(going, [&](const Association& a) { return a.id == each.id; })) staying.push_back(each);
+    std::string left;
+    for (const Association& each : going) {
+      if (each.user.empty() || !each.is_default) continue;
+      const auto stays = [&](const Association& a) { return a.user == each.user; };
+      const auto stays_here = [&](const Association& a) { return a.user == each.user && a.account == each.account; };
+      if (std::ranges::any_of(staying, stays) && std::ranges::none_of(staying, stays_here)) left += "\n  A = " + each.account + " U = " + each.user;
+    }
+    if (!left.empty()) return fail(Errc::refused, "You can not remove the default account of a user" + left);
+    return {};
+  }
+
   Result<void> remove(const std::vector<Association>& chosen) {
     std::vector<Association> going;
     for (const Association& each : all())
@@ -214,6 +238,7 @@ class Change {
       return fail(Errc::invalid, "The root account can not be removed");
     for (const Association& top : chosen) MR_TRY_VOID(may_touch(top, top.user.empty() ? account_above(top) : top.account));
     const auto goes = [&](AssociationId id) { return std::ranges::any_of(going, [&](const Association& a) { return a.id == id; }); };
+    MR_TRY_VOID(keeps_defaults(going));
     std::string jobs;
     for (const auto& [key, job] : state_.jobs)
       if (job->state != JobState::ended && goes(job->association))
@@ -224,7 +249,7 @@ class Change {
     for (const Association& each : going) {
       happen(AssociationRemoved{each.id, now_});
       if (each.user.empty() || !each.is_default) continue;
-      // A user who stays elsewhere needs a default there.
+      // A user may stay in the account for other partitions.
       for (Association other : all()) {
         if (other.user != each.user) continue;
         make_default(each.user, other.account);
@@ -248,7 +273,7 @@ class Change {
 
   // A coordinator changes what is in the accounts coordinated, and nothing else.
   Result<void> may_touch(const Association& association, const std::string& account) const {
-    if (actor_.is_admin) return {};
+    if (actor_.is_admin || chooses_own_default(ask_, actor_)) return {};
     const bool own = std::ranges::binary_search(actor_.accounts, account);
     if (!own || (!association.user.empty() && !association.partition.empty() && account.empty())) return fail(Errc::refused, "Access/permission denied");
     return {};
@@ -271,7 +296,9 @@ class Change {
         else if (std::string_view{"administrator"}.starts_with(word)) user.admin_level = AdminLevel::administers;
         else return fail(Errc::invalid, "'" + s.value + "' is not right for AdminLevel; None, Operator or Administrator is");
       } else if (is_key(s, {"wckey", "wckeys", "defaultwckey"})) {
-        if (!actor_.is_admin) return fail(Errc::refused, "Access/permission denied");
+        const bool own_default = s.key == "defaultwckey" && chooses_own_default(ask_, actor_);
+        if (!actor_.is_admin && !own_default) return fail(Errc::refused, "Access/permission denied");
+        if (!actor_.is_admin && std::ranges::find(user.wckeys, s.value) == user.wckeys.end()) return fail(Errc::invalid, "User " + name + " has no workload key " + s.value);
         if (!state_.policy->track_wckeys) return fail(Errc::invalid, s.key + ": workload keys are not tracked; TrackWCKey=yes in slurm.conf does that");
         change_wckeys(s, user);
       }
@@ -436,7 +463,7 @@ std::vector<Event> decide_plant(const State& state, Time now) {
 }
 
 Result<AccountDecision> decide_accounts(const State& state, const AccountChange& change, const Actor& actor, Time now) {
-  if (!actor.is_admin && actor.accounts.empty()) return fail(Errc::refused, "Access/permission denied");
+  if (!actor.is_admin && actor.accounts.empty() && !chooses_own_default(change, actor)) return fail(Errc::refused, "Access/permission denied");
   return Change(state, change, actor, now).run();
 }
 

@@ -119,13 +119,45 @@ TEST_F(Accounts, Limits_are_set_replaced_and_cleared_one_by_one) {
   EXPECT_EQ(limits().grp_jobs, 3u);
 }
 
-TEST_F(Accounts, Removed_default_account_leaves_the_user_another) {
-  EXPECT_EQ(run("add account physics"), "");
-  EXPECT_EQ(run("add account chemistry"), "");
+TEST_F(Accounts, A_default_account_goes_only_with_its_users_or_after_they_have_another) {
+  EXPECT_EQ(run("add account physics,chemistry,law"), "");
   EXPECT_EQ(run("add user alice account=physics,chemistry"), "");
+  EXPECT_EQ(run("add user bob account=law"), "");
+  const std::string refused = "You can not remove the default account of a user\n  A = physics U = alice";
+  EXPECT_EQ(run("delete account physics"), refused);
+  EXPECT_EQ(run("delete user alice account=physics"), refused);
+  EXPECT_EQ(run("delete account law"), "") << "bob is nowhere else";
+  EXPECT_EQ(run("modify user alice set defaultaccount=chemistry"), "");
   EXPECT_EQ(run("delete account physics"), "");
   EXPECT_EQ(default_account(state_, "alice"), "chemistry");
-  EXPECT_TRUE(state_.find_association(AssociationName{"chemistry", "alice", {}})->is_default);
+  EXPECT_EQ(run("delete user alice"), "") << "with all of hers";
+}
+
+TEST_F(Accounts, A_user_chooses_among_his_own_accounts_and_keys) {
+  EXPECT_EQ(run("add account physics,theory,law"), "");
+  EXPECT_EQ(run("add user alice account=physics,theory"), "");
+  EXPECT_EQ(run("add user bob account=physics,theory"), "");
+  Policy policy = *state_.policy;
+  policy.track_wckeys = true;
+  state_.policy = SharedValue(policy);
+  EXPECT_EQ(run("modify user alice set wckeys=a,b"), "");
+  const auto as_alice = [&](std::string_view line) -> std::string {
+    const auto words = split(line, ' ');
+    const auto decision = decide_accounts(state_, *parse_account_change(words), {.uid = UserId{1000}, .name = "alice"}, now_);
+    if (!decision) return decision.error().story;
+    happen(decision->events);
+    return "";
+  };
+  EXPECT_EQ(as_alice("modify user alice set defaultaccount=theory"), "");
+  EXPECT_EQ(default_account(state_, "alice"), "theory");
+  EXPECT_EQ(as_alice("modify user where name=alice set defaultwckey=b"), "");
+  EXPECT_EQ(state_.find_account_user("alice")->default_wckey, "b");
+  EXPECT_EQ(as_alice("modify user alice set defaultwckey=c"), "User alice has no workload key c");
+  EXPECT_EQ(as_alice("modify user alice set defaultaccount=law"), "User alice is not in account law");
+  EXPECT_EQ(as_alice("modify user bob set defaultaccount=theory"), "Access/permission denied");
+  EXPECT_EQ(as_alice("modify user alice,bob set defaultaccount=physics"), "Access/permission denied");
+  EXPECT_EQ(as_alice("modify user alice set defaultaccount=physics maxjobs=5"), "Access/permission denied");
+  EXPECT_EQ(as_alice("modify user alice set wckeys+=c"), "Access/permission denied");
 }
 
 TEST_F(Accounts, Every_change_is_kept_as_who_did_what) {

@@ -116,6 +116,7 @@ void finish(State& state, JobKey key, Time at) {
       const std::uint64_t count = job.is_array_rest() ? array.rest.size() : 1;
       array.ended += count;
       if (job.outcome == Outcome::completed) array.ended_well += count;
+      if (job.is_array_rest()) state.unsplit_tasks -= array.rest.size() - 1;  // tasks that ended unsplit share one record until it is forgotten
     }
   }
   const Job& job = state.job(key);
@@ -630,7 +631,6 @@ void forget_job(State& state, JobKey key, Time at) {
     state.submissions.erase({job->spec->owner->uid, job->spec->submission});
   if (job->array.value == 0) return;
   if (job->array_task) state.tasks.erase({job->array, *job->array_task});
-  else state.unsplit_tasks -= state.arrays.at(job->array)->rest.size() - 1;
   if (--state.edit_array(job->array).records == 0) {
     state.arrays.erase(job->array);
     state.dependents.erase(job->array);

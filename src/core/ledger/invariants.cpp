@@ -232,7 +232,7 @@ std::optional<std::string> check_arrays(const State& state) {
   std::uint64_t unsplit = 0;
   for (const auto& [key, array] : state.arrays) {
     const Job* rest = state.find_job(key);
-    if (rest && rest->is_array_rest()) unsplit += array->rest.size() - 1;
+    if (rest && rest->is_array_rest() && rest->state != JobState::ended) unsplit += array->rest.size() - 1;
     const auto& [records, running] = seen[key];
     if (records != array->records || running != array->running)
       return "array " + std::to_string(array->id.value) + ": its counts do not match its records";

@@ -56,7 +56,7 @@ void rebuild_indexes(State& state) {
     const Job& job = *held;
     by_id.emplace_back(job.id, key);
     if (job.array_task) tasks.emplace_back(TaskKey{job.array, *job.array_task}, key);
-    if (job.is_array_rest()) state.unsplit_tasks += state.arrays.at(job.array)->rest.size() - 1;
+    if (job.is_array_rest() && job.state != JobState::ended) state.unsplit_tasks += state.arrays.at(job.array)->rest.size() - 1;
     if (job.spec->submission != SubmissionKey{} && (job.array.value == 0 || job.array == key))
       submissions.emplace_back(SubmissionOf{job.spec->owner->uid, job.spec->submission}, key);
     if (is_queueable(job)) queue.emplace_back(queue_key(state, job), Nothing{});

@@ -30,7 +30,10 @@ Result<AccountEntity> parse_account_entity(std::string_view word) {
   if (is_prefix(word, "users", 1)) return AccountEntity::user;
   if (is_prefix(word, "qos", 1)) return AccountEntity::qos;
   if (is_prefix(word, "coordinators", 2)) return AccountEntity::coordinator;
-  return fail(Errc::invalid, "No valid entity: '" + std::string{word} + "'; account, coordinator, job, qos and user can be changed");
+  if (is_prefix(word, "wckeys", 1)) return fail(Errc::invalid, "Workload keys are a user's: modify user NAME set wckeys+=KEY adds one, wckeys-=KEY takes it away");
+  if (is_prefix(word, "federations", 1)) return fail(Errc::invalid, "There are no federations here: one cluster is all");
+  if (is_prefix(word, "resources", 3)) return fail(Errc::invalid, "Licences are those of slurm.conf (Licenses=): sacctmgr keeps none");
+  return fail(Errc::invalid, "No valid entity: '" + std::string{word} + "'; account, cluster, coordinator, job, qos and user can be changed");
 }
 
 Result<AccountChange> parse_account_change(std::span<const std::string_view> words) {

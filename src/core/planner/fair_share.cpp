@@ -48,8 +48,9 @@ FairShare::FairShare(const State& state, Time at) : state_(state), rows_(state.n
   if ((state.policy->priority.flags & priority_no_fair_tree) != 0) {
     classic(children, root);
   } else {
-    rank_ = users_;
-    rank(children, children[root.value]);
+    rank_ = next_rank_ = users_;
+    rank(children, children[root.value], false);
+    top.norm_shares = {};  // the root has no brothers and sisters to share with; Slurm shows 0
   }
 }
 
@@ -99,29 +100,30 @@ void FairShare::classic(const Children& children, AssociationId parent) {
   }
 }
 
-// Fair tree: the level with the better ratio goes first, with everyone below it; equals share a rank, and their children one pool.
-void FairShare::rank(const Children& children, std::vector<AssociationId> siblings) {
+// Fair tree: the level with the better ratio goes first, with everyone below it. Equals share a rank. Accounts that are equal put
+// their children into one pool; an account equal to a user before it, or whose own account is, hands the tie on to the best of its children.
+void FairShare::rank(const Children& children, std::vector<AssociationId> siblings, bool tied) {
   const auto is_user = [&](AssociationId id) { return !state_.find_association(id)->user.empty(); };
   std::ranges::sort(siblings, [&](AssociationId a, AssociationId b) {
     if (row(a).level_fs != row(b).level_fs) return row(a).level_fs > row(b).level_fs;
     if (is_user(a) != is_user(b)) return is_user(a);
     return a < b;
   });
-  for (std::size_t first = 0; first < siblings.size();) {
-    std::size_t last = first;
+  for (std::size_t first = 0; first < siblings.size(); tied = false) {
     std::vector<AssociationId> pool;
-    std::int64_t tied = 0;
+    std::size_t last = first;
     for (; last < siblings.size() && row(siblings[last]).level_fs == row(siblings[first]).level_fs; ++last) {
       const AssociationId id = siblings[last];
       if (is_user(id)) {
+        if (!tied) rank_ = next_rank_;
         row(id).factor = Fixed::from_ratio(rank_, users_);
-        ++tied;
+        --next_rank_;
+        tied = true;
       } else {
         pool.insert(pool.end(), children[id.value].begin(), children[id.value].end());
       }
     }
-    rank_ -= tied;
-    if (!pool.empty()) rank(children, std::move(pool));
+    if (!pool.empty()) rank(children, std::move(pool), tied);
     first = last;
   }
 }

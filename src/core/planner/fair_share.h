@@ -31,12 +31,13 @@ class FairShare {
   ShareRow& row(AssociationId id) { return rows_[id.value]; }
   void level(const Children& children, AssociationId parent, AssociationId root);
   void classic(const Children& children, AssociationId parent);
-  void rank(const Children& children, std::vector<AssociationId> siblings);
+  void rank(const Children& children, std::vector<AssociationId> siblings, bool tied);
 
   const State& state_;
   std::vector<ShareRow> rows_;  // by AssociationId
   ShareRow none_;
-  std::int64_t users_ = 0, rank_ = 0;
+  // Ranks fall from the number of users; the next one counts all who are before it, tied or not.
+  std::int64_t users_ = 0, rank_ = 0, next_rank_ = 0;
 };
 
 }  // namespace millrace

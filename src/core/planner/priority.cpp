@@ -118,19 +118,19 @@ std::uint32_t Priorities::of(const Job& job, PartitionIndex partition) const {
   return total(points, job);
 }
 
-PriorityFactors Priorities::factors(const Job& job) const {
+PriorityFactors Priorities::factors(const Job& job, PartitionIndex partition) const {
   PriorityFactors out;
   out.nice = job.spec->nice;
-  out.priority = of(job);
+  out.priority = of(job, partition);
   if (state_.policy->basic_priority) return out;
   const auto set = [](PriorityFactors::Factor& factor, Fixed part, std::uint32_t weight) { factor = {part, weighted(part, weight)}; };
   set(out.age, age_part(job), policy_.age);
   set(out.job_size, size_part(job), policy_.job_size);
-  set(out.partition, partition_parts_[job.spec->partition.value], policy_.partition);
+  set(out.partition, partition_parts_[partition.value], policy_.partition);
   if (job.qos.value < qos_parts_.size()) set(out.qos, qos_parts_[job.qos.value], policy_.qos);
   set(out.fairshare, shares_.of(job.association).factor, policy_.fairshare);
   if (job.association.value < assoc_parts_.size()) set(out.assoc, assoc_parts_[job.association.value], policy_.assoc);
-  tres_points(job, job.spec->partition, &out.tres);
+  tres_points(job, partition, &out.tres);
   return out;
 }
 

@@ -33,7 +33,7 @@ class Priorities {
   // 0: held. An administrator's number, and any number under priority/basic, is as it was given.
   std::uint32_t of(const Job& job) const { return of(job, job.spec->partition); }
   std::uint32_t of(const Job& job, PartitionIndex partition) const;
-  PriorityFactors factors(const Job& job) const;
+  PriorityFactors factors(const Job& job, PartitionIndex partition) const;
   const FairShare& fair_share() const { return shares_; }
   Time as_of() const { return at_; }
 

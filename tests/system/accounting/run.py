@@ -157,19 +157,116 @@ def check_others(checks, cluster):
     checks.that("sprio on this cluster", run("sprio", "-M", "test").code in (0, 1) and run("sprio", "-M", "elsewhere").code == 1)
 
 
+def check_conditions(checks, cluster):
+    """What show filters by, and the trees it prints."""
+    run = cluster.run
+    run("sacctmgr", "-i", "add", "account", "optics", "parent=physics", "description=light", "organization=science")
+    run("sacctmgr", "-i", "add", "user", "nobody", "account=optics,physics", "defaultaccount=optics")
+    run("sacctmgr", "-i", "add", "qos", "high", "priority=10", "flags=NoReserve", "preemptmode=cancel")
+    show = lambda *words: [line.split("|") for line in run("sacctmgr", "-nP", "show", *words).out.splitlines()]
+    columns = "format=Account,User"
+    below = [["physics", ""], ["physics", "nobody"], ["physics", "root"], ["optics", ""], ["optics", "nobody"]]
+    for words, want in ((("assoc", "account=physics", "withsubaccounts", columns), below), (("assoc", "parent=physics", columns), [["optics", ""]]),
+                        (("assoc", "acct=optics", "cluster=test", columns), below[3:]), (("assoc", "cluster=foo", columns), []), (("assoc", "account=optics", "qos=high", columns), []),
+                        (("assoc", "onlydefaults", "user=nobody", columns), [["optics", "nobody"]]), (("assoc", "account=optics", "wolimits"), [["test", "optics", "", ""], ["test", "optics", "nobody", ""]]),
+                        (("assoc", "id=1", columns), [["root", ""]]), (("user", "defaultaccount=optics", "format=User"), [["nobody"]]), (("user", "adminlevel=admin", "format=User"), [["root"]]),
+                        (("account", "description=light", "format=Account"), [["optics"]]), (("account", "organization=science", "format=Account"), [["optics"]]),
+                        (("account", "parent=physics", "format=Account"), [["optics"]]), (("qos", "flags=noreserve", "format=Name"), [["high"]]), (("qos", "id=1", "format=Name"), [["normal"]]),
+                        (("qos", "preemptmode=cancel", "format=Name"), [["high"]]), (("qos", "description=high", "format=Name"), [["high"]]), (("tres", "type=cpu"), [["cpu", "", "1"]]),
+                        (("tres", "id=4"), [["node", "", "4"]]), (("cluster", "foo"), []), (("cluster", "format=Cluster,NodeCount,ClusterNodes"), [["test", str(len(cluster.nodes)), cluster.run("sinfo", "-h", "-o", "%N").out.split()[0]]])):
+        checks.that(f"show {' '.join(words)}", show(*words) == want, show(*words))
+    checks.says("a condition there is not", run("sacctmgr", "show", "qos", "parent=x"), 1, "Unknown condition: parent=x")
+    tree = run("sacctmgr", "show", "assoc", "tree").out
+    checks.that("a tree begins at the left", any(line[11:].startswith("  optics ") for line in tree.splitlines()), tree)
+    node = run("sinfo", "-h", "-N", "-o", "%N").out.split()[0]
+    run("scontrol", "update", f"nodename={node}", "state=drain", "reason=looked_at")
+    event = ("event", f"nodes={node}", "format=NodeNames,Reason")
+    checks.that("an event", show(*event, "start=now-1hour", "state=drain", "event=node") == [[node, "looked_at"]] == show(*event, "all_time"), show(*event))
+    checks.that("not before it was", show(*event, "end=2020-01-01") == [] == show(*event, "event=cluster") == show(*event, "state=down"), show(*event, "state=down"))
+    run("scontrol", "update", f"nodename={node}", "state=resume")
+
+
+def check_changes(checks, cluster):
+    """Clusters, defaults and what is said about them."""
+    run = cluster.run
+    checks.that("add cluster: it is there", (lambda done: done.code == 1 and done.out == " This cluster test already exists.  Not adding.\n")(run("sacctmgr", "-i", "add", "cluster", "test")))
+    checks.says("add cluster: no other", run("sacctmgr", "-i", "add", "cluster", "foo"), 1, "Cluster foo can not be added")
+    checks.says("delete cluster", run("sacctmgr", "-i", "delete", "cluster", "test"), 1, "can not be deleted")
+    checks.that("modify cluster", run("sacctmgr", "-i", "modify", "cluster", "test", "set", "grpjobs=500").out == " Modified cluster...\n  test\n")
+    checks.that("is what its root has", run("sacctmgr", "-nP", "show", "cluster", "format=GrpJobs").out == "500\n")
+    checks.says("add wckey", run("sacctmgr", "-i", "add", "wckey", "k", "user=root"), 1, "modify user NAME set wckeys+=KEY")
+    checks.says("help", run("sacctmgr", "help"), 0, "add account physics fairshare=10")
+    done = run("sacctmgr", "-i", "modify", "user", "nobody", "set", "defaultaccount=physics", identity=NOBODY)
+    checks.says("a user chooses his default account", done, 0, "Modified users")
+    checks.says("and nothing else", run("sacctmgr", "-i", "modify", "user", "nobody", "set", "maxjobs=5", identity=NOBODY), 1, "Access/permission denied")
+    checks.says("a default account stays", run("sacctmgr", "-i", "delete", "user", "nobody", "account=physics"), 1, "Error with request: You can not remove the default account of a user", "C = test A = physics U = nobody")
+    job = str(cluster.submit("-H", "-A", "physics", "--wrap", "true"))
+    checks.says("jobs are in the way", run("sacctmgr", "-i", "delete", "account", "physics"), 1, f"JobID = {job} C = test A = physics U = root")
+    run("scancel", job)
+    added = run("sacctmgr", "-i", "add", "account", "zz", "maxjobs=5", "grptres=cpu=3")
+    checks.that("what adding an account says", added.out == " Adding Account(s)\n  zz\n Settings\n  Description     = Account Name\n  Organization    = Parent/Account Name\n Associations\n"
+                "  A = zz         C = test      \n Settings\n  MaxJobs       = 5\n  GrpTRES       = cpu=3\n", added)
+    added = run("sacctmgr", "-i", "add", "user", "daemon", "account=zz,optics", "defaultaccount=optics", "adminlevel=operator", "fairshare=2")
+    checks.that("and a user", added.out == " Adding User(s)\n  daemon\n Settings =\n  Default Account = optics\n  Admin Level     = operator\n Associations =\n"
+                "  U = daemon    A = zz         C = test      \n  U = daemon    A = optics     C = test      \n Non Default Settings\n  Fairshare     = 2\n", added)
+    book = cluster.directory / "book2"
+    run("sacctmgr", "dump", "test", f"file={book}")
+    checks.that("dump keeps levels and defaults", "User - 'daemon':DefaultAccount='optics':AdminLevel='Operator'" in book.read_text(), book.read_text())
+    run("sacctmgr", "-i", "delete", "user", "daemon")
+    run("sacctmgr", "-i", "modify", "cluster", "set", "grpjobs=3")
+    checks.says("load brings it all back", run("sacctmgr", "-i", "load", f"file={book}"), 0)
+    checks.that("the user", run("sacctmgr", "-nP", "show", "user", "daemon", "format=User,DefaultAccount,AdminLevel").out == "daemon|optics|Operator\n", run("sacctmgr", "-nP", "show", "user", "daemon"))
+    checks.that("the cluster", run("sacctmgr", "-nP", "show", "cluster", "format=GrpJobs").out == "500\n")
+    shares = run("sshare", "-a", "-nP", "-o", "Account,User,Cluster,NormShares").out.splitlines()
+    checks.that("the root shares with nobody", shares[0] == "root||test|0.000000", shares)
+
+
+def check_waiting(checks, cluster):
+    """Who is listed by sprio and counted by sdiag."""
+    run = cluster.run
+    full = cluster.submit("-N", str(len(cluster.nodes)), "--exclusive", "-t", "5", "-o", "/dev/null", "--wrap", "sleep 600")
+    wait_for_state(cluster, full, "RUNNING")
+    both = str(cluster.submit("-p", "all,short", "-N", str(len(cluster.nodes)), "--exclusive", "-t", "5", "--wrap", "true"))
+    held = str(cluster.submit("-H", "--wrap", "true"))
+    later = str(cluster.submit("--begin=now+1hour", "--wrap", "true"))
+    waits = str(cluster.submit("-d", f"afterok:{full}", "--wrap", "true"))
+    rows_of = lambda *words: sorted(line.split() for line in run("sprio", "-h", "-o", "%i %r %P", *words).out.splitlines())
+    wait_for("it waits", lambda: rows_of("-j", both))
+    checks.that("a row for each partition", rows_of("-j", both) == [[both, "all", "100"], [both, "short", "1000"]] and rows_of("-p", "short") == [[both, "short", "1000"]], rows_of())
+    checks.that("who does not compete is not there", not {held, later, waits} & {row[0] for row in rows_of()}, rows_of())
+    checks.says("sprio --helpformat", run("sprio", "--helpformat"), 0, "%F  FAIRSHARE")
+    pending = lambda: int(run("sdiag").out.split("Jobs pending:")[1].split()[0])
+    before = pending()
+    array = str(cluster.submit("--array=1-10", "-H", "--wrap", "true"))
+    checks.that("sdiag counts the tasks of an array", pending() == before + 10, (before, pending()))
+    run("scancel", array)
+    checks.that("and cancelled ones no more", pending() == before, (before, pending()))
+    for job in (str(full), both, held, later, waits):
+        run("scancel", job)
+    killed = cluster.submit("-t", "5", "-o", "/dev/null", "--wrap", "kill -9 $$")
+    wait_for_state(cluster, killed, "FAILED")
+    states = rows(cluster, "-j", str(killed), "-o", "JobID,State,ExitCode")
+    checks.that("a script that died of a signal", states == [[str(killed), "FAILED", "0:9"], [f"{killed}.batch", "CANCELLED", "0:9"]], states)
+    checks.that("and its reason", rows(cluster, "-X", "-j", str(killed), "-o", "Reason") == [["RaisedSignal:9(Killed)"]], rows(cluster, "-X", "-j", str(killed), "-o", "Reason"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build/dev")
     options = parser.parse_args()
 
     def body(checks, directory, clusters):
-        cluster = Cluster(options.build, directory / "c", settings=["MinJobAge=2"])
+        cluster = Cluster(options.build, directory / "c", settings=["MinJobAge=2", "PriorityType=priority/multifactor", "PriorityWeightPartition=1000", "PriorityWeightFairshare=1000"],
+                          partitions=["PartitionName=short Nodes=ALL PriorityJobFactor=10"])
         clusters.append(cluster)
         cluster.start()
         jobs = run_jobs(cluster)
         check_hidden(checks, cluster, jobs)
         check_clients(checks, cluster, jobs)
         check_others(checks, cluster)
+        check_conditions(checks, cluster)
+        check_changes(checks, cluster)
+        check_waiting(checks, cluster)
         checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
 
     return run_test("accounting", body)
