@@ -45,6 +45,9 @@ int run_as(const Command& command, CommandFunction run, const std::vector<std::s
 // One question; what went wrong is said and the result is empty.
 Result<wire::Reply> ask_controller(const Command& command, wire::Request& request);
 std::string job_number(std::string_view text);  // 12.server and 12[3].server as 12 and 12_3
+// What the job is to know of the place it was submitted from; the node adds the rest (step/front_environment).
+void mark_as_pbs(bool interactive);
+void mark_as_lsf(bool interactive);
 // Of qsub and bsub, whose options are words for sbatch: one row each (cli/options/foreign_directives).
 bool asks_help(const Command& command, const ManualHead& head, std::span<const ForeignText> options);
 std::string foreign_manual(const ManualHead& head, std::span<const ForeignText> options);

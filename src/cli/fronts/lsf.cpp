@@ -124,7 +124,9 @@ int run_bsub(Command& command) {
     return 255;
   }
   const auto has = [&](Text flag) { return std::ranges::find(line->flags, flag) != line->flags.end(); };
-  if (has("-I") || has("-Is") || has("-Ip")) {
+  const bool interactive = has("-I") || has("-Is") || has("-Ip");
+  mark_as_lsf(interactive);
+  if (interactive) {
     Words words = line->words;
     if (has("-Is") || has("-Ip")) words.emplace_back("--pty");
     words.insert(words.end(), line->operands.begin(), line->operands.end());

@@ -137,6 +137,7 @@ int run_qsub(Command& command) {
     say_error(command, line.error().story);
     return 2;
   }
+  mark_as_pbs(has(line->flags, "-I"));
   if (has(line->flags, "-I")) {
     Words words = line->words;
     if (has(line->flags, "-X")) words.emplace_back("--x11");
