@@ -44,22 +44,34 @@ Result<void> split_words(std::string_view line, std::string_view prefix, std::ve
 
 struct Foreign {
   std::string_view prefix;
-  Result<std::vector<std::string>> (*translate)(std::span<const std::string>);
+  Result<ForeignLine> (*translate)(std::span<const std::string>);
+  bool begins(std::string_view line) const { return line.starts_with(prefix) && line.size() > prefix.size() && is_blank(line[prefix.size()]); }
+  Result<ForeignLine> read(std::string_view line) const {
+    std::vector<std::string> own;
+    MR_TRY_VOID(split_words(line.substr(prefix.size()), prefix, own));
+    return translate(own);
+  }
 };
-constexpr Foreign foreign_systems[] = {{"#PBS", words_of_pbs}, {"#BSUB", words_of_lsf}};
+constexpr Foreign foreign_systems[] = {{"#PBS", read_pbs_directive}, {"#BSUB", read_lsf_directive}};
 
 }  // namespace
 
-std::vector<std::string> script_warnings(std::string_view script) {
+std::vector<std::string> script_warnings(std::string_view script, bool ignore_pbs) {
+  std::vector<std::string> out;
   while (!script.empty()) {
     const std::size_t end = script.find('\n');
     const std::string_view line = script.substr(0, end);
     script = end == std::string_view::npos ? std::string_view{} : script.substr(end + 1);
     if (line.starts_with("#SLURM") && (line.size() == 6 || is_blank(line[6])))
       return {"Warning: a line of the script begins with #SLURM; only lines that begin with #SBATCH are read"};
+    for (const Foreign& system : foreign_systems) {
+      if (ignore_pbs || !system.begins(line)) continue;
+      if (const auto foreign = system.read(line))
+        for (const std::string& note : foreign->notes) out.push_back("Warning: " + std::string{system.prefix} + ' ' + note);
+    }
     if (!line.empty() && line[0] != '#' && !trim(line).empty()) break;
   }
-  return {};
+  return out;
 }
 
 std::vector<std::string> script_problems(std::string_view script, std::uint64_t size_max) {
@@ -99,11 +111,9 @@ Result<std::vector<std::vector<std::string>>> script_words(std::string_view scri
       continue;
     }
     for (const Foreign& system : foreign_systems) {
-      if (ignore_pbs || !line.starts_with(system.prefix) || line.size() == system.prefix.size() || !is_blank(line[system.prefix.size()])) continue;
-      std::vector<std::string> own;
-      MR_TRY_VOID(split_words(line.substr(system.prefix.size()), system.prefix, own));
-      MR_TRY(const std::vector<std::string> words, system.translate(own));
-      foreign.insert(foreign.end(), words.begin(), words.end());
+      if (ignore_pbs || !system.begins(line)) continue;
+      MR_TRY(const ForeignLine own, system.read(line));
+      foreign.insert(foreign.end(), own.words.begin(), own.words.end());
     }
     if (line.empty() || line[0] == '#' || trim(line).empty()) continue;
     break;  // the first command: what follows is the job's own business
