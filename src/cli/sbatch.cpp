@@ -208,8 +208,8 @@ int run_sbatch(Command& command) {
     for (const std::string& line : script_problems(script->text, settings->script_size_max)) say_error(command, line);
     if (!script_problems(script->text, settings->script_size_max).empty()) return error_code();
   }
-  for (const std::string& line : script_warnings(script->text)) say_error(command, line);
   const bool ignore_pbs = draft.ignore_pbs || std::getenv("SBATCH_IGNORE_PBS") != nullptr;
+  for (const std::string& line : script_warnings(script->text, ignore_pbs)) say_error(command, line);
   auto words = script_words(script->text, ignore_pbs);
   if (!words) return say_usage_error(command, words.error());
   if (words->empty()) words->emplace_back();

@@ -19,6 +19,7 @@
 #include "cli/options/job_values.h"
 #include "cli/options/resource_setters.h"
 #include "cli/render/text_forms.h"
+#include "core/model/front_variable.h"
 #include "core/model/preserved_variable.h"
 
 namespace millrace {
@@ -373,6 +374,11 @@ std::string job_environment(const JobDraft& draft) {
   }
   for (const char* name : {"SLURM_NTASKS", "SLURM_JOB_NUM_NODES"})
     if (const char* value = std::getenv(name); draft.preserve_env && value != nullptr) set_variable(packed, std::string{preserved_prefix} + name, value);
+  if (std::getenv(front_marker.data()) != nullptr) {
+    set_variable(packed, front_marker, std::getenv(front_marker.data()));
+    for (const std::string_view name : submission_variables)
+      if (const char* value = std::getenv(name.data()); value != nullptr) set_variable(packed, name, value);
+  }
   // Only the submitting side knows where it stood: --chdir changes the job's directory, not this one.
   set_variable(packed, "SLURM_SUBMIT_DIR", current_directory());
   set_variable(packed, "SLURM_SUBMIT_HOST", draft.job.submit_host());

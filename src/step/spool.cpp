@@ -98,14 +98,19 @@ Result<void> AttemptSpool::append(std::string_view line) {
 }
 
 Result<std::string> AttemptSpool::write_script(std::string_view script, uid_t uid, gid_t gid) const {
-  const int fd = create_file("slurm_script", 0700);
-  if (fd < 0) return io_failure("create the script in " + directory_);
-  const bool good = write_all(fd, script) && (geteuid() != 0 || fchown(fd, uid, gid) == 0);
+  return in_context(write_file("slurm_script", 0700, script, uid, gid), "the script");
+}
+
+Result<std::string> AttemptSpool::write_file(const std::string& name, mode_t mode, std::string_view bytes, uid_t uid, gid_t gid) const {
+  const std::string path = directory_ + "/" + name;
+  const int fd = create_file(name.c_str(), mode);
+  if (fd < 0) return io_failure("create " + path);
+  const bool good = write_all(fd, bytes) && (geteuid() != 0 || fchown(fd, uid, gid) == 0);
   const int problem = errno;
   close(fd);
   errno = problem;
-  if (!good) return io_failure("write the script in " + directory_);
-  return directory_ + "/slurm_script";
+  if (!good) return io_failure("write " + path);
+  return path;
 }
 
 Result<std::string> AttemptSpool::make_folder(const std::string& name, uid_t uid, gid_t gid) const {

@@ -59,6 +59,7 @@ class Supervisor final {
 
   // Starting
   Result<void> start();
+  Result<void> add_front_variables();
   Result<void> start_batch();
   Result<void> contain(TaskSpec& spec, std::uint32_t rank, const std::string& script) const;
   Result<void> start_tasks();

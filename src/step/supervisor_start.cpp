@@ -7,6 +7,7 @@
 
 #include "core/model/file_name.h"
 #include "core/model/multi_prog.h"
+#include "step/front_environment.h"
 #include "step/oci_bundle.h"
 #include "step/supervisor.h"
 
@@ -51,6 +52,7 @@ StreamSpec null_stream(int flags) { return {"/dev/null", flags, -1}; }
 Result<void> Supervisor::start() {
   environment_ = node_environment(plan_, order_.identity());
   environment_.set(attempt_marker, order_.spool());
+  MR_TRY_VOID(add_front_variables());
   gpus_ = Gpus(plan_, order_.isolation());
   gpus_.show(environment_);
   if (plan_.node_position() == 0 && !plan_.has_step()) {
@@ -67,6 +69,16 @@ Result<void> Supervisor::start() {
   if (plan_.node_position() == 0) return start_batch();
   // The script runs on the first node only; this one is held for the job until it is told that the job is over.
   holds_allocation_ = true;
+  return {};
+}
+
+// What qsub and bsub promise their jobs; the file with the hosts is on the first node, and goes with the attempt.
+Result<void> Supervisor::add_front_variables() {
+  const std::string_view variable = add_front(environment_, plan_);
+  if (variable.empty() || plan_.node_position() != 0) return {};
+  const wire::Credential& identity = order_.identity();
+  MR_TRY(const std::string path, spool_.write_file("hosts", 0600, host_lines(plan_), identity.uid(), identity.gid()));
+  environment_.set(variable, path);
   return {};
 }
 

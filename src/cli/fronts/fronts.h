@@ -44,7 +44,12 @@ using CommandFunction = int (*)(Command&);
 int run_as(const Command& command, CommandFunction run, const std::vector<std::string>& words, std::vector<std::string> defaults = {});
 // One question; what went wrong is said and the result is empty.
 Result<wire::Reply> ask_controller(const Command& command, wire::Request& request);
+// Numbers of the controller's refusals that the others have words of their own for.
+constexpr std::uint32_t access_denied = 2002, invalid_job_id = 2017, already_done = 2021;
 std::string job_number(std::string_view text);  // 12.server and 12[3].server as 12 and 12_3
+// What the job is to know of the place it was submitted from; the node adds the rest (step/front_environment).
+void mark_as_pbs(bool interactive);
+void mark_as_lsf(bool interactive);
 // Of qsub and bsub, whose options are words for sbatch: one row each (cli/options/foreign_directives).
 bool asks_help(const Command& command, const ManualHead& head, std::span<const ForeignText> options);
 std::string foreign_manual(const ManualHead& head, std::span<const ForeignText> options);

@@ -1,19 +1,19 @@
-// src/cli/fronts/lsf.cpp - bsub, bjobs, bkill, lsid: LSF's commands.
+// src/cli/fronts/lsf.cpp - bsub, bkill, lsid: LSF's commands that change something, and the names of the cluster.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdlib>
 #include <functional>
-#include <set>
 
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/fronts/fronts.h"
-#include "cli/fronts/lsf_lists.h"
 #include "cli/options/foreign_directives.h"
+#include "cli/options/job_values.h"
 #include "cli/options/option.h"
-#include "cli/render/job_words.h"
-#include "cli/render/text_forms.h"
+#include "cli/options/script.h"
 #include "cli/submission.h"
 #include "cli/version.h"
 
@@ -26,46 +26,42 @@ using enum ArgKind;
 
 constexpr ManualHead bsub_head{"bsub", "submit a job, as LSF has it", "[-J name[tasks]] [-n tasks] [-q queue] [-W time] [-o file] [-e file] [-R requirements] [-w condition] [command [arguments]]",
                                "Takes LSF's options and #BSUB lines and submits with sbatch: a command, or a script on standard input."};
-constexpr ManualHead bjobs_head{"bjobs", "list jobs, as LSF has it", "[-a|-r|-p|-d] [-u user|all] [-q queue] [-l] [job...]", "Lists your jobs that have not ended; -a also those that have, -u all those of everybody."};
 constexpr ManualHead bkill_head{"bkill", "end jobs, as LSF has it", "[options] job...|0", "Cancels jobs; 0 is all of yours."};
 constexpr ManualHead lsid_head{"lsid", "print the names of cluster and controller, as LSF has it", "", "Prints the version, the name of the cluster and the host of its controller."};
 
-struct JobsDraft {
-  Asked asked;
-  bool all = false, running = false, pending = false, done = false, long_form = false, wide = false, no_header = false;
-  std::string user, queue;
-};
-
-// clang-format off
-constexpr Option<JobsDraft> jobs_rows[] = {
-    {"help", 'h', none, "", any_tool, "", "", "show this text", [](JobsDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", [](JobsDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"all", 'a', none, "", any_tool, "", "", "also jobs that have ended", [](JobsDraft& d, Text) -> Result<void> { d.all = true; return {}; }},
-    {"done", 'd', none, "", any_tool, "", "", "only jobs that have ended", [](JobsDraft& d, Text) -> Result<void> { d.done = true; return {}; }},
-    {"long", 'l', none, "", any_tool, "", "", "everything about each job", [](JobsDraft& d, Text) -> Result<void> { d.long_form = true; return {}; }},
-    {"noheader", '\0', none, "", any_tool, "", "", "no header", [](JobsDraft& d, Text) -> Result<void> { d.no_header = true; return {}; }},
-    {"pending", 'p', none, "", any_tool, "", "", "only jobs that wait", [](JobsDraft& d, Text) -> Result<void> { d.pending = true; return {}; }},
-    {"queue", 'q', required, "<queue>", any_tool, "", "", "jobs of this queue", [](JobsDraft& d, Text v) -> Result<void> { d.queue = v; return {}; }},
-    {"running", 'r', none, "", any_tool, "", "", "only jobs that run", [](JobsDraft& d, Text) -> Result<void> { d.running = true; return {}; }},
-    {"user", 'u', required, "<user>", any_tool, "", "", "jobs of this user, or all", [](JobsDraft& d, Text v) -> Result<void> { d.user = v; return {}; }},
-    {"wide", 'w', none, "", any_tool, "", "", "names are not cut", [](JobsDraft& d, Text) -> Result<void> { d.wide = true; return {}; }},
-};
-// clang-format on
-
 struct KillDraft {
   Asked asked;
-  Words words;  // for scancel
+  wire::CancelJobs filter;
+  bool filtered = false;
 };
+
+Result<void> set_kill_user(KillDraft& draft, Text value) {
+  draft.filtered = true;
+  if (value == "all") return {};
+  const auto user = parse_user(value);
+  if (!user) return fail(Errc::refused, std::string{value} + ": there is no such user");
+  draft.filter.set_user(std::to_string(*user));
+  return {};
+}
+
+// KILL, TERM and INT end a job in LSF also where it waits; others go to its processes.
+Result<void> set_kill_signal(KillDraft& draft, Text value) {
+  const auto number = parse_signal(value);
+  if (!number) return fail(Errc::refused, "-s " + std::string{value} + ": there is no such signal");
+  draft.filter.set_signal(*number == SIGKILL || *number == SIGTERM || *number == SIGINT ? 0 : *number);
+  return {};
+}
 
 // clang-format off
 constexpr Option<KillDraft> kill_rows[] = {
     {"help", 'h', none, "", any_tool, "", "", "show this text", [](KillDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](KillDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"name", 'J', required, "<name>", any_tool, "", "", "jobs of this name", [](KillDraft& d, Text v) -> Result<void> { d.words.push_back("--name=" + std::string{v}); return {}; }},
-    {"queue", 'q', required, "<queue>", any_tool, "", "", "jobs of this queue", [](KillDraft& d, Text v) -> Result<void> { d.words.push_back("--partition=" + std::string{v}); return {}; }},
+    {"name", 'J', required, "<name>", any_tool, "", "", "jobs of this name", [](KillDraft& d, Text v) -> Result<void> { d.filtered = true; d.filter.set_name(std::string{v}); return {}; }},
+    {"host", 'm', required, "<host>", any_tool, "", "", "jobs on this node", [](KillDraft& d, Text v) -> Result<void> { d.filtered = true; d.filter.set_nodes(std::string{v}); return {}; }},
+    {"queue", 'q', required, "<queue>", any_tool, "", "", "jobs of this queue", [](KillDraft& d, Text v) -> Result<void> { d.filtered = true; d.filter.set_partition(std::string{v}); return {}; }},
     {"remove", 'r', none, "", any_tool, "", "", "also where the node does not answer", [](KillDraft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "nodes are never asked first"},
-    {"signal", 's', required, "<signal>", any_tool, "", "", "send this signal instead of ending the jobs", [](KillDraft& d, Text v) -> Result<void> { d.words.push_back("--signal=" + std::string{v}); return {}; }},
-    {"user", 'u', required, "<user>", any_tool, "", "", "jobs of this user", [](KillDraft& d, Text v) -> Result<void> { d.words.push_back("--user=" + std::string{v}); return {}; }},
+    {"signal", 's', required, "<signal>", any_tool, "", "", "send this signal instead of ending the jobs", set_kill_signal},
+    {"user", 'u', required, "<user>", any_tool, "", "", "jobs of this user", set_kill_user},
 };
 
 constexpr Option<Asked> lsid_rows[] = {
@@ -73,20 +69,6 @@ constexpr Option<Asked> lsid_rows[] = {
     {"version", 'V', none, "", any_tool, "", "", "show the version", [](Asked& asked, Text) -> Result<void> { asked.version = true; return {}; }},
 };
 // clang-format on
-
-bool is_shown(const wire::JobView& job, const JobsDraft& draft, bool named) {
-  if (draft.done) return is_ended(job);
-  if (draft.running) return !is_pending(job) && !is_ended(job);
-  if (draft.pending) return is_pending(job);
-  return draft.all || named || !is_ended(job);
-}
-
-// LSF's -noheader has one dash.
-std::vector<Text> with_two_dashes(const std::vector<Text>& words) {
-  std::vector<Text> out;
-  for (const Text word : words) out.push_back(word == "-noheader" ? Text{"--noheader"} : word);
-  return out;
-}
 
 // What sbatch prints goes through us: LSF's users look for the number in other words.
 struct Captured {
@@ -109,10 +91,29 @@ Captured capture(const std::function<int()>& run) {
   return out;
 }
 
+// 12_3 and 12_[1-3%2] as LSF has them.
+std::string number_of_lsf(std::string text) {
+  const std::size_t underscore = text.find('_');
+  if (underscore == std::string::npos) return text;
+  std::string task = text.substr(underscore + 1);
+  if (task.starts_with('[')) task = task.substr(1, task.find_first_of("%]") - 1);
+  return text.substr(0, underscore) + '[' + task + ']';
+}
+
+// Named by the command line, the environment or the script, which the controller has by now.
+bool names_queue(const Command& command, const Words& words, std::uint32_t job) {
+  const auto is_queue = [](const std::string& word) { return word.starts_with("--partition=") || word.starts_with("-p"); };
+  if (std::ranges::any_of(words, is_queue) || std::getenv("SBATCH_PARTITION") != nullptr) return true;
+  wire::Request request;
+  request.mutable_get_script()->set_job_id(job);
+  const auto reply = ask_controller(command, request);
+  const auto script = reply ? script_words(reply->script().script(), false) : Result<std::vector<Words>>{std::vector<Words>{}};
+  return script && !script->empty() && std::ranges::any_of(script->front(), is_queue);
+}
+
 }  // namespace
 
 std::string bsub_manual() { return foreign_manual(bsub_head, lsf_option_texts()); }
-std::string bjobs_manual() { return man_page(bjobs_head, option_texts(std::span<const Option<JobsDraft>>{jobs_rows}, any_tool)); }
 std::string bkill_manual() { return man_page(bkill_head, option_texts(std::span<const Option<KillDraft>>{kill_rows}, any_tool)); }
 std::string lsid_manual() { return man_page(lsid_head, option_texts(std::span<const Option<Asked>>{lsid_rows}, any_tool)); }
 
@@ -123,8 +124,11 @@ int run_bsub(Command& command) {
     say_error(command, line.error().story);
     return 255;
   }
+  for (const std::string& note : line->notes) say_info(command, note);
   const auto has = [&](Text flag) { return std::ranges::find(line->flags, flag) != line->flags.end(); };
-  if (has("-I") || has("-Is") || has("-Ip")) {
+  const bool interactive = has("-I") || has("-Is") || has("-Ip");
+  mark_as_lsf(interactive);
+  if (interactive) {
     Words words = line->words;
     if (has("-Is") || has("-Ip")) words.emplace_back("--pty");
     words.insert(words.end(), line->operands.begin(), line->operands.end());
@@ -147,45 +151,9 @@ int run_bsub(Command& command) {
   request.mutable_query_jobs()->set_finished_too(true);
   const auto reply = ask_controller(command, request);
   const std::string queue = reply && reply->jobs().jobs_size() > 0 ? reply->jobs().jobs(0).partition() : "";
-  print("Job <" + number + "> is submitted to " + (std::ranges::any_of(words, [](const std::string& w) { return w.starts_with("--partition="); }) ? "" : "default ") + "queue <" + queue + ">.\n");
+  print("Job <" + number + "> is submitted to " + (names_queue(command, words, static_cast<std::uint32_t>(parse_integer(number).value_or(0))) ? "" : "default ") + "queue <" + queue + ">.\n");
   const auto settings = waits ? read_client_settings() : Result<ClientSettings>{ClientSettings{}};
   return waits && settings ? wait_for_end(command, *session_options(*settings), static_cast<std::uint32_t>(parse_integer(number).value_or(0))) : 0;
-}
-
-int run_bjobs(Command& command) {
-  JobsDraft draft;
-  const std::span<const Option<JobsDraft>> table{jobs_rows};
-  const std::vector<Text> words = with_two_dashes(command.words);
-  const auto line = apply_words(table, any_tool, words, Operands::mixed, draft);
-  if (!line) return say_usage_error(command, line.error());
-  if (answer_common(draft.asked, bjobs_head, option_texts(table, any_tool))) return 0;
-  wire::Request request;
-  request.mutable_query_jobs()->set_finished_too(true);
-  request.mutable_query_jobs()->set_without_hidden(line->operands.empty());
-  const auto reply = ask_controller(command, request);
-  if (!reply) return 255;
-  std::set<std::uint32_t> wanted, found;
-  for (const Text word : line->operands)
-    if (const auto job = parse_job_name(job_number(word))) wanted.insert(job->id);
-  Names names;
-  std::string out;
-  for (const wire::JobView& job : reply->jobs().jobs()) {
-    const bool named = wanted.contains(job.job_id()) || (job.array_job_id() != 0 && wanted.contains(job.array_job_id()));
-    if (!wanted.empty() && !named) continue;
-    found.insert({job.job_id(), job.array_job_id()});
-    if (!is_shown(job, draft, named)) continue;
-    if (draft.user.empty() && wanted.empty() && job.uid() != getuid()) continue;
-    const std::string& user = names.user(job.uid());
-    if (!draft.user.empty() && draft.user != "all" && draft.user != user) continue;
-    if (!draft.queue.empty() && draft.queue != job.partition()) continue;
-    out += draft.long_form ? bjobs_long(job, user) : bjobs_row(job, user, draft.wide);
-  }
-  int code = 0;
-  for (const std::uint32_t id : wanted)
-    if (!found.contains(id)) say_plain("Job <" + std::to_string(id) + "> is not found"), code = 255;
-  if (out.empty() && code == 0) say_plain(draft.all || draft.done ? "No job found" : "No unfinished job found");
-  if (!out.empty()) print((draft.no_header || draft.long_form ? "" : bjobs_header()) + out);
-  return code;
 }
 
 int run_bkill(Command& command) {
@@ -194,17 +162,32 @@ int run_bkill(Command& command) {
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, bkill_head, option_texts(table, any_tool))) return 0;
-  Words words = draft.words, jobs;
+  wire::Request request;
+  wire::CancelJobs& ask = *request.mutable_cancel();
+  ask = draft.filter;
   for (const Text word : line->operands) {
-    if (word == "0") words.emplace_back("--me");
-    else jobs.push_back(job_number(word));
+    if (word == "0") {
+      draft.filtered = true;
+      continue;
+    }
+    const auto job = parse_job_name(job_number(word));
+    if (!job) return say_plain(std::string{word} + ": Illegal job ID."), 255;
+    ask.add_jobs()->set_job_id(job->id);
+    ask.mutable_jobs(ask.jobs_size() - 1)->set_tasks(job->tasks);
   }
-  if (words.empty() && jobs.empty()) return say_usage_error(command, {Errc::refused, "no job is named; its number, or 0 for all of yours, would be right"});
-  words.insert(words.end(), jobs.begin(), jobs.end());
-  const int code = run_as(command, run_scancel, words);
-  if (code == 0)
-    for (const std::string& job : jobs) print("Job <" + job + "> is being terminated\n");
-  return code;
+  if (!draft.filtered && ask.jobs_size() == 0) return say_usage_error(command, {Errc::refused, "no job is named; its number, or 0 for all of yours, would be right"});
+  if (draft.filtered && ask.user().empty() && ask.jobs_size() == 0 && std::ranges::find(line->given, Text{"user"}, [](const auto* row) { return row->name; }) == line->given.end())
+    ask.set_user(std::to_string(getuid()));
+  const auto reply = ask_controller(command, request);
+  if (!reply) return 255;
+  const char* done = draft.filter.signal() == 0 ? "> is being terminated\n" : "> is being signaled\n";
+  std::string out;
+  for (const std::string& job : reply->jobs_changed().changed()) out += "Job <" + number_of_lsf(job) + done;
+  print(out);
+  for (const auto& failed : reply->jobs_changed().failed())
+    say_plain("Job <" + number_of_lsf(failed.job()) + ">: " + (failed.code() == invalid_job_id ? "No matching job found" : failed.code() == already_done ? "Job has already finished" : failed.code() == access_denied ? "User permission denied" : failed.text()));
+  if (out.empty() && reply->jobs_changed().failed_size() == 0) say_plain("No matching job found");
+  return out.empty() || reply->jobs_changed().failed_size() > 0 ? 255 : 0;
 }
 
 int run_lsid(Command& command) {

@@ -19,8 +19,8 @@ constexpr ManualHead qdel_head{"qdel", "delete jobs, as PBS has it", "[options] 
 constexpr ManualHead qhold_head{"qhold", "hold jobs, as PBS has it", "[options] job...", "Waiting jobs do not start until qrls releases them."};
 constexpr ManualHead qrls_head{"qrls", "release held jobs, as PBS has it", "[options] job...", "The opposite of qhold."};
 constexpr ManualHead qrerun_head{"qrerun", "run jobs again, as PBS has it", "[options] job...", "Ends running jobs and puts them back into the queue, as scontrol requeue does."};
-constexpr ManualHead qalter_head{"qalter", "change waiting jobs, as PBS has it", "[-A account] [-N name] [-l resources] [-q queue] [-o file] [-e file] [-W depend=...] job...",
-                                 "Takes qsub's options and changes the jobs with scontrol update."};
+constexpr ManualHead qalter_head{"qalter", "change waiting jobs, as PBS has it", "[-A account] [-N name] [-l resources] [-p priority] [-h u|o|s|n] [-q queue] [-o file] [-e file] [-W depend=...] job...",
+                                 "Takes qsub's options and changes the jobs with scontrol update. -h has a value here: n releases, the others hold."};
 
 Words words_of(const Command& command) { return {command.words.begin(), command.words.end()}; }
 
@@ -86,14 +86,50 @@ ChangeLine read_change(const Command& command, std::uint8_t tool, const ManualHe
   return out;
 }
 
+// 12_3 as PBS has it.
+std::string number_of_pbs(const std::string& job) {
+  const std::size_t underscore = job.find('_');
+  return underscore == std::string::npos ? job : job.substr(0, underscore) + '[' + job.substr(underscore + 1) + ']';
+}
+
+constexpr int unknown_job_code = 153, unauthorized_code = 159, invalid_state_code = 170;  // PBS's own
+
+// Whether there is such a job; where not, it is said in PBS's words.
+bool is_known(const Command& command, const std::string& job) {
+  const auto name = parse_job_name(job);
+  wire::Request request;
+  request.mutable_query_jobs()->set_finished_too(true);
+  request.mutable_query_jobs()->set_brief(true);
+  request.mutable_query_jobs()->add_jobs()->set_job_id(name ? name->id : 0);
+  const auto reply = name ? ask_controller(command, request) : Result<wire::Reply>{wire::Reply{}};
+  if (!reply || reply->jobs().jobs_size() > 0) return true;  // what asked for it says more
+  say_plain(command.name + ": " + (name ? "Unknown Job Id " : "illegally formed job identifier: ") + number_of_pbs(job));
+  return false;
+}
+
 int each_job(const Command& command, const Words& jobs, const Words& before) {
   int code = 0;
   for (const std::string& job : jobs) {
     Words words = before;
     words.push_back(job);
-    code = std::max(code, run_as(command, run_scontrol, words));
+    code = std::max(code, is_known(command, job) ? run_as(command, run_scontrol, words) : unknown_job_code);
   }
   return code;
+}
+
+// qalter's -h has a value, qsub's has none: u, o and s hold, n releases.
+struct HoldWord {
+  Words others;
+  std::string kinds;
+};
+HoldWord take_hold(const Words& words) {
+  HoldWord out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool apart = words[i] == "-h" && i + 1 < words.size();
+    if (!apart && !(words[i].starts_with("-h") && words[i].size() > 2)) out.others.push_back(words[i]);
+    else out.kinds = apart ? words[++i] : words[i].substr(2);
+  }
+  return out;
 }
 
 // Words for sbatch as keys of scontrol update.
@@ -137,6 +173,8 @@ int run_qsub(Command& command) {
     say_error(command, line.error().story);
     return 2;
   }
+  for (const std::string& note : line->notes) say_info(command, note);
+  mark_as_pbs(has(line->flags, "-I"));
   if (has(line->flags, "-I")) {
     Words words = line->words;
     if (has(line->flags, "-X")) words.emplace_back("--x11");
@@ -159,7 +197,23 @@ int run_qdel(Command& command) {
   const ChangeLine line = read_change(command, qdel, qdel_head);
   if (line.code >= 0) return line.code;
   if (line.jobs.size() == 1 && line.jobs[0] == "all") return run_as(command, run_scancel, {"--me"});
-  return run_as(command, run_scancel, line.jobs);
+  wire::Request request;
+  for (const std::string& job : line.jobs) {
+    const auto name = parse_job_name(job);
+    if (!name) return say_plain("qdel: illegally formed job identifier: " + job), 1;
+    wire::JobName& asked = *request.mutable_cancel()->add_jobs();
+    asked.set_job_id(name->id);
+    asked.set_tasks(name->tasks);
+  }
+  const auto reply = ask_controller(command, request);
+  if (!reply) return 1;
+  int code = 0;
+  for (const auto& failed : reply->jobs_changed().failed()) {
+    const bool unknown = failed.code() == invalid_job_id, done = failed.code() == already_done, denied = failed.code() == access_denied;
+    say_plain("qdel: " + (unknown ? "Unknown Job Id " : done ? "Request invalid for state of job " : denied ? "Unauthorized Request  " : failed.text() + " ") + number_of_pbs(failed.job()));
+    code = unknown ? unknown_job_code : done ? invalid_state_code : denied ? unauthorized_code : 1;
+  }
+  return code;
 }
 
 int run_qhold(Command& command) {
@@ -180,7 +234,12 @@ int run_qrerun(Command& command) {
 
 int run_qalter(Command& command) {
   if (asks_help(command, qalter_head, pbs_option_texts())) return 0;
-  const auto line = read_pbs_line(words_of(command));
+  const HoldWord hold = take_hold(words_of(command));
+  if (hold.kinds.find_first_not_of("uosn") != std::string::npos) {
+    say_error(command, "-h " + hold.kinds + ": u (the user's own), o, s (an administrator's) or n (none) would be right");
+    return 2;
+  }
+  const auto line = read_pbs_line(hold.others);
   if (!line) {
     say_error(command, line.error().story);
     return 2;
@@ -195,15 +254,18 @@ int run_qalter(Command& command) {
     }
     changes.push_back(std::string{row->key} + word.substr(equals));
   }
-  if (line->operands.empty() || changes.empty()) {
+  if (line->operands.empty() || (changes.empty() && hold.kinds.empty())) {
     say_error(command, "options and the numbers of jobs would be right");
     return 2;
   }
   int code = 0;
-  for (const std::string& job : line->operands) {
-    Words words{"update", "JobId=" + job_number(job)};
+  for (const std::string& operand : line->operands) {
+    const std::string job = job_number(operand);
+    Words words{"update", "JobId=" + job};
     words.insert(words.end(), changes.begin(), changes.end());
-    code = std::max(code, run_as(command, run_scontrol, words));
+    if (!is_known(command, job)) code = unknown_job_code;
+    else if (!changes.empty()) code = std::max(code, run_as(command, run_scontrol, words));
+    if (!hold.kinds.empty() && code == 0) code = run_as(command, run_scontrol, {hold.kinds == "n" ? "release" : hold.kinds == "u" ? "uhold" : "hold", job});
   }
   return code;
 }

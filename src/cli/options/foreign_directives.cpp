@@ -19,6 +19,7 @@ struct ForeignOption {
   Text help;
   Translate put;  // nullptr: nothing to do here
   Text refused{};  // why a job that asks for it would not get what it expects
+  std::string (*note)(Text value) = nullptr;  // said once where a part of the value changes nothing; empty: nothing is said
 };
 
 void add(Words& out, Text option, Text value) { out.push_back(std::string{option} + "=" + std::string{value}); }
@@ -124,6 +125,17 @@ Result<void> put_resources(Text value, Words& out) {
   return {};
 }
 
+// Which of them were read and come to nothing.
+std::string resources_without_effect(Text value) {
+  std::string names;
+  for (const auto& [key, given] : pairs_of(value, ',')) {
+    for (const ResourceRow& row : pbs_resources)
+      if (row.name == key && row.option.empty()) names += (names.empty() ? "" : ", ") + std::string{key};
+    if (key == "select" && given.find(":ompthreads=") != Text::npos) names += (names.empty() ? "" : ", ") + std::string{"ompthreads (OMP_NUM_THREADS in the script does it)"};
+  }
+  return names.empty() ? "" : "-l " + names + ": changes nothing here";
+}
+
 Result<void> put_mail(Text value, Words& out) {
   std::string types;
   for (const char letter : value) {
@@ -197,7 +209,7 @@ Text path_of(Text value) {
 Result<void> put_priority(Text value, Words& out) {
   const auto number = parse_integer(value);
   if (!number) return fail(Errc::refused, "#PBS -p " + std::string{value} + ": a number is right");
-  if (*number < 0) add(out, "--nice", dec(-*number));  // only an administrator may be nicer to himself
+  if (*number != 0) add(out, "--nice", dec(-*number));  // above 0 it is an administrator's, as the controller tells others
   return {};
 }
 
@@ -221,12 +233,12 @@ constexpr ForeignOption pbs_options[] = {
     {"-j", "oe", "oe, eo: one file for both; n: two", nullptr},
     {"-J", "tasks", "an array with these tasks, as 1-10%2", [](Text v, Words& out) -> Result<void> { add(out, "--array", v); return {}; }},
     {"-k", "keep", "output is written where it belongs at once, so this changes nothing", nullptr},
-    {"-l", "resources", "nodes=2:ppn=4, select=2:ncpus=8:mem=4gb, walltime=1:00:00, mem=, ncpus= and others", put_resources},
+    {"-l", "resources", "nodes=2:ppn=4, select=2:ncpus=8:mem=4gb, walltime=1:00:00, mem=, ncpus= and others", put_resources, {}, resources_without_effect},
     {"-m", "abe", "mail when it fails (a), begins (b) or ends (e)", put_mail},
     {"-M", "address", "where mail goes", [](Text v, Words& out) -> Result<void> { add(out, "--mail-user", v); return {}; }},
     {"-N", "name", "the name of the job", [](Text v, Words& out) -> Result<void> { add(out, "--job-name", v); return {}; }},
     {"-o", "file", "where standard output goes", [](Text v, Words& out) -> Result<void> { add(out, "--output", path_of(v)); return {}; }},
-    {"-p", "priority", "below 0: let others go first", put_priority},
+    {"-p", "priority", "below 0: let others go first; above 0: go first, for administrators", put_priority},
     {"-P", "project", "a workload key", [](Text v, Words& out) -> Result<void> { add(out, "--wckey", v); return {}; }},
     {"-q", "queue", "the partition", put_destination},
     {"-r", "y|n", "whether it may be run again", put_requeue},
@@ -268,22 +280,83 @@ Result<void> put_lsf_count(Text value, Words& out) {
   return {};
 }
 
-// span[hosts=1] span[ptile=4] rusage[mem=4096] select[...]: what the parts ask for.
-Result<void> put_lsf_requirement(Text value, Words& out) {
-  for (Text rest = value; !rest.empty();) {
-    const std::size_t open = rest.find('['), close = rest.find(']');
-    if (open == Text::npos || close == Text::npos || close < open) break;
-    const Text section = trim(rest.substr(0, open)), inner = rest.substr(open + 1, close - open - 1);
-    rest.remove_prefix(close + 1);
-    for (const auto& [key, given] : pairs_of(inner, section.ends_with("rusage") ? ':' : ',')) {
-      if (section.ends_with("span") && key == "hosts") add(out, "--nodes", given);
-      else if (section.ends_with("span") && key == "ptile") add(out, "--ntasks-per-node", given);
-      else if (section.ends_with("rusage") && key == "mem") add(out, "--mem", given);
-      else if (section.ends_with("rusage") && key == "ngpus_physical") add(out, "--gpus-per-node", given.substr(0, given.find(',')));
-      // select, order, cu and affinity choose among hosts in words of LSF: what the job needs does not depend on them.
-    }
+std::unexpected<Error> not_known_requirement(Text what, Text instead) {
+  return fail(Errc::refused, "#BSUB -R " + std::string{what} + ": this requirement is not known; " + std::string{instead});
+}
+
+// mem>4096 && type==any: of what chooses among hosts, memory is what a job would miss.
+Result<std::string> memory_of_select(Text inner) {
+  std::string memory;
+  for (std::size_t at = 0; at <= inner.size();) {
+    const std::size_t end = std::min(inner.find("&&", at), inner.size());
+    const Text part = trim(inner.substr(at, end - at));
+    at = end + 2;
+    const Text name = part.substr(0, part.find_first_of("<>=! "));
+    const Text value = trim(part.substr(std::min(part.size(), part.find_first_of("0123456789"))));
+    const bool more_than = part.find('>') != Text::npos;
+    if (name == "mem" && more_than && !value.empty()) memory = value;
+    else if (name != "type" || (!part.ends_with("any") && !part.ends_with("local"))) return not_known_requirement("select[" + std::string{part} + "]", "mem>MEGABYTES and type==any are; -m names hosts");
+  }
+  return memory;
+}
+
+struct RequirementRow {
+  Text section, key, option;
+};
+constexpr RequirementRow lsf_requirements[] = {
+    {"span", "hosts", "--nodes"},
+    {"span", "ptile", "--ntasks-per-node"},
+    {"rusage", "mem", "--mem"},
+    {"rusage", "ngpus_physical", "--gpus-per-node"},
+};
+
+Result<void> put_lsf_section(Text section, Text inner, Words& out) {
+  if (section == "affinity") return not_known_requirement("affinity[]", "srun's --cpu-bind and -c do it");
+  if (section == "cu") return not_known_requirement("cu[]", "#SBATCH --switches does it");
+  if (section != "span" && section != "rusage") return not_known_requirement(std::string{section} + "[]", "select, rusage, span and order are");
+  for (const auto& [key, given] : pairs_of(inner, section == "rusage" && inner.find(':') != Text::npos ? ':' : ',')) {
+    const RequirementRow* known = nullptr;
+    for (const RequirementRow& row : lsf_requirements)
+      if (row.section == section && row.key == key) known = &row;
+    if (known == nullptr) return not_known_requirement(std::string{section} + '[' + std::string{key} + ']', "span[hosts=, ptile=] and rusage[mem=, ngpus_physical=] are");
+    add(out, known->option, given.substr(0, given.find_first_of(",/")));
   }
   return {};
+}
+
+// span[hosts=1] span[ptile=4] rusage[mem=4096] select[...]: what the parts ask for.
+Result<void> put_lsf_requirement(Text value, Words& out) {
+  std::string selected;
+  const std::size_t before = out.size();
+  for (Text rest = trim(value); !rest.empty(); rest = trim(rest)) {
+    const std::size_t open = rest.find('['), close = rest.find(']');
+    if (open == Text::npos || close == Text::npos || close < open) {  // select[] need not be written
+      MR_TRY(selected, memory_of_select(rest));
+      break;
+    }
+    const Text section = trim(rest.substr(0, open)), inner = trim(rest.substr(open + 1, close - open - 1));
+    rest.remove_prefix(close + 1);
+    if (section == "order") continue;  // lsf_order_note
+    if (section == "select") {
+      MR_TRY(selected, memory_of_select(inner));
+      continue;
+    }
+    MR_TRY_VOID(put_lsf_section(section, inner, out));
+  }
+  bool has_memory = false;
+  for (std::size_t i = before; i < out.size(); ++i) has_memory = has_memory || out[i].starts_with("--mem=");
+  if (!selected.empty() && !has_memory) add(out, "--mem", selected);
+  return {};
+}
+
+std::string lsf_order_note(Text value) { return value.find("order[") == Text::npos ? "" : "-R order[]: changes nothing here; the weights of the nodes say which are taken first"; }
+
+// %J and %I of LSF are the number of the job, or of the array, and of the task.
+std::string lsf_path(Text value) {
+  std::string out{value};
+  for (std::size_t i = 0; i + 1 < out.size(); ++i)
+    if (out[i] == '%') out[i + 1] = out[i + 1] == 'J' ? 'A' : out[i + 1] == 'I' ? 'a' : out[i + 1];
+  return out;
 }
 
 // num=2:mode=exclusive_process:j_exclusive=yes
@@ -329,14 +402,14 @@ constexpr ForeignOption lsf_options[] = {
     {"-c", "limit", "a limit of processor time", nullptr, "processor time is not limited; -W limits the time of the clock"},
     {"-C", "limit", "the size of core files is what the submitter has, so this changes nothing", nullptr},
     {"-cwd", "folder", "work in this folder", [](Text v, Words& out) -> Result<void> { add(out, "--chdir", v); return {}; }},
-    {"-e", "file", "where standard error goes", [](Text v, Words& out) -> Result<void> { add(out, "--error", v); return {}; }},
-    {"-eo", "file", "the same as -e", [](Text v, Words& out) -> Result<void> { add(out, "--error", v); return {}; }},
+    {"-e", "file", "where standard error goes", [](Text v, Words& out) -> Result<void> { add(out, "--error", lsf_path(v)); return {}; }},
+    {"-eo", "file", "the same as -e", [](Text v, Words& out) -> Result<void> { add(out, "--error", lsf_path(v)); return {}; }},
     {"-E", "command", "a command before the job", nullptr, "no command is run before the job"},
     {"-env", "names", "which variables the job has: all, none, or names", [](Text v, Words& out) -> Result<void> { add(out, "--export", v == "all" ? "ALL" : v == "none" ? "NONE" : v); return {}; }},
     {"-gpu", "request", "num=2: GPUs on each node", put_lsf_gpus},
     {"-G", "group", "groups of users are accounts (-P), so this changes nothing", nullptr},
     {"-H", "", "hold the job until it is released", [](Text, Words& out) -> Result<void> { out.emplace_back("--hold"); return {}; }},
-    {"-i", "file", "where standard input comes from", [](Text v, Words& out) -> Result<void> { add(out, "--input", v); return {}; }},
+    {"-i", "file", "where standard input comes from", [](Text v, Words& out) -> Result<void> { add(out, "--input", lsf_path(v)); return {}; }},
     {"-I", "", "run it now, with its output here", nullptr},
     {"-Ip", "", "the same on a terminal", nullptr},
     {"-Is", "", "the same on a terminal", nullptr},
@@ -345,15 +418,15 @@ constexpr ForeignOption lsf_options[] = {
     {"-L", "shell", "the first line of the script says what runs it, so this changes nothing", nullptr},
     {"-m", "hosts", "on these nodes", [](Text v, Words& out) -> Result<void> { std::string list{v}; for (char& c : list) if (c == ' ') c = ','; add(out, "--nodelist", list); return {}; }},
     {"-M", "limit", "memory, in KiB or with its unit", put_lsf_memory},
-    {"-n", "tasks", "how many tasks", put_lsf_count},
+    {"-n", "tasks", "how many tasks; of 4,8 the smaller number", put_lsf_count},
     {"-N", "", "mail when it ends", [](Text, Words& out) -> Result<void> { out.emplace_back("--mail-type=END"); return {}; }},
-    {"-o", "file", "where standard output goes", [](Text v, Words& out) -> Result<void> { add(out, "--output", v); return {}; }},
-    {"-oo", "file", "the same, and what is there is overwritten", [](Text v, Words& out) -> Result<void> { add(out, "--output", v); add(out, "--open-mode", "truncate"); return {}; }},
+    {"-o", "file", "where standard output goes; %J is the number of the job, %I of the task", [](Text v, Words& out) -> Result<void> { add(out, "--output", lsf_path(v)); return {}; }},
+    {"-oo", "file", "the same, and what is there is overwritten", [](Text v, Words& out) -> Result<void> { add(out, "--output", lsf_path(v)); add(out, "--open-mode", "truncate"); return {}; }},
     {"-P", "project", "charge this account", [](Text v, Words& out) -> Result<void> { add(out, "--account", v); return {}; }},
     {"-q", "queue", "the partition", [](Text v, Words& out) -> Result<void> { add(out, "--partition", v); return {}; }},
     {"-r", "", "it may be run again", [](Text, Words& out) -> Result<void> { out.emplace_back("--requeue"); return {}; }},
     {"-rn", "", "it is never run again", [](Text, Words& out) -> Result<void> { out.emplace_back("--no-requeue"); return {}; }},
-    {"-R", "requirement", "span[hosts=1], span[ptile=4], rusage[mem=4096]", put_lsf_requirement},
+    {"-R", "requirement", "span[hosts=1], span[ptile=4], rusage[mem=4096], select[mem>4096]", put_lsf_requirement, {}, lsf_order_note},
     {"-sp", "priority", "the order among one's own jobs; scontrol top and --nice change it, this changes nothing", nullptr},
     {"-u", "address", "where mail goes", [](Text v, Words& out) -> Result<void> { add(out, "--mail-user", v); return {}; }},
     {"-U", "reservation", "in this reservation", [](Text v, Words& out) -> Result<void> { add(out, "--reservation", v); return {}; }},
@@ -385,6 +458,7 @@ Result<ForeignLine> translate(std::span<const ForeignOption> rows, std::span<con
       value = words[++i];
     }
     if (!row->refused.empty()) return fail(Errc::refused, std::string{prefix} + " " + std::string{row->name} + ": " + std::string{row->refused});
+    if (std::string note = row->note != nullptr ? row->note(value) : ""; !note.empty()) line.notes.push_back(std::move(note));
     if (row->put != nullptr) { MR_TRY_VOID(row->put(value, out)); }
     else line.flags.emplace_back(row->name == "-j" ? "-j" + std::string{value} : std::string{row->name});
   }
@@ -401,15 +475,8 @@ static std::vector<ForeignText> texts_of(std::span<const ForeignOption> rows) {
 std::vector<ForeignText> pbs_option_texts() { return texts_of(pbs_options); }
 std::vector<ForeignText> lsf_option_texts() { return texts_of(lsf_options); }
 
-Result<Words> words_of_pbs(std::span<const std::string> words) {
-  MR_TRY(ForeignLine line, translate(pbs_options, words, "#PBS", true, false));
-  return std::move(line.words);
-}
-
-Result<Words> words_of_lsf(std::span<const std::string> words) {
-  MR_TRY(ForeignLine line, translate(lsf_options, words, "#BSUB", false, false));
-  return std::move(line.words);
-}
+Result<ForeignLine> read_pbs_directive(std::span<const std::string> words) { return translate(pbs_options, words, "#PBS", true, false); }
+Result<ForeignLine> read_lsf_directive(std::span<const std::string> words) { return translate(lsf_options, words, "#BSUB", false, false); }
 
 Result<ForeignLine> read_pbs_line(std::span<const std::string> words) { return translate(pbs_options, words, "qsub", true, true); }
 Result<ForeignLine> read_lsf_line(std::span<const std::string> words) { return translate(lsf_options, words, "bsub", false, true); }

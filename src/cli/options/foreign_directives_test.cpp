@@ -9,15 +9,15 @@
 namespace millrace {
 namespace {
 
-std::string joined(const Result<std::vector<std::string>>& words) {
-  if (!words) return "error: " + words.error().story;
+std::string joined(const Result<ForeignLine>& line) {
+  if (!line) return "error: " + line.error().story;
   std::string out;
-  for (const std::string& word : *words) out += (out.empty() ? "" : " ") + word;
+  for (const std::string& word : line->words) out += (out.empty() ? "" : " ") + word;
   return out;
 }
 
-std::string pbs(std::vector<std::string> words) { return joined(words_of_pbs(words)); }
-std::string lsf(std::vector<std::string> words) { return joined(words_of_lsf(words)); }
+std::string pbs(std::vector<std::string> words) { return joined(read_pbs_directive(words)); }
+std::string lsf(std::vector<std::string> words) { return joined(read_lsf_directive(words)); }
 
 TEST(ForeignDirectives, Resources_of_pbs) {
   EXPECT_EQ(pbs({"-l", "nodes=2:ppn=4,walltime=01:30:00,mem=4gb"}), "--nodes=2 --ntasks-per-node=4 --time=01:30:00 --mem=4gb");
@@ -46,12 +46,30 @@ TEST(ForeignDirectives, Other_options_of_pbs) {
 }
 
 TEST(ForeignDirectives, Options_of_lsf) {
-  EXPECT_EQ(lsf({"-J", "name[1-10]%2", "-n", "8", "-W", "1:30", "-q", "normal", "-o", "out.%J"}), "--job-name=name --array=1-10%2 --ntasks=8 --time=1:30:00 --partition=normal --output=out.%J");
+  EXPECT_EQ(lsf({"-J", "name[1-10]%2", "-n", "8", "-W", "1:30", "-q", "normal", "-o", "out.%J"}), "--job-name=name --array=1-10%2 --ntasks=8 --time=1:30:00 --partition=normal --output=out.%A");
   EXPECT_EQ(lsf({"-W", "90", "-M", "4096", "-P", "proj", "-x"}), "--time=90 --mem=4096K --account=proj --exclusive");
   EXPECT_EQ(lsf({"-R", "span[ptile=4] rusage[mem=2G]", "-gpu", "num=2:mode=shared"}), "--ntasks-per-node=4 --mem=2G --gpus-per-node=2");
   EXPECT_EQ(lsf({"-w", "done(12) && ended(13)"}), "--dependency=afterok:12,afterany:13");
   EXPECT_EQ(lsf({"-oo", "f", "-B", "-N", "-u", "me"}), "--output=f --open-mode=truncate --mail-type=BEGIN --mail-type=END --mail-user=me");
   EXPECT_TRUE(lsf({"-w", "done(name)"}).starts_with("error: #BSUB -w done(name)"));
+}
+
+TEST(ForeignDirectives, Requirements_of_lsf_are_met_refused_or_said) {
+  EXPECT_EQ(lsf({"-R", "select[mem>4096 && type==any] span[hosts=1]"}), "--nodes=1 --mem=4096");
+  EXPECT_EQ(lsf({"-R", "mem > 500"}), "--mem=500");
+  EXPECT_EQ(lsf({"-R", "select[mem>4096] rusage[mem=2000]"}), "--mem=2000") << "what is used counts";
+  EXPECT_TRUE(lsf({"-R", "select[hname=='a']"}).starts_with("error: #BSUB -R select[hname=='a']: this requirement is not known")) << lsf({"-R", "select[hname=='a']"});
+  EXPECT_TRUE(lsf({"-R", "affinity[core(2)]"}).starts_with("error: #BSUB -R affinity[]"));
+  EXPECT_TRUE(lsf({"-R", "cu[type=rack]"}).starts_with("error: #BSUB -R cu[]"));
+  EXPECT_TRUE(lsf({"-R", "rusage[license=1]"}).starts_with("error: #BSUB -R rusage[license]"));
+  const auto ordered = read_lsf_directive(std::vector<std::string>{"-R", "order[ut] span[ptile=2]"});
+  ASSERT_TRUE(ordered) << ordered.error().story;
+  EXPECT_EQ(ordered->words, std::vector<std::string>{"--ntasks-per-node=2"});
+  EXPECT_EQ(ordered->notes.size(), 1u);
+  EXPECT_EQ(lsf({"-n", "4,8", "-o", "%J.%I"}), "--ntasks=4 --output=%A.%a");
+  EXPECT_EQ(pbs({"-p", "100"}), "--nice=-100");
+  EXPECT_EQ(script_warnings("#!/bin/sh\n#PBS -l vmem=4gb,walltime=1:00\n#BSUB -R order[ut]\n").size(), 2u);
+  EXPECT_TRUE(script_warnings("#!/bin/sh\n#PBS -l vmem=4gb\n", true).empty());
 }
 
 TEST(ForeignDirectives, Are_weaker_than_sbatch_lines_and_can_be_skipped) {
@@ -69,10 +87,10 @@ TEST(ForeignDirectives, Are_weaker_than_sbatch_lines_and_can_be_skipped) {
 
 // Every word a row makes is one sbatch has.
 TEST(ForeignDirectives, Words_are_options_of_sbatch) {
-  const auto words = words_of_pbs(std::vector<std::string>{"-l", "nodes=2:ppn=2:gpus=1,walltime=60,mem=1gb,pmem=1gb,procs=4,file=1gb,nice=3", "-m", "a", "-M", "x", "-p", "-5", "-r", "y", "-t", "1", "-d", "/"});
-  ASSERT_TRUE(words) << words.error().story;
+  const auto line_of_pbs = read_pbs_directive(std::vector<std::string>{"-l", "nodes=2:ppn=2:gpus=1,walltime=60,mem=1gb,pmem=1gb,procs=4,file=1gb,nice=3", "-m", "a", "-M", "x", "-p", "-5", "-r", "y", "-t", "1", "-d", "/"});
+  ASSERT_TRUE(line_of_pbs) << line_of_pbs.error().story;
   JobDraft draft;
-  const std::vector<std::string_view> list(words->begin(), words->end());
+  const std::vector<std::string_view> list(line_of_pbs->words.begin(), line_of_pbs->words.end());
   const auto line = apply_words(job_options(), sbatch, list, Operands::end_options, draft);
   EXPECT_TRUE(line) << line.error().story;
 }

@@ -55,21 +55,34 @@ constexpr std::string_view own_prefixes[] = {"#SBATCH", "#SLURM"};
 
 struct Foreign {
   std::string_view prefix;
-  Result<std::vector<std::string>> (*translate)(std::span<const std::string>);
+  Result<ForeignLine> (*translate)(std::span<const std::string>);
+  bool begins(std::string_view line) const { return line.starts_with(prefix) && line.size() > prefix.size() && is_blank(line[prefix.size()]); }
+  Result<ForeignLine> read(std::string_view line) const {
+    std::vector<std::string> own;
+    MR_TRY_VOID(split_words(line.substr(prefix.size()), prefix, own));
+    return translate(own);
+  }
 };
-constexpr Foreign foreign_systems[] = {{"#PBS", words_of_pbs}, {"#BSUB", words_of_lsf}};
+constexpr Foreign foreign_systems[] = {{"#PBS", read_pbs_directive}, {"#BSUB", read_lsf_directive}};
 
 }  // namespace
 
-std::vector<std::string> script_warnings(std::string_view script) {
+std::vector<std::string> script_warnings(std::string_view script, bool ignore_pbs) {
+  std::vector<std::string> out;
+  bool warned = false;
   while (!script.empty()) {
     const std::size_t end = script.find('\n');
     const std::string_view line = script.substr(0, end);
     script = end == std::string_view::npos ? std::string_view{} : script.substr(end + 1);
-    if (line.starts_with("#SLURM")) return {"Change from #SLURM to #SBATCH in your script and verify the options are valid in sbatch"};
+    if (line.starts_with("#SLURM") && !warned) out.emplace_back("Change from #SLURM to #SBATCH in your script and verify the options are valid in sbatch"), warned = true;
+    for (const Foreign& system : foreign_systems) {
+      if (ignore_pbs || !system.begins(line)) continue;
+      if (const auto foreign = system.read(line))
+        for (const std::string& note : foreign->notes) out.push_back("Warning: " + std::string{system.prefix} + ' ' + note);
+    }
     if (is_command(line)) break;
   }
-  return {};
+  return out;
 }
 
 std::vector<std::string> script_problems(std::string_view script, std::uint64_t size_max) {
@@ -109,11 +122,9 @@ Result<std::vector<std::vector<std::string>>> script_words(std::string_view scri
       continue;
     }
     for (const Foreign& system : foreign_systems) {
-      if (ignore_pbs || !line.starts_with(system.prefix) || line.size() == system.prefix.size() || !is_blank(line[system.prefix.size()])) continue;
-      std::vector<std::string> own;
-      MR_TRY_VOID(split_words(line.substr(system.prefix.size()), system.prefix, own));
-      MR_TRY(const std::vector<std::string> words, system.translate(own));
-      foreign.insert(foreign.end(), words.begin(), words.end());
+      if (ignore_pbs || !system.begins(line)) continue;
+      MR_TRY(const ForeignLine own, system.read(line));
+      foreign.insert(foreign.end(), own.words.begin(), own.words.end());
     }
     if (is_command(line)) break;  // what follows is the job's own business
   }
