@@ -91,6 +91,23 @@ bool asks_help(const Command& command, const ManualHead& head, std::span<const F
   return false;
 }
 
+std::string offered_words(std::span<const OptionText> options) {
+  std::string out;
+  for (const OptionText& option : options) {
+    if (!option.built) continue;
+    const bool common = option.name == "help" || option.name == "version";
+    out += (out.empty() ? "-" : " -") + (option.letter != '\0' ? std::string(1, option.letter) : (common ? "-" : "") + std::string{option.name});
+  }
+  return out;
+}
+
+std::string offered_words(std::span<const ForeignText> options) {
+  std::string out = "--help --version";
+  for (const ForeignText& row : options)
+    if (row.refused.empty()) out += ' ' + std::string{row.name};
+  return out;
+}
+
 std::string foreign_manual(const ManualHead& head, std::span<const ForeignText> options) {
   std::string works, refused;
   for (const ForeignText& row : options) row.refused.empty() ? works += manual_entry(term_of(row), row.help) : refused += manual_entry(row.name, row.refused);
