@@ -70,6 +70,11 @@ def check_pbs_variables(checks, cluster):
     wait_for("the other task", lambda: Path(f"{out}.4").exists() and "PBS_NP" in Path(f"{out}.4").read_text())
     found = variables(Path(f"{out}.4").read_text())
     checks.that("a task of an array knows its number", (found.get("PBS_ARRAYID"), found.get("PBS_ARRAY_INDEX"), found.get("PBS_JOBID"), found.get("MINE")) == ("4", "4", f"{job}[4]", "1"), found)
+    ours = cluster.directory / "nobody"
+    ours.mkdir()
+    ours.chmod(0o777)
+    done = cluster.run("qsub", "-W", "block=true", "-l", "nodes=1:ppn=3", "-j", "oe", "-o", ours / "out", "--", "sh", "-c", "sort -u $PBS_NODEFILE; wc -l < $PBS_NODEFILE", identity=NOBODY, cwd=ours)
+    checks.that("the file of nodes is its owner's to read", (ours / "out").exists() and (ours / "out").read_text().split() == ["n1", "3"], done)
     plain = cluster.submit("-o", f"{out}.plain", "--wrap", "env")
     cluster.wait_for_job(plain)
     checks.that("a job of sbatch has none of it", "PBS_" not in Path(f"{out}.plain").read_text() and "LSB_" not in Path(f"{out}.plain").read_text())
