@@ -87,6 +87,15 @@ struct CommandWord {
 };
 std::vector<CommandWord> scontrol_words();
 std::vector<CommandWord> scontrol_entities();
+// What scontrol update can change of each entity.
+struct EntityKeys {
+  std::string_view entity;
+  std::vector<std::string_view> keys;
+};
+std::vector<EntityKeys> scontrol_update_keys();
+std::vector<std::string_view> scontrol_reservation_keys();
+std::vector<CommandWord> sacctmgr_words();
+std::vector<CommandWord> sacctmgr_entities();  // of show; those that can be changed say so in `arguments`
 std::string bash_completion();
 std::string differences_text();  // the generated part of docs/user/coming-from-slurm.md
 

@@ -18,6 +18,7 @@ struct CommandRow {
   int (*run)(Command& command);
   std::string (*manual)();  // nullptr: no man page
   std::vector<OptionText> (*options)() = nullptr;  // for completion and the page about what differs from Slurm
+  std::string (*offered)() = nullptr;              // words for completion, of commands whose options have other forms
 };
 
 std::span<const CommandRow> command_rows();

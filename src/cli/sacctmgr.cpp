@@ -221,6 +221,18 @@ int run_prompt(Sacctmgr& self) {
 
 }  // namespace
 
+static constexpr CommandWord verbs[] = {
+    {"show", "", "", true, ""}, {"list", "", "", true, ""}, {"add", "", "", true, ""}, {"create", "", "", true, ""}, {"modify", "", "", true, ""}, {"update", "", "", true, ""}, {"delete", "", "", true, ""}, {"remove", "", "", true, ""},
+    {"dump", "", "", true, ""}, {"load", "", "", true, ""}, {"ping", "", "", true, ""}, {"reconfigure", "", "", true, ""}, {"clear", "", "", true, ""}, {"version", "", "", true, ""},
+};
+static constexpr CommandWord entities[] = {
+    {"account", "changed", "", true, ""}, {"user", "changed", "", true, ""}, {"qos", "changed", "", true, ""}, {"coordinator", "changed", "", true, ""}, {"association", "", "", true, ""}, {"tres", "", "", true, ""},
+    {"cluster", "", "", true, ""}, {"configuration", "", "", true, ""}, {"event", "", "", true, ""}, {"problem", "", "", true, ""}, {"transaction", "", "", true, ""}, {"wckey", "", "", true, ""}, {"reservation", "", "", true, ""},
+    {"runawayjobs", "", "", true, ""}, {"stats", "", "", true, ""},
+};
+
+std::vector<CommandWord> sacctmgr_words() { return {std::begin(verbs), std::end(verbs)}; }
+std::vector<CommandWord> sacctmgr_entities() { return {std::begin(entities), std::end(entities)}; }
 std::vector<OptionText> sacctmgr_options() { return option_texts(std::span<const Option<D>>{rows}, any_tool); }
 std::string sacctmgr_manual() { return man_page(head, option_texts(std::span<const Option<D>>{rows}, any_tool)); }
 

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/options/job_values.h"
 #include "cli/render/text_forms.h"
 #include "cli/scontrol.h"
@@ -72,40 +73,40 @@ struct Key {
 
 // clang-format off
 constexpr Key keys[] = {
-    {"reservation", [](wire::Reserve& to, Text v) -> Result<void> { to.set_name(std::string{v}); return {}; }},
-    {"reservationname", [](wire::Reserve& to, Text v) -> Result<void> { to.set_name(std::string{v}); return {}; }},
-    {"starttime", [](wire::Reserve& to, Text v) -> Result<void> { MR_TRY(const auto at, moment("StartTime", v)); to.set_start_us(at); return {}; }},
-    {"endtime", [](wire::Reserve& to, Text v) -> Result<void> { MR_TRY(const auto at, moment("EndTime", v)); to.set_end_us(at); return {}; }},
-    {"duration", [](wire::Reserve& to, Text v) -> Result<void> { MR_TRY(const auto us, span("Duration", v)); to.set_duration_us(us); return {}; }},
-    {"nodes", [](wire::Reserve& to, Text v) -> Result<void> { to.set_nodes(std::string{v}); return {}; }},
-    {"nodecnt", [](wire::Reserve& to, Text v) -> Result<void> {
+    {"Reservation", [](wire::Reserve& to, Text v) -> Result<void> { to.set_name(std::string{v}); return {}; }},
+    {"ReservationName", [](wire::Reserve& to, Text v) -> Result<void> { to.set_name(std::string{v}); return {}; }},
+    {"StartTime", [](wire::Reserve& to, Text v) -> Result<void> { MR_TRY(const auto at, moment("StartTime", v)); to.set_start_us(at); return {}; }},
+    {"EndTime", [](wire::Reserve& to, Text v) -> Result<void> { MR_TRY(const auto at, moment("EndTime", v)); to.set_end_us(at); return {}; }},
+    {"Duration", [](wire::Reserve& to, Text v) -> Result<void> { MR_TRY(const auto us, span("Duration", v)); to.set_duration_us(us); return {}; }},
+    {"Nodes", [](wire::Reserve& to, Text v) -> Result<void> { to.set_nodes(std::string{v}); return {}; }},
+    {"NodeCnt", [](wire::Reserve& to, Text v) -> Result<void> {
        const auto count = parse_integer(v);
        if (!count || *count < 1 || *count > 10'000'000) return bad("NodeCnt", v);
        to.set_node_count(static_cast<std::uint32_t>(*count));
        return {};
      }},
-    {"partitionname", [](wire::Reserve& to, Text v) -> Result<void> { to.set_partition(std::string{v}); return {}; }},
-    {"partition", [](wire::Reserve& to, Text v) -> Result<void> { to.set_partition(std::string{v}); return {}; }},
-    {"users", set_users},
-    {"user", set_users},
-    {"accounts", [](wire::Reserve& to, Text v) -> Result<void> { to.set_accounts(std::string{v}); return {}; }},
-    {"account", [](wire::Reserve& to, Text v) -> Result<void> { to.set_accounts(std::string{v}); return {}; }},
-    {"groups", set_groups},
-    {"flags", [](wire::Reserve& to, Text v) -> Result<void> { to.set_flags(std::string{v}); return {}; }},
-    {"comment", [](wire::Reserve& to, Text v) -> Result<void> { to.set_comment(std::string{v}); return {}; }},
-    {"licenses", [](wire::Reserve& to, Text v) -> Result<void> { to.set_licences(std::string{v}); return {}; }},
-    {"licences", [](wire::Reserve& to, Text v) -> Result<void> { to.set_licences(std::string{v}); return {}; }},
-    {"features", [](wire::Reserve& to, Text v) -> Result<void> { to.set_features(std::string{v}); return {}; }},
-    {"maxstartdelay", [](wire::Reserve& to, Text v) -> Result<void> {
+    {"PartitionName", [](wire::Reserve& to, Text v) -> Result<void> { to.set_partition(std::string{v}); return {}; }},
+    {"Partition", [](wire::Reserve& to, Text v) -> Result<void> { to.set_partition(std::string{v}); return {}; }},
+    {"Users", set_users},
+    {"User", set_users},
+    {"Accounts", [](wire::Reserve& to, Text v) -> Result<void> { to.set_accounts(std::string{v}); return {}; }},
+    {"Account", [](wire::Reserve& to, Text v) -> Result<void> { to.set_accounts(std::string{v}); return {}; }},
+    {"Groups", set_groups},
+    {"Flags", [](wire::Reserve& to, Text v) -> Result<void> { to.set_flags(std::string{v}); return {}; }},
+    {"Comment", [](wire::Reserve& to, Text v) -> Result<void> { to.set_comment(std::string{v}); return {}; }},
+    {"Licenses", [](wire::Reserve& to, Text v) -> Result<void> { to.set_licences(std::string{v}); return {}; }},
+    {"Licences", [](wire::Reserve& to, Text v) -> Result<void> { to.set_licences(std::string{v}); return {}; }},
+    {"Features", [](wire::Reserve& to, Text v) -> Result<void> { to.set_features(std::string{v}); return {}; }},
+    {"MaxStartDelay", [](wire::Reserve& to, Text v) -> Result<void> {
        if (v.empty()) return to.set_max_start_delay_seconds(0), Result<void>{};
        const auto length = parse_duration(v);
        if (!length || length->unlimited || length->seconds > INT32_MAX) return bad("MaxStartDelay", v);
        to.set_max_start_delay_seconds(static_cast<std::uint32_t>((length->seconds + 59) / 60 * 60));
        return {};
      }},
-    {"tres", set_counts},
-    {"skip", [](wire::Reserve& to, Text) -> Result<void> { to.set_skip(true); return {}; }},
-    {"corecnt", nullptr}, {"cpucnt", nullptr}, {"trespernode", nullptr}, {"burstbuffer", nullptr}, {"qos", nullptr}, {"allowedpartitions", nullptr}, {"nodelist", nullptr},
+    {"TRES", set_counts},
+    {"Skip", [](wire::Reserve& to, Text) -> Result<void> { to.set_skip(true); return {}; }},
+    {"CoreCnt", nullptr}, {"CPUCnt", nullptr}, {"TRESPerNode", nullptr}, {"BurstBuffer", nullptr}, {"QOS", nullptr}, {"AllowedPartitions", nullptr}, {"NodeList", nullptr},
 };
 // clang-format on
 
@@ -142,7 +143,7 @@ Result<void> set(wire::Reserve& to, Text word) {
     if (!to.change()) return fail(Errc::invalid, "Invalid input: " + std::string{word} + "; += and -= are for scontrol update");
     return change(to, Text{name}.substr(0, name.size() - 1), name.back(), word.substr(equals + 1));
   }
-  const auto matching = [&](bool exactly) { return std::ranges::find_if(keys, [&](const Key& key) { return exactly ? key.name == name : name.size() >= 3 && key.name.starts_with(name); }); };
+  const auto matching = [&](bool exactly) { return std::ranges::find_if(keys, [&](const Key& key) { return exactly ? equals_ignoring_case(key.name, name) : name.size() >= 3 && equals_ignoring_case(key.name.substr(0, name.size()), name); }); };
   if (const Key* found = matching(true) != std::end(keys) ? matching(true) : matching(false); found != std::end(keys)) {
     const Key& key = *found;
     if (key.set == nullptr) return fail(Errc::refused, std::string{word.substr(0, equals)} + "= of a reservation is not built yet in Millrace");
@@ -225,6 +226,13 @@ int scontrol_show_reservations(Scontrol& self, std::string_view name) {
   if (!out.empty()) return print(out);
   print(name.empty() ? "No reservations in the system\n" : "Reservation " + std::string{name} + " not found\n");
   return name.empty() ? 0 : 1;
+}
+
+std::vector<std::string_view> scontrol_reservation_keys() {
+  std::vector<Text> out;
+  for (const Key& key : keys)
+    if (key.set != nullptr) out.push_back(key.name);
+  return out;
 }
 
 }  // namespace millrace

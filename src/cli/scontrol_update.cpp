@@ -1,13 +1,16 @@
 // src/cli/scontrol_update.cpp - scontrol update: jobs, nodes and partitions, one row per key.
 #include <time.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/text.h"
+#include "cli/commands.h"
 #include "cli/options/job_values.h"
 #include "cli/options/resource_setters.h"
 #include "cli/scontrol.h"
 #include "cli/step_names.h"
+#include "config/entity_lines.h"
 #include "core/model/job_extras.h"
 
 namespace millrace {
@@ -269,8 +272,32 @@ constexpr JobKey job_keys[] = {
 };
 // clang-format on
 
-constexpr std::string_view node_keys_not_built[] = {"CertToken", "CpuBind",
-                                                    "Gres", "InstanceId", "InstanceType", "ResumeAfter", "Topology"};
+struct NodeKey {
+  std::string_view name;
+  Result<void> (*set)(wire::UpdateNode& update, Text value);  // nullptr: known and refused
+};
+
+Result<void> set_node_features(wire::UpdateNode& u, Text v) {
+  if (u.has_features() && u.features() != v) return fail(Errc::refused, "ActiveFeatures= other than AvailableFeatures= is not built yet in Millrace: all features of a node are active");
+  u.set_features(std::string{v});
+  return {};
+}
+
+// clang-format off
+constexpr NodeKey node_keys[] = {
+    {"State", [](wire::UpdateNode& u, Text v) -> Result<void> { u.set_state(upper_case(v)); return {}; }},
+    {"Reason", [](wire::UpdateNode& u, Text v) -> Result<void> { u.set_reason(std::string{v}); return {}; }},
+    {"Weight", [](wire::UpdateNode& u, Text v) -> Result<void> { MR_TRY(const auto n, number("Weight", v)); u.set_weight(n); return {}; }},
+    {"AvailableFeatures", set_node_features},
+    {"ActiveFeatures", set_node_features},
+    {"Features", set_node_features},
+    {"Comment", [](wire::UpdateNode& u, Text v) -> Result<void> { u.set_comment(std::string{v}); return {}; }},
+    {"Extra", [](wire::UpdateNode& u, Text v) -> Result<void> { u.set_extra(std::string{v}); return {}; }},
+    {"NodeAddr", [](wire::UpdateNode& u, Text v) -> Result<void> { u.set_address(std::string{v}); return {}; }},
+    {"NodeHostName", [](wire::UpdateNode& u, Text v) -> Result<void> { u.set_host_name(std::string{v}); return {}; }},
+    {"CertToken", nullptr}, {"CpuBind", nullptr}, {"Gres", nullptr}, {"InstanceId", nullptr}, {"InstanceType", nullptr}, {"ResumeAfter", nullptr}, {"Topology", nullptr},
+};
+// clang-format on
 
 struct Pair {
   std::string key, value;
@@ -424,30 +451,12 @@ int update_node(Scontrol& self, const std::vector<Pair>& pairs, Text names) {
     if (!pair.has_value) return refuse_word(pair.key);
     if (is_key(pair.key, "NodeName")) continue;
     any = true;
-    if (equals_ignoring_case(pair.key, "State")) update->set_state(upper_case(pair.value));
-    else if (equals_ignoring_case(pair.key, "Reason")) update->set_reason(std::string{pair.value});
-    else if (equals_ignoring_case(pair.key, "Weight")) {
-      const auto weight = number("Weight", pair.value);
-      if (!weight) {
-        say_plain(weight.error().story);
-        return 1;
-      }
-      update->set_weight(*weight);
-    } else if (equals_ignoring_case(pair.key, "AvailableFeatures") || equals_ignoring_case(pair.key, "ActiveFeatures") || equals_ignoring_case(pair.key, "Features")) {
-      if (update->has_features() && update->features() != pair.value) return say_error(self.command, "ActiveFeatures= other than AvailableFeatures= is not built yet in Millrace: all features of a node are active"), 1;
-      update->set_features(std::string{pair.value});
-    } else if (equals_ignoring_case(pair.key, "Comment")) {
-      update->set_comment(std::string{pair.value});
-    } else if (equals_ignoring_case(pair.key, "Extra")) {
-      update->set_extra(std::string{pair.value});
-    } else if (equals_ignoring_case(pair.key, "NodeAddr")) {
-      update->set_address(std::string{pair.value});
-    } else if (equals_ignoring_case(pair.key, "NodeHostName")) {
-      update->set_host_name(std::string{pair.value});
-    } else {
-      for (const Text known : node_keys_not_built)
-        if (equals_ignoring_case(known, pair.key)) return scontrol_refuse(self, "update " + std::string{known} + "=");
-      return refuse_key(pair.key, pair.value);
+    const auto row = std::ranges::find_if(node_keys, [&](const NodeKey& each) { return equals_ignoring_case(each.name, pair.key); });
+    if (row == std::end(node_keys)) return refuse_key(pair.key, pair.value);
+    if (row->set == nullptr) return scontrol_refuse(self, "update " + std::string{row->name} + "=");
+    if (const auto set = row->set(*update, pair.value); !set) {
+      say_plain(set.error().story);
+      return 1;
     }
   }
   if (!any) {
@@ -612,6 +621,17 @@ int scontrol_update(Scontrol& self, const Words& words) {
   say_plain("No valid entity in update command");
   say_plain("Input line must include \"NodeName\", \"PartitionName\", \"Reservation\", \"JobId\", or \"SlurmctldDebug\"");
   return 1;
+}
+
+std::vector<EntityKeys> scontrol_update_keys() {
+  std::vector<EntityKeys> out{{"JobId", {}}, {"NodeName", {}}, {"PartitionName", {}}, {"ReservationName", scontrol_reservation_keys()}};
+  for (const auto& key : job_keys)
+    if (key.set != nullptr) out[0].keys.push_back(key.name);
+  for (const NodeKey& key : node_keys)
+    if (key.set != nullptr) out[1].keys.push_back(key.name);
+  for (const PartitionKeyRow& key : partition_keys())
+    if (key.built && !equals_ignoring_case(key.name, "PartitionName")) out[2].keys.push_back(key.name);
+  return out;
 }
 
 }  // namespace millrace

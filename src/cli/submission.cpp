@@ -364,6 +364,12 @@ Result<void> check_clusters(const JobDraft& draft, const ClientSettings& setting
   return {};
 }
 
+// What stands there already is of an outer job, and would be taken for this one's.
+void mark_submission(const char* front) {
+  for (const std::string_view name : submission_variables) unsetenv(name.data());
+  setenv(front_marker.data(), front, 1);
+}
+
 std::string job_environment(const JobDraft& draft) {
   std::string packed = pack_environment(environ, draft.export_list);
   for (std::string_view rest = draft.exported; !rest.empty();) {

@@ -39,6 +39,9 @@ bool answer_gres_help(const JobDraft& draft, const ClientSettings& settings);
 // The shell's limits as --propagate, else slurm.conf, passes them on.
 void describe_submitter(const Command& command, JobDraft& draft, const ClientSettings& settings);
 std::string job_environment(const JobDraft& draft);
+// What this command submits is for users of another system ("pbs", "lsf"): the job gets the variables that one has. Those of the submitting side
+// are to be set after this.
+void mark_submission(const char* front);
 // -M: this cluster by its name, or all of them, which is the same here.
 Result<void> check_clusters(const JobDraft& draft, const ClientSettings& settings);
 std::string current_directory();

@@ -57,6 +57,14 @@ TEST(Tables, Completion_offers_what_is_built_and_nothing_else) {
   EXPECT_NE(script.find("complete -F _millrace millrace sbatch "), std::string::npos);
 }
 
+TEST(Tables, Completion_knows_keys_fields_and_values) {
+  const std::string script = bash_completion();
+  for (const char* part : {"  local job_keys='Account= ", " TimeLimit= ", "  local node_keys='State= Reason= ", "  local reservation_keys='Reservation= ReservationName= StartTime= ", "  local mail='NONE ALL ARRAY_TASKS ",
+                           "  local account_changes='job account user qos coordinator'\n", "    sacctmgr) words='--"})
+    EXPECT_NE(script.find(part), std::string::npos) << part;
+  EXPECT_EQ(script.find("BurstBuffer="), std::string::npos) << "it is refused";
+}
+
 TEST(Tables, Man_pages_of_files_name_every_key) {
   const std::string page = file_manual("slurm.conf");
   for (const ConfigKey& key : config_keys()) EXPECT_TRUE(key.kind == KeyKind::live || page.find(key.name) != std::string::npos) << key.name;

@@ -9,7 +9,6 @@
 #include "cli/ask.h"
 #include "cli/render/text_forms.h"
 #include "cli/submission.h"
-#include "core/model/front_variable.h"
 
 namespace millrace {
 
@@ -45,18 +44,12 @@ std::string job_number(std::string_view text) {
   return std::string{text.substr(0, open)} + (task.empty() ? "" : "_" + std::string{task});
 }
 
-// What stands there already is of an outer job, and would be taken for this one's.
-static void begin_marking(const char* front) {
-  for (const std::string_view name : submission_variables) unsetenv(name.data());
-  setenv(front_marker.data(), front, 1);
-}
-
 void mark_as_pbs(bool interactive) {
   struct Row {
     const char *name, *from;
   };
   constexpr Row copies[] = {{"PBS_O_LOGNAME", "LOGNAME"}, {"PBS_O_HOME", "HOME"}, {"PBS_O_PATH", "PATH"}, {"PBS_O_SHELL", "SHELL"}, {"PBS_O_LANG", "LANG"}, {"PBS_O_MAIL", "MAIL"}, {"PBS_O_TZ", "TZ"}};
-  begin_marking("pbs");
+  mark_submission("pbs");
   setenv("PBS_ENVIRONMENT", interactive ? "PBS_INTERACTIVE" : "PBS_BATCH", 1);
   setenv("PBS_O_WORKDIR", current_directory().c_str(), 1);
   setenv("PBS_O_HOST", own_host_name().c_str(), 1);
@@ -66,7 +59,7 @@ void mark_as_pbs(bool interactive) {
 }
 
 void mark_as_lsf(bool interactive) {
-  begin_marking("lsf");
+  mark_submission("lsf");
   setenv("LS_SUBCWD", current_directory().c_str(), 1);
   setenv("LSB_SUB_USER", Names{}.user(getuid()).c_str(), 1);
   if (interactive) setenv("LSB_INTERACTIVE", "Y", 1);
@@ -89,6 +82,23 @@ bool asks_help(const Command& command, const ManualHead& head, std::span<const F
     return print(out), true;
   }
   return false;
+}
+
+std::string offered_words(std::span<const OptionText> options) {
+  std::string out;
+  for (const OptionText& option : options) {
+    if (!option.built) continue;
+    const bool common = option.name == "help" || option.name == "version";
+    out += (out.empty() ? "-" : " -") + (option.letter != '\0' ? std::string(1, option.letter) : (common ? "-" : "") + std::string{option.name});
+  }
+  return out;
+}
+
+std::string offered_words(std::span<const ForeignText> options) {
+  std::string out = "--help --version";
+  for (const ForeignText& row : options)
+    if (row.refused.empty()) out += ' ' + std::string{row.name};
+  return out;
 }
 
 std::string foreign_manual(const ManualHead& head, std::span<const ForeignText> options) {

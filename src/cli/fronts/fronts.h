@@ -38,6 +38,20 @@ std::string bjobs_manual();
 std::string bkill_manual();
 std::string lsid_manual();
 
+// Words that completion offers.
+std::string qsub_words();
+std::string qstat_words();
+std::string qdel_words();
+std::string qhold_words();
+std::string qrls_words();
+std::string qalter_words();
+std::string qrerun_words();
+std::string pbsnodes_words();
+std::string bsub_words();
+std::string bjobs_words();
+std::string bkill_words();
+std::string lsid_words();
+
 // What they have in common.
 using CommandFunction = int (*)(Command&);
 // Another command with these words; it speaks in our name.
@@ -53,5 +67,8 @@ void mark_as_lsf(bool interactive);
 // Of qsub and bsub, whose options are words for sbatch: one row each (cli/options/foreign_directives).
 bool asks_help(const Command& command, const ManualHead& head, std::span<const ForeignText> options);
 std::string foreign_manual(const ManualHead& head, std::span<const ForeignText> options);
+// Their options have one dash, also those that are words: -a, -noheader.
+std::string offered_words(std::span<const OptionText> options);
+std::string offered_words(std::span<const ForeignText> options);
 
 }  // namespace millrace

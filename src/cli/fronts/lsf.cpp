@@ -113,8 +113,11 @@ bool names_queue(const Command& command, const Words& words, std::uint32_t job) 
 
 }  // namespace
 
+std::string bsub_words() { return offered_words(lsf_option_texts()); }
 std::string bsub_manual() { return foreign_manual(bsub_head, lsf_option_texts()); }
+std::string bkill_words() { return offered_words(option_texts(std::span<const Option<KillDraft>>{kill_rows}, any_tool)); }
 std::string bkill_manual() { return man_page(bkill_head, option_texts(std::span<const Option<KillDraft>>{kill_rows}, any_tool)); }
+std::string lsid_words() { return offered_words(option_texts(std::span<const Option<Asked>>{lsid_rows}, any_tool)); }
 std::string lsid_manual() { return man_page(lsid_head, option_texts(std::span<const Option<Asked>>{lsid_rows}, any_tool)); }
 
 int run_bsub(Command& command) {

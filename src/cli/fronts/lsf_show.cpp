@@ -124,6 +124,7 @@ std::string rendered(const JobsDraft& draft, std::span<const LsfRow> rows) {
 
 }  // namespace
 
+std::string bjobs_words() { return offered_words(option_texts(std::span<const Option<JobsDraft>>{jobs_rows}, any_tool)); }
 std::string bjobs_manual() { return man_page(bjobs_head, option_texts(std::span<const Option<JobsDraft>>{jobs_rows}, any_tool)); }
 
 int run_bjobs(Command& command) {

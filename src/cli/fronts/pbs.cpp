@@ -144,11 +144,17 @@ constexpr KeyRow update_keys[] = {{"--account", "Account"}, {"--begin", "StartTi
 
 }  // namespace
 
+std::string qsub_words() { return offered_words(pbs_option_texts()); }
 std::string qsub_manual() { return foreign_manual(qsub_head, pbs_option_texts()); }
+std::string qdel_words() { return offered_words(change_texts(qdel)); }
 std::string qdel_manual() { return man_page(qdel_head, change_texts(qdel)); }
+std::string qhold_words() { return offered_words(change_texts(qhold)); }
 std::string qhold_manual() { return man_page(qhold_head, change_texts(qhold)); }
+std::string qrls_words() { return offered_words(change_texts(qrls)); }
 std::string qrls_manual() { return man_page(qrls_head, change_texts(qrls)); }
+std::string qrerun_words() { return offered_words(change_texts(qrerun)); }
 std::string qrerun_manual() { return man_page(qrerun_head, change_texts(qrerun)); }
+std::string qalter_words() { return offered_words(pbs_option_texts()); }
 std::string qalter_manual() { return foreign_manual(qalter_head, pbs_option_texts()); }
 
 // qsub -- program arguments: what follows is run as it is.

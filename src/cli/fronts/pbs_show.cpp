@@ -200,7 +200,9 @@ int list_queues(const Command& command, const StatDraft& draft, const std::vecto
 
 }  // namespace
 
+std::string qstat_words() { return offered_words(option_texts(std::span<const Option<StatDraft>>{stat_rows}, any_tool)); }
 std::string qstat_manual() { return man_page(qstat_head, option_texts(std::span<const Option<StatDraft>>{stat_rows}, any_tool)); }
+std::string pbsnodes_words() { return offered_words(option_texts(std::span<const Option<NodesDraft>>{nodes_rows}, any_tool)); }
 std::string pbsnodes_manual() { return man_page(pbsnodes_head, option_texts(std::span<const Option<NodesDraft>>{nodes_rows}, any_tool)); }
 
 int run_qstat(Command& command) {

@@ -70,6 +70,11 @@ def check_pbs_variables(checks, cluster):
     wait_for("the other task", lambda: Path(f"{out}.4").exists() and "PBS_NP" in Path(f"{out}.4").read_text())
     found = variables(Path(f"{out}.4").read_text())
     checks.that("a task of an array knows its number", (found.get("PBS_ARRAYID"), found.get("PBS_ARRAY_INDEX"), found.get("PBS_JOBID"), found.get("MINE")) == ("4", "4", f"{job}[4]", "1"), found)
+    ours = cluster.directory / "nobody"
+    ours.mkdir()
+    ours.chmod(0o777)
+    done = cluster.run("qsub", "-W", "block=true", "-l", "nodes=1:ppn=3", "-j", "oe", "-o", ours / "out", "--", "sh", "-c", "sort -u $PBS_NODEFILE; wc -l < $PBS_NODEFILE", identity=NOBODY, cwd=ours)
+    checks.that("the file of nodes is its owner's to read", (ours / "out").exists() and (ours / "out").read_text().split() == ["n1", "3"], done)
     plain = cluster.submit("-o", f"{out}.plain", "--wrap", "env")
     cluster.wait_for_job(plain)
     checks.that("a job of sbatch has none of it", "PBS_" not in Path(f"{out}.plain").read_text() and "LSB_" not in Path(f"{out}.plain").read_text())
@@ -212,11 +217,45 @@ def check_pbsnodes(checks, cluster):
     checks.says("pbsnodes of nothing", cluster.run("pbsnodes", "nosuch"), 1, "Unknown node nosuch")
 
 
+def check_completion(checks, cluster):
+    completion = cluster.directory / "completion.bash"
+    completion.write_text(cluster.run("millrace", "completion", "bash").out)
+    (cluster.directory / "a-file").touch()
+
+    def offered(line):
+        """What bash offers for the last word; '=' is a word of its own, as readline has it."""
+        words = [word for part in line.split(" ") for word in (re.findall(r"=|[^=]+", part) or [""])]
+        if line.endswith("="):
+            words = words[:-1] + ["="]
+        given = " ".join(f"'{word}'" for word in words)
+        done = subprocess.run(["bash", "-c", f"source {completion}; COMP_WORDS=({given}); COMP_CWORD={len(words) - 1}; _millrace; printf '%s\\n' \"${{COMPREPLY[@]}}\""],
+                              env={**cluster.environment, "PATH": f"{cluster.bin}:/usr/bin:/bin"}, cwd=cluster.directory, capture_output=True, text=True)
+        if done.stderr:
+            raise TestTrouble(f"completion of {line}: {done.stderr}")
+        return done.stdout.split()
+
+    job = cluster.submit("--hold", "-o", "/dev/null", "--wrap", "true")
+    for line, wanted in (("scontrol update ", ["JobId=", "NodeName=", "PartitionName=", "ReservationName="]), ("scontrol update JobId=", [str(job)]), ("scontrol update NodeName=n", ["n1", "n2"]),
+                         ("scontrol update PartitionName=l", ["long"]), (f"scontrol update JobId={job} TimeL", ["TimeLimit="]), ("scontrol update NodeName=n1 Re", ["Reason="]),
+                         ("scontrol update PartitionName=long MaxTi", ["MaxTime="]), ("scontrol update ReservationName=r Dur", ["Duration="]), ("scontrol update NodeName=n1 State=x", []),
+                         ("sacctmgr mod", ["modify"]), ("sacctmgr show as", ["association"]), ("sacctmgr add co", ["coordinator"]), ("sacct --format=Elap", ["Elapsed", "ElapsedRaw"]),
+                         ("sacct -o JobID,ReqM", ["JobID,ReqMem"]), ("sbatch --mail-type=BEG", ["BEGIN"]), ("srun --mpi=no", ["none"]), ("sinfo -n ", ["n1", "n2"]), ("sinfo -w n1", ["n1"]),
+                         ("squeue -w n1,n", ["n1,n1", "n1,n2"]), ("qsub -q ", ["all", "long"]), ("qstat --h", ["--help"]), ("bjobs -n", ["-noheader"]), ("bsub -Is", ["-Is"]), ("qdel ", [str(job)]), ("pbsnodes ", ["n1", "n2"]),
+                         ("scancel ", [str(job)]), ("sbatch a-f", ["a-file"]), ("sbatch -o a-f", ["a-file"]), ("squeue a-f", [])):
+        found = offered(line)
+        checks.that(f"completion of '{line}'", found == wanted, found)
+    cluster.run("scancel", str(job))
+    wait_for("no job", lambda: not cluster.run("squeue", "-h").out)
+    checks.that("without jobs scancel offers nothing", offered("scancel ") == [], offered("scancel "))
+    for entity in offered("sacctmgr show "):
+        checks.says(f"sacctmgr show {entity}, which is offered", cluster.run("sacctmgr", "-n", "show", entity), 0)
+
+
 def body(build, checks, directory, clusters):
     cluster = Cluster(build, directory / "c", nodes=2, cpus=4, partitions=("PartitionName=long Nodes=n1,n2 MaxTime=2-0 State=UP",))
     clusters.append(cluster)
     cluster.start()
-    for check in (check_pbs_variables, check_lsf_variables, check_lsf_lists, check_pbs_lists, check_pbs_changes, check_pbsnodes):
+    for check in (check_pbs_variables, check_lsf_variables, check_lsf_lists, check_pbs_lists, check_pbs_changes, check_pbsnodes, check_completion):
         check(checks, cluster)
     checks.that("nothing crashed", not cluster.crashed(), cluster.crashed())
 
