@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "cli/ask.h"
 #include "cli/options/option.h"
 #include "cli/version.h"
@@ -108,6 +109,20 @@ std::string with_cluster(std::string story, const std::string& cluster) {
   return story;
 }
 
+// The first cluster that is named and is not this one. Empty: none is, or this one is among them.
+std::string other_cluster(const AccountChange& change, const std::string& cluster) {
+  std::string other;
+  for (const auto* list : {&change.where, &change.set})
+    for (const AccountSetting& s : *list) {
+      if (!is_cut_of(s.key, "clusters", 4)) continue;
+      for (const Text name : split(s.value, ',')) {
+        if (equals_ignoring_case(trim(name), cluster)) return {};
+        if (other.empty()) other = trim(name);
+      }
+    }
+  return other;
+}
+
 constexpr Text refusals[] = {"Access/permission", "Job(s) active", "This request", "You can not remove the default"};
 
 }  // namespace
@@ -117,6 +132,11 @@ int sacctmgr_change(Sacctmgr& self, std::span<const Text> words) {
   const auto change = parse_account_change(words);
   if (!change) {
     say_plain(" " + change.error().story);
+    return 1;
+  }
+  if (const std::string other = other_cluster(*change, self.settings.cluster_name); !other.empty()) {
+    if (change->action != AccountAction::add) return say_nothing(*change, self.options.quiet);
+    say_plain(" This cluster '" + other + "' doesn't exist.\n        Contact your admin to add it to accounting.");
     return 1;
   }
   return sacctmgr_commit(self, *change, [&](const wire::AccountsChanged& changed) { return sacctmgr_announcement(*change, changed, self.settings.cluster_name); });

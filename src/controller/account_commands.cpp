@@ -7,6 +7,17 @@
 #include "core/ledger/kept_jobs.h"
 
 namespace millrace {
+namespace {
+
+// Slurm's number for it.
+std::uint32_t code_of(const Error& error) {
+  if (error.code != Errc::refused) return 2036;
+  if (error.story.starts_with(default_account_stays)) return 7009;
+  const RefusalCode code = error.story.starts_with(slurm_text(RefusalCode::jobs_on_association)) ? RefusalCode::jobs_on_association : RefusalCode::access_denied;
+  return static_cast<std::uint32_t>(code);
+}
+
+}  // namespace
 
 void Commands::change_accounts(const wire::ChangeAccounts& ask) {
   AccountChange change;
@@ -34,7 +45,7 @@ void Commands::change_accounts(const wire::ChangeAccounts& ask) {
 void Commands::decide_change(const AccountChange& change) {
   const wire::ChangeAccounts& ask = request_.change_accounts();
   auto decision = decide_accounts(c_.commit_.decided(), change, actor_, c_.loop_.now());
-  if (!decision) return refuse_with(decision.error().code == Errc::refused ? 2002 : 2036, decision.error().story);
+  if (!decision) return refuse_with(code_of(decision.error()), decision.error().story);
   wire::Reply out = reply();
   wire::AccountsChanged& changed = *out.mutable_accounts_changed();
   for (const std::string& name : decision->names) changed.add_names(name);

@@ -73,9 +73,8 @@ using ListOf = const Amounts& (L::*)() const;
 constexpr ListOf grp_tres = &L::grp_tres, grp_mins = &L::grp_tres_mins, grp_run_mins = &L::grp_tres_run_mins, max_tres = &L::max_tres_per_job, max_mins = &L::max_tres_mins_per_job;
 
 // Also those of which there is nothing, in the order of their numbers.
-std::string all_run_minutes(const A& row) {
+std::string all_amounts(const Amounts& amounts) {
   constexpr std::string_view fixed[] = {"cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"};
-  const auto& amounts = row.view->run_minutes();
   std::string out;
   for (const std::string_view name : fixed) {
     const auto it = std::ranges::find_if(amounts, [&](const log::TresAmount& each) { return each.name() == name; });
@@ -241,7 +240,8 @@ constexpr Field<A> share_rows[] = {
     {"FairShare", "FairShare", 10, [](const A& r) { return r.association().user().empty() ? std::string{} : format_billionths(r.view->factor(), 6); }},
     {"LevelFS", "LevelFS", 10, [](const A& r) { return r.association().parent() == 0 ? std::string{} : format_billionths(r.view->level_fs(), 6); }},
     {"GrpTRESMins", "GrpTRESMins", 30, [](const A& r) { return tres_text(r.association().limits().grp_tres_mins()); }},
-    {"TRESRunMins", "TRESRunMins", 30, all_run_minutes},
+    {"GrpTRESRaw", "GrpTRESRaw", 30, [](const A& r) { return all_amounts(r.view->used_minutes()); }},
+    {"TRESRunMins", "TRESRunMins", 30, [](const A& r) { return all_amounts(r.view->run_minutes()); }},
     {"Cluster", "Cluster", 10, [](const A& r) { return r.book->answer.cluster(); }},
     {"ID", "ID", 6, [](const A& r) { return std::to_string(r.association().id()); }},
 };

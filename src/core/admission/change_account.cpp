@@ -226,7 +226,7 @@ class Change {
       const auto stays_here = [&](const Association& a) { return a.user == each.user && a.account == each.account; };
       if (std::ranges::any_of(staying, stays) && std::ranges::none_of(staying, stays_here)) left += "\n  A = " + each.account + " U = " + each.user;
     }
-    if (!left.empty()) return fail(Errc::refused, "You can not remove the default account of a user" + left);
+    if (!left.empty()) return fail(Errc::refused, std::string{default_account_stays} + left);
     return {};
   }
 

@@ -127,7 +127,7 @@ struct State {
   Epoch epoch;
   JobKey next_key{1};
   JobId last_id{0};
-  std::uint64_t unsplit_tasks = 0;  // array tasks without a record of their own, besides the one record of each rest
+  std::uint64_t unsplit_tasks = 0;  // array tasks that wait without a record of their own, besides the one record of each rest
 
   SharedMap<JobKey, SharedValue<Job>> jobs;
   SharedMap<JobId, JobKey> by_id;

@@ -194,6 +194,8 @@ def check_changes(checks, cluster):
     checks.says("delete cluster", run("sacctmgr", "-i", "delete", "cluster", "test"), 1, "can not be deleted")
     checks.that("modify cluster", run("sacctmgr", "-i", "modify", "cluster", "test", "set", "grpjobs=500").out == " Modified cluster...\n  test\n")
     checks.that("is what its root has", run("sacctmgr", "-nP", "show", "cluster", "format=GrpJobs").out == "500\n")
+    checks.says("nothing is added to another", run("sacctmgr", "-i", "add", "account", "there", "cluster=foo"), 1, "This cluster 'foo' doesn't exist.")
+    checks.says("nor changed there", run("sacctmgr", "-i", "modify", "account", "physics", "where", "cluster=foo", "set", "maxjobs=1"), 1, "Nothing modified")
     checks.says("add wckey", run("sacctmgr", "-i", "add", "wckey", "k", "user=root"), 1, "modify user NAME set wckeys+=KEY")
     checks.says("help", run("sacctmgr", "help"), 0, "add account physics fairshare=10")
     done = run("sacctmgr", "-i", "modify", "user", "nobody", "set", "defaultaccount=physics", identity=NOBODY)
@@ -218,6 +220,8 @@ def check_changes(checks, cluster):
     checks.that("the user", run("sacctmgr", "-nP", "show", "user", "daemon", "format=User,DefaultAccount,AdminLevel").out == "daemon|optics|Operator\n", run("sacctmgr", "-nP", "show", "user", "daemon"))
     checks.that("the cluster", run("sacctmgr", "-nP", "show", "cluster", "format=GrpJobs").out == "500\n")
     shares = run("sshare", "-a", "-nP", "-o", "Account,User,Cluster,NormShares").out.splitlines()
+    used = run("sshare", "-nP", "-o", "GrpTRESRaw").out.splitlines()[0]
+    checks.that("budgets read minutes of every resource", [pair.split("=")[0] for pair in used.split(",")] == ["cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"], used)
     checks.that("the root shares with nobody", shares[0] == "root||test|0.000000", shares)
 
 
