@@ -409,7 +409,9 @@ int Allocation::wait_for_command() {
     if (ended_ && !told) {
       told = true;
       say_end();
-      kill(child_, all_.draft.kill_signal ? static_cast<int>(*all_.draft.kill_signal) : all_.operands.empty() ? SIGHUP : SIGTERM);
+      // A command without -K goes on: its steps have ended, what it does with their results is its own affair. A shell is hung up.
+      if (all_.draft.kill_signal) kill(child_, static_cast<int>(*all_.draft.kill_signal));
+      else if (all_.operands.empty() || owns_terminal_) kill(child_, SIGHUP);
     }
     pollfd entries[] = {{signals_, POLLIN, 0}, {watching_ ? session_.descriptor() : -1, POLLIN, 0}};
     if (poll(entries, 2, watching_ || ended_ ? -1 : 2000) == 0 && !ended_) watch();

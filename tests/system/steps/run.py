@@ -10,6 +10,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -153,12 +154,16 @@ def check_salloc(checks, cluster):
     checks.that("scancel ends it", cluster.wait_for_job(job)["JobState"] == "CANCELLED")
     checks.says("after that no step can be made", cluster.run("srun", f"--jobid={job}", "true"), 1, f"Slurm job {job} has expired", f"Check SLURM_JOB_ID environment variable. Expired or invalid job {job}")
     checks.says("nor in one that never was", cluster.run("srun", "true", SLURM_JOB_ID="999999"), 1, "Unable to confirm allocation for job 999999: Invalid job id specified")
-    holder = subprocess.Popen([cluster.bin / "salloc", "-N2", "sleep", "1000"], env=cluster.environment, stderr=subprocess.PIPE, text=True)
-    wait_for("the allocation", lambda: cluster.run("squeue", "-h", "-t", "R", "-o", "%i").out.split())
-    job = int(cluster.run("squeue", "-h", "-t", "R", "-o", "%i").out.split()[0])
-    cluster.run("scancel", str(job))
-    text = holder.communicate(timeout=60)[1]
-    checks.that("a revoked allocation ends the command", f"salloc: Job allocation {job} has been revoked." in text and holder.returncode != 0, text)
+    for what, words, code in (("a revoked allocation ends the command with -K", ["-K", "sleep", "1000"], 128 + signal.SIGTERM),
+                              ("without it the command goes on with what its steps left", ["sh", "-c", f"{cluster.bin}/srun sleep 1000; exit 7"], 7)):
+        holder = subprocess.Popen([cluster.bin / "salloc", "-N2", *words], env=cluster.environment, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+        wait_for("the allocation", lambda: cluster.run("squeue", "-h", "-t", "R", "-o", "%i").out.split())
+        job = int(cluster.run("squeue", "-h", "-t", "R", "-o", "%i").out.split()[0])
+        if code == 7:
+            wait_for("its step", lambda: f"{job}.0" in cluster.run("squeue", "-h", "-s", "-o", "%i").out.split())
+        cluster.run("scancel", str(job))
+        text = holder.communicate(timeout=60)[1]
+        checks.that(what, f"salloc: Job allocation {job} has been revoked." in text and holder.returncode == code, (holder.returncode, text))
 
 
 def in_terminal(cluster, command, keys, rows, columns):
