@@ -61,7 +61,8 @@ std::string man_page(const ManualHead& head, std::span<const OptionText> options
   for (char& c : upper)
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   std::string out = ".TH " + upper + " 1 \"\" \"Millrace\" \"Millrace commands\"\n.SH NAME\n" + name + " \\- " + troff(head.summary) +
-                    "\n.SH SYNOPSIS\n.B " + name + "\n" + troff(head.synopsis) + "\n.SH DESCRIPTION\n" + troff(head.description) + "\n.SH OPTIONS\n";
+                    "\n.SH SYNOPSIS\n.B " + name + "\n" + troff(head.synopsis) + "\n.SH DESCRIPTION\n" + troff(head.description) + "\n";
+  if (!options.empty() || !sections.starts_with(".SH")) out += ".SH OPTIONS\n";
   std::string refused, variables;
   for (const OptionText& option : options) {
     if (!option.built) {
