@@ -95,7 +95,7 @@ Result<std::vector<DaemonWord>> read_daemon_line(const DaemonCommand& command, i
   long_options.push_back({});
   const std::string name{command.name};
   std::vector<DaemonWord> out;
-  optind = 1;
+  optind = 0;  // forgets the last line, also one that was left in the middle
   for (int one = 0; (one = getopt_long(argc, argv, letters.c_str(), long_options.data(), nullptr)) != -1;) {
     const std::string word = optopt != 0 && optopt < long_only ? std::string{"-"} + static_cast<char>(optopt) : std::string{argv[optind - 1]};
     if (one == '?') return fail(Errc::invalid, "there is no option '" + word + "'");

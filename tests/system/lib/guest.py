@@ -3,6 +3,7 @@ fills with what it needs. Without hardware support it is some twenty times slowe
 
 import os
 import queue
+import re
 import shutil
 import stat
 import subprocess
@@ -44,6 +45,23 @@ def find_kernel(cache):
             run(["dpkg", "-x", str(package), str(cache)])
             package.unlink()
     return look() or (_ for _ in ()).throw(Skip("the kernel's package holds no kernel"))
+
+
+def with_what_they_need(modules, *names):
+    """Files of these modules and of those they depend on, in an order in which they can be loaded; which one needs which changes from kernel to kernel."""
+    order = {}
+
+    def add(name):
+        file = next(modules.rglob(f"{name}.ko"), None)
+        if file is None or name in order:
+            return  # built into the kernel, or there already
+        needs = re.search(rb"depends=([^\0]*)\0", file.read_bytes())
+        for other in needs[1].decode().split(",") if needs and needs[1] else []:
+            add(other)
+        order[name] = file
+    for name in names:
+        add(name)
+    return list(order.values())
 
 
 def need_programs():

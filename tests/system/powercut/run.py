@@ -19,11 +19,11 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "bench"))
 sys.path.insert(0, str(HERE.parent / "lib"))
 
-from guest import Guest, GuestTrouble, Skip, add_programs, bare_archive, find_kernel, need_programs
+from guest import Guest, GuestTrouble, Skip, add_programs, bare_archive, find_kernel, need_programs, with_what_they_need
 from host import BenchError, run
 from millrace import COMMANDS, find_program
 
-MODULES = ("virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_blk")
+MODULES = ("virtio_pci", "virtio_blk")
 BOOT_SECONDS = 90
 SUBMIT_SECONDS = 180
 FRESH_EVERY = 3  # rounds on one image: first starts and long lives are both cut
@@ -50,8 +50,8 @@ def make_initramfs(build, modules, shim, path):
     for name in COMMANDS:
         archive.add(f"bin/{name}", stat.S_IFLNK | 0o777, b"millrace")
     archive.add_file("lib/no_sync.so", shim)
-    for name in MODULES:
-        archive.add_file(f"modules/{name}.ko", next(modules.rglob(f"{name}.ko")))
+    for place, file in enumerate(with_what_they_need(modules, *MODULES)):
+        archive.add_file(f"modules/{place:02}-{file.name}", file)
     archive.add_text("etc/slurm.conf", CONFIGURATION)
     archive.add_text("etc/job.sh", "#!/bin/sh\nexit 0\n", 0o755)
     archive.write(path)
