@@ -98,6 +98,17 @@ constexpr ResourceRow pbs_resources[] = {
     {"vmem", ""}, {"pvmem", ""}, {"pcput", ""}, {"arch", ""}, {"opsys", ""}, {"other", ""}, {"naccesspolicy", ""}, {"qos", "--qos"},
 };
 
+// scatter:excl; free and shared are what is done anyway. Of pack and group= see resources_without_effect.
+Result<void> put_place(Text value, Words& out) {
+  for (const Text word : split(value, ':')) {
+    if (word.starts_with("excl")) out.emplace_back("--exclusive");
+    else if (word == "scatter" || word == "vscatter") out.emplace_back("--spread-job");
+    else if (word != "free" && word != "shared" && word != "pack" && !word.starts_with("group="))
+      return fail(Errc::refused, "#PBS -l place=" + std::string{value} + ": '" + std::string{word} + "' is not known; free, scatter, pack, excl or shared is");
+  }
+  return {};
+}
+
 Result<void> put_resources(Text value, Words& out) {
   // Commas separate resources; those of a list of nodes stand in one of them.
   for (const auto& [key, given] : pairs_of(value, ',')) {
@@ -110,8 +121,7 @@ Result<void> put_resources(Text value, Words& out) {
       continue;
     }
     if (key == "place") {
-      if (given.find("excl") != Text::npos) out.emplace_back("--exclusive");
-      if (given.find("scatter") != Text::npos) out.emplace_back("--spread-job");
+      MR_TRY_VOID(put_place(given, out));
       continue;
     }
     const ResourceRow* known = nullptr;
@@ -131,6 +141,8 @@ std::string resources_without_effect(Text value) {
   for (const auto& [key, given] : pairs_of(value, ',')) {
     for (const ResourceRow& row : pbs_resources)
       if (row.name == key && row.option.empty()) names += (names.empty() ? "" : ", ") + std::string{key};
+    for (const Text word : split(key == "place" ? given : Text{}, ':'))
+      if (word == "pack" || word.starts_with("group=")) names += (names.empty() ? "" : ", ") + std::string{"place="} + std::string{word};
     if (key == "select" && given.find(":ompthreads=") != Text::npos) names += (names.empty() ? "" : ", ") + std::string{"ompthreads (OMP_NUM_THREADS in the script does it)"};
   }
   return names.empty() ? "" : "-l " + names + ": changes nothing here";

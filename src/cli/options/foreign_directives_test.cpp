@@ -25,7 +25,9 @@ TEST(ForeignDirectives, Resources_of_pbs) {
   EXPECT_EQ(pbs({"-l", "nodes=n1+n2:ppn=2:fast"}), "--nodes=2 --nodelist=n1,n2 --ntasks-per-node=2 --constraint=fast");
   EXPECT_EQ(pbs({"-l", "select=2:ncpus=8:mpiprocs=4:mem=8gb:ngpus=1"}), "--nodes=2 --mem=8gb --gpus-per-node=1 --ntasks-per-node=4 --cpus-per-task=2");
   EXPECT_EQ(pbs({"-l", "select=1:ncpus=3"}), "--nodes=1 --ntasks-per-node=1 --cpus-per-task=3");
-  EXPECT_EQ(pbs({"-l", "place=scatter:excl"}), "--exclusive --spread-job");
+  EXPECT_EQ(pbs({"-l", "place=scatter:excl"}), "--spread-job --exclusive");
+  EXPECT_EQ(pbs({"-l", "place=free:shared"}), "");
+  EXPECT_TRUE(pbs({"-l", "place=sideways"}).starts_with("error: #PBS -l place=sideways"));
   EXPECT_EQ(pbs({"-l", "moons=3"}), "error: #PBS -l moons: this resource is not known; --ignore-pbs skips all #PBS lines");
 }
 
@@ -69,6 +71,7 @@ TEST(ForeignDirectives, Requirements_of_lsf_are_met_refused_or_said) {
   EXPECT_EQ(lsf({"-n", "4,8", "-o", "%J.%I"}), "--ntasks=4 --output=%A.%a");
   EXPECT_EQ(pbs({"-p", "100"}), "--nice=-100");
   EXPECT_EQ(script_warnings("#!/bin/sh\n#PBS -l vmem=4gb,walltime=1:00\n#BSUB -R order[ut]\n").size(), 2u);
+  EXPECT_EQ(script_warnings("#!/bin/sh\n#PBS -l place=pack\n#PBS -l place=scatter\n").size(), 1u);
   EXPECT_TRUE(script_warnings("#!/bin/sh\n#PBS -l vmem=4gb\n", true).empty());
 }
 
