@@ -7,6 +7,7 @@ which exit codes, and the variables their jobs have.
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -152,8 +153,10 @@ def check_pbs_lists(checks, cluster):
     for words in (("-a",), ("-u", "root"), ("-r",), ("-i",), ("-s",)):
         checks.says(f"qstat {words[0]} is the other table", cluster.run("qstat", *words), 0, OTHER_TABLE)
     line = cluster.run("qstat", "-n", "-1", str(runs)).out.splitlines()[-1]
-    wanted = f"{runs:<15} root     all      runner     *\\d+   2   4    2gb 01:30 R 00:00 n1/0\\*2\\+n2/0\\*2"
-    checks.that("qstat -n -1", re.fullmatch(wanted.replace(" *\\d", " +\\d"), line), line)
+    # The session that submitted it; 0 where that began outside of this machine's namespace of processes.
+    session = os.getsid(0) or "--"
+    wanted = f"{runs:<15} root     all      runner     {session:>6}   2   4    2gb 01:30 R \\d\\d:\\d\\d n1/0\\*2\\+n2/0\\*2"
+    checks.that("qstat -n -1", re.fullmatch(wanted, line), line)
     checks.that("qstat -n has nodes below", cluster.run("qstat", "-n", str(runs)).out.splitlines()[-1] == "   n1/0*2+n2/0*2")
     checks.says("qstat -s says why", cluster.run("qstat", "-s", str(held)), 0, "Not Running: JobHeldUser")
     checks.that("qstat -r and -i", ids("-r") == [str(runs)] and ids("-i") == [f"{held}[]"])
