@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/options/job_values.h"
 #include "cli/options/resource_setters.h"
+#include "cli/resize_script.h"
 #include "cli/scontrol.h"
 #include "cli/step_names.h"
 #include "config/entity_lines.h"
@@ -338,6 +339,21 @@ int refuse_key(Text key, Text value) {
   return 1;
 }
 
+// A running job has fewer nodes now, of which its shells know nothing yet. Of one that waits there is nothing to say.
+int tell_shells(Scontrol& self, const wire::JobName& name) {
+  wire::Request request;
+  *request.mutable_query_jobs()->add_jobs() = name;
+  const auto reply = self.ask(request);
+  if (!reply) return say_plain("slurm_load_jobs error: " + reply.error().story), 1;
+  for (const wire::JobView& job : reply->jobs().jobs()) {
+    if (job.state() != wire::RUNNING) continue;
+    const auto words = write_resize_scripts(job);
+    if (!words) return say_error(self.command, words.error().story), 1;
+    print(*words);
+  }
+  return 0;
+}
+
 int send_job(Scontrol& self, const wire::UpdateJob& update, Text ids) {
   int code = 0;
   for (const Text word : split_outside_brackets(ids)) {
@@ -361,6 +377,8 @@ int send_job(Scontrol& self, const wire::UpdateJob& update, Text ids) {
       self.complain(failed.text() + " for job " + failed.job());
       code = 1;
     }
+    const bool resizes = update.has_min_nodes() || update.has_required_nodes();
+    if (resizes && reply->jobs_changed().failed().empty()) code = std::max(code, tell_shells(self, request.update_job().job()));
   }
   return code;
 }

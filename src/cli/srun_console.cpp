@@ -165,7 +165,8 @@ void SrunConsole::take_progress(const wire::JobProgress& progress) {
   if (started_ && plan_.verbose > 0) tell_nodes(progress.nodes(), {}, {progress.tasks_per_node().begin(), progress.tasks_per_node().end()});
   if (progress.lost_nodes() != lost_nodes_) {
     lost_nodes_ = progress.lost_nodes();
-    take_lost(lost_nodes_, {progress.lost_tasks().begin(), progress.lost_tasks().end()});
+    say_error(command_, "Node failure on " + lost_nodes_);
+    take_lost({progress.lost_tasks().begin(), progress.lost_tasks().end()});
   }
   if (progress.ended() && job_ended_us_ == 0) job_ended_us_ = now_us();
   last_ = progress;
@@ -195,7 +196,7 @@ void SrunConsole::take_news(const wire::StepNews& news) {
         plan_.when_created(step_id_);
       }
       return;
-    case wire::StepNews::NODE_LOST: return take_lost(news.nodes(), {news.lost_tasks().begin(), news.lost_tasks().end()});
+    case wire::StepNews::NODE_LOST: return take_lost_of(news);
     default:
       step_problem_ = news.problem();
       if (job_ended_us_ == 0) job_ended_us_ = now_us();
@@ -203,11 +204,16 @@ void SrunConsole::take_news(const wire::StepNews& news) {
 }
 
 // The tasks there count as killed; the others go on, or end as their nodes are told.
-void SrunConsole::take_lost(const std::string& node, const std::vector<std::uint32_t>& tasks) {
-  say_error(command_, "Node failure on " + node);
+void SrunConsole::take_lost(const std::vector<std::uint32_t>& tasks) {
   streams_.lose(tasks);
   worst_signal_ = std::max<std::uint32_t>(worst_signal_, SIGKILL);
   if (plan_.kill_on_bad_exit && !streams_.all_ended()) end_others();
+}
+
+// A node that the job gave up has not failed.
+void SrunConsole::take_lost_of(const wire::StepNews& news) {
+  if (!news.given_up()) say_error(command_, "Node failure on " + news.nodes());
+  take_lost({news.lost_tasks().begin(), news.lost_tasks().end()});
 }
 
 // jobid 12: nodes(2):`n[1-2]', cpu counts: 4(x2)

@@ -81,7 +81,8 @@ class SrunConsole {
   bool hears_tasks() const { return !step_ask_ || created_; }
   void take_progress(const wire::JobProgress& progress);
   void take_ends();
-  void take_lost(const std::string& node, const std::vector<std::uint32_t>& tasks);
+  void take_lost(const std::vector<std::uint32_t>& tasks);
+  void take_lost_of(const wire::StepNews& news);
   // With -v
   void tell_nodes(const std::string& nodes, std::vector<std::uint32_t> cpus, std::vector<std::uint32_t> tasks);
   void tell_started();

@@ -229,7 +229,7 @@ std::optional<int> SrunConsole::take_part_reply(Session& session, const wire::Re
       else ask_part(session, *std::ranges::find_if(parts_, [](const Part& each) { return !each.prepared; }));
       return std::nullopt;
     case wire::StepNews::NODE_LOST:
-      take_lost(news.nodes(), {news.lost_tasks().begin(), news.lost_tasks().end()});
+      take_lost_of(news);
       return std::nullopt;
     default:
       if (!created_) {

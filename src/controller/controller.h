@@ -173,15 +173,17 @@ class Controller final : public ResourceObserver {
   void reconcile(NodeIndex node);
   void order(NodeIndex node, NodeLink& link, const Intent& intent);
   void launch(NodeIndex node, const LaunchIntent& intent);
+  void let_go(NodeIndex node, JobKey key, Attempt attempt);
   void send_launch(NodeIndex node, const LaunchIntent& intent, const wire::LaunchPlan& plan, bool departed);
   // Steps (steps.cpp)
   void ask_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask);
   void pass_to_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask);
   void ask_with_ports(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask);  // step_ports.cpp
-  bool tell_keeper(const Job& job, const wire::StepToNode& message);
-  void tell_of_lost(NodeIndex index, NodeLink& link);  // false: its node does not answer
+  bool tell_keeper(const Job& job, const wire::StepToNode& message);  // false: its node does not answer
+  void tell_of_lost(NodeIndex index, NodeLink& link);
   void tell_keeper_of(NodeIndex node, const AttemptReport& report);
   void launch_step(const Job& job, NodeIndex node, const wire::StepLaunch& order);
+  bool has_launches_under_way(JobKey key, Attempt attempt, std::optional<NodeIndex> node);  // of steps; not set: on any of its nodes
   bool waits_for_steps(const Job& job, NodeIndex first);  // of other nodes, which it tells to go
   void step_client_left(ClientId client);
   std::uint32_t next_het_step(const Job& job) const;  // that no component of it has used, as far as is known here

@@ -21,7 +21,7 @@ bool is_first_node(const State& state, const AttemptReport& report, NodeIndex no
 // A job that goes on without a node, or whose tasks there are done, has nothing to start there any more.
 bool is_still_to_launch(const Job* job, Attempt attempt, NodeIndex node) {
   return job && job->attempt == attempt && job->state == JobState::running &&
-         std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) { return share.node == node && !share.released; });
+         std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) { return share.node == node && !share.released && !share.lost; });
 }
 
 }  // namespace
@@ -149,6 +149,7 @@ void Controller::order(NodeIndex index, NodeLink& link, const Intent& intent) {
     std::erase_if(link.attempts, [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt && r.step == gone->step; });
     return;
   }
+  if (std::holds_alternative<LetGoIntent>(intent)) return let_go(index, key, attempt);
   // Orders of different kinds about one attempt are kept apart; to suspend takes back to resume, and the reverse.
   const auto* stops = std::get_if<SuspendIntent>(&intent);
   const std::uint32_t kind = stops ? (stops->suspended ? 2 : 3) : std::holds_alternative<KillIntent>(intent) ? 1 : 0;
@@ -174,6 +175,13 @@ void Controller::order(NodeIndex index, NodeLink& link, const Intent& intent) {
   if (kills->step) kill.set_step(*kills->step);
   kill.set_kill_wait_seconds(commit_.durable().policy->kill_wait_seconds);
   link.manager->kill(name, kill);
+}
+
+// Unless a step is on its way there that the node has not told of yet.
+void Controller::let_go(NodeIndex index, JobKey key, Attempt attempt) {
+  if (has_launches_under_way(key, attempt, index)) return;
+  auto events = decide_end(commit_.decided(), {key, attempt, index, AttemptEnd::exited, 0, 0, {}, false}, loop_.now());
+  if (!events.empty()) commit_.happen(std::move(events));
 }
 
 void Controller::launch(NodeIndex index, const LaunchIntent& intent) {

@@ -20,10 +20,14 @@ KillWhy why_of(const Job& job) {
   return job.outcome == Outcome::timeout ? KillWhy::time_limit : KillWhy::cancelled;
 }
 
+bool gave_up(const Job& job, NodeIndex here) {
+  return std::ranges::any_of(job.placement->shares, [&](const NodeShare& share) { return share.node == here && share.given_up && !share.released; });
+}
+
 bool may_have_steps(const Job* job, Attempt attempt, NodeIndex here) {
   if (!job || job->attempt != attempt || !job->placement) return false;
   if (job->state != JobState::running && job->state != JobState::suspended) return false;
-  return std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) { return share.node == here && !share.released; });
+  return std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) { return share.node == here && !share.released && !share.lost; });
 }
 
 }  // namespace
@@ -37,11 +41,17 @@ std::vector<Intent> difference(const State& state, NodeIndex here, const std::ve
   };
   for (const JobKey key : (*node)->jobs) {
     const Job& job = state.job(key);
-    if (!runs_here(job, here)) continue;
+    const bool leaves = job.placement->resized_at.is_set() && gave_up(job, here);
+    // What was launched for its steps goes before what holds the node for them.
+    if (leaves && std::ranges::any_of(reported, [&](const AttemptReport& r) { return r.key == key && r.attempt == job.attempt && r.step && !r.ended; })) continue;
+    if (!runs_here(job, here)) {
+      if (leaves) intents.emplace_back(LetGoIntent{key, job.attempt});
+      continue;
+    }
     const auto seen = find(key, job.attempt);
     const bool running_there = seen != reported.end() && !seen->ended;
     // One that is to go is killed even if the node does not know it: the launch may still be on its way.
-    if (job.state == JobState::completing && (seen == reported.end() || running_there))
+    if ((job.state == JobState::completing || leaves) && (seen == reported.end() || running_there))
       intents.emplace_back(KillIntent{key, job.attempt, why_of(job)});
     else if (job.state == JobState::running && seen == reported.end() && state.job(leader_of(job)).program == JobProgram::none && !job.boots)
       intents.emplace_back(LaunchIntent{key, job.attempt});

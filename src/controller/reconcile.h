@@ -31,7 +31,12 @@ struct SuspendIntent {
   Attempt attempt;
   bool suspended = false;
 };
-using Intent = std::variant<LaunchIntent, KillIntent, ForgetIntent, SuspendIntent>;
+// The job gave the node up, and nothing of it is left there.
+struct LetGoIntent {
+  JobKey key;
+  Attempt attempt;
+};
+using Intent = std::variant<LaunchIntent, KillIntent, ForgetIntent, SuspendIntent, LetGoIntent>;
 
 // `state` must be durable: an intent about a fact that could still be lost would run a job twice.
 std::vector<Intent> difference(const State& state, NodeIndex here, const std::vector<AttemptReport>& reported);

@@ -6,6 +6,7 @@
 #include "controller/launch_plan.h"
 #include "core/admission/accept_placement.h"
 #include "core/admission/cancel_job.h"
+#include "core/admission/modify_job.h"
 #include "core/admission/report_node.h"
 #include "core/admission/submit_het_job.h"
 #include "core/admission/suspend_job.h"
@@ -112,6 +113,55 @@ TEST_F(ReconcileTest, kills_what_is_left_on_a_node_that_the_job_went_on_without)
   const wire::LaunchPlan plan = make_launch_plan(state_, state_.job(tasks), NodeIndex{0}, {});
   EXPECT_EQ(plan.nodes(), "n[0-1]") << "places and ranks stay what they were";
   EXPECT_EQ(plan.tasks(), 2u);
+}
+
+// scontrol update NumNodes=1: what the job still has there ends, steps first; then the node is free of it, and the job goes on.
+TEST_F(ReconcileTest, lets_go_of_a_node_that_the_job_gave_up_when_nothing_of_it_is_left_there) {
+  const JobKey key = run_on_both(false);
+  ModifyJob ask;
+  ask.change.min_nodes = 1;
+  happen(*decide_modify(state_, {key, {}}, ask, {UserId{1}, false}, now_));
+  AttemptReport step = report(key, 0, false);
+  step.step = 3;
+  const auto kills = difference(state_, NodeIndex{1}, {step});
+  ASSERT_EQ(kills.size(), 1u);
+  EXPECT_EQ(std::get<KillIntent>(kills[0]).step, 3u);
+  EXPECT_EQ(state_.node(NodeIndex{1}).jobs.size(), 1u) << "what it has there is its own until then";
+  step.ended = true;
+  const auto goes = difference(state_, NodeIndex{1}, {step});
+  ASSERT_EQ(goes.size(), 2u);
+  EXPECT_TRUE(std::holds_alternative<LetGoIntent>(goes[0]));
+  EXPECT_TRUE(std::holds_alternative<ForgetIntent>(goes[1]));
+  happen(decide_end(state_, {key, Attempt{0}, NodeIndex{1}, AttemptEnd::exited, 0, 0}, now_));
+  EXPECT_TRUE(state_.node(NodeIndex{1}).jobs.empty());
+  EXPECT_EQ(state_.job(key).state, JobState::running);
+  EXPECT_TRUE(difference(state_, NodeIndex{1}, {}).empty());
+  EXPECT_TRUE(difference(state_, NodeIndex{0}, {report(key, 0, false)}).empty());
+}
+
+// Where a site has prologs and epilogs, what holds the node for the job is told to end, and says so when the node is tidied up.
+TEST_F(ReconcileTest, ends_what_holds_a_node_that_the_job_gave_up_after_its_steps) {
+  Policy policy = *state_.policy;
+  policy.node_programs = true;
+  state_.policy = SharedValue(policy);
+  const JobKey key = run_on_both(false);
+  ASSERT_TRUE(state_.job(key).placement->on_all_nodes);
+  ModifyJob ask;
+  ask.required_nodes = "n0";
+  happen(*decide_modify(state_, {key, {}}, ask, {UserId{1}, false}, now_));
+  AttemptReport step = report(key, 0, false);
+  step.step = 3;
+  const auto first = difference(state_, NodeIndex{1}, {report(key, 0, false), step});
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(std::get<KillIntent>(first[0]).step, 3u);
+  for (const auto& reported : {std::vector<AttemptReport>{}, std::vector{report(key, 0, false)}}) {
+    const auto then = difference(state_, NodeIndex{1}, reported);
+    ASSERT_EQ(then.size(), 1u);
+    EXPECT_FALSE(std::get<KillIntent>(then[0]).step);
+  }
+  happen(decide_end(state_, {key, Attempt{0}, NodeIndex{1}, AttemptEnd::exited, 0, 15}, now_));
+  EXPECT_EQ(state_.job(key).state, JobState::running);
+  EXPECT_EQ(state_.job(key).exit_signal, 0u);
 }
 
 TEST_F(ReconcileTest, says_nothing_about_what_runs_as_it_should) {

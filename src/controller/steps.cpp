@@ -44,19 +44,20 @@ bool Controller::tell_keeper(const Job& job, const wire::StepToNode& message) {
   return true;
 }
 
-// The keeper ends there what ran on nodes that failed. Told again while the job lives: who was told may have died with what it heard.
+// The keeper ends there what ran on nodes that failed or were given up. Told again while the job lives: who was told may have died with what it heard.
 void Controller::tell_of_lost(NodeIndex index, NodeLink& link) {
   const State& state = commit_.durable();
   const auto* node = state.nodes.find(index);
   if (!node) return;
   for (const JobKey key : (*node)->jobs) {
     const Job& job = state.job(key);
-    if (!job.spec->extra_request().no_kill || job.placement->shares.front().node != index) continue;
+    if ((!job.spec->extra_request().no_kill && !job.placement->resized_at.is_set()) || job.placement->shares.front().node != index) continue;
     wire::StepToNode message;
     for (const NodeShare& share : job.placement->shares) {
       if (!share.lost) continue;
       message.mutable_lost()->add_nodes(state.node(share.node).def->name);
-      std::erase_if(step_launches_, [&](const auto& entry) { return std::get<0>(entry.first) == key && std::get<2>(entry.first) == share.node; });
+      if (share.given_up) message.mutable_lost()->add_given_up(state.node(share.node).def->name);
+      if (share.released) std::erase_if(step_launches_, [&](const auto& entry) { return std::get<0>(entry.first) == key && std::get<2>(entry.first) == share.node; });
     }
     if (!message.has_lost()) continue;
     // Under its own number of lost nodes: one more is told at once.
@@ -237,6 +238,14 @@ void Controller::launch_step(const Job& job, NodeIndex index, const wire::StepLa
   links_[index].manager->launch(node.def->name, plan, *job.spec->owner, node.boot_id);
 }
 
+// Those the node never tells of are not waited for any longer than this.
+bool Controller::has_launches_under_way(JobKey key, Attempt attempt, std::optional<NodeIndex> node) {
+  std::erase_if(step_launches_, [&](const auto& entry) { return entry.second + launch_patience < loop_.now(); });
+  const auto first = step_launches_.lower_bound({key, attempt, node.value_or(NodeIndex{}), 0});
+  if (first == step_launches_.end() || std::get<0>(first->first) != key || std::get<1>(first->first) != attempt) return false;
+  return !node || std::get<2>(first->first) == *node;
+}
+
 bool Controller::waits_for_steps(const Job& job, NodeIndex first) {
   if (!job.spec->is_batch() || !job.placement || job.placement->on_all_nodes || job.placement->shares.size() < 2 || job.placement->shares.front().node != first) return false;
   bool waits = false;
@@ -249,9 +258,7 @@ bool Controller::waits_for_steps(const Job& job, NodeIndex first) {
       order(share.node, it->second, KillIntent{job.key, job.attempt, KillWhy::not_wanted, report.step});
     }
   }
-  std::erase_if(step_launches_, [&](const auto& entry) { return entry.second + launch_patience < loop_.now(); });
-  const auto on_its_way = step_launches_.lower_bound({job.key, job.attempt, NodeIndex{}, 0});
-  return waits || (on_its_way != step_launches_.end() && std::get<0>(on_its_way->first) == job.key && std::get<1>(on_its_way->first) == job.attempt);
+  return has_launches_under_way(job.key, job.attempt, std::nullopt) || waits;
 }
 
 }  // namespace millrace

@@ -159,6 +159,7 @@ void show_progress(const ReadView& snapshot, const Job& job, wire::JobView& out)
     }
     out.set_batch_host(state.node(job.placement->shares.front().node).def->name);
     out.set_planned_by_backfill(job.placement->by_backfill);
+    out.set_resized_at_us(job.placement->resized_at.value);
     out.set_allocated_memory_mib(static_cast<std::uint64_t>(memory.value));
   }
   out.set_cpus(static_cast<std::uint32_t>((job.placement ? cpus : requested_cpus(*job.spec)).value));
@@ -184,13 +185,14 @@ std::string hostlist_of(const State& state, const std::vector<NodeShare>& shares
 
 void show_lost(const State& state, const Job& job, wire::JobProgress& out) {
   const auto& shares = job.placement->shares;
-  if (std::ranges::none_of(shares, &NodeShare::lost)) return;
+  const auto failed = [](const NodeShare& share) { return share.lost && !share.given_up; };
+  if (std::ranges::none_of(shares, failed)) return;
   std::vector<NodeShare> lost;
-  std::ranges::copy_if(shares, std::back_inserter(lost), &NodeShare::lost);
+  std::ranges::copy_if(shares, std::back_inserter(lost), failed);
   out.set_lost_nodes(hostlist_of(state, lost));
   const auto ranks = ranks_by_node(*job.spec, shares);
   for (std::size_t i = 0; i < shares.size(); ++i)
-    if (shares[i].lost)
+    if (failed(shares[i]))
       for (const std::uint32_t rank : ranks[i]) out.add_lost_tasks(rank);
 }
 

@@ -92,6 +92,11 @@ std::pair<Duration, std::uint32_t> work_of(std::uint64_t seed, const AttemptKey&
   return {takes, random.chance(1, 6) ? 3u : 0u};
 }
 
+bool can_shrink(const Job& job) {
+  if (job.state != JobState::running || !job.spec->is_batch() || job.het || job.boots) return false;
+  return std::ranges::count_if(job.placement->shares, [](const NodeShare& share) { return !share.lost; }) > 1;
+}
+
 }  // namespace
 
 // Dies with the process; the order of destruction is that of a kill: first nothing runs any more, then memory goes.
@@ -418,6 +423,9 @@ void SimCluster::client_turn() {
   } else if (wish.requeue && faults_on_ && world_.random.chance(1, 4)) {
     request.mutable_requeue()->add_jobs()->set_job_id(*wish.answered);
     wish.requeue = false;
+  } else if (known && can_shrink(*known) && mix_bits(seed_ * 1000 + index + 700) % 2 == 0 && world_.random.chance(1, 4)) {
+    request.mutable_update_job()->mutable_job()->set_job_id(*wish.answered);
+    request.mutable_update_job()->set_min_nodes(1);
   } else {
     return;
   }
@@ -589,7 +597,8 @@ std::optional<std::string> SimCluster::final_verdict() const {
     const auto is_lost = [&](const RunRecord& record) {
       return job->placement && std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) { return share.lost && state.node(share.node).def->name == record.node; });
     };
-    if (job->placement && !job->spec->extra_request().no_kill && std::ranges::any_of(job->placement->shares, &NodeShare::lost)) return who + "outlived a node and was not meant to";
+    if (job->placement && !job->spec->extra_request().no_kill && std::ranges::any_of(job->placement->shares, [](const NodeShare& share) { return share.lost && !share.given_up; }))
+      return who + "outlived a node and was not meant to";
     const auto went_well = [&](const RunRecord& record) { return is_lost(record) || (record.whole && record.exit_code == 0); };
     const auto counted = ran ? static_cast<std::size_t>(std::ranges::count_if(it->second, [&](const RunRecord& record) { return !is_lost(record); })) : 0;
     const std::size_t expected = job->spec->interactive && job->placement ? static_cast<std::size_t>(std::ranges::count_if(job->placement->shares, [](const NodeShare& share) { return !share.lost; })) : 1;
@@ -632,7 +641,11 @@ std::optional<std::string> SimCluster::run() {
     if (job->spec->owner->uid.value != flaky_user && job->started_at.is_set() && job->attempt.value == 0 && job->array.value == 0)
       slowest_start_ = std::max(slowest_start_, job->started_at - job->eligible_at);
   for (const auto& [key, job] : controlling_->controller->durable().jobs)
-    if (job->placement) nodes_outlived_ += static_cast<std::size_t>(std::ranges::count_if(job->placement->shares, &NodeShare::lost));
+    if (job->placement) {
+      const auto given_up = std::ranges::count_if(job->placement->shares, &NodeShare::given_up);
+      nodes_given_up_ += static_cast<std::size_t>(given_up);
+      nodes_outlived_ += static_cast<std::size_t>(std::ranges::count_if(job->placement->shares, &NodeShare::lost) - given_up);
+    }
   if (auto wrong = final_verdict()) return wrong;
   return shape_.programs ? program_verdict() : std::nullopt;
 }

@@ -52,6 +52,7 @@ class SimCluster final : private Clients, private Identities {
   std::size_t steps_heard() const;  // how many ends of steps the log has answered for
   std::size_t programs_failed() const;
   std::size_t nodes_outlived() const { return nodes_outlived_; }  // by jobs with --no-kill, in their last attempts
+  std::size_t nodes_given_up() const { return nodes_given_up_; }  // by running jobs, because their users said so
   Duration slowest_start() const { return slowest_start_; }  // of jobs on our own nodes, from eligible to start
 
  private:
@@ -119,7 +120,7 @@ class SimCluster final : private Clients, private Identities {
   bool saw_preemption_ = false, saw_reservation_ = false;
   bool saw_boot_ = false;
   Duration slowest_start_;
-  std::size_t nodes_outlived_ = 0;
+  std::size_t nodes_outlived_ = 0, nodes_given_up_ = 0;
   std::optional<std::string> wrong_;
 };
 

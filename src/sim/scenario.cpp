@@ -76,6 +76,7 @@ class Scenario {
   void reserve(const Words& words);
   void note_nodes_of(const Reservation& reservation);
   void note_details(const std::string& name, const JobPlaced& placed);
+  void shrunk(const JobShrunk& e);
   void happen(const std::vector<Event>& events);
   void started(const JobPlaced& placed);
   void restart();
@@ -260,6 +261,7 @@ void Scenario::happen(const std::vector<Event>& events) {
       if (job->state == JobState::running && !job->boots) note("ready " + name_of(*job));
     }
     if (const auto* e = std::get_if<JobLostNode>(&event)) note("lose " + name_of(state_.job(e->key)) + " " + state_.node(e->node).def->name);
+    if (const auto* e = std::get_if<JobShrunk>(&event)) shrunk(*e);
     if (const auto* e = std::get_if<JobSuspended>(&event)) stopped(e->key);
     if (const auto* e = std::get_if<JobResumed>(&event)) resumed(e->key);
     if (const auto* e = std::get_if<TimeSliceTurned>(&event)) {
@@ -268,6 +270,14 @@ void Scenario::happen(const std::vector<Event>& events) {
     }
     for (const JobKey key : alive)
       if (const Job* job = state_.find_job(key); job && job->state == JobState::ended) note("end " + name_of(*job) + " " + std::string{outcome_word(job->outcome)});
+  }
+}
+
+// The nodes it gives up have nothing of it to end here.
+void Scenario::shrunk(const JobShrunk& e) {
+  for (const NodeIndex node : e.nodes) {
+    note("give_up " + name_of(state_.job(e.key)) + " " + state_.node(node).def->name);
+    happen(decide_end(state_, {e.key, e.attempt, node, AttemptEnd::exited, 0, 0}, e.at));
   }
 }
 
@@ -427,6 +437,8 @@ void Scenario::act(const Line& line) {
         else if (parts[0] == "cpus") ask.change.cpus_per_task = count;
         else if (parts[0] == "throttle") ask.change.array_throttle = count;
         else if (parts[0] == "partition") ask.partition = std::string{parts.back()};
+        else if (parts[0] == "nodes") ask.change.min_nodes = ask.change.max_nodes = count;
+        else if (parts[0] == "nodelist") ask.required_nodes = std::string{parts.back()};
         else if (!read_wish(parts[0], std::string{words[i]}.substr(std::min(parts[0].size() + 1, words[i].size())), ask.wishes))
           problems_.push_back("unknown update key '" + words[i] + "'");
       }

@@ -172,6 +172,40 @@ TEST_F(KeeperTest, Ends_on_a_node_that_failed_what_ran_there) {
   EXPECT_EQ(ends[hardy].exit_signal(), 9u) << "the task that was there counts as killed";
 }
 
+// scontrol update NumNodes=: nothing failed, so srun has nothing to complain of, and the step counts as cancelled.
+TEST_F(KeeperTest, Ends_on_a_node_that_the_job_gave_up_what_ran_there) {
+  wire::LaunchPlan& plan = *order_.mutable_run();
+  plan.set_nodes("c[1-2]");
+  plan.clear_cpus_per_node();
+  for (int i = 0; i < 2; ++i) plan.add_cpus_per_node(1);
+  Fifo gate(work_ + "/gate");
+  begin("read line < gate; exit 0");
+  const std::uint32_t step = create_step("solver");
+  wire::ToStep message = to_keeper();
+  message.mutable_step()->mutable_lost()->add_nodes("c2");
+  message.mutable_step()->mutable_lost()->add_given_up("c2");
+  send(message);
+  bool told = false, killed = false;
+  while (!told || !killed) {
+    const auto word = next_word();
+    ASSERT_TRUE(word);
+    if (const wire::StepNews& news = word->step().reply().news(); news.kind() == wire::StepNews::NODE_LOST) told = news.given_up();
+    if (!word->step().has_kill()) continue;
+    EXPECT_EQ(word->step().kill().why(), wire::Kill::CANCELLED_BY_USER);
+    EXPECT_EQ(word->step().node(), "c1");
+    killed = true;
+  }
+  end_step(step, 0, SIGTERM);
+  gate.say("go\n");
+  std::optional<wire::FromStep> word;
+  for (word = next_word(); word && word->status().state() != wire::AttemptStatus::ENDED; word = next_word()) continue;
+  ASSERT_TRUE(word);
+  wait_exit();
+  const auto end = std::ranges::find_if(word->status().steps(), [&](const wire::StepFact& fact) { return fact.ended() && fact.id() == step; });
+  ASSERT_NE(end, word->status().steps().end());
+  EXPECT_EQ(end->end(), wire::StepFact::CANCELLED);
+}
+
 TEST_F(KeeperTest, A_step_left_running_is_killed_and_its_end_waited_for) {
   Fifo gate(work_ + "/gate");
   begin("read line < gate; exit 0");

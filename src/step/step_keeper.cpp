@@ -49,7 +49,7 @@ Result<std::vector<std::uint32_t>> StepKeeper::candidates(const wire::CreateStep
     const auto it = std::ranges::find(nodes_, name);
     if (it == nodes_.end()) return fail(Errc::invalid, "node " + name + " is not in this job");
     const auto at = static_cast<std::uint32_t>(it - nodes_.begin());
-    if (lost_.contains(at)) return fail(Errc::invalid, "node " + name + " has failed, and is not in this job any more");
+    if (lost_.contains(at)) return fail(Errc::invalid, "node " + name + " has failed or was given up, and is not in this job any more");
     return at;
   };
   std::vector<std::uint32_t> out;

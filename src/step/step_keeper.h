@@ -49,7 +49,7 @@ class StepKeeper {
   // Nothing of the step is left on this node. True: nor on any other, and its CPUs are free.
   bool node_ended(std::uint32_t step, const std::string& node);
 
-  // The node has failed, and the job goes on without it: no step begins there any more. False: that was known, or it is not of the job.
+  // The node has failed or was given up, and the job goes on without it: no step begins there any more. False: that was known, or it is not of the job.
   bool lose(const std::string& node);
   const std::vector<std::string>& nodes() const { return nodes_; }
   const NodeBelongings& belongings(std::uint32_t node) const { return belongings_[node]; }

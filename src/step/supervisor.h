@@ -106,7 +106,7 @@ class Supervisor final {
   void step_ended_there(std::uint32_t id, const std::string& node, const wire::AttemptStatus& status);
   // Nodes that the job goes on without (supervisor_lost.cpp).
   void hear_of_lost(const wire::NodesLost& lost);
-  void lose_node_of_step(std::uint32_t id, const std::string& node);
+  void lose_node_of_step(std::uint32_t id, const std::string& node, bool given_up);
   void start_step(const wire::StepRequest& request, const StepPlacement& placement, const std::string& ports);
   Result<std::string> ports_for(const wire::CreateStep& ask, const StepPlacement& placement) const;
   wire::LaunchPlan step_plan(const wire::CreateStep& ask, const StepPlacement& placement, std::uint32_t id) const;

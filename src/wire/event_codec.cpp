@@ -159,6 +159,14 @@ void put_event(const JobLostNode& e, log::Event& out) {
   to->set_at(e.at.value);
 }
 
+void put_event(const JobShrunk& e, log::Event& out) {
+  auto* to = out.mutable_job_shrunk();
+  to->set_key(e.key.value);
+  to->set_attempt(e.attempt.value);
+  for (const NodeIndex node : e.nodes) to->add_nodes(node.value);
+  to->set_at(e.at.value);
+}
+
 void put_event(const JobProgramEnded& e, log::Event& out) {
   auto* to = out.mutable_job_program_ended();
   to->set_key(e.key.value);
@@ -571,6 +579,12 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kJobPortsHeld: {
       const auto& e = in.job_ports_held();
       return JobPortsHeld{JobKey{e.key()}, Attempt{e.attempt()}, e.ports(), Time{e.at()}};
+    }
+    case K::kJobShrunk: {
+      const auto& e = in.job_shrunk();
+      JobShrunk out{JobKey{e.key()}, Attempt{e.attempt()}, {}, Time{e.at()}};
+      for (const std::uint32_t node : e.nodes()) out.nodes.push_back(NodeIndex{node});
+      return out;
     }
     case K::kJobLostNode: {
       const auto& e = in.job_lost_node();

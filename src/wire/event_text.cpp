@@ -183,6 +183,9 @@ Line describe(const AttemptEnded& e) { return describe_end("AttemptEnded", e); }
 Line describe(const AttemptExited& e) { return describe_end("AttemptExited", e); }
 
 Line describe(const JobPortsHeld& e) { return on_job("JobPortsHeld", e.key).number("attempt", e.attempt.value).quoted("ports", e.ports); }
+Line describe(const JobShrunk& e) {
+  return on_job("JobShrunk", e.key).number("attempt", e.attempt.value).list("nodes", e.nodes, [](NodeIndex node) { return std::to_string(node.value); });
+}
 Line describe(const JobLostNode& e) { return on_job("JobLostNode", e.key).number("attempt", e.attempt.value).number("node", e.node.value); }
 
 Line describe(const JobProgramEnded& e) {

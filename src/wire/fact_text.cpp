@@ -176,7 +176,7 @@ std::string show(const NodeShare& s) {
       line.word("gres" + std::to_string(slot), std::to_string(s.detail->gres[slot]) + (devices.empty() ? "" : '@' + devices));
     }
   }
-  return '(' + line.flag("released", s.released).flag("exited", s.exited).flag("lost", s.lost).text_ + ')';
+  return '(' + line.flag("released", s.released).flag("exited", s.exited).flag("lost", s.lost).flag("given_up", s.given_up).text_ + ')';
 }
 
 void add(Line& line, const Dependencies& dependencies) {

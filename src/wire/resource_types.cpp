@@ -191,6 +191,7 @@ void put(const NodeShare& from, log::NodeShare& to) {
   to.set_released(from.released);
   to.set_exited(from.exited);
   to.set_lost(from.lost);
+  to.set_given_up(from.given_up);
   if (!from.detail) return;
   for (const std::uint64_t bits : from.detail->cpus) to.add_cpu_bits(bits);
   for (std::uint32_t slot = 0; slot < gres_kinds_max; ++slot) {
@@ -203,7 +204,7 @@ void put(const NodeShare& from, log::NodeShare& to) {
 }
 
 NodeShare get(const log::NodeShare& from) {
-  NodeShare to{NodeIndex{from.node()}, Cpus{from.cpus()}, Mebibytes{from.memory_mib()}, from.tasks(), from.released(), {}, from.exited(), from.lost()};
+  NodeShare to{NodeIndex{from.node()}, Cpus{from.cpus()}, Mebibytes{from.memory_mib()}, from.tasks(), from.released(), {}, from.exited(), from.lost(), from.given_up()};
   if (from.cpu_bits_size() == 0 && from.devices_size() == 0) return to;
   ShareDetail detail;
   detail.cpus.assign(from.cpu_bits().begin(), from.cpu_bits().end());

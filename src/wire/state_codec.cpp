@@ -26,6 +26,7 @@ void put_job(const Job& job, std::uint32_t spec, log::Job& to) {
     to.set_supervised(job.placement->supervised);
     to.set_stops_alone(job.placement->stops_alone);
     to.set_ports(job.placement->ports);
+    to.set_resized_at(job.placement->resized_at.value);
   }
   if (job.dependencies) put(*job.dependencies, *to.mutable_dependencies());
   to.set_array(job.array.value);
@@ -91,6 +92,7 @@ Job get_job(const log::Job& from) {
     placement.supervised = from.supervised();
     placement.stops_alone = from.stops_alone();
     placement.ports = from.ports();
+    placement.resized_at = Time{from.resized_at()};
     job.placement = SharedValue(std::move(placement));
   }
   if (from.has_dependencies()) job.dependencies = SharedValue(get(from.dependencies()));

@@ -65,6 +65,8 @@ std::vector<GoldenBatch> kept_history();
 
 // The same with jobs that go on without nodes that fail after it.
 std::vector<GoldenBatch> outliving_history();
+// The same with running jobs that give up nodes after it.
+std::vector<GoldenBatch> shrinking_history();
 
 // Like the last job of format 1, under another key; `mark` makes its submission another one.
 JobSubmitted one_more_job(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name, std::uint8_t mark, Time at);

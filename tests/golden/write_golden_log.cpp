@@ -93,6 +93,7 @@ int main(int argc, char** argv) {
                                      {"standing", millrace::standing_history, 0}, {"standing_compacted", millrace::standing_history, 27},
                                      {"records", millrace::records_history, 0}, {"records_compacted", millrace::records_history, 22},
                                      {"site_rules", millrace::site_rules_history, 0}, {"site_rules_compacted", millrace::site_rules_history, 25},
+                                     {"shrinking", millrace::shrinking_history, 0}, {"shrinking_compacted", millrace::shrinking_history, 21},
                                      {"outliving", millrace::outliving_history, 0}, {"outliving_compacted", millrace::outliving_history, 21},
                                      {"placing", millrace::placing_history, 0}, {"placing_compacted", millrace::placing_history, 21},
                                      {"ports", millrace::ports_history, 0}, {"ports_compacted", millrace::ports_history, 21}};

@@ -488,6 +488,10 @@ class History {
         if (random_.chance(1, 4)) ask.partition = "small";
         if (random_.chance(1, 4)) ask.change.begin_at = now_ + seconds(3);
         if (random_.chance(1, 4)) ask.change.array_throttle = 1;
+        if (job.state == JobState::running && random_.chance(1, 2)) {
+          ask = {};
+          ask.change.min_nodes = static_cast<std::uint32_t>(1 + random_.below(2));
+        }
         decision = decide_modify(state_, which, ask, actor, now_);
       }
     }

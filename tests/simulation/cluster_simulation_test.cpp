@@ -23,7 +23,7 @@ void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100,
   const std::uint64_t one = number_from("MR_SEED", 0);
   const std::uint64_t first = one ? one : number_from("MR_SIM_FIRST", 1);
   const std::uint64_t count = one ? 1 : std::max<std::uint64_t>(1, number_from("MR_SIM_SEEDS", 200) * share_of_100 / 100);
-  std::uint64_t steps = 0, job_steps = 0, outlived = 0;
+  std::uint64_t steps = 0, job_steps = 0, outlived = 0, given_up = 0;
   std::set<SuspendWhy> suspended_for;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     SimCluster cluster(seed, shape);
@@ -31,6 +31,7 @@ void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100,
     steps += cluster.steps();
     job_steps += cluster.steps_heard();
     outlived += cluster.nodes_outlived();
+    given_up += cluster.nodes_given_up();
     suspended_for.insert(cluster.seen_suspended().begin(), cluster.seen_suspended().end());
     if (seen) *seen = {seen->seeds + 1, seen->preemptions + cluster.saw_preemption(), seen->reservations + cluster.saw_reservation(), seen->boots + cluster.saw_boot(), seen->reboots + cluster.saw_reboot(), seen->crontab_returns + cluster.crontab_returns()};
     ASSERT_FALSE(wrong) << *wrong << "\n  repeat with: MR_SEED=" << seed << " simulation_tests --gtest_filter=" << test;
@@ -38,13 +39,15 @@ void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100,
   if (count >= 20) {
     EXPECT_GT(job_steps, count) << "hardly a step of a job came into the log";
   }
-  static std::uint64_t seeds_with_faults = 0, outlived_in_all = 0;  // rare: counted over all tests together
+  static std::uint64_t seeds_with_faults = 0, outlived_in_all = 0, given_up_in_all = 0;  // rare: counted over all tests together
   if (shape.faults) {
     seeds_with_faults += count;
     outlived_in_all += outlived;
+    given_up_in_all += given_up;
   }
   if (seeds_with_faults >= 2000) {
     EXPECT_GT(outlived_in_all, 0u) << "no job went on without a node that failed";
+    EXPECT_GT(given_up_in_all, 0u) << "no running job gave up a node";
   }
   if (shape.suspends && count >= 20) {
     EXPECT_EQ(suspended_for.size(), 3u) << "jobs were not suspended for every reason there is";

@@ -223,7 +223,7 @@ constexpr Column<JobRow> rows[] = {
     {"ReqSwitch", 0, "REQ_SWITCH", to_width, false, count_or<&Ask::switches, zero_word>},
     {"Requeue", 0, "REQUEUE", never, false, [](Out& out, const Row& row) { out += row.job->requeue() ? '1' : '0'; }},
     {"Reservation", 'v', "RESERVATION", to_width, false, asked_or<&Ask::reservation, null_word>},
-    {"ResizeTime", 0, "RESIZE_TIME", to_width, false, not_available},
+    {"ResizeTime", 0, "RESIZE_TIME", to_width, false, [](Out& out, const Row& row) { out += format_time(row.job->resized_at_us(), "N/A"); }},
     {"RestartCnt", 0, "RESTART_COUNT", never, false, number_of<&V::restarts>},
     {"Runtime", 0, "RUNTIME", to_width, false, null},
     {"SchedNodes", 'Y', "SCHEDNODES", to_width, true, text_or_null<&V::planned_nodes>},

@@ -229,7 +229,7 @@ constexpr DataField<JobRecord> fields[] = {
     {"required_nodes", "STRING", text<&V::required_nodes>},
     {"required_switches", "UINT32", asked<&A::switches>},
     {"requeue", "BOOL16", text<&V::requeue>},
-    {"resize_time", "TIMESTAMP_NO_VAL", set_zero},
+    {"resize_time", "TIMESTAMP_NO_VAL", time<&V::resized_at_us>},
     {"restart_cnt", "UINT16", text<&V::restarts>},
     {"resv_name", "STRING", asked<&A::reservation>},
     {"runtime", "STRING", empty},

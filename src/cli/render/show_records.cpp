@@ -63,6 +63,7 @@ void add_state_lines(Record& record, const wire::JobView& job, std::int64_t now_
               (job.resources().time_min_minutes() == 0 ? std::string{"N/A"} : format_limit(job.resources().time_min_minutes())));
   record.line("SubmitTime=" + format_time(job.submit_at_us(), "Unknown") + " EligibleTime=" + format_time(job.eligible_at_us(), "Unknown"));
   record.line("AccrueTime=" + format_time(job.accrue_at_us() != 0 ? job.accrue_at_us() : job.eligible_at_us(), "Unknown"));
+  if (job.resized_at_us() != 0) record.line("ResizeTime=" + format_time(job.resized_at_us(), "Unknown"));
   record.line("StartTime=" + format_time(job.start_at_us(), "Unknown") + " EndTime=" +
               format_time(is_pending(job) && job.start_at_us() == 0 ? 0 : job.end_at_us(), "Unknown") + " Deadline=" + format_time(job.resources().deadline_us(), "N/A"));
   if (!job.extras().cron().empty()) record.line("CronJob=Yes CrontabSpec=\"" + job.extras().cron() + "\"");

@@ -8,6 +8,7 @@
 #include "core/admission/parse_dependency.h"
 #include "core/admission/partition_rules.h"
 #include "core/admission/reserve.h"
+#include "core/admission/shrink_job.h"
 #include "core/admission/submit_job.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/modify_spec.h"
@@ -183,8 +184,6 @@ Decision decide_for(const State& state, const SelectedJob& which, const ModifyJo
     return refuse(RefusalCode::not_supported, "the limit of a heterogeneous job cannot be shortened (TimeMin)");
   if (!may_change(job, actor)) return refuse(RefusalCode::access_denied);
   if (job.state == JobState::ended || job.state == JobState::completing) return refuse(RefusalCode::already_finished);
-  const bool resizes = ask.change.min_nodes || ask.change.max_nodes || ask.required_nodes;
-  if (job.state != JobState::pending && resizes) return refuse(RefusalCode::not_supported, "a running job keeps the nodes it has");
   if (job.state != JobState::pending && touches_request(ask)) return refuse(RefusalCode::not_pending);
   JobModified change = ask.change;
   if (change.priority && !actor.is_admin && *change.priority > job.priority)
@@ -217,6 +216,15 @@ Decision decide_for(const State& state, const SelectedJob& which, const ModifyJo
   return events;
 }
 
+// What else is asked for is decided as it would be then.
+Decision followed_by(const State& state, std::vector<Event> first, const SelectedJob& which, const ModifyJob& rest, const Actor& actor, Time now) {
+  State copy = state;
+  for (const Event& event : first) apply(copy, event);
+  Decision second = decide_modify(copy, which, rest, actor, now);
+  if (second) second->insert(second->begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
+  return second;
+}
+
 }  // namespace
 
 Decision decide_modify(const State& state, const SelectedJob& which, const ModifyJob& ask, const Actor& actor, Time now) {
@@ -228,14 +236,17 @@ Decision decide_modify(const State& state, const SelectedJob& which, const Modif
     ModifyJob rest = ask;
     rest.change.priority.reset();
     if (!first || first->empty()) return first;
-    State copy = state;
-    for (const Event& event : *first) apply(copy, event);
     SelectedJob same = which;
     same.key = std::get<JobHoldChanged>(first->back()).key;  // a task has a record of its own by now
     same.task.reset();
-    Decision second = decide_modify(copy, same, rest, actor, now);
-    if (second) first->insert(first->end(), second->begin(), second->end());
-    return second ? first : second;
+    return followed_by(state, *std::move(first), same, rest, actor, now);
+  }
+  if (resizes(job, ask)) {
+    Decision first = decide_shrink(state, job, ask, actor, now);
+    ModifyJob rest = ask;
+    rest.change.min_nodes.reset(), rest.change.max_nodes.reset(), rest.required_nodes.reset();
+    if (!first) return first;
+    return followed_by(state, *std::move(first), which, rest, actor, now);
   }
   if (ask.change.priority && job.hold != Hold::none) return refuse(RefusalCode::job_held);
   if (!job.is_component() || !touches_whole(ask)) {

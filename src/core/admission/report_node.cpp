@@ -16,7 +16,7 @@ bool outlives(const Job& job, NodeIndex node) {
   const auto& shares = job.placement->shares;
   if (job.spec->is_batch() && shares.front().node == node) return false;
   const auto share = std::ranges::find(shares, node, &NodeShare::node);
-  return !share->exited && std::ranges::any_of(shares, [&](const NodeShare& other) { return other.node != node && !other.released && !other.exited; });
+  return !share->exited && !share->given_up && std::ranges::any_of(shares, [&](const NodeShare& other) { return other.node != node && !other.released && !other.exited && !other.lost; });
 }
 
 // Components stop together: none goes on without the node while another ends with it.
@@ -103,7 +103,7 @@ std::vector<Event> decide_end(const State& state, const ReportEnd& report, Time 
 
 std::vector<Event> decide_exit(const State& state, const ReportEnd& report, Time now) {
   const NodeShare* share = share_of(state, report);
-  if (!share || share->exited) return {};
+  if (!share || share->exited || share->given_up) return {};  // of a node given up only the end counts
   std::vector<Event> events;
   if (report.end == AttemptEnd::prolog_failed) drain_after(state, report.node, "Prolog error", now, events);
   events.emplace_back(AttemptExited{report.key, report.attempt, report.node, report.end, report.exit_code, report.exit_signal, now});

@@ -507,6 +507,7 @@ void apply_one(State& state, const JobPlaced& e) {
 void apply_one(State& state, const AttemptExited& e) { exit_attempt(state, e); }
 void apply_one(State& state, const AttemptEnded& e) { end_attempt(state, e); }
 void apply_one(State& state, const JobLostNode& e) { leave_node(state, e); }
+void apply_one(State& state, const JobShrunk& e) { give_up_nodes(state, e); }
 void apply_one(State& state, const JobPortsHeld& e) {
   MR_ASSERT(state.job(e.key).attempt == e.attempt);
   state.edit_job(e.key).placement.edit().ports = e.ports;

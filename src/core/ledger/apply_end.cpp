@@ -197,6 +197,23 @@ void leave_node(State& state, const JobLostNode& e) {
   if (kept_steps) end_steps(state, e.key, Outcome::node_fail, e.at);  // nobody is left to tell of them
 }
 
+void give_up_nodes(State& state, const JobShrunk& e) {
+  Job& job = state.edit_job(e.key);
+  MR_ASSERT(job.attempt == e.attempt);
+  MR_ASSERT(job.state == JobState::running);
+  count_job(state, job, Count::take_away, e.at);
+  Placement& placement = job.placement.edit();
+  for (const NodeIndex node : e.nodes) {
+    const auto share = std::ranges::find(placement.shares, node, &NodeShare::node);
+    MR_ASSERT(share != placement.shares.end());
+    MR_ASSERT(!share->released && !share->lost);
+    share->lost = share->given_up = true;
+  }
+  MR_ASSERT(!placement.shares.front().lost);
+  placement.resized_at = e.at;
+  count_job(state, job, Count::add, e.at);
+}
+
 void end_program(State& state, const JobProgramEnded& e) {
   Job& job = state.edit_job(e.key);
   MR_ASSERT(job.attempt == e.attempt);
@@ -222,7 +239,8 @@ void end_attempt(State& state, const AttemptEnded& e) {
     if (!job.used) job.used = SharedValue(StepUsage{});
     add(job.used.edit(), e.usage);
   }
-  const bool news = !share->exited;  // how it ended was told before the node tidied up, whatever became of the node since
+  const bool left = share->given_up;
+  const bool news = !share->exited && !left;  // how it ended was told before the node tidied up, whatever became of the node since
   if (news && !job.is_component()) weigh_end(state, job, said);
   const bool on_batch_host = e.node == placement.shares.front().node;
   // A batch job has processes on its first node only, so the others are free when that one is, unless they have to tidy up after it.
@@ -232,6 +250,7 @@ void end_attempt(State& state, const AttemptEnded& e) {
     each.released = true;
     give_back_share(state, each, e.key, e.at);
   }
+  if (left && job.state != JobState::completing) return;  // the job goes on without it
   if (job.is_component()) return end_of_component(state, e, said, news);
   const bool everywhere = std::ranges::all_of(placement.shares, &NodeShare::released);
   // srun's tasks on other nodes go on after one node is done, unless that node was lost.

@@ -161,6 +161,14 @@ struct JobLostNode {
   Time at;
 };
 
+// A running job does without these nodes from now on. What it has there is its own until they have said that nothing of it is left.
+struct JobShrunk {
+  JobKey key;
+  Attempt attempt;
+  std::vector<NodeIndex> nodes;
+  Time at;
+};
+
 // PrologSlurmctld or EpilogSlurmctld of this attempt is done.
 struct JobProgramEnded {
   JobKey key;
@@ -430,7 +438,7 @@ using EventKinds = std::variant<ControllerStarted, ClusterConfigured, JobSubmitt
                            JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned, AttemptExited,
                            JobProgramEnded, NodeModified, DevicesJudged, StepsReported, NodesPowered, NodeCreated, NodeDeleted,
                            PartitionChanged, PartitionDeleted, DampingChanged, CrontabSet, TriggerSet, TriggerRemoved,
-                           AccountUserChanged, TransactionNoted, RecordAnnotated, JobLostNode, JobPortsHeld>;
+                           AccountUserChanged, TransactionNoted, RecordAnnotated, JobLostNode, JobPortsHeld, JobShrunk>;
 
 // Copied, moved and dropped in one unit: what that means for fifty kinds took every unit that makes an event seconds to compile.
 struct Event : EventKinds {

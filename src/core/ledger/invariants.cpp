@@ -49,9 +49,11 @@ std::optional<std::string> check_job(const State& state, const Job& job) {
     return of(job) + "ended and still holds a share";
   if (job.placement && std::ranges::any_of(job.placement->shares, &NodeShare::lost)) {
     const auto& shares = job.placement->shares;
-    if (std::ranges::any_of(shares, [](const NodeShare& share) { return share.lost && !share.released; })) return of(job) + "holds what it has on a node that it lost";
+    if (std::ranges::any_of(shares, [](const NodeShare& share) { return share.lost && !share.released && !share.given_up; })) return of(job) + "holds what it has on a node that it lost";
+    if (std::ranges::any_of(shares, [](const NodeShare& share) { return share.given_up && !share.lost; })) return of(job) + "counts a node that it gave up";
     if (job.spec->is_batch() && shares.front().lost) return of(job) + "outlived the node of its script";
-    if ((job.state == JobState::running || job.state == JobState::suspended) && std::ranges::all_of(shares, &NodeShare::released)) return of(job) + "goes on without any node";
+    if ((job.state == JobState::running || job.state == JobState::suspended) && std::ranges::all_of(shares, [](const NodeShare& share) { return share.released || share.lost; }))
+      return of(job) + "goes on without any node";
   }
   if (job.eligible_at.is_set() && !dependencies_met(job)) return of(job) + "eligible before its dependencies are met";
   if (job.array.value != 0 && !state.find_array(job.array)) return of(job) + "its array is unknown";
@@ -324,7 +326,7 @@ std::uint64_t fingerprint(const State& state) {
       add(v);
     if (job->placement)
       for (const NodeShare& share : job->placement->shares)
-        add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value) ^ (share.released ? 1ULL << 40 : 0) ^ (share.exited ? 1ULL << 41 : 0));
+        add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value) ^ (share.released ? 1ULL << 40 : 0) ^ (share.exited ? 1ULL << 41 : 0) ^ (share.given_up ? 1ULL << 42 : 0));
     if (job->boots) add(0xb007);
     if (job->placement && !job->placement->ports.empty()) add(name_bits(job->placement->ports));
     if (job->requeues > 0 || job->held_why != HeldWhy::asked || job->over_time_minutes > 0)

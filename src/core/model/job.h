@@ -157,9 +157,10 @@ struct NodeShare {
   bool released = false;  // nothing of the job is left there
   SharedValue<ShareDetail> detail{};  // null: CPUs and memory are all there is to say
   bool exited = false;    // no process of the job is left there, and the node is being tidied up
-  bool lost = false;      // released too: the node failed, and the job goes on without it
+  bool lost = false;      // the job goes on without it: the node failed, and what it had there is released too
+  bool given_up = false;  // lost too, because somebody said so: released when nothing of the job is left there
   bool operator==(const NodeShare& other) const {
-    return node == other.node && cpus == other.cpus && memory == other.memory && tasks == other.tasks && released == other.released && exited == other.exited && lost == other.lost &&
+    return node == other.node && cpus == other.cpus && memory == other.memory && tasks == other.tasks && released == other.released && exited == other.exited && lost == other.lost && given_up == other.given_up &&
            (detail.get() == other.detail.get() || (detail && other.detail && *detail == *other.detail));
   }
   Amounts amounts() const { return {cpus.value, memory.value, detail ? detail->gres : std::array<std::int64_t, gres_kinds_max>{}}; }
@@ -174,6 +175,7 @@ struct Placement {
   bool supervised = false;           // of a further component: supervisors keep its steps, and it ends when they have
   bool stops_alone = false;          // of a further component: what became of it is its own, not its leader's
   std::string ports{};               // "12000-12003": reserved for its steps on each of its nodes
+  Time resized_at{};                 // when it last gave up nodes
 };
 
 // What the controller has to run for a job before it goes on: PrologSlurmctld before its launch, EpilogSlurmctld before its end.

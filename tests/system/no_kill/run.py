@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Jobs and steps that go on without nodes that fail (--no-kill), and scripts that need a certain node (--batch), with real processes.
+"""Jobs and steps that go on without nodes that fail (--no-kill) or that they give up (scontrol update NumNodes=), and scripts that need a certain node (--batch), with
+real processes.
 
     tests/system/no_kill/run.py --build build/dev
 """
@@ -132,6 +133,50 @@ def check_batch_features(checks, cluster):
     checks.says("one that the constraint does not name is refused", done, 1, "Job --batch option is invalid or not a subset of --constraint")
 
 
+def check_shrink(checks, cluster):
+    """scontrol update NumNodes=: steps on the node given up end, another job gets it, and the script goes on with what is left."""
+    script = (f"#!/bin/sh\n( {cluster.bin}/srun --overlap -N1 -n1 -w n1 sh -c '{TASK}' stays > stays.out; echo $? > stays.code ) &\n"
+              f"{cluster.bin}/srun --overlap -N3 -n3 sh -c '{TASK}' wide > wide.out 2> wide.err; echo $? > wide.code\n"
+              "while [ ! -e resized ]; do sleep 0.1; done\n. ./slurm_job_${SLURM_JOB_ID}_resize.sh\n"
+              f"{cluster.bin}/srun --overlap -l sh -c 'echo $SLURMD_NODENAME' > after.out 2> after.err\nwait\n")
+    job = cluster.submit("-N3", "-n3", "-o", "/dev/null", cwd=cluster.directory, stdin=script)
+    wait_for_files(cluster, "at.stays.0", "at.wide.0", "at.wide.1", "at.wide.2")
+    waits = cluster.submit("-N1", "-w", "n3", "--exclusive", "-o", "/dev/null", "--wrap", "true")
+    done = cluster.run("scontrol", "update", f"JobId={job}", "NumNodes=4")
+    checks.says("a running job gets no more nodes", done, 1, "Node count specification invalid")
+    done = cluster.run("scontrol", "update", f"JobId={job}", "NodeList=n[2-3]")
+    checks.says("nor does it leave the node of its script", done, 1, "Requested node configuration is not available")
+    before = cluster.job(job)
+    done = cluster.run("scontrol", "update", f"JobId={job}", "NumNodes=2", cwd=cluster.directory)
+    checks.says("fewer are fine, and it is said how shells learn of it", done, 0, "To reset Slurm environment variables, execute\n", f"  For bash or sh shells:  . ./slurm_job_{job}_resize.sh\n",
+                f"  For csh shells:         source ./slurm_job_{job}_resize.csh\n")
+    after = cluster.job(job)
+    checks.that("it has two nodes, and two thirds of the CPUs", (after["NodeList"], after["NumNodes"], after["JobState"]) == ("n[1-2]", "2", "RUNNING") and
+                int(after["NumCPUs"]) * 3 == int(before["NumCPUs"]) * 2 and "ResizeTime" in after and "ResizeTime" not in before, (before, after))
+    checks.that("squeue says so too", cluster.run("squeue", "-h", "-j", str(job), "-O", "NodeList:|,ResizeTime:").out.startswith("n[1-2]|20"), "")
+    wait_for_files(cluster, "wide.code")
+    said = (cluster.directory / "wide.err").read_text()
+    checks.that("the step that was there ends, and no node has failed", (cluster.directory / "wide.code").read_text() != "0\n" and "ailure" not in said, said)
+    cluster.wait_for_job(waits, {"COMPLETED"})
+    checks.that("another job has had the node", cluster.job(job)["JobState"] == "RUNNING", cluster.job(job))
+    (cluster.directory / "resized").touch()
+    wait_for_files(cluster, "after.out")
+    (cluster.directory / "go.stays").touch()
+    fields = cluster.wait_for_job(job)
+    out = (cluster.directory / "after.out").read_text()
+    checks.that("the next step is on both nodes that are left", sorted(out.split("\n")) == ["", "0: n1", "1: n2"], (out, (cluster.directory / "after.err").read_text()))
+    checks.that("the step on another node and the script go on to their ends", (cluster.directory / "stays.code").read_text() == "0\n" and fields["JobState"] == "COMPLETED", fields)
+    wait_for("nothing of the job is left anywhere", lambda: not cluster.job_processes())
+
+
+def check_shrink_allocation(checks, cluster):
+    running = begin(cluster, "salloc", "-N3", "sh", "-c", f"touch at.wide3; {cluster.bin}/scontrol update JobId=$SLURM_JOB_ID NumNodes=1 > /dev/null && . ./slurm_job_${{SLURM_JOB_ID}}_resize.sh && "
+                    f"{cluster.bin}/srun sh -c 'echo $SLURMD_NODENAME $SLURM_NNODES'")
+    out, err = running.communicate(timeout=90)
+    checks.that("salloc's shell goes on with one node", out == "n1 1\n" and running.returncode == 0 and "ailure" not in err, (running.returncode, out, err))
+    wait_for("all nodes are idle again", lambda: set(cluster.node_states().values()) == {"idle"})
+
+
 def body(build):
     def run(checks, directory, clusters):
         cluster = WithFeatures(build, directory, nodes=3)
@@ -141,6 +186,8 @@ def body(build):
         check_batch_host(checks, cluster)
         check_srun(checks, cluster)
         check_batch_features(checks, cluster)
+        check_shrink(checks, cluster)
+        check_shrink_allocation(checks, cluster)
         checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
     return run
 
