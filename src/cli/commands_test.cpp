@@ -288,6 +288,36 @@ TEST_F(Commands, A_controller_that_is_not_there_is_named) {
   EXPECT_NE(outcome.err.find("slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"), std::string::npos);
 }
 
+TEST_F(Commands, A_SLUID_stands_for_the_number_the_controller_knows) {
+  std::vector<wire::Request> asked;
+  serve([&](const wire::Request& request) {
+    asked.push_back(request);
+    if (request.number_job().key() == 32) return std::vector{refused(2017, "Invalid job id specified")};
+    wire::Reply reply;
+    if (request.has_number_job()) reply.mutable_job_number()->set_job_id(12);
+    else reply.mutable_jobs_changed();
+    return std::vector{reply};
+  });
+  EXPECT_EQ(run({"scancel", "s000000000000Z", "13"}).code, 0);
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_EQ(asked[0].number_job().key(), 31u);
+  ASSERT_EQ(asked[1].cancel().jobs_size(), 2);
+  EXPECT_EQ(asked[1].cancel().jobs(0).job_id(), 12u);
+  EXPECT_EQ(run({"scontrol", "update", "JobId=s000000000000Z_3", "NumNodes=1,3-7:2", "NumCPUs=4-8", "ResetAccrueTime", "SiteFactor=-7"}).code, 0);
+  const wire::UpdateJob& update = asked.back().update_job();
+  EXPECT_EQ(update.job().job_id(), 12u);
+  EXPECT_EQ(update.job().tasks(), "3");
+  EXPECT_EQ(update.resources().node_counts(), "1-7:2");
+  EXPECT_EQ(update.min_cpus(), 4u);
+  EXPECT_TRUE(update.reset_accrue_time());
+  EXPECT_EQ(update.extras().site_factor(), -7);
+  const std::size_t before = asked.size();
+  EXPECT_EQ(run({"scancel", "s000000000000U"}).err, "scancel: error: SLUID is invalid: s000000000000U\n");
+  EXPECT_EQ(asked.size(), before) << "nobody need be asked";
+  EXPECT_EQ(run({"scancel", "s0000000000010"}).err, "scancel: error: Invalid job id s0000000000010\n");
+  EXPECT_EQ(run({"scontrol", "update", "JobId=12", "NumCPUs=8-4"}).code, 1);
+}
+
 TEST_F(Commands, Squeue_asks_for_jobs_on_nodes_or_ended_ones_only_when_its_states_are_such) {
   std::vector<wire::QueryJobs> asked;
   serve([&](const wire::Request& request) {

@@ -9,7 +9,9 @@
 #include <optional>
 
 #include "base/text.h"
+#include "cli/ask.h"
 #include "cli/version.h"
+#include "core/model/sluid.h"
 
 namespace millrace {
 
@@ -84,23 +86,44 @@ std::string own_host_name() {
   return std::string{whole.substr(0, whole.find('.'))};
 }
 
-std::optional<ParsedJobName> parse_job_name(std::string_view text) {
+// The controller knows which number goes with it.
+static Result<std::uint32_t> number_of_sluid(std::string_view text) {
+  const auto key = parse_sluid(text);
+  if (!key) return fail(Errc::refused, "SLUID is invalid: " + std::string{text});
+  MR_TRY(const ClientSettings settings, read_client_settings());
+  MR_TRY(const SessionOptions options, session_options(settings));
+  Session session(options);
+  wire::Request request;
+  request.mutable_number_job()->set_key(*key);
+  const auto reply = ask_all(session, request);
+  if (!reply) return reply.error().code == Errc::refused ? fail(Errc::not_found, "") : std::unexpected(reply.error());
+  return reply->job_number().job_id();
+}
+
+static Result<std::uint32_t> parse_job_number(std::string_view text) {
+  if (looks_like_sluid(text)) return number_of_sluid(text);
+  if (text.empty() || text.size() > 10 || text.find_first_not_of("0123456789") != std::string_view::npos) return fail(Errc::invalid, "");
+  const auto id = parse_integer(text);
+  if (!id || *id < 1 || *id >= UINT32_MAX) return fail(Errc::invalid, "");
+  return static_cast<std::uint32_t>(*id);
+}
+
+std::string told(const Error& error, std::string usual) { return error.story.empty() ? std::move(usual) : error.story; }
+
+Result<ParsedJobName> parse_job_name(std::string_view text) {
   const std::size_t underscore = text.find_first_of("_+");
-  const std::string_view digits = text.substr(0, underscore);
-  if (digits.empty() || digits.size() > 10 || digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
-  const auto id = parse_integer(digits);
-  if (!id || *id < 1 || *id >= UINT32_MAX) return std::nullopt;
-  ParsedJobName out{static_cast<std::uint32_t>(*id), {}};
+  MR_TRY(const std::uint32_t id, parse_job_number(text.substr(0, underscore)));
+  ParsedJobName out{id, {}};
   if (underscore == std::string_view::npos) return out;
   std::string_view tasks = text.substr(underscore + 1);
   if (text[underscore] == '+') {
-    if (tasks.empty() || tasks.size() > 9 || tasks.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+    if (tasks.empty() || tasks.size() > 9 || tasks.find_first_not_of("0123456789") != std::string_view::npos) return fail(Errc::invalid, "");
     out.tasks = text.substr(underscore);
     return out;
   }
   if (tasks == "*") return out;  // all of them
   if (tasks.size() > 2 && tasks.front() == '[' && tasks.back() == ']') tasks = tasks.substr(1, tasks.size() - 2);
-  if (tasks.empty() || tasks.find_first_not_of("0123456789,-:") != std::string_view::npos) return std::nullopt;
+  if (tasks.empty() || tasks.find_first_not_of("0123456789,-:") != std::string_view::npos) return fail(Errc::invalid, "");
   out.tasks = tasks;
   return out;
 }

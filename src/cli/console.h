@@ -53,12 +53,14 @@ struct Asked {
 bool answer_common(const Asked& asked, const ManualHead& head, std::span<const OptionText> options);
 
 std::string own_host_name();
-// "12", "12_3", "12_[1-3]", "12+1" -> id and tasks ("+1" for a component); empty when it is no job id.
+// "12", "12_3", "12_[1-3]", "12+1" -> id and tasks ("+1" for a component). A SLUID stands for the number of its job: the controller is asked for it.
 struct ParsedJobName {
   std::uint32_t id = 0;
   std::string tasks;
 };
-std::optional<ParsedJobName> parse_job_name(std::string_view text);
+Result<ParsedJobName> parse_job_name(std::string_view text);
+// What a command says of a job id that is none, unless the error says more: of a SLUID, or of a controller that does not answer.
+std::string told(const Error& error, std::string usual);
 // A name or number of a user; empty when there is none.
 std::optional<std::uint32_t> parse_user(std::string_view text);
 // Job ids in one text: commas outside brackets separate.

@@ -9,6 +9,7 @@
 #include "base/hostlist.h"
 #include "base/index_set.h"
 #include "base/text.h"
+#include "cli/console.h"
 #include "cli/options/job_values.h"
 #include "cli/step_names.h"
 
@@ -120,7 +121,7 @@ Result<SacctFilter> SacctFilter::read(const SacctDraft& draft, std::int64_t now_
   for (const Text word : split_outside_brackets(draft.jobs)) {
     if (trim(word).empty()) continue;
     const auto name = parse_step_name(trim(word));
-    if (!name) return fail(Errc::refused, "Bad job/step specified: " + std::string{word});
+    if (!name) return fail(Errc::refused, told(name.error(), "Bad job/step specified: " + std::string{word}));
     out.jobs_.push_back(*name);
   }
   MR_TRY_VOID(out.read_times(draft, now_us / 1'000'000));

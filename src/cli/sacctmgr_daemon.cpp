@@ -73,9 +73,10 @@ Result<void> read_words(std::span<const Text> words, wire::AnnotateRecord& ask) 
         ask.set_user(item.value);
       } else if (is_cut_of(item.key, "jobids", 1) || item.key == "name" || is_cut_of(item.key, "ids", 1)) {
         for (const Text each : split(item.value, ',')) {
-          const auto number = parse_integer(each);
-          if (!number || *number <= 0 || *number > UINT32_MAX) return fail(Errc::invalid, "Bad job id: " + std::string{each});
-          ask.add_job_ids(static_cast<std::uint32_t>(*number));
+          const auto job = parse_job_name(each);
+          const std::string wrong = "Bad job id: " + std::string{each};
+          if (!job || !job->tasks.empty()) return fail(Errc::invalid, job ? wrong : told(job.error(), wrong));
+          ask.add_job_ids(job->id);
         }
       } else if (!is_cut_of(item.key, "clusters", 1)) {
         return fail(Errc::invalid, "Unknown condition: " + std::string{word});

@@ -194,7 +194,8 @@ int run_sattach(Command& command) {
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
   if (line->operands.size() != 1) return say_usage_error(command, {Errc::refused, "one step must be named, as in sattach 12.0"});
   const auto name = parse_step_name(line->operands[0]);
-  if (!name || !name->has_step()) return say_usage_error(command, {Errc::refused, "Invalid step id " + std::string{line->operands[0]} + "; it is JOB.STEP, as in 12.0"});
+  const std::string wrong = "Invalid step id " + std::string{line->operands[0]} + "; it is JOB.STEP, as in 12.0";
+  if (!name || !name->has_step()) return say_usage_error(command, {Errc::refused, name ? wrong : told(name.error(), wrong)});
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   const std::string secret = random_bytes(32);

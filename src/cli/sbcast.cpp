@@ -50,15 +50,17 @@ Result<void> on(Draft& d, Text) {
 Result<void> set_job(Draft& d, Text v) {
   if (v.find('.') != Text::npos) {
     const auto name = parse_step_name(v);
-    if (!name || !name->has_step() || !name->job().tasks().empty()) return fail(Errc::refused, "Invalid step id " + std::string{v} + "; it is JOB.STEP, as in 12.0");
+    const std::string wrong = "Invalid step id " + std::string{v} + "; it is JOB.STEP, as in 12.0";
+    if (!name || !name->has_step() || !name->job().tasks().empty()) return fail(Errc::refused, name ? wrong : told(name.error(), wrong));
     d.step = *name;
     d.job_id = name->job().job_id();
     return {};
   }
   d.step.reset();
-  const auto number = parse_integer(v);
-  if (!number || *number < 1 || *number > UINT32_MAX) return fail(Errc::refused, "Invalid job id " + std::string{v});
-  d.job_id = static_cast<std::uint32_t>(*number);
+  const auto job = parse_job_name(v);
+  const std::string wrong = "Invalid job id " + std::string{v};
+  if (!job || !job->tasks.empty()) return fail(Errc::refused, job ? wrong : told(job.error(), wrong));
+  d.job_id = job->id;
   return {};
 }
 

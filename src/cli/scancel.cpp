@@ -97,12 +97,12 @@ Result<void> add_jobs(Draft& draft, const std::vector<std::string_view>& words) 
     for (const std::string_view text : split_outside_brackets(word)) {
       if (text.find('.') != std::string_view::npos) {
         const auto step = parse_step_name(text);
-        if (!step) return fail(Errc::refused, "Invalid job step id " + std::string{text} + "; it is JOB.STEP, as in 12.0");
+        if (!step) return fail(Errc::refused, told(step.error(), "Invalid job step id " + std::string{text} + "; it is JOB.STEP, as in 12.0"));
         draft.steps.push_back(*step);
         continue;
       }
       const auto name = parse_job_name(text);
-      if (!name) return fail(Errc::refused, "Invalid job id " + std::string{text});
+      if (!name) return fail(Errc::refused, told(name.error(), "Invalid job id " + std::string{text}));
       wire::JobName* job = draft.cancel.add_jobs();
       job->set_job_id(name->id);
       job->set_tasks(name->tasks);

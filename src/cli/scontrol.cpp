@@ -82,7 +82,7 @@ int change_jobs(Scontrol& self, const Words& words, Text keyword, wire::Request&
     for (const Text text : split_outside_brackets(value_of(word, {"JobId", "Job"}).value_or(word))) {
       const auto job = parse_job_name(text);
       if (!job) {
-        self.complain("Invalid job id specified for job " + std::string{text});
+        self.complain(told(job.error(), "Invalid job id specified for job " + std::string{text}));
         code = 1;
         continue;
       }
@@ -169,7 +169,7 @@ int write_script(Scontrol& self, const Words& words) {
   const auto job = parse_job_name(words[1]);
   wire::Request request;
   if (job) request.mutable_get_script()->set_job_id(job->id);
-  const auto reply = job ? self.ask(request) : Result<wire::Reply>{fail(Errc::refused, "Invalid job id specified")};
+  const auto reply = job ? self.ask(request) : Result<wire::Reply>{fail(Errc::refused, told(job.error(), "Invalid job id specified"))};
   if (!reply) {
     say_plain("job script retrieval failed: " + reply.error().story);
     return 1;

@@ -48,7 +48,7 @@ int scontrol_notify(Scontrol& self, const Words& words) {
   wire::Request request;
   wire::NotifyJob& ask = *request.mutable_notify_job();
   const auto name = parse_step_name(words[0]);
-  if (!name) return say_plain("Invalid job id specified: " + std::string{words[0]} + "; it is JOB or JOB.STEP, as in 12.0"), 1;
+  if (!name) return say_plain(told(name.error(), "Invalid job id specified: " + std::string{words[0]} + "; it is JOB or JOB.STEP, as in 12.0")), 1;
   *ask.mutable_step() = *name;
   for (std::size_t i = 1; i < words.size(); ++i) *ask.mutable_text() += (i > 1 ? " " : "") + std::string{words[i]};
   const auto reply = self.ask(request);
@@ -106,7 +106,7 @@ int scontrol_top(Scontrol& self, const Words& words) {
   for (const std::string_view word : words)
     for (const std::string_view text : split_outside_brackets(word)) {
       const auto name = parse_job_name(text);
-      if (!name) return say_plain("Invalid job id specified for job " + std::string{text}), 1;
+      if (!name) return say_plain(told(name.error(), "Invalid job id specified for job " + std::string{text})), 1;
       wire::JobName* job = request.mutable_top_jobs()->add_jobs();
       job->set_job_id(name->id);
       job->set_tasks(name->tasks);

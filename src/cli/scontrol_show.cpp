@@ -27,7 +27,7 @@ int show_jobs(Scontrol& self, std::string_view id) {
   for (const std::string_view word : split_outside_brackets(id)) {
     const auto name = parse_job_name(word);
     if (!name) {
-      say_plain("scontrol_print_job error: Invalid job id specified: " + std::string{word});
+      say_plain("scontrol_print_job error: " + told(name.error(), "Invalid job id specified: " + std::string{word}));
       return 1;
     }
     wire::JobName* job = query->add_jobs();

@@ -30,7 +30,7 @@ int scontrol_show_steps(Scontrol& self, std::string_view id) {
   wire::QuerySteps& query = *request.mutable_query_steps();
   if (!id.empty()) {
     const auto name = parse_step_name(id);
-    if (!name) return say_plain("Invalid job step id: " + std::string{id} + "; it is JOB.STEP, as in 12.0"), 1;
+    if (!name) return say_plain(told(name.error(), "Invalid job step id: " + std::string{id} + "; it is JOB.STEP, as in 12.0")), 1;
     *query.add_steps() = *name;
   }
   query.set_without_hidden(!self.all);
@@ -55,7 +55,7 @@ std::optional<wire::StepSamples> ask_node_steps(Scontrol& self, const Words& wor
   std::string wanted;
   if (!words.empty() && words[0] != "*" && !words[0].empty()) {
     const auto name = parse_step_name(words[0]);
-    if (!name) return say_plain("Invalid job id specified: " + std::string{words[0]} + "; it is JOB or JOB.STEP, as in 12.0"), std::nullopt;
+    if (!name) return say_plain(told(name.error(), "Invalid job id specified: " + std::string{words[0]} + "; it is JOB or JOB.STEP, as in 12.0")), std::nullopt;
     *ask.add_steps() = *name;
     wanted = words[0];
   }
@@ -113,7 +113,8 @@ int scontrol_list_pids(Scontrol& self, const Words& words) {
 int scontrol_wait_job(Scontrol& self, const Words& words) {
   if (words.empty()) return say_plain("too few arguments for keyword:wait_job"), 1;
   const auto job = parse_job_name(words[0]);
-  if (!job || !job->tasks.empty()) return say_plain("Invalid job id specified: " + std::string{words[0]}), 1;
+  const std::string wrong = "Invalid job id specified: " + std::string{words[0]};
+  if (!job || !job->tasks.empty()) return say_plain(job ? wrong : told(job.error(), wrong)), 1;
   wire::Request request;
   request.mutable_wait_job()->set_job_id(job->id);
   request.mutable_wait_job()->set_until_started(true);

@@ -50,6 +50,7 @@ Result<void> set_nodes(wire::UpdateJob& u, Text v) {
   MR_TRY(const NodeCount count, parse_node_count(v));
   u.set_min_nodes(count.least);
   u.set_max_nodes(count.most);
+  if (!count.counts.empty()) u.mutable_resources()->set_node_counts(count.counts);
   return {};
 }
 
@@ -70,6 +71,23 @@ Result<void> set_nice(wire::UpdateJob& u, Text v) {
 Result<void> set_tasks(wire::UpdateJob& u, Text v) {
   MR_TRY(const auto n, number("NumTasks", v));
   u.set_tasks(n);
+  return {};
+}
+
+// N or N-M: at least so many; it gets no more than it needs.
+Result<void> set_min_cpus(wire::UpdateJob& u, Text v) {
+  const std::size_t dash = v.find('-');
+  MR_TRY(const auto least, number("NumCPUs", v.substr(0, dash)));
+  MR_TRY(const auto most, number("NumCPUs", dash == Text::npos ? v : v.substr(dash + 1)));
+  if (least == 0 || most < least) return bad("NumCPUs", v);
+  u.set_min_cpus(least);
+  return {};
+}
+
+Result<void> set_site_factor(wire::UpdateJob& u, Text v) {
+  const auto parsed = parse_integer(v);
+  if (!parsed || *parsed > 2147483645 || *parsed < -2147483645) return fail(Errc::invalid, "Invalid SiteFactor, must be between -2147483645 and 2147483645");
+  u.mutable_extras()->set_site_factor(static_cast<std::int32_t>(*parsed));
   return {};
 }
 
@@ -264,9 +282,9 @@ constexpr JobKey job_keys[] = {
     {"Clusters", nullptr, "there is no federation"},
     {"MCSLabel", nullptr, "there are no security categories (MCSPlugin=mcs/none)"},
     {"ReqProcs", set_tasks},
-    {"NumCPUs", nullptr, "NumTasks and CPUsPerTask say how many CPUs a waiting job asks for"},
-    {"ResetAccrueTime", nullptr, "the age of a job is its own"},
-    {"SiteFactor", nullptr, "there is no site factor of priorities"},
+    {"NumCPUs", set_min_cpus},
+    {"ResetAccrueTime", [](wire::UpdateJob& u, Text v) -> Result<void> { if (!v.empty()) return bad("ResetAccrueTime", v); u.set_reset_accrue_time(true); return {}; }},
+    {"SiteFactor", set_site_factor},
     {"TresBind", nullptr, "what tasks are bound to is settled at submission"},
     {"TresFreq", nullptr, "frequencies stay as the system has them"},
     {"UserID", nullptr, "a job stays with its owner; with JobName= and without JobId= it says whose jobs are meant"},
@@ -359,7 +377,7 @@ int send_job(Scontrol& self, const wire::UpdateJob& update, Text ids) {
   for (const Text word : split_outside_brackets(ids)) {
     const auto name = parse_job_name(word);
     if (!name) {
-      self.complain("Invalid job id specified for job " + std::string{word});
+      self.complain(told(name.error(), "Invalid job id specified for job " + std::string{word}));
       code = 1;
       continue;
     }
@@ -594,7 +612,8 @@ namespace {
 // TimeLimit is all that can be changed of a step.
 int update_step(Scontrol& self, const std::vector<Pair>& pairs, Text id) {
   const auto name = parse_step_name(id);
-  if (!name || !name->has_step()) return say_plain("Invalid job step id: " + std::string{id} + "; it is JOB.STEP, as in 12.0"), 1;
+  if (!name) return say_plain(told(name.error(), "Invalid job step id: " + std::string{id} + "; it is JOB.STEP, as in 12.0")), 1;
+  if (!name->has_step()) return say_plain("Invalid job step id: " + std::string{id} + "; it is JOB.STEP, as in 12.0"), 1;
   wire::Request request;
   wire::UpdateStep* update = request.mutable_update_step();
   *update->mutable_step() = *name;

@@ -8,6 +8,7 @@
 #include "cli/one_cluster.h"
 #include "cli/options/option.h"
 #include "cli/render/priority_columns.h"
+#include "core/model/sluid.h"
 
 namespace millrace {
 namespace {
@@ -73,7 +74,7 @@ std::vector<PriorityRow> choose(const wire::Priorities& all, const Draft& draft)
   const auto jobs = words_of(draft.jobs), users = words_of(draft.users), partitions = words_of(draft.partitions);
   std::vector<PriorityRow> out;
   for (const wire::PriorityView& job : all.jobs()) {
-    if (!jobs.empty() && !jobs.contains(job.shown_id()) && !jobs.contains(std::to_string(job.job_id()))) continue;
+    if (!jobs.empty() && !jobs.contains(job.shown_id()) && !jobs.contains(std::to_string(job.job_id())) && !jobs.contains(sluid_text(job.job_key_low()))) continue;
     if (!users.empty() && !users.contains(job.user_name()) && !users.contains(std::to_string(job.uid()))) continue;
     if (!partitions.empty() && !partitions.contains(job.partition())) continue;
     out.push_back({&job, &all});

@@ -163,7 +163,7 @@ Result<wire::QueryJobs> make_query(const Draft& draft, const JobFilter& filter, 
   if (draft.jobs) {
     for (const std::string_view word : split_outside_brackets(*draft.jobs)) {
       const auto name = parse_job_name(word);
-      if (!name) return fail(Errc::refused, "Invalid job id: " + std::string{word});
+      if (!name) return fail(Errc::refused, told(name.error(), "Invalid job id: " + std::string{word}));
       wire::JobName* job = query.add_jobs();
       job->set_job_id(name->id);
       job->set_tasks(name->tasks);

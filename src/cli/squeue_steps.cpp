@@ -26,7 +26,7 @@ Result<void> name_steps(const std::optional<std::string>& list, wire::QuerySteps
   if (!list) return {};
   for (const std::string_view word : split_outside_brackets(*list)) {
     const auto name = parse_step_name(word);
-    if (!name) return fail(Errc::refused, "Invalid job_step id: " + std::string{word});
+    if (!name) return fail(Errc::refused, told(name.error(), "Invalid job_step id: " + std::string{word}));
     *query.add_steps() = *name;
   }
   return {};

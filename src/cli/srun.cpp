@@ -359,7 +359,7 @@ int run_srun(Command& command) {
   auto parts = read_srun_parts(command);
   if (!parts) return say_usage_error(command, parts.error());
   Submission* all = &parts->front().all;
-  const JobDraft& draft = all->draft;
+  JobDraft& draft = all->draft;
   if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), srun))) return 0;
   command.quiet = draft.quiet;
   command.verbose = draft.verbose;
@@ -377,6 +377,12 @@ int run_srun(Command& command) {
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   if (const auto reached = check_clusters(draft, *settings); !reached) return say_usage_error(command, reached.error());
+  if (!draft.job_sluid.empty()) {
+    const auto named = parse_job_name(draft.job_sluid);
+    if (!named) return say_usage_error(command, {Errc::refused, told(named.error(), "Unable to confirm allocation for job " + draft.job_sluid + ": Invalid job id specified")});
+    draft.job_id = named->id;
+    draft.job_task = named->tasks;
+  }
   std::optional<std::uint32_t> job = draft.job_id ? draft.job_id : around;
   if (!draft.job_task.empty()) {
     const auto number = number_of_task(draft, *settings);

@@ -67,7 +67,7 @@ const wire::StepView* choose_step(const wire::Steps& steps) {
 Result<void> choose_steps(const Command& command, Session& session, const Draft& draft, wire::SampleSteps& chosen, int& code) {
   for (const std::string_view word : split_outside_brackets(draft.jobs)) {
     const auto name = parse_step_name(trim(word));
-    if (!name) return fail(Errc::refused, "Invalid job id: " + std::string{word} + "; it is JOB or JOB.STEP, as in 12.0");
+    if (!name) return fail(Errc::refused, told(name.error(), "Invalid job id: " + std::string{word} + "; it is JOB or JOB.STEP, as in 12.0"));
     if (name->has_step() || draft.all) {
       *chosen.add_steps() = *name;
       continue;

@@ -8,13 +8,12 @@
 
 namespace millrace {
 
-std::optional<wire::StepName> parse_step_name(std::string_view text) {
+Result<wire::StepName> parse_step_name(std::string_view text) {
   const std::size_t dot = text.find('.');
-  const auto job = parse_job_name(text.substr(0, dot));
-  if (!job) return std::nullopt;
+  MR_TRY(const ParsedJobName job, parse_job_name(text.substr(0, dot)));
   wire::StepName out;
-  out.mutable_job()->set_job_id(job->id);
-  out.mutable_job()->set_tasks(job->tasks);
+  out.mutable_job()->set_job_id(job.id);
+  out.mutable_job()->set_tasks(job.tasks);
   if (dot == std::string_view::npos) return out;
   const std::string_view word = text.substr(dot + 1);
   if (word == "batch" || word == "interactive") {
@@ -23,7 +22,7 @@ std::optional<wire::StepName> parse_step_name(std::string_view text) {
   }
   const bool digits = !word.empty() && word.size() <= 10 && word.find_first_not_of("0123456789") == std::string_view::npos;
   const auto number = digits ? parse_integer(word) : std::nullopt;
-  if (!number || *number >= 0xfffffff0) return std::nullopt;
+  if (!number || *number >= 0xfffffff0) return fail(Errc::invalid, "");
   out.set_step(static_cast<std::uint32_t>(*number));
   return out;
 }

@@ -54,6 +54,14 @@ Result<void> keep_number(Draft& d, Text v) {
   return {};
 }
 
+Result<void> keep_job(Draft& d, Text v) {
+  const auto job = parse_job_name(v);
+  const std::string wrong = "'" + std::string{v} + "' is no number of a job or trigger";
+  if (!job || !job->tasks.empty()) return fail(Errc::invalid, job ? wrong : told(job.error(), wrong));
+  d.job = job->id;
+  return {};
+}
+
 constexpr Text no_standby = "there is one controller and no standby that would notice";
 constexpr Text no_database = "there is no database: records are in the controller's log";
 
@@ -72,7 +80,7 @@ constexpr Option<Draft> rows[] = {
     {"fini", 'f', none, "", any_tool, "", "", "the job ends", on_event<fini>},
     {"time", 't', none, "", any_tool, "", "", "the job has --offset seconds left", on_event<time_limit>},
     {"reconfig", 'r', none, "", any_tool, "", "", "the configuration is read again", on_event<reconfig>},
-    {"jobid", 'j', required, "<id>", any_tool, "", "", "about this job, or its nodes", keep_number<&Draft::job>},
+    {"jobid", 'j', required, "<id>", any_tool, "", "", "about this job, or its nodes", keep_job},
     {"id", 'i', required, "<id>", any_tool, "", "", "the trigger with this number", keep_number<&Draft::id>},
     {"node", 'n', optional, "<names>", any_tool, "", "", "about these nodes, or all", [](Draft& d, Text v) -> Result<void> { d.of_nodes = true; d.nodes = v; return {}; }},
     {"program", 'p', required, "<path>", any_tool, "", "", "the program, and arguments before the one it is given", [](Draft& d, Text v) -> Result<void> { d.program = v; return {}; }},

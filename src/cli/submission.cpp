@@ -67,6 +67,7 @@ void fit_nodes_to_tasks(const Command& command, wire::JobDescription& job) {
   say_info(command, "Warning: can't run " + std::to_string(job.tasks()) + " processes on " + std::to_string(job.min_nodes()) + " nodes, setting nnodes to " + std::to_string(job.tasks()));
   job.set_min_nodes(job.tasks());
   job.set_max_nodes(job.tasks());
+  if (job.resources().has_node_counts()) job.mutable_resources()->clear_node_counts();
 }
 
 // More nodes named than may be had: srun goes on with the first of them, and says so.

@@ -31,9 +31,10 @@ using Text = std::string_view;
 using enum ArgKind;
 
 Result<std::uint32_t> job_number(Text v) {
-  const auto number = parse_integer(v);
-  if (!number || *number < 1 || *number > UINT32_MAX) return fail(Errc::refused, "Invalid job id " + std::string{v});
-  return static_cast<std::uint32_t>(*number);
+  const auto job = parse_job_name(v);
+  const std::string wrong = "Invalid job id " + std::string{v};
+  if (!job || !job->tasks.empty()) return fail(Errc::refused, job ? wrong : told(job.error(), wrong));
+  return job->id;
 }
 
 // clang-format off

@@ -38,7 +38,7 @@ int run_why(Command& command) {
   }
   const auto name = parse_job_name(command.words[0]);
   if (!name) {
-    say_error(command, "Invalid job id specified: " + std::string{command.words[0]} + "; a number like 12 or 12_3 would be right");
+    say_error(command, told(name.error(), "Invalid job id specified: " + std::string{command.words[0]} + "; a number like 12 or 12_3 would be right"));
     return 1;
   }
   auto settings = read_client_settings();

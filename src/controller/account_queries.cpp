@@ -65,6 +65,7 @@ void show_priority(const State& state, const Priorities& priorities, const Job& 
   out.set_priority(factors.priority);
   out.set_nice(factors.nice);
   out.set_site(factors.site);
+  out.set_job_key_low(static_cast<std::uint32_t>(job.key.value));
   put_factor(factors.age, *out.mutable_age());
   put_factor(factors.assoc, *out.mutable_assoc());
   put_factor(factors.fairshare, *out.mutable_fairshare());

@@ -370,11 +370,14 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   if (ask.extras().reboot() || (ask.extras().has_core_spec() && ask.extras().core_spec() != no_core_spec)) c.exclusive = true;
   if (ask.has_std_in()) c.std_in = ask.std_in();
   if (ask.has_end_at_us()) change.end_at = Time{ask.end_at_us()};
-  change.admin_words = ask.extras().has_admin_comment() || ask.extras().has_system_comment();
+  change.admin_words = ask.extras().has_admin_comment() || ask.extras().has_system_comment() || ask.extras().has_site_factor();
+  change.reset_accrue = ask.reset_accrue_time();
+  if (ask.has_min_cpus()) change.min_cpus = ask.min_cpus();
   if (ask.has_extras())
     change.extras = [said = ask.extras(), append = ask.append_admin_comment()](JobExtras& extras) {
       const std::string before = extras.admin_comment;
       read_extras(said, extras);
+      if (said.has_site_factor()) extras.site_factor = said.site_factor();  // nobody submits a job with one
       if (append && !before.empty()) extras.admin_comment = before + ',' + extras.admin_comment;
     };
   change.wishes = to_wishes(ask.resources());

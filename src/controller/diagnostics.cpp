@@ -49,6 +49,7 @@ CallName call_name(wire::Request::BodyCase body) {
     case B::kShutdown: return {"REQUEST_SHUTDOWN", 1005};
     case B::kReconfigure: return {"REQUEST_RECONFIGURE", 1003};
     case B::kWaitJob: return {"REQUEST_JOB_WAIT", 9002};
+    case B::kNumberJob: return {"REQUEST_JOB_NUMBER", 9005};
     case B::kGetScript: return {"REQUEST_BATCH_SCRIPT", 2051};
     case B::kQueryLicences: return {"REQUEST_LICENSE_INFO", 1021};
     case B::kQueryTopology: return {"REQUEST_TOPO_INFO", 2018};

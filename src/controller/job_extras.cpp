@@ -51,6 +51,7 @@ void show_extras(const JobExtras& from, wire::JobExtras& to) {
   if (from.resv_ports != 0) to.set_resv_ports(from.resv_ports);
   if (from.no_allocate) to.set_no_allocate(true);
   if (!from.batch_features.empty()) to.set_batch_features(from.batch_features);
+  if (from.site_factor != 0) to.set_site_factor(from.site_factor);
 }
 
 }  // namespace millrace

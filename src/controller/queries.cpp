@@ -186,6 +186,7 @@ bool Queries::handle() {
     case B::kQueryReservations: reservations(request_.query_reservations()); return true;
     case B::kExplain: explain_job(request_.explain()); return true;
     case B::kGetScript: script(request_.get_script()); return true;
+    case B::kNumberJob: number(request_.number_job()); return true;
     case B::kQueryAccounts: accounts(); return true;
     case B::kQueryPriorities: priorities(); return true;
     case B::kQueryTransactions: transactions(); return true;
@@ -299,6 +300,14 @@ void Queries::script(const wire::GetScript& ask) {
       clients.reply(client, out);
     });
   });
+}
+
+void Queries::number(const wire::NumberJob& ask) {
+  const auto id = number_of(c_.commit_.durable(), JobKey{ask.key()});
+  if (!id) return refuse(RefusalCode::invalid_job_id);
+  wire::Reply out = reply();
+  out.mutable_job_number()->set_job_id(id->value);
+  c_.clients_.reply(asker_.client, out);
 }
 
 void Queries::licences() {

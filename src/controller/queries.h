@@ -16,6 +16,7 @@ class Queries final {
   void nodes(const wire::QueryNodes& ask);
   void partitions(const wire::QueryPartitions& ask);
   void script(const wire::GetScript& ask);
+  void number(const wire::NumberJob& ask);
   void config();
   void licences();
   void topology();

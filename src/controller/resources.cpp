@@ -113,6 +113,7 @@ ResourceWishes to_wishes(const wire::ResourceWishes& from) {
   if (from.has_exclusive_user()) to.exclusive_user = from.exclusive_user();
   if (from.has_switches()) to.switches = from.switches();
   if (from.has_segment()) to.segment = from.segment();
+  if (from.has_node_counts()) to.node_counts = from.node_counts();
   if (from.has_spread_segments()) to.spread_segments = from.spread_segments();
   if (from.has_consolidate_segments()) to.consolidate_segments = from.consolidate_segments();
   if (from.has_switches_wait_seconds()) to.switches_wait_seconds = from.switches_wait_seconds();
@@ -167,6 +168,7 @@ void show_resources(const State& state, const Job& job, wire::ResourceView& to) 
   to.set_exclusive_user(ask.exclusive_user);
   to.set_switches(ask.switches);
   to.set_segment(ask.segment);
+  if (!ask.node_counts.empty()) to.set_node_counts(format_index_set(ask.node_counts));
   to.set_spread_segments(ask.spread_segments);
   to.set_consolidate_segments(ask.consolidate_segments);
   to.set_switches_wait_seconds(ask.switches_wait_seconds);

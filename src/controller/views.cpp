@@ -138,7 +138,7 @@ void show_progress(const ReadView& snapshot, const Job& job, wire::JobView& out)
   out.set_submit_at_us(job.submitted_at.value);
   // Held jobs are not eligible, and the rest of an array never as a whole; waiting counts (accrues) all the same.
   const Time accrues = job.hold == Hold::none ? job.eligible_at : Time{};
-  out.set_accrue_at_us(accrues.value);
+  out.set_accrue_at_us(accrues.is_set() ? std::max(accrues, job.spec->extra_request().accrue_from).value : 0);
   const bool begins_later = job.state == JobState::pending && !job.eligible_at.is_set() && job.begin_at > snapshot.now;
   out.set_eligible_at_us(begins_later ? job.begin_at.value : job.is_array_rest() ? 0 : accrues.value);
   out.set_exit_code(job.exit_code);

@@ -171,6 +171,7 @@ void SimCluster::make_wishes() {
     if (mix_bits(seed_ * 1000 + i) % 3 == 0) job.mutable_extras()->set_no_kill(true);
     wish.by_root = shape_.power && wish.own_nodes && mix_bits(seed_ * 1000 + i + 500) % 4 == 0;
     if (wish.by_root) job.mutable_extras()->set_reboot(true);
+    if (!job.interactive() && job.min_nodes() <= 1 && mix_bits(seed_ * 1000 + i + 700) % 4 == 0) job.mutable_resources()->set_node_counts("1,3");
     if (!job.interactive()) wish.ask.set_script("#!/bin/sh\n# " + std::to_string(world_.random.below(6)) + "\n");
     wish.ask.set_environment("PATH=/bin");
     std::string key(16, '\0');

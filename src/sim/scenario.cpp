@@ -435,6 +435,11 @@ void Scenario::act(const Line& line) {
         if (parts[0] == "limit") ask.change.time_limit_minutes = (count + 59) / 60;
         else if (parts[0] == "priority") ask.change.priority = count;
         else if (parts[0] == "cpus") ask.change.cpus_per_task = count;
+        else if (parts[0] == "all_cpus") ask.min_cpus = count;
+        else if (parts[0] == "reset_accrue") ask.reset_accrue = true;
+        else if (parts[0] == "site") ask.extras = [points = static_cast<std::int32_t>(parse_integer(parts.back()).value_or(0))](JobExtras& extras) { extras.site_factor = points; };
+        else if (parts[0] == "nodes" && words[i].find_first_of(",:") != std::string::npos) ask.wishes.node_counts = std::string{parts.back()};
+        else if (parts[0] == "nodes") ask.change.min_nodes = ask.change.max_nodes = count;
         else if (parts[0] == "throttle") ask.change.array_throttle = count;
         else if (parts[0] == "partition") ask.partition = std::string{parts.back()};
         else if (parts[0] == "nodes") ask.change.min_nodes = ask.change.max_nodes = count;

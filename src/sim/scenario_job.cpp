@@ -25,6 +25,7 @@ void read_job(const std::string& name, std::span<const std::string> words, Scena
     const auto count = static_cast<std::uint32_t>(number);
     if (key == "cpus") ask.spec.cpus_per_task = count;
     else if (key == "tasks") ask.spec.tasks = count;
+    else if (key == "nodes" && value.find_first_of(",:") != std::string::npos) ask.wishes.node_counts = value;
     else if (key == "nodes") {
       const auto parts = split(value, '-');
       ask.spec.min_nodes = static_cast<std::uint32_t>(parse_integer(parts.front()).value_or(1));

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/hostlist.h"
+#include "base/index_set.h"
 #include "core/model/layout.h"
 #include "core/model/step.h"
 #include "millrace.pb.h"
@@ -148,6 +149,18 @@ Result<void> StepKeeper::fill(std::vector<StepShare>& shares, const StepNeeds& n
   return {};
 }
 
+// Of a list of sizes the largest that the job has nodes for, and the step tasks.
+static Result<std::uint32_t> largest_count(const wire::JobDescription& step, std::uint32_t tasks, std::uint32_t there) {
+  const auto counts = parse_index_set(step.resources().node_counts(), node_counts_max);
+  if (!counts) return fail(Errc::invalid, "Node count specification invalid");
+  std::uint32_t largest = 0;
+  counts->for_each([&](std::uint32_t count) {
+    if (count <= there && (tasks == 0 || count <= tasks)) largest = count;
+  });
+  if (largest == 0) return fail(Errc::invalid, "Only allocated " + std::to_string(there) + " nodes asked for " + step.resources().node_counts());
+  return largest;
+}
+
 Result<StepPlacement> StepKeeper::find_room(const wire::CreateStep& ask) const {
   const wire::JobDescription& step = ask.step();
   MR_TRY(const StepNeeds needs, needs_of(ask, defaults_));
@@ -159,6 +172,10 @@ Result<StepPlacement> StepKeeper::find_room(const wire::CreateStep& ask) const {
   StepPlacement out;
   const auto named = expand_hostlist(step.required_nodes());
   std::uint32_t least = step.min_nodes(), most = step.max_nodes();
+  if (!step.resources().node_counts().empty()) {
+    MR_TRY(least, largest_count(step, needs.tasks, static_cast<std::uint32_t>(order.size())));
+    most = least;
+  }
   if (least == 0 && most == 0 && !step.required_nodes().empty()) least = static_cast<std::uint32_t>(named->size());
   if (least == 0 && most == 0) {
     most = static_cast<std::uint32_t>(order.size());

@@ -155,6 +155,18 @@ TEST_F(StepKeeperTest, Fewer_tasks_than_nodes_use_fewer_nodes_and_say_so) {
   EXPECT_EQ(placement->notes[0], "Warning: can't run 1 processes on 3 nodes, setting nnodes to 1");
 }
 
+TEST_F(StepKeeperTest, Of_a_list_of_sizes_it_has_the_largest_that_the_job_has_nodes_for) {
+  wire::CreateStep wish = ask(0, 0);
+  wish.mutable_step()->set_min_nodes(1);
+  wish.mutable_step()->set_max_nodes(7);
+  wish.mutable_step()->mutable_resources()->set_node_counts("1,2,5-7:2");
+  EXPECT_EQ(keeper_->find_room(wish)->shares.size(), 2u);
+  wish.mutable_step()->set_tasks(1);
+  EXPECT_EQ(keeper_->find_room(wish)->shares.size(), 1u) << "no node without a task";
+  wish.mutable_step()->mutable_resources()->set_node_counts("5-7:2");
+  EXPECT_EQ(refusal(wish), Errc::invalid);
+}
+
 TEST_F(StepKeeperTest, Overcommitted_tasks_share_the_cpus_and_are_spread_evenly) {
   wire::CreateStep many = ask(2, 20);
   EXPECT_EQ(refusal(many), Errc::invalid);

@@ -74,6 +74,7 @@ void add(Line& line, const ResourceRequest& ask) {
   line.quoted("hint", ask.hint).flag("contiguous", ask.contiguous).flag("spread_job", ask.spread_job).flag("use_min_nodes", ask.use_min_nodes);
   line.flag("exclusive_user", ask.exclusive_user).flag("enforce_binding", ask.enforce_binding).flag("disable_binding", ask.disable_binding);
   line.count("switches", ask.switches).count("switches_wait", ask.switches_wait_seconds).count("time_min", ask.time_min_minutes);
+  if (!ask.node_counts.empty()) line.word("node_counts", format_index_set(ask.node_counts));
   line.count("segment", ask.segment).flag("spread_segments", ask.spread_segments).flag("consolidate_segments", ask.consolidate_segments);
   line.time("deadline", ask.deadline).quoted("reservation", ask.reservation).numbers("more_partitions", ask.more_partitions);
 }
@@ -208,6 +209,8 @@ void add(Line& line, const JobExtras& extras) {
   line.flag("reboot", extras.reboot).count("resv_ports", extras.resv_ports).flag("no_allocate", extras.no_allocate);
   line.flag("no_kill", extras.no_kill).quoted("batch_features", extras.batch_features);
   line.flag("overcommit", extras.overcommit).quoted("user_env", extras.user_env).quoted("cron", extras.cron);
+  if (extras.site_factor != 0) line.word("site_factor", std::to_string(extras.site_factor));
+  line.time("accrue_from", extras.accrue_from);
 }
 
 void add(Line& line, const JobSpec& spec) {

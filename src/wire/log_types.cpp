@@ -408,6 +408,8 @@ void put(const JobExtras& from, log::JobExtras& to) {
   to.set_resv_ports(from.resv_ports);
   to.set_no_allocate(from.no_allocate);
   to.set_batch_features(from.batch_features);
+  to.set_site_factor(from.site_factor);
+  to.set_accrue_from(from.accrue_from.value);
 }
 
 JobExtras get(const log::JobExtras& from) {
@@ -435,6 +437,8 @@ JobExtras get(const log::JobExtras& from) {
   to.resv_ports = from.resv_ports();
   to.no_allocate = from.no_allocate();
   to.batch_features = from.batch_features();
+  to.site_factor = from.site_factor();
+  to.accrue_from = Time{from.accrue_from()};
   return to;
 }
 

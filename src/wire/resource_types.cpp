@@ -59,6 +59,11 @@ void put(const ResourceRequest& from, log::ResourceRequest& to) {
   to.set_hint(from.hint);
   to.set_enforce_binding(from.enforce_binding);
   to.set_disable_binding(from.disable_binding);
+  for (const IndexSet::Range& range : from.node_counts.ranges()) {
+    auto* added = to.add_node_counts();
+    added->set_first(range.first);
+    added->set_last(range.last);
+  }
 }
 
 ResourceRequest get(const log::ResourceRequest& from) {
@@ -95,6 +100,7 @@ ResourceRequest get(const log::ResourceRequest& from) {
   to.hint = from.hint();
   to.enforce_binding = from.enforce_binding();
   to.disable_binding = from.disable_binding();
+  for (const auto& range : from.node_counts()) to.node_counts.insert(range.first(), range.last());
   return to;
 }
 

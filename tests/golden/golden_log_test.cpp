@@ -120,7 +120,8 @@ INSTANTIATE_TEST_SUITE_P(Format1, GoldenLogs, testing::Values("format1/plain", "
                                          "format1/partition_changes", "format1/partition_changes_compacted",
                                          "format1/standing", "format1/standing_compacted", "format1/records", "format1/records_compacted",
                                          "format1/site_rules", "format1/site_rules_compacted",
-                                         "format1/shrinking", "format1/shrinking_compacted", "format1/outliving", "format1/outliving_compacted", "format1/placing", "format1/placing_compacted", "format1/ports", "format1/ports_compacted"),
+                                         "format1/shrinking", "format1/shrinking_compacted", "format1/outliving", "format1/outliving_compacted", "format1/placing", "format1/placing_compacted", "format1/ports", "format1/ports_compacted",
+                                         "format1/sizes", "format1/sizes_compacted"),
                          [](const auto& info) { return std::string{info.param}.substr(8); });
 
 TEST(GoldenLog, Format1_holds_every_kind_of_fact) {

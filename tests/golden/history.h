@@ -42,6 +42,8 @@ std::vector<GoldenBatch> site_rules_history();
 std::vector<GoldenBatch> placing_history();
 // The same with ports of steps, spared cores, rebooted nodes and a program without an allocation after it.
 std::vector<GoldenBatch> ports_history();
+// The same with lists of sizes, a site factor and an age that begins anew after it.
+std::vector<GoldenBatch> sizes_history();
 
 // The same with partitions that were made, changed, deleted, and kept or given up when the configuration was read again, after it.
 std::vector<GoldenBatch> partition_changes_history();

@@ -251,6 +251,12 @@ class History {
     if (random_.chance(1, 8)) wishes.gres_flags = "enforce-binding";
     if (random_.chance(1, 8)) ask.partition = "small,main";
     if (random_.chance(1, 6)) wishes.deadline = now_ + seconds(random_.between(60, 300));
+    // Not drawn like the rest, so that the other wishes of a seed stay what they were.
+    constexpr const char* counts[] = {"1,3", "2,4", "1-4:3", "1,2,4"};
+    if (const std::uint64_t drawn = mix_bits(state_.next_key.value * 1000 + state_.jobs.size()); drawn % 5 == 0) {
+      wishes.node_counts = counts[drawn / 5 % 4];
+      if (drawn / 20 % 2 == 0) ask.spec.tasks = 4;  // more than the least of them holds
+    }
   }
 
   // Kinds in another order: what running jobs hold moves along.
@@ -488,6 +494,10 @@ class History {
         if (random_.chance(1, 4)) ask.partition = "small";
         if (random_.chance(1, 4)) ask.change.begin_at = now_ + seconds(3);
         if (random_.chance(1, 4)) ask.change.array_throttle = 1;
+        const std::uint64_t drawn = mix_bits(state_.version);
+        if (drawn % 8 == 0) ask.wishes.node_counts = drawn / 8 % 2 == 0 ? "1,3" : "";
+        if (drawn / 16 % 8 == 0) ask.min_cpus = static_cast<std::uint32_t>(drawn / 128 % 20);
+        ask.reset_accrue = drawn / 4096 % 8 == 0;
         if (job.state == JobState::running && random_.chance(1, 2)) {
           ask = {};
           ask.change.min_nodes = static_cast<std::uint32_t>(1 + random_.below(2));

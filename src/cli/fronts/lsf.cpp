@@ -174,7 +174,7 @@ int run_bkill(Command& command) {
       continue;
     }
     const auto job = parse_job_name(job_number(word));
-    if (!job) return say_plain(std::string{word} + ": Illegal job ID."), 255;
+    if (!job) return say_plain(told(job.error(), std::string{word} + ": Illegal job ID.")), 255;
     ask.add_jobs()->set_job_id(job->id);
     ask.mutable_jobs(ask.jobs_size() - 1)->set_tasks(job->tasks);
   }

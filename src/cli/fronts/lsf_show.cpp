@@ -143,7 +143,7 @@ int run_bjobs(Command& command) {
   std::vector<ParsedJobName> wanted;
   for (const Text word : line->operands) {
     const auto job = parse_job_name(job_number(word));
-    if (!job) return say_plain(std::string{word} + ": Illegal job ID."), 255;
+    if (!job) return say_plain(told(job.error(), std::string{word} + ": Illegal job ID.")), 255;
     wanted.push_back(*job);
   }
   std::set<std::uint32_t> found;

@@ -206,7 +206,7 @@ int run_qdel(Command& command) {
   wire::Request request;
   for (const std::string& job : line.jobs) {
     const auto name = parse_job_name(job);
-    if (!name) return say_plain("qdel: illegally formed job identifier: " + job), 1;
+    if (!name) return say_plain(told(name.error(), "qdel: illegally formed job identifier: " + job)), 1;
     wire::JobName& asked = *request.mutable_cancel()->add_jobs();
     asked.set_job_id(name->id);
     asked.set_tasks(name->tasks);

@@ -132,7 +132,7 @@ int list_jobs(const Command& command, const StatDraft& draft, const std::vector<
   std::vector<ParsedJobName> wanted;
   for (const std::string& word : operands) {
     const std::string number = job_number(word);
-    if (const auto job = is_number(number) ? parse_job_name(number) : std::nullopt) wanted.push_back(*job);
+    if (const auto job = is_number(number) ? parse_job_name(number) : Result<ParsedJobName>{fail(Errc::invalid, "")}) wanted.push_back(*job);
     else queues.insert(word);
   }
   const auto reply = ask_controller(command, request);

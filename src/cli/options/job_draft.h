@@ -31,6 +31,7 @@ struct JobDraft {
   // srun inside an allocation
   std::optional<std::uint32_t> job_id;
   std::string job_task;  // --jobid=12_3: job_id is that of the array
+  std::string job_sluid;  // --jobid as a SLUID: the controller knows the number
   std::optional<std::uint32_t> first_node;
   bool exact = false;
   bool overlap = false;

@@ -13,6 +13,7 @@
 #include "cli/options/job_values.h"
 #include "cli/options/resource_setters.h"
 #include "core/model/mpi_type.h"
+#include "core/model/sluid.h"
 
 namespace millrace {
 namespace {
@@ -44,6 +45,8 @@ Result<void> set_nodes(Draft& d, Text v) {
   MR_TRY(const NodeCount count, parse_node_count(v));
   d.job.set_min_nodes(count.least);
   d.job.set_max_nodes(count.most);
+  if (!count.counts.empty()) d.job.mutable_resources()->set_node_counts(count.counts);
+  else if (d.job.resources().has_node_counts()) d.job.mutable_resources()->clear_node_counts();
   return {};
 }
 
@@ -174,6 +177,12 @@ Result<void> set_wait_seconds(Draft& d, Text v) {
 
 Result<void> set_job_id(Draft& d, Text v) {
   const std::size_t underscore = std::min(v.find('_'), v.size());
+  if (looks_like_sluid(v.substr(0, underscore))) {
+    if (!parse_sluid(v.substr(0, underscore))) return fail(Errc::refused, "SLUID is invalid: " + std::string{v});
+    d.job_sluid = v;
+    return {};
+  }
+  d.job_sluid.clear();
   const auto number = parse_integer(v.substr(0, underscore));
   d.job_task = v.substr(std::min(underscore + 1, v.size()));
   if (underscore < v.size() && parse_integer(d.job_task).value_or(-1) < 0) return fail(Errc::refused, "Invalid --jobid specification '" + std::string{v} + "': 12 or 12_3 would be right");
@@ -306,7 +315,7 @@ constexpr JobOption rows[] = {
     {"nice", '\0', optional, "[=<value>]", BR, "", "", "let other jobs go first, by this much; 100 without a value", set_nice},
     {"no-requeue", '\0', none, "", B, "SBATCH_NO_REQUEUE", "", "never requeue the job", [](Draft& d, Text) -> Result<void> { d.job.set_requeue(false); return {}; }},
     {"nodelist", 'w', required, "<nodes>", BR, "", "", "nodes the job must have, as a list or a file with a /", set_required_nodes},
-    {"nodes", 'N', required, "<min[-max]>", BR, "", "SLURM_JOB_NUM_NODES,SLURM_NNODES", "number of nodes", set_nodes},
+    {"nodes", 'N', required, "<min[-max]|sizes>", BR, "", "SLURM_JOB_NUM_NODES,SLURM_NNODES", "number of nodes; one of these with 1,3-7:2", set_nodes},
     {"ntasks", 'n', required, "<count>", BR, "", "SLURM_NTASKS,SLURM_NPROCS", "number of tasks", set_tasks},
     {"ntasks-per-node", '\0', required, "<count>", BR, "", "SLURM_NTASKS_PER_NODE", "number of tasks on each node", set_tasks_per_node},
     {"tasks-per-node", '\0', required, "<count>", BR, "", "", "the same as --ntasks-per-node", set_tasks_per_node},
@@ -401,7 +410,7 @@ constexpr JobOption rows[] = {
     {"kill-command", 'K', optional, "[=<signal>]", A, "SALLOC_KILL_CMD", "", "signal to the command when the allocation ends before it; TERM without a value", extra::kill_command},
     {"immediate", 'I', optional, "[=<seconds>]", RA, "SALLOC_IMMEDIATE", "SLURM_IMMEDIATE", "start within so many seconds (1) or give up", extra::immediate},
     {"interactive", '\0', none, "", R, "", "", "the shell of salloc on the first node of a job, beside its steps: salloc says it where LaunchParameters=use_interactive_step", [](Draft& d, Text) -> Result<void> { d.interactive_step = true; return {}; }},
-    {"jobid", '\0', required, "<id>", R, "", "", "run in this job, 12 or 12_3", [](Draft& d, Text v) -> Result<void> { return set_job_id(d, v); }},
+    {"jobid", '\0', required, "<id>", R, "", "", "run in this job, 12 or 12_3 or by its SLUID", [](Draft& d, Text v) -> Result<void> { return set_job_id(d, v); }},
     {"mail-type", '\0', required, "<list>", BR, "", "", "mail on NONE, BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, TIME_LIMIT, TIME_LIMIT_90, TIME_LIMIT_80, TIME_LIMIT_50 or ALL; ARRAY_TASKS: for each task of an array", extra::mail_type},
     {"mail-user", '\0', required, "<address>", BR, "", "", "who gets mail; without it the submitter", [](Draft& d, Text v) -> Result<void> { d.job.mutable_extras()->set_mail_user(std::string{v}); return {}; }},
     {"threads", 'T', required, "<count>", R, "", "SLURM_THREADS", "connections of the launch at a time", extra::any_number, Effect::no_effect, "one connection for each node, all at a time"},

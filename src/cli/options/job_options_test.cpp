@@ -311,5 +311,16 @@ TEST(JobOptions, What_is_refused_or_changes_nothing_says_why) {
   for (const JobOption& row : job_options()) EXPECT_EQ(row.what_it_does() == Effect::built, row.why.empty()) << row.name;
 }
 
+TEST(JobOptions, A_list_of_sizes_is_read_and_a_later_number_takes_its_place) {
+  const auto listed = parse_node_count("1,3-7:2");
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(listed->least, 1u);
+  EXPECT_EQ(listed->most, 7u);
+  EXPECT_EQ(listed->counts, "1-7:2");
+  EXPECT_EQ(parse_node_count("2,3,4")->counts, "");  // no gaps: a range
+  EXPECT_EQ(parse_node_count("2-4")->counts, "");
+  for (const char* wrong : {"0,2", "1,,2", "1,x", "3-1:2", "1:2", "1,99999999"}) EXPECT_FALSE(parse_node_count(wrong)) << wrong;
+}
+
 }  // namespace
 }  // namespace millrace

@@ -10,7 +10,9 @@
 #include <array>
 
 #include "base/hostlist.h"
+#include "base/index_set.h"
 #include "base/text.h"
+#include "core/model/resources.h"
 
 namespace millrace {
 namespace {
@@ -110,8 +112,12 @@ constexpr NamedClock named_clocks[] = {{"midnight", 0}, {"elevenses", 11 * 3600}
 }  // namespace
 
 Result<NodeCount> parse_node_count(std::string_view text) {
-  if (text.find_first_of(",:") != std::string_view::npos)
-    return fail(Errc::refused, "a list of sizes for --nodes is not built yet in Millrace");
+  if (text.find_first_of(",:") != std::string_view::npos) {
+    const auto counts = parse_index_set(text, node_counts_max);
+    if (!counts || counts->contains(0)) return fail(Errc::invalid, "\"" + std::string{text} + "\" is not a valid node count");
+    const bool gaps = counts->ranges().size() > 1;
+    return NodeCount{counts->front(), counts->back(), gaps ? format_index_set(*counts) : ""};
+  }
   const std::size_t dash = text.find('-');
   const auto number = [](std::string_view word) -> std::optional<std::int64_t> {
     std::int64_t factor = 1;
@@ -128,7 +134,7 @@ Result<NodeCount> parse_node_count(std::string_view text) {
     return fail(Errc::invalid, "Maximum node count " + std::to_string(*most) + " is less than minimum node count " + std::to_string(*least));
   if (*least < 1 || *most >= UINT32_MAX)
     return fail(Errc::refused, "invalid number of nodes (-N " + std::string{text} + ")");
-  return NodeCount{static_cast<std::uint32_t>(*least), static_cast<std::uint32_t>(*most)};
+  return NodeCount{static_cast<std::uint32_t>(*least), static_cast<std::uint32_t>(*most), {}};
 }
 
 Result<std::uint32_t> parse_positive(std::string_view option, std::string_view text) {

@@ -13,6 +13,7 @@ namespace millrace {
 
 struct NodeCount {
   std::uint32_t least, most;
+  std::string counts;  // 1,3-7:2: one of these and no other; empty: any between the two
 };
 
 Result<NodeCount> parse_node_count(std::string_view text);

@@ -2,6 +2,7 @@
 #include "cli/render/priority_columns.h"
 
 #include "cli/render/field_table.h"
+#include "core/model/sluid.h"
 
 namespace millrace {
 namespace {
@@ -70,6 +71,7 @@ constexpr Column<R> columns[] = {
     {"", 'Q', "QOS", Cut::never, true, points<&V::qos_factor, &P::qos>},
     {"", 'q', "QOS", Cut::never, true, part<&V::qos_factor>},
     {"", 'N', "NICE", Cut::never, true, [](std::string& out, const R& r) { if (r.job) out += std::to_string(r.job->nice()); }},
+    {"", 's', "SLUID", Cut::to_width, true, [](std::string& out, const R& r) { if (r.job) out += sluid_text(r.job->job_key_low()); }},
     {"", 'T', "TRES", Cut::to_width, true, [](std::string& out, const R& r) { out += tres_points(r); }},
     {"", 't', "TRES", Cut::to_width, true, tres_parts},
 };

@@ -101,7 +101,8 @@ std::string shape_text(const wire::ResourceView& ask) {
 void add_resource_lines(Record& record, const wire::JobView& job, const ShowOptions& options) {
   const bool placed = !is_pending(job) && !job.nodes().empty();
   const wire::ResourceView& ask = job.resources();
-  const std::string count = text(job.node_count()) + (is_pending(job) && job.max_node_count() != 0 ? '-' + text(job.max_node_count()) : "");
+  const std::string range = text(job.node_count()) + (is_pending(job) && job.max_node_count() != 0 ? '-' + text(job.max_node_count()) : "");
+  const std::string count = is_pending(job) && !ask.node_counts().empty() ? ask.node_counts() : range;
   record.line("NumNodes=" + count + " NumCPUs=" + text(job.cpus()) + " NumTasks=" + text(job.tasks()) + " CPUs/Task=" +
               text(job.cpus_per_task() == 0 ? 1 : job.cpus_per_task()) + " ReqB:S:C:T=" + shape_text(ask));
   record.line("ReqTRES=" + tres_text(job.cpus(), job.requested_memory_mib(), job.node_count(), ask.requested_gres_tres()));
@@ -159,7 +160,7 @@ std::string show_job(const wire::JobView& job, std::int64_t now_us, Names& names
   if (options.detail > 0) record.line("SLUID=" + sluid_text(job));
   if (job.het_job_id() != 0) record.line("HetJobIdSet=" + het_job_ids_text(job));
   record.line(user_text(job, names));
-  record.line("Priority=" + text(job.priority()) + " Nice=" + std::to_string(job.nice()) + " Account=" + null(job.account()) + " QOS=" + null(job.qos()) + (job.extras().wckey().empty() ? "" : " WCKey=" + job.extras().wckey()));
+  record.line("Priority=" + text(job.priority()) + " Nice=" + std::to_string(job.nice()) + (job.extras().site_factor() == 0 ? "" : " SiteFactor=" + std::to_string(job.extras().site_factor())) + " Account=" + null(job.account()) + " QOS=" + null(job.qos()) + (job.extras().wckey().empty() ? "" : " WCKey=" + job.extras().wckey()));
   add_state_lines(record, job, now_us, options.detail);
   record.line("Partition=" + job.partition() + " AllocNode:Sid=" + job.submit_host() + ':' + text(job.submit_sid()));
   record.line("ReqNodeList=" + null(job.required_nodes()) + " ExcNodeList=" + null(job.excluded_nodes()));

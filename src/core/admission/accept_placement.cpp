@@ -123,6 +123,8 @@ std::optional<JobPlaced> check_placement(const State& state, const Job& job, con
   if (job.attempt != proposal.attempt || proposal.shares.empty()) return drop(Reason::none);
   if (throttled(state, job)) return drop(Reason::array_task_limit);
   const JobSpec& spec = *job.spec;
+  const IndexSet& counts = spec.resource_request().node_counts;
+  if (!counts.empty() && !counts.contains(static_cast<std::uint32_t>(proposal.shares.size()))) return drop(Reason::none);
   const PartitionIndex where = proposal.partition.value_or(spec.partition);
   const auto& more = spec.resource_request().more_partitions;
   if (where != spec.partition && std::ranges::find(more, where.value) == more.end()) return drop(Reason::none);

@@ -74,6 +74,13 @@ std::expected<std::vector<SelectedJob>, Refusal> select_jobs(const State& state,
   return out;
 }
 
+std::optional<JobId> number_of(const State& state, JobKey key) {
+  if (const Job* job = state.find_job(key)) return job->id;
+  for (const auto& [number, kept] : state.kept)
+    if (kept->job->key == key) return kept->job->id;
+  return std::nullopt;
+}
+
 JobKey split_if_needed(const State& state, const SelectedJob& selected, Time now, std::vector<Event>& events) {
   if (!selected.task) return selected.key;
   const ArrayState& array = *state.arrays.at(selected.key);

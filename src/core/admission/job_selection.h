@@ -28,6 +28,9 @@ std::string shown_name(const JobName& name);
 // All records meant; for an array number the rest and every task, for the number of a heterogeneous job its components, the leader first. Refused when there is no such job.
 std::expected<std::vector<SelectedJob>, Refusal> select_jobs(const State& state, const JobName& name);
 
+// The number of the record with this key (a SLUID names it), also of one that is over and known to accounting alone.
+std::optional<JobId> number_of(const State& state, JobKey key);
+
 // Splits the task off where needed; returns the key to act on and appends the event.
 JobKey split_if_needed(const State& state, const SelectedJob& selected, Time now, std::vector<Event>& events);
 

@@ -21,7 +21,8 @@ bool touches_request(const ModifyJob& ask) {
   const JobModified& c = ask.change;
   return c.min_nodes || c.max_nodes || c.tasks || c.cpus_per_task || c.memory_per_node || c.memory_per_cpu || c.begin_at ||
          c.priority || c.nice || c.std_in || c.std_out || c.std_err || c.work_dir || ask.partition || ask.dependency || ask.required_nodes ||
-         ask.excluded_nodes || c.tasks_per_node || c.min_cpus_per_node || c.exclusive || c.oversubscribe || ask.wishes != ResourceWishes{};
+         ask.excluded_nodes || c.tasks_per_node || c.min_cpus_per_node || c.exclusive || c.oversubscribe || ask.wishes != ResourceWishes{} || ask.min_cpus ||
+         ask.reset_accrue;
 }
 
 std::expected<void, Refusal> fill_time_limit(const Job& job, const ModifyJob& ask, const Actor& actor, JobModified& out) {
@@ -99,12 +100,38 @@ std::expected<void, Refusal> fill_charge(const State& state, const Job& job, con
 }
 
 // The whole of it goes into the fact.
-std::expected<void, Refusal> fill_extras(const Job& job, const ModifyJob& ask, const Actor& actor, JobModified& out) {
-  if (!ask.extras) return {};
-  if (ask.admin_words && !actor.is_admin) return refuse(RefusalCode::access_denied, "only an administrator may set AdminComment");
+std::expected<void, Refusal> fill_extras(const Job& job, const ModifyJob& ask, const Actor& actor, JobModified& out, Time now) {
+  if (!ask.extras && !ask.reset_accrue) return {};
+  if (ask.admin_words && !actor.is_admin) return refuse(RefusalCode::access_denied, "only an administrator may set AdminComment, SystemComment and SiteFactor");
   JobExtras extras = job.spec->extra_request();
-  ask.extras(extras);
+  if (ask.extras) ask.extras(extras);
+  if (ask.reset_accrue) extras.accrue_from = now;
   out.extras = std::move(extras);
+  return {};
+}
+
+// So many CPUs in all: each of its nodes has to have its part of them.
+std::expected<void, Refusal> fill_cpus(const Job& job, const ModifyJob& ask, JobModified& out) {
+  if (!ask.min_cpus) return {};
+  JobSpec spec = *job.spec;
+  modify_spec(spec, out);
+  const std::uint32_t nodes = std::max(spec.min_nodes, 1u);
+  const std::uint64_t by_tasks = std::uint64_t{spec.overcommits() ? nodes : spec.tasks} * spec.cpus_per_task;
+  if (*ask.min_cpus < by_tasks)
+    return refuse(RefusalCode::invalid_cpu_count, "its " + std::to_string(spec.tasks) + " tasks need " + std::to_string(by_tasks) + " CPUs; NumTasks and CPUsPerTask make them fewer");
+  if (*ask.min_cpus > 1'000'000'000) return refuse(RefusalCode::invalid_cpu_count);
+  out.min_cpus_per_node = (*ask.min_cpus + nodes - 1) / nodes;
+  return {};
+}
+
+// A number of nodes takes the place of a list of sizes; a list holds the nodes that are named.
+std::expected<void, Refusal> fill_counts(const Job& job, JobModified& out) {
+  JobSpec spec = *job.spec;
+  modify_spec(spec, out);
+  const std::uint32_t least = spec.min_nodes;
+  if (auto counts = complete_counts(spec); !counts) return counts;
+  if (spec.min_nodes != least) out.min_nodes = spec.min_nodes;
+  if (!spec.resource_request().node_counts.empty() && spec.max_nodes != out.max_nodes.value_or(job.spec->max_nodes)) out.max_nodes = spec.max_nodes;
   return {};
 }
 
@@ -178,8 +205,9 @@ ModifyJob for_component(ModifyJob ask) {
   return ask;
 }
 
-Decision decide_for(const State& state, const SelectedJob& which, const ModifyJob& ask, const Actor& actor, Time now) {
+Decision decide_for(const State& state, const SelectedJob& which, ModifyJob ask, const Actor& actor, Time now) {
   const Job& job = state.job(which.key);
+  if (ask.change.min_nodes && !ask.wishes.node_counts && !job.spec->resource_request().node_counts.empty()) ask.wishes.node_counts = "";
   if (job.het && ask.wishes.time_min_minutes.value_or(0) != 0)
     return refuse(RefusalCode::not_supported, "the limit of a heterogeneous job cannot be shortened (TimeMin)");
   if (!may_change(job, actor)) return refuse(RefusalCode::access_denied);
@@ -195,11 +223,15 @@ Decision decide_for(const State& state, const SelectedJob& which, const ModifyJo
   if (auto resources = fill_resources(state, job, ask, change, now); !resources) return std::unexpected(std::move(resources).error());
   if (auto charge = fill_charge(state, job, ask, change); !charge) return std::unexpected(std::move(charge).error());
   if (auto rules = check_partition_rules(state, job, ask, actor, change); !rules) return std::unexpected(std::move(rules).error());
-  if (auto extras = fill_extras(job, ask, actor, change); !extras) return std::unexpected(std::move(extras).error());
+  if (auto extras = fill_extras(job, ask, actor, change, now); !extras) return std::unexpected(std::move(extras).error());
   fill_priority(state, job, change);
   if (change.nice && !change.priority && !job.priority_fixed && job.hold == Hold::none) change.priority = initial_priority(state, job.key, *change.nice);
   if (change.required_nodes && change.required_nodes->size() > job.spec->min_nodes)
     change.min_nodes = static_cast<std::uint32_t>(change.required_nodes->size());
+  if (job.state == JobState::pending) {
+    if (auto counts = fill_counts(job, change); !counts) return std::unexpected(std::move(counts).error());
+    if (auto cpus = fill_cpus(job, ask, change); !cpus) return std::unexpected(std::move(cpus).error());
+  }
   if (change.tasks && *change.tasks == 0) return refuse(RefusalCode::bad_task_count);
   if (change.cpus_per_task && *change.cpus_per_task == 0) return refuse(RefusalCode::bad_task_count);
   std::vector<Event> events;

@@ -14,7 +14,9 @@ struct ModifyJob {
   std::optional<std::string> partition, dependency, required_nodes, excluded_nodes, qos;
   ResourceWishes wishes{};
   std::function<void(JobExtras&)> extras{};                  // what it makes of those the job has
-  bool admin_words = false;                                // ... an administrator's words among them
+  bool admin_words = false;                                // ... what only an administrator may say among them
+  bool reset_accrue = false;                               // its age begins anew
+  std::optional<std::uint32_t> min_cpus{};                 // in all, at least
   std::optional<Time> end_at{};                            // of a running job: its limit follows
 };
 

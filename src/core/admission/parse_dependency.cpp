@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "base/text.h"
+#include "core/admission/job_selection.h"
 #include "core/ledger/kept_jobs.h"
+#include "core/model/sluid.h"
 
 namespace millrace {
 namespace {
@@ -26,7 +28,9 @@ std::optional<DependencyKind> kind_named(std::string_view word) {
 }
 
 // 12 or 12_3 alone: the oldest way to write a dependency.
-bool is_bare_job(std::string_view part) { return !part.empty() && part.find_first_not_of("0123456789_") == std::string_view::npos; }
+bool is_bare_job(std::string_view part) {
+  return !part.empty() && (part.find_first_not_of("0123456789_") == std::string_view::npos || looks_like_sluid(part.substr(0, part.find('_'))));
+}
 
 // What is written twice is waited for once.
 void add_once(std::vector<Dependency>& list, Dependency dependency) {
@@ -66,9 +70,16 @@ std::expected<Dependency, Refusal> parse_target(const State& state, DependencyKi
     }
     id = id.substr(0, bar);
   }
-  const auto number = parse_integer(id);
-  if (!number || *number <= 0 || *number > UINT32_MAX) return bad("not a job id");
-  dependency.shown = JobId{static_cast<std::uint32_t>(*number)};
+  if (looks_like_sluid(id)) {
+    const auto key = parse_sluid(id);
+    const auto known = key ? number_of(state, JobKey{*key}) : std::nullopt;
+    if (!known) return bad(key ? "no such job" : "SLUID is invalid");
+    dependency.shown = *known;
+  } else {
+    const auto number = parse_integer(id);
+    if (!number || *number <= 0 || *number > UINT32_MAX) return bad("not a job id");
+    dependency.shown = JobId{static_cast<std::uint32_t>(*number)};
+  }
   const Job* job = state.find_job(dependency.shown);
   if (!job) return parse_kept(state, std::move(dependency), text);
   // The number of an array means the whole array, also once its record belongs to its last task.

@@ -36,6 +36,8 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::missing_work_dir:
       return "Job cannot be submitted without the current working directory specified.";
     case RefusalCode::invalid_qos: return "Invalid qos specification";
+    case RefusalCode::invalid_cpu_count: return "CPU count specification invalid";
+    case RefusalCode::invalid_sluid: return "SLUID is invalid";
     case RefusalCode::partition_not_available: return "Required partition not available (inactive or drain)";
     case RefusalCode::circular_dependency: return "Circular job dependency";
     case RefusalCode::invalid_gres: return "Invalid generic resource (gres) specification";

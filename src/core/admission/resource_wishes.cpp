@@ -143,6 +143,12 @@ Checked put_texts(const State& state, const ResourceWishes& wishes, ResourceRequ
   if (wishes.gres_flags)
     if (auto flags = put_flags(*wishes.gres_flags, out); !flags) return flags;
   if (wishes.hint) out.hint = *wishes.hint;
+  if (wishes.node_counts) {
+    auto counts = wishes.node_counts->empty() ? IndexSet{} : parse_index_set(*wishes.node_counts, node_counts_max);
+    if (!counts || counts->contains(0))
+      return refuse(RefusalCode::invalid_node_count, "'" + *wishes.node_counts + "' is no list of numbers of nodes; 1,3-7:2 with numbers up to " + std::to_string(node_counts_max) + " would be right");
+    out.node_counts = *std::move(counts);
+  }
   return put_layout(state, wishes, out);
 }
 

@@ -13,6 +13,7 @@ namespace millrace {
 struct ResourceWishes {
   std::optional<std::string> gres{}, gpus{}, gpus_per_node{}, gpus_per_task{}, gpus_per_socket{}, tres_per_task{};
   std::optional<std::string> features{}, prefer{}, licences{}, distribution{}, hint{}, reservation{}, gres_flags{};
+  std::optional<std::string> node_counts{};  // 1,3-7:2; empty: no longer a list
   std::optional<std::string> task_nodes{};  // of an arbitrary distribution: a node for each task, as a hostlist with repeats
   std::optional<std::uint32_t> cpus_per_gpu{}, tasks_per_socket{}, tasks_per_core{}, tasks_per_gpu{};
   std::optional<std::uint32_t> sockets_per_node{}, cores_per_socket{}, threads_per_core{};

@@ -12,6 +12,7 @@
 #include "core/ledger/invariants.h"
 #include "core/ledger/licences.h"
 #include "core/model/gres_text.h"
+#include "core/model/sluid.h"
 
 namespace millrace {
 namespace {
@@ -120,6 +121,11 @@ TEST_F(Requests, Dependencies_in_every_way_they_are_written) {
   EXPECT_EQ(shown("afterany:1:1,AfterAny:1,afterok:1"), any + ":1+0," + ok + ":1+0");
   EXPECT_EQ(shown("Singleton,singleton"), std::to_string(static_cast<int>(DependencyKind::singleton)) + ":0+0");
   for (const std::string_view bad : {"1?2", "1+5", "1:2", "afterok:1+x", "afterany:1:", "afterok", "7"}) EXPECT_EQ(shown(bad), "refused") << bad;
+  const std::string sluid = sluid_text(state_.find_job(JobId{2})->key.value);
+  EXPECT_EQ(shown("afterok:" + sluid + "+5," + sluid), ok + ":2+5," + any + ":2+0");
+  const auto why = [&](std::string_view text) { return parse_dependencies(state_, text).error().notes.front(); };
+  EXPECT_EQ(why("afterok:s0000000000ZZZ"), "dependency on 's0000000000ZZZ': no such job");
+  EXPECT_EQ(why("afterok:s0000000000ZZU"), "dependency on 's0000000000ZZU': SLUID is invalid");
 }
 
 TEST_F(Requests, Numbers_of_tasks_and_gpus_follow_from_each_other) {

@@ -51,7 +51,7 @@ std::expected<void, Refusal> split_corresponding(const State& state, DecidedSubm
 }
 
 std::expected<void, Refusal> complete_size(JobSpec& spec, std::size_t required) {
-  spec.nodes_asked = spec.min_nodes > 0;
+  spec.nodes_asked = spec.min_nodes > 0 || !spec.resource_request().node_counts.empty();
   spec.tasks_asked = spec.tasks > 0;
   spec.cpus_per_task_asked = spec.cpus_per_task > 0;
   spec.cpus_per_task = std::max(spec.cpus_per_task, 1u);
@@ -61,6 +61,7 @@ std::expected<void, Refusal> complete_size(JobSpec& spec, std::size_t required) 
   if (spec.max_nodes > 0 && spec.max_nodes < required)
     return refuse(RefusalCode::invalid_node_count, "more nodes are named than the job may have");
   spec.min_nodes = std::max({spec.min_nodes, 1u, static_cast<std::uint32_t>(required)});
+  if (auto counts = complete_counts(spec); !counts) return counts;
   const std::uint64_t per_node = std::max(spec.tasks_per_node, 1u);
   if (!spec.tasks_asked) {
     if (per_node * spec.min_nodes > 1'000'000) return refuse(RefusalCode::bad_task_count);
@@ -164,6 +165,21 @@ std::expected<void, Refusal> check_times(const ResourceRequest& request, std::ui
   const Time from = begin_at > now ? begin_at : now;
   if (request.deadline <= from || (least != unlimited && from + minutes(least) > request.deadline))
     return refuse(RefusalCode::invalid_time, "the job cannot have ended by its deadline");
+  return {};
+}
+
+std::expected<void, Refusal> complete_counts(JobSpec& spec) {
+  const IndexSet& counts = spec.resource_request().node_counts;
+  if (counts.empty()) return {};
+  std::optional<std::uint32_t> least;
+  counts.for_each([&](std::uint32_t count) {
+    if (!least && count >= spec.min_nodes) least = count;
+  });
+  if (!least || (spec.tasks_asked && *least > spec.tasks))
+    return refuse(RefusalCode::invalid_node_count, "none of the sizes " + format_index_set(counts) + " is at least " + std::to_string(spec.min_nodes) +
+                                                       (spec.tasks_asked ? " and at most " + std::to_string(spec.tasks) + ", the number of tasks" : ""));
+  spec.min_nodes = *least;
+  spec.max_nodes = counts.back();
   return {};
 }
 

@@ -34,6 +34,9 @@ struct DecidedSubmission {
 
 std::expected<DecidedSubmission, Refusal> decide(const State& state, const SubmitJob& ask, const Actor& actor, Time now);
 
+// Of a list of sizes (-N 1,3-7:2) the least is one that holds the nodes named and has no node without a task; without a list nothing happens.
+std::expected<void, Refusal> complete_counts(JobSpec& spec);
+
 // The priority a job gets when it enters the queue, or is released.
 std::uint32_t initial_priority(const State& state, JobKey key, std::int32_t nice);
 

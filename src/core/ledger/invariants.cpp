@@ -43,6 +43,9 @@ std::optional<std::string> check_job(const State& state, const Job& job) {
   if (job.state == JobState::completing && job.program != JobProgram::epilog && !job.is_component() && holds_nothing(state, job))
     return of(job) + "completes and waits for nothing";
   if (job.state == JobState::pending && job.placement) return of(job) + "pending with an allocation";
+  const IndexSet& counts = job.spec->resource_request().node_counts;
+  if (holds && !counts.empty() && !counts.contains(static_cast<std::uint32_t>(job.placement->shares.size())) && !job.spec->extra_request().no_allocate)
+    return of(job) + "has a number of nodes that is not in its list";
   if (job.state == JobState::ended && job.outcome == Outcome::none) return of(job) + "ended without an outcome";
   if (job.state == JobState::ended && job.placement &&
       !std::ranges::all_of(job.placement->shares, &NodeShare::released))

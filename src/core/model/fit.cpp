@@ -19,8 +19,9 @@ class Gathering {
  public:
   Gathering(const JobSpec& spec, std::span<const Candidate> candidates, std::size_t required, const FitRules& rules)
       : spec_(spec), candidates_(candidates), required_(required), rules_(rules),
-        nodes_max_(spec.max_nodes > 0 ? spec.max_nodes : unlimited), nodes_min_(std::max<std::uint32_t>(spec.min_nodes, 1)),
+        counts_(spec.resource_request().node_counts), nodes_max_(spec.max_nodes > 0 ? spec.max_nodes : unlimited), nodes_min_(std::max<std::uint32_t>(spec.min_nodes, 1)),
         wanted_(std::max(spec.tasks, nodes_min_)) {
+    if (!counts_.empty() && spec.tasks_asked) nodes_max_ = std::min(nodes_max_, wanted_);  // none of them without a task
     if (spec.resources)
       for (const GresAsk& ask : spec.resources->gres)
         if (ask.scope == GresScope::job) for_job_.push_back({&ask, 0});
@@ -34,12 +35,14 @@ class Gathering {
       add({i, capacity}, 1);
       if (usable_.size() > nodes_max_) drop_least();
     }
+    // Of a list of sizes one may lie below what was gathered.
+    while (!counts_.empty() && !enough() && usable_.size() > std::max<std::size_t>(nodes_min_, required_)) drop_least();
     return enough();
   }
 
   std::optional<std::vector<NodeShare>> share_out() const {
     std::vector<NodeShare> shares;
-    std::uint32_t left = wanted_;
+    std::uint32_t left = std::max(wanted_, static_cast<std::uint32_t>(usable_.size()));
     const std::vector<std::uint32_t> laid = laid_out();
     if (laid_out_asked() && laid.empty()) return std::nullopt;
     std::vector<std::int64_t> open;
@@ -78,7 +81,7 @@ class Gathering {
       nodes.push_back(candidates_[one.at].node);
       capacities.push_back(one.capacity);
     }
-    if (spec_.resource_request().distribution.empty()) return lay_out(Distribution{NodeOrderOfTasks::cyclic, 1, true}, wanted_, capacities);
+    if (spec_.resource_request().distribution.empty()) return lay_out(Distribution{NodeOrderOfTasks::cyclic, 1, true}, std::max(wanted_, static_cast<std::uint32_t>(usable_.size())), capacities);
     return lay_out(spec_, nodes, capacities);
   }
 
@@ -88,7 +91,7 @@ class Gathering {
   };
 
   bool enough() const {
-    return usable_.size() >= nodes_min_ && total_ >= wanted_ &&
+    return usable_.size() >= nodes_min_ && total_ >= wanted_ && (counts_.empty() || counts_.contains(static_cast<std::uint32_t>(usable_.size()))) &&
            std::ranges::all_of(for_job_, [](const ForJob& each) { return each.had >= each.ask->count; });
   }
   std::int64_t has(const GresAsk& ask, const Candidate& node) const {
@@ -120,6 +123,7 @@ class Gathering {
   std::span<const Candidate> candidates_;
   std::size_t required_;
   FitRules rules_;
+  const IndexSet& counts_;
   std::uint32_t nodes_max_, nodes_min_, wanted_;
   std::vector<Usable> usable_;
   std::vector<ForJob> for_job_;

@@ -1,6 +1,8 @@
 // src/core/model/job_extras.h - what a job carries beside its request: who is told of it, words kept with it, how its environment is made.
 #pragma once
 
+#include "base/quantity.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,6 +41,8 @@ struct JobExtras {
   std::string derived_exit{};    // "1:0", set by somebody afterwards; empty: the highest of its steps
   bool no_kill = false;          // it goes on without the nodes that fail
   std::string batch_features{};  // what the node of the script has to have
+  std::int32_t site_factor = 0;  // an operator's, added to its priority
+  Time accrue_from{};            // its age begins then at the earliest; not set: with the time it became eligible
   std::string user_env{};        // --get-user-env: S or L, then the seconds it may take; empty: the submitter's environment alone
   bool operator==(const JobExtras&) const = default;
 };

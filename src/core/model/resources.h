@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index_set.h"
 #include "base/quantity.h"
 
 namespace millrace {
@@ -73,6 +74,8 @@ struct LicenceAsk {
   bool operator==(const LicenceAsk&) const = default;
 };
 
+constexpr std::uint32_t node_counts_max = 20'000;  // the highest number in a list of sizes
+
 // What only some jobs ask for beyond nodes, CPUs, memory and time. Kept apart so that the many do not pay for it.
 struct ResourceRequest {
   std::vector<GresAsk> gres;
@@ -91,6 +94,7 @@ struct ResourceRequest {
   bool enforce_binding = false, disable_binding = false;  // only cores near the devices; any core
   std::uint32_t switches = 0;       // at most so many leaf switches, 0: any
   std::uint32_t switches_wait_seconds = 0;
+  IndexSet node_counts{};           // it may have one of these numbers of nodes and no other; empty: any from the least to the most
   std::uint32_t segment = 0;        // nodes come in groups of so many, each within one block; 0: no matter
   bool spread_segments = false, consolidate_segments = false;  // each in a block of its own; in as few blocks as can be
   std::uint32_t time_min_minutes = 0;  // 0: the limit is not to be shortened

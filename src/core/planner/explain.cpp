@@ -214,6 +214,10 @@ std::vector<Suggestion> suggestions_for(const State& state, const PlannerSetting
     JobModified change;
     change.min_nodes = nodes;
     change.max_nodes = nodes;
+    if (!job.spec->resource_request().node_counts.empty()) {
+      change.resources = job.spec->resource_request();
+      change.resources->node_counts = {};
+    }
     change.tasks = std::max(job.spec->tasks / (job.spec->min_nodes / nodes), 1u);
     trials.with(change, "on " + count_of(nodes, "node") + " with " + count_of(*change.tasks, "task"));
   }

@@ -63,7 +63,8 @@ Priorities::Priorities(const State& state, Time now)
 }
 
 Fixed Priorities::age_part(const Job& job) const {
-  const Time since = (policy_.flags & priority_accrue_always) != 0 ? job.submitted_at : job.eligible_at;
+  Time since = (policy_.flags & priority_accrue_always) != 0 ? job.submitted_at : job.eligible_at;
+  if (since.is_set()) since = std::max(since, job.spec->extra_request().accrue_from);
   if (!since.is_set() || at_ <= since || policy_.max_age_seconds == 0) return {};
   const std::int64_t most = static_cast<std::int64_t>(policy_.max_age_seconds) * 1'000'000;
   return Fixed::from_ratio(std::min((at_ - since).value, most), most);
@@ -103,7 +104,7 @@ Fixed Priorities::tres_points(const Job& job, PartitionIndex partition, std::vec
 
 std::uint32_t Priorities::total(Fixed points, const Job& job) const {
   // Parts are cut at their last bit; a hair more, so that nine tenths of 1000 are 900.
-  const std::int64_t sum = to_integer(points + Fixed{Fixed::from_integer(1).raw >> 20}) - job.spec->nice;
+  const std::int64_t sum = to_integer(points + Fixed{Fixed::from_integer(1).raw >> 20}) + job.spec->extra_request().site_factor - job.spec->nice;
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(sum, 1, unlimited - 1));
 }
 
@@ -121,6 +122,7 @@ std::uint32_t Priorities::of(const Job& job, PartitionIndex partition) const {
 PriorityFactors Priorities::factors(const Job& job, PartitionIndex partition) const {
   PriorityFactors out;
   out.nice = job.spec->nice;
+  out.site = job.spec->extra_request().site_factor;
   out.priority = of(job, partition);
   if (state_.policy->basic_priority) return out;
   const auto set = [](PriorityFactors::Factor& factor, Fixed part, std::uint32_t weight) { factor = {part, weighted(part, weight)}; };

@@ -39,6 +39,7 @@ void add_resources(KeyText& key, const ResourceRequest& ask) {
   key.add(ask.any_licence).add(ask.tasks_per_socket).add(ask.tasks_per_core).add(ask.tasks_per_gpu).add(ask.sockets_per_node);
   key.add(ask.cores_per_socket).add(ask.threads_per_core).add(ask.tmp_disk).add(ask.distribution).add(ask.contiguous);
   key.add(ask.spread_job).add(ask.use_min_nodes).add(ask.exclusive_user).add(ask.switches).add(ask.reservation);
+  if (!ask.node_counts.empty()) key.add("counts " + format_index_set(ask.node_counts));
   key.add(ask.segment).add(ask.spread_segments).add(ask.consolidate_segments);
 }
 
@@ -49,6 +50,7 @@ std::string key_of(const JobSpec& spec, PartitionIndex partition) {
   key.add(spec.memory_per_cpu ? spec.memory_per_cpu->value : -1).add(spec.exclusive).add(spec.oversubscribe);
   key.add_list(spec.rare_request().required_nodes).add_list(spec.rare_request().excluded_nodes);
   if (spec.resources) add_resources(key, *spec.resources);
+  if (!spec.resource_request().node_counts.empty()) key.add(spec.tasks_asked);
   if (spec.overcommits()) key.add(std::string{"overcommit"});
   if (const JobExtras& extras = spec.extra_request(); extras.core_spec) key.add((extras.threads_spec ? "threads " : "cores ") + std::to_string(*extras.core_spec));
   if (!spec.extra_request().batch_features.empty()) key.add("batch " + spec.extra_request().batch_features);

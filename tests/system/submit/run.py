@@ -148,6 +148,36 @@ def check_owner(checks, cluster):
     checks.says("others do not", cluster.run("sbatch", "--uid=0", "--wrap", "true", identity=NOBODY), 1, "--uid only permitted by root user")
 
 
+def check_sluids(checks, cluster):
+    job = cluster.submit("-H", "-n1", "-t", "10", "-J", "never_again", "-o", "/dev/null", "--wrap", "true")
+    sluid = cluster.run("squeue", "-h", "-j", job, "-O", "SLUID").out.strip()
+    checks.that("a job has a SLUID", re.fullmatch("s[0-9A-Z]{13}", sluid) is not None, sluid)
+    checks.that("squeue takes it", cluster.run("squeue", "-h", "-j", sluid, "-o", "%i").out.split() == [str(job)], sluid)
+    checks.that("so does scontrol show job, in small letters", f"JobId={job} " in cluster.run("scontrol", "show", "job", sluid.lower()).out, sluid)
+    checks.that("and update", cluster.run("scontrol", "update", f"JobId={sluid}", "Comment=by_sluid").code == 0 and cluster.job(job)["Comment"] == "by_sluid", sluid)
+    after = cluster.submit("-n1", "-d", f"afterany:{sluid}", "-t", "10", "-o", "/dev/null", "--wrap", "true")
+    checks.that("dependencies too", f"afterany:{job}(unfulfilled)" in cluster.job(after)["Dependency"], cluster.job(after))
+    checks.that("release and scancel too", cluster.run("scontrol", "release", sluid).code == 0 and cluster.wait_for_job(job)["JobState"] == "COMPLETED", sluid)
+    checks.that("sacct still knows it", cluster.run("sacct", "-n", "-X", "-P", "-j", sluid, "-o", "JobID").out.split() == [str(job)], sluid)
+    checks.says("one of nobody", cluster.run("scontrol", "update", "JobId=s00000000ZZZZZ", "Comment=x"), 1, "Invalid job id specified for job s00000000ZZZZZ")
+    checks.says("what is none", cluster.run("squeue", "-j", "s00000000ZZZZU"), 1, "SLUID is invalid")
+    checks.says("of srun", cluster.run("srun", "--jobid=s00000000ZZZZU", "true"), 1, "SLUID is invalid")
+    cluster.wait_for_job(after)
+
+
+def check_later_changes(checks, cluster):
+    job = cluster.submit("-H", "-N", "1,3-7:2", "-n3", "-t", "10", "-o", "/dev/null", "--wrap", "true")
+    fields = cluster.job(job)
+    checks.that("a list of sizes is shown", fields["NumNodes"] == "1-7:2" and fields["NumTasks"] == "3", fields)
+    cluster.run("scontrol", "update", f"JobId={job}", "NumNodes=1,3", "NumCPUs=4-8", "SiteFactor=-30", "ResetAccrueTime")
+    fields = cluster.job(job)
+    checks.that("scontrol changes it, CPUs in all and the site factor", fields["NumNodes"] == "1,3" and fields["NumCPUs"] == "4" and fields["SiteFactor"] == "-30", fields)
+    cluster.run("scontrol", "update", f"JobId={job}", "NumNodes=1")
+    checks.that("a number takes the place of the list", cluster.job(job)["NumNodes"] == "1-1", cluster.job(job))
+    checks.says("fewer CPUs than its tasks need", cluster.run("scontrol", "update", f"JobId={job}", "NumCPUs=2"), 1, "CPU count specification invalid")
+    cluster.run("scancel", job)
+
+
 def check_overcommit(checks, cluster):
     out = cluster.directory / "tasks"
     job = cluster.submit("-O", "-n16", "-t", "10", "-o", out, "--wrap", f"echo $SLURM_NTASKS $SLURM_OVERCOMMIT; {cluster.bin}/srun sh -c 'echo task' | grep -c task")
@@ -250,7 +280,7 @@ def main():
         cluster = Cluster(options.build, directory / "c", nodes=2, cpus=4, settings=[f"MailProg={box.program}", "MailDomain=example.org"])
         clusters.append(cluster)
         cluster.start()
-        for check in (check_environment, check_variables, check_trials, check_owner, check_overcommit, check_foreign_scripts, check_clusters, check_immediate, check_bcast, check_task_of_array, check_children, check_update):
+        for check in (check_environment, check_variables, check_trials, check_owner, check_sluids, check_later_changes, check_overcommit, check_foreign_scripts, check_clusters, check_immediate, check_bcast, check_task_of_array, check_children, check_update):
             check(checks, cluster)
         check_mail(checks, cluster, box)
         checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
