@@ -162,7 +162,10 @@ void show_progress(const ReadView& snapshot, const Job& job, wire::JobView& out)
     out.set_resized_at_us(job.placement->resized_at.value);
     out.set_allocated_memory_mib(static_cast<std::uint64_t>(memory.value));
   }
-  out.set_cpus(static_cast<std::uint32_t>((job.placement ? cpus : requested_cpus(*job.spec)).value));
+  const Cpus asked = requested_cpus(*job.spec);
+  out.set_requested_cpus(static_cast<std::uint32_t>(asked.value));
+  out.set_requested_nodes(std::max(job.spec->min_nodes, 1u));
+  out.set_cpus(static_cast<std::uint32_t>((job.placement ? cpus : asked).value));
 }
 
 }  // namespace

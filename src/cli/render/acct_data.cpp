@@ -53,8 +53,7 @@ Data allocated(const Row& row) {
 }
 Data requested(const Row& row) {
   const wire::JobView& job = *row.job;
-  const std::uint64_t cpus = std::max<std::uint64_t>(job.tasks(), 1) * job.cpus_per_task();
-  return tres(cpus, job.requested_memory_mib(), std::max(job.node_count(), 1u), cpus, job.resources().requested_gres_tres());
+  return tres(job.requested_cpus(), job.requested_memory_mib(), job.requested_nodes(), job.requested_cpus(), job.resources().requested_gres_tres());
 }
 
 Data consumed(const Row& row) {

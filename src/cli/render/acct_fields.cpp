@@ -158,8 +158,7 @@ std::string tres_list(const Row& row, std::uint64_t billing, std::uint64_t cpus,
 std::string requested_tres(const Row& row) {
   if (is_step(row)) return "";
   const wire::JobView& job = *row.job;
-  const std::uint64_t asked = std::max<std::uint64_t>(job.tasks(), 1) * job.cpus_per_task();
-  return tres_list(row, asked, asked, job.resources().requested_gres_tres(), job.requested_memory_mib(), std::max(job.node_count(), 1u));
+  return tres_list(row, job.requested_cpus(), job.requested_cpus(), job.resources().requested_gres_tres(), job.requested_memory_mib(), job.requested_nodes());
 }
 
 std::string allocated_tres(const Row& row) {

@@ -60,6 +60,8 @@ wire::JobView job(std::uint32_t id, const char* name, wire::JobStateName state, 
   v.set_qos("normal");
   v.set_node_count(1);
   v.set_cpus(cpus);
+  v.set_requested_cpus(1);
+  v.set_requested_nodes(1);
   v.set_tasks(1);
   v.set_cpus_per_task(1);
   v.set_time_limit_minutes(5);

@@ -265,7 +265,7 @@ constexpr DataField<JobRecord> fields[] = {
     {"tres_per_node", "STRING", asked<&A::tres_per_node>},
     {"tres_per_socket", "STRING", asked<&A::tres_per_socket>},
     {"tres_per_task", "STRING", [](const R& r) -> Data { return tres_per_task_text(r.job); }},
-    {"tres_req_str", "STRING", [](const R& r) -> Data { return tres_text(r.job.cpus(), r.job.requested_memory_mib(), r.job.node_count(), r.ask.requested_gres_tres()); }},
+    {"tres_req_str", "STRING", [](const R& r) -> Data { return tres_text(r.job.requested_cpus(), r.job.requested_memory_mib(), r.job.requested_nodes(), r.ask.requested_gres_tres()); }},
     {"tres_alloc_str", "STRING", [](const R& r) -> Data { return placed(r) ? tres_text(r.job.cpus(), r.job.allocated_memory_mib(), r.job.node_count(), r.ask.allocated_gres_tres()) : ""; }},
     {"user_id", "UINT32", text<&V::uid>},
     {"user_name", "USER_ID", [](const R& r) -> Data { return r.job.user_name().empty() ? r.context.names->user(r.job.uid()) : r.job.user_name(); }},

@@ -105,7 +105,7 @@ void add_resource_lines(Record& record, const wire::JobView& job, const ShowOpti
   const std::string count = is_pending(job) && !ask.node_counts().empty() ? ask.node_counts() : range;
   record.line("NumNodes=" + count + " NumCPUs=" + text(job.cpus()) + " NumTasks=" + text(job.tasks()) + " CPUs/Task=" +
               text(job.cpus_per_task() == 0 ? 1 : job.cpus_per_task()) + " ReqB:S:C:T=" + shape_text(ask));
-  record.line("ReqTRES=" + tres_text(job.cpus(), job.requested_memory_mib(), job.node_count(), ask.requested_gres_tres()));
+  record.line("ReqTRES=" + tres_text(job.requested_cpus(), job.requested_memory_mib(), job.requested_nodes(), ask.requested_gres_tres()));
   record.line("AllocTRES=" + (placed ? tres_text(job.cpus(), job.allocated_memory_mib(), job.node_count(), ask.allocated_gres_tres()) : std::string{"(null)"}));
   record.line("Socks/Node=" + star(ask.sockets_per_node()) + " NtasksPerN:B:S:C=" + text(job.tasks_per_node()) + ":0:" + star(ask.tasks_per_socket()) + ":" +
               star(ask.tasks_per_core()) + (job.extras().threads_spec() ? " ThreadSpec=" : " CoreSpec=") + (job.extras().has_core_spec() ? std::to_string(job.extras().core_spec()) : "*"));
