@@ -44,6 +44,8 @@ std::vector<GoldenBatch> placing_history();
 std::vector<GoldenBatch> ports_history();
 // The same with lists of sizes, a site factor and an age that begins anew after it.
 std::vector<GoldenBatch> sizes_history();
+// The same with nodes that come back by themselves, machines of a cloud and features that are not active after it.
+std::vector<GoldenBatch> node_orders_history();
 
 // The same with partitions that were made, changed, deleted, and kept or given up when the configuration was read again, after it.
 std::vector<GoldenBatch> partition_changes_history();
