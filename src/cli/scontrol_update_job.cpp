@@ -184,7 +184,7 @@ Result<void> set_end(wire::UpdateJob& u, Text v) {
   return {};
 }
 
-struct JobKey {
+struct JobUpdateKey {
   std::string_view name;
   Result<void> (*set)(wire::UpdateJob& update, Text value);  // nullptr: known and refused
   std::string_view why{};                                    // it is
@@ -192,7 +192,7 @@ struct JobKey {
 };
 
 // clang-format off
-constexpr JobKey job_keys[] = {
+constexpr JobUpdateKey job_keys[] = {
     {"Account", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_account(std::string{v}); return {}; }, {}, 1},
     {"ArrayTaskThrottle", [](wire::UpdateJob& u, Text v) -> Result<void> { MR_TRY(const auto n, update_number("ArrayTaskThrottle", v)); u.set_array_throttle(n); return {}; }},
     {"Comment", [](wire::UpdateJob& u, Text v) -> Result<void> { u.set_comment(std::string{v}); return {}; }},
@@ -324,9 +324,9 @@ int send_job(Scontrol& self, const wire::UpdateJob& update, Text ids) {
 }
 
 // By its name, or by the beginning of it that no other has.
-const JobKey* find_job_key(Text word) {
-  const JobKey* found = nullptr;
-  for (const JobKey& key : job_keys) {
+const JobUpdateKey* find_job_key(Text word) {
+  const JobUpdateKey* found = nullptr;
+  for (const JobUpdateKey& key : job_keys) {
     if (equals_ignoring_case(key.name, word) || (key.letters != 0 && is_update_key(word, key.name, key.letters))) return &key;
     if (!is_update_key(word, key.name)) continue;
     if (found != nullptr) return nullptr;
@@ -342,7 +342,7 @@ int update_job(Scontrol& self, const std::vector<UpdatePair>& pairs, Text ids) {
   bool any = false;
   for (const UpdatePair& pair : pairs) {
     if (is_update_key(pair.key, "JobId")) continue;
-    const JobKey* row = find_job_key(pair.key);
+    const JobUpdateKey* row = find_job_key(pair.key);
     const bool stands_alone = row != nullptr && (row->set == set_nice || row->name == "ResetAccrueTime");
     if (!pair.has_value && !stands_alone) return refuse_update_word(pair.key);
     if (row == nullptr) return refuse_update_key(pair.key, pair.value);
@@ -396,7 +396,7 @@ int update_jobs_of_name(Scontrol& self, const std::vector<UpdatePair>& pairs) {
 
 std::vector<std::string_view> job_update_keys() {
   std::vector<std::string_view> out;
-  for (const JobKey& key : job_keys)
+  for (const JobUpdateKey& key : job_keys)
     if (key.set != nullptr) out.push_back(key.name);
   return out;
 }
