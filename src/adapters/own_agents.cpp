@@ -176,6 +176,9 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   for (const auto& each : found.devices())
     registration.inventory.devices.push_back(
         {each.name(), each.type(), each.count(), {each.near().begin(), each.near().end()}, false, {}, each.files(), 0, {each.links().begin(), each.links().end()}});
+  registration.inventory.instance_id = found.instance_id();
+  registration.inventory.instance_type = found.instance_type();
+  registration.inventory.extra = found.extra();
   registration.attempts = reports_of(hello.attempts());
   registration.dynamic = hello.dynamic();
   registration.configuration = hello.configuration();

@@ -48,6 +48,7 @@ struct Options {
   std::string boot_suffix;
   std::string config, log_file, node, key_file, step_program;
   std::string dynamic_conf;
+  std::string extra, instance_id, instance_type;  // what the controller is told of this node
   unsigned verbose = 0;
   bool foreground = false, relay = false, clean = false, dynamic = false;
   bool systemd = false, beside_log = false, locked = false;  // told when it serves; works in the log's folder; is never swapped out
@@ -419,7 +420,12 @@ Result<void> AgentProcess::build() {
   std::optional<wire::Inventory> configured;
   if (!options_.node.empty() && configured_ != nullptr) configured = inventory_of(*configured_);
   measurements_ = std::make_unique<HostMeasurements>(configuration_.tmp_fs, loop_.now().value, std::move(configured));
-  measurements_->also = {[this](wire::Inventory& inventory) { if (devices_) devices_->add_to(inventory); },
+  measurements_->also = {[this](wire::Inventory& inventory) {
+                           if (devices_) devices_->add_to(inventory);
+                           inventory.set_extra(options_.extra);
+                           inventory.set_instance_id(options_.instance_id);
+                           inventory.set_instance_type(options_.instance_type);
+                         },
                          [this](wire::Telemetry& telemetry) {
                            if (devices_) devices_->add_to(telemetry);
                            if (accelerators_) accelerators_->look_again();
@@ -539,7 +545,10 @@ int main(int argc, char** argv) {
     else if (key == "conf") options.dynamic_conf = value;
     else if (key == "d") options.step_program = value;
     else if (key == "D") options.foreground = true;
+    else if (key == "extra") options.extra = value;
     else if (key == "f") options.config = value;
+    else if (key == "instance-id") options.instance_id = value;
+    else if (key == "instance-type") options.instance_type = value;
     else if (key == "key") options.key_file = value;
     else if (key == "L") options.log_file = value;
     else if (key == "M") options.locked = true;

@@ -517,8 +517,18 @@ TEST_F(Commands, Scontrol_updates_holds_and_shows) {
   EXPECT_EQ(asked.back().delete_partition().name(), "old");
   EXPECT_EQ(run({"scontrol", "create", "reservation", "nodes=n1", "users=root,no_such_one"}).err, "Error creating the reservation: Invalid user id: no_such_one\n");
   EXPECT_EQ(run({"scontrol", "update", "reservation=r", "groups+=no_such_one"}).err, "Error updating the reservation: Invalid group id: no_such_one\n");
-  EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "State=drain", "Reason=x"}).code, 0);
+  EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "State=drain", "Reason=x", "ResumeAfter=90"}).code, 0);
   EXPECT_EQ(asked.back().update_node().state(), "DRAIN");
+  EXPECT_EQ(asked.back().update_node().resume_after_seconds(), 90);
+  for (const char* off : {"ResumeAfter=-1", "ResumeAfter=infinite"}) {
+    EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", off}).code, 0);
+    EXPECT_EQ(asked.back().update_node().resume_after_seconds(), -1);
+  }
+  EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "ResumeAfter=soon"}).err, "Invalid ResumeAfter value: soon\n");
+  EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "ActiveFeatures=a", "AvailableFeatures=a,b", "InstanceId=i-1", "InstanceType=large"}).code, 0);
+  EXPECT_EQ(asked.back().update_node().active_features(), "a");
+  EXPECT_EQ(asked.back().update_node().features(), "a,b");
+  EXPECT_EQ(asked.back().update_node().instance_id() + asked.back().update_node().instance_type(), "i-1large");
   EXPECT_EQ(run({"scontrol", "hold", "3", "4,5"}).code, 0);
   EXPECT_EQ(asked.back().hold().jobs_size(), 3);
   EXPECT_EQ(run({"scontrol", "rel", "jobname=x"}).code, 0);

@@ -277,9 +277,13 @@ struct NodeKey {
   Result<void> (*set)(wire::UpdateNode& update, Text value);  // nullptr: known and refused
 };
 
-Result<void> set_node_features(wire::UpdateNode& u, Text v) {
-  if (u.has_features() && u.features() != v) return fail(Errc::refused, "ActiveFeatures= other than AvailableFeatures= is not built yet in Millrace: all features of a node are active");
-  u.set_features(std::string{v});
+Result<void> set_node_features(wire::UpdateNode& u, Text v) { u.set_features(std::string{v}); return {}; }
+
+Result<void> set_resume_after(wire::UpdateNode& u, Text v) {
+  const bool ends = v == "-1" || equals_ignoring_case(v, "INFINITE") || equals_ignoring_case(v, "UNLIMITED");
+  const auto seconds = ends ? std::optional<std::int64_t>{-1} : parse_integer(v);
+  if (!seconds || (!ends && *seconds < 0) || *seconds > UINT32_MAX) return bad("ResumeAfter", v);
+  u.set_resume_after_seconds(*seconds);
   return {};
 }
 
@@ -289,13 +293,16 @@ constexpr NodeKey node_keys[] = {
     {"Reason", [](wire::UpdateNode& u, Text v) -> Result<void> { u.set_reason(std::string{v}); return {}; }},
     {"Weight", [](wire::UpdateNode& u, Text v) -> Result<void> { MR_TRY(const auto n, number("Weight", v)); u.set_weight(n); return {}; }},
     {"AvailableFeatures", set_node_features},
-    {"ActiveFeatures", set_node_features},
+    {"ActiveFeatures", [](wire::UpdateNode& u, Text v) -> Result<void> { u.set_active_features(std::string{v}); return {}; }},
     {"Features", set_node_features},
     {"Comment", [](wire::UpdateNode& u, Text v) -> Result<void> { u.set_comment(std::string{v}); return {}; }},
     {"Extra", [](wire::UpdateNode& u, Text v) -> Result<void> { u.set_extra(std::string{v}); return {}; }},
     {"NodeAddr", [](wire::UpdateNode& u, Text v) -> Result<void> { u.set_address(std::string{v}); return {}; }},
     {"NodeHostName", [](wire::UpdateNode& u, Text v) -> Result<void> { u.set_host_name(std::string{v}); return {}; }},
-    {"CertToken", nullptr}, {"CpuBind", nullptr}, {"Gres", nullptr}, {"InstanceId", nullptr}, {"InstanceType", nullptr}, {"ResumeAfter", nullptr}, {"Topology", nullptr},
+    {"InstanceId", [](wire::UpdateNode& u, Text v) -> Result<void> { u.set_instance_id(std::string{v}); return {}; }},
+    {"InstanceType", [](wire::UpdateNode& u, Text v) -> Result<void> { u.set_instance_type(std::string{v}); return {}; }},
+    {"ResumeAfter", set_resume_after},
+    {"CertToken", nullptr}, {"CpuBind", nullptr}, {"Gres", nullptr}, {"Topology", nullptr},
 };
 // clang-format on
 

@@ -407,6 +407,10 @@ void Commands::update_node(const wire::UpdateNode& ask) {
   if (ask.has_extra()) change.change.extra = ask.extra();
   if (ask.has_address()) change.change.address = ask.address();
   if (ask.has_host_name()) change.change.host_name = ask.host_name();
+  if (ask.has_active_features()) change.change.active_features = ask.active_features();
+  if (ask.has_instance_id()) change.change.instance_id = ask.instance_id();
+  if (ask.has_instance_type()) change.change.instance_type = ask.instance_type();
+  if (ask.has_resume_after_seconds()) change.change.resume_at = ask.resume_after_seconds() < 0 ? Time{} : c_.loop_.now() + seconds(ask.resume_after_seconds());
   for (const std::uint32_t index : *indexes) {
     change.node = NodeIndex{index};
     auto decision = decide_change_node(c_.commit_.decided(), change, actor_, c_.loop_.now());

@@ -375,6 +375,9 @@ void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire
   out.set_reboot_issued(node.reboot == Reboot::issued);
   out.set_comment(node.comment);
   out.set_extra(node.extra);
+  out.set_instance_id(node.instance_id);
+  out.set_instance_type(node.instance_type);
+  out.set_resume_at_us(node.resume_at.value);
   for (const JobKey key : node.jobs)
     if (snapshot.state.job(key).state == JobState::completing) out.set_completing(true);
   const auto responding = snapshot.observed->responding.find(index);
@@ -393,6 +396,7 @@ void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire
   show_withheld(def, out);
   out.set_weight(def.weight);
   out.set_features(def.features);
+  out.set_active_features(def.active_features.value_or(def.features));
   out.set_gres(def.gres);
   show_node_resources(node, out);
   out.set_allocated_cpus(static_cast<std::uint32_t>(node.used_cpus.value));

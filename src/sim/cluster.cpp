@@ -376,7 +376,9 @@ void SimCluster::repair_turn() {
     request.set_protocol(protocol_version);
     request.set_number(++last_request_);
     request.mutable_update_node()->set_nodes(node->def->name);
-    request.mutable_update_node()->set_state("RESUME");
+    // Now or in a while, which a controller that is killed meanwhile must not forget.
+    if (world_.random.chance(2, 3)) request.mutable_update_node()->set_state("RESUME");
+    else request.mutable_update_node()->set_resume_after_seconds(static_cast<std::int64_t>(world_.random.below(3)));
     return controlling_->controller->request({SimAdministrator::client, UserId{0}, GroupId{0}}, request);
   }
 }

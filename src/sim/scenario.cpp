@@ -399,10 +399,13 @@ void Scenario::act(const Line& line) {
     if (words[0] == "delete") return done(decide_delete_node(state_, *node, root, now));
     return done(decide_change_node(state_, {*node, words[0], ""}, root, now));
   }
-  if (words[0] == "drain" || words[0] == "resume" || words[0] == "down") {
+  if (words[0] == "drain" || words[0] == "undrain" || words[0] == "resume" || words[0] == "down" || words[0] == "node") {
     const auto node = state_.find_node(words[1]);
     if (!node) return problems_.push_back("no node " + words[1]);
-    return done(decide_change_node(state_, {*node, words[0], words[0] == "resume" ? "" : "scenario"}, root, now));
+    ChangeNode ask{*node, words[0] == "node" ? "" : words[0], words[0] == "drain" || words[0] == "down" ? "scenario" : ""};
+    for (std::size_t i = 2; i < words.size(); ++i)
+      if (!read_node_change(words[i], ask.change, now)) return problems_.push_back("unknown node key '" + words[i] + "'");
+    return done(decide_change_node(state_, ask, root, now));
   }
   std::string base = words[1], tasks;
   if (const std::size_t bar = base.find('_'); bar != std::string::npos) tasks = base.substr(bar + 1), base = base.substr(0, bar);

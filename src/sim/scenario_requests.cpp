@@ -46,6 +46,18 @@ Result<bool> read_node_word(std::string_view word, NodeDef& def) {
   return true;
 }
 
+bool read_node_change(std::string_view word, NodeModified& change, Time now) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos) return false;
+  const std::string_view key = word.substr(0, equals), value = word.substr(equals + 1);
+  if (key == "resume_after") change.resume_at = value == "never" ? Time{} : now + seconds(parse_integer(value).value_or(0));
+  else if (key == "features") change.features = value;
+  else if (key == "active") change.active_features = value;
+  else if (key == "weight") change.weight = static_cast<std::uint32_t>(parse_integer(value).value_or(0));
+  else return false;
+  return true;
+}
+
 Result<void> settle_node(NodeDef& def) {
   def = cores_settled(def);
   return settle_kinds(def.kinds);

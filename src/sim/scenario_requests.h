@@ -16,6 +16,8 @@ inline Time at_second(std::int64_t second) { return Time{(second + 1'000'000) * 
 
 // gres=gpu:a100:4 features=a,b sockets=2 cores=8 threads=2 tmp=1000 weight=5 on a `nodes` line. False: not such a word.
 Result<bool> read_node_word(std::string_view word, NodeDef& def);
+// resume_after=60 (or never) features=a,b active=a weight=5 of a node that is there. False: not such a word.
+bool read_node_change(std::string_view word, NodeModified& change, Time now);
 // CPUs follow from sockets, cores and threads where those are given; parts of gpus are spread.
 Result<void> settle_node(NodeDef& def);
 

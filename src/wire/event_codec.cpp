@@ -232,6 +232,10 @@ void put_event(const NodeModified& e, log::Event& out) {
   if (e.extra) to->set_extra(*e.extra);
   if (e.address) to->set_address(*e.address);
   if (e.host_name) to->set_host_name(*e.host_name);
+  if (e.active_features) to->set_active_features(*e.active_features);
+  if (e.instance_id) to->set_instance_id(*e.instance_id);
+  if (e.instance_type) to->set_instance_type(*e.instance_type);
+  if (e.resume_at) to->set_resume_at(e.resume_at->value);
   to->set_at(e.at.value);
 }
 
@@ -589,6 +593,10 @@ Result<Event> decode_event(std::string_view bytes) {
       if (e.has_extra()) out.extra = e.extra();
       if (e.has_address()) out.address = e.address();
       if (e.has_host_name()) out.host_name = e.host_name();
+      if (e.has_active_features()) out.active_features = e.active_features();
+      if (e.has_instance_id()) out.instance_id = e.instance_id();
+      if (e.has_instance_type()) out.instance_type = e.instance_type();
+      if (e.has_resume_at()) out.resume_at = Time{e.resume_at()};
       return out;
     }
     case K::kNodesPowered: {

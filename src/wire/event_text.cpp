@@ -203,6 +203,7 @@ Line describe(const NodeRegistered& e) {
   line.number("tmp", has.tmp_disk.value).quoted("arch", has.arch).quoted("os", has.os).quoted("version", has.version);
   line.quoted("host", has.host_name).time("boot_at", has.boot_at).time("agent_started_at", has.agent_started_at);
   line.list("devices", has.devices, [](const NodeGres& kind) { return show(kind); });
+  line.quoted("instance_id", has.instance_id).quoted("instance_type", has.instance_type).quoted("extra", has.extra);
   return line.quoted("problem", e.problem);
 }
 
@@ -230,6 +231,11 @@ Line describe(const NodeModified& e) {
   if (e.extra) line.quoted("extra", *e.extra);
   if (e.address) line.quoted("address", *e.address);
   if (e.host_name) line.quoted("host", *e.host_name);
+  if (e.active_features) line.word("active_features", quote_text(*e.active_features));
+  if (e.instance_id) line.quoted("instance_id", *e.instance_id);
+  if (e.instance_type) line.quoted("instance_type", *e.instance_type);
+  if (e.resume_at && e.resume_at->is_set()) line.time("resume_at", *e.resume_at);
+  if (e.resume_at && !e.resume_at->is_set()) line.word("resume_at", "none");
   return line;
 }
 

@@ -84,6 +84,7 @@ std::string show(const NodeDef& def) {
   line.number("boards", def.boards).number("sockets", def.sockets).number("cores", def.cores_per_socket);
   line.number("threads", def.threads_per_core).number("memory", def.memory.value).number("tmp", def.tmp_disk.value);
   line.number("weight", def.weight).quoted("features", def.features).quoted("gres", def.gres);
+  if (def.active_features) line.word("active_features", quote_text(*def.active_features));
   line.list("kinds", def.kinds, [](const NodeGres& kind) { return show(kind); });
   line.count("kind", static_cast<std::uint64_t>(def.kind)).count("keep_up", def.keep_up);
   if (def.suspend_seconds) line.number("suspend_seconds", *def.suspend_seconds);

@@ -100,6 +100,7 @@ void put(const NodeDef& from, log::NodeDef& to) {
   to.set_keep_up(from.keep_up);
   for (const std::uint64_t word : from.withheld_cpus) to.add_withheld_cpus(word);
   to.set_withheld_memory_mib(from.withheld_memory.value);
+  if (from.active_features) to.set_active_features(*from.active_features);
 }
 
 NodeDef get(const log::NodeDef& from) {
@@ -112,6 +113,7 @@ NodeDef get(const log::NodeDef& from) {
   to.keep_up = from.keep_up();
   to.withheld_cpus.assign(from.withheld_cpus().begin(), from.withheld_cpus().end());
   to.withheld_memory = Mebibytes{from.withheld_memory_mib()};
+  if (from.has_active_features()) to.active_features = from.active_features();
   return to;
 }
 
@@ -562,12 +564,18 @@ void put(const Inventory& from, log::Inventory& to) {
   to.set_boot_at(from.boot_at.value);
   to.set_agent_started_at(from.agent_started_at.value);
   for (const NodeGres& kind : from.devices) put(kind, *to.add_devices());
+  to.set_instance_id(from.instance_id);
+  to.set_instance_type(from.instance_type);
+  to.set_extra(from.extra);
 }
 
 Inventory get(const log::Inventory& from) {
   Inventory to{Cpus{from.cpus()}, Mebibytes{from.memory_mib()}, Mebibytes{from.tmp_disk_mib()}, from.arch(), from.os(), from.version(),
                from.host_name(), Time{from.boot_at()}, Time{from.agent_started_at()}};
   for (const auto& kind : from.devices()) to.devices.push_back(get(kind));
+  to.instance_id = from.instance_id();
+  to.instance_type = from.instance_type();
+  to.extra = from.extra();
   return to;
 }
 

@@ -183,6 +183,9 @@ void put_node(NodeIndex index, const Node& node, log::Node& to) {
   to.set_reboot_due(node.reboot_due.value);
   to.set_comment(node.comment);
   to.set_extra(node.extra);
+  to.set_instance_id(node.instance_id);
+  to.set_instance_type(node.instance_type);
+  to.set_resume_at(node.resume_at.value);
   to.set_future(node.future);
   if (node.power == NodePower{}) return;
   log::NodePower& power = *to.mutable_power();
@@ -215,6 +218,9 @@ Node get_node(const log::Node& from) {
   node.reboot_due = Time{from.reboot_due()};
   node.comment = from.comment();
   node.extra = from.extra();
+  node.instance_id = from.instance_id();
+  node.instance_type = from.instance_type();
+  node.resume_at = Time{from.resume_at()};
   node.future = from.future();
   const auto& power = from.power();
   node.power = {.state = static_cast<Power>(power.state()), .due = Time{power.due()}, .told = power.told(), .down_wanted = power.down_wanted(),

@@ -120,13 +120,13 @@ INSTANTIATE_TEST_SUITE_P(Format1, GoldenLogs, testing::Values("format1/plain", "
                                          "format1/partition_changes", "format1/partition_changes_compacted",
                                          "format1/standing", "format1/standing_compacted", "format1/records", "format1/records_compacted",
                                          "format1/site_rules", "format1/site_rules_compacted",
-                                         "format1/outliving", "format1/outliving_compacted", "format1/placing", "format1/placing_compacted", "format1/ports", "format1/ports_compacted"),
+                                         "format1/outliving", "format1/outliving_compacted", "format1/placing", "format1/placing_compacted", "format1/ports", "format1/ports_compacted", "format1/node_orders", "format1/node_orders_compacted"),
                          [](const auto& info) { return std::string{info.param}.substr(8); });
 
 TEST(GoldenLog, Format1_holds_every_kind_of_fact) {
   std::set<std::string> kinds;
   for (const char* folder : {"/format1/plain", "/format1/accounts", "/format1/planning", "/format1/het", "/format1/suspending",
-                             "/format1/devices", "/format1/step_facts", "/format1/node_life", "/format1/power", "/format1/partition_changes", "/format1/standing", "/format1/records", "/format1/outliving", "/format1/ports"}) {
+                             "/format1/devices", "/format1/step_facts", "/format1/node_life", "/format1/power", "/format1/partition_changes", "/format1/standing", "/format1/records", "/format1/outliving", "/format1/ports", "/format1/node_orders"}) {
     const auto files = RealFilesystem::open_directory(std::string{GOLDEN_LOG_DIR} + folder, true);
     ASSERT_TRUE(files);
     ASSERT_TRUE(dump_log(**files, {}, [&](std::string_view line) {

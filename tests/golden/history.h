@@ -42,6 +42,7 @@ std::vector<GoldenBatch> site_rules_history();
 std::vector<GoldenBatch> placing_history();
 // The same with ports of steps, spared cores, rebooted nodes and a program without an allocation after it.
 std::vector<GoldenBatch> ports_history();
+std::vector<GoldenBatch> node_orders_history();
 
 // The same with partitions that were made, changed, deleted, and kept or given up when the configuration was read again, after it.
 std::vector<GoldenBatch> partition_changes_history();

@@ -95,7 +95,8 @@ int main(int argc, char** argv) {
                                      {"site_rules", millrace::site_rules_history, 0}, {"site_rules_compacted", millrace::site_rules_history, 25},
                                      {"outliving", millrace::outliving_history, 0}, {"outliving_compacted", millrace::outliving_history, 21},
                                      {"placing", millrace::placing_history, 0}, {"placing_compacted", millrace::placing_history, 21},
-                                     {"ports", millrace::ports_history, 0}, {"ports_compacted", millrace::ports_history, 21}};
+                                     {"ports", millrace::ports_history, 0}, {"ports_compacted", millrace::ports_history, 21},
+                                     {"node_orders", millrace::node_orders_history, 0}, {"node_orders_compacted", millrace::node_orders_history, 21}};
   for (const millrace::Golden& each : golden) {
     const auto written = millrace::write_log(argv[1], each);
     if (!written) return std::fprintf(stderr, "%s\n", written.error().story.c_str()), 1;

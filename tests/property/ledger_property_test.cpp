@@ -542,6 +542,11 @@ class History {
         ask.after_reboot = static_cast<AfterReboot>(random_.below(3));
         if (ask.state.empty() && random_.chance(1, 2)) ask.change.weight = static_cast<std::uint32_t>(random_.below(3));
         if (ask.state.empty() && random_.chance(1, 2)) ask.change.features = random_.chance(1, 2) ? "left" : "right,odd";
+        constexpr const char* active[] = {"left", "odd", "odd,right", ""};
+        if (ask.state.empty() && random_.chance(1, 2)) ask.change.active_features = active[random_.below(4)];
+        const bool leaves_service = ask.state.empty() || ask.state == "drain" || ask.state == "down" || ask.state == "fail";
+        if (leaves_service && random_.chance(1, 2)) ask.change.resume_at = random_.chance(1, 4) ? Time{} : now_ + seconds(random_.between(0, 300));
+        if (random_.chance(1, 8)) ask.change.instance_id = "i-" + std::to_string(random_.below(3)), ask.change.instance_type = "large";
         const auto decision = decide_change_node(state_, ask, {UserId{0}, true}, now_);
         if (decision) happen(*decision);
         happen(decide_reboots(state_, now_));

@@ -42,7 +42,8 @@ Data time(const R& r) { return time_of((r.node.*getter)()); }
 Data empty(const R&) { return ""; }
 Data zero(const R&) { return 0u; }
 Data nothing(const R&) { return DataList{}; }
-Data features(const R& r) { return words_by_comma(r.node.features()); }
+template <auto getter>
+Data words(const R& r) { return words_by_comma((r.node.*getter)()); }
 
 // clang-format off
 constexpr DataField<NodeRecord> node_fields[] = {
@@ -65,14 +66,14 @@ constexpr DataField<NodeRecord> node_fields[] = {
        return DataMap{{"average_watts", 0u}, {"base_consumed_energy", 0u}, {"consumed_energy", 0u}, {"current_watts", number_not_set()}, {"previous_consumed_energy", 0u}, {"last_collected", 0u}};
      }},
     {"extra", "STRING", value<&View::extra>},
-    {"features", "CSV_STRING", features},
-    {"active_features", "CSV_STRING", features},
+    {"features", "CSV_STRING", words<&View::features>},
+    {"active_features", "CSV_STRING", words<&View::active_features>},
     {"gpu_spec", "STRING", empty},
     {"gres", "STRING", value<&View::gres>},
     {"gres_drained", "STRING", [](const R& r) -> Data { return r.node.gres_drain().empty() ? "N/A" : r.node.gres_drain(); }},
     {"gres_used", "STRING", value<&View::gres_used>},
-    {"instance_id", "STRING", empty},
-    {"instance_type", "STRING", empty},
+    {"instance_id", "STRING", value<&View::instance_id>},
+    {"instance_type", "STRING", value<&View::instance_type>},
     {"last_busy", "TIMESTAMP_NO_VAL", time<&View::last_busy_us>},
     {"mcs_label", "STRING", empty},
     {"specialized_memory", "UINT64", value<&View::withheld_memory_mib>},
@@ -95,7 +96,7 @@ constexpr DataField<NodeRecord> node_fields[] = {
     {"reason", "STRING", value<&View::reason>},
     {"reason_changed_at", "TIMESTAMP_NO_VAL", time<&View::reason_at_us>},
     {"reason_set_by_user", "USER_ID", [](const R& r) -> Data { return r.node.reason().empty() ? "" : r.context.names->user(r.node.reason_uid()); }},
-    {"resume_after", "TIMESTAMP_NO_VAL", [](const R&) { return time_of(0); }},
+    {"resume_after", "TIMESTAMP_NO_VAL", time<&View::resume_at_us>},
     {"reservation", "STRING", value<&View::reservation>},
     {"suspend_time", "UINT32_NO_VAL", [](const R& r) { return r.node.idle_until_us() == 0 ? number_infinite() : time_of(r.node.idle_until_us()); }},
     {"alloc_memory", "UINT64", value<&View::allocated_memory_mib>},
@@ -209,7 +210,7 @@ constexpr DataField<GroupRecord> group_fields[] = {
     {"weight/minimum", "UINT32", least<weight>},
     {"weight/maximum", "UINT32", most<weight>},
     {"features/total", "STRING", first<&View::features>},
-    {"features/active", "STRING", first<&View::features>},
+    {"features/active", "STRING", first<&View::active_features>},
     {"gres/total", "STRING", first<&View::gres>},
     {"gres/used", "STRING", first<&View::gres_used>},
     {"cluster", "STRING", no_text},

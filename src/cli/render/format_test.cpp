@@ -199,6 +199,7 @@ TEST(Forms, A_written_configuration_can_be_read) {
     node.set_memory_mib(4000);
     node.set_gres("gpu:2");
     node.set_features("a,b");
+    node.set_active_features("a,b");
     node.set_weight(1);
   }
   wire::Partitions partitions;

@@ -145,7 +145,7 @@ constexpr Column<NodeGroup> plain[] = {
     {"Disk", 'd', "TMP_DISK", to_width, J, [](Out& out, const Row& row) { out += range(row, [](const View& n) { return n.tmp_disk_mib(); }, false); }},
     {"Extra", 0, "EXTRA", to_width, S, [](Out& out, const Row& row) { out += first_text(row, &View::extra, "(null)"); }},
     {"Features", 'f', "AVAIL_FEATURES", to_width, S, [](Out& out, const Row& row) { out += first_text(row, &View::features, "(null)"); }},
-    {"features_act", 'b', "ACTIVE_FEATURES", to_width, S, [](Out& out, const Row& row) { out += first_text(row, &View::features, "(null)"); }},
+    {"features_act", 'b', "ACTIVE_FEATURES", to_width, S, [](Out& out, const Row& row) { out += first_text(row, &View::active_features, "(null)"); }},
     {"FreeMem", 'e', "FREE_MEM", to_width, J, put_free_memory},
     {"Gres", 'G', "GRES", to_width, S, [](Out& out, const Row& row) { out += first_text(row, &View::gres, "(null)"); }},
     {"GresUsed", 0, "GRES_USED", to_width, J, [](Out& out, const Row& row) { out += first_text(row, &View::gres_used, "(null)"); }},

@@ -195,7 +195,7 @@ std::string show_node(const wire::NodeView& node, Names& names, const ShowOption
   record.line("NodeName=" + node.name() + (node.arch().empty() ? "" : " Arch=" + node.arch()) + " CoresPerSocket=" + text(node.cores_per_socket()) + ' ');
   record.line("CPUAlloc=" + text(node.allocated_cpus()) + " CPUEfctv=" + text(usable_cpus(node)) + " CPUTot=" + text(node.cpus()) + " CPULoad=" + load);
   record.line("AvailableFeatures=" + null(node.features()));
-  record.line("ActiveFeatures=" + null(node.features()));
+  record.line("ActiveFeatures=" + null(node.active_features()));
   record.line("Gres=" + null(node.gres()));
   if (options.detail > 0) {
     record.line("GresDrain=" + (node.gres_drain().empty() ? "N/A" : node.gres_drain()));
@@ -219,7 +219,7 @@ std::string show_node(const wire::NodeView& node, Names& names, const ShowOption
               " Weight=" + text(node.weight()) + " Owner=N/A MCS_label=N/A");
   if (!partitions.empty()) record.line("Partitions=" + partitions + ' ');
   record.line("BootTime=" + format_time(node.boot_at_us(), "None") + " SlurmdStartTime=" + format_time(node.agent_started_at_us(), "None"));
-  record.line("LastBusyTime=" + format_time(node.last_busy_us(), "Unknown") + " ResumeAfterTime=None SuspendTime=" +
+  record.line("LastBusyTime=" + format_time(node.last_busy_us(), "Unknown") + " ResumeAfterTime=" + format_time(node.resume_at_us(), "None") + " SuspendTime=" +
               (node.idle_until_us() != 0 ? format_time(node.idle_until_us(), "INFINITE") : "INFINITE"));
   record.line("CfgTRES=cpu=" + text(usable_cpus(node)) + ",mem=" + format_mib(usable_memory(node)) + ",billing=" + text(usable_cpus(node)) +
               (node.gres_tres().empty() ? "" : "," + node.gres_tres()));
@@ -233,6 +233,8 @@ std::string show_node(const wire::NodeView& node, Names& names, const ShowOption
     record.line("Reason=" + node.reason() + " [" + names.user(node.reason_uid()) + '@' + format_time(node.reason_at_us(), "Unknown") + ']');
   if (!node.comment().empty()) record.line("Comment=" + node.comment());
   if (!node.extra().empty()) record.line("Extra=" + node.extra());
+  if (!node.instance_id().empty() || !node.instance_type().empty())
+    record.line("InstanceId=" + null(node.instance_id()) + " InstanceType=" + null(node.instance_type()));
   if (!node.reservation().empty()) record.line("ReservationName=" + node.reservation());
   return record.finish();
 }

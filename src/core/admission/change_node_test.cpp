@@ -1,9 +1,12 @@
 // src/core/admission/change_node_test.cpp - orders to nodes, reboots, and what registration makes of them.
 #include <gtest/gtest.h>
 
+#include "core/admission/expire.h"
 #include "core/admission/power_nodes.h"
 #include "core/admission/report_node.h"
 #include "core/ledger/apply.h"
+#include "core/ledger/invariants.h"
+#include "core/model/features.h"
 
 namespace millrace {
 namespace {
@@ -39,6 +42,20 @@ class NodeOrders : public testing::Test {
     if (decision) happen(*decision);
     return decision.has_value();
   }
+  // What came of it: nothing, or the words of the refusal.
+  std::string change(const std::string& word, const NodeModified& change) {
+    ChangeNode ask{NodeIndex{0}, word, "because"};
+    ask.change = change;
+    const auto decision = decide_change_node(state_, ask, root, begin);
+    if (!decision) return slurm_text(decision.error().code);
+    happen(*decision);
+    return broken_law(state_).value_or("");
+  }
+  std::string resume_at(const std::string& word, Time when) {
+    NodeModified wish;
+    wish.resume_at = when;
+    return change(word, wish);
+  }
   const Node& node() { return state_.node(NodeIndex{0}); }
 
   ClusterConfigured configured_;
@@ -54,6 +71,91 @@ TEST_F(NodeOrders, a_failing_node_takes_no_jobs_until_resumed) {
   EXPECT_FALSE(order("RESUME")) << "in service already";
   EXPECT_FALSE(order("POWER_DOWN"));
   EXPECT_FALSE(order("SHINY"));
+}
+
+TEST_F(NodeOrders, comes_back_by_itself_when_its_time_is_over) {
+  const Time due = begin + seconds(60);
+  EXPECT_EQ(resume_at("", due), "Invalid node state specified") << "it is in service";
+  EXPECT_EQ(resume_at("resume", due), "Invalid node state specified");
+  EXPECT_EQ(resume_at("", Time{}), "") << "nothing to call off, and that is no error";
+  EXPECT_EQ(resume_at("drain", due), "");
+  EXPECT_EQ(next_deadline(state_), due);
+  EXPECT_TRUE(decide_expired(state_, begin).empty());
+  happen(decide_expired(state_, due));
+  EXPECT_TRUE(node().is_usable());
+  EXPECT_FALSE(node().resume_at.is_set());
+  EXPECT_TRUE(node().reason.empty());
+  EXPECT_EQ(next_deadline(state_), never);
+}
+
+TEST_F(NodeOrders, a_node_that_is_back_before_its_time_is_left_alone) {
+  const Time due = begin + seconds(60);
+  for (const char* back : {"resume", "undrain"}) {
+    EXPECT_EQ(resume_at("drain", due), "");
+    EXPECT_TRUE(order(back));
+    EXPECT_EQ(next_deadline(state_), never) << back;
+  }
+  EXPECT_EQ(resume_at("down", due), "");
+  EXPECT_EQ(resume_at("", Time{}), "");
+  EXPECT_EQ(next_deadline(state_), never);
+  EXPECT_EQ(resume_at("", due), "") << "it is still down";
+  EXPECT_TRUE(order("drain"));
+  EXPECT_TRUE(order("undrain"));
+  EXPECT_EQ(next_deadline(state_), due) << "it is down yet";
+  configured_.nodes.clear();
+  configured_.partitions[0].nodes.clear();
+  happen({configured_});
+  EXPECT_EQ(next_deadline(state_), never) << "it is in the configuration no more";
+  EXPECT_FALSE(broken_law(state_));
+}
+
+TEST_F(NodeOrders, only_available_features_become_active) {
+  NodeModified available, some, strange;
+  available.features = "flat,cache";
+  some.active_features = "cache";
+  strange.active_features = "fast";
+  EXPECT_EQ(change("", some), "Active features not subset of available features");
+  EXPECT_EQ(change("", available), "");
+  EXPECT_EQ(features_of(*node().def), (std::vector<std::string>{"cache", "flat"}));
+  EXPECT_EQ(change("", some), "");
+  EXPECT_EQ(features_of(*node().def), std::vector<std::string>{"cache"});
+  EXPECT_EQ(available_features_of(*node().def), (std::vector<std::string>{"cache", "flat"}));
+  EXPECT_EQ(change("", strange), "Active features not subset of available features");
+  strange.active_features = "cache|flat";
+  EXPECT_EQ(change("", strange), "Invalid feature specification");
+  some.active_features = "";
+  EXPECT_EQ(change("", some), "");
+  EXPECT_TRUE(features_of(*node().def).empty());
+  EXPECT_EQ(change("", available), "");
+  EXPECT_FALSE(node().def->active_features) << "what a node has is all active when it changes";
+}
+
+TEST_F(NodeOrders, an_agent_that_starts_says_which_machine_of_a_cloud_it_is_on) {
+  const auto start = [&](const char* instance, std::int64_t second) {
+    Inventory has{Cpus{4}, Mebibytes{1000}, {}, {}, {}, {}, {}, {}, begin + seconds(second)};
+    has.instance_id = instance;
+    has.extra = "rack 7";
+    happen(decide_register(state_, {NodeIndex{0}, "a", has}, begin));
+  };
+  start("i-1", 1);
+  EXPECT_EQ(node().instance_id, "i-1");
+  EXPECT_EQ(node().extra, "rack 7");
+  NodeModified wish;
+  wish.instance_id = "i-2";
+  wish.instance_type = "large";
+  EXPECT_EQ(change("", wish), "");
+  happen(decide_lost(state_, NodeIndex{0}, begin));
+  start("i-1", 1);
+  EXPECT_EQ(node().instance_id, "i-2") << "the same agent is back";
+  start("", 2);
+  EXPECT_EQ(node().instance_id, "i-2") << "one that was told nothing";
+  start("i-3", 3);
+  EXPECT_EQ(node().instance_id, "i-3");
+  EXPECT_EQ(node().instance_type, "large");
+  happen({NodesPowered{.change = PowerChange::going_down, .nodes = {NodeIndex{0}}, .due = begin, .by = UserId{0}, .at = begin}});
+  EXPECT_EQ(node().instance_id, "i-3");
+  happen({NodesPowered{.change = PowerChange::off, .nodes = {NodeIndex{0}}, .by = UserId{0}, .at = begin}});
+  EXPECT_EQ(node().instance_id + node().instance_type, "") << "that machine is gone";
 }
 
 TEST_F(NodeOrders, boots_when_idle_and_comes_back_as_it_was) {

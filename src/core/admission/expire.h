@@ -1,4 +1,4 @@
-// src/core/admission/expire.h - what has become due: time limits, begin times, records old enough to go.
+// src/core/admission/expire.h - what has become due: time limits, begin times, nodes that come back to service, records old enough to go.
 #pragma once
 
 #include "core/admission/refusal.h"

@@ -29,7 +29,7 @@ class Possibility {
     const auto wanted = features_wanted(spec_.resource_request().features, batch);
     if (!wanted) return refuse(batch.empty() ? RefusalCode::invalid_feature : RefusalCode::batch_constraint, wanted.error().story);
     for (const CountedFeature& each : wanted->counted)
-      if (std::ranges::count_if(all_, [&](const Candidate& c) { return each.term.matches(features_of(*c.def)); }) < each.nodes)
+      if (std::ranges::count_if(all_, [&](const Candidate& c) { return each.term.matches(available_features_of(*c.def)); }) < each.nodes)
         return refuse(RefusalCode::node_configuration_unavailable,
                       "fewer than " + std::to_string(each.nodes) + " nodes of partition " + partition_.def.name + " have what '" +
                           spec_.resource_request().features + (batch.empty() ? "" : "' with --batch='" + batch) + "' counts");
@@ -37,7 +37,7 @@ class Possibility {
     for (const FeatureTerm& side : wanted->alternatives) {
       std::vector<Candidate> some;
       for (const Candidate& candidate : all_)
-        if (side.always() || side.matches(features_of(*candidate.def))) some.push_back(candidate);
+        if (side.always() || side.matches(available_features_of(*candidate.def))) some.push_back(candidate);
       if (holds(some)) return {};
     }
     return refuse(RefusalCode::node_configuration_unavailable, nearest());
@@ -71,7 +71,7 @@ class Possibility {
     for (const NodeIndex index : partition_.nodes) {
       if (some.size() == enough) break;
       const Node& node = state_.node(index);
-      if (node.configured && suits(spec_, *node.def)) some.push_back({index, node.def.get(), all_of(*node.def, partition_.def.max_cpus_per_node)});
+      if (node.configured && could_suit(spec_, *node.def)) some.push_back({index, node.def.get(), all_of(*node.def, partition_.def.max_cpus_per_node)});
     }
     return holds(some);
   }
@@ -88,7 +88,7 @@ class Possibility {
     for (const NodeIndex index : partition_.nodes) {
       if (in(rare.required_nodes, index.value) || in(rare.excluded_nodes, index.value) || !state_.node(index).configured) continue;
       ++there_;
-      if (suits(spec_, *state_.node(index).def)) add(index);
+      if (could_suit(spec_, *state_.node(index).def)) add(index);
     }
     there_ += rare.required_nodes.size();
     return {};

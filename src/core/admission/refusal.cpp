@@ -21,6 +21,7 @@ const char* slurm_text(RefusalCode code) {
     case RefusalCode::bad_task_count: return "Task count specification invalid";
     case RefusalCode::invalid_node_state: return "Invalid node state specified";
     case RefusalCode::invalid_feature: return "Invalid feature specification";
+    case RefusalCode::active_not_available: return "Active features not subset of available features";
     case RefusalCode::not_supported: return "Requested operation not supported on this system";
     case RefusalCode::disabled: return "Requested operation is presently disabled";
     case RefusalCode::dependency: return "Job dependency problem";

@@ -30,6 +30,7 @@ enum class RefusalCode : std::uint16_t {
   bad_task_count = 2025,
   invalid_node_state = 2028,
   invalid_feature = 2029,
+  active_not_available = 2031,
   not_supported = 2036,
   disabled = 2037,
   dependency = 2038,

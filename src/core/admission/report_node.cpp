@@ -5,6 +5,8 @@
 
 #include "base/text.h"
 #include "core/admission/power_nodes.h"
+#include "core/ledger/apply_node.h"
+#include "core/model/features.h"
 
 namespace millrace {
 namespace {
@@ -67,6 +69,39 @@ std::string shortfall(const NodeDef& def, const Inventory& found) {
       if (kind.name == has.name && kind.type == has.type && has.count < kind.count)
         return "gres/" + kind.name + " count reported lower than configured (" + std::to_string(has.count) + " < " + std::to_string(kind.count) + ")";
   return {};
+}
+
+std::expected<void, Refusal> check_features(const Node& node, const NodeModified& change) {
+  for (const auto& list : {change.features, change.active_features})
+    if (list && list->find_first_of(" &|[]()*") != std::string::npos)
+      return refuse(RefusalCode::invalid_feature, "features '" + *list + "' are wrong, names with commas between them would be right");
+  if (!change.active_features) return {};
+  const std::string& available = change.features ? *change.features : node.def->features;
+  if (!std::ranges::includes(feature_names(available), feature_names(*change.active_features)))
+    return refuse(RefusalCode::active_not_available, "node " + node.def->name + " has " + (available.empty() ? "no features" : "the features " + available));
+  return {};
+}
+
+// ResumeAfter= is for a node that is out of service, or goes out of it with the same order.
+std::expected<void, Refusal> check_resume(const Node& node, const NodeModified& change, const std::string& state) {
+  if (!change.resume_at || !change.resume_at->is_set()) return {};
+  const std::string word = lower(state);
+  const bool goes = word == "down" || word == "drain" || word == "fail";
+  if (goes || (word.empty() && is_out_of_service(node))) return {};
+  return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + " is to come back to service by ResumeAfter=, but " +
+                                                     (word.empty() ? "it is neither down nor drained; State=DOWN or State=DRAIN takes it out of service" : "State=" + state + " does not take it out of service"));
+}
+
+bool changes_something(const NodeModified& change) {
+  return change.weight || change.features || change.comment || change.extra || change.address || change.host_name || change.active_features || change.instance_id ||
+         change.instance_type || change.resume_at;
+}
+
+NodeModified change_of(const ChangeNode& ask, Time now) {
+  NodeModified change = ask.change;
+  change.node = ask.node;
+  change.at = now;
+  return change;
 }
 
 }  // namespace
@@ -144,7 +179,14 @@ Decision decide_change_node(const State& state, const ChangeNode& ask, const Act
   if (!actor.is_admin) return refuse(RefusalCode::access_denied);
   const Node& node = state.node(ask.node);
   const std::string word = lower(ask.state);
-  if (is_power_word(word)) return decide_change_power(state, ask.node, word, actor, now);
+  if (auto checked = check_features(node, ask.change); !checked) return std::unexpected(checked.error());
+  if (auto checked = check_resume(node, ask.change, ask.state); !checked) return std::unexpected(checked.error());
+  const bool changes = changes_something(ask.change);
+  if (is_power_word(word)) {
+    Decision powered = decide_change_power(state, ask.node, word, actor, now);
+    if (powered && changes) powered->emplace_back(change_of(ask, now));
+    return powered;
+  }
   NodeOrder order{};
   if (word.empty()) {
     order = NodeOrder::reason_only;
@@ -173,8 +215,6 @@ Decision decide_change_node(const State& state, const ChangeNode& ask, const Act
     return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + (node.future ? " is FUTURE already" : " has jobs or is not powered up; drain it, and let it be FUTURE when it is idle"));
   if (node.future && order != NodeOrder::resume && order != NodeOrder::reason_only)
     return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + " is FUTURE; State=IDLE makes it a node like others");
-  if (ask.change.features && ask.change.features->find_first_of(" &|[]()*") != std::string::npos)
-    return refuse(RefusalCode::invalid_feature, "features '" + *ask.change.features + "' are wrong, names with commas between them would be right");
   if ((order == NodeOrder::reboot || order == NodeOrder::reboot_asap) && node.reboot == Reboot::issued)
     return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + " is booting already");
   if (order == NodeOrder::cancel_reboot && node.reboot != Reboot::requested)
@@ -185,11 +225,9 @@ Decision decide_change_node(const State& state, const ChangeNode& ask, const Act
   if (word == "resume" && usable) return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + " is in service already");
   std::vector<Event> events;
   if (order == NodeOrder::down) lose_attempts(state, ask.node, now, events);
-  const NodeModified& change = ask.change;
-  const bool changes = change.weight || change.features || change.comment || change.extra || change.address || change.host_name;
-  if (changes) events.emplace_back(NodeModified{ask.node, change.weight, change.features, change.comment, change.extra, now, change.address, change.host_name});
   if (order != NodeOrder::reason_only || !ask.reason.empty() || !changes)
     events.emplace_back(NodeStateChanged{ask.node, order, ask.reason, actor.uid, now, ask.after_reboot, {}});
+  if (changes) events.emplace_back(change_of(ask, now));
   return events;
 }
 

@@ -75,7 +75,7 @@ Checked check_features(const State& state, const std::string& text, RefusalCode 
   std::set<std::string> known;
   for (const auto& [index, node] : state.nodes)
     if (node->configured)
-      for (std::string& feature : features_of(*node->def)) known.insert(std::move(feature));
+      for (std::string& feature : available_features_of(*node->def)) known.insert(std::move(feature));
   for (const std::string& name : names_in(*parsed))
     if (!known.contains(name)) return refuse(code, "no node has the feature '" + name + "'; there is: " + joined(known));
   return {};

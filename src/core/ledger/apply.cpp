@@ -599,7 +599,10 @@ void apply_one(State& state, const JobRequeued& e) {
   bring_along(state, e.key, e.at);
 }
 
-void apply_one(State& state, const NodeRegistered& e) { register_node(state, e); }
+void apply_one(State& state, const NodeRegistered& e) {
+  register_node(state, e);
+  forget_resume(state, e.node);
+}
 void apply_one(State& state, const NodeLost& e) { lose_node(state, e); }
 void apply_one(State& state, const DevicesJudged& e) { judge_devices(state, e); }
 void apply_one(State& state, const NodeStateChanged& e) { change_node(state, e); }

@@ -70,6 +70,15 @@ void sort_by_weight(const State& state, Partition& partition) {
   });
 }
 
+void set_resume(State& state, NodeIndex index, Time at) {
+  const Time before = state.node(index).resume_at;
+  if (before == at) return;
+  const auto key = [&](Time due) { return DeadlineKey{due, JobKey{index.value}, DeadlineKind::node_resume}; };
+  if (before.is_set()) state.deadlines.erase(key(before));
+  state.edit_node(index).resume_at = at;
+  if (at.is_set()) state.deadlines.set(key(at), {});
+}
+
 bool has_one_of(const NodeDef& def, const std::vector<std::string>& features) {
   const auto has = split(def.features, ',');
   return std::ranges::any_of(features, [&](const std::string& feature) { return std::ranges::find(has, std::string_view{feature}) != has.end(); });
@@ -94,6 +103,14 @@ void change_kind(Node& node, NodeKind before) {
 }
 
 }  // namespace
+
+bool is_out_of_service(const Node& node) {
+  return node.configured && !node.future && (node.condition == NodeCondition::down || node.drain || node.fail);
+}
+
+void forget_resume(State& state, NodeIndex index) {
+  if (!is_out_of_service(state.node(index))) set_resume(state, index, Time{});
+}
 
 void sort_partitions(State& state) {
   for (Partition& partition : state.partitions.edit()) sort_by_weight(state, partition);
@@ -145,6 +162,7 @@ void configure(State& state, const ClusterConfigured& e) {
       change_kind(state.edit_node(it->second), before);
     }
   }
+  for (const NodeIndex index : all) forget_resume(state, index);
   configure_partitions(state, e);
   fill_partitions(state);
   state.policy = SharedValue(e.policy);
@@ -185,7 +203,24 @@ void come_back(State& state, Node& node, const NodeRegistered& e) {
 
 }  // namespace
 
+namespace {
+
+// An agent that was started says what its command line told it; until the next start others may say otherwise.
+void take_words_of_agent(Node& node, const NodeRegistered& e) {
+  const bool same = node.inventory && node.boot_id == e.boot_id && node.inventory->agent_started_at == e.inventory.agent_started_at;
+  if (same) return;
+  const auto take = [](std::string& to, const std::string& said) {
+    if (!said.empty()) to = said;
+  };
+  take(node.instance_id, e.inventory.instance_id);
+  take(node.instance_type, e.inventory.instance_type);
+  take(node.extra, e.inventory.extra);
+}
+
+}  // namespace
+
 void register_node(State& state, const NodeRegistered& e) {
+  take_words_of_agent(state.edit_node(e.node), e);
   if (register_without_power(state, e)) {
     complete(state, e.node, *state.node(e.node).def);
     return drain_for(state.edit_node(e.node), e.problem, e.at);
@@ -282,6 +317,7 @@ void change_node(State& state, const NodeStateChanged& e) {
   } else if (e.order == NodeOrder::cancel_reboot && node.is_usable()) {
     node.reason.clear();
   }
+  forget_resume(state, e.node);
   if (node.future != was_future) fill_partitions(state);
   if (state.node(e.node).power.state != power_before) sort_partitions(state);
   if (state.node(e.node).is_ready() != was_ready)
@@ -305,6 +341,7 @@ void create_node(State& state, const NodeCreated& e) {
 }
 
 void delete_node(State& state, const NodeDeleted& e) {
+  set_resume(state, e.node, Time{});
   Node& node = state.edit_node(e.node);
   MR_ASSERT(node.jobs.empty());
   Node left;
@@ -320,9 +357,13 @@ void modify_node(State& state, const NodeModified& e) {
   if (e.extra) node.extra = *e.extra;
   if (e.address) node.def.edit().address = *e.address;
   if (e.host_name) node.def.edit().host_name = *e.host_name;
-  if (!e.features && !e.weight) return;
+  if (e.instance_id) node.instance_id = *e.instance_id;
+  if (e.instance_type) node.instance_type = *e.instance_type;
+  if (e.resume_at) set_resume(state, e.node, *e.resume_at);
+  if (!e.features && !e.active_features && !e.weight) return;
   NodeDef& def = node.def.edit();
   if (e.features) def.features = *e.features;
+  if (e.features || e.active_features) def.active_features = e.active_features == def.features ? std::nullopt : e.active_features;
   if (e.weight) def.weight = *e.weight;
   // Also where the order stays: that the partitions are others is how a plan hears of it.
   if (e.features && node.def->kind == NodeKind::dynamic) fill_partitions(state);

@@ -13,6 +13,10 @@ void change_node(State& state, const NodeStateChanged& e);
 void modify_node(State& state, const NodeModified& e);
 void create_node(State& state, const NodeCreated& e);
 void delete_node(State& state, const NodeDeleted& e);
+// Down, drained or failing: somebody has to put it back to service, or Node::resume_at does.
+bool is_out_of_service(const Node& node);
+// One that is in service again has no time at which it comes back.
+void forget_resume(State& state, NodeIndex index);
 // Which nodes each partition has: those it names, and those that were made since and that it takes.
 void fill_partitions(State& state);
 // The order in which the nodes of partitions are filled, after something it depends on has changed.

@@ -59,6 +59,8 @@ void change_power(State& state, const NodesPowered& e) {
       node.reason_by = UserId{0};
       node.reason_at = e.at;
     }
+    if (node.power.state == Power::off && before.state != Power::off) node.instance_id.clear(), node.instance_type.clear();  // that machine is gone
+    forget_resume(state, index);
   }
   // Those that are on come first; also where the order stays, that is how a plan hears of it.
   if (moved) sort_partitions(state);

@@ -231,6 +231,9 @@ struct NodeModified {
   std::optional<std::string> features, comment, extra;
   Time at;
   std::optional<std::string> address{}, host_name{};
+  std::optional<std::string> active_features{};  // some of its features; without them all are active
+  std::optional<std::string> instance_id{}, instance_type{};
+  std::optional<Time> resume_at{};  // when it comes back to service by itself; Time{}: not any more
 };
 
 // What becomes of the power of some nodes: what somebody wants of them, how far it has come, that the site's program has been run.

@@ -7,10 +7,12 @@
 
 #include "base/index_set.h"
 #include "core/ledger/apply_account.h"
+#include "core/ledger/apply_node.h"
 #include "core/ledger/apply_steps.h"
 #include "core/ledger/dependency.h"
 #include "core/ledger/kept_jobs.h"
 #include "core/ledger/licences.h"
+#include "core/model/features.h"
 #include "core/model/node_use.h"
 
 namespace millrace {
@@ -284,6 +286,23 @@ std::optional<std::string> check_standing(const State& state) {
   return std::nullopt;
 }
 
+std::optional<std::string> check_orders(const State& state) {
+  for (const auto& [index, node] : state.nodes) {
+    const std::string name = "node " + node->def->name;
+    if (node->resume_at.is_set() && !is_out_of_service(*node)) return name + " is in service and is to come back to it";
+    if (node->resume_at.is_set() && !state.deadlines.contains({node->resume_at, JobKey{index.value}, DeadlineKind::node_resume})) return name + " is to come back, and nothing says when";
+    if (!std::ranges::includes(available_features_of(*node->def), features_of(*node->def))) return name + " has a feature active that it has not";
+  }
+  return std::nullopt;
+}
+
+bool is_there(const State& state, const DeadlineKey& due) {
+  const auto number = static_cast<std::uint32_t>(due.key.value);
+  if (due.kind == DeadlineKind::reservation) return state.reservations.contains(ReservationId{number});
+  if (due.kind == DeadlineKind::node_resume) return state.nodes.contains(NodeIndex{number}) && state.node(NodeIndex{number}).resume_at == due.at;
+  return state.jobs.contains(due.key);
+}
+
 }  // namespace
 
 std::optional<std::string> broken_law(const State& state) {
@@ -296,13 +315,12 @@ std::optional<std::string> broken_law(const State& state) {
   for (const auto& [place, nothing] : state.queue)
     if (!state.jobs.contains(place.key)) return "the queue names a job that is not there";
   for (const auto& [due, nothing] : state.deadlines)
-    if (due.kind == DeadlineKind::reservation ? !state.reservations.contains(ReservationId{static_cast<std::uint32_t>(due.key.value)})
-                                              : !state.jobs.contains(due.key))
-      return "a deadline names what is not there";
+    if (!is_there(state, due)) return "a deadline names what is not there";
   for (const auto& [uid, history] : state.run_histories)
     if (history.last == 0) return "user " + std::to_string(uid.value) + ": a history without a run";
   if (auto broken = check_nodes(state)) return broken;
   if (auto broken = check_power(state)) return broken;
+  if (auto broken = check_orders(state)) return broken;
   if (auto broken = check_ports(state)) return broken;
   if (auto broken = check_uses(state)) return broken;
   if (auto broken = check_licences(state)) return broken;
@@ -350,6 +368,9 @@ std::uint64_t fingerprint(const State& state) {
           static_cast<std::uint64_t>((node->power.told ? 1 : 0) | (node->power.down_wanted ? 2 : 0) | (node->power.closed ? 4 : 0) | (node->power.up_wanted ? 8 : 0) | (node->future ? 16 : 0)));
     if (node->def->kind != NodeKind::normal) add(static_cast<std::uint64_t>(node->def->kind) << 1 | (node->configured ? 1 : 0));
     add(node->def->weight ^ name_bits(node->def->features));
+    if (node->def->active_features) add(name_bits(*node->def->active_features));
+    if (node->resume_at.is_set()) add(static_cast<std::uint64_t>(node->resume_at.value));
+    if (!node->instance_id.empty() || !node->instance_type.empty()) add(name_bits(node->instance_id) ^ mix_bits(name_bits(node->instance_type)));
     for (const std::uint64_t word : node->use.cpus) add(word);
     for (std::size_t slot = 0; slot < node->def->kinds.size() && slot < gres_kinds_max; ++slot)
       add(mix_bits(node->use.devices[slot]) ^ static_cast<std::uint64_t>(node->used_gres[slot]));

@@ -69,6 +69,8 @@ void rebuild_indexes(State& state) {
     add_deadlines(state, job);
   }
   for (const auto& [id, reservation] : state.reservations) add_deadline(state, *reservation);
+  for (const auto& [index, node] : state.nodes)
+    if (node->resume_at.is_set()) state.deadlines.set({node->resume_at, JobKey{index.value}, DeadlineKind::node_resume}, {});
   state.by_id = sorted_map(std::move(by_id));
   state.tasks = sorted_map(std::move(tasks));
   state.submissions = sorted_map(std::move(submissions));

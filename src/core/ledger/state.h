@@ -24,12 +24,12 @@ struct QueueKey {
 };
 
 // What becomes due at a time: decided by admission/expire, never by a clock in here.
-enum class DeadlineKind : std::uint8_t { begin, time_limit, forget, dependency_delay, invalid_dependency, reservation, preemption, latest_start };
+enum class DeadlineKind : std::uint8_t { begin, time_limit, forget, dependency_delay, invalid_dependency, reservation, preemption, latest_start, node_resume };
 constexpr Time at_once{1};  // a deadline that is due whatever the time
 
 struct DeadlineKey {
   Time at;
-  JobKey key;  // kind reservation: a ReservationId value
+  JobKey key;  // kind reservation: a ReservationId value; kind node_resume: a NodeIndex value
   DeadlineKind kind{};
   auto operator<=>(const DeadlineKey&) const = default;
 };
@@ -74,7 +74,7 @@ struct KeyBits<QueueKey> {
 template <>
 struct KeyBits<DeadlineKey> {
   static std::uint64_t of(const DeadlineKey& k) {
-    return mix_bits(static_cast<std::uint64_t>(k.at.value)) ^ mix_bits(k.key.value * 8 + static_cast<std::uint64_t>(k.kind));
+    return mix_bits(static_cast<std::uint64_t>(k.at.value)) ^ mix_bits(k.key.value * 16 + static_cast<std::uint64_t>(k.kind));
   }
 };
 template <>

@@ -177,9 +177,13 @@ std::vector<std::string> names_in(const FeatureExpression& expression) {
   return out;
 }
 
-std::vector<std::string> features_of(const NodeDef& node) {
+std::vector<std::string> features_of(const NodeDef& node) { return feature_names(node.active_features.value_or(node.features)); }
+
+std::vector<std::string> available_features_of(const NodeDef& node) { return feature_names(node.features); }
+
+std::vector<std::string> feature_names(std::string_view list) {
   std::vector<std::string> out;
-  for (const std::string_view word : split(node.features, ','))
+  for (const std::string_view word : split(list, ','))
     if (!trim(word).empty()) out.emplace_back(trim(word));
   std::ranges::sort(out);
   out.erase(std::ranges::unique(out).begin(), out.end());

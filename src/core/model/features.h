@@ -62,6 +62,11 @@ Result<FeatureExpression> features_wanted(std::string_view constraint, std::stri
 // The names in it, each once, sorted.
 std::vector<std::string> names_in(const FeatureExpression& expression);
 
+// Names with commas between them, each once, sorted.
+std::vector<std::string> feature_names(std::string_view list);
+// Those that are active: what a job can have there now.
 std::vector<std::string> features_of(const NodeDef& node);
+// All of them, also those that are not active now.
+std::vector<std::string> available_features_of(const NodeDef& node);
 
 }  // namespace millrace

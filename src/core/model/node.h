@@ -29,6 +29,7 @@ struct NodeDef {
   std::uint32_t keep_up = 0;  // of which group of Policy::keep_up it is, counted from one
   std::vector<std::uint64_t> withheld_cpus{};  // kept for the system, by position as in ShareDetail: no job gets them
   Mebibytes withheld_memory{0};
+  std::optional<std::string> active_features{};  // of its features, those that jobs get now; not set: all
 
   // What jobs can have of it.
   Cpus usable_cpus() const;
@@ -48,6 +49,7 @@ struct Inventory {
   std::string arch, os, version, host_name;
   Time boot_at, agent_started_at;
   std::vector<NodeGres> devices{};  // looked for and found; kinds that were not looked for are missing
+  std::string instance_id{}, instance_type{}, extra{};  // as its agent was told on the command line
   bool operator==(const Inventory&) const = default;
 };
 
@@ -109,6 +111,8 @@ struct Node {
   bool drained_for_reboot = false;  // no new jobs until then (ASAP); ends with the reboot
   Time reboot_due;                // issued: down if it has not come back by then
   std::string comment, extra;
+  std::string instance_id, instance_type;  // of a machine in a cloud
+  Time resume_at;                 // down or drained until then, and then put back to service; not set: until somebody does it
   NodePower power;
   bool future = false;            // only foreseen: no job gets it, and it is not shown
   Cpus used_cpus;  // each counted once, however many jobs are on it

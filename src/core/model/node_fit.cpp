@@ -154,7 +154,9 @@ Amounts working_of(const NodeDef& node) {
   return all;
 }
 
-bool suits(const JobSpec& spec, const NodeDef& node) {
+namespace {
+
+bool suits_with(const JobSpec& spec, const NodeDef& node, std::vector<std::string> (*features)(const NodeDef&)) {
   if (!spec.resources) return true;
   const ResourceRequest& ask = *spec.resources;
   if (node.sockets < ask.sockets_per_node || node.cores_per_socket < ask.cores_per_socket ||
@@ -162,8 +164,14 @@ bool suits(const JobSpec& spec, const NodeDef& node) {
     return false;
   if (ask.features.empty()) return true;
   const auto wanted = parse_features(ask.features);
-  return wanted && wanted->admits(features_of(node));
+  return wanted && wanted->admits(features(node));
 }
+
+}  // namespace
+
+bool suits(const JobSpec& spec, const NodeDef& node) { return suits_with(spec, node, features_of); }
+
+bool could_suit(const JobSpec& spec, const NodeDef& node) { return suits_with(spec, node, available_features_of); }
 
 std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amounts& free, const FitRules& rules) {
   const std::int64_t whole = spec.exclusive ? node.usable_cpus().value : 0;

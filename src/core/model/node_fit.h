@@ -41,5 +41,7 @@ bool cover_gpus(const JobSpec& spec, const NodeDef& node, const Amounts& free, A
 // Whether the node has, by its nature, what the job asks for: sockets, cores, threads, temporary disk, and features as far as one node
 // can show them (core/model/features: that all take the same side of [a|b], and counts, is a matter of the whole set).
 bool suits(const JobSpec& spec, const NodeDef& node);
+// The same, were all features of the node active.
+bool could_suit(const JobSpec& spec, const NodeDef& node);
 
 }  // namespace millrace

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "base/hostlist.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/limits.h"
 #include "core/ledger/obstacle.h"
 #include "core/model/fit.h"
+#include "core/model/node_fit.h"
 #include "core/planner/memo.h"
 #include "core/planner/trial.h"
 
@@ -168,6 +170,16 @@ std::string reservation_words(const State& state, const Job& job, const Trial& t
   return {};
 }
 
+// Nodes that have the features it asks for, where the features are not active.
+std::string inactive_words(const State& state, const Job& job) {
+  if (job.spec->resource_request().features.empty()) return {};
+  std::vector<std::string> names;
+  for (const NodeIndex index : state.partition(job.spec->partition).nodes)
+    if (const NodeDef& def = *state.node(index).def; could_suit(*job.spec, def) && !suits(*job.spec, def)) names.push_back(def.name);
+  if (names.empty()) return {};
+  return "On " + compress_hostlist(names) + " what it asks for (" + job.spec->resource_request().features + ") is available but not active.";
+}
+
 // Tries the job with a change on a copy; kept when it starts sooner.
 class Trials {
  public:
@@ -309,6 +321,7 @@ Explanation explain(const State& state, const PlannerSettings& settings, JobKey 
   out.words.push_back(ahead);
   if (const std::string holders = holders_words(state, trial, now); !holders.empty()) out.words.push_back(holders);
   if (const std::string kept = reservation_words(state, job, trial, now); !kept.empty()) out.words.push_back(kept);
+  if (const std::string inactive = inactive_words(state, job); !inactive.empty()) out.words.push_back(inactive);
   if (!trial.start.is_set()) {
     out.words.push_back("With the nodes that are up now it could never start; it waits for nodes to come back.");
     out.certainty = "unknown";

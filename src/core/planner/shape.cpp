@@ -128,7 +128,7 @@ void measure(const State& state, const NodeClasses& classes, Shape& shape) {
 std::uint32_t NodeClasses::class_of(const NodeDef& def) {
   KeyText key;
   key.add(def.cpus.value).add(def.memory.value).add(def.tmp_disk.value).add(def.boards).add(def.sockets).add(def.cores_per_socket);
-  key.add(def.threads_per_core).add(def.features).add_list(def.withheld_cpus).add(def.withheld_memory.value);
+  key.add(def.threads_per_core).add(def.features).add(def.active_features.value_or(def.features)).add_list(def.withheld_cpus).add(def.withheld_memory.value);
   for (const NodeGres& kind : def.kinds) key.add(kind.name).add(kind.type).add(kind.count).add_list(kind.near).add_list(kind.links);
   const auto [it, fresh] = known_.emplace(key.take(), static_cast<std::uint32_t>(samples_.size()));
   if (fresh) samples_.emplace_back(def);

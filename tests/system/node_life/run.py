@@ -6,6 +6,7 @@ states, reboots.
 """
 
 import argparse
+import json
 import os
 import signal
 import subprocess
@@ -256,6 +257,49 @@ def check_states(checks, cluster, programs):
     checks.that("shown", "AvailableFeatures=fast" in (text := cluster.run("scontrol", "show", "node", "n2").out) and "Weight=7" in text)
     job = cluster.submit("-C", "fast", "-o", "/dev/null", "--wrap", "true")
     checks.that("and used", cluster.wait_for_job(job)["NodeList"] == "n2")
+    cluster.wait_for_nodes()
+    check_active_features(checks, cluster)
+    check_comes_back(checks, cluster)
+    check_instance(checks, cluster)
+
+
+def check_active_features(checks, cluster):
+    update = lambda *words: cluster.run("scontrol", "update", "NodeName=n2", *words)
+    checks.says("only what is available can be active", update("ActiveFeatures=slow"), 1, "Active features not subset of available features")
+    checks.says("one of two features is active", update("AvailableFeatures=fast,slow", "ActiveFeatures=slow"), 0)
+    shown = cluster.run("sinfo", "-h", "-n", "n2", "-o", "%f %b").out.split()
+    checks.that("sinfo shows both", shown == ["fast,slow", "slow"], shown)
+    job = cluster.submit("-C", "fast", "-o", "/dev/null", "--wrap", "true")
+    wait_for("a job waits for a feature that is not active", lambda: cluster.run("squeue", "-h", "-j", job, "-o", "%T %r").out.split() == ["PENDING", "Resources"])
+    checks.says("millrace why says so", cluster.run("millrace", "why", job), 0, "not active")
+    checks.says("it becomes active", update("ActiveFeatures=fast"), 0)
+    checks.that("and the job starts", cluster.wait_for_job(job)["NodeList"] == "n2")
+    node = json.loads(cluster.run("scontrol", "show", "node", "n2", "--json").out)["nodes"][0]
+    checks.that("as data", node["features"] == ["fast", "slow"] and node["active_features"] == ["fast"], node)
+    checks.says("all of them again", update("AvailableFeatures=fast"), 0)
+    cluster.wait_for_nodes()
+
+
+# The controller dies in between: that a node is to come back outlives it.
+def check_comes_back(checks, cluster):
+    checks.says("a node in service has nowhere to come back to", cluster.run("scontrol", "update", "NodeName=n1", "ResumeAfter=60"), 1, "Invalid node state specified")
+    checks.says("drained for a while", cluster.run("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=hot", "ResumeAfter=10"), 0)
+    text = cluster.run("scontrol", "show", "node", "n1").out
+    checks.that("the time is shown", "State=IDLE+DRAIN" in text and "ResumeAfterTime=20" in text, text)
+    cluster.controller.kill()
+    cluster.start_controller()
+    cluster.wait_for_controller()
+    wait_for("n1 is back by itself", lambda: cluster.node_states()["n1"] == "idle")
+    checks.that("with no reason and no time", "ResumeAfterTime=None" in (text := cluster.run("scontrol", "show", "node", "n1").out) and "Reason=" not in text, text)
+
+
+def check_instance(checks, cluster):
+    checks.says("an instance of a cloud", cluster.run("scontrol", "update", "NodeName=n1", "InstanceId=i-1", "InstanceType=large"), 0)
+    checks.says("shown", cluster.run("scontrol", "show", "node", "n1"), 0, "InstanceId=i-1 InstanceType=large")
+    cluster.agents["n1"].kill()
+    cluster.start_agent("n1", "--instance-id=i-2", "--instance-type", "small", "--extra=rack 7")
+    wait_for("the agent says which one it is on", lambda: "InstanceId=i-2 InstanceType=small" in cluster.run("scontrol", "show", "node", "n1").out)
+    checks.says("and what else it was told", cluster.run("scontrol", "show", "node", "n1"), 0, "Extra=rack 7")
     cluster.wait_for_nodes()
 
 
