@@ -158,6 +158,18 @@ TEST_F(NodeOrders, an_agent_that_starts_says_which_machine_of_a_cloud_it_is_on) 
   EXPECT_EQ(node().instance_id + node().instance_type, "") << "that machine is gone";
 }
 
+TEST_F(NodeOrders, what_is_said_beside_an_order_about_power_holds_too) {
+  configured_.policy.power_saving = true;
+  happen({configured_});
+  NodeModified wish;
+  wish.comment = "for the night";
+  EXPECT_EQ(change("power_down", wish), "");
+  EXPECT_TRUE(node().power.down_wanted);
+  EXPECT_EQ(node().comment, "for the night");
+  EXPECT_EQ(node().reason, "because");
+  EXPECT_EQ(resume_at("power_up", begin + seconds(60)), "Invalid node state specified");
+}
+
 TEST_F(NodeOrders, boots_when_idle_and_comes_back_as_it_was) {
   EXPECT_FALSE(order("cancel_reboot"));
   EXPECT_TRUE(order("reboot"));

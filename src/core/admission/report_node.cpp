@@ -184,6 +184,7 @@ Decision decide_change_node(const State& state, const ChangeNode& ask, const Act
   const bool changes = changes_something(ask.change);
   if (is_power_word(word)) {
     Decision powered = decide_change_power(state, ask.node, word, actor, now);
+    if (powered && !ask.reason.empty()) powered->emplace_back(NodeStateChanged{ask.node, NodeOrder::reason_only, ask.reason, actor.uid, now, {}, {}});
     if (powered && changes) powered->emplace_back(change_of(ask, now));
     return powered;
   }

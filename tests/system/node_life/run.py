@@ -283,9 +283,11 @@ def check_active_features(checks, cluster):
 # The controller dies in between: that a node is to come back outlives it.
 def check_comes_back(checks, cluster):
     checks.says("a node in service has nowhere to come back to", cluster.run("scontrol", "update", "NodeName=n1", "ResumeAfter=60"), 1, "Invalid node state specified")
-    checks.says("drained for a while", cluster.run("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=hot", "ResumeAfter=10"), 0)
+    checks.says("drained for a while", cluster.run("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=hot", "ResumeAfter=20"), 0)
     text = cluster.run("scontrol", "show", "node", "n1").out
     checks.that("the time is shown", "State=IDLE+DRAIN" in text and "ResumeAfterTime=20" in text, text)
+    due = json.loads(cluster.run("scontrol", "show", "node", "n1", "--json").out)["nodes"][0]["resume_after"]
+    checks.that("as data too", due["set"] and due["number"] > 1_700_000_000, due)
     cluster.controller.kill()
     cluster.start_controller()
     cluster.wait_for_controller()
