@@ -304,7 +304,9 @@ TEST_F(Commands, A_SLUID_stands_for_the_number_the_controller_knows) {
   ASSERT_EQ(asked[1].cancel().jobs_size(), 2);
   EXPECT_EQ(asked[1].cancel().jobs(0).job_id(), 12u);
   EXPECT_EQ(run({"scontrol", "update", "JobId=s000000000000Z_3", "NumNodes=1,3-7:2", "NumCPUs=4-8", "ResetAccrueTime", "SiteFactor=-7"}).code, 0);
-  const wire::UpdateJob& update = asked.back().update_job();
+  const auto changes = std::ranges::find_if(asked, &wire::Request::has_update_job);
+  ASSERT_NE(changes, asked.end());
+  const wire::UpdateJob update = changes->update_job();
   EXPECT_EQ(update.job().job_id(), 12u);
   EXPECT_EQ(update.job().tasks(), "3");
   EXPECT_EQ(update.resources().node_counts(), "1-7:2");

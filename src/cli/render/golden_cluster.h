@@ -72,6 +72,8 @@ inline wire::JobView job(std::uint32_t id, const char* name, wire::JobStateName 
   v.set_submit_host("localhost");
   v.set_submit_sid(4182);
   v.set_cpus(1);
+  v.set_requested_cpus(1);
+  v.set_requested_nodes(1);
   v.set_tasks(1);
   v.set_cpus_per_task(1);
   v.set_min_cpus_per_node(1);
@@ -129,6 +131,8 @@ class Golden : public testing::Test {
     big.set_nodes("c[1-2]");
     big.set_node_count(2);
     big.set_cpus(4);
+    big.set_requested_cpus(4);
+    big.set_requested_nodes(2);
     big.set_tasks(4);
     big.set_tasks_per_node(2);
     big.set_min_cpus_per_node(2);
