@@ -4,6 +4,7 @@
 #include "controller/job_extras.h"
 #include "controller/resources.h"
 #include "controller/step_grants.h"
+#include "core/ledger/job_size.h"
 #include "core/model/withheld.h"
 
 namespace millrace {
@@ -39,7 +40,7 @@ void describe(const State& state, const Job& job, const ClusterFacts& facts, wir
   for (const auto& argument : rare.arguments) out.add_arguments(argument);
   out.set_submit_host(spec.owner->submit_host);
   out.set_min_nodes(spec.nodes_asked ? spec.min_nodes : 0);
-  out.set_tasks(spec.tasks_asked || spec.tasks_per_node > 0 ? spec.tasks : 0);
+  out.set_tasks(spec.tasks_asked || spec.tasks_per_node > 0 ? task_count(job) : 0);
   out.set_tasks_per_node(spec.tasks_per_node);
   out.set_cpus_per_task(spec.cpus_per_task_asked ? spec.cpus_per_task : 0);
   if (spec.memory_per_node) out.set_memory_per_node_mib(static_cast<std::uint64_t>(spec.memory_per_node->value));

@@ -10,6 +10,7 @@
 #include "controller/job_extras.h"
 #include "controller/resources.h"
 #include "core/admission/power_nodes.h"
+#include "core/ledger/job_size.h"
 #include "core/ledger/limits.h"
 #include "core/ledger/obstacle.h"
 #include "core/model/assign.h"
@@ -111,7 +112,7 @@ void show_request(const ReadView& snapshot, const Job& job, wire::JobView& out) 
   out.set_required_nodes(hostlist_of(state, rare.required_nodes));
   out.set_excluded_nodes(hostlist_of(state, rare.excluded_nodes));
   out.set_max_node_count(spec.max_nodes);
-  out.set_tasks(spec.tasks);
+  out.set_tasks(task_count(job));
   out.set_cpus_per_task(spec.cpus_per_task);
   out.set_cpus_per_task_asked(spec.cpus_per_task_asked);
   out.set_tasks_per_node(spec.tasks_per_node);

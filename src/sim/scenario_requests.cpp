@@ -95,6 +95,7 @@ bool read_wish(std::string_view key, const std::string& value, ResourceWishes& w
   else if (key == "mem_gpu") wishes.memory_per_gpu = number;
   else if (key == "tmp") wishes.tmp_disk = number;
   else if (key == "contiguous") wishes.contiguous = true;
+  else if (key == "use_min_nodes") wishes.use_min_nodes = true;
   else if (key == "spread_segments") wishes.spread_segments = true;
   else if (key == "consolidate_segments") wishes.consolidate_segments = true;
   else if (key == "spread") wishes.spread_job = true;

@@ -94,4 +94,11 @@ JobSize placed_size(const State& state, const Job& job, std::span<const NodeShar
   return size;
 }
 
+std::uint32_t task_count(const Job& job) {
+  if (job.spec->tasks_asked || !job.placement || job.spec->max_nodes <= job.spec->min_nodes) return job.spec->tasks;
+  std::uint32_t sum = 0;
+  for (const NodeShare& share : job.placement->shares) sum += share.tasks;
+  return std::max(sum, job.spec->tasks);
+}
+
 }  // namespace millrace

@@ -16,6 +16,9 @@ struct JobSize {
 JobSize requested_size(const State& state, const Job& job);
 JobSize placed_size(const State& state, const Job& job, std::span<const NodeShare> shares);
 
+// How many tasks it has. Where their number was not asked for it follows the nodes that the job was given.
+std::uint32_t task_count(const Job& job);
+
 // What it is charged by: TRESBillingWeights of its partition, else its CPUs.
 std::int64_t billing_of(const State& state, const PartitionDef& partition, const Tres& tres);
 

@@ -275,6 +275,31 @@ bool Pass::start_shorter(const QueueEntry& entry, Shape& shape) {
   return true;
 }
 
+// -N 2-5: as many of them as are free now and as limits allow, or as a list of sizes has (--use-min-nodes: not that).
+void Pass::grow(const QueueEntry& entry, const Shape& shape, std::vector<NodeShare>& shares) {
+  const JobSpec& spec = *shape.spec;
+  const ResourceRequest& ask = spec.resource_request();
+  if (spec.max_nodes <= spec.min_nodes || ask.use_min_nodes || std::ranges::any_of(ask.gres, [](const GresAsk& gres) { return gres.scope == GresScope::job; })) return;
+  std::vector<std::uint32_t> sizes;  // that it might have instead
+  const Partition& partition = memo_->state().partition(entry.partition);
+  const std::size_t there = shape.own_nodes ? shape.nodes.size() : partition.nodes.size();
+  const auto most = static_cast<std::uint32_t>(std::min<std::size_t>({spec.max_nodes, partition.def.max_nodes, there, spec.tasks_asked ? spec.tasks : unlimited}));
+  for (auto size = static_cast<std::uint32_t>(shares.size()) + 1; size <= most; ++size)
+    if (ask.node_counts.empty() || ask.node_counts.contains(size)) sizes.push_back(size);
+  const Job job = in_partition(memo_->state(), *entry.job, entry.partition);
+  std::size_t low = 0, high = sizes.size();  // the first `low` fit
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    Shape wide = wider(memo_->state(), memo_->timeline().classes(), shape, sizes[middle]);
+    bool ignored = false;
+    auto more = memo_->timeline().fit(wide, plan_.made_at, entry.span, true, ignored);
+    const bool fits = more && (ask.node_counts.empty() || ask.node_counts.contains(static_cast<std::uint32_t>(more->size()))) &&
+                      (limits_->is_idle() || limits_->blocks(job, placed_size(memo_->state(), job, *more)) == Reason::none);
+    if (fits) shares = *std::move(more);
+    (fits ? low : high) = fits ? middle + 1 : middle;
+  }
+}
+
 bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
   const Time now = plan_.made_at;
   bool by_claims = false;
@@ -303,6 +328,7 @@ bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
     if (!shape.alone) memo_->shapes().failed(entry.shape) = shape.failed_span;
     return false;
   }
+  grow(entry, shape, *shares);
   if (!take_limits(entry, *shares)) return false;
   note_start(entry, shape, *std::move(shares));
   return true;

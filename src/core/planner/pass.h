@@ -38,6 +38,7 @@ class Pass {
   // Starts it on CPUs of jobs that are suspended for it at once. False: there are none, or not enough.
   bool suspend_others(const QueueEntry& entry, Shape& shape);
   // With the longest limit, not below what the job allows, that fits before what is promised to others.
+  void grow(const QueueEntry& entry, const Shape& shape, std::vector<NodeShare>& shares);
   bool start_shorter(const QueueEntry& entry, Shape& shape);
   void block(const QueueEntry& entry, Shape& shape);
   void promise(const Claim& claim, PartitionIndex partition, Duration span);

@@ -127,6 +127,16 @@ void measure(const State& state, const NodeClasses& classes, Shape& shape) {
 
 }  // namespace
 
+Shape wider(const State& state, const NodeClasses& classes, const Shape& shape, std::uint32_t nodes) {
+  Shape out = shape;
+  JobSpec& spec = out.spec.edit();
+  spec.min_nodes = nodes;
+  if (!spec.tasks_asked) spec.tasks = std::max(spec.tasks, nodes * std::max(spec.tasks_per_node, 1u));
+  out.units.clear();
+  measure(state, classes, out);
+  return out;
+}
+
 std::uint32_t NodeClasses::class_of(const NodeDef& def) {
   KeyText key;
   key.add(def.cpus.value).add(def.memory.value).add(def.tmp_disk.value).add(def.boards).add(def.sockets).add(def.cores_per_socket);

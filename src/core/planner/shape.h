@@ -71,6 +71,9 @@ inline Duration span_within(const Shape& shape, Time at, Duration span) {
   return shape.window_end == never ? span : std::min(span, shape.window_end - std::max(at, shape.window_start));
 }
 
+// The same request on at least so many nodes. Where the number of tasks was not asked for it follows the nodes.
+Shape wider(const State& state, const NodeClasses& classes, const Shape& shape, std::uint32_t nodes);
+
 class Shapes {
  public:
   // The shape of this request in this partition; `classes` may have grown since.
