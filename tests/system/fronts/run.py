@@ -239,7 +239,7 @@ def check_completion(checks, cluster):
 
     job = cluster.submit("--hold", "-o", "/dev/null", "--wrap", "true")
     for line, wanted in (("scontrol update ", ["JobId=", "NodeName=", "PartitionName=", "ReservationName="]), ("scontrol update JobId=", [str(job)]), ("scontrol update NodeName=n", ["n1", "n2"]),
-                         ("scontrol update PartitionName=l", ["long"]), (f"scontrol update JobId={job} TimeL", ["TimeLimit="]), ("scontrol update NodeName=n1 Re", ["Reason="]),
+                         ("scontrol update PartitionName=l", ["long"]), (f"scontrol update JobId={job} TimeL", ["TimeLimit="]), ("scontrol update NodeName=n1 Re", ["Reason=", "ResumeAfter="]),
                          ("scontrol update PartitionName=long MaxTi", ["MaxTime="]), ("scontrol update ReservationName=r Dur", ["Duration="]), ("scontrol update NodeName=n1 State=x", []),
                          ("sacctmgr mod", ["modify"]), ("sacctmgr show as", ["association"]), ("sacctmgr add co", ["coordinator"]), ("sacct --format=Elap", ["Elapsed", "ElapsedRaw"]),
                          ("sacct -o JobID,ReqM", ["JobID,ReqMem"]), ("sbatch --mail-type=BEG", ["BEGIN"]), ("srun --mpi=no", ["none"]), ("sinfo -n ", ["n1", "n2"]), ("sinfo -w n1", ["n1"]),
