@@ -201,10 +201,6 @@ void come_back(State& state, Node& node, const NodeRegistered& e) {
   for (const JobKey key : std::vector(node.jobs)) note_boot(state, key, e.at);
 }
 
-}  // namespace
-
-namespace {
-
 // An agent that was started says what its command line told it; until the next start others may say otherwise.
 void take_words_of_agent(Node& node, const NodeRegistered& e) {
   const bool same = node.inventory && node.boot_id == e.boot_id && node.inventory->agent_started_at == e.inventory.agent_started_at;
