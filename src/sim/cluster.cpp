@@ -509,13 +509,18 @@ void SimCluster::watch_agreement() {
   for (const auto& [key, nothing] : state.active) {
     const Job& job = state.job(key);
     if (job.spec->owner->uid.value == flaky_user || job.state == JobState::completing) continue;
-    if (std::max(job.started_at, job.suspension ? job.suspension->changed_at : Time{}) + while_ > world_.now()) continue;
+    const Time changed = std::max(job.started_at, job.suspension ? job.suspension->changed_at : Time{});
+    if (changed + while_ > world_.now()) continue;
     for (const auto& node : nodes_) {
       const AttemptKey attempt{key.value, job.attempt.value};
       // What is left of it on a node that it has gone on without is being killed there.
       const auto is_here = [&](const NodeShare& share) { return !share.lost && state.node(share.node).def->name == node->name(); };
       if (std::ranges::none_of(job.placement->shares, is_here)) continue;
-      if (node->runs(attempt) && node->is_suspended(attempt) != (job.state == JobState::suspended))
+      const bool agrees = !node->runs(attempt) || node->is_suspended(attempt) == (job.state == JobState::suspended);
+      // A prolog may have taken longer than that: the script has only begun, and is told.
+      const std::tuple known{attempt, node->name(), changed};
+      if (agrees) disagrees_since_.erase(known);
+      else if (disagrees_since_.try_emplace(known, world_.now()).first->second + while_ < world_.now())
         complain("job " + std::to_string(job.id.value) + ": suspended in the ledger and not on " + node->name() + ", or the reverse");
     }
   }

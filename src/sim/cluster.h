@@ -120,6 +120,7 @@ class SimCluster final : private Clients, private Identities {
   bool saw_preemption_ = false, saw_reservation_ = false;
   bool saw_boot_ = false;
   Duration slowest_start_;
+  std::map<std::tuple<AttemptKey, std::string, Time>, Time> disagrees_since_;  // a job on a node, as it was last changed
   std::size_t nodes_outlived_ = 0, nodes_given_up_ = 0;
   std::optional<std::string> wrong_;
 };
