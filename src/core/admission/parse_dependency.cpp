@@ -72,8 +72,9 @@ std::expected<Dependency, Refusal> parse_target(const State& state, DependencyKi
   }
   if (looks_like_sluid(id)) {
     const auto key = parse_sluid(id);
-    const auto known = key ? number_of(state, JobKey{*key}) : std::nullopt;
-    if (!known) return bad(key ? "no such job" : "SLUID is invalid");
+    if (!key) return refuse(RefusalCode::invalid_sluid, "'" + std::string{id} + "' is not one: it is s and 13 digits to the base 32");
+    const auto known = number_of(state, JobKey{*key});
+    if (!known) return bad("no such job");
     dependency.shown = *known;
   } else {
     const auto number = parse_integer(id);
