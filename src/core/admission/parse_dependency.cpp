@@ -72,7 +72,7 @@ std::expected<Dependency, Refusal> parse_target(const State& state, DependencyKi
   }
   if (looks_like_sluid(id)) {
     const auto key = parse_sluid(id);
-    if (!key) return refuse(RefusalCode::invalid_sluid, "'" + std::string{id} + "' is not one: it is s and 13 digits to the base 32");
+    if (!key) return refuse(RefusalCode::invalid_sluid, "dependency on '" + std::string{text} + "': SLUID is invalid");
     const auto known = number_of(state, JobKey{*key});
     if (!known) return bad("no such job");
     dependency.shown = *known;
