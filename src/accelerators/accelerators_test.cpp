@@ -1,4 +1,5 @@
-// src/accelerators/accelerators_test.cpp - accelerators found in a made-up machine, and by a library in the place of NVIDIA's.
+// src/accelerators/accelerators_test.cpp - accelerators found in a made-up machine, and by a library in the place of
+// NVIDIA's.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -99,7 +100,8 @@ TEST_F(Accelerators, A_missing_library_is_told_and_is_no_gpu) {
 }
 
 TEST_F(Accelerators, Nvidias_driver_tells_of_its_gpus_without_the_library) {
-  write("/proc/driver/nvidia/gpus/0000:3b:00.0/information", "Model: \t\t NVIDIA H200\nGPU UUID: \t GPU-x\nDevice Minor: \t 2\n");
+  write("/proc/driver/nvidia/gpus/0000:3b:00.0/information",
+        "Model: \t\t NVIDIA H200\nGPU UUID: \t GPU-x\nDevice Minor: \t 2\n");
   write("/sys/bus/pci/devices/0000:3b:00.0/local_cpulist", "8-15\n");
   const auto gpus = nvidia_gpus(root_);
   ASSERT_EQ(gpus.size(), 1u);

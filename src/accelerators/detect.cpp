@@ -17,16 +17,22 @@ DetectSettings detect_settings(std::string_view word) {
 std::vector<Accelerator> Detector::list(std::string& problem) {
   std::vector<Accelerator> out;
   problem.clear();
-  const auto add = [&](std::vector<Accelerator> more) { out.insert(out.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end())); };
+  const auto add = [&](std::vector<Accelerator> more) {
+    out.insert(out.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  };
   if (settings_.nvml && !nvml_) {
     auto loaded = Nvml::load(settings_.nvml_library, settings_.root);
-    if (loaded) nvml_ = *std::move(loaded);
-    else problem = loaded.error().story;
+    if (loaded)
+      nvml_ = *std::move(loaded);
+    else
+      problem = loaded.error().story;
   }
   if (nvml_) {
     auto gpus = nvml_->list();
-    if (gpus) add(*std::move(gpus));
-    else problem = gpus.error().story;
+    if (gpus)
+      add(*std::move(gpus));
+    else
+      problem = gpus.error().story;
   }
   if (settings_.nvidia) add(nvidia_gpus(settings_.root));
   if (settings_.rsmi) add(amd_gpus(settings_.root));

@@ -1,4 +1,5 @@
-// src/accelerators/nvml.cpp - see nvml.h. The declarations are our own: what the library's binary interface needs, and no more.
+// src/accelerators/nvml.cpp - see nvml.h. The declarations are our own: what the library's binary interface needs, and
+// no more.
 #include "accelerators/nvml.h"
 
 #include <dlfcn.h>
@@ -39,8 +40,13 @@ constexpr unsigned long long xid_event = 8;
 constexpr unsigned int uncorrected = 1, since_boot = 0;
 constexpr std::uint32_t nvlinks_max = 18;
 
-constexpr const char* folders[] = {"", "/usr/local/nvidia/lib64/", "/usr/lib/x86_64-linux-gnu/", "/usr/lib64/", "/run/nvidia/driver/usr/lib/x86_64-linux-gnu/",
-                                   "/usr/lib/aarch64-linux-gnu/", "/usr/lib/wsl/lib/"};
+constexpr const char* folders[] = {"",
+                                   "/usr/local/nvidia/lib64/",
+                                   "/usr/lib/x86_64-linux-gnu/",
+                                   "/usr/lib64/",
+                                   "/run/nvidia/driver/usr/lib/x86_64-linux-gnu/",
+                                   "/usr/lib/aarch64-linux-gnu/",
+                                   "/usr/lib/wsl/lib/"};
 
 std::string first_number_after(const std::string& path, std::string_view key) {
   std::ifstream file(path);
@@ -116,8 +122,9 @@ struct Nvml::Calls {
     find(affinity, "nvmlDeviceGetCpuAffinity");
     find(utilization, "nvmlDeviceGetUtilizationRates");
     return find(init, "nvmlInit_v2") && find(shutdown, "nvmlShutdown") && find(count, "nvmlDeviceGetCount_v2") &&
-           find(by_index, "nvmlDeviceGetHandleByIndex_v2") && find(name, "nvmlDeviceGetName") && find(unique_id, "nvmlDeviceGetUUID") &&
-           find(minor, "nvmlDeviceGetMinorNumber") && find(pci, "nvmlDeviceGetPciInfo_v3") && find(memory, "nvmlDeviceGetMemoryInfo");
+           find(by_index, "nvmlDeviceGetHandleByIndex_v2") && find(name, "nvmlDeviceGetName") &&
+           find(unique_id, "nvmlDeviceGetUUID") && find(minor, "nvmlDeviceGetMinorNumber") &&
+           find(pci, "nvmlDeviceGetPciInfo_v3") && find(memory, "nvmlDeviceGetMemoryInfo");
   }
 
   std::string words(Return code) const {
@@ -152,7 +159,8 @@ Result<std::unique_ptr<Nvml>> Nvml::load(const std::string& library, std::string
       if (problem.empty()) problem = dlerror();
     }
   }
-  if (calls->library == nullptr) return fail(Errc::not_found, "NVIDIA's management library cannot be loaded: " + problem);
+  if (calls->library == nullptr)
+    return fail(Errc::not_found, "NVIDIA's management library cannot be loaded: " + problem);
   if (!calls->find_all()) {
     dlclose(calls->library);
     return fail(Errc::invalid, "NVIDIA's management library is too old: a function is missing");
@@ -176,7 +184,8 @@ void Nvml::watch_errors() {
   unsigned int count = 0;
   calls_->count(&count);
   for (unsigned int i = 0; i < count; ++i)
-    if (Device device = nullptr; calls_->by_index(i, &device) == success) calls_->register_events(device, xid_event, events_);
+    if (Device device = nullptr; calls_->by_index(i, &device) == success)
+      calls_->register_events(device, xid_event, events_);
 }
 
 void Nvml::take_errors() {
@@ -186,7 +195,8 @@ void Nvml::take_errors() {
     char id[96]{};
     if ((event.type & xid_event) == 0 || !is_hardware_error(event.data)) continue;
     if (calls_->unique_id(event.device, id, sizeof id) != success) continue;
-    if (std::ranges::find(errors_, std::pair<std::string, std::uint64_t>{id, event.data}) == errors_.end()) errors_.emplace_back(id, event.data);
+    if (std::ranges::find(errors_, std::pair<std::string, std::uint64_t>{id, event.data}) == errors_.end())
+      errors_.emplace_back(id, event.data);
   }
 }
 
@@ -195,7 +205,8 @@ std::string Nvml::trouble_of(Device device) const {
   calls_->unique_id(device, id, sizeof id);
   for (const auto& [gpu, xid] : errors_)
     if (gpu == id) return "XID " + std::to_string(xid);
-  if (unsigned long long errors = 0; calls_->ecc != nullptr && calls_->ecc(device, uncorrected, since_boot, &errors) == success && errors > 0)
+  if (unsigned long long errors = 0;
+      calls_->ecc != nullptr && calls_->ecc(device, uncorrected, since_boot, &errors) == success && errors > 0)
     return std::to_string(errors) + " uncorrected ECC error" + (errors == 1 ? "" : "s");
   unsigned int corrected = 0, bad = 0, pending = 0, failed = 0;
   if (calls_->remapped != nullptr && calls_->remapped(device, &corrected, &bad, &pending, &failed) == success) {
@@ -216,21 +227,25 @@ void Nvml::describe(Device device, Accelerator& out) const {
 }
 
 // Its own device files are those of its two capabilities; the gpu's is shared by all instances.
-void Nvml::add_instances(Device device, std::uint32_t minor, const Accelerator& whole, std::vector<Accelerator>& out) const {
+void Nvml::add_instances(Device device, std::uint32_t minor, const Accelerator& whole,
+                         std::vector<Accelerator>& out) const {
   unsigned int most = 0;
-  if (calls_->mig_max == nullptr || calls_->mig_by_index == nullptr || calls_->mig_max(device, &most) != success) return;
+  if (calls_->mig_max == nullptr || calls_->mig_by_index == nullptr || calls_->mig_max(device, &most) != success)
+    return;
   for (unsigned int i = 0; i < most; ++i) {
     Device instance = nullptr;
     unsigned int gpu_instance = 0, compute_instance = 0;
     if (calls_->mig_by_index(device, i, &instance) != success) continue;
     if (calls_->gpu_instance == nullptr || calls_->gpu_instance(instance, &gpu_instance) != success) continue;
-    if (calls_->compute_instance == nullptr || calls_->compute_instance(instance, &compute_instance) != success) continue;
+    if (calls_->compute_instance == nullptr || calls_->compute_instance(instance, &compute_instance) != success)
+      continue;
     Accelerator part = whole;
     part.instance = true;
     part.links.clear();
     part.busy_percent = 0;  // the driver does not tell it of a part
     describe(instance, part);
-    const std::string folder = root_ + "/proc/driver/nvidia/capabilities/gpu" + std::to_string(minor) + "/mig/gi" + std::to_string(gpu_instance);
+    const std::string folder = root_ + "/proc/driver/nvidia/capabilities/gpu" + std::to_string(minor) + "/mig/gi" +
+                               std::to_string(gpu_instance);
     for (const std::string& file : {folder + "/access", folder + "/ci" + std::to_string(compute_instance) + "/access"})
       if (const std::string number = first_number_after(file, "DeviceFileMinor:"); !number.empty())
         part.files.push_back(root_ + "/dev/nvidia-caps/nvidia-cap" + number);
@@ -241,7 +256,8 @@ void Nvml::add_instances(Device device, std::uint32_t minor, const Accelerator& 
 Result<std::vector<Accelerator>> Nvml::list() {
   take_errors();
   unsigned int count = 0;
-  if (const Return asked = calls_->count(&count); asked != success) return fail(Errc::unavailable, "NVIDIA's driver does not answer: " + calls_->words(asked));
+  if (const Return asked = calls_->count(&count); asked != success)
+    return fail(Errc::unavailable, "NVIDIA's driver does not answer: " + calls_->words(asked));
   struct Found {
     Device device;
     unsigned int minor;
@@ -272,19 +288,27 @@ Result<std::vector<Accelerator>> Nvml::list() {
         if ((words[cpu / 64] >> (cpu % 64) & 1) != 0) cpus.insert(cpu);
       gpu.cpus = format_index_set(cpus);
     }
-    if (Utilization use{}; calls_->utilization != nullptr && calls_->utilization(each.device, &use) == success) gpu.busy_percent = use.gpu;
-    if (unsigned int value = 0; calls_->temperature != nullptr && calls_->temperature(each.device, 0, &value) == success) gpu.celsius = value;
-    if (unsigned int value = 0; calls_->power != nullptr && calls_->power(each.device, &value) == success) gpu.watts = value / 1000;
+    if (Utilization use{}; calls_->utilization != nullptr && calls_->utilization(each.device, &use) == success)
+      gpu.busy_percent = use.gpu;
+    if (unsigned int value = 0;
+        calls_->temperature != nullptr && calls_->temperature(each.device, 0, &value) == success)
+      gpu.celsius = value;
+    if (unsigned int value = 0; calls_->power != nullptr && calls_->power(each.device, &value) == success)
+      gpu.watts = value / 1000;
     gpu.trouble = trouble_of(each.device);
     found.push_back(std::move(each));
   }
   std::ranges::sort(found, {}, &Found::minor);
   for (Found& each : found) {
     each.gpu.links.assign(found.size(), 0);
-    for (unsigned int link = 0; each.device != nullptr && calls_->link_state != nullptr && calls_->link_peer != nullptr && link < nvlinks_max; ++link) {
+    for (unsigned int link = 0;
+         each.device != nullptr && calls_->link_state != nullptr && calls_->link_peer != nullptr && link < nvlinks_max;
+         ++link) {
       unsigned int active = 0;
       PciInfo peer{};
-      if (calls_->link_state(each.device, link, &active) != success || active == 0 || calls_->link_peer(each.device, link, &peer) != success) continue;
+      if (calls_->link_state(each.device, link, &active) != success || active == 0 ||
+          calls_->link_peer(each.device, link, &peer) != success)
+        continue;
       for (std::size_t other = 0; other < found.size(); ++other)
         if (found[other].gpu.pci == kernel_pci(peer.id)) ++each.gpu.links[other];
     }
@@ -292,9 +316,12 @@ Result<std::vector<Accelerator>> Nvml::list() {
   std::vector<Accelerator> out;
   for (Found& each : found) {
     unsigned int divided = 0, soon = 0;
-    const bool parts = each.device != nullptr && calls_->mig_mode != nullptr && calls_->mig_mode(each.device, &divided, &soon) == success && divided == 1;
-    if (parts) add_instances(each.device, each.minor, each.gpu, out);
-    else out.push_back(std::move(each.gpu));
+    const bool parts = each.device != nullptr && calls_->mig_mode != nullptr &&
+                       calls_->mig_mode(each.device, &divided, &soon) == success && divided == 1;
+    if (parts)
+      add_instances(each.device, each.minor, each.gpu, out);
+    else
+      out.push_back(std::move(each.gpu));
   }
   return out;
 }

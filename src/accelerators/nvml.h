@@ -1,4 +1,5 @@
-// src/accelerators/nvml.h - NVIDIA's gpus by NVIDIA's management library, loaded when asked for; a machine without it has none.
+// src/accelerators/nvml.h - NVIDIA's gpus by NVIDIA's management library, loaded when asked for; a machine without it
+// has none.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,8 @@ class Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  // Everything, asked anew. Errors that the driver told of since load() stay a gpu's trouble until the machine is restarted.
+  // Everything, asked anew. Errors that the driver told of since load() stay a gpu's trouble until the machine is
+  // restarted.
   Result<std::vector<Accelerator>> list();
 
  private:

@@ -42,7 +42,8 @@ std::vector<fs::path> numbered(const fs::path& folder, std::string_view prefix) 
 std::string value_of(const fs::path& path, std::string_view key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);)
-    if (line.starts_with(key) && line.size() > key.size() && (line[key.size()] == ' ' || line[key.size()] == ':' || line[key.size()] == '\t'))
+    if (line.starts_with(key) && line.size() > key.size() &&
+        (line[key.size()] == ' ' || line[key.size()] == ':' || line[key.size()] == '\t'))
       return std::string{trim(std::string_view{line}.substr(key.size() + 1))};
   return {};
 }
@@ -52,7 +53,8 @@ std::vector<std::string> dri_files(const std::string& root, const fs::path& devi
   std::vector<std::string> out;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(device / "drm", ignored))
-    if (const std::string name = entry.path().filename(); name.starts_with("card") || name.starts_with("renderD")) out.push_back(root + "/dev/dri/" + name);
+    if (const std::string name = entry.path().filename(); name.starts_with("card") || name.starts_with("renderD"))
+      out.push_back(root + "/dev/dri/" + name);
   std::ranges::sort(out);
   return out;
 }
@@ -77,14 +79,16 @@ std::uint64_t uncorrected_errors(const fs::path& device) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(device / "ras", ignored))
     if (std::string{entry.path().filename()}.ends_with("_err_count"))
-      if (const auto count = parse_integer(value_of(entry.path(), "ue")); count && *count > 0) sum += static_cast<std::uint64_t>(*count);
+      if (const auto count = parse_integer(value_of(entry.path(), "ue")); count && *count > 0)
+        sum += static_cast<std::uint64_t>(*count);
   return sum;
 }
 
 std::uint32_t first_sensor(const fs::path& device, const char* name, std::uint64_t unit) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(device / "hwmon", ignored))
-    if (const std::uint64_t value = number_in(entry.path() / name); value != 0) return static_cast<std::uint32_t>(value / unit);
+    if (const std::uint64_t value = number_in(entry.path() / name); value != 0)
+      return static_cast<std::uint32_t>(value / unit);
   return 0;
 }
 

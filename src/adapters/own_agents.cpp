@@ -14,11 +14,21 @@ AttemptReport report_of(const wire::AttemptStatus& status) {
   report.attempt = Attempt{status.attempt()};
   report.ended = status.state() == wire::AttemptStatus::ENDED;
   switch (status.end()) {
-    case wire::AttemptStatus::LAUNCH_FAILED: report.end = AttemptEnd::launch_failed; break;
-    case wire::AttemptStatus::SUPERVISOR_LOST: report.end = AttemptEnd::supervisor_lost; break;
-    case wire::AttemptStatus::OUT_OF_MEMORY: report.end = AttemptEnd::out_of_memory; break;
-    case wire::AttemptStatus::PROLOG_FAILED: report.end = AttemptEnd::prolog_failed; break;
-    default: report.end = AttemptEnd::exited; break;
+    case wire::AttemptStatus::LAUNCH_FAILED:
+      report.end = AttemptEnd::launch_failed;
+      break;
+    case wire::AttemptStatus::SUPERVISOR_LOST:
+      report.end = AttemptEnd::supervisor_lost;
+      break;
+    case wire::AttemptStatus::OUT_OF_MEMORY:
+      report.end = AttemptEnd::out_of_memory;
+      break;
+    case wire::AttemptStatus::PROLOG_FAILED:
+      report.end = AttemptEnd::prolog_failed;
+      break;
+    default:
+      report.end = AttemptEnd::exited;
+      break;
   }
   report.exit_code = status.exit_code();
   report.exit_signal = status.exit_signal();
@@ -43,22 +53,38 @@ std::vector<AttemptReport> reports_of(const List& attempts) {
 const char* order_name(const wire::ToAgent& message) {
   using B = wire::ToAgent::BodyCase;
   switch (message.body_case()) {
-    case B::kWelcome: return "welcome";
-    case B::kLaunch: return "launch";
-    case B::kKill: return "kill";
-    case B::kForget: return "forget";
-    case B::kSignal: return "signal";
-    case B::kRelayed: return "relayed answer";
-    case B::kStop: return "stop";
-    case B::kRefusal: return "refusal";
-    case B::kHeard: return "heartbeat";
-    case B::kStep: return "word to the keeper of steps";
-    case B::kSuspend: return "suspend";
-    case B::kStepOrder: return "order to a step";
-    case B::kReboot: return "reboot";
-    case B::kReadConfiguration: return "order to read the configuration";
-    case B::kSetLogging: return "level of the log";
-    default: return "message";
+    case B::kWelcome:
+      return "welcome";
+    case B::kLaunch:
+      return "launch";
+    case B::kKill:
+      return "kill";
+    case B::kForget:
+      return "forget";
+    case B::kSignal:
+      return "signal";
+    case B::kRelayed:
+      return "relayed answer";
+    case B::kStop:
+      return "stop";
+    case B::kRefusal:
+      return "refusal";
+    case B::kHeard:
+      return "heartbeat";
+    case B::kStep:
+      return "word to the keeper of steps";
+    case B::kSuspend:
+      return "suspend";
+    case B::kStepOrder:
+      return "order to a step";
+    case B::kReboot:
+      return "reboot";
+    case B::kReadConfiguration:
+      return "order to read the configuration";
+    case B::kSetLogging:
+      return "level of the log";
+    default:
+      return "message";
   }
 }
 
@@ -69,7 +95,8 @@ class OwnAgents::Session final : public LinkHandler {
   Session(OwnAgents& agents, std::string identity) : agents_(agents), identity_(std::move(identity)) {}
   void message(std::string_view bytes) override {
     wire::ToController message;
-    if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return agents_.left(*this, "sent a message that cannot be read");
+    if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+      return agents_.left(*this, "sent a message that cannot be read");
     agents_.received(*this, message);
   }
   void closed(std::string_view why) override { agents_.left(*this, why); }
@@ -77,14 +104,15 @@ class OwnAgents::Session final : public LinkHandler {
   OwnAgents& agents_;
   std::string identity_;
   std::unique_ptr<Link> link_;
-  std::uint64_t session_ = 0;   // the agent's number; 0 until its hello
-  std::uint64_t heard_ = 0;     // highest sequence seen from it
+  std::uint64_t session_ = 0;  // the agent's number; 0 until its hello
+  std::uint64_t heard_ = 0;    // highest sequence seen from it
   std::uint64_t sent_ = 0;
   bool relay_only_ = false;
   std::uint64_t number_ = 0;
 };
 
-OwnAgents::OwnAgents(Loop& loop, const CredentialSigner& signer, Settings settings, std::function<void(const std::string&)> say)
+OwnAgents::OwnAgents(Loop& loop, const CredentialSigner& signer, Settings settings,
+                     std::function<void(const std::string&)> say)
     : loop_(loop), signer_(signer), settings_(std::move(settings)), say_(std::move(say)) {}
 OwnAgents::~OwnAgents() = default;
 
@@ -128,14 +156,16 @@ void OwnAgents::received(Session& session, const wire::ToController& message) {
       heard.mutable_heard();
       send(session, heard);
     }
-    observer_->node_reported(*this, session.identity_, reports_of(message.report().attempts()), message.report().telemetry());
+    observer_->node_reported(*this, session.identity_, reports_of(message.report().attempts()),
+                             message.report().telemetry());
   } else if (message.has_step() && !session.relay_only_) {
     observer_->keeper_said(*this, session.identity_, message.step());
   } else if (message.has_sample() && !session.relay_only_) {
     observer_->step_sampled(*this, session.identity_, message.sample());
   } else if (message.has_relayed() && relay_.request) {
     const auto& relayed = message.relayed();
-    relay_.request(session.identity_, relayed.client(), UserId{relayed.uid()}, GroupId{relayed.gid()}, relayed.request());
+    relay_.request(session.identity_, relayed.client(), UserId{relayed.uid()}, GroupId{relayed.gid()},
+                   relayed.request());
   } else if (message.has_relay_closed() && relay_.closed) {
     relay_.closed(session.identity_, message.relay_closed().client());
   }
@@ -149,8 +179,10 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
     send(session, refusal);
   };
   if (hello.protocol() != protocol_version)
-    return refuse("it speaks protocol " + std::to_string(hello.protocol()) + ", we speak " + std::to_string(protocol_version));
-  if (hello.node() != session.identity_) return refuse("it says it is node " + hello.node() + ", but its key is that of " + session.identity_);
+    return refuse("it speaks protocol " + std::to_string(hello.protocol()) + ", we speak " +
+                  std::to_string(protocol_version));
+  if (hello.node() != session.identity_)
+    return refuse("it says it is node " + hello.node() + ", but its key is that of " + session.identity_);
   session.relay_only_ = hello.relay_only();
   // A newer connection of the same node replaces the older one.
   if (Session* older = of_node(session.identity_); older && older != &session) {
@@ -170,12 +202,25 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   NodeRegistration registration;
   registration.node = session.identity_;
   registration.boot_id = hello.boot_id();
-  registration.inventory = {Cpus{found.cpus()}, Mebibytes{static_cast<std::int64_t>(found.memory_mib())},
-                            Mebibytes{static_cast<std::int64_t>(found.tmp_disk_mib())}, found.arch(), found.os(), hello.version(),
-                            found.host_name(), Time{found.boot_at_us()}, Time{found.agent_started_at_us()}};
+  registration.inventory = {Cpus{found.cpus()},
+                            Mebibytes{static_cast<std::int64_t>(found.memory_mib())},
+                            Mebibytes{static_cast<std::int64_t>(found.tmp_disk_mib())},
+                            found.arch(),
+                            found.os(),
+                            hello.version(),
+                            found.host_name(),
+                            Time{found.boot_at_us()},
+                            Time{found.agent_started_at_us()}};
   for (const auto& each : found.devices())
-    registration.inventory.devices.push_back(
-        {each.name(), each.type(), each.count(), {each.near().begin(), each.near().end()}, false, {}, each.files(), 0, {each.links().begin(), each.links().end()}});
+    registration.inventory.devices.push_back({each.name(),
+                                              each.type(),
+                                              each.count(),
+                                              {each.near().begin(), each.near().end()},
+                                              false,
+                                              {},
+                                              each.files(),
+                                              0,
+                                              {each.links().begin(), each.links().end()}});
   registration.inventory.instance_id = found.instance_id();
   registration.inventory.instance_type = found.instance_type();
   registration.inventory.extra = found.extra();
@@ -200,14 +245,20 @@ void OwnAgents::send(Session& session, wire::ToAgent& message) {
   message.set_epoch(epoch_.value);
   message.set_session(session.session_);
   message.set_sequence(++session.sent_);
-  const auto what = [&] { return std::string{order_name(message)} + " to node " + session.identity_ + " (" + std::to_string(session.sent_) + ")"; };
-  if (message.has_heard()) lines_->debug3(what);
-  else lines_->debug2(what);
+  const auto what = [&] {
+    return std::string{order_name(message)} + " to node " + session.identity_ + " (" + std::to_string(session.sent_) +
+           ")";
+  };
+  if (message.has_heard())
+    lines_->debug3(what);
+  else
+    lines_->debug2(what);
   if (!message.has_heard()) lines_->about(DebugFlag::agent, what);
   session.link_->send(message.SerializeAsString());
 }
 
-void OwnAgents::launch(const std::string& node, const wire::LaunchPlan& plan, const Owner& owner, const std::string& boot_id) {
+void OwnAgents::launch(const std::string& node, const wire::LaunchPlan& plan, const Owner& owner,
+                       const std::string& boot_id) {
   Session* session = of_node(node);
   if (!session) return;
   wire::ToAgent message;

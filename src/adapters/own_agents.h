@@ -1,4 +1,5 @@
-// src/adapters/own_agents.h - our own agents as a resource manager: one authenticated session per node, numbered orders, signed launches.
+// src/adapters/own_agents.h - our own agents as a resource manager: one authenticated session per node, numbered
+// orders, signed launches.
 #pragma once
 
 #include <functional>
@@ -29,7 +30,9 @@ class OwnAgents final : public ResourceManager {
   };
   // Clients of relays, named by node and the relay's number for them.
   struct RelayHooks {
-    std::function<void(const std::string& node, std::uint64_t client, UserId uid, GroupId gid, std::string_view request)> request;
+    std::function<void(const std::string& node, std::uint64_t client, UserId uid, GroupId gid,
+                       std::string_view request)>
+        request;
     std::function<void(const std::string& node, std::uint64_t client)> closed;
     std::function<void(const std::string& node)> relay_gone;  // and with it all of its clients
   };
@@ -42,7 +45,8 @@ class OwnAgents final : public ResourceManager {
   // A connected agent; `identity` was proved by the transport. Returns the handler to give to the link.
   LinkHandler& accept(std::unique_ptr<Link> link, std::string identity);
 
-  void launch(const std::string& node, const wire::LaunchPlan& plan, const Owner& owner, const std::string& boot_id) override;
+  void launch(const std::string& node, const wire::LaunchPlan& plan, const Owner& owner,
+              const std::string& boot_id) override;
   void kill(const std::string& node, const wire::Kill& kill) override;
   void forget(const std::string& node, const wire::Forget& forget) override;
   void tell_keeper(const std::string& node, const wire::StepToNode& step) override;
@@ -74,9 +78,11 @@ class OwnAgents final : public ResourceManager {
   ResourceObserver* observer_ = nullptr;
   Epoch epoch_;
   RelayHooks relay_;
-  std::map<std::uint64_t, std::unique_ptr<Session>> sessions_;  // in the order they came: where one lies in memory must not matter
+  std::map<std::uint64_t, std::unique_ptr<Session>>
+      sessions_;  // in the order they came: where one lies in memory must not matter
   std::uint64_t arrived_ = 0;
-  std::uint32_t configuration_ = 1;  // rises when the files have changed; an agent that was away hears of it in its welcome
+  std::uint32_t configuration_ =
+      1;  // rises when the files have changed; an agent that was away hears of it in its welcome
   std::map<std::string, Session*> by_node_;
 };
 

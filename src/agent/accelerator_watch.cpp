@@ -133,8 +133,10 @@ void AcceleratorWatch::look_again() {
     watch_ = readiness_.watch(
         socket_,
         [this] {
-          if (take()) watch_->want_readable();
-          else end("the process that looks at them ended");
+          if (take())
+            watch_->want_readable();
+          else
+            end("the process that looks at them ended");
         },
         [] {});
     watch_->want_readable();

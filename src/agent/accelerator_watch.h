@@ -1,4 +1,5 @@
-// src/agent/accelerator_watch.h - a process of its own looks at the accelerators: a maker's library or driver that hangs or crashes does not take the agent with it.
+// src/agent/accelerator_watch.h - a process of its own looks at the accelerators: a maker's library or driver that
+// hangs or crashes does not take the agent with it.
 #pragma once
 
 #include <functional>

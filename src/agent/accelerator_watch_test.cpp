@@ -18,7 +18,11 @@ struct AcceleratorWatchTest : testing::Test {
   std::string said;
   int seen = 0;
   bool look(const char* script, int patience_ms) {
-    AcceleratorWatch watch(loop, readiness, {"/bin/sh", {"-c", script}, [this](std::string_view text) { said = text; }, [this](const wire::AcceleratorReport&) { ++seen; }});
+    AcceleratorWatch watch(loop, readiness,
+                           {"/bin/sh",
+                            {"-c", script},
+                            [this](std::string_view text) { said = text; },
+                            [this](const wire::AcceleratorReport&) { ++seen; }});
     return watch.first_look(patience_ms);
   }
 };

@@ -114,7 +114,10 @@ void Agent::attempt_changed(const wire::AttemptStatus& status) {
   attempts_[name] = status;
   lines_.verbose([&] {
     const bool ended = status.state() == wire::AttemptStatus::ENDED;
-    return "attempt " + text_of(name) + (ended ? " ended with " + std::to_string(status.exit_code()) + ":" + std::to_string(status.exit_signal()) : status.in_prolog() ? " is in its prolog" : " runs") +
+    return "attempt " + text_of(name) +
+           (ended ? " ended with " + std::to_string(status.exit_code()) + ":" + std::to_string(status.exit_signal())
+            : status.in_prolog() ? " is in its prolog"
+                                 : " runs") +
            (status.problem().empty() ? "" : ": " + status.problem());
   });
   follow_steps(name, status);
@@ -144,7 +147,9 @@ void Agent::send_report(bool with_telemetry) {
   wire::AgentReport* report = message.mutable_report();
   for (const auto& [name, status] : attempts_) *report->add_attempts() = as_reported(name, status);
   if (with_telemetry) *report->mutable_telemetry() = measurements_.telemetry();
-  lines_.debug3([&] { return "report of " + std::to_string(attempts_.size()) + " attempts" + (with_telemetry ? " with telemetry" : ""); });
+  lines_.debug3([&] {
+    return "report of " + std::to_string(attempts_.size()) + " attempts" + (with_telemetry ? " with telemetry" : "");
+  });
   send(std::move(message));
 }
 
@@ -177,7 +182,10 @@ bool Agent::is_in_order(const wire::ToAgent& message) {
 }
 
 void Agent::obey(const wire::ToAgent& message) {
-  const auto what = [&] { return "order " + std::to_string(message.sequence()) + " of kind " + std::to_string(message.body_case()) + " from the controller, epoch " + std::to_string(message.epoch()); };
+  const auto what = [&] {
+    return "order " + std::to_string(message.sequence()) + " of kind " + std::to_string(message.body_case()) +
+           " from the controller, epoch " + std::to_string(message.epoch());
+  };
   lines_.debug3(what);
   lines_.about(DebugFlag::protocol, what);
   switch (message.body_case()) {
@@ -279,9 +287,15 @@ void Agent::launch(const wire::Launch& launch) {
     return refuse_launch(credential, "the credential expired " +
                                          std::to_string((loop_.now().value - credential.expires_at_us()) / 1'000'000) +
                                          " s ago; are the clocks of node and controller alike?");
-  lines_.verbose([&] { return "launch of attempt " + text_of(name) + ": JobId=" + std::to_string(credential.job_id()) + " for UID=" + std::to_string(credential.uid()); });
+  lines_.verbose([&] {
+    return "launch of attempt " + text_of(name) + ": JobId=" + std::to_string(credential.job_id()) +
+           " for UID=" + std::to_string(credential.uid());
+  });
   if (name.is_step())
-    lines_.about(DebugFlag::steps, [&] { return "launch of JobId=" + std::to_string(credential.job_id()) + " StepId=" + std::to_string(name.step) + " for UID=" + std::to_string(credential.uid()); });
+    lines_.about(DebugFlag::steps, [&] {
+      return "launch of JobId=" + std::to_string(credential.job_id()) + " StepId=" + std::to_string(name.step) +
+             " for UID=" + std::to_string(credential.uid());
+    });
   supervisors_.launch(launch.plan(), credential);
 }
 
@@ -299,8 +313,8 @@ void Agent::refuse_launch(const wire::Credential& credential, std::string proble
   attempt_changed(status);
 }
 
-// Killed before it was launched: a launch that still comes in this session is older and dropped, one of an earlier session too, so
-// it never runs here. It ends now, and is reported until the controller says that its end is durable.
+// Killed before it was launched: a launch that still comes in this session is older and dropped, one of an earlier
+// session too, so it never runs here. It ends now, and is reported until the controller says that its end is durable.
 void Agent::bury_unlaunched(const wire::Kill& kill) {
   wire::AttemptStatus status;
   status.set_job_key(kill.job_key());

@@ -25,7 +25,7 @@ struct AgentSettings {
   std::string boot_id;
   std::string version;
   bool relay_only = false;
-  bool dynamic = false;       // not in slurm.conf: the controller makes the node, as `configuration` says
+  bool dynamic = false;  // not in slurm.conf: the controller makes the node, as `configuration` says
   std::string configuration{};
   std::uint64_t first_session = 1;  // random in a daemon, so that a restarted agent is not taken for the one before
   std::uint64_t highest_epoch = 0;  // remembered from the run before
@@ -40,9 +40,10 @@ struct AgentHooks {
   std::function<void()> reboot;                         // ... the node to boot
   std::function<void()> read_configuration;             // the files have changed
   std::function<void(const wire::SetLogging&)> set_logging{};
-  std::function<Duration()> unkillable_after{};         // so long after SIGKILL an attempt that is still there counts as unkillable; 0: never
+  std::function<Duration()>
+      unkillable_after{};  // so long after SIGKILL an attempt that is still there counts as unkillable; 0: never
   std::function<void(const wire::AttemptStatus&)> unkillable{};  // told once of each
-  Log* lines = nullptr;                                 // what log() does not always say
+  Log* lines = nullptr;                                          // what log() does not always say
 };
 
 // Lives on one loop and touches the world only through its ports, so a simulator runs hundreds. It decides nothing
@@ -106,7 +107,8 @@ class Agent final : private LinkHandler, private SupervisorObserver {
   Relay relay_;
 
   std::map<AttemptName, wire::AttemptStatus> attempts_;
-  std::map<AttemptName, std::optional<Time>> dead_by_;  // attempts that were told to end, and when SIGKILL has been sent; nothing: found to be unkillable
+  std::map<AttemptName, std::optional<Time>>
+      dead_by_;  // attempts that were told to end, and when SIGKILL has been sent; nothing: found to be unkillable
   std::uint64_t highest_epoch_;
   std::string verify_key_;  // of the present session
   std::string cluster_;
@@ -114,8 +116,8 @@ class Agent final : private LinkHandler, private SupervisorObserver {
 
   std::unique_ptr<Link> link_;
   std::uint64_t session_;
-  std::uint64_t sent_ = 0;      // sequence of our last message in this session
-  std::uint64_t received_ = 0;  // sequence of theirs
+  std::uint64_t sent_ = 0;           // sequence of our last message in this session
+  std::uint64_t received_ = 0;       // sequence of theirs
   std::uint64_t configuration_ = 0;  // of the controller's numbers; 0: none heard yet
   bool welcome_ = false;
   Time last_heard_{};

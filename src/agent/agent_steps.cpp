@@ -7,11 +7,14 @@ namespace millrace {
 constexpr std::uint32_t kill_wait_of_steps = 30;
 
 // Nothing of it runs any more, whether or not the node is free of it.
-static bool is_over(const wire::AttemptStatus& status) { return status.state() == wire::AttemptStatus::ENDED || status.exited(); }
+static bool is_over(const wire::AttemptStatus& status) {
+  return status.state() == wire::AttemptStatus::ENDED || status.exited();
+}
 
 std::vector<AttemptName> Agent::live_steps_of(AttemptName attempt) const {
   std::vector<AttemptName> out;
-  for (auto it = attempts_.upper_bound(attempt.whole()); it != attempts_.end() && it->first.whole() == attempt.whole(); ++it)
+  for (auto it = attempts_.upper_bound(attempt.whole()); it != attempts_.end() && it->first.whole() == attempt.whole();
+       ++it)
     if (it->second.state() != wire::AttemptStatus::ENDED) out.push_back(it->first);
   return out;
 }
@@ -70,14 +73,17 @@ void Agent::keeper_said(const wire::StepFromNode& message) {
   const bool here = message.node() == settings_.node;
   if (message.has_launch() && here) {
     const AttemptName name = name_of(message.launch().plan());
-    if (!attempts_.contains(name)) lines_.verbose([&] { return "launch of attempt " + text_of(name) + ", told by its keeper on this node"; });
+    if (!attempts_.contains(name))
+      lines_.verbose([&] { return "launch of attempt " + text_of(name) + ", told by its keeper on this node"; });
     if (!attempts_.contains(name)) return supervisors_.launch(message.launch().plan(), message.launch().identity());
-    return follow_steps(name_of(message.launch().plan()), attempts_.at(name_of(message.launch().plan())));  // told again: it has not heard of it
+    return follow_steps(name_of(message.launch().plan()),
+                        attempts_.at(name_of(message.launch().plan())));  // told again: it has not heard of it
   }
   if (message.has_kill() && here) return kill(message.kill());
   if (message.has_signal() && here) return signal(message.signal());
   if (message.has_forget() && here) {
-    if (attempts_.contains(name_of(message.forget()))) loop_.post([this, forget = message.forget()] { this->forget(forget); });
+    if (attempts_.contains(name_of(message.forget())))
+      loop_.post([this, forget = message.forget()] { this->forget(forget); });
     return;
   }
   wire::ToController up;
@@ -91,7 +97,8 @@ void Agent::step_sampled(const wire::StepSample& sample) {
   send(std::move(up));
 }
 
-// What does not end by SIGKILL hangs in the kernel. The controller hears of it with the reports from then on, and drains the node.
+// What does not end by SIGKILL hangs in the kernel. The controller hears of it with the reports from then on, and
+// drains the node.
 void Agent::look_at_killed() {
   const Duration patience = hooks_.unkillable_after ? hooks_.unkillable_after() : Duration{0};
   std::erase_if(dead_by_, [&](const auto& entry) {
@@ -111,7 +118,8 @@ void Agent::look_at_killed() {
 }
 
 void Agent::kill(const wire::Kill& kill) {
-  if (attempts_.contains(name_of(kill))) dead_by_.try_emplace(name_of(kill), loop_.now() + seconds(kill.kill_wait_seconds()));
+  if (attempts_.contains(name_of(kill)))
+    dead_by_.try_emplace(name_of(kill), loop_.now() + seconds(kill.kill_wait_seconds()));
   lines_.verbose([&] { return "kill of attempt " + text_of(name_of(kill)); });
   supervisors_.kill(kill);
   if (kill.has_step()) return;
@@ -124,7 +132,8 @@ void Agent::kill(const wire::Kill& kill) {
 }
 
 void Agent::signal(const wire::SignalAttempt& signal) {
-  lines_.verbose([&] { return "signal " + std::to_string(signal.signal()) + " to attempt " + text_of(name_of(signal)); });
+  lines_.verbose(
+      [&] { return "signal " + std::to_string(signal.signal()) + " to attempt " + text_of(name_of(signal)); });
   supervisors_.signal(signal);
   if (signal.has_step() || signal.batch_only()) return;
   for (const AttemptName step : live_steps_of(name_of(signal))) {
@@ -135,7 +144,8 @@ void Agent::signal(const wire::SignalAttempt& signal) {
 }
 
 void Agent::suspend(const wire::Suspend& suspend) {
-  lines_.verbose([&] { return (suspend.suspended() ? "suspend attempt " : "resume attempt ") + text_of(name_of(suspend)); });
+  lines_.verbose(
+      [&] { return (suspend.suspended() ? "suspend attempt " : "resume attempt ") + text_of(name_of(suspend)); });
   supervisors_.suspend(suspend);
   if (suspend.has_step()) return;
   for (const AttemptName step : live_steps_of(name_of(suspend))) {

@@ -464,7 +464,11 @@ TEST_F(AgentTest, An_attempt_that_does_not_end_by_a_kill_is_told_of_once) {
     loop_.advance(seconds(10));
     message.mutable_kill()->set_job_key(7);
     deliver(message);
-    deliver([] { wire::ToAgent heard; heard.mutable_heard(); return heard; }());
+    deliver([] {
+      wire::ToAgent heard;
+      heard.mutable_heard();
+      return heard;
+    }());
   }
   EXPECT_EQ(unkillable_, std::vector<std::uint64_t>{7});
   loop_.advance(seconds(10));

@@ -42,8 +42,10 @@ void HealthChecks::next() {
   if (settings_.only_at_start || settings_.program.empty() || settings_.interval <= Duration{0}) return;
   timer_ = loop_.after(settings_.interval, [this] {
     timer_ = 0;
-    if (settings_.is_busy() ? settings_.when_busy : settings_.when_idle) check();
-    else next();
+    if (settings_.is_busy() ? settings_.when_busy : settings_.when_idle)
+      check();
+    else
+      next();
   });
 }
 

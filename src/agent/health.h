@@ -12,9 +12,9 @@
 namespace millrace {
 
 struct HealthSettings {
-  std::string program;  // empty: none
+  std::string program;           // empty: none
   Duration limit = seconds(60);  // HealthCheckTimeout
-  Duration interval{};  // 0: never; the next one begins so long after the last has ended
+  Duration interval{};           // 0: never; the next one begins so long after the last has ended
   bool when_idle = true, when_busy = true, only_at_start = false;
   std::vector<std::string> environment{};
   std::function<bool()> is_busy = [] { return false; };

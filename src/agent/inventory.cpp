@@ -85,7 +85,7 @@ wire::Inventory read_inventory(const std::string& root, const std::string& tmp_d
   read_processors(root, inventory);
   const std::string memory = read_text(root + "/proc/meminfo");
   inventory.set_memory_mib(static_cast<std::uint64_t>(number_after(memory, "MemTotal:") / 1024));
-  struct statvfs disk {};
+  struct statvfs disk{};
   if (statvfs(tmp_directory.c_str(), &disk) == 0) inventory.set_tmp_disk_mib((disk.f_blocks * disk.f_frsize) >> 20);
   utsname host{};
   if (uname(&host) == 0) {
@@ -107,7 +107,7 @@ wire::Telemetry read_telemetry(const std::string& root, const std::string& tmp_d
         std::strtoul(load.c_str(), nullptr, 10) * 100 + std::strtoul(load.substr(point + 1, 2).c_str(), nullptr, 10)));
   const std::string memory = read_text(root + "/proc/meminfo");
   telemetry.set_free_memory_mib(static_cast<std::uint64_t>(number_after(memory, "MemFree:") / 1024));
-  struct statvfs disk {};
+  struct statvfs disk{};
   if (statvfs(tmp_directory.c_str(), &disk) == 0)
     telemetry.set_free_tmp_disk_mib((disk.f_bavail * disk.f_frsize) >> 20);
   const std::string network = read_text(root + "/proc/net/dev");

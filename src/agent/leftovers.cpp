@@ -50,7 +50,7 @@ std::optional<Process> look_at(pid_t pid) {
     at = std::strchr(at, ' ');
     if (at != nullptr) ++at;
   }
-  struct stat info {};
+  struct stat info{};
   if (::stat(("/proc/" + std::to_string(pid)).c_str(), &info) == 0) process.uid = info.st_uid;
   return process;
 }

@@ -12,7 +12,9 @@
 namespace millrace {
 namespace {
 
-bool is_model(std::string_view type, const std::string& model) { return type.empty() || lower(model).find(lower(type)) != std::string::npos; }
+bool is_model(std::string_view type, const std::string& model) {
+  return type.empty() || lower(model).find(lower(type)) != std::string::npos;
+}
 
 // The number at the end of a device's first file: /dev/nvidia3 is what NVIDIA's libraries call 3.
 std::uint32_t number_of(const std::vector<std::string>& files, std::uint32_t otherwise) {
@@ -33,13 +35,15 @@ std::vector<std::vector<std::string>> files_by_device(const NodeGres& kind) {
   const std::size_t each = files->size() / count;
   std::vector<std::vector<std::string>> out;
   for (std::size_t i = 0; i < count; ++i)
-    out.emplace_back(files->begin() + static_cast<std::ptrdiff_t>(i * each), files->begin() + static_cast<std::ptrdiff_t>((i + 1) * each));
+    out.emplace_back(files->begin() + static_cast<std::ptrdiff_t>(i * each),
+                     files->begin() + static_cast<std::ptrdiff_t>((i + 1) * each));
   return out;
 }
 
 NodeDevices::NodeDevices(const ConfiguredNode& node, std::vector<CpuPlace> machine)
     : kinds_(node.kinds), machine_(std::move(machine)), variables_(node.gpu_variables) {
-  for (const NodeGres& kind : kinds_) looked_for_.push_back(!node.detect.empty() && kind.name == "gpu" && kind.files.empty());
+  for (const NodeGres& kind : kinds_)
+    looked_for_.push_back(!node.detect.empty() && kind.name == "gpu" && kind.files.empty());
 }
 
 bool NodeDevices::is_looked_for() const { return std::ranges::find(looked_for_, true) != looked_for_.end(); }
@@ -63,7 +67,9 @@ std::vector<std::uint32_t> NodeDevices::links_of(const wire::AcceleratorReport& 
   for (const Gpu& from : gpus_)
     for (const Gpu& to : gpus_) {
       if (from.slot != slot || to.slot != slot) continue;
-      const auto place = std::ranges::find(report.accelerators(), to.facts.unique_id(), &wire::AcceleratorFacts::unique_id) - report.accelerators().begin();
+      const auto place =
+          std::ranges::find(report.accelerators(), to.facts.unique_id(), &wire::AcceleratorFacts::unique_id) -
+          report.accelerators().begin();
       const std::uint32_t links = place < from.facts.links_size() ? from.facts.links(static_cast<int>(place)) : 0;
       any = any || links > 0;
       out.push_back(links);
@@ -88,7 +94,8 @@ void NodeDevices::match(const wire::AcceleratorReport& report) {
       }
     }
   for (int i = 0; i < report.accelerators_size(); ++i)
-    if (const auto& files = report.accelerators(i).files(); !taken[static_cast<std::size_t>(i)]) spare_files_.insert(spare_files_.end(), files.begin(), files.end());
+    if (const auto& files = report.accelerators(i).files(); !taken[static_cast<std::size_t>(i)])
+      spare_files_.insert(spare_files_.end(), files.begin(), files.end());
   std::ranges::sort(gpus_, {}, [](const Gpu& gpu) { return std::pair{gpu.slot, gpu.device}; });
   for (std::size_t slot = 0; slot < kinds_.size(); ++slot) {
     if (!looked_for_[slot]) continue;
@@ -111,7 +118,8 @@ void NodeDevices::match(const wire::AcceleratorReport& report) {
 void NodeDevices::take(const wire::AcceleratorReport& report) {
   if (!settled_) return match(report);
   for (Gpu& gpu : gpus_) {
-    const auto same = std::ranges::find(report.accelerators(), gpu.facts.unique_id(), &wire::AcceleratorFacts::unique_id);
+    const auto same =
+        std::ranges::find(report.accelerators(), gpu.facts.unique_id(), &wire::AcceleratorFacts::unique_id);
     gpu.found = same != report.accelerators().end();
     if (gpu.found) gpu.facts = *same;
   }
@@ -147,7 +155,8 @@ void NodeDevices::add_to(wire::Telemetry& telemetry) const {
   add_missing(telemetry);
 }
 
-// Those that gres.conf names by their files, where a file is missing. Nobody is told of the others: their makers are not asked.
+// Those that gres.conf names by their files, where a file is missing. Nobody is told of the others: their makers are
+// not asked.
 void NodeDevices::add_missing(wire::Telemetry& telemetry) const {
   for (std::size_t slot = 0; slot < kinds_.size(); ++slot) {
     if (looked_for_[slot] || is_part(kinds_[slot])) continue;
@@ -193,7 +202,9 @@ void NodeDevices::add_to(const wire::LaunchPlan& plan, wire::Isolation& isolatio
           const auto files = files_by_device(kind);
           auto* to = isolation.add_gpus();
           to->set_device(device);
-          to->set_number(device - first < files.size() && files.size() == static_cast<std::size_t>(kind.count) ? number_of(files[device - first], device) : device);
+          to->set_number(device - first < files.size() && files.size() == static_cast<std::size_t>(kind.count)
+                             ? number_of(files[device - first], device)
+                             : device);
           for (const Gpu& gpu : gpus_)
             if (gpu.slot == slot && gpu.device == device - first) {
               if (gpu.facts.instance()) to->set_unique_id(gpu.facts.unique_id());

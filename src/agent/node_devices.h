@@ -1,4 +1,5 @@
-// src/agent/node_devices.h - the devices of a node: those of slurm.conf and gres.conf, and which accelerators of the machine they are.
+// src/agent/node_devices.h - the devices of a node: those of slurm.conf and gres.conf, and which accelerators of the
+// machine they are.
 #pragma once
 
 #include <string>
@@ -10,17 +11,21 @@
 
 namespace millrace {
 
-// gpus that no File= names are matched, in the order of the node's line, with what was found on the machine: a type with a model that has it in its name.
+// gpus that no File= names are matched, in the order of the node's line, with what was found on the machine: a type
+// with a model that has it in its name.
 class NodeDevices {
  public:
   NodeDevices(const ConfiguredNode& node, std::vector<CpuPlace> machine);
 
   bool is_looked_for() const;
-  // The first report settles which is which; later ones tell how they are doing. One that is not found any more is in trouble.
+  // The first report settles which is which; later ones tell how they are doing. One that is not found any more is in
+  // trouble.
   void take(const wire::AcceleratorReport& report);
 
   const std::vector<NodeGres>& kinds() const { return kinds_; }
-  const std::vector<std::string>& spare_files() const { return spare_files_; }  // of what was found and is no job's, because slurm.conf counts fewer
+  const std::vector<std::string>& spare_files() const {
+    return spare_files_;
+  }  // of what was found and is no job's, because slurm.conf counts fewer
   void add_to(wire::Inventory& inventory) const;
   void add_to(wire::Telemetry& telemetry) const;
   void add_to(wire::GpuReadings& readings) const;
@@ -29,7 +34,7 @@ class NodeDevices {
 
  private:
   struct Gpu {
-    std::size_t slot = 0;  // of kinds_
+    std::size_t slot = 0;      // of kinds_
     std::uint32_t device = 0;  // in its kind
     bool found = false;
     wire::AcceleratorFacts facts;

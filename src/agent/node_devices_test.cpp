@@ -15,9 +15,12 @@ ConfiguredNode node(std::vector<NodeGres> kinds) {
   return out;
 }
 
-NodeGres gpus(const char* type, std::int64_t count, const char* files = "") { return {"gpu", type, count, {}, true, {}, files}; }
+NodeGres gpus(const char* type, std::int64_t count, const char* files = "") {
+  return {"gpu", type, count, {}, true, {}, files};
+}
 
-wire::AcceleratorReport report(const std::vector<std::tuple<std::string, std::string, std::string, std::string>>& list) {
+wire::AcceleratorReport report(
+    const std::vector<std::tuple<std::string, std::string, std::string, std::string>>& list) {
   wire::AcceleratorReport out;
   for (const auto& [id, model, file, cpus] : list) {
     auto* to = out.add_accelerators();
@@ -34,8 +37,11 @@ std::vector<CpuPlace> machine() { return {{0, 0, 0, 0}, {1, 1, 0, 0}, {2, 2, 1, 
 
 TEST(Node_devices, Links_are_told_among_the_devices_of_a_kind) {
   NodeDevices devices(node({gpus("", 1), gpus("h200", 2)}), machine());
-  auto found = report({{"a", "nvidia_h200", "/dev/nvidia0", "0-3"}, {"b", "nvidia_t4", "/dev/nvidia1", "0-3"}, {"c", "nvidia_h200", "/dev/nvidia2", "0-3"}});
-  for (const auto& [place, links] : {std::pair{0, std::vector<std::uint32_t>{0, 1, 18}}, {2, {18, 1, 0}}}) found.mutable_accelerators(place)->mutable_links()->Add(links.begin(), links.end());
+  auto found = report({{"a", "nvidia_h200", "/dev/nvidia0", "0-3"},
+                       {"b", "nvidia_t4", "/dev/nvidia1", "0-3"},
+                       {"c", "nvidia_h200", "/dev/nvidia2", "0-3"}});
+  for (const auto& [place, links] : {std::pair{0, std::vector<std::uint32_t>{0, 1, 18}}, {2, {18, 1, 0}}})
+    found.mutable_accelerators(place)->mutable_links()->Add(links.begin(), links.end());
   devices.take(found);
   EXPECT_EQ(devices.kinds()[1].links, (std::vector<std::uint32_t>{0, 18, 18, 0}));
   EXPECT_TRUE(devices.kinds()[0].links.empty());
@@ -47,7 +53,9 @@ TEST(Node_devices, Links_are_told_among_the_devices_of_a_kind) {
 TEST(Node_devices, Types_take_the_models_that_name_them_whatever_the_order) {
   NodeDevices devices(node({gpus("", 1), gpus("h200", 2)}), machine());
   ASSERT_TRUE(devices.is_looked_for());
-  devices.take(report({{"a", "nvidia_h200", "/dev/nvidia0", "0-1"}, {"b", "nvidia_t4", "/dev/nvidia1", "0-3"}, {"c", "nvidia_h200", "/dev/nvidia2", "2-3"}}));
+  devices.take(report({{"a", "nvidia_h200", "/dev/nvidia0", "0-1"},
+                       {"b", "nvidia_t4", "/dev/nvidia1", "0-3"},
+                       {"c", "nvidia_h200", "/dev/nvidia2", "2-3"}}));
   EXPECT_EQ(devices.kinds()[0].files, "/dev/nvidia1");
   EXPECT_EQ(devices.kinds()[1].files, "/dev/nvidia0,/dev/nvidia2");
   EXPECT_EQ(devices.kinds()[1].near, (std::vector<std::uint64_t>{1, 2}));

@@ -116,7 +116,9 @@ wire::Isolation NodeIsolation::of(const wire::LaunchPlan& plan) const {
       to->set_path(folder.path);
     }
     out.set_job("job_" + std::to_string(plan.job_id()));
-    out.set_step(plan.job().interactive() ? plan.step() == interactive_step ? "step_interactive" : "step_" + std::to_string(plan.step()) : "step_batch");
+    out.set_step(plan.job().interactive()
+                     ? plan.step() == interactive_step ? "step_interactive" : "step_" + std::to_string(plan.step())
+                     : "step_batch");
     out.set_constrained(settings_.task_cgroup);
   }
   // What the whole job may use here is said beside what is the step's.
@@ -146,7 +148,10 @@ wire::Isolation NodeIsolation::of(const wire::LaunchPlan& plan) const {
       out.set_cpu_weight(std::clamp(plan.cpus_per_node(position) * 100, 1u, 10'000u));
     if (part) {
       const auto cpus = parse_index_set(plan.cpu_ids(), 1'000'000);
-      if (out.cpu_weight() != 0) out.mutable_whole_job()->set_cpu_weight(cpus && !cpus->empty() ? std::clamp(static_cast<std::uint32_t>(cpus->size()) * 100, 1u, 10'000u) : out.cpu_weight());
+      if (out.cpu_weight() != 0)
+        out.mutable_whole_job()->set_cpu_weight(
+            cpus && !cpus->empty() ? std::clamp(static_cast<std::uint32_t>(cpus->size()) * 100, 1u, 10'000u)
+                                   : out.cpu_weight());
     }
   }
   make_private(plan, out);
@@ -219,8 +224,8 @@ void NodeIsolation::make_private(const wire::LaunchPlan& plan, wire::Isolation& 
   // Several nodes of one machine may share a base.
   // Steps beside their keeper see what the script sees; elsewhere nobody else would clear it away, so each has its own.
   const bool apart = plan.has_step() && plan.node_name() != first_name(plan.allocation_nodes());
-  out.set_private_base(container->base_path + "/" + node_folder_name(facts_.node, facts_.spool) + "_" + std::to_string(plan.job_id()) +
-                       (apart ? "." + std::to_string(plan.step()) : ""));
+  out.set_private_base(container->base_path + "/" + node_folder_name(facts_.node, facts_.spool) + "_" +
+                       std::to_string(plan.job_id()) + (apart ? "." + std::to_string(plan.step()) : ""));
   for (const std::string& target : container->folders) {
     if (target == "/dev/shm") {
       out.set_private_shm(true);

@@ -23,7 +23,7 @@ struct NodeIsolationFacts {
   std::string spool;
   std::uint32_t threads_per_core = 1;  // of the node's line in slurm.conf
   std::uint32_t cpus = 1;
-  std::vector<NodeGres> kinds;  // with their device files
+  std::vector<NodeGres> kinds;             // with their device files
   std::vector<std::string> spare_devices;  // files that are nobody's
   std::string sys = "/sys";
   std::string own_cgroup;  // text of /proc/self/cgroup

@@ -174,7 +174,8 @@ TEST(DeviceFiles, Of_others_are_all_device_files_but_those_given) {
   EXPECT_EQ(device_files(kinds, {}).others, (List{"/dev/nic0", "/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia2"}));
   EXPECT_EQ(device_files(kinds, granted("gpu", "a", {1})).others, (List{"/dev/nic0", "/dev/nvidia0", "/dev/nvidia2"}));
   EXPECT_EQ(device_files(kinds, granted("gpu", "b", {2})).others, (List{"/dev/nic0", "/dev/nvidia0", "/dev/nvidia1"}));
-  EXPECT_EQ(device_files(kinds, granted("nic", "", {0})).others, (List{"/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia2"}));
+  EXPECT_EQ(device_files(kinds, granted("nic", "", {0})).others,
+            (List{"/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia2"}));
 }
 
 TEST(DeviceFiles, A_part_of_a_gpu_opens_that_gpu) {

@@ -89,7 +89,9 @@ bool Nursery::hand_over(int socket) {
     if (sendmsg(orders_, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return true;
     if (errno == EINTR) continue;
     pollfd ready{orders_, POLLOUT, 0};
-    if ((errno == EAGAIN || errno == EWOULDBLOCK) && poll(&ready, 1, patience_ms) == 1 && (ready.revents & POLLOUT) != 0) continue;
+    if ((errno == EAGAIN || errno == EWOULDBLOCK) && poll(&ready, 1, patience_ms) == 1 &&
+        (ready.revents & POLLOUT) != 0)
+      continue;
     close_nursery();  // dead or stuck: the next launch starts another
     return false;
   }

@@ -1,4 +1,5 @@
-// src/agent/nursery.h - starts supervisors: through a loaded one that forks (millrace-step --nursery), or by a spawn of its own.
+// src/agent/nursery.h - starts supervisors: through a loaded one that forks (millrace-step --nursery), or by a spawn of
+// its own.
 #pragma once
 
 #include <sys/types.h>

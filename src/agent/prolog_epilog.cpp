@@ -49,7 +49,8 @@ Status end_of(AttemptName name, Status::End end, std::uint32_t signal, std::stri
 
 }  // namespace
 
-PrologEpilog::PrologEpilog(Loop& loop, Supervisors& inner, Programs& programs, ProgramJournal& journal, ProgramSettings settings)
+PrologEpilog::PrologEpilog(Loop& loop, Supervisors& inner, Programs& programs, ProgramJournal& journal,
+                           ProgramSettings settings)
     : loop_(loop), inner_(inner), programs_(programs), journal_(journal), settings_(std::move(settings)) {}
 
 PrologEpilog::~PrologEpilog() {
@@ -85,14 +86,23 @@ std::vector<Status> PrologEpilog::adopt(SupervisorObserver& observer) {
     care.record = std::move(record);
     const auto inside = known.find(name);
     if (care.record.phase() == Record::PROLOG && inside != known.end()) care.record.set_phase(Record::LAUNCHED);
-    if (care.record.phase() == Record::LAUNCHED && inside != known.end() && inside->second.state() != Status::ENDED) continue;
+    if (care.record.phase() == Record::LAUNCHED && inside != known.end() && inside->second.state() != Status::ENDED)
+      continue;
     if (care.record.phase() == Record::LAUNCHED)
-      *care.record.mutable_end() = inside != known.end() ? inside->second
-                                                         : end_of(name, Status::SUPERVISOR_LOST, 0, "the agent stopped before the supervisor began", loop_.now());
+      *care.record.mutable_end() =
+          inside != known.end()
+              ? inside->second
+              : end_of(name, Status::SUPERVISOR_LOST, 0, "the agent stopped before the supervisor began", loop_.now());
     switch (care.record.phase()) {
-      case Record::PROLOG: known[name] = in_prolog(name); break;
-      case Record::DONE: known[name] = care.record.end(); continue;
-      default: known[name] = exited_status(care.record.end()); break;
+      case Record::PROLOG:
+        known[name] = in_prolog(name);
+        break;
+      case Record::DONE:
+        known[name] = care.record.end();
+        continue;
+      default:
+        known[name] = exited_status(care.record.end());
+        break;
     }
     care.timer = loop_.after(Duration{0}, [this, name] { take_up(name); });
   }
@@ -119,13 +129,15 @@ void PrologEpilog::launch(const wire::LaunchPlan& plan, const wire::Credential& 
   if (name.is_step()) {
     live_steps_.insert(name);
     const auto whole = cares_.find(name.whole());
-    if (whole == cares_.end() || whole->second.record.phase() == Record::LAUNCHED) return inner_.launch(plan, credential);
+    if (whole == cares_.end() || whole->second.record.phase() == Record::LAUNCHED)
+      return inner_.launch(plan, credential);
     if (whole->second.record.phase() == Record::PROLOG) {
       whole->second.steps.emplace_back(plan, credential);
       return observer_->attempt_changed(status_of(name, Status::RUNNING_NOW));
     }
     live_steps_.erase(name);
-    return observer_->attempt_changed(end_of(name, Status::LAUNCH_FAILED, 53, "the job is over on this node", loop_.now()));
+    return observer_->attempt_changed(
+        end_of(name, Status::LAUNCH_FAILED, 53, "the job is over on this node", loop_.now()));
   }
   if (settings_.prolog.empty() && settings_.epilog.empty()) return inner_.launch(plan, credential);
   Care& care = cares_[name];
@@ -156,12 +168,13 @@ void PrologEpilog::run_next(AttemptName name) {
   ProgramRun run;
   run.program = care.left.front();
   care.left.erase(care.left.begin());
-  run.environment = program_environment(prolog ? "prolog_slurmd" : "epilog_slurmd", care.record.plan(), care.record.identity(),
-                                        prolog ? nullptr : &care.record.end());
+  run.environment = program_environment(prolog ? "prolog_slurmd" : "epilog_slurmd", care.record.plan(),
+                                        care.record.identity(), prolog ? nullptr : &care.record.end());
   run.environment.push_back(journal_.mark_of(name));
   run.limit = prolog ? settings_.prolog_limit : settings_.epilog_limit;
   const std::string program = run.program;
-  care.running = programs_.run(std::move(run), [this, name, program](const ProgramEnd& end) { program_ended(name, program, end); });
+  care.running = programs_.run(std::move(run),
+                               [this, name, program](const ProgramEnd& end) { program_ended(name, program, end); });
 }
 
 void PrologEpilog::program_ended(AttemptName name, const std::string& program, const ProgramEnd& end) {
@@ -226,7 +239,8 @@ void PrologEpilog::exited(AttemptName name, Status end) {
 
 void PrologEpilog::begin_epilog_if_alone(AttemptName name) {
   const Care& care = cares_.at(name);
-  if (care.record.phase() != Record::LAUNCHED || !care.record.has_end() || care.timer != 0 || has_live_steps(name)) return;
+  if (care.record.phase() != Record::LAUNCHED || !care.record.has_end() || care.timer != 0 || has_live_steps(name))
+    return;
   begin_phase(name, Record::EPILOG);
 }
 
@@ -245,15 +259,19 @@ void PrologEpilog::kill(const wire::Kill& kill) {
   const auto care = cares_.find(name.whole());
   if (care == cares_.end()) return inner_.kill(kill);
   if (name.is_step()) {
-    const auto queued = std::ranges::find_if(care->second.steps, [&](const auto& each) { return name_of(each.first) == name; });
+    const auto queued =
+        std::ranges::find_if(care->second.steps, [&](const auto& each) { return name_of(each.first) == name; });
     if (queued == care->second.steps.end()) return inner_.kill(kill);
     care->second.steps.erase(queued);
     live_steps_.erase(name);
     return observer_->attempt_changed(end_of(name, Status::EXITED, terminated, "", loop_.now()));
   }
-  // A prolog that is stopped half way leaves a node nobody knows the state of: it goes on to its end, and nothing follows it.
-  if (care->second.record.phase() == Record::PROLOG) care->second.unwanted = true;
-  else inner_.kill(kill);
+  // A prolog that is stopped half way leaves a node nobody knows the state of: it goes on to its end, and nothing
+  // follows it.
+  if (care->second.record.phase() == Record::PROLOG)
+    care->second.unwanted = true;
+  else
+    inner_.kill(kill);
 }
 
 void PrologEpilog::tell_keeper(const wire::StepToNode& step) {

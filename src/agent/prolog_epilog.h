@@ -1,4 +1,5 @@
-// src/agent/prolog_epilog.h - before the first process of a job on this node and after its last the site's own programs run.
+// src/agent/prolog_epilog.h - before the first process of a job on this node and after its last the site's own programs
+// run.
 #pragma once
 
 #include <functional>
@@ -36,8 +37,9 @@ struct ProgramSettings {
   std::function<void(std::string_view)> log = [](std::string_view) {};
 };
 
-// Stands between the agent and its supervisors. An attempt is launched when its prolog went well, and has ended when its epilog is
-// done; in between it is reported as RUNNING_NOW, `in_prolog` or `exited`. What a death of the agent leaves in the journal:
+// Stands between the agent and its supervisors. An attempt is launched when its prolog went well, and has ended when
+// its epilog is done; in between it is reported as RUNNING_NOW, `in_prolog` or `exited`. What a death of the agent
+// leaves in the journal:
 //   PROLOG     what is left of the programs is killed, and they are run again from the first
 //   LAUNCHED   the supervisor is there, or the attempt is lost; either way its epilog follows
 //   EPILOG     as with PROLOG: at least once to the end
@@ -53,7 +55,9 @@ class PrologEpilog final : public Supervisors, private SupervisorObserver {
   void signal(const wire::SignalAttempt& signal) override { inner_.signal(signal); }
   void suspend(const wire::Suspend& suspend) override { inner_.suspend(suspend); }
   void tell_keeper(const wire::StepToNode& step) override;
-  void tell_step(const wire::StepOrder& order) override { inner_.tell_step(order); }  // before the launch there is nobody to ask
+  void tell_step(const wire::StepOrder& order) override {
+    inner_.tell_step(order);
+  }  // before the launch there is nobody to ask
   void forget(const wire::Forget& forget) override;
   void set_settings(ProgramSettings settings) { settings_ = std::move(settings); }  // for whatever begins from now on
   bool is_idle() const;  // nothing of a job is before, in or after its programs
@@ -61,10 +65,10 @@ class PrologEpilog final : public Supervisors, private SupervisorObserver {
  private:
   struct Care {
     wire::ProgramRecord record;
-    std::vector<std::string> left;   // still to be run in this phase
+    std::vector<std::string> left;  // still to be run in this phase
     Programs::Id running = 0;
-    Loop::TimerId timer = 0;         // what an earlier agent left is still being ended
-    bool unwanted = false;           // killed before it was launched
+    Loop::TimerId timer = 0;  // what an earlier agent left is still being ended
+    bool unwanted = false;    // killed before it was launched
     std::vector<std::pair<wire::LaunchPlan, wire::Credential>> steps;  // come when the prolog is done
     std::vector<wire::StepToNode> for_keeper;
   };

@@ -1,4 +1,5 @@
-// src/agent/prolog_epilog_test.cpp - what stands between agent and supervisors: order, kills, and what a death leaves in the journal.
+// src/agent/prolog_epilog_test.cpp - what stands between agent and supervisors: order, kills, and what a death leaves
+// in the journal.
 #include "agent/prolog_epilog.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +57,9 @@ struct MemoryJournal final : ProgramJournal {
     for (const auto& [name, record] : records) out.push_back(record);
     return out;
   }
-  Result<void> write(const wire::ProgramRecord& record) override { return records[{record.job_key(), record.attempt()}] = record, Result<void>{}; }
+  Result<void> write(const wire::ProgramRecord& record) override {
+    return records[{record.job_key(), record.attempt()}] = record, Result<void>{};
+  }
   void erase(AttemptName name) override { records.erase(name); }
   std::string mark_of(AttemptName name) const override { return "MARK=" + text_of(name); }
   bool end_leftovers(AttemptName) override { return true; }
@@ -111,7 +114,11 @@ class PrologEpilogTest : public testing::Test, protected SupervisorObserver {
 TEST_F(PrologEpilogTest, launches_after_the_prolog_and_ends_after_the_epilog) {
   launch();
   launch(0);  // a step waits with it
-  hooks_->tell_keeper([] { wire::StepToNode m; m.set_job_key(7); return m; }());
+  hooks_->tell_keeper([] {
+    wire::StepToNode m;
+    m.set_job_key(7);
+    return m;
+  }());
   EXPECT_TRUE(job().in_prolog());
   EXPECT_TRUE(supervisors_.launched.empty());
   EXPECT_EQ(supervisors_.told, 0);

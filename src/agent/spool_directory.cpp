@@ -81,14 +81,16 @@ void empty_folder(int folder, int levels) {
 
 void remove_tree(const std::string& path) {
   constexpr int levels = 16;
-  if (const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); folder >= 0) empty_folder(folder, levels);
+  if (const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); folder >= 0)
+    empty_folder(folder, levels);
   rmdir(path.c_str());
 }
 
 }  // namespace
 
 std::string text_of(AttemptName name) {
-  return std::to_string(name.job_key) + "." + std::to_string(name.attempt) + (name.is_step() ? "." + std::to_string(name.step) : "");
+  return std::to_string(name.job_key) + "." + std::to_string(name.attempt) +
+         (name.is_step() ? "." + std::to_string(name.step) : "");
 }
 
 std::optional<AttemptRecord> parse_attempt_record(std::string_view text) {
@@ -118,7 +120,7 @@ Result<SpoolDirectory> SpoolDirectory::open(std::string path) {
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
     mkdir(path.substr(0, slash).c_str(), 0755);
   if (mkdir(path.c_str(), 0711) != 0 && errno != EEXIST) return io_failure("make spool directory " + path);
-  struct stat info {};
+  struct stat info{};
   if (stat(path.c_str(), &info) != 0) return io_failure("look at spool directory " + path);
   if (!S_ISDIR(info.st_mode)) return fail(Errc::invalid, "spool directory " + path + " is not a directory");
   // Whoever may write here could put his own attempt in place of another's.
@@ -141,9 +143,7 @@ std::vector<AttemptName> SpoolDirectory::list() const {
   return names;
 }
 
-std::string SpoolDirectory::path_of(AttemptName name) const {
-  return path_ + "/" + text_of(name);
-}
+std::string SpoolDirectory::path_of(AttemptName name) const { return path_ + "/" + text_of(name); }
 
 Result<void> SpoolDirectory::create(AttemptName name) const {
   if (mkdir(path_of(name).c_str(), 0711) == 0) return {};
@@ -168,8 +168,7 @@ Result<void> SpoolDirectory::write_end(AttemptName name, const wire::AttemptStat
 }
 
 void SpoolDirectory::forget(AttemptName name) const {
-  const std::string forgotten =
-      path_ + "/" + std::string{forgotten_prefix} + text_of(name);
+  const std::string forgotten = path_ + "/" + std::string{forgotten_prefix} + text_of(name);
   if (rename(path_of(name).c_str(), forgotten.c_str()) == 0) remove_tree(forgotten);
 }
 

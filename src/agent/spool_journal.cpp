@@ -49,7 +49,8 @@ std::vector<AttemptName> SpoolJournal::names() const {
   std::vector<AttemptName> out;
   if (DIR* directory = opendir(directory_.c_str())) {
     while (const dirent* entry = readdir(directory))
-      if (wire::ProgramRecord record; entry->d_name[0] != '.' && record.ParseFromString(read_whole(directory_ + "/" + entry->d_name)))
+      if (wire::ProgramRecord record;
+          entry->d_name[0] != '.' && record.ParseFromString(read_whole(directory_ + "/" + entry->d_name)))
         out.push_back({record.job_key(), record.attempt()});
     closedir(directory);
   }
@@ -75,7 +76,8 @@ std::vector<wire::ProgramRecord> SpoolJournal::read() {
 }
 
 Result<void> SpoolJournal::write(const wire::ProgramRecord& record) {
-  if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) return fail(Errc::io, "make " + directory_ + ": " + std::strerror(errno));
+  if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST)
+    return fail(Errc::io, "make " + directory_ + ": " + std::strerror(errno));
   const std::string path = path_of({record.job_key(), record.attempt()}), fresh = path + std::string{unfinished};
   wire::ProgramRecord signed_by_boot = record;
   signed_by_boot.set_boot_id(boot_id_);

@@ -7,7 +7,8 @@ namespace millrace {
 
 class SpoolJournal final : public ProgramJournal {
  public:
-  SpoolJournal(const std::string& spool, std::string boot_id) : directory_(spool + "/programs"), boot_id_(std::move(boot_id)) {}
+  SpoolJournal(const std::string& spool, std::string boot_id)
+      : directory_(spool + "/programs"), boot_id_(std::move(boot_id)) {}
 
   std::vector<AttemptName> names() const;  // of every boot
   std::vector<wire::ProgramRecord> read() override;

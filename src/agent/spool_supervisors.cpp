@@ -25,7 +25,11 @@ constexpr int never_began_max = 100;
 }  // namespace
 
 SpoolSupervisors::SpoolSupervisors(Loop& loop, Readiness& readiness, SpoolDirectory spool, Settings settings)
-    : loop_(loop), readiness_(readiness), spool_(std::move(spool)), settings_(std::move(settings)), nursery_(settings_.step_program) {}
+    : loop_(loop),
+      readiness_(readiness),
+      spool_(std::move(spool)),
+      settings_(std::move(settings)),
+      nursery_(settings_.step_program) {}
 
 SpoolSupervisors::~SpoolSupervisors() {
   for (const auto& [name, timer] : sweeps_) loop_.cancel(timer);
@@ -90,8 +94,7 @@ void SpoolSupervisors::attach(AttemptName name, Attempt& attempt, int fd) {
   detach(attempt);
   attempt.fd = fd;
   attempt.reader = FrameReader{request_size_max};
-  attempt.watch = readiness_.watch(
-      fd, [this, name] { read_some(name); }, [this, name] { write_some(name); });
+  attempt.watch = readiness_.watch(fd, [this, name] { read_some(name); }, [this, name] { write_some(name); });
   attempt.watch->want_readable();
 }
 
@@ -209,13 +212,14 @@ void SpoolSupervisors::connection_lost(AttemptName name) {
   sweep(name);
 }
 
-// Killed, or there was no room for another process: the job is not to blame, and nothing of it ran. When none ever begins,
-// it is the program, and trying without end would help nobody.
+// Killed, or there was no room for another process: the job is not to blame, and nothing of it ran. When none ever
+// begins, it is the program, and trying without end would help nobody.
 void SpoolSupervisors::end_unbegun(AttemptName name) {
   if (++never_began_ < never_began_max)
     return end_as(name, wire::AttemptStatus::SUPERVISOR_LOST, "the supervisor ended before it began");
   end_as(name, wire::AttemptStatus::LAUNCH_FAILED,
-         std::to_string(never_began_) + " supervisors in a row ended before they began; does " + settings_.step_program + " run here?");
+         std::to_string(never_began_) + " supervisors in a row ended before they began; does " +
+             settings_.step_program + " run here?");
 }
 
 // Kills and looks again until nothing is left; only then has the attempt ended.
@@ -256,7 +260,8 @@ void SpoolSupervisors::log_wish_changed() {
 }
 
 bool SpoolSupervisors::is_idle() const {
-  return std::ranges::all_of(attempts_, [](const auto& each) { return each.second.status.state() == wire::AttemptStatus::ENDED; });
+  return std::ranges::all_of(attempts_,
+                             [](const auto& each) { return each.second.status.state() == wire::AttemptStatus::ENDED; });
 }
 
 void SpoolSupervisors::kill(const wire::Kill& kill) {

@@ -33,9 +33,9 @@ class SpoolSupervisors final : public Supervisors {
     std::string step_program;
     std::string boot_id;
     std::function<void(std::string_view)> log = [](std::string_view) {};
-    std::function<wire::LogWish()> log_wish = [] { return wire::LogWish{}; };  // what supervisors are to say
+    std::function<wire::LogWish()> log_wish = [] { return wire::LogWish{}; };      // what supervisors are to say
     std::function<void(const wire::LogLine&)> said = [](const wire::LogLine&) {};  // ... and have said
-    std::function<wire::Isolation(const wire::LaunchPlan&)> isolation = {};  // empty: attempts are not kept apart
+    std::function<wire::Isolation(const wire::LaunchPlan&)> isolation = {};        // empty: attempts are not kept apart
   };
   SpoolSupervisors(Loop& loop, Readiness& readiness, SpoolDirectory spool, Settings settings);
   ~SpoolSupervisors() override;  // lets go of the supervisors, which go on
@@ -49,8 +49,8 @@ class SpoolSupervisors final : public Supervisors {
   void tell_step(const wire::StepOrder& order) override;
   void forget(const wire::Forget& forget) override;
   void tell_all(const wire::GpuReadings& readings);  // those that run
-  void log_wish_changed();  // all of them are told
-  bool is_idle() const;  // no attempt runs or is about to
+  void log_wish_changed();                           // all of them are told
+  bool is_idle() const;                              // no attempt runs or is about to
 
  private:
   struct Attempt {

@@ -267,7 +267,8 @@ TEST_F(SpoolSupervisorsTest, Supervisor_that_never_begins_is_not_the_jobs_fault_
   for (std::uint64_t key = 1; key <= 100; ++key) {
     launch("true", key);
     if (last_.job_key() != key || last_.state() != wire::AttemptStatus::ENDED) run_until(wire::AttemptStatus::ENDED);
-    ASSERT_EQ(last_.end(), key < 100 ? wire::AttemptStatus::SUPERVISOR_LOST : wire::AttemptStatus::LAUNCH_FAILED) << key;
+    ASSERT_EQ(last_.end(), key < 100 ? wire::AttemptStatus::SUPERVISOR_LOST : wire::AttemptStatus::LAUNCH_FAILED)
+        << key;
   }
   EXPECT_EQ(last_.problem(), "100 supervisors in a row ended before they began; does /bin/false run here?");
 }

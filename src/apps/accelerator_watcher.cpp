@@ -74,10 +74,13 @@ int print_accelerators() {
   for (const auto& each : report.accelerators()) {
     std::string files;
     for (const std::string& file : each.files()) files += (files.empty() ? "" : ",") + file;
-    std::printf("Gres Name=gpu Type=%s Count=1 Files=%s CPUs=%s UniqueId=%s Memory=%lluM%s%s\n", each.model().c_str(), files.c_str(), each.cpus().c_str(),
-                each.unique_id().c_str(), static_cast<unsigned long long>(each.memory_mib()), each.trouble().empty() ? "" : " Trouble=", each.trouble().c_str());
+    std::printf("Gres Name=gpu Type=%s Count=1 Files=%s CPUs=%s UniqueId=%s Memory=%lluM%s%s\n", each.model().c_str(),
+                files.c_str(), each.cpus().c_str(), each.unique_id().c_str(),
+                static_cast<unsigned long long>(each.memory_mib()),
+                each.trouble().empty() ? "" : " Trouble=", each.trouble().c_str());
   }
-  if (report.accelerators().empty()) std::printf("no accelerators found%s%s\n", report.problem().empty() ? "" : ": ", report.problem().c_str());
+  if (report.accelerators().empty())
+    std::printf("no accelerators found%s%s\n", report.problem().empty() ? "" : ": ", report.problem().c_str());
   return 0;
 }
 

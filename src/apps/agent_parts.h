@@ -1,4 +1,5 @@
-// src/apps/agent_parts.h - what the agent's process is put together from besides the libraries: descriptors of its loop, ways to its controllers, a node's line.
+// src/apps/agent_parts.h - what the agent's process is put together from besides the libraries: descriptors of its
+// loop, ways to its controllers, a node's line.
 #pragma once
 
 #include <memory>
@@ -33,11 +34,13 @@ class LoopReadiness final : public Readiness {
 // Each dial tries the next controller: the one that leads answers.
 class ControllerDialer final : public Dialer {
  public:
-  ControllerDialer(EventLoop& loop, Worker& resolver, const Configuration& configuration, const std::string& node, const TlsDialer::MakeFace& face) {
+  ControllerDialer(EventLoop& loop, Worker& resolver, const Configuration& configuration, const std::string& node,
+                   const TlsDialer::MakeFace& face) {
     LinkLimits limits;
     limits.receive_max = reply_size_max;  // relayed replies
     for (const ControllerHost& host : configuration.controllers)
-      dialers_.push_back(std::make_unique<TlsDialer>(loop, resolver, host.address, configuration.controller_port, node, face, limits));
+      dialers_.push_back(
+          std::make_unique<TlsDialer>(loop, resolver, host.address, configuration.controller_port, node, face, limits));
   }
   std::unique_ptr<Link> dial(LinkHandler& handler) override {
     return dialers_[next_++ % dialers_.size()]->dial(handler);

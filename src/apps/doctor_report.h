@@ -1,4 +1,5 @@
-// src/apps/doctor_report.h - what `millrace doctor` found, one line per check; the checks are in two units, by what they look at.
+// src/apps/doctor_report.h - what `millrace doctor` found, one line per check; the checks are in two units, by what
+// they look at.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,8 @@ Result<Flags> read_flags(const Words& words, std::span<const FlagRow> rows) {
     const FlagRow* found = nullptr;
     for (const FlagRow& row : rows)
       if (row.name == name) found = &row;
-    if (found == nullptr) return fail(Errc::invalid, "there is no option '" + std::string{name} + "'; --help lists them");
+    if (found == nullptr)
+      return fail(Errc::invalid, "there is no option '" + std::string{name} + "'; --help lists them");
     std::string_view value;
     if (found->value.empty() && equals != std::string_view::npos)
       return fail(Errc::invalid, std::string{name} + " takes no value");
@@ -42,7 +43,8 @@ Result<std::uint32_t> flag_number(const Flags& flags, std::string_view name, std
   const std::string text = flags.text(name);
   const auto number = parse_integer(text);
   if (!number || *number < low || *number > high)
-    return fail(Errc::invalid, std::string{name} + " must be a number from " + std::to_string(low) + " to " + std::to_string(high) + ", not '" + text + "'");
+    return fail(Errc::invalid, std::string{name} + " must be a number from " + std::to_string(low) + " to " +
+                                   std::to_string(high) + ", not '" + text + "'");
   return static_cast<std::uint32_t>(*number);
 }
 
@@ -64,7 +66,8 @@ void say(std::string_view text) {
 
 int say_failure(std::string_view command, std::string_view story) {
   std::fflush(stdout);
-  std::fprintf(stderr, "millrace %.*s: error: %.*s\n", static_cast<int>(command.size()), command.data(), static_cast<int>(story.size()), story.data());
+  std::fprintf(stderr, "millrace %.*s: error: %.*s\n", static_cast<int>(command.size()), command.data(),
+               static_cast<int>(story.size()), story.data());
   return 1;
 }
 

@@ -23,7 +23,7 @@ struct Flags {
   std::map<std::string_view, std::string_view> given;  // by name
   Words rest;
   bool has(std::string_view name) const { return given.contains(name); }
-  std::string text(std::string_view name) const;       // empty when it was not given
+  std::string text(std::string_view name) const;  // empty when it was not given
 };
 
 // "--flag value" and "--flag=value"; an unknown flag is an error that names it.

@@ -42,7 +42,8 @@ std::string home_directory() {
 
 std::string default_directory() {
   if (geteuid() == 0) return "/var/lib/millrace";
-  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && state[0] == '/') return std::string{state} + "/millrace";
+  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && state[0] == '/')
+    return std::string{state} + "/millrace";
   const std::string home = home_directory();
   return home.empty() ? "" : home + "/.local/state/millrace";
 }
@@ -57,8 +58,8 @@ std::string hash_text(std::string_view text) {
 
 // A job's script is written, synced and executed there: memory is right for it, if it is large and may execute.
 bool is_good_tmpfs(const char* path) {
-  struct statfs kind {};
-  struct statvfs room {};
+  struct statfs kind{};
+  struct statvfs room{};
   if (statfs(path, &kind) != 0 || statvfs(path, &room) != 0) return false;
   return static_cast<unsigned long>(kind.f_type) == TMPFS_MAGIC && (room.f_flag & (ST_NOEXEC | ST_RDONLY)) == 0 &&
          room.f_bavail * room.f_frsize >= scratch_bytes_min && access(path, W_OK) == 0;
@@ -82,7 +83,8 @@ std::string host_label() {
 
 Result<ClusterFolder> cluster_folder(const std::string& given) {
   std::string path = given.empty() ? default_directory() : given;
-  if (path.empty()) return fail(Errc::not_found, "there is no home directory to keep the cluster in; --dir DIR names another");
+  if (path.empty())
+    return fail(Errc::not_found, "there is no home directory to keep the cluster in; --dir DIR names another");
   if (path[0] != '/') {
     char here[PATH_MAX];
     if (getcwd(here, sizeof here) == nullptr) return fail_errno(Errc::io, "the current directory");
@@ -91,7 +93,11 @@ Result<ClusterFolder> cluster_folder(const std::string& given) {
   char real[PATH_MAX];
   if (realpath(path.c_str(), real) != nullptr) path = real;  // one cluster, whatever way leads to it
   while (path.size() > 1 && path.back() == '/') path.pop_back();
-  if (!fits_into_conf(path)) return fail(Errc::invalid, "'" + path + "' cannot be written in a slurm.conf; a directory with letters, digits and /._-+@:~ alone would be right");
+  if (!fits_into_conf(path))
+    return fail(
+        Errc::invalid,
+        "'" + path +
+            "' cannot be written in a slurm.conf; a directory with letters, digits and /._-+@:~ alone would be right");
   return ClusterFolder{path};
 }
 
@@ -99,10 +105,13 @@ Result<void> make_own_directory(const std::string& path, mode_t mode) {
   if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return fail_errno(Errc::io, "make directory " + path);
   const Descriptor opened{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
   if (!opened) return fail_errno(Errc::refused, path + " is not a directory of ours");
-  struct stat info {};
+  struct stat info{};
   if (fstat(opened.get(), &info) != 0) return fail_errno(Errc::io, path);
-  if (info.st_uid != geteuid()) return fail(Errc::refused, path + " belongs to user " + std::to_string(info.st_uid) + "; it would have to be ours, or another --dir");
-  if ((info.st_mode & 022) != 0) return fail(Errc::refused, path + " can be written by others; chmod go-w " + path + " would be right");
+  if (info.st_uid != geteuid())
+    return fail(Errc::refused, path + " belongs to user " + std::to_string(info.st_uid) +
+                                   "; it would have to be ours, or another --dir");
+  if ((info.st_mode & 022) != 0)
+    return fail(Errc::refused, path + " can be written by others; chmod go-w " + path + " would be right");
   return {};
 }
 
@@ -113,7 +122,8 @@ bool port_is_free(std::uint16_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  return bind(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && listen(probe.get(), 1) == 0;
+  return bind(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+         listen(probe.get(), 1) == 0;
 }
 
 Result<std::uint16_t> find_free_port() {
@@ -131,28 +141,35 @@ Result<std::string> new_configuration(const ClusterFolder& folder, LocalShape& s
   const wire::Inventory host = read_inventory("", "/tmp");
   const std::uint32_t nodes = shape.nodes.value_or(1);
   const auto cpus = shape.cpus.value_or(std::max<std::uint32_t>(1, static_cast<std::uint32_t>(host.cpus())));
-  // Too many CPUs make jobs slow, too much memory makes the kernel kill them: only the first is given to every virtual node.
-  const auto memory = shape.memory_mib.value_or(static_cast<std::uint32_t>(std::max<std::uint64_t>(1, host.memory_mib() / nodes)));
+  // Too many CPUs make jobs slow, too much memory makes the kernel kill them: only the first is given to every virtual
+  // node.
+  const auto memory =
+      shape.memory_mib.value_or(static_cast<std::uint32_t>(std::max<std::uint64_t>(1, host.memory_mib() / nodes)));
   shape = {nodes, cpus, memory};
   const std::string scratch = choose_scratch(folder);
   std::string socket = folder.run() + "/millrace.sock";
   if (socket.size() > socket_path_max) socket = scratch + "/millrace.sock";
   if (socket.size() > socket_path_max)
-    return fail(Errc::invalid, folder.directory + " is too long a name: a socket below it would have more than " + std::to_string(socket_path_max) + " bytes; --dir names a shorter one");
+    return fail(Errc::invalid, folder.directory + " is too long a name: a socket below it would have more than " +
+                                   std::to_string(socket_path_max) + " bytes; --dir names a shorter one");
   MR_TRY(const std::uint16_t port, find_free_port());
   const std::string host_word = host_label();
   const std::string names = nodes == 1 ? host_word : "n[1-" + std::to_string(nodes) + "]";
   std::string out{first_words};
-  out += " " + words_of(shape) + "\n# Yours to change; `millrace down --forget` removes it with everything else here.\n";
-  out += "ClusterName=millrace\nSlurmctldHost=" + host_word + "(127.0.0.1)\nSlurmctldPort=" + std::to_string(port) + "\n";
+  out +=
+      " " + words_of(shape) + "\n# Yours to change; `millrace down --forget` removes it with everything else here.\n";
+  out +=
+      "ClusterName=millrace\nSlurmctldHost=" + host_word + "(127.0.0.1)\nSlurmctldPort=" + std::to_string(port) + "\n";
   out += "AuthInfo=socket=" + socket + "\n";
   out += "StateSaveLocation=" + folder.state() + "\nSlurmdSpoolDir=" + scratch + "/spool/%n\n";
   out += "SlurmctldPidFile=" + folder.run() + "/controller.pid\nSlurmdPidFile=" + folder.run() + "/agent-%n.pid\n";
   out += "SlurmctldLogFile=" + folder.logs() + "/controller.log\nSlurmdLogFile=" + folder.logs() + "/agent-%n.log\n";
   out += "ReturnToService=2\nMaxJobCount=100000\nJobFileAppend=0\nKillWait=10\nScronParameters=enable\n";
   // Memory is shared out with the CPUs: otherwise the first job that does not ask for any gets all of its node's.
-  out += "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU_Memory\nDefMemPerCPU=" + std::to_string(std::max(1u, memory / cpus)) + "\n";
-  out += "NodeName=" + names + " CPUs=" + std::to_string(cpus) + " RealMemory=" + std::to_string(memory) + " State=UNKNOWN\n";
+  out += "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU_Memory\nDefMemPerCPU=" +
+         std::to_string(std::max(1u, memory / cpus)) + "\n";
+  out += "NodeName=" + names + " CPUs=" + std::to_string(cpus) + " RealMemory=" + std::to_string(memory) +
+         " State=UNKNOWN\n";
   out += "PartitionName=main Nodes=" + names + " Default=YES MaxTime=INFINITE State=UP\n";
   return out;
 }
@@ -170,7 +187,8 @@ std::string words_of(const LocalShape& shape) {
 
 std::optional<LocalShape> shape_of(const std::string& conf_text) {
   if (!conf_text.starts_with(first_words)) return std::nullopt;
-  const std::string_view line = std::string_view{conf_text}.substr(first_words.size(), conf_text.find('\n') - first_words.size());
+  const std::string_view line =
+      std::string_view{conf_text}.substr(first_words.size(), conf_text.find('\n') - first_words.size());
   LocalShape shape;
   for (const std::string_view word : split(line, ' ')) {
     const std::size_t equals = word.find('=');
@@ -187,9 +205,12 @@ std::optional<LocalShape> shape_of(const std::string& conf_text) {
 
 std::optional<std::string> difference(const LocalShape& asked, const LocalShape& there) {
   const auto differs = [](const auto& a, const auto& b) { return a && a != b; };
-  if (!differs(asked.nodes, there.nodes) && !differs(asked.cpus, there.cpus) && !differs(asked.memory_mib, there.memory_mib)) return std::nullopt;
+  if (!differs(asked.nodes, there.nodes) && !differs(asked.cpus, there.cpus) &&
+      !differs(asked.memory_mib, there.memory_mib))
+    return std::nullopt;
   return "it was made with " + words_of(there) + ", and now " + words_of(asked) +
-         " is asked for; leave the numbers out to start it as it is, name another --dir, or remove it with `millrace down --forget`";
+         " is asked for; leave the numbers out to start it as it is, name another --dir, or remove it with `millrace "
+         "down --forget`";
 }
 
 std::string scratch_of(const Configuration& configuration) {
@@ -214,7 +235,8 @@ Result<void> write_text_file(const std::string& path, std::string_view text, mod
   unlink(fresh.c_str());
   const Descriptor file{::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)};
   if (!file) return fail_errno(Errc::io, fresh);
-  if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) || fsync(file.get()) != 0) return fail_errno(Errc::io, fresh);
+  if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) || fsync(file.get()) != 0)
+    return fail_errno(Errc::io, fresh);
   if (rename(fresh.c_str(), path.c_str()) != 0) return fail_errno(Errc::io, path);
   return {};
 }

@@ -72,7 +72,8 @@ bool wait_for_end(const RunningDaemon& daemon, Duration patience);
 // One `up` or `down` at a time in a directory.
 Result<Descriptor> lock_cluster(const ClusterFolder& folder);
 
-// Says what it does. Running jobs are cancelled, nothing new starts, daemons and what is left of jobs are ended, the spool goes.
+// Says what it does. Running jobs are cancelled, nothing new starts, daemons and what is left of jobs are ended, the
+// spool goes.
 struct Stopped {
   std::uint32_t cancelled_jobs = 0, pending_jobs = 0, killed = 0;
   bool jobs_known = false;  // a controller answered

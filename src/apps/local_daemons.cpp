@@ -1,4 +1,5 @@
-// src/apps/local_daemons.cpp - see local_cluster.h: finding the daemons of a local cluster, ending them and what is left of jobs.
+// src/apps/local_daemons.cpp - see local_cluster.h: finding the daemons of a local cluster, ending them and what is
+// left of jobs.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -73,7 +74,9 @@ std::uint32_t end_leftovers(const std::string& spool) {
     for (int round = 0; round < 500; ++round) {
       std::vector<pid_t> left = find_leftovers(*record, directory->path_of(name));
       const pid_t supervisor = record->supervisor.pid;
-      if (supervisor > 1 && start_time_of(supervisor) != 0 && start_time_of(supervisor) == record->supervisor.start_time) left.push_back(supervisor);
+      if (supervisor > 1 && start_time_of(supervisor) != 0 &&
+          start_time_of(supervisor) == record->supervisor.start_time)
+        left.push_back(supervisor);
       if (left.empty()) break;
       for (const pid_t pid : left)
         if (::kill(pid, SIGKILL) == 0) counted.insert(pid);
@@ -90,14 +93,18 @@ void remove_tree(const std::string& path) {
 }
 
 void forget_cluster(const ClusterFolder& folder, const std::string& scratch) {
-  for (const std::string& path : {folder.state(), folder.logs(), folder.run(), folder.bin(), folder.directory + "/scratch"}) remove_tree(path);
+  for (const std::string& path :
+       {folder.state(), folder.logs(), folder.run(), folder.bin(), folder.directory + "/scratch"})
+    remove_tree(path);
   if (!scratch.empty()) remove_tree(scratch);
   unlink(folder.conf().c_str());
   unlink(folder.lock().c_str());
   rmdir(folder.directory.c_str());  // only when nothing of the user's is in it
 }
 
-std::string plural(std::uint32_t count, const char* what) { return std::to_string(count) + " " + what + (count == 1 ? "" : "s"); }
+std::string plural(std::uint32_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
 
 }  // namespace
 
@@ -110,11 +117,13 @@ std::string spool_path(const Configuration& configuration, const std::string& no
 }
 
 std::optional<RunningDaemon> find_controller(const Configuration& configuration) {
-  return find_daemon("controller", controller_pid_path(configuration), "millrace-controller", {"-f", configuration.path});
+  return find_daemon("controller", controller_pid_path(configuration), "millrace-controller",
+                     {"-f", configuration.path});
 }
 
 std::optional<RunningDaemon> find_agent(const Configuration& configuration, const std::string& node) {
-  return find_daemon("agent " + node, agent_pid_path(configuration, node), "millrace-agent", {"-f", configuration.path, "-N", node});
+  return find_daemon("agent " + node, agent_pid_path(configuration, node), "millrace-agent",
+                     {"-f", configuration.path, "-N", node});
 }
 
 bool wait_for_end(const RunningDaemon& daemon, Duration patience) {
@@ -134,7 +143,8 @@ Result<Descriptor> lock_cluster(const ClusterFolder& folder) {
   Descriptor file{::open(folder.lock().c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
   if (!file) return fail_errno(Errc::io, folder.lock());
   if (flock(file.get(), LOCK_EX | LOCK_NB) != 0)
-    return fail(Errc::unavailable, "another `millrace up` or `down` is at work in " + folder.directory + "; try again when it is done");
+    return fail(Errc::unavailable,
+                "another `millrace up` or `down` is at work in " + folder.directory + "; try again when it is done");
   return file;
 }
 
@@ -157,25 +167,32 @@ Result<Stopped> stop_cluster(const ClusterFolder& folder, const Configuration& c
   // All at once: each of them may take a moment.
   for (const RunningDaemon& agent : agents) syscall(SYS_pidfd_send_signal, agent.process.get(), SIGTERM, nullptr, 0);
   for (const RunningDaemon& agent : agents)
-    if (!end_daemon(agent, daemon_patience)) say(agent.name + " (pid " + std::to_string(agent.pid) + ") did not end by itself and was killed");
+    if (!end_daemon(agent, daemon_patience))
+      say(agent.name + " (pid " + std::to_string(agent.pid) + ") did not end by itself and was killed");
   for (const ConfiguredNode& node : configuration.nodes)
-    if (access(spool_path(configuration, node.name).c_str(), F_OK) == 0) stopped.killed += end_leftovers(spool_path(configuration, node.name));
+    if (access(spool_path(configuration, node.name).c_str(), F_OK) == 0)
+      stopped.killed += end_leftovers(spool_path(configuration, node.name));
   if (controller && !end_daemon(*controller, daemon_patience))
-    say("the controller (pid " + std::to_string(controller->pid) + ") did not end by itself and was killed; what it answered is in its log");
+    say("the controller (pid " + std::to_string(controller->pid) +
+        ") did not end by itself and was killed; what it answered is in its log");
   for (const ConfiguredNode& node : configuration.nodes) unlink(agent_pid_path(configuration, node.name).c_str());
   unlink(controller_pid_path(configuration).c_str());
   unlink(configuration.socket_path.c_str());
   unlink((configuration.socket_path + ".relay").c_str());
   // Only what `up` made and nobody else can have put there.
   const std::string scratch = scratch_of(configuration);
-  if (scratch.starts_with("/dev/shm/millrace-" + std::to_string(geteuid()) + "-") || scratch == folder.directory + "/scratch") remove_tree(scratch);
+  if (scratch.starts_with("/dev/shm/millrace-" + std::to_string(geteuid()) + "-") ||
+      scratch == folder.directory + "/scratch")
+    remove_tree(scratch);
   return stopped;
 }
 
 int down_and_report(const ClusterFolder& folder, bool forget) {
   const auto text = read_text_file(folder.conf());
   if (!text) return say_failure("down", "there is no cluster in " + folder.directory + ": " + text.error().story);
-  if (!shape_of(*text)) return say_failure("down", folder.conf() + " was not written by `millrace up`; its daemons are stopped the way they were started");
+  if (!shape_of(*text))
+    return say_failure(
+        "down", folder.conf() + " was not written by `millrace up`; its daemons are stopped the way they were started");
   const auto configuration = load_configuration(folder.conf());
   if (!configuration) return say_failure("down", configuration.error().story);
   const auto lock = lock_cluster(folder);
@@ -184,9 +201,13 @@ int down_and_report(const ClusterFolder& folder, bool forget) {
   for (const ConfiguredNode& node : configuration->nodes) ran = ran || find_agent(*configuration, node.name);
   const auto stopped = stop_cluster(folder, *configuration);
   if (!stopped) return say_failure("down", stopped.error().story);
-  std::string line = ran ? "The cluster in " + folder.directory + " is down" : "No cluster was running in " + folder.directory;
-  if (stopped->jobs_known) line += ": " + plural(stopped->cancelled_jobs, "running job") + " cancelled, " + std::to_string(stopped->pending_jobs) + " pending";
-  if (stopped->jobs_known && stopped->pending_jobs > 0) line += forget ? " and forgotten" : " and kept for the next `millrace up`";
+  std::string line =
+      ran ? "The cluster in " + folder.directory + " is down" : "No cluster was running in " + folder.directory;
+  if (stopped->jobs_known)
+    line += ": " + plural(stopped->cancelled_jobs, "running job") + " cancelled, " +
+            std::to_string(stopped->pending_jobs) + " pending";
+  if (stopped->jobs_known && stopped->pending_jobs > 0)
+    line += forget ? " and forgotten" : " and kept for the next `millrace up`";
   if (stopped->killed > 0) line += "; " + plural(stopped->killed, "left-over process") + " killed";
   say(line + ".");
   if (!forget) return 0;

@@ -40,7 +40,8 @@ Result<void> cancel_running(Session& session) {
   wire::Request ask;
   ask.mutable_cancel()->set_state("RUNNING");
   const auto answer = ask_all(session, ask);
-  if (!answer && answer.error().code != Errc::refused) return std::unexpected(answer.error());  // refused: none runs any more
+  if (!answer && answer.error().code != Errc::refused)
+    return std::unexpected(answer.error());  // refused: none runs any more
   return {};
 }
 
@@ -60,10 +61,14 @@ Result<void> close_partitions(Session& session) {
 
 std::string state_words(const wire::NodeView& node) {
   std::string out = node.name() + " is ";
-  if (node.base() == wire::NodeView::DOWN) out += "down";
-  else if (node.base() == wire::NodeView::UNKNOWN) out += "not registered";
-  else if (node.drain()) out += "drained";
-  else out += "not responding";
+  if (node.base() == wire::NodeView::DOWN)
+    out += "down";
+  else if (node.base() == wire::NodeView::UNKNOWN)
+    out += "not registered";
+  else if (node.drain())
+    out += "drained";
+  else
+    out += "not responding";
   return node.reason().empty() ? out : out + ": " + node.reason();
 }
 
@@ -80,9 +85,12 @@ Result<NodeCounts> count_nodes(Session& session) {
   NodeCounts counts;
   for (const wire::NodeView& node : reply.nodes().nodes()) {
     ++counts.all;
-    const bool registered = node.base() == wire::NodeView::IDLE || node.base() == wire::NodeView::ALLOCATED || node.base() == wire::NodeView::MIXED;
-    if (registered && !node.not_responding() && !node.drain()) ++counts.ready;
-    else counts.not_ready.push_back(state_words(node));
+    const bool registered = node.base() == wire::NodeView::IDLE || node.base() == wire::NodeView::ALLOCATED ||
+                            node.base() == wire::NodeView::MIXED;
+    if (registered && !node.not_responding() && !node.drain())
+      ++counts.ready;
+    else
+      counts.not_ready.push_back(state_words(node));
   }
   return counts;
 }

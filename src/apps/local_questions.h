@@ -15,8 +15,8 @@ namespace millrace {
 SessionOptions session_options(const Configuration& configuration, Duration patience);
 
 struct NodeCounts {
-  std::uint32_t all = 0, ready = 0;      // ready: idle or at work, and answering
-  std::vector<std::string> not_ready;    // "n3 is down: reason"
+  std::uint32_t all = 0, ready = 0;    // ready: idle or at work, and answering
+  std::vector<std::string> not_ready;  // "n3 is down: reason"
 };
 Result<NodeCounts> count_nodes(Session& session);
 

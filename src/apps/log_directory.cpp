@@ -30,7 +30,9 @@ class OnlyLookingFile final : public File {
  public:
   explicit OnlyLookingFile(std::unique_ptr<File> file) : file_(std::move(file)) {}
   Result<void> write_at(std::uint64_t, std::string_view) override { return {}; }
-  Result<std::string> read_at(std::uint64_t offset, std::uint64_t length) override { return file_->read_at(offset, length); }
+  Result<std::string> read_at(std::uint64_t offset, std::uint64_t length) override {
+    return file_->read_at(offset, length);
+  }
   Result<void> sync_data() override { return {}; }
   Result<void> truncate(std::uint64_t) override { return {}; }
   Result<void> reserve(std::uint64_t) override { return never_written(); }
@@ -67,7 +69,8 @@ Result<State> fold(const Recovered& recovered) {
     MR_TRY(const Event event, in_context(decode_event(bytes), "event " + std::to_string(state.version + 1)));
     apply(state, event);
   }
-  if (const auto broken = broken_law(state)) return fail(Errc::corrupt, "the log leads to an impossible state: " + *broken);
+  if (const auto broken = broken_law(state))
+    return fail(Errc::corrupt, "the log leads to an impossible state: " + *broken);
   return state;
 }
 

@@ -1,4 +1,5 @@
-// src/apps/log_directory.h - the event log of somebody else: where it lies, and what it comes to; nothing is changed there.
+// src/apps/log_directory.h - the event log of somebody else: where it lies, and what it comes to; nothing is changed
+// there.
 #pragma once
 
 #include <memory>

@@ -21,6 +21,7 @@ struct LogDumpCounts {
 };
 
 // Changes nothing. Lines come as they are read, so that a large log needs no large memory beyond a segment.
-Result<LogDumpCounts> dump_log(Filesystem& files, const LogDumpOptions& options, const std::function<void(std::string_view line)>& line);
+Result<LogDumpCounts> dump_log(Filesystem& files, const LogDumpOptions& options,
+                               const std::function<void(std::string_view line)>& line);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
-// src/apps/millrace.cpp - the client program, under its own name and those of Slurm's commands; some commands are other programs.
+// src/apps/millrace.cpp - the client program, under its own name and those of Slurm's commands; some commands are other
+// programs.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -73,7 +74,8 @@ constexpr CommandRow more[] = {
     {"bsub", true, "submit a job, as LSF has it", run_bsub, bsub_manual, nullptr, bsub_words},
     {"bjobs", true, "list jobs, as LSF has it", run_bjobs, bjobs_manual, nullptr, bjobs_words},
     {"bkill", true, "end jobs, as LSF has it", run_bkill, bkill_manual, nullptr, bkill_words},
-    {"lsid", true, "print the names of cluster and controller, as LSF has it", run_lsid, lsid_manual, nullptr, lsid_words},
+    {"lsid", true, "print the names of cluster and controller, as LSF has it", run_lsid, lsid_manual, nullptr,
+     lsid_words},
     {"smap", true, "show nodes and what they do on a terminal", run_smap, smap_manual},
     {"sim", false, "replay workloads through our planner: what would a policy be worth?", run_sim, nullptr},
     {"log", false, "show what is in an event log, also a damaged one: log dump DIR", run_log, nullptr},
@@ -82,7 +84,8 @@ constexpr CommandRow more[] = {
 // A stream that the shell closed (srun >&-) would otherwise be the number of the first file or socket we open.
 void occupy_closed_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);  // writing to what was closed stays an error
+    if (fcntl(fd, F_GETFD) < 0)
+      open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);  // writing to what was closed stays an error
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// src/apps/millrace_admin.cpp - millrace-admin: what `millrace up|down|doctor|log` starts, so that the client program stays small.
+// src/apps/millrace_admin.cpp - millrace-admin: what `millrace up|down|doctor|log` starts, so that the client program
+// stays small.
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <memory>
 
-#include "base/text.h"
 #include "agent/accelerator_watch.h"
 #include "agent/agent.h"
 #include "agent/health.h"
@@ -24,6 +23,7 @@
 #include "apps/accelerator_watcher.h"
 #include "apps/agent_parts.h"
 #include "apps/munge_nodes.h"
+#include "base/text.h"
 #include "cli/version.h"
 #include "config/daemon_options.h"
 #include "config/reread.h"
@@ -34,10 +34,10 @@
 #include "platform/daemon_log.h"
 #include "platform/dialer.h"
 #include "platform/event_loop.h"
-#include "wire/random.h"
 #include "platform/listener.h"
 #include "platform/worker.h"
 #include "wire/credential.h"
+#include "wire/random.h"
 
 namespace millrace {
 namespace {
@@ -51,7 +51,8 @@ struct Options {
   std::string extra, instance_id, instance_type;  // what the controller is told of this node
   unsigned verbose = 0;
   bool foreground = false, relay = false, clean = false, dynamic = false;
-  bool systemd = false, beside_log = false, locked = false;  // told when it serves; works in the log's folder; is never swapped out
+  bool systemd = false, beside_log = false,
+       locked = false;  // told when it serves; works in the log's folder; is never swapped out
 };
 
 std::string beside_this_program(const char* name) {
@@ -98,7 +99,7 @@ class AgentProcess {
   std::string node_, key_, log_path_;
   std::unique_ptr<Munge> munge_;  // instead of a key
   const ConfiguredNode* configured_ = nullptr;
-  ConfiguredNode self_;      // of a node that slurm.conf does not name
+  ConfiguredNode self_;  // of a node that slurm.conf does not name
   std::string self_words_;
   DaemonLog log_;
   Background background_;
@@ -142,12 +143,17 @@ Result<void> AgentProcess::choose_node() {
 // A node that slurm.conf does not name is what --conf says, and what the machine has where that says nothing.
 Result<void> AgentProcess::describe_self() {
   const std::string given = lower(options_.dynamic_conf);
-  const auto says = [&](std::string_view key) { return (" " + given).find(" " + std::string{key} + "=") != std::string::npos; };
+  const auto says = [&](std::string_view key) {
+    return (" " + given).find(" " + std::string{key} + "=") != std::string::npos;
+  };
   const wire::Inventory machine = read_inventory("", "/tmp");
   std::string words;
-  if (!says("cpus") && !says("procs") && !says("boards") && !says("sockets") && !says("socketsperboard") && !says("corespersocket") && !says("threadspercore"))
-    words = "CPUs=" + std::to_string(machine.cpus()) + " Boards=" + std::to_string(machine.boards()) + " SocketsPerBoard=" + std::to_string(machine.sockets()) +
-            " CoresPerSocket=" + std::to_string(machine.cores_per_socket()) + " ThreadsPerCore=" + std::to_string(machine.threads_per_core()) + " ";
+  if (!says("cpus") && !says("procs") && !says("boards") && !says("sockets") && !says("socketsperboard") &&
+      !says("corespersocket") && !says("threadspercore"))
+    words = "CPUs=" + std::to_string(machine.cpus()) + " Boards=" + std::to_string(machine.boards()) +
+            " SocketsPerBoard=" + std::to_string(machine.sockets()) +
+            " CoresPerSocket=" + std::to_string(machine.cores_per_socket()) +
+            " ThreadsPerCore=" + std::to_string(machine.threads_per_core()) + " ";
   if (!says("realmemory")) words += "RealMemory=" + std::to_string(machine.memory_mib()) + " ";
   self_words_ = words + options_.dynamic_conf;
   MR_TRY(const auto nodes, in_context(configured_nodes(node_, self_words_), "--conf"));
@@ -167,7 +173,8 @@ Result<void> AgentProcess::find_key() {
           munge_ = *std::move(munge);
           return {};
         }
-        return fail(Errc::not_found, "no key for this node: " + file.error().story + "; " + cluster.error().story + "; AuthType=auth/munge: " + munge.error().story);
+        return fail(Errc::not_found, "no key for this node: " + file.error().story + "; " + cluster.error().story +
+                                         "; AuthType=auth/munge: " + munge.error().story);
       }
       return fail(Errc::not_found, "no key for this node: " + file.error().story + "; " + cluster.error().story);
     }
@@ -192,13 +199,16 @@ Result<void> AgentProcess::start_logging() {
   log_path_ = !options_.log_file.empty() ? options_.log_file : expand(configuration_.agent_log_file);
   if (options_.foreground && options_.log_file.empty()) log_path_.clear();
   if (!options_.foreground && log_path_.empty()) log_path_ = expand(configuration_.agent_spool_pattern) + "/agent.log";
-  if (options_.systemd) background_.await_service_manager();
-  else if (!options_.foreground) MR_TRY_VOID(background_.leave_terminal());
+  if (options_.systemd)
+    background_.await_service_manager();
+  else if (!options_.foreground)
+    MR_TRY_VOID(background_.leave_terminal());
   if (!log_path_.empty()) {
     MR_TRY_VOID(log_.open(log_path_));
   }
   if (options_.beside_log) MR_TRY_VOID(work_beside(log_path_, expand(configuration_.agent_spool_pattern)));
-  if (options_.locked && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) return fail(Errc::io, std::string{"-M: "} + std::strerror(errno));
+  if (options_.locked && mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
+    return fail(Errc::io, std::string{"-M: "} + std::strerror(errno));
   set_up_log(configuration_.log);
   if (const auto written = pid_file_.write(expand(configuration_.agent_pid_file)); !written) {
     // In the foreground whoever started us knows the pid; a daemon without its pid file could not be stopped as
@@ -224,7 +234,8 @@ void AgentProcess::set_logging(const wire::SetLogging& wish) {
     log_.say("Set debug level to '" + std::string{name_of(static_cast<LogLevel>(wish.level()))} + "'");
     log_.set_level(static_cast<LogLevel>(wish.level()));
   }
-  const DebugFlags flags = (log_.flags() | parse_debug_flags(wish.add_flags()).value_or(0)) & ~parse_debug_flags(wish.remove_flags()).value_or(0);
+  const DebugFlags flags = (log_.flags() | parse_debug_flags(wish.add_flags()).value_or(0)) &
+                           ~parse_debug_flags(wish.remove_flags()).value_or(0);
   if (flags != log_.flags()) log_.say("Set DebugFlags to " + (flags == 0 ? "none" : names_of_flags(flags)));
   log_.set_flags(flags);
   supervisors_->log_wish_changed();
@@ -240,9 +251,11 @@ Duration AgentProcess::unkillable_after() const {
 void AgentProcess::run_unkillable(const wire::AttemptStatus& status) {
   const auto given = configuration_.given.find("unkillablestepprogram");
   if (given == configuration_.given.end() || given->second.empty()) return;
-  std::vector<std::string> environment{"SLURMD_NODENAME=" + node_, "SLURM_CONF=" + configuration_.path, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
+  std::vector<std::string> environment{"SLURMD_NODENAME=" + node_, "SLURM_CONF=" + configuration_.path,
+                                       "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
   const auto record = spool_->read(name_of(status));
-  if (record && record->supervisor.pid > 0) environment.push_back("SLURM_STEPD_PID=" + std::to_string(record->supervisor.pid));
+  if (record && record->supervisor.pid > 0)
+    environment.push_back("SLURM_STEPD_PID=" + std::to_string(record->supervisor.pid));
   if (status.has_step()) environment.push_back("SLURM_STEP_ID=" + std::to_string(status.step()));
   const std::string program = given->second;
   programs_.run({program, {}, std::move(environment), seconds(300)}, [this, program](const ProgramEnd& end) {
@@ -308,7 +321,8 @@ void AgentProcess::find_devices() {
   wire::Inventory found;
   devices_->add_to(found);
   for (const auto& kind : found.devices())
-    log_.say("found " + std::to_string(kind.count()) + " " + kind.name() + (kind.type().empty() ? "" : ":" + kind.type()) + (kind.files().empty() ? "" : ": " + kind.files()));
+    log_.say("found " + std::to_string(kind.count()) + " " + kind.name() +
+             (kind.type().empty() ? "" : ":" + kind.type()) + (kind.files().empty() ? "" : ": " + kind.files()));
 }
 
 Result<void> AgentProcess::isolate_jobs(const std::string& spool) {
@@ -323,13 +337,15 @@ Result<void> AgentProcess::isolate_jobs(const std::string& spool) {
   facts.own_cgroup = read_control("/proc/self/cgroup");
   facts.machine_memory_mib = read_inventory("", "/tmp").memory_mib();
   facts.root = geteuid() == 0;
-  MR_TRY(isolation_, NodeIsolation::prepare(configuration_.isolation, std::move(facts), [this](std::string_view text) { log_.say(std::string{text}); }));
+  MR_TRY(isolation_, NodeIsolation::prepare(configuration_.isolation, std::move(facts),
+                                            [this](std::string_view text) { log_.say(std::string{text}); }));
   return {};
 }
 
 ProgramSettings AgentProcess::program_settings() {
   const NodeLifeSettings& life = configuration_.node_life;
-  return {life.prolog, life.epilog, life.prolog_limit, life.epilog_limit, [this](std::string_view text) { log_.say(std::string{text}); }};
+  return {life.prolog, life.epilog, life.prolog_limit, life.epilog_limit,
+          [this](std::string_view text) { log_.say(std::string{text}); }};
 }
 
 HealthSettings AgentProcess::health_settings() {
@@ -341,8 +357,9 @@ HealthSettings AgentProcess::health_settings() {
   health.when_idle = life.check_idle;
   health.when_busy = life.check_busy;
   health.only_at_start = life.check_only_at_start;
-  health.environment = {"SLURMD_NODENAME=" + node_, "SLURM_CONF=" + configuration_.path, "SLURM_SCRIPT_CONTEXT=health_check",
-                        "PATH=" + beside_this_program("") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
+  health.environment = {
+      "SLURMD_NODENAME=" + node_, "SLURM_CONF=" + configuration_.path, "SLURM_SCRIPT_CONTEXT=health_check",
+      "PATH=" + beside_this_program("") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
   health.is_busy = [this] { return agent_->has_jobs(); };
   health.log = [this](std::string_view text) { log_.say(std::string{text}); };
   return health;
@@ -358,7 +375,8 @@ void AgentProcess::wrap_programs(const std::string& spool, const std::string& bo
 void AgentProcess::read_configuration() {
   auto fresh = load_configuration(configuration_.path);
   if (!fresh) return log_.complain("the configuration is wrong and the old one stays: " + fresh.error().story);
-  for (const std::string& what : wait_for_restart(configuration_, *fresh, Daemon::agent, node_)) log_.say(what + " has changed; it takes effect when the agent is started again");
+  for (const std::string& what : wait_for_restart(configuration_, *fresh, Daemon::agent, node_))
+    log_.say(what + " has changed; it takes effect when the agent is started again");
   configuration_.unknown = std::move(fresh->unknown);
   configuration_.adjusted = std::move(fresh->adjusted);
   configuration_.node_life = std::move(fresh->node_life);
@@ -372,8 +390,10 @@ void AgentProcess::read_configuration() {
   if (health_) health_->set_settings(health_settings());
   const std::string log_path = expand_node_path(fresh->agent_log_file, node_, short_name(host_name()));
   if (!options_.foreground && options_.log_file.empty() && !log_path.empty() && log_path != log_path_) {
-    if (const auto opened = log_.open(log_path); !opened) log_.complain(opened.error().story);
-    else log_path_ = log_path;
+    if (const auto opened = log_.open(log_path); !opened)
+      log_.complain(opened.error().story);
+    else
+      log_path_ = log_path;
   }
   show_notes();
   log_.say("configuration read again");
@@ -384,9 +404,10 @@ void AgentProcess::reboot() {
   const std::string& program = configuration_.node_life.reboot_program;
   if (program.empty()) return log_.say("told to reboot, but RebootProgram is not set in this node's configuration");
   log_.say("rebooting: " + program);
-  programs_.run({program, {}, {"SLURMD_NODENAME=" + node_, "SLURM_CONF=" + configuration_.path}, {}}, [this, program](const ProgramEnd& end) {
-    if (!end.went_well()) log_.say("reboot: " + describe(program, end));
-  });
+  programs_.run({program, {}, {"SLURMD_NODENAME=" + node_, "SLURM_CONF=" + configuration_.path}, {}},
+                [this, program](const ProgramEnd& end) {
+                  if (!end.went_well()) log_.say("reboot: " + describe(program, end));
+                });
 }
 
 Result<void> AgentProcess::build() {
@@ -452,7 +473,8 @@ Result<void> AgentProcess::build() {
   hooks.lines = &log_;
   hooks.unkillable_after = [this] { return unkillable_after(); };
   hooks.unkillable = [this](const wire::AttemptStatus& status) { run_unkillable(status); };
-  agent_ = std::make_unique<Agent>(loop_, *dialer_, *prolog_epilog_, *measurements_, std::move(agent), std::move(hooks));
+  agent_ =
+      std::make_unique<Agent>(loop_, *dialer_, *prolog_epilog_, *measurements_, std::move(agent), std::move(hooks));
   relay_clients_ = std::make_unique<RelayClients>(loop_, agent_->relay());
   return {};
 }
@@ -493,7 +515,9 @@ Result<int> AgentProcess::run() {
       expand_node_path(configuration_.agent_spool_pattern, node_, short_name(host_name()))));  // the log may lie there
   MR_TRY_VOID(start_logging());
   show_notes();
-  if (munge_) log_.say("AuthType=auth/munge: without a key of its own this node proves itself by MUNGE (" + munge_->socket() + ")");
+  if (munge_)
+    log_.say("AuthType=auth/munge: without a key of its own this node proves itself by MUNGE (" + munge_->socket() +
+             ")");
   MR_TRY_VOID(build());
   MR_TRY_VOID(loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGUSR2}, [this](int signal) { handle_signal(signal); }));
   listen_clients();
@@ -530,7 +554,8 @@ int main(int argc, char** argv) {
   const DaemonCommand& command = daemon_command("slurmd");
   const auto words = read_daemon_line(command, argc, argv);
   if (!words) {
-    std::fprintf(stderr, "slurmd: %s\n%s", words.error().story.c_str(), words.error().code == Errc::invalid ? daemon_usage(command).c_str() : "");
+    std::fprintf(stderr, "slurmd: %s\n%s", words.error().story.c_str(),
+                 words.error().code == Errc::invalid ? daemon_usage(command).c_str() : "");
     return 1;
   }
   Options options;
@@ -540,24 +565,43 @@ int main(int argc, char** argv) {
     if (key == "C") return print_hardware();
     if (key == "G") return print_accelerators();
     if (key == "watch-accelerators") return watch_accelerators(value);
-    if (key == "b") options.boot_suffix = "-" + std::to_string(getpid());  // as if the machine had booted, for tests of what follows a boot
-    else if (key == "c") options.clean = true;
-    else if (key == "conf") options.dynamic_conf = value;
-    else if (key == "d") options.step_program = value;
-    else if (key == "D") options.foreground = true;
-    else if (key == "extra") options.extra = value;
-    else if (key == "f") options.config = value;
-    else if (key == "instance-id") options.instance_id = value;
-    else if (key == "instance-type") options.instance_type = value;
-    else if (key == "key") options.key_file = value;
-    else if (key == "L") options.log_file = value;
-    else if (key == "M") options.locked = true;
-    else if (key == "N") options.node = value;
-    else if (key == "relay") options.relay = true;
-    else if (key == "s") options.beside_log = true;
-    else if (key == "systemd") options.systemd = true;
-    else if (key == "v") ++options.verbose;
-    else if (key == "Z") options.dynamic = true;
+    if (key == "b")
+      options.boot_suffix =
+          "-" + std::to_string(getpid());  // as if the machine had booted, for tests of what follows a boot
+    else if (key == "c")
+      options.clean = true;
+    else if (key == "conf")
+      options.dynamic_conf = value;
+    else if (key == "d")
+      options.step_program = value;
+    else if (key == "D")
+      options.foreground = true;
+    else if (key == "extra")
+      options.extra = value;
+    else if (key == "f")
+      options.config = value;
+    else if (key == "instance-id")
+      options.instance_id = value;
+    else if (key == "instance-type")
+      options.instance_type = value;
+    else if (key == "key")
+      options.key_file = value;
+    else if (key == "L")
+      options.log_file = value;
+    else if (key == "M")
+      options.locked = true;
+    else if (key == "N")
+      options.node = value;
+    else if (key == "relay")
+      options.relay = true;
+    else if (key == "s")
+      options.beside_log = true;
+    else if (key == "systemd")
+      options.systemd = true;
+    else if (key == "v")
+      ++options.verbose;
+    else if (key == "Z")
+      options.dynamic = true;
   }
   if (!options.dynamic_conf.empty() && !options.dynamic) {
     std::fputs("slurmd: --conf is of use with -Z only\n", stderr);

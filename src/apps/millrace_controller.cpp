@@ -44,14 +44,15 @@ struct Options {
   std::string log_file;
   unsigned verbose = 0;
   bool foreground = false;
-  bool systemd = false;      // which waits to be told that it serves
-  bool beside_log = false;   // works in the log's folder
+  bool systemd = false;     // which waits to be told that it serves
+  bool beside_log = false;  // works in the log's folder
   bool forget_state = false;
   std::string niceness;
 };
 
 std::optional<std::uint32_t> group_number(const std::string& name) {
-  const group* found = getgrnam(name.c_str());  // before the loop starts, or at a reconfigure the administrator waits for
+  const group* found =
+      getgrnam(name.c_str());  // before the loop starts, or at a reconfigure the administrator waits for
   return found ? std::optional<std::uint32_t>{found->gr_gid} : std::nullopt;
 }
 
@@ -73,7 +74,8 @@ Result<State> fold(const Recovered& recovered) {
   State state;
   if (recovered.snapshot_index > 0) {
     MR_TRY(state, in_context(decode_state(recovered.snapshot), "snapshot " + std::to_string(recovered.snapshot_index)));
-    if (state.version != recovered.snapshot_index) return fail(Errc::corrupt, "snapshot is of another version than its name says");
+    if (state.version != recovered.snapshot_index)
+      return fail(Errc::corrupt, "snapshot is of another version than its name says");
   }
   for (const std::string& bytes : recovered.events) {
     MR_TRY(const Event event, in_context(decode_event(bytes), "event " + std::to_string(state.version + 1)));
@@ -155,17 +157,27 @@ void ControllerProcess::set_up_logs() {
 
 void ControllerProcess::reopen_logs() {
   if (log_file_.is_open())
-    if (const auto opened = log_file_.open(options_.foreground ? options_.log_file : configuration_.controller_log_file); !opened) log_file_.complain(opened.error().story);
+    if (const auto opened =
+            log_file_.open(options_.foreground ? options_.log_file : configuration_.controller_log_file);
+        !opened)
+      log_file_.complain(opened.error().story);
   if (schedule_log_.is_open())
-    if (const auto opened = schedule_log_.open(configuration_.log.schedule_file); !opened) log_file_.complain(opened.error().story);
+    if (const auto opened = schedule_log_.open(configuration_.log.schedule_file); !opened)
+      log_file_.complain(opened.error().story);
 }
 
 void ControllerProcess::show_notes() {
-  for (const auto& note : configuration_.unknown) log_file_.say(note.file + ":" + std::to_string(note.line) + ": unknown key " + note.key + " is ignored");
-  for (const auto& note : configuration_.without_effect) log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.key + " " + note.text);
-  for (const auto& note : configuration_.not_built) log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.key + " is not built yet and has no effect");
-  if (const std::string idle = flags_without_lines(configuration_.log.flags); !idle.empty()) log_file_.say("DebugFlags: " + idle + " have nothing to say here");
-  for (const auto& note : configuration_.adjusted) log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.text);
+  for (const auto& note : configuration_.unknown)
+    log_file_.say(note.file + ":" + std::to_string(note.line) + ": unknown key " + note.key + " is ignored");
+  for (const auto& note : configuration_.without_effect)
+    log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.key + " " + note.text);
+  for (const auto& note : configuration_.not_built)
+    log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.key +
+                  " is not built yet and has no effect");
+  if (const std::string idle = flags_without_lines(configuration_.log.flags); !idle.empty())
+    log_file_.say("DebugFlags: " + idle + " have nothing to say here");
+  for (const auto& note : configuration_.adjusted)
+    log_file_.say(note.file + ":" + std::to_string(note.line) + ": " + note.text);
 }
 
 Result<void> ControllerProcess::open_log() {
@@ -185,10 +197,13 @@ Result<void> ControllerProcess::open_log() {
   MR_TRY(auto opened, Wal::open(*files_, *log_worker_, Wal::Settings{}));
   wal_ = std::move(opened.first);
   if (opened.second.cut_bytes > 0)
-    log_file_.say("cut " + std::to_string(opened.second.cut_bytes) + " bytes of an unfinished write from the end of the log");
+    log_file_.say("cut " + std::to_string(opened.second.cut_bytes) +
+                  " bytes of an unfinished write from the end of the log");
   MR_TRY(recovered_, fold(opened.second));
-  if (const auto broken = broken_law(recovered_)) return fail(Errc::corrupt, "the log leads to an impossible state: " + *broken);
-  log_file_.say("recovered " + std::to_string(recovered_.jobs.size()) + " jobs from " + std::to_string(recovered_.version) + " events");
+  if (const auto broken = broken_law(recovered_))
+    return fail(Errc::corrupt, "the log leads to an impossible state: " + *broken);
+  log_file_.say("recovered " + std::to_string(recovered_.jobs.size()) + " jobs from " +
+                std::to_string(recovered_.version) + " events");
   return {};
 }
 
@@ -201,15 +216,19 @@ Result<Reconfiguration> ControllerProcess::reconfigure() {
   for (const std::string& what : wait_for_restart(configuration_, *fresh, Daemon::controller))
     log_file_.say(what + " has changed; it takes effect when the controller is started again");
   if (!options_.log_file.empty()) fresh->controller_log_file = options_.log_file;
-  const bool other_log = !options_.foreground && !fresh->controller_log_file.empty() && fresh->controller_log_file != configuration_.controller_log_file;
+  const bool other_log = !options_.foreground && !fresh->controller_log_file.empty() &&
+                         fresh->controller_log_file != configuration_.controller_log_file;
   const bool other_schedule = fresh->log.schedule_file != configuration_.log.schedule_file;
   configuration_ = *std::move(fresh);
   if (other_log)
-    if (const auto opened = log_file_.open(configuration_.controller_log_file); !opened) log_file_.complain(opened.error().story);
+    if (const auto opened = log_file_.open(configuration_.controller_log_file); !opened)
+      log_file_.complain(opened.error().story);
   set_up_logs();
   if (schedule_log_.is_open() && other_schedule && !configuration_.log.schedule_file.empty())
-    if (const auto opened = schedule_log_.open(configuration_.log.schedule_file); !opened) log_file_.complain(opened.error().story);
-  if (!schedule_log_.is_open() && other_schedule) log_file_.say("SlurmSchedLogFile takes effect when the controller is started again");
+    if (const auto opened = schedule_log_.open(configuration_.log.schedule_file); !opened)
+      log_file_.complain(opened.error().story);
+  if (!schedule_log_.is_open() && other_schedule)
+    log_file_.say("SlurmSchedLogFile takes effect when the controller is started again");
   show_notes();
   log_file_.say("configuration read again");
   return Reconfiguration{to_facts(configuration_, group_number), settings()};
@@ -217,13 +236,17 @@ Result<Reconfiguration> ControllerProcess::reconfigure() {
 
 ControllerSettings ControllerProcess::settings() const {
   ControllerSettings settings;
-  settings.cluster = {configuration_.cluster_name, configuration_.path, configuration_.job_file_append, configuration_.task_prolog, configuration_.task_epilog,
-                      configuration_.measure_tasks ? configuration_.measure_every_seconds : 0, configuration_.max_step_count, configuration_.max_tasks_per_node,
-                      configuration_.reserved_ports, configuration_.allow_spec_resources};
+  settings.cluster = {
+      configuration_.cluster_name,    configuration_.path,
+      configuration_.job_file_append, configuration_.task_prolog,
+      configuration_.task_epilog,     configuration_.measure_tasks ? configuration_.measure_every_seconds : 0,
+      configuration_.max_step_count,  configuration_.max_tasks_per_node,
+      configuration_.reserved_ports,  configuration_.allow_spec_resources};
   settings.host = host_name();
   settings.version = slurm_version;
   settings.slurm_user = user_number(configuration_.slurm_user);
-  if (getuid() != 0) settings.slurm_user = UserId{getuid()};  // an ordinary user's own cluster: that user is its administrator
+  if (getuid() != 0)
+    settings.slurm_user = UserId{getuid()};  // an ordinary user's own cluster: that user is its administrator
   settings.agent_timeout = configuration_.agent_timeout;
   settings.inactive_limit = configuration_.inactive_limit;
   settings.complete_wait = configuration_.complete_wait;
@@ -239,7 +262,8 @@ ControllerSettings ControllerProcess::settings() const {
 // It belongs to the user the controller is going to be.
 Result<void> ControllerProcess::make_state_folder() {
   if (getuid() != 0) return make_directories(configuration_.state_dir, 0700);
-  MR_TRY(const LocalUser user, in_context(find_user(configuration_.slurm_user), "SlurmUser=" + configuration_.slurm_user));
+  MR_TRY(const LocalUser user,
+         in_context(find_user(configuration_.slurm_user), "SlurmUser=" + configuration_.slurm_user));
   if (user.uid == 0) return make_directories(configuration_.state_dir, 0700);
   return in_context(own_directory(configuration_.state_dir, 0700, user), "StateSaveLocation");
 }
@@ -247,7 +271,8 @@ Result<void> ControllerProcess::make_state_folder() {
 // What only root can prepare is prepared; from then on the controller is an ordinary user.
 Result<void> ControllerProcess::leave_root() {
   if (getuid() != 0 || configuration_.slurm_user == "root" || configuration_.slurm_user == "0") return {};
-  MR_TRY(const LocalUser user, in_context(find_user(configuration_.slurm_user), "SlurmUser=" + configuration_.slurm_user));
+  MR_TRY(const LocalUser user,
+         in_context(find_user(configuration_.slurm_user), "SlurmUser=" + configuration_.slurm_user));
   if (user.uid == 0) return {};
   MR_TRY_VOID(make_state_folder());
   const std::string folder = configuration_.socket_path.substr(0, configuration_.socket_path.rfind('/'));
@@ -285,10 +310,13 @@ Result<void> ControllerProcess::build() {
   hooks.shutdown = [this](bool) { loop_.after(milliseconds(50), [this] { stop(); }); };  // the answer leaves first
   hooks.peak_passed = [] { malloc_trim(0); };
   hooks.reconfigure = [this] { return reconfigure(); };
-  hooks.site_partitions = [this] { return SitePartitions{configuration_.node_sets, configuration_.disable_root_jobs, group_number}; };
+  hooks.site_partitions = [this] {
+    return SitePartitions{configuration_.node_sets, configuration_.disable_root_jobs, group_number};
+  };
   hooks.token_rules = [this]() -> Result<TokenRules> {
     const TokenSettings& tokens = configuration_.tokens;
-    if (!tokens.enabled || tokens.key_file.empty()) return fail(Errc::refused, "tokens need AuthAltTypes=auth/jwt and AuthAltParameters=jwt_key=FILE in slurm.conf");
+    if (!tokens.enabled || tokens.key_file.empty())
+      return fail(Errc::refused, "tokens need AuthAltTypes=auth/jwt and AuthAltParameters=jwt_key=FILE in slurm.conf");
     MR_TRY(std::string key, read_token_key(tokens.key_file));
     return TokenRules{std::move(key), tokens.only_administrators, tokens.longest_seconds};
   };
@@ -296,13 +324,24 @@ Result<void> ControllerProcess::build() {
     const NodeLifeSettings& life = configuration_.node_life;
     const PowerSettings& power = configuration_.power;
     const JobCompletionSettings& completion = configuration_.job_completion;
-    return SitePrograms{life.controller_prolog, life.controller_epilog, life.prolog_limit, life.epilog_limit, !life.reboot_program.empty(),
-                        power.suspend_program, power.resume_program, power.resume_fail_program, life.mail_program, life.mail_domain,
-                        life.reservation_prolog, life.reservation_epilog, completion.kind == JobCompletionSettings::Kind::program ? completion.location : ""};
+    return SitePrograms{life.controller_prolog,
+                        life.controller_epilog,
+                        life.prolog_limit,
+                        life.epilog_limit,
+                        !life.reboot_program.empty(),
+                        power.suspend_program,
+                        power.resume_program,
+                        power.resume_fail_program,
+                        life.mail_program,
+                        life.mail_domain,
+                        life.reservation_prolog,
+                        life.reservation_epilog,
+                        completion.kind == JobCompletionSettings::Kind::program ? completion.location : ""};
   };
   hooks.record_completions = [this](std::string lines) {
     const JobCompletionSettings& completion = configuration_.job_completion;
-    if (completion.kind == JobCompletionSettings::Kind::file) completion_file_->write(completion.location, std::move(lines));
+    if (completion.kind == JobCompletionSettings::Kind::file)
+      completion_file_->write(completion.location, std::move(lines));
   };
   hooks.show_config = [this](wire::Config& out) {
     LiveFacts facts;
@@ -313,20 +352,24 @@ Result<void> ControllerProcess::build() {
     for (auto& [key, value] : show_config(configuration_, facts)) {
       auto* entry = out.add_entries();
       entry->set_key(key);
-      entry->set_value(key == "FairShareDampeningFactor" ? std::to_string(controller_->durable().policy->priority.damping) : value);
+      entry->set_value(
+          key == "FairShareDampeningFactor" ? std::to_string(controller_->durable().policy->priority.damping) : value);
       // What scontrol has set since.
       if (key == "SlurmctldDebug") entry->set_value(std::string{name_of(log_file_.file_level())});
       if (key == "DebugFlags") entry->set_value(log_file_.flags() == 0 ? "(null)" : names_of_flags(log_file_.flags()));
-      if (key == "SlurmSchedLogLevel" && schedule_log_.is_open()) entry->set_value(schedule_log_.wants(LogLevel::info) ? "1" : "0");
+      if (key == "SlurmSchedLogLevel" && schedule_log_.is_open())
+        entry->set_value(schedule_log_.wants(LogLevel::info) ? "1" : "0");
     }
   };
-  controller_ = std::make_unique<Controller>(Controller::Parts{loop_, *wal_, *plan_worker_, *query_worker_, *identities_, sessions_, &programs_},
-                                             settings(), std::move(hooks), std::move(recovered_));
+  controller_ = std::make_unique<Controller>(
+      Controller::Parts{loop_, *wal_, *plan_worker_, *query_worker_, *identities_, sessions_, &programs_}, settings(),
+      std::move(hooks), std::move(recovered_));
   recovered_ = State{};
   sessions_.serve(*controller_);
   const auto timeout = static_cast<std::uint32_t>(configuration_.agent_timeout.value / 1'000'000);
-  agents_ = std::make_unique<OwnAgents>(loop_, *signer_, OwnAgents::Settings{configuration_.cluster_name, std::clamp(timeout / 5, 1u, 10u)},
-                                        [this](const std::string& text) { log_file_.say(text); });
+  agents_ = std::make_unique<OwnAgents>(
+      loop_, *signer_, OwnAgents::Settings{configuration_.cluster_name, std::clamp(timeout / 5, 1u, 10u)},
+      [this](const std::string& text) { log_file_.say(text); });
   agents_->log_to(log_file_);
   programs_.log_to(log_file_);
   controller_->add_manager(*agents_);
@@ -336,13 +379,14 @@ Result<void> ControllerProcess::build() {
 Result<void> ControllerProcess::listen_clients() {
   const std::size_t slash = configuration_.socket_path.rfind('/');
   MR_TRY_VOID(make_directories(configuration_.socket_path.substr(0, slash), 0755));
-  MR_TRY(client_listener_, Listener::on_unix(loop_, configuration_.socket_path, 0666, {}, [this](std::unique_ptr<FramedLink> link) {
-    FramedLink& raw = *link;
-    const auto& who = raw.peer().credentials;
-    if (!who) return;
-    const ClientId client = sessions_.accept(std::move(link), UserId{who->uid}, GroupId{who->gid});
-    raw.start(sessions_.handler(client));
-  }));
+  MR_TRY(client_listener_,
+         Listener::on_unix(loop_, configuration_.socket_path, 0666, {}, [this](std::unique_ptr<FramedLink> link) {
+           FramedLink& raw = *link;
+           const auto& who = raw.peer().credentials;
+           if (!who) return;
+           const ClientId client = sessions_.accept(std::move(link), UserId{who->uid}, GroupId{who->gid});
+           raw.start(sessions_.handler(client));
+         }));
   return {};
 }
 
@@ -350,22 +394,28 @@ Result<void> ControllerProcess::listen_clients() {
 void ControllerProcess::open_munge() {
   if (!configuration_.munge) return;
   auto munge = Munge::open(configuration_.munge_socket);
-  if (!munge) return log_file_.say("AuthType=auth/munge: " + munge.error().story + "; nodes prove themselves by keys of our own");
-  log_file_.say("AuthType=auth/munge: nodes without a key of our own prove themselves by MUNGE (" + (*munge)->socket() + ")");
+  if (!munge)
+    return log_file_.say("AuthType=auth/munge: " + munge.error().story + "; nodes prove themselves by keys of our own");
+  log_file_.say("AuthType=auth/munge: nodes without a key of our own prove themselves by MUNGE (" + (*munge)->socket() +
+                ")");
   munge_nodes_.emplace(*std::move(munge), [this](const std::string& text) { log_file_.say(text); });
 }
 
 std::optional<NodeProof> ControllerProcess::proof_of(std::string_view identity) {
-  if (!MungeNodes::is_credential(identity)) return NodeProof{std::string{identity}, derive_node_key(cluster_key_, identity)};
+  if (!MungeNodes::is_credential(identity))
+    return NodeProof{std::string{identity}, derive_node_key(cluster_key_, identity)};
   return munge_nodes_ ? munge_nodes_->open(identity) : std::nullopt;
 }
 
 Result<void> ControllerProcess::listen_agents() {
   OwnAgents::RelayHooks relay;
-  relay.request = [this](const std::string& node, std::uint64_t number, UserId uid, GroupId gid, std::string_view bytes) {
+  relay.request = [this](const std::string& node, std::uint64_t number, UserId uid, GroupId gid,
+                         std::string_view bytes) {
     auto it = relayed_.find({node, number});
     if (it == relayed_.end()) {
-      const ClientId client = sessions_.accept_relayed(uid, gid, [this, node, number](std::string reply) { agents_->reply_relayed(node, number, std::move(reply)); });
+      const ClientId client = sessions_.accept_relayed(uid, gid, [this, node, number](std::string reply) {
+        agents_->reply_relayed(node, number, std::move(reply));
+      });
       it = relayed_.emplace(std::pair{node, number}, client).first;
     }
     sessions_.relayed_message(it->second, bytes);
@@ -386,13 +436,13 @@ Result<void> ControllerProcess::listen_agents() {
   Listener::Settings settings;
   settings.refused = [this](std::string_view story) { log_file_.complain("refused: " + std::string{story}); };
   settings.limits.receive_max = reply_size_max;
-  MR_TRY(agent_listener_,
-         Listener::on_tls(loop_, listen_address(configuration_), configuration_.controller_port,
-                          [this](std::string_view node) { return proof_of(node); }, settings,
-                          [this](std::unique_ptr<FramedLink> link) {
-                            FramedLink& raw = *link;
-                            raw.start(agents_->accept(std::move(link), raw.peer().identity));
-                          }));
+  MR_TRY(agent_listener_, Listener::on_tls(
+                              loop_, listen_address(configuration_), configuration_.controller_port,
+                              [this](std::string_view node) { return proof_of(node); }, settings,
+                              [this](std::unique_ptr<FramedLink> link) {
+                                FramedLink& raw = *link;
+                                raw.start(agents_->accept(std::move(link), raw.peer().identity));
+                              }));
   return {};
 }
 
@@ -403,14 +453,19 @@ Result<int> ControllerProcess::run() {
   if (!options_.foreground && configuration_.controller_log_file.empty())
     configuration_.controller_log_file = configuration_.state_dir + "/controller.log";
   if (!options_.foreground) {
-    if (configuration_.controller_log_file.starts_with(configuration_.state_dir + "/")) MR_TRY_VOID(make_state_folder());
-    if (options_.systemd) background_.await_service_manager();
-    else MR_TRY_VOID(background_.leave_terminal());
+    if (configuration_.controller_log_file.starts_with(configuration_.state_dir + "/"))
+      MR_TRY_VOID(make_state_folder());
+    if (options_.systemd)
+      background_.await_service_manager();
+    else
+      MR_TRY_VOID(background_.leave_terminal());
   }
   if (!options_.niceness.empty()) MR_TRY_VOID(set_niceness(options_.niceness));
-  if (!configuration_.controller_log_file.empty() && !options_.foreground) MR_TRY_VOID(log_file_.open(configuration_.controller_log_file));
+  if (!configuration_.controller_log_file.empty() && !options_.foreground)
+    MR_TRY_VOID(log_file_.open(configuration_.controller_log_file));
   if (options_.foreground && !options_.log_file.empty()) MR_TRY_VOID(log_file_.open(options_.log_file));
-  if (!configuration_.log.schedule_file.empty()) MR_TRY_VOID(in_context(schedule_log_.open(configuration_.log.schedule_file), "SlurmSchedLogFile"));
+  if (!configuration_.log.schedule_file.empty())
+    MR_TRY_VOID(in_context(schedule_log_.open(configuration_.log.schedule_file), "SlurmSchedLogFile"));
   set_up_logs();
   char text[32];
   const time_t now = time(nullptr);
@@ -447,8 +502,8 @@ Result<int> ControllerProcess::run() {
   loop_.run();
   if (!listening) return std::unexpected(listening.error());
   log_file_.say("controller stopped");
-  // Workers finish what is queued while everything they touch is still there; what should follow on the loop never runs. Then
-  // links and listeners, before what they call into.
+  // Workers finish what is queued while everything they touch is still there; what should follow on the loop never
+  // runs. Then links and listeners, before what they call into.
   for (auto* worker : {&log_worker_, &plan_worker_, &query_worker_, &name_worker_}) worker->reset();
   client_listener_.reset();
   agent_listener_.reset();
@@ -463,24 +518,34 @@ int main(int argc, char** argv) {
   const DaemonCommand& command = daemon_command("slurmctld");
   const auto words = read_daemon_line(command, argc, argv);
   if (!words) {
-    std::fprintf(stderr, "slurmctld: %s\n%s", words.error().story.c_str(), words.error().code == Errc::invalid ? daemon_usage(command).c_str() : "");
+    std::fprintf(stderr, "slurmctld: %s\n%s", words.error().story.c_str(),
+                 words.error().code == Errc::invalid ? daemon_usage(command).c_str() : "");
     return 1;
   }
   Options options;
   for (const auto& [key, value] : *words) {
     if (key == "h") return std::fputs(daemon_usage(command).c_str(), stdout) < 0;
     if (key == "V") return std::printf("slurm %s\n", slurm_version) < 0;
-    if (key == "c") options.forget_state = true;
-    else if (key == "D") options.foreground = true;
-    else if (key == "f") options.config = value;
-    else if (key == "L") options.log_file = value;
-    else if (key == "n") options.niceness = value;
-    else if (key == "s") options.beside_log = true;
-    else if (key == "systemd") options.systemd = true;
-    else if (key == "v") ++options.verbose;
+    if (key == "c")
+      options.forget_state = true;
+    else if (key == "D")
+      options.foreground = true;
+    else if (key == "f")
+      options.config = value;
+    else if (key == "L")
+      options.log_file = value;
+    else if (key == "n")
+      options.niceness = value;
+    else if (key == "s")
+      options.beside_log = true;
+    else if (key == "systemd")
+      options.systemd = true;
+    else if (key == "v")
+      ++options.verbose;
   }
   signal(SIGPIPE, SIG_IGN);
-  mallopt(M_ARENA_MAX, 2);  // a snapshot or a long query on a worker must not leave its peak behind in an arena of its own
+  mallopt(M_ARENA_MAX,
+          2);  // a snapshot or a long query on a worker must not leave its peak behind in an arena of its own
   const rlimit no_core{0, 0};  // the cluster key is in our memory
   setrlimit(RLIMIT_CORE, &no_core);
   ControllerProcess process(std::move(options));

@@ -1,4 +1,5 @@
-// src/apps/millrace_key.cpp - millrace-key, what `millrace key` starts: makes the cluster's key and the lines nodes get from it.
+// src/apps/millrace_key.cpp - millrace-key, what `millrace key` starts: makes the cluster's key and the lines nodes get
+// from it.
 #include <unistd.h>
 
 #include <cstdio>
@@ -28,8 +29,8 @@ int say_failure(const std::string& story) {
 bool is_node_name(std::string_view name) {
   if (name.empty() || name.size() > 255) return false;
   for (const char letter : name)
-    if (!((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') || letter == '-' ||
-          letter == '_' || letter == '.'))
+    if (!((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') ||
+          letter == '-' || letter == '_' || letter == '.'))
       return false;
   return true;
 }
@@ -44,14 +45,18 @@ int node_key(std::string_view name, std::string key_file) {
   if (!is_node_name(name)) return say_failure("'" + std::string{name} + "' is not the name of a node");
   if (key_file.empty()) {
     const auto configuration = load_configuration(configuration_path());
-    if (!configuration) return say_failure(configuration.error().story + "; --key FILE names the cluster key without it");
+    if (!configuration)
+      return say_failure(configuration.error().story + "; --key FILE names the cluster key without it");
     key_file = configuration->cluster_key_file;
   }
   const auto cluster = read_key_file(key_file);
   if (!cluster) return say_failure(cluster.error().story);
-  if (!cluster->node.empty()) return say_failure(key_file + ": this is the key of node " + cluster->node + "; the cluster's is needed");
+  if (!cluster->node.empty())
+    return say_failure(key_file + ": this is the key of node " + cluster->node + "; the cluster's is needed");
   const std::string line = node_key_line(name, derive_node_key(cluster->key, name));
-  return std::fputs(line.c_str(), stdout) >= 0 && std::fflush(stdout) == 0 ? 0 : say_failure("the line could not be written");
+  return std::fputs(line.c_str(), stdout) >= 0 && std::fflush(stdout) == 0
+             ? 0
+             : say_failure("the line could not be written");
 }
 
 }  // namespace
@@ -64,7 +69,8 @@ int main(int argc, char** argv) {
   if (what == "make" && argc == 3) return make_key(argv[2]);
   if (what == "node" && argc == 3) return node_key(argv[2], "");
   if (what == "node" && argc == 5 && std::string_view{argv[3]} == "--key") return node_key(argv[2], argv[4]);
-  if (what == "node" && argc == 4 && std::string_view{argv[3]}.starts_with("--key=")) return node_key(argv[2], argv[3] + 6);
+  if (what == "node" && argc == 4 && std::string_view{argv[3]}.starts_with("--key="))
+    return node_key(argv[2], argv[3] + 6);
   std::fputs(usage, stderr);
   return 1;
 }

@@ -25,12 +25,14 @@ int run_log(const Words& words) {
   const auto flags = read_flags(words, rows);
   if (!flags) return say_failure("log", flags.error().story);
   if (flags->has("--help")) return std::fputs(flag_help(usage, rows).c_str(), stdout) < 0;
-  if (flags->rest.size() != 2 || flags->rest[0] != "dump") return say_failure("log", "`millrace log dump DIR` would be right");
+  if (flags->rest.size() != 2 || flags->rest[0] != "dump")
+    return say_failure("log", "`millrace log dump DIR` would be right");
   LogDumpOptions options;
   options.payloads = flags->has("--payloads");
   if (flags->has("--from")) {
     const auto from = parse_integer(flags->text("--from"));
-    if (!from || *from < 0) return say_failure("log", "--from must be the index of an event, not '" + flags->text("--from") + "'");
+    if (!from || *from < 0)
+      return say_failure("log", "--from must be the index of an event, not '" + flags->text("--from") + "'");
     options.from = static_cast<std::uint64_t>(*from);
   }
   const auto files = find_log(std::string{flags->rest[1]});
@@ -40,11 +42,13 @@ int run_log(const Words& words) {
     std::fputc('\n', stdout);
   });
   if (!counts) return say_failure("log", counts.error().story);
-  std::printf("# %llu events up to index %llu, %llu payloads, %llu damaged places\n", static_cast<unsigned long long>(counts->events),
-              static_cast<unsigned long long>(counts->last_index), static_cast<unsigned long long>(counts->payloads),
-              static_cast<unsigned long long>(counts->damaged));
+  std::printf("# %llu events up to index %llu, %llu payloads, %llu damaged places\n",
+              static_cast<unsigned long long>(counts->events), static_cast<unsigned long long>(counts->last_index),
+              static_cast<unsigned long long>(counts->payloads), static_cast<unsigned long long>(counts->damaged));
   if (counts->damaged > 0)
-    std::printf("# damage at the very end of the last segment is an unfinished write, which the next start cuts; any other makes the controller refuse to start\n");
+    std::printf(
+        "# damage at the very end of the last segment is an unfinished write, which the next start cuts; any other "
+        "makes the controller refuse to start\n");
   if (std::fflush(stdout) != 0) return say_failure("log", "standard output could not be written");
   return counts->damaged > 0 ? 1 : 0;
 }

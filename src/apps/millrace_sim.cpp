@@ -22,7 +22,8 @@ constexpr Choice<OrderPolicy> policies[] = {
     {"f4", OrderPolicy::f4, "r sqrt(n) + 530000 log10(s)"},
     {"wfp3", OrderPolicy::wfp3, "-(w / r)^3 n; w the wait so far"},
     {"unicep", OrderPolicy::unicep, "-w / (log2(n) r)"},
-    {"guarded", OrderPolicy::guarded, "s + min(5 r, 8 h), less 7 days for limits up to 30 minutes on up to a quarter of the machine"},
+    {"guarded", OrderPolicy::guarded,
+     "s + min(5 r, 8 h), less 7 days for limits up to 30 minutes on up to a quarter of the machine"},
 };
 constexpr Choice<Backfill> backfills[] = {
     {"none", Backfill::none, "nobody overtakes"},
@@ -34,7 +35,8 @@ constexpr Choice<Backfill> backfills[] = {
 constexpr Choice<Estimates> estimates[] = {
     {"requested", Estimates::requested, "what the user asked for"},
     {"exact", Estimates::exact, "the run time itself, as if it were known"},
-    {"predicted", Estimates::predicted, "mean of the user's last two run times, within the request; the request once that is exceeded"},
+    {"predicted", Estimates::predicted,
+     "mean of the user's last two run times, within the request; the request once that is exceeded"},
 };
 
 struct Row {
@@ -53,8 +55,10 @@ constexpr Row rows[] = {
 int print_help() {
   std::string out =
       "Usage: millrace sim COMMAND [arguments]\n\n"
-      "Replays workloads through the ledger, admission and planner that run a real cluster, without one; or looks at one and asks what if.\n\n";
-  for (const Row& row : rows) out += "  " + std::string{row.name} + std::string(14 - row.name.size(), ' ') + std::string{row.summary} + '\n';
+      "Replays workloads through the ledger, admission and planner that run a real cluster, without one; or looks at "
+      "one and asks what if.\n\n";
+  for (const Row& row : rows)
+    out += "  " + std::string{row.name} + std::string(14 - row.name.size(), ' ') + std::string{row.summary} + '\n';
   out += "\nEach answers --help. docs/admin/simulator.md has worked examples.\n";
   return std::fputs(out.c_str(), stdout) < 0;
 }
@@ -85,7 +89,8 @@ std::function<void(std::size_t, std::size_t)> progress_bar() {
     }
     any = true;
     const std::size_t full = all == 0 ? cells : ended * cells / all;
-    std::fprintf(stderr, "\r[%s%s] %zu of %zu jobs", std::string(full, '#').c_str(), std::string(cells - full, ' ').c_str(), ended, all);
+    std::fprintf(stderr, "\r[%s%s] %zu of %zu jobs", std::string(full, '#').c_str(),
+                 std::string(cells - full, ' ').c_str(), ended, all);
   };
 }
 

@@ -14,9 +14,11 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"smap", "show nodes and what they do on a terminal", "[options]",
-                          "Shows a map of the nodes, one character each, and below it the jobs, partitions, reservations or switches whose letters are on the map. "
-                          "Keys: j jobs, s partitions, r reservations, t network, arrows scroll, space asks again, q leaves."};
+constexpr ManualHead head{
+    "smap", "show nodes and what they do on a terminal", "[options]",
+    "Shows a map of the nodes, one character each, and below it the jobs, partitions, reservations or switches whose "
+    "letters are on the map. "
+    "Keys: j jobs, s partitions, r reservations, t network, arrows scroll, space asks again, q leaves."};
 
 struct Draft {
   Asked asked;
@@ -29,17 +31,25 @@ using Text = std::string_view;
 using enum ArgKind;
 
 Result<void> set_view(Draft& d, Text v) {
-  if (v == "j") d.page.view = SmapView::jobs;
-  else if (v == "s") d.page.view = SmapView::partitions;
-  else if (v == "r") d.page.view = SmapView::reservations;
-  else if (v == "t") d.page.view = SmapView::network;
-  else return fail(Errc::invalid, "'" + std::string{v} + "' is no page: j (jobs), s (partitions), r (reservations) or t (network) would be right");
+  if (v == "j")
+    d.page.view = SmapView::jobs;
+  else if (v == "s")
+    d.page.view = SmapView::partitions;
+  else if (v == "r")
+    d.page.view = SmapView::reservations;
+  else if (v == "t")
+    d.page.view = SmapView::network;
+  else
+    return fail(Errc::invalid,
+                "'" + std::string{v} +
+                    "' is no page: j (jobs), s (partitions), r (reservations) or t (network) would be right");
   return {};
 }
 
 Result<void> set_seconds(Draft& d, Text v) {
   const auto number = parse_integer(v);
-  if (!number || *number < 1 || *number > 86400) return fail(Errc::invalid, "'" + std::string{v} + "' is no number of seconds between two looks");
+  if (!number || *number < 1 || *number > 86400)
+    return fail(Errc::invalid, "'" + std::string{v} + "' is no number of seconds between two looks");
   d.seconds = static_cast<int>(*number);
   return {};
 }
@@ -97,7 +107,10 @@ class Screen {
   void put(int row, const SmapLine& line) {
     move(row, 0);
     for (const SmapSpan& span : line) {
-      const attr_t look = span.colour == smap_head ? A_REVERSE : span.colour == smap_faint ? A_DIM : span.colour == smap_alarm ? A_BOLD : A_NORMAL;
+      const attr_t look = span.colour == smap_head    ? A_REVERSE
+                          : span.colour == smap_faint ? A_DIM
+                          : span.colour == smap_alarm ? A_BOLD
+                                                      : A_NORMAL;
       const int pair = span.colour >= 1 && span.colour <= smap_alarm && span.colour != smap_faint ? span.colour : 0;
       attrset(static_cast<int>(look | static_cast<attr_t>(COLOR_PAIR(pair))));
       addnstr(span.text.c_str(), std::max(0, COLS - getcurx(stdscr)));
@@ -108,10 +121,14 @@ class Screen {
 
 std::string_view name_of(SmapView view) {
   switch (view) {
-    case SmapView::jobs: return "jobs";
-    case SmapView::partitions: return "partitions";
-    case SmapView::reservations: return "reservations";
-    case SmapView::network: return "network";
+    case SmapView::jobs:
+      return "jobs";
+    case SmapView::partitions:
+      return "partitions";
+    case SmapView::reservations:
+      return "reservations";
+    case SmapView::network:
+      return "network";
   }
   return "";
 }
@@ -119,17 +136,37 @@ std::string_view name_of(SmapView view) {
 // True: go on. Keys that change the page ask at once.
 bool obey(int key, Draft& draft, std::size_t& first, bool& ask) {
   switch (key) {
-    case 'q': return false;
-    case 'j': draft.page.view = SmapView::jobs, first = 0, ask = true; break;
-    case 's': draft.page.view = SmapView::partitions, first = 0, ask = true; break;
-    case 'r': draft.page.view = SmapView::reservations, first = 0, ask = true; break;
-    case 't': draft.page.view = SmapView::network, first = 0, ask = true; break;
-    case ' ': ask = true; break;
-    case KEY_DOWN: ++first; break;
-    case KEY_UP: first -= first > 0 ? 1 : 0; break;
-    case KEY_NPAGE: first += static_cast<std::size_t>(LINES / 2); break;
-    case KEY_PPAGE: first -= std::min(first, static_cast<std::size_t>(LINES / 2)); break;
-    default: break;
+    case 'q':
+      return false;
+    case 'j':
+      draft.page.view = SmapView::jobs, first = 0, ask = true;
+      break;
+    case 's':
+      draft.page.view = SmapView::partitions, first = 0, ask = true;
+      break;
+    case 'r':
+      draft.page.view = SmapView::reservations, first = 0, ask = true;
+      break;
+    case 't':
+      draft.page.view = SmapView::network, first = 0, ask = true;
+      break;
+    case ' ':
+      ask = true;
+      break;
+    case KEY_DOWN:
+      ++first;
+      break;
+    case KEY_UP:
+      first -= first > 0 ? 1 : 0;
+      break;
+    case KEY_NPAGE:
+      first += static_cast<std::size_t>(LINES / 2);
+      break;
+    case KEY_PPAGE:
+      first -= std::min(first, static_cast<std::size_t>(LINES / 2));
+      break;
+    default:
+      break;
   }
   return true;
 }
@@ -146,13 +183,16 @@ int show_live(Session& session, Draft& draft, const std::string& cluster) {
       if (answer) data = *std::move(answer);
     }
     draft.page.width = COLS;
-    const std::string title = " " + cluster + ": " + std::string{name_of(draft.page.view)} + "   j jobs  s partitions  r reservations  t network  q quit" + trouble + " ";
+    const std::string title = " " + cluster + ": " + std::string{name_of(draft.page.view)} +
+                              "   j jobs  s partitions  r reservations  t network  q quit" + trouble + " ";
     screen.draw(make_page(data, draft.page), title, first);
     ask = false;
     timeout(draft.seconds * 1000);
     const int key = getch();
-    if (key == ERR) ask = true;
-    else if (!obey(key, draft, first, ask)) return 0;
+    if (key == ERR)
+      ask = true;
+    else if (!obey(key, draft, first, ask))
+      return 0;
   }
 }
 
@@ -165,7 +205,8 @@ int run_smap(Command& command) {
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   Session session(*session_options(*settings));
-  if (!draft.command_line && isatty(STDOUT_FILENO) != 0 && isatty(STDIN_FILENO) != 0) return show_live(session, draft, settings->cluster_name);
+  if (!draft.command_line && isatty(STDOUT_FILENO) != 0 && isatty(STDIN_FILENO) != 0)
+    return show_live(session, draft, settings->cluster_name);
   const auto data = ask_for_page(session, draft.page.view);
   if (!data) {
     say_trouble(command, session);
@@ -182,6 +223,9 @@ int main(int argc, char** argv) {
   millrace::Command command;
   command.name = "smap";
   for (int i = 1; i < argc; ++i) command.words.emplace_back(argv[i]);
-  if (command.words.size() == 1 && command.words[0] == "--print-man") return millrace::print(millrace::man_page(millrace::head, millrace::option_texts(std::span<const millrace::Option<millrace::Draft>>{millrace::rows}, millrace::any_tool)));
+  if (command.words.size() == 1 && command.words[0] == "--print-man")
+    return millrace::print(millrace::man_page(
+        millrace::head, millrace::option_texts(std::span<const millrace::Option<millrace::Draft>>{millrace::rows},
+                                               millrace::any_tool)));
   return millrace::run_smap(command);
 }

@@ -1,4 +1,5 @@
-// src/apps/millrace_up.cpp - `millrace up` and `millrace down`: a whole cluster on this machine, with nothing configured.
+// src/apps/millrace_up.cpp - `millrace up` and `millrace down`: a whole cluster on this machine, with nothing
+// configured.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -57,7 +58,8 @@ Result<std::string> find_program(const std::string& name) {
       char real[PATH_MAX];
       return realpath(path.c_str(), real) != nullptr ? std::string{real} : path;
     }
-  return fail(Errc::not_found, "the program " + name + " is neither beside millrace-admin in " + own_folder() + " nor in ../sbin or ../bin");
+  return fail(Errc::not_found, "the program " + name + " is neither beside millrace-admin in " + own_folder() +
+                                   " nor in ../sbin or ../bin");
 }
 
 Result<pid_t> start(const std::string& program, std::vector<std::string> words) {
@@ -144,7 +146,10 @@ Result<Configuration> configure(const ClusterFolder& folder, LocalShape asked) {
     MR_TRY_VOID(write_text_file(folder.conf(), fresh, 0644));
   } else {
     const auto there = shape_of(*text);
-    if (!there) return fail(Errc::refused, folder.conf() + " was not written by `millrace up`; start its daemons as it says, or name another --dir");
+    if (!there)
+      return fail(
+          Errc::refused,
+          folder.conf() + " was not written by `millrace up`; start its daemons as it says, or name another --dir");
     if (const auto story = difference(asked, *there)) return fail(Errc::refused, folder.conf() + ": " + *story);
     MR_TRY(const Configuration old, load_configuration(folder.conf()));
     if (!find_controller(old)) MR_TRY_VOID(renew_port(folder, *text, old.controller_port));
@@ -167,7 +172,9 @@ Result<void> start_daemons(const Configuration& configuration) {
   MR_TRY_VOID(find_program("millrace-step"));
   if (!find_controller(configuration)) {
     MR_TRY(const pid_t pid, start(controller, {"-f", configuration.path}));
-    if (!started_well(pid)) return fail(Errc::unavailable, "the controller did not start; " + configuration.controller_log_file + " may say more");
+    if (!started_well(pid))
+      return fail(Errc::unavailable,
+                  "the controller did not start; " + configuration.controller_log_file + " may say more");
   }
   std::vector<pid_t> starting;
   for (const ConfiguredNode& node : configuration.nodes) {
@@ -177,7 +184,9 @@ Result<void> start_daemons(const Configuration& configuration) {
   }
   bool all_well = true;
   for (const pid_t pid : starting) all_well = started_well(pid) && all_well;
-  if (!all_well) return fail(Errc::unavailable, "an agent did not start; its log beside " + configuration.controller_log_file + " may say more");
+  if (!all_well)
+    return fail(Errc::unavailable,
+                "an agent did not start; its log beside " + configuration.controller_log_file + " may say more");
   return {};
 }
 
@@ -198,11 +207,13 @@ Result<void> wait_for_nodes(const Configuration& configuration, int signals) {
 std::string list_nodes(const Configuration& configuration) {
   const ConfiguredNode& first = configuration.nodes.front();
   const std::size_t count = configuration.nodes.size();
-  return (count == 1 ? "node " + first.name : std::to_string(count) + " nodes") + (count == 1 ? " with " : " with each ") + std::to_string(first.cpus) +
-         (first.cpus == 1 ? " CPU" : " CPUs") + " and " + std::to_string(first.memory.value) + " MB";
+  return (count == 1 ? "node " + first.name : std::to_string(count) + " nodes") +
+         (count == 1 ? " with " : " with each ") + std::to_string(first.cpus) + (first.cpus == 1 ? " CPU" : " CPUs") +
+         " and " + std::to_string(first.memory.value) + " MB";
 }
 
-void say_what_next(const ClusterFolder& folder, const Configuration& configuration, const std::string& dir_flag, bool detach) {
+void say_what_next(const ClusterFolder& folder, const Configuration& configuration, const std::string& dir_flag,
+                   bool detach) {
   say("Millrace is up: " + list_nodes(configuration) + ".");
   say("");
   say("    export SLURM_CONF=" + folder.conf());
@@ -231,7 +242,8 @@ int stay(const ClusterFolder& folder, const Configuration& configuration, int si
     say("The cluster was stopped by somebody else.");
     return 0;
   }
-  say_failure("up", "the controller has ended; " + configuration.controller_log_file + " says why. Jobs go on; `millrace up` starts it again");
+  say_failure("up", "the controller has ended; " + configuration.controller_log_file +
+                        " says why. Jobs go on; `millrace up` starts it again");
   return 1;
 }
 
@@ -256,7 +268,9 @@ Result<Configuration> bring_up(const ClusterFolder& folder, const LocalShape& as
   MR_TRY(const Configuration configuration, configure(folder, asked));
   if (configuration.nodes.empty()) return fail(Errc::invalid, folder.conf() + " has no node");
   if (const auto running = find_controller(configuration))
-    return fail(Errc::refused, "a cluster already runs from " + folder.directory + " (controller pid " + std::to_string(running->pid) + "); export SLURM_CONF=" + folder.conf() + " to use it, `millrace down --dir " + folder.directory + "` to stop it");
+    return fail(Errc::refused, "a cluster already runs from " + folder.directory + " (controller pid " +
+                                   std::to_string(running->pid) + "); export SLURM_CONF=" + folder.conf() +
+                                   " to use it, `millrace down --dir " + folder.directory + "` to stop it");
   MR_TRY_VOID(make_scratch(configuration));
   MR_TRY_VOID(make_links(folder));
   std::vector<RunningDaemon> before;  // agents that outlived their controller
@@ -279,8 +293,12 @@ Result<Configuration> bring_up(const ClusterFolder& folder, const LocalShape& as
 int run_up(const Words& words) {
   const auto flags = read_flags(words, up_rows);
   if (!flags) return say_failure("up", flags.error().story);
-  if (flags->has("--help")) return std::fputs(flag_help("millrace up [--nodes N] [--cpus C] [--memory MB] [--dir DIR] [--detach]", up_rows).c_str(), stdout) < 0;
-  if (!flags->rest.empty()) return say_failure("up", "there is no place for '" + std::string{flags->rest[0]} + "' here");
+  if (flags->has("--help"))
+    return std::fputs(
+               flag_help("millrace up [--nodes N] [--cpus C] [--memory MB] [--dir DIR] [--detach]", up_rows).c_str(),
+               stdout) < 0;
+  if (!flags->rest.empty())
+    return say_failure("up", "there is no place for '" + std::string{flags->rest[0]} + "' here");
   const auto shape = read_shape(*flags);
   if (!shape) return say_failure("up", shape.error().story);
   const auto folder = cluster_folder(flags->text("--dir"));
@@ -301,8 +319,10 @@ int run_up(const Words& words) {
 int run_down(const Words& words) {
   const auto flags = read_flags(words, down_rows);
   if (!flags) return say_failure("down", flags.error().story);
-  if (flags->has("--help")) return std::fputs(flag_help("millrace down [--dir DIR] [--forget]", down_rows).c_str(), stdout) < 0;
-  if (!flags->rest.empty()) return say_failure("down", "there is no place for '" + std::string{flags->rest[0]} + "' here");
+  if (flags->has("--help"))
+    return std::fputs(flag_help("millrace down [--dir DIR] [--forget]", down_rows).c_str(), stdout) < 0;
+  if (!flags->rest.empty())
+    return say_failure("down", "there is no place for '" + std::string{flags->rest[0]} + "' here");
   const auto folder = cluster_folder(flags->text("--dir"));
   if (!folder) return say_failure("down", folder.error().story);
   return down_and_report(*folder, flags->has("--forget"));

@@ -41,7 +41,8 @@ std::optional<NodeProof> MungeNodes::open(std::string_view credential) {
   }
   const std::string& text = opened->payload;
   if (opened->uid != 0 && opened->uid != getuid()) {
-    say_("a node is turned away: its credential is of user " + std::to_string(opened->uid) + ", and only root's and our own user's are believed");
+    say_("a node is turned away: its credential is of user " + std::to_string(opened->uid) +
+         ", and only root's and our own user's are believed");
     return std::nullopt;
   }
   if (!text.starts_with(greeting) || text.size() <= greeting.size() + node_key_size) {

@@ -1,5 +1,5 @@
-// src/apps/munge_nodes.h - nodes without a key file prove themselves by MUNGE: the key of a session travels in a credential that only the
-// controller's user can open.
+// src/apps/munge_nodes.h - nodes without a key file prove themselves by MUNGE: the key of a session travels in a
+// credential that only the controller's user can open.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,8 @@ class MungeNodes {
  private:
   std::unique_ptr<Munge> munge_;
   std::function<void(const std::string&)> say_;
-  std::chrono::steady_clock::time_point shut_until_{};  // munged did not answer: it is not asked for a while, because the controller waits with it
+  std::chrono::steady_clock::time_point
+      shut_until_{};  // munged did not answer: it is not asked for a while, because the controller waits with it
 };
 
 }  // namespace millrace

@@ -16,7 +16,8 @@ constexpr FlagRow rows[] = {
     {"--workload", "FILE", "a trace in SWF (plain or gzip), or our own .csv; required"},
     {"--policy", "P", "who comes first (default: priority, as the cluster orders its queue)"},
     {"--backfill", "B", "who may overtake (default: as slurm.conf says)"},
-    {"--estimates", "E", "what the planner is told about run times (default: limits, or predicted where slurm.conf says so)"},
+    {"--estimates", "E",
+     "what the planner is told about run times (default: limits, or predicted where slurm.conf says so)"},
     {"--json", "", "one JSON object instead of a table"},
     {"--gantt", "FILE.svg", "draw the schedule, a row per node"},
     {"--help", "", "print this help"},
@@ -24,10 +25,13 @@ constexpr FlagRow rows[] = {
 constexpr std::string_view usage =
     "millrace sim cluster --conf slurm.conf --workload FILE [flags]\n"
     "  Every job goes through admission as a user's would: what the cluster would refuse is refused here, and said.\n"
-    "  SWF: a job asks for as many tasks as it had processors; its partition number (or else its queue number) k is the partition\n"
+    "  SWF: a job asks for as many tasks as it had processors; its partition number (or else its queue number) k is "
+    "the partition\n"
     "  named k, or the k-th of slurm.conf, or for 0 the default one.\n"
-    "  CSV: the first line names some of the columns submit,run,limit,user,account,partition,nodes,tasks,cpus_per_task,mem,gres;\n"
-    "  submit, run and limit in seconds, mem in MiB per node, gres as gpu:2 or gpu:a100:2, several joined by +. An empty value is\n"
+    "  CSV: the first line names some of the columns "
+    "submit,run,limit,user,account,partition,nodes,tasks,cpus_per_task,mem,gres;\n"
+    "  submit, run and limit in seconds, mem in MiB per node, gres as gpu:2 or gpu:a100:2, several joined by +. An "
+    "empty value is\n"
     "  \"not asked\". Lines that begin with # are comments.";
 
 // Numbers of queues as names of partitions.
@@ -38,7 +42,8 @@ Result<void> name_partitions(Workload& workload, const ClusterConfigured& facts)
     const auto number = parse_integer(word);
     if (std::ranges::any_of(facts.partitions, named) || !number) continue;
     if (*number > static_cast<std::int64_t>(facts.partitions.size()))
-      return fail(Errc::invalid, "the trace has jobs of queue " + word + ", and slurm.conf has neither a partition of this name nor that many (" +
+      return fail(Errc::invalid, "the trace has jobs of queue " + word +
+                                     ", and slurm.conf has neither a partition of this name nor that many (" +
                                      std::to_string(facts.partitions.size()) + ")");
     word = *number == 0 ? std::string{} : facts.partitions[static_cast<std::size_t>(*number - 1)].name;
   }
@@ -87,8 +92,8 @@ Result<int> simulate(const Flags& flags) {
     cpus += node.cpus.value;
   }
   const std::string workload_name = flags.text("--workload");
-  Report report{workload_name.substr(workload_name.rfind('/') + 1) + " on cluster " + configuration.cluster_name + ", " + std::to_string(facts.nodes.size()) + " nodes, " +
-                    std::to_string(cpus) + " CPUs",
+  Report report{workload_name.substr(workload_name.rfind('/') + 1) + " on cluster " + configuration.cluster_name +
+                    ", " + std::to_string(facts.nodes.size()) + " nodes, " + std::to_string(cpus) + " CPUs",
                 measure(result.jobs, cpus), workload.notes, flags.has("--json")};
   report.notes.insert(report.notes.end(), result.notes.begin(), result.notes.end());
   if (flags.has("--gantt")) MR_TRY_VOID(write_file(flags.text("--gantt"), gantt_svg(result.jobs, nodes, report.title)));
@@ -102,8 +107,9 @@ int run_sim_cluster(const Words& words) {
   const auto flags = read_flags(words, rows);
   if (!flags) return say_failure("sim cluster", flags.error().story);
   if (flags->has("--help")) {
-    const std::string text = flag_help(usage, rows) + choice_help("Policies besides priority, lowest score first:", policy_choices()) +
-                             choice_help("Backfill:", backfill_choices()) + choice_help("Estimates:", estimate_choices());
+    const std::string text =
+        flag_help(usage, rows) + choice_help("Policies besides priority, lowest score first:", policy_choices()) +
+        choice_help("Backfill:", backfill_choices()) + choice_help("Estimates:", estimate_choices());
     return std::fputs(text.c_str(), stdout) < 0;
   }
   const auto result = simulate(*flags);

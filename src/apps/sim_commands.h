@@ -47,14 +47,16 @@ template <class Value>
 std::string choice_help(std::string_view title, std::span<const Choice<Value>> rows) {
   std::string out = "\n" + std::string{title} + "\n";
   for (const Choice<Value>& row : rows)
-    out += "  " + std::string{row.word} + std::string(16 - std::min<std::size_t>(row.word.size(), 15), ' ') + std::string{row.help} + '\n';
+    out += "  " + std::string{row.word} + std::string(16 - std::min<std::size_t>(row.word.size(), 15), ' ') +
+           std::string{row.help} + '\n';
   return out;
 }
 
 // Draws on standard error how far a long run is, if that is a terminal; nothing otherwise.
 std::function<void(std::size_t, std::size_t)> progress_bar();
 
-// The end of each simulating command: numbers to standard output, what was left out beside them, the picture to its file.
+// The end of each simulating command: numbers to standard output, what was left out beside them, the picture to its
+// file.
 struct Report {
   std::string title;
   Metrics metrics;

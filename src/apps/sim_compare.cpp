@@ -22,8 +22,10 @@ constexpr FlagRow rows[] = {
 };
 constexpr std::string_view usage =
     "millrace sim compare TRACE... [flags]\n"
-    "  Replays each trace under each policy, as `millrace sim run` does, with submit times moved by up to 300 seconds anew in each\n"
-    "  shake, and prints means with their standard deviations. The last columns are the 99th percentile and the longest wait as\n"
+    "  Replays each trace under each policy, as `millrace sim run` does, with submit times moved by up to 300 seconds "
+    "anew in each\n"
+    "  shake, and prints means with their standard deviations. The last columns are the 99th percentile and the "
+    "longest wait as\n"
     "  multiples of easy's in the same shake: their mean, and the worst of the shakes.";
 
 constexpr Choice<Half> halves[] = {{"first", Half::first, ""}, {"second", Half::second, ""}};
@@ -50,9 +52,11 @@ Result<Comparison> compare_trace(const std::string& path, CompareSettings settin
     MR_TRY(settings.processors, trace_processors(trace));
   }
   if (settings.processors > processors_max)
-    return fail(Errc::invalid, path + ": its machine has " + std::to_string(settings.processors) + " processors; at most " + std::to_string(processors_max) + " can be simulated");
+    return fail(Errc::invalid, path + ": its machine has " + std::to_string(settings.processors) +
+                                   " processors; at most " + std::to_string(processors_max) + " can be simulated");
   const Workload workload = whole_trace(trace, settings.processors);
-  if (workload.jobs.size() < 2) return fail(Errc::invalid, path + ": fewer than two jobs can be simulated, so there is nothing to compare");
+  if (workload.jobs.size() < 2)
+    return fail(Errc::invalid, path + ": fewer than two jobs can be simulated, so there is nothing to compare");
   settings.progress = progress_bar();
   Comparison out = compare(workload, settings);
   out.trace = path.substr(path.rfind('/') + 1);
@@ -80,7 +84,8 @@ Result<int> compare_all(const Flags& flags) {
 std::string policy_help() {
   std::string out = "\nPolicies (docs/admin/policies.md):\n";
   for (const ComparedPolicy& policy : compared_policies())
-    out += "  " + std::string{policy.name} + std::string(16 - policy.name.size(), ' ') + std::string{policy.help} + '\n';
+    out +=
+        "  " + std::string{policy.name} + std::string(16 - policy.name.size(), ' ') + std::string{policy.help} + '\n';
   return out;
 }
 

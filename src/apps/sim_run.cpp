@@ -25,8 +25,10 @@ constexpr FlagRow run_rows[] = {
 };
 constexpr std::string_view run_usage =
     "millrace sim run TRACE [flags]\n"
-    "  TRACE is in the Standard Workload Format, plain or gzip. Run times are cut at the request and 0 becomes 1 second; jobs without\n"
-    "  a run time or wider than the machine are left out. All ends of a second, then its arrivals, then one pass over the queue.";
+    "  TRACE is in the Standard Workload Format, plain or gzip. Run times are cut at the request and 0 becomes 1 "
+    "second; jobs without\n"
+    "  a run time or wider than the machine are left out. All ends of a second, then its arrivals, then one pass over "
+    "the queue.";
 
 constexpr FlagRow published_rows[] = {
     {"--processors", "N", "of the machine (default: MaxProcs of the trace's header)"},
@@ -37,7 +39,8 @@ constexpr FlagRow published_rows[] = {
 };
 constexpr std::string_view published_usage =
     "millrace sim rlscheduler TRACE --policy P [--backfill] [flags]\n"
-    "  Ten sequences of 1,024 jobs as in RLScheduler (SC'20), each from an empty machine; the numbers are means over the ten.\n"
+    "  Ten sequences of 1,024 jobs as in RLScheduler (SC'20), each from an empty machine; the numbers are means over "
+    "the ten.\n"
     "  A trace must have at least 9,874 jobs.";
 
 constexpr Choice<Half> halves[] = {{"first", Half::first, ""}, {"second", Half::second, ""}};
@@ -62,12 +65,14 @@ Result<TraceAsked> read_trace(const Flags& flags) {
     MR_TRY(out.processors, trace_processors(out.trace));
   }
   if (out.processors > processors_max)
-    return fail(Errc::invalid, "the trace's machine has " + std::to_string(out.processors) + " processors; at most " + std::to_string(processors_max) + " can be simulated");
+    return fail(Errc::invalid, "the trace's machine has " + std::to_string(out.processors) + " processors; at most " +
+                                   std::to_string(processors_max) + " can be simulated");
   return out;
 }
 
 std::string title_of(const Flags& flags, std::int64_t processors, const std::string& how) {
-  return std::string{flags.rest[0].substr(flags.rest[0].rfind('/') + 1)} + " on " + std::to_string(processors) + " processors, " + how;
+  return std::string{flags.rest[0].substr(flags.rest[0].rfind('/') + 1)} + " on " + std::to_string(processors) +
+         " processors, " + how;
 }
 
 Result<int> simulate(const Flags& flags) {
@@ -112,8 +117,9 @@ Result<int> simulate_published(const Flags& flags) {
   recipe.processors = asked.processors;
   const Workload workload = published_workload(asked.trace, asked.processors);
   MR_TRY(const Metrics metrics, in_context(replay_published(workload, recipe), asked.trace.name));
-  print_report({title_of(flags, asked.processors, policy + (recipe.backfill ? " with backfill" : "") + ", ten sequences of 1,024 jobs"), metrics,
-                workload.notes, flags.has("--json")});
+  print_report({title_of(flags, asked.processors,
+                         policy + (recipe.backfill ? " with backfill" : "") + ", ten sequences of 1,024 jobs"),
+                metrics, workload.notes, flags.has("--json")});
   return 0;
 }
 
@@ -127,8 +133,9 @@ int run_sim_trace(const Words& words) {
   const auto flags = read_flags(words, run_rows);
   if (!flags) return say_failure("sim run", flags.error().story);
   if (flags->has("--help")) {
-    const std::string text = flag_help(run_usage, run_rows) + choice_help("Policies, lowest score first:", policy_choices()) +
-                             choice_help("Backfill:", backfill_choices()) + choice_help("Estimates:", estimate_choices());
+    const std::string text =
+        flag_help(run_usage, run_rows) + choice_help("Policies, lowest score first:", policy_choices()) +
+        choice_help("Backfill:", backfill_choices()) + choice_help("Estimates:", estimate_choices());
     return std::fputs(text.c_str(), stdout) < 0;
   }
   return finish("sim run", simulate(*flags));
@@ -138,7 +145,8 @@ int run_sim_published(const Words& words) {
   const auto flags = read_flags(words, published_rows);
   if (!flags) return say_failure("sim rlscheduler", flags.error().story);
   if (flags->has("--help")) {
-    const std::string text = flag_help(published_usage, published_rows) + choice_help("Policies, lowest score first:", policy_choices());
+    const std::string text =
+        flag_help(published_usage, published_rows) + choice_help("Policies, lowest score first:", policy_choices());
     return std::fputs(text.c_str(), stdout) < 0;
   }
   return finish("sim rlscheduler", simulate_published(*flags));

@@ -15,10 +15,12 @@ constexpr FlagRow rows[] = {
 };
 constexpr std::string_view usage =
     "millrace sim workload lublin [--jobs N] [--processors N] [--seed S]\n"
-    "  Prints a workload of the Lublin-Feitelson model in the Standard Workload Format: the same for the same numbers.\n"
+    "  Prints a workload of the Lublin-Feitelson model in the Standard Workload Format: the same for the same "
+    "numbers.\n"
     "  The model knows no requested times; `millrace sim run` takes the run times for them.";
 
-Result<std::uint32_t> number_or(const Flags& flags, std::string_view name, std::uint32_t low, std::uint32_t high, std::uint32_t otherwise) {
+Result<std::uint32_t> number_or(const Flags& flags, std::string_view name, std::uint32_t low, std::uint32_t high,
+                                std::uint32_t otherwise) {
   if (!flags.has(name)) return otherwise;
   return flag_number(flags, name, low, high);
 }

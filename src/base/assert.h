@@ -7,8 +7,7 @@
 
 namespace millrace {
 
-[[noreturn]] inline void assertion_failed(const char* what,
-                                          std::source_location at = std::source_location::current()) {
+[[noreturn]] inline void assertion_failed(const char* what, std::source_location at = std::source_location::current()) {
   std::fprintf(stderr, "bug: %s at %s:%u\n", what, at.file_name(), static_cast<unsigned>(at.line()));
   std::abort();
 }

@@ -25,7 +25,8 @@ int highest_bit(Wide x) {
   return high != 0 ? 127 - std::countl_zero(high) : 63 - std::countl_zero(static_cast<std::uint64_t>(x));
 }
 
-// The largest root with root * root <= value * 2^shift, two bits of the number at a time. The root has less than 90 bits.
+// The largest root with root * root <= value * 2^shift, two bits of the number at a time. The root has less than 90
+// bits.
 constexpr Wide integer_root(Wide value, int shift) {
   Wide root = 0, rest = 0;
   for (int at = 126; at >= -shift; at -= 2) {
@@ -47,10 +48,12 @@ struct Logarithm {
   std::uint64_t fraction;
 };
 
-// Squaring the mantissa doubles its logarithm: each time it passes 2, the next bit is 1. An error made at step k counts 2^-k.
+// Squaring the mantissa doubles its logarithm: each time it passes 2, the next bit is 1. An error made at step k counts
+// 2^-k.
 Logarithm logarithm(Wide raw) {
   const int top = highest_bit(raw);
-  std::uint64_t mantissa = top >= 63 ? static_cast<std::uint64_t>(raw >> (top - 63)) : static_cast<std::uint64_t>(raw) << (63 - top);
+  std::uint64_t mantissa =
+      top >= 63 ? static_cast<std::uint64_t>(raw >> (top - 63)) : static_cast<std::uint64_t>(raw) << (63 - top);
   std::uint64_t fraction = 0;
   for (int bit = 61; bit >= 0; --bit) {
     const Wide square = static_cast<Wide>(mantissa) * mantissa;  // in [1, 4) with 126 bits of fraction
@@ -144,7 +147,8 @@ Fixed exp2(Fixed x) {
   std::uint64_t product = std::uint64_t{1} << 62;
   for (int bit = 0; bit < Fixed::fraction_bits; ++bit)
     if ((x.raw >> (Fixed::fraction_bits - 1 - bit) & 1) != 0)
-      product = static_cast<std::uint64_t>(static_cast<Wide>(product) * roots_of_two[static_cast<std::size_t>(bit)] >> 62);
+      product =
+          static_cast<std::uint64_t>(static_cast<Wide>(product) * roots_of_two[static_cast<std::size_t>(bit)] >> 62);
   const auto down = 62 - Fixed::fraction_bits - whole;
   return {down >= 0 ? static_cast<__int128>(product >> down) : static_cast<__int128>(product) << -down};
 }

@@ -1,4 +1,5 @@
-// src/base/fixed_point.h - numbers with a fraction that are the same on every machine: 80 bits before the point, 48 behind it.
+// src/base/fixed_point.h - numbers with a fraction that are the same on every machine: 80 bits before the point, 48
+// behind it.
 #pragma once
 
 #include <compare>
@@ -6,8 +7,9 @@
 
 namespace millrace {
 
-// Scores, decay and fair shares are computed in this, because floating point may differ in its last bit elsewhere. Nothing wraps: a
-// result beyond the range (2^79 either way) becomes the highest or lowest number, so an order stays an order.
+// Scores, decay and fair shares are computed in this, because floating point may differ in its last bit elsewhere.
+// Nothing wraps: a result beyond the range (2^79 either way) becomes the highest or lowest number, so an order stays an
+// order.
 struct Fixed {
   static constexpr int fraction_bits = 48;
   __int128 raw = 0;  // the number times 2^48

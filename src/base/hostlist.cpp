@@ -25,7 +25,8 @@ Numbered take_apart(const std::string& name) {
          name[name.size() - 1 - digits] <= '9')
     ++digits;
   if (digits == 0) return {name, 0, -1};
-  return {name.substr(0, name.size() - digits), digits, *parse_integer(std::string_view{name}.substr(name.size() - digits))};
+  return {name.substr(0, name.size() - digits), digits,
+          *parse_integer(std::string_view{name}.substr(name.size() - digits))};
 }
 
 std::string pad(std::int64_t number, std::size_t width) {
@@ -118,7 +119,8 @@ std::string compress_hostlist(const std::vector<std::string>& names) {
   const auto compatible = [](const Numbered& a, const Numbered& b) {
     if (a.number < 0 || b.number < 0 || a.prefix != b.prefix) return false;
     // "9" and "10" share a group (no padding); "09" and "010" do not.
-    const bool a_padded = std::to_string(a.number).size() != a.width, b_padded = std::to_string(b.number).size() != b.width;
+    const bool a_padded = std::to_string(a.number).size() != a.width,
+               b_padded = std::to_string(b.number).size() != b.width;
     return a.width == b.width || (!a_padded && !b_padded);
   };
   for (const std::string& name : names) {

@@ -100,8 +100,7 @@ std::string format_index_set(const IndexSet& set) {
     bool regular = true;
     for (std::size_t i = 0; i < ranges.size() && regular; ++i)
       regular = ranges[i].first == ranges[i].last && (i == 0 || ranges[i].first - ranges[i - 1].first == step);
-    if (regular)
-      return std::to_string(set.front()) + '-' + std::to_string(set.back()) + ':' + std::to_string(step);
+    if (regular) return std::to_string(set.front()) + '-' + std::to_string(set.back()) + ':' + std::to_string(step);
   }
   std::string out;
   for (const auto& range : ranges) {

@@ -31,12 +31,30 @@ class Log {
   void about(DebugFlag flag, Make&& make) {
     if (wants(flag)) write(LogLevel::info, flag_prefix(flag), std::forward<Make>(make)());
   }
-  template <class Make> void error(Make&& make) { at(LogLevel::error, std::forward<Make>(make)); }
-  template <class Make> void info(Make&& make) { at(LogLevel::info, std::forward<Make>(make)); }
-  template <class Make> void verbose(Make&& make) { at(LogLevel::verbose, std::forward<Make>(make)); }
-  template <class Make> void debug(Make&& make) { at(LogLevel::debug, std::forward<Make>(make)); }
-  template <class Make> void debug2(Make&& make) { at(LogLevel::debug2, std::forward<Make>(make)); }
-  template <class Make> void debug3(Make&& make) { at(LogLevel::debug3, std::forward<Make>(make)); }
+  template <class Make>
+  void error(Make&& make) {
+    at(LogLevel::error, std::forward<Make>(make));
+  }
+  template <class Make>
+  void info(Make&& make) {
+    at(LogLevel::info, std::forward<Make>(make));
+  }
+  template <class Make>
+  void verbose(Make&& make) {
+    at(LogLevel::verbose, std::forward<Make>(make));
+  }
+  template <class Make>
+  void debug(Make&& make) {
+    at(LogLevel::debug, std::forward<Make>(make));
+  }
+  template <class Make>
+  void debug2(Make&& make) {
+    at(LogLevel::debug2, std::forward<Make>(make));
+  }
+  template <class Make>
+  void debug3(Make&& make) {
+    at(LogLevel::debug3, std::forward<Make>(make));
+  }
 
   LogLevel level() const { return level_; }
   DebugFlags flags() const { return flags_; }

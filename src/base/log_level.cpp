@@ -9,8 +9,10 @@
 namespace millrace {
 namespace {
 
-constexpr std::string_view level_names[] = {"quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5"};
-constexpr std::string_view level_prefixes[] = {"", "fatal: ", "error: ", "", "", "debug:  ", "debug2: ", "debug3: ", "debug4: ", "debug5: "};
+constexpr std::string_view level_names[] = {"quiet", "fatal",  "error",  "info",   "verbose",
+                                            "debug", "debug2", "debug3", "debug4", "debug5"};
+constexpr std::string_view level_prefixes[] = {"",         "fatal: ",  "error: ",  "",         "",
+                                               "debug:  ", "debug2: ", "debug3: ", "debug4: ", "debug5: "};
 
 constexpr DebugFlag none = DebugFlag::without_lines;
 
@@ -126,8 +128,11 @@ Result<DebugFlags> parse_debug_flags(std::string_view list) {
   for (const std::string_view word : split(list, ',')) {
     const std::string_view name = trim(word);
     if (name.empty()) continue;
-    const auto* const row = std::ranges::find_if(flag_rows, [&](const DebugFlagRow& each) { return equals_ignoring_case(each.name, name); });
-    if (row == std::end(flag_rows)) return fail(Errc::invalid, "there is no debug flag " + std::string{name} + "; Backfill, Steps, TraceJobs and the other names of Slurm are");
+    const auto* const row = std::ranges::find_if(
+        flag_rows, [&](const DebugFlagRow& each) { return equals_ignoring_case(each.name, name); });
+    if (row == std::end(flag_rows))
+      return fail(Errc::invalid, "there is no debug flag " + std::string{name} +
+                                     "; Backfill, Steps, TraceJobs and the other names of Slurm are");
     out |= DebugFlags{1} << (row - std::begin(flag_rows));
   }
   return out;
@@ -143,16 +148,22 @@ std::string flags_without_lines(DebugFlags flags) {
 
 Result<LogTimeFormat> parse_log_time_format(std::string_view text) {
   constexpr std::pair<std::string_view, LogTimeFormat> rows[] = {
-      {"iso8601", LogTimeFormat::iso8601},       {"iso8601_ms", LogTimeFormat::iso8601_ms}, {"rfc5424", LogTimeFormat::rfc5424}, {"rfc5424_ms", LogTimeFormat::rfc5424_ms},
-      {"rfc3339", LogTimeFormat::rfc3339},       {"clock", LogTimeFormat::clock},           {"short", LogTimeFormat::short_form}, {"thread_id", LogTimeFormat::thread_id},
+      {"iso8601", LogTimeFormat::iso8601},  {"iso8601_ms", LogTimeFormat::iso8601_ms},
+      {"rfc5424", LogTimeFormat::rfc5424},  {"rfc5424_ms", LogTimeFormat::rfc5424_ms},
+      {"rfc3339", LogTimeFormat::rfc3339},  {"clock", LogTimeFormat::clock},
+      {"short", LogTimeFormat::short_form}, {"thread_id", LogTimeFormat::thread_id},
   };
   LogTimeFormat out = LogTimeFormat::iso8601_ms;
   for (const std::string_view word : split(text, ',')) {
     const std::string_view name = trim(word);
-    if (name.empty() || equals_ignoring_case(name, "format_stderr")) continue;  // lines on standard error have times always
-    const auto* const row = std::ranges::find_if(rows, [&](const auto& each) { return equals_ignoring_case(each.first, name); });
+    if (name.empty() || equals_ignoring_case(name, "format_stderr"))
+      continue;  // lines on standard error have times always
+    const auto* const row =
+        std::ranges::find_if(rows, [&](const auto& each) { return equals_ignoring_case(each.first, name); });
     if (row == std::end(rows))
-      return fail(Errc::invalid, "there is no form of times called " + std::string{name} + "; iso8601, iso8601_ms, rfc5424, rfc5424_ms, rfc3339, clock, short, thread_id would be right");
+      return fail(Errc::invalid,
+                  "there is no form of times called " + std::string{name} +
+                      "; iso8601, iso8601_ms, rfc5424, rfc5424_ms, rfc3339, clock, short, thread_id would be right");
     out = row->second;
   }
   return out;

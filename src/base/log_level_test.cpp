@@ -1,4 +1,5 @@
-// src/base/log_level_test.cpp - Slurm's words for levels, subsystems and forms of times; lines that nobody wants are not made.
+// src/base/log_level_test.cpp - Slurm's words for levels, subsystems and forms of times; lines that nobody wants are
+// not made.
 #include "base/log_level.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,8 @@ TEST(LogLevels, Have_names_and_numbers) {
   EXPECT_EQ(parse_log_level("Debug3"), LogLevel::debug3);
   EXPECT_EQ(parse_log_level("6"), LogLevel::debug2);
   EXPECT_EQ(parse_log_level("9"), LogLevel::debug5);
-  for (const char* wrong : {"", "10", "-1", "loud", "debug6", "info "}) EXPECT_EQ(parse_log_level(wrong), std::nullopt) << wrong;
+  for (const char* wrong : {"", "10", "-1", "loud", "debug6", "info "})
+    EXPECT_EQ(parse_log_level(wrong), std::nullopt) << wrong;
   EXPECT_EQ(name_of(LogLevel::verbose), "verbose");
   EXPECT_EQ(raised(LogLevel::info, 2), LogLevel::debug);
   EXPECT_EQ(raised(LogLevel::info, 4'000'000'000u), LogLevel::debug5);
@@ -34,9 +36,11 @@ TEST(DebugFlags, Are_lists_of_names_in_any_case) {
 }
 
 TEST(DebugFlags, Each_that_has_lines_has_a_bit_and_a_prefix) {
-  for (std::size_t i = 0; i < static_cast<std::size_t>(DebugFlag::without_lines); ++i) EXPECT_NE(bit_of(static_cast<DebugFlag>(i)), 0u) << i;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(DebugFlag::without_lines); ++i)
+    EXPECT_NE(bit_of(static_cast<DebugFlag>(i)), 0u) << i;
   EXPECT_EQ(bit_of(DebugFlag::without_lines), 0u);
-  for (const DebugFlagRow& row : debug_flags()) EXPECT_EQ(row.prefix.empty(), row.flag == DebugFlag::without_lines) << row.name;
+  for (const DebugFlagRow& row : debug_flags())
+    EXPECT_EQ(row.prefix.empty(), row.flag == DebugFlag::without_lines) << row.name;
 }
 
 TEST(LogTimeFormats, Are_Slurms) {
@@ -50,7 +54,9 @@ class Remembered final : public Log {
   std::vector<std::string> lines;
 
  private:
-  void write(LogLevel, std::string_view prefix, std::string_view text) override { lines.push_back(std::string{prefix} + std::string{text}); }
+  void write(LogLevel, std::string_view prefix, std::string_view text) override {
+    lines.push_back(std::string{prefix} + std::string{text});
+  }
 };
 
 TEST(Logs, Make_only_the_lines_that_somebody_wants) {

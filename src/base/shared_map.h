@@ -1,4 +1,5 @@
-// src/base/shared_map.h - an ordered map whose copy costs one pointer, so a snapshot is free and readable on any thread.
+// src/base/shared_map.h - an ordered map whose copy costs one pointer, so a snapshot is free and readable on any
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -172,8 +173,9 @@ class SharedMap {
     return it;
   }
 
-  // Calls visit(key, old value or null, new value or null) for every key whose place may have changed between the two maps, in no
-  // promised order; parts that both share are passed over, so that the cost follows the difference. Equal pairs may be visited.
+  // Calls visit(key, old value or null, new value or null) for every key whose place may have changed between the two
+  // maps, in no promised order; parts that both share are passed over, so that the cost follows the difference. Equal
+  // pairs may be visited.
   template <class Visit>
   static void compare(const SharedMap& before, const SharedMap& after, Visit visit) {
     compare_below(before.root_.get(), after.root_.get(), nullptr, nullptr, visit);
@@ -197,9 +199,11 @@ class SharedMap {
     before = within(before, low, high);
     after = within(after, low, high);
     if (before == after) return;
-    // The root of a part is its highest rank, so of two different roots the higher one's key is missing on the other side.
-    const bool take_before = before && (!after || !(before->key < after->key || after->key < before->key) || rank(*before) > rank(*after) ||
-                                        (rank(*before) == rank(*after) && before->key < after->key));
+    // The root of a part is its highest rank, so of two different roots the higher one's key is missing on the other
+    // side.
+    const bool take_before =
+        before && (!after || !(before->key < after->key || after->key < before->key) || rank(*before) > rank(*after) ||
+                   (rank(*before) == rank(*after) && before->key < after->key));
     const bool both = before && after && !(before->key < after->key) && !(after->key < before->key);
     const Node* root = take_before ? before : after;
     const Node* other = take_before ? after : before;

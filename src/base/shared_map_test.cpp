@@ -26,7 +26,9 @@ TEST(SharedMap, equals_an_ordinary_map_after_any_changes_and_keeps_its_snapshots
         model[key] = value;
         break;
       }
-      case 2: EXPECT_EQ(map.erase(key), model.erase(key) == 1); break;
+      case 2:
+        EXPECT_EQ(map.erase(key), model.erase(key) == 1);
+        break;
       default:
         if (int* value = map.edit(key)) {
           model[key] = *value = *value + 1;
@@ -89,8 +91,10 @@ TEST(SharedMap, comparing_two_versions_finds_every_difference_and_little_else) {
     for (std::uint64_t i = random.below(6); i > 0; --i) {
       const JobKey key{random.below(40'000)};
       touched[key] = true;
-      if (random.chance(1, 3)) map.erase(key);
-      else map.set(key, -round);
+      if (random.chance(1, 3))
+        map.erase(key);
+      else
+        map.set(key, -round);
     }
     int visited = 0;
     SharedMap<JobKey, int>::compare(before, map, [&](JobKey key, const int* old_value, const int* new_value) {
@@ -105,7 +109,8 @@ TEST(SharedMap, comparing_two_versions_finds_every_difference_and_little_else) {
     EXPECT_LT(visited, 600);
   }
   int all = 0;
-  SharedMap<JobKey, int>::compare({}, map, [&](JobKey, const int* old_value, const int*) { all += old_value == nullptr; });
+  SharedMap<JobKey, int>::compare({}, map,
+                                  [&](JobKey, const int* old_value, const int*) { all += old_value == nullptr; });
   EXPECT_EQ(static_cast<std::size_t>(all), map.size());
 }
 

@@ -52,10 +52,18 @@ std::optional<Mebibytes> parse_memory(std::string_view text) {
   const char last = lower(text.back());
   if (last == 'b' && text.size() > 1) return parse_memory(text.substr(0, text.size() - 1));  // "4GB" as "4G"
   switch (last) {
-    case 'k': kib_per_unit = 1; break;
-    case 'm': kib_per_unit = 1024; break;
-    case 'g': kib_per_unit = 1024 * 1024; break;
-    case 't': kib_per_unit = 1024LL * 1024 * 1024; break;
+    case 'k':
+      kib_per_unit = 1;
+      break;
+    case 'm':
+      kib_per_unit = 1024;
+      break;
+    case 'g':
+      kib_per_unit = 1024 * 1024;
+      break;
+    case 't':
+      kib_per_unit = 1024LL * 1024 * 1024;
+      break;
     default:
       if (last < '0' || last > '9') return std::nullopt;
       break;

@@ -15,7 +15,8 @@ TEST(Text, reads_memory_sizes_and_refuses_what_is_none) {
   EXPECT_EQ(parse_memory("4gb")->value, 4096);
   EXPECT_EQ(parse_memory("1K")->value, 1);  // rounded up
   EXPECT_EQ(parse_memory("2T")->value, 2 * 1024 * 1024);
-  for (const char* bad : {"", "x", "12x", "-1", "+5", "G", "1.5G", "99999999999999999999"}) EXPECT_FALSE(parse_memory(bad)) << bad;
+  for (const char* bad : {"", "x", "12x", "-1", "+5", "G", "1.5G", "99999999999999999999"})
+    EXPECT_FALSE(parse_memory(bad)) << bad;
 }
 
 TEST(Text, reads_durations_in_every_form) {
@@ -51,7 +52,8 @@ TEST(IndexSet, reads_writes_and_loses_single_members) {
   EXPECT_EQ(format_index_set(*parse_index_set("1-5,7", 100)), "1-5,7");
   EXPECT_EQ(format_index_set(*parse_index_set("0-12:4", 100)), "0-12:4");
   EXPECT_EQ(parse_index_set("0-12:4", 100)->size(), 4u);
-  for (const char* bad : {"", "a", "3-1", "1-5:0", "5:2", "101", "1,,2"}) EXPECT_FALSE(parse_index_set(bad, 100)) << bad;
+  for (const char* bad : {"", "a", "3-1", "1-5:0", "5:2", "101", "1,,2"})
+    EXPECT_FALSE(parse_index_set(bad, 100)) << bad;
   IndexSet set = *parse_index_set("1-5", 100);
   set.erase(3);
   EXPECT_EQ(format_index_set(set), "1-2,4-5");

@@ -58,7 +58,8 @@ class ScriptedController {
       poll(entries.data(), entries.size(), -1);
       if (entries[0].revents != 0) break;
       for (std::size_t i = 2; i < entries.size(); ++i)
-        if (entries[i].revents != 0 && !answer(peers[i - 2].fd, peers[i - 2].reader)) close(peers[i - 2].fd), peers[i - 2].fd = -1;
+        if (entries[i].revents != 0 && !answer(peers[i - 2].fd, peers[i - 2].reader))
+          close(peers[i - 2].fd), peers[i - 2].fd = -1;
       std::erase_if(peers, [](const Peer& peer) { return peer.fd < 0; });
       if (entries[1].revents != 0) peers.push_back({accept(listener_, nullptr, nullptr)});
     }
@@ -103,19 +104,24 @@ class Commands : public testing::Test {
   void SetUp() override {
     char name[] = "/tmp/mr-cli-XXXXXX";
     directory_ = mkdtemp(name);
-    std::ofstream(directory_ + "/slurm.conf") << "ClusterName=test\nSlurmctldHost=vm(127.0.0.1)\nMessageTimeout=5\nAuthInfo=socket=" << directory_ << "/s\n";
+    std::ofstream(directory_ + "/slurm.conf")
+        << "ClusterName=test\nSlurmctldHost=vm(127.0.0.1)\nMessageTimeout=5\nAuthInfo=socket=" << directory_ << "/s\n";
     setenv("SLURM_CONF", (directory_ + "/slurm.conf").c_str(), 1);
     setenv("TZ", "UTC", 1);
-    for (const char* variable : {"SLURM_JOB_ID", "SLURM_JOBID", "SBATCH_TIMELIMIT", "SQUEUE_FORMAT"}) unsetenv(variable);
+    for (const char* variable : {"SLURM_JOB_ID", "SLURM_JOBID", "SBATCH_TIMELIMIT", "SQUEUE_FORMAT"})
+      unsetenv(variable);
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  void serve(Answers answers) { controller_ = std::make_unique<ScriptedController>(directory_ + "/s", std::move(answers)); }
+  void serve(Answers answers) {
+    controller_ = std::make_unique<ScriptedController>(directory_ + "/s", std::move(answers));
+  }
   Outcome run(std::vector<std::string> words, const std::string& input = "") {
     const std::string in = directory_ + "/in", out = directory_ + "/out", err = directory_ + "/err";
     std::ofstream(in) << input;
     const int saved[] = {dup(0), dup(1), dup(2)};
-    const int files[] = {open(in.c_str(), O_RDONLY), open(out.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600), open(err.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600)};
+    const int files[] = {open(in.c_str(), O_RDONLY), open(out.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600),
+                         open(err.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600)};
     for (int i = 0; i < 3; ++i) dup2(files[i], i), close(files[i]);
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
@@ -149,7 +155,10 @@ wire::Reply refused(std::uint32_t code, const char* text, std::vector<std::strin
 
 TEST_F(Commands, Sbatch_submits_with_command_line_over_environment_over_script) {
   wire::SubmitJob asked;
-  serve([&](const wire::Request& request) { asked = request.submit(); return std::vector{submitted(12)}; });
+  serve([&](const wire::Request& request) {
+    asked = request.submit();
+    return std::vector{submitted(12)};
+  });
   setenv("SBATCH_TIMELIMIT", "7", 1);
   const std::string script = file("job.sh", "#!/bin/sh\n#SBATCH -n 3 -t 5 -p slow\n#SBATCH --job-name=\"a b\"\ntrue\n");
   const Outcome outcome = run({"sbatch", "-p", "fast", script, "x", "-n", "9"});
@@ -170,10 +179,16 @@ TEST_F(Commands, Sbatch_submits_with_command_line_over_environment_over_script) 
 
 TEST_F(Commands, Sbatch_takes_components_from_the_command_line_and_the_script) {
   wire::SubmitJob asked;
-  serve([&](const wire::Request& request) { asked = request.submit(); return std::vector{submitted(12)}; });
+  serve([&](const wire::Request& request) {
+    asked = request.submit();
+    return std::vector{submitted(12)};
+  });
   setenv("SBATCH_PARTITION", "env", 1);
-  const std::string script = file("het.sh", "#!/bin/sh\n#SBATCH -n 3 -A lab\n#SBATCH hetjob\n#SBATCH -n 5 --mem=100\n#SBATCH hetjob\n#SBATCH -N 2\ntrue\n");
-  const Outcome outcome = run({"sbatch", "-t", "9", "-d", "singleton", ":", "-p", "gpu", "--gres=gpu:2", script, ":", "-n", "9"});
+  const std::string script = file(
+      "het.sh",
+      "#!/bin/sh\n#SBATCH -n 3 -A lab\n#SBATCH hetjob\n#SBATCH -n 5 --mem=100\n#SBATCH hetjob\n#SBATCH -N 2\ntrue\n");
+  const Outcome outcome =
+      run({"sbatch", "-t", "9", "-d", "singleton", ":", "-p", "gpu", "--gres=gpu:2", script, ":", "-n", "9"});
   unsetenv("SBATCH_PARTITION");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "Submitted batch job 12\n");
@@ -201,8 +216,12 @@ TEST_F(Commands, Sbatch_takes_components_from_the_command_line_and_the_script) {
 }
 
 TEST_F(Commands, Sbatch_refuses_empty_components) {
-  serve([&](const wire::Request&) { ADD_FAILURE(); return std::vector{submitted(1)}; });
-  for (const std::vector<std::string>& words : {std::vector<std::string>{"sbatch", ":", "-n1", "--wrap", "true"}, {"sbatch", "-n1", ":", ":", "-n1", "--wrap", "true"},
+  serve([&](const wire::Request&) {
+    ADD_FAILURE();
+    return std::vector{submitted(1)};
+  });
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"sbatch", ":", "-n1", "--wrap", "true"},
+                                                {"sbatch", "-n1", ":", ":", "-n1", "--wrap", "true"},
                                                 {"sbatch", "-n1", "--wrap", "true", ":"}}) {
     const Outcome outcome = run(words);
     EXPECT_EQ(outcome.code, 1);
@@ -232,7 +251,8 @@ TEST_F(Commands, Squeue_and_scancel_name_components) {
   EXPECT_EQ(asked.query_jobs().jobs(0).tasks(), "+1");
   EXPECT_EQ(run({"squeue", "-h", "-O", "HetJobId:3,HetJobOffset:2,HetJobIdSet:6", "-j", "12+1"}).out, "12 1 12-14 \n");
   const Outcome shown = run({"scontrol", "show", "job", "12+1"});
-  EXPECT_TRUE(shown.out.starts_with("JobId=13 HetJobId=12 HetJobOffset=1 JobName=\n   HetJobIdSet=12-14\n")) << shown.out;
+  EXPECT_TRUE(shown.out.starts_with("JobId=13 HetJobId=12 HetJobOffset=1 JobName=\n   HetJobIdSet=12-14\n"))
+      << shown.out;
   EXPECT_EQ(run({"scancel", "12+1"}).code, 0);
   EXPECT_EQ(asked.cancel().jobs(0).tasks(), "+1");
   for (const char* bad : {"12+", "12+x", "+1", "12+-1", "12_1+1"}) EXPECT_EQ(run({"scancel", bad}).code, 1) << bad;
@@ -240,7 +260,10 @@ TEST_F(Commands, Squeue_and_scancel_name_components) {
 
 TEST_F(Commands, Sbatch_takes_wrap_and_standard_input) {
   wire::SubmitJob asked;
-  serve([&](const wire::Request& request) { asked = request.submit(); return std::vector{submitted(5)}; });
+  serve([&](const wire::Request& request) {
+    asked = request.submit();
+    return std::vector{submitted(5)};
+  });
   EXPECT_EQ(run({"sbatch", "--parsable", "--wrap", "sleep 1"}).out, "5\n");
   EXPECT_EQ(asked.job().name(), "wrap");
   EXPECT_TRUE(asked.script().starts_with("#!/bin/sh\n"));
@@ -250,20 +273,27 @@ TEST_F(Commands, Sbatch_takes_wrap_and_standard_input) {
 }
 
 TEST_F(Commands, Sbatch_says_why_it_was_refused) {
-  serve([&](const wire::Request&) { return std::vector{refused(2000, "Invalid partition name specified", {"invalid partition specified: nosuch"})}; });
+  serve([&](const wire::Request&) {
+    return std::vector{refused(2000, "Invalid partition name specified", {"invalid partition specified: nosuch"})};
+  });
   const Outcome outcome = run({"sbatch", "-p", "nosuch", "--wrap", "true"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(outcome.err, "sbatch: error: invalid partition specified: nosuch\nsbatch: error: Batch job submission failed: Invalid partition name specified\n");
+  EXPECT_EQ(outcome.err,
+            "sbatch: error: invalid partition specified: nosuch\nsbatch: error: Batch job submission failed: Invalid "
+            "partition name specified\n");
 }
 
 TEST_F(Commands, Sbatch_bad_input_never_reaches_the_controller) {
   EXPECT_EQ(run({"sbatch", "-t", "xx", "--wrap", "true"}).code, 255);
   EXPECT_EQ(run({"sbatch", "nosuchfile"}).err, "sbatch: error: Unable to open file nosuchfile\n");
-  EXPECT_EQ(run({"sbatch", "--nosuch"}).err, "sbatch: unrecognized option '--nosuch'\nTry \"sbatch --help\" for more information\n");
+  EXPECT_EQ(run({"sbatch", "--nosuch"}).err,
+            "sbatch: unrecognized option '--nosuch'\nTry \"sbatch --help\" for more information\n");
   EXPECT_EQ(run({"sbatch", file("x", "echo")}).code, 1);
-  EXPECT_EQ(run({"sbatch", "--bb=x", "--wrap", "x"}).err, "sbatch: error: --bb is refused in Millrace: there are no burst buffers\n");
-  EXPECT_EQ(run({"sbatch", "-v", "-Q", "--wrap", "x"}).err, "sbatch: error: don't specify both --verbose (-v) and --quiet (-Q)\n");
+  EXPECT_EQ(run({"sbatch", "--bb=x", "--wrap", "x"}).err,
+            "sbatch: error: --bb is refused in Millrace: there are no burst buffers\n");
+  EXPECT_EQ(run({"sbatch", "-v", "-Q", "--wrap", "x"}).err,
+            "sbatch: error: don't specify both --verbose (-v) and --quiet (-Q)\n");
 }
 
 TEST_F(Commands, Sbatch_wait_ends_with_the_jobs_exit_code) {
@@ -285,7 +315,8 @@ TEST_F(Commands, A_controller_that_is_not_there_is_named) {
   const Outcome outcome = run({"squeue"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.err.find(directory_ + "/s (No such file or directory)"), std::string::npos);
-  EXPECT_NE(outcome.err.find("slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"), std::string::npos);
+  EXPECT_NE(outcome.err.find("slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"),
+            std::string::npos);
 }
 
 TEST_F(Commands, A_SLUID_stands_for_the_number_the_controller_knows) {
@@ -294,8 +325,10 @@ TEST_F(Commands, A_SLUID_stands_for_the_number_the_controller_knows) {
     asked.push_back(request);
     if (request.number_job().key() == 32) return std::vector{refused(2017, "Invalid job id specified")};
     wire::Reply reply;
-    if (request.has_number_job()) reply.mutable_job_number()->set_job_id(12);
-    else reply.mutable_jobs_changed();
+    if (request.has_number_job())
+      reply.mutable_job_number()->set_job_id(12);
+    else
+      reply.mutable_jobs_changed();
     return std::vector{reply};
   });
   EXPECT_EQ(run({"scancel", "s000000000000Z", "13"}).code, 0);
@@ -303,7 +336,10 @@ TEST_F(Commands, A_SLUID_stands_for_the_number_the_controller_knows) {
   EXPECT_EQ(asked[0].number_job().key(), 31u);
   ASSERT_EQ(asked[1].cancel().jobs_size(), 2);
   EXPECT_EQ(asked[1].cancel().jobs(0).job_id(), 12u);
-  EXPECT_EQ(run({"scontrol", "update", "JobId=s000000000000Z_3", "NumNodes=1,3-7:2", "NumCPUs=4-8", "ResetAccrueTime", "SiteFactor=-7"}).code, 0);
+  EXPECT_EQ(run({"scontrol", "update", "JobId=s000000000000Z_3", "NumNodes=1,3-7:2", "NumCPUs=4-8", "ResetAccrueTime",
+                 "SiteFactor=-7"})
+                .code,
+            0);
   const auto changes = std::ranges::find_if(asked, &wire::Request::has_update_job);
   ASSERT_NE(changes, asked.end());
   const wire::UpdateJob update = changes->update_job();
@@ -352,7 +388,8 @@ TEST_F(Commands, Squeue_asks_briefly_when_that_is_enough) {
     job->set_node_count(1);
     return std::vector{reply};
   });
-  EXPECT_EQ(run({"squeue", "-h"}).out, "                 4         p        x     root PD       0:00      1 (Resources)\n");
+  EXPECT_EQ(run({"squeue", "-h"}).out,
+            "                 4         p        x     root PD       0:00      1 (Resources)\n");
   EXPECT_TRUE(asked.back().brief());
   EXPECT_FALSE(asked.back().finished_too());
   EXPECT_EQ(run({"squeue", "-h", "-o", "%i|%C"}).out, "4|0\n");
@@ -393,7 +430,8 @@ TEST_F(Commands, Scancel_excuses_jobs_that_are_gone_unless_a_signal_was_meant) {
   EXPECT_EQ(run({"scancel", "99"}).code, 0);
   const Outcome verbose = run({"scancel", "-v", "99"});
   EXPECT_EQ(verbose.code, 0);
-  EXPECT_EQ(verbose.err, "scancel: Terminating job 99\nscancel: error: Kill job error on job id 99: Invalid job id specified\n");
+  EXPECT_EQ(verbose.err,
+            "scancel: Terminating job 99\nscancel: error: Kill job error on job id 99: Invalid job id specified\n");
   EXPECT_EQ(run({"scancel", "-s", "USR1", "99"}).code, 1);
   EXPECT_EQ(asked.signal(), 10u);
   run({"scancel", "5_[1-3]", "7,8"});
@@ -418,7 +456,8 @@ TEST_F(Commands, Scancel_by_workload_key_names_the_jobs_that_have_it) {
     if (request.has_update_job()) reply.mutable_jobs_changed()->add_changed("6");
     return std::vector{reply};
   });
-  EXPECT_EQ(run({"scancel", "--wckey=paper", "--admin-comment=made way"}).code, 1) << "a comment is for jobs that are named";
+  EXPECT_EQ(run({"scancel", "--wckey=paper", "--admin-comment=made way"}).code, 1)
+      << "a comment is for jobs that are named";
   EXPECT_EQ(run({"scancel", "--wckey=paper", "-p", "main"}).code, 0);
   ASSERT_TRUE(asked.back().has_cancel());
   ASSERT_EQ(asked.back().cancel().jobs_size(), 1);
@@ -440,7 +479,8 @@ TEST_F(Commands, Listings_know_their_own_cluster_and_no_other) {
   EXPECT_EQ(run({"squeue", "-h", "-M", "test"}).out, "CLUSTER: test\n");
   EXPECT_EQ(run({"squeue", "-h", "--clusters=all"}).out, "CLUSTER: test\n");
   EXPECT_EQ(run({"squeue", "-M", "elsewhere"}).err,
-            "squeue: error: 'elsewhere' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to see available clusters.\n");
+            "squeue: error: 'elsewhere' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr "
+            "list clusters' to see available clusters.\n");
   EXPECT_EQ(run({"scontrol", "-M", "elsewhere", "ping"}).code, 1);
   EXPECT_EQ(run({"squeue", "-h", "--federation", "--local", "--sibling", "--noconvert"}).code, 0);
   const Outcome json = run({"squeue", "--json", "-M", "test"});
@@ -468,13 +508,18 @@ TEST_F(Commands, Scontrol_makes_changes_and_deletes_partitions_by_the_keys_of_sl
   EXPECT_EQ(run({"scontrol", "update", "partition=x", "nodes+=n2"}).code, 0);
   EXPECT_EQ(asked.back().update_partition().name(), "x");
   EXPECT_EQ(asked.back().update_partition().settings(0), "Nodes+=n2");
-  EXPECT_EQ(run({"scontrol", "delete", "PartitionName=x"}).err, "delete_partition PartitionName=x: Partition is in use\n");
-  EXPECT_EQ(run({"scontrol", "update", "PartitionName=x", "Colour=red"}).err, "Update of this parameter is not supported: Colour=red\nRequest aborted\n");
-  EXPECT_EQ(run({"scontrol", "update", "PartitionName=x", "Hidden=perhaps"}).err,
-            "scontrol: error: Invalid input: Hidden=perhaps\nscontrol: error: Acceptable Hidden values are YES and NO\n");
-  EXPECT_EQ(run({"scontrol", "update", "PartitionName=x", "Alternate=y"}).err, "scontrol: error: Alternate= of a partition is not built yet in Millrace\n");
+  EXPECT_EQ(run({"scontrol", "delete", "PartitionName=x"}).err,
+            "delete_partition PartitionName=x: Partition is in use\n");
+  EXPECT_EQ(run({"scontrol", "update", "PartitionName=x", "Colour=red"}).err,
+            "Update of this parameter is not supported: Colour=red\nRequest aborted\n");
+  EXPECT_EQ(
+      run({"scontrol", "update", "PartitionName=x", "Hidden=perhaps"}).err,
+      "scontrol: error: Invalid input: Hidden=perhaps\nscontrol: error: Acceptable Hidden values are YES and NO\n");
+  EXPECT_EQ(run({"scontrol", "update", "PartitionName=x", "Alternate=y"}).err,
+            "scontrol: error: Alternate= of a partition is not built yet in Millrace\n");
   EXPECT_EQ(run({"scontrol", "update", "PartitionName=x"}).err, "No changes specified\n");
-  EXPECT_EQ(run({"scontrol", "create", "PartitionName=DEFAULT", "Nodes=n1"}).err, "PartitionName cannot be \"DEFAULT\".\n");
+  EXPECT_EQ(run({"scontrol", "create", "PartitionName=DEFAULT", "Nodes=n1"}).err,
+            "PartitionName cannot be \"DEFAULT\".\n");
   EXPECT_EQ(run({"scontrol", "fsdampeningfactor", "none"}).err, "invalid dampening factor: none\n");
   EXPECT_EQ(run({"scontrol", "token", "lifespan=60", "username=alice"}).out, "SLURM_JWT=a.b.c\n");
   EXPECT_EQ(asked.back().issue_token().lifespan_seconds(), 60u);
@@ -487,13 +532,17 @@ TEST_F(Commands, Scontrol_updates_holds_and_shows) {
   serve([&](const wire::Request& request) {
     asked.push_back(request);
     wire::Reply reply;
-    if (request.has_query_jobs()) reply.mutable_jobs()->set_missing(request.query_jobs().jobs_size() == 1 && request.query_jobs().jobs(0).tasks().empty());
-    else if (request.has_ping()) reply.mutable_pong()->set_host("vm");
+    if (request.has_query_jobs())
+      reply.mutable_jobs()->set_missing(request.query_jobs().jobs_size() == 1 &&
+                                        request.query_jobs().jobs(0).tasks().empty());
+    else if (request.has_ping())
+      reply.mutable_pong()->set_host("vm");
     else if (request.has_update_job() && request.update_job().job().job_id() == 9) {
       auto* failed = reply.mutable_jobs_changed()->add_failed();
       failed->set_job("9");
       failed->set_text("Job has already finished");
-    } else reply.mutable_done();
+    } else
+      reply.mutable_done();
     return std::vector{reply};
   });
   EXPECT_EQ(run({"scontrol", "ping"}).out, "Slurmctld(primary) at vm is UP\n");
@@ -506,7 +555,8 @@ TEST_F(Commands, Scontrol_updates_holds_and_shows) {
   EXPECT_EQ(asked.back().update_job().time_limit_change_minutes(), 10);
   EXPECT_EQ(run({"scontrol", "update", "jobid=8", "NICE=5", "name=z"}).code, 0);
   EXPECT_EQ(asked.back().update_job().nice(), 5);
-  EXPECT_EQ(run({"scontrol", "update", "JobId=8", "Colour=red"}).err, "Update of this parameter is not supported: Colour=red\nRequest aborted\n");
+  EXPECT_EQ(run({"scontrol", "update", "JobId=8", "Colour=red"}).err,
+            "Update of this parameter is not supported: Colour=red\nRequest aborted\n");
   EXPECT_EQ(run({"scontrol", "update", "JobId=8"}).err, "No changes specified\n");
   // A value may be the next word, keys may be short, and a job may be sent to a reservation.
   EXPECT_EQ(run({"scontrol", "update", "job", "8", "timelim=7", "nice", "reservationname=r"}).code, 0);
@@ -514,13 +564,16 @@ TEST_F(Commands, Scontrol_updates_holds_and_shows) {
   EXPECT_EQ(asked.back().update_job().time_limit_minutes(), 7u);
   EXPECT_EQ(asked.back().update_job().nice(), 100);
   EXPECT_EQ(asked.back().update_job().resources().reservation(), "r");
-  EXPECT_EQ(run({"scontrol", "update", "JobId=8", "Time=7"}).err, "Update of this parameter is not supported: Time=7\nRequest aborted\n");
+  EXPECT_EQ(run({"scontrol", "update", "JobId=8", "Time=7"}).err,
+            "Update of this parameter is not supported: Time=7\nRequest aborted\n");
   EXPECT_EQ(run({"scontrol", "update", "JobId=8", "TimeLimit"}).err, "Invalid input: TimeLimit  Request aborted\n");
   EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "weight", "8"}).err, "Invalid input: weight  Request aborted\n");
-  EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "State=drain"}).err, "You must specify a reason when DOWNING or DRAINING a node. Request denied\n");
+  EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "State=drain"}).err,
+            "You must specify a reason when DOWNING or DRAINING a node. Request denied\n");
   EXPECT_EQ(run({"scontrol", "update", "JobId=8", "AdminComment+=b"}).code, 0);
   EXPECT_TRUE(asked.back().update_job().append_admin_comment());
-  EXPECT_EQ(run({"scontrol", "update", "JobId=8", "Comment+=b"}).err, "scontrol: error: Option Comment+=b does not accept [+|-]= syntax\n");
+  EXPECT_EQ(run({"scontrol", "update", "JobId=8", "Comment+=b"}).err,
+            "scontrol: error: Option Comment+=b does not accept [+|-]= syntax\n");
   EXPECT_EQ(run({"scontrol", "update", "job=8", "a=x", "f=y", "res=z", "pa=p"}).code, 0);
   EXPECT_EQ(asked.back().update_job().account(), "x");
   EXPECT_EQ(asked.back().update_job().resources().features(), "y");
@@ -537,7 +590,8 @@ TEST_F(Commands, Scontrol_updates_holds_and_shows) {
   EXPECT_EQ(asked.back().hold().jobs_size(), 2);
   EXPECT_EQ(run({"scontrol", "release", "name=x"}).code, 0);
   EXPECT_EQ(asked.back().hold().name(), "x");
-  EXPECT_EQ(run({"scontrol", "create", "reservation", "duration=10", "nodes=n1", "users=root"}).err, "scontrol: error: A start time must be given.  No reservation created.\n");
+  EXPECT_EQ(run({"scontrol", "create", "reservation", "duration=10", "nodes=n1", "users=root"}).err,
+            "scontrol: error: A start time must be given.  No reservation created.\n");
   // What would be ignored is refused.
   EXPECT_EQ(run({"scontrol", "show", "job", "1", "2"}).err, "too many arguments for keyword:show\n");
   EXPECT_EQ(run({"scontrol", "ping", "2"}).err, "too many arguments for keyword:ping\n");
@@ -547,8 +601,10 @@ TEST_F(Commands, Scontrol_updates_holds_and_shows) {
   EXPECT_EQ(run({"scontrol", "delete", "partition"}).err, "too few arguments for delete keyword\n");
   EXPECT_EQ(run({"scontrol", "delete", "partition", "old"}).code, 0);
   EXPECT_EQ(asked.back().delete_partition().name(), "old");
-  EXPECT_EQ(run({"scontrol", "create", "reservation", "nodes=n1", "users=root,no_such_one"}).err, "Error creating the reservation: Invalid user id: no_such_one\n");
-  EXPECT_EQ(run({"scontrol", "update", "reservation=r", "groups+=no_such_one"}).err, "Error updating the reservation: Invalid group id: no_such_one\n");
+  EXPECT_EQ(run({"scontrol", "create", "reservation", "nodes=n1", "users=root,no_such_one"}).err,
+            "Error creating the reservation: Invalid user id: no_such_one\n");
+  EXPECT_EQ(run({"scontrol", "update", "reservation=r", "groups+=no_such_one"}).err,
+            "Error updating the reservation: Invalid group id: no_such_one\n");
   EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "State=drain", "Reason=x", "ResumeAfter=90"}).code, 0);
   EXPECT_EQ(asked.back().update_node().state(), "DRAIN");
   EXPECT_EQ(asked.back().update_node().resume_after_seconds(), 90);
@@ -557,7 +613,10 @@ TEST_F(Commands, Scontrol_updates_holds_and_shows) {
     EXPECT_EQ(asked.back().update_node().resume_after_seconds(), -1);
   }
   EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "ResumeAfter=soon"}).err, "Invalid ResumeAfter value: soon\n");
-  EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "ActiveFeatures=a", "AvailableFeatures=a,b", "InstanceId=i-1", "InstanceType=large"}).code, 0);
+  EXPECT_EQ(run({"scontrol", "update", "NodeName=n1", "ActiveFeatures=a", "AvailableFeatures=a,b", "InstanceId=i-1",
+                 "InstanceType=large"})
+                .code,
+            0);
   EXPECT_EQ(asked.back().update_node().active_features(), "a");
   EXPECT_EQ(asked.back().update_node().features(), "a,b");
   EXPECT_EQ(asked.back().update_node().instance_id() + asked.back().update_node().instance_type(), "i-1large");
@@ -574,7 +633,8 @@ TEST_F(Commands, Scontrol_updates_holds_and_shows) {
 }
 
 // A supervisor's side of srun's port.
-void play_node(const wire::StdioEndpoint& endpoint, const std::vector<wire::FromTask>& messages, const std::string& secret) {
+void play_node(const wire::StdioEndpoint& endpoint, const std::vector<wire::FromTask>& messages,
+               const std::string& secret) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -618,7 +678,8 @@ TEST_F(Commands, Srun_is_the_terminal_of_its_tasks) {
     asked = request.submit();
     node = std::thread([endpoint = asked.job().stdio()] {
       play_node(endpoint, {output(0, "stolen\n")}, std::string(32, 'x'));  // not the secret: must be dropped
-      play_node(endpoint, {output(0, "he"), output(1, "one\n"), output(0, "llo\n"), ended(0, 0), ended(1, 3)}, endpoint.secret());
+      play_node(endpoint, {output(0, "he"), output(1, "one\n"), output(0, "llo\n"), ended(0, 0), ended(1, 3)},
+                endpoint.secret());
     });
     return std::vector{submitted(21)};
   });
@@ -648,21 +709,25 @@ TEST_F(Commands, Srun_notices_a_job_that_ends_otherwise) {
 
 TEST_F(Commands, Srun_refuses_what_it_cannot_do_yet) {
   EXPECT_EQ(run({"srun"}).err, "srun: fatal: No command given to execute.\n");
-  EXPECT_TRUE(run({"srun", "--bcast", "file"}).err.starts_with("srun: error: --bcast copies to the nodes of the job srun runs in"));
+  EXPECT_TRUE(run({"srun", "--bcast", "file"})
+                  .err.starts_with("srun: error: --bcast copies to the nodes of the job srun runs in"));
 }
 
 TEST_F(Commands, Millrace_checks_a_configuration) {
-  const Outcome outcome = run({"millrace", "check", file("c", "ClusterName=x\nSlurmctldHost=y\nBurstBufferType=x\nNoSuch=1\nKillWait=x\n")});
+  const Outcome outcome = run(
+      {"millrace", "check", file("c", "ClusterName=x\nSlurmctldHost=y\nBurstBufferType=x\nNoSuch=1\nKillWait=x\n")});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.out.find(":5: KillWait: 'x' is not a time"), std::string::npos);
   EXPECT_NE(outcome.out.find(":4: NoSuch: unknown key\n"), std::string::npos);
   EXPECT_NE(outcome.out.find(":3: BurstBufferType: not built yet\n"), std::string::npos);
   EXPECT_EQ(run({"sreport"}).err, "sreport: error: this command is not built yet in Millrace\n");
   const std::string names = run({"millrace", "commands"}).out;
-  for (const CommandRow& row : command_rows()) EXPECT_EQ(("\n" + names).find("\n" + std::string{row.name} + "\n") != std::string::npos, row.own_name) << row.name;
+  for (const CommandRow& row : command_rows())
+    EXPECT_EQ(("\n" + names).find("\n" + std::string{row.name} + "\n") != std::string::npos, row.own_name) << row.name;
   EXPECT_EQ(run({"squeue", "-V"}).out, "slurm 26.11.0\n");
   EXPECT_EQ(run({"millrace", "--version"}).out, "millrace 0.1.0\n");
-  for (const char* name : {"sbatch", "srun", "squeue", "sinfo", "scancel", "scontrol"}) EXPECT_TRUE(run({"millrace", "man", name}).out.starts_with(".TH "));
+  for (const char* name : {"sbatch", "srun", "squeue", "sinfo", "scancel", "scontrol"})
+    EXPECT_TRUE(run({"millrace", "man", name}).out.starts_with(".TH "));
 }
 
 TEST(Manuals, An_argument_that_may_be_left_out_is_shown_as_such) {

@@ -1,4 +1,5 @@
-// src/cli/completion.cpp - `millrace completion bash`: the words a shell may offer, from the tables the commands are read with.
+// src/cli/completion.cpp - `millrace completion bash`: the words a shell may offer, from the tables the commands are
+// read with.
 #include "cli/commands.h"
 #include "cli/dispatch.h"
 #include "cli/render/acct_fields.h"
@@ -44,7 +45,8 @@ std::string on_one_line(std::string text) {
 // The first of each row's names.
 std::string field_names() {
   std::string out;
-  for (const auto& field : acct_fields()) out += (out.empty() ? "" : " ") + std::string{field.names.substr(0, field.names.find(','))};
+  for (const auto& field : acct_fields())
+    out += (out.empty() ? "" : " ") + std::string{field.names.substr(0, field.names.find(','))};
   return out;
 }
 
@@ -122,15 +124,19 @@ std::string bash_completion() {
   std::string out =
       "# bash completion for the commands of Millrace; made by `millrace completion bash`\n"
       "_millrace() {\n"
-      "  local command=${COMP_WORDS[0]##*/} here=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words='' files='' kind='' list='' mine='' value='' word\n"
+      "  local command=${COMP_WORDS[0]##*/} here=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words='' "
+      "files='' kind='' list='' mine='' value='' word\n"
       "  # --partition=x comes as three words\n"
-      "  if [[ $here == = ]]; then here='' value=yes; elif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]} value=yes; fi\n"
+      "  if [[ $here == = ]]; then here='' value=yes; elif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]} "
+      "value=yes; fi\n"
       "  if [[ $command == millrace ]]; then\n"
       "    if [[ $COMP_CWORD -eq 1 ]]; then COMPREPLY=($(compgen -W '";
   std::string names, all;
   for (const CommandRow* row : all_command_rows()) all += (all.empty() ? "" : " ") + std::string{row->name};
   out += all + "' -- \"$here\")); return 0; fi\n    command=${COMP_WORDS[1]}\n  fi\n";
-  const auto add = [&](const char* name, const std::string& words) { out += "  local " + std::string{name} + "='" + words + "'\n"; };
+  const auto add = [&](const char* name, const std::string& words) {
+    out += "  local " + std::string{name} + "='" + words + "'\n";
+  };
   add("states", on_one_line(state_list()));
   add("job_columns", names_of(job_columns()));
   add("node_columns", names_of(node_columns()));
@@ -146,8 +152,11 @@ std::string bash_completion() {
   for (const CommandRow* row : all_command_rows()) {
     if (row->options == nullptr && row->offered == nullptr) continue;
     if (row->own_name) names += ' ' + std::string{row->name};
-    const std::string verbs = row->name == "scontrol" ? ' ' + built(scontrol_words()) : row->name == "sacctmgr" ? ' ' + built(sacctmgr_words()) : "";
-    out += "    " + std::string{row->name} + ") words='" + (row->offered != nullptr ? row->offered() : words_of(*row)) + verbs + "' ;;\n";
+    const std::string verbs = row->name == "scontrol"   ? ' ' + built(scontrol_words())
+                              : row->name == "sacctmgr" ? ' ' + built(sacctmgr_words())
+                                                        : "";
+    out += "    " + std::string{row->name} + ") words='" + (row->offered != nullptr ? row->offered() : words_of(*row)) +
+           verbs + "' ;;\n";
   }
   return out + std::string{after_the_words} + "complete -F _millrace millrace" + names + "\n";
 }

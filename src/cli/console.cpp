@@ -18,8 +18,10 @@ namespace millrace {
 bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(fd, text.data(), text.size());
-    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-    else if (errno != EINTR) return false;
+    if (written > 0)
+      text.remove_prefix(static_cast<std::size_t>(written));
+    else if (errno != EINTR)
+      return false;
   }
   return true;
 }
@@ -27,7 +29,9 @@ bool write_all(int fd, std::string_view text) {
 int print(std::string_view text) { return write_all(STDOUT_FILENO, text) ? 0 : 1; }
 
 void say_plain(std::string_view text) { write_all(STDERR_FILENO, std::string{text} + '\n'); }
-void say_error(const Command& command, std::string_view text) { say_plain(command.name + ": error: " + std::string{text}); }
+void say_error(const Command& command, std::string_view text) {
+  say_plain(command.name + ": error: " + std::string{text});
+}
 void say_info(const Command& command, std::string_view text) {
   if (!command.quiet) say_plain(command.name + ": " + std::string{text});
 }
@@ -73,9 +77,12 @@ void say_trouble(const Command& command, const Session& session) {
 }
 
 bool answer_common(const Asked& asked, const ManualHead& head, std::span<const OptionText> options) {
-  if (asked.version) print(std::string{"slurm "} + slurm_version + '\n');
-  else if (asked.help) print(help_text(head, options));
-  else if (asked.usage) print(usage_text(head, options));
+  if (asked.version)
+    print(std::string{"slurm "} + slurm_version + '\n');
+  else if (asked.help)
+    print(help_text(head, options));
+  else if (asked.usage)
+    print(usage_text(head, options));
   return asked.version || asked.help || asked.usage;
 }
 
@@ -102,7 +109,8 @@ static Result<std::uint32_t> number_of_sluid(std::string_view text) {
 
 static Result<std::uint32_t> parse_job_number(std::string_view text) {
   if (looks_like_sluid(text)) return number_of_sluid(text);
-  if (text.empty() || text.size() > 10 || text.find_first_not_of("0123456789") != std::string_view::npos) return fail(Errc::invalid, "");
+  if (text.empty() || text.size() > 10 || text.find_first_not_of("0123456789") != std::string_view::npos)
+    return fail(Errc::invalid, "");
   const auto id = parse_integer(text);
   if (!id || *id < 1 || *id >= UINT32_MAX) return fail(Errc::invalid, "");
   return static_cast<std::uint32_t>(*id);
@@ -117,19 +125,22 @@ Result<ParsedJobName> parse_job_name(std::string_view text) {
   if (underscore == std::string_view::npos) return out;
   std::string_view tasks = text.substr(underscore + 1);
   if (text[underscore] == '+') {
-    if (tasks.empty() || tasks.size() > 9 || tasks.find_first_not_of("0123456789") != std::string_view::npos) return fail(Errc::invalid, "");
+    if (tasks.empty() || tasks.size() > 9 || tasks.find_first_not_of("0123456789") != std::string_view::npos)
+      return fail(Errc::invalid, "");
     out.tasks = text.substr(underscore);
     return out;
   }
   if (tasks == "*") return out;  // all of them
   if (tasks.size() > 2 && tasks.front() == '[' && tasks.back() == ']') tasks = tasks.substr(1, tasks.size() - 2);
-  if (tasks.empty() || tasks.find_first_not_of("0123456789,-:") != std::string_view::npos) return fail(Errc::invalid, "");
+  if (tasks.empty() || tasks.find_first_not_of("0123456789,-:") != std::string_view::npos)
+    return fail(Errc::invalid, "");
   out.tasks = tasks;
   return out;
 }
 
 std::optional<std::uint32_t> parse_user(std::string_view text) {
-  if (const auto number = parse_integer(text); number && *number >= 0 && *number < UINT32_MAX) return static_cast<std::uint32_t>(*number);
+  if (const auto number = parse_integer(text); number && *number >= 0 && *number < UINT32_MAX)
+    return static_cast<std::uint32_t>(*number);
   const passwd* entry = getpwnam(std::string{text}.c_str());
   if (entry == nullptr) return std::nullopt;
   return entry->pw_uid;

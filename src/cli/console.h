@@ -1,4 +1,5 @@
-// src/cli/console.h - what a command is given and where it speaks: its words, stdout in one write, stderr in Slurm's form.
+// src/cli/console.h - what a command is given and where it speaks: its words, stdout in one write, stderr in Slurm's
+// form.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +33,9 @@ void say_error(const Command& command, std::string_view text);  // "sbatch: erro
 void say_info(const Command& command, std::string_view text);   // "sbatch: text", unless quiet
 // For -v ("sbatch: text"), -vv ("sbatch: debug:  text") and so on; not without.
 void say_more(const Command& command, int verbose, std::string_view text);
-void say_plain(std::string_view text);                          // to stderr as it is
-int immediate_code();                                           // where nodes were to be there at once: SLURM_EXIT_IMMEDIATE, or error_code()
-int error_code();                                               // 1, or SLURM_EXIT_ERROR
+void say_plain(std::string_view text);  // to stderr as it is
+int immediate_code();                   // where nodes were to be there at once: SLURM_EXIT_IMMEDIATE, or error_code()
+int error_code();                       // 1, or SLURM_EXIT_ERROR
 
 // The answer to a command line that could not be read: getopt's words with the hint, or ours; returns the exit code.
 int say_usage_error(const Command& command, const Error& error);
@@ -53,13 +54,15 @@ struct Asked {
 bool answer_common(const Asked& asked, const ManualHead& head, std::span<const OptionText> options);
 
 std::string own_host_name();
-// "12", "12_3", "12_[1-3]", "12+1" -> id and tasks ("+1" for a component). A SLUID stands for the number of its job: the controller is asked for it.
+// "12", "12_3", "12_[1-3]", "12+1" -> id and tasks ("+1" for a component). A SLUID stands for the number of its job:
+// the controller is asked for it.
 struct ParsedJobName {
   std::uint32_t id = 0;
   std::string tasks;
 };
 Result<ParsedJobName> parse_job_name(std::string_view text);
-// What a command says of a job id that is none, unless the error says more: of a SLUID, or of a controller that does not answer.
+// What a command says of a job id that is none, unless the error says more: of a SLUID, or of a controller that does
+// not answer.
 std::string told(const Error& error, std::string usual);
 // A name or number of a user; empty when there is none.
 std::optional<std::uint32_t> parse_user(std::string_view text);

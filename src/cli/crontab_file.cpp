@@ -15,7 +15,8 @@ bool is_name(std::string_view text) {
 }
 
 std::string_view unquoted(std::string_view value) {
-  if (value.size() >= 2 && (value.front() == '"' || value.front() == '\'') && value.front() == value.back()) return value.substr(1, value.size() - 2);
+  if (value.size() >= 2 && (value.front() == '"' || value.front() == '\'') && value.front() == value.back())
+    return value.substr(1, value.size() - 2);
   return value;
 }
 
@@ -42,9 +43,13 @@ Result<std::vector<CrontabEntry>> parse_crontab(std::string_view text) {
     const std::string_view line = trim(raw);
     if (line.starts_with("#SCRON")) options.emplace_back(trim(line.substr(6)));
     if (line.empty() || line[0] == '#') continue;
-    const auto wrong = [&](const std::string& why) { return fail(Errc::invalid, "line " + std::to_string(number) + ": " + why); };
-    if (const std::size_t equals = line.find('='); equals != std::string_view::npos && is_name(trim(line.substr(0, equals)))) {
-      variables.push_back(std::string{trim(line.substr(0, equals))} + "=" + std::string{unquoted(trim(line.substr(equals + 1)))});
+    const auto wrong = [&](const std::string& why) {
+      return fail(Errc::invalid, "line " + std::to_string(number) + ": " + why);
+    };
+    if (const std::size_t equals = line.find('=');
+        equals != std::string_view::npos && is_name(trim(line.substr(0, equals)))) {
+      variables.push_back(std::string{trim(line.substr(0, equals))} + "=" +
+                          std::string{unquoted(trim(line.substr(equals + 1)))});
       continue;
     }
     const auto [times, command] = cut_times(line);

@@ -1,4 +1,5 @@
-// src/cli/crontab_file.h - the file of scrontab: entries with their times, options and commands; variables for those below them.
+// src/cli/crontab_file.h - the file of scrontab: entries with their times, options and commands; variables for those
+// below them.
 #pragma once
 
 #include <cstdint>

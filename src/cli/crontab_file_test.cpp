@@ -7,7 +7,9 @@ namespace millrace {
 namespace {
 
 TEST(CrontabFile, Options_belong_to_the_next_entry_and_variables_to_all_below) {
-  const auto entries = parse_crontab("# mine\nMAILTO=\"me\"\n#SCRON -t 5\n#SCRON --mem=50\n*/5 * * * * echo a = b\n\nCOLOUR = red\n@daily  /bin/report --all\n");
+  const auto entries = parse_crontab(
+      "# mine\nMAILTO=\"me\"\n#SCRON -t 5\n#SCRON --mem=50\n*/5 * * * * echo a = b\n\nCOLOUR = red\n@daily  "
+      "/bin/report --all\n");
   ASSERT_TRUE(entries) << entries.error().story;
   ASSERT_EQ(entries->size(), 2u);
   const CrontabEntry& first = entries->front();
@@ -23,7 +25,10 @@ TEST(CrontabFile, Options_belong_to_the_next_entry_and_variables_to_all_below) {
 }
 
 TEST(CrontabFile, Mistakes_are_named_by_line) {
-  for (const auto& [text, words] : {std::pair{"* * * *\n", "line 1"}, {"\n61 * * * * true\n", "line 2"}, {"@daily\n", "a command is missing"}, {"#SCRON -t 1\n", "belong to no entry"}}) {
+  for (const auto& [text, words] : {std::pair{"* * * *\n", "line 1"},
+                                    {"\n61 * * * * true\n", "line 2"},
+                                    {"@daily\n", "a command is missing"},
+                                    {"#SCRON -t 1\n", "belong to no entry"}}) {
     const auto entries = parse_crontab(text);
     ASSERT_FALSE(entries) << text;
     EXPECT_NE(entries.error().story.find(words), std::string::npos) << entries.error().story;

@@ -1,4 +1,5 @@
-// src/cli/differences.cpp - `millrace differences`: what of Slurm is taken without effect and what is refused, from the tables themselves.
+// src/cli/differences.cpp - `millrace differences`: what of Slurm is taken without effect and what is refused, from the
+// tables themselves.
 #include "cli/commands.h"
 #include "cli/dispatch.h"
 #include "config/keys.h"
@@ -21,14 +22,16 @@ std::string by_reason(const std::vector<OptionText>& options, Effect effect, std
     *names += (names->empty() ? "" : ", ") + shown(option);
   }
   std::string out;
-  for (const auto& [reason, names] : reasons) out += (out.empty() ? "" : "; ") + names + (reason.empty() ? "" : ": " + reason);
+  for (const auto& [reason, names] : reasons)
+    out += (out.empty() ? "" : "; ") + names + (reason.empty() ? "" : ": " + reason);
   return out;
 }
 
 std::string keys_with(KeyEffect effect) {
   std::string out;
   for (const ConfigKey& key : config_keys())
-    if (key.effect == effect && key.kind != KeyKind::live) out += (out.empty() ? "`" : ", `") + std::string{key.name} + '`';
+    if (key.effect == effect && key.kind != KeyKind::live)
+      out += (out.empty() ? "`" : ", `") + std::string{key.name} + '`';
   return out;
 }
 
@@ -38,22 +41,29 @@ std::string differences_text() {
   std::string out = "### Taken without effect\n\n| command | options |\n|---|---|\n";
   for (const CommandRow& row : command_rows())
     if (row.options != nullptr)
-      if (const std::string list = by_reason(row.options(), Effect::no_effect, ""); !list.empty()) out += "| " + std::string{row.name} + " | " + list + " |\n";
+      if (const std::string list = by_reason(row.options(), Effect::no_effect, ""); !list.empty())
+        out += "| " + std::string{row.name} + " | " + list + " |\n";
   out += "\n### Refused by name\n\n| command | what |\n|---|---|\n";
   for (const CommandRow& row : command_rows())
     if (row.options != nullptr)
-      if (const std::string list = by_reason(row.options(), Effect::refused, "not built yet"); !list.empty()) out += "| " + std::string{row.name} + " | " + list + " |\n";
+      if (const std::string list = by_reason(row.options(), Effect::refused, "not built yet"); !list.empty())
+        out += "| " + std::string{row.name} + " | " + list + " |\n";
   std::string verbs;
   for (const CommandWord& word : scontrol_words())
-    if (!word.built) verbs += (verbs.empty() ? "" : "; ") + ("`" + std::string{word.name}) + "`: " + std::string{word.why.empty() ? "not built yet" : word.why};
+    if (!word.built)
+      verbs += (verbs.empty() ? "" : "; ") + ("`" + std::string{word.name}) +
+               "`: " + std::string{word.why.empty() ? "not built yet" : word.why};
   for (const CommandWord& word : scontrol_entities())
     if (!word.built) verbs += (verbs.empty() ? "" : "; ") + ("`show " + std::string{word.name}) + "`: not built yet";
   if (!verbs.empty()) out += "| scontrol commands | " + verbs + " |\n";
   std::string commands;
-  for (const std::string_view name : refused_commands()) commands += (commands.empty() ? "`" : ", `") + std::string{name} + '`';
+  for (const std::string_view name : refused_commands())
+    commands += (commands.empty() ? "`" : ", `") + std::string{name} + '`';
   if (!commands.empty()) out += "| whole commands | " + commands + ": not built yet |\n";
-  out += "\n### Keys of slurm.conf\n\nNothing here depends on them, which is said when they are given: " + keys_with(KeyEffect::no_effect) + ".\n\n";
-  out += "Their default is what is done; another value is said to be not built yet: " + keys_with(KeyEffect::agrees) + ".\n\n";
+  out += "\n### Keys of slurm.conf\n\nNothing here depends on them, which is said when they are given: " +
+         keys_with(KeyEffect::no_effect) + ".\n\n";
+  out += "Their default is what is done; another value is said to be not built yet: " + keys_with(KeyEffect::agrees) +
+         ".\n\n";
   return out + "Any value is said to be not built yet: " + keys_with(KeyEffect::not_built) + ".\n";
 }
 

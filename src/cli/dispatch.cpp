@@ -23,18 +23,21 @@ constexpr CommandRow rows[] = {
     {"sacctmgr", true, "show and change accounts, users and QOS", run_sacctmgr, sacctmgr_manual, sacctmgr_options},
     {"sprio", true, "show what the priorities of waiting jobs are made of", run_sprio, sprio_manual, sprio_options},
     {"sshare", true, "show shares and usage of accounts and users", run_sshare, sshare_manual, sshare_options},
-    {"sattach", true, "show the output of a running step, and give it input", run_sattach, sattach_manual, sattach_options},
+    {"sattach", true, "show the output of a running step, and give it input", run_sattach, sattach_manual,
+     sattach_options},
     {"sstat", true, "show what running steps use", run_sstat, sstat_manual, sstat_options},
     {"sacct", true, "show jobs and steps that run or have ended", run_sacct, sacct_manual, sacct_option_texts},
     {"sdiag", true, "show what the controller has done since it started", run_sdiag, sdiag_manual, sdiag_options},
     {"sview", true, "say where the cluster can be watched", run_sview, sview_manual, sview_options},
     {"scrontab", true, "jobs that come again at times of the clock", run_scrontab, scrontab_manual, scrontab_options},
-    {"strigger", true, "run programs when something happens to nodes or jobs", run_strigger, strigger_manual, strigger_options},
+    {"strigger", true, "run programs when something happens to nodes or jobs", run_strigger, strigger_manual,
+     strigger_options},
     {"check", false, "check a slurm.conf: errors, unknown keys, keys not built yet", run_check, nullptr},
     {"why", false, "say why a job waits, what would help and when it starts", run_why, nullptr},
     {"man", false, "print the man page of a command, a file or a daemon", run_man, nullptr},
     {"completion", false, "print the completion of a shell: bash", run_completion, nullptr},
-    {"differences", false, "print what of Slurm is taken without effect, and what is refused", run_differences, nullptr},
+    {"differences", false, "print what of Slurm is taken without effect, and what is refused", run_differences,
+     nullptr},
     {"commands", false, "print the names under which it is installed, one a line", run_commands, nullptr},
     {"help", false, "list the commands", run_help, nullptr},
 };
@@ -75,7 +78,8 @@ std::vector<const CommandRow*> all_command_rows() {
 std::span<const std::string_view> refused_commands() { return refused; }
 
 std::string help_line(const CommandRow& row) {
-  return "  " + std::string{row.name} + std::string(row.name.size() < 12 ? 12 - row.name.size() : 1, ' ') + std::string{row.summary} + '\n';
+  return "  " + std::string{row.name} + std::string(row.name.size() < 12 ? 12 - row.name.size() : 1, ' ') +
+         std::string{row.summary} + '\n';
 }
 
 int dispatch(int argc, char** argv, std::span<const CommandRow> more) {

@@ -14,15 +14,24 @@ struct FileText {
 
 constexpr FileText files[] = {
     {"slurm.conf", "the configuration of a cluster",
-     "One key on a line, as Key=value; # begins a comment, a backslash at the end joins the next line, Include names another file. Keys are known in any case. "
-     "NodeName and PartitionName lines describe nodes and partitions, with hostlists as n[1-4]; NodeName=DEFAULT and PartitionName=DEFAULT give values to the lines after them. "
-     "The file is the one SLURM_CONF names, or /etc/slurm/slurm.conf. `millrace check` says what is wrong in it and what has no effect."},
-    {"gres.conf", "devices of nodes: GPUs and other generic resources", "Beside slurm.conf. Each line describes devices of one kind; NodeName= restricts it to some nodes."},
-    {"cgroup.conf", "how processes of jobs are kept apart", "Beside slurm.conf; read by agents. Without it, nothing is constrained."},
-    {"topology.conf", "how nodes are connected", "Beside slurm.conf; read where TopologyPlugin is topology/tree or topology/block. Lines of switches or of blocks, not both."},
-    {"job_container.conf", "directories of jobs' own", "Beside slurm.conf; read where JobContainerType is job_container/tmpfs."},
+     "One key on a line, as Key=value; # begins a comment, a backslash at the end joins the next line, Include names "
+     "another file. Keys are known in any case. "
+     "NodeName and PartitionName lines describe nodes and partitions, with hostlists as n[1-4]; NodeName=DEFAULT and "
+     "PartitionName=DEFAULT give values to the lines after them. "
+     "The file is the one SLURM_CONF names, or /etc/slurm/slurm.conf. `millrace check` says what is wrong in it and "
+     "what has no effect."},
+    {"gres.conf", "devices of nodes: GPUs and other generic resources",
+     "Beside slurm.conf. Each line describes devices of one kind; NodeName= restricts it to some nodes."},
+    {"cgroup.conf", "how processes of jobs are kept apart",
+     "Beside slurm.conf; read by agents. Without it, nothing is constrained."},
+    {"topology.conf", "how nodes are connected",
+     "Beside slurm.conf; read where TopologyPlugin is topology/tree or topology/block. Lines of switches or of blocks, "
+     "not both."},
+    {"job_container.conf", "directories of jobs' own",
+     "Beside slurm.conf; read where JobContainerType is job_container/tmpfs."},
     {"plugstack.conf", "SPANK plugins",
-     "Beside slurm.conf, or where PlugStackConfig says. A plugin on a line, with its arguments; # begins a comment. A path that does not begin with a slash is looked for in PluginDir. "
+     "Beside slurm.conf, or where PlugStackConfig says. A plugin on a line, with its arguments; # begins a comment. A "
+     "path that does not begin with a slash is looked for in PluginDir. "
      "Plugins are named in the daemons' logs and by `millrace check`, and are not loaded yet."},
 };
 
@@ -70,18 +79,29 @@ constexpr FileKeyText keys[] = {
 
 std::string kind_text(KeyKind kind) {
   switch (kind) {
-    case KeyKind::number: return "a number";
+    case KeyKind::number:
+      return "a number";
     case KeyKind::seconds:
-    case KeyKind::seconds_or_infinite: return "seconds";
-    case KeyKind::minutes: return "minutes";
-    case KeyKind::microseconds: return "microseconds";
-    case KeyKind::percent: return "percent";
-    case KeyKind::flag: return "yes or no";
-    case KeyKind::switch01: return "0 or 1";
-    case KeyKind::duration: return "a time as D-HH:MM:SS";
-    case KeyKind::memory: return "a size in MiB";
-    case KeyKind::user: return "a user";
-    default: return "text";
+    case KeyKind::seconds_or_infinite:
+      return "seconds";
+    case KeyKind::minutes:
+      return "minutes";
+    case KeyKind::microseconds:
+      return "microseconds";
+    case KeyKind::percent:
+      return "percent";
+    case KeyKind::flag:
+      return "yes or no";
+    case KeyKind::switch01:
+      return "0 or 1";
+    case KeyKind::duration:
+      return "a time as D-HH:MM:SS";
+    case KeyKind::memory:
+      return "a size in MiB";
+    case KeyKind::user:
+      return "a user";
+    default:
+      return "text";
   }
 }
 
@@ -93,10 +113,12 @@ std::string slurm_conf_keys() {
       not_built += (not_built.empty() ? "" : ", ") + std::string{key.name};
       continue;
     }
-    std::string text = std::string{key.help} + " (" + kind_text(key.kind) + (key.fallback.empty() ? "" : ", " + std::string{key.fallback}) + ")";
+    std::string text = std::string{key.help} + " (" + kind_text(key.kind) +
+                       (key.fallback.empty() ? "" : ", " + std::string{key.fallback}) + ")";
     (key.effect == KeyEffect::works ? works : agrees) += manual_entry(key.name, text);
   }
-  return works + ".SH KEYS THAT SAY WHAT IS DONE ANYWAY\n" + agrees + ".SH KEYS NOT BUILT YET\nKnown, and a value is said to be without effect: " + troff(not_built) + ".\n";
+  return works + ".SH KEYS THAT SAY WHAT IS DONE ANYWAY\n" + agrees +
+         ".SH KEYS NOT BUILT YET\nKnown, and a value is said to be without effect: " + troff(not_built) + ".\n";
 }
 
 }  // namespace
@@ -118,8 +140,9 @@ std::string_view file_summary(std::string_view name) {
 std::string file_manual(std::string_view name) {
   for (const FileText& file : files) {
     if (file.name != name) continue;
-    std::string out = ".TH " + upper_case(name) + " 5 \"\" \"Millrace\" \"Millrace configuration\"\n.SH NAME\n" + troff(name) + " \\- " + troff(file.summary) + "\n.SH DESCRIPTION\n" +
-                      troff(file.description) + "\n";
+    std::string out = ".TH " + upper_case(name) + " 5 \"\" \"Millrace\" \"Millrace configuration\"\n.SH NAME\n" +
+                      troff(name) + " \\- " + troff(file.summary) + "\n.SH DESCRIPTION\n" + troff(file.description) +
+                      "\n";
     if (name == "slurm.conf") return out + slurm_conf_keys();
     out += ".SH KEYS\n";
     for (const FileKeyText& key : keys)

@@ -9,7 +9,7 @@ namespace millrace {
 
 std::vector<std::string_view> file_manual_names();  // slurm.conf ...
 std::string_view file_summary(std::string_view name);
-std::string file_manual(std::string_view name);     // empty: no such file
+std::string file_manual(std::string_view name);  // empty: no such file
 
 // For tests: a line of that file with each key that its page calls working.
 struct FileKeyText {

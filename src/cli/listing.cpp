@@ -33,9 +33,11 @@ Result<void> check_clusters(const std::optional<std::string>& clusters, const Cl
   return only_this_cluster(clusters.value_or(""), settings.cluster_name);
 }
 
-int run_listing(const Command& command, const ListingWish& wish, const ClientSettings& settings, const std::function<int()>& once) {
+int run_listing(const Command& command, const ListingWish& wish, const ClientSettings& settings,
+                const std::function<int()>& once) {
   if (wish.data && wish.data->list_parsers) return print(data_parser_names());
-  if (const auto known = check_clusters(wish.clusters, settings); !known) return say_usage_error(command, known.error());
+  if (const auto known = check_clusters(wish.clusters, settings); !known)
+    return say_usage_error(command, known.error());
   for (;;) {
     if (wish.clusters && !wish.data) print("CLUSTER: " + settings.cluster_name + '\n');
     const int code = once();
@@ -45,7 +47,8 @@ int run_listing(const Command& command, const ListingWish& wish, const ClientSet
   }
 }
 
-int print_records(const Command& command, const ClientSettings& settings, DataForm form, std::string_view key, const std::function<Data()>& next, DataMap others) {
+int print_records(const Command& command, const ClientSettings& settings, DataForm form, std::string_view key,
+                  const std::function<Data()>& next, DataMap others) {
   DataListText text(form, key);
   std::string out;
   for (Data record = next(); !record.is_null(); record = next()) {
@@ -54,7 +57,8 @@ int print_records(const Command& command, const ClientSettings& settings, DataFo
     if (print(out) != 0) return 1;
     out.clear();
   }
-  const Data document = data_document(std::move(others), {command.name, command.words, settings.cluster_name, slurm_version});
+  const Data document =
+      data_document(std::move(others), {command.name, command.words, settings.cluster_name, slurm_version});
   text.finish(out, *document.map());
   return print(out);
 }

@@ -15,9 +15,9 @@
 namespace millrace {
 
 struct ListingWish {
-  std::optional<DataWish> data;          // --json, --yaml
-  std::optional<std::string> clusters;   // -M
-  std::uint32_t every_seconds = 0;       // -i; 0: once
+  std::optional<DataWish> data;         // --json, --yaml
+  std::optional<std::string> clusters;  // -M
+  std::uint32_t every_seconds = 0;      // -i; 0: once
   bool help_format = false, help_states = false;
 };
 
@@ -29,10 +29,13 @@ Result<void> wish_iterate(ListingWish& wish, std::string_view seconds);
 Result<void> check_clusters(const std::optional<std::string>& clusters, const ClientSettings& settings);
 
 // What runs once, or again and again until somebody ends it; -M puts the cluster's name before it.
-int run_listing(const Command& command, const ListingWish& wish, const ClientSettings& settings, const std::function<int()>& once);
+int run_listing(const Command& command, const ListingWish& wish, const ClientSettings& settings,
+                const std::function<int()>& once);
 
-// {"key": [records], others..., "meta", "errors", "warnings"}; `next` gives the records one by one and null after the last.
-int print_records(const Command& command, const ClientSettings& settings, DataForm form, std::string_view key, const std::function<Data()>& next, DataMap others = {});
+// {"key": [records], others..., "meta", "errors", "warnings"}; `next` gives the records one by one and null after the
+// last.
+int print_records(const Command& command, const ClientSettings& settings, DataForm form, std::string_view key,
+                  const std::function<Data()>& next, DataMap others = {});
 
 // Names in four columns, as --helpformat prints them.
 std::string name_columns(const std::vector<std::string_view>& names);

@@ -39,9 +39,10 @@ int run_check(Command& command) {
   list_notes(out, c.not_built);
   if (report.errors.empty())
     for (const std::string& line : suggestions(c, this_host())) out += "suggestion: " + line + '\n';
-  out += path + ": " + std::to_string(report.errors.size()) + " errors, " + std::to_string(c.unknown.size()) + " unknown keys, " +
-         std::to_string(c.not_built.size()) + " keys not built yet, " + std::to_string(c.without_effect.size()) + " without effect; cluster " + c.cluster_name + ", " + std::to_string(c.nodes.size()) +
-         " nodes, " + std::to_string(c.partitions.size()) + " partitions\n";
+  out += path + ": " + std::to_string(report.errors.size()) + " errors, " + std::to_string(c.unknown.size()) +
+         " unknown keys, " + std::to_string(c.not_built.size()) + " keys not built yet, " +
+         std::to_string(c.without_effect.size()) + " without effect; cluster " + c.cluster_name + ", " +
+         std::to_string(c.nodes.size()) + " nodes, " + std::to_string(c.partitions.size()) + " partitions\n";
   print(out);
   return report.errors.empty() ? 0 : 1;
 }
@@ -64,9 +65,11 @@ int run_man(Command& command) {
 }
 
 int run_help(Command& command) {
-  std::string out = std::string{"Millrace "} + millrace_version + ", a cluster resource manager and scheduler\n\nUsage: millrace COMMAND [arguments]\n\n";
+  std::string out = std::string{"Millrace "} + millrace_version +
+                    ", a cluster resource manager and scheduler\n\nUsage: millrace COMMAND [arguments]\n\n";
   for (const CommandRow& row : command_rows()) out += help_line(row);
-  return print(out + command.more_help + "\nEach command answers --help; `millrace man COMMAND` prints its man page.\n");
+  return print(out + command.more_help +
+               "\nEach command answers --help; `millrace man COMMAND` prints its man page.\n");
 }
 
 }  // namespace millrace

@@ -12,7 +12,9 @@ Result<void> write(const std::string& name, const std::string& text) {
   std::ofstream file(name, std::ios::trunc);
   file << text;
   file.close();
-  if (!file) return fail(Errc::io, "Could not create file " + name + ": the shells of the job keep their variables; scontrol show job says what it has");
+  if (!file)
+    return fail(Errc::io, "Could not create file " + name +
+                              ": the shells of the job keep their variables; scontrol show job says what it has");
   return {};
 }
 
@@ -26,7 +28,8 @@ ResizeScripts resize_scripts(const wire::JobView& job) {
       {"SLURM_JOB_NODELIST", job.nodes()},
       {"SLURM_NNODES", count},
       {"SLURM_JOB_NUM_NODES", count},
-      {"SLURM_JOB_CPUS_PER_NODE", compress_counts({job.cpus_per_allocated_node().begin(), job.cpus_per_allocated_node().end()})},
+      {"SLURM_JOB_CPUS_PER_NODE",
+       compress_counts({job.cpus_per_allocated_node().begin(), job.cpus_per_allocated_node().end()})},
   };
   ResizeScripts out;
   for (const auto& [name, value] : values) {
@@ -45,7 +48,8 @@ Result<std::string> write_resize_scripts(const wire::JobView& job) {
   const ResizeScripts scripts = resize_scripts(job);
   MR_TRY_VOID(write(name + ".sh", scripts.sh));
   MR_TRY_VOID(write(name + ".csh", scripts.csh));
-  return "To reset Slurm environment variables, execute\n  For bash or sh shells:  . ./" + name + ".sh\n  For csh shells:         source ./" + name + ".csh\n";
+  return "To reset Slurm environment variables, execute\n  For bash or sh shells:  . ./" + name +
+         ".sh\n  For csh shells:         source ./" + name + ".csh\n";
 }
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
-// src/cli/resize_script.h - files by which a shell learns that its job has fewer nodes: slurm_job_12_resize.sh and .csh.
+// src/cli/resize_script.h - files by which a shell learns that its job has fewer nodes: slurm_job_12_resize.sh and
+// .csh.
 #pragma once
 
 #include <string>

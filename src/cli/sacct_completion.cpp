@@ -15,8 +15,11 @@ namespace {
 using Text = std::string_view;
 
 // In the order in which they are written. Values may have blanks: each goes on to the next key.
-constexpr Text keys[] = {"JobId", "UserId", "GroupId", "Name", "JobState", "Partition", "TimeLimit", "StartTime", "EndTime", "NodeList", "NodeCnt", "ProcCnt", "WorkDir", "ReservationName",
-                         "Tres", "Account", "QOS", "WcKey", "Cluster", "SubmitTime", "EligibleTime", "ArrayJobId", "ArrayTaskId", "HetJobId", "HetJobOffset", "DerivedExitCode", "ExitCode"};
+constexpr Text keys[] = {"JobId",        "UserId",          "GroupId",      "Name",       "JobState",    "Partition",
+                         "TimeLimit",    "StartTime",       "EndTime",      "NodeList",   "NodeCnt",     "ProcCnt",
+                         "WorkDir",      "ReservationName", "Tres",         "Account",    "QOS",         "WcKey",
+                         "Cluster",      "SubmitTime",      "EligibleTime", "ArrayJobId", "ArrayTaskId", "HetJobId",
+                         "HetJobOffset", "DerivedExitCode", "ExitCode"};
 
 std::map<Text, std::string> fields_of(Text line) {
   std::map<Text, std::string> out;
@@ -94,8 +97,10 @@ std::optional<wire::JobView> record_of(Text line) {
   job.mutable_extras()->set_derived_exit(f["DerivedExitCode"]);
   if (number(f["ArrayJobId"]) != 0) {
     job.set_array_job_id(number(f["ArrayJobId"]));
-    if (const auto task = parse_integer(f["ArrayTaskId"]); task && *task >= 0 && *task < UINT32_MAX) job.set_array_task(static_cast<std::uint32_t>(*task));
-    else job.set_array_tasks(f["ArrayTaskId"]);
+    if (const auto task = parse_integer(f["ArrayTaskId"]); task && *task >= 0 && *task < UINT32_MAX)
+      job.set_array_task(static_cast<std::uint32_t>(*task));
+    else
+      job.set_array_tasks(f["ArrayTaskId"]);
   }
   job.set_het_job_id(number(f["HetJobId"]));
   job.set_het_job_offset(number(f["HetJobOffset"]));

@@ -36,12 +36,15 @@ Result<std::int64_t> time_of(const std::string& text, std::int64_t now) {
 }
 
 std::optional<std::uint32_t> parse_group(const std::string& text) {
-  if (const auto number = parse_integer(text); number && *number >= 0 && *number <= UINT32_MAX) return static_cast<std::uint32_t>(*number);
+  if (const auto number = parse_integer(text); number && *number >= 0 && *number <= UINT32_MAX)
+    return static_cast<std::uint32_t>(*number);
   const group* known = getgrnam(text.c_str());
   return known == nullptr ? std::nullopt : std::optional{static_cast<std::uint32_t>(known->gr_gid)};
 }
 
-bool is_one_of(const std::set<std::string, std::less<>>& words, Text value) { return words.empty() || words.contains(value); }
+bool is_one_of(const std::set<std::string, std::less<>>& words, Text value) {
+  return words.empty() || words.contains(value);
+}
 
 bool was_on(const std::set<std::string, std::less<>>& nodes, const std::string& allocated) {
   if (nodes.empty()) return true;
@@ -60,8 +63,10 @@ SacctFilter::Words SacctFilter::words_of(Text text) {
 
 Result<SacctFilter::Range> SacctFilter::read_range(const std::string& text, const char* of_what) {
   const std::size_t dash = text.find('-');
-  const auto least = parse_integer(text.substr(0, dash)), most = dash == std::string::npos ? least : parse_integer(text.substr(dash + 1));
-  if (!least || !most || *least < 0 || *most < 0) return fail(Errc::refused, "Invalid numeric value \"" + text + "\" for requested " + of_what + " range.");
+  const auto least = parse_integer(text.substr(0, dash)),
+             most = dash == std::string::npos ? least : parse_integer(text.substr(dash + 1));
+  if (!least || !most || *least < 0 || *most < 0)
+    return fail(Errc::refused, "Invalid numeric value \"" + text + "\" for requested " + of_what + " range.");
   return Range{static_cast<std::uint64_t>(*least), static_cast<std::uint64_t>(*most)};
 }
 
@@ -78,7 +83,8 @@ Result<void> SacctFilter::read_times(const SacctDraft& draft, std::int64_t now) 
   }
   MR_TRY(until_us_, time_of(*draft.end, now));
   if (from_us_ > until_us_)
-    return fail(Errc::refused, "Start time (" + format_time(from_us_, "Unknown") + ") requested is after end time (" + format_time(until_us_, "Unknown") + ").");
+    return fail(Errc::refused, "Start time (" + format_time(from_us_, "Unknown") + ") requested is after end time (" +
+                                   format_time(until_us_, "Unknown") + ").");
   return {};
 }
 
@@ -133,11 +139,14 @@ Result<SacctFilter> SacctFilter::read(const SacctDraft& draft, std::int64_t now_
       continue;
     }
     const auto state = parse_state(word);
-    if (!state) return fail(Errc::refused, "unrecognized job state value '" + word + "'; " + known_states() + ",REQUEUED are known");
+    if (!state)
+      return fail(Errc::refused,
+                  "unrecognized job state value '" + word + "'; " + known_states() + ",REQUEUED are known");
     out.states_.push_back(*state);
   }
   for (const std::string& word : words_of(draft.flags)) {
-    if (!equals_ignoring_case(word, "SchedMain") && !equals_ignoring_case(word, "SchedBackfill") && !equals_ignoring_case(word, "SchedSubmit"))
+    if (!equals_ignoring_case(word, "SchedMain") && !equals_ignoring_case(word, "SchedBackfill") &&
+        !equals_ignoring_case(word, "SchedSubmit"))
       return fail(Errc::refused, "Invalid job flag " + word + "; SchedMain and SchedBackfill are known");
     out.flags_.insert(upper_case(word));
   }
@@ -189,7 +198,8 @@ bool SacctFilter::was_in_a_state(const wire::JobView& job) const {
 }
 
 bool SacctFilter::wants(const wire::JobView& job) const {
-  if (!jobs_.empty() && std::ranges::none_of(jobs_, [&](const wire::StepName& name) { return is_named(name, job); })) return false;
+  if (!jobs_.empty() && std::ranges::none_of(jobs_, [&](const wire::StepName& name) { return is_named(name, job); }))
+    return false;
   const bool over = is_ended(job) || job.accounted().requeued();
   if ((over && job.end_at_us() < from_us_) || (until_us_ != 0 && job.submit_at_us() > until_us_)) return false;
   if (!uids_.empty() && !uids_.contains(job.uid())) return false;
@@ -197,11 +207,14 @@ bool SacctFilter::wants(const wire::JobView& job) const {
   if (!was_in_a_state(job)) return false;
   for (const std::string& feature : features_)
     if (job.resources().features().find(feature) == std::string::npos) return false;
-  if (!flags_.empty() && (!job.accounted().started() || !flags_.contains(job.planned_by_backfill() ? "SCHEDBACKFILL" : "SCHEDMAIN"))) return false;
+  if (!flags_.empty() &&
+      (!job.accounted().started() || !flags_.contains(job.planned_by_backfill() ? "SCHEDBACKFILL" : "SCHEDMAIN")))
+    return false;
   if (!associations_.empty() && !associations_.contains(std::to_string(job.accounted().association()))) return false;
-  return is_one_of(accounts_, job.account()) && is_one_of(partitions_, job.partition()) && is_one_of(names_, job.name()) && is_one_of(qos_, job.qos()) && is_one_of(wckeys_, job.extras().wckey()) &&
-         is_one_of(reasons_, job.reason()) && was_on(nodes_, job.nodes()) && node_count_.holds(job.node_count()) && cpu_count_.holds(job.cpus()) &&
-         limit_.holds(job.time_limit_minutes());
+  return is_one_of(accounts_, job.account()) && is_one_of(partitions_, job.partition()) &&
+         is_one_of(names_, job.name()) && is_one_of(qos_, job.qos()) && is_one_of(wckeys_, job.extras().wckey()) &&
+         is_one_of(reasons_, job.reason()) && was_on(nodes_, job.nodes()) && node_count_.holds(job.node_count()) &&
+         cpu_count_.holds(job.cpus()) && limit_.holds(job.time_limit_minutes());
 }
 
 bool SacctFilter::is_named(const wire::StepName& name, const wire::JobView& job) const {
@@ -217,7 +230,8 @@ bool SacctFilter::is_named(const wire::StepName& name, const wire::JobView& job)
   if (job.het_job_id() == 0) return false;
   if (whole_het_ == true) return id >= job.het_job_id() && id < job.het_job_id() + job.het_job_size();
   if (id != job.het_job_id()) return false;
-  if (name.job().tasks().starts_with('+')) return parse_integer(Text{name.job().tasks()}.substr(1)) == std::int64_t{job.het_job_offset()};
+  if (name.job().tasks().starts_with('+'))
+    return parse_integer(Text{name.job().tasks()}.substr(1)) == std::int64_t{job.het_job_offset()};
   return whole_het_ != false;
 }
 
@@ -226,19 +240,23 @@ std::vector<std::uint32_t> SacctFilter::leaders_missing(const wire::Jobs& answer
   if (whole_het_ != true || jobs_.empty()) return out;
   for (const wire::JobView& job : answer.jobs()) {
     const auto is_leader = [&](const wire::JobView& other) { return other.job_id() == job.het_job_id(); };
-    if (job.het_job_id() != 0 && std::ranges::none_of(answer.jobs(), is_leader) && std::ranges::find(out, job.het_job_id()) == out.end()) out.push_back(job.het_job_id());
+    if (job.het_job_id() != 0 && std::ranges::none_of(answer.jobs(), is_leader) &&
+        std::ranges::find(out, job.het_job_id()) == out.end())
+      out.push_back(job.het_job_id());
   }
   return out;
 }
 
 bool SacctFilter::wants_row_of(const wire::JobView& job) const {
-  return jobs_.empty() || std::ranges::any_of(jobs_, [&](const wire::StepName& name) { return !name.has_step() && is_named(name, job); });
+  return jobs_.empty() || std::ranges::any_of(jobs_, [&](const wire::StepName& name) {
+           return !name.has_step() && is_named(name, job);
+         });
 }
 
 bool SacctFilter::wants(const wire::JobView& job, const wire::AccountedStep& step) const {
   return jobs_.empty() || std::ranges::any_of(jobs_, [&](const wire::StepName& name) {
-    return is_named(name, job) && (!name.has_step() || name.step() == step.step().step());
-  });
+           return is_named(name, job) && (!name.has_step() || name.step() == step.step().step());
+         });
 }
 
 }  // namespace millrace

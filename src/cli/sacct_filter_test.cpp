@@ -12,7 +12,8 @@ namespace {
 constexpr std::int64_t hour = 3600;
 constexpr std::int64_t noon = 1'767'268'800;  // 2026-01-01T12:00:00Z
 
-wire::JobView job(std::uint32_t id, wire::JobStateName state, std::int64_t submit, std::int64_t start = 0, std::int64_t end = 0) {
+wire::JobView job(std::uint32_t id, wire::JobStateName state, std::int64_t submit, std::int64_t start = 0,
+                  std::int64_t end = 0) {
   wire::JobView out;
   out.set_job_id(id);
   out.set_uid(1000);
@@ -50,7 +51,8 @@ class Filter : public testing::Test {
 TEST_F(Filter, Shows_what_existed_since_midnight) {
   const SacctFilter filter = read();
   EXPECT_FALSE(filter.wants(yesterday_));
-  for (const wire::JobView& shown : {over_midnight_, running_, waiting_}) EXPECT_TRUE(filter.wants(shown)) << shown.job_id();
+  for (const wire::JobView& shown : {over_midnight_, running_, waiting_})
+    EXPECT_TRUE(filter.wants(shown)) << shown.job_id();
   wire::JobView of_another = running_;
   of_another.set_uid(1001);
   EXPECT_FALSE(filter.wants(of_another));

@@ -1,4 +1,5 @@
-// src/cli/sacctmgr.cpp - adds, changes and removes accounts, users and QOS: the words, what would happen, the question, the order.
+// src/cli/sacctmgr.cpp - adds, changes and removes accounts, users and QOS: the words, what would happen, the question,
+// the order.
 #include "cli/sacctmgr.h"
 
 #include <poll.h>
@@ -16,11 +17,13 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"sacctmgr", "show and change accounts, users and QOS", "[options] add|modify|delete|show entity ...",
-                          "Accounts form a tree; users are in accounts; a quality of service (QOS) has a priority and limits of its own. Only "
-                          "administrators change them. Examples: add account physics fairshare=10; add user alice account=physics; "
-                          "modify qos normal set MaxJobsPU=20; modify user where name=alice account=physics set GrpTRES=cpu=100; "
-                          "show association format=Account,User,Share,GrpTRES."};
+constexpr ManualHead head{
+    "sacctmgr", "show and change accounts, users and QOS", "[options] add|modify|delete|show entity ...",
+    "Accounts form a tree; users are in accounts; a quality of service (QOS) has a priority and limits of its own. "
+    "Only "
+    "administrators change them. Examples: add account physics fairshare=10; add user alice account=physics; "
+    "modify qos normal set MaxJobsPU=20; modify user where name=alice account=physics set GrpTRES=cpu=100; "
+    "show association format=Account,User,Share,GrpTRES."};
 
 using Text = std::string_view;
 using D = SacctmgrOptions;
@@ -45,7 +48,8 @@ constexpr Option<D> rows[] = {
 };
 // clang-format on
 
-void put_settings(const std::vector<AccountSetting>& from, google::protobuf::RepeatedPtrField<wire::AccountSetting>* to) {
+void put_settings(const std::vector<AccountSetting>& from,
+                  google::protobuf::RepeatedPtrField<wire::AccountSetting>* to) {
   for (const AccountSetting& each : from) {
     auto* added = to->Add();
     added->set_key(each.key);
@@ -77,9 +81,15 @@ namespace {
 int say_nothing(const AccountChange& change, bool quiet) {
   if (quiet) return change.action == AccountAction::add ? 0 : 1;
   switch (change.action) {
-    case AccountAction::add: print(" Nothing new added.\n"); return 0;
-    case AccountAction::modify: say_plain("  Nothing modified"); return 1;
-    case AccountAction::remove: say_plain(" Nothing deleted"); return 1;
+    case AccountAction::add:
+      print(" Nothing new added.\n");
+      return 0;
+    case AccountAction::modify:
+      say_plain("  Nothing modified");
+      return 1;
+    case AccountAction::remove:
+      say_plain(" Nothing deleted");
+      return 1;
   }
   return 1;
 }
@@ -87,7 +97,8 @@ int say_nothing(const AccountChange& change, bool quiet) {
 }  // namespace
 
 bool is_cut_of(Text word, Text whole, std::size_t least) {
-  return word.size() >= least && word.size() <= whole.size() && equals_ignoring_case(word, whole.substr(0, word.size()));
+  return word.size() >= least && word.size() <= whole.size() &&
+         equals_ignoring_case(word, whole.substr(0, word.size()));
 }
 
 std::optional<wire::Reply> sacctmgr_ask(Sacctmgr& self, wire::Request& request) {
@@ -139,10 +150,13 @@ int sacctmgr_change(Sacctmgr& self, std::span<const Text> words) {
     say_plain(" This cluster '" + other + "' doesn't exist.\n        Contact your admin to add it to accounting.");
     return 1;
   }
-  return sacctmgr_commit(self, *change, [&](const wire::AccountsChanged& changed) { return sacctmgr_announcement(*change, changed, self.settings.cluster_name); });
+  return sacctmgr_commit(self, *change, [&](const wire::AccountsChanged& changed) {
+    return sacctmgr_announcement(*change, changed, self.settings.cluster_name);
+  });
 }
 
-int sacctmgr_commit(Sacctmgr& self, const AccountChange& change, const std::function<std::string(const wire::AccountsChanged&)>& announce) {
+int sacctmgr_commit(Sacctmgr& self, const AccountChange& change,
+                    const std::function<std::string(const wire::AccountsChanged&)>& announce) {
   if (self.options.readonly) {
     say_plain(" Can't run this command in readonly mode.");
     return 1;
@@ -199,22 +213,29 @@ int run_words(Sacctmgr& self, std::span<const Text> words) {
   if (equals_ignoring_case(verb, "version")) return print("slurm " + std::string{slurm_version} + '\n');
   if (equals_ignoring_case(verb, "help") || verb == "?") return print(sacctmgr_manual());
   if (is_cut_of(verb, "show", 3) || is_cut_of(verb, "list", 1)) return sacctmgr_show(self, words.subspan(1));
-  if (equals_ignoring_case(verb, "problem") || equals_ignoring_case(verb, "problems")) return sacctmgr_show(self, words);
+  if (equals_ignoring_case(verb, "problem") || equals_ignoring_case(verb, "problems"))
+    return sacctmgr_show(self, words);
   if (self.options.listing.data) {
-    say_error(self.command, "--json and --yaml are for show and list; " + std::string{verb} + " prints nothing that could be data");
+    say_error(self.command,
+              "--json and --yaml are for show and list; " + std::string{verb} + " prints nothing that could be data");
     return 1;
   }
   if (is_cut_of(verb, "dump", 2)) return sacctmgr_dump(self, words.subspan(1));
-  if (is_cut_of(verb, "load", 2)) return self.options.readonly ? (say_plain(" Can't run this command in readonly mode."), 1) : sacctmgr_load(self, words.subspan(1));
+  if (is_cut_of(verb, "load", 2))
+    return self.options.readonly ? (say_plain(" Can't run this command in readonly mode."), 1)
+                                 : sacctmgr_load(self, words.subspan(1));
   if (const auto done = sacctmgr_daemon(self, words)) return *done;
-  if (words.size() > 1 && is_cut_of(words[1], "jobs", 1) && (is_cut_of(verb, "modify", 1) || is_cut_of(verb, "update", 2))) return sacctmgr_modify_job(self, words.subspan(2));
+  if (words.size() > 1 && is_cut_of(words[1], "jobs", 1) &&
+      (is_cut_of(verb, "modify", 1) || is_cut_of(verb, "update", 2)))
+    return sacctmgr_modify_job(self, words.subspan(2));
   for (const Text each : {"add", "create", "modify", "update", "delete", "remove"})
     if (is_cut_of(verb, each, 2) || verb == "m") return sacctmgr_change(self, words);
   say_plain("invalid keyword: " + std::string{verb});
   return 1;
 }
 
-// Without words: a prompt, line by line until exit or the end of input. What one line did wrong is the exit code of the last.
+// Without words: a prompt, line by line until exit or the end of input. What one line did wrong is the exit code of the
+// last.
 int run_prompt(Sacctmgr& self) {
   int code = 0;
   std::string input;
@@ -230,25 +251,39 @@ int run_prompt(Sacctmgr& self) {
     std::vector<Text> words(given.begin(), given.end());
     const auto is = [&](Text word) { return equals_ignoring_case(words[0], word); };
     if (is("exit") || is("quit") || is("q")) return code;
-    if (is("readonly")) self.options.readonly = true;
-    else if (is("quiet")) self.options.quiet = true;
-    else if (is("parsable")) self.options.style.parsable = Parsable::with_end;
-    else if (is("associations")) self.options.associations = true;
-    else if (is("verbose")) self.command.verbose = 1;
-    else code = run_words(self, words);
+    if (is("readonly"))
+      self.options.readonly = true;
+    else if (is("quiet"))
+      self.options.quiet = true;
+    else if (is("parsable"))
+      self.options.style.parsable = Parsable::with_end;
+    else if (is("associations"))
+      self.options.associations = true;
+    else if (is("verbose"))
+      self.command.verbose = 1;
+    else
+      code = run_words(self, words);
   }
 }
 
 }  // namespace
 
 static constexpr CommandWord verbs[] = {
-    {"show", "", "", true, ""}, {"list", "", "", true, ""}, {"add", "", "", true, ""}, {"create", "", "", true, ""}, {"modify", "", "", true, ""}, {"update", "", "", true, ""}, {"delete", "", "", true, ""}, {"remove", "", "", true, ""},
-    {"dump", "", "", true, ""}, {"load", "", "", true, ""}, {"ping", "", "", true, ""}, {"reconfigure", "", "", true, ""}, {"clear", "", "", true, ""}, {"version", "", "", true, ""},
+    {"show", "", "", true, ""},   {"list", "", "", true, ""},    {"add", "", "", true, ""},
+    {"create", "", "", true, ""}, {"modify", "", "", true, ""},  {"update", "", "", true, ""},
+    {"delete", "", "", true, ""}, {"remove", "", "", true, ""},  {"dump", "", "", true, ""},
+    {"load", "", "", true, ""},   {"ping", "", "", true, ""},    {"reconfigure", "", "", true, ""},
+    {"clear", "", "", true, ""},  {"version", "", "", true, ""},
 };
 static constexpr CommandWord entities[] = {
-    {"account", "changed", "", true, ""}, {"user", "changed", "", true, ""}, {"qos", "changed", "", true, ""}, {"coordinator", "changed", "", true, ""}, {"association", "", "", true, ""}, {"tres", "", "", true, ""},
-    {"cluster", "", "", true, ""}, {"configuration", "", "", true, ""}, {"event", "", "", true, ""}, {"problem", "", "", true, ""}, {"transaction", "", "", true, ""}, {"wckey", "", "", true, ""}, {"reservation", "", "", true, ""},
-    {"runawayjobs", "", "", true, ""}, {"stats", "", "", true, ""},
+    {"account", "changed", "", true, ""}, {"user", "changed", "", true, ""},
+    {"qos", "changed", "", true, ""},     {"coordinator", "changed", "", true, ""},
+    {"association", "", "", true, ""},    {"tres", "", "", true, ""},
+    {"cluster", "", "", true, ""},        {"configuration", "", "", true, ""},
+    {"event", "", "", true, ""},          {"problem", "", "", true, ""},
+    {"transaction", "", "", true, ""},    {"wckey", "", "", true, ""},
+    {"reservation", "", "", true, ""},    {"runawayjobs", "", "", true, ""},
+    {"stats", "", "", true, ""},
 };
 
 std::vector<CommandWord> sacctmgr_words() { return {std::begin(verbs), std::end(verbs)}; }
@@ -263,7 +298,8 @@ int run_sacctmgr(Command& command) {
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(options.asked, head, option_texts(table, any_tool))) return 0;
   const std::span<const Text> words{line->operands};
-  if (!words.empty() && equals_ignoring_case(words[0], "version")) return print("slurm " + std::string{slurm_version} + '\n');
+  if (!words.empty() && equals_ignoring_case(words[0], "version"))
+    return print("slurm " + std::string{slurm_version} + '\n');
   if (!words.empty() && equals_ignoring_case(words[0], "help")) return print(sacctmgr_manual());
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});

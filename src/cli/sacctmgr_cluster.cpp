@@ -1,4 +1,5 @@
-// src/cli/sacctmgr_cluster.cpp - sacctmgr add, modify and delete cluster: the one there is, whose settings are those of the account root.
+// src/cli/sacctmgr_cluster.cpp - sacctmgr add, modify and delete cluster: the one there is, whose settings are those of
+// the account root.
 #include <algorithm>
 
 #include "base/text.h"
@@ -18,8 +19,11 @@ int say(const std::string& line) {
 int add(const std::vector<std::string>& names, const std::string& cluster) {
   if (names.empty()) return say("Need name of cluster to add.");
   for (const std::string& name : names) {
-    if (name == cluster) print(" This cluster " + name + " already exists.  Not adding.\n");
-    else say("Cluster " + name + " can not be added: a controller keeps the accounts of its own cluster, which is " + cluster + " (ClusterName in slurm.conf)");
+    if (name == cluster)
+      print(" This cluster " + name + " already exists.  Not adding.\n");
+    else
+      say("Cluster " + name + " can not be added: a controller keeps the accounts of its own cluster, which is " +
+          cluster + " (ClusterName in slurm.conf)");
   }
   return 1;
 }
@@ -35,7 +39,8 @@ int modify(Sacctmgr& self, AccountChange change, const std::string& cluster) {
   for (const AccountSetting& s : change.set)
     if (is_of_accounts(s)) return say("Unknown option: " + s.key + "=" + s.value);
   change.where = {{"name", '=', "root"}};
-  return sacctmgr_commit(self, change, [&](const wire::AccountsChanged&) { return " Modified cluster...\n  " + cluster + '\n'; });
+  return sacctmgr_commit(self, change,
+                         [&](const wire::AccountsChanged&) { return " Modified cluster...\n  " + cluster + '\n'; });
 }
 
 }  // namespace
@@ -54,7 +59,8 @@ int sacctmgr_change_cluster(Sacctmgr& self, std::span<const Text> words) {
   }
   if (change->action == AccountAction::add) return add(names, cluster);
   const bool here = std::ranges::find(names, cluster) != names.end();
-  if (change->action == AccountAction::modify) return here || names.empty() ? modify(self, *change, cluster) : (say_plain("  Nothing modified"), 1);
+  if (change->action == AccountAction::modify)
+    return here || names.empty() ? modify(self, *change, cluster) : (say_plain("  Nothing modified"), 1);
   return here ? say("Cluster " + cluster + " can not be deleted: it is the controller's own") : say("Nothing deleted");
 }
 

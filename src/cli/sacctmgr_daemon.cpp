@@ -1,4 +1,5 @@
-// src/cli/sacctmgr_daemon.cpp - sacctmgr ping, reconfigure: what slurmdbd would do is done by the controller; and modify job.
+// src/cli/sacctmgr_daemon.cpp - sacctmgr ping, reconfigure: what slurmdbd would do is done by the controller; and
+// modify job.
 #include "base/text.h"
 #include "cli/ask.h"
 #include "cli/options/option.h"
@@ -20,8 +21,14 @@ int ping(Sacctmgr& self) {
   wire::Request request;
   request.mutable_ping();
   const auto reply = ask_all(self.session, request);
-  if (self.options.listing.data) return sacctmgr_print_data(self, "pings", DataList{DataMap{{"hostname", reply ? reply->pong().host() : self.settings.controller_host}, {"responding", reply.has_value()}, {"primary", true}}});
-  print("slurmdbd(primary) at " + (reply ? reply->pong().host() : self.settings.controller_host) + " is " + (reply ? "UP" : "DOWN") + '\n');
+  if (self.options.listing.data)
+    return sacctmgr_print_data(
+        self, "pings",
+        DataList{DataMap{{"hostname", reply ? reply->pong().host() : self.settings.controller_host},
+                         {"responding", reply.has_value()},
+                         {"primary", true}}});
+  print("slurmdbd(primary) at " + (reply ? reply->pong().host() : self.settings.controller_host) + " is " +
+        (reply ? "UP" : "DOWN") + '\n');
   return reply ? 0 : 1;
 }
 
@@ -55,7 +62,8 @@ constexpr JobWord job_words[] = {
 // 3 or 3:9, an exit code and a signal.
 std::optional<std::string> exit_pair(Text text) {
   const std::size_t colon = text.find(':');
-  const auto code = parse_integer(text.substr(0, colon)), signal = colon == Text::npos ? std::optional<std::int64_t>{0} : parse_integer(text.substr(colon + 1));
+  const auto code = parse_integer(text.substr(0, colon)),
+             signal = colon == Text::npos ? std::optional<std::int64_t>{0} : parse_integer(text.substr(colon + 1));
   if (!code || !signal || *code < 0 || *code > 255 || *signal < 0 || *signal > 127) return std::nullopt;
   return std::to_string(*code) + ":" + std::to_string(*signal);
 }
@@ -90,13 +98,16 @@ Result<void> read_words(std::span<const Text> words, wire::AnnotateRecord& ask) 
     std::string value = item.value;
     if (found->key == "derivedexitcode") {
       const auto pair = exit_pair(value);
-      if (!pair) return fail(Errc::invalid, "'" + value + "' is not right for DerivedExitCode; 1 or 1:0 would be right");
+      if (!pair)
+        return fail(Errc::invalid, "'" + value + "' is not right for DerivedExitCode; 1 or 1:0 would be right");
       value = *pair;
     }
     found->set(ask, value);
   }
-  if (ask.job_ids_size() == 0) return fail(Errc::invalid, "No conditions given to change, not changing all of them: jobid= says which");
-  if (!ask.has_comment() && !ask.has_derived_exit() && !ask.has_admin_comment() && !ask.has_system_comment() && !ask.has_extra() && !ask.has_wckey())
+  if (ask.job_ids_size() == 0)
+    return fail(Errc::invalid, "No conditions given to change, not changing all of them: jobid= says which");
+  if (!ask.has_comment() && !ask.has_derived_exit() && !ask.has_admin_comment() && !ask.has_system_comment() &&
+      !ask.has_extra() && !ask.has_wckey())
     return fail(Errc::invalid, "You didn't give me anything to set");
   return {};
 }
@@ -112,11 +123,23 @@ std::optional<int> sacctmgr_daemon(Sacctmgr& self, std::span<const Text> words) 
     return order(self, request);
   }
   if (is_cut_of(verb, "clear", 2)) {
-    if (words.size() != 2 || !is_cut_of(words[1], "stats", 2)) return say_plain(" clear stats is all that can be cleared"), 1;
-    return say_error(self.command, "the counters of sacctmgr show stats are the controller's; sdiag --reset starts them anew, together with its own"), 1;
+    if (words.size() != 2 || !is_cut_of(words[1], "stats", 2))
+      return say_plain(" clear stats is all that can be cleared"), 1;
+    return say_error(self.command,
+                     "the counters of sacctmgr show stats are the controller's; sdiag --reset starts them anew, "
+                     "together with its own"),
+           1;
   }
-  if (is_cut_of(verb, "archive", 2)) return say_error(self.command, "archive is not built in Millrace: records are kept by the controller for as long as SlurmctldParameters=millrace_keep_ended= says"), 1;
-  if (is_cut_of(verb, "shutdown", 4)) return say_error(self.command, "there is no slurmdbd to shut down: accounts are kept by the controller, which scontrol shutdown stops"), 1;
+  if (is_cut_of(verb, "archive", 2))
+    return say_error(self.command,
+                     "archive is not built in Millrace: records are kept by the controller for as long as "
+                     "SlurmctldParameters=millrace_keep_ended= says"),
+           1;
+  if (is_cut_of(verb, "shutdown", 4))
+    return say_error(
+               self.command,
+               "there is no slurmdbd to shut down: accounts are kept by the controller, which scontrol shutdown stops"),
+           1;
   return std::nullopt;
 }
 

@@ -19,8 +19,10 @@ namespace {
 using Text = std::string_view;
 
 // Names that both the fields and `modify ... set` understand.
-constexpr Text settings[] = {"DefaultQOS", "Fairshare", "GrpTRESMins", "GrpTRESRunMins", "GrpTRES", "GrpJobs", "GrpSubmitJobs", "GrpWall", "MaxTRESMinsPerJob", "MaxTRESPerJob",
-                             "MaxTRESPerNode", "MaxJobs", "MaxSubmitJobs", "MaxWallDurationPerJob"};
+constexpr Text settings[] = {
+    "DefaultQOS",     "Fairshare",     "GrpTRESMins",   "GrpTRESRunMins",       "GrpTRES",
+    "GrpJobs",        "GrpSubmitJobs", "GrpWall",       "MaxTRESMinsPerJob",    "MaxTRESPerJob",
+    "MaxTRESPerNode", "MaxJobs",       "MaxSubmitJobs", "MaxWallDurationPerJob"};
 
 std::string field_text(const AssociationRow& row, Text name) {
   const auto chosen = choose_fields(association_fields(), name);
@@ -48,17 +50,20 @@ std::string person_text(const AccountBook& book, const std::string& user) {
   if (const std::string level = book.admin_level(user); level != "None") out += ":AdminLevel=" + quoted(level);
   std::string accounts;  // those he was given, not those below them
   for (const wire::AssociationView* view : book.in_tree_order)
-    if (std::ranges::find(view->association().coordinators(), user) != view->association().coordinators().end()) accounts += (accounts.empty() ? "" : ",") + view->association().account();
+    if (std::ranges::find(view->association().coordinators(), user) != view->association().coordinators().end())
+      accounts += (accounts.empty() ? "" : ",") + view->association().account();
   if (!accounts.empty()) out += ":Coordinator=" + quoted(accounts);
   const log::AccountUser* known = book.find_user(user);
   if (known == nullptr || known->wckeys().empty()) return out;
   std::string keys;
   for (const std::string& key : known->wckeys()) keys += (keys.empty() ? "" : ",") + key;
-  return out + ":WCKeys=" + quoted(keys) + (known->default_wckey().empty() ? "" : ":DefaultWCKey=" + quoted(known->default_wckey()));
+  return out + ":WCKeys=" + quoted(keys) +
+         (known->default_wckey().empty() ? "" : ":DefaultWCKey=" + quoted(known->default_wckey()));
 }
 
 std::string dump_text(const AccountBook& book, const std::string& cluster) {
-  std::string out = "# Accounts and users of cluster " + cluster + ", as `sacctmgr load` reads them.\n"
+  std::string out = "# Accounts and users of cluster " + cluster +
+                    ", as `sacctmgr load` reads them.\n"
                     "# Parent - 'name' says below which account the lines after it are.\n";
   if (book.in_tree_order.empty()) return out;
   const wire::AssociationView* root = book.in_tree_order.front();
@@ -70,9 +75,11 @@ std::string dump_text(const AccountBook& book, const std::string& cluster) {
       const log::Association& a = view->association();
       if (a.parent() != parent->association().id()) continue;
       if (a.user().empty()) {
-        below += "Account - " + quoted(a.account()) + ":Description=" + quoted(a.description()) + ":Organization=" + quoted(a.organization()) + settings_text({&book, view, false}) + '\n';
+        below += "Account - " + quoted(a.account()) + ":Description=" + quoted(a.description()) +
+                 ":Organization=" + quoted(a.organization()) + settings_text({&book, view, false}) + '\n';
       } else {
-        below += "User - " + quoted(a.user()) + person_text(book, a.user()) + (a.partition().empty() ? "" : ":Partition=" + quoted(a.partition())) +
+        below += "User - " + quoted(a.user()) + person_text(book, a.user()) +
+                 (a.partition().empty() ? "" : ":Partition=" + quoted(a.partition())) +
                  settings_text({&book, view, false}) + '\n';
       }
     }
@@ -83,7 +90,8 @@ std::string dump_text(const AccountBook& book, const std::string& cluster) {
 
 std::string unquoted(Text text) {
   text = trim(text);
-  if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front()) text = text.substr(1, text.size() - 2);
+  if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front())
+    text = text.substr(1, text.size() - 2);
   return std::string{text};
 }
 
@@ -115,7 +123,8 @@ Result<std::optional<Line>> read_line(Text text) {
   if (text.empty() || text.front() == '#') return std::nullopt;
   const std::vector<Text> parts = split_line(text);
   const std::size_t dash = parts[0].find(" - ");
-  if (dash == Text::npos) return fail(Errc::invalid, "'" + std::string{text} + "' is not of the form: Account - 'name':key=value");
+  if (dash == Text::npos)
+    return fail(Errc::invalid, "'" + std::string{text} + "' is not of the form: Account - 'name':key=value");
   Line out{lower(trim(parts[0].substr(0, dash))), unquoted(parts[0].substr(dash + 3)), {}};
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const std::size_t equals = parts[i].find('=');
@@ -125,7 +134,9 @@ Result<std::optional<Line>> read_line(Text text) {
   return out;
 }
 
-bool is_setting(const std::string& setting, Text key) { return equals_ignoring_case(Text{setting}.substr(0, setting.find('=')), key); }
+bool is_setting(const std::string& setting, Text key) {
+  return equals_ignoring_case(Text{setting}.substr(0, setting.find('=')), key);
+}
 
 // What is said of the user as such waits until all accounts and users are there.
 constexpr Text of_person[] = {"DefaultAccount", "AdminLevel", "WCKeys", "DefaultWCKey", "Coordinator"};
@@ -141,14 +152,17 @@ int run(Sacctmgr& self, const std::vector<std::string>& words) {
 // What is there already is left: adding says that nothing is new; then it is given what the file says of it.
 int load_line(Sacctmgr& self, const Line& line, const std::string& parent) {
   const bool account = line.kind == "account";
-  std::vector<std::string> add{"add", account ? "account" : "user", line.name, (account ? "parent=" : "account=") + parent};
+  std::vector<std::string> add{"add", account ? "account" : "user", line.name,
+                               (account ? "parent=" : "account=") + parent};
   std::vector<std::string> change{"modify", account ? "account" : "user", "where", "name=" + line.name};
   if (!account) change.push_back("account=" + parent);
   std::vector<std::string> settings;
   for (const std::string& setting : line.settings) {
     if (!account && is_of_person(setting)) continue;
-    if (is_setting(setting, "Partition")) add.push_back(setting), change.push_back(setting);
-    else if (setting.back() != '=') settings.push_back(setting);
+    if (is_setting(setting, "Partition"))
+      add.push_back(setting), change.push_back(setting);
+    else if (setting.back() != '=')
+      settings.push_back(setting);
   }
   if (const int code = run(self, add); code != 0 || settings.empty()) return code;
   change.push_back("set");
@@ -170,8 +184,10 @@ int load_person(Sacctmgr& self, const Line& line) {
   std::string coordinated;
   for (const std::string& setting : line.settings) {
     if (!is_of_person(setting) || setting.back() == '=') continue;
-    if (is_setting(setting, "Coordinator")) coordinated = setting.substr(setting.find('=') + 1);
-    else change.push_back(setting);
+    if (is_setting(setting, "Coordinator"))
+      coordinated = setting.substr(setting.find('=') + 1);
+    else
+      change.push_back(setting);
   }
   if (change.size() > fixed)
     if (const int code = run(self, change); code != 0) return code;
@@ -184,8 +200,10 @@ int sacctmgr_dump(Sacctmgr& self, std::span<const Text> words) {
   std::string cluster, file;
   for (const Text word : words) {
     const AccountSetting item = parse_account_setting(word);
-    if (item.key == "file") file = item.value;
-    else if (item.key == "name" || is_cut_of(item.key, "clusters", 1)) cluster = item.value;
+    if (item.key == "file")
+      file = item.value;
+    else if (item.key == "name" || is_cut_of(item.key, "clusters", 1))
+      cluster = item.value;
     else {
       say_plain(" Unknown option: " + std::string{word});
       return 1;
@@ -220,7 +238,8 @@ int sacctmgr_load(Sacctmgr& self, std::span<const Text> words) {
   std::string file;
   for (const Text word : words) {
     const AccountSetting item = parse_account_setting(word);
-    if (item.key == "file" || (item.key == "name" && file.empty() && !equals_ignoring_case(item.value, "clean"))) file = item.value;
+    if (item.key == "file" || (item.key == "name" && file.empty() && !equals_ignoring_case(item.value, "clean")))
+      file = item.value;
     else if (equals_ignoring_case(word, "clean")) {
       say_error(self.command, "load clean is not built yet in Millrace: accounts that the file does not name stay");
       return 1;
@@ -247,9 +266,12 @@ int sacctmgr_load(Sacctmgr& self, std::span<const Text> words) {
   for (const Text each : split(text.view(), '\n')) {
     ++number;
     const auto line = read_line(each);
-    const bool known = line && (!*line || (*line)->kind == "cluster" || (*line)->kind == "parent" || (*line)->kind == "account" || (*line)->kind == "user");
+    const bool known = line && (!*line || (*line)->kind == "cluster" || (*line)->kind == "parent" ||
+                                (*line)->kind == "account" || (*line)->kind == "user");
     if (!known) {
-      say_error(self.command, file + " line " + std::to_string(number) + ": " + (line ? "'" + (*line)->kind + "' is not one of Cluster, Parent, Account, User" : line.error().story));
+      say_error(self.command, file + " line " + std::to_string(number) + ": " +
+                                  (line ? "'" + (*line)->kind + "' is not one of Cluster, Parent, Account, User"
+                                        : line.error().story));
       return 1;
     }
     if (!*line) continue;

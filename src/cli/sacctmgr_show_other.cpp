@@ -39,7 +39,8 @@ std::string of_root(const ClusterRow& row, Text name) {
 }
 
 std::string cluster_tres(const ClusterRow& row) {
-  std::string out = "cpu=" + std::to_string(row.cpus) + ",mem=" + std::to_string(row.memory_mib) + "M,node=" + std::to_string(row.nodes.size()) + ",billing=" + std::to_string(row.cpus);
+  std::string out = "cpu=" + std::to_string(row.cpus) + ",mem=" + std::to_string(row.memory_mib) +
+                    "M,node=" + std::to_string(row.nodes.size()) + ",billing=" + std::to_string(row.cpus);
   for (const auto& [name, count] : row.devices) out += "," + name + "=" + std::to_string(count);
   return out;
 }
@@ -90,16 +91,21 @@ Result<Question> read_question(Sacctmgr& self, std::span<const Text> words, std:
   for (const Text word : words) {
     if (equals_ignoring_case(word, "where")) continue;
     const AccountSetting item = parse_account_setting(word);
-    if (is_cut_of(item.key, "format", 1)) out.columns = item.value;
+    if (is_cut_of(item.key, "format", 1))
+      out.columns = item.value;
     else if (item.key == "name" || is_cut_of(item.key, "clusters", 1))
-      out.here = std::ranges::any_of(split(item.value, ','), [&](Text each) { return equals_ignoring_case(trim(each), self.settings.cluster_name); });
-    else return fail(Errc::invalid, "Unknown condition: " + std::string{word});
+      out.here = std::ranges::any_of(split(item.value, ','), [&](Text each) {
+        return equals_ignoring_case(trim(each), self.settings.cluster_name);
+      });
+    else
+      return fail(Errc::invalid, "Unknown condition: " + std::string{word});
   }
   return out;
 }
 
 template <class Row>
-int show_rows(Sacctmgr& self, std::span<const Field<Row>> fields, std::span<const Text> words, const char* columns, const std::vector<Row>& rows) {
+int show_rows(Sacctmgr& self, std::span<const Field<Row>> fields, std::span<const Text> words, const char* columns,
+              const std::vector<Row>& rows) {
   const auto question = read_question(self, words, columns);
   if (!question) {
     say_plain(" " + question.error().story);
@@ -125,7 +131,8 @@ int show_cluster(Sacctmgr& self, std::span<const Text> words) {
     row.cpus += usable_cpus(node);
     row.memory_mib += usable_memory(node);
     for (const Text each : split(node.gres_tres(), ','))
-      if (const std::size_t equals = each.rfind('='); equals != Text::npos) row.devices[std::string{each.substr(0, equals)}] += parse_integer(each.substr(equals + 1)).value_or(0);
+      if (const std::size_t equals = each.rfind('='); equals != Text::npos)
+        row.devices[std::string{each.substr(0, equals)}] += parse_integer(each.substr(equals + 1)).value_or(0);
   }
   for (const auto& entry : config->config().entries())
     if (entry.key() == "SlurmctldPort") row.port = entry.value();
@@ -136,19 +143,27 @@ int show_cluster(Sacctmgr& self, std::span<const Text> words) {
     DataList tres;
     for (const std::string& name : book->answer.tres_names()) {
       const std::size_t slash = name.find('/');
-      tres.push_back(DataMap{{"type", name.substr(0, slash)}, {"name", slash == std::string::npos ? "" : name.substr(slash + 1)}, {"id", static_cast<std::uint32_t>(tres.size() + 1)}, {"count", 0u}});
+      tres.push_back(DataMap{{"type", name.substr(0, slash)},
+                             {"name", slash == std::string::npos ? "" : name.substr(slash + 1)},
+                             {"id", static_cast<std::uint32_t>(tres.size() + 1)},
+                             {"count", 0u}});
     }
-    return sacctmgr_print_data(self, "clusters", DataList{DataMap{{"controller", DataMap{{"host", self.settings.controller_host}, {"port", static_cast<std::uint32_t>(port.value_or(0))}}},
-                                                         {"flags", DataList{}},
-                                                         {"name", self.settings.cluster_name},
-                                                         {"nodes", ""},
-                                                         {"select_plugin", ""},
-                                                         {"associations", DataMap{DataMember{"root", std::move(root)}}},
-                                                         {"rpc_version", slurm_protocol},
-                                                         {"tres", std::move(tres)}}});
+    return sacctmgr_print_data(
+        self, "clusters",
+        DataList{DataMap{{"controller", DataMap{{"host", self.settings.controller_host},
+                                                {"port", static_cast<std::uint32_t>(port.value_or(0))}}},
+                         {"flags", DataList{}},
+                         {"name", self.settings.cluster_name},
+                         {"nodes", ""},
+                         {"select_plugin", ""},
+                         {"associations", DataMap{DataMember{"root", std::move(root)}}},
+                         {"rpc_version", slurm_protocol},
+                         {"tres", std::move(tres)}}});
   }
   return show_rows(self, std::span<const Field<ClusterRow>>{cluster_fields}, words,
-                   "Cluster,ControlHost,ControlPort,RPC,Share,GrpJobs,GrpTRES,GrpSubmitJobs,MaxJobs,MaxTRES,MaxSubmitJobs,MaxWall,QOS,DefaultQOS", std::vector{row});
+                   "Cluster,ControlHost,ControlPort,RPC,Share,GrpJobs,GrpTRES,GrpSubmitJobs,MaxJobs,MaxTRES,"
+                   "MaxSubmitJobs,MaxWall,QOS,DefaultQOS",
+                   std::vector{row});
 }
 
 int show_configuration(Sacctmgr& self) {
@@ -159,8 +174,8 @@ int show_configuration(Sacctmgr& self) {
   DataMap data;
   std::string out = "Configuration data as of " + format_time(reply->config().now_us(), "Unknown") + '\n';
   for (const auto& entry : reply->config().entries()) {
-    if (!entry.key().starts_with("Account") && !entry.key().starts_with("Auth") && entry.key() != "MessageTimeout" && entry.key() != "PrivateData" && entry.key() != "SlurmUser" &&
-        entry.key() != "TrackWCKey")
+    if (!entry.key().starts_with("Account") && !entry.key().starts_with("Auth") && entry.key() != "MessageTimeout" &&
+        entry.key() != "PrivateData" && entry.key() != "SlurmUser" && entry.key() != "TrackWCKey")
       continue;
     data.push_back({entry.key(), entry.value()});
     std::string key = entry.key();
@@ -184,15 +199,20 @@ int show_problems(Sacctmgr& self, std::span<const Text> words) {
   std::vector<ProblemRow> rows;
   for (const wire::AssociationView* view : book->in_tree_order) {
     const log::Association& a = view->association();
-    if (a.user().empty() && !with_users.contains(a.account())) rows.push_back({self.settings.cluster_name, a.account(), "", "Account has no Users"});
-    if (!a.user().empty() && getpwnam(a.user().c_str()) == nullptr) rows.push_back({self.settings.cluster_name, a.account(), a.user(), "User does not have a uid"});
+    if (a.user().empty() && !with_users.contains(a.account()))
+      rows.push_back({self.settings.cluster_name, a.account(), "", "Account has no Users"});
+    if (!a.user().empty() && getpwnam(a.user().c_str()) == nullptr)
+      rows.push_back({self.settings.cluster_name, a.account(), a.user(), "User does not have a uid"});
   }
   if (self.options.listing.data) {
     DataList records;
-    for (const ProblemRow& row : rows) records.push_back(DataMap{{"cluster", row.cluster}, {"account", row.account}, {"user", row.user}, {"problem", row.problem}});
+    for (const ProblemRow& row : rows)
+      records.push_back(
+          DataMap{{"cluster", row.cluster}, {"account", row.account}, {"user", row.user}, {"problem", row.problem}});
     return sacctmgr_print_data(self, "problems", std::move(records));
   }
-  return show_rows(self, std::span<const Field<ProblemRow>>{problem_fields}, words, "Cluster,Account,User,Problem", rows);
+  return show_rows(self, std::span<const Field<ProblemRow>>{problem_fields}, words, "Cluster,Account,User,Problem",
+                   rows);
 }
 
 }  // namespace
@@ -209,7 +229,8 @@ std::optional<AccountBook> sacctmgr_book(Sacctmgr& self) {
 int sacctmgr_print_data(Sacctmgr& self, const std::string& key, DataList records) {
   if (self.options.listing.data->list_parsers) return print(data_parser_names());
   std::size_t at = 0;
-  return print_records(self.command, self.settings, self.options.listing.data->form, key, [&] { return at == records.size() ? Data{} : records[at++]; });
+  return print_records(self.command, self.settings, self.options.listing.data->form, key,
+                       [&] { return at == records.size() ? Data{} : records[at++]; });
 }
 
 std::optional<int> sacctmgr_show_other(Sacctmgr& self, Text entity, std::span<const Text> words) {

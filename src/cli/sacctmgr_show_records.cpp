@@ -1,4 +1,5 @@
-// src/cli/sacctmgr_show_records.cpp - sacctmgr show: who changed what, nodes out of service, coordinators, workload keys, reservations, and the kinds of which one cluster has none.
+// src/cli/sacctmgr_show_records.cpp - sacctmgr show: who changed what, nodes out of service, coordinators, workload
+// keys, reservations, and the kinds of which one cluster has none.
 #include <time.h>
 
 #include <algorithm>
@@ -35,19 +36,26 @@ struct Question {
   Set clusters{};
   // The cluster is not another: there is one.
   bool is_here(const std::string& cluster) const {
-    return clusters.empty() || std::ranges::any_of(clusters, [&](const std::string& each) { return equals_ignoring_case(each, cluster); });
+    return clusters.empty() ||
+           std::ranges::any_of(clusters, [&](const std::string& each) { return equals_ignoring_case(each, cluster); });
   }
 };
 
 std::optional<Question> read_question(Words words, std::string columns, std::vector<Condition> conditions) {
   Question out{std::move(columns)};
   for (const Text word : words) {
-    if (equals_ignoring_case(word, "where") || is_cut_of(word, "withassocinfo", 5) || is_cut_of(word, "withdeleted", 5) || is_cut_of(word, "withclusters", 5) || equals_ignoring_case(word, "all_clusters") || equals_ignoring_case(word, "all_time") || equals_ignoring_case(word, "tree")) continue;
+    if (equals_ignoring_case(word, "where") || is_cut_of(word, "withassocinfo", 5) ||
+        is_cut_of(word, "withdeleted", 5) || is_cut_of(word, "withclusters", 5) ||
+        equals_ignoring_case(word, "all_clusters") || equals_ignoring_case(word, "all_time") ||
+        equals_ignoring_case(word, "tree"))
+      continue;
     const AccountSetting item = parse_account_setting(word);
     const auto moment = [&](std::int64_t& to) {
       const auto at = parse_time_of_day(item.value, time(nullptr));
-      if (at) to = *at * 1'000'000;
-      else say_plain(" Invalid time specification: " + item.value);
+      if (at)
+        to = *at * 1'000'000;
+      else
+        say_plain(" Invalid time specification: " + item.value);
       return at.has_value();
     };
     if (is_cut_of(item.key, "format", 1)) {
@@ -58,7 +66,9 @@ std::optional<Question> read_question(Words words, std::string columns, std::vec
       if (!moment(out.end_us)) return std::nullopt;
     } else if (is_cut_of(item.key, "clusters", 1)) {
       for (const Text each : split(item.value, ',')) out.clusters.emplace(trim(each));
-    } else if (const auto it = std::ranges::find_if(conditions, [&](const Condition& c) { return is_cut_of(item.key, c.key, c.least); }); it != conditions.end()) {
+    } else if (const auto it = std::ranges::find_if(
+                   conditions, [&](const Condition& c) { return is_cut_of(item.key, c.key, c.least); });
+               it != conditions.end()) {
       for (const Text each : split(item.value, ','))
         if (it->values != nullptr) it->values->emplace(trim(each));
     } else {
@@ -98,7 +108,11 @@ constexpr Field<TransactionRow> transaction_fields[] = {
 int show_transactions(Sacctmgr& self, Words words) {
   Set accounts, users, actors, actions, ids;
   const auto question = read_question(words, "Time,Action,Actor,Where,Info",
-                                      {{"accounts", 3, &accounts}, {"users", 1, &users}, {"actor", 4, &actors}, {"action", 4, &actions}, {"ids", 2, &ids}});
+                                      {{"accounts", 3, &accounts},
+                                       {"users", 1, &users},
+                                       {"actor", 4, &actors},
+                                       {"action", 4, &actions},
+                                       {"ids", 2, &ids}});
   if (!question) return 1;
   wire::Request request;
   request.mutable_query_transactions();
@@ -107,14 +121,26 @@ int show_transactions(Sacctmgr& self, Words words) {
   std::vector<TransactionRow> rows;
   for (const log::Transaction& each : reply->transactions().transactions()) {
     if (each.at() < question->start_us || each.at() > question->end_us) continue;
-    if (!in(actors, each.actor()) || !in(actions, each.action()) || !in(ids, std::to_string(each.id())) || !meets(accounts, each.accounts()) || !meets(users, each.users())) continue;
+    if (!in(actors, each.actor()) || !in(actions, each.action()) || !in(ids, std::to_string(each.id())) ||
+        !meets(accounts, each.accounts()) || !meets(users, each.users()))
+      continue;
     if (question->is_here(reply->transactions().cluster())) rows.push_back({&each, &reply->transactions().cluster()});
   }
-  if (!self.options.listing.data) return sacctmgr_print_rows(self, std::span<const Field<TransactionRow>>{transaction_fields}, question->columns, rows);
+  if (!self.options.listing.data)
+    return sacctmgr_print_rows(self, std::span<const Field<TransactionRow>>{transaction_fields}, question->columns,
+                               rows);
   DataList records;
   for (const TransactionRow& row : rows) {
     const log::Transaction& t = *row.transaction;
-    records.push_back(DataMap{{"id", t.id()}, {"time", t.at() / 1'000'000}, {"action", t.action()}, {"actor", t.actor()}, {"where", t.where()}, {"info", t.info()}, {"cluster", *row.cluster}, {"accounts", words_by_comma(t.accounts())}, {"users", words_by_comma(t.users())}});
+    records.push_back(DataMap{{"id", t.id()},
+                              {"time", t.at() / 1'000'000},
+                              {"action", t.action()},
+                              {"actor", t.actor()},
+                              {"where", t.where()},
+                              {"info", t.info()},
+                              {"cluster", *row.cluster},
+                              {"accounts", words_by_comma(t.accounts())},
+                              {"users", words_by_comma(t.users())}});
   }
   return sacctmgr_print_data(self, "transactions", std::move(records));
 }
@@ -136,22 +162,27 @@ constexpr Field<PairRow> wckey_fields[] = {
 
 int show_coordinators(Sacctmgr& self, Words words) {
   Set accounts, names;
-  const auto question = read_question(words, "Account,User", {{"accounts", 1, &accounts}, {"name", 1, &names}, {"users", 1, &names}});
+  const auto question =
+      read_question(words, "Account,User", {{"accounts", 1, &accounts}, {"name", 1, &names}, {"users", 1, &names}});
   const auto book = question ? sacctmgr_book(self) : std::nullopt;
   if (!book) return 1;
   std::vector<PairRow> rows;
   for (const wire::AssociationView* view : book->in_tree_order)
     for (const std::string& name : view->association().coordinators())
-      if (question->is_here(book->answer.cluster()) && in(accounts, view->association().account()) && in(names, name)) rows.push_back({view->association().account(), name, book->answer.cluster()});
-  if (!self.options.listing.data) return sacctmgr_print_rows(self, std::span<const Field<PairRow>>{coordinator_fields}, question->columns, rows);
+      if (question->is_here(book->answer.cluster()) && in(accounts, view->association().account()) && in(names, name))
+        rows.push_back({view->association().account(), name, book->answer.cluster()});
+  if (!self.options.listing.data)
+    return sacctmgr_print_rows(self, std::span<const Field<PairRow>>{coordinator_fields}, question->columns, rows);
   DataList records;
-  for (const PairRow& row : rows) records.push_back(DataMap{{"account", row.first}, {"name", row.second}, {"direct", true}});
+  for (const PairRow& row : rows)
+    records.push_back(DataMap{{"account", row.first}, {"name", row.second}, {"direct", true}});
   return sacctmgr_print_data(self, "coordinators", std::move(records));
 }
 
 int show_wckeys(Sacctmgr& self, Words words) {
   Set names, users;
-  const auto question = read_question(words, "Name,Cluster,User", {{"name", 1, &names}, {"wckeys", 1, &names}, {"users", 1, &users}});
+  const auto question =
+      read_question(words, "Name,Cluster,User", {{"name", 1, &names}, {"wckeys", 1, &names}, {"users", 1, &users}});
   const auto book = question ? sacctmgr_book(self) : std::nullopt;
   if (!book) return 1;
   std::vector<PairRow> rows;
@@ -193,13 +224,16 @@ bool has_node(const Set& wanted, const std::string& list) {
   std::string asked;
   for (const std::string& each : wanted) asked += (asked.empty() ? "" : ",") + each;
   const auto these = expand_hostlist(asked), those = expand_hostlist(list);
-  return these && those && std::ranges::any_of(*those, [&](const std::string& name) { return std::ranges::find(*these, name) != these->end(); });
+  return these && those && std::ranges::any_of(*those, [&](const std::string& name) {
+           return std::ranges::find(*these, name) != these->end();
+         });
 }
 
 // Those that are there, and the turns that are over as far as they are kept.
 int show_reservations(Sacctmgr& self, Words words) {
   Set names, ids, nodes;
-  const auto question = read_question(words, "Cluster,Name%15,TRES%30,TimeStart,TimeEnd,UnusedWall", {{"name", 1, &names}, {"ids", 1, &ids}, {"nodes", 2, &nodes}});
+  const auto question = read_question(words, "Cluster,Name%15,TRES%30,TimeStart,TimeEnd,UnusedWall",
+                                      {{"name", 1, &names}, {"ids", 1, &ids}, {"nodes", 2, &nodes}});
   if (!question) return 1;
   wire::Request request;
   request.mutable_query_reservations()->set_with_past(true);
@@ -208,15 +242,25 @@ int show_reservations(Sacctmgr& self, Words words) {
   std::vector<ReservationRow> rows;
   const auto add = [&](const wire::ReservationView& view) {
     const bool in_time = view.start_us() <= question->end_us && view.end_us() >= question->start_us;
-    if (in_time && question->is_here(self.settings.cluster_name) && in(names, view.name()) && in(ids, std::to_string(view.id())) && has_node(nodes, view.nodes())) rows.push_back({&view, self.settings.cluster_name});
+    if (in_time && question->is_here(self.settings.cluster_name) && in(names, view.name()) &&
+        in(ids, std::to_string(view.id())) && has_node(nodes, view.nodes()))
+      rows.push_back({&view, self.settings.cluster_name});
   };
   for (const wire::ReservationView& view : reply->reservations().past()) add(view);
   for (const wire::ReservationView& view : reply->reservations().reservations()) add(view);
-  if (!self.options.listing.data) return sacctmgr_print_rows(self, std::span<const Field<ReservationRow>>{reservation_fields}, question->columns, rows);
+  if (!self.options.listing.data)
+    return sacctmgr_print_rows(self, std::span<const Field<ReservationRow>>{reservation_fields}, question->columns,
+                               rows);
   DataList records;
   for (const ReservationRow& row : rows)
-    records.push_back(DataMap{{"id", row.view->id()}, {"name", row.view->name()}, {"cluster", row.cluster}, {"nodes", row.view->nodes()}, {"flags", words_by_comma(row.view->flags())}, {"comment", row.view->comment()},
-                              {"time", DataMap{{"start", row.view->start_us() / 1'000'000}, {"end", row.view->end_us() / 1'000'000}}}});
+    records.push_back(DataMap{
+        {"id", row.view->id()},
+        {"name", row.view->name()},
+        {"cluster", row.cluster},
+        {"nodes", row.view->nodes()},
+        {"flags", words_by_comma(row.view->flags())},
+        {"comment", row.view->comment()},
+        {"time", DataMap{{"start", row.view->start_us() / 1'000'000}, {"end", row.view->end_us() / 1'000'000}}}});
   return sacctmgr_print_data(self, "reservations", std::move(records));
 }
 
@@ -241,7 +285,11 @@ constexpr Field<EventRow> event_fields[] = {
 int show_events(Sacctmgr& self, Words words) {
   Set nodes, states, kinds, reasons, users;
   const auto question = read_question(words, "Cluster,NodeNames,TimeStart,TimeEnd,State,Reason,User",
-                                      {{"nodes", 1, &nodes}, {"states", 4, &states}, {"events", 2, &kinds}, {"reasons", 1, &reasons}, {"users", 1, &users}});
+                                      {{"nodes", 1, &nodes},
+                                       {"states", 4, &states},
+                                       {"events", 2, &kinds},
+                                       {"reasons", 1, &reasons},
+                                       {"users", 1, &users}});
   if (!question) return 1;
   wire::Request request;
   request.mutable_query_nodes();
@@ -249,26 +297,36 @@ int show_events(Sacctmgr& self, Words words) {
   if (!reply) return 1;
   Names names;
   const auto begins_one = [](const Set& set, const std::string& text) {
-    return set.empty() || std::ranges::any_of(set, [&](const std::string& each) { return std::ranges::any_of(split(text, '+'), [&](Text word) { return lower(word).starts_with(lower(each)); }); });
+    return set.empty() || std::ranges::any_of(set, [&](const std::string& each) {
+             return std::ranges::any_of(split(text, '+'),
+                                        [&](Text word) { return lower(word).starts_with(lower(each)); });
+           });
   };
   const auto is_wanted = [&](const wire::NodeView& node) {
     if (node.base() != wire::NodeView::DOWN && !node.drain() && !node.fail()) return false;
-    const bool of_nodes = kinds.empty() || std::ranges::any_of(kinds, [](const std::string& kind) { return is_cut_of(kind, "nodes", 1); });
-    if (!of_nodes || !question->is_here(self.settings.cluster_name) || node.reason_at_us() > question->end_us) return false;
-    return has_node(nodes, node.name()) && begins_one(states, node_state_full(node)) && in(reasons, node.reason()) && in(users, names.user(node.reason_uid()));
+    const bool of_nodes = kinds.empty() || std::ranges::any_of(kinds, [](const std::string& kind) {
+                            return is_cut_of(kind, "nodes", 1);
+                          });
+    if (!of_nodes || !question->is_here(self.settings.cluster_name) || node.reason_at_us() > question->end_us)
+      return false;
+    return has_node(nodes, node.name()) && begins_one(states, node_state_full(node)) && in(reasons, node.reason()) &&
+           in(users, names.user(node.reason_uid()));
   };
   std::vector<EventRow> rows;
   for (const wire::NodeView& node : reply->nodes().nodes())
     if (is_wanted(node)) rows.push_back({&self.settings, &node, &names});
-  if (!self.options.listing.data) return sacctmgr_print_rows(self, std::span<const Field<EventRow>>{event_fields}, question->columns, rows);
+  if (!self.options.listing.data)
+    return sacctmgr_print_rows(self, std::span<const Field<EventRow>>{event_fields}, question->columns, rows);
   DataList records;
   for (const EventRow& row : rows)
-    records.push_back(DataMap{{"cluster", self.settings.cluster_name},
-                              {"node", row.node->name()},
-                              {"time", DataMap{{"start", number_or_not(static_cast<std::uint64_t>(row.node->reason_at_us() / 1'000'000))}, {"end", number_if(false, 0)}}},
-                              {"state", DataList{Data{node_state_full(*row.node)}}},
-                              {"reason", row.node->reason()},
-                              {"user", names.user(row.node->reason_uid())}});
+    records.push_back(DataMap{
+        {"cluster", self.settings.cluster_name},
+        {"node", row.node->name()},
+        {"time", DataMap{{"start", number_or_not(static_cast<std::uint64_t>(row.node->reason_at_us() / 1'000'000))},
+                         {"end", number_if(false, 0)}}},
+        {"state", DataList{Data{node_state_full(*row.node)}}},
+        {"reason", row.node->reason()},
+        {"user", names.user(row.node->reason_uid())}});
   return sacctmgr_print_data(self, "events", std::move(records));
 }
 
@@ -292,7 +350,17 @@ constexpr Field<NoRow> instance_fields[] = {
 // clang-format on
 
 int show_none(Sacctmgr& self, Words words, std::span<const Field<NoRow>> fields, const char* columns, const char* key) {
-  const auto question = read_question(words, columns, {{"name", 1, nullptr}, {"server", 1, nullptr}, {"types", 1, nullptr}, {"nodes", 2, nullptr}, {"instanceid", 1, nullptr}, {"instancetype", 9, nullptr}, {"extra", 2, nullptr}, {"flags", 2, nullptr}, {"descriptions", 1, nullptr}, {"ids", 1, nullptr}});
+  const auto question = read_question(words, columns,
+                                      {{"name", 1, nullptr},
+                                       {"server", 1, nullptr},
+                                       {"types", 1, nullptr},
+                                       {"nodes", 2, nullptr},
+                                       {"instanceid", 1, nullptr},
+                                       {"instancetype", 9, nullptr},
+                                       {"extra", 2, nullptr},
+                                       {"flags", 2, nullptr},
+                                       {"descriptions", 1, nullptr},
+                                       {"ids", 1, nullptr}});
   if (!question) return 1;
   if (self.options.listing.data) return sacctmgr_print_data(self, key, {});
   return sacctmgr_print_rows(self, fields, question->columns, std::vector<NoRow>{});
@@ -313,7 +381,12 @@ int show_stats(Sacctmgr& self) {
   if (self.options.listing.data) {
     DataList records;
     for (const auto& rpc : reply->diagnostics().by_type())
-      records.push_back(DataMap{{"rpc", rpc.name()}, {"count", rpc.count()}, {"time", DataMap{{"average", rpc.count() > 0 ? rpc.total_us() / static_cast<std::int64_t>(rpc.count()) : std::int64_t{0}}, {"total", rpc.total_us()}}}});
+      records.push_back(
+          DataMap{{"rpc", rpc.name()},
+                  {"count", rpc.count()},
+                  {"time", DataMap{{"average", rpc.count() > 0 ? rpc.total_us() / static_cast<std::int64_t>(rpc.count())
+                                                               : std::int64_t{0}},
+                                   {"total", rpc.total_us()}}}});
     return sacctmgr_print_data(self, "statistics", std::move(records));
   }
   Names names;
@@ -328,9 +401,13 @@ std::optional<int> sacctmgr_show_records(Sacctmgr& self, Text entity, Words word
   if (is_cut_of(entity, "coordinators", 3)) return show_coordinators(self, words);
   if (is_cut_of(entity, "wckeys", 1)) return show_wckeys(self, words);
   if (is_cut_of(entity, "reservations", 4)) return show_reservations(self, words);
-  if (is_cut_of(entity, "resources", 4)) return show_none(self, words, resource_fields, "Name,Server,Type,Count,Allocated,ServerType", "resources");
-  if (is_cut_of(entity, "federations", 1)) return show_none(self, words, federation_fields, "Federation,Cluster,ID%2,Features,FedState", "federations");
-  if (is_cut_of(entity, "instances", 1)) return show_none(self, words, instance_fields, "Cluster,NodeNames,InstanceId,InstanceType,TimeStart,TimeEnd", "instances");
+  if (is_cut_of(entity, "resources", 4))
+    return show_none(self, words, resource_fields, "Name,Server,Type,Count,Allocated,ServerType", "resources");
+  if (is_cut_of(entity, "federations", 1))
+    return show_none(self, words, federation_fields, "Federation,Cluster,ID%2,Features,FedState", "federations");
+  if (is_cut_of(entity, "instances", 1))
+    return show_none(self, words, instance_fields, "Cluster,NodeNames,InstanceId,InstanceType,TimeStart,TimeEnd",
+                     "instances");
   if (is_cut_of(entity, "runawayjobs", 2)) return show_runaways(self);
   if (is_cut_of(entity, "stats", 2)) return show_stats(self);
   return std::nullopt;

@@ -24,8 +24,10 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"salloc", "get nodes and run a command beside them", "[options [: options]...] [command [arguments]]",
-                          "Waits for nodes, runs the command, or a shell, on this host with the variables of the job, and gives the nodes back when it ends. "
+constexpr ManualHead head{"salloc", "get nodes and run a command beside them",
+                          "[options [: options]...] [command [arguments]]",
+                          "Waits for nodes, runs the command, or a shell, on this host with the variables of the job, "
+                          "and gives the nodes back when it ends. "
                           "srun inside it runs programs on the nodes."};
 constexpr int queue_notice_ms = 200, ready_retry_ms = 500;
 constexpr std::int64_t long_wait_ms = 10'000;  // after that the terminal rings
@@ -33,7 +35,8 @@ constexpr std::int64_t long_wait_ms = 10'000;  // after that the terminal rings
 // srun with what the site wants it to start, in the words of a shell: $SHELL is the user's.
 Result<std::vector<std::string>> interactive_step_words(const std::string& options) {
   wordexp_t found{};
-  if (wordexp(options.c_str(), &found, WRDE_NOCMD) != 0) return fail(Errc::invalid, "'" + options + "' cannot be read as words of a shell");
+  if (wordexp(options.c_str(), &found, WRDE_NOCMD) != 0)
+    return fail(Errc::invalid, "'" + options + "' cannot be read as words of a shell");
   std::vector<std::string> words{"srun"};
   for (std::size_t i = 0; i < found.we_wordc; ++i) words.emplace_back(found.we_wordv[i]);
   wordfree(&found);
@@ -49,7 +52,11 @@ std::int64_t now_ms() {
 class Allocation {
  public:
   Allocation(const Command& command, const Submission& all, const ClientSettings& settings)
-      : command_(command), all_(all), settings_(settings), options_(*session_options(settings, command)), session_(options_) {}
+      : command_(command),
+        all_(all),
+        settings_(settings),
+        options_(*session_options(settings, command)),
+        session_(options_) {}
   ~Allocation() {
     if (signals_ >= 0) close(signals_);
   }
@@ -96,7 +103,8 @@ bool Allocation::submit(wire::SubmitJob ask) {
     say_more(command_, 1, "Submitted job " + id());
     return true;
   }
-  if (!reply) say_trouble(command_, session_);
+  if (!reply)
+    say_trouble(command_, session_);
   else
     for (const std::string& note : reply->failure().notes()) say_error(command_, note);
   const std::string text = reply ? reply->failure().text() : reply.error().story;
@@ -144,14 +152,18 @@ void Allocation::take_signals() {
 bool Allocation::wait_for_nodes() {
   watch();
   const std::int64_t since_ms = now_ms();
-  const std::int64_t until_ms = all_.draft.immediate ? since_ms + std::int64_t{all_.draft.immediate_seconds} * 1000 : INT64_MAX;
+  const std::int64_t until_ms =
+      all_.draft.immediate ? since_ms + std::int64_t{all_.draft.immediate_seconds} * 1000 : INT64_MAX;
   int wait_ms = queue_notice_ms;
   while (!started_ && !ended_ && interrupted_ == 0) {
     pollfd entries[] = {{signals_, POLLIN, 0}, {watching_ ? session_.descriptor() : -1, POLLIN, 0}};
     if (now_ms() >= until_ms) return give_up_waiting();
     const auto left_ms = static_cast<int>(std::min<std::int64_t>(until_ms - now_ms(), 1'000'000));
     const int pause_ms = watching_ ? wait_ms : 1000;
-    const int ready = poll(entries, 2, until_ms == INT64_MAX ? pause_ms : pause_ms < 0 ? left_ms : std::min(pause_ms, left_ms));
+    const int ready = poll(entries, 2,
+                           until_ms == INT64_MAX ? pause_ms
+                           : pause_ms < 0        ? left_ms
+                                                 : std::min(pause_ms, left_ms));
     if (ready == 0 && !watching_) watch();
     if (ready == 0 && !said_queued_ && now_ms() - since_ms >= queue_notice_ms) {
       said_queued_ = true;
@@ -180,14 +192,17 @@ bool Allocation::wait_for_nodes() {
   return true;
 }
 
-// Nodes that boot, and prologs, take their time; without a controller to ask nobody knows better than that the job has started.
+// Nodes that boot, and prologs, take their time; without a controller to ask nobody knows better than that the job has
+// started.
 bool Allocation::wait_until_ready() {
   for (bool told = false;; told = true) {
     Session session(options_);
     wire::Request request;
     request.mutable_query_jobs()->add_jobs()->set_job_id(job_id_);
     const auto reply = session.call(request);
-    const bool configuring = reply && reply->has_jobs() && std::ranges::any_of(reply->jobs().jobs(), [](const wire::JobView& job) { return job.configuring(); });
+    const bool configuring =
+        reply && reply->has_jobs() &&
+        std::ranges::any_of(reply->jobs().jobs(), [](const wire::JobView& job) { return job.configuring(); });
     if (!configuring) break;
     if (!told) say_info(command_, "Waiting for resource configuration");
     pollfd entries[] = {{signals_, POLLIN, 0}, {watching_ ? session_.descriptor() : -1, POLLIN, 0}};
@@ -223,7 +238,8 @@ void Allocation::cancel() {
   Session session(options);
   wire::Request request;
   request.mutable_cancel()->add_jobs()->set_job_id(job_id_);
-  if (const auto reply = session.call(request); !reply) say_error(command_, "Unable to cancel job " + id() + ": " + reply.error().story);
+  if (const auto reply = session.call(request); !reply)
+    say_error(command_, "Unable to cancel job " + id() + ": " + reply.error().story);
 }
 
 void Allocation::give_back(int exit_code) {
@@ -268,7 +284,8 @@ void Allocation::set_variables() {
   for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}) set(name, last_.nodes());
   for (const char* name : {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"}) set(name, std::to_string(tasks.size()));
   set("SLURM_TASKS_PER_NODE", compress_counts(tasks));
-  set("SLURM_JOB_CPUS_PER_NODE", compress_counts({view.cpus_per_allocated_node().begin(), view.cpus_per_allocated_node().end()}));
+  set("SLURM_JOB_CPUS_PER_NODE",
+      compress_counts({view.cpus_per_allocated_node().begin(), view.cpus_per_allocated_node().end()}));
   set("SLURM_JOB_NAME", asked.name());
   set("SLURM_JOB_PARTITION", view.partition());
   set("SLURM_JOB_ACCOUNT", view.account());
@@ -295,7 +312,9 @@ void Allocation::set_asked(const wire::JobView& view) {
   const auto set = [](const char* name, const std::string& value) {
     if (!value.empty()) setenv(name, value.c_str(), 1);
   };
-  const auto number = [&](const char* name, std::uint64_t value) { set(name, value == 0 ? std::string{} : std::to_string(value)); };
+  const auto number = [&](const char* name, std::uint64_t value) {
+    set(name, value == 0 ? std::string{} : std::to_string(value));
+  };
   const wire::JobDescription& asked = all_.draft.job;
   const wire::ResourceWishes& wishes = asked.resources();
   const wire::JobExtras& extras = asked.extras();
@@ -335,7 +354,8 @@ void Allocation::set_component(const wire::JobView& job) {
   for (const char* name : {"SLURM_JOB_ID", "SLURM_JOBID"}) set(name, std::to_string(job.job_id()));
   for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}) set(name, job.nodes());
   for (const char* name : {"SLURM_JOB_NUM_NODES", "SLURM_NNODES"}) set(name, nodes);
-  set("SLURM_JOB_CPUS_PER_NODE", compress_counts({job.cpus_per_allocated_node().begin(), job.cpus_per_allocated_node().end()}));
+  set("SLURM_JOB_CPUS_PER_NODE",
+      compress_counts({job.cpus_per_allocated_node().begin(), job.cpus_per_allocated_node().end()}));
   set("SLURM_JOB_NAME", job.name());
   set("SLURM_JOB_PARTITION", job.partition());
   set("SLURM_JOB_ACCOUNT", job.account());
@@ -353,7 +373,8 @@ bool Allocation::start_command() {
   std::vector<std::string> words;
   for (const std::string_view word : all_.operands) words.emplace_back(word);
   const passwd* user = getpwuid(getuid());
-  const std::string shell = user != nullptr && user->pw_shell != nullptr && *user->pw_shell != '\0' ? user->pw_shell : "/bin/sh";
+  const std::string shell =
+      user != nullptr && user->pw_shell != nullptr && *user->pw_shell != '\0' ? user->pw_shell : "/bin/sh";
   if (words.empty() && settings_.use_interactive_step) {
     setenv("SHELL", shell.c_str(), 0);
     auto found = interactive_step_words(settings_.interactive_step_options);
@@ -387,8 +408,10 @@ bool Allocation::start_command() {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     // The srun that belongs to us, wherever it is installed; another may be in the path.
-    if (interactive) execv("/proc/self/exe", arguments.data());
-    else execvp(arguments[0], arguments.data());
+    if (interactive)
+      execv("/proc/self/exe", arguments.data());
+    else
+      execvp(arguments[0], arguments.data());
     const int problem = errno;
     [[maybe_unused]] const ssize_t told = write(trouble[1], &problem, sizeof problem);
     _exit(127);
@@ -409,9 +432,12 @@ int Allocation::wait_for_command() {
     if (ended_ && !told) {
       told = true;
       say_end();
-      // A command without -K goes on: its steps have ended, what it does with their results is its own affair. A shell is hung up.
-      if (all_.draft.kill_signal) kill(child_, static_cast<int>(*all_.draft.kill_signal));
-      else if (all_.operands.empty() || owns_terminal_) kill(child_, SIGHUP);
+      // A command without -K goes on: its steps have ended, what it does with their results is its own affair. A shell
+      // is hung up.
+      if (all_.draft.kill_signal)
+        kill(child_, static_cast<int>(*all_.draft.kill_signal));
+      else if (all_.operands.empty() || owns_terminal_)
+        kill(child_, SIGHUP);
     }
     pollfd entries[] = {{signals_, POLLIN, 0}, {watching_ ? session_.descriptor() : -1, POLLIN, 0}};
     if (poll(entries, 2, watching_ || ended_ ? -1 : 2000) == 0 && !ended_) watch();

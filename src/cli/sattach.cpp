@@ -1,4 +1,5 @@
-// src/cli/sattach.cpp - shows what the tasks of a running step write, and gives them input, beside the srun that started them.
+// src/cli/sattach.cpp - shows what the tasks of a running step write, and gives them input, beside the srun that
+// started them.
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -23,9 +24,11 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"sattach", "attach to a running step", "[options] JOB.STEP",
-                          "Shows what the tasks of a running step write from now on, and passes standard input on to them. Ctrl-C leaves the step as it is. "
-                          "Ends with the step, with the highest exit code of its tasks. Only the user of the job may attach, and root."};
+constexpr ManualHead head{
+    "sattach", "attach to a running step", "[options] JOB.STEP",
+    "Shows what the tasks of a running step write from now on, and passes standard input on to them. Ctrl-C leaves the "
+    "step as it is. "
+    "Ends with the step, with the highest exit code of its tasks. Only the user of the job may attach, and root."};
 
 constexpr std::uint32_t invalid_job_id = 2017;
 constexpr std::int64_t known_within_us = 2'000'000;     // a step that has just begun is known after this
@@ -43,7 +46,9 @@ using enum ArgKind;
 
 Result<std::uint32_t> task_number(Text v, const char* option) {
   const auto number = parse_integer(v);
-  if (!number || *number < 0 || *number >= UINT32_MAX) return fail(Errc::refused, std::string{option} + "=" + std::string{v} + ": it is the number of a task, as in " + option + "=0");
+  if (!number || *number < 0 || *number >= UINT32_MAX)
+    return fail(Errc::refused,
+                std::string{option} + "=" + std::string{v} + ": it is the number of a task, as in " + option + "=0");
   return static_cast<std::uint32_t>(*number);
 }
 
@@ -81,19 +86,23 @@ Result<wire::Reply> ask_to_attach(Session& session, wire::Request& request) {
 
 int print_layout(const wire::Attached& step, const TaskStreams& streams) {
   const auto by_node = streams.tasks_by_node();
-  std::string out = "Job step layout:\n  " + std::to_string(step.tasks()) + " tasks, " + std::to_string(step.node_count()) + " nodes (" + step.nodes() + ")\n\n";
+  std::string out = "Job step layout:\n  " + std::to_string(step.tasks()) + " tasks, " +
+                    std::to_string(step.node_count()) + " nodes (" + step.nodes() + ")\n\n";
   const std::vector<std::string> nodes = expand_hostlist(step.nodes()).value_or(std::vector<std::string>{});
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto found = by_node.find(nodes[i]);
     if (found == by_node.end()) continue;
-    out += "  Node " + std::to_string(i) + " (" + nodes[i] + "), " + std::to_string(found->second.size()) + " task(s): ";
-    for (std::size_t k = 0; k < found->second.size(); ++k) out += (k == 0 ? "" : ", ") + std::to_string(found->second[k]);
+    out +=
+        "  Node " + std::to_string(i) + " (" + nodes[i] + "), " + std::to_string(found->second.size()) + " task(s): ";
+    for (std::size_t k = 0; k < found->second.size(); ++k)
+      out += (k == 0 ? "" : ", ") + std::to_string(found->second[k]);
     out += '\n';
   }
   return print(out);
 }
 
-// The terminal as the step's program has it: keys go through as they are typed, and its size follows ours. As it was when this goes.
+// The terminal as the step's program has it: keys go through as they are typed, and its size follows ours. As it was
+// when this goes.
 class OwnTerminal {
  public:
   explicit OwnTerminal(TaskStreams& streams) : streams_(streams) {
@@ -162,18 +171,23 @@ int follow(const Command& command, const Draft& draft, const wire::Attached& ste
     if (streams.all_ended()) break;
     if (streams.tasks_started() > 0 && !streams.has_connections()) break;  // its nodes have let go of us
     if (!all_here && now_us() >= connect_until) {
-      say_error(command, std::to_string(step.tasks() - streams.tasks_started()) + " of " + std::to_string(step.tasks()) + " tasks did not connect; can the nodes reach this host?");
+      say_error(command, std::to_string(step.tasks() - streams.tasks_started()) + " of " +
+                             std::to_string(step.tasks()) + " tasks did not connect; can the nodes reach this host?");
       if (streams.tasks_started() == 0) return error_code();
     }
-    std::vector<pollfd> entries{{input_open && !streams.input_is_slow() && all_here ? STDIN_FILENO : -1, POLLIN, 0}, {terminal ? terminal->signals() : -1, POLLIN, 0}};
+    std::vector<pollfd> entries{{input_open && !streams.input_is_slow() && all_here ? STDIN_FILENO : -1, POLLIN, 0},
+                                {terminal ? terminal->signals() : -1, POLLIN, 0}};
     streams.add_to(entries);
-    const std::int64_t wait_ms = all_here ? -1 : std::clamp<std::int64_t>((connect_until - now_us()) / 1000 + 1, 1, 60'000);
+    const std::int64_t wait_ms =
+        all_here ? -1 : std::clamp<std::int64_t>((connect_until - now_us()) / 1000 + 1, 1, 60'000);
     if (poll(entries.data(), entries.size(), static_cast<int>(wait_ms)) < 0 && errno != EINTR) return error_code();
     if (entries[0].revents != 0) {
       char buffer[16384];
       const ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
-      if (got > 0) streams.send_input({buffer, static_cast<std::size_t>(got)});
-      else if (got == 0 || errno != EINTR) input_open = false;  // the tasks' input goes on: it is srun's
+      if (got > 0)
+        streams.send_input({buffer, static_cast<std::size_t>(got)});
+      else if (got == 0 || errno != EINTR)
+        input_open = false;  // the tasks' input goes on: it is srun's
     }
     if (entries[1].revents != 0) terminal->take_signal();
     streams.handle(entries);
@@ -192,10 +206,12 @@ int run_sattach(Command& command) {
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
-  if (line->operands.size() != 1) return say_usage_error(command, {Errc::refused, "one step must be named, as in sattach 12.0"});
+  if (line->operands.size() != 1)
+    return say_usage_error(command, {Errc::refused, "one step must be named, as in sattach 12.0"});
   const auto name = parse_step_name(line->operands[0]);
   const std::string wrong = "Invalid step id " + std::string{line->operands[0]} + "; it is JOB.STEP, as in 12.0";
-  if (!name || !name->has_step()) return say_usage_error(command, {Errc::refused, name ? wrong : told(name.error(), wrong)});
+  if (!name || !name->has_step())
+    return say_usage_error(command, {Errc::refused, name ? wrong : told(name.error(), wrong)});
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   const std::string secret = random_bytes(32);
@@ -212,7 +228,8 @@ int run_sattach(Command& command) {
   Session session(*session_options(*settings));
   const auto reply = ask_to_attach(session, request);
   if (!reply || reply->has_failure()) {
-    if (!reply) say_trouble(command, session);
+    if (!reply)
+      say_trouble(command, session);
     else
       for (const std::string& note : reply->failure().notes()) say_error(command, note);
     say_error(command, "Could not get job step info: " + (reply ? reply->failure().text() : reply.error().story));

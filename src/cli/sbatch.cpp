@@ -16,11 +16,13 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"sbatch", "submit a batch script", "[options [: options]...] [script [arguments]]",
-                          "Sends a script to the controller, which runs it when its resources are free, and prints the id of the job. "
-                          "Options may also stand in the script, on lines that begin with #SBATCH before the first command, and in the "
-                          "environment; the command line wins over the environment, and that over the script. A lone ':' between options, or a line #SBATCH "
-                          "hetjob between such lines, begins the next component of a heterogeneous job: all components start together."};
+constexpr ManualHead head{
+    "sbatch", "submit a batch script", "[options [: options]...] [script [arguments]]",
+    "Sends a script to the controller, which runs it when its resources are free, and prints the id of the job. "
+    "Options may also stand in the script, on lines that begin with #SBATCH before the first command, and in the "
+    "environment; the command line wins over the environment, and that over the script. A lone ':' between options, or "
+    "a line #SBATCH "
+    "hetjob between such lines, begins the next component of a heterogeneous job: all components start together."};
 
 struct Script {
   std::string text;
@@ -80,7 +82,8 @@ Result<Script> find_script(const Submission& first, const ClientSettings& settin
 Result<std::string> read_export_file(const std::string& name) {
   constexpr std::uint64_t size_max = 16u << 20;
   const auto number = parse_integer(name);
-  const int fd = number && *number > STDERR_FILENO && *number < 65536 ? static_cast<int>(*number) : open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = number && *number > STDERR_FILENO && *number < 65536 ? static_cast<int>(*number)
+                                                                      : open(name.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return fail(Errc::refused, "Could not open user environment file " + name);
   auto text = read_script(fd, size_max);
   if (!number) close(fd);
@@ -92,18 +95,21 @@ Result<std::string> read_export_file(const std::string& name) {
 // Without the submitter's variables a job has those of a login, unless nothing at all was asked for.
 void settle_environment(JobDraft& draft) {
   bool all = !draft.export_given;
-  for (const std::string_view word : split(draft.export_list, ',')) all = all || equals_ignoring_case(word, "all") || equals_ignoring_case(word, "nil");
+  for (const std::string_view word : split(draft.export_list, ','))
+    all = all || equals_ignoring_case(word, "all") || equals_ignoring_case(word, "nil");
   if (!all && !draft.job.extras().has_user_env()) draft.job.mutable_extras()->set_user_env("L");
 }
 
-int report(const Command& command, const JobDraft& draft, const wire::Submitted& submitted, const ClientSettings& settings) {
+int report(const Command& command, const JobDraft& draft, const wire::Submitted& submitted,
+           const ClientSettings& settings) {
   for (const std::string& note : submitted.notes()) say_info(command, note);
   if (draft.test_only) {
     say_plain(command.name + ": " + test_only_text(submitted));
     return 0;
   }
   if (draft.quiet) return 0;
-  const std::string where = draft.clusters.empty() ? "" : (draft.parsable ? ";" : " on cluster ") + settings.cluster_name;
+  const std::string where =
+      draft.clusters.empty() ? "" : (draft.parsable ? ";" : " on cluster ") + settings.cluster_name;
   return print((draft.parsable ? "" : "Submitted batch job ") + std::to_string(submitted.job_id()) + where + '\n');
 }
 
@@ -129,7 +135,9 @@ int submit(const Command& command, Submission& all, Script& script, const Client
   ask.set_script(std::move(script.text));
   ask.set_test_only(draft.test_only);
   const auto options = session_options(settings, command);
-  say_more(command, 2, "script of " + std::to_string(ask.script().size()) + " bytes, environment of " + std::to_string(ask.environment().size()) + " bytes");
+  say_more(command, 2,
+           "script of " + std::to_string(ask.script().size()) + " bytes, environment of " +
+               std::to_string(ask.environment().size()) + " bytes");
   Session session(*options);
   const auto reply = session.submit(std::move(ask));
   const char* failed = draft.test_only ? "allocation failure: " : "Batch job submission failed: ";
@@ -140,8 +148,10 @@ int submit(const Command& command, Submission& all, Script& script, const Client
   }
   if (reply->has_failure()) {
     for (const std::string& note : reply->failure().notes()) say_error(command, note);
-    if (draft.test_only) say_plain(failed + reply->failure().text());
-    else say_error(command, failed + reply->failure().text());
+    if (draft.test_only)
+      say_plain(failed + reply->failure().text());
+    else
+      say_error(command, failed + reply->failure().text());
     return error_code();
   }
   const int printed = report(command, draft, reply->submitted(), settings);
@@ -178,7 +188,8 @@ int wait_for_end(const Command& command, const SessionOptions& options, std::uin
     }
     if (!reply) say_trouble(command, session);
     if (!reply || reply->has_failure()) {
-      say_error(command, "Unable to wait for job " + std::to_string(job_id) + ": " + (reply ? reply->failure().text() : reply.error().story));
+      say_error(command, "Unable to wait for job " + std::to_string(job_id) + ": " +
+                             (reply ? reply->failure().text() : reply.error().story));
       return error_code();
     }
     const wire::JobProgress& progress = reply->job_progress();
@@ -219,7 +230,9 @@ int run_sbatch(Command& command) {
   command.quiet = all->draft.quiet;
   command.verbose = all->draft.verbose;
   if (all->draft.external) {  // what is in a script are its options
-    if (all->draft.job.array().size() > 0) return say_usage_error(command, {Errc::refused, "--external holds nodes for one job; an array of them is not possible"});
+    if (all->draft.job.array().size() > 0)
+      return say_usage_error(command,
+                             {Errc::refused, "--external holds nodes for one job; an array of them is not possible"});
     script->text.clear();
     all->draft.job.set_allocation_only(true);
     for (wire::JobDescription& component : all->more) component.set_allocation_only(true);

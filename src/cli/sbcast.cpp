@@ -1,4 +1,5 @@
-// src/cli/sbcast.cpp - copies a file to every node of a job: a step of the job whose tasks write what comes over standard input, with the user's rights.
+// src/cli/sbcast.cpp - copies a file to every node of a job: a step of the job whose tasks write what comes over
+// standard input, with the user's rights.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -23,7 +24,8 @@ namespace millrace {
 namespace {
 
 constexpr ManualHead head{"sbcast", "copy a file to the nodes of a job", "[options] source destination",
-                          "Copies a file of this host to the same place on every node of the job it is run in. It is written by the user's own rights, whole or not at all."};
+                          "Copies a file of this host to the same place on every node of the job it is run in. It is "
+                          "written by the user's own rights, whole or not at all."};
 
 constexpr std::size_t block_default = 1u << 20, block_max = 4u << 20;
 
@@ -51,7 +53,8 @@ Result<void> set_job(Draft& d, Text v) {
   if (v.find('.') != Text::npos) {
     const auto name = parse_step_name(v);
     const std::string wrong = "Invalid step id " + std::string{v} + "; it is JOB.STEP, as in 12.0";
-    if (!name || !name->has_step() || !name->job().tasks().empty()) return fail(Errc::refused, name ? wrong : told(name.error(), wrong));
+    if (!name || !name->has_step() || !name->job().tasks().empty())
+      return fail(Errc::refused, name ? wrong : told(name.error(), wrong));
     d.step = *name;
     d.job_id = name->job().job_id();
     return {};
@@ -65,7 +68,8 @@ Result<void> set_job(Draft& d, Text v) {
 }
 
 Result<void> set_compress(Draft& d, Text v) {
-  if (!v.empty() && v != "zlib" && v != "lz4" && v != "none") return fail(Errc::refused, "--compress=" + std::string{v} + " is not known; zlib or none would be right");
+  if (!v.empty() && v != "zlib" && v != "lz4" && v != "none")
+    return fail(Errc::refused, "--compress=" + std::string{v} + " is not known; zlib or none would be right");
   d.compress = v != "none";
   return {};
 }
@@ -77,7 +81,9 @@ Result<void> set_block(Draft& d, Text v) {
   if (!v.empty() && (v.back() == 'm' || v.back() == 'M')) unit = 1024 * 1024;
   if (unit > 1) digits.remove_suffix(1);
   const auto number = parse_integer(digits);
-  if (!number || *number < 1 || *number > 1'000'000'000) return fail(Errc::refused, "Invalid size specification " + std::string{v} + "; bytes, or with k or m, would be right");
+  if (!number || *number < 1 || *number > 1'000'000'000)
+    return fail(Errc::refused,
+                "Invalid size specification " + std::string{v} + "; bytes, or with k or m, would be right");
   d.block = std::min(static_cast<std::size_t>(*number) * unit, block_max);
   return {};
 }
@@ -108,7 +114,9 @@ constexpr Option<Draft> rows[] = {
 };
 // clang-format on
 
-std::int64_t microseconds(const timespec& at) { return static_cast<std::int64_t>(at.tv_sec) * 1'000'000 + at.tv_nsec / 1000; }
+std::int64_t microseconds(const timespec& at) {
+  return static_cast<std::int64_t>(at.tv_sec) * 1'000'000 + at.tv_nsec / 1000;
+}
 
 // A child packs into a pipe, so that neither a copy on disk nor the whole file in memory is needed.
 Result<int> packed_stream(int source) {
@@ -145,7 +153,7 @@ struct Errand {
 };
 
 int send_file(const Command& command, const Draft& draft, const ClientSettings& settings, const Errand& errand) {
-  struct stat facts {};
+  struct stat facts{};
   int source = open(errand.source.c_str(), O_RDONLY | O_CLOEXEC);
   if (source < 0 || fstat(source, &facts) != 0) {
     say_error(command, "Can't open `" + errand.source + "`: " + std::strerror(errno));
@@ -201,7 +209,8 @@ int send_file(const Command& command, const Draft& draft, const ClientSettings& 
   const SessionOptions options = *session_options(settings);
   Session session(options);
   console.catch_signals();
-  if (draft.verbose > 0) say_info(command, errand.source + " to " + errand.path + ", " + std::to_string(facts.st_size) + " bytes");
+  if (draft.verbose > 0)
+    say_info(command, errand.source + " to " + errand.path + ", " + std::to_string(facts.st_size) + " bytes");
   const int code = console.run_step(session, options, std::move(ask));
   while (draft.compress && waitpid(-1, nullptr, 0) > 0) continue;
   return code == 0 ? 0 : 1;
@@ -233,7 +242,8 @@ std::vector<std::string> libraries_of(const std::string& program, const std::str
   close(ends[1]);
   std::string text;
   char buffer[4096];
-  for (ssize_t count = 0; (count = read(ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(count));
+  for (ssize_t count = 0; (count = read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(count));
   close(ends[0]);
   if (pid > 0) waitpid(pid, nullptr, 0);
   for (const std::string_view line : split(text, '\n')) {
@@ -241,7 +251,9 @@ std::vector<std::string> libraries_of(const std::string& program, const std::str
     if (arrow == std::string_view::npos) continue;
     const std::string_view rest = line.substr(arrow + 3);
     const std::string_view path = rest.substr(0, rest.find(' '));
-    const bool is_there = std::ranges::any_of(split(exclude, ','), [&](std::string_view folder) { return !folder.empty() && path.starts_with(std::string{folder} + "/"); });
+    const bool is_there = std::ranges::any_of(split(exclude, ','), [&](std::string_view folder) {
+      return !folder.empty() && path.starts_with(std::string{folder} + "/");
+    });
     if (!is_there) out.emplace_back(path);
   }
   return out;
@@ -286,7 +298,10 @@ int run_sbcast(Command& command) {
   if (errand.path[0] != '/') errand.path = current_directory() + "/" + errand.path;
   if (const int code = send_file(command, draft, *settings, errand); code != 0 || !draft.send_libraries) return code;
   for (const std::string& library : libraries_of(errand.source, draft.exclude))
-    if (const int code = send_file(command, draft, *settings, {library, errand.path + "_libs/" + library.substr(library.rfind('/') + 1), true}); code != 0) return code;
+    if (const int code = send_file(command, draft, *settings,
+                                   {library, errand.path + "_libs/" + library.substr(library.rfind('/') + 1), true});
+        code != 0)
+      return code;
   return 0;
 }
 

@@ -16,9 +16,10 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"scancel", "cancel or signal jobs", "[options] [job ids]",
-                          "Ends jobs (TERM, then KILL after KillWait), or sends them the signal named with -s. Jobs are named as 12, 12_3, "
-                          "12_[1-3] or, of heterogeneous jobs, 12+1, steps as 12.0; without ids, all jobs that pass the filters are meant."};
+constexpr ManualHead head{
+    "scancel", "cancel or signal jobs", "[options] [job ids]",
+    "Ends jobs (TERM, then KILL after KillWait), or sends them the signal named with -s. Jobs are named as 12, 12_3, "
+    "12_[1-3] or, of heterogeneous jobs, 12+1, steps as 12.0; without ids, all jobs that pass the filters are meant."};
 
 constexpr std::uint32_t invalid_job_id = 2017, already_done = 2021;  // compat §30
 
@@ -51,7 +52,9 @@ Result<void> set_user(Draft& d, Text v) {
 
 Result<void> set_state(Draft& d, Text v) {
   const auto state = parse_state(v);
-  if (!state || state->code > wire::SUSPENDED) return fail(Errc::refused, "Invalid job state specified: " + std::string{v} + "\nValid job states include: PENDING, RUNNING, SUSPENDED");
+  if (!state || state->code > wire::SUSPENDED)
+    return fail(Errc::refused, "Invalid job state specified: " + std::string{v} +
+                                   "\nValid job states include: PENDING, RUNNING, SUSPENDED");
   constexpr const char* words[] = {"PENDING", "RUNNING", "SUSPENDED"};
   d.cancel.set_state(words[state->code]);
   d.filtered = true;
@@ -59,7 +62,11 @@ Result<void> set_state(Draft& d, Text v) {
 }
 
 Result<void> nothing(Draft&, Text) { return {}; }
-Result<void> filter_name(Draft& d, Text v) { d.cancel.set_name(std::string{v}); d.filtered = true; return {}; }
+Result<void> filter_name(Draft& d, Text v) {
+  d.cancel.set_name(std::string{v});
+  d.filtered = true;
+  return {};
+}
 
 // clang-format off
 constexpr Option<Draft> rows[] = {
@@ -97,7 +104,9 @@ Result<void> add_jobs(Draft& draft, const std::vector<std::string_view>& words) 
     for (const std::string_view text : split_outside_brackets(word)) {
       if (text.find('.') != std::string_view::npos) {
         const auto step = parse_step_name(text);
-        if (!step) return fail(Errc::refused, told(step.error(), "Invalid job step id " + std::string{text} + "; it is JOB.STEP, as in 12.0"));
+        if (!step)
+          return fail(Errc::refused,
+                      told(step.error(), "Invalid job step id " + std::string{text} + "; it is JOB.STEP, as in 12.0"));
         draft.steps.push_back(*step);
         continue;
       }
@@ -119,8 +128,11 @@ std::string job_text(const wire::JobName& job) {
 
 void say_intent(const Command& command, const Draft& draft, const std::string& job) {
   if (draft.verbose == 0) return;
-  if (!draft.signal) say_info(command, "Terminating job " + job);
-  else say_info(command, "Signal " + std::to_string(draft.cancel.signal()) + (draft.cancel.batch_only() ? " to batch job " : " to job ") + job);
+  if (!draft.signal)
+    say_info(command, "Terminating job " + job);
+  else
+    say_info(command, "Signal " + std::to_string(draft.cancel.signal()) +
+                          (draft.cancel.batch_only() ? " to batch job " : " to job ") + job);
 }
 
 // With -i: looks the jobs up and keeps those the user says yes to.
@@ -132,11 +144,14 @@ Result<void> choose_interactively(Session& session, Draft& draft) {
   chosen.clear_jobs();
   const wire::CancelJobs& f = draft.cancel;
   for (const wire::JobView& job : reply.jobs().jobs()) {
-    const bool passes = (f.user().empty() || f.user() == std::to_string(job.uid())) && (f.partition().empty() || f.partition() == job.partition()) &&
-                        (f.name().empty() || f.name() == job.name()) && (f.account().empty() || f.account() == job.account()) &&
+    const bool passes = (f.user().empty() || f.user() == std::to_string(job.uid())) &&
+                        (f.partition().empty() || f.partition() == job.partition()) &&
+                        (f.name().empty() || f.name() == job.name()) &&
+                        (f.account().empty() || f.account() == job.account()) &&
                         (f.state().empty() || f.state() == state_word(job)) && !is_ended(job);
     if (!passes) continue;
-    print("Cancel job_id=" + job_name_text(job, {}) + " name=" + job.name() + " partition=" + job.partition() + " [y/n]? ");
+    print("Cancel job_id=" + job_name_text(job, {}) + " name=" + job.name() + " partition=" + job.partition() +
+          " [y/n]? ");
     char answer[64] = {};
     if (std::fgets(answer, sizeof answer, stdin) == nullptr || (answer[0] != 'y' && answer[0] != 'Y')) continue;
     wire::JobName* name = chosen.add_jobs();
@@ -169,10 +184,12 @@ int report(const Command& command, const Draft& draft, const wire::JobsChanged& 
     const bool gone = failed.code() == invalid_job_id || failed.code() == already_done;
     // A job that is gone already is what the user wanted; only the signal that could not be delivered is an error.
     const bool excused = gone && plain;
-    if (!draft.quiet && (!excused || draft.verbose > 0)) say_error(command, "Kill job error on job id " + failed.job() + ": " + failed.text());
+    if (!draft.quiet && (!excused || draft.verbose > 0))
+      say_error(command, "Kill job error on job id " + failed.job() + ": " + failed.text());
     if (!excused) code = 1;
   }
-  if (draft.filtered && changed.changed_size() == 0 && changed.failed_size() == 0 && draft.verbose > 0) say_error(command, "No active jobs match ALL job filters, including: " + filter_words(draft.cancel));
+  if (draft.filtered && changed.changed_size() == 0 && changed.failed_size() == 0 && draft.verbose > 0)
+    say_error(command, "No active jobs match ALL job filters, including: " + filter_words(draft.cancel));
   return code;
 }
 
@@ -184,23 +201,29 @@ int cancel_step(const Command& command, const Draft& draft, Session& session, co
     char answer[64] = {};
     if (std::fgets(answer, sizeof answer, stdin) == nullptr || (answer[0] != 'y' && answer[0] != 'Y')) return 0;
   }
-  if (draft.verbose > 0) say_info(command, (draft.signal ? "Signal " + std::to_string(draft.cancel.signal()) + " to step " : "Terminating step ") + shown);
+  if (draft.verbose > 0)
+    say_info(
+        command,
+        (draft.signal ? "Signal " + std::to_string(draft.cancel.signal()) + " to step " : "Terminating step ") + shown);
   wire::Request request;
   *request.mutable_signal_step()->mutable_step() = step;
   request.mutable_signal_step()->set_signal(draft.cancel.signal());
   const auto reply = session.call(request);
   if (reply && !reply->has_failure()) return 0;
-  if (!reply) say_trouble(command, session);
+  if (!reply)
+    say_trouble(command, session);
   else
     for (const std::string& note : reply->failure().notes()) say_error(command, note);
   const bool gone = reply && (reply->failure().code() == invalid_job_id || reply->failure().code() == already_done);
   const bool excused = gone && !draft.signal;  // as of jobs: it is what the user wanted
   if (!draft.quiet && (!excused || draft.verbose > 0))
-    say_error(command, "Kill job error on job step id " + shown + ": " + (reply ? reply->failure().text() : reply.error().story));
+    say_error(command, "Kill job error on job step id " + shown + ": " +
+                           (reply ? reply->failure().text() : reply.error().story));
   return excused ? 0 : 1;
 }
 
-// The controller filters by everything but the workload key: of the jobs that were named, or of all, those that have it are named to it.
+// The controller filters by everything but the workload key: of the jobs that were named, or of all, those that have it
+// are named to it.
 Result<void> choose_by_wckey(Session& session, Draft& draft) {
   wire::Request request;
   *request.mutable_query_jobs()->mutable_jobs() = draft.cancel.jobs();
@@ -220,7 +243,9 @@ void comment_on(const Command& command, Session& session, const wire::JobName& j
   *request.mutable_update_job()->mutable_job() = job;
   request.mutable_update_job()->mutable_extras()->set_admin_comment(text);
   const auto reply = ask_all(session, request);
-  const std::string problem = !reply ? reply.error().story : reply->jobs_changed().failed_size() > 0 ? reply->jobs_changed().failed(0).text() : "";
+  const std::string problem = !reply                                    ? reply.error().story
+                              : reply->jobs_changed().failed_size() > 0 ? reply->jobs_changed().failed(0).text()
+                                                                        : "";
   if (!problem.empty()) say_error(command, "--admin-comment for job " + job_text(job) + ": " + problem);
 }
 
@@ -235,7 +260,8 @@ int cancel(Command& command, Draft& draft, const ClientSettings& settings) {
       return 1;
     }
     if (draft.cancel.jobs_size() == 0) {
-      if (draft.verbose > 0) say_error(command, "No active jobs match ALL job filters, including: wckey=" + *draft.wckey);
+      if (draft.verbose > 0)
+        say_error(command, "No active jobs match ALL job filters, including: wckey=" + *draft.wckey);
       return 0;
     }
   }
@@ -259,7 +285,8 @@ int cancel(Command& command, Draft& draft, const ClientSettings& settings) {
   if (!reply) {
     say_trouble(command, session);
     if (draft.cancel.jobs_size() == 0) say_error(command, "Kill job error: " + reply.error().story);
-    for (const wire::JobName& job : draft.cancel.jobs()) say_error(command, "Kill job error on job id " + job_text(job) + ": " + reply.error().story);
+    for (const wire::JobName& job : draft.cancel.jobs())
+      say_error(command, "Kill job error on job id " + job_text(job) + ": " + reply.error().story);
     return 1;
   }
   if (draft.cancel.jobs_size() == 0)
@@ -284,14 +311,20 @@ int run_scancel(Command& command) {
     if (!number) return say_usage_error(command, {Errc::refused, "Unknown job signal: " + *draft.signal});
     draft.cancel.set_signal(*number);
   }
-  if (draft.cancel.batch_only() && !draft.signal) return say_usage_error(command, {Errc::refused, "-b/--batch needs -s/--signal"});
-  if (const auto added = add_jobs(draft, line->operands); !added) return say_usage_error(command, {Errc::refused, added.error().story});
-  if (draft.admin_comment && draft.cancel.jobs_size() == 0) return say_usage_error(command, {Errc::refused, "--admin-comment needs the ids of the jobs"});
-  if (!draft.steps.empty() && draft.filtered) return say_usage_error(command, not_built("a filter with a step (" + step_text(draft.steps.front()) + ")").error());
-  if (draft.cancel.jobs_size() == 0 && draft.steps.empty() && !draft.filtered) return say_usage_error(command, {Errc::refused, "No job identification provided"});
+  if (draft.cancel.batch_only() && !draft.signal)
+    return say_usage_error(command, {Errc::refused, "-b/--batch needs -s/--signal"});
+  if (const auto added = add_jobs(draft, line->operands); !added)
+    return say_usage_error(command, {Errc::refused, added.error().story});
+  if (draft.admin_comment && draft.cancel.jobs_size() == 0)
+    return say_usage_error(command, {Errc::refused, "--admin-comment needs the ids of the jobs"});
+  if (!draft.steps.empty() && draft.filtered)
+    return say_usage_error(command, not_built("a filter with a step (" + step_text(draft.steps.front()) + ")").error());
+  if (draft.cancel.jobs_size() == 0 && draft.steps.empty() && !draft.filtered)
+    return say_usage_error(command, {Errc::refused, "No job identification provided"});
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
-  if (const auto known = check_clusters(draft.clusters, *settings); !known) return say_usage_error(command, known.error());
+  if (const auto known = check_clusters(draft.clusters, *settings); !known)
+    return say_usage_error(command, known.error());
   return cancel(command, draft, *settings);
 }
 

@@ -21,7 +21,8 @@ namespace millrace {
 namespace {
 
 constexpr ManualHead head{"scontrol", "show and change jobs, nodes, partitions and reservations", "[options] [command]",
-                          "Without a command it reads commands line by line until quit or exit; !! repeats the last one. Every command: `scontrol help`."};
+                          "Without a command it reads commands line by line until quit or exit; !! repeats the last "
+                          "one. Every command: `scontrol help`."};
 
 struct Draft {
   int verbose = 0;
@@ -69,10 +70,10 @@ std::optional<Text> value_of(Text word, std::initializer_list<Text> keys) {
   return std::nullopt;
 }
 
-// hold, release, requeue, suspend: job ids as separate words or one list, JobId= before them or not, or JobName=X where that is allowed. What is
-// no job is said, and the others are changed.
-int change_jobs(Scontrol& self, const Words& words, Text keyword, wire::Request& request, google::protobuf::RepeatedPtrField<wire::JobName>& jobs,
-                std::string* name) {
+// hold, release, requeue, suspend: job ids as separate words or one list, JobId= before them or not, or JobName=X where
+// that is allowed. What is no job is said, and the others are changed.
+int change_jobs(Scontrol& self, const Words& words, Text keyword, wire::Request& request,
+                google::protobuf::RepeatedPtrField<wire::JobName>& jobs, std::string* name) {
   int code = 0;
   for (const Text word : words) {
     if (const auto named = name == nullptr ? std::nullopt : value_of(word, {"JobName", "Name"})) {
@@ -118,13 +119,16 @@ int requeue(Scontrol& self, const Words& words, Text keyword, bool and_hold) {
   ask->set_hold(and_hold);
   Words ids;
   for (const Text word : words) {
-    if (equals_ignoring_case(word, "Incomplete")) ask->set_incomplete(true);
-    else if (and_hold && equals_ignoring_case(word, "State=SpecialExit")) ask->set_special_exit(true);
+    if (equals_ignoring_case(word, "Incomplete"))
+      ask->set_incomplete(true);
+    else if (and_hold && equals_ignoring_case(word, "State=SpecialExit"))
+      ask->set_special_exit(true);
     else if (word.size() > 6 && equals_ignoring_case(word.substr(0, 6), "State=")) {
-      say_plain("scontrol: error: '" + std::string{word} + "' is wrong, State=SpecialExit of requeuehold would be right");
+      say_plain("scontrol: error: '" + std::string{word} +
+                "' is wrong, State=SpecialExit of requeuehold would be right");
       return 1;
-    }
-    else ids.push_back(word);
+    } else
+      ids.push_back(word);
   }
   return change_jobs(self, ids, keyword, request, *ask->mutable_jobs(), nullptr);
 }
@@ -140,7 +144,9 @@ int ping(Scontrol& self) {
   wire::Request request;
   request.mutable_ping();
   const auto reply = self.ask(request);
-  const std::string host = reply ? reply->pong().host() : self.settings.controller_host.empty() ? own_host_name() : self.settings.controller_host;
+  const std::string host = reply                                   ? reply->pong().host()
+                           : self.settings.controller_host.empty() ? own_host_name()
+                                                                   : self.settings.controller_host;
   if (self.data) return std::max(print_pings(self, host, reply.has_value()), reply ? 0 : 1);
   print("Slurmctld(primary) at " + host + (reply ? " is UP\n" : " is DOWN\n"));
   return reply ? 0 : 1;
@@ -156,20 +162,25 @@ int simple(Scontrol& self, wire::Request& request, Text what) {
 // Both words must be whole (see the table): a slip of the fingers ends no cluster.
 int shut_down(Scontrol& self, const Words& words) {
   if (words.size() > 1) return say_plain("too many arguments for keyword:shutdown"), 1;
-  if (words.size() == 1 && !is_keyword(words[0], {"slurmctld", 9}) && !is_keyword(words[0], {"controller", 10})) return say_plain("invalid shutdown argument:" + std::string{words[0]}), 1;
+  if (words.size() == 1 && !is_keyword(words[0], {"slurmctld", 9}) && !is_keyword(words[0], {"controller", 10}))
+    return say_plain("invalid shutdown argument:" + std::string{words[0]}), 1;
   wire::Request request;
   request.mutable_shutdown()->set_agents_too(words.empty());
   return simple(self, request, "slurm_shutdown");
 }
 
 int write_script(Scontrol& self, const Words& words) {
-  if (!words.empty() && is_keyword(words[0], {"config", 1})) return scontrol_write_config(self, Words(words.begin() + 1, words.end()));
-  if (!words.empty() && !is_keyword(words[0], {"batch_script", 1})) return say_plain("invalid write argument:" + std::string{words[0]}), 1;
-  if (words.size() < 2 || words.size() > 3) return say_plain(std::string{words.size() < 2 ? "too few" : "too many"} + " arguments for keyword:write"), 1;
+  if (!words.empty() && is_keyword(words[0], {"config", 1}))
+    return scontrol_write_config(self, Words(words.begin() + 1, words.end()));
+  if (!words.empty() && !is_keyword(words[0], {"batch_script", 1}))
+    return say_plain("invalid write argument:" + std::string{words[0]}), 1;
+  if (words.size() < 2 || words.size() > 3)
+    return say_plain(std::string{words.size() < 2 ? "too few" : "too many"} + " arguments for keyword:write"), 1;
   const auto job = parse_job_name(words[1]);
   wire::Request request;
   if (job) request.mutable_get_script()->set_job_id(job->id);
-  const auto reply = job ? self.ask(request) : Result<wire::Reply>{fail(Errc::refused, told(job.error(), "Invalid job id specified"))};
+  const auto reply =
+      job ? self.ask(request) : Result<wire::Reply>{fail(Errc::refused, told(job.error(), "Invalid job id specified"))};
   if (!reply) {
     say_plain("job script retrieval failed: " + reply.error().story);
     return 1;
@@ -190,7 +201,8 @@ int write_script(Scontrol& self, const Words& words) {
 int create(Scontrol& self, const Words& words) {
   if (words.empty()) return say_plain("too few arguments for create keyword"), 1;
   const std::string first = lower(words[0]);
-  if (first == "reservation" || first == "res") return scontrol_reserve(self, Words(words.begin() + 1, words.end()), false);
+  if (first == "reservation" || first == "res")
+    return scontrol_reserve(self, Words(words.begin() + 1, words.end()), false);
   for (const Text word : words)
     if (lower(word).starts_with("reservation")) return scontrol_reserve(self, words, false);
   for (const Text word : words)
@@ -216,7 +228,8 @@ int remove_entity(Scontrol& self, const Words& words) {
 }
 
 int set_cluster(Scontrol& self, const Words& words) {
-  const auto known = check_clusters(words.empty() ? std::optional<std::string>{} : std::string{words[0]}, self.settings);
+  const auto known =
+      check_clusters(words.empty() ? std::optional<std::string>{} : std::string{words[0]}, self.settings);
   return known ? 0 : say_usage_error(self.command, known.error());
 }
 
@@ -285,21 +298,27 @@ std::string verb_lines() {
   std::string out = "\nCommands (each may be shortened to what is unique):\n";
   for (const Verb& verb : verbs) {
     if (verb.run == nullptr) continue;
-    std::string line = "  " + std::string{verb.keyword.name} + (verb.arguments.empty() ? "" : " " + std::string{verb.arguments});
+    std::string line =
+        "  " + std::string{verb.keyword.name} + (verb.arguments.empty() ? "" : " " + std::string{verb.arguments});
     line.size() + 2 > 46 ? line += "\n" + std::string(46, ' ') : line += std::string(46 - line.size(), ' ');
     out += line + std::string{verb.help} + '\n';
   }
-  return out + "  !!                                          repeat the last command\n  quit, exit                                  leave\n";
+  return out +
+         "  !!                                          repeat the last command\n  quit, exit                          "
+         "        leave\n";
 }
 
-int print_help(Scontrol&, const Words&) { return print(help_text(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)) + verb_lines()); }
+int print_help(Scontrol&, const Words&) {
+  return print(help_text(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)) + verb_lines());
+}
 
 int run_words(Scontrol& self, const Words& words) {
   const Words rest(words.begin() + 1, words.end());
   for (const Verb& verb : verbs) {
     if (!is_keyword(words[0], verb.keyword)) continue;
     if (verb.run == nullptr) return scontrol_refuse(self, verb.keyword.name, verb.why);
-    if (verb.arguments.empty() && !rest.empty() && verb.run != print_help) return say_plain("too many arguments for keyword:" + std::string{verb.keyword.name}), 1;
+    if (verb.arguments.empty() && !rest.empty() && verb.run != print_help)
+      return say_plain("too many arguments for keyword:" + std::string{verb.keyword.name}), 1;
     return verb.run(self, rest);
   }
   say_plain("invalid keyword: " + std::string{words[0]});
@@ -329,7 +348,8 @@ int run_lines(Scontrol& self) {
 }  // namespace
 
 bool is_keyword(Text word, const Keyword& keyword) {
-  return word.size() >= keyword.letters && keyword.name.size() >= word.size() && equals_ignoring_case(keyword.name.substr(0, word.size()), word);
+  return word.size() >= keyword.letters && keyword.name.size() >= word.size() &&
+         equals_ignoring_case(keyword.name.substr(0, word.size()), word);
 }
 
 void Scontrol::complain(Text text) const {
@@ -346,24 +366,30 @@ Result<wire::Reply> Scontrol::ask(wire::Request& request) {
 }
 
 int scontrol_refuse(Scontrol& self, Text what, Text why) {
-  say_error(self.command, std::string{what} + (why.empty() ? " is not built yet in Millrace" : " is refused in Millrace: " + std::string{why}));
+  say_error(self.command, std::string{what} + (why.empty() ? " is not built yet in Millrace"
+                                                           : " is refused in Millrace: " + std::string{why}));
   return 1;
 }
 
 std::vector<OptionText> scontrol_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
 std::vector<CommandWord> scontrol_words() {
   std::vector<CommandWord> out;
-  for (const Verb& verb : verbs) out.push_back({verb.keyword.name, verb.arguments, verb.help, verb.run != nullptr, verb.why});
+  for (const Verb& verb : verbs)
+    out.push_back({verb.keyword.name, verb.arguments, verb.help, verb.run != nullptr, verb.why});
   return out;
 }
 std::string scontrol_manual() {
   std::string commands = ".SH COMMANDS\n";
   for (const Verb& verb : verbs)
-    if (verb.run != nullptr) commands += manual_entry(std::string{verb.keyword.name} + (verb.arguments.empty() ? "" : " " + std::string{verb.arguments}), verb.help);
+    if (verb.run != nullptr)
+      commands += manual_entry(
+          std::string{verb.keyword.name} + (verb.arguments.empty() ? "" : " " + std::string{verb.arguments}),
+          verb.help);
   std::string entities;
   for (const CommandWord& entity : scontrol_entities())
     if (entity.built) entities += (entities.empty() ? "" : ", ") + std::string{entity.name};
-  return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool), commands + ".SH ENTITIES\nshow takes: " + entities + ".\n");
+  return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool),
+                  commands + ".SH ENTITIES\nshow takes: " + entities + ".\n");
 }
 
 int run_scontrol(Command& command) {
@@ -371,7 +397,8 @@ int run_scontrol(Command& command) {
   const std::span<const Option<Draft>> table{rows};
   if (const auto done = apply_environment(table, any_tool, draft); !done) return say_usage_error(command, done.error());
   // After this word a dash is a minus: setdebugflags -Steps.
-  const auto flags = std::ranges::find_if(command.words, [](Text word) { return is_keyword(word, {"setdebugflags", 9}); });
+  const auto flags =
+      std::ranges::find_if(command.words, [](Text word) { return is_keyword(word, {"setdebugflags", 9}); });
   const auto until = flags == command.words.end() ? flags : std::next(flags);
   auto line = apply_words(table, any_tool, std::span{command.words.begin(), until}, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
@@ -385,8 +412,17 @@ int run_scontrol(Command& command) {
   // Lists of hosts and the version need no cluster at all.
   const std::string problem = settings ? "" : settings.error().story;
   if (!settings) settings = parse_client_settings("", "");
-  Scontrol self{command, draft.show, draft.all, *settings, std::make_unique<Session>(*session_options(*settings, command)), {}, problem, draft.listing.data, draft.future};
-  if (const auto known = check_clusters(draft.listing.clusters, *settings); !known) return say_usage_error(command, known.error());
+  Scontrol self{command,
+                draft.show,
+                draft.all,
+                *settings,
+                std::make_unique<Session>(*session_options(*settings, command)),
+                {},
+                problem,
+                draft.listing.data,
+                draft.future};
+  if (const auto known = check_clusters(draft.listing.clusters, *settings); !known)
+    return say_usage_error(command, known.error());
   return line->operands.empty() ? run_lines(self) : run_words(self, line->operands);
 }
 

@@ -1,4 +1,5 @@
-// src/cli/scontrol_daemons.cpp - what scontrol asks about the daemons and the machines: addresses, logs, what runs on this host.
+// src/cli/scontrol_daemons.cpp - what scontrol asks about the daemons and the machines: addresses, logs, what runs on
+// this host.
 #include <arpa/inet.h>
 #include <netdb.h>
 
@@ -60,17 +61,21 @@ bool take_log_nodes(Text word, wire::SetLogging& wish) {
 // One word, and perhaps which nodes; 0: so it is.
 int check_log_words(const Words& words, Text keyword, wire::SetLogging& wish) {
   if (words.empty()) return say_plain("too few arguments for keyword:" + std::string{keyword}), 1;
-  if (words.size() > 2 || (words.size() == 2 && !take_log_nodes(words[1], wish))) return say_plain("too many arguments for keyword:" + std::string{keyword}), 1;
+  if (words.size() > 2 || (words.size() == 2 && !take_log_nodes(words[1], wish)))
+    return say_plain("too many arguments for keyword:" + std::string{keyword}), 1;
   return 0;
 }
 
 int order_logging(Scontrol& self, wire::Request& request, Text call) {
-  if (const auto reply = self.ask(request); !reply) return say_plain(std::string{call} + " error: " + reply.error().story), 1;
+  if (const auto reply = self.ask(request); !reply)
+    return say_plain(std::string{call} + " error: " + reply.error().story), 1;
   return 0;
 }
 
 // A name of this machine: as its nodes are called, or by their NodeHostName.
-bool is_here(const wire::NodeView& node) { return node.host_name() == own_host_name() || node.name() == own_node_name(); }
+bool is_here(const wire::NodeView& node) {
+  return node.host_name() == own_host_name() || node.name() == own_node_name();
+}
 
 }  // namespace
 
@@ -109,11 +114,13 @@ int scontrol_set_log_flags(Scontrol& self, const Words& words) {
       say_plain("invalid debug flag: " + std::string{word});
       return 1;
     }
-    if (const std::string silent = flags_without_lines(*flags); add && !silent.empty()) say_info(self.command, silent + ": Millrace has nothing more to say of that");
+    if (const std::string silent = flags_without_lines(*flags); add && !silent.empty())
+      say_info(self.command, silent + ": Millrace has nothing more to say of that");
     std::string& list = add ? *wish.mutable_add_flags() : *wish.mutable_remove_flags();
     list += (list.empty() ? "" : ",") + std::string{names};
   }
-  if (wish.add_flags().empty() && wish.remove_flags().empty()) return say_plain("too few arguments for keyword:setdebugflags"), 1;
+  if (wish.add_flags().empty() && wish.remove_flags().empty())
+    return say_plain("too few arguments for keyword:setdebugflags"), 1;
   return order_logging(self, request, "slurm_set_debugflags");
 }
 
@@ -148,7 +155,8 @@ int scontrol_addresses(Scontrol& self, const Words& words) {
 }
 
 int scontrol_host_names(Scontrol& self, const Words& words) {
-  return for_each_node(self, words, "gethost", [](const wire::NodeView& node) { return node.name() + ": " + node.host_name() + '\n'; });
+  return for_each_node(self, words, "gethost",
+                       [](const wire::NodeView& node) { return node.name() + ": " + node.host_name() + '\n'; });
 }
 
 int scontrol_show_aliases(Scontrol& self, Text host) {
@@ -179,7 +187,9 @@ int scontrol_show_slurmd(Scontrol& self, Text name) {
   std::string out;
   for (const wire::NodeView& node : nodes->nodes()) {
     if (name.empty() ? !is_here(node) : node.name() != name) continue;
-    const auto line = [&](Text key, const std::string& value) { out += std::string{key} + std::string(24 - key.size(), ' ') + " = " + value + '\n'; };
+    const auto line = [&](Text key, const std::string& value) {
+      out += std::string{key} + std::string(24 - key.size(), ' ') + " = " + value + '\n';
+    };
     if (!out.empty()) out += '\n';
     line("Node", node.name());
     line("Actual CPUs", std::to_string(node.cpus()));

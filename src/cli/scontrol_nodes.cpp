@@ -1,4 +1,5 @@
-// src/cli/scontrol_nodes.cpp - what scontrol does to nodes: update NodeName=, one row per key, reboot, power, create and delete.
+// src/cli/scontrol_nodes.cpp - what scontrol does to nodes: update NodeName=, one row per key, reboot, power, create
+// and delete.
 #include <algorithm>
 
 #include "base/text.h"
@@ -58,7 +59,8 @@ int update_node(Scontrol& self, const std::vector<UpdatePair>& pairs, Text names
     if (!pair.has_value) return refuse_update_word(pair.key);
     if (is_update_key(pair.key, "NodeName")) continue;
     any = true;
-    const auto row = std::ranges::find_if(node_keys, [&](const NodeKey& each) { return equals_ignoring_case(each.name, pair.key); });
+    const auto row =
+        std::ranges::find_if(node_keys, [&](const NodeKey& each) { return equals_ignoring_case(each.name, pair.key); });
     if (row == std::end(node_keys)) return refuse_update_key(pair.key, pair.value);
     if (row->set == nullptr) return scontrol_refuse(self, "update " + std::string{row->name} + "=");
     if (const auto set = row->set(*update, pair.value); !set) {
@@ -73,7 +75,8 @@ int update_node(Scontrol& self, const std::vector<UpdatePair>& pairs, Text names
   const std::string& state = update->state();
   const bool needs_reason = state == "DOWN" || state == "DRAIN" || state == "FAIL";
   if (needs_reason && update->reason().empty()) {
-    say_plain("You must specify a reason when " + std::string{state == "FAIL" ? "FAILING" : "DOWNING or DRAINING"} + " a node. Request denied");
+    say_plain("You must specify a reason when " + std::string{state == "FAIL" ? "FAILING" : "DOWNING or DRAINING"} +
+              " a node. Request denied");
     return 1;
   }
   return send_update(self, request);
@@ -124,7 +127,8 @@ int scontrol_reboot(Scontrol& self, const Words& words) {
 
 int scontrol_cancel_reboot(Scontrol& self, const Words& words) {
   if (words.size() != 1) {
-    say_plain(words.empty() ? "Missing node list. Specify ALL|NODELIST" : "too many arguments for keyword:cancel_reboot");
+    say_plain(words.empty() ? "Missing node list. Specify ALL|NODELIST"
+                            : "too many arguments for keyword:cancel_reboot");
     return 1;
   }
   wire::Request request;
@@ -147,8 +151,10 @@ int scontrol_power(Scontrol& self, const Words& words) {
   const bool up = equals_ignoring_case(words[0], "up");
   if (!up && !equals_ignoring_case(words[0], "down")) return usage();
   std::string state = up ? "POWER_UP" : "POWER_DOWN";
-  if (words.size() == 3 && !up && (equals_ignoring_case(words[1], "asap") || equals_ignoring_case(words[1], "force"))) state += "_" + upper_case(words[1]);
-  else if (words.size() != 2) return usage();
+  if (words.size() == 3 && !up && (equals_ignoring_case(words[1], "asap") || equals_ignoring_case(words[1], "force")))
+    state += "_" + upper_case(words[1]);
+  else if (words.size() != 2)
+    return usage();
   wire::Request request;
   request.mutable_update_node()->set_nodes(std::string{words.back()});
   request.mutable_update_node()->set_state(state);
@@ -161,8 +167,10 @@ int scontrol_create_nodes(Scontrol& self, const Words& words) {
   for (const Text word : words) {
     const std::size_t equals = word.find('=');
     if (equals_ignoring_case(word, "node")) continue;
-    if (equals != Text::npos && equals_ignoring_case(word.substr(0, equals), "NodeName")) ask.set_names(std::string{word.substr(equals + 1)});
-    else ask.set_configuration(ask.configuration() + (ask.configuration().empty() ? "" : " ") + std::string{word});
+    if (equals != Text::npos && equals_ignoring_case(word.substr(0, equals), "NodeName"))
+      ask.set_names(std::string{word.substr(equals + 1)});
+    else
+      ask.set_configuration(ask.configuration() + (ask.configuration().empty() ? "" : " ") + std::string{word});
   }
   if (ask.names().empty()) {
     say_plain("NodeName must be given");

@@ -11,7 +11,8 @@ using Text = std::string_view;
 
 bool names_partition(Text word) {
   const std::size_t equals = word.find('=');
-  return equals != Text::npos && equals >= 3 && equals <= Text{"PartitionName"}.size() && equals_ignoring_case(Text{"PartitionName"}.substr(0, equals), word.substr(0, equals));
+  return equals != Text::npos && equals >= 3 && equals <= Text{"PartitionName"}.size() &&
+         equals_ignoring_case(Text{"PartitionName"}.substr(0, equals), word.substr(0, equals));
 }
 
 // "... is wrong, UP or DOWN would be right": in the words of Slurm, what is acceptable.
@@ -51,7 +52,8 @@ int scontrol_set_partition(Scontrol& self, const Words& words, bool create) {
     }
     const auto setting = read_partition_word(word);
     if (!setting) return refuse_word(self, word, setting.error());
-    ask.add_settings(setting->key + (setting->op == '=' ? std::string{} : std::string{setting->op}) + "=" + setting->value);
+    ask.add_settings(setting->key + (setting->op == '=' ? std::string{} : std::string{setting->op}) + "=" +
+                     setting->value);
   }
   if (ask.name().empty()) return say_plain("PartitionName must be given."), 1;
   if (equals_ignoring_case(ask.name(), "DEFAULT")) return say_plain("PartitionName cannot be \"DEFAULT\"."), 1;
@@ -75,7 +77,8 @@ int scontrol_set_damping(Scontrol& self, const Words& words) {
   if (words.empty()) return say_plain("too few arguments for keyword:fsdampeningfactor"), 1;
   if (words.size() > 1) return say_plain("too many arguments for keyword:fsdampeningfactor"), 1;
   const auto factor = parse_integer(words[0]);
-  if (!factor || *factor < 1 || *factor > UINT16_MAX) return say_plain("invalid dampening factor: " + std::string{words[0]}), 1;
+  if (!factor || *factor < 1 || *factor > UINT16_MAX)
+    return say_plain("invalid dampening factor: " + std::string{words[0]}), 1;
   wire::Request request;
   request.mutable_set_damping()->set_factor(static_cast<std::uint32_t>(*factor));
   const auto reply = self.ask(request);

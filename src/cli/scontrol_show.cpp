@@ -16,7 +16,9 @@ namespace {
 
 // -v: of when the records are, and how many.
 std::string update_line(const Scontrol& self, std::int64_t now_us, int records) {
-  return self.command.verbose == 0 ? "" : "last_update_time=" + format_time(now_us, "Unknown") + ", records=" + std::to_string(records) + '\n';
+  return self.command.verbose == 0
+             ? ""
+             : "last_update_time=" + format_time(now_us, "Unknown") + ", records=" + std::to_string(records) + '\n';
 }
 
 int show_jobs(Scontrol& self, std::string_view id) {
@@ -47,7 +49,8 @@ int show_jobs(Scontrol& self, std::string_view id) {
   if (self.data) return print_jobs(self, reply->jobs());
   if (reply->jobs().jobs_size() == 0) return print("No jobs in the system\n");
   std::string out = update_line(self, reply->jobs().now_us(), reply->jobs().jobs_size());
-  for (const wire::JobView& job : reply->jobs().jobs()) out += show_job(job, reply->jobs().now_us(), self.names, self.show);
+  for (const wire::JobView& job : reply->jobs().jobs())
+    out += show_job(job, reply->jobs().now_us(), self.names, self.show);
   return print(out);
 }
 
@@ -81,9 +84,11 @@ int show_partitions(Scontrol& self, std::string_view name) {
     say_plain("slurm_load_partitions error: " + reply.error().story);
     return 1;
   }
-  if (self.data && (name.empty() || reply->partitions().partitions_size() > 0)) return print_partitions(self, reply->partitions().partitions());
+  if (self.data && (name.empty() || reply->partitions().partitions_size() > 0))
+    return print_partitions(self, reply->partitions().partitions());
   std::string out;
-  for (const wire::PartitionView& partition : reply->partitions().partitions()) out += show_partition(partition, self.show);
+  for (const wire::PartitionView& partition : reply->partitions().partitions())
+    out += show_partition(partition, self.show);
   if (!out.empty()) return print(out);
   print(name.empty() ? "No partitions in the system\n" : "Partition " + std::string{name} + " not found\n");
   return name.empty() ? 0 : 1;
@@ -119,7 +124,8 @@ std::optional<std::string> host_argument(std::string_view given) {
   if (fd < 0) return std::nullopt;
   std::string out;
   char buffer[4096];
-  for (ssize_t got = 0; (got = read(fd, buffer, sizeof buffer)) > 0 && out.size() < (1u << 22);) out.append(buffer, static_cast<std::size_t>(got));
+  for (ssize_t got = 0; (got = read(fd, buffer, sizeof buffer)) > 0 && out.size() < (1u << 22);)
+    out.append(buffer, static_cast<std::size_t>(got));
   if (fd != STDIN_FILENO) close(fd);
   for (char& c : out)
     if (c == '\n') c = ',';
@@ -159,8 +165,9 @@ int show_licences(Scontrol& self, std::string_view wanted) {
   for (const auto& licence : reply->licences().licences()) {
     if (!wanted.empty() && licence.name() != wanted) continue;
     const std::uint32_t free = licence.total() - std::min(licence.total(), licence.used());
-    out += "LicenseName=" + licence.name() + (self.show.one_line ? " " : "\n    ") + "Total=" + std::to_string(licence.total()) + " Used=" +
-           std::to_string(licence.used()) + " Free=" + std::to_string(free) + " Reserved=0 Remote=no\n";
+    out += "LicenseName=" + licence.name() + (self.show.one_line ? " " : "\n    ") +
+           "Total=" + std::to_string(licence.total()) + " Used=" + std::to_string(licence.used()) +
+           " Free=" + std::to_string(free) + " Reserved=0 Remote=no\n";
   }
   if (!out.empty()) return print(out);
   if (wanted.empty()) return print("No licenses configured in Slurm.\n");
@@ -188,7 +195,8 @@ int show_topology(Scontrol& self, std::string_view wanted) {
       out += "BlockName=" + at.name() + " Nodes=" + at.nodes() + "\n";
       continue;
     }
-    out += "SwitchName=" + at.name() + " Level=" + std::to_string(at.level()) + " LinkSpeed=" + std::to_string(at.link_speed()) + " Nodes=" + at.nodes() +
+    out += "SwitchName=" + at.name() + " Level=" + std::to_string(at.level()) +
+           " LinkSpeed=" + std::to_string(at.link_speed()) + " Nodes=" + at.nodes() +
            (at.switches().empty() ? "" : " Switches=" + at.switches()) + "\n";
   }
   std::string sizes;
@@ -257,11 +265,13 @@ int scontrol_show(Scontrol& self, const Words& words) {
   }
   std::string_view name = words[0];
   std::string_view id = words.size() > 1 ? words[1] : std::string_view{};
-  if (const std::size_t equals = name.find('='); equals != std::string_view::npos) id = name.substr(equals + 1), name = name.substr(0, equals);
+  if (const std::size_t equals = name.find('='); equals != std::string_view::npos)
+    id = name.substr(equals + 1), name = name.substr(0, equals);
   for (const Entity& entity : entities) {
     if (!is_keyword(name, entity.keyword)) continue;
     std::string all_words{id};  // assoc_mgr takes several
-    for (std::size_t i = 2; i < words.size() && entity.show == scontrol_show_associations; ++i) all_words += ' ' + std::string{words[i]};
+    for (std::size_t i = 2; i < words.size() && entity.show == scontrol_show_associations; ++i)
+      all_words += ' ' + std::string{words[i]};
     if (entity.show == scontrol_show_associations) return entity.show(self, all_words);
     if (entity.show == nullptr) return scontrol_refuse(self, "show " + std::string{entity.keyword.name});
     if (words.size() > 2) return say_plain("too many arguments for keyword:show"), 1;

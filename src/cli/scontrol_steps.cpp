@@ -30,7 +30,9 @@ int scontrol_show_steps(Scontrol& self, std::string_view id) {
   wire::QuerySteps& query = *request.mutable_query_steps();
   if (!id.empty()) {
     const auto name = parse_step_name(id);
-    if (!name) return say_plain(told(name.error(), "Invalid job step id: " + std::string{id} + "; it is JOB.STEP, as in 12.0")), 1;
+    if (!name)
+      return say_plain(told(name.error(), "Invalid job step id: " + std::string{id} + "; it is JOB.STEP, as in 12.0")),
+             1;
     *query.add_steps() = *name;
   }
   query.set_without_hidden(!self.all);
@@ -48,29 +50,37 @@ int scontrol_show_steps(Scontrol& self, std::string_view id) {
   return 1;
 }
 
-// The supervisors of the node are asked, through the controller: it knows whose jobs they are. Nothing: what was wrong has been said.
+// The supervisors of the node are asked, through the controller: it knows whose jobs they are. Nothing: what was wrong
+// has been said.
 std::optional<wire::StepSamples> ask_node_steps(Scontrol& self, const Words& words, const char* verb) {
   wire::Request request;
   wire::SampleSteps& ask = *request.mutable_sample_steps();
   std::string wanted;
   if (!words.empty() && words[0] != "*" && !words[0].empty()) {
     const auto name = parse_step_name(words[0]);
-    if (!name) return say_plain(told(name.error(), "Invalid job id specified: " + std::string{words[0]} + "; it is JOB or JOB.STEP, as in 12.0")), std::nullopt;
+    if (!name)
+      return say_plain(told(name.error(), "Invalid job id specified: " + std::string{words[0]} +
+                                              "; it is JOB or JOB.STEP, as in 12.0")),
+             std::nullopt;
     *ask.add_steps() = *name;
     wanted = words[0];
   }
   ask.set_node(words.size() > 1 ? std::string{words[1]} : own_node_name());
   const auto reply = self.ask(request);
   if (!reply) return say_plain(std::string{"scontrol "} + verb + " error: " + reply.error().story), std::nullopt;
-  if (reply->step_samples().silent_nodes_size() > 0) return say_plain("node " + ask.node() + " does not answer"), std::nullopt;
+  if (reply->step_samples().silent_nodes_size() > 0)
+    return say_plain("node " + ask.node() + " does not answer"), std::nullopt;
   if (reply->step_samples().samples_size() > 0) return reply->step_samples();
-  say_plain(wanted.empty() ? "No job steps exist on node " + ask.node() + "." : "Job step " + wanted + " does not exist on node " + ask.node() + ".");
+  say_plain(wanted.empty() ? "No job steps exist on node " + ask.node() + "."
+                           : "Job step " + wanted + " does not exist on node " + ask.node() + ".");
   return std::nullopt;
 }
 
 namespace {
 
-std::string step_number(const wire::StepSample& sample) { return sample.batch() ? "batch" : step_number_text(sample.step()); }
+std::string step_number(const wire::StepSample& sample) {
+  return sample.batch() ? "batch" : step_number_text(sample.step());
+}
 
 }  // namespace
 
@@ -88,7 +98,8 @@ int scontrol_list_steps(Scontrol& self, const Words& words) {
   const auto found = ask_node_steps(self, words, "liststeps");
   if (!found) return 1;
   std::string out = "JOBID    STEPID\n";
-  for (const wire::StepSample& sample : found->samples()) out += cell(std::to_string(sample.job_id()), 8) + step_number(sample) + '\n';
+  for (const wire::StepSample& sample : found->samples())
+    out += cell(std::to_string(sample.job_id()), 8) + step_number(sample) + '\n';
   return print(out);
 }
 
@@ -121,7 +132,8 @@ int scontrol_wait_job(Scontrol& self, const Words& words) {
   const auto sent = self.session->send(request);
   const auto reply = sent ? self.session->next(std::nullopt) : Result<wire::Reply>{std::unexpected(sent.error())};
   if (!reply || reply->has_failure()) {
-    say_plain("scontrol: Problem running job " + std::string{words[0]} + ": " + (reply ? reply->failure().text() : reply.error().story));
+    say_plain("scontrol: Problem running job " + std::string{words[0]} + ": " +
+              (reply ? reply->failure().text() : reply.error().story));
     return 1;
   }
   if (!reply->job_progress().ended()) return 0;

@@ -21,7 +21,9 @@ int refuse_update_key(std::string_view key, std::string_view value);
 int send_update(Scontrol& self, wire::Request& request);
 
 int update_job(Scontrol& self, const std::vector<UpdatePair>& pairs, std::string_view ids);
-int update_jobs_of_name(Scontrol& self, const std::vector<UpdatePair>& pairs);  // without JobId: those of this name, of this user where one is named
+int update_jobs_of_name(
+    Scontrol& self,
+    const std::vector<UpdatePair>& pairs);  // without JobId: those of this name, of this user where one is named
 std::vector<std::string_view> job_update_keys();
 
 int update_node(Scontrol& self, const std::vector<UpdatePair>& pairs, std::string_view names);

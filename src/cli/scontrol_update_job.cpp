@@ -21,14 +21,18 @@ Result<void> set_time_limit(wire::UpdateJob& u, Text v) {
   const bool change = !v.empty() && (v[0] == '+' || (v[0] == '-' && v != "-1"));
   const auto minutes = parse_limit_minutes(change ? v.substr(1) : v);
   if (!minutes) return fail(Errc::invalid, "Invalid TimeLimit value");
-  if (change) u.set_time_limit_change_minutes(v[0] == '-' ? -static_cast<std::int32_t>(*minutes) : static_cast<std::int32_t>(*minutes));
-  else u.set_time_limit_minutes(*minutes);
+  if (change)
+    u.set_time_limit_change_minutes(v[0] == '-' ? -static_cast<std::int32_t>(*minutes)
+                                                : static_cast<std::int32_t>(*minutes));
+  else
+    u.set_time_limit_minutes(*minutes);
   return {};
 }
 
 // -1 and INFINITE: computed again.
 Result<void> set_priority(wire::UpdateJob& u, Text v) {
-  if (v == "-1" || equals_ignoring_case(v, "infinite") || v == "4294967295") return u.set_priority(UINT32_MAX), Result<void>{};
+  if (v == "-1" || equals_ignoring_case(v, "infinite") || v == "4294967295")
+    return u.set_priority(UINT32_MAX), Result<void>{};
   MR_TRY(const auto n, update_number("Priority", v));
   u.set_priority(n);
   return {};
@@ -51,7 +55,8 @@ Result<void> set_start(wire::UpdateJob& u, Text v) {
 
 Result<void> set_nice(wire::UpdateJob& u, Text v) {
   const auto parsed = v.empty() ? std::optional<std::int64_t>{100} : parse_integer(v);
-  if (!parsed || *parsed > 2147483645 || *parsed < -2147483645) return fail(Errc::invalid, "Invalid nice value, must be between -2147483645 and 2147483645");
+  if (!parsed || *parsed > 2147483645 || *parsed < -2147483645)
+    return fail(Errc::invalid, "Invalid nice value, must be between -2147483645 and 2147483645");
   u.set_nice(static_cast<std::int32_t>(*parsed));
   return {};
 }
@@ -74,7 +79,8 @@ Result<void> set_min_cpus(wire::UpdateJob& u, Text v) {
 
 Result<void> set_site_factor(wire::UpdateJob& u, Text v) {
   const auto parsed = parse_integer(v);
-  if (!parsed || *parsed > 2147483645 || *parsed < -2147483645) return fail(Errc::invalid, "Invalid SiteFactor, must be between -2147483645 and 2147483645");
+  if (!parsed || *parsed > 2147483645 || *parsed < -2147483645)
+    return fail(Errc::invalid, "Invalid SiteFactor, must be between -2147483645 and 2147483645");
   u.mutable_extras()->set_site_factor(static_cast<std::int32_t>(*parsed));
   return {};
 }
@@ -95,11 +101,16 @@ Result<bool> yes_no(Text key, Text v) {
 // NO is whole nodes; OK, YES and USER are the other ways.
 Result<void> set_sharing(wire::UpdateJob& u, Text v) {
   const std::string word = lower(v);
-  if (word == "no" || word == "0") u.set_exclusive(true), u.set_oversubscribe(false);
-  else if (word == "yes" || word == "1") u.set_exclusive(false), u.set_oversubscribe(true);
-  else if (word == "ok") u.set_exclusive(false), u.set_oversubscribe(false);
-  else if (word == "user") u.set_exclusive(false), u.mutable_resources()->set_exclusive_user(true);
-  else return bad_update_value("OverSubscribe", v);
+  if (word == "no" || word == "0")
+    u.set_exclusive(true), u.set_oversubscribe(false);
+  else if (word == "yes" || word == "1")
+    u.set_exclusive(false), u.set_oversubscribe(true);
+  else if (word == "ok")
+    u.set_exclusive(false), u.set_oversubscribe(false);
+  else if (word == "user")
+    u.set_exclusive(false), u.mutable_resources()->set_exclusive_user(true);
+  else
+    return bad_update_value("OverSubscribe", v);
   return {};
 }
 
@@ -318,7 +329,8 @@ int send_job(Scontrol& self, const wire::UpdateJob& update, Text ids) {
       code = 1;
     }
     const bool resizes = update.has_min_nodes() || update.has_required_nodes();
-    if (resizes && reply->jobs_changed().failed().empty()) code = std::max(code, tell_shells(self, request.update_job().job()));
+    if (resizes && reply->jobs_changed().failed().empty())
+      code = std::max(code, tell_shells(self, request.update_job().job()));
   }
   return code;
 }
@@ -327,7 +339,8 @@ int send_job(Scontrol& self, const wire::UpdateJob& update, Text ids) {
 const JobUpdateKey* find_job_key(Text word) {
   const JobUpdateKey* found = nullptr;
   for (const JobUpdateKey& key : job_keys) {
-    if (equals_ignoring_case(key.name, word) || (key.letters != 0 && is_update_key(word, key.name, key.letters))) return &key;
+    if (equals_ignoring_case(key.name, word) || (key.letters != 0 && is_update_key(word, key.name, key.letters)))
+      return &key;
     if (!is_update_key(word, key.name)) continue;
     if (found != nullptr) return nullptr;
     found = &key;
@@ -349,9 +362,14 @@ int update_job(Scontrol& self, const std::vector<UpdatePair>& pairs, Text ids) {
     std::string value = pair.value;
     if (pair.op != '=') {
       const bool appends = pair.op == '+' && row->name == "AdminComment";
-      if (!appends && row->set != set_time_limit) return say_error(self.command, "Option " + pair.key + pair.op + '=' + pair.value + " does not accept [+|-]= syntax"), 1;
-      if (appends) update.set_append_admin_comment(true);
-      else value.insert(value.begin(), pair.op);
+      if (!appends && row->set != set_time_limit)
+        return say_error(self.command,
+                         "Option " + pair.key + pair.op + '=' + pair.value + " does not accept [+|-]= syntax"),
+               1;
+      if (appends)
+        update.set_append_admin_comment(true);
+      else
+        value.insert(value.begin(), pair.op);
     }
     if (row->set == nullptr) {
       say_plain("update " + std::string{row->name} + "= is refused in Millrace: " + std::string{row->why});
@@ -374,9 +392,12 @@ int update_jobs_of_name(Scontrol& self, const std::vector<UpdatePair>& pairs) {
   std::string name, user;
   std::vector<UpdatePair> changes;
   for (const UpdatePair& pair : pairs) {
-    if (is_update_key(pair.key, "JobName", 4) || equals_ignoring_case(pair.key, "Name")) name = pair.value;
-    else if (is_update_key(pair.key, "UserID", 4)) user = pair.value;
-    else changes.push_back(pair);
+    if (is_update_key(pair.key, "JobName", 4) || equals_ignoring_case(pair.key, "Name"))
+      name = pair.value;
+    else if (is_update_key(pair.key, "UserID", 4))
+      user = pair.value;
+    else
+      changes.push_back(pair);
   }
   const auto uid = user.empty() ? std::nullopt : parse_user(user);
   if (!user.empty() && !uid) return say_error(self.command, "Invalid UserID: " + user), 1;

@@ -21,9 +21,12 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"scrontab", "jobs that come again at times of the clock", "[-u user] [-e | -l | -r | -v | file | -]",
-                          "Keeps a file of entries like cron's: minute, hour, day of the month, month, day of the week and a command. Each entry is a job, with the options of #SCRON lines above it, "
-                          "that waits for its time, runs on the cluster, and waits again. Lines NAME=value are variables of the entries below. Times are those of the controller's clock. "
+constexpr ManualHead head{"scrontab", "jobs that come again at times of the clock",
+                          "[-u user] [-e | -l | -r | -v | file | -]",
+                          "Keeps a file of entries like cron's: minute, hour, day of the month, month, day of the week "
+                          "and a command. Each entry is a job, with the options of #SCRON lines above it, "
+                          "that waits for its time, runs on the cluster, and waits again. Lines NAME=value are "
+                          "variables of the entries below. Times are those of the controller's clock. "
                           "Cancelling such a job (scancel --cron) switches its line off."};
 
 struct Draft {
@@ -63,7 +66,8 @@ Result<Owner> owner_of(const Draft& draft) {
   }
   const passwd* entry = getpwuid(out.uid.value_or(getuid()));
   out.name = entry != nullptr ? entry->pw_name : std::to_string(out.uid.value_or(getuid()));
-  if (out.uid && entry == nullptr) return fail(Errc::refused, "Invalid user: " + *draft.user + ": nobody knows the group");
+  if (out.uid && entry == nullptr)
+    return fail(Errc::refused, "Invalid user: " + *draft.user + ": nobody knows the group");
   out.gid = entry != nullptr ? entry->pw_gid : getgid();
   out.home = entry != nullptr ? entry->pw_dir : "/";
   out.shell = entry != nullptr ? entry->pw_shell : "/bin/sh";
@@ -88,22 +92,27 @@ std::string environment_of(const Owner& owner, const CrontabEntry& entry) {
 // What sbatch itself would do, and nobody does for a job that comes by itself.
 std::optional<std::string> useless_option(const JobDraft& draft) {
   if (draft.export_given || draft.export_file) return "--export: variables of an entry are lines NAME=value above it";
-  if (draft.wait || draft.test_only || draft.parsable) return "--wait, --test-only and --parsable: nobody waits for a job of scrontab";
+  if (draft.wait || draft.test_only || draft.parsable)
+    return "--wait, --test-only and --parsable: nobody waits for a job of scrontab";
   if (draft.external) return "--external: a job of scrontab runs the command of its entry";
   if (draft.wrap) return "--wrap: the command stands in the entry";
-  if (draft.job.has_as_uid() || draft.job.has_as_gid()) return "--uid and --gid: scrontab -u has the crontabs of others";
+  if (draft.job.has_as_uid() || draft.job.has_as_gid())
+    return "--uid and --gid: scrontab -u has the crontabs of others";
   return std::nullopt;
 }
 
 // Options come from the #SCRON lines alone: the environment of whoever edits the file is not that of its jobs.
-Result<wire::CronEntry> to_entry(const Command& command, const CrontabEntry& entry, const Owner& owner, const ClientSettings& settings) {
+Result<wire::CronEntry> to_entry(const Command& command, const CrontabEntry& entry, const Owner& owner,
+                                 const ClientSettings& settings) {
   const std::string script = script_of(entry);
   MR_TRY(const auto words, script_words(script, true));
-  if (words.size() > 1) return fail(Errc::refused, "a job of scrontab has one component, without hetjob would be right");
+  if (words.size() > 1)
+    return fail(Errc::refused, "a job of scrontab has one component, without hetjob would be right");
   JobDraft draft;
   const std::vector<Text> views(words.front().begin(), words.front().end());
   MR_TRY(const auto line, apply_words(job_options(), sbatch, views, Operands::end_options, draft));
-  if (!line.operands.empty()) return fail(Errc::refused, "'" + std::string{line.operands[0]} + "' of #SCRON is no option of sbatch");
+  if (!line.operands.empty())
+    return fail(Errc::refused, "'" + std::string{line.operands[0]} + "' of #SCRON is no option of sbatch");
   MR_TRY_VOID(check_draft(draft));
   MR_TRY_VOID(resource::complete(draft));
   MR_TRY_VOID(check_clusters(draft, settings));
@@ -119,7 +128,8 @@ Result<wire::CronEntry> to_entry(const Command& command, const CrontabEntry& ent
     draft.job.clear_limits();  // root's are not theirs
   }
   if (!draft.name_given) draft.job.set_name(entry.command.substr(0, entry.command.find_first_of(" \t")));
-  if (draft.job.open_mode() == wire::JobDescription::default_mode) draft.job.set_open_mode(wire::JobDescription::append);
+  if (draft.job.open_mode() == wire::JobDescription::default_mode)
+    draft.job.set_open_mode(wire::JobDescription::append);
   wire::CronEntry out;
   out.set_line(entry.line);
   out.set_times(entry.times);
@@ -129,7 +139,8 @@ Result<wire::CronEntry> to_entry(const Command& command, const CrontabEntry& ent
   return out;
 }
 
-int say_refusal(const Command& command, const Session& session, const Error& error, const std::vector<std::string>& notes) {
+int say_refusal(const Command& command, const Session& session, const Error& error,
+                const std::vector<std::string>& notes) {
   say_trouble(command, session);
   for (const std::string& note : notes) say_error(command, note);
   say_error(command, error.story);
@@ -145,7 +156,8 @@ Result<std::string> current_text(Session& session, const Owner& owner, std::vect
   return reply.crontab().text();
 }
 
-int install(const Command& command, Session& session, const Owner& owner, const std::string& text, const ClientSettings& settings) {
+int install(const Command& command, Session& session, const Owner& owner, const std::string& text,
+            const ClientSettings& settings) {
   const auto entries = parse_crontab(text);
   if (!entries) {
     say_error(command, entries.error().story);
@@ -166,7 +178,9 @@ int install(const Command& command, Session& session, const Owner& owner, const 
   say_more(command, 1, std::to_string(ask.entries_size()) + " entries" + (owner.uid ? " for " + owner.name : ""));
   std::vector<std::string> notes;
   const auto reply = ask_all(session, request, &notes);
-  if (reply) for (const std::uint32_t id : reply->crontab().job_ids()) say_more(command, 1, "an entry is job " + std::to_string(id));
+  if (reply)
+    for (const std::uint32_t id : reply->crontab().job_ids())
+      say_more(command, 1, "an entry is job " + std::to_string(id));
   return reply ? 0 : say_refusal(command, session, reply.error(), notes);
 }
 
@@ -198,12 +212,17 @@ int edit(const Command& command, Session& session, const Owner& owner, const Cli
   std::string path = std::string{getenv("TMPDIR") != nullptr ? getenv("TMPDIR") : "/tmp"} + "/scrontab-XXXXXX";
   const int fd = mkstemp(path.data());
   if (fd < 0) return say_usage_error(command, {Errc::refused, path + ": " + std::strerror(errno)});
-  write_all(fd, before ? *before : "# minute hour day month weekday command; #SCRON lines above an entry are options of its job\n");
+  write_all(fd, before
+                    ? *before
+                    : "# minute hour day month weekday command; #SCRON lines above an entry are options of its job\n");
   close(fd);
-  const char* editor = getenv("VISUAL") != nullptr ? getenv("VISUAL") : getenv("EDITOR") != nullptr ? getenv("EDITOR") : "vi";
+  const char* editor = getenv("VISUAL") != nullptr   ? getenv("VISUAL")
+                       : getenv("EDITOR") != nullptr ? getenv("EDITOR")
+                                                     : "vi";
   const pid_t child = fork();
   if (child == 0) {
-    execl("/bin/sh", "sh", "-c", (std::string{editor} + " \"$1\"").c_str(), "sh", path.c_str(), static_cast<char*>(nullptr));
+    execl("/bin/sh", "sh", "-c", (std::string{editor} + " \"$1\"").c_str(), "sh", path.c_str(),
+          static_cast<char*>(nullptr));
     _exit(127);
   }
   int status = 0;
@@ -219,12 +238,15 @@ int edit(const Command& command, Session& session, const Owner& owner, const Cli
     return 0;
   }
   const int code = install(command, session, owner, *after, settings);
-  if (code == 0) unlink(path.c_str());
-  else say_error(command, "nothing is changed, your text is in " + path);
+  if (code == 0)
+    unlink(path.c_str());
+  else
+    say_error(command, "nothing is changed, your text is in " + path);
   return code;
 }
 
-int act(const Command& command, const Draft& draft, const std::vector<Text>& operands, const Owner& owner, const ClientSettings& settings) {
+int act(const Command& command, const Draft& draft, const std::vector<Text>& operands, const Owner& owner,
+        const ClientSettings& settings) {
   Session session(*session_options(settings, command, 1));
   std::vector<std::string> notes;
   if (draft.edit) return edit(command, session, owner, settings);
@@ -254,7 +276,9 @@ int run_scrontab(Command& command) {
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
   command.verbose = draft.verbose;
   // Nothing at all is not standard input: a crontab would be gone where somebody forgot a word.
-  if (draft.edit + draft.list + draft.remove + static_cast<int>(line->operands.size()) != 1) return say_usage_error(command, {Errc::refused, "one of -e, -l, -r, a file or - for standard input would be right"});
+  if (draft.edit + draft.list + draft.remove + static_cast<int>(line->operands.size()) != 1)
+    return say_usage_error(command,
+                           {Errc::refused, "one of -e, -l, -r, a file or - for standard input would be right"});
   const auto owner = owner_of(draft);
   if (!owner) return say_usage_error(command, owner.error());
   const auto settings = read_client_settings();

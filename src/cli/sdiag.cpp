@@ -12,8 +12,10 @@ namespace millrace {
 namespace {
 
 constexpr ManualHead head{"sdiag", "show what the controller has done since it started", "[options]",
-                          "Counts jobs, planning passes and requests since the controller started or was told to count anew. A pass of the planner is one cycle of both the main scheduler and, "
-                          "with sched/backfill, of backfill: it does the work of both. Requests are counted under the name of Slurm's that does the same."};
+                          "Counts jobs, planning passes and requests since the controller started or was told to count "
+                          "anew. A pass of the planner is one cycle of both the main scheduler and, "
+                          "with sched/backfill, of backfill: it does the work of both. Requests are counted under the "
+                          "name of Slurm's that does the same."};
 
 struct Draft {
   Asked asked;
@@ -65,14 +67,16 @@ std::string sdiag_manual() { return man_page(head, option_texts(std::span<const 
 int run_sdiag(Command& command) {
   Draft draft;
   const std::span<const Option<Draft>> table{rows};
-  if (const auto taken = apply_environment(table, any_tool, draft); !taken) return say_usage_error(command, taken.error());
+  if (const auto taken = apply_environment(table, any_tool, draft); !taken)
+    return say_usage_error(command, taken.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
   if (draft.data && draft.data->list_parsers) return print(data_parser_names());
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
-  if (const auto here = only_this_cluster(draft.clusters, settings->cluster_name); !here) return say_usage_error(command, here.error());
+  if (const auto here = only_this_cluster(draft.clusters, settings->cluster_name); !here)
+    return say_usage_error(command, here.error());
   Session session(*session_options(*settings));
   wire::Request request;
   request.mutable_query_diagnostics()->set_reset(draft.reset);
@@ -85,7 +89,9 @@ int run_sdiag(Command& command) {
   if (draft.reset) return print("Reset scheduling statistics\n");
   Names names;
   if (draft.data)
-    return print(to_text(data_document(DataMap{DataMember{"statistics", diagnostics_data(reply->diagnostics(), names)}}, {command.name, command.words, settings->cluster_name, slurm_version}), draft.data->form));
+    return print(to_text(data_document(DataMap{DataMember{"statistics", diagnostics_data(reply->diagnostics(), names)}},
+                                       {command.name, command.words, settings->cluster_name, slurm_version}),
+                         draft.data->form));
   return print(diagnostics_text(reply->diagnostics(), draft.order, names));
 }
 

@@ -1,4 +1,5 @@
-// src/cli/sgather.cpp - brings a file of every node of a job here, each under the name of its node: a step on each node prints the file.
+// src/cli/sgather.cpp - brings a file of every node of a job here, each under the name of its node: a step on each node
+// prints the file.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -20,7 +21,8 @@ namespace millrace {
 namespace {
 
 constexpr ManualHead head{"sgather", "bring a file of every node of a job here", "[options] source destination",
-                          "Copies a file that is on each node of the job it is run in to this host, as destination.node. On the nodes it is removed afterwards, unless --keep is given."};
+                          "Copies a file that is on each node of the job it is run in to this host, as "
+                          "destination.node. On the nodes it is removed afterwards, unless --keep is given."};
 
 struct Draft {
   Asked asked;
@@ -66,7 +68,8 @@ constexpr Option<Draft> rows[] = {
 constexpr int no_such_file = 66;
 
 // On the node: prints the file, and takes it away where that is wanted and all of it was printed.
-constexpr const char* on_node = "test -f \"$1\" || exit 66; cat -- \"$1\" || exit 1; test \"$2\" = keep || rm -f -- \"$1\"";
+constexpr const char* on_node =
+    "test -f \"$1\" || exit 66; cat -- \"$1\" || exit 1; test \"$2\" = keep || rm -f -- \"$1\"";
 
 Result<std::vector<std::string>> nodes_of_job(Session& session, std::uint32_t id) {
   wire::Request request;
@@ -108,8 +111,11 @@ class Gathering {
     }
     if (draft_.verbose > 0) say_plain("sgather: " + node + ":" + source_ + " to " + file_of(node));
     const std::string job = "--jobid=" + std::to_string(*draft_.job_id), where = "--nodelist=" + node;
-    const char* const words[] = {"srun", job.c_str(), where.c_str(), "--nodes=1", "--ntasks=1", "--overlap", "--gres=none", "--quiet", "--chdir=/", "--input=none", "/bin/sh", "-c", on_node, "sgather", source_.c_str(),
-                                 draft_.keep ? "keep" : "take", nullptr};
+    const char* const words[] = {"srun",       job.c_str(),    where.c_str(),   "--nodes=1",
+                                 "--ntasks=1", "--overlap",    "--gres=none",   "--quiet",
+                                 "--chdir=/",  "--input=none", "/bin/sh",       "-c",
+                                 on_node,      "sgather",      source_.c_str(), draft_.keep ? "keep" : "take",
+                                 nullptr};
     const pid_t pid = fork();
     if (pid == 0) {
       if (dup2(file, STDOUT_FILENO) < 0) _exit(1);
@@ -137,7 +143,8 @@ class Gathering {
     unlink(file_of(node).c_str());  // what came of it is not the file
     const bool missing = WIFEXITED(status) && WEXITSTATUS(status) == no_such_file;
     if (missing && draft_.force) return;
-    say_error(command_, missing ? node + " has no file " + source_ + "; --force passes over such nodes" : source_ + " of " + node + " could not be brought here");
+    say_error(command_, missing ? node + " has no file " + source_ + "; --force passes over such nodes"
+                                : source_ + " of " + node + " could not be brought here");
     failed_ = true;
   }
 
@@ -156,12 +163,17 @@ std::string sgather_manual() { return man_page(head, option_texts(std::span<cons
 int run_sgather(Command& command) {
   Draft draft;
   const std::span<const Option<Draft>> table{rows};
-  if (const auto taken = apply_environment(table, any_tool, draft); !taken) return say_usage_error(command, taken.error());
+  if (const auto taken = apply_environment(table, any_tool, draft); !taken)
+    return say_usage_error(command, taken.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
-  if (line->operands.size() != 2) return say_usage_error(command, {Errc::refused, "Need two file names, have " + std::to_string(line->operands.size()) + " names; sgather [options] SOURCE DESTINATION would be right"});
-  if (!draft.job_id) return say_usage_error(command, {Errc::refused, "Command only valid from within a Slurm job, or with --jobid"});
+  if (line->operands.size() != 2)
+    return say_usage_error(command,
+                           {Errc::refused, "Need two file names, have " + std::to_string(line->operands.size()) +
+                                               " names; sgather [options] SOURCE DESTINATION would be right"});
+  if (!draft.job_id)
+    return say_usage_error(command, {Errc::refused, "Command only valid from within a Slurm job, or with --jobid"});
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   Session session(*session_options(*settings));

@@ -18,7 +18,8 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"sinfo", "list partitions and nodes", "[options]", "Shows partitions and the nodes in them, grouped by state."};
+constexpr ManualHead head{"sinfo", "list partitions and nodes", "[options]",
+                          "Shows partitions and the nodes in them, grouped by state."};
 
 struct Draft {
   Asked asked;
@@ -100,10 +101,14 @@ Result<Chosen> choose_format(const Command& command, const Draft& draft) {
   Chosen out;
   const char* environment = std::getenv("SINFO_FORMAT");
   const bool fixed = draft.view.long_form || draft.view.per_node || draft.view.summarize || draft.view.reasons;
-  if (draft.format) out.format = parse_short_format<NodeGroup>(*draft.format, node_columns(), letters);
-  else if (draft.long_format && equals_ignoring_case(*draft.long_format, "all")) out.format = parse_short_format<NodeGroup>("%all", node_columns(), letters);
-  else if (draft.long_format) out.format = parse_long_format<NodeGroup>(*draft.long_format, node_columns(), unknown);
-  else if (!fixed && environment != nullptr) out.format = parse_short_format<NodeGroup>(environment, node_columns(), letters);
+  if (draft.format)
+    out.format = parse_short_format<NodeGroup>(*draft.format, node_columns(), letters);
+  else if (draft.long_format && equals_ignoring_case(*draft.long_format, "all"))
+    out.format = parse_short_format<NodeGroup>("%all", node_columns(), letters);
+  else if (draft.long_format)
+    out.format = parse_long_format<NodeGroup>(*draft.long_format, node_columns(), unknown);
+  else if (!fixed && environment != nullptr)
+    out.format = parse_short_format<NodeGroup>(environment, node_columns(), letters);
   else {
     out.format = parse_long_format<NodeGroup>(sinfo_default_format(draft.view), node_columns(), unknown);
     out.is_default = true;
@@ -123,7 +128,8 @@ struct NodeFilter {
     if (!names.empty() && !names.contains(node.name())) return false;
     if (dead && !node.not_responding()) return false;
     if (responding && node.not_responding()) return false;
-    return states.empty() || std::ranges::any_of(states, [&](const NodeStateFilter& state) { return matches(state, node); });
+    return states.empty() ||
+           std::ranges::any_of(states, [&](const NodeStateFilter& state) { return matches(state, node); });
   }
 };
 
@@ -147,7 +153,8 @@ Result<NodeFilter> make_filter(const Draft& draft) {
   return out;
 }
 
-int print_groups_as_data(const Command& command, const Draft& draft, const ClientSettings& settings, const std::vector<NodeGroup>& groups, Names& names, std::int64_t now_us) {
+int print_groups_as_data(const Command& command, const Draft& draft, const ClientSettings& settings,
+                         const std::vector<NodeGroup>& groups, Names& names, std::int64_t now_us) {
   const DataContext context{now_us, settings.cluster_name, &names};
   std::size_t at = 0;
   const auto next = [&] { return at == groups.size() ? Data{} : node_group_data(groups[at++], context); };
@@ -179,10 +186,12 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   if (!filter) return say_usage_error(command, filter.error());
   Session session(*session_options(settings, command));
   wire::Request for_partitions, for_nodes;
-  for_partitions.mutable_query_partitions()->set_without_hidden(!draft.all && !draft.partitions);  // who names a partition means it
+  for_partitions.mutable_query_partitions()->set_without_hidden(!draft.all &&
+                                                                !draft.partitions);  // who names a partition means it
   for_nodes.mutable_query_nodes()->set_future_too(filter->future);
   const auto partitions = ask_all(session, for_partitions);
-  const auto nodes = partitions ? ask_all(session, for_nodes) : Result<wire::Reply>{std::unexpected(partitions.error())};
+  const auto nodes =
+      partitions ? ask_all(session, for_nodes) : Result<wire::Reply>{std::unexpected(partitions.error())};
   if (!nodes) {
     say_trouble(command, session);
     say_plain("slurm_load_partitions: " + nodes.error().story);
@@ -203,34 +212,55 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   if (draft.listing.data) view.exact = true;
   auto groups = group_nodes(listing, chosen->format, view, context);
   sort_groups(groups, draft.sort ? *draft.sort : draft.view.per_node ? "N,#P" : draft.view.reasons ? "N" : "#P,-t");
-  const std::int64_t now = nodes->nodes().now_us() != 0 ? nodes->nodes().now_us() : static_cast<std::int64_t>(time(nullptr)) * 1'000'000;
+  const std::int64_t now =
+      nodes->nodes().now_us() != 0 ? nodes->nodes().now_us() : static_cast<std::int64_t>(time(nullptr)) * 1'000'000;
   if (draft.listing.data) return print_groups_as_data(command, draft, settings, groups, names, now);
   if (chosen->is_default) widen(chosen->format, groups);
   std::string out;
-  if (!draft.no_header && (draft.view.long_form || draft.verbose > 0 || draft.listing.every_seconds != 0)) out = format_date_line(now) + '\n';
+  if (!draft.no_header && (draft.view.long_form || draft.verbose > 0 || draft.listing.every_seconds != 0))
+    out = format_date_line(now) + '\n';
   out += render_groups(groups, chosen->format, !draft.no_header);
   return print(out);
 }
 
 // What was asked for, as Slurm lists it.
 std::string told_wishes(const Draft& d) {
-  const auto text = [](const std::optional<std::string>& value, const char* nothing) { return value.value_or(nothing); };
+  const auto text = [](const std::optional<std::string>& value, const char* nothing) {
+    return value.value_or(nothing);
+  };
   const auto truth = [](bool value) { return std::string{value ? "true" : "false"}; };
   const std::pair<Text, std::string> lines[] = {
-      {"dead", truth(d.dead)}, {"exact", d.view.exact ? "1" : "0"}, {"filtering", truth(d.dead || d.responding || d.nodes || d.partitions || d.states)},
-      {"format", d.format ? *d.format : d.long_format ? *d.long_format : std::string{sinfo_default_format(d.view)}}, {"iterate", std::to_string(d.listing.every_seconds)},
-      {"long", truth(d.view.long_form)}, {"no_header", truth(d.no_header)}, {"node_format", truth(d.view.per_node)}, {"nodes", text(d.nodes, "n/a")}, {"partition", text(d.partitions, "n/a")},
-      {"responding", truth(d.responding)}, {"states", text(d.states, "(null)")}, {"sort", text(d.sort, "(null)")}, {"summarize", truth(d.view.summarize)}, {"verbose", std::to_string(d.verbose)},
+      {"dead", truth(d.dead)},
+      {"exact", d.view.exact ? "1" : "0"},
+      {"filtering", truth(d.dead || d.responding || d.nodes || d.partitions || d.states)},
+      {"format", d.format        ? *d.format
+                 : d.long_format ? *d.long_format
+                                 : std::string{sinfo_default_format(d.view)}},
+      {"iterate", std::to_string(d.listing.every_seconds)},
+      {"long", truth(d.view.long_form)},
+      {"no_header", truth(d.no_header)},
+      {"node_format", truth(d.view.per_node)},
+      {"nodes", text(d.nodes, "n/a")},
+      {"partition", text(d.partitions, "n/a")},
+      {"responding", truth(d.responding)},
+      {"states", text(d.states, "(null)")},
+      {"sort", text(d.sort, "(null)")},
+      {"summarize", truth(d.view.summarize)},
+      {"verbose", std::to_string(d.verbose)},
   };
   std::string out = "-----------------------------\n";
-  for (const auto& [name, value] : lines) out += std::string{name} + std::string(12 - name.size(), ' ') + "= " + value + '\n';
+  for (const auto& [name, value] : lines)
+    out += std::string{name} + std::string(12 - name.size(), ' ') + "= " + value + '\n';
   return out + "-----------------------------\n\n";
 }
 
 }  // namespace
 
 std::vector<OptionText> sinfo_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
-std::string sinfo_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool), manual_columns("COLUMNS", node_columns())); }
+std::string sinfo_manual() {
+  return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool),
+                  manual_columns("COLUMNS", node_columns()));
+}
 
 int run_sinfo(Command& command) {
   Draft draft;
@@ -249,7 +279,9 @@ int run_sinfo(Command& command) {
   if (draft.verbose > 0 && !draft.listing.data) print(told_wishes(draft));
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
-  return run_listing(command, draft.listing, *settings, [&] { return draft.reservations ? show_reservations(command, draft, *settings) : show(command, draft, *settings); });
+  return run_listing(command, draft.listing, *settings, [&] {
+    return draft.reservations ? show_reservations(command, draft, *settings) : show(command, draft, *settings);
+  });
 }
 
 }  // namespace millrace

@@ -13,8 +13,9 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"sprio", "show what the priorities of waiting jobs are made of", "[options]",
-                          "Shows for each waiting job what age, fair share, size, partition, QOS and resources add to its priority."};
+constexpr ManualHead head{
+    "sprio", "show what the priorities of waiting jobs are made of", "[options]",
+    "Shows for each waiting job what age, fair share, size, partition, QOS and resources add to its priority."};
 
 struct Draft {
   Asked asked;
@@ -74,7 +75,9 @@ std::vector<PriorityRow> choose(const wire::Priorities& all, const Draft& draft)
   const auto jobs = words_of(draft.jobs), users = words_of(draft.users), partitions = words_of(draft.partitions);
   std::vector<PriorityRow> out;
   for (const wire::PriorityView& job : all.jobs()) {
-    if (!jobs.empty() && !jobs.contains(job.shown_id()) && !jobs.contains(std::to_string(job.job_id())) && !jobs.contains(sluid_text(job.job_key_low()))) continue;
+    if (!jobs.empty() && !jobs.contains(job.shown_id()) && !jobs.contains(std::to_string(job.job_id())) &&
+        !jobs.contains(sluid_text(job.job_key_low())))
+      continue;
     if (!users.empty() && !users.contains(job.user_name()) && !users.contains(std::to_string(job.uid()))) continue;
     if (!partitions.empty() && !partitions.contains(job.partition())) continue;
     out.push_back({&job, &all});
@@ -84,7 +87,9 @@ std::vector<PriorityRow> choose(const wire::Priorities& all, const Draft& draft)
     const Text word = trim(*key);
     if (word.empty()) continue;
     const bool down = word[0] == '-';
-    std::ranges::stable_sort(out, [&](const PriorityRow& a, const PriorityRow& b) { return down ? sprio_less(b, a, word.back()) : sprio_less(a, b, word.back()); });
+    std::ranges::stable_sort(out, [&](const PriorityRow& a, const PriorityRow& b) {
+      return down ? sprio_less(b, a, word.back()) : sprio_less(a, b, word.back());
+    });
   }
   return out;
 }
@@ -101,11 +106,15 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   }
   const wire::Priorities& all = reply->priorities();
   if (all.basic()) {
-    say_plain("You are not running a supported priority plugin\n(priority/basic).\nOnly 'priority/multifactor' is supported.");
+    say_plain(
+        "You are not running a supported priority plugin\n(priority/basic).\nOnly 'priority/multifactor' is "
+        "supported.");
     return 1;
   }
   std::string unknown;
-  const std::string letters = draft.format ? *draft.format : draft.long_form ? sprio_long_format : sprio_format(all, draft.norm);
+  const std::string letters = draft.format      ? *draft.format
+                              : draft.long_form ? sprio_long_format
+                                                : sprio_format(all, draft.norm);
   const auto format = parse_short_format<PriorityRow>(letters, priority_columns(), unknown);
   for (const char letter : unknown) say_error(command, std::string{"Invalid job format specification: "} + letter);
   const std::vector<PriorityRow> list = draft.weights ? std::vector{PriorityRow{nullptr, &all}} : choose(all, draft);
@@ -122,10 +131,12 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
 // What was asked for, as Slurm lists it.
 std::string told_wishes(const Draft& d) {
   const auto text = [](const std::optional<std::string>& value) { return value.value_or("(null)"); };
-  const std::pair<Text, std::string> lines[] = {{"format", text(d.format)}, {"job_flag", d.jobs ? "1" : "0"}, {"jobs", text(d.jobs)}, {"partition", text(d.partitions)},
-                                                {"users", text(d.users)}, {"verbose", std::to_string(d.verbose)}};
+  const std::pair<Text, std::string> lines[] = {{"format", text(d.format)}, {"job_flag", d.jobs ? "1" : "0"},
+                                                {"jobs", text(d.jobs)},     {"partition", text(d.partitions)},
+                                                {"users", text(d.users)},   {"verbose", std::to_string(d.verbose)}};
   std::string out = "-----------------------------\n";
-  for (const auto& [name, value] : lines) out += std::string{name} + std::string(11 - name.size(), ' ') + "= " + value + '\n';
+  for (const auto& [name, value] : lines)
+    out += std::string{name} + std::string(11 - name.size(), ' ') + "= " + value + '\n';
   return out + "-----------------------------\n\n\n";
 }
 
@@ -137,18 +148,21 @@ std::string sprio_manual() { return man_page(head, option_texts(std::span<const 
 int run_sprio(Command& command) {
   Draft draft;
   const std::span<const Option<Draft>> table{rows};
-  if (const auto taken = apply_environment(table, any_tool, draft); !taken) return say_usage_error(command, taken.error());
+  if (const auto taken = apply_environment(table, any_tool, draft); !taken)
+    return say_usage_error(command, taken.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
   if (draft.list_columns) {
     std::string out;
-    for (const Column<PriorityRow>& column : priority_columns()) out += std::string{"%"} + column.letter + "  " + std::string{column.header} + '\n';
+    for (const Column<PriorityRow>& column : priority_columns())
+      out += std::string{"%"} + column.letter + "  " + std::string{column.header} + '\n';
     return print(out);
   }
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
-  if (const auto here = only_this_cluster(draft.clusters.value_or(""), settings->cluster_name); !here) return say_usage_error(command, here.error());
+  if (const auto here = only_this_cluster(draft.clusters.value_or(""), settings->cluster_name); !here)
+    return say_usage_error(command, here.error());
   command.verbose = draft.verbose;
   if (draft.verbose > 0) print(told_wishes(draft));
   return show(command, draft, *settings);

@@ -23,14 +23,16 @@ namespace millrace {
 namespace {
 
 constexpr ManualHead head{"squeue", "list jobs", "[options]",
-                          "Shows the jobs that wait or run, or those the options choose. Ended jobs stay visible with -t all for MinJobAge seconds."};
+                          "Shows the jobs that wait or run, or those the options choose. Ended jobs stay visible with "
+                          "-t all for MinJobAge seconds."};
 
 struct Draft {
   Asked asked;
   ListingWish listing;
   JobFilterWords filter;
   std::optional<std::string> format, long_format, sort, jobs, step_ids;
-  bool job_flag = false, step_flag = false, all = false, array = false, long_view = false, no_header = false, start = false, only_state = false, expand_patterns = false, by_partition = false;
+  bool job_flag = false, step_flag = false, all = false, array = false, long_view = false, no_header = false,
+       start = false, only_state = false, expand_patterns = false, by_partition = false;
   int verbose = 0;
 };
 
@@ -56,7 +58,8 @@ Done on(Draft& d, Text) {
 template <auto field>
 Done run_time(Draft& d, Text v) {
   const auto duration = parse_duration(v);
-  if (!duration || duration->unlimited) return fail(Errc::refused, "Invalid time specified: " + std::string{v} + "; it is M, M:S, H:M:S or D-H:M:S");
+  if (!duration || duration->unlimited)
+    return fail(Errc::refused, "Invalid time specified: " + std::string{v} + "; it is M, M:S, H:M:S or D-H:M:S");
   d.filter.*field = duration->seconds;
   return {};
 }
@@ -121,14 +124,22 @@ Result<Format<JobRow>> choose_format(const Command& command, const Draft& draft)
   std::string letters;
   Format<JobRow> out;
   const bool fixed = draft.long_view || draft.start || draft.only_state;
-  if (draft.format) out = parse_short_format<JobRow>(*draft.format, job_columns(), letters);
-  else if (draft.long_format) out = parse_long_format<JobRow>(*draft.long_format, job_columns(), unknown);
-  else if (draft.long_view) out = parse_long_format<JobRow>(squeue_long_format, job_columns(), unknown);
-  else if (draft.start) out = parse_short_format<JobRow>(squeue_start_format, job_columns(), letters);
-  else if (draft.only_state) out = parse_short_format<JobRow>(squeue_state_format, job_columns(), letters);
-  else if (!fixed && environment_short != nullptr) out = parse_short_format<JobRow>(environment_short, job_columns(), letters);
-  else if (!fixed && environment_long != nullptr) out = parse_long_format<JobRow>(environment_long, job_columns(), unknown);
-  else out = parse_long_format<JobRow>(squeue_default_format, job_columns(), unknown);
+  if (draft.format)
+    out = parse_short_format<JobRow>(*draft.format, job_columns(), letters);
+  else if (draft.long_format)
+    out = parse_long_format<JobRow>(*draft.long_format, job_columns(), unknown);
+  else if (draft.long_view)
+    out = parse_long_format<JobRow>(squeue_long_format, job_columns(), unknown);
+  else if (draft.start)
+    out = parse_short_format<JobRow>(squeue_start_format, job_columns(), letters);
+  else if (draft.only_state)
+    out = parse_short_format<JobRow>(squeue_state_format, job_columns(), letters);
+  else if (!fixed && environment_short != nullptr)
+    out = parse_short_format<JobRow>(environment_short, job_columns(), letters);
+  else if (!fixed && environment_long != nullptr)
+    out = parse_long_format<JobRow>(environment_long, job_columns(), unknown);
+  else
+    out = parse_long_format<JobRow>(squeue_default_format, job_columns(), unknown);
   for (const char letter : letters) say_error(command, std::string{"Invalid job format specification: "} + letter);
   for (const std::string& name : unknown) say_error(command, "Invalid job format specification: " + name);
   return out;
@@ -171,7 +182,8 @@ Result<wire::QueryJobs> make_query(const Draft& draft, const JobFilter& filter, 
   }
   // A job asked for by id must be found even when it ended: "unknown" and "ended" are answered differently.
   const bool some_states = !filter.all_states && !filter.states.empty();
-  query.set_finished_too(draft.jobs.has_value() || filter.all_states || !std::ranges::all_of(filter.states, is_of_live));
+  query.set_finished_too(draft.jobs.has_value() || filter.all_states ||
+                         !std::ranges::all_of(filter.states, is_of_live));
   query.set_placed_only(some_states && std::ranges::all_of(filter.states, is_of_placed));
   query.set_brief(brief && !filter.needs_details());
   query.set_without_hidden(!draft.all && !draft.jobs && filter.partitions.empty());  // who names a partition means it
@@ -191,7 +203,8 @@ void add_rows(std::vector<JobRow>& out, const wire::JobView& job, bool one_per_t
 }
 
 // --priority: a job that waits in several partitions, as if there were one of it in each.
-std::vector<const wire::JobView*> in_each_partition(const wire::JobView& job, bool apart, std::deque<wire::JobView>& copies) {
+std::vector<const wire::JobView*> in_each_partition(const wire::JobView& job, bool apart,
+                                                    std::deque<wire::JobView>& copies) {
   if (!apart || job.state() != wire::PENDING || job.partition().find(',') == std::string::npos) return {&job};
   std::vector<const wire::JobView*> out;
   for (const std::string_view name : split(job.partition(), ',')) {
@@ -213,7 +226,8 @@ wire::Reply nodes_of_jobs(Session& session, const Answer& answer) {
   return reply ? std::move(*reply) : wire::Reply{};
 }
 
-int print_jobs_as_data(const Command& command, const Draft& draft, const ClientSettings& settings, Session& session, const Answer& answer, const JobFilter& filter) {
+int print_jobs_as_data(const Command& command, const Draft& draft, const ClientSettings& settings, Session& session,
+                       const Answer& answer, const JobFilter& filter) {
   Names names;
   const wire::Reply nodes = nodes_of_jobs(session, answer);
   DataContext context{answer.now_us, settings.cluster_name, &names};
@@ -224,7 +238,8 @@ int print_jobs_as_data(const Command& command, const Draft& draft, const ClientS
       if (filter(job, answer.now_us)) jobs.push_back(&job);
   std::size_t at = 0;
   const auto next = [&] { return at == jobs.size() ? Data{} : job_data(*jobs[at++], context); };
-  return print_records(command, settings, draft.listing.data->form, "jobs", next, {{"last_backfill", time_of(answer.planned_at_us)}, {"last_update", time_of(answer.now_us)}});
+  return print_records(command, settings, draft.listing.data->form, "jobs", next,
+                       {{"last_backfill", time_of(answer.planned_at_us)}, {"last_update", time_of(answer.now_us)}});
 }
 
 // -w: the first that is no node of the cluster, if there is one.
@@ -243,13 +258,31 @@ std::string told_wishes(const Draft& d) {
   const auto flag = [](bool value) { return std::string{value ? "1" : "0"}; };
   const JobFilterWords& f = d.filter;
   const std::pair<Text, std::string> lines[] = {
-      {"all", truth(d.all)}, {"array", truth(d.array)}, {"federation", "false"}, {"format", text(d.format ? d.format : d.long_format)}, {"iterate", std::to_string(d.listing.every_seconds)},
-      {"job_flag", flag(d.job_flag)}, {"jobs", text(d.jobs)}, {"licenses", text(f.licences)}, {"local", "false"}, {"names", text(f.names)}, {"nodes", f.nodes.value_or("")},
-      {"partitions", text(f.partitions)}, {"reservation", text(f.reservations)}, {"sibling", "false"}, {"sort", text(d.sort)}, {"start_flag", flag(d.start)}, {"states", text(f.states)},
-      {"step_flag", flag(d.step_flag)}, {"steps", text(d.step_ids)}, {"users", text(f.users)}, {"verbose", std::to_string(d.verbose)},
+      {"all", truth(d.all)},
+      {"array", truth(d.array)},
+      {"federation", "false"},
+      {"format", text(d.format ? d.format : d.long_format)},
+      {"iterate", std::to_string(d.listing.every_seconds)},
+      {"job_flag", flag(d.job_flag)},
+      {"jobs", text(d.jobs)},
+      {"licenses", text(f.licences)},
+      {"local", "false"},
+      {"names", text(f.names)},
+      {"nodes", f.nodes.value_or("")},
+      {"partitions", text(f.partitions)},
+      {"reservation", text(f.reservations)},
+      {"sibling", "false"},
+      {"sort", text(d.sort)},
+      {"start_flag", flag(d.start)},
+      {"states", text(f.states)},
+      {"step_flag", flag(d.step_flag)},
+      {"steps", text(d.step_ids)},
+      {"users", text(f.users)},
+      {"verbose", std::to_string(d.verbose)},
   };
   std::string out = "-----------------------------\n";
-  for (const auto& [name, value] : lines) out += std::string{name} + std::string(12 - name.size(), ' ') + "= " + value + '\n';
+  for (const auto& [name, value] : lines)
+    out += std::string{name} + std::string(12 - name.size(), ' ') + "= " + value + '\n';
   return out + "-----------------------------\n\n\n";
 }
 
@@ -260,12 +293,14 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   if (!filter) return say_usage_error(command, filter.error());
   for (const std::string& name : filter->unknown_users) say_error(command, "Invalid user: " + name);
   const std::string order = draft.sort ? *draft.sort : draft.start ? "S" : "P,t,-p";
-  auto query = make_query(draft, *filter, !draft.listing.data && needs_only_brief(*format) && sort_needs_only_brief(order));
+  auto query =
+      make_query(draft, *filter, !draft.listing.data && needs_only_brief(*format) && sort_needs_only_brief(order));
   if (!query) return say_usage_error(command, query.error());
   const bool single = query->jobs_size() == 1;
   Session session(*session_options(settings, command));
   if (draft.filter.nodes)
-    if (const auto unknown = unknown_node(session, *draft.filter.nodes)) return say_error(command, "Invalid node name " + *unknown), 1;
+    if (const auto unknown = unknown_node(session, *draft.filter.nodes))
+      return say_error(command, "Invalid node name " + *unknown), 1;
   const auto answer = ask(session, std::move(*query));
   if (!answer || (single && answer->missing > 0)) {
     if (!answer) say_trouble(command, session);
@@ -288,21 +323,40 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   sort_jobs(list, order, unknown);
   for (const char letter : unknown) say_error(command, std::string{"Invalid sort specification: "} + letter);
   std::string out;
-  if (!draft.no_header && (draft.long_view || draft.verbose > 0 || draft.listing.every_seconds != 0)) out = format_date_line(answer->now_us) + '\n';
-  if (draft.verbose > 0) out += "last_update_time=" + std::to_string(answer->now_us / 1'000'000) + " records=" + std::to_string(records) + '\n';
+  if (!draft.no_header && (draft.long_view || draft.verbose > 0 || draft.listing.every_seconds != 0))
+    out = format_date_line(answer->now_us) + '\n';
+  if (draft.verbose > 0)
+    out +=
+        "last_update_time=" + std::to_string(answer->now_us / 1'000'000) + " records=" + std::to_string(records) + '\n';
   out += render_jobs(list, *format, !draft.no_header);
   return print(out);
 }
 
 int show_steps(const Command& command, const Draft& draft, const ClientSettings& settings) {
   if (draft.start) return say_usage_error(command, not_built("--start with --steps").error());
-  if (draft.format && draft.long_format) return say_usage_error(command, {Errc::refused, "-o and -O options are mutually exclusive"});
+  if (draft.format && draft.long_format)
+    return say_usage_error(command, {Errc::refused, "-o and -O options are mutually exclusive"});
   const auto filter = make_job_filter(draft.filter);
   if (!filter) return say_usage_error(command, filter.error());
   for (const std::string& name : filter->unknown_users) say_error(command, "Invalid user: " + name);
   const bool dated = draft.long_view || draft.verbose > 0 || draft.listing.every_seconds != 0;
-  StepsAsked asked{draft.format, draft.long_format, draft.sort, draft.step_ids, draft.jobs, dated, !draft.no_header, filter->users, filter->not_user,
-                   filter->partitions, filter->names, filter->nodes, filter->accounts, filter->qos, {}, {}, !draft.all && !draft.jobs && !draft.step_ids && filter->partitions.empty()};
+  StepsAsked asked{draft.format,
+                   draft.long_format,
+                   draft.sort,
+                   draft.step_ids,
+                   draft.jobs,
+                   dated,
+                   !draft.no_header,
+                   filter->users,
+                   filter->not_user,
+                   filter->partitions,
+                   filter->names,
+                   filter->nodes,
+                   filter->accounts,
+                   filter->qos,
+                   {},
+                   {},
+                   !draft.all && !draft.jobs && !draft.step_ids && filter->partitions.empty()};
   if (draft.listing.data) asked.data = draft.listing.data->form;
   // A step runs, or is suspended with its job.
   if (!filter->all_states && !filter->states.empty()) {
@@ -310,7 +364,8 @@ int show_steps(const Command& command, const Draft& draft, const ClientSettings&
     for (const auto& [state, word] : {std::pair{wire::RUNNING, "RUNNING"}, std::pair{wire::SUSPENDED, "SUSPENDED"}}) {
       wire::JobView like;
       like.set_state(state);
-      if (std::ranges::any_of(filter->states, [&](StateFilter each) { return matches(each, like); })) asked.states.insert(word);
+      if (std::ranges::any_of(filter->states, [&](StateFilter each) { return matches(each, like); }))
+        asked.states.insert(word);
     }
   }
   return show_queue_of_steps(command, asked, settings);
@@ -328,8 +383,9 @@ std::string column_names(bool steps) {
 }  // namespace
 
 std::string squeue_manual() {
-  return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool),
-                  manual_columns("COLUMNS OF JOBS", job_columns()) + manual_columns("COLUMNS OF STEPS", step_columns()));
+  return man_page(
+      head, option_texts(std::span<const Option<Draft>>{rows}, any_tool),
+      manual_columns("COLUMNS OF JOBS", job_columns()) + manual_columns("COLUMNS OF STEPS", step_columns()));
 }
 std::vector<OptionText> squeue_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
 
@@ -355,7 +411,9 @@ int run_squeue(Command& command) {
   if (draft.verbose > 0 && !draft.listing.data) print(told_wishes(draft));
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
-  return run_listing(command, draft.listing, *settings, [&] { return draft.step_flag ? show_steps(command, draft, *settings) : show(command, draft, *settings); });
+  return run_listing(command, draft.listing, *settings, [&] {
+    return draft.step_flag ? show_steps(command, draft, *settings) : show(command, draft, *settings);
+  });
 }
 
 }  // namespace millrace

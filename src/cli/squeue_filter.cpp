@@ -50,14 +50,17 @@ bool JobFilter::partition_matches(const wire::JobView& job) const {
 
 bool JobFilter::operator()(const wire::JobView& job, std::int64_t now_us) const {
   const auto in = [](const auto& set, const auto& value) { return set.empty() || set.contains(value); };
-  if (!state_matches(job) || !in(users, job.uid()) || job.uid() == not_user || !partition_matches(job) || !in(names, job.name())) return false;
+  if (!state_matches(job) || !in(users, job.uid()) || job.uid() == not_user || !partition_matches(job) ||
+      !in(names, job.name()))
+    return false;
   if (!in(accounts, job.account()) || !in(qos, job.qos()) || !node_matches(job)) return false;
   if (!licences.empty() && !holds_licence(licences, job.resources().licenses())) return false;
   if (!in(reservations, job.resources().reservation())) return false;
   if (!running_over_seconds && !running_under_seconds) return true;
   if (job.state() != wire::RUNNING && job.state() != wire::SUSPENDED) return false;
   const std::int64_t ran = run_seconds(job, now_us);
-  return (!running_over_seconds || ran > *running_over_seconds) && (!running_under_seconds || ran < *running_under_seconds);
+  return (!running_over_seconds || ran > *running_over_seconds) &&
+         (!running_under_seconds || ran < *running_under_seconds);
 }
 
 Result<JobFilter> make_job_filter(const JobFilterWords& words) {
@@ -66,9 +69,13 @@ Result<JobFilter> make_job_filter(const JobFilterWords& words) {
   if (words.states) {
     for (const std::string_view word : split(*words.states, ',')) {
       if (trim(word).empty()) continue;
-      if (equals_ignoring_case(trim(word), "all")) out.all_states = true;
-      else if (const auto state = parse_state(trim(word))) out.states.push_back(*state);
-      else return fail(Errc::refused, "Invalid job state specified: " + std::string{word} + "\nValid job states include: " + known_states());
+      if (equals_ignoring_case(trim(word), "all"))
+        out.all_states = true;
+      else if (const auto state = parse_state(trim(word)))
+        out.states.push_back(*state);
+      else
+        return fail(Errc::refused, "Invalid job state specified: " + std::string{word} +
+                                       "\nValid job states include: " + known_states());
     }
   }
   if (words.users) {

@@ -15,7 +15,8 @@ namespace millrace {
 
 // As they were given; empty: not asked about.
 struct JobFilterWords {
-  std::optional<std::string> users{}, states{}, partitions{}, names{}, nodes{}, accounts{}, qos{}, licences{}, reservations{};
+  std::optional<std::string> users{}, states{}, partitions{}, names{}, nodes{}, accounts{}, qos{}, licences{},
+      reservations{};
   std::optional<std::int64_t> running_over_seconds{}, running_under_seconds{};
   bool me = false, not_me = false, waiting_only = false;
 };

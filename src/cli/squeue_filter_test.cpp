@@ -55,7 +55,9 @@ TEST(JobFilter, States_by_name_and_letters_in_any_case) {
   EXPECT_TRUE(chosen({.states = "all"}, job()));
   const auto unknown = make_job_filter({.states = "purple"});
   ASSERT_FALSE(unknown);
-  EXPECT_TRUE(unknown.error().story.starts_with("Invalid job state specified: purple\nValid job states include: PENDING,")) << unknown.error().story;
+  EXPECT_TRUE(
+      unknown.error().story.starts_with("Invalid job state specified: purple\nValid job states include: PENDING,"))
+      << unknown.error().story;
 }
 
 }  // namespace

@@ -14,7 +14,9 @@ namespace {
 
 bool passes(const StepsAsked& asked, const wire::StepView& step) {
   const auto in = [](const auto& set, const auto& value) { return set.empty() || set.contains(value); };
-  if (!in(asked.users, step.uid()) || step.uid() == asked.not_user || !in(asked.partitions, step.partition()) || !in(asked.names, step.name())) return false;
+  if (!in(asked.users, step.uid()) || step.uid() == asked.not_user || !in(asked.partitions, step.partition()) ||
+      !in(asked.names, step.name()))
+    return false;
   if (!in(asked.accounts, step.account()) || !in(asked.qos, step.qos())) return false;
   if (!in(asked.states, step.state() == wire::SUSPENDED ? "SUSPENDED" : "RUNNING")) return false;
   if (asked.nodes.empty()) return true;
@@ -37,8 +39,10 @@ Result<void> name_steps(const std::optional<std::string>& list, wire::QuerySteps
 int show_queue_of_steps(const Command& command, const StepsAsked& asked, const ClientSettings& settings) {
   std::string letters;
   std::vector<std::string> unknown;
-  const Format<StepRow> format = asked.long_format ? parse_long_format<StepRow>(*asked.long_format, step_columns(), unknown)
-                                                   : parse_short_format<StepRow>(asked.format ? *asked.format : squeue_steps_format, step_columns(), letters);
+  const Format<StepRow> format =
+      asked.long_format
+          ? parse_long_format<StepRow>(*asked.long_format, step_columns(), unknown)
+          : parse_short_format<StepRow>(asked.format ? *asked.format : squeue_steps_format, step_columns(), letters);
   for (const char letter : letters) say_error(command, std::string{"Invalid job step format specification: "} + letter);
   for (const std::string& name : unknown) say_error(command, "Invalid job step format specification: " + name);
   wire::Request request;
@@ -60,10 +64,12 @@ int show_queue_of_steps(const Command& command, const StepsAsked& asked, const C
     int at = 0;
     const auto next = [&]() -> Data {
       while (at < reply->steps().steps_size())
-        if (const wire::StepView& step = reply->steps().steps(at++); passes(asked, step)) return step_data(step, context);
+        if (const wire::StepView& step = reply->steps().steps(at++); passes(asked, step))
+          return step_data(step, context);
       return {};
     };
-    return print_records(command, settings, *asked.data, "steps", next, {{"last_update", time_of(reply->steps().now_us())}});
+    return print_records(command, settings, *asked.data, "steps", next,
+                         {{"last_update", time_of(reply->steps().now_us())}});
   }
   const StepContext context{reply->steps().now_us(), settings.cluster_name, &names};
   std::vector<StepRow> rows;

@@ -1,4 +1,5 @@
-// src/cli/srun.cpp - runs a program on nodes: submits it as an interactive job and is its terminal until all tasks ended.
+// src/cli/srun.cpp - runs a program on nodes: submits it as an interactive job and is its terminal until all tasks
+// ended.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -19,8 +20,8 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/options/job_options.h"
-#include "cli/srun_console.h"
 #include "cli/srun_bcast.h"
+#include "cli/srun_console.h"
 #include "cli/srun_endpoint.h"
 #include "cli/srun_parts.h"
 #include "cli/step_wishes.h"
@@ -34,8 +35,10 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"srun", "run a program on nodes of the cluster", "[options] program [arguments] [: [options] program [arguments]]...",
-                          "Gets nodes, starts the program on them as tasks, passes their output on and ends with the highest exit code of the tasks. "
+constexpr ManualHead head{"srun", "run a program on nodes of the cluster",
+                          "[options] program [arguments] [: [options] program [arguments]]...",
+                          "Gets nodes, starts the program on them as tasks, passes their output on and ends with the "
+                          "highest exit code of the tasks. "
                           "A lone ':' begins the program of the next component of a heterogeneous job."};
 
 bool names_each_task(std::string_view pattern) {
@@ -43,7 +46,8 @@ bool names_each_task(std::string_view pattern) {
     if (pattern[i] != '%') continue;
     std::size_t letter = i + 1;
     while (letter < pattern.size() && pattern[letter] >= '0' && pattern[letter] <= '9') ++letter;
-    if (letter < pattern.size() && (pattern[letter] == 't' || pattern[letter] == 'n' || pattern[letter] == 'N')) return true;
+    if (letter < pattern.size() && (pattern[letter] == 't' || pattern[letter] == 'n' || pattern[letter] == 'N'))
+      return true;
     i = letter;
   }
   return false;
@@ -64,7 +68,8 @@ Result<void> take_redirections(JobDraft& draft, SrunPlan& plan) {
     plan.streams.only_output_of = static_cast<std::uint32_t>(*task);
     job.clear_std_out();
   }
-  if (const auto task = parse_integer(job.std_in()); task && *task >= 0 && *task <= INT32_MAX && !job.std_in().empty()) {
+  if (const auto task = parse_integer(job.std_in());
+      task && *task >= 0 && *task <= INT32_MAX && !job.std_in().empty()) {
     job.mutable_step_options()->set_input_task(static_cast<std::uint32_t>(*task));
     job.clear_std_in();
   }
@@ -101,12 +106,15 @@ Result<std::string> read_multi_prog(const std::string& path, std::optional<std::
   if (text.view().size() > size_max) return fail(Errc::refused, "configuration file " + path + " has more than 4 MiB");
   const auto programs = MultiProg::parse(text.view());
   const auto checked = programs && tasks ? programs->check(*tasks) : Result<void>{};
-  if (!programs || !checked) return fail(Errc::refused, "configuration file " + path + " invalid: " + (programs ? checked.error().story : programs.error().story));
+  if (!programs || !checked)
+    return fail(Errc::refused, "configuration file " + path +
+                                   " invalid: " + (programs ? checked.error().story : programs.error().story));
   return text.str();
 }
 
 // srun's own: with the words of the step as arguments. Its end is only waited for.
-void run_hook(const Command& command, const std::string& program, const wire::JobDescription& job, const char* context) {
+void run_hook(const Command& command, const std::string& program, const wire::JobDescription& job,
+              const char* context) {
   if (program.empty() || program == "none") return;
   const pid_t pid = fork();
   if (pid == 0) {
@@ -122,7 +130,10 @@ void run_hook(const Command& command, const std::string& program, const wire::Jo
   }
   int status = 0;
   while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-  if (pid < 0 || status != 0) say_error(command, program + ": " + (WIFSIGNALED(status) ? "ended by signal " + std::to_string(WTERMSIG(status)) : "ended with exit code " + std::to_string(WEXITSTATUS(status))));
+  if (pid < 0 || status != 0)
+    say_error(command, program + ": " +
+                           (WIFSIGNALED(status) ? "ended by signal " + std::to_string(WTERMSIG(status))
+                                                : "ended with exit code " + std::to_string(WEXITSTATUS(status))));
 }
 
 // The named one, else that of slurm.conf; `none` is none.
@@ -223,7 +234,8 @@ int run(const Command& command, Submission& all, const ClientSettings& settings)
   console.catch_signals();
   const auto reply = session.submit(std::move(ask));
   if (!reply || reply->has_failure()) {
-    if (!reply) say_trouble(command, session);
+    if (!reply)
+      say_trouble(command, session);
     else
       for (const std::string& note : reply->failure().notes()) say_error(command, note);
     say_error(command, "Unable to allocate resources: " + (reply ? reply->failure().text() : reply.error().story));
@@ -254,8 +266,11 @@ wire::CreateStep make_step_ask(const JobDraft& draft, std::uint32_t job_id, cons
   return ask;
 }
 
-Result<SrunPlan> make_srun_plan(const Command& command, Submission& all, const ClientSettings& settings) { return make_plan(command, all, settings); }
-int with_srun_hooks(const Command& command, const JobDraft& draft, const ClientSettings& settings, const std::function<int()>& work) {
+Result<SrunPlan> make_srun_plan(const Command& command, Submission& all, const ClientSettings& settings) {
+  return make_plan(command, all, settings);
+}
+int with_srun_hooks(const Command& command, const JobDraft& draft, const ClientSettings& settings,
+                    const std::function<int()>& work) {
   const SrunHooks hooks(command, draft, settings);
   return work();
 }
@@ -271,7 +286,8 @@ void settle_async(JobDraft& draft) {
 // --async: a child is srun for the step; here only its number is waited for, or its failure.
 int run_async(const Command& command, const JobDraft& draft, const std::function<int(int tell)>& step) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return say_usage_error(command, {Errc::refused, std::string{"pipe: "} + std::strerror(errno)});
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return say_usage_error(command, {Errc::refused, std::string{"pipe: "} + std::strerror(errno)});
   const pid_t child = fork();
   if (child < 0) return say_usage_error(command, {Errc::refused, std::string{"fork: "} + std::strerror(errno)});
   if (child == 0) {
@@ -283,8 +299,10 @@ int run_async(const Command& command, const JobDraft& draft, const std::function
   std::string number;
   char buffer[64];
   for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) != 0;) {
-    if (got > 0) number.append(buffer, static_cast<std::size_t>(got));
-    else if (errno != EINTR) break;
+    if (got > 0)
+      number.append(buffer, static_cast<std::size_t>(got));
+    else if (errno != EINTR)
+      break;
   }
   close(ends[0]);
   if (!number.empty()) return draft.quiet ? 0 : print((draft.parsable ? "" : "Submitted step ") + number + '\n');
@@ -304,13 +322,16 @@ void tell_number(int tell, std::uint32_t job_id, std::uint32_t step_id) {
 }
 
 // Inside an allocation: the keeper of its steps finds the nodes.
-int run_step(const Command& command, Submission& all, const ClientSettings& settings, std::uint32_t job_id, std::optional<int> tell = {}) {
+int run_step(const Command& command, Submission& all, const ClientSettings& settings, std::uint32_t job_id,
+             std::optional<int> tell = {}) {
   if (tell) settle_async(all.draft);
-  if (const auto settled = settle_step_wishes(command, all.draft); !settled) return say_usage_error(command, settled.error());
+  if (const auto settled = settle_step_wishes(command, all.draft); !settled)
+    return say_usage_error(command, settled.error());
   if (all.draft.interactive_step) settle_interactive_step(all.draft);
   std::string copy;
   if (all.draft.bcast)
-    if (const auto sent = broadcast_program(command, all, settings, job_id, copy); !sent) return say_usage_error(command, sent.error());
+    if (const auto sent = broadcast_program(command, all, settings, job_id, copy); !sent)
+      return say_usage_error(command, sent.error());
   auto plan = make_plan(command, all, settings);
   if (!plan) return say_usage_error(command, plan.error());
   if (all.draft.immediate && all.draft.immediate_seconds > 1) plan->start_within_seconds = all.draft.immediate_seconds;
@@ -338,13 +359,15 @@ Result<std::uint32_t> number_of_task(const JobDraft& draft, const ClientSettings
   MR_TRY(const wire::Reply reply, session.call(request));
   for (const wire::JobView& job : reply.jobs().jobs())
     if (job.has_array_task() && std::to_string(job.array_task()) == draft.job_task) return job.job_id();
-  return fail(Errc::refused, "Unable to confirm allocation for job " + std::to_string(*draft.job_id) + "_" + draft.job_task + ": Invalid job id specified");
+  return fail(Errc::refused, "Unable to confirm allocation for job " + std::to_string(*draft.job_id) + "_" +
+                                 draft.job_task + ": Invalid job id specified");
 }
 
 // The PMIx library that counts is that of the nodes; where it is missing here it is most likely missing there.
 int list_mpi() {
   std::string text = "MPI plugin types are...\n\tnone\n\tpmi2\n";
-  if (const auto version = pmix_version()) text += "\tpmix\nspecific pmix plugin versions available: pmix_v" + std::to_string(*version) + "\n";
+  if (const auto version = pmix_version())
+    text += "\tpmix\nspecific pmix plugin versions available: pmix_v" + std::to_string(*version) + "\n";
   return print(text);
 }
 
@@ -379,7 +402,10 @@ int run_srun(Command& command) {
   if (const auto reached = check_clusters(draft, *settings); !reached) return say_usage_error(command, reached.error());
   if (!draft.job_sluid.empty()) {
     const auto named = parse_job_name(draft.job_sluid);
-    if (!named) return say_usage_error(command, {Errc::refused, told(named.error(), "Unable to confirm allocation for job " + draft.job_sluid + ": Invalid job id specified")});
+    if (!named)
+      return say_usage_error(
+          command, {Errc::refused, told(named.error(), "Unable to confirm allocation for job " + draft.job_sluid +
+                                                           ": Invalid job id specified")});
     draft.job_id = named->id;
     draft.job_task = named->tasks;
   }
@@ -390,23 +416,37 @@ int run_srun(Command& command) {
     job = *number;
   }
   if (draft.job.extras().no_allocate()) {
-    if (draft.job.required_nodes().empty()) return say_usage_error(command, {Errc::refused, "must specify a node list with -Z, --no-allocate."});
-    if (parts->size() > 1 || draft.async) return say_usage_error(command, {Errc::refused, "--no-allocate runs one program, and waits for it"});
+    if (draft.job.required_nodes().empty())
+      return say_usage_error(command, {Errc::refused, "must specify a node list with -Z, --no-allocate."});
+    if (parts->size() > 1 || draft.async)
+      return say_usage_error(command, {Errc::refused, "--no-allocate runs one program, and waits for it"});
     say_info(command, "do not allocate resources");
     return run(command, *all, *settings);
   }
   if (draft.async && (!job || parts->size() > 1 || draft.pty || draft.interactive_step))
-    return say_usage_error(command, {Errc::refused, !job               ? "--async starts a step of a job; here srun runs in none (sbatch, salloc, --jobid)"
-                                                    : parts->size() > 1 ? "--async over several components is not built yet in Millrace"
-                                                                        : "--async leaves a step to itself; --pty and --interactive need somebody"});
+    return say_usage_error(
+        command, {Errc::refused,
+                  !job ? "--async starts a step of a job; here srun runs in none (sbatch, salloc, --jobid)"
+                  : parts->size() > 1 ? "--async over several components is not built yet in Millrace"
+                                      : "--async leaves a step to itself; --pty and --interactive need somebody"});
   if (parts->size() > 1) return run_srun_parts(command, *parts, *settings, job);
-  if (job && draft.async) return run_async(command, draft, [&](int tell) { return run_step(command, *all, *settings, *job, tell); });
+  if (job && draft.async)
+    return run_async(command, draft, [&](int tell) { return run_step(command, *all, *settings, *job, tell); });
   if (job) return run_step(command, *all, *settings, *job);
-  if (draft.het_group) return say_usage_error(command, {Errc::refused, "--het-group names components of the job srun runs in; here it runs in none"});
-  if (draft.interactive_step) return say_usage_error(command, {Errc::refused, "--interactive starts the shell of an allocation; here is none (salloc)"});
+  if (draft.het_group)
+    return say_usage_error(
+        command, {Errc::refused, "--het-group names components of the job srun runs in; here it runs in none"});
+  if (draft.interactive_step)
+    return say_usage_error(command,
+                           {Errc::refused, "--interactive starts the shell of an allocation; here is none (salloc)"});
   if (draft.first_node) return say_usage_error(command, not_built("--relative outside an allocation").error());
-  if (draft.bcast) return say_usage_error(command, {Errc::refused, "--bcast copies to the nodes of the job srun runs in; here it runs in none (salloc first)"});
-  if (draft.resv_ports) return run_srun_parts(command, *parts, *settings, job);  // nodes first: only then is it known which ports are free there
+  if (draft.bcast)
+    return say_usage_error(
+        command,
+        {Errc::refused, "--bcast copies to the nodes of the job srun runs in; here it runs in none (salloc first)"});
+  if (draft.resv_ports)
+    return run_srun_parts(command, *parts, *settings,
+                          job);  // nodes first: only then is it known which ports are free there
   return run(command, *all, *settings);
 }
 

@@ -26,7 +26,8 @@ std::string find_in_path(const std::string& name) {
 
 }  // namespace
 
-Result<void> broadcast_program(const Command& command, Submission& all, const ClientSettings& settings, std::uint32_t job_id, std::string& copy) {
+Result<void> broadcast_program(const Command& command, Submission& all, const ClientSettings& settings,
+                               std::uint32_t job_id, std::string& copy) {
   const JobDraft& draft = all.draft;
   const std::string source = find_in_path(std::string{all.operands[0]});
   copy = *draft.bcast;
@@ -36,7 +37,8 @@ Result<void> broadcast_program(const Command& command, Submission& all, const Cl
   if (copy[0] != '/') copy = current_directory() + "/" + copy;
   std::vector<std::string> words{"--force", "--preserve", "--jobid=" + std::to_string(job_id)};
   if (!draft.job.required_nodes().empty()) words.push_back("--nodelist=" + draft.job.required_nodes());
-  if (draft.bcast_compress) words.push_back("--compress=" + (draft.bcast_compress->empty() ? "zlib" : *draft.bcast_compress));
+  if (draft.bcast_compress)
+    words.push_back("--compress=" + (draft.bcast_compress->empty() ? "zlib" : *draft.bcast_compress));
   if (draft.send_libraries) words.push_back("--send-libs=yes");
   if (draft.bcast_exclude) words.push_back("--exclude=" + *draft.bcast_exclude);
   words.push_back(source);

@@ -5,8 +5,9 @@
 
 namespace millrace {
 
-// Does what sbcast does, in a process of its own. Afterwards `all` names the copy, and with --send-libs LD_LIBRARY_PATH the libraries beside it.
-// The text of `copy` is what the words of `all` look at.
-Result<void> broadcast_program(const Command& command, Submission& all, const ClientSettings& settings, std::uint32_t job_id, std::string& copy);
+// Does what sbcast does, in a process of its own. Afterwards `all` names the copy, and with --send-libs LD_LIBRARY_PATH
+// the libraries beside it. The text of `copy` is what the words of `all` look at.
+Result<void> broadcast_program(const Command& command, Submission& all, const ClientSettings& settings,
+                               std::uint32_t job_id, std::string& copy);
 
 }  // namespace millrace

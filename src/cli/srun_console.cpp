@@ -25,8 +25,8 @@
 namespace millrace {
 namespace {
 
-constexpr std::int64_t queue_notice_us = 200'000;    // said only of a job that really waits
-constexpr std::int64_t last_words_us = 2'000'000;    // for tasks' last messages after the controller said the job ended
+constexpr std::int64_t queue_notice_us = 200'000;  // said only of a job that really waits
+constexpr std::int64_t last_words_us = 2'000'000;  // for tasks' last messages after the controller said the job ended
 constexpr std::int64_t interrupt_pair_us = 1'000'000;
 
 constexpr int caught[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM};
@@ -39,7 +39,8 @@ std::int64_t SrunConsole::now_us() {
   return static_cast<std::int64_t>(t.tv_sec) * 1'000'000 + t.tv_nsec / 1000;
 }
 
-std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id, const std::string& job_name, std::uint32_t step_id) {
+std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id, const std::string& job_name,
+                               std::uint32_t step_id) {
   if (pattern.find('\\') != std::string::npos) {
     std::string plain;
     for (const char c : pattern)
@@ -53,9 +54,12 @@ std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id,
       continue;
     }
     std::size_t width = 0;
-    while (++i < pattern.size() && pattern[i] >= '0' && pattern[i] <= '9') width = std::min<std::size_t>(10, width * 10 + static_cast<std::size_t>(pattern[i] - '0'));
+    while (++i < pattern.size() && pattern[i] >= '0' && pattern[i] <= '9')
+      width = std::min<std::size_t>(10, width * 10 + static_cast<std::size_t>(pattern[i] - '0'));
     if (i >= pattern.size()) break;
-    const auto pad = [&](const std::string& number) { return number.size() < width ? std::string(width - number.size(), '0') + number : number; };
+    const auto pad = [&](const std::string& number) {
+      return number.size() < width ? std::string(width - number.size(), '0') + number : number;
+    };
     const auto variable = [](const char* name, const std::string& otherwise) {
       const char* value = getenv(name);
       return value != nullptr ? std::string{value} : otherwise;
@@ -63,27 +67,48 @@ std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id,
     const std::string padded = pad(std::to_string(job_id));
     const std::string index = variable("SLURM_ARRAY_TASK_ID", "4294967294");
     switch (pattern[i]) {
-      case '%': out += '%'; break;
-      case 'j': out += padded; break;
-      case 'A': out += pad(variable("SLURM_ARRAY_JOB_ID", std::to_string(job_id))); break;
-      case 'a': out += pad(index); break;
-      case 'b': out += pad(index.substr(index.size() - 1)); break;
-      case 'J': out += padded + "." + std::to_string(step_id); break;
-      case 's': out += pad(std::to_string(step_id)); break;
-      case 'r': out += pad(variable("SLURM_RESTART_COUNT", "0")); break;
-      case 'x': out += job_name; break;
+      case '%':
+        out += '%';
+        break;
+      case 'j':
+        out += padded;
+        break;
+      case 'A':
+        out += pad(variable("SLURM_ARRAY_JOB_ID", std::to_string(job_id)));
+        break;
+      case 'a':
+        out += pad(index);
+        break;
+      case 'b':
+        out += pad(index.substr(index.size() - 1));
+        break;
+      case 'J':
+        out += padded + "." + std::to_string(step_id);
+        break;
+      case 's':
+        out += pad(std::to_string(step_id));
+        break;
+      case 'r':
+        out += pad(variable("SLURM_RESTART_COUNT", "0"));
+        break;
+      case 'x':
+        out += job_name;
+        break;
       case 'u': {
         const passwd* entry = getpwuid(getuid());
         out += entry != nullptr ? entry->pw_name : std::to_string(getuid());
         break;
       }
-      default: out += '%'; out += pattern[i];
+      default:
+        out += '%';
+        out += pattern[i];
     }
   }
   return out;
 }
 
-SrunConsole::SrunConsole(const Command& command, const SrunPlan& plan) : command_(command), plan_(plan), streams_(plan.secret, plan.streams) {
+SrunConsole::SrunConsole(const Command& command, const SrunPlan& plan)
+    : command_(command), plan_(plan), streams_(plan.secret, plan.streams) {
   if (plan_.tasks) streams_.set_task_count(*plan_.tasks);
   if (plan_.display) streams_.open_display(*plan_.display);
 }
@@ -132,7 +157,9 @@ Result<void> SrunConsole::open_outputs() {
     error = output;  // stderr goes where stdout goes unless it is sent elsewhere
   }
   if (!plan_.error_pattern.empty()) {
-    if (plan_.error_pattern != plan_.output_pattern) { MR_TRY(error, open_one(plan_.error_pattern)); }
+    if (plan_.error_pattern != plan_.output_pattern) {
+      MR_TRY(error, open_one(plan_.error_pattern));
+    }
   }
   streams_.set_descriptors(output, error);
   return {};
@@ -152,7 +179,8 @@ void SrunConsole::watch_job(Session& session) {
 
 bool SrunConsole::is_asking() const {
   if (!step_ask_ || awaits_nodes_ || !watching_ || job_ended_us_ != 0) return false;
-  return parts_.empty() ? !created_ : !std::ranges::all_of(parts_, [](const Part& part) { return part.started || part.ended; });
+  return parts_.empty() ? !created_
+                        : !std::ranges::all_of(parts_, [](const Part& part) { return part.started || part.ended; });
 }
 
 void SrunConsole::take_progress(const wire::JobProgress& progress) {
@@ -162,7 +190,8 @@ void SrunConsole::take_progress(const wire::JobProgress& progress) {
     streams_.set_task_count(tasks);
   }
   if (progress.state() == wire::RUNNING) started_ = true;
-  if (started_ && plan_.verbose > 0) tell_nodes(progress.nodes(), {}, {progress.tasks_per_node().begin(), progress.tasks_per_node().end()});
+  if (started_ && plan_.verbose > 0)
+    tell_nodes(progress.nodes(), {}, {progress.tasks_per_node().begin(), progress.tasks_per_node().end()});
   if (progress.lost_nodes() != lost_nodes_) {
     lost_nodes_ = progress.lost_nodes();
     say_error(command_, "Node failure on " + lost_nodes_);
@@ -176,7 +205,9 @@ void SrunConsole::take_news(const wire::StepNews& news) {
   for (const std::string& note : news.notes()) say_info(command_, note);
   switch (news.kind()) {
     case wire::StepNews::WAITING:
-      if (!waited_) say_info(command_, "Job " + std::to_string(job_id_) + " step creation temporarily disabled, retrying (" + news.problem() + ")");
+      if (!waited_)
+        say_info(command_, "Job " + std::to_string(job_id_) + " step creation temporarily disabled, retrying (" +
+                               news.problem() + ")");
       waited_ = true;
       return;
     case wire::StepNews::CREATED:
@@ -185,7 +216,8 @@ void SrunConsole::take_news(const wire::StepNews& news) {
       started_ = true;
       if (waited_) say_info(command_, "Step created for " + step());
       if (plan_.verbose > 0)
-        tell_nodes(news.nodes(), {news.cpus_per_node().begin(), news.cpus_per_node().end()}, {news.tasks_per_node().begin(), news.tasks_per_node().end()});
+        tell_nodes(news.nodes(), {news.cpus_per_node().begin(), news.cpus_per_node().end()},
+                   {news.tasks_per_node().begin(), news.tasks_per_node().end()});
       waited_ = false;
       if (created_) return;
       created_ = true;
@@ -196,7 +228,8 @@ void SrunConsole::take_news(const wire::StepNews& news) {
         plan_.when_created(step_id_);
       }
       return;
-    case wire::StepNews::NODE_LOST: return take_lost_of(news);
+    case wire::StepNews::NODE_LOST:
+      return take_lost_of(news);
     default:
       step_problem_ = news.problem();
       if (job_ended_us_ == 0) job_ended_us_ = now_us();
@@ -217,7 +250,8 @@ void SrunConsole::take_lost_of(const wire::StepNews& news) {
 }
 
 // jobid 12: nodes(2):`n[1-2]', cpu counts: 4(x2)
-void SrunConsole::tell_nodes(const std::string& nodes, std::vector<std::uint32_t> cpus, std::vector<std::uint32_t> tasks) {
+void SrunConsole::tell_nodes(const std::string& nodes, std::vector<std::uint32_t> cpus,
+                             std::vector<std::uint32_t> tasks) {
   if (nodes_told_ || nodes.empty()) return;
   nodes_told_ = true;
   told_nodes_ = nodes;
@@ -227,10 +261,13 @@ void SrunConsole::tell_nodes(const std::string& nodes, std::vector<std::uint32_t
     wire::Request request;
     request.mutable_query_jobs()->add_jobs()->set_job_id(job_id_);
     const auto reply = session.call(request);
-    if (reply && reply->jobs().jobs_size() > 0) cpus.assign(reply->jobs().jobs(0).cpus_per_allocated_node().begin(), reply->jobs().jobs(0).cpus_per_allocated_node().end());
+    if (reply && reply->jobs().jobs_size() > 0)
+      cpus.assign(reply->jobs().jobs(0).cpus_per_allocated_node().begin(),
+                  reply->jobs().jobs(0).cpus_per_allocated_node().end());
   }
   const auto names = expand_hostlist(nodes);
-  say_info(command_, "jobid " + std::to_string(job_id_) + ": nodes(" + std::to_string(names ? names->size() : 1) + "):`" + nodes + "', cpu counts: " + compress_counts(cpus));
+  say_info(command_, "jobid " + std::to_string(job_id_) + ": nodes(" + std::to_string(names ? names->size() : 1) +
+                         "):`" + nodes + "', cpu counts: " + compress_counts(cpus));
 }
 
 void SrunConsole::tell_started() {
@@ -239,7 +276,8 @@ void SrunConsole::tell_started() {
   for (const std::uint32_t count : told_tasks_) all += count;
   if (start_told_ || !names || all == 0 || streams_.tasks_started() < all) return;
   start_told_ = true;
-  for (std::size_t i = 0; i < std::min(names->size(), told_tasks_.size()); ++i) say_info(command_, "Node " + (*names)[i] + ", " + std::to_string(told_tasks_[i]) + " tasks started");
+  for (std::size_t i = 0; i < std::min(names->size(), told_tasks_.size()); ++i)
+    say_info(command_, "Node " + (*names)[i] + ", " + std::to_string(told_tasks_[i]) + " tasks started");
 }
 
 void SrunConsole::tell_ends(const std::vector<TaskEnd>& ends) {
@@ -247,7 +285,8 @@ void SrunConsole::tell_ends(const std::vector<TaskEnd>& ends) {
     char status[16];
     std::snprintf(status, sizeof status, "0x%04x", (end.exit_code & 0xff) << 8 | (end.exit_signal & 0x7f));
     say_info(command_, "Received task exit notification for 1 task of " + step() + " (status=" + status + ").");
-    if (end.exit_code == 0 && end.exit_signal == 0) say_info(command_, end.node + ": task " + std::to_string(end.task) + ": Completed");
+    if (end.exit_code == 0 && end.exit_signal == 0)
+      say_info(command_, end.node + ": task " + std::to_string(end.task) + ": Completed");
   }
 }
 
@@ -276,7 +315,8 @@ void SrunConsole::take_abort() {
   const auto abort = streams_.take_abort();
   if (!abort || abort_code_) return;
   abort_code_ = std::max(abort->what.exit_code() & 0xff, 1u);
-  say_error(command_, abort->node + ": task " + std::to_string(abort->what.task()) + " aborted " + step() + " with exit code " + std::to_string(abort->what.exit_code()) +
+  say_error(command_, abort->node + ": task " + std::to_string(abort->what.task()) + " aborted " + step() +
+                          " with exit code " + std::to_string(abort->what.exit_code()) +
                           (abort->what.text().empty() ? "" : ": " + abort->what.text()));
   streams_.send_signal(SIGKILL);
 }
@@ -303,7 +343,8 @@ void SrunConsole::cancel_job(std::string_view why) {
   Session session(options);
   wire::Request request;
   request.mutable_cancel()->add_jobs()->set_job_id(job_id_);
-  if (const auto reply = session.call(request); !reply) say_error(command_, "Unable to cancel job " + std::to_string(job_id_) + ": " + reply.error().story);
+  if (const auto reply = session.call(request); !reply)
+    say_error(command_, "Unable to cancel job " + std::to_string(job_id_) + ": " + reply.error().story);
 }
 
 void SrunConsole::end_others() {
@@ -325,12 +366,14 @@ void SrunConsole::send_end() {
 void SrunConsole::say_aborted() {
   constexpr std::int64_t beyond_kill_wait = 2;
   if (std::exchange(aborted_said_, true)) return;
-  say_info(command_, "Job step aborted: Waiting up to " + std::to_string(plan_.kill_wait_seconds + beyond_kill_wait) + " seconds for job step to finish.");
+  say_info(command_, "Job step aborted: Waiting up to " + std::to_string(plan_.kill_wait_seconds + beyond_kill_wait) +
+                         " seconds for job step to finish.");
 }
 
 void SrunConsole::give_up_step(int signal) {
   say_info(command_, "Cancelled pending job step with signal " + std::to_string(signal));
-  say_error(command_, "Unable to create step for job " + std::to_string(job_id_) + ": Job/step already completing or completed");
+  say_error(command_,
+            "Unable to create step for job " + std::to_string(job_id_) + ": Job/step already completing or completed");
   failed_ = true;
 }
 
@@ -338,15 +381,19 @@ void SrunConsole::give_up_step(int signal) {
 void SrunConsole::say_refusal(const wire::Failure& failure) {
   constexpr std::uint32_t invalid_job_id = 2017, already_done = 2021;
   const std::string job = std::to_string(job_id_);
-  if (failure.code() != invalid_job_id && failure.code() != already_done) return say_error(command_, "Unable to create step for job " + job + ": " + failure.text());
-  say_error(command_, failure.code() == already_done ? "Slurm job " + job + " has expired" : "Unable to confirm allocation for job " + job + ": " + failure.text());
+  if (failure.code() != invalid_job_id && failure.code() != already_done)
+    return say_error(command_, "Unable to create step for job " + job + ": " + failure.text());
+  say_error(command_, failure.code() == already_done
+                          ? "Slurm job " + job + " has expired"
+                          : "Unable to confirm allocation for job " + job + ": " + failure.text());
   say_info(command_, "Check SLURM_JOB_ID environment variable. Expired or invalid job " + job);
 }
 
 void SrunConsole::say_status() {
   IndexSet tasks;
   for (const std::uint32_t task : streams_.running()) tasks.insert(task);
-  if (!tasks.empty()) say_info(command_, step() + (tasks.size() == 1 ? " task " : " tasks ") + format_index_set(tasks) + ": running");
+  if (!tasks.empty())
+    say_info(command_, step() + (tasks.size() == 1 ? " task " : " tasks ") + format_index_set(tasks) + ": running");
 }
 
 void SrunConsole::interrupt() {
@@ -385,11 +432,16 @@ void SrunConsole::take_signal() {
     const int number = static_cast<int>(info.ssi_signo);
     if (std::ranges::find(plan_.ignored_signals, info.ssi_signo) != plan_.ignored_signals.end()) continue;
     winsize size{};
-    if (number == SIGWINCH && ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0) streams_.send_window(size.ws_row, size.ws_col);
-    else if (number == SIGWINCH) continue;
-    else if (number == SIGINT) interrupt();
-    else if (number == SIGTERM || number == SIGQUIT || number == SIGHUP) terminate(number);
-    else if (number != SIGCONT) streams_.send_signal(static_cast<std::uint32_t>(number));
+    if (number == SIGWINCH && ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0)
+      streams_.send_window(size.ws_row, size.ws_col);
+    else if (number == SIGWINCH)
+      continue;
+    else if (number == SIGINT)
+      interrupt();
+    else if (number == SIGTERM || number == SIGQUIT || number == SIGHUP)
+      terminate(number);
+    else if (number != SIGCONT)
+      streams_.send_signal(static_cast<std::uint32_t>(number));
   }
 }
 
@@ -407,18 +459,21 @@ void SrunConsole::check_clock() {
     say_info(command_, "job " + std::to_string(job_id_) + " has been allocated resources");
   }
   const bool step_waits = step_ask_ && !created_ && !awaits_nodes_ && parts_.empty();
-  if (step_waits && plan_.start_within_seconds && !failed_ && now - submitted_us_ >= *plan_.start_within_seconds * 1'000'000) {
+  if (step_waits && plan_.start_within_seconds && !failed_ &&
+      now - submitted_us_ >= *plan_.start_within_seconds * 1'000'000) {
     late_ = failed_ = true;
     say_error(command_, "Unable to create step for job " + std::to_string(job_id_) + ": Requested nodes are busy");
   }
-  if (!running && plan_.start_within_seconds && !cancelled_ && job_ended_us_ == 0 && now - submitted_us_ >= *plan_.start_within_seconds * 1'000'000) {
+  if (!running && plan_.start_within_seconds && !cancelled_ && job_ended_us_ == 0 &&
+      now - submitted_us_ >= *plan_.start_within_seconds * 1'000'000) {
     cancel_job("");
     late_ = true;
     say_info(command_, "Job allocation " + std::to_string(job_id_) + " has been revoked.");
     say_error(command_, "Unable to allocate resources: Immediate execution impossible, insufficient priority");
     job_ended_us_ = now - last_words_us;
   }
-  if (plan_.wait_seconds > 0 && first_end_us_ != 0 && !cancelled_ && !streams_.all_ended() && now - first_end_us_ >= plan_.wait_seconds * 1'000'000) {
+  if (plan_.wait_seconds > 0 && first_end_us_ != 0 && !cancelled_ && !streams_.all_ended() &&
+      now - first_end_us_ >= plan_.wait_seconds * 1'000'000) {
     say_info(command_, "First task exited " + std::to_string(plan_.wait_seconds) + "s ago");
     say_status();
     aborted_said_ = true;
@@ -435,9 +490,13 @@ int SrunConsole::poll_timeout_ms() const {
   std::int64_t wake = INT64_MAX;
   const std::int64_t now = now_us();
   if (is_asking()) wake = std::min(wake, ask_again_us_);
-  if (!started_ && (!step_ask_ || awaits_nodes_) && streams_.tasks_started() == 0 && !queued_said_ && submitted_us_ < now) wake = std::min(wake, submitted_us_ + queue_notice_us);
-  if (plan_.start_within_seconds && !started_ && !cancelled_ && submitted_us_ < now) wake = std::min(wake, submitted_us_ + *plan_.start_within_seconds * 1'000'000);
-  if (plan_.wait_seconds > 0 && first_end_us_ != 0 && !cancelled_) wake = std::min(wake, first_end_us_ + plan_.wait_seconds * 1'000'000);
+  if (!started_ && (!step_ask_ || awaits_nodes_) && streams_.tasks_started() == 0 && !queued_said_ &&
+      submitted_us_ < now)
+    wake = std::min(wake, submitted_us_ + queue_notice_us);
+  if (plan_.start_within_seconds && !started_ && !cancelled_ && submitted_us_ < now)
+    wake = std::min(wake, submitted_us_ + *plan_.start_within_seconds * 1'000'000);
+  if (plan_.wait_seconds > 0 && first_end_us_ != 0 && !cancelled_)
+    wake = std::min(wake, first_end_us_ + plan_.wait_seconds * 1'000'000);
   if (kill_at_us_ != 0 && !doomed_) wake = std::min(wake, kill_at_us_);
   if (job_ended_us_ != 0) wake = std::min(wake, job_ended_us_ + last_words_us);
   if (streams_.all_ended()) wake = std::min(wake, last_words_until_us_);
@@ -464,9 +523,13 @@ int SrunConsole::exit_code() {
     if (worst_code_ == 0 && worst_signal_ == 0) worst_code_ = 1;
   }
   if (!complete && last_ && last_->ended()) {
-    if (last_->state() == wire::NODE_FAIL) say_error(command_, "Node failure on " + last_->nodes());
-    else if (last_->state() == wire::CANCELLED || last_->state() == wire::TIMEOUT) say_info(command_, "Force Terminated " + (streams_.tasks_started() > 0 ? step() : "JobId=" + std::to_string(job_id_)));
-    else if (streams_.tasks_started() == 0) say_error(command_, "Job " + std::to_string(job_id_) + " ended before its tasks started: " + last_->reason());
+    if (last_->state() == wire::NODE_FAIL)
+      say_error(command_, "Node failure on " + last_->nodes());
+    else if (last_->state() == wire::CANCELLED || last_->state() == wire::TIMEOUT)
+      say_info(command_,
+               "Force Terminated " + (streams_.tasks_started() > 0 ? step() : "JobId=" + std::to_string(job_id_)));
+    else if (streams_.tasks_started() == 0)
+      say_error(command_, "Job " + std::to_string(job_id_) + " ended before its tasks started: " + last_->reason());
     if (worst_code_ == 0 && worst_signal_ == 0) {
       worst_code_ = last_->exit_code();
       worst_signal_ = last_->exit_signal();
@@ -482,7 +545,9 @@ int SrunConsole::run(Session& session, const SessionOptions& options, std::uint3
   job_id_ = job_id;
   options_ = options;
   submitted_us_ = now_us();
-  input_ = plan_.input_fd >= 0 ? plan_.input_fd : plan_.input_path.empty() ? STDIN_FILENO : open(plan_.input_path.c_str(), O_RDONLY | O_CLOEXEC);
+  input_ = plan_.input_fd >= 0        ? plan_.input_fd
+           : plan_.input_path.empty() ? STDIN_FILENO
+                                      : open(plan_.input_path.c_str(), O_RDONLY | O_CLOEXEC);
   if (input_ < 0) {
     say_error(command_, "Unable to open file " + plan_.input_path + ": " + std::strerror(errno));
     cancel_job("");
@@ -502,7 +567,9 @@ int SrunConsole::run_step(Session& session, const SessionOptions& options, wire:
   step_ask_ = std::move(ask);
   options_ = options;
   submitted_us_ = now_us();
-  input_ = plan_.input_fd >= 0 ? plan_.input_fd : plan_.input_path.empty() ? STDIN_FILENO : open(plan_.input_path.c_str(), O_RDONLY | O_CLOEXEC);
+  input_ = plan_.input_fd >= 0        ? plan_.input_fd
+           : plan_.input_path.empty() ? STDIN_FILENO
+                                      : open(plan_.input_path.c_str(), O_RDONLY | O_CLOEXEC);
   if (input_ < 0) {
     say_error(command_, "Unable to open file " + plan_.input_path + ": " + std::strerror(errno));
     return error_code();
@@ -515,7 +582,8 @@ int SrunConsole::loop(Session& session) {
   watch_job(session);
   if (step_ask_ && !watching_) {
     say_trouble(command_, session);
-    say_error(command_, "Unable to create step for job " + std::to_string(job_id_) + ": Unable to contact slurm controller (connect failure)");
+    say_error(command_, "Unable to create step for job " + std::to_string(job_id_) +
+                            ": Unable to contact slurm controller (connect failure)");
     return error_code();
   }
   std::vector<pollfd> entries;
@@ -534,7 +602,8 @@ int SrunConsole::loop(Session& session) {
       worst_code_ = std::max(worst_code_, 1u);
     }
     for (const std::string& note : streams_.take_notes()) {
-      if (note.find(" *** STEP ") != std::string::npos && note.find(" CANCELLED AT ") != std::string::npos) say_aborted();
+      if (note.find(" *** STEP ") != std::string::npos && note.find(" CANCELLED AT ") != std::string::npos)
+        say_aborted();
       say_plain(note);
       out_of_time_ = out_of_time_ || (step_ask_ && note.ends_with("DUE TO TIME LIMIT ***"));
     }
@@ -573,7 +642,8 @@ int SrunConsole::loop(Session& session) {
       }
       if ((*reply)->has_step()) take_news((*reply)->step());
       if ((*reply)->has_failure() && job_ended_us_ == 0) {  // the controller knows no such job any more
-        say_error(command_, "Unable to confirm allocation for job " + std::to_string(job_id_) + ": " + (*reply)->failure().text());
+        say_error(command_, "Unable to confirm allocation for job " + std::to_string(job_id_) + ": " +
+                                (*reply)->failure().text());
         job_ended_us_ = now_us();
         worst_code_ = std::max(worst_code_, 1u);
       }

@@ -34,8 +34,8 @@ struct SrunPlan {
   std::optional<std::int64_t> start_within_seconds{};  // --immediate of a job of its own
   bool pty = false;
   int verbose = 0;
-  std::optional<X11Display> display{};  // --x11
-  std::optional<std::uint32_t> tasks;  // where the request leaves no choice
+  std::optional<X11Display> display{};                        // --x11
+  std::optional<std::uint32_t> tasks;                         // where the request leaves no choice
   std::function<void(std::uint32_t step_id)> when_created{};  // a step, whose files are open
 };
 
@@ -52,12 +52,14 @@ class SrunConsole {
   int run(Session& session, const SessionOptions& options, std::uint32_t job_id);
   // The same for a step inside an allocation, which it asks for.
   int run_step(Session& session, const SessionOptions& options, wire::CreateStep ask);
-  // The same over several components of a heterogeneous job (srun_parts.cpp); of one that was made for it, once that has its nodes.
+  // The same over several components of a heterogeneous job (srun_parts.cpp); of one that was made for it, once that
+  // has its nodes.
   enum class JobOf : std::uint8_t { somebody, srun };
   int run_parts(Session& session, const SessionOptions& options, std::vector<wire::CreateStep> asks, JobOf job_of);
 
  private:
-  // What a node was told may be lost with its agent; and a keeper gives up parts whose srun it has not heard of for some minutes.
+  // What a node was told may be lost with its agent; and a keeper gives up parts whose srun it has not heard of for
+  // some minutes.
   static constexpr std::int64_t ask_again_us = 20'000'000;
   static constexpr std::int64_t watch_retry_us = 1'000'000;
   struct Part {
@@ -95,7 +97,7 @@ class SrunConsole {
   void cancel_job(std::string_view why);
   bool awaits_step() const { return step_ask_ && !created_ && !awaits_nodes_; }
   void give_up_step(int signal);
-  void end_others();     // one task failed: TERM to the others, KILL after KillWait
+  void end_others();  // one task failed: TERM to the others, KILL after KillWait
   void send_end();
   void say_aborted();
   void say_refusal(const wire::Failure& failure);
@@ -115,7 +117,7 @@ class SrunConsole {
   std::uint32_t job_id_ = 0;
   std::optional<wire::CreateStep> step_ask_;  // set: this is a step inside an allocation
   std::uint32_t step_id_ = 0;
-  std::vector<Part> parts_;  // of a step over several components
+  std::vector<Part> parts_;                            // of a step over several components
   std::map<std::uint64_t, std::size_t> part_numbers_;  // which request was about which of them
   bool own_job_ = false, awaits_nodes_ = false, doomed_ = false;
   std::uint32_t killed_at_ = 0;  // doomed, or ending: so many tasks were there when it was last said
@@ -132,7 +134,7 @@ class SrunConsole {
   bool queued_said_ = false;
   bool cancelled_ = false;
   bool watching_ = false;
-  bool late_ = false;  // it did not start in time
+  bool late_ = false;         // it did not start in time
   bool out_of_time_ = false;  // a step that ended by its own limit
   std::int64_t submitted_us_ = 0;
   std::int64_t first_end_us_ = 0;
@@ -150,6 +152,7 @@ class SrunConsole {
 };
 
 // A file name of srun's own: %j, %J, %s, %u, %x and zero padding as in %4j.
-std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id, const std::string& job_name, std::uint32_t step_id = 0);
+std::string expand_own_pattern(const std::string& pattern, std::uint32_t job_id, const std::string& job_name,
+                               std::uint32_t step_id = 0);
 
 }  // namespace millrace

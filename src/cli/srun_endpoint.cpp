@@ -15,7 +15,8 @@ namespace millrace {
 
 Endpoint choose_endpoint(const ClientSettings& settings) {
   const std::string& controller = settings.controller_address;
-  if (controller.empty() || controller == "localhost" || controller.starts_with("127.") || controller == "::1") return {"127.0.0.1", true, settings.first_port, settings.last_port};
+  if (controller.empty() || controller == "localhost" || controller.starts_with("127.") || controller == "::1")
+    return {"127.0.0.1", true, settings.first_port, settings.last_port};
   Endpoint out{own_host_name(), false, settings.first_port, settings.last_port};
   addrinfo hints{};
   hints.ai_family = AF_INET;
@@ -26,8 +27,9 @@ Endpoint choose_endpoint(const ClientSettings& settings) {
   sockaddr_in own{};
   socklen_t size = sizeof own;
   char text[INET_ADDRSTRLEN] = {};
-  if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 && getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
-      ntohl(own.sin_addr.s_addr) >> 24 != 127 && inet_ntop(AF_INET, &own.sin_addr, text, sizeof text) != nullptr)
+  if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
+      getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0 && ntohl(own.sin_addr.s_addr) >> 24 != 127 &&
+      inet_ntop(AF_INET, &own.sin_addr, text, sizeof text) != nullptr)
     out.host = text;  // a loopback address would mean nothing to the other nodes: they get the name then
   if (fd >= 0) close(fd);
   freeaddrinfo(found);

@@ -1,4 +1,5 @@
-// src/cli/srun_endpoint.h - where the nodes of a step find the command that started it, and which job that command is in.
+// src/cli/srun_endpoint.h - where the nodes of a step find the command that started it, and which job that command is
+// in.
 #pragma once
 
 #include <cstdint>

@@ -18,15 +18,19 @@ Result<void> refuse_for_parts(const std::vector<SrunPart>& parts) {
     if (draft.multi_prog) return not_built("--multi-prog over several components");
     if (draft.job.step_options().mpi() == "pmix") return not_built("--mpi=pmix over several components");
     if (draft.pty && !parts.front().all.draft.pty) return not_built("--pty of a further component");
-    if (draft.job.step_options().has_x11() && !parts.front().all.draft.job.step_options().has_x11()) return not_built("--x11 of a further component");
+    if (draft.job.step_options().has_x11() && !parts.front().all.draft.job.step_options().has_x11())
+      return not_built("--x11 of a further component");
   }
   return {};
 }
 
 // Files are srun's own, one for all; only those of each task or node can differ.
 Result<void> check_streams(const SrunPlan& first, const SrunPlan& other, std::uint32_t component) {
-  if (other.output_pattern == first.output_pattern && other.error_pattern == first.error_pattern && other.input_path == first.input_path) return {};
-  return not_built("files of its own for component " + std::to_string(component) + "; names with %t, %n or %N can differ");
+  if (other.output_pattern == first.output_pattern && other.error_pattern == first.error_pattern &&
+      other.input_path == first.input_path)
+    return {};
+  return not_built("files of its own for component " + std::to_string(component) +
+                   "; names with %t, %n or %N can differ");
 }
 
 // What the component was asked for with; the step in it has all of that.
@@ -71,24 +75,32 @@ void end_allocation(const SessionOptions& options, std::uint32_t job_id, int cod
 
 }  // namespace
 
-int run_srun_parts(const Command& command, std::vector<SrunPart>& parts, const ClientSettings& settings, std::optional<std::uint32_t> job_id) {
+int run_srun_parts(const Command& command, std::vector<SrunPart>& parts, const ClientSettings& settings,
+                   std::optional<std::uint32_t> job_id) {
   const bool several = parts.size() > 1;
-  if (const auto refused = several ? refuse_for_parts(parts) : Result<void>{}; !refused) return say_usage_error(command, refused.error());
+  if (const auto refused = several ? refuse_for_parts(parts) : Result<void>{}; !refused)
+    return say_usage_error(command, refused.error());
   std::optional<SrunPlan> plan;
   for (SrunPart& part : parts) {
     Command own = command;
     own.words = part.words;
     if (job_id)
-      if (const auto settled = settle_step_wishes(own, part.all.draft); !settled) return say_usage_error(command, settled.error());
+      if (const auto settled = settle_step_wishes(own, part.all.draft); !settled)
+        return say_usage_error(command, settled.error());
     const JobDraft& draft = part.all.draft;
     if (!job_id && (draft.het_group || draft.first_node || draft.exact || draft.overlap || draft.immediate))
-      return say_usage_error(command, {Errc::refused, "--het-group, --relative, --exact, --overlap and --immediate are for steps inside an allocation"});
+      return say_usage_error(
+          command, {Errc::refused,
+                    "--het-group, --relative, --exact, --overlap and --immediate are for steps inside an allocation"});
     auto made = make_srun_plan(command, part.all, settings);
     if (!made) return say_usage_error(command, made.error());
     if (several && part.all.draft.job.step_options().mpi() == "pmix")
-      return say_usage_error(command, not_built("MpiDefault=pmix over several components; say --mpi=pmi2 or --mpi=none").error());
-    if (!plan) plan = *std::move(made);
-    else if (const auto same = check_streams(*plan, *made, part.component); !same) return say_usage_error(command, same.error());
+      return say_usage_error(
+          command, not_built("MpiDefault=pmix over several components; say --mpi=pmi2 or --mpi=none").error());
+    if (!plan)
+      plan = *std::move(made);
+    else if (const auto same = check_streams(*plan, *made, part.component); !same)
+      return say_usage_error(command, same.error());
   }
   plan->tasks.reset();  // known when every component has found room
   SrunConsole console(command, *plan);
@@ -122,7 +134,8 @@ int run_srun_parts(const Command& command, std::vector<SrunPart>& parts, const C
     console.catch_signals();
     const auto reply = session.submit(std::move(ask));
     if (!reply || reply->has_failure()) {
-      if (!reply) say_trouble(command, session);
+      if (!reply)
+        say_trouble(command, session);
       else
         for (const std::string& note : reply->failure().notes()) say_error(command, note);
       say_error(command, "Unable to allocate resources: " + (reply ? reply->failure().text() : reply.error().story));
@@ -143,7 +156,8 @@ int run_srun_parts(const Command& command, std::vector<SrunPart>& parts, const C
 
 // ---- while it runs ----
 
-// The parts get their CPUs one after the other, in the order of the components: two that ask for the same cannot each keep the other waiting.
+// The parts get their CPUs one after the other, in the order of the components: two that ask for the same cannot each
+// keep the other waiting.
 void SrunConsole::ask_parts(Session& session, bool also_of_started) {
   ask_again_us_ = now_us() + ask_again_us;
   for (Part& part : parts_) {
@@ -197,7 +211,8 @@ std::optional<int> SrunConsole::take_part_reply(Session& session, const wire::Re
   if (reply.has_job_progress()) return take_nodes(session, reply.job_progress());
   const auto found = part_numbers_.find(reply.number());
   if (found == part_numbers_.end() && awaits_nodes_ && reply.has_failure()) {
-    say_error(command_, "Unable to confirm allocation for job " + std::to_string(job_id_) + ": " + reply.failure().text());
+    say_error(command_,
+              "Unable to confirm allocation for job " + std::to_string(job_id_) + ": " + reply.failure().text());
     return error_code();
   }
   if (found == part_numbers_.end()) return std::nullopt;
@@ -216,7 +231,9 @@ std::optional<int> SrunConsole::take_part_reply(Session& session, const wire::Re
   for (const std::string& note : news.notes()) say_info(command_, note);
   switch (news.kind()) {
     case wire::StepNews::WAITING:
-      if (!waited_) say_info(command_, "Job " + std::to_string(job_id_) + " step creation temporarily disabled, retrying (" + news.problem() + ")");
+      if (!waited_)
+        say_info(command_, "Job " + std::to_string(job_id_) + " step creation temporarily disabled, retrying (" +
+                               news.problem() + ")");
       waited_ = true;
       return std::nullopt;
     case wire::StepNews::CREATED:
@@ -225,8 +242,10 @@ std::optional<int> SrunConsole::take_part_reply(Session& session, const wire::Re
       part.prepared = news;
       // One number for all parts, where nobody was quicker.
       for (Part& other : parts_) other.ask.set_least_id(parts_.front().prepared->step_id());
-      if (std::ranges::all_of(parts_, [](const Part& each) { return each.prepared.has_value(); })) start_parts(session);
-      else ask_part(session, *std::ranges::find_if(parts_, [](const Part& each) { return !each.prepared; }));
+      if (std::ranges::all_of(parts_, [](const Part& each) { return each.prepared.has_value(); }))
+        start_parts(session);
+      else
+        ask_part(session, *std::ranges::find_if(parts_, [](const Part& each) { return !each.prepared; }));
       return std::nullopt;
     case wire::StepNews::NODE_LOST:
       take_lost_of(news);
@@ -265,7 +284,8 @@ std::optional<int> SrunConsole::take_nodes(Session& session, const wire::JobProg
   return std::nullopt;
 }
 
-int SrunConsole::run_parts(Session& session, const SessionOptions& options, std::vector<wire::CreateStep> asks, JobOf job_of) {
+int SrunConsole::run_parts(Session& session, const SessionOptions& options, std::vector<wire::CreateStep> asks,
+                           JobOf job_of) {
   own_job_ = awaits_nodes_ = job_of == JobOf::srun;
   for (wire::CreateStep& ask : asks) parts_.emplace_back().ask = std::move(ask);
   return run_step(session, options, parts_.front().ask);

@@ -17,8 +17,9 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"sshare", "show shares and usage of accounts and users", "[options]",
-                          "Shows who has which share of the cluster, what was used of it, and the fair-share factor that follows."};
+constexpr ManualHead head{
+    "sshare", "show shares and usage of accounts and users", "[options]",
+    "Shows who has which share of the cluster, what was used of it, and the fair-share factor that follows."};
 
 struct Draft {
   int verbose = 0;
@@ -90,7 +91,11 @@ std::vector<AssociationRow> choose(const AccountBook& book, const Draft& draft, 
 }
 
 int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
-  const std::string columns = !draft.format.empty() ? draft.format : draft.partitions ? (draft.long_form ? share_long_partition_columns : share_partition_columns) : draft.long_form ? share_long_columns : share_columns;
+  const std::string columns = !draft.format.empty() ? draft.format
+                              : draft.partitions
+                                  ? (draft.long_form ? share_long_partition_columns : share_partition_columns)
+                              : draft.long_form ? share_long_columns
+                                                : share_columns;
   const auto fields = choose_fields(share_fields(), columns);
   if (!fields) return say_usage_error(command, {Errc::refused, fields.error().story});
   Session session(*session_options(settings, command));
@@ -108,16 +113,20 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
     if (draft.listing.data->list_parsers) return print(data_parser_names());
     DataList shares;
     std::uint64_t total = 0;
-    for (const AssociationRow& row : choose(book, draft, names.user(getuid()))) shares.push_back(share_data(row)), total += row.association().shares();
+    for (const AssociationRow& row : choose(book, draft, names.user(getuid())))
+      shares.push_back(share_data(row)), total += row.association().shares();
     DataMap all{{"shares", DataMap{{"shares", std::move(shares)}, {"total_shares", total}}}};
-    return print(to_text(data_document(std::move(all), {command.name, command.words, settings.cluster_name, slurm_version}), draft.listing.data->form));
+    return print(
+        to_text(data_document(std::move(all), {command.name, command.words, settings.cluster_name, slurm_version}),
+                draft.listing.data->form));
   }
   return print(render_fields(*fields, choose(book, draft, names.user(getuid())), {draft.parsable, !draft.no_header}));
 }
 
 void tell_wishes(const Draft& draft) {
   Names names;
-  const auto tell = [](const char* what, const std::set<std::string, std::less<>>& words, const std::string& otherwise) {
+  const auto tell = [](const char* what, const std::set<std::string, std::less<>>& words,
+                       const std::string& otherwise) {
     say_plain(what);
     if (words.empty()) say_plain("\t: " + otherwise);
     for (const std::string& word : words) say_plain("\t: " + word);
@@ -144,7 +153,8 @@ int run_sshare(Command& command) {
   }
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
-  if (const auto here = only_this_cluster(draft.clusters, settings->cluster_name); !here) return say_usage_error(command, here.error());
+  if (const auto here = only_this_cluster(draft.clusters, settings->cluster_name); !here)
+    return say_usage_error(command, here.error());
   command.verbose = draft.verbose;
   if (draft.verbose > 0) tell_wishes(draft);
   return show(command, draft, *settings);

@@ -13,8 +13,10 @@ namespace millrace {
 namespace {
 
 constexpr ManualHead head{"sstat", "show what running steps use", "[options] -j <jobs>",
-                          "CPU time, memory and I/O of the tasks of running steps, measured on their nodes when asked. Without the number of a step, the lowest that runs "
-                          "is meant, the batch script where there is no other; -a shows all. Only one's own jobs are shown, to administrators all."};
+                          "CPU time, memory and I/O of the tasks of running steps, measured on their nodes when asked. "
+                          "Without the number of a step, the lowest that runs "
+                          "is meant, the batch script where there is no other; -a shows all. Only one's own jobs are "
+                          "shown, to administrators all."};
 
 struct Draft {
   Asked asked;
@@ -61,13 +63,18 @@ int list_fields() {
 
 // The step that is meant where none is named. The script comes last.
 const wire::StepView* choose_step(const wire::Steps& steps) {
-  return steps.steps_size() == 0 ? nullptr : &*std::ranges::min_element(steps.steps(), {}, [](const wire::StepView& step) { return step.step(); });
+  return steps.steps_size() == 0
+             ? nullptr
+             : &*std::ranges::min_element(steps.steps(), {}, [](const wire::StepView& step) { return step.step(); });
 }
 
-Result<void> choose_steps(const Command& command, Session& session, const Draft& draft, wire::SampleSteps& chosen, int& code) {
+Result<void> choose_steps(const Command& command, Session& session, const Draft& draft, wire::SampleSteps& chosen,
+                          int& code) {
   for (const std::string_view word : split_outside_brackets(draft.jobs)) {
     const auto name = parse_step_name(trim(word));
-    if (!name) return fail(Errc::refused, told(name.error(), "Invalid job id: " + std::string{word} + "; it is JOB or JOB.STEP, as in 12.0"));
+    if (!name)
+      return fail(Errc::refused,
+                  told(name.error(), "Invalid job id: " + std::string{word} + "; it is JOB or JOB.STEP, as in 12.0"));
     if (name->has_step() || draft.all) {
       *chosen.add_steps() = *name;
       continue;
@@ -88,8 +95,11 @@ Result<void> choose_steps(const Command& command, Session& session, const Draft&
 }
 
 int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
-  const auto fields = choose_fields(usage_fields(), draft.format ? *draft.format : draft.pids ? sstat_pid_fields : sstat_default_fields);
-  if (!fields) return say_usage_error(command, {Errc::refused, fields.error().story + "; sstat --helpformat lists them"});
+  const auto fields = choose_fields(usage_fields(), draft.format ? *draft.format
+                                                    : draft.pids ? sstat_pid_fields
+                                                                 : sstat_default_fields);
+  if (!fields)
+    return say_usage_error(command, {Errc::refused, fields.error().story + "; sstat --helpformat lists them"});
   Session session(*session_options(settings));
   int code = 0;
   wire::Request request;
@@ -98,7 +108,8 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
     say_error(command, error.story);
     return 1;
   };
-  if (const auto found = choose_steps(command, session, draft, *request.mutable_sample_steps(), code); !found) return trouble(found.error());
+  if (const auto found = choose_steps(command, session, draft, *request.mutable_sample_steps(), code); !found)
+    return trouble(found.error());
   if (request.sample_steps().steps_size() == 0) return code;
   const auto reply = ask_all(session, request);
   if (!reply) return trouble(reply.error());
@@ -109,7 +120,8 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
     table.back().exact_numbers = draft.exact;
   }
   for (const wire::StepName& name : request.sample_steps().steps()) {
-    const bool there = std::ranges::any_of(samples.steps(), [&](const wire::StepView& step) { return !name.has_step() || step.step() == name.step(); });
+    const bool there = std::ranges::any_of(
+        samples.steps(), [&](const wire::StepView& step) { return !name.has_step() || step.step() == name.step(); });
     if (there) continue;
     say_error(command, "No steps running for JobId=" + step_text(name));
     code = 1;

@@ -20,7 +20,8 @@ Result<wire::StepName> parse_step_name(std::string_view text) {
     out.set_step(word == "batch" ? batch_step : interactive_step);
     return out;
   }
-  const bool digits = !word.empty() && word.size() <= 10 && word.find_first_not_of("0123456789") == std::string_view::npos;
+  const bool digits =
+      !word.empty() && word.size() <= 10 && word.find_first_not_of("0123456789") == std::string_view::npos;
   const auto number = digits ? parse_integer(word) : std::nullopt;
   if (!number || *number >= 0xfffffff0) return fail(Errc::invalid, "");
   out.set_step(static_cast<std::uint32_t>(*number));

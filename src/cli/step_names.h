@@ -9,10 +9,11 @@
 
 namespace millrace {
 
-// Also "12" alone, which means every step of the job; a SLUID for the number of the job. What is said of one that is none: told(), in cli/console.
+// Also "12" alone, which means every step of the job; a SLUID for the number of the job. What is said of one that is
+// none: told(), in cli/console.
 Result<wire::StepName> parse_step_name(std::string_view text);
-std::string step_number_text(std::uint32_t step);            // 3, batch
-std::string step_text(const wire::StepName& name);           // as it was written
-std::string step_text(const wire::StepView& step);           // 12_3.0
+std::string step_number_text(std::uint32_t step);   // 3, batch
+std::string step_text(const wire::StepName& name);  // as it was written
+std::string step_text(const wire::StepView& step);  // 12_3.0
 
 }  // namespace millrace

@@ -46,7 +46,8 @@ void drop_what_is_of_jobs(wire::JobDescription& step) {
 }  // namespace
 
 void forget_wishes_of_job() {
-  for (const char* name : {"SLURM_TRES_PER_TASK", "SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_MEM_PER_GPU", "SLURM_CPU_BIND", "SLURM_MEM_BIND", "SLURM_GPUS", "SLURM_GPUS_PER_NODE",
+  for (const char* name : {"SLURM_TRES_PER_TASK", "SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_MEM_PER_GPU",
+                           "SLURM_CPU_BIND", "SLURM_MEM_BIND", "SLURM_GPUS", "SLURM_GPUS_PER_NODE",
                            "SLURM_GPUS_PER_SOCKET", "SLURM_CPUS_PER_GPU", "SLURM_NTASKS_PER_GPU"})
     unsetenv(name);
 }
@@ -57,23 +58,36 @@ Result<void> settle_step_wishes(const Command& command, JobDraft& draft) {
   wire::JobDescription& step = draft.job;
   const wire::ResourceWishes& wishes = step.resources();
   // The devices of each task that the job had are not meant where a step says itself what it wants.
-  const std::string_view devices[] = {"gres", "gpus", "gpus-per-node", "gpus-per-socket", "tres-per-task", "ntasks-per-gpu"};
-  if (!was_given(command, "gpus-per-task") && std::ranges::any_of(devices, [&](std::string_view name) { return was_given(command, name); })) step.mutable_resources()->clear_gpus_per_task();
-  if (was_given(command, "threads-per-core") || wishes.has_cpus_per_gpu() || wishes.tres_per_task().find("cpu") != std::string::npos) draft.exact = true;
+  const std::string_view devices[] = {"gres",          "gpus",          "gpus-per-node", "gpus-per-socket",
+                                      "tres-per-task", "ntasks-per-gpu"};
+  if (!was_given(command, "gpus-per-task") &&
+      std::ranges::any_of(devices, [&](std::string_view name) { return was_given(command, name); }))
+    step.mutable_resources()->clear_gpus_per_task();
+  if (was_given(command, "threads-per-core") || wishes.has_cpus_per_gpu() ||
+      wishes.tres_per_task().find("cpu") != std::string::npos)
+    draft.exact = true;
   const char* inherited = std::getenv("SLURM_STEP_GRES");
-  const bool said = wishes.has_gres() || wishes.has_gpus() || wishes.has_gpus_per_node() || wishes.has_gpus_per_socket() || wishes.has_gpus_per_task() || wishes.has_tres_per_task();
+  const bool said = wishes.has_gres() || wishes.has_gpus() || wishes.has_gpus_per_node() ||
+                    wishes.has_gpus_per_socket() || wishes.has_gpus_per_task() || wishes.has_tres_per_task();
   if (inherited != nullptr && *inherited != '\0' && !said) {
-    if (const auto asks = parse_gres_asks(inherited, GresScope::node); !asks) return fail(Errc::refused, "SLURM_STEP_GRES=" + std::string{inherited} + ": " + asks.error().story);
+    if (const auto asks = parse_gres_asks(inherited, GresScope::node); !asks)
+      return fail(Errc::refused, "SLURM_STEP_GRES=" + std::string{inherited} + ": " + asks.error().story);
     step.mutable_resources()->set_gres(inherited);
   }
   if (wishes.has_cpus_per_gpu() && step.cpus_per_task() != 0 && was_given(command, "cpus-per-task"))
     return fail(Errc::refused, "--cpus-per-gpu and --cpus-per-task exclude each other");
-  const int memories = was_given(command, "mem") + was_given(command, "mem-per-cpu") + was_given(command, "mem-per-gpu");
+  const int memories =
+      was_given(command, "mem") + was_given(command, "mem-per-cpu") + was_given(command, "mem-per-gpu");
   if (memories > 1) return fail(Errc::refused, "--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.");
   if (step.step_options().has_signal()) {
-    if (step.step_options().signal().batch_only()) return fail(Errc::refused, "--signal=B: of a step: only a batch job has a batch shell");
-    const bool limited = step.has_time_limit_minutes() && step.time_limit_minutes() != 0xffffffff && step.time_limit_minutes() != 0;
-    if (!limited) return fail(Errc::refused, "--signal of a step counts from the end of its own time: it needs --time; before the job's end the job's --signal is sent");
+    if (step.step_options().signal().batch_only())
+      return fail(Errc::refused, "--signal=B: of a step: only a batch job has a batch shell");
+    const bool limited =
+        step.has_time_limit_minutes() && step.time_limit_minutes() != 0xffffffff && step.time_limit_minutes() != 0;
+    if (!limited)
+      return fail(Errc::refused,
+                  "--signal of a step counts from the end of its own time: it needs --time; before the job's end the "
+                  "job's --signal is sent");
   }
   drop_what_is_of_jobs(step);
   return {};

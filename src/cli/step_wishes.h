@@ -9,7 +9,8 @@ namespace millrace {
 // In a job's environment stands what the job was given as a whole; a step of it does not ask for that.
 void forget_wishes_of_job();
 
-// What a step cannot have is refused by name; what chooses nodes for a job, and means nothing where they are chosen, is dropped as Slurm does.
+// What a step cannot have is refused by name; what chooses nodes for a job, and means nothing where they are chosen, is
+// dropped as Slurm does.
 Result<void> settle_step_wishes(const Command& command, JobDraft& draft);
 
 // --interactive: one task on the first node with all that the job has there, whatever the variables of the job say.

@@ -14,13 +14,26 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"strigger", "run programs when something happens to nodes or jobs", "--set [--jobid=id | --node[=names]] event --program=path [--offset=seconds] [--flags=perm] | --get | --clear",
-                          "The program is run once, on the controller's host and as its user, with the names of the nodes or the number of the job as its argument; with --flags=perm each time. "
-                          "Only an administrator may set one. It lasts through restarts of the controller."};
+constexpr ManualHead head{
+    "strigger", "run programs when something happens to nodes or jobs",
+    "--set [--jobid=id | --node[=names]] event --program=path [--offset=seconds] [--flags=perm] | --get | --clear",
+    "The program is run once, on the controller's host and as its user, with the names of the nodes or the number of "
+    "the job as its argument; with --flags=perm each time. "
+    "Only an administrator may set one. It lasts through restarts of the controller."};
 
 // As the log numbers them: core/model/standing.h.
 enum Event : std::uint32_t { down, up, drained, draining, resumed, failing, idle, fini, time_limit, reconfig, started };
-constexpr std::string_view event_words[] = {"down", "up", "drained", "draining", "resume", "fail", "idle", "fini", "time", "reconfig", "primary_slurmctld_resumed_operation"};
+constexpr std::string_view event_words[] = {"down",
+                                            "up",
+                                            "drained",
+                                            "draining",
+                                            "resume",
+                                            "fail",
+                                            "idle",
+                                            "fini",
+                                            "time",
+                                            "reconfig",
+                                            "primary_slurmctld_resumed_operation"};
 
 struct Draft {
   int verbose = 0;
@@ -49,7 +62,8 @@ Result<void> on(Draft& d, Text) {
 template <auto field>
 Result<void> keep_number(Draft& d, Text v) {
   const auto number = parse_integer(v);
-  if (!number || *number <= 0 || *number > UINT32_MAX) return fail(Errc::invalid, "'" + std::string{v} + "' is no number of a job or trigger");
+  if (!number || *number <= 0 || *number > UINT32_MAX)
+    return fail(Errc::invalid, "'" + std::string{v} + "' is no number of a job or trigger");
   d.*field = static_cast<std::uint32_t>(*number);
   return {};
 }
@@ -129,8 +143,10 @@ std::optional<std::string> problem_of(const Draft& d) {
   if (!d.set) return std::nullopt;
   if (d.events.size() != 1) return "--set needs one event, such as --down or --fini";
   const std::uint32_t event = d.events.front();
-  if ((event == fini || event == time_limit) && !d.job) return "--" + std::string{event_words[event]} + " needs --jobid";
-  if (d.job && (event == reconfig || event == idle || event == started)) return "--" + std::string{event_words[event]} + " is not about a job";
+  if ((event == fini || event == time_limit) && !d.job)
+    return "--" + std::string{event_words[event]} + " needs --jobid";
+  if (d.job && (event == reconfig || event == idle || event == started))
+    return "--" + std::string{event_words[event]} + " is not about a job";
   if (d.of_nodes && (d.job || event >= fini)) return "--node goes with events of nodes, and not with --jobid";
   if (d.offset < 0 && event != time_limit) return "--offset is negative; seconds after the event would be right";
   if (d.program.empty() || d.program[0] != '/') return "--program needs an absolute path";
@@ -139,16 +155,26 @@ std::optional<std::string> problem_of(const Draft& d) {
 
 std::string row_of(const log::Trigger& t, Names& names) {
   const bool of_job = t.job_id() != 0, of_controller = t.event() >= reconfig;
-  const std::string what = of_job ? std::to_string(t.job_id()) : of_controller ? "*" : t.nodes().empty() ? "*" : t.nodes();
+  const std::string what = of_job              ? std::to_string(t.job_id())
+                           : of_controller     ? "*"
+                           : t.nodes().empty() ? "*"
+                                               : t.nodes();
   char text[512];
-  std::snprintf(text, sizeof text, "%7u %-9s %7s %-35s %6d %-8s %-5s ", t.id(), of_job ? "job" : of_controller ? "slurmctld" : "node", what.c_str(),
-                t.event() < std::size(event_words) ? std::string{event_words[t.event()]}.c_str() : "unknown", t.offset_seconds(), names.user(t.uid()).c_str(), t.permanent() ? "PERM" : "");
+  std::snprintf(text, sizeof text, "%7u %-9s %7s %-35s %6d %-8s %-5s ", t.id(),
+                of_job          ? "job"
+                : of_controller ? "slurmctld"
+                                : "node",
+                what.c_str(),
+                t.event() < std::size(event_words) ? std::string{event_words[t.event()]}.c_str() : "unknown",
+                t.offset_seconds(), names.user(t.uid()).c_str(), t.permanent() ? "PERM" : "");
   return text + t.program() + '\n';
 }
 
 int list(const Draft& draft, const wire::Triggers& triggers) {
   Names names;
-  std::string out = draft.no_header ? "" : "TRIG_ID RES_TYPE   RES_ID TYPE                                OFFSET USER     FLAGS PROGRAM\n";
+  std::string out =
+      draft.no_header ? ""
+                      : "TRIG_ID RES_TYPE   RES_ID TYPE                                OFFSET USER     FLAGS PROGRAM\n";
   for (const log::Trigger& t : triggers.triggers()) {
     if (draft.id && t.id() != *draft.id) continue;
     if (draft.job && t.job_id() != *draft.job) continue;
@@ -178,7 +204,13 @@ int act(const Command& command, const Draft& draft, const ClientSettings& settin
   } else {
     request.mutable_query_triggers();
   }
-  if (draft.set) say_more(command, 1, "setting " + std::string{event_words[draft.events.front()]} + " for " + (draft.job ? "job " + std::to_string(*draft.job) : draft.nodes.empty() ? "any node" : draft.nodes) + ": " + draft.program);
+  if (draft.set)
+    say_more(command, 1,
+             "setting " + std::string{event_words[draft.events.front()]} + " for " +
+                 (draft.job             ? "job " + std::to_string(*draft.job)
+                  : draft.nodes.empty() ? "any node"
+                                        : draft.nodes) +
+                 ": " + draft.program);
   Session session(*session_options(settings, command, 1));
   std::vector<std::string> notes;
   const auto reply = ask_all(session, request, &notes);
@@ -186,7 +218,10 @@ int act(const Command& command, const Draft& draft, const ClientSettings& settin
   if (draft.quiet && !draft.get) return 0;
   say_trouble(command, session);
   for (const std::string& note : notes) say_error(command, note);
-  say_error(command, std::string{draft.set ? "slurm_set_trigger: " : draft.clear ? "slurm_clear_trigger: " : "slurm_get_triggers: "} + reply.error().story);
+  say_error(command, std::string{draft.set     ? "slurm_set_trigger: "
+                                 : draft.clear ? "slurm_clear_trigger: "
+                                               : "slurm_get_triggers: "} +
+                         reply.error().story);
   return 1;
 }
 
@@ -203,11 +238,13 @@ int run_strigger(Command& command) {
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
   command.verbose = draft.verbose;
-  if (!line->operands.empty()) return say_usage_error(command, {Errc::refused, "'" + std::string{line->operands[0]} + "' belongs to no option"});
+  if (!line->operands.empty())
+    return say_usage_error(command, {Errc::refused, "'" + std::string{line->operands[0]} + "' belongs to no option"});
   if (const auto problem = problem_of(draft)) return say_usage_error(command, {Errc::refused, *problem});
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
-  if (const auto known = check_clusters(draft.clusters, *settings); !known) return say_usage_error(command, known.error());
+  if (const auto known = check_clusters(draft.clusters, *settings); !known)
+    return say_usage_error(command, known.error());
   return act(command, draft, *settings);
 }
 

@@ -38,11 +38,13 @@ struct LimitRow {
   int resource;
 };
 
-constexpr LimitRow limits[] = {{"CPU", RLIMIT_CPU},         {"FSIZE", RLIMIT_FSIZE},   {"DATA", RLIMIT_DATA}, {"STACK", RLIMIT_STACK},
-                               {"CORE", RLIMIT_CORE},       {"RSS", RLIMIT_RSS},       {"NPROC", RLIMIT_NPROC}, {"NOFILE", RLIMIT_NOFILE},
-                               {"MEMLOCK", RLIMIT_MEMLOCK}, {"AS", RLIMIT_AS}};
+constexpr LimitRow limits[] = {{"CPU", RLIMIT_CPU},     {"FSIZE", RLIMIT_FSIZE},   {"DATA", RLIMIT_DATA},
+                               {"STACK", RLIMIT_STACK}, {"CORE", RLIMIT_CORE},     {"RSS", RLIMIT_RSS},
+                               {"NPROC", RLIMIT_NPROC}, {"NOFILE", RLIMIT_NOFILE}, {"MEMLOCK", RLIMIT_MEMLOCK},
+                               {"AS", RLIMIT_AS}};
 
-// --mem, --mem-per-cpu and --mem-per-gpu on one command line contradict each other; from different layers the higher one wins.
+// --mem, --mem-per-cpu and --mem-per-gpu on one command line contradict each other; from different layers the higher
+// one wins.
 Result<void> check_memory(const CommandLine<JobDraft>& line) {
   std::set<std::string_view> given;
   for (const JobOption* row : line.given)
@@ -64,7 +66,8 @@ Result<void> apply_switch_wait(std::uint8_t tool, JobDraft& draft) {
 // More nodes than tasks is not an error: so many nodes are taken as there are tasks, and that is said.
 void fit_nodes_to_tasks(const Command& command, wire::JobDescription& job) {
   if (job.tasks() == 0 || job.min_nodes() <= job.tasks()) return;
-  say_info(command, "Warning: can't run " + std::to_string(job.tasks()) + " processes on " + std::to_string(job.min_nodes()) + " nodes, setting nnodes to " + std::to_string(job.tasks()));
+  say_info(command, "Warning: can't run " + std::to_string(job.tasks()) + " processes on " +
+                        std::to_string(job.min_nodes()) + " nodes, setting nnodes to " + std::to_string(job.tasks()));
   job.set_min_nodes(job.tasks());
   job.set_max_nodes(job.tasks());
   if (job.resources().has_node_counts()) job.mutable_resources()->clear_node_counts();
@@ -81,7 +84,8 @@ Result<void> fit_named_nodes(const Command& command, std::uint8_t tool, wire::Jo
   if (names.size() <= job.max_nodes()) return {};
   const std::string named = std::to_string(names.size()), most = std::to_string(job.max_nodes());
   if (tool != srun) return fail(Errc::refused, "invalid number of nodes (-N " + named + "-" + most + ")");
-  say_error(command, "Required nodelist includes more nodes than permitted by max-node count (" + named + " > " + most + "). Eliminating nodes from the nodelist.");
+  say_error(command, "Required nodelist includes more nodes than permitted by max-node count (" + named + " > " + most +
+                         "). Eliminating nodes from the nodelist.");
   names.resize(job.max_nodes());
   job.set_required_nodes(compress_hostlist(names));
   return {};
@@ -91,8 +95,10 @@ Result<void> fit_named_nodes(const Command& command, std::uint8_t tool, wire::Jo
 void fit_tasks_per_node(const Command& command, wire::JobDescription& job) {
   const std::uint32_t tasks = job.tasks(), nodes = job.min_nodes(), each = job.tasks_per_node();
   if (each == 0 || nodes == 0 || tasks <= nodes || tasks / nodes == each) return;
-  say_info(command, "Warning: can't honor --ntasks-per-node set to " + std::to_string(each) + " which doesn't match the requested tasks " + std::to_string(tasks) +
-                        " with the number of requested nodes " + std::to_string(nodes) + ". Ignoring --ntasks-per-node.");
+  say_info(command, "Warning: can't honor --ntasks-per-node set to " + std::to_string(each) +
+                        " which doesn't match the requested tasks " + std::to_string(tasks) +
+                        " with the number of requested nodes " + std::to_string(nodes) +
+                        ". Ignoring --ntasks-per-node.");
   job.clear_tasks_per_node();
 }
 
@@ -102,16 +108,23 @@ using Words = std::span<const std::string_view>;
 Result<std::vector<Words>> split_components(Words words, std::uint8_t tool) {
   std::vector<Words> out;
   for (std::size_t from = 0; tool != srun;) {
-    const auto until = static_cast<std::size_t>(std::find(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(), ":") - words.begin());
+    const auto until = static_cast<std::size_t>(
+        std::find(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(), ":") - words.begin());
     if (until == words.size()) break;
     const Words part = words.subspan(from, until - from);
     JobDraft ignored;
     MR_TRY(const auto line, apply_words(job_options(), tool, part, Operands::end_options, ignored));
     if (!line.operands.empty()) break;
-    if (part.empty()) return fail(Errc::refused, "HetJob component must not be an empty string: each ':' stands between the options of two components");
+    if (part.empty())
+      return fail(
+          Errc::refused,
+          "HetJob component must not be an empty string: each ':' stands between the options of two components");
     out.push_back(part);
     from = until + 1;
-    if (from == words.size()) return fail(Errc::refused, "HetJob component must not be an empty string: after the last ':' come the options of one more component");
+    if (from == words.size())
+      return fail(
+          Errc::refused,
+          "HetJob component must not be an empty string: after the last ':' come the options of one more component");
   }
   std::size_t used = 0;
   for (const Words& part : out) used += part.size() + 1;
@@ -139,8 +152,8 @@ wire::JobDescription request_of(const wire::JobDescription& job) {
   return out;
 }
 
-// Name, account, files, time limit and the like go on to the next component; what it asks for, and what is said once for the whole job,
-// does not.
+// Name, account, files, time limit and the like go on to the next component; what it asks for, and what is said once
+// for the whole job, does not.
 JobDraft next_component(const JobDraft& before) {
   JobDraft out = before;
   wire::JobDescription& job = out.job;
@@ -191,7 +204,8 @@ Result<Submission> read_command_line(const Command& command, std::uint8_t tool) 
   return gather(std::move(drafts), std::move(operands));
 }
 
-Result<Submission> read_all_layers(const Command& command, std::uint8_t tool, const std::vector<std::vector<std::string>>& script_words) {
+Result<Submission> read_all_layers(const Command& command, std::uint8_t tool,
+                                   const std::vector<std::vector<std::string>>& script_words) {
   MR_TRY(const auto parts, split_components(command.words, tool));
   std::vector<JobDraft> drafts;
   std::vector<std::string_view> operands;
@@ -201,7 +215,8 @@ Result<Submission> read_all_layers(const Command& command, std::uint8_t tool, co
     if (i < script_words.size()) {
       const std::vector<std::string_view> words(script_words[i].begin(), script_words[i].end());
       MR_TRY(const auto script, apply_words(job_options(), tool, words, Operands::end_options, draft));
-      if (!script.operands.empty()) return fail(Errc::refused, "Invalid directive found in batch script: " + std::string{script.operands[0]});
+      if (!script.operands.empty())
+        return fail(Errc::refused, "Invalid directive found in batch script: " + std::string{script.operands[0]});
     }
     if (i == 0) {
       MR_TRY_VOID(apply_environment(job_options(), tool, draft));
@@ -226,18 +241,21 @@ Result<Submission> read_all_layers(const Command& command, std::uint8_t tool, co
 
 namespace {
 
-// What a job's variables say of it is what a step in this component would ask for; the plain ones are those of the first.
+// What a job's variables say of it is what a step in this component would ask for; the plain ones are those of the
+// first.
 class VariablesOfComponent {
  public:
   explicit VariablesOfComponent(std::uint32_t component) {
     if (component == 0 || getenv("SLURM_HET_SIZE") == nullptr) return;
-    for (const char* name : {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_JOB_NUM_NODES", "SLURM_NNODES", "SLURM_CPUS_PER_TASK", "SLURM_NTASKS_PER_NODE", "SLURM_MEM_PER_NODE",
-                             "SLURM_MEM_PER_CPU", "SLURM_TRES_PER_TASK"}) {
+    for (const char* name :
+         {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_JOB_NUM_NODES", "SLURM_NNODES", "SLURM_CPUS_PER_TASK",
+          "SLURM_NTASKS_PER_NODE", "SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_TRES_PER_TASK"}) {
       const char* before = getenv(name);
       saved_.emplace_back(name, before != nullptr ? std::optional<std::string>{before} : std::nullopt);
       const char* own = getenv((std::string{name} + "_HET_GROUP_" + std::to_string(component)).c_str());
-      const bool asked = std::string_view{name}.find("_MEM_") == std::string_view::npos && std::string_view{name} != "SLURM_TRES_PER_TASK";
-      own != nullptr && asked ? setenv(name, own, 1) : unsetenv(name);
+      const bool asked = std::string_view{name}.find("_MEM_") == std::string_view::npos &&
+                         std::string_view{name} != "SLURM_TRES_PER_TASK";
+      own != nullptr&& asked ? setenv(name, own, 1) : unsetenv(name);
     }
   }
   ~VariablesOfComponent() {
@@ -259,19 +277,25 @@ Result<std::vector<SrunPart>> read_srun_parts(const Command& command) {
   std::uint32_t place = 0;
   std::optional<JobDraft> before;
   for (std::size_t from = 0; from <= command.words.size(); ++place) {
-    const auto until = static_cast<std::size_t>(std::find(command.words.begin() + static_cast<std::ptrdiff_t>(from), command.words.end(), ":") - command.words.begin());
+    const auto until = static_cast<std::size_t>(
+        std::find(command.words.begin() + static_cast<std::ptrdiff_t>(from), command.words.end(), ":") -
+        command.words.begin());
     const Words words = Words{command.words}.subspan(from, until - from);
     from = until + 1;
     JobDraft alone;
     MR_TRY(const auto line, apply_words(job_options(), srun, words, Operands::end_options, alone));
     const JobDraft start = before ? next_component(*before) : JobDraft{};
     IndexSet groups;
-    if (alone.het_group) groups = *alone.het_group;
-    else groups.insert(place);
+    if (alone.het_group)
+      groups = *alone.het_group;
+    else
+      groups.insert(place);
     std::vector<std::uint32_t> components;
     groups.for_each([&](std::uint32_t component) { components.push_back(component); });
     for (const std::uint32_t component : components) {
-      if (!taken.insert(component).second) return fail(Errc::refused, "component " + std::to_string(component) + " is named twice; each runs one program of a step");
+      if (!taken.insert(component).second)
+        return fail(Errc::refused,
+                    "component " + std::to_string(component) + " is named twice; each runs one program of a step");
       SrunPart part{component, {words.begin(), words.end()}, {start, {}, {}}};
       const VariablesOfComponent variables(component);
       if (before) {
@@ -326,8 +350,10 @@ std::string current_directory() {
 void describe_submitter(const Command& command, JobDraft& draft, const ClientSettings& settings) {
   wire::JobDescription& job = draft.job;
   const std::string here = current_directory();
-  if (job.work_dir().empty()) job.set_work_dir(here);
-  else if (job.work_dir()[0] != '/') job.set_work_dir(here + '/' + job.work_dir());
+  if (job.work_dir().empty())
+    job.set_work_dir(here);
+  else if (job.work_dir()[0] != '/')
+    job.set_work_dir(here + '/' + job.work_dir());
   job.set_submit_line(command.submit_line);
   job.set_submit_host(own_host_name());
   job.set_submit_sid(static_cast<std::uint32_t>(getsid(0)));
@@ -335,7 +361,8 @@ void describe_submitter(const Command& command, JobDraft& draft, const ClientSet
   umask(mask);
   job.set_umask(umask_of(std::getenv("SLURM_UMASK")).value_or(mask));
   if (job.extras().has_core_spec() && !settings.allow_spec_resources) {
-    say_error(command, std::string{"Ignoring "} + (job.extras().threads_spec() ? "--thread-spec" : "-S") + " since it's not allowed by configuration (AllowSpecResourcesUsage = No)");
+    say_error(command, std::string{"Ignoring "} + (job.extras().threads_spec() ? "--thread-spec" : "-S") +
+                           " since it's not allowed by configuration (AllowSpecResourcesUsage = No)");
     job.mutable_extras()->clear_core_spec();
     job.mutable_extras()->clear_threads_spec();
   }
@@ -344,7 +371,9 @@ void describe_submitter(const Command& command, JobDraft& draft, const ClientSet
   if (passed && !draft.propagate && !settings.propagate_limits_except.empty()) {
     const auto kept_back = limit_names(settings.propagate_limits_except);
     passed = limit_names("ALL");
-    if (kept_back) std::erase_if(*passed, [&](const std::string& name) { return std::ranges::find(*kept_back, name) != kept_back->end(); });
+    if (kept_back)
+      std::erase_if(*passed,
+                    [&](const std::string& name) { return std::ranges::find(*kept_back, name) != kept_back->end(); });
   }
   for (const LimitRow& row : limits) {
     if (passed && std::ranges::find(*passed, row.name) == passed->end()) continue;
@@ -360,7 +389,9 @@ Result<void> check_clusters(const JobDraft& draft, const ClientSettings& setting
   for (const std::string_view word : split(draft.clusters, ',')) {
     const std::string_view name = trim(word);
     if (!name.empty() && name != settings.cluster_name && !equals_ignoring_case(name, "all"))
-      return fail(Errc::refused, "'" + std::string{name} + "' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to see available clusters.");
+      return fail(Errc::refused, "'" + std::string{name} +
+                                     "' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr "
+                                     "list clusters' to see available clusters.");
   }
   return {};
 }
@@ -380,7 +411,8 @@ std::string job_environment(const JobDraft& draft) {
       set_variable(packed, entry.substr(0, equals), entry.substr(equals + 1));
   }
   for (const char* name : {"SLURM_NTASKS", "SLURM_JOB_NUM_NODES"})
-    if (const char* value = std::getenv(name); draft.preserve_env && value != nullptr) set_variable(packed, std::string{preserved_prefix} + name, value);
+    if (const char* value = std::getenv(name); draft.preserve_env && value != nullptr)
+      set_variable(packed, std::string{preserved_prefix} + name, value);
   if (std::getenv(front_marker.data()) != nullptr) {
     set_variable(packed, front_marker, std::getenv(front_marker.data()));
     for (const std::string_view name : submission_variables)
@@ -393,8 +425,9 @@ std::string job_environment(const JobDraft& draft) {
 }
 
 std::string test_only_text(const wire::Submitted& submitted) {
-  return "Job " + std::to_string(submitted.job_id()) + " to start at " + format_time(submitted.test_start_at_us(), "Unknown") + " a using " +
-         std::to_string(submitted.test_cpus()) + " processors on nodes " + submitted.test_nodes() + " in partition " + submitted.test_partition();
+  return "Job " + std::to_string(submitted.job_id()) + " to start at " +
+         format_time(submitted.test_start_at_us(), "Unknown") + " a using " + std::to_string(submitted.test_cpus()) +
+         " processors on nodes " + submitted.test_nodes() + " in partition " + submitted.test_partition();
 }
 
 }  // namespace millrace

@@ -34,18 +34,21 @@ const Layered options[] = {
     {"account", "SBATCH_ACCOUNT", "a", "b", "c", [](const JobDraft& d) { return d.job.account(); }},
     {"acctg-freq", "SBATCH_ACCTG_FREQ", "1", "2", "3", [](const JobDraft& d) { return d.job.extras().acctg_freq(); }},
     {"constraint", "SBATCH_CONSTRAINT", "a", "b", "c", [](const JobDraft& d) { return d.job.resources().features(); }},
-    {"core-spec", "SBATCH_CORE_SPEC", "1", "2", "3", [](const JobDraft& d) { return std::to_string(d.job.extras().core_spec()); }},
+    {"core-spec", "SBATCH_CORE_SPEC", "1", "2", "3",
+     [](const JobDraft& d) { return std::to_string(d.job.extras().core_spec()); }},
     {"clusters", "SBATCH_CLUSTERS", "a", "b", "c", [](const JobDraft& d) { return d.clusters; }},
     {"export", "SBATCH_EXPORT", "a", "b", "c", [](const JobDraft& d) { return d.export_list; }},
     {"gres", "SBATCH_GRES", "gpu:1", "gpu:2", "gpu:3", [](const JobDraft& d) { return d.job.resources().gres(); }},
     {"job-name", "SBATCH_JOB_NAME", "a", "b", "c", [](const JobDraft& d) { return d.job.name(); }},
-    {"mem", "SBATCH_MEM_PER_NODE", "1", "2", "3", [](const JobDraft& d) { return std::to_string(d.job.memory_per_node_mib()); }},
+    {"mem", "SBATCH_MEM_PER_NODE", "1", "2", "3",
+     [](const JobDraft& d) { return std::to_string(d.job.memory_per_node_mib()); }},
     {"network", "SBATCH_NETWORK", "a", "b", "c", [](const JobDraft& d) { return d.job.extras().network(); }},
     {"output", "SBATCH_OUTPUT", "a", "b", "c", [](const JobDraft& d) { return d.job.std_out(); }},
     {"partition", "SBATCH_PARTITION", "a", "b", "c", [](const JobDraft& d) { return d.job.partition(); }},
     {"profile", "SBATCH_PROFILE", "all", "none", "task", [](const JobDraft& d) { return d.job.extras().profile(); }},
     {"qos", "SBATCH_QOS", "a", "b", "c", [](const JobDraft& d) { return d.job.qos(); }},
-    {"time", "SBATCH_TIMELIMIT", "1", "2", "3", [](const JobDraft& d) { return std::to_string(d.job.time_limit_minutes()); }},
+    {"time", "SBATCH_TIMELIMIT", "1", "2", "3",
+     [](const JobDraft& d) { return std::to_string(d.job.time_limit_minutes()); }},
     {"wckey", "SBATCH_WCKEY", "a", "b", "c", [](const JobDraft& d) { return d.job.extras().wckey(); }},
 };
 
@@ -70,7 +73,8 @@ TEST(Layers, Command_line_over_environment_over_script) {
 
 TEST(Layers, Salloc_and_srun_have_names_of_their_own) {
   Command command;
-  const Variable of_sbatch("SBATCH_WCKEY", "b"), of_salloc("SALLOC_WCKEY", "a"), of_srun("SLURM_WCKEY", "r"), seconds("SALLOC_IMMEDIATE", "5");
+  const Variable of_sbatch("SBATCH_WCKEY", "b"), of_salloc("SALLOC_WCKEY", "a"), of_srun("SLURM_WCKEY", "r"),
+      seconds("SALLOC_IMMEDIATE", "5");
   const auto allocation = read_all_layers(command, salloc, {});
   ASSERT_TRUE(allocation) << allocation.error().story;
   EXPECT_EQ(allocation->draft.job.extras().wckey(), "a");
@@ -100,7 +104,8 @@ TEST(Layers, Only_this_cluster_can_be_named) {
   EXPECT_TRUE(check_clusters(draft, settings));
   draft.clusters = "there";
   EXPECT_EQ(check_clusters(draft, settings).error().story,
-            "'there' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to see available clusters.");
+            "'there' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to "
+            "see available clusters.");
 }
 
 TEST(Layers, Variables_of_a_file_and_preserved_ones_are_packed) {

@@ -5,8 +5,9 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"sview", "say where the cluster can be watched", "[options]",
-                          "There are no windows here, and the dashboard is not built yet; sview names the commands that show the same."};
+constexpr ManualHead head{
+    "sview", "say where the cluster can be watched", "[options]",
+    "There are no windows here, and the dashboard is not built yet; sview names the commands that show the same."};
 
 struct Draft {
   Asked asked;
@@ -34,7 +35,9 @@ int run_sview(Command& command) {
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
-  say_error(command, "there is no dashboard in this release; smap shows nodes, jobs and partitions on a terminal, squeue -i 5 and sinfo -i 5 list them again and again");
+  say_error(command,
+            "there is no dashboard in this release; smap shows nodes, jobs and partitions on a terminal, squeue -i 5 "
+            "and sinfo -i 5 list them again and again");
   return 1;
 }
 

@@ -14,7 +14,8 @@ namespace millrace {
 namespace {
 
 constexpr ManualHead head{"swait", "wait until a job has no steps any more", "[options] [job...]",
-                          "Waits until none of the steps of the jobs runs or waits any more; in a job, and without an argument, for the steps of that job. Its script is no step."};
+                          "Waits until none of the steps of the jobs runs or waits any more; in a job, and without an "
+                          "argument, for the steps of that job. Its script is no step."};
 
 constexpr std::uint32_t extern_step = 0xfffffffc;
 constexpr useconds_t between_looks = 100'000;
@@ -74,7 +75,8 @@ std::string swait_manual() { return man_page(head, option_texts(std::span<const 
 int run_swait(Command& command) {
   Draft draft;
   const std::span<const Option<Draft>> table{rows};
-  if (const auto taken = apply_environment(table, any_tool, draft); !taken) return say_usage_error(command, taken.error());
+  if (const auto taken = apply_environment(table, any_tool, draft); !taken)
+    return say_usage_error(command, taken.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
@@ -85,7 +87,9 @@ int run_swait(Command& command) {
     jobs.push_back(*id);
   }
   if (jobs.empty() && draft.job_id) jobs.push_back(*draft.job_id);
-  if (jobs.empty()) return say_usage_error(command, {Errc::refused, "Need a job id to run this command. Run from within a Slurm job, or name the job"});
+  if (jobs.empty())
+    return say_usage_error(
+        command, {Errc::refused, "Need a job id to run this command. Run from within a Slurm job, or name the job"});
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
   Session session(*session_options(*settings));

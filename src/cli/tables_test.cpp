@@ -28,7 +28,10 @@ std::string slurp(const std::filesystem::path& path) {
 
 // A compiler cache may have made the path relative to the folder of the build, which is where this program lies.
 std::filesystem::path repository() {
-  return std::filesystem::weakly_canonical(std::filesystem::read_symlink("/proc/self/exe").parent_path() / __FILE__).parent_path().parent_path().parent_path();
+  return std::filesystem::weakly_canonical(std::filesystem::read_symlink("/proc/self/exe").parent_path() / __FILE__)
+      .parent_path()
+      .parent_path()
+      .parent_path();
 }
 
 TEST(Tables, Every_command_of_its_own_name_has_options_and_a_man_page) {
@@ -38,14 +41,17 @@ TEST(Tables, Every_command_of_its_own_name_has_options_and_a_man_page) {
     ASSERT_NE(row.options, nullptr) << row.name;
     EXPECT_TRUE(row.manual().starts_with(".TH ")) << row.name;
     for (const char* common : {"help", "usage", "version"})
-      EXPECT_TRUE(std::ranges::any_of(row.options(), [&](const OptionText& option) { return option.name == common && option.built; })) << row.name << " --" << common;
+      EXPECT_TRUE(std::ranges::any_of(row.options(),
+                                      [&](const OptionText& option) { return option.name == common && option.built; }))
+          << row.name << " --" << common;
   }
 }
 
 TEST(Tables, An_option_without_effect_or_refused_says_why_or_is_not_built_yet) {
   for (const CommandRow& row : command_rows()) {
     if (row.options == nullptr) continue;
-    for (const OptionText& option : row.options()) EXPECT_TRUE(option.effect != Effect::no_effect || !option.why.empty()) << row.name << " --" << option.name;
+    for (const OptionText& option : row.options())
+      EXPECT_TRUE(option.effect != Effect::no_effect || !option.why.empty()) << row.name << " --" << option.name;
   }
 }
 
@@ -59,16 +65,20 @@ TEST(Tables, Completion_offers_what_is_built_and_nothing_else) {
 
 TEST(Tables, Completion_knows_keys_fields_and_values) {
   const std::string script = bash_completion();
-  for (const char* part : {"  local job_keys='Account= ", " TimeLimit= ", "  local node_keys='State= Reason= ", "  local reservation_keys='Reservation= ReservationName= StartTime= ", "  local mail='NONE ALL ARRAY_TASKS ",
-                           "  local account_changes='job account user qos coordinator'\n", "    sacctmgr) words='--"})
+  for (const char* part :
+       {"  local job_keys='Account= ", " TimeLimit= ", "  local node_keys='State= Reason= ",
+        "  local reservation_keys='Reservation= ReservationName= StartTime= ", "  local mail='NONE ALL ARRAY_TASKS ",
+        "  local account_changes='job account user qos coordinator'\n", "    sacctmgr) words='--"})
     EXPECT_NE(script.find(part), std::string::npos) << part;
   EXPECT_EQ(script.find("BurstBuffer="), std::string::npos) << "it is refused";
 }
 
 TEST(Tables, Man_pages_of_files_name_every_key) {
   const std::string page = file_manual("slurm.conf");
-  for (const ConfigKey& key : config_keys()) EXPECT_TRUE(key.kind == KeyKind::live || page.find(key.name) != std::string::npos) << key.name;
-  for (const FileKeyText& key : file_keys()) EXPECT_NE(file_manual(key.file).find(".B " + std::string{key.key}), std::string::npos) << key.key;
+  for (const ConfigKey& key : config_keys())
+    EXPECT_TRUE(key.kind == KeyKind::live || page.find(key.name) != std::string::npos) << key.name;
+  for (const FileKeyText& key : file_keys())
+    EXPECT_NE(file_manual(key.file).find(".B " + std::string{key.key}), std::string::npos) << key.key;
   EXPECT_EQ(file_manual("nonsense"), "");
 }
 
@@ -89,22 +99,28 @@ TEST(Tables, Every_man_page_is_a_page_of_the_web_with_the_same_terms) {
     EXPECT_EQ(html.find("\n."), std::string::npos) << page.name;
     EXPECT_EQ(html.find('\\') == std::string::npos, text.find("\\e") == std::string::npos) << page.name;
   }
-  for (const char* name : {"millrace", "sbatch", "slurm.conf", "plugstack.conf", "slurmctld", "slurmd"}) EXPECT_NE(manual_page(name), "") << name;
+  for (const char* name : {"millrace", "sbatch", "slurm.conf", "plugstack.conf", "slurmctld", "slurmd"})
+    EXPECT_NE(manual_page(name), "") << name;
   EXPECT_NE(manual_html(manual_page("squeue")).find("<dt id=\"-u\"><code>-u, --user=&lt;"), std::string::npos);
 }
 
 // An example of a man page that the reader of the file does not take is no example.
 TEST(Tables, Examples_of_the_man_pages_of_files_are_taken) {
   for (const FileKeyText& key : file_keys()) {
-    std::string text = "ClusterName=c\nSlurmctldHost=h\nGresTypes=gpu\nNodeName=n1 CPUs=8 RealMemory=1000" + std::string{key.file == "gres.conf" && key.key == "NodeName" ? " Gres=gpu:2" : ""} + "\nPartitionName=p Nodes=n1\n";
+    std::string text = "ClusterName=c\nSlurmctldHost=h\nGresTypes=gpu\nNodeName=n1 CPUs=8 RealMemory=1000" +
+                       std::string{key.file == "gres.conf" && key.key == "NodeName" ? " Gres=gpu:2" : ""} +
+                       "\nPartitionName=p Nodes=n1\n";
     CompanionLines companions;
     if (key.file == "plugstack.conf") {
-      EXPECT_TRUE(parse_plugstack(std::string{key.example} + '\n', "/etc/slurm/plugstack.conf").problems.empty()) << key.key;
+      EXPECT_TRUE(parse_plugstack(std::string{key.example} + '\n', "/etc/slurm/plugstack.conf").problems.empty())
+          << key.key;
       continue;
     }
     const auto lines = split_conf_text(std::string{key.example} + '\n', std::string{key.file});
-    if (key.file == "gres.conf") companions.gres = lines;
-    else if (key.file == "cgroup.conf") companions.cgroup = lines;
+    if (key.file == "gres.conf")
+      companions.gres = lines;
+    else if (key.file == "cgroup.conf")
+      companions.cgroup = lines;
     else if (key.file == "topology.conf") {
       const bool blocks = key.key.starts_with("Block");
       text += blocks ? "TopologyPlugin=topology/block\n" : "TopologyPlugin=topology/tree\n";
@@ -118,10 +134,13 @@ TEST(Tables, Examples_of_the_man_pages_of_files_are_taken) {
       if (key.key != "BasePath") all = "BasePath=/var/lib/jobs " + all;
       companions.container = split_conf_text(all + '\n', "job_container.conf");
     }
-    const ConfigurationReport report = parse_configuration(split_conf_text(text, "slurm.conf"), "/etc/slurm/slurm.conf", companions);
+    const ConfigurationReport report =
+        parse_configuration(split_conf_text(text, "slurm.conf"), "/etc/slurm/slurm.conf", companions);
     EXPECT_TRUE(report.errors.empty()) << key.file << ' ' << key.key << ": " << report.errors[0];
-    for (const auto& note : report.configuration.unknown) ADD_FAILURE() << key.file << ' ' << key.key << ": unknown " << note.key;
-    for (const auto& note : report.configuration.not_built) EXPECT_NE(lower(note.key), lower(key.key)) << key.file << ": " << note.text;
+    for (const auto& note : report.configuration.unknown)
+      ADD_FAILURE() << key.file << ' ' << key.key << ": unknown " << note.key;
+    for (const auto& note : report.configuration.not_built)
+      EXPECT_NE(lower(note.key), lower(key.key)) << key.file << ": " << note.text;
   }
 }
 
@@ -138,7 +157,8 @@ TEST(Tables, The_page_for_people_who_come_from_Slurm_is_true) {
     std::ofstream(path) << page;
     return;
   }
-  EXPECT_EQ(page.substr(from + begin.size(), until - from - begin.size()), differences_text()) << "MR_UPDATE_GOLDEN=1 writes it anew";
+  EXPECT_EQ(page.substr(from + begin.size(), until - from - begin.size()), differences_text())
+      << "MR_UPDATE_GOLDEN=1 writes it anew";
 }
 
 }  // namespace

@@ -30,11 +30,13 @@ std::size_t digits(std::uint32_t number) { return std::to_string(number).size();
 bool equal_in_constant_time(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
   return difference == 0;
 }
 
-// A full disk does not stop the tasks: they may have better places to write to. Nobody reading (srun | head) is no trouble at all.
+// A full disk does not stop the tasks: they may have better places to write to. Nobody reading (srun | head) is no
+// trouble at all.
 void OutputLines::write_out(int fd, std::string_view text) {
   if (write_all(fd, text) || errno == EPIPE || problem_known_) return;
   problem_ = errno;
@@ -101,7 +103,8 @@ std::vector<std::string> end_lines(const std::vector<TaskEnd>& ends) {
   std::vector<std::string> out;
   for (const auto& [kind, group] : kinds) {
     const auto& [nodes, tasks] = group;
-    std::string line = compress_hostlist_sorted(nodes) + (tasks.size() == 1 ? ": task " : ": tasks ") + format_index_set(tasks) + ": ";
+    std::string line =
+        compress_hostlist_sorted(nodes) + (tasks.size() == 1 ? ": task " : ": tasks ") + format_index_set(tasks) + ": ";
     if (kind.out_of_memory) {
       line += "Out Of Memory";
     } else if (kind.signal != 0) {
@@ -130,22 +133,29 @@ Result<std::uint16_t> TaskStreams::listen(const Endpoint& endpoint) {
   const std::uint32_t ports = endpoint.last_port - endpoint.first_port + 1u;
   bool bound = false;
   for (std::uint32_t i = 0; i < ports && !bound; ++i) {
-    address.sin_port = htons(static_cast<std::uint16_t>(endpoint.first_port + (static_cast<std::uint32_t>(getpid()) + i) % ports));
+    address.sin_port =
+        htons(static_cast<std::uint16_t>(endpoint.first_port + (static_cast<std::uint32_t>(getpid()) + i) % ports));
     bound = bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
     if (!bound && errno != EADDRINUSE) break;
   }
   socklen_t size = sizeof address;
-  if (listener_ < 0 || !bound || ::listen(listener_, 1024) != 0 || getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+  if (listener_ < 0 || !bound || ::listen(listener_, 1024) != 0 ||
+      getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
     return fail(Errc::io, std::string{"cannot listen for tasks: "} + strerror(errno) +
-                              (endpoint.first_port == 0 ? "" : " (SrunPortRange=" + std::to_string(endpoint.first_port) + "-" + std::to_string(endpoint.last_port) + ")"));
+                              (endpoint.first_port == 0 ? ""
+                                                        : " (SrunPortRange=" + std::to_string(endpoint.first_port) +
+                                                              "-" + std::to_string(endpoint.last_port) + ")"));
   return ntohs(address.sin_port);
 }
 
 void TaskStreams::add_to(std::vector<pollfd>& entries) const {
   entries.push_back({listener_, POLLIN, 0});
   for (const Peer& peer : peers_)
-    if (peer.fd >= 0) entries.push_back({peer.fd, static_cast<short>(peer.unsent.empty() ? POLLIN : POLLIN | POLLOUT), 0});
-  if (x11_) x11_->add_to(entries, std::ranges::none_of(peers_, [](const Peer& peer) { return peer.unsent.size() > unsent_max; }));
+    if (peer.fd >= 0)
+      entries.push_back({peer.fd, static_cast<short>(peer.unsent.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+  if (x11_)
+    x11_->add_to(entries,
+                 std::ranges::none_of(peers_, [](const Peer& peer) { return peer.unsent.size() > unsent_max; }));
 }
 
 void TaskStreams::handle(const std::vector<pollfd>& entries) {
@@ -168,7 +178,8 @@ void TaskStreams::handle(const std::vector<pollfd>& entries) {
 
 void TaskStreams::move_x11() {
   for (X11Relay::Outgoing& out : x11_->take_outgoing()) {
-    const auto peer = std::ranges::find_if(peers_, [&](const Peer& one) { return one.known && one.fd >= 0 && one.position == out.node; });
+    const auto peer = std::ranges::find_if(
+        peers_, [&](const Peer& one) { return one.known && one.fd >= 0 && one.position == out.node; });
     if (peer == peers_.end()) continue;
     wire::ToTask message;
     *message.mutable_x11() = std::move(out.piece);
@@ -186,7 +197,8 @@ void TaskStreams::accept_all() {
     }
     const int on = 1, idle_s = 30, every_s = 10, times = 3, unacknowledged_ms = 60'000;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);  // a node that lost its cable is noticed after about a minute
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on,
+               sizeof on);  // a node that lost its cable is noticed after about a minute
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof every_s);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
@@ -209,7 +221,8 @@ void TaskStreams::read_from(Peer& peer) {
       if (!bytes) return close_peer(peer);
       if (!*bytes) break;
       wire::FromTask message;
-      if (!message.ParseFromArray((*bytes)->data(), static_cast<int>((*bytes)->size())) || !take_message(peer, message)) return close_peer(peer);
+      if (!message.ParseFromArray((*bytes)->data(), static_cast<int>((*bytes)->size())) || !take_message(peer, message))
+        return close_peer(peer);
     }
   }
 }
@@ -223,7 +236,8 @@ bool TaskStreams::take_message(Peer& peer, const wire::FromTask& message) {
     terminal_ = terminal_ || message.hello().terminal();
     const wire::StdioHello& hello = message.hello();
     peer.tasks.assign(hello.ranks().begin(), hello.ranks().end());
-    for (std::uint32_t i = 0; i < hello.tasks() && hello.ranks_size() == 0; ++i) peer.tasks.push_back(hello.first_task() + i);
+    for (std::uint32_t i = 0; i < hello.tasks() && hello.ranks_size() == 0; ++i)
+      peer.tasks.push_back(hello.first_task() + i);
     for (const std::uint32_t task : peer.tasks)
       if (task_running_.try_emplace(task, true).second) ++started_;
     wire::ToTask input;
@@ -256,7 +270,8 @@ bool TaskStreams::take_message(Peer& peer, const wire::FromTask& message) {
     if (it == task_running_.end() || !it->second) return true;
     it->second = false;
     ++ended_;
-    ends_.push_back({ended.task(), peer.node, ended.exit_code(), ended.exit_signal(), ended.core_dumped(), ended.out_of_memory()});
+    ends_.push_back(
+        {ended.task(), peer.node, ended.exit_code(), ended.exit_signal(), ended.core_dumped(), ended.out_of_memory()});
   }
   return true;
 }
@@ -289,8 +304,10 @@ void TaskStreams::queue(Peer& peer, const wire::ToTask& message) {
 void TaskStreams::flush(Peer& peer) {
   while (!peer.unsent.empty()) {
     const ssize_t sent = send(peer.fd, peer.unsent.data(), peer.unsent.size(), MSG_NOSIGNAL);
-    if (sent > 0) peer.unsent.erase(0, static_cast<std::size_t>(sent));
-    else if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+    if (sent > 0)
+      peer.unsent.erase(0, static_cast<std::size_t>(sent));
+    else if (errno == EAGAIN || errno == EWOULDBLOCK)
+      return;
     else if (errno != EINTR) {
       peer.unsent.clear();  // reading says that it is gone
       return;
@@ -331,7 +348,8 @@ void TaskStreams::end_input() {
 }
 
 bool TaskStreams::input_is_slow() const {
-  return early_input_.size() > unsent_max || std::ranges::any_of(peers_, [](const Peer& peer) { return peer.unsent.size() > unsent_max; });
+  return early_input_.size() > unsent_max ||
+         std::ranges::any_of(peers_, [](const Peer& peer) { return peer.unsent.size() > unsent_max; });
 }
 
 void TaskStreams::send_window(std::uint32_t rows, std::uint32_t columns) {
@@ -365,7 +383,9 @@ void TaskStreams::lose(const std::vector<std::uint32_t>& tasks) {
 }
 
 bool TaskStreams::has_connections() const {
-  return std::ranges::any_of(peers_, [](const Peer& peer) { return peer.known && peer.fd >= 0 && !peer.tasks.empty(); });  // one without tasks only sees whether we live
+  return std::ranges::any_of(peers_, [](const Peer& peer) {
+    return peer.known && peer.fd >= 0 && !peer.tasks.empty();
+  });  // one without tasks only sees whether we live
 }
 
 std::vector<TaskEnd> TaskStreams::take_ends() { return std::exchange(ends_, {}); }

@@ -25,7 +25,7 @@ struct StreamOptions {
   bool unbuffered = false;
   int output_fd = 1;
   int error_fd = 2;
-  std::optional<std::uint32_t> only_output_of;  // -o with a task's number
+  std::optional<std::uint32_t> only_output_of;                    // -o with a task's number
   std::optional<std::uint32_t> only_error_of{}, only_input_to{};  // sattach's filters
 };
 
@@ -44,7 +44,7 @@ class OutputLines {
   void set_task_count(std::uint32_t tasks) { tasks_ = tasks; }
   void set_descriptors(int output, int error) { options_.output_fd = output, options_.error_fd = error; }
   void take(std::uint32_t task, bool is_error, std::string_view data);
-  void flush(std::uint32_t task);  // what has no newline at the end of a task
+  void flush(std::uint32_t task);                            // what has no newline at the end of a task
   int take_problem() { return std::exchange(problem_, 0); }  // errno, once: what came since is lost
 
  private:
@@ -63,7 +63,8 @@ std::vector<std::string> end_lines(const std::vector<TaskEnd>& ends);
 // The listener and everything accepted on it. A peer that does not begin with the secret is dropped.
 class TaskStreams {
  public:
-  TaskStreams(std::string secret, StreamOptions options) : secret_(std::move(secret)), only_input_to_(options.only_input_to), lines_(options) {}
+  TaskStreams(std::string secret, StreamOptions options)
+      : secret_(std::move(secret)), only_input_to_(options.only_input_to), lines_(options) {}
   ~TaskStreams();
   TaskStreams(const TaskStreams&) = delete;
   TaskStreams& operator=(const TaskStreams&) = delete;
@@ -89,9 +90,9 @@ class TaskStreams {
   bool all_ended() const { return task_count_ && ended_ >= *task_count_; }
   void lose(const std::vector<std::uint32_t>& tasks);  // with their node: nothing more is heard of them
   bool has_connections() const;
-  bool has_terminal() const { return terminal_; }  // a task of those that have connected
+  bool has_terminal() const { return terminal_; }                           // a task of those that have connected
   std::map<std::string, std::vector<std::uint32_t>> tasks_by_node() const;  // of those that have connected
-  std::vector<TaskEnd> take_ends();       // those not yet taken
+  std::vector<TaskEnd> take_ends();                                         // those not yet taken
   std::vector<std::uint32_t> running() const;
   std::vector<std::string> take_notes();  // lines for srun's stderr
   struct Abort {
@@ -133,7 +134,7 @@ class TaskStreams {
   std::string early_input_;  // until every task is there
   bool input_ended_ = false;
   bool terminal_ = false;
-  ExchangeHub hub_;  // where the nodes of a parallel program meet
+  ExchangeHub hub_;                                          // where the nodes of a parallel program meet
   std::multimap<std::uint32_t, wire::MpiToNode> early_mpi_;  // for nodes that have not connected yet
   std::optional<Abort> abort_;
   std::optional<X11Relay> x11_;

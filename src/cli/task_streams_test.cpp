@@ -64,7 +64,11 @@ TEST(Streams, Tasks_that_went_with_their_node_are_not_waited_for) {
 }
 
 TEST(EndLines, Group_what_ended_alike) {
-  const auto lines = end_lines({{0, "n1", 2, 0, false}, {1, "n1", 2, 0, false}, {2, "n2", 2, 0, false}, {3, "n2", 0, 9, true}, {4, "n2", 0, 0, false}});
+  const auto lines = end_lines({{0, "n1", 2, 0, false},
+                                {1, "n1", 2, 0, false},
+                                {2, "n2", 2, 0, false},
+                                {3, "n2", 0, 9, true},
+                                {4, "n2", 0, 0, false}});
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0], "n2: task 3: Killed (core dumped)");
   EXPECT_EQ(lines[1], "n[1-2]: tasks 0-2: Exited with exit code 2");

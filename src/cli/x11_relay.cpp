@@ -1,13 +1,13 @@
 // src/cli/x11_relay.cpp - see x11_relay.h.
 #include "cli/x11_relay.h"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <fcntl.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -81,7 +81,12 @@ Result<std::string> output_of(const std::vector<std::string>& words) {
   return out;
 }
 
-int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; }
+int hex_digit(char c) {
+  return c >= '0' && c <= '9'   ? c - '0'
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10
+         : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                : -1;
+}
 
 std::size_t padded(std::size_t size) { return (size + 3) / 4 * 4; }
 
@@ -97,7 +102,8 @@ Result<X11Display> parse_display(std::string_view text) {
   const std::string_view rest = text.substr(colon + 1);
   const std::size_t dot = rest.find('.');
   const auto number = parse_integer(rest.substr(0, dot));
-  const auto screen = dot == std::string_view::npos ? std::optional<std::int64_t>{0} : parse_integer(rest.substr(dot + 1));
+  const auto screen =
+      dot == std::string_view::npos ? std::optional<std::int64_t>{0} : parse_integer(rest.substr(dot + 1));
   if (!number || *number < 0 || *number > 59000 || !screen || *screen < 0 || *screen > 255) return wrong();
   out.number = static_cast<std::uint32_t>(*number);
   out.screen = static_cast<std::uint32_t>(*screen);
@@ -123,18 +129,23 @@ std::string cookie_of_listing(std::string_view lines) {
 
 Result<X11Display> find_display() {
   const char* text = std::getenv("DISPLAY");
-  if (text == nullptr || *text == '\0') return fail(Errc::refused, "No DISPLAY variable set, cannot setup x11 forwarding.");
+  if (text == nullptr || *text == '\0')
+    return fail(Errc::refused, "No DISPLAY variable set, cannot setup x11 forwarding.");
   MR_TRY(X11Display display, parse_display(text));
   std::string name = text;
-  if (const std::size_t dot = name.find('.', name.rfind(':')); dot != std::string::npos) name.resize(dot);  // xauth knows displays, not screens
+  if (const std::size_t dot = name.find('.', name.rfind(':')); dot != std::string::npos)
+    name.resize(dot);  // xauth knows displays, not screens
   const auto listing = output_of({"xauth", "list", name});
   if (!listing) return fail(Errc::refused, "--x11 needs the program xauth on this host: " + listing.error().story);
   display.cookie = cookie_of_listing(*listing);
-  if (display.cookie.empty()) return fail(Errc::refused, "Could not retrieve magic cookie. Cannot use X11 forwarding. (`xauth list " + name + "` should show one)");
+  if (display.cookie.empty())
+    return fail(Errc::refused, "Could not retrieve magic cookie. Cannot use X11 forwarding. (`xauth list " + name +
+                                   "` should show one)");
   return display;
 }
 
-// Byte order, version, two lengths, and what they measure: the kind of cookie and the cookie, each padded to four bytes.
+// Byte order, version, two lengths, and what they measure: the kind of cookie and the cookie, each padded to four
+// bytes.
 X11Greeting::Verdict X11Greeting::take(std::string_view data, std::string_view expected, std::string_view real) {
   bytes_ += data;
   if (bytes_.size() < 12) return Verdict::wants_more;
@@ -148,7 +159,8 @@ X11Greeting::Verdict X11Greeting::take(std::string_view data, std::string_view e
   const std::size_t cookie_at = 12 + padded(kind), end = cookie_at + padded(cookie);
   if (end > greeting_max) return Verdict::bad;
   if (bytes_.size() < end) return Verdict::wants_more;
-  if (std::string_view{bytes_}.substr(12, kind) != cookie_kind || expected.empty() || !equal_in_constant_time(std::string_view{bytes_}.substr(cookie_at, cookie), expected))
+  if (std::string_view{bytes_}.substr(12, kind) != cookie_kind || expected.empty() ||
+      !equal_in_constant_time(std::string_view{bytes_}.substr(cookie_at, cookie), expected))
     return Verdict::bad;
   std::string replaced{real};
   replaced.resize(padded(real.size()), '\0');
@@ -216,7 +228,9 @@ void X11Relay::flush(Connection& connection) {
 }
 
 void X11Relay::drop_node(std::uint32_t node) {
-  for (auto it = connections_.lower_bound({node, 0}); it != connections_.end() && it->first.first == node; it = connections_.lower_bound({node, 0})) end(it->first, false);
+  for (auto it = connections_.lower_bound({node, 0}); it != connections_.end() && it->first.first == node;
+       it = connections_.lower_bound({node, 0}))
+    end(it->first, false);
   cookies_.erase(node);
 }
 

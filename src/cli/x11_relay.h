@@ -1,4 +1,5 @@
-// src/cli/x11_relay.h - srun's side of --x11: connections that programs opened on their nodes, each to the display of this host.
+// src/cli/x11_relay.h - srun's side of --x11: connections that programs opened on their nodes, each to the display of
+// this host.
 #pragma once
 
 #include <poll.h>
@@ -27,7 +28,8 @@ std::string cookie_of_listing(std::string_view lines);
 // What DISPLAY names, with the cookie that xauth knows for it.
 Result<X11Display> find_display();
 
-// The first message of a program has the cookie of its node in it; the display gets its own instead. Until all of it has come, nothing is passed on.
+// The first message of a program has the cookie of its node in it; the display gets its own instead. Until all of it
+// has come, nothing is passed on.
 class X11Greeting {
  public:
   enum class Verdict { wants_more, good, bad };

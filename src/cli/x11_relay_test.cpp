@@ -18,7 +18,8 @@ std::string greeting(char order, std::string_view kind, std::string_view cookie)
     out.resize((text.size() + 3) / 4 * 4, '\0');
     return out;
   };
-  return std::string{order, '\0'} + number(11) + number(0) + number(kind.size()) + number(cookie.size()) + std::string(2, '\0') + pad(kind) + pad(cookie);
+  return std::string{order, '\0'} + number(11) + number(0) + number(kind.size()) + number(cookie.size()) +
+         std::string(2, '\0') + pad(kind) + pad(cookie);
 }
 
 constexpr std::string_view kind = "MIT-MAGIC-COOKIE-1";
@@ -35,7 +36,8 @@ TEST(X11Relay, TheNodesCookieIsReplacedInBothByteOrders) {
 TEST(X11Relay, AGreetingMayComeByteByByte) {
   X11Greeting one;
   const std::string whole = greeting('l', kind, ours);
-  for (std::size_t i = 0; i + 1 < whole.size(); ++i) ASSERT_EQ(one.take(whole.substr(i, 1), ours, real), Verdict::wants_more);
+  for (std::size_t i = 0; i + 1 < whole.size(); ++i)
+    ASSERT_EQ(one.take(whole.substr(i, 1), ours, real), Verdict::wants_more);
   EXPECT_EQ(one.take(whole.substr(whole.size() - 1), ours, real), Verdict::good);
 }
 
@@ -56,11 +58,13 @@ TEST(X11Relay, NamesOfDisplays) {
   EXPECT_EQ(local->screen, 1u);
   EXPECT_EQ(parse_display("unix:0")->host, "");
   EXPECT_EQ(parse_display("localhost:10.0")->host, "localhost");
-  for (const char* wrong : {"", "host", ":", ":x", ":1.y", ":-1", "h:99999"}) EXPECT_FALSE(parse_display(wrong)) << wrong;
+  for (const char* wrong : {"", "host", ":", ":x", ":1.y", ":-1", "h:99999"})
+    EXPECT_FALSE(parse_display(wrong)) << wrong;
 }
 
 TEST(X11Relay, CookiesOfXauth) {
-  EXPECT_EQ(cookie_of_listing("login/unix:0  XDM-AUTHORIZATION-1  0011\nlogin/unix:0  MIT-MAGIC-COOKIE-1  4142\n"), "AB");
+  EXPECT_EQ(cookie_of_listing("login/unix:0  XDM-AUTHORIZATION-1  0011\nlogin/unix:0  MIT-MAGIC-COOKIE-1  4142\n"),
+            "AB");
   EXPECT_EQ(cookie_of_listing("login/unix:0  MIT-MAGIC-COOKIE-1  414\n"), "");
   EXPECT_EQ(cookie_of_listing(""), "");
 }

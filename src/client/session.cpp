@@ -38,7 +38,8 @@ void pause_for(Duration time) {
 bool wait_ready(int fd, short events, std::optional<std::int64_t> deadline_us) {
   for (;;) {
     int timeout_ms = -1;
-    if (deadline_us) timeout_ms = static_cast<int>(std::clamp<std::int64_t>((*deadline_us - now_us() + 999) / 1000, 0, INT_MAX));
+    if (deadline_us)
+      timeout_ms = static_cast<int>(std::clamp<std::int64_t>((*deadline_us - now_us() + 999) / 1000, 0, INT_MAX));
     pollfd entry{fd, events, 0};
     const int ready = poll(&entry, 1, timeout_ms);
     if (ready > 0) return true;
@@ -78,7 +79,8 @@ Result<void> Session::try_connect(const std::string& path) {
 }
 
 void Session::tell(const char* what, std::uint64_t number, std::size_t bytes) const {
-  if (options_.tell) options_.tell(std::string{what} + " " + std::to_string(number) + ": " + std::to_string(bytes) + " bytes");
+  if (options_.tell)
+    options_.tell(std::string{what} + " " + std::to_string(number) + ": " + std::to_string(bytes) + " bytes");
 }
 
 Result<void> Session::connect() {
@@ -141,7 +143,8 @@ Result<std::optional<wire::Reply>> Session::parse_one() {
       return fail(Errc::corrupt, receive_failure_text);
     if (reply.number() != number_) continue;  // an answer to a question we no longer ask
     if (reply.failure().code() != connect_failure_code) return std::optional{std::move(reply)};
-    // A relay speaks for a controller it cannot reach, or lost while it was answering: as if the connection had broken here.
+    // A relay speaks for a controller it cannot reach, or lost while it was answering: as if the connection had broken
+    // here.
     trouble_ = options_.socket_path + ".relay";
     for (const std::string& note : reply.failure().notes()) trouble_ += " (" + note + ")";
     return fail(Errc::outcome_unknown, connect_failure_text);
@@ -188,8 +191,10 @@ Result<std::optional<wire::Reply>> Session::take_ready() {
   auto parsed = parse_one();
   if (parsed && !*parsed) {
     auto filled = fill(0);  // a deadline long past: never waits
-    if (!filled) parsed = std::unexpected(std::move(filled).error());
-    else if (*filled) parsed = parse_one();
+    if (!filled)
+      parsed = std::unexpected(std::move(filled).error());
+    else if (*filled)
+      parsed = parse_one();
   }
   if (!parsed) disconnect();
   return parsed;

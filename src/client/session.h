@@ -25,9 +25,9 @@ constexpr const char* receive_failure_text = "Unable to contact slurm controller
 constexpr const char* timed_out_text = "Socket timed out on send/recv operation";
 
 struct SessionOptions {
-  std::string socket_path;            // tried first; then the same with ".relay"
-  Duration timeout = seconds(10);     // MessageTimeout: an answer must begin within this
-  Duration patience = seconds(2);     // how long to go on trying while nobody listens, e.g. during a restart
+  std::string socket_path;         // tried first; then the same with ".relay"
+  Duration timeout = seconds(10);  // MessageTimeout: an answer must begin within this
+  Duration patience = seconds(2);  // how long to go on trying while nobody listens, e.g. during a restart
   std::function<void(const std::string&)> tell{};  // for those who want to see what is said to whom; empty: nobody
 };
 
@@ -52,8 +52,8 @@ class Session {
   // A reply that is already here, without waiting; nothing when there is none yet. For loops that poll descriptor().
   Result<std::optional<wire::Reply>> take_ready();
 
-  // call() for submissions: gives the request a key when it has none and, when the answer is lost, connects again and asks
-  // again with the same key until the time-out is over, so that one job comes of it.
+  // call() for submissions: gives the request a key when it has none and, when the answer is lost, connects again and
+  // asks again with the same key until the time-out is over, so that one job comes of it.
   Result<wire::Reply> submit(wire::SubmitJob ask);
 
   int descriptor() const { return fd_; }

@@ -83,22 +83,23 @@ TEST(Session, Says_at_once_which_addresses_it_tried) {
   EXPECT_EQ(reply.error().code, Errc::unavailable);
   EXPECT_EQ(reply.error().story, "Unable to contact slurm controller (connect failure)");
   EXPECT_EQ(session.trouble(),
-            "/tmp/no-such-directory/s (No such file or directory), /tmp/no-such-directory/s.relay (No such file or directory)");
+            "/tmp/no-such-directory/s (No such file or directory), /tmp/no-such-directory/s.relay (No such file or "
+            "directory)");
 }
 
 TEST(Session, Falls_back_to_the_relay_and_streams) {
   Scripted controller(".relay", {[](int fd) {
-    wire::Reply reply;
-    reply.set_number(99);  // not ours: must be skipped
-    write_reply(fd, reply);
-    reply.set_number(read_request(fd).number());
-    reply.set_more(true);
-    reply.mutable_job_progress()->set_state(wire::RUNNING);
-    write_reply(fd, reply);
-    reply.set_more(false);
-    reply.mutable_job_progress()->set_ended(true);
-    write_reply(fd, reply);
-  }});
+                        wire::Reply reply;
+                        reply.set_number(99);  // not ours: must be skipped
+                        write_reply(fd, reply);
+                        reply.set_number(read_request(fd).number());
+                        reply.set_more(true);
+                        reply.mutable_job_progress()->set_state(wire::RUNNING);
+                        write_reply(fd, reply);
+                        reply.set_more(false);
+                        reply.mutable_job_progress()->set_ended(true);
+                        write_reply(fd, reply);
+                      }});
   Session session(controller.options());
   wire::Request request;
   request.mutable_wait_job()->set_job_id(7);
@@ -157,10 +158,10 @@ TEST(Session, Takes_a_relay_without_its_controller_for_a_lost_answer) {
 
 TEST(Session, Tells_a_silent_controller_from_a_missing_one) {
   Scripted controller("", {[](int fd) {
-    read_request(fd);
-    pollfd closed{fd, POLLIN, 0};
-    poll(&closed, 1, -1);  // until the client gives up
-  }});
+                        read_request(fd);
+                        pollfd closed{fd, POLLIN, 0};
+                        poll(&closed, 1, -1);  // until the client gives up
+                      }});
   SessionOptions options = controller.options();
   options.timeout = milliseconds(10);
   Session session(options);
@@ -174,9 +175,9 @@ TEST(Session, Tells_a_silent_controller_from_a_missing_one) {
 
 TEST(Session, Refuses_a_peer_that_speaks_something_else) {
   Scripted controller("", {[](int fd) {
-    read_request(fd);
-    EXPECT_EQ(write(fd, "HTTP/1.1 400", 12), 12);
-  }});
+                        read_request(fd);
+                        EXPECT_EQ(write(fd, "HTTP/1.1 400", 12), 12);
+                      }});
   Session session(controller.options());
   wire::Request request;
   request.mutable_ping();

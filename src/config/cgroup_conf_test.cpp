@@ -71,7 +71,9 @@ TEST(CgroupConf, Tasks_are_measured_as_often_as_it_says) {
   EXPECT_FALSE(read("JobAcctGatherType=jobacct_gather/none\n", "").configuration.measure_tasks);
   const auto wrong = read("JobAcctGatherType=jobacct_gather/magic\nJobAcctGatherFrequency=energy=30\n", "");
   ASSERT_EQ(wrong.errors.size(), 1u);
-  EXPECT_EQ(wrong.errors[0], "slurm.conf:5: JobAcctGatherType: 'jobacct_gather/magic' is not jobacct_gather/none, jobacct_gather/linux or jobacct_gather/cgroup");
+  EXPECT_EQ(wrong.errors[0],
+            "slurm.conf:5: JobAcctGatherType: 'jobacct_gather/magic' is not jobacct_gather/none, jobacct_gather/linux "
+            "or jobacct_gather/cgroup");
   // A site's file that has it starts all the same.
   ASSERT_EQ(wrong.configuration.not_built.size(), 1u);
   EXPECT_EQ(wrong.configuration.not_built[0].key, "JobAcctGatherFrequency=energy=30");

@@ -18,7 +18,8 @@ void take_bcast_parameters(ClientSettings& s, std::string_view value) {
   for (const std::string_view part : split(value, ',')) {
     const std::string_view word = trim(part);
     const std::size_t equals = word.find('=');
-    const std::string_view key = word.substr(0, equals), text = equals == std::string_view::npos ? std::string_view{} : word.substr(equals + 1);
+    const std::string_view key = word.substr(0, equals),
+                           text = equals == std::string_view::npos ? std::string_view{} : word.substr(equals + 1);
     if (equals_ignoring_case(key, "DestDir")) s.bcast_destination = text;
     if (equals_ignoring_case(key, "Compression")) s.bcast_compression = lower(text);
     if (equals_ignoring_case(key, "send_libs")) s.bcast_libraries = text.empty() || setter::is_yes(text);
@@ -35,45 +36,60 @@ void set_seconds(std::int64_t& field, std::string_view value) {
 }
 
 constexpr Wanted wanted[] = {
-    {"authinfo", [](ClientSettings& s, std::string_view value) {
+    {"authinfo",
+     [](ClientSettings& s, std::string_view value) {
        for (const std::string_view word : split(value, ','))
-         if (word.starts_with("socket=") && word.size() > 7 && !setter::is_munge_socket(word.substr(7))) s.socket_path = word.substr(7);
+         if (word.starts_with("socket=") && word.size() > 7 && !setter::is_munge_socket(word.substr(7)))
+           s.socket_path = word.substr(7);
      }},
     {"clustername", [](ClientSettings& s, std::string_view value) { s.cluster_name = lower(value); }},
-    {"slurmctldhost", [](ClientSettings& s, std::string_view value) {
+    {"slurmctldhost",
+     [](ClientSettings& s, std::string_view value) {
        if (!s.controller_host.empty()) return;
        const std::size_t open = value.find('(');
        s.controller_host = value.substr(0, open);
-       s.controller_address = open == std::string_view::npos ? s.controller_host : std::string{value.substr(open + 1, value.size() - open - 2)};
+       s.controller_address = open == std::string_view::npos
+                                  ? s.controller_host
+                                  : std::string{value.substr(open + 1, value.size() - open - 2)};
      }},
-    {"messagetimeout", [](ClientSettings& s, std::string_view value) { set_seconds(s.message_timeout_seconds, value); }},
+    {"messagetimeout",
+     [](ClientSettings& s, std::string_view value) { set_seconds(s.message_timeout_seconds, value); }},
     {"waittime", [](ClientSettings& s, std::string_view value) { set_seconds(s.wait_time_seconds, value); }},
     {"killwait", [](ClientSettings& s, std::string_view value) { set_seconds(s.kill_wait_seconds, value); }},
     {"killonbadexit", [](ClientSettings& s, std::string_view value) { s.kill_on_bad_exit = setter::is_yes(value); }},
-    {"allowspecresourcesusage", [](ClientSettings& s, std::string_view value) { s.allow_spec_resources = setter::is_yes(value); }},
+    {"allowspecresourcesusage",
+     [](ClientSettings& s, std::string_view value) { s.allow_spec_resources = setter::is_yes(value); }},
     {"grestypes", [](ClientSettings& s, std::string_view value) { s.gres_types = value; }},
     {"mpidefault", [](ClientSettings& s, std::string_view value) { s.mpi_default = lower(value); }},
     {"srunprolog", [](ClientSettings& s, std::string_view value) { s.srun_prolog = value; }},
     {"srunepilog", [](ClientSettings& s, std::string_view value) { s.srun_epilog = value; }},
-    {"srunportrange", [](ClientSettings& s, std::string_view value) {
+    {"srunportrange",
+     [](ClientSettings& s, std::string_view value) {
        if (const auto range = setter::parse_port_range(value)) s.first_port = range->first, s.last_port = range->last;
      }},
-    {"launchparameters", [](ClientSettings& s, std::string_view value) {
+    {"launchparameters",
+     [](ClientSettings& s, std::string_view value) {
        s.use_interactive_step = false;
        for (const std::string_view word : split(value, ','))
          if (equals_ignoring_case(trim(word), "use_interactive_step")) s.use_interactive_step = true;
      }},
     {"sallocdefaultcommand", [](ClientSettings& s, std::string_view value) { s.salloc_command = value; }},
-    {"bcastexclude", [](ClientSettings& s, std::string_view value) { s.bcast_exclude = equals_ignoring_case(value, "none") ? "" : std::string{value}; }},
+    {"bcastexclude",
+     [](ClientSettings& s, std::string_view value) {
+       s.bcast_exclude = equals_ignoring_case(value, "none") ? "" : std::string{value};
+     }},
     {"bcastparameters", [](ClientSettings& s, std::string_view value) { take_bcast_parameters(s, value); }},
     {"sbcastparameters", [](ClientSettings& s, std::string_view value) { take_bcast_parameters(s, value); }},
     {"interactivestepoptions", [](ClientSettings& s, std::string_view value) { s.interactive_step_options = value; }},
-    {"propagateresourcelimitsexcept", [](ClientSettings& s, std::string_view value) { s.propagate_limits_except = value; }},
+    {"propagateresourcelimitsexcept",
+     [](ClientSettings& s, std::string_view value) { s.propagate_limits_except = value; }},
     {"propagateresourcelimits", [](ClientSettings& s, std::string_view value) { s.propagate_limits = value; }},
-    {"schedulerparameters", [](ClientSettings& s, std::string_view value) {
+    {"schedulerparameters",
+     [](ClientSettings& s, std::string_view value) {
        for (const std::string_view word : split(value, ','))
          if (word.starts_with("max_script_size="))
-           if (const auto size = parse_integer(word.substr(16)); size && *size > 0) s.script_size_max = static_cast<std::uint64_t>(*size);
+           if (const auto size = parse_integer(word.substr(16)); size && *size > 0)
+             s.script_size_max = static_cast<std::uint64_t>(*size);
      }},
 };
 
@@ -91,7 +107,8 @@ bool scan(std::string_view text, const std::string& path, int depth, ClientSetti
     if (line.empty() || line[0] == '#') continue;
     if (begins_with(line, "include ") || begins_with(line, "include\t")) {
       std::string target{trim(line.substr(8, line.find('#') - 8))};
-      if (const std::size_t slash = path.rfind('/'); target[0] != '/' && slash != std::string::npos) target.insert(0, path, 0, slash + 1);
+      if (const std::size_t slash = path.rfind('/'); target[0] != '/' && slash != std::string::npos)
+        target.insert(0, path, 0, slash + 1);
       const auto included = depth < 16 ? read_conf_file(target) : Result<std::string>{std::string{}};
       if (included) scan(*included, target, depth + 1, out);
       continue;

@@ -75,7 +75,8 @@ std::string with_cluster_name(std::string text, const std::vector<ConfLine>& abo
   for (const ConfLine& line : above)
     for (const ConfPair& pair : line.pairs)
       if (equals_ignoring_case(pair.key, "ClusterName")) name = lower(pair.value);
-  for (std::size_t at = 0; !name.empty() && (at = text.find("%c", at)) != std::string::npos; at += name.size()) text.replace(at, 2, name);
+  for (std::size_t at = 0; !name.empty() && (at = text.find("%c", at)) != std::string::npos; at += name.size())
+    text.replace(at, 2, name);
   return text;
 }
 

@@ -10,12 +10,12 @@
 #include "base/index_set.h"
 #include "base/log_level.h"
 #include "base/quantity.h"
+#include "config/isolation.h"
 #include "core/model/account.h"
 #include "core/model/partition.h"
 #include "core/model/resources.h"
 #include "core/model/schedule.h"
 #include "core/model/topology.h"
-#include "config/isolation.h"
 
 namespace millrace {
 
@@ -43,8 +43,8 @@ struct ConfiguredNode {
   std::uint32_t weight = 1;
   std::string features;
   std::string gres;
-  std::vector<NodeGres> kinds;  // what `gres` and gres.conf say of it
-  std::string detect;           // AutoDetect: how its gpus are found; empty: not at all
+  std::vector<NodeGres> kinds;       // what `gres` and gres.conf say of it
+  std::string detect;                // AutoDetect: how its gpus are found; empty: not at all
   std::uint32_t gpu_variables = 15;  // whose names for them jobs see: 1 NVIDIA, 2 AMD, 4 Intel, 8 OpenCL
   ConfiguredNodeState state = ConfiguredNodeState::unknown;
   std::string reason;
@@ -89,7 +89,7 @@ struct ConfiguredPartition {
   bool power_down_on_idle = false;
   bool exclusive_user = false, require_reservation = false;
   std::uint32_t default_cpus_per_gpu = 0;
-  Mebibytes default_memory_per_gpu{0};  // 0: none
+  Mebibytes default_memory_per_gpu{0};             // 0: none
   std::optional<std::uint32_t> over_time_minutes;  // OverTimeLimit; unlimited_count: for ever
 };
 
@@ -101,8 +101,8 @@ struct ConfiguredNodeSet {
 // AuthAltTypes=auth/jwt, AuthAltParameters.
 struct TokenSettings {
   bool enabled = false;
-  bool only_administrators = false;  // disable_token_creation
-  std::string key_file;              // jwt_key=
+  bool only_administrators = false;                 // disable_token_creation
+  std::string key_file;                             // jwt_key=
   std::uint32_t longest_seconds = unlimited_count;  // max_token_lifespan=
 };
 
@@ -110,12 +110,13 @@ struct SchedulerParameters {
   std::uint64_t script_size_max = 4u << 20;  // max_script_size
   Duration requeue_delay = seconds(120);
   std::uint32_t default_queue_depth = 100;
-  std::uint32_t backfill_jobs_max = 100;     // bf_max_job_test: jobs that get a planned start; all others are still tried for a start now
+  std::uint32_t backfill_jobs_max =
+      100;  // bf_max_job_test: jobs that get a planned start; all others are still tried for a start now
   Duration backfill_interval = seconds(30);  // bf_interval
   Duration backfill_window = minutes(1440);  // bf_window
   Duration backfill_resolution = seconds(60);
-  Schedule schedule{};                       // millrace_policy
-  bool predict_run_times = false;            // millrace_predict, or a policy that needs it
+  Schedule schedule{};             // millrace_policy
+  bool predict_run_times = false;  // millrace_predict, or a policy that needs it
   bool backfill_continue = false;
   bool defer = false;
 };
@@ -133,16 +134,16 @@ struct ConfigurationNote {
 // The site's own programs around jobs and nodes; of each several, or patterns, run in this order.
 struct NodeLifeSettings {
   std::vector<std::string> prolog, epilog, controller_prolog, controller_epilog;
-  Duration prolog_limit{}, epilog_limit{};    // 0: none
-  bool requeue_on_prolog_failure = false;     // PrologFlags=ForceRequeueOnFail
-  bool hold_on_prolog_failure = true;         // SchedulerParameters=nohold_on_prolog_fail
-  std::string health_check, reboot_program;   // empty: none
+  Duration prolog_limit{}, epilog_limit{};   // 0: none
+  bool requeue_on_prolog_failure = false;    // PrologFlags=ForceRequeueOnFail
+  bool hold_on_prolog_failure = true;        // SchedulerParameters=nohold_on_prolog_fail
+  std::string health_check, reboot_program;  // empty: none
   std::string mail_program = "/bin/mail", mail_domain;
   std::string reservation_prolog, reservation_epilog;  // empty: none
-  Duration health_check_interval{};           // 0: never
-  Duration health_check_limit{};              // HealthCheckTimeout; 0: a minute
+  Duration health_check_interval{};                    // 0: never
+  Duration health_check_limit{};                       // HealthCheckTimeout; 0: a minute
   bool check_idle = true, check_busy = true, check_only_at_start = false;
-  bool config_overrides = false;              // SlurmdParameters
+  bool config_overrides = false;  // SlurmdParameters
   Duration resume_timeout = seconds(60);
 };
 
@@ -193,7 +194,7 @@ struct Configuration {
   std::string agent_log_file;
   LogSettings log;
   std::string slurm_user = "root";
-  std::string socket_path;      // AuthInfo socket=; a relay agent listens on this path + ".relay"
+  std::string socket_path;       // AuthInfo socket=; a relay agent listens on this path + ".relay"
   bool munge = false;            // AuthType=auth/munge was said
   std::string munge_socket;      // AuthInfo socket=; empty: libmunge's own
   std::string cluster_key_file;  // of the controller, 0600
@@ -201,8 +202,10 @@ struct Configuration {
 
   Duration kill_wait = seconds(30);
   Duration min_job_age = seconds(300);
-  Duration keep_ended = seconds(86'400);      // SlurmctldParameters=millrace_keep_ended=: for sacct, from when MinJobAge is over
-  std::uint32_t keep_ended_rows = 100'000;    // ... and so many jobs and steps together at most (millrace_keep_ended_rows=)
+  Duration keep_ended =
+      seconds(86'400);  // SlurmctldParameters=millrace_keep_ended=: for sacct, from when MinJobAge is over
+  std::uint32_t keep_ended_rows =
+      100'000;                            // ... and so many jobs and steps together at most (millrace_keep_ended_rows=)
   Duration agent_timeout = seconds(300);  // SlurmdTimeout
   Duration controller_timeout = seconds(120);
   Duration message_timeout = seconds(10);
@@ -211,17 +214,18 @@ struct Configuration {
   Duration wait_time = seconds(0);
   Duration inactive_limit = seconds(0);
   Duration complete_wait = seconds(0);
-  bool crontabs = false;  // ScronParameters=enable
-  bool user_triggers = false;  // SlurmctldParameters=allow_user_triggers
-  std::uint32_t over_time_minutes = 0;    // OverTimeLimit; unlimited_count: for ever
-  bool least_loaded = false, one_task_per_core = false, enforce_gres_binding = false;  // of SelectTypeParameters: CR_LLN, CR_ONE_TASK_PER_CORE, ENFORCE_BINDING_GRES
+  bool crontabs = false;                // ScronParameters=enable
+  bool user_triggers = false;           // SlurmctldParameters=allow_user_triggers
+  std::uint32_t over_time_minutes = 0;  // OverTimeLimit; unlimited_count: for ever
+  bool least_loaded = false, one_task_per_core = false,
+       enforce_gres_binding = false;  // of SelectTypeParameters: CR_LLN, CR_ONE_TASK_PER_CORE, ENFORCE_BINDING_GRES
   bool require_time_limit = false, all_partitions = false;  // JobSubmitPlugins
   std::uint32_t first_job_id = 1;
   std::uint32_t max_job_id = 67043328;
   std::uint32_t max_job_count = 10000;
   std::uint32_t max_array_size = 1001;
   std::uint32_t max_batch_requeue = 5;
-  std::uint32_t private_data = 0;          // of PrivateData
+  std::uint32_t private_data = 0;  // of PrivateData
   std::uint32_t max_tasks_per_node = 512;
   std::uint32_t max_step_count = 40'000;
   std::optional<Mebibytes> default_memory_per_cpu, default_memory_per_node;
@@ -233,29 +237,29 @@ struct Configuration {
   bool job_requeue = true;
   bool job_file_append = false;
   bool kill_on_bad_exit = false;
-  bool measure_tasks = false;           // JobAcctGatherType
+  bool measure_tasks = false;                // JobAcctGatherType
   std::uint32_t measure_every_seconds = 30;  // JobAcctGatherFrequency; 0: only when somebody asks
   bool disable_root_jobs = false;
   std::uint32_t return_to_service = 0;
   std::string tmp_fs = "/tmp";
   std::string propagate_limits = "ALL";
   std::string propagate_limits_except;
-  std::string mpi_default;  // read by srun
-  IndexSet reserved_ports;  // of MpiParams: given to steps that ask for some
+  std::string mpi_default;            // read by srun
+  IndexSet reserved_ports;            // of MpiParams: given to steps that ask for some
   bool allow_spec_resources = false;  // AllowSpecResourcesUsage
   std::string task_prolog, task_epilog;
   std::string srun_prolog, srun_epilog;  // read by srun
 
   PreemptType preempt_type{};
   PreemptMode preempt_mode = PreemptMode::off;
-  bool gang = false;                 // of PreemptMode
+  bool gang = false;  // of PreemptMode
   Duration time_slice = seconds(30);
   Duration preempt_exempt{};
   bool backfill = true;              // SchedulerType
   bool multifactor_priority = true;  // PriorityType
   PriorityPolicy priority;
-  std::uint32_t enforce = 0;         // AccountingStorageEnforce, of EnforceFlag
-  std::vector<std::string> tres;     // AccountingStorageTRES, besides those always tracked
+  std::uint32_t enforce = 0;      // AccountingStorageEnforce, of EnforceFlag
+  std::vector<std::string> tres;  // AccountingStorageTRES, besides those always tracked
   SchedulerParameters scheduler;
   ConsumableUnit consumable = ConsumableUnit::core;
   bool memory_is_consumable = true;
@@ -267,8 +271,8 @@ struct Configuration {
   IsolationSettings isolation;
   NodeLifeSettings node_life;
   JobCompletionSettings job_completion;
-  bool track_wckeys = false;               // TrackWCKey
-  std::uint32_t store_flags = 0;           // AccountingStoreFlags, of StoreFlag
+  bool track_wckeys = false;      // TrackWCKey
+  std::uint32_t store_flags = 0;  // AccountingStoreFlags, of StoreFlag
   PowerSettings power;
   std::uint32_t max_node_count = 0;  // 0: as many as there are lines for
 
@@ -280,10 +284,10 @@ struct Configuration {
 
   // Values of all keys in the table of keys.h as text, by lower-case key; only those that were given.
   std::map<std::string, std::string, std::less<>> given;
-  std::vector<ConfigurationNote> unknown;    // keys nobody knows
+  std::vector<ConfigurationNote> unknown;         // keys nobody knows
   std::vector<ConfigurationNote> without_effect;  // keys of Slurm on which nothing here depends
-  std::vector<ConfigurationNote> not_built;  // keys of Slurm that do nothing here yet
-  std::vector<ConfigurationNote> adjusted;   // values that were put right, as Slurm does
+  std::vector<ConfigurationNote> not_built;       // keys of Slurm that do nothing here yet
+  std::vector<ConfigurationNote> adjusted;        // values that were put right, as Slurm does
 };
 
 // %n: node name, %h: host name, %%: a percent sign.

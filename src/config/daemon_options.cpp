@@ -76,7 +76,9 @@ std::string shown_option(const DaemonOption& row) {
 
 std::span<const DaemonCommand> daemon_commands() { return commands; }
 
-const DaemonCommand& daemon_command(std::string_view name) { return *std::ranges::find(commands, name, &DaemonCommand::name); }
+const DaemonCommand& daemon_command(std::string_view name) {
+  return *std::ranges::find(commands, name, &DaemonCommand::name);
+}
 
 Result<std::vector<DaemonWord>> read_daemon_line(const DaemonCommand& command, int argc, char** argv) {
   std::string letters = ":";
@@ -90,18 +92,25 @@ Result<std::vector<DaemonWord>> read_daemon_line(const DaemonCommand& command, i
   std::vector<option> long_options;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const DaemonOption& row = command.options[i];
-    if (!names[i].empty()) long_options.push_back({names[i].c_str(), row.value.empty() ? no_argument : required_argument, nullptr, row.letter != '\0' ? row.letter : long_only + static_cast<int>(i)});
+    if (!names[i].empty())
+      long_options.push_back({names[i].c_str(), row.value.empty() ? no_argument : required_argument, nullptr,
+                              row.letter != '\0' ? row.letter : long_only + static_cast<int>(i)});
   }
   long_options.push_back({});
   const std::string name{command.name};
   std::vector<DaemonWord> out;
   optind = 0;  // forgets the last line, also one that was left in the middle
   for (int one = 0; (one = getopt_long(argc, argv, letters.c_str(), long_options.data(), nullptr)) != -1;) {
-    const std::string word = optopt != 0 && optopt < long_only ? std::string{"-"} + static_cast<char>(optopt) : std::string{argv[optind - 1]};
+    const std::string word = optopt != 0 && optopt < long_only ? std::string{"-"} + static_cast<char>(optopt)
+                                                               : std::string{argv[optind - 1]};
     if (one == '?') return fail(Errc::invalid, "there is no option '" + word + "'");
     if (one == ':') return fail(Errc::invalid, word + " needs a value");
-    const auto row = std::ranges::find_if(command.options, [&](const DaemonOption& each) { return one >= long_only ? &each == &command.options[static_cast<std::size_t>(one - long_only)] : each.letter == one; });
-    if (!row->refused.empty()) return fail(Errc::refused, shown_option(*row) + " is refused in Millrace: " + std::string{row->refused});
+    const auto row = std::ranges::find_if(command.options, [&](const DaemonOption& each) {
+      return one >= long_only ? &each == &command.options[static_cast<std::size_t>(one - long_only)]
+                              : each.letter == one;
+    });
+    if (!row->refused.empty())
+      return fail(Errc::refused, shown_option(*row) + " is refused in Millrace: " + std::string{row->refused});
     out.push_back({row->key(), optarg == nullptr ? "" : optarg});
   }
   if (optind < argc) return fail(Errc::invalid, "unexpected argument '" + std::string{argv[optind]} + "'");

@@ -1,4 +1,5 @@
-// src/config/daemon_options.h - the command lines of slurmctld and slurmd: one row an option, for reading it, for -h and for the man page.
+// src/config/daemon_options.h - the command lines of slurmctld and slurmd: one row an option, for reading it, for -h
+// and for the man page.
 #pragma once
 
 #include <span>

@@ -19,12 +19,14 @@ Result<std::vector<DaemonWord>> read(std::string_view daemon, std::vector<std::s
 std::string text(const Result<std::vector<DaemonWord>>& line) {
   if (!line) return line.error().story;
   std::string out;
-  for (const DaemonWord& word : *line) out += (out.empty() ? "" : " ") + word.key + (word.value.empty() ? "" : "=" + word.value);
+  for (const DaemonWord& word : *line)
+    out += (out.empty() ? "" : " ") + word.key + (word.value.empty() ? "" : "=" + word.value);
   return out;
 }
 
 TEST(DaemonOptions, Are_read_in_any_form_getopt_knows) {
-  EXPECT_EQ(text(read("slurmctld", {"-Dvv", "-f", "/a", "-L/b", "--systemd", "--version"})), "D v v f=/a L=/b systemd V");
+  EXPECT_EQ(text(read("slurmctld", {"-Dvv", "-f", "/a", "-L/b", "--systemd", "--version"})),
+            "D v v f=/a L=/b systemd V");
   EXPECT_EQ(text(read("slurmd", {"--conf=CPUs=4", "-Z", "--key", "/k", "-N", "n1"})), "conf=CPUs=4 Z key=/k N=n1");
 }
 
@@ -43,7 +45,8 @@ TEST(DaemonOptions, Help_has_every_row_that_works_and_no_row_stands_twice) {
     const std::string usage = daemon_usage(command);
     std::set<std::string> keys;
     for (const DaemonOption& row : command.options) {
-      EXPECT_EQ(usage.find("\n  " + shown_option(row) + ' ') != std::string::npos, row.refused.empty()) << command.name << ' ' << shown_option(row);
+      EXPECT_EQ(usage.find("\n  " + shown_option(row) + ' ') != std::string::npos, row.refused.empty())
+          << command.name << ' ' << shown_option(row);
       EXPECT_TRUE(keys.insert(row.key()).second) << row.key();
     }
   }

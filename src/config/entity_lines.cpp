@@ -56,29 +56,56 @@ using P = PartitionKeyRow::Draft;
 using Text = std::string_view;
 
 template <auto field>
-Result<void> node_text(N& n, Text v) { n.*field = std::string{v}; return {}; }
+Result<void> node_text(N& n, Text v) {
+  n.*field = std::string{v};
+  return {};
+}
 template <auto field>
-Result<void> node_count(N& n, Text v) { MR_TRY(n.*field, count(v, 1)); return {}; }
+Result<void> node_count(N& n, Text v) {
+  MR_TRY(n.*field, count(v, 1));
+  return {};
+}
 template <auto field>
-Result<void> inner_text(N& n, Text v) { n.node.*field = std::string{v}; return {}; }
+Result<void> inner_text(N& n, Text v) {
+  n.node.*field = std::string{v};
+  return {};
+}
 template <auto field>
-Result<void> inner_size(N& n, Text v) { MR_TRY(n.node.*field, size(v)); return {}; }
+Result<void> inner_size(N& n, Text v) {
+  MR_TRY(n.node.*field, size(v));
+  return {};
+}
 
 template <auto field>
-Result<void> part_text(P& p, Text v) { p.partition.*field = std::string{v}; return {}; }
+Result<void> part_text(P& p, Text v) {
+  p.partition.*field = std::string{v};
+  return {};
+}
 template <auto field>
-Result<void> part_flag(P& p, Text v) { MR_TRY(p.partition.*field, yes_no(v)); return {}; }
+Result<void> part_flag(P& p, Text v) {
+  MR_TRY(p.partition.*field, yes_no(v));
+  return {};
+}
 template <auto field>
-Result<void> part_count(P& p, Text v) { MR_TRY(p.partition.*field, count_or_unlimited(v)); return {}; }
+Result<void> part_count(P& p, Text v) {
+  MR_TRY(p.partition.*field, count_or_unlimited(v));
+  return {};
+}
 template <auto field>
 Result<void> part_size(P& p, Text v) {
-  if (equals_ignoring_case(v, "unlimited") || v == "0") { (p.partition.*field).reset(); return {}; }
+  if (equals_ignoring_case(v, "unlimited") || v == "0") {
+    (p.partition.*field).reset();
+    return {};
+  }
   MR_TRY(p.partition.*field, size(v));
   return {};
 }
 template <auto field>
 Result<void> part_time(P& p, Text v) {
-  if (equals_ignoring_case(v, "none")) { (p.partition.*field).reset(); return {}; }
+  if (equals_ignoring_case(v, "none")) {
+    (p.partition.*field).reset();
+    return {};
+  }
   const auto parsed = parse_duration(v);
   if (!parsed) return wrong_value(v, "a time, as in 30, 1:00:00, 1-00:00:00 or UNLIMITED");
   (p.partition.*field).reset();
@@ -87,34 +114,55 @@ Result<void> part_time(P& p, Text v) {
 }
 
 Result<void> node_state(N& n, Text v) {
-  struct Row { Text word; ConfiguredNodeState state; };
+  struct Row {
+    Text word;
+    ConfiguredNodeState state;
+  };
   constexpr Row words[] = {{"unknown", ConfiguredNodeState::unknown}, {"idle", ConfiguredNodeState::unknown},
-                           {"down", ConfiguredNodeState::down}, {"drain", ConfiguredNodeState::drain},
-                           {"fail", ConfiguredNodeState::fail}, {"failing", ConfiguredNodeState::fail},
-                           {"future", ConfiguredNodeState::future}, {"cloud", ConfiguredNodeState::cloud}};
+                           {"down", ConfiguredNodeState::down},       {"drain", ConfiguredNodeState::drain},
+                           {"fail", ConfiguredNodeState::fail},       {"failing", ConfiguredNodeState::fail},
+                           {"future", ConfiguredNodeState::future},   {"cloud", ConfiguredNodeState::cloud}};
   for (const Row& row : words)
-    if (equals_ignoring_case(row.word, v)) { n.node.state = row.state; return {}; }
+    if (equals_ignoring_case(row.word, v)) {
+      n.node.state = row.state;
+      return {};
+    }
   return wrong_value(v, "UNKNOWN, DOWN, DRAIN, FAIL, FUTURE or CLOUD");
 }
 
 Result<void> part_state(P& p, Text v) {
-  struct Row { Text word; ConfiguredPartitionState state; };
-  constexpr Row words[] = {{"up", ConfiguredPartitionState::up}, {"down", ConfiguredPartitionState::down},
-                           {"drain", ConfiguredPartitionState::drain}, {"inactive", ConfiguredPartitionState::inactive}};
+  struct Row {
+    Text word;
+    ConfiguredPartitionState state;
+  };
+  constexpr Row words[] = {{"up", ConfiguredPartitionState::up},
+                           {"down", ConfiguredPartitionState::down},
+                           {"drain", ConfiguredPartitionState::drain},
+                           {"inactive", ConfiguredPartitionState::inactive}};
   for (const Row& row : words)
-    if (equals_ignoring_case(row.word, v)) { p.partition.state = row.state; return {}; }
+    if (equals_ignoring_case(row.word, v)) {
+      p.partition.state = row.state;
+      return {};
+    }
   return wrong_value(v, "UP, DOWN, DRAIN or INACTIVE");
 }
 
 Result<void> part_sharing(P& p, Text v) {
   const std::size_t colon = v.find(':');
   const std::string word = lower(v.substr(0, colon));
-  if (word == "no") p.partition.sharing = Sharing::no;
-  else if (word == "exclusive") p.partition.sharing = Sharing::exclusive;
-  else if (word == "yes") p.partition.sharing = Sharing::yes;
-  else if (word == "force") p.partition.sharing = Sharing::force;
-  else return wrong_value(v, "NO, EXCLUSIVE, YES[:n] or FORCE[:n]");
-  if (colon != Text::npos) { MR_TRY(p.partition.share_count, count(v.substr(colon + 1), 1)); }
+  if (word == "no")
+    p.partition.sharing = Sharing::no;
+  else if (word == "exclusive")
+    p.partition.sharing = Sharing::exclusive;
+  else if (word == "yes")
+    p.partition.sharing = Sharing::yes;
+  else if (word == "force")
+    p.partition.sharing = Sharing::force;
+  else
+    return wrong_value(v, "NO, EXCLUSIVE, YES[:n] or FORCE[:n]");
+  if (colon != Text::npos) {
+    MR_TRY(p.partition.share_count, count(v.substr(colon + 1), 1));
+  }
   return {};
 }
 
@@ -228,7 +276,8 @@ std::string place(const ConfLine& line) { return line.file + ":" + std::to_strin
 
 bool PartitionKeyRow::asks_nothing(std::string_view value) const {
   if (name == "Alternate") return equals_ignoring_case(value, "NONE");  // anything else is a partition, even "all"
-  return equals_ignoring_case(value, "ALL") || equals_ignoring_case(value, "UNLIMITED") || equals_ignoring_case(value, "NO");
+  return equals_ignoring_case(value, "ALL") || equals_ignoring_case(value, "UNLIMITED") ||
+         equals_ignoring_case(value, "NO");
 }
 
 std::span<const PartitionKeyRow> partition_keys() { return partition_rows; }
@@ -254,7 +303,8 @@ Result<void> EntityReader::take_nodes(const ConfLine& line) {
   const std::string& names = line.pairs.front().value;
   NodeDraft draft = node_default_;
   for (const ConfPair& pair : std::span{line.pairs}.subspan(1)) {
-    const auto row = std::ranges::find_if(node_rows, [&](const NodeKeyRow& r) { return equals_ignoring_case(r.name, pair.key); });
+    const auto row =
+        std::ranges::find_if(node_rows, [&](const NodeKeyRow& r) { return equals_ignoring_case(r.name, pair.key); });
     if (row == std::end(node_rows))
       remark(line, pair.key, out_.unknown, "unknown key of NodeName");
     else if (!row->built)
@@ -274,7 +324,8 @@ Result<void> EntityReader::take_nodes(const ConfLine& line) {
 
 // What was left out follows from what was given; a number of CPUs that fits no level is put right, as Slurm does.
 Result<void> EntityReader::settle_cpus(NodeDraft& draft, const ConfLine& line) {
-  const std::uint32_t boards = std::max(draft.boards, 1u), cores = std::max(draft.cores, 1u), threads = std::max(draft.threads, 1u);
+  const std::uint32_t boards = std::max(draft.boards, 1u), cores = std::max(draft.cores, 1u),
+                      threads = std::max(draft.threads, 1u);
   std::uint32_t sockets = draft.sockets;
   if (sockets == 0 && draft.sockets_per_board != 0) sockets = boards * draft.sockets_per_board;
   if (sockets == 0 && draft.cpus != 0) sockets = std::max(draft.cpus / (cores * threads), 1u);
@@ -284,7 +335,8 @@ Result<void> EntityReader::settle_cpus(NodeDraft& draft, const ConfLine& line) {
   std::uint32_t cpus = draft.cpus == 0 ? static_cast<std::uint32_t>(product) : draft.cpus;
   if (cpus != product && cpus != sockets * cores && cpus != sockets) {
     remark(line, "CPUs", out_.adjusted,
-           "CPUs=" + std::to_string(cpus) + " fits neither sockets, cores nor threads; taken as " + std::to_string(product));
+           "CPUs=" + std::to_string(cpus) + " fits neither sockets, cores nor threads; taken as " +
+               std::to_string(product));
     cpus = static_cast<std::uint32_t>(product);
   }
   draft.node.boards = boards;
@@ -297,16 +349,23 @@ Result<void> EntityReader::settle_cpus(NodeDraft& draft, const ConfLine& line) {
 
 Result<void> EntityReader::settle_withheld(NodeDraft& draft) {
   ConfiguredNode& node = draft.node;
-  if (draft.core_spec > 0 && !draft.cpu_spec_list.empty()) return fail(Errc::invalid, "CoreSpecCount and CPUSpecList exclude each other");
+  if (draft.core_spec > 0 && !draft.cpu_spec_list.empty())
+    return fail(Errc::invalid, "CoreSpecCount and CPUSpecList exclude each other");
   NodeDef shape;
   shape.cpus = Cpus{node.cpus};
   shape.sockets = node.sockets;
   shape.cores_per_socket = node.cores_per_socket;
   shape.threads_per_core = node.threads_per_core;
-  if (draft.core_spec > 0) { MR_TRY(node.withheld_cpus, in_context(last_cores(shape, draft.core_spec), "CoreSpecCount")); }
-  if (!draft.cpu_spec_list.empty()) { MR_TRY(node.withheld_cpus, in_context(listed_cpus(shape, draft.cpu_spec_list), "CPUSpecList")); }
+  if (draft.core_spec > 0) {
+    MR_TRY(node.withheld_cpus, in_context(last_cores(shape, draft.core_spec), "CoreSpecCount"));
+  }
+  if (!draft.cpu_spec_list.empty()) {
+    MR_TRY(node.withheld_cpus, in_context(listed_cpus(shape, draft.cpu_spec_list), "CPUSpecList"));
+  }
   if (node.withheld_memory.value > 0 && node.withheld_memory >= node.memory)
-    return fail(Errc::invalid, "MemSpecLimit: " + std::to_string(node.withheld_memory.value) + " MiB is all of RealMemory=" + std::to_string(node.memory.value) + "; jobs need some");
+    return fail(Errc::invalid, "MemSpecLimit: " + std::to_string(node.withheld_memory.value) +
+                                   " MiB is all of RealMemory=" + std::to_string(node.memory.value) +
+                                   "; jobs need some");
   return {};
 }
 
@@ -324,7 +383,9 @@ Result<void> EntityReader::add_nodes(const NodeDraft& draft, const std::string& 
   MR_TRY(const auto hosts, aligned(draft.host_names, "NodeHostname"));
   MR_TRY(const auto addresses, aligned(draft.addresses, "NodeAddr"));
   MR_TRY(const auto ports, aligned(draft.ports, "Port"));
-  const auto pick = [](const std::vector<std::string>& words, std::size_t i) { return words[words.size() == 1 ? 0 : i]; };
+  const auto pick = [](const std::vector<std::string>& words, std::size_t i) {
+    return words[words.size() == 1 ? 0 : i];
+  };
   for (std::size_t i = 0; i < expanded.size(); ++i) {
     ConfiguredNode node = draft.node;
     node.name = expanded[i];
@@ -349,12 +410,14 @@ Result<void> EntityReader::take_partition(const ConfLine& line) {
   draft.file = line.file;
   draft.line = line.line;
   for (const ConfPair& pair : std::span{line.pairs}.subspan(1)) {
-    const auto row = std::ranges::find_if(partition_rows, [&](const PartitionKeyRow& r) { return equals_ignoring_case(r.name, pair.key); });
+    const auto row = std::ranges::find_if(
+        partition_rows, [&](const PartitionKeyRow& r) { return equals_ignoring_case(r.name, pair.key); });
     if (row == std::end(partition_rows))
       remark(line, pair.key, out_.unknown, "unknown key of PartitionName");
     else {
       // Read all the same where we can: a wrong value is wrong today, and `scontrol show` may print it.
-      if (row->set != nullptr) MR_TRY_VOID(in_context(row->set(draft, pair.value), "PartitionName=" + name + " " + pair.key));
+      if (row->set != nullptr)
+        MR_TRY_VOID(in_context(row->set(draft, pair.value), "PartitionName=" + name + " " + pair.key));
       if (!row->built && !row->asks_nothing(pair.value)) remark(line, pair.key, out_.not_built, "not built yet");
     }
   }
@@ -364,7 +427,8 @@ Result<void> EntityReader::take_partition(const ConfLine& line) {
   }
   for (const PartitionDraft& other : partitions_)
     if (other.partition.name == name)
-      return fail(Errc::invalid, "partition " + name + " was defined before, in " + other.file + ":" + std::to_string(other.line));
+      return fail(Errc::invalid,
+                  "partition " + name + " was defined before, in " + other.file + ":" + std::to_string(other.line));
   partitions_.push_back(std::move(draft));
   return {};
 }
@@ -401,7 +465,8 @@ Result<std::vector<std::string>> EntityReader::resolve(const std::string& list) 
     } else if (set != out_.node_sets.end()) {
       MR_TRY(const auto members, expand_hostlist(set->nodes));
       for (const std::string& name : members) {
-        if (!node_index_.contains(name)) return fail(Errc::invalid, "node " + name + " of NodeSet=" + word + " is not defined by any NodeName line");
+        if (!node_index_.contains(name))
+          return fail(Errc::invalid, "node " + name + " of NodeSet=" + word + " is not defined by any NodeName line");
         add(name);
       }
       for (const ConfiguredNode& node : out_.nodes)
@@ -434,7 +499,9 @@ void EntityReader::finish(std::vector<std::string>& errors) {
     if (const auto words = expand_hostlist(draft.nodes))
       for (const std::string& word : *words) {
         draft.partition.all_nodes = draft.partition.all_nodes || word == "ALL";
-        if (const auto set = std::ranges::find(out_.node_sets, word, &ConfiguredNodeSet::name); set != out_.node_sets.end() && !set->feature.empty()) draft.partition.node_features.push_back(set->feature);
+        if (const auto set = std::ranges::find(out_.node_sets, word, &ConfiguredNodeSet::name);
+            set != out_.node_sets.end() && !set->feature.empty())
+          draft.partition.node_features.push_back(set->feature);
       }
     out_.partitions.push_back(std::move(draft.partition));
   }
@@ -444,7 +511,8 @@ void EntityReader::finish(std::vector<std::string>& errors) {
     for (const ConfPair& pair : line.pairs) {
       if (equals_ignoring_case(pair.key, "Reason")) draft.node.reason = pair.value;
       if (!equals_ignoring_case(pair.key, "State")) continue;
-      if (const auto state = node_state(draft, pair.value); !state) errors.push_back(place(line) + ": DownNodes State: " + state.error().story);
+      if (const auto state = node_state(draft, pair.value); !state)
+        errors.push_back(place(line) + ": DownNodes State: " + state.error().story);
     }
     const auto names = resolve(line.pairs.front().value);
     if (!names) errors.push_back(place(line) + ": DownNodes: " + names.error().story);

@@ -25,7 +25,8 @@ struct PartitionKeyRow {
   std::string_view name;
   bool built;
   Result<void> (*set)(Draft&, std::string_view);
-  bool asks_nothing(std::string_view value) const;  // "no restriction", which is what happens anyway where it is not built
+  bool asks_nothing(
+      std::string_view value) const;  // "no restriction", which is what happens anyway where it is not built
 };
 std::span<const PartitionKeyRow> partition_keys();
 

@@ -1,4 +1,5 @@
-// src/config/gres_conf.h - gres.conf and the Gres= of node lines: which generic resources a node has, near which cores, shared how.
+// src/config/gres_conf.h - gres.conf and the Gres= of node lines: which generic resources a node has, near which cores,
+// shared how.
 #pragma once
 
 #include <string>

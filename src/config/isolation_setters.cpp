@@ -72,7 +72,8 @@ Result<void> measure_type(Configuration& c, std::string_view value) {
       c.measure_tasks = known != "jobacct_gather/none";
       return {};
     }
-  return fail(Errc::invalid, "'" + std::string{value} + "' is not jobacct_gather/none, jobacct_gather/linux or jobacct_gather/cgroup");
+  return fail(Errc::invalid,
+              "'" + std::string{value} + "' is not jobacct_gather/none, jobacct_gather/linux or jobacct_gather/cgroup");
 }
 
 Result<void> measure_frequency(Configuration& c, std::string_view value) {
@@ -81,12 +82,15 @@ Result<void> measure_frequency(Configuration& c, std::string_view value) {
     const std::size_t equals = part.find('=');
     const std::string what = lower(part.substr(0, equals == std::string_view::npos ? 0 : equals));
     const auto number = parse_integer(equals == std::string_view::npos ? part : part.substr(equals + 1));
-    if (!number || *number < 0 || *number > 86'400) return fail(Errc::invalid, "'" + std::string{part} + "' is not a number of seconds, as in 30 or task=30");
+    if (!number || *number < 0 || *number > 86'400)
+      return fail(Errc::invalid, "'" + std::string{part} + "' is not a number of seconds, as in 30 or task=30");
     if (what == "energy" || what == "network" || what == "filesystem") {
-      if (*number != 0) c.not_built.push_back({"JobAcctGatherFrequency=" + std::string{part}, "", 0, what + " is not measured yet"});
+      if (*number != 0)
+        c.not_built.push_back({"JobAcctGatherFrequency=" + std::string{part}, "", 0, what + " is not measured yet"});
       continue;
     }
-    if (!what.empty() && what != "task") return fail(Errc::invalid, "'" + what + "' is not task, energy, network or filesystem");
+    if (!what.empty() && what != "task")
+      return fail(Errc::invalid, "'" + what + "' is not task, energy, network or filesystem");
     c.measure_every_seconds = static_cast<std::uint32_t>(*number);
   }
   return {};

@@ -29,24 +29,43 @@ struct SchedulerRow {
 };
 
 constexpr SchedulerRow scheduler_rows[] = {
-    {"max_script_size", [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
+    {"max_script_size",
+     [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
        constexpr std::int64_t ceiling = 14 << 20;  // a request with a larger one would not be read (wire/frame.h)
        if (n < 1 || n > ceiling) return fail(Errc::invalid, "max_script_size must be 1 to " + std::to_string(ceiling));
        s.script_size_max = static_cast<std::uint64_t>(n);
        return {};
      }},
-    {"requeue_delay", [](SchedulerParameters& s, std::int64_t n) -> Result<void> { s.requeue_delay = seconds(n); return {}; }},
-    {"default_queue_depth", [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
+    {"requeue_delay",
+     [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
+       s.requeue_delay = seconds(n);
+       return {};
+     }},
+    {"default_queue_depth",
+     [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
        s.default_queue_depth = static_cast<std::uint32_t>(n);
        return {};
      }},
-    {"bf_max_job_test", [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
+    {"bf_max_job_test",
+     [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
        s.backfill_jobs_max = static_cast<std::uint32_t>(n);
        return {};
      }},
-    {"bf_interval", [](SchedulerParameters& s, std::int64_t n) -> Result<void> { s.backfill_interval = seconds(n); return {}; }},
-    {"bf_window", [](SchedulerParameters& s, std::int64_t n) -> Result<void> { s.backfill_window = minutes(n); return {}; }},
-    {"bf_resolution", [](SchedulerParameters& s, std::int64_t n) -> Result<void> { s.backfill_resolution = seconds(n); return {}; }},
+    {"bf_interval",
+     [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
+       s.backfill_interval = seconds(n);
+       return {};
+     }},
+    {"bf_window",
+     [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
+       s.backfill_window = minutes(n);
+       return {};
+     }},
+    {"bf_resolution",
+     [](SchedulerParameters& s, std::int64_t n) -> Result<void> {
+       s.backfill_resolution = seconds(n);
+       return {};
+     }},
 };
 
 }  // namespace
@@ -88,7 +107,8 @@ Result<void> cluster_name(Configuration& c, std::string_view value) {
   for (const char letter : value)
     if (!((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') ||
           letter == '-' || letter == '_' || letter == '.'))
-      return fail(Errc::invalid, "'" + std::string{value} + "' is not a cluster name: letters, digits, - and _ are allowed");
+      return fail(Errc::invalid,
+                  "'" + std::string{value} + "' is not a cluster name: letters, digits, - and _ are allowed");
   c.cluster_name = lower(value);
   return {};
 }
@@ -96,31 +116,44 @@ Result<void> cluster_name(Configuration& c, std::string_view value) {
 Result<void> job_defaults(std::string_view value, std::uint32_t& cpus_per_gpu, Mebibytes& memory_per_gpu) {
   for (const std::string_view word : split(value, ',')) {
     const std::size_t equals = word.find('=');
-    const std::string_view name = trim(word.substr(0, equals)), amount = equals == std::string_view::npos ? std::string_view{} : trim(word.substr(equals + 1));
+    const std::string_view name = trim(word.substr(0, equals)), amount = equals == std::string_view::npos
+                                                                             ? std::string_view{}
+                                                                             : trim(word.substr(equals + 1));
     const auto number = parse_integer(amount);
     const auto memory = parse_memory(amount);
-    if (equals_ignoring_case(name, "DefCpuPerGPU") && number && *number > 0 && *number < UINT32_MAX) cpus_per_gpu = static_cast<std::uint32_t>(*number);
-    else if (equals_ignoring_case(name, "DefMemPerGPU") && memory) memory_per_gpu = *memory;
-    else return fail(Errc::invalid, "'" + std::string{word} + "' is wrong, DefCpuPerGPU=4 or DefMemPerGPU=8000 would be right");
+    if (equals_ignoring_case(name, "DefCpuPerGPU") && number && *number > 0 && *number < UINT32_MAX)
+      cpus_per_gpu = static_cast<std::uint32_t>(*number);
+    else if (equals_ignoring_case(name, "DefMemPerGPU") && memory)
+      memory_per_gpu = *memory;
+    else
+      return fail(Errc::invalid,
+                  "'" + std::string{word} + "' is wrong, DefCpuPerGPU=4 or DefMemPerGPU=8000 would be right");
   }
   return {};
 }
 
-Result<void> job_defaults_of_all(Configuration& c, std::string_view value) { return job_defaults(value, c.default_cpus_per_gpu, c.default_memory_per_gpu); }
+Result<void> job_defaults_of_all(Configuration& c, std::string_view value) {
+  return job_defaults(value, c.default_cpus_per_gpu, c.default_memory_per_gpu);
+}
 
-Result<void> default_memory_per_gpu(Configuration& c, std::string_view value) { return job_defaults("DefMemPerGPU=" + std::string{value}, c.default_cpus_per_gpu, c.default_memory_per_gpu); }
+Result<void> default_memory_per_gpu(Configuration& c, std::string_view value) {
+  return job_defaults("DefMemPerGPU=" + std::string{value}, c.default_cpus_per_gpu, c.default_memory_per_gpu);
+}
 
 Result<void> dependency_parameters(Configuration& c, std::string_view value) {
   for (const std::string_view word : split(value, ',')) {
-    if (equals_ignoring_case(trim(word), "kill_invalid_depend")) c.kill_invalid_dependency = true;
-    else c.not_built.push_back({"DependencyParameters", {}, 0, std::string{trim(word)} + " is not built yet"});
+    if (equals_ignoring_case(trim(word), "kill_invalid_depend"))
+      c.kill_invalid_dependency = true;
+    else
+      c.not_built.push_back({"DependencyParameters", {}, 0, std::string{trim(word)} + " is not built yet"});
   }
   return {};
 }
 
 static Result<std::vector<std::uint32_t>> exit_codes(std::string_view value) {
   const auto codes = parse_index_set(value, 255);
-  if (!codes || codes->empty()) return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, exit codes like 1,3-5 would be right");
+  if (!codes || codes->empty())
+    return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, exit codes like 1,3-5 would be right");
   std::vector<std::uint32_t> out;
   codes->for_each([&](std::uint32_t code) { out.push_back(code); });
   return out;
@@ -146,7 +179,8 @@ Result<void> enforce_part_limits(Configuration&, std::string_view value) {
 bool is_munge_socket(std::string_view path) { return path.find("/munge") != std::string_view::npos; }
 
 Result<void> auth_type(Configuration& c, std::string_view value) {
-  if (!value.starts_with("auth/")) return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, auth/munge or auth/slurm would be right");
+  if (!value.starts_with("auth/"))
+    return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, auth/munge or auth/slurm would be right");
   c.munge = equals_ignoring_case(value, "auth/munge");
   return {};
 }
@@ -157,7 +191,8 @@ Result<void> auth_info(Configuration& c, std::string_view value) {
     const std::string_view path = word.substr(7);
     // sockaddr_un holds 108 bytes, and ".relay" and a NUL must fit behind it.
     if (path.empty() || path[0] != '/' || path.size() > 100)
-      return fail(Errc::invalid, "socket= must be an absolute path of at most 100 bytes, not '" + std::string{path} + "'");
+      return fail(Errc::invalid,
+                  "socket= must be an absolute path of at most 100 bytes, not '" + std::string{path} + "'");
     (is_munge_socket(path) ? c.munge_socket : c.socket_path) = path;
   }
   return {};
@@ -173,12 +208,21 @@ Result<PreemptWords> read_preempt_mode(std::string_view value) {
       continue;
     }
     if (word == "within" || word == "priority")
-      return fail(Errc::invalid, "'" + std::string{value} + "' is not built yet in Millrace; OFF, CANCEL, REQUEUE, SUSPEND and GANG are");
-    constexpr std::pair<std::string_view, PreemptMode> words[] = {
-        {"off", PreemptMode::off}, {"cancel", PreemptMode::cancel}, {"requeue", PreemptMode::requeue}, {"suspend", PreemptMode::suspend}};
+      return fail(Errc::invalid, "'" + std::string{value} +
+                                     "' is not built yet in Millrace; OFF, CANCEL, REQUEUE, SUSPEND and GANG are");
+    constexpr std::pair<std::string_view, PreemptMode> words[] = {{"off", PreemptMode::off},
+                                                                  {"cancel", PreemptMode::cancel},
+                                                                  {"requeue", PreemptMode::requeue},
+                                                                  {"suspend", PreemptMode::suspend}};
     const auto* known = std::ranges::find(words, word, &std::pair<std::string_view, PreemptMode>::first);
-    if (known == std::end(words)) return fail(Errc::invalid, "'" + std::string{value} + "' is not known, OFF, CANCEL, REQUEUE, SUSPEND,GANG or GANG would be right");
-    if (mode_given) return fail(Errc::invalid, "'" + std::string{value} + "' says two things at once: one of OFF, CANCEL, REQUEUE and SUSPEND, and GANG beside it, would be right");
+    if (known == std::end(words))
+      return fail(Errc::invalid, "'" + std::string{value} +
+                                     "' is not known, OFF, CANCEL, REQUEUE, SUSPEND,GANG or GANG would be right");
+    if (mode_given)
+      return fail(
+          Errc::invalid,
+          "'" + std::string{value} +
+              "' says two things at once: one of OFF, CANCEL, REQUEUE and SUSPEND, and GANG beside it, would be right");
     out.mode = known->second;
     mode_given = true;
   }
@@ -197,7 +241,9 @@ Result<void> preempt_mode(Configuration& c, std::string_view value) {
 Result<std::uint32_t> over_time_minutes(std::string_view value) {
   if (equals_ignoring_case(value, "unlimited") || equals_ignoring_case(value, "infinite")) return unlimited_count;
   const auto count = parse_integer(value);
-  if (!count || *count < 0 || *count > 65533) return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, minutes from 0 to 65533 or UNLIMITED would be right");
+  if (!count || *count < 0 || *count > 65533)
+    return fail(Errc::invalid,
+                "'" + std::string{value} + "' is wrong, minutes from 0 to 65533 or UNLIMITED would be right");
   return static_cast<std::uint32_t>(*count);
 }
 
@@ -208,9 +254,11 @@ Result<void> over_time_limit(Configuration& c, std::string_view value) {
 
 Result<PortRange> parse_port_range(std::string_view value) {
   const std::size_t dash = value.find('-');
-  const auto first = parse_integer(trim(value.substr(0, dash))), last = dash == std::string_view::npos ? first : parse_integer(trim(value.substr(dash + 1)));
+  const auto first = parse_integer(trim(value.substr(0, dash))),
+             last = dash == std::string_view::npos ? first : parse_integer(trim(value.substr(dash + 1)));
   const bool none = first && last && *first == 0 && *last == 0;
-  if (!first || !last || (!none && (*first < 1 || *last > 65535 || *last < *first))) return wrong(value, "ports like 60001-63000, or 0-0 for any,");
+  if (!first || !last || (!none && (*first < 1 || *last > 65535 || *last < *first)))
+    return wrong(value, "ports like 60001-63000, or 0-0 for any,");
   return PortRange{static_cast<std::uint16_t>(*first), static_cast<std::uint16_t>(*last)};
 }
 
@@ -231,8 +279,10 @@ Result<void> scron_parameters(Configuration& c, std::string_view value) {
   c.crontabs = false;
   for (const std::string_view part : split(value, ',')) {
     const std::string_view word = trim(part);
-    if (equals_ignoring_case(word, "enable")) c.crontabs = true;
-    else if (!word.empty() && !equals_ignoring_case(word, "explicit_scancel")) return fail(Errc::invalid, "'" + std::string{word} + "' is not known; enable and explicit_scancel are");
+    if (equals_ignoring_case(word, "enable"))
+      c.crontabs = true;
+    else if (!word.empty() && !equals_ignoring_case(word, "explicit_scancel"))
+      return fail(Errc::invalid, "'" + std::string{word} + "' is not known; enable and explicit_scancel are");
   }
   return {};
 }
@@ -240,9 +290,11 @@ Result<void> scron_parameters(Configuration& c, std::string_view value) {
 Result<void> bcast_parameters(Configuration&, std::string_view value) {
   for (const std::string_view part : split(value, ',')) {
     const std::string word = lower(trim(part));
-    if (word.empty() || word == "send_libs" || word.starts_with("send_libs=") || word.starts_with("destdir=/")) continue;
+    if (word.empty() || word == "send_libs" || word.starts_with("send_libs=") || word.starts_with("destdir=/"))
+      continue;
     if (word == "compression=zlib" || word == "compression=none" || word == "compression=lz4") continue;
-    return fail(Errc::invalid, "'" + std::string{trim(part)} + "' is not known; DestDir=/path, Compression=zlib or none, send_libs would be right");
+    return fail(Errc::invalid, "'" + std::string{trim(part)} +
+                                   "' is not known; DestDir=/path, Compression=zlib or none, send_libs would be right");
   }
   return {};
 }
@@ -255,14 +307,16 @@ Result<void> unkillable_program(Configuration&, std::string_view value) {
 // Numbers of steps from 40000 on are not given out (core/model/step.h).
 Result<void> max_step_count(Configuration& c, std::string_view value) {
   const auto count = parse_integer(value);
-  if (!count || *count < 1 || *count > 40'000) return fail(Errc::invalid, "'" + std::string{value} + "': 1 to 40000 would be right");
+  if (!count || *count < 1 || *count > 40'000)
+    return fail(Errc::invalid, "'" + std::string{value} + "': 1 to 40000 would be right");
   c.max_step_count = static_cast<std::uint32_t>(*count);
   return {};
 }
 
 Result<void> max_tasks_per_node(Configuration& c, std::string_view value) {
   const auto count = parse_integer(value);
-  if (!count || *count < 1 || *count > 65'533) return fail(Errc::invalid, "'" + std::string{value} + "': 1 to 65533 would be right");
+  if (!count || *count < 1 || *count > 65'533)
+    return fail(Errc::invalid, "'" + std::string{value} + "': 1 to 65533 would be right");
   c.max_tasks_per_node = static_cast<std::uint32_t>(*count);
   return {};
 }
@@ -277,9 +331,11 @@ Result<void> mpi_params(Configuration& c, std::string_view value) {
   c.reserved_ports = {};
   for (const std::string_view part : split(value, ',')) {
     const std::string_view word = trim(part);
-    if (word.empty() || equals_ignoring_case(word, "disable_slurm_hydra_bootstrap")) continue;  // the second: nothing is set up for hydra in any case
+    if (word.empty() || equals_ignoring_case(word, "disable_slurm_hydra_bootstrap"))
+      continue;  // the second: nothing is set up for hydra in any case
     const auto range = parse_port_range(word.substr(std::min<std::size_t>(word.size(), 6)));
-    if (!equals_ignoring_case(word.substr(0, 6), "ports=") || !range || range->first == 0) return fail(Errc::invalid, "'" + std::string{word} + "' is wrong, ports=12000-12999 would be right");
+    if (!equals_ignoring_case(word.substr(0, 6), "ports=") || !range || range->first == 0)
+      return fail(Errc::invalid, "'" + std::string{word} + "' is wrong, ports=12000-12999 would be right");
     c.reserved_ports.insert(range->first, range->last);
   }
   return {};
@@ -288,15 +344,18 @@ Result<void> mpi_params(Configuration& c, std::string_view value) {
 Result<void> other_authentication(Configuration& c, std::string_view value) {
   for (const std::string_view part : split(value, ',')) {
     const std::string_view word = trim(part);
-    if (equals_ignoring_case(word, "auth/jwt") || equals_ignoring_case(word, "jwt")) c.tokens.enabled = true;
-    else if (!word.empty()) c.not_built.push_back({"AuthAltTypes", {}, 0, std::string{word} + " is not built yet"});
+    if (equals_ignoring_case(word, "auth/jwt") || equals_ignoring_case(word, "jwt"))
+      c.tokens.enabled = true;
+    else if (!word.empty())
+      c.not_built.push_back({"AuthAltTypes", {}, 0, std::string{word} + " is not built yet"});
   }
   return {};
 }
 
 Result<void> token_parameters(Configuration& c, std::string_view value) {
   for (const std::string_view part : split(value, ',')) {
-    const std::string_view word = trim(part), key = word.substr(0, word.find('=')), rest = word.size() > key.size() ? word.substr(key.size() + 1) : std::string_view{};
+    const std::string_view word = trim(part), key = word.substr(0, word.find('=')),
+                           rest = word.size() > key.size() ? word.substr(key.size() + 1) : std::string_view{};
     if (equals_ignoring_case(key, "jwt_key")) {
       if (!rest.starts_with('/')) return wrong(word, "jwt_key=/PATH");
       c.tokens.key_file = std::string{rest};
@@ -317,19 +376,27 @@ Result<void> reconfig_flags(Configuration& c, std::string_view value) {
   for (const std::string_view part : split(value, ',')) {
     const std::string_view word = trim(part);
     if (word.empty()) continue;
-    if (equals_ignoring_case(word, "KeepPartInfo")) c.keep_partitions = KeepPartitions::all;
-    else if (equals_ignoring_case(word, "KeepPartState")) c.keep_partitions = c.keep_partitions == KeepPartitions::all ? KeepPartitions::all : KeepPartitions::states;
-    else if (equals_ignoring_case(word, "KeepPowerSaveSettings")) c.not_built.push_back({"ReconfigFlags", {}, 0, "KeepPowerSaveSettings is not built yet"});
-    else return wrong(word, "KeepPartInfo or KeepPartState");
+    if (equals_ignoring_case(word, "KeepPartInfo"))
+      c.keep_partitions = KeepPartitions::all;
+    else if (equals_ignoring_case(word, "KeepPartState"))
+      c.keep_partitions = c.keep_partitions == KeepPartitions::all ? KeepPartitions::all : KeepPartitions::states;
+    else if (equals_ignoring_case(word, "KeepPowerSaveSettings"))
+      c.not_built.push_back({"ReconfigFlags", {}, 0, "KeepPowerSaveSettings is not built yet"});
+    else
+      return wrong(word, "KeepPartInfo or KeepPartState");
   }
   return {};
 }
 
 Result<void> preempt_type(Configuration& c, std::string_view value) {
-  if (value.empty() || value == "preempt/none" || equals_ignoring_case(value, "none")) c.preempt_type = PreemptType::none;
-  else if (value == "preempt/partition_prio") c.preempt_type = PreemptType::partition;
-  else if (value == "preempt/qos") c.preempt_type = PreemptType::qos;
-  else return wrong(value, "preempt/none, preempt/partition_prio or preempt/qos");
+  if (value.empty() || value == "preempt/none" || equals_ignoring_case(value, "none"))
+    c.preempt_type = PreemptType::none;
+  else if (value == "preempt/partition_prio")
+    c.preempt_type = PreemptType::partition;
+  else if (value == "preempt/qos")
+    c.preempt_type = PreemptType::qos;
+  else
+    return wrong(value, "preempt/none, preempt/partition_prio or preempt/qos");
   return {};
 }
 
@@ -350,7 +417,9 @@ Result<void> scheduler_parameters(Configuration& c, std::string_view value) {
     if (name == "millrace_policy") {
       const std::string_view chosen = equals == std::string_view::npos ? std::string_view{} : word.substr(equals + 1);
       const auto schedule = find_schedule(chosen);
-      if (!schedule) return fail(Errc::invalid, "millrace_policy '" + std::string{chosen} + "' is not known; it is one of " + known_schedules());
+      if (!schedule)
+        return fail(Errc::invalid,
+                    "millrace_policy '" + std::string{chosen} + "' is not known; it is one of " + known_schedules());
       c.scheduler.schedule = *schedule;
       if (*schedule == Schedule::guarded) c.scheduler.predict_run_times = true;
     }
@@ -378,7 +447,8 @@ Result<void> select_type(Configuration& c, std::string_view value) {
     c.memory_is_consumable = false;
     return {};
   }
-  if (value != "select/cons_tres" && value != "select/cons_res") return wrong(value, "select/cons_tres or select/linear");
+  if (value != "select/cons_tres" && value != "select/cons_res")
+    return wrong(value, "select/cons_tres or select/linear");
   return {};
 }
 
@@ -397,7 +467,7 @@ Result<void> select_type_parameters(Configuration& c, std::string_view value) {
   constexpr std::string_view later[] = {"cr_core_default_dist_block", "ll_shared_gres", "multiple_sharing_gres_pj"};
   struct Flag {
     std::string_view name;
-    bool Configuration::*field;
+    bool Configuration::* field;
   };
   constexpr Flag flags[] = {{"cr_lln", &Configuration::least_loaded},
                             {"cr_one_task_per_core", &Configuration::one_task_per_core},
@@ -433,9 +503,12 @@ Result<void> job_submit_plugins(Configuration& c, std::string_view value) {
   for (const std::string_view word : split(value, ',')) {
     std::string name = lower(trim(word));
     if (name.starts_with("job_submit/")) name.erase(0, 11);
-    if (name == "require_timelimit") c.require_time_limit = true;
-    else if (name == "all_partitions") c.all_partitions = true;
-    else if (!name.empty() && name != "none") c.not_built.push_back({"JobSubmitPlugins=" + std::string{trim(word)}, {}, 0, "not built yet"});
+    if (name == "require_timelimit")
+      c.require_time_limit = true;
+    else if (name == "all_partitions")
+      c.all_partitions = true;
+    else if (!name.empty() && name != "none")
+      c.not_built.push_back({"JobSubmitPlugins=" + std::string{trim(word)}, {}, 0, "not built yet"});
   }
   return {};
 }
@@ -449,7 +522,8 @@ Result<void> gres_types(Configuration& c, std::string_view value) {
 
 Result<void> licences(Configuration& c, std::string_view value) {
   MR_TRY(LicenceList list, parse_licences(value));
-  if (list.any) return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, name:count with commas would be right");
+  if (list.any)
+    return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, name:count with commas would be right");
   std::ranges::sort(list.asks, {}, &LicenceAsk::name);
   c.licences = std::move(list.asks);
   return {};
@@ -457,9 +531,12 @@ Result<void> licences(Configuration& c, std::string_view value) {
 
 Result<void> topology_plugin(Configuration& c, std::string_view value) {
   const std::string word = lower(value);
-  if (word == "topology/default" || word == "topology/none") c.topology_plugin = "topology/flat";
-  else if (word == "topology/flat" || word == "topology/tree" || word == "topology/block") c.topology_plugin = word;
-  else return wrong(value, "topology/flat, topology/tree or topology/block");
+  if (word == "topology/default" || word == "topology/none")
+    c.topology_plugin = "topology/flat";
+  else if (word == "topology/flat" || word == "topology/tree" || word == "topology/block")
+    c.topology_plugin = word;
+  else
+    return wrong(value, "topology/flat, topology/tree or topology/block");
   return {};
 }
 

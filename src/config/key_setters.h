@@ -26,9 +26,12 @@ template <auto field>
 Result<void> in_seconds(Configuration& c, std::string_view value) {
   const auto count = parse_integer(value);
   const auto duration = parse_duration(value);
-  if (count) c.*field = seconds(*count);
-  else if (duration && !duration->unlimited) c.*field = seconds(duration->seconds);
-  else c.*field = seconds(INT32_MAX);  // NONE, INFINITE
+  if (count)
+    c.*field = seconds(*count);
+  else if (duration && !duration->unlimited)
+    c.*field = seconds(duration->seconds);
+  else
+    c.*field = seconds(INT32_MAX);  // NONE, INFINITE
   return {};
 }
 
@@ -43,8 +46,10 @@ Result<void> launch_parameters(Configuration& c, std::string_view value);
 Result<void> scron_parameters(Configuration& c, std::string_view value);
 Result<void> mpi_default(Configuration& c, std::string_view value);
 Result<void> mpi_params(Configuration& c, std::string_view value);
-Result<void> bcast_parameters(Configuration& c, std::string_view value);  // read by sbcast and srun; here it is only checked
-Result<void> unkillable_program(Configuration& c, std::string_view value);  // read by agents as it was given; here it is only checked
+Result<void> bcast_parameters(Configuration& c,
+                              std::string_view value);  // read by sbcast and srun; here it is only checked
+Result<void> unkillable_program(Configuration& c,
+                                std::string_view value);  // read by agents as it was given; here it is only checked
 Result<void> max_step_count(Configuration& c, std::string_view value);
 Result<void> max_tasks_per_node(Configuration& c, std::string_view value);
 // Logs (log_setters.cpp)
@@ -136,7 +141,8 @@ Result<void> weight(Configuration& c, std::string_view value) {
 template <auto field>
 Result<void> priority_time(Configuration& c, std::string_view value) {
   const auto time = parse_duration(value);
-  if (time && time->unlimited) return fail(Errc::invalid, "'" + std::string{value} + "' is not a time, as in 30 or 7-0");
+  if (time && time->unlimited)
+    return fail(Errc::invalid, "'" + std::string{value} + "' is not a time, as in 30 or 7-0");
   c.priority.*field = time ? static_cast<std::uint32_t>(time->seconds) : 0;
   return {};
 }

@@ -292,38 +292,46 @@ std::unexpected<Error> not_a(std::string_view value, std::string_view what) {
 std::span<const ConfigKey> config_keys() { return rows; }
 
 const ConfigKey* find_config_key(std::string_view name) {
-  const auto it = std::ranges::find_if(rows, [&](const ConfigKey& row) { return equals_ignoring_case(row.name, name); });
+  const auto it =
+      std::ranges::find_if(rows, [&](const ConfigKey& row) { return equals_ignoring_case(row.name, name); });
   return it == std::end(rows) ? nullptr : it;
 }
 
 Result<void> check_kind(const ConfigKey& key, std::string_view value) {
   const auto number = parse_integer(value);
   const bool is_count = number && *number >= 0 && *number <= UINT32_MAX;
-  const bool is_word = std::ranges::any_of(std::initializer_list<std::string_view>{"yes", "no", "true", "false", "0", "1"},
-                                           [&](std::string_view word) { return equals_ignoring_case(word, value); });
+  const bool is_word =
+      std::ranges::any_of(std::initializer_list<std::string_view>{"yes", "no", "true", "false", "0", "1"},
+                          [&](std::string_view word) { return equals_ignoring_case(word, value); });
   switch (key.kind) {
     case KeyKind::number:
       if (key.set == setter::port_controller) return {};  // may be a range
       [[fallthrough]];
     case KeyKind::rate:
     case KeyKind::percent:
-    case KeyKind::microseconds: return is_count ? Result<void>{} : not_a(value, "a number");
+    case KeyKind::microseconds:
+      return is_count ? Result<void>{} : not_a(value, "a number");
     case KeyKind::seconds:
     case KeyKind::minutes:
     case KeyKind::seconds_or_infinite:
     case KeyKind::duration:
-      if (is_count || equals_ignoring_case(value, "none") || (key.kind == KeyKind::seconds_or_infinite && value == "-1")) return {};
+      if (is_count || equals_ignoring_case(value, "none") ||
+          (key.kind == KeyKind::seconds_or_infinite && value == "-1"))
+        return {};
       return parse_duration(value) ? Result<void>{} : not_a(value, "a time, as in 120 or 1-00:00:00");
     case KeyKind::switch01:
-    case KeyKind::flag: return is_word ? Result<void>{} : not_a(value, "YES or NO");
+    case KeyKind::flag:
+      return is_word ? Result<void>{} : not_a(value, "YES or NO");
     case KeyKind::memory:
       if (parse_memory(value) || equals_ignoring_case(value, "unlimited")) return {};
       return not_a(value, "a size in MiB, as in 2000 or 4G");
-    case KeyKind::live: return key.name == "MaxNodeCount" ? Result<void>{} : not_a(value, "something to set: this key is only shown");
+    case KeyKind::live:
+      return key.name == "MaxNodeCount" ? Result<void>{} : not_a(value, "something to set: this key is only shown");
     case KeyKind::text:
     case KeyKind::upper:
     case KeyKind::user:
-    case KeyKind::indexed: return value.empty() ? not_a(value, "a value") : Result<void>{};
+    case KeyKind::indexed:
+      return value.empty() ? not_a(value, "a value") : Result<void>{};
   }
   return {};
 }

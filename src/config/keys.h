@@ -1,4 +1,5 @@
-// src/config/keys.h - one row per key of slurm.conf: its kind, default, help, whether it does anything yet, what it sets.
+// src/config/keys.h - one row per key of slurm.conf: its kind, default, help, whether it does anything yet, what it
+// sets.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +14,22 @@ namespace millrace {
 
 // How a value is checked and how `scontrol show config` prints it.
 enum class KeyKind : std::uint8_t {
-  text,      // (null) when not set
+  text,  // (null) when not set
   number,
-  seconds,   // "120 sec"
-  minutes,   // "5 min"
+  seconds,  // "120 sec"
+  minutes,  // "5 min"
   microseconds,
-  rate,      // "300 nodes/min"
+  rate,  // "300 nodes/min"
   percent,
-  flag,      // yes or no
-  switch01,  // 0 or 1
-  duration,  // 7-00:00:00
+  flag,                 // yes or no
+  switch01,             // 0 or 1
+  duration,             // 7-00:00:00
   seconds_or_infinite,  // INFINITE
-  upper,     // printed in capitals
-  memory,    // mebibytes; printed only when set
-  user,      // name(uid)
-  live,      // not from the file: filled in by whoever prints
-  indexed,   // SlurmctldHost[0]
+  upper,                // printed in capitals
+  memory,               // mebibytes; printed only when set
+  user,                 // name(uid)
+  live,                 // not from the file: filled in by whoever prints
+  indexed,              // SlurmctldHost[0]
 };
 
 enum class KeyEffect : std::uint8_t {

@@ -6,7 +6,9 @@ namespace {
 
 Result<LogLevel> level_of(std::string_view value) {
   if (const auto level = parse_log_level(value)) return *level;
-  return fail(Errc::invalid, "'" + std::string{value} + "' is no level of a log; quiet, fatal, error, info, verbose, debug, debug2 to debug5 would be right");
+  return fail(Errc::invalid,
+              "'" + std::string{value} +
+                  "' is no level of a log; quiet, fatal, error, info, verbose, debug, debug2 to debug5 would be right");
 }
 
 }  // namespace
@@ -49,7 +51,8 @@ Result<void> schedule_log_file(Configuration& c, std::string_view value) {
 
 Result<void> schedule_log_level(Configuration& c, std::string_view value) {
   const auto number = parse_integer(value);
-  if (number != 0 && number != 1) return fail(Errc::invalid, "0 (nothing) and 1 (what the scheduler decides) would be right");
+  if (number != 0 && number != 1)
+    return fail(Errc::invalid, "0 (nothing) and 1 (what the scheduler decides) would be right");
   c.log.schedule = number == 1;
   return {};
 }

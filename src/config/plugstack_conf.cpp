@@ -27,7 +27,8 @@ class Reader {
     }
   }
   void take_file(const std::string& path, int depth) {
-    if (depth > include_depth_max) return stack.problems.push_back({"PlugStackConfig", path, 0, "files include each other without end"});
+    if (depth > include_depth_max)
+      return stack.problems.push_back({"PlugStackConfig", path, 0, "files include each other without end"});
     const auto text = read_conf_file(path);
     if (!text) return stack.problems.push_back({"PlugStackConfig", path, 0, text.error().story});
     take_text(*text, path, depth);
@@ -48,7 +49,9 @@ class Reader {
   }
 
   void take_line(const std::vector<std::string>& words, const std::string& path, int number, int depth) {
-    const auto wrong = [&](const std::string& what) { stack.problems.push_back({"PlugStackConfig", path, number, what}); };
+    const auto wrong = [&](const std::string& what) {
+      stack.problems.push_back({"PlugStackConfig", path, number, what});
+    };
     const bool required = equals_ignoring_case(words[0], "required");
     if (equals_ignoring_case(words[0], "include")) {
       if (words.size() != 2) return wrong("include takes one name, which may have * and ?");
@@ -95,7 +98,8 @@ PlugStack read_plugstack(const std::vector<ConfLine>& slurm_conf, const std::str
 void take_plugstack(const PlugStack& stack, Configuration& configuration) {
   configuration.adjusted.insert(configuration.adjusted.end(), stack.problems.begin(), stack.problems.end());
   for (const PlugStackLine& line : stack.lines)
-    configuration.not_built.push_back({(line.required ? "required plugin " : "optional plugin ") + line.plugin, line.file, line.line, "SPANK plugins are not loaded yet"});
+    configuration.not_built.push_back({(line.required ? "required plugin " : "optional plugin ") + line.plugin,
+                                       line.file, line.line, "SPANK plugins are not loaded yet"});
 }
 
 }  // namespace millrace

@@ -22,11 +22,13 @@ struct PlugStack {
   std::vector<ConfigurationNote> problems;
 };
 
-// The file that PlugStackConfig names, or plugstack.conf beside slurm.conf, with what it includes; nothing where there is none.
+// The file that PlugStackConfig names, or plugstack.conf beside slurm.conf, with what it includes; nothing where there
+// is none.
 PlugStack read_plugstack(const std::vector<ConfLine>& slurm_conf, const std::string& slurm_conf_path);
 PlugStack parse_plugstack(std::string_view text, const std::string& path);
 
-// Into the notes of the configuration: nothing here depends on plugins yet, so that nothing in the file keeps a daemon from starting.
+// Into the notes of the configuration: nothing here depends on plugins yet, so that nothing in the file keeps a daemon
+// from starting.
 void take_plugstack(const PlugStack& stack, Configuration& configuration);
 
 }  // namespace millrace

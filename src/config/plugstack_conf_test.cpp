@@ -11,7 +11,9 @@ namespace millrace {
 namespace {
 
 TEST(PlugStackConf, Reads_plugins_and_their_arguments) {
-  const PlugStack stack = parse_plugstack("# plugins\nrequired /usr/lib/pyxis.so  runtime_path=/run/pyxis x=1 # why\n\n  optional renice.so\n", "/etc/plugstack.conf");
+  const PlugStack stack = parse_plugstack(
+      "# plugins\nrequired /usr/lib/pyxis.so  runtime_path=/run/pyxis x=1 # why\n\n  optional renice.so\n",
+      "/etc/plugstack.conf");
   EXPECT_TRUE(stack.problems.empty());
   ASSERT_EQ(stack.lines.size(), 2u);
   EXPECT_TRUE(stack.lines[0].required);

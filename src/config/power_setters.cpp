@@ -15,20 +15,31 @@ Result<void> absolute(std::string& to, std::string_view value) {
   return {};
 }
 
-std::uint32_t plain(std::string_view value) { return static_cast<std::uint32_t>(std::max<std::int64_t>(parse_integer(value).value_or(0), 0)); }
+std::uint32_t plain(std::string_view value) {
+  return static_cast<std::uint32_t>(std::max<std::int64_t>(parse_integer(value).value_or(0), 0));
+}
 
 }  // namespace
 
 Result<std::uint32_t> suspend_seconds(std::string_view value) {
-  if (value == "-1" || equals_ignoring_case(value, "INFINITE") || equals_ignoring_case(value, "UNLIMITED") || equals_ignoring_case(value, "NONE")) return unlimited_count;
+  if (value == "-1" || equals_ignoring_case(value, "INFINITE") || equals_ignoring_case(value, "UNLIMITED") ||
+      equals_ignoring_case(value, "NONE"))
+    return unlimited_count;
   const auto count = parse_integer(value);
-  if (!count || *count < 0 || *count >= UINT32_MAX) return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, seconds or INFINITE would be right");
+  if (!count || *count < 0 || *count >= UINT32_MAX)
+    return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, seconds or INFINITE would be right");
   return static_cast<std::uint32_t>(*count);
 }
 
-Result<void> suspend_program(Configuration& c, std::string_view value) { return absolute(c.power.suspend_program, value); }
-Result<void> resume_program(Configuration& c, std::string_view value) { return absolute(c.power.resume_program, value); }
-Result<void> resume_fail_program(Configuration& c, std::string_view value) { return absolute(c.power.resume_fail_program, value); }
+Result<void> suspend_program(Configuration& c, std::string_view value) {
+  return absolute(c.power.suspend_program, value);
+}
+Result<void> resume_program(Configuration& c, std::string_view value) {
+  return absolute(c.power.resume_program, value);
+}
+Result<void> resume_fail_program(Configuration& c, std::string_view value) {
+  return absolute(c.power.resume_fail_program, value);
+}
 
 Result<void> suspend_time(Configuration& c, std::string_view value) {
   MR_TRY(c.power.suspend_seconds, suspend_seconds(value));
@@ -48,7 +59,8 @@ Result<void> resume_rate(Configuration& c, std::string_view value) {
 }
 Result<void> max_node_count(Configuration& c, std::string_view value) {
   const auto count = parse_integer(value);
-  if (!count || *count < 1 || *count > 65533) return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, a number from 1 to 65533 would be right");
+  if (!count || *count < 1 || *count > 65533)
+    return fail(Errc::invalid, "'" + std::string{value} + "' is wrong, a number from 1 to 65533 would be right");
   c.max_node_count = static_cast<std::uint32_t>(*count);
   return {};
 }
@@ -101,17 +113,32 @@ Result<void> suspend_except_partitions(Configuration& c, std::string_view value)
 }
 
 Result<void> suspend_except_states(Configuration& c, std::string_view value) {
-  struct Row { std::string_view name; std::uint32_t state; };
-  constexpr Row rows[] = {{"cloud", except_cloud}, {"down", except_down}, {"drain", except_drain}, {"dynamic_norm", except_dynamic}, {"fail", except_fail},
-                          {"maintenance", except_maintenance}, {"not_responding", except_silent}, {"reserved", except_reserved},
-                          {"dynamic_future", 0}, {"invalid_reg", 0}, {"perfctrs", 0}, {"planned", 0}, {"blocked", 0}};
+  struct Row {
+    std::string_view name;
+    std::uint32_t state;
+  };
+  constexpr Row rows[] = {{"cloud", except_cloud},
+                          {"down", except_down},
+                          {"drain", except_drain},
+                          {"dynamic_norm", except_dynamic},
+                          {"fail", except_fail},
+                          {"maintenance", except_maintenance},
+                          {"not_responding", except_silent},
+                          {"reserved", except_reserved},
+                          {"dynamic_future", 0},
+                          {"invalid_reg", 0},
+                          {"perfctrs", 0},
+                          {"planned", 0},
+                          {"blocked", 0}};
   c.power.except_states = 0;
   for (const std::string_view word : split(value, ',')) {
     const std::string name = lower(trim(word));
     if (name.empty()) continue;
     const auto row = std::ranges::find(rows, name, &Row::name);
     if (row == std::end(rows))
-      return fail(Errc::invalid, "'" + std::string{word} + "' is not one of CLOUD, DOWN, DRAIN, DYNAMIC_NORM, FAIL, MAINTENANCE, NOT_RESPONDING, RESERVED");
+      return fail(Errc::invalid,
+                  "'" + std::string{word} +
+                      "' is not one of CLOUD, DOWN, DRAIN, DYNAMIC_NORM, FAIL, MAINTENANCE, NOT_RESPONDING, RESERVED");
     if (row->state == 0) c.not_built.push_back({"SuspendExcStates=" + std::string{trim(word)}, "", 0, "not built yet"});
     c.power.except_states |= row->state;
   }
@@ -120,19 +147,35 @@ Result<void> suspend_except_states(Configuration& c, std::string_view value) {
 
 // `cloud` is the odd one: it shows everybody nodes that are hidden otherwise.
 Result<void> private_data(Configuration& c, std::string_view value) {
-  struct Row { std::string_view name; std::uint32_t bit; };
-  constexpr Row rows[] = {{"accounts", private_accounts}, {"events", private_events}, {"jobs", private_jobs}, {"nodes", private_nodes}, {"partitions", private_partitions},
-                          {"reservations", private_reservations}, {"usage", private_usage}, {"users", private_users}};
+  struct Row {
+    std::string_view name;
+    std::uint32_t bit;
+  };
+  constexpr Row rows[] = {{"accounts", private_accounts},
+                          {"events", private_events},
+                          {"jobs", private_jobs},
+                          {"nodes", private_nodes},
+                          {"partitions", private_partitions},
+                          {"reservations", private_reservations},
+                          {"usage", private_usage},
+                          {"users", private_users}};
   c.power.show_cloud = false;
   c.private_data = 0;
   for (const std::string_view word : split(value, ',')) {
     const std::string name = lower(trim(word));
     if (name.empty() || name == "none") continue;
     const auto row = std::ranges::find(rows, name, &Row::name);
-    if (name == "cloud") c.power.show_cloud = true;
-    else if (row != std::end(rows)) c.private_data |= row->bit;
-    else if (name == "all") c.private_data = private_accounts | private_events | private_jobs | private_nodes | private_partitions | private_reservations | private_usage | private_users;
-    else return fail(Errc::invalid, "'" + std::string{trim(word)} + "' is not one of accounts, cloud, events, jobs, nodes, partitions, reservations, usage, users");
+    if (name == "cloud")
+      c.power.show_cloud = true;
+    else if (row != std::end(rows))
+      c.private_data |= row->bit;
+    else if (name == "all")
+      c.private_data = private_accounts | private_events | private_jobs | private_nodes | private_partitions |
+                       private_reservations | private_usage | private_users;
+    else
+      return fail(Errc::invalid,
+                  "'" + std::string{trim(word)} +
+                      "' is not one of accounts, cloud, events, jobs, nodes, partitions, reservations, usage, users");
   }
   return {};
 }

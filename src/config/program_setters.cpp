@@ -30,10 +30,18 @@ Result<void> absolute(std::string& to, std::string_view value) {
 
 Result<void> prolog(Configuration& c, std::string_view value) { return add_program(c.node_life.prolog, value); }
 Result<void> epilog(Configuration& c, std::string_view value) { return add_program(c.node_life.epilog, value); }
-Result<void> controller_prolog(Configuration& c, std::string_view value) { return add_program(c.node_life.controller_prolog, value); }
-Result<void> controller_epilog(Configuration& c, std::string_view value) { return add_program(c.node_life.controller_epilog, value); }
-Result<void> prolog_limit(Configuration& c, std::string_view value) { return set_limit(c.node_life.prolog_limit, value); }
-Result<void> epilog_limit(Configuration& c, std::string_view value) { return set_limit(c.node_life.epilog_limit, value); }
+Result<void> controller_prolog(Configuration& c, std::string_view value) {
+  return add_program(c.node_life.controller_prolog, value);
+}
+Result<void> controller_epilog(Configuration& c, std::string_view value) {
+  return add_program(c.node_life.controller_epilog, value);
+}
+Result<void> prolog_limit(Configuration& c, std::string_view value) {
+  return set_limit(c.node_life.prolog_limit, value);
+}
+Result<void> epilog_limit(Configuration& c, std::string_view value) {
+  return set_limit(c.node_life.epilog_limit, value);
+}
 
 Result<void> prolog_epilog_limit(Configuration& c, std::string_view value) {
   MR_TRY_VOID(set_limit(c.node_life.prolog_limit, value));
@@ -45,37 +53,55 @@ Result<void> prolog_flags(Configuration& c, std::string_view value) {
   constexpr std::string_view later[] = {"contain", "deferbatch", "nohold", "serial", "runinjob", "reportstepstart"};
   for (const std::string_view word : split(value, ',')) {
     const std::string name = lower(trim(word));
-    if (name.empty() || name == "none" || name == "alloc" || name == "x11") continue;  // windows are forwarded whoever asks (srun --x11)
+    if (name.empty() || name == "none" || name == "alloc" || name == "x11")
+      continue;  // windows are forwarded whoever asks (srun --x11)
     if (name == "forcerequeueonfail") {
       c.node_life.requeue_on_prolog_failure = true;
       continue;
     }
     if (std::ranges::find(later, name) == std::end(later))
-      return fail(Errc::invalid, "'" + std::string{word} + "' is not known; Alloc, X11 and ForceRequeueOnFail would be right");
+      return fail(Errc::invalid,
+                  "'" + std::string{word} + "' is not known; Alloc, X11 and ForceRequeueOnFail would be right");
     c.not_built.push_back({"PrologFlags=" + std::string{trim(word)}, "", 0, "not built yet"});
   }
   return {};
 }
 
-Result<void> health_check_program(Configuration& c, std::string_view value) { return absolute(c.node_life.health_check, value); }
-Result<void> reboot_program(Configuration& c, std::string_view value) { return absolute(c.node_life.reboot_program, value); }
-Result<void> mail_program(Configuration& c, std::string_view value) { return absolute(c.node_life.mail_program, value); }
+Result<void> health_check_program(Configuration& c, std::string_view value) {
+  return absolute(c.node_life.health_check, value);
+}
+Result<void> reboot_program(Configuration& c, std::string_view value) {
+  return absolute(c.node_life.reboot_program, value);
+}
+Result<void> mail_program(Configuration& c, std::string_view value) {
+  return absolute(c.node_life.mail_program, value);
+}
 Result<void> mail_domain(Configuration& c, std::string_view value) {
   c.node_life.mail_domain = value;
   return {};
 }
 
-Result<void> reservation_prolog(Configuration& c, std::string_view value) { return absolute(c.node_life.reservation_prolog, value); }
-Result<void> reservation_epilog(Configuration& c, std::string_view value) { return absolute(c.node_life.reservation_epilog, value); }
+Result<void> reservation_prolog(Configuration& c, std::string_view value) {
+  return absolute(c.node_life.reservation_prolog, value);
+}
+Result<void> reservation_epilog(Configuration& c, std::string_view value) {
+  return absolute(c.node_life.reservation_epilog, value);
+}
 
 Result<void> completion_type(Configuration& c, std::string_view value) {
   using Kind = JobCompletionSettings::Kind;
   const std::string name = lower(value.starts_with("jobcomp/") ? value.substr(8) : value);
   c.job_completion.kind = Kind::none;
-  if (name == "filetxt") c.job_completion.kind = Kind::file;
-  else if (name == "script") c.job_completion.kind = Kind::program;
-  else if (name == "elasticsearch" || name == "kafka" || name == "lua" || name == "mysql") c.not_built.push_back({"JobCompType", "", 0, "jobcomp/" + name + " is not built yet; jobcomp/filetxt and jobcomp/script are"});
-  else if (!name.empty() && name != "none") return fail(Errc::invalid, "'" + std::string{value} + "' is not known; jobcomp/filetxt, jobcomp/script and jobcomp/none would be right");
+  if (name == "filetxt")
+    c.job_completion.kind = Kind::file;
+  else if (name == "script")
+    c.job_completion.kind = Kind::program;
+  else if (name == "elasticsearch" || name == "kafka" || name == "lua" || name == "mysql")
+    c.not_built.push_back(
+        {"JobCompType", "", 0, "jobcomp/" + name + " is not built yet; jobcomp/filetxt and jobcomp/script are"});
+  else if (!name.empty() && name != "none")
+    return fail(Errc::invalid, "'" + std::string{value} +
+                                   "' is not known; jobcomp/filetxt, jobcomp/script and jobcomp/none would be right");
   return {};
 }
 
@@ -86,7 +112,10 @@ Result<void> completion_location(Configuration& c, std::string_view value) {
 }
 
 Result<void> store_flags(Configuration& c, std::string_view value) {
-  constexpr std::pair<std::string_view, std::uint32_t> known[] = {{"job_script", store_script}, {"job_env", store_environment}, {"job_comment", millrace::store_comment}, {"job_extra", store_extra}};
+  constexpr std::pair<std::string_view, std::uint32_t> known[] = {{"job_script", store_script},
+                                                                  {"job_env", store_environment},
+                                                                  {"job_comment", millrace::store_comment},
+                                                                  {"job_extra", store_extra}};
   c.store_flags = 0;
   for (const std::string_view word : split(value, ',')) {
     const std::string name = lower(trim(word));
@@ -96,7 +125,9 @@ Result<void> store_flags(Configuration& c, std::string_view value) {
       continue;
     }
     const auto it = std::ranges::find(known, name, [](const auto& row) { return row.first; });
-    if (it == std::end(known)) return fail(Errc::invalid, "'" + std::string{word} + "' is not known; job_script, job_env, job_comment and job_extra would be right");
+    if (it == std::end(known))
+      return fail(Errc::invalid, "'" + std::string{word} +
+                                     "' is not known; job_script, job_env, job_comment and job_extra would be right");
     c.store_flags |= it->second;
   }
   return {};
@@ -122,12 +153,18 @@ Result<void> health_check_state(Configuration& c, std::string_view value) {
   to.check_idle = to.check_busy = to.check_only_at_start = false;
   for (const std::string_view word : split(value, ',')) {
     const std::string name = lower(trim(word));
-    if (name == "any") to.check_idle = to.check_busy = true;
-    else if (name == "idle") to.check_idle = true;
-    else if (name == "alloc" || name == "mixed") to.check_busy = true;
-    else if (name == "start_only") to.check_only_at_start = true;
-    else if (name == "cycle" || name == "nondrained_idle") c.not_built.push_back({"HealthCheckNodeState=" + std::string{trim(word)}, "", 0, "not built yet"});
-    else return fail(Errc::invalid, "'" + std::string{word} + "' is not one of ANY, IDLE, ALLOC, MIXED, START_ONLY");
+    if (name == "any")
+      to.check_idle = to.check_busy = true;
+    else if (name == "idle")
+      to.check_idle = true;
+    else if (name == "alloc" || name == "mixed")
+      to.check_busy = true;
+    else if (name == "start_only")
+      to.check_only_at_start = true;
+    else if (name == "cycle" || name == "nondrained_idle")
+      c.not_built.push_back({"HealthCheckNodeState=" + std::string{trim(word)}, "", 0, "not built yet"});
+    else
+      return fail(Errc::invalid, "'" + std::string{word} + "' is not one of ANY, IDLE, ALLOC, MIXED, START_ONLY");
   }
   if (!to.check_busy && !to.check_only_at_start) to.check_idle = true;
   return {};
@@ -140,8 +177,10 @@ Result<void> resume_timeout(Configuration& c, std::string_view value) {
 
 Result<void> agent_parameters(Configuration& c, std::string_view value) {
   for (const std::string_view word : split(value, ',')) {
-    if (equals_ignoring_case(trim(word), "config_overrides")) c.node_life.config_overrides = true;
-    else if (!trim(word).empty()) c.not_built.push_back({"SlurmdParameters=" + std::string{trim(word)}, "", 0, "not built yet"});
+    if (equals_ignoring_case(trim(word), "config_overrides"))
+      c.node_life.config_overrides = true;
+    else if (!trim(word).empty())
+      c.not_built.push_back({"SlurmdParameters=" + std::string{trim(word)}, "", 0, "not built yet"});
   }
   return {};
 }

@@ -15,10 +15,22 @@ struct FixedKey {
 };
 
 constexpr FixedKey fixed_keys[] = {
-    {"AuthInfo", true, true},          {"AuthType", true, true},        {"ClusterName", true, true},      {"JobContainerType", false, true},
-    {"NamespaceType", false, true},    {"ProctrackType", false, true},  {"SlurmctldAddr", true, true},    {"SlurmctldHost", true, true},
-    {"SlurmctldPidFile", true, false}, {"SlurmctldPort", true, true},   {"SlurmdPidFile", false, true},   {"SlurmdSpoolDir", false, true},
-    {"SlurmUser", true, false},        {"StateSaveLocation", true, false}, {"TaskPlugin", false, true},   {"TaskPluginParam", false, true},
+    {"AuthInfo", true, true},
+    {"AuthType", true, true},
+    {"ClusterName", true, true},
+    {"JobContainerType", false, true},
+    {"NamespaceType", false, true},
+    {"ProctrackType", false, true},
+    {"SlurmctldAddr", true, true},
+    {"SlurmctldHost", true, true},
+    {"SlurmctldPidFile", true, false},
+    {"SlurmctldPort", true, true},
+    {"SlurmdPidFile", false, true},
+    {"SlurmdSpoolDir", false, true},
+    {"SlurmUser", true, false},
+    {"StateSaveLocation", true, false},
+    {"TaskPlugin", false, true},
+    {"TaskPluginParam", false, true},
     {"TmpFS", false, true},
 };
 
@@ -29,10 +41,13 @@ std::string_view value_of(const Configuration& configuration, std::string_view k
 
 }  // namespace
 
-std::vector<std::string> wait_for_restart(const Configuration& running, const Configuration& fresh, Daemon daemon, const std::string& node) {
+std::vector<std::string> wait_for_restart(const Configuration& running, const Configuration& fresh, Daemon daemon,
+                                          const std::string& node) {
   std::vector<std::string> out;
   for (const FixedKey& row : fixed_keys)
-    if ((daemon == Daemon::controller ? row.of_controller : row.of_agent) && value_of(running, row.key) != value_of(fresh, row.key)) out.emplace_back(row.key);
+    if ((daemon == Daemon::controller ? row.of_controller : row.of_agent) &&
+        value_of(running, row.key) != value_of(fresh, row.key))
+      out.emplace_back(row.key);
   if (daemon == Daemon::controller) return out;
   if (!(running.isolation == fresh.isolation)) out.emplace_back("cgroup.conf or job_container.conf");
   const auto mine = [&](const Configuration& c) { return std::ranges::find(c.nodes, node, &ConfiguredNode::name); };
@@ -40,7 +55,8 @@ std::vector<std::string> wait_for_restart(const Configuration& running, const Co
   if (before == running.nodes.end()) return out;  // a relay, or a node that slurm.conf never named
   if (now == fresh.nodes.end())
     out.push_back("the line of node " + node + ", which is gone");
-  else if (before->kinds != now->kinds || before->detect != now->detect || before->cpus != now->cpus || before->memory != now->memory)
+  else if (before->kinds != now->kinds || before->detect != now->detect || before->cpus != now->cpus ||
+           before->memory != now->memory)
     out.push_back("the resources of node " + node);
   return out;
 }

@@ -1,4 +1,5 @@
-// src/config/reread_test.cpp - what a running daemon cannot take up is named, everything else is silent; what `millrace check` suggests.
+// src/config/reread_test.cpp - what a running daemon cannot take up is named, everything else is silent; what `millrace
+// check` suggests.
 #include "config/reread.h"
 
 #include <gtest/gtest.h>
@@ -28,11 +29,15 @@ TEST(Reread, What_changes_while_running_is_not_named) {
 }
 
 TEST(Reread, What_is_fixed_at_the_start_is_named) {
-  const Configuration before = read("NodeName=n1 CPUs=2\nSlurmctldPort=1\nStateSaveLocation=/a\nTaskPlugin=task/affinity\n");
-  const Configuration after = read("NodeName=n1 CPUs=4\nSlurmctldPort=2\nStateSaveLocation=/b\nTaskPlugin=task/cgroup\n");
+  const Configuration before =
+      read("NodeName=n1 CPUs=2\nSlurmctldPort=1\nStateSaveLocation=/a\nTaskPlugin=task/affinity\n");
+  const Configuration after =
+      read("NodeName=n1 CPUs=4\nSlurmctldPort=2\nStateSaveLocation=/b\nTaskPlugin=task/cgroup\n");
   EXPECT_EQ(wait_for_restart(before, after, Daemon::controller), (Names{"SlurmctldPort", "StateSaveLocation"}));
-  EXPECT_EQ(wait_for_restart(before, after, Daemon::agent, "n1"), (Names{"SlurmctldPort", "TaskPlugin", "cgroup.conf or job_container.conf", "the resources of node n1"}));
-  EXPECT_EQ(wait_for_restart(before, read("SlurmctldPort=1\nTaskPlugin=task/affinity\n"), Daemon::agent, "n1"), Names{"the line of node n1, which is gone"});
+  EXPECT_EQ(wait_for_restart(before, after, Daemon::agent, "n1"),
+            (Names{"SlurmctldPort", "TaskPlugin", "cgroup.conf or job_container.conf", "the resources of node n1"}));
+  EXPECT_EQ(wait_for_restart(before, read("SlurmctldPort=1\nTaskPlugin=task/affinity\n"), Daemon::agent, "n1"),
+            Names{"the line of node n1, which is gone"});
 }
 
 TEST(Configuration, Munge_is_asked_for_by_name_and_its_socket_is_not_ours) {
@@ -56,7 +61,9 @@ TEST(Configuration, A_key_without_effect_is_said_to_have_none_unless_it_says_wha
 }
 
 TEST(Configuration, Logs_have_levels_flags_and_forms) {
-  const Configuration c = read("SlurmctldDebug=verbose\nSlurmdDebug=6\nDebugFlags=Backfill,TraceJobs\nLogTimeFormat=rfc5424\nSlurmctldSyslogDebug=error\nSlurmSchedLogFile=/x\nSlurmSchedLogLevel=1\n");
+  const Configuration c = read(
+      "SlurmctldDebug=verbose\nSlurmdDebug=6\nDebugFlags=Backfill,TraceJobs\nLogTimeFormat="
+      "rfc5424\nSlurmctldSyslogDebug=error\nSlurmSchedLogFile=/x\nSlurmSchedLogLevel=1\n");
   EXPECT_EQ(c.log.controller, LogLevel::verbose);
   EXPECT_EQ(c.log.agent, LogLevel::debug2);
   EXPECT_EQ(names_of_flags(c.log.flags), "Backfill,TraceJobs");
@@ -68,10 +75,13 @@ TEST(Configuration, Logs_have_levels_flags_and_forms) {
 }
 
 TEST(Suggestions, Say_what_would_hurt_on_this_host) {
-  HostLooks host{[](const std::string& path) { return path == "/there"; }, [](const std::string&) { return false; }, [](const std::string&) { return false; }};
-  const auto lines = suggestions(read("SlurmUser=slurm\nAuthType=auth/munge\nProlog=/there\nProlog=/gone\nNodeName=n[1-3]\nNodeName=n4 CPUs=2 RealMemory=100\nPartitionName=p Nodes=ALL\n"
-                                      "SchedulerParameters=defer\n"),
-                                 host);
+  HostLooks host{[](const std::string& path) { return path == "/there"; }, [](const std::string&) { return false; },
+                 [](const std::string&) { return false; }};
+  const auto lines =
+      suggestions(read("SlurmUser=slurm\nAuthType=auth/munge\nProlog=/there\nProlog=/"
+                       "gone\nNodeName=n[1-3]\nNodeName=n4 CPUs=2 RealMemory=100\nPartitionName=p Nodes=ALL\n"
+                       "SchedulerParameters=defer\n"),
+                  host);
   const auto says = [&](std::string_view words) {
     return std::ranges::any_of(lines, [&](const std::string& line) { return line.find(words) != std::string::npos; });
   };

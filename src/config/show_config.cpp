@@ -24,17 +24,28 @@ std::string in_minutes_or_time(std::string_view value) {
 
 std::string print_value(const ConfigKey& key, std::string value) {
   switch (key.kind) {
-    case KeyKind::seconds: return value + " sec";
-    case KeyKind::minutes: return parse_integer(value) ? value + " min" : "UNLIMITED";
-    case KeyKind::microseconds: return value + " usec";
-    case KeyKind::rate: return value + " nodes/min";
-    case KeyKind::percent: return value + " percent";
-    case KeyKind::flag: return setter::is_yes(value) ? "yes" : "no";
-    case KeyKind::switch01: return setter::is_yes(value) ? "1" : "0";
-    case KeyKind::duration: return in_minutes_or_time(value);
-    case KeyKind::seconds_or_infinite: return parse_integer(value) && value != "-1" ? value + " sec" : "INFINITE";
-    case KeyKind::upper: return upper(std::move(value));
-    default: return value;
+    case KeyKind::seconds:
+      return value + " sec";
+    case KeyKind::minutes:
+      return parse_integer(value) ? value + " min" : "UNLIMITED";
+    case KeyKind::microseconds:
+      return value + " usec";
+    case KeyKind::rate:
+      return value + " nodes/min";
+    case KeyKind::percent:
+      return value + " percent";
+    case KeyKind::flag:
+      return setter::is_yes(value) ? "yes" : "no";
+    case KeyKind::switch01:
+      return setter::is_yes(value) ? "1" : "0";
+    case KeyKind::duration:
+      return in_minutes_or_time(value);
+    case KeyKind::seconds_or_infinite:
+      return parse_integer(value) && value != "-1" ? value + " sec" : "INFINITE";
+    case KeyKind::upper:
+      return upper(std::move(value));
+    default:
+      return value;
   }
 }
 
@@ -69,7 +80,8 @@ std::vector<std::pair<std::string, std::string>> show_config(const Configuration
     if (key.kind == KeyKind::memory) {
       // One of each pair is shown: the limit per CPU where it is set, else the one per node.
       const bool per_cpu = name.ends_with("PerCPU");
-      const bool cpu_set = name.starts_with("Def") ? c.default_memory_per_cpu.has_value() : c.max_memory_per_cpu.has_value();
+      const bool cpu_set =
+          name.starts_with("Def") ? c.default_memory_per_cpu.has_value() : c.max_memory_per_cpu.has_value();
       if (per_cpu != cpu_set) continue;
       const auto& size = name.starts_with("Def") ? (per_cpu ? c.default_memory_per_cpu : c.default_memory_per_node)
                                                  : (per_cpu ? c.max_memory_per_cpu : c.max_memory_per_node);
@@ -80,12 +92,14 @@ std::vector<std::pair<std::string, std::string>> show_config(const Configuration
       out.emplace_back(std::move(name), live_value(key, c, facts));
     } else if (key.kind == KeyKind::indexed) {
       for (std::size_t i = 0; i < c.controllers.size(); ++i)
-        out.emplace_back(name + '[' + std::to_string(i) + ']', c.controllers[i].host == c.controllers[i].address
-                                                                   ? c.controllers[i].host
-                                                                   : c.controllers[i].host + '(' + c.controllers[i].address + ')');
+        out.emplace_back(name + '[' + std::to_string(i) + ']',
+                         c.controllers[i].host == c.controllers[i].address
+                             ? c.controllers[i].host
+                             : c.controllers[i].host + '(' + c.controllers[i].address + ')');
     } else if (key.kind == KeyKind::user) {
       const std::string user = given(key);
-      out.emplace_back(std::move(name), user + '(' + (user == "root" ? "0" : std::to_string(facts.slurm_user_uid)) + ')');
+      out.emplace_back(std::move(name),
+                       user + '(' + (user == "root" ? "0" : std::to_string(facts.slurm_user_uid)) + ')');
     } else if (key.name == "ClusterName") {
       out.emplace_back(std::move(name), c.cluster_name);
     } else {

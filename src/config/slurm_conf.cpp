@@ -19,7 +19,8 @@ namespace {
 
 // A plugin that does nothing is there: switch/none, jobcomp/none.
 bool asks_nothing(std::string_view value) {
-  return value.empty() || equals_ignoring_case(value, "none") || equals_ignoring_case(value, "(null)") || lower(value).ends_with("/none");
+  return value.empty() || equals_ignoring_case(value, "none") || equals_ignoring_case(value, "(null)") ||
+         lower(value).ends_with("/none");
 }
 
 void take_key(const ConfLine& line, const ConfPair& pair, Configuration& out, std::vector<std::string>& errors) {
@@ -31,14 +32,19 @@ void take_key(const ConfLine& line, const ConfPair& pair, Configuration& out, st
   Result<void> done = check_kind(*key, pair.value);
   const std::size_t notes = out.not_built.size();
   if (done && key->set != nullptr) done = key->set(out, pair.value);
-  for (std::size_t i = notes; i < out.not_built.size(); ++i) out.not_built[i].file = line.file, out.not_built[i].line = line.line;
+  for (std::size_t i = notes; i < out.not_built.size(); ++i)
+    out.not_built[i].file = line.file, out.not_built[i].line = line.line;
   if (!done) {
-    errors.push_back(line.file + ":" + std::to_string(line.line) + ": " + std::string{key->name} + ": " + done.error().story);
+    errors.push_back(line.file + ":" + std::to_string(line.line) + ": " + std::string{key->name} + ": " +
+                     done.error().story);
     return;
   }
   const bool differs = !equals_ignoring_case(pair.value, key->fallback);
-  if ((key->effect == KeyEffect::not_built && !asks_nothing(pair.value)) || (key->effect == KeyEffect::agrees && differs)) out.not_built.push_back({pair.key, line.file, line.line, "not built yet"});
-  if (key->effect == KeyEffect::no_effect && differs) out.without_effect.push_back({pair.key, line.file, line.line, "has no effect here"});
+  if ((key->effect == KeyEffect::not_built && !asks_nothing(pair.value)) ||
+      (key->effect == KeyEffect::agrees && differs))
+    out.not_built.push_back({pair.key, line.file, line.line, "not built yet"});
+  if (key->effect == KeyEffect::no_effect && differs)
+    out.without_effect.push_back({pair.key, line.file, line.line, "has no effect here"});
   out.given[lower(key->name)] = pair.value;
 }
 
@@ -53,7 +59,8 @@ void settle(Configuration& out, const std::string& path, std::vector<std::string
   if (out.socket_path.empty()) out.socket_path = default_socket_path;
   // A name that is not absolute is looked for beside the file.
   const std::string folder = path.substr(0, path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
-  for (auto* list : {&out.node_life.prolog, &out.node_life.epilog, &out.node_life.controller_prolog, &out.node_life.controller_epilog})
+  for (auto* list : {&out.node_life.prolog, &out.node_life.epilog, &out.node_life.controller_prolog,
+                     &out.node_life.controller_epilog})
     for (std::string& program : *list)
       if (!program.starts_with('/')) program.insert(0, folder);
   out.cluster_key_file = out.state_dir + "/cluster.key";
@@ -64,20 +71,30 @@ void settle(Configuration& out, const std::string& path, std::vector<std::string
 void check_partitions(const Configuration& out, const std::string& path, std::vector<std::string>& errors) {
   if (out.consumable == ConsumableUnit::socket)
     for (const ConfiguredNode& node : out.nodes)
-      if (!node.withheld_cpus.empty()) errors.push_back(path + ": NodeName=" + node.name + ": CoreSpecCount and CPUSpecList are not built together with CR_Socket; CR_Core or CR_CPU would be right");
+      if (!node.withheld_cpus.empty())
+        errors.push_back(
+            path + ": NodeName=" + node.name +
+            ": CoreSpecCount and CPUSpecList are not built together with CR_Socket; CR_Core or CR_CPU would be right");
   for (const ConfiguredPartition& partition : out.partitions)
     if (partition.preempt_mode == PreemptMode::suspend && !out.gang)
-      errors.push_back(path + ": PartitionName=" + partition.name + ": PreemptMode=SUSPEND needs GANG in the PreemptMode of the cluster, so that suspended jobs go on again");
+      errors.push_back(
+          path + ": PartitionName=" + partition.name +
+          ": PreemptMode=SUSPEND needs GANG in the PreemptMode of the cluster, so that suspended jobs go on again");
 }
 
-// Where records of ended jobs go: a file or a program by its whole name; other types are not built, and their places are theirs.
+// Where records of ended jobs go: a file or a program by its whole name; other types are not built, and their places
+// are theirs.
 void settle_completion(JobCompletionSettings& completion, const std::string& path, std::vector<std::string>& errors) {
   using Kind = JobCompletionSettings::Kind;
   if (completion.kind == Kind::none) return;
   if (completion.kind == Kind::file && completion.location.empty()) completion.location = "/var/log/slurm_jobcomp.log";
   if (completion.location.starts_with('/')) return;
   const std::string given = completion.location.empty() ? "" : ": '" + completion.location + "' is wrong";
-  errors.push_back(path + ": JobCompType=" + (completion.kind == Kind::program ? "jobcomp/script needs JobCompLoc, the absolute name of a program" : "jobcomp/filetxt needs JobCompLoc, the absolute name of a file") + given);
+  errors.push_back(path + ": JobCompType=" +
+                   (completion.kind == Kind::program
+                        ? "jobcomp/script needs JobCompLoc, the absolute name of a program"
+                        : "jobcomp/filetxt needs JobCompLoc, the absolute name of a file") +
+                   given);
 }
 
 // Whoever powers nodes down must be able to power them up, and names nodes and partitions that are there.
@@ -85,10 +102,18 @@ void check_power(Configuration& out, const std::string& path, std::vector<std::s
   PowerSettings& power = out.power;
   const bool saves = !power.suspend_program.empty() && !power.resume_program.empty();
   const bool one_of_them = power.suspend_program.empty() != power.resume_program.empty();
-  const bool waits = power.suspend_seconds != unlimited_count || std::ranges::any_of(out.partitions, [](const ConfiguredPartition& p) { return p.suspend_seconds && *p.suspend_seconds != unlimited_count; });
+  const bool waits =
+      power.suspend_seconds != unlimited_count || std::ranges::any_of(out.partitions, [](const ConfiguredPartition& p) {
+        return p.suspend_seconds && *p.suspend_seconds != unlimited_count;
+      });
   // Power saving is off then, as with Slurm, which says so and starts.
   if (!saves && (waits || one_of_them)) {
-    out.adjusted.push_back({one_of_them ? "SuspendProgram" : "SuspendTime", path, 0, "no node is powered down: " + std::string{!one_of_them ? "SuspendProgram and ResumeProgram are" : power.resume_program.empty() ? "ResumeProgram is" : "SuspendProgram is"} + " not set"});
+    out.adjusted.push_back({one_of_them ? "SuspendProgram" : "SuspendTime", path, 0,
+                            "no node is powered down: " +
+                                std::string{!one_of_them                   ? "SuspendProgram and ResumeProgram are"
+                                            : power.resume_program.empty() ? "ResumeProgram is"
+                                                                           : "SuspendProgram is"} +
+                                " not set"});
     power.suspend_seconds = unlimited_count;
     power.suspend_program.clear();
     power.resume_program.clear();
@@ -102,7 +127,8 @@ void check_power(Configuration& out, const std::string& path, std::vector<std::s
     if (std::ranges::find(out.partitions, name, &ConfiguredPartition::name) == out.partitions.end())
       errors.push_back(path + ": SuspendExcParts: partition " + name + " is not defined");
   if (!saves && std::ranges::find(out.nodes, ConfiguredNodeState::cloud, &ConfiguredNode::state) != out.nodes.end())
-    out.adjusted.push_back({"State", path, 0, "nodes of State=CLOUD without SuspendProgram and ResumeProgram have to be started by hand"});
+    out.adjusted.push_back(
+        {"State", path, 0, "nodes of State=CLOUD without SuspendProgram and ResumeProgram have to be started by hand"});
 }
 
 }  // namespace
@@ -111,15 +137,24 @@ Result<CompanionLines> read_companions(const std::string& path, const std::vecto
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? std::string{} : path.substr(0, slash + 1);
   CompanionLines out;
-  if (const std::string gres = folder + "gres.conf"; access(gres.c_str(), F_OK) == 0) { MR_TRY(out.gres, read_conf_lines(gres)); }
-  if (const std::string topology = folder + "topology.conf"; access(topology.c_str(), F_OK) == 0) { MR_TRY(out.topology, read_conf_lines(topology)); }
-  if (const std::string cgroup = folder + "cgroup.conf"; access(cgroup.c_str(), F_OK) == 0) { MR_TRY(out.cgroup, read_conf_lines(cgroup)); }
-  if (const std::string container = folder + "job_container.conf"; access(container.c_str(), F_OK) == 0) { MR_TRY(out.container, read_conf_lines(container)); }
+  if (const std::string gres = folder + "gres.conf"; access(gres.c_str(), F_OK) == 0) {
+    MR_TRY(out.gres, read_conf_lines(gres));
+  }
+  if (const std::string topology = folder + "topology.conf"; access(topology.c_str(), F_OK) == 0) {
+    MR_TRY(out.topology, read_conf_lines(topology));
+  }
+  if (const std::string cgroup = folder + "cgroup.conf"; access(cgroup.c_str(), F_OK) == 0) {
+    MR_TRY(out.cgroup, read_conf_lines(cgroup));
+  }
+  if (const std::string container = folder + "job_container.conf"; access(container.c_str(), F_OK) == 0) {
+    MR_TRY(out.container, read_conf_lines(container));
+  }
   out.plugins = read_plugstack(lines, path);
   return out;
 }
 
-ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, const std::string& path, const CompanionLines& companions) {
+ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, const std::string& path,
+                                        const CompanionLines& companions) {
   ConfigurationReport report;
   EntityReader entities(report.configuration);
   for (const ConfLine& line : lines) {
@@ -149,15 +184,18 @@ ConfigurationReport parse_configuration_text(std::string_view text, const std::s
 
 // Read as a small slurm.conf of its own, so that every key means the same in both places.
 Result<std::vector<ConfiguredNode>> configured_nodes(const std::string& names, const std::string& words) {
-  if (names.empty() || equals_ignoring_case(names, "DEFAULT") || (names + words).find_first_of("\n#\\ ") < names.size() || words.find_first_of("\n#\\") != std::string::npos)
-    return fail(Errc::invalid, "'" + names + " " + words + "' is wrong, the names of nodes and keys of a NodeName line would be right");
+  if (names.empty() || equals_ignoring_case(names, "DEFAULT") ||
+      (names + words).find_first_of("\n#\\ ") < names.size() || words.find_first_of("\n#\\") != std::string::npos)
+    return fail(Errc::invalid, "'" + names + " " + words +
+                                   "' is wrong, the names of nodes and keys of a NodeName line would be right");
   std::set<std::string> types;  // the devices they have are known types, as by GresTypes
   for (const std::string_view word : split(words, ' '))
     if (word.size() > 5 && equals_ignoring_case(word.substr(0, 5), "Gres="))
       for (const std::string_view each : split(word.substr(5), ',')) types.emplace(split(each, ':').front());
   std::string text = "ClusterName=c\nSlurmctldHost=c\n", gres;
   for (const std::string& type : types) gres += (gres.empty() ? "GresTypes=" : ",") + type;
-  ConfigurationReport report = parse_configuration_text(text + gres + "\nNodeName=" + names + " " + words + "\n", "the request");
+  ConfigurationReport report =
+      parse_configuration_text(text + gres + "\nNodeName=" + names + " " + words + "\n", "the request");
   if (!report.errors.empty()) return fail(Errc::invalid, report.errors.front());
   for (const auto* notes : {&report.configuration.unknown, &report.configuration.not_built})
     if (!notes->empty()) return fail(Errc::invalid, "'" + notes->front().key + "': " + notes->front().text);

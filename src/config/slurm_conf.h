@@ -26,7 +26,8 @@ struct CompanionLines {
 // `lines` are those of slurm.conf itself.
 Result<CompanionLines> read_companions(const std::string& path, const std::vector<ConfLine>& lines);
 
-ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, const std::string& path, const CompanionLines& companions = {});
+ConfigurationReport parse_configuration(const std::vector<ConfLine>& lines, const std::string& path,
+                                        const CompanionLines& companions = {});
 // As above from text, for tests and `millrace up`.
 ConfigurationReport parse_configuration_text(std::string_view text, const std::string& path);
 // Nodes that slurm.conf does not name: their names, and what a NodeName line would say of them.

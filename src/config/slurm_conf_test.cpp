@@ -8,16 +8,18 @@
 #include <fstream>
 
 #include "config/client_settings.h"
-#include "core/model/partition.h"
 #include "config/keys.h"
 #include "config/show_config.h"
+#include "core/model/partition.h"
 
 namespace millrace {
 namespace {
 
 constexpr const char* head = "ClusterName=Test\nSlurmctldHost=vm(127.0.0.1)\n";
 
-ConfigurationReport parse(const std::string& text) { return parse_configuration_text(head + text, "/etc/slurm/slurm.conf"); }
+ConfigurationReport parse(const std::string& text) {
+  return parse_configuration_text(head + text, "/etc/slurm/slurm.conf");
+}
 
 TEST(SlurmConf, A_policy_is_chosen_by_name_and_brings_what_it_needs) {
   const auto chosen = parse("SchedulerParameters=bf_interval=2,millrace_policy=guarded\n");
@@ -29,12 +31,16 @@ TEST(SlurmConf, A_policy_is_chosen_by_name_and_brings_what_it_needs) {
   EXPECT_TRUE(predicted.configuration.scheduler.predict_run_times);
   const auto unknown = parse("SchedulerParameters=millrace_policy=best\n");
   ASSERT_EQ(unknown.errors.size(), 1u);
-  EXPECT_NE(unknown.errors[0].find("millrace_policy 'best' is not known; it is one of conservative, easy, sjbf, guarded"), std::string::npos) << unknown.errors[0];
+  EXPECT_NE(
+      unknown.errors[0].find("millrace_policy 'best' is not known; it is one of conservative, easy, sjbf, guarded"),
+      std::string::npos)
+      << unknown.errors[0];
 }
 
 TEST(SlurmConf, Reads_keys_in_any_case_with_comments_and_continuation) {
   const auto report = parse(
-      "killwait=5 # short\n  MINJOBAGE = 60\nSchedulerParameters=bf_interval=2,\\\nrequeue_delay=7,max_script_size=100\n"
+      "killwait=5 # short\n  MINJOBAGE = "
+      "60\nSchedulerParameters=bf_interval=2,\\\nrequeue_delay=7,max_script_size=100\n"
       "AuthInfo=socket=/tmp/x.sock\nSelectTypeParameters=CR_CPU\nSlurmdSpoolDir=/s/%n\nDefMemPerCPU=100\n");
   ASSERT_TRUE(report.errors.empty()) << report.errors[0];
   const Configuration& c = report.configuration;
@@ -89,7 +95,9 @@ TEST(SlurmConf, Expands_nodes_and_applies_defaults) {
 }
 
 TEST(SlurmConf, Collects_what_it_does_not_know_or_do) {
-  const auto report = parse("NoSuchKey=1\nBurstBufferType=x\nPriorityFlags=MAX_TRES,INCR_ONLY\nPriorityWeightQOS=0\nNodeName=a CpuBind=core Colour=red\n");
+  const auto report = parse(
+      "NoSuchKey=1\nBurstBufferType=x\nPriorityFlags=MAX_TRES,INCR_ONLY\nPriorityWeightQOS=0\nNodeName=a CpuBind=core "
+      "Colour=red\n");
   ASSERT_TRUE(report.errors.empty()) << report.errors[0];
   ASSERT_EQ(report.configuration.unknown.size(), 2u);
   EXPECT_EQ(report.configuration.unknown[0].key, "NoSuchKey");
@@ -103,7 +111,9 @@ TEST(SlurmConf, Collects_what_it_does_not_know_or_do) {
 }
 
 TEST(SlurmConf, Preemption_by_suspending_needs_gang) {
-  const auto good = parse("PreemptMode=GANG,Suspend\nSchedulerTimeSlice=5\nNodeName=a\nPartitionName=p Nodes=a PreemptMode=SUSPEND OverSubscribe=YES\n");
+  const auto good = parse(
+      "PreemptMode=GANG,Suspend\nSchedulerTimeSlice=5\nNodeName=a\nPartitionName=p Nodes=a PreemptMode=SUSPEND "
+      "OverSubscribe=YES\n");
   ASSERT_TRUE(good.errors.empty()) << good.errors[0];
   EXPECT_TRUE(good.configuration.gang);
   EXPECT_EQ(good.configuration.preempt_mode, PreemptMode::suspend);
@@ -126,19 +136,26 @@ TEST(SlurmConf, Wrong_values_name_file_line_and_what_would_be_right) {
       "PartitionName=p Nodes=zz\njust words\n");
   ASSERT_EQ(report.errors.size(), 6u);
   EXPECT_EQ(report.errors[0], "/etc/slurm/slurm.conf:3: KillWait: 'soon' is not a time, as in 120 or 1-00:00:00");
-  EXPECT_EQ(report.errors[1], "/etc/slurm/slurm.conf:4: SchedulerType: 'sched/magic' is not known, sched/backfill or sched/builtin would be right");
-  EXPECT_EQ(report.errors[2], "/etc/slurm/slurm.conf:5: NodeName=a CPUs: 'none' is wrong, a number of at least 1 would be right");
+  EXPECT_EQ(report.errors[1],
+            "/etc/slurm/slurm.conf:4: SchedulerType: 'sched/magic' is not known, sched/backfill or sched/builtin would "
+            "be right");
+  EXPECT_EQ(report.errors[2],
+            "/etc/slurm/slurm.conf:5: NodeName=a CPUs: 'none' is wrong, a number of at least 1 would be right");
   EXPECT_EQ(report.errors[3], "/etc/slurm/slurm.conf:7: NodeName=b: node b was defined before; each node has one line");
   EXPECT_EQ(report.errors[4], "/etc/slurm/slurm.conf:9: expected Key=Value, found 'just words'");
-  EXPECT_EQ(report.errors[5], "/etc/slurm/slurm.conf:8: PartitionName=p Nodes: node zz is not defined by any NodeName line");
+  EXPECT_EQ(report.errors[5],
+            "/etc/slurm/slurm.conf:8: PartitionName=p Nodes: node zz is not defined by any NodeName line");
 }
 
 TEST(SlurmConf, Reads_weights_limits_and_what_a_job_costs) {
   const auto report = parse(
-      "PriorityWeightFairShare=10000\nPriorityDecayHalfLife=14-0\nPriorityMaxAge=1-0\nPriorityCalcPeriod=2\nPriorityFavorSmall=YES\n"
-      "PriorityWeightTRES=CPU=1000,Mem=2000,GRES/gpu=3000\nPriorityUsageResetPeriod=MONTHLY\nPriorityFlags=NO_FAIR_TREE,MAX_TRES\n"
+      "PriorityWeightFairShare=10000\nPriorityDecayHalfLife=14-0\nPriorityMaxAge=1-0\nPriorityCalcPeriod="
+      "2\nPriorityFavorSmall=YES\n"
+      "PriorityWeightTRES=CPU=1000,Mem=2000,GRES/"
+      "gpu=3000\nPriorityUsageResetPeriod=MONTHLY\nPriorityFlags=NO_FAIR_TREE,MAX_TRES\n"
       "AccountingStorageEnforce=safe,qos\nAccountingStorageTRES=gres/gpu,gres/gpu:a100,license/fluent\n"
-      "NodeName=a\nPartitionName=p Nodes=a QOS=part AllowQos=normal,high TRESBillingWeights=\"CPU=1.0,Mem=0.25G,GRES/gpu=2\"\n");
+      "NodeName=a\nPartitionName=p Nodes=a QOS=part AllowQos=normal,high "
+      "TRESBillingWeights=\"CPU=1.0,Mem=0.25G,GRES/gpu=2\"\n");
   ASSERT_TRUE(report.errors.empty()) << report.errors[0];
   EXPECT_TRUE(report.configuration.not_built.empty());
   const PriorityPolicy& p = report.configuration.priority;
@@ -161,7 +178,8 @@ TEST(SlurmConf, Reads_weights_limits_and_what_a_job_costs) {
 
 TEST(SlurmConf, Wrong_weights_and_limits_say_what_would_be_right) {
   const auto report = parse(
-      "PriorityFlags=SIDEWAYS\nAccountingStorageEnforce=most\nPriorityWeightTRES=Tea=4\nPriorityUsageResetPeriod=HOURLY\n"
+      "PriorityFlags=SIDEWAYS\nAccountingStorageEnforce=most\nPriorityWeightTRES=Tea=4\nPriorityUsageResetPeriod="
+      "HOURLY\n"
       "NodeName=a\nPartitionName=p Nodes=a TRESBillingWeights=CPU=lots\n");
   ASSERT_EQ(report.errors.size(), 5u);
   EXPECT_NE(report.errors[0].find("'SIDEWAYS' is not a flag"), std::string::npos);
@@ -210,7 +228,9 @@ TEST(ShowConfig, Prints_units_and_defaults) {
 }
 
 TEST(SlurmConf, Names_partition_keys_that_have_no_effect_yet_but_not_those_that_ask_nothing) {
-  const auto report = parse("NodeName=q1\nPartitionName=q Nodes=q1 OverSubscribe=FORCE:2 AllowQos=ALL MaxCPUsPerNode=4 LLN=YES MaxCPUsPerSocket=2 AllocNodes=x\n");
+  const auto report = parse(
+      "NodeName=q1\nPartitionName=q Nodes=q1 OverSubscribe=FORCE:2 AllowQos=ALL MaxCPUsPerNode=4 LLN=YES "
+      "MaxCPUsPerSocket=2 AllocNodes=x\n");
   EXPECT_TRUE(report.errors.empty());
   std::vector<std::string> named;
   for (const auto& note : report.configuration.not_built) named.push_back(note.key);
@@ -221,15 +241,19 @@ TEST(SlurmConf, Names_partition_keys_that_have_no_effect_yet_but_not_those_that_
 }
 
 TEST(SlurmConf, A_plugin_that_is_none_asks_for_nothing) {
-  const auto report = parse("SwitchType=switch/none\nJobCompType=jobcomp/none\nMCSPlugin=mcs/none\nAccountingStorageType=accounting_storage/none\n"
-                            "AcctGatherEnergyType=acct_gather_energy/none\nNodeName=a\n");
+  const auto report = parse(
+      "SwitchType=switch/none\nJobCompType=jobcomp/none\nMCSPlugin=mcs/none\nAccountingStorageType=accounting_storage/"
+      "none\n"
+      "AcctGatherEnergyType=acct_gather_energy/none\nNodeName=a\n");
   EXPECT_TRUE(report.errors.empty());
   EXPECT_TRUE(report.configuration.not_built.empty()) << report.configuration.not_built.front().key;
   EXPECT_EQ(parse("SwitchType=switch/hpe_slingshot\nNodeName=a\n").configuration.not_built.size(), 1u);
 }
 
 TEST(SlurmConf, Words_of_SelectTypeParameters_are_kept_or_named) {
-  const auto report = parse("SelectTypeParameters=CR_Core,CR_LLN,CR_ONE_TASK_PER_CORE,ENFORCE_BINDING_GRES,CR_Pack_Nodes,LL_SHARED_GRES\nNodeName=a\n");
+  const auto report = parse(
+      "SelectTypeParameters=CR_Core,CR_LLN,CR_ONE_TASK_PER_CORE,ENFORCE_BINDING_GRES,CR_Pack_Nodes,LL_SHARED_"
+      "GRES\nNodeName=a\n");
   EXPECT_TRUE(report.errors.empty());
   const Configuration& read = report.configuration;
   EXPECT_TRUE(read.least_loaded && read.one_task_per_core && read.enforce_gres_binding);
@@ -238,9 +262,12 @@ TEST(SlurmConf, Words_of_SelectTypeParameters_are_kept_or_named) {
 }
 
 TEST(SlurmConf, Reads_the_programs_around_jobs_and_nodes) {
-  const auto report = parse("Prolog=/etc/a\nProlog=b.d/*\nEpilog=/etc/c\nPrologSlurmctld=/etc/d\nPrologEpilogTimeout=20\nEpilogTimeout=30\n"
-                            "PrologFlags=Alloc,ForceRequeueOnFail,Contain\nSchedulerParameters=nohold_on_prolog_fail\nHealthCheckNodeState=IDLE,CYCLE\n"
-                            "HealthCheckProgram=/etc/e\nHealthCheckInterval=60\nSlurmdParameters=config_overrides\nResumeTimeout=600\nNodeName=a\n");
+  const auto report = parse(
+      "Prolog=/etc/a\nProlog=b.d/*\nEpilog=/etc/c\nPrologSlurmctld=/etc/d\nPrologEpilogTimeout=20\nEpilogTimeout=30\n"
+      "PrologFlags=Alloc,ForceRequeueOnFail,Contain\nSchedulerParameters=nohold_on_prolog_fail\nHealthCheckNodeState="
+      "IDLE,CYCLE\n"
+      "HealthCheckProgram=/etc/"
+      "e\nHealthCheckInterval=60\nSlurmdParameters=config_overrides\nResumeTimeout=600\nNodeName=a\n");
   EXPECT_TRUE(report.errors.empty());
   const NodeLifeSettings& life = report.configuration.node_life;
   ASSERT_EQ(life.prolog.size(), 2u);
@@ -262,9 +289,13 @@ TEST(SlurmConf, Reads_the_programs_around_jobs_and_nodes) {
 
 TEST(SlurmConf, Reads_power_saving) {
   const std::string both = "SuspendProgram=/etc/down\nResumeProgram=/etc/up\n";
-  const auto report = parse(both + "SuspendTime=600\nSuspendTimeout=20\nSuspendRate=0\nResumeRate=7\nSuspendExcNodes=a[1-2],a3:2,b1\nSuspendExcParts=q\n"
-                            "SuspendExcStates=DOWN,DRAIN\nPrivateData=cloud\nMaxNodeCount=50\nNodeName=a[1-3]\nNodeName=b1 State=CLOUD SuspendTime=-1 Feature=f\n"
-                            "NodeSet=s Feature=f\nPartitionName=q Nodes=s,a1 SuspendTime=INFINITE ResumeTimeout=900 PowerDownOnIdle=YES\nPartitionName=all Nodes=ALL\n");
+  const auto report = parse(both +
+                            "SuspendTime=600\nSuspendTimeout=20\nSuspendRate=0\nResumeRate=7\nSuspendExcNodes=a[1-2],"
+                            "a3:2,b1\nSuspendExcParts=q\n"
+                            "SuspendExcStates=DOWN,DRAIN\nPrivateData=cloud\nMaxNodeCount=50\nNodeName=a[1-3]"
+                            "\nNodeName=b1 State=CLOUD SuspendTime=-1 Feature=f\n"
+                            "NodeSet=s Feature=f\nPartitionName=q Nodes=s,a1 SuspendTime=INFINITE ResumeTimeout=900 "
+                            "PowerDownOnIdle=YES\nPartitionName=all Nodes=ALL\n");
   EXPECT_TRUE(report.errors.empty()) << report.errors.front();
   EXPECT_TRUE(report.configuration.not_built.empty());
   const PowerSettings& power = report.configuration.power;
@@ -289,7 +320,9 @@ TEST(SlurmConf, Reads_power_saving) {
 }
 
 TEST(SlurmConf, Reads_time_beyond_limits) {
-  const auto report = parse("OverTimeLimit=5\nNodeName=a\nPartitionName=p Nodes=a\nPartitionName=q Nodes=a OverTimeLimit=0\nPartitionName=r Nodes=a OverTimeLimit=UNLIMITED\n");
+  const auto report = parse(
+      "OverTimeLimit=5\nNodeName=a\nPartitionName=p Nodes=a\nPartitionName=q Nodes=a OverTimeLimit=0\nPartitionName=r "
+      "Nodes=a OverTimeLimit=UNLIMITED\n");
   EXPECT_TRUE(report.errors.empty()) << report.errors.front();
   EXPECT_TRUE(report.configuration.not_built.empty());
   EXPECT_EQ(report.configuration.over_time_minutes, 5u);
@@ -305,7 +338,9 @@ TEST(SlurmConf, Reads_time_beyond_limits) {
 }
 
 TEST(SlurmConf, Reads_what_is_kept_for_the_system) {
-  const auto report = parse("NodeName=a Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 RealMemory=1000 CoreSpecCount=1 MemSpecLimit=200\nNodeName=b CPUs=4 CPUSpecList=0,3\nNodeName=c CPUs=2\n");
+  const auto report = parse(
+      "NodeName=a Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 RealMemory=1000 CoreSpecCount=1 "
+      "MemSpecLimit=200\nNodeName=b CPUs=4 CPUSpecList=0,3\nNodeName=c CPUs=2\n");
   ASSERT_TRUE(report.errors.empty()) << report.errors.front();
   EXPECT_TRUE(report.configuration.not_built.empty());
   EXPECT_EQ(report.configuration.nodes[0].withheld_cpus, std::vector<std::uint64_t>{0b1100'0000});
@@ -320,23 +355,33 @@ TEST(SlurmConf, Reads_what_is_kept_for_the_system) {
 }
 
 TEST(SlurmConf, Reads_private_data_and_launch_parameters) {
-  EXPECT_EQ(format_ranges(parse("MpiParams=ports=12000-12019,disable_slurm_hydra_bootstrap\nAllowSpecResourcesUsage=yes\nNodeName=a\n").configuration.reserved_ports), "12000-12019");
-  for (const char* wrong : {"MpiParams=ports=0-0\nNodeName=a\n", "MpiParams=port=1-2\nNodeName=a\n", "MpiParams=ports=5-1\nNodeName=a\n"}) EXPECT_FALSE(parse(wrong).errors.empty()) << wrong;
-  const auto report = parse("PrivateData=jobs,Usage,cloud\nLaunchParameters=use_interactive_step,test_exec\nInactiveLimit=120\nSrunPortRange=60001-60010\nNodeName=a\n");
+  EXPECT_EQ(
+      format_ranges(
+          parse("MpiParams=ports=12000-12019,disable_slurm_hydra_bootstrap\nAllowSpecResourcesUsage=yes\nNodeName=a\n")
+              .configuration.reserved_ports),
+      "12000-12019");
+  for (const char* wrong :
+       {"MpiParams=ports=0-0\nNodeName=a\n", "MpiParams=port=1-2\nNodeName=a\n", "MpiParams=ports=5-1\nNodeName=a\n"})
+    EXPECT_FALSE(parse(wrong).errors.empty()) << wrong;
+  const auto report = parse(
+      "PrivateData=jobs,Usage,cloud\nLaunchParameters=use_interactive_step,test_exec\nInactiveLimit=120\nSrunPortRange="
+      "60001-60010\nNodeName=a\n");
   EXPECT_TRUE(report.errors.empty()) << report.errors.front();
   EXPECT_EQ(report.configuration.private_data, private_jobs | private_usage);
   EXPECT_TRUE(report.configuration.power.show_cloud);
   EXPECT_EQ(report.configuration.inactive_limit, seconds(120));
   ASSERT_EQ(report.configuration.not_built.size(), 1u);
   EXPECT_EQ(report.configuration.not_built[0].key, "LaunchParameters=test_exec");
-  EXPECT_EQ(parse("PrivateData=everything\nNodeName=a\n").errors.size(), 1u) << "who misspells a secret must hear of it";
+  EXPECT_EQ(parse("PrivateData=everything\nNodeName=a\n").errors.size(), 1u)
+      << "who misspells a secret must hear of it";
   EXPECT_EQ(parse("SrunPortRange=70000-70001\nNodeName=a\n").errors.size(), 1u);
   EXPECT_EQ(parse("SrunPortRange=9-3\nNodeName=a\n").errors.size(), 1u);
 }
 
 TEST(SlurmConf, Power_saving_without_its_programs_is_off_and_said) {
   const std::string cluster = "ClusterName=c\nSlurmctldHost=h\nNodeName=n1 CPUs=2\n";
-  for (const char* more : {"SuspendTime=300\nPartitionName=p Nodes=n1\n", "SuspendProgram=/bin/off\nPartitionName=p Nodes=n1 SuspendTime=60\n"}) {
+  for (const char* more : {"SuspendTime=300\nPartitionName=p Nodes=n1\n",
+                           "SuspendProgram=/bin/off\nPartitionName=p Nodes=n1 SuspendTime=60\n"}) {
     const auto report = parse_configuration_text(cluster + more, "f");
     EXPECT_TRUE(report.errors.empty()) << report.errors[0];
     ASSERT_EQ(report.configuration.adjusted.size(), 1u);
@@ -348,10 +393,13 @@ TEST(SlurmConf, Power_saving_without_its_programs_is_off_and_said) {
 
 TEST(SlurmConf, A_place_of_records_is_judged_by_their_type) {
   const std::string cluster = "ClusterName=c\nSlurmctldHost=h\nNodeName=n1 CPUs=2\nPartitionName=p Nodes=n1\n";
-  EXPECT_TRUE(parse_configuration_text(cluster + "JobCompLoc=http://es:9200/slurm/_doc\nJobCompType=jobcomp/elasticsearch\n", "f").errors.empty());
+  EXPECT_TRUE(parse_configuration_text(
+                  cluster + "JobCompLoc=http://es:9200/slurm/_doc\nJobCompType=jobcomp/elasticsearch\n", "f")
+                  .errors.empty());
   const auto wrong = parse_configuration_text(cluster + "JobCompLoc=here\nJobCompType=jobcomp/script\n", "f");
   ASSERT_EQ(wrong.errors.size(), 1u);
-  EXPECT_EQ(wrong.errors[0], "f: JobCompType=jobcomp/script needs JobCompLoc, the absolute name of a program: 'here' is wrong");
+  EXPECT_EQ(wrong.errors[0],
+            "f: JobCompType=jobcomp/script needs JobCompLoc, the absolute name of a program: 'here' is wrong");
 }
 
 TEST(SlurmConf, Included_files_may_be_named_after_the_cluster) {
@@ -370,7 +418,10 @@ TEST(ClientSettings, Say_how_salloc_and_srun_go_about) {
   const auto plain = parse_client_settings("ClusterName=c\n", "f");
   EXPECT_FALSE(plain.use_interactive_step);
   EXPECT_EQ(plain.interactive_step_options, "--interactive --preserve-env --pty $SHELL");
-  const auto settings = parse_client_settings("LaunchParameters=a,use_interactive_step\nInteractiveStepOptions=\"--interactive --pty sh\"\nSrunPortRange=60001-60010\n", "f");
+  const auto settings = parse_client_settings(
+      "LaunchParameters=a,use_interactive_step\nInteractiveStepOptions=\"--interactive --pty "
+      "sh\"\nSrunPortRange=60001-60010\n",
+      "f");
   EXPECT_TRUE(settings.use_interactive_step);
   EXPECT_EQ(settings.interactive_step_options, "--interactive --pty sh");
   EXPECT_EQ(settings.first_port, 60001);
@@ -392,7 +443,9 @@ TEST(SlurmConf, Reads_nodes_that_slurm_conf_does_not_name) {
 
 TEST(ClientSettings, Finds_its_few_lines_and_ignores_the_rest) {
   const auto settings = parse_client_settings(
-      "# AuthInfo=socket=/no\nNodeName=a[1-9999] CPUs=4\n clustername=Big\nauthinfo=x=1,socket=/run/a.sock # here\nMessageTimeout=3\n", "f");
+      "# AuthInfo=socket=/no\nNodeName=a[1-9999] CPUs=4\n clustername=Big\nauthinfo=x=1,socket=/run/a.sock # "
+      "here\nMessageTimeout=3\n",
+      "f");
   EXPECT_EQ(settings.socket_path, "/run/a.sock");
   EXPECT_EQ(settings.cluster_name, "big");
   EXPECT_EQ(settings.message_timeout_seconds, 3);

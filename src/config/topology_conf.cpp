@@ -13,7 +13,8 @@ namespace {
 
 class TopologyReader {
  public:
-  TopologyReader(Configuration& configuration, std::vector<std::string>& errors) : out_(configuration), errors_(errors) {
+  TopologyReader(Configuration& configuration, std::vector<std::string>& errors)
+      : out_(configuration), errors_(errors) {
     for (const ConfiguredNode& node : configuration.nodes) nodes_.insert(node.name);
   }
 
@@ -21,8 +22,10 @@ class TopologyReader {
     for (const ConfLine& line : lines) {
       if (line.pairs.empty() && line.problem.empty()) continue;
       const std::string place = line.file + ":" + std::to_string(line.line) + ": ";
-      if (!line.problem.empty()) errors_.push_back(place + line.problem);
-      else if (const auto done = take(line); !done) errors_.push_back(place + done.error().story);
+      if (!line.problem.empty())
+        errors_.push_back(place + line.problem);
+      else if (const auto done = take(line); !done)
+        errors_.push_back(place + done.error().story);
     }
     if (const auto done = check(); !done && errors_.empty()) errors_.push_back("topology.conf: " + done.error().story);
   }
@@ -44,12 +47,14 @@ class TopologyReader {
         MR_TRY(def.nodes, names_of(pair.value));
       } else if (key == "linkspeed") {
         const auto speed = parse_integer(pair.value);
-        if (!speed || *speed < 0 || *speed > UINT32_MAX) return fail(Errc::invalid, "LinkSpeed: '" + pair.value + "' is not a number");
+        if (!speed || *speed < 0 || *speed > UINT32_MAX)
+          return fail(Errc::invalid, "LinkSpeed: '" + pair.value + "' is not a number");
         def.link_speed = static_cast<std::uint32_t>(*speed);
       } else if (key == "blocksizes") {
         for (const std::string_view word : split(pair.value, ',')) {
           const auto size = parse_integer(word);
-          if (!size || *size < 1 || *size > UINT32_MAX) return fail(Errc::invalid, "BlockSizes: '" + std::string{word} + "' is not a number of nodes");
+          if (!size || *size < 1 || *size > UINT32_MAX)
+            return fail(Errc::invalid, "BlockSizes: '" + std::string{word} + "' is not a number of nodes");
           topology_.block_sizes.push_back(static_cast<std::uint32_t>(*size));
         }
       } else {
@@ -77,18 +82,22 @@ class TopologyReader {
     std::map<std::string_view, std::string_view> parent, leaf;
     for (const SwitchDef& def : topology_.switches) {
       for (const std::string& child : def.switches) {
-        if (!names_.contains(child)) return fail(Errc::invalid, def.name + " has below it " + child + ", which is not defined");
-        if (!parent.emplace(child, def.name).second) return fail(Errc::invalid, child + " hangs below two switches, which is not built yet in Millrace");
+        if (!names_.contains(child))
+          return fail(Errc::invalid, def.name + " has below it " + child + ", which is not defined");
+        if (!parent.emplace(child, def.name).second)
+          return fail(Errc::invalid, child + " hangs below two switches, which is not built yet in Millrace");
       }
       for (const std::string& node : def.nodes)
-        if (!leaf.emplace(node, def.name).second) return fail(Errc::invalid, "node " + node + " hangs on both " + std::string{leaf[node]} + " and " + def.name);
+        if (!leaf.emplace(node, def.name).second)
+          return fail(Errc::invalid, "node " + node + " hangs on both " + std::string{leaf[node]} + " and " + def.name);
     }
     for (const SwitchDef& def : topology_.switches) {
       std::size_t steps = 0;
       for (auto it = parent.find(def.name); it != parent.end(); it = parent.find(it->second))
         if (++steps > topology_.switches.size()) return fail(Errc::invalid, def.name + " hangs below itself");
     }
-    if (blocks_ && switches_) return fail(Errc::invalid, "both SwitchName and BlockName; a cluster has one or the other");
+    if (blocks_ && switches_)
+      return fail(Errc::invalid, "both SwitchName and BlockName; a cluster has one or the other");
     return {};
   }
 
@@ -105,19 +114,22 @@ void read_topology(const std::vector<ConfLine>& lines, Configuration& configurat
   const std::string& plugin = configuration.topology_plugin;
   if (plugin == "topology/flat") {
     if (!lines.empty())
-      configuration.adjusted.push_back({"topology.conf", lines.front().file, lines.front().line,
-                                        "not used: TopologyPlugin is topology/flat, topology/tree or topology/block would use it"});
+      configuration.adjusted.push_back(
+          {"topology.conf", lines.front().file, lines.front().line,
+           "not used: TopologyPlugin is topology/flat, topology/tree or topology/block would use it"});
     return;
   }
   if (lines.empty()) {  // a node or a client may do without
-    configuration.adjusted.push_back({"TopologyPlugin", configuration.path, 0, plugin + " needs a topology.conf beside slurm.conf; taken as topology/flat"});
+    configuration.adjusted.push_back({"TopologyPlugin", configuration.path, 0,
+                                      plugin + " needs a topology.conf beside slurm.conf; taken as topology/flat"});
     return;
   }
   TopologyReader reader(configuration, errors);
   reader.read(lines);
   const bool wants_blocks = plugin == "topology/block";
   if (reader.has_blocks() != wants_blocks)
-    errors.push_back(lines.front().file + ": TopologyPlugin=" + plugin + " wants " + (wants_blocks ? "BlockName" : "SwitchName") + " lines");
+    errors.push_back(lines.front().file + ": TopologyPlugin=" + plugin + " wants " +
+                     (wants_blocks ? "BlockName" : "SwitchName") + " lines");
   configuration.topology = reader.take_result();
   configuration.topology.blocks = wants_blocks;
 }

@@ -7,7 +7,8 @@ namespace millrace {
 
 void AbsentClients::left(const State& state, JobKey key, Time now) {
   const Job* job = state.find_job(key);
-  if (job && job->state != JobState::ended && (job->spec->interactive || job->spec->allocation_only)) left_.try_emplace(key, now);
+  if (job && job->state != JobState::ended && (job->spec->interactive || job->spec->allocation_only))
+    left_.try_emplace(key, now);
 }
 
 std::vector<JobKey> AbsentClients::take_due(const State& state, Duration limit, Time now) {

@@ -1,4 +1,5 @@
-// src/controller/absent_clients.h - InactiveLimit: allocations whose srun or salloc has been gone for too long. Pure: the caller has the clock.
+// src/controller/absent_clients.h - InactiveLimit: allocations whose srun or salloc has been gone for too long. Pure:
+// the caller has the clock.
 #pragma once
 
 #include <map>

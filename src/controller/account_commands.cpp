@@ -1,4 +1,5 @@
-// src/controller/account_commands.cpp - sacctmgr's changes: decided, made durable, answered with what was changed; the rights it gives.
+// src/controller/account_commands.cpp - sacctmgr's changes: decided, made durable, answered with what was changed; the
+// rights it gives.
 #include <algorithm>
 
 #include "controller/commands.h"
@@ -13,7 +14,9 @@ namespace {
 std::uint32_t code_of(const Error& error) {
   if (error.code != Errc::refused) return 2036;
   if (error.story.starts_with(default_account_stays)) return 7009;
-  const RefusalCode code = error.story.starts_with(slurm_text(RefusalCode::jobs_on_association)) ? RefusalCode::jobs_on_association : RefusalCode::access_denied;
+  const RefusalCode code = error.story.starts_with(slurm_text(RefusalCode::jobs_on_association))
+                               ? RefusalCode::jobs_on_association
+                               : RefusalCode::access_denied;
   return static_cast<std::uint32_t>(code);
 }
 
@@ -23,7 +26,8 @@ void Commands::change_accounts(const wire::ChangeAccounts& ask) {
   AccountChange change;
   change.action = static_cast<AccountAction>(ask.action());
   change.entity = static_cast<AccountEntity>(ask.entity());
-  if (ask.action() > static_cast<std::uint32_t>(AccountAction::remove) || ask.entity() > static_cast<std::uint32_t>(AccountEntity::coordinator))
+  if (ask.action() > static_cast<std::uint32_t>(AccountAction::remove) ||
+      ask.entity() > static_cast<std::uint32_t>(AccountEntity::coordinator))
     return refuse_with(2036, "Requested operation not supported on this system", "unknown change");
   const auto settings = [](const auto& from) {
     std::vector<AccountSetting> out;
@@ -34,11 +38,12 @@ void Commands::change_accounts(const wire::ChangeAccounts& ask) {
   change.set = settings(ask.set());
   // The name of who did it stays with what was done.
   if (actor_.name.empty())
-    return c_.identities_.find(asker_.uid, asker_.gid, [&c = c_, asker = asker_, request = request_, change](Result<UserIdentity> identity) {
-      Commands self{c, asker, request};
-      self.actor_.name = identity ? identity->user_name : std::to_string(asker.uid.value);
-      self.decide_change(change);
-    });
+    return c_.identities_.find(asker_.uid, asker_.gid,
+                               [&c = c_, asker = asker_, request = request_, change](Result<UserIdentity> identity) {
+                                 Commands self{c, asker, request};
+                                 self.actor_.name = identity ? identity->user_name : std::to_string(asker.uid.value);
+                                 self.decide_change(change);
+                               });
   decide_change(change);
 }
 
@@ -63,7 +68,9 @@ void Commands::decide_change(const AccountChange& change) {
 
 bool Controller::has_offices() const {
   const State& state = commit_.decided();
-  if (std::ranges::any_of(*state.account_users, [](const AccountUser& user) { return user.admin_level != AdminLevel::none; })) return true;
+  if (std::ranges::any_of(*state.account_users,
+                          [](const AccountUser& user) { return user.admin_level != AdminLevel::none; }))
+    return true;
   for (const auto& [id, each] : state.associations)
     if (!each->coordinators.empty()) return true;
   return false;
@@ -95,10 +102,20 @@ void Commands::annotate_record(const wire::AnnotateRecord& ask) {
     if (kept) job = kept->job.get();
     if (!job) continue;
     if (!ask.user().empty() && job->spec->owner->user_name != ask.user()) continue;
-    if (job->state != JobState::ended) return refuse_with({RefusalCode::not_supported, {"job " + std::to_string(number) + " has not ended; scontrol update changes it"}});
+    if (job->state != JobState::ended)
+      return refuse_with({RefusalCode::not_supported,
+                          {"job " + std::to_string(number) + " has not ended; scontrol update changes it"}});
     const bool of_administrators = ask.has_admin_comment() || ask.has_system_comment() || ask.has_wckey();
-    if (!may_change(*job, actor_) || (of_administrators && !actor_.is_admin)) return refuse_with({RefusalCode::access_denied, {}});
-    RecordAnnotated event{.key = job->key, .comment = {}, .admin_comment = {}, .system_comment = {}, .extra = {}, .wckey = {}, .derived_exit = {}, .at = c_.loop_.now()};
+    if (!may_change(*job, actor_) || (of_administrators && !actor_.is_admin))
+      return refuse_with({RefusalCode::access_denied, {}});
+    RecordAnnotated event{.key = job->key,
+                          .comment = {},
+                          .admin_comment = {},
+                          .system_comment = {},
+                          .extra = {},
+                          .wckey = {},
+                          .derived_exit = {},
+                          .at = c_.loop_.now()};
     if (ask.has_comment()) event.comment = ask.comment();
     if (ask.has_admin_comment()) event.admin_comment = ask.admin_comment();
     if (ask.has_system_comment()) event.system_comment = ask.system_comment();

@@ -1,4 +1,5 @@
-// src/controller/account_queries.cpp - what sacctmgr, sshare and sprio show: associations with their shares and usage, priorities of waiting jobs.
+// src/controller/account_queries.cpp - what sacctmgr, sshare and sprio show: associations with their shares and usage,
+// priorities of waiting jobs.
 #include "controller/queries.h"
 #include "core/admission/change_account.h"
 #include "core/admission/job_selection.h"
@@ -23,7 +24,8 @@ void show_amount(const TresNames& names, std::size_t slot, std::int64_t amount, 
   added->set_amount(amount);
 }
 
-void show_association(const ReadView& view, const FairShare& shares, const Association& association, wire::AssociationView& out) {
+void show_association(const ReadView& view, const FairShare& shares, const Association& association,
+                      wire::AssociationView& out) {
   const State& state = view.state;
   put(association, *out.mutable_association());
   const ShareRow& row = shares.of(association.id);
@@ -40,7 +42,8 @@ void show_association(const ReadView& view, const FairShare& shares, const Assoc
   const TresNames& names = *state.tres_names;
   for (std::size_t slot = 0; slot < names.size(); ++slot) {
     show_amount(names, slot, run_seconds_left(use, slot, view.now) / 60, out.mutable_run_minutes());
-    show_amount(names, slot, to_integer(usage_at(use, slot, fade_of(state, key), view.now)) / 60, out.mutable_used_minutes());
+    show_amount(names, slot, to_integer(usage_at(use, slot, fade_of(state, key), view.now)) / 60,
+                out.mutable_used_minutes());
     show_amount(names, slot, use.tres[slot], out.mutable_in_use());
   }
   out.set_running(use.running);
@@ -52,7 +55,8 @@ void put_factor(const PriorityFactors::Factor& from, wire::PriorityView::Factor&
   to.set_points(to_integer(from.points + Fixed{Fixed::from_integer(1).raw / 2}));
 }
 
-void show_priority(const State& state, const Priorities& priorities, const Job& job, PartitionIndex partition, wire::PriorityView& out) {
+void show_priority(const State& state, const Priorities& priorities, const Job& job, PartitionIndex partition,
+                   wire::PriorityView& out) {
   const PriorityFactors factors = priorities.factors(job, partition);
   const ArrayState* array = state.find_array(job.array);
   out.set_job_id(array ? array->id.value : job.id.value);
@@ -89,7 +93,8 @@ bool competes(const State& state, const Job& job) {
 // One row for each partition it may start in.
 void show_priorities(const State& state, const Priorities& priorities, const Job& job, wire::Priorities& out) {
   show_priority(state, priorities, job, job.spec->partition, *out.add_jobs());
-  for (const std::uint32_t more : job.spec->resource_request().more_partitions) show_priority(state, priorities, job, PartitionIndex{more}, *out.add_jobs());
+  for (const std::uint32_t more : job.spec->resource_request().more_partitions)
+    show_priority(state, priorities, job, PartitionIndex{more}, *out.add_jobs());
 }
 
 struct PriorityWalk final : RowWalk {
@@ -105,7 +110,8 @@ struct PriorityWalk final : RowWalk {
     wire::Reply reply = head;
     auto it = view.state.jobs.lower_bound(from);
     for (; it != view.state.jobs.end() && reply.priorities().jobs_size() < rows_per_reply; ++it)
-      if (competes(view.state, *(*it).second) && privacy.sees(*(*it).second)) show_priorities(view.state, *priorities, *(*it).second, *reply.mutable_priorities());
+      if (competes(view.state, *(*it).second) && privacy.sees(*(*it).second))
+        show_priorities(view.state, *priorities, *(*it).second, *reply.mutable_priorities());
     const bool more = it != view.state.jobs.end();
     if (more) from = (*it).first;
     reply.set_more(more);
@@ -124,7 +130,8 @@ void Queries::accounts() {
   wire::Reply out = reply();
   wire::Accounts& accounts = *out.mutable_accounts();
   const FairShare shares(state, period_start(view.now, state.policy->priority.calc_period_seconds));
-  for (const auto& [id, association] : state.associations) show_association(view, shares, *association, *accounts.add_associations());
+  for (const auto& [id, association] : state.associations)
+    show_association(view, shares, *association, *accounts.add_associations());
   for (const auto& [id, qos] : state.qos) put(*qos, *accounts.add_qos());
   for (const std::string& name : *state.tres_names) accounts.add_tres_names(name);
   accounts.set_cluster(c_.settings_.cluster.cluster_name);
@@ -132,10 +139,11 @@ void Queries::accounts() {
   accounts.set_track_wckeys(state.policy->track_wckeys);
   const Privacy privacy = this->privacy();
   const bool narrowed = privacy.hides(private_accounts) || privacy.hides(private_users) || privacy.hides(private_usage);
-  as_user(narrowed, [privacy, out = std::move(out)](Controller& c, const Asker& asker, const UserIdentity& user) mutable {
-    privacy.narrow(*out.mutable_accounts(), user.user_name);
-    c.clients_.reply(asker.client, out);
-  });
+  as_user(narrowed,
+          [privacy, out = std::move(out)](Controller& c, const Asker& asker, const UserIdentity& user) mutable {
+            privacy.narrow(*out.mutable_accounts(), user.user_name);
+            c.clients_.reply(asker.client, out);
+          });
 }
 
 // Who changed what is for administrators, and for everybody where accounts are not private.
@@ -144,7 +152,8 @@ void Queries::transactions() {
   if (privacy.hides(private_accounts) || privacy.hides(private_users)) return refuse(RefusalCode::access_denied);
   wire::Reply out = reply();
   out.mutable_transactions()->set_cluster(c_.settings_.cluster.cluster_name);
-  for (const auto& [id, transaction] : c_.commit_.durable().transactions) put(*transaction, *out.mutable_transactions()->add_transactions());
+  for (const auto& [id, transaction] : c_.commit_.durable().transactions)
+    put(*transaction, *out.mutable_transactions()->add_transactions());
   c_.clients_.reply(asker_.client, out);
 }
 

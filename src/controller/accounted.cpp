@@ -14,23 +14,35 @@ namespace {
 
 wire::JobStateName state_of(Outcome outcome) {
   switch (outcome) {
-    case Outcome::none: return wire::RUNNING;
-    case Outcome::completed: return wire::COMPLETED;
-    case Outcome::failed: return wire::FAILED;
-    case Outcome::cancelled: return wire::CANCELLED;
-    case Outcome::timeout: return wire::TIMEOUT;
-    case Outcome::deadline: return wire::CANCELLED;
-    case Outcome::node_fail: return wire::NODE_FAIL;
-    case Outcome::preempted: return wire::CANCELLED;
-    case Outcome::out_of_memory: return wire::OUT_OF_MEMORY;
+    case Outcome::none:
+      return wire::RUNNING;
+    case Outcome::completed:
+      return wire::COMPLETED;
+    case Outcome::failed:
+      return wire::FAILED;
+    case Outcome::cancelled:
+      return wire::CANCELLED;
+    case Outcome::timeout:
+      return wire::TIMEOUT;
+    case Outcome::deadline:
+      return wire::CANCELLED;
+    case Outcome::node_fail:
+      return wire::NODE_FAIL;
+    case Outcome::preempted:
+      return wire::CANCELLED;
+    case Outcome::out_of_memory:
+      return wire::OUT_OF_MEMORY;
   }
   return wire::RUNNING;
 }
 
 // What died of a signal reads as cancelled in its own row, whatever the job is called for it.
-wire::JobStateName state_of(Outcome outcome, std::uint32_t signal) { return outcome == Outcome::failed && signal != 0 ? wire::CANCELLED : state_of(outcome); }
+wire::JobStateName state_of(Outcome outcome, std::uint32_t signal) {
+  return outcome == Outcome::failed && signal != 0 ? wire::CANCELLED : state_of(outcome);
+}
 
-// The script, or the tasks of srun's own job, follow from the job. Whatever the whole came to: what was killed with it was cancelled.
+// The script, or the tasks of srun's own job, follow from the job. Whatever the whole came to: what was killed with it
+// was cancelled.
 void show_own(const State& state, const Job& job, std::uint32_t id, wire::AccountedStep& out) {
   show_step(state, job, {id, nullptr}, *out.mutable_step());
   if (id == batch_step) {
@@ -40,7 +52,8 @@ void show_own(const State& state, const Job& job, std::uint32_t id, wire::Accoun
   }
   if (job.used) *out.mutable_usage() = to_wire(*job.used);
   if (job.state != JobState::ended) return;
-  const bool killed = job.outcome == Outcome::cancelled || job.outcome == Outcome::timeout || job.outcome == Outcome::preempted || job.outcome == Outcome::none;
+  const bool killed = job.outcome == Outcome::cancelled || job.outcome == Outcome::timeout ||
+                      job.outcome == Outcome::preempted || job.outcome == Outcome::none;
   out.mutable_step()->set_state(killed ? wire::CANCELLED : state_of(job.outcome, job.exit_signal));
   out.set_end_at_us(job.ended_at.value);
   out.set_exit_code(killed ? 0 : job.exit_code);
@@ -65,7 +78,8 @@ void show_steps(const State& state, const Job& job, const KeptJob* kept, wire::A
   if (kept && !state.find_job(job.key)) {
     for (const SharedValue<Step>& step : kept->steps) show_known(state, job, *step, *out.add_steps());
   } else {
-    for (auto it = state.steps.lower_bound({job.key, job.attempt, 0}); it != state.steps.end() && (*it).first.job == job.key && (*it).first.attempt == job.attempt; ++it)
+    for (auto it = state.steps.lower_bound({job.key, job.attempt, 0});
+         it != state.steps.end() && (*it).first.job == job.key && (*it).first.attempt == job.attempt; ++it)
       show_known(state, job, *(*it).second, *out.add_steps());
   }
 }
@@ -75,7 +89,9 @@ bool is_in_time(const wire::QueryJobs& ask, const Job& job) {
   return ask.until_us() == 0 || job.submitted_at.value <= ask.until_us();
 }
 
-bool is_of_asker(const wire::QueryJobs& ask, const Job& job) { return !ask.has_uid() || job.spec->owner->uid.value == ask.uid(); }
+bool is_of_asker(const wire::QueryJobs& ask, const Job& job) {
+  return !ask.has_uid() || job.spec->owner->uid.value == ask.uid();
+}
 
 // Whether a name with these tasks (3, [1-4], +1, or none) means it, its number given.
 bool is_named(const Job& job, const IndexSet* rest, std::string_view tasks) {
@@ -98,12 +114,15 @@ std::vector<const Job*> live_named(const State& state, JobId id) {
     // Also an array of which the record with its number is forgotten, while others of it are not.
     for (const auto& [key, array] : state.arrays)
       if (array->id == id)
-        for (auto it = state.tasks.lower_bound({key, 0}); it != state.tasks.end() && (*it).first.array == key; ++it) out.push_back(&state.job((*it).second));
+        for (auto it = state.tasks.lower_bound({key, 0}); it != state.tasks.end() && (*it).first.array == key; ++it)
+          out.push_back(&state.job((*it).second));
     return out;
   }
   const ArrayState* array = state.find_array(job->array);
   if (array && array->id == id) {
-    for (auto it = state.tasks.lower_bound({job->array, 0}); it != state.tasks.end() && (*it).first.array == job->array; ++it) out.push_back(&state.job((*it).second));
+    for (auto it = state.tasks.lower_bound({job->array, 0}); it != state.tasks.end() && (*it).first.array == job->array;
+         ++it)
+      out.push_back(&state.job((*it).second));
     if (const Job* rest = state.find_job(job->array); rest && rest->is_array_rest()) out.push_back(rest);
     return out;
   }
@@ -114,7 +133,8 @@ std::vector<const Job*> live_named(const State& state, JobId id) {
 
 }  // namespace
 
-void show_accounted(const ReadView& snapshot, const Priorities& priorities, const Job& job, const KeptJob* kept, wire::JobView& view) {
+void show_accounted(const ReadView& snapshot, const Priorities& priorities, const Job& job, const KeptJob* kept,
+                    wire::JobView& view) {
   const State& state = snapshot.state;
   show_job(snapshot, priorities, job, false, view, kept);
   wire::Accounted& out = *view.mutable_accounted();
@@ -136,13 +156,16 @@ void show_accounted(const ReadView& snapshot, const Priorities& priorities, cons
   }
 }
 
-bool is_asked(const State&, const wire::QueryJobs& ask, const Job& job) { return is_of_asker(ask, job) && is_in_time(ask, job); }
+bool is_asked(const State&, const wire::QueryJobs& ask, const Job& job) {
+  return is_of_asker(ask, job) && is_in_time(ask, job);
+}
 
 bool is_asked(const State& state, const wire::QueryJobs& ask, KeptNumber number, const KeptJob& kept, Time now) {
   if (!is_asked(state, ask, *kept.job) || kept.at + seconds(state.policy->keep_ended_seconds) <= now) return false;
   if (ask.every_run()) return true;
   if (state.by_id.contains(kept.job->id)) return false;
-  for (auto it = state.kept_names.lower_bound({kept.job->id, KeptNumber{number.value + 1}}); it != state.kept_names.end() && (*it).first.id == kept.job->id; ++it)
+  for (auto it = state.kept_names.lower_bound({kept.job->id, KeptNumber{number.value + 1}});
+       it != state.kept_names.end() && (*it).first.id == kept.job->id; ++it)
     if (state.kept.at((*it).first.number)->job->id == kept.job->id) return false;
   return true;
 }
@@ -155,13 +178,17 @@ void named_accounted(const ReadView& snapshot, const wire::QueryJobs& ask, wire:
     const JobId id{name.job_id()};
     for (auto it = state.kept_names.lower_bound({id, {}}); it != state.kept_names.end() && (*it).first.id == id; ++it) {
       const KeptJob& kept = *state.kept.at((*it).first.number);
-      if (!is_named(*kept.job, &kept.rest, name.tasks()) || !is_asked(state, ask, (*it).first.number, kept, snapshot.now)) continue;
-      if (shown.emplace(kept.job->key, kept.job->attempt).second) show_accounted(snapshot, priorities, *kept.job, &kept, *out.add_jobs());
+      if (!is_named(*kept.job, &kept.rest, name.tasks()) ||
+          !is_asked(state, ask, (*it).first.number, kept, snapshot.now))
+        continue;
+      if (shown.emplace(kept.job->key, kept.job->attempt).second)
+        show_accounted(snapshot, priorities, *kept.job, &kept, *out.add_jobs());
     }
     for (const Job* job : live_named(state, id)) {
       const ArrayState* array = state.find_array(job->array);
       if (!is_named(*job, array ? &array->rest : nullptr, name.tasks()) || !is_asked(state, ask, *job)) continue;
-      if (shown.emplace(job->key, job->attempt).second) show_accounted(snapshot, priorities, *job, nullptr, *out.add_jobs());
+      if (shown.emplace(job->key, job->attempt).second)
+        show_accounted(snapshot, priorities, *job, nullptr, *out.add_jobs());
     }
   }
 }

@@ -1,4 +1,5 @@
-// src/controller/accounted.h - what sacct asks for: jobs with their steps, running, ended and hidden, and who ended them.
+// src/controller/accounted.h - what sacct asks for: jobs with their steps, running, ended and hidden, and who ended
+// them.
 #pragma once
 
 #include "controller/views.h"
@@ -6,7 +7,8 @@
 namespace millrace {
 
 // The job, and of this run of it the script (or srun's tasks) first, then the steps in the order of their numbers.
-void show_accounted(const ReadView& snapshot, const Priorities& priorities, const Job& job, const KeptJob* kept, wire::JobView& out);
+void show_accounted(const ReadView& snapshot, const Priorities& priorities, const Job& job, const KeptJob* kept,
+                    wire::JobView& out);
 
 // Whether sacct asked for it: its time, its owner, and that no newer run or job has its number.
 bool is_asked(const State& state, const wire::QueryJobs& ask, const Job& job);

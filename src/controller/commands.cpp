@@ -51,7 +51,8 @@ bool passes(const State& state, const wire::CancelJobs& ask, const Job& job, con
     const std::string wanted = lower(ask.state());
     const bool pending = wanted == "pending" || wanted == "pd", running = wanted == "running" || wanted == "r";
     const bool suspended = wanted == "suspended" || wanted == "s";
-    if (!(pending && job.state == JobState::pending) && !(running && job.state == JobState::running) && !(suspended && job.state == JobState::suspended))
+    if (!(pending && job.state == JobState::pending) && !(running && job.state == JobState::running) &&
+        !(suspended && job.state == JobState::suspended))
       return false;
   }
   if (!ask.nodes().empty()) {
@@ -84,7 +85,8 @@ void Commands::refuse_with(const Refusal& refusal) {
 }
 
 void Commands::answer_when_durable(wire::Reply out) {
-  c_.commit_.when_durable([&clients = c_.clients_, client = asker_.client, out = std::move(out)] { clients.reply(client, out); });
+  c_.commit_.when_durable(
+      [&clients = c_.clients_, client = asker_.client, out = std::move(out)] { clients.reply(client, out); });
 }
 
 bool Commands::operators_may(const wire::Request& request) {
@@ -100,58 +102,96 @@ bool Commands::operators_may(const wire::Request& request) {
     case B::kSetTrigger:
     case B::kClearTriggers:
     case B::kIssueToken:
-    case B::kSetDamping: return false;
-    default: return true;
+    case B::kSetDamping:
+      return false;
+    default:
+      return true;
   }
 }
 
 // Rights by sacctmgr are those of a name, which may take a while to find.
 void Commands::handle() {
   if (actor_.is_admin || !c_.has_offices() || c_.asker_names_.contains(asker_.uid)) return dispatch();
-  c_.identities_.find(asker_.uid, asker_.gid, [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
-    c.asker_names_[asker.uid] = identity ? identity->user_name : std::string{};
-    Commands{c, asker, request}.dispatch();
-  });
+  c_.identities_.find(asker_.uid, asker_.gid,
+                      [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
+                        c.asker_names_[asker.uid] = identity ? identity->user_name : std::string{};
+                        Commands{c, asker, request}.dispatch();
+                      });
 }
 
 void Commands::dispatch() {
   using B = wire::Request::BodyCase;
   switch (request_.body_case()) {
-    case B::kSubmit: return submit(request_.submit());
-    case B::kCancel: return cancel(request_.cancel());
-    case B::kUpdateJob: return update_job(request_.update_job());
-    case B::kHold: return hold(request_.hold());
-    case B::kRequeue: return requeue(request_.requeue());
-    case B::kSuspend: return suspend(request_.suspend());
-    case B::kUpdateNode: return update_node(request_.update_node());
-    case B::kUpdatePartition: return update_partition(request_.update_partition());
-    case B::kDeletePartition: return delete_partition(request_.delete_partition());
-    case B::kIssueToken: return issue_token(request_.issue_token());
-    case B::kSetDamping: return set_damping(request_.set_damping());
-    case B::kCreateNodes: return create_nodes(request_.create_nodes());
-    case B::kDeleteNodes: return delete_nodes(request_.delete_nodes());
-    case B::kShutdown: return shutdown(request_.shutdown());
-    case B::kReconfigure: return reconfigure();
-    case B::kSetLogging: return set_logging(request_.set_logging());
-    case B::kWaitJob: return wait(request_.wait_job());
-    case B::kReserve: return reserve(request_.reserve());
-    case B::kRemoveReservation: return remove_reservation(request_.remove_reservation());
-    case B::kCreateStep: return create_step(request_.create_step());
-    case B::kSignalStep: return signal_step(request_.signal_step());
-    case B::kUpdateStep: return update_step(request_.update_step());
-    case B::kAttachStep: return attach_step(request_.attach_step());
-    case B::kSampleSteps: return sample_steps(request_.sample_steps());
-    case B::kNotifyJob: return notify_job(request_.notify_job());
-    case B::kTopJobs: return top(request_.top_jobs());
-    case B::kEndAllocation: return end_allocation(request_.end_allocation());
-    case B::kSetCrontab: return set_crontab(request_.set_crontab());
-    case B::kQueryCrontab: return query_crontab(request_.query_crontab());
-    case B::kSetTrigger: return set_trigger(request_.set_trigger());
-    case B::kClearTriggers: return clear_triggers(request_.clear_triggers());
-    case B::kQueryTriggers: return query_triggers();
-    case B::kChangeAccounts: return change_accounts(request_.change_accounts());
-    case B::kAnnotateRecord: return annotate_record(request_.annotate_record());
-    default: return refuse_with(2036, "Requested operation not supported on this system", "unknown request");
+    case B::kSubmit:
+      return submit(request_.submit());
+    case B::kCancel:
+      return cancel(request_.cancel());
+    case B::kUpdateJob:
+      return update_job(request_.update_job());
+    case B::kHold:
+      return hold(request_.hold());
+    case B::kRequeue:
+      return requeue(request_.requeue());
+    case B::kSuspend:
+      return suspend(request_.suspend());
+    case B::kUpdateNode:
+      return update_node(request_.update_node());
+    case B::kUpdatePartition:
+      return update_partition(request_.update_partition());
+    case B::kDeletePartition:
+      return delete_partition(request_.delete_partition());
+    case B::kIssueToken:
+      return issue_token(request_.issue_token());
+    case B::kSetDamping:
+      return set_damping(request_.set_damping());
+    case B::kCreateNodes:
+      return create_nodes(request_.create_nodes());
+    case B::kDeleteNodes:
+      return delete_nodes(request_.delete_nodes());
+    case B::kShutdown:
+      return shutdown(request_.shutdown());
+    case B::kReconfigure:
+      return reconfigure();
+    case B::kSetLogging:
+      return set_logging(request_.set_logging());
+    case B::kWaitJob:
+      return wait(request_.wait_job());
+    case B::kReserve:
+      return reserve(request_.reserve());
+    case B::kRemoveReservation:
+      return remove_reservation(request_.remove_reservation());
+    case B::kCreateStep:
+      return create_step(request_.create_step());
+    case B::kSignalStep:
+      return signal_step(request_.signal_step());
+    case B::kUpdateStep:
+      return update_step(request_.update_step());
+    case B::kAttachStep:
+      return attach_step(request_.attach_step());
+    case B::kSampleSteps:
+      return sample_steps(request_.sample_steps());
+    case B::kNotifyJob:
+      return notify_job(request_.notify_job());
+    case B::kTopJobs:
+      return top(request_.top_jobs());
+    case B::kEndAllocation:
+      return end_allocation(request_.end_allocation());
+    case B::kSetCrontab:
+      return set_crontab(request_.set_crontab());
+    case B::kQueryCrontab:
+      return query_crontab(request_.query_crontab());
+    case B::kSetTrigger:
+      return set_trigger(request_.set_trigger());
+    case B::kClearTriggers:
+      return clear_triggers(request_.clear_triggers());
+    case B::kQueryTriggers:
+      return query_triggers();
+    case B::kChangeAccounts:
+      return change_accounts(request_.change_accounts());
+    case B::kAnnotateRecord:
+      return annotate_record(request_.annotate_record());
+    default:
+      return refuse_with(2036, "Requested operation not supported on this system", "unknown request");
   }
 }
 
@@ -205,11 +245,14 @@ void Commands::cancel(const wire::CancelJobs& ask) {
     if (!indexes) return refuse_with(indexes.error());
     for (const std::uint32_t index : *indexes) nodes.insert(NodeIndex{index});
   }
-  const bool filtered = !ask.user().empty() || !ask.partition().empty() || !ask.name().empty() || !ask.account().empty() ||
-                        !ask.state().empty() || !ask.nodes().empty() || !ask.qos().empty();
+  const bool filtered = !ask.user().empty() || !ask.partition().empty() || !ask.name().empty() ||
+                        !ask.account().empty() || !ask.state().empty() || !ask.nodes().empty() || !ask.qos().empty();
   std::vector<JobName> names = names_of(ask.jobs());
   if (filtered) {
-    const auto matches = [&](const Job& job) { return job.state != JobState::ended && may_change(job, actor_) && passes(state, ask, job, nodes) && (names.size() > 0 || ask.cron() || !comes_again(job)); };
+    const auto matches = [&](const Job& job) {
+      return job.state != JobState::ended && may_change(job, actor_) && passes(state, ask, job, nodes) &&
+             (names.size() > 0 || ask.cron() || !comes_again(job));
+    };
     std::vector<JobName> chosen;
     if (names.empty()) {
       for (const auto& [key, job] : state.jobs) {
@@ -221,15 +264,19 @@ void Commands::cancel(const wire::CancelJobs& ask) {
           continue;
         }
         const ArrayState* array = state.find_array(job->array);
-        if (!job->array_task) chosen.push_back({job->id, {}});
-        else chosen.push_back({array->id, std::to_string(*job->array_task)});
+        if (!job->array_task)
+          chosen.push_back({job->id, {}});
+        else
+          chosen.push_back({array->id, std::to_string(*job->array_task)});
         // An array's rest is meant alone here: its running tasks are judged one by one.
         if (job->is_array_rest()) chosen.back() = {array->id, "[" + format_index_set(array->rest) + "]"};
       }
     } else {
       for (const JobName& name : names) {
         const auto selected = select_jobs(state, name);
-        if (!selected || std::ranges::any_of(*selected, [&](const SelectedJob& s) { return matches(state.job(s.key)); })) chosen.push_back(name);
+        if (!selected ||
+            std::ranges::any_of(*selected, [&](const SelectedJob& s) { return matches(state.job(s.key)); }))
+          chosen.push_back(name);
       }
     }
     names = std::move(chosen);
@@ -243,11 +290,15 @@ void Commands::cancel(const wire::CancelJobs& ask) {
   });
 }
 
-// A signal is no fact: it goes to the nodes that run the job now, or nowhere. Of a pending job only KILL and TERM mean something.
+// A signal is no fact: it goes to the nodes that run the job now, or nowhere. Of a pending job only KILL and TERM mean
+// something.
 void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobName>& names) {
   const State& state = c_.commit_.durable();
   const bool ends = ask.signal() == 9 && !ask.batch_only();
-  if (ends) return change_jobs(names, [&](const State& now, const SelectedJob& which) { return decide_cancel(now, which, actor_, c_.loop_.now()); });
+  if (ends)
+    return change_jobs(names, [&](const State& now, const SelectedJob& which) {
+      return decide_cancel(now, which, actor_, c_.loop_.now());
+    });
   wire::Reply out = reply();
   for (const JobName& name : names) {
     const auto fail_with = [&](RefusalCode code) {
@@ -277,8 +328,10 @@ void Commands::signal_jobs(const wire::CancelJobs& ask, const std::vector<JobNam
       signal.set_full(ask.full());
       c_.signal_nodes(job, signal);
     }
-    if (sent) out.mutable_jobs_changed()->add_changed(shown_name(name));
-    else fail_with(denied ? RefusalCode::access_denied : suspended ? RefusalCode::suspended : RefusalCode::not_running);
+    if (sent)
+      out.mutable_jobs_changed()->add_changed(shown_name(name));
+    else
+      fail_with(denied ? RefusalCode::access_denied : suspended ? RefusalCode::suspended : RefusalCode::not_running);
   }
   if (!out.has_jobs_changed()) out.mutable_jobs_changed();
   answer(std::move(out));
@@ -288,23 +341,28 @@ void Commands::hold(const wire::HoldJobs& ask) {
   std::vector<JobName> names = names_of(ask.jobs());
   if (!ask.name().empty())
     for (const auto& [key, job] : c_.commit_.decided().jobs)
-      if (job->spec->name == ask.name() && job->state == JobState::pending && !job->is_component() && may_change(*job, actor_)) names.push_back({job->id, {}});
+      if (job->spec->name == ask.name() && job->state == JobState::pending && !job->is_component() &&
+          may_change(*job, actor_))
+        names.push_back({job->id, {}});
   change_jobs(names, [&](const State& now, const SelectedJob& which) {
-    return ask.release() ? decide_release(now, which, actor_, c_.loop_.now()) : decide_hold(now, which, ask.as_user(), actor_, c_.loop_.now());
+    return ask.release() ? decide_release(now, which, actor_, c_.loop_.now())
+                         : decide_hold(now, which, ask.as_user(), actor_, c_.loop_.now());
   });
 }
 
 void Commands::requeue(const wire::RequeueJobs& ask) {
   change_jobs(names_of(ask.jobs()), [&](const State& now, const SelectedJob& which) {
     const Job& job = now.job(which.key);
-    if (ask.incomplete() && job.state == JobState::ended && job.outcome == Outcome::completed) return Decision{std::vector<Event>{}};
+    if (ask.incomplete() && job.state == JobState::ended && job.outcome == Outcome::completed)
+      return Decision{std::vector<Event>{}};
     return decide_requeue(now, which, ask.hold(), actor_, c_.loop_.now(), ask.special_exit());
   });
 }
 
 void Commands::suspend(const wire::SuspendJobs& ask) {
   change_jobs(names_of(ask.jobs()), [&](const State& now, const SelectedJob& which) {
-    return ask.resume() ? decide_resume(now, which, actor_, c_.loop_.now()) : decide_suspend(now, which, actor_, c_.loop_.now());
+    return ask.resume() ? decide_resume(now, which, actor_, c_.loop_.now())
+                        : decide_suspend(now, which, actor_, c_.loop_.now());
   });
 }
 
@@ -328,8 +386,10 @@ void Commands::top(const wire::TopJobs& ask) {
 }
 
 void Commands::update_job(const wire::UpdateJob& ask) {
-  if (ask.extras().has_overcommit() || ask.extras().has_user_env() || ask.extras().has_resv_ports() || ask.extras().has_no_allocate())
-    return refuse_with({RefusalCode::not_supported, {"--overcommit, --get-user-env, --resv-ports and --no-allocate are settled at submission"}});
+  if (ask.extras().has_overcommit() || ask.extras().has_user_env() || ask.extras().has_resv_ports() ||
+      ask.extras().has_no_allocate())
+    return refuse_with({RefusalCode::not_supported,
+                        {"--overcommit, --get-user-env, --resv-ports and --no-allocate are settled at submission"}});
   ModifyJob change;
   JobModified& c = change.change;
   if (ask.has_time_limit_minutes()) c.time_limit_minutes = ask.time_limit_minutes();
@@ -344,7 +404,8 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   if (ask.has_max_nodes()) c.max_nodes = ask.max_nodes();
   if (ask.has_tasks()) c.tasks = ask.tasks();
   if (ask.has_cpus_per_task()) c.cpus_per_task = ask.cpus_per_task();
-  if (ask.has_memory_per_node_mib()) c.memory_per_node = Mebibytes{static_cast<std::int64_t>(ask.memory_per_node_mib())};
+  if (ask.has_memory_per_node_mib())
+    c.memory_per_node = Mebibytes{static_cast<std::int64_t>(ask.memory_per_node_mib())};
   if (ask.has_memory_per_cpu_mib()) c.memory_per_cpu = Mebibytes{static_cast<std::int64_t>(ask.memory_per_cpu_mib())};
   if (ask.has_dependency()) change.dependency = ask.dependency();
   if (ask.has_required_nodes()) change.required_nodes = ask.required_nodes();
@@ -360,17 +421,23 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   if (ask.has_min_cpus_per_node()) c.min_cpus_per_node = ask.min_cpus_per_node();
   if (ask.has_exclusive()) c.exclusive = ask.exclusive();
   if (ask.has_oversubscribe()) c.oversubscribe = ask.oversubscribe();
-  if (!ask.extras().mail_user().empty() && !is_mail_address(ask.extras().mail_user())) return refuse_with(2036, "Requested operation not supported on this system", odd_mail_address);
+  if (!ask.extras().mail_user().empty() && !is_mail_address(ask.extras().mail_user()))
+    return refuse_with(2036, "Requested operation not supported on this system", odd_mail_address);
   if (ask.extras().has_core_spec() && !c_.settings_.cluster.allow_spec_resources)
-    return refuse_with(2036, "Requested operation not supported on this system", "cores cannot be spared: AllowSpecResourcesUsage is not set in slurm.conf");
-  if (ask.extras().reboot() && !actor_.is_admin) return refuse_with(2002, "Access/permission denied", "rebooting of nodes is only allowed for admins");
+    return refuse_with(2036, "Requested operation not supported on this system",
+                       "cores cannot be spared: AllowSpecResourcesUsage is not set in slurm.conf");
+  if (ask.extras().reboot() && !actor_.is_admin)
+    return refuse_with(2002, "Access/permission denied", "rebooting of nodes is only allowed for admins");
   if (ask.extras().reboot() && !c_.hooks_.site_programs().nodes_can_reboot)
-    return refuse_with(2036, "Requested operation not supported on this system", "nodes are not rebooted: slurm.conf has no RebootProgram");
+    return refuse_with(2036, "Requested operation not supported on this system",
+                       "nodes are not rebooted: slurm.conf has no RebootProgram");
   // Both are for whole nodes.
-  if (ask.extras().reboot() || (ask.extras().has_core_spec() && ask.extras().core_spec() != no_core_spec)) c.exclusive = true;
+  if (ask.extras().reboot() || (ask.extras().has_core_spec() && ask.extras().core_spec() != no_core_spec))
+    c.exclusive = true;
   if (ask.has_std_in()) c.std_in = ask.std_in();
   if (ask.has_end_at_us()) change.end_at = Time{ask.end_at_us()};
-  change.admin_words = ask.extras().has_admin_comment() || ask.extras().has_system_comment() || ask.extras().has_site_factor();
+  change.admin_words =
+      ask.extras().has_admin_comment() || ask.extras().has_system_comment() || ask.extras().has_site_factor();
   change.reset_accrue = ask.reset_accrue_time();
   if (ask.has_min_cpus()) change.min_cpus = ask.min_cpus();
   if (ask.has_extras())
@@ -381,12 +448,11 @@ void Commands::update_job(const wire::UpdateJob& ask) {
       if (append && !before.empty()) extras.admin_comment = before + ',' + extras.admin_comment;
     };
   change.wishes = to_wishes(ask.resources());
-  change_jobs({name_of(ask.job())},
-              [&](const State& now, const SelectedJob& which) {
-                // What a crontab says is changed there; an administrator may still have one of its jobs run now.
-                if (!actor_.is_admin && comes_again(now.job(which.key))) return Decision{refuse(RefusalCode::cannot_modify_cron)};
-                return decide_modify(now, which, change, actor_, c_.loop_.now());
-              });
+  change_jobs({name_of(ask.job())}, [&](const State& now, const SelectedJob& which) {
+    // What a crontab says is changed there; an administrator may still have one of its jobs run now.
+    if (!actor_.is_admin && comes_again(now.job(which.key))) return Decision{refuse(RefusalCode::cannot_modify_cron)};
+    return decide_modify(now, which, change, actor_, c_.loop_.now());
+  });
 }
 
 // ---- nodes, partitions, the daemon itself ----
@@ -399,11 +465,14 @@ void Commands::update_node(const wire::UpdateNode& ask) {
       if (node->configured && !node->future) indexes->push_back(index.value);
   const bool reboots = ask.state() == "REBOOT" || ask.state() == "REBOOT_ASAP";
   if (reboots && !c_.hooks_.site_programs().nodes_can_reboot)
-    return refuse_with(2036, "Requested operation not supported on this system", "RebootProgram is not set in slurm.conf");
+    return refuse_with(2036, "Requested operation not supported on this system",
+                       "RebootProgram is not set in slurm.conf");
   ChangeNode change;
   change.state = ask.state();
   change.reason = ask.reason();
-  change.after_reboot = ask.next_state() == "DOWN" ? AfterReboot::down : ask.next_state() == "RESUME" ? AfterReboot::resume : AfterReboot::as_before;
+  change.after_reboot = ask.next_state() == "DOWN"     ? AfterReboot::down
+                        : ask.next_state() == "RESUME" ? AfterReboot::resume
+                                                       : AfterReboot::as_before;
   if (ask.has_weight()) change.change.weight = ask.weight();
   if (ask.has_features()) change.change.features = ask.features();
   if (ask.has_comment()) change.change.comment = ask.comment();
@@ -413,7 +482,9 @@ void Commands::update_node(const wire::UpdateNode& ask) {
   if (ask.has_active_features()) change.change.active_features = ask.active_features();
   if (ask.has_instance_id()) change.change.instance_id = ask.instance_id();
   if (ask.has_instance_type()) change.change.instance_type = ask.instance_type();
-  if (ask.has_resume_after_seconds()) change.change.resume_at = ask.resume_after_seconds() < 0 ? Time{} : c_.loop_.now() + seconds(ask.resume_after_seconds());
+  if (ask.has_resume_after_seconds())
+    change.change.resume_at =
+        ask.resume_after_seconds() < 0 ? Time{} : c_.loop_.now() + seconds(ask.resume_after_seconds());
   for (const std::uint32_t index : *indexes) {
     change.node = NodeIndex{index};
     auto decision = decide_change_node(c_.commit_.decided(), change, actor_, c_.loop_.now());
@@ -510,7 +581,8 @@ const Job* Commands::job_for_steps(std::uint32_t id) {
   const Job* job = c_.commit_.durable().find_job(JobId{id});
   if (!job || !job->placement) return refuse_with({RefusalCode::invalid_job_id, {}}), nullptr;
   if (!may_change(*job, actor_)) return refuse_with({RefusalCode::access_denied, {}}), nullptr;
-  if (job->state == JobState::suspended) return refuse_with(2077, "Job is current suspended, requested operation disabled"), nullptr;
+  if (job->state == JobState::suspended)
+    return refuse_with(2077, "Job is current suspended, requested operation disabled"), nullptr;
   if (job->state != JobState::running) return refuse_with(2021, "Job/step already completing or completed"), nullptr;
   return job;
 }
@@ -520,21 +592,30 @@ void Commands::create_step(const wire::CreateStep& ask) {
   if (!job) return;
   if (ask.component() == 0) return c_.ask_keeper(asker_, request_.number(), *job, ask);
   // Named by the number of the whole, which is its first component's.
-  if (!job->is_het_leader()) return refuse_with({RefusalCode::not_het_job, {"job " + std::to_string(ask.job_id()) + " has no component " + std::to_string(ask.component())}});
+  if (!job->is_het_leader())
+    return refuse_with(
+        {RefusalCode::not_het_job,
+         {"job " + std::to_string(ask.job_id()) + " has no component " + std::to_string(ask.component())}});
   if (ask.component() >= job->het->size)
-    return refuse_with({RefusalCode::too_many_components, {"--het-group=" + std::to_string(ask.component()) + ": the job has " + std::to_string(job->het->size) + " components, counted from 0"}});
-  if (const Job* component = job_for_steps(ask.job_id() + ask.component())) c_.ask_keeper(asker_, request_.number(), *component, ask);
+    return refuse_with({RefusalCode::too_many_components,
+                        {"--het-group=" + std::to_string(ask.component()) + ": the job has " +
+                         std::to_string(job->het->size) + " components, counted from 0"}});
+  if (const Job* component = job_for_steps(ask.job_id() + ask.component()))
+    c_.ask_keeper(asker_, request_.number(), *component, ask);
 }
 
 void Commands::end_allocation(const wire::EndAllocation& ask) {
   const Job* job = job_for_steps(ask.job_id());
   if (!job) return;
-  if (!job->spec->allocation_only) return refuse_with(2036, "Requested operation not supported on this system", "the job was not made by salloc; scancel ends it");
+  if (!job->spec->allocation_only)
+    return refuse_with(2036, "Requested operation not supported on this system",
+                       "the job was not made by salloc; scancel ends it");
   wire::StepToNode message;
   message.set_job_key(job->key.value);
   message.set_attempt(job->attempt.value);
   *message.mutable_end() = ask;
-  if (!c_.tell_keeper(*job, message)) return refuse_with(2016, "Requested nodes are busy", "the first node of the job does not answer; scancel ends it");
+  if (!c_.tell_keeper(*job, message))
+    return refuse_with(2016, "Requested nodes are busy", "the first node of the job does not answer; scancel ends it");
   wire::Reply out = reply();
   out.mutable_done();
   answer(std::move(out));

@@ -16,7 +16,8 @@ class Commands final {
  private:
   using Decide = std::function<Decision(const State&, const SelectedJob&)>;
 
-  // Whether an operator (sacctmgr's AdminLevel) may do this: what is about jobs, reservations and accounts, not about nodes and daemons.
+  // Whether an operator (sacctmgr's AdminLevel) may do this: what is about jobs, reservations and accounts, not about
+  // nodes and daemons.
   static bool operators_may(const wire::Request& request);
   void dispatch();
   void annotate_record(const wire::AnnotateRecord& ask);  // account_commands.cpp
@@ -55,7 +56,7 @@ class Commands final {
   void reserve(const wire::Reserve& ask);
   void remove_reservation(const wire::RemoveReservation& ask);
   bool refuses_words(const wire::SubmitJob& ask);  // what this client may not say of a job; it has been told
-  void set_crontab(const wire::SetCrontab& ask);  // standing_commands.cpp
+  void set_crontab(const wire::SetCrontab& ask);   // standing_commands.cpp
   void query_crontab(const wire::QueryCrontab& ask);
   void set_trigger(const wire::SetTrigger& ask);
   void clear_triggers(const wire::ClearTriggers& ask);

@@ -16,7 +16,12 @@ PayloadId payload_id(std::string_view bytes) {
 
 Commit::Commit(Loop& loop, EventLog& log, State recovered, std::move_only_function<void(const Error&)> fatal,
                std::move_only_function<void(const Changes&)> changed)
-    : loop_(loop), log_(log), fatal_(std::move(fatal)), changed_(std::move(changed)), decided_(std::move(recovered)), durable_(decided_) {}
+    : loop_(loop),
+      log_(log),
+      fatal_(std::move(fatal)),
+      changed_(std::move(changed)),
+      decided_(std::move(recovered)),
+      durable_(decided_) {}
 
 void Commit::note(const Event& event) {
   const auto touch = [&](JobKey named) {
@@ -33,7 +38,9 @@ void Commit::note(const Event& event) {
   std::visit(
       [&](const auto& e) {
         using E = std::decay_t<decltype(e)>;
-        if constexpr (std::is_same_v<E, StepsReported> || std::is_same_v<E, TriggerSet> || std::is_same_v<E, TriggerRemoved>) return;  // no order and no plan follows from it
+        if constexpr (std::is_same_v<E, StepsReported> || std::is_same_v<E, TriggerSet> ||
+                      std::is_same_v<E, TriggerRemoved>)
+          return;  // no order and no plan follows from it
         if constexpr (requires { e.key; }) touch(e.key);
         if constexpr (requires { e.components; }) touch(e.components.front().key);
         if constexpr (std::is_same_v<E, CrontabSet>)
@@ -41,7 +48,8 @@ void Commit::note(const Event& event) {
             for (const CrontabJob& entry : (*crontab)->jobs) touch(entry.key);
         if constexpr (requires { e.node; }) changes_.nodes.insert(e.node);
         if constexpr (std::is_same_v<E, NodeRegistered>) {
-          // Jobs that waited for it to be powered up or to reboot may begin, on all their nodes, and whoever waits for them hears of it.
+          // Jobs that waited for it to be powered up or to reboot may begin, on all their nodes, and whoever waits for
+          // them hears of it.
           const Node& node = decided_.node(e.node);
           if (!node.is_ready())
             for (const JobKey key : node.jobs) touch(key);
@@ -55,14 +63,18 @@ void Commit::note(const Event& event) {
           for (const JobKey key : e.resumed) touch(key);
         }
         // What only takes resources or records can let nobody start.
-        if constexpr (std::is_same_v<E, JobSubmitted> || std::is_same_v<E, HetJobSubmitted> || std::is_same_v<E, CrontabSet>)
+        if constexpr (std::is_same_v<E, JobSubmitted> || std::is_same_v<E, HetJobSubmitted> ||
+                      std::is_same_v<E, CrontabSet>)
           changes_.jobs_added = true;
-        else if constexpr (!std::is_same_v<E, JobPlaced> && !std::is_same_v<E, HetJobPlaced> && !std::is_same_v<E, JobForgotten> && !std::is_same_v<E, ArrayTaskSplit> &&
+        else if constexpr (!std::is_same_v<E, JobPlaced> && !std::is_same_v<E, HetJobPlaced> &&
+                           !std::is_same_v<E, JobForgotten> && !std::is_same_v<E, ArrayTaskSplit> &&
                            !std::is_same_v<E, JobResumed> && !std::is_same_v<E, TimeSliceTurned>)
           changes_.room_made = true;
-        if constexpr (std::is_same_v<E, ClusterConfigured> || std::is_same_v<E, NodeLost> || std::is_same_v<E, NodeStateChanged> ||
-                      std::is_same_v<E, DevicesJudged> || std::is_same_v<E, NodeModified> || std::is_same_v<E, NodesPowered> ||
-                      std::is_same_v<E, NodeCreated> || std::is_same_v<E, NodeDeleted> || std::is_same_v<E, PartitionChanged>)
+        if constexpr (std::is_same_v<E, ClusterConfigured> || std::is_same_v<E, NodeLost> ||
+                      std::is_same_v<E, NodeStateChanged> || std::is_same_v<E, DevicesJudged> ||
+                      std::is_same_v<E, NodeModified> || std::is_same_v<E, NodesPowered> ||
+                      std::is_same_v<E, NodeCreated> || std::is_same_v<E, NodeDeleted> ||
+                      std::is_same_v<E, PartitionChanged>)
           changes_.ground_shifted = true;
       },
       event);

@@ -18,8 +18,8 @@ namespace millrace {
 struct Changes {
   std::set<NodeIndex> nodes;
   std::set<JobKey> jobs;
-  bool room_made = false;   // something that may let a waiting job start
-  bool jobs_added = false;  // new ones, which may start if there is room
+  bool room_made = false;       // something that may let a waiting job start
+  bool jobs_added = false;      // new ones, which may start if there is room
   bool ground_shifted = false;  // nodes or rules are others than before: what is being planned on them is worth little
 };
 

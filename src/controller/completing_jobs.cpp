@@ -7,8 +7,10 @@ namespace millrace {
 
 void CompletingJobs::look_at(const State& state, JobKey key, Time now) {
   const Job* job = state.find_job(key);
-  if (job && job->state == JobState::completing) since_.try_emplace(key, now);
-  else since_.erase(key);
+  if (job && job->state == JobState::completing)
+    since_.try_emplace(key, now);
+  else
+    since_.erase(key);
 }
 
 Duration CompletingJobs::wait(Duration limit, Time now) const {

@@ -1,4 +1,5 @@
-// src/controller/completing_jobs.h - CompleteWait: while jobs leave their nodes no others start, so that a wide one finds them together. Pure: the caller has the clock.
+// src/controller/completing_jobs.h - CompleteWait: while jobs leave their nodes no others start, so that a wide one
+// finds them together. Pure: the caller has the clock.
 #pragma once
 
 #include <map>

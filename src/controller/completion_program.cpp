@@ -6,7 +6,8 @@ namespace millrace {
 void CompletionProgram::tell(const std::string& program, const JobCompletion& completion) {
   if (!programs_) return;
   if (waiting_.size() >= waiting_max) {
-    say_("job " + std::to_string(completion.id.value) + ": " + std::to_string(waiting_max) + " ended jobs wait for " + program + "; it is not told of this one");
+    say_("job " + std::to_string(completion.id.value) + ": " + std::to_string(waiting_max) + " ended jobs wait for " +
+         program + "; it is not told of this one");
     return;
   }
   waiting_.push_back({completion.id, program, completion.variables});

@@ -1,4 +1,5 @@
-// src/controller/completion_program.h - runs the site's program for jobs that ended (JobCompType=jobcomp/script): one after the other; nothing waits for it.
+// src/controller/completion_program.h - runs the site's program for jobs that ended (JobCompType=jobcomp/script): one
+// after the other; nothing waits for it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ class CompletionProgram final {
   static constexpr std::size_t waiting_max = 10'000;
   static constexpr std::int64_t limit_seconds = 60;
 
-  CompletionProgram(Programs* programs, std::function<void(const std::string&)> say) : programs_(programs), say_(std::move(say)) {}
+  CompletionProgram(Programs* programs, std::function<void(const std::string&)> say)
+      : programs_(programs), say_(std::move(say)) {}
   void tell(const std::string& program, const JobCompletion& completion);
 
  private:

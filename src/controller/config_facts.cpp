@@ -36,7 +36,9 @@ NodeDef to_fact(const ConfiguredNode& from) {
   to.tmp_disk = from.tmp_disk;
   to.weight = from.weight;
   to.kinds = from.kinds;
-  to.kind = from.state == ConfiguredNodeState::cloud ? NodeKind::cloud : from.state == ConfiguredNodeState::future ? NodeKind::future : NodeKind::normal;
+  to.kind = from.state == ConfiguredNodeState::cloud    ? NodeKind::cloud
+            : from.state == ConfiguredNodeState::future ? NodeKind::future
+                                                        : NodeKind::normal;
   to.suspend_seconds = from.suspend_seconds;
   to.withheld_cpus = from.withheld_cpus;
   to.withheld_memory = from.withheld_memory;
@@ -62,7 +64,9 @@ PartitionDef to_fact(const ConfiguredPartition& from, const GroupLookup& group) 
   to.default_time_minutes = from.default_time_minutes.value_or(0);
   to.max_nodes = from.max_nodes;
   to.min_nodes = from.min_nodes;
-  to.sharing = from.sharing == Sharing::yes ? CpuSharing::on_request : from.sharing == Sharing::force ? CpuSharing::forced : CpuSharing::no;
+  to.sharing = from.sharing == Sharing::yes     ? CpuSharing::on_request
+               : from.sharing == Sharing::force ? CpuSharing::forced
+                                                : CpuSharing::no;
   if (to.sharing != CpuSharing::no) to.share_max = from.share_count;
   to.priority_tier = from.priority_tier;
   to.preempt_mode = from.preempt_mode;
@@ -100,7 +104,8 @@ std::string words_of(const std::vector<std::string>& list, std::string_view for_
   return list.empty() ? std::string{for_none} : out;
 }
 
-// The other way, so that a change begins with what is there. Every field of to_fact is here (config_facts_test holds them together).
+// The other way, so that a change begins with what is there. Every field of to_fact is here (config_facts_test holds
+// them together).
 ConfiguredPartition from_fact(const PartitionDef& from) {
   ConfiguredPartition to;
   to.name = from.name;
@@ -117,7 +122,10 @@ ConfiguredPartition from_fact(const PartitionDef& from) {
   if (from.default_time_minutes != 0) to.default_time_minutes = from.default_time_minutes;
   to.max_nodes = from.max_nodes;
   to.min_nodes = from.min_nodes;
-  to.sharing = from.exclusive ? Sharing::exclusive : from.sharing == CpuSharing::on_request ? Sharing::yes : from.sharing == CpuSharing::forced ? Sharing::force : Sharing::no;
+  to.sharing = from.exclusive                           ? Sharing::exclusive
+               : from.sharing == CpuSharing::on_request ? Sharing::yes
+               : from.sharing == CpuSharing::forced     ? Sharing::force
+                                                        : Sharing::no;
   if (from.sharing != CpuSharing::no) to.share_count = from.share_max;
   to.priority_tier = from.priority_tier;
   to.preempt_mode = from.preempt_mode;
@@ -150,10 +158,14 @@ ConfiguredPartition from_fact(const PartitionDef& from) {
 
 CpuUnit to_fact(ConsumableUnit unit) {
   switch (unit) {
-    case ConsumableUnit::cpu: return CpuUnit::cpu;
-    case ConsumableUnit::core: return CpuUnit::core;
-    case ConsumableUnit::socket: return CpuUnit::socket;
-    case ConsumableUnit::whole_node: return CpuUnit::node;
+    case ConsumableUnit::cpu:
+      return CpuUnit::cpu;
+    case ConsumableUnit::core:
+      return CpuUnit::core;
+    case ConsumableUnit::socket:
+      return CpuUnit::socket;
+    case ConsumableUnit::whole_node:
+      return CpuUnit::node;
   }
   return CpuUnit::cpu;
 }
@@ -171,9 +183,11 @@ void add_power(const PowerSettings& from, ClusterConfigured& facts) {
   for (const KeepUp& group : from.keep_up) {
     policy.keep_up.push_back(group.count);
     for (NodeDef& node : facts.nodes)
-      if (node.keep_up == 0 && std::ranges::find(group.nodes, node.name) != group.nodes.end()) node.keep_up = static_cast<std::uint32_t>(policy.keep_up.size());
+      if (node.keep_up == 0 && std::ranges::find(group.nodes, node.name) != group.nodes.end())
+        node.keep_up = static_cast<std::uint32_t>(policy.keep_up.size());
   }
-  for (PartitionDef& partition : facts.partitions) partition.never_suspend = std::ranges::find(from.except_partitions, partition.name) != from.except_partitions.end();
+  for (PartitionDef& partition : facts.partitions)
+    partition.never_suspend = std::ranges::find(from.except_partitions, partition.name) != from.except_partitions.end();
 }
 
 std::uint32_t in_seconds(Duration duration) { return static_cast<std::uint32_t>(duration.value / 1'000'000); }
@@ -183,7 +197,8 @@ std::uint32_t in_seconds(Duration duration) { return static_cast<std::uint32_t>(
 ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup& group) {
   ClusterConfigured facts;
   for (const ConfiguredNode& node : configuration.nodes) facts.nodes.push_back(to_fact(node));
-  for (const ConfiguredPartition& partition : configuration.partitions) facts.partitions.push_back(to_fact(partition, group));
+  for (const ConfiguredPartition& partition : configuration.partitions)
+    facts.partitions.push_back(to_fact(partition, group));
   facts.keep = configuration.keep_partitions;
   if (configuration.disable_root_jobs)
     for (PartitionDef& partition : facts.partitions) partition.disable_root_jobs = true;
@@ -253,7 +268,8 @@ ClusterConfigured to_facts(const Configuration& configuration, const GroupLookup
 }
 
 // Which nodes a list means now: names, node sets and ALL.
-static Result<void> add_nodes(const State& state, const std::vector<ConfiguredNodeSet>& sets, const std::string& list, ConfiguredPartition& to) {
+static Result<void> add_nodes(const State& state, const std::vector<ConfiguredNodeSet>& sets, const std::string& list,
+                              ConfiguredPartition& to) {
   const auto add = [&](const std::string& name) {
     if (std::ranges::find(to.nodes, name) == to.nodes.end()) to.nodes.push_back(name);
   };
@@ -270,18 +286,22 @@ static Result<void> add_nodes(const State& state, const std::vector<ConfiguredNo
     }
     for (const auto& [index, node] : state.nodes) {
       const auto features = split(node->def->features, ',');
-      const bool has_feature = set != sets.end() && !set->feature.empty() && std::ranges::find(features, std::string_view{set->feature}) != features.end();
+      const bool has_feature = set != sets.end() && !set->feature.empty() &&
+                               std::ranges::find(features, std::string_view{set->feature}) != features.end();
       if (node->configured && (word == "ALL" || has_feature)) add(node->def->name);
     }
   }
   return {};
 }
 
-Result<PartitionDef> partition_from_words(const State& state, const std::string& name, const std::vector<std::string>& words, const SitePartitions& site) {
+Result<PartitionDef> partition_from_words(const State& state, const std::string& name,
+                                          const std::vector<std::string>& words, const SitePartitions& site) {
   const auto known = state.find_partition(name);
   ConfiguredPartition partition;
-  if (known) partition = from_fact(state.partition(*known).def);
-  else partition.disable_root_jobs = site.disable_root_jobs;
+  if (known)
+    partition = from_fact(state.partition(*known).def);
+  else
+    partition.disable_root_jobs = site.disable_root_jobs;
   partition.name = name;
   for (const std::string& text : words) {
     MR_TRY(const PartitionWord word, read_partition_word(text));
@@ -292,11 +312,13 @@ Result<PartitionDef> partition_from_words(const State& state, const std::string&
     if (word.op == '-') {
       // Those that came by themselves count as named from now on.
       if (known)
-        for (const NodeIndex index : state.partition(*known).nodes) MR_TRY_VOID(add_nodes(state, {}, state.node(index).def->name, partition));
+        for (const NodeIndex index : state.partition(*known).nodes)
+          MR_TRY_VOID(add_nodes(state, {}, state.node(index).def->name, partition));
       ConfiguredPartition leaving;
       MR_TRY_VOID(add_nodes(state, site.node_sets, word.value, leaving));
       for (const std::string& each : leaving.nodes)
-        if (std::erase(partition.nodes, each) == 0) return fail(Errc::invalid, "node " + each + " is not in partition " + name);
+        if (std::erase(partition.nodes, each) == 0)
+          return fail(Errc::invalid, "node " + each + " is not in partition " + name);
     }
     if (word.op != '+') partition.all_nodes = false, partition.node_features.clear();
     if (word.op == '=') partition.nodes.clear();

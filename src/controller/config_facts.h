@@ -21,7 +21,8 @@ struct SitePartitions {
   GroupLookup group = [](const std::string&) { return std::nullopt; };
 };
 // The partition as it is, or a new one, with these settings (Key=value, Nodes+=, Nodes-=).
-Result<PartitionDef> partition_from_words(const State& state, const std::string& name, const std::vector<std::string>& words, const SitePartitions& site);
+Result<PartitionDef> partition_from_words(const State& state, const std::string& name,
+                                          const std::vector<std::string>& words, const SitePartitions& site);
 // Nodes that are made while the controller runs: their names, and what a NodeName line would say of them.
 Result<std::vector<NodeDef>> nodes_from_words(const std::string& names, const std::string& words);
 

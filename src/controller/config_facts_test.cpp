@@ -10,11 +10,55 @@ namespace {
 
 // Every field away from its default; one that is added to PartitionDef and not to this list does not compile.
 PartitionDef unusual() {
-  PartitionDef def{"odd", {"n0", "n1"}, {"staff"}, {"physics"}, {"biology"}, {50}, true, true, true, false, true, Availability::drain, 60, 30, 2, 1, 5, 6,
-                   Mebibytes{10}, {}, Mebibytes{20}, {}, "gold", {"gold"}, {"iron"}, {{"cpu", 2'000'000'000, 1}}, PreemptMode::requeue, 9, CpuSharing::forced, 3,
-                   false, {}, 100, 101, 102, true, true, true, true, {"login1"}, 8000, 4, 7, 2, true};
-  [[maybe_unused]] auto& [name, nodes, groups, accounts, deny, gids, d, r, h, e, j, state, max, time, most, least, tier, factor, dc, dn, mc, mn, qos, aq, dq, weights, mode, grace, sharing, share, all, features,
-         s1, s2, s3, idle, never_suspend, user, reservation, hosts, memory, cpus, over_time, cpus_per_node, least_loaded] = def;
+  PartitionDef def{"odd",
+                   {"n0", "n1"},
+                   {"staff"},
+                   {"physics"},
+                   {"biology"},
+                   {50},
+                   true,
+                   true,
+                   true,
+                   false,
+                   true,
+                   Availability::drain,
+                   60,
+                   30,
+                   2,
+                   1,
+                   5,
+                   6,
+                   Mebibytes{10},
+                   {},
+                   Mebibytes{20},
+                   {},
+                   "gold",
+                   {"gold"},
+                   {"iron"},
+                   {{"cpu", 2'000'000'000, 1}},
+                   PreemptMode::requeue,
+                   9,
+                   CpuSharing::forced,
+                   3,
+                   false,
+                   {},
+                   100,
+                   101,
+                   102,
+                   true,
+                   true,
+                   true,
+                   true,
+                   {"login1"},
+                   8000,
+                   4,
+                   7,
+                   2,
+                   true};
+  [[maybe_unused]] auto& [name, nodes, groups, accounts, deny, gids, d, r, h, e, j, state, max, time, most, least, tier,
+                          factor, dc, dn, mc, mn, qos, aq, dq, weights, mode, grace, sharing, share, all, features, s1,
+                          s2, s3, idle, never_suspend, user, reservation, hosts, memory, cpus, over_time, cpus_per_node,
+                          least_loaded] = def;
   return def;
 }
 
@@ -48,7 +92,9 @@ TEST_F(PartitionFromWords, What_is_not_spoken_of_stays) {
   const auto same = partition_from_words(state_, "odd", {}, site_);
   ASSERT_TRUE(same);
   EXPECT_EQ(*same, unusual());
-  const auto other = partition_from_words(state_, "odd", {"MaxTime=2:00:00", "DenyAccounts=", "AllowGroups=ALL", "OverSubscribe=EXCLUSIVE", "State=UP"}, site_);
+  const auto other = partition_from_words(
+      state_, "odd", {"MaxTime=2:00:00", "DenyAccounts=", "AllowGroups=ALL", "OverSubscribe=EXCLUSIVE", "State=UP"},
+      site_);
   ASSERT_TRUE(other);
   PartitionDef expected = unusual();
   expected.max_time_minutes = 120;

@@ -1,4 +1,5 @@
-// src/controller/controller.cpp - see controller.h. Requests of people are in commands.cpp and queries.cpp, what nodes say and are told in nodes.cpp.
+// src/controller/controller.cpp - see controller.h. Requests of people are in commands.cpp and queries.cpp, what nodes
+// say and are told in nodes.cpp.
 #include "controller/controller.h"
 
 #include <algorithm>
@@ -37,19 +38,25 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
       hooks_(std::move(hooks)),
       lines_(hooks_.log ? *hooks_.log : silent_),
       schedule_lines_(hooks_.schedule_log ? *hooks_.schedule_log : silent_),
-      commit_(parts.loop, parts.log, std::move(recovered),
-              [this](const Error& error) { hooks_.fatal("the event log failed: " + error.story); },
-              [this](const Changes& changes) { changed(changes); }),
+      commit_(
+          parts.loop, parts.log, std::move(recovered),
+          [this](const Error& error) { hooks_.fatal("the event log failed: " + error.story); },
+          [this](const Changes& changes) { changed(changes); }),
       planning_(parts.loop, parts.plan_worker, planner_settings({}, settings_.backfill_depth),
-                {[this]() -> const State& { return commit_.durable(); }, [this](const Plan& plan) { plan_finished(plan); },
-                 [this] { return unreachable(); },
+                {[this]() -> const State& { return commit_.durable(); },
+                 [this](const Plan& plan) { plan_finished(plan); }, [this] { return unreachable(); },
                  [this](const Plan* plan, std::size_t queued, Duration took) {
                    const bool backfills = commit_.durable().policy->backfill;
                    if (plan) diagnostics_.pass_finished(*plan, queued, backfills, took, loop_.now());
-                   if (plan) fact_log_.planned(commit_.durable(), *plan, queued, took);
-                   else diagnostics_.pass_given_up(backfills);
+                   if (plan)
+                     fact_log_.planned(commit_.durable(), *plan, queued, took);
+                   else
+                     diagnostics_.pass_given_up(backfills);
                  },
-                 [this] { return settings_.complete_wait > Duration{0} ? completing_.wait(settings_.complete_wait, loop_.now()) : Duration{0}; }}),
+                 [this] {
+                   return settings_.complete_wait > Duration{0} ? completing_.wait(settings_.complete_wait, loop_.now())
+                                                                : Duration{0};
+                 }}),
       payloads_(parts.log, payload_cache_bytes),
       mailer_(parts.programs, [this](const std::string& text) { hooks_.say(text); }),
       completion_program_(parts.programs, [this](const std::string& text) { hooks_.say(text); }) {
@@ -67,8 +74,8 @@ void Controller::add_manager(ResourceManager& manager, std::vector<std::string> 
 void Controller::start(ClusterConfigured configuration, Task ready) {
   started_at_ = loop_.now();
   diagnostics_.reset(started_at_);
-  // Above the last one in the log, and not below the clock: a log restored from a copy, or begun anew, has forgotten epochs that
-  // nodes remember, and they would never obey it.
+  // Above the last one in the log, and not below the clock: a log restored from a copy, or begun anew, has forgotten
+  // epochs that nodes remember, and they would never obey it.
   const auto clock = static_cast<std::uint64_t>(std::max<std::int64_t>(started_at_.value, 0));
   const Epoch epoch{std::max(commit_.decided().epoch.value + 1, clock)};
   configuration.at = started_at_;
@@ -78,7 +85,8 @@ void Controller::start(ClusterConfigured configuration, Task ready) {
   due_signals_.look_at_all(commit_.durable());
   for (const auto& [key, nothing] : commit_.durable().active) completing_.look_at(commit_.durable(), key, started_at_);
   job_mails_.remember(commit_.durable(), started_at_);
-  if (settings_.tell_completions) record_completions(job_completions_.remember(commit_.durable(), settings_.cluster.cluster_name), true);
+  if (settings_.tell_completions)
+    record_completions(job_completions_.remember(commit_.durable(), settings_.cluster.cluster_name), true);
   reservation_watch_.remember(commit_.durable(), started_at_);
   run_triggers(trigger_watch_.remember(commit_.durable(), started_at_));
   run_triggers(fired_by(commit_.durable(), TriggerEvent::controller_started));
@@ -119,7 +127,8 @@ void Controller::take_settings(const ControllerSettings& fresh) {
   settings_.inactive_limit = fresh.inactive_limit;
   settings_.complete_wait = fresh.complete_wait;
   settings_.crontabs = fresh.crontabs;
-  if (fresh.tell_completions && !settings_.tell_completions) (void)job_completions_.remember(commit_.durable(), settings_.cluster.cluster_name);
+  if (fresh.tell_completions && !settings_.tell_completions)
+    (void)job_completions_.remember(commit_.durable(), settings_.cluster.cluster_name);
   settings_.tell_completions = fresh.tell_completions;
   settings_.user_triggers = fresh.user_triggers;
   settings_.backfill_depth = fresh.backfill_depth;
@@ -167,7 +176,8 @@ void Controller::changed(const Changes& changes) {
   for (const JobKey key : changes.jobs) due_signals_.look_at(commit_.durable(), key);
   for (const JobKey key : changes.jobs) send_mails(job_mails_.look(commit_.durable(), key, loop_.now()));
   if (settings_.tell_completions)
-    for (const JobKey key : changes.jobs) record_completions(job_completions_.look(commit_.durable(), key, settings_.cluster.cluster_name), false);
+    for (const JobKey key : changes.jobs)
+      record_completions(job_completions_.look(commit_.durable(), key, settings_.cluster.cluster_name), false);
   see_to_reservations();
   see_to_crontabs(changes.jobs);
   run_triggers(trigger_watch_.look(commit_.durable(), changes.jobs, changes.nodes, loop_.now()));
@@ -179,7 +189,8 @@ void Controller::changed(const Changes& changes) {
 // Before anybody new is placed: those that were suspended for others, or are to go on, have waited on their nodes.
 void Controller::resume_suspended() {
   if (commit_.decided().suspended.empty()) return;
-  if (auto events = decide_resumptions(commit_.decided(), loop_.now()); !events.empty()) commit_.happen(std::move(events));
+  if (auto events = decide_resumptions(commit_.decided(), loop_.now()); !events.empty())
+    commit_.happen(std::move(events));
 }
 
 void Controller::preempt(const Preemption& p) {
@@ -210,7 +221,8 @@ void Controller::preempt(const Preemption& p) {
 
 void Controller::signal_nodes(const Job& job, const wire::SignalAttempt& signal) {
   for (const NodeShare& share : job.placement->shares)
-    if (const auto link = share.lost ? links_.end() : links_.find(share.node); link != links_.end() && link->second.manager)
+    if (const auto link = share.lost ? links_.end() : links_.find(share.node);
+        link != links_.end() && link->second.manager)
       link->second.manager->signal(commit_.durable().node(share.node).def->name, signal);
 }
 
@@ -226,11 +238,17 @@ void Controller::plan_finished(const Plan& plan) {
   for (const Proposal& p : plan.placements) {
     Reason why = Reason::none;
     auto events = decide_place(commit_.decided(), to_place(p), loop_.now(), &why);
-    if (events.empty()) lines_.debug([&] { return "sched: proposal for job key " + std::to_string(p.key.value) + " dropped: " + (why == Reason::none ? "stale" : slurm_word(why)); });
-    // A stale proposal is dropped; the change that made it stale has asked for the next pass. One that cannot be had in the way it
-    // asks waits for the next end, and says why.
+    if (events.empty())
+      lines_.debug([&] {
+        return "sched: proposal for job key " + std::to_string(p.key.value) +
+               " dropped: " + (why == Reason::none ? "stale" : slurm_word(why));
+      });
+    // A stale proposal is dropped; the change that made it stale has asked for the next pass. One that cannot be had in
+    // the way it asks waits for the next end, and says why.
     if (!events.empty()) {
-      const auto remember = [&](JobPlaced& placed, JobKey waited) { placed.waited = wait_log_.take(commit_.decided().job(waited), loop_.now()); };
+      const auto remember = [&](JobPlaced& placed, JobKey waited) {
+        placed.waited = wait_log_.take(commit_.decided().job(waited), loop_.now());
+      };
       for (Event& event : events) {
         if (auto* placed = std::get_if<JobPlaced>(&event)) remember(*placed, p.key);
         if (auto* whole = std::get_if<HetJobPlaced>(&event))
@@ -239,7 +257,8 @@ void Controller::plan_finished(const Plan& plan) {
       commit_.happen(std::move(events));
     } else if (why != Reason::none) {
       report.findings.insert_or_assign(p.key, Finding{p.key, why, {}, {}, p.partition});
-      for (const Proposal& component : p.with) report.findings.insert_or_assign(component.key, Finding{component.key, why, {}, {}, component.partition});
+      for (const Proposal& component : p.with)
+        report.findings.insert_or_assign(component.key, Finding{component.key, why, {}, {}, component.partition});
     }
   }
   plan_report_ = SharedValue(std::move(report));
@@ -254,9 +273,11 @@ void Controller::tick() {
   for (auto& [index, link] : links_) {
     std::erase_if(link.ordered, [&](const auto& entry) { return entry.second + settings_.relaunch_after * 30 < now; });
     const auto* node = commit_.decided().nodes.find(index);
-    const bool counts = node && (*node)->configured && (*node)->is_on() && (*node)->reboot != Reboot::issued && ((*node)->condition == NodeCondition::up || !(*node)->jobs.empty());
+    const bool counts = node && (*node)->configured && (*node)->is_on() && (*node)->reboot != Reboot::issued &&
+                        ((*node)->condition == NodeCondition::up || !(*node)->jobs.empty());
     if (counts && now - link.heard_at > settings_.agent_timeout) {
-      complain("node " + (*node)->def->name + " has not responded for " + std::to_string((now - link.heard_at).value / 1'000'000) + " s: down");
+      complain("node " + (*node)->def->name + " has not responded for " +
+               std::to_string((now - link.heard_at).value / 1'000'000) + " s: down");
       link.responding = false;
       link.reported = false;
       observed_.edit().responding[index] = false;
@@ -267,7 +288,8 @@ void Controller::tick() {
   }
   if (auto reboots = decide_reboots(commit_.decided(), now); !reboots.empty()) commit_.happen(std::move(reboots));
   for (const JobKey key : absent_clients_.take_due(commit_.decided(), settings_.inactive_limit, now)) {
-    hooks_.say("job " + shown_name(commit_.decided(), commit_.decided().job(key)) + ": its srun or salloc is gone (InactiveLimit): ended");
+    hooks_.say("job " + shown_name(commit_.decided(), commit_.decided().job(key)) +
+               ": its srun or salloc is gone (InactiveLimit): ended");
     commit_.happen({Event{JobTimedOut{key, now, true}}});
   }
   see_to_power();
@@ -374,16 +396,18 @@ void Controller::maybe_snapshot() {
       [this, made = std::move(made)]() mutable {
         // Jobs submitted meanwhile name payloads too; they lie in newer segments, or are named here.
         std::set<PayloadId> live(made->live.begin(), made->live.end());
-        for (auto it = commit_.decided().jobs.lower_bound(made->state.next_key); it != commit_.decided().jobs.end(); ++it) {
+        for (auto it = commit_.decided().jobs.lower_bound(made->state.next_key); it != commit_.decided().jobs.end();
+             ++it) {
           live.insert(PayloadId{(*it).second->spec->script});
           live.insert(PayloadId{(*it).second->spec->environment});
         }
         live.erase(PayloadId{});
-        log_.write_snapshot(made->state.version, std::move(made->bytes), {live.begin(), live.end()}, [this](Result<void> done) {
-          snapshot_running_ = false;
-          hooks_.peak_passed();
-          if (!done) complain("snapshot not written: " + done.error().story);
-        });
+        log_.write_snapshot(made->state.version, std::move(made->bytes), {live.begin(), live.end()},
+                            [this](Result<void> done) {
+                              snapshot_running_ = false;
+                              hooks_.peak_passed();
+                              if (!done) complain("snapshot not written: " + done.error().story);
+                            });
       });
 }
 
@@ -391,10 +415,16 @@ void Controller::maybe_snapshot() {
 
 void Controller::request(const Asker& asker, const wire::Request& request) {
   const Time before = loop_.now();
-  const auto what = [&] { return std::string{"Processing RPC: "} + call_name(request.body_case()).name + " from UID=" + std::to_string(asker.uid.value) + " client " + std::to_string(asker.client); };
+  const auto what = [&] {
+    return std::string{"Processing RPC: "} + call_name(request.body_case()).name +
+           " from UID=" + std::to_string(asker.uid.value) + " client " + std::to_string(asker.client);
+  };
   lines_.debug2(what);
   lines_.about(DebugFlag::audit_rpcs, what);
-  lines_.about(DebugFlag::protocol, [&] { return std::string{call_name(request.body_case()).name} + " of " + std::to_string(request.ByteSizeLong()) + " bytes from UID=" + std::to_string(asker.uid.value); });
+  lines_.about(DebugFlag::protocol, [&] {
+    return std::string{call_name(request.body_case()).name} + " of " + std::to_string(request.ByteSizeLong()) +
+           " bytes from UID=" + std::to_string(asker.uid.value);
+  });
   if (!Queries{*this, asker, request}.handle()) Commands{*this, asker, request}.handle();
   diagnostics_.answered(request, asker.uid, loop_.now() - before);
   if (diagnostics_.wants_name(asker.uid))
@@ -449,8 +479,11 @@ void Controller::tell_waiters(JobKey key) {
   if (it == waiters_.end()) return;
   const wire::JobProgress progress = progress_of(key);
   const Job* job = commit_.durable().find_job(key);
-  const bool started = progress.state() != wire::PENDING && !(job && (job->program == JobProgram::prolog || job->boots));
-  const auto lost = job && job->placement ? static_cast<std::size_t>(std::ranges::count_if(job->placement->shares, &NodeShare::lost)) : 0;
+  const bool started =
+      progress.state() != wire::PENDING && !(job && (job->program == JobProgram::prolog || job->boots));
+  const auto lost = job && job->placement
+                        ? static_cast<std::size_t>(std::ranges::count_if(job->placement->shares, &NodeShare::lost))
+                        : 0;
   std::erase_if(it->second, [&](Waiter& waiter) {
     const bool lost_more = lost > waiter.told_lost && !waiter.until_started;
     if (!progress.ended() && (!started || (waiter.told_start && !lost_more))) return false;

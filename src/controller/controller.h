@@ -1,4 +1,5 @@
-// src/controller/controller.h - the one loop: commands become durable facts, facts become orders to nodes and answers to people.
+// src/controller/controller.h - the one loop: commands become durable facts, facts become orders to nodes and answers
+// to people.
 #pragma once
 
 #include <functional>
@@ -10,17 +11,17 @@
 #include "base/log.h"
 #include "controller/absent_clients.h"
 #include "controller/clients.h"
+#include "controller/commit.h"
 #include "controller/completing_jobs.h"
 #include "controller/completion_program.h"
-#include "controller/commit.h"
 #include "controller/config_facts.h"
 #include "controller/departed_users.h"
 #include "controller/due_signals.h"
 #include "controller/job_completion.h"
 #include "controller/job_mail.h"
-#include "controller/mailer.h"
 #include "controller/launch_plan.h"
 #include "controller/long_answers.h"
+#include "controller/mailer.h"
 #include "controller/payload_cache.h"
 #include "controller/planning.h"
 #include "controller/reconcile.h"
@@ -41,20 +42,21 @@ struct ControllerSettings {
   std::string version;
   UserId slurm_user;
   Duration agent_timeout = seconds(300);
-  Duration complete_wait{};                   // no job starts while others have been completing for less
-  Duration inactive_limit{};                  // allocations whose client is gone for so long end; 0: none do
-  bool crontabs = false;                      // scrontab is allowed
-  bool tell_completions = false;              // somebody wants to hear of jobs that ended (JobCompType)
-  bool user_triggers = false;                 // users who are no administrators may set triggers, which run as them
-  bool is_root = false;                       // and so programs can be run as others
-  Duration relaunch_after = seconds(2);       // an order that shows no effect is given again after this
-  std::uint64_t snapshot_bytes = 64u << 20;   // of log since the last snapshot
-  bool planning = true;                       // false: a foreign scheduler drives us
-  std::uint32_t backfill_depth = 100;           // jobs that get a planned start
-  Duration replan_every = seconds(30);        // while someone waits, although nothing happened
+  Duration complete_wait{};                  // no job starts while others have been completing for less
+  Duration inactive_limit{};                 // allocations whose client is gone for so long end; 0: none do
+  bool crontabs = false;                     // scrontab is allowed
+  bool tell_completions = false;             // somebody wants to hear of jobs that ended (JobCompType)
+  bool user_triggers = false;                // users who are no administrators may set triggers, which run as them
+  bool is_root = false;                      // and so programs can be run as others
+  Duration relaunch_after = seconds(2);      // an order that shows no effect is given again after this
+  std::uint64_t snapshot_bytes = 64u << 20;  // of log since the last snapshot
+  bool planning = true;                      // false: a foreign scheduler drives us
+  std::uint32_t backfill_depth = 100;        // jobs that get a planned start
+  Duration replan_every = seconds(30);       // while someone waits, although nothing happened
 };
 
-// What a configuration that was read again brings: facts for the ledger, and settings of which names, paths and version stay as they were.
+// What a configuration that was read again brings: facts for the ledger, and settings of which names, paths and version
+// stay as they were.
 struct Reconfiguration {
   ClusterConfigured facts;
   ControllerSettings settings;
@@ -62,13 +64,13 @@ struct Reconfiguration {
 
 // What the site wants the controller to run, as the configuration says now.
 struct SitePrograms {
-  std::vector<std::string> prolog, epilog;  // files or patterns
-  Duration prolog_limit{}, epilog_limit{};  // 0: none
-  bool nodes_can_reboot = false;            // RebootProgram
-  std::string suspend{}, resume{}, resume_failed{};  // power saving; empty: none
-  std::string mail{}, mail_domain{};                 // sends mail; of recipients that have none
+  std::vector<std::string> prolog, epilog;                 // files or patterns
+  Duration prolog_limit{}, epilog_limit{};                 // 0: none
+  bool nodes_can_reboot = false;                           // RebootProgram
+  std::string suspend{}, resume{}, resume_failed{};        // power saving; empty: none
+  std::string mail{}, mail_domain{};                       // sends mail; of recipients that have none
   std::string reservation_prolog{}, reservation_epilog{};  // run with the name of the reservation
-  std::string job_completion{};                      // told of each job that ended
+  std::string job_completion{};                            // told of each job that ended
 };
 
 // By what tokens are signed, and who gets which.
@@ -80,17 +82,20 @@ struct TokenRules {
 
 // What the process does for the controller.
 struct ControllerHooks {
-  std::function<void(const std::string&)> say = [](const std::string&) {};     // the daemon's log
+  std::function<void(const std::string&)> say = [](const std::string&) {};  // the daemon's log
   Log* log = nullptr;           // the same with levels; null: nobody wants more than say() has
   Log* schedule_log = nullptr;  // what the scheduler decides, in a file of its own
-  std::function<void(const std::string&)> fatal = [](const std::string&) {};   // stop at once: the log is lost
+  std::function<void(const std::string&)> fatal = [](const std::string&) {};  // stop at once: the log is lost
   std::function<void()> peak_passed = [] {};  // much memory was just given back: a moment to hand it to the system
   std::function<void(bool agents_too)> shutdown = [](bool) {};
   // Reads the configuration again, or says what is wrong with it; the old one stays then.
   std::function<Result<Reconfiguration>()> reconfigure;
   std::function<void(wire::Config&)> show_config = [](wire::Config&) {};
   std::function<SitePartitions()> site_partitions = [] { return SitePartitions{}; };
-  std::function<Result<TokenRules>()> token_rules = [] { return Result<TokenRules>{fail(Errc::refused, "tokens need AuthAltTypes=auth/jwt and AuthAltParameters=jwt_key=FILE in slurm.conf")}; };
+  std::function<Result<TokenRules>()> token_rules = [] {
+    return Result<TokenRules>{
+        fail(Errc::refused, "tokens need AuthAltTypes=auth/jwt and AuthAltParameters=jwt_key=FILE in slurm.conf")};
+  };
   std::function<SitePrograms()> site_programs = [] { return SitePrograms{}; };
   // Lines about jobs that ended, to be written somewhere by somebody else; null: nobody wants them.
   std::function<void(std::string)> record_completions;
@@ -111,8 +116,8 @@ class Controller final : public ResourceObserver {
 
   // The manager of these nodes; with no names, of all that no other manager has.
   void add_manager(ResourceManager& manager, std::vector<std::string> nodes = {});
-  // The first facts of this run: a new epoch, the configuration. `ready` runs when they are durable; nodes may be spoken to from
-  // then on, not before: an epoch that could be lost would be given out twice.
+  // The first facts of this run: a new epoch, the configuration. `ready` runs when they are durable; nodes may be
+  // spoken to from then on, not before: an epoch that could be lost would be given out twice.
   void start(ClusterConfigured configuration, Task ready = {});
   Epoch epoch() const { return commit_.decided().epoch; }
   const State& durable() const { return commit_.durable(); }
@@ -133,12 +138,13 @@ class Controller final : public ResourceObserver {
   struct NodeLink {
     ResourceManager* manager = nullptr;
     bool responding = false;
-    bool reported = false;                    // since its last registration in this run
+    bool reported = false;  // since its last registration in this run
     Time heard_at;
-    std::vector<AttemptReport> attempts;      // as last reported
+    std::vector<AttemptReport> attempts;  // as last reported
     Time told_to_reboot;
     // By job, attempt, step and kind of order:
-    std::map<std::tuple<JobKey, Attempt, std::int64_t, std::uint32_t>, Time> ordered;  // when an order was last given, so as not to repeat it at once
+    std::map<std::tuple<JobKey, Attempt, std::int64_t, std::uint32_t>, Time>
+        ordered;  // when an order was last given, so as not to repeat it at once
   };
   // Supervisors that are asked what their steps use, and who wants to know.
   struct SampleTarget {
@@ -178,13 +184,15 @@ class Controller final : public ResourceObserver {
   // Steps (steps.cpp)
   void ask_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask);
   void pass_to_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask);
-  void ask_with_ports(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask);  // step_ports.cpp
+  void ask_with_ports(const Asker& asker, std::uint64_t number, const Job& job,
+                      const wire::CreateStep& ask);                   // step_ports.cpp
   bool tell_keeper(const Job& job, const wire::StepToNode& message);  // false: its node does not answer
   void tell_of_lost(NodeIndex index, NodeLink& link);
   void tell_keeper_of(NodeIndex node, const AttemptReport& report);
   void launch_step(const Job& job, NodeIndex node, const wire::StepLaunch& order);
-  bool has_launches_under_way(JobKey key, Attempt attempt, std::optional<NodeIndex> node);  // of steps; not set: on any of its nodes
-  bool waits_for_steps(const Job& job, NodeIndex first);  // of other nodes, which it tells to go
+  bool has_launches_under_way(JobKey key, Attempt attempt,
+                              std::optional<NodeIndex> node);  // of steps; not set: on any of its nodes
+  bool waits_for_steps(const Job& job, NodeIndex first);       // of other nodes, which it tells to go
   void step_client_left(ClientId client);
   std::uint32_t next_het_step(const Job& job) const;  // that no component of it has used, as far as is known here
   void note_het_step(const Job& job, std::uint32_t id);
@@ -219,7 +227,8 @@ class Controller final : public ResourceObserver {
   void power_program_ended(Power what, const std::vector<std::pair<NodeIndex, Time>>& nodes);
   void resume_failed(const std::vector<NodeIndex>& nodes);
   void leave_unpowered(JobKey key);
-  ProgramRun power_program(const std::string& program, const std::vector<NodeIndex>& nodes, std::uint32_t limit_seconds) const;
+  ProgramRun power_program(const std::string& program, const std::vector<NodeIndex>& nodes,
+                           std::uint32_t limit_seconds) const;
   std::string resume_file(const std::vector<NodeIndex>& nodes) const;
   void know_nodes();
   void take_settings(const ControllerSettings& fresh);
@@ -272,8 +281,9 @@ class Controller final : public ResourceObserver {
     std::string secret;  // of its srun, which may ask again
   };
   std::map<std::pair<ClientId, std::uint64_t>, AskedPorts> asked_ports_;  // by steps that are not known to have ended
-  std::map<JobKey, std::pair<Attempt, std::uint32_t>> het_steps_;  // by leader: the next number of a step
-  std::map<std::tuple<JobKey, Attempt, NodeIndex, std::uint32_t>, Time> step_launches_;  // sent there and not yet reported
+  std::map<JobKey, std::pair<Attempt, std::uint32_t>> het_steps_;         // by leader: the next number of a step
+  std::map<std::tuple<JobKey, Attempt, NodeIndex, std::uint32_t>, Time>
+      step_launches_;  // sent there and not yet reported
   std::map<std::uint64_t, Inquiry> inquiries_;
   std::uint64_t last_inquiry_ = 0;
   SharedValue<PlanReport> plan_report_{PlanReport{}};
@@ -297,13 +307,13 @@ class Controller final : public ResourceObserver {
   Loop::TimerId signal_timer_ = 0;
   Time signal_armed_ = never;
   std::map<JobKey, RunningProgram> running_programs_;
-  std::map<NodeIndex, Time> power_runs_;         // nodes for which a program runs, and the due time of that change
-  std::vector<Time> told_down_, told_up_;        // in the last minute, for the rates
+  std::map<NodeIndex, Time> power_runs_;   // nodes for which a program runs, and the due time of that change
+  std::vector<Time> told_down_, told_up_;  // in the last minute, for the rates
   Loop::TimerId deadline_timer_ = 0;
   Time deadline_armed_ = never;
   bool snapshot_running_ = false;
   Time period_planned_;  // the period of priorities a pass was last asked for
-  Time replanned_at_;  // for the sake of time alone
+  Time replanned_at_;    // for the sake of time alone
   Time started_at_;
 };
 

@@ -16,9 +16,13 @@ tm clock_at(time_t at) {
 }
 
 bool is_month(const CronTimes& times, const tm& shown) { return (times.months >> (shown.tm_mon + 1) & 1) != 0; }
-bool is_day(const CronTimes& times, const tm& shown) { return is_month(times, shown) && times.has_day(shown.tm_mday, shown.tm_wday); }
+bool is_day(const CronTimes& times, const tm& shown) {
+  return is_month(times, shown) && times.has_day(shown.tm_mday, shown.tm_wday);
+}
 bool is_hour(const CronTimes& times, const tm& shown) { return (times.hours >> shown.tm_hour & 1) != 0; }
-bool is_time(const CronTimes& times, const tm& shown) { return is_day(times, shown) && is_hour(times, shown) && (times.minutes >> shown.tm_min & 1) != 0; }
+bool is_time(const CronTimes& times, const tm& shown) {
+  return is_day(times, shown) && is_hour(times, shown) && (times.minutes >> shown.tm_min & 1) != 0;
+}
 
 // The clock has been set back: what it shows it has shown before.
 bool is_repeated(time_t at, const tm& shown) {
@@ -52,7 +56,9 @@ std::optional<Time> next_cron_time(const CronTimes& times, Time after) {
   const time_t first = static_cast<time_t>(after.value / 1'000'000) / minute * minute + minute;
   for (time_t at = first; at < first + far_enough;) {
     const tm shown = clock_at(at);
-    const bool due = times.any_hour ? is_time(times, shown) : (is_time(times, shown) && !is_repeated(at, shown)) || is_left_out(times, at, shown);
+    const bool due = times.any_hour
+                         ? is_time(times, shown)
+                         : (is_time(times, shown) && !is_repeated(at, shown)) || is_left_out(times, at, shown);
     if (due) return Time{static_cast<std::int64_t>(at) * 1'000'000};
     at += step_from(times, shown);
   }

@@ -1,4 +1,5 @@
-// src/controller/cron_times_test.cpp - the next time of a line, also at the end of months, in leap years and when the clock changes.
+// src/controller/cron_times_test.cpp - the next time of a line, also at the end of months, in leap years and when the
+// clock changes.
 #include "controller/cron_times.h"
 
 #include <gtest/gtest.h>
@@ -58,10 +59,12 @@ TEST_F(CronTime, A_time_that_the_clock_leaves_out_is_due_when_it_is_set_forward)
 }
 
 TEST_F(CronTime, A_time_that_comes_twice_when_the_clock_is_set_back_is_due_once) {
-  constexpr std::int64_t first_half_past_two = 1'792'888'200;  // 2026-10-25T00:30Z; the clock shows 02:00 again at 01:00Z
+  constexpr std::int64_t first_half_past_two =
+      1'792'888'200;  // 2026-10-25T00:30Z; the clock shows 02:00 again at 01:00Z
   EXPECT_EQ(next_of("30 2 * * *", first_half_past_two - 3600), first_half_past_two);
   EXPECT_EQ(next_of("30 2 * * *", first_half_past_two), first_half_past_two + 25 * 3600);
-  EXPECT_EQ(next_of("*/30 * * * *", first_half_past_two), first_half_past_two + 1800) << "every half hour is every half hour";
+  EXPECT_EQ(next_of("*/30 * * * *", first_half_past_two), first_half_past_two + 1800)
+      << "every half hour is every half hour";
   EXPECT_EQ(next_of("0 3 * * *", first_half_past_two), first_half_past_two + 5400);
   EXPECT_EQ(next("30 4 * * *", "2026-10-24T12:00"), "2026-10-25T04:30");
 }
@@ -85,9 +88,16 @@ TEST_F(CronTime, Misses_no_minute) {
     return seed % below;
   };
   for (int i = 0; i < 60; ++i) {
-    CronTimes times{.minutes = 1ULL << random(60), .hours = static_cast<std::uint32_t>(1u << random(24) | 1u << random(24)), .days = static_cast<std::uint32_t>(random(1u << 31) << 1 | 2),
-                    .months = static_cast<std::uint32_t>(random(1u << 12) << 1 | 8), .weekdays = static_cast<std::uint32_t>(random(1u << 7) | 1), .any_day = false, .any_weekday = random(2) == 0, .any_hour = true};
-    std::int64_t after = 1'774'000'000 + static_cast<std::int64_t>(random(2000) * 60);  // a few days before the clock is set forward
+    CronTimes times{.minutes = 1ULL << random(60),
+                    .hours = static_cast<std::uint32_t>(1u << random(24) | 1u << random(24)),
+                    .days = static_cast<std::uint32_t>(random(1u << 31) << 1 | 2),
+                    .months = static_cast<std::uint32_t>(random(1u << 12) << 1 | 8),
+                    .weekdays = static_cast<std::uint32_t>(random(1u << 7) | 1),
+                    .any_day = false,
+                    .any_weekday = random(2) == 0,
+                    .any_hour = true};
+    std::int64_t after =
+        1'774'000'000 + static_cast<std::int64_t>(random(2000) * 60);  // a few days before the clock is set forward
     const auto at = next_cron_time(times, Time{after * 1'000'000});
     ASSERT_TRUE(at);
     std::int64_t looked = after / 60 * 60 + 60;
@@ -95,7 +105,9 @@ TEST_F(CronTime, Misses_no_minute) {
       const time_t seconds = looked;
       tm local{};
       localtime_r(&seconds, &local);
-      if ((times.months >> (local.tm_mon + 1) & 1) != 0 && times.has_day(local.tm_mday, local.tm_wday) && (times.hours >> local.tm_hour & 1) != 0 && (times.minutes >> local.tm_min & 1) != 0) break;
+      if ((times.months >> (local.tm_mon + 1) & 1) != 0 && times.has_day(local.tm_mday, local.tm_wday) &&
+          (times.hours >> local.tm_hour & 1) != 0 && (times.minutes >> local.tm_min & 1) != 0)
+        break;
     }
     ASSERT_EQ(at->value / 1'000'000, looked) << i;
   }

@@ -10,7 +10,8 @@
 namespace millrace {
 namespace {
 
-// A line that is switched off stays in the file, so that its owner sees what became of it; so do its options, which would else be those of the next entry.
+// A line that is switched off stays in the file, so that its owner sees what became of it; so do its options, which
+// would else be those of the next entry.
 std::string with_line_disabled(const Crontab& crontab, std::uint32_t line) {
   std::uint32_t first = 0;  // the entry before
   for (const CrontabJob& entry : crontab.jobs)
@@ -30,19 +31,28 @@ std::string with_line_disabled(const Crontab& crontab, std::uint32_t line) {
 
 }  // namespace
 
-std::expected<CrontabSet, Refusal> decide_crontab(const State& state, UserId uid, std::string text, std::vector<CrontabLine> lines, const Actor& actor, Time now) {
+std::expected<CrontabSet, Refusal> decide_crontab(const State& state, UserId uid, std::string text,
+                                                  std::vector<CrontabLine> lines, const Actor& actor, Time now) {
   CrontabSet out{.uid = uid, .crontab = {}, .at = now, .by = actor.uid};
-  State trial = state;  // each entry is decided on what the ones before left, the first on what is left of the old crontab
+  State trial =
+      state;  // each entry is decided on what the ones before left, the first on what is left of the old crontab
   apply(trial, out);
   out.crontab.text = std::move(text);
   for (CrontabLine& line : lines) {
-    const auto wrong = [&](RefusalCode code, const std::string& why) { return refuse(code, "line " + std::to_string(line.line) + ": " + why); };
+    const auto wrong = [&](RefusalCode code, const std::string& why) {
+      return refuse(code, "line " + std::to_string(line.line) + ": " + why);
+    };
     const auto times = parse_cron(line.times);
     if (!times) return wrong(RefusalCode::invalid_time, times.error().story);
     const auto next = next_cron_time(*times, now);
-    if (!next) return wrong(RefusalCode::invalid_time, "'" + line.times + "' never comes; a day that exists in the month would be right");
-    if (!line.job.array.empty()) return wrong(RefusalCode::not_supported, "an entry of a crontab is one job; without --array would be right");
-    if (line.job.begin_at.is_set() || line.job.wishes.deadline) return wrong(RefusalCode::not_supported, "the times of the entry say when it runs; without --begin and --deadline would be right");
+    if (!next)
+      return wrong(RefusalCode::invalid_time,
+                   "'" + line.times + "' never comes; a day that exists in the month would be right");
+    if (!line.job.array.empty())
+      return wrong(RefusalCode::not_supported, "an entry of a crontab is one job; without --array would be right");
+    if (line.job.begin_at.is_set() || line.job.wishes.deadline)
+      return wrong(RefusalCode::not_supported,
+                   "the times of the entry say when it runs; without --begin and --deadline would be right");
     JobExtras extras = line.job.spec.extra_request();
     extras.cron = line.times;
     line.job.spec.extras = SharedValue(std::move(extras));
@@ -77,7 +87,10 @@ std::vector<Event> decide_next_run(const State& state, JobKey key, Time now) {
   const auto times = parse_cron(job->spec->extra_request().cron);
   const auto next = times ? next_cron_time(*times, now) : std::nullopt;
   if (job->outcome != Outcome::cancelled && next) return {JobRequeued{key, false, UserId{0}, now, *next}};
-  CrontabSet rest{.uid = uid, .crontab = {.text = with_line_disabled(crontab, place->line), .jobs = crontab.jobs}, .at = now, .by = uid};
+  CrontabSet rest{.uid = uid,
+                  .crontab = {.text = with_line_disabled(crontab, place->line), .jobs = crontab.jobs},
+                  .at = now,
+                  .by = uid};
   std::erase(rest.crontab.jobs, *place);
   return {rest};
 }

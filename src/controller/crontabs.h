@@ -14,9 +14,11 @@ struct CrontabLine {
 };
 
 // On what is left without the old one's jobs. A refusal names the line.
-std::expected<CrontabSet, Refusal> decide_crontab(const State& state, UserId uid, std::string text, std::vector<CrontabLine> lines, const Actor& actor, Time now);
+std::expected<CrontabSet, Refusal> decide_crontab(const State& state, UserId uid, std::string text,
+                                                  std::vector<CrontabLine> lines, const Actor& actor, Time now);
 
-// One that has ended waits for its next time; the line of one that was cancelled is switched off. Nothing: it is in no crontab, or has not ended.
+// One that has ended waits for its next time; the line of one that was cancelled is switched off. Nothing: it is in no
+// crontab, or has not ended.
 std::vector<Event> decide_next_run(const State& state, JobKey key, Time now);
 
 }  // namespace millrace

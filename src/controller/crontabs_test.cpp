@@ -1,4 +1,5 @@
-// src/controller/crontabs_test.cpp - what a new crontab comes to, and what becomes of its jobs when they end, are cancelled or are in it no more.
+// src/controller/crontabs_test.cpp - what a new crontab comes to, and what becomes of its jobs when they end, are
+// cancelled or are in it no more.
 #include "controller/crontabs.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +58,8 @@ class CrontabTest : public testing::Test {
     const Job& job = state_.job(key);
     now_ = job.begin_at;
     if (!job.eligible_at.is_set()) happen({JobBecameEligible{key, now_}});
-    happen({JobPlaced{key, state_.job(key).attempt, {NodeShare{NodeIndex{0}, Cpus{1}, Mebibytes{0}, 1, false, {}}}, false, now_}});
+    happen({JobPlaced{
+        key, state_.job(key).attempt, {NodeShare{NodeIndex{0}, Cpus{1}, Mebibytes{0}, 1, false, {}}}, false, now_}});
   }
   void end(JobKey key, std::uint32_t exit_code) {
     now_ = now_ + seconds(5);
@@ -93,10 +95,13 @@ TEST_F(CrontabTest, A_job_comes_again_under_its_number_however_it_ended) {
 }
 
 TEST_F(CrontabTest, A_line_whose_job_was_cancelled_is_switched_off_with_its_options) {
-  const auto keys = set("#SCRON -t 1\n@daily a\n\n#SCRON -t 2\n# words\n#SCRON --mem=5\n@daily b\nX=1\n@daily c", {line(2, "@daily"), line(7, "@daily"), line(9, "@daily")});
+  const auto keys = set("#SCRON -t 1\n@daily a\n\n#SCRON -t 2\n# words\n#SCRON --mem=5\n@daily b\nX=1\n@daily c",
+                        {line(2, "@daily"), line(7, "@daily"), line(9, "@daily")});
   happen({JobCancelled{keys.at(1), user, now_}});
   happen(decide_next_run(state_, keys[1], now_));
-  EXPECT_EQ(text(), "#SCRON -t 1\n@daily a\n\n#DISABLED: #SCRON -t 2\n# words\n#DISABLED: #SCRON --mem=5\n#DISABLED: @daily b\nX=1\n@daily c");
+  EXPECT_EQ(text(),
+            "#SCRON -t 1\n@daily a\n\n#DISABLED: #SCRON -t 2\n# words\n#DISABLED: #SCRON --mem=5\n#DISABLED: @daily "
+            "b\nX=1\n@daily c");
   EXPECT_TRUE(decide_next_run(state_, keys[1], now_).empty());
   EXPECT_EQ(state_.job(keys[0]).state, JobState::pending) << "the others stay";
   happen({JobCancelled{keys[2], user, now_}});

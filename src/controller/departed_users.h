@@ -1,4 +1,5 @@
-// src/controller/departed_users.h - does a job's user still exist when it starts? A name service that is slow to say delays nothing for long.
+// src/controller/departed_users.h - does a job's user still exist when it starts? A name service that is slow to say
+// delays nothing for long.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// src/controller/departed_users_test.cpp - users who are gone, users who are there, and a name service that does not answer.
+// src/controller/departed_users_test.cpp - users who are gone, users who are there, and a name service that does not
+// answer.
 #include "controller/departed_users.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +37,9 @@ struct Bench {
   Names names;
   std::vector<bool> said;
   void check() {
-    DepartedUsers(timers, names).check(UserId{1000}, GroupId{1000}, [this](bool departed) { said.push_back(departed); });
+    DepartedUsers(timers, names).check(UserId{1000}, GroupId{1000}, [this](bool departed) {
+      said.push_back(departed);
+    });
   }
 };
 

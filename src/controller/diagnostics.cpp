@@ -8,8 +8,10 @@ namespace {
 
 template <class E>
 std::optional<JobKey> job_of(const E& e) {
-  if constexpr (requires { JobKey{e.key}; }) return JobKey{e.key};
-  else return std::nullopt;
+  if constexpr (requires { JobKey{e.key}; })
+    return JobKey{e.key};
+  else
+    return std::nullopt;
 }
 
 void add_pass(wire::Diagnostics::Passes& passes, std::uint64_t depth, std::uint64_t queued, Duration took, Time at) {
@@ -30,52 +32,98 @@ void add_pass(wire::Diagnostics::Passes& passes, std::uint64_t depth, std::uint6
 CallName call_name(wire::Request::BodyCase body) {
   using B = wire::Request::BodyCase;
   switch (body) {
-    case B::kSubmit: return {"REQUEST_SUBMIT_BATCH_JOB", 4003};
-    case B::kCancel: return {"REQUEST_KILL_JOB", 5032};
-    case B::kQueryJobs: return {"REQUEST_JOB_INFO", 2003};
-    case B::kQueryNodes: return {"REQUEST_NODE_INFO", 2007};
-    case B::kQueryPartitions: return {"REQUEST_PARTITION_INFO", 2009};
-    case B::kQueryConfig: return {"REQUEST_BUILD_INFO", 2001};
-    case B::kUpdateJob: return {"REQUEST_UPDATE_JOB", 3001};
-    case B::kHold: return {"REQUEST_UPDATE_JOB_HOLD", 9001};
-    case B::kRequeue: return {"REQUEST_JOB_REQUEUE", 5023};
-    case B::kUpdateNode: return {"REQUEST_UPDATE_NODE", 3002};
-    case B::kUpdatePartition: return {"REQUEST_UPDATE_PARTITION", 3005};
-    case B::kDeletePartition: return {"REQUEST_DELETE_PARTITION", 3007};
-    case B::kSetDamping: return {"REQUEST_SET_FS_DAMPENING_FACTOR", 1025};
-    case B::kSetLogging: return {"REQUEST_SET_DEBUG_LEVEL", 1014};
-    case B::kIssueToken: return {"REQUEST_AUTH_TOKEN", 5039};
-    case B::kPing: return {"REQUEST_PING", 1008};
-    case B::kShutdown: return {"REQUEST_SHUTDOWN", 1005};
-    case B::kReconfigure: return {"REQUEST_RECONFIGURE", 1003};
-    case B::kWaitJob: return {"REQUEST_JOB_WAIT", 9002};
-    case B::kNumberJob: return {"REQUEST_JOB_NUMBER", 9005};
-    case B::kGetScript: return {"REQUEST_BATCH_SCRIPT", 2051};
-    case B::kQueryLicences: return {"REQUEST_LICENSE_INFO", 1021};
-    case B::kQueryTopology: return {"REQUEST_TOPO_INFO", 2018};
-    case B::kReserve: return {"REQUEST_CREATE_RESERVATION", 3006};
-    case B::kRemoveReservation: return {"REQUEST_DELETE_RESERVATION", 3008};
-    case B::kQueryReservations: return {"REQUEST_RESERVATION_INFO", 2024};
-    case B::kExplain: return {"REQUEST_JOB_EXPLANATION", 9003};
-    case B::kChangeAccounts: return {"REQUEST_ACCOUNTING_UPDATE", 10001};
-    case B::kQueryTransactions: return {"REQUEST_ACCOUNTING_INFO", 10002};
-    case B::kAnnotateRecord: return {"REQUEST_ACCOUNTING_UPDATE", 10001};
-    case B::kQueryAccounts: return {"REQUEST_SHARE_INFO", 2022};
-    case B::kQueryPriorities: return {"REQUEST_PRIORITY_FACTORS", 2026};
-    case B::kCreateStep: return {"REQUEST_JOB_STEP_CREATE", 5001};
-    case B::kEndAllocation: return {"REQUEST_COMPLETE_JOB_ALLOCATION", 5017};
-    case B::kSuspend: return {"REQUEST_SUSPEND", 5014};
-    case B::kQuerySteps: return {"REQUEST_JOB_STEP_INFO", 2005};
-    case B::kSignalStep: return {"REQUEST_CANCEL_JOB_STEP", 5005};
-    case B::kAttachStep: return {"REQUEST_STEP_ATTACH", 9004};
-    case B::kSampleSteps: return {"REQUEST_JOB_STEP_STAT", 5019};
-    case B::kUpdateStep: return {"REQUEST_UPDATE_JOB_STEP", 3009};
-    case B::kCreateNodes: return {"REQUEST_CREATE_NODE", 3013};
-    case B::kDeleteNodes: return {"REQUEST_DELETE_NODE", 3014};
-    case B::kNotifyJob: return {"REQUEST_JOB_NOTIFY", 4022};
-    case B::kTopJobs: return {"REQUEST_TOP_JOB", 5038};
-    case B::kQueryDiagnostics: return {"REQUEST_STATS_INFO", 2035};
-    default: return {"REQUEST_OTHER", 9000};
+    case B::kSubmit:
+      return {"REQUEST_SUBMIT_BATCH_JOB", 4003};
+    case B::kCancel:
+      return {"REQUEST_KILL_JOB", 5032};
+    case B::kQueryJobs:
+      return {"REQUEST_JOB_INFO", 2003};
+    case B::kQueryNodes:
+      return {"REQUEST_NODE_INFO", 2007};
+    case B::kQueryPartitions:
+      return {"REQUEST_PARTITION_INFO", 2009};
+    case B::kQueryConfig:
+      return {"REQUEST_BUILD_INFO", 2001};
+    case B::kUpdateJob:
+      return {"REQUEST_UPDATE_JOB", 3001};
+    case B::kHold:
+      return {"REQUEST_UPDATE_JOB_HOLD", 9001};
+    case B::kRequeue:
+      return {"REQUEST_JOB_REQUEUE", 5023};
+    case B::kUpdateNode:
+      return {"REQUEST_UPDATE_NODE", 3002};
+    case B::kUpdatePartition:
+      return {"REQUEST_UPDATE_PARTITION", 3005};
+    case B::kDeletePartition:
+      return {"REQUEST_DELETE_PARTITION", 3007};
+    case B::kSetDamping:
+      return {"REQUEST_SET_FS_DAMPENING_FACTOR", 1025};
+    case B::kSetLogging:
+      return {"REQUEST_SET_DEBUG_LEVEL", 1014};
+    case B::kIssueToken:
+      return {"REQUEST_AUTH_TOKEN", 5039};
+    case B::kPing:
+      return {"REQUEST_PING", 1008};
+    case B::kShutdown:
+      return {"REQUEST_SHUTDOWN", 1005};
+    case B::kReconfigure:
+      return {"REQUEST_RECONFIGURE", 1003};
+    case B::kWaitJob:
+      return {"REQUEST_JOB_WAIT", 9002};
+    case B::kNumberJob:
+      return {"REQUEST_JOB_NUMBER", 9005};
+    case B::kGetScript:
+      return {"REQUEST_BATCH_SCRIPT", 2051};
+    case B::kQueryLicences:
+      return {"REQUEST_LICENSE_INFO", 1021};
+    case B::kQueryTopology:
+      return {"REQUEST_TOPO_INFO", 2018};
+    case B::kReserve:
+      return {"REQUEST_CREATE_RESERVATION", 3006};
+    case B::kRemoveReservation:
+      return {"REQUEST_DELETE_RESERVATION", 3008};
+    case B::kQueryReservations:
+      return {"REQUEST_RESERVATION_INFO", 2024};
+    case B::kExplain:
+      return {"REQUEST_JOB_EXPLANATION", 9003};
+    case B::kChangeAccounts:
+      return {"REQUEST_ACCOUNTING_UPDATE", 10001};
+    case B::kQueryTransactions:
+      return {"REQUEST_ACCOUNTING_INFO", 10002};
+    case B::kAnnotateRecord:
+      return {"REQUEST_ACCOUNTING_UPDATE", 10001};
+    case B::kQueryAccounts:
+      return {"REQUEST_SHARE_INFO", 2022};
+    case B::kQueryPriorities:
+      return {"REQUEST_PRIORITY_FACTORS", 2026};
+    case B::kCreateStep:
+      return {"REQUEST_JOB_STEP_CREATE", 5001};
+    case B::kEndAllocation:
+      return {"REQUEST_COMPLETE_JOB_ALLOCATION", 5017};
+    case B::kSuspend:
+      return {"REQUEST_SUSPEND", 5014};
+    case B::kQuerySteps:
+      return {"REQUEST_JOB_STEP_INFO", 2005};
+    case B::kSignalStep:
+      return {"REQUEST_CANCEL_JOB_STEP", 5005};
+    case B::kAttachStep:
+      return {"REQUEST_STEP_ATTACH", 9004};
+    case B::kSampleSteps:
+      return {"REQUEST_JOB_STEP_STAT", 5019};
+    case B::kUpdateStep:
+      return {"REQUEST_UPDATE_JOB_STEP", 3009};
+    case B::kCreateNodes:
+      return {"REQUEST_CREATE_NODE", 3013};
+    case B::kDeleteNodes:
+      return {"REQUEST_DELETE_NODE", 3014};
+    case B::kNotifyJob:
+      return {"REQUEST_JOB_NOTIFY", 4022};
+    case B::kTopJobs:
+      return {"REQUEST_TOP_JOB", 5038};
+    case B::kQueryDiagnostics:
+      return {"REQUEST_STATS_INFO", 2035};
+    default:
+      return {"REQUEST_OTHER", 9000};
   }
 }
 
@@ -108,7 +156,8 @@ void Diagnostics::happened(const State& after, const Event& event) {
   for (const JobKey key : not_over_) {
     const Job* job = after.find_job(key);
     if (!job || job->state != JobState::ended) continue;
-    const bool ours = job->outcome == Outcome::node_fail || job->end_reason == Reason::launch_failure;  // not the job's own doing
+    const bool ours =
+        job->outcome == Outcome::node_fail || job->end_reason == Reason::launch_failure;  // not the job's own doing
     ++(job->outcome == Outcome::cancelled ? cancelled_ : ours ? failed_ : completed_);
   }
 }
@@ -118,7 +167,8 @@ void Diagnostics::pass_finished(const Plan& plan, std::size_t queued, bool backf
   add_pass(main_, depth, queued, took, at);
   if (!backfills) return;
   add_pass(backfill_, depth, queued, took, at);
-  const auto planned = static_cast<std::uint64_t>(std::ranges::count_if(plan.findings, [](const Finding& finding) { return finding.planned_start.is_set(); }));
+  const auto planned = static_cast<std::uint64_t>(
+      std::ranges::count_if(plan.findings, [](const Finding& finding) { return finding.planned_start.is_set(); }));
   backfill_.set_last_table(planned);
   backfill_.set_total_table(backfill_.total_table() + planned);
 }

@@ -1,4 +1,5 @@
-// src/controller/diagnostics.h - what the controller has done since it started or was last told to count anew; in memory only.
+// src/controller/diagnostics.h - what the controller has done since it started or was last told to count anew; in
+// memory only.
 #pragma once
 
 #include <map>
@@ -34,14 +35,16 @@ class Diagnostics final {
   };
 
   Time since_;
-  std::uint64_t submitted_ = 0, started_ = 0, completed_ = 0, cancelled_ = 0, failed_ = 0, backfilled_ = 0, backfilled_since_start_ = 0, backfilled_components_ = 0;
+  std::uint64_t submitted_ = 0, started_ = 0, completed_ = 0, cancelled_ = 0, failed_ = 0, backfilled_ = 0,
+                backfilled_since_start_ = 0, backfilled_components_ = 0;
   std::vector<JobKey> not_over_;  // of the fact that is about to happen
   Passes main_, backfill_;
   std::map<std::uint32_t, Calls> by_type_, by_user_;
   std::map<std::uint32_t, std::string> names_;  // empty: not known
 };
 
-// Slurm's name and number for a request of ours that does the same; one of ours that Slurm does not have gets a name alike.
+// Slurm's name and number for a request of ours that does the same; one of ours that Slurm does not have gets a name
+// alike.
 struct CallName {
   const char* name;
   std::uint32_t number;

@@ -39,7 +39,9 @@ class Counted : public testing::Test {
     happen(JobPlaced{e.key, Attempt{0}, {{NodeIndex{0}, Cpus{1}, Mebibytes{10}, 1, false, {}}}, by_backfill, now_});
     return e.key;
   }
-  void end(JobKey key, AttemptEnd how, std::uint32_t code) { happen(AttemptEnded{key, Attempt{0}, NodeIndex{0}, how, code, 0, now_}); }
+  void end(JobKey key, AttemptEnd how, std::uint32_t code) {
+    happen(AttemptEnded{key, Attempt{0}, NodeIndex{0}, how, code, 0, now_});
+  }
   wire::Diagnostics shown() const {
     wire::Diagnostics out;
     diagnostics_.show(out);

@@ -19,7 +19,8 @@ void DueSignals::look_at(const State& state, JobKey key) {
   }
   const std::string& options = job->spec->rare_request().step_options;
   wire::StepOptions read;
-  if (options.empty() || job->time_limit_minutes == unlimited || !read.ParseFromString(options) || !read.has_signal()) return;
+  if (options.empty() || job->time_limit_minutes == unlimited || !read.ParseFromString(options) || !read.has_signal())
+    return;
   if (const auto sent = sent_.find(key); sent != sent_.end() && sent->second == job->attempt) return;
   const Time at = job->ran_from() + minutes(job->time_limit_minutes) - seconds(read.signal().seconds());
   waiting_[key] = {job->attempt, at, read.signal()};

@@ -11,7 +11,8 @@
 
 namespace millrace {
 
-// Derived from the ledger and forgotten with the process: after a restart a signal may go out again, which a supervisor that has had it knows.
+// Derived from the ledger and forgotten with the process: after a restart a signal may go out again, which a supervisor
+// that has had it knows.
 class DueSignals {
  public:
   struct Due {

@@ -1,4 +1,5 @@
-// src/controller/explaining.cpp - why a job waits, worked out on a worker from one version of the state; part of Queries.
+// src/controller/explaining.cpp - why a job waits, worked out on a worker from one version of the state; part of
+// Queries.
 #include <memory>
 
 #include "controller/queries.h"
@@ -36,10 +37,14 @@ std::vector<std::string> suspension_in_words(const State& state, const Job& job,
   if (job.state != JobState::suspended) return {};
   const Suspension& suspension = *job.suspension;
   if (!suspension.wants_cpus) return {"An administrator suspended it; it goes on after scontrol resume."};
-  if (suspension.why == SuspendWhy::time_slice) return {"It takes turns with other jobs on the same CPUs and waits for the next."};
+  if (suspension.why == SuspendWhy::time_slice)
+    return {"It takes turns with other jobs on the same CPUs and waits for the next."};
   const Job* by = state.find_job(suspension.by);
-  std::string first = !by ? "It was suspended." : privacy.sees(*by) ? "It was suspended for job " + shown_name(state, *by) + "." : "It was suspended for another job.";
-  return {std::move(first), "It goes on as soon as all its CPUs are free; no job of its own rank is given them before."};
+  std::string first = !by                 ? "It was suspended."
+                      : privacy.sees(*by) ? "It was suspended for job " + shown_name(state, *by) + "."
+                                          : "It was suspended for another job.";
+  return {std::move(first),
+          "It goes on as soon as all its CPUs are free; no job of its own rank is given them before."};
 }
 
 }  // namespace
@@ -68,7 +73,8 @@ void Queries::explain_job(const wire::ExplainJob& ask) {
     PlannerSettings settings;
     Explanation found;
   };
-  auto work = std::make_shared<Work>(Work{view.state, planner_settings(*view.state.policy, c_.settings_.backfill_depth), {}});
+  auto work =
+      std::make_shared<Work>(Work{view.state, planner_settings(*view.state.policy, c_.settings_.backfill_depth), {}});
   work->settings.unreachable = c_.unreachable();
   c_.query_worker_.run([work, key, now = view.now] { work->found = explain(work->state, work->settings, key, now); },
                        [work, out = std::move(out), &clients = c_.clients_, client = asker_.client]() mutable {

@@ -14,7 +14,9 @@ std::string job_of(const State& state, JobKey key) {
   return job ? "JobId=" + shown_name(state, *job) : "job key " + std::to_string(key.value);
 }
 
-std::string node_list(const State& state, const std::vector<NodeShare>& shares) { return shares.empty() ? "(none)" : hostlist_of(state, shares); }
+std::string node_list(const State& state, const std::vector<NodeShare>& shares) {
+  return shares.empty() ? "(none)" : hostlist_of(state, shares);
+}
 
 std::int64_t cpus_of(const std::vector<NodeShare>& shares) {
   std::int64_t sum = 0;
@@ -22,19 +24,23 @@ std::int64_t cpus_of(const std::vector<NodeShare>& shares) {
   return sum;
 }
 
-std::string partition_name(const State& state, const Job& job, std::optional<PartitionIndex> chosen) { return state.partition(chosen.value_or(job.spec->partition)).def.name; }
+std::string partition_name(const State& state, const Job& job, std::optional<PartitionIndex> chosen) {
+  return state.partition(chosen.value_or(job.spec->partition)).def.name;
+}
 
 // Facts by which a job can come to its end.
 template <class E>
-constexpr bool may_end = std::is_same_v<E, AttemptEnded> || std::is_same_v<E, JobCancelled> || std::is_same_v<E, JobTimedOut> || std::is_same_v<E, JobDeadlinePassed> ||
-                         std::is_same_v<E, JobProgramEnded> || std::is_same_v<E, JobPreempted>;
+constexpr bool may_end =
+    std::is_same_v<E, AttemptEnded> || std::is_same_v<E, JobCancelled> || std::is_same_v<E, JobTimedOut> ||
+    std::is_same_v<E, JobDeadlinePassed> || std::is_same_v<E, JobProgramEnded> || std::is_same_v<E, JobPreempted>;
 
 template <class E>
 constexpr bool is_of_power = std::is_same_v<E, NodesPowered>;
 template <class E>
 constexpr bool is_of_reservation = std::is_same_v<E, ReservationSet> || std::is_same_v<E, ReservationRemoved>;
 template <class E>
-constexpr bool is_of_gang = std::is_same_v<E, TimeSliceTurned> || std::is_same_v<E, JobSuspended> || std::is_same_v<E, JobResumed>;
+constexpr bool is_of_gang =
+    std::is_same_v<E, TimeSliceTurned> || std::is_same_v<E, JobSuspended> || std::is_same_v<E, JobResumed>;
 template <class E>
 constexpr bool is_of_trigger = std::is_same_v<E, TriggerSet> || std::is_same_v<E, TriggerRemoved>;
 template <class E>
@@ -56,8 +62,8 @@ void FactLog::happened(const State& after, const Event& event) {
 
 void FactLog::say_of_job(const State& after, const Event& event) {
   const auto submitted = [&](const JobSubmitted& e) {
-    decided("submitted JobId=" + std::to_string(e.id.value) + " InitPrio=" + std::to_string(e.priority) + " UID=" + std::to_string(e.spec.owner->uid.value) +
-            " Partition=" + after.partition(e.spec.partition).def.name);
+    decided("submitted JobId=" + std::to_string(e.id.value) + " InitPrio=" + std::to_string(e.priority) + " UID=" +
+            std::to_string(e.spec.owner->uid.value) + " Partition=" + after.partition(e.spec.partition).def.name);
   };
   std::visit(
       [&](const auto& e) {
@@ -68,15 +74,24 @@ void FactLog::say_of_job(const State& after, const Event& event) {
         if constexpr (std::is_same_v<E, JobPlaced>) say_of_start(after, e);
         if constexpr (std::is_same_v<E, HetJobPlaced>)
           for (const JobPlaced& each : e.components) say_of_start(after, each);
-        if constexpr (std::is_same_v<E, JobRequeued>) decided("requeue " + job_of(after, e.key) + " by UID=" + std::to_string(e.by.value));
-        if constexpr (std::is_same_v<E, JobPreempted>) decided("preempted " + job_of(after, e.key) + (e.requeue ? " to be requeued" : "") + " for " + job_of(after, e.by));
-        if constexpr (std::is_same_v<E, JobCancelled>) decided("cancelled " + job_of(after, e.key) + " by UID=" + std::to_string(e.by.value));
-        if constexpr (std::is_same_v<E, JobTimedOut>) decided((e.inactive ? "nobody is there any more for " : "time limit exhausted for ") + job_of(after, e.key));
+        if constexpr (std::is_same_v<E, JobRequeued>)
+          decided("requeue " + job_of(after, e.key) + " by UID=" + std::to_string(e.by.value));
+        if constexpr (std::is_same_v<E, JobPreempted>)
+          decided("preempted " + job_of(after, e.key) + (e.requeue ? " to be requeued" : "") + " for " +
+                  job_of(after, e.by));
+        if constexpr (std::is_same_v<E, JobCancelled>)
+          decided("cancelled " + job_of(after, e.key) + " by UID=" + std::to_string(e.by.value));
+        if constexpr (std::is_same_v<E, JobTimedOut>)
+          decided((e.inactive ? "nobody is there any more for " : "time limit exhausted for ") + job_of(after, e.key));
         if constexpr (may_end<E>)
           if (const Job* job = after.find_job(e.key); job && job->state == JobState::ended)
-            decided(job_of(after, e.key) + " done: " + std::string{outcome_word(job->outcome)} + " ExitCode=" + std::to_string(job->exit_code) + ":" + std::to_string(job->exit_signal));
+            decided(job_of(after, e.key) + " done: " + std::string{outcome_word(job->outcome)} +
+                    " ExitCode=" + std::to_string(job->exit_code) + ":" + std::to_string(job->exit_signal));
         if constexpr (std::is_same_v<E, NodeStateChanged>)
-          log_.verbose([&] { return "node " + after.node(e.node).def->name + " by UID=" + std::to_string(e.by.value) + ": " + describe_event(event); });
+          log_.verbose([&] {
+            return "node " + after.node(e.node).def->name + " by UID=" + std::to_string(e.by.value) + ": " +
+                   describe_event(event);
+          });
       },
       event);
 }
@@ -84,16 +99,19 @@ void FactLog::say_of_job(const State& after, const Event& event) {
 void FactLog::say_of_start(const State& after, const JobPlaced& placed) {
   const Job* job = after.find_job(placed.key);
   if (!job) return;
-  decided(std::string{placed.by_backfill ? "sched/backfill: Started " : "sched: Allocate "} + job_of(after, placed.key) + " NodeList=" + node_list(after, placed.shares) +
-          " #CPUs=" + std::to_string(cpus_of(placed.shares)) + " Partition=" + partition_name(after, *job, placed.partition));
+  decided(std::string{placed.by_backfill ? "sched/backfill: Started " : "sched: Allocate "} +
+          job_of(after, placed.key) + " NodeList=" + node_list(after, placed.shares) + " #CPUs=" +
+          std::to_string(cpus_of(placed.shares)) + " Partition=" + partition_name(after, *job, placed.partition));
 }
 
 void FactLog::say_of_steps(const State& after, const StepsReported& told) {
   const std::string job = job_of(after, told.key);
-  for (const StepStart& step : told.started) log_.about(DebugFlag::steps, [&] { return job + " StepId=" + std::to_string(step.id) + " started: " + step.name; });
+  for (const StepStart& step : told.started)
+    log_.about(DebugFlag::steps, [&] { return job + " StepId=" + std::to_string(step.id) + " started: " + step.name; });
   for (const StepEnd& step : told.ended)
     log_.about(DebugFlag::steps, [&] {
-      return job + " StepId=" + std::to_string(step.id) + " ended: " + std::string{outcome_word(step.outcome)} + " ExitCode=" + std::to_string(step.exit_code) + ":" + std::to_string(step.exit_signal);
+      return job + " StepId=" + std::to_string(step.id) + " ended: " + std::string{outcome_word(step.outcome)} +
+             " ExitCode=" + std::to_string(step.exit_code) + ":" + std::to_string(step.exit_signal);
     });
 }
 
@@ -103,7 +121,8 @@ void FactLog::say_of_subsystems(const State& after, const Event& event) {
     for (const NodeShare& share : e.shares) {
       const NodeDef& node = *after.node(share.node).def;
       log_.about(DebugFlag::select_type, [&] {
-        return job_of(after, e.key) + " on " + node.name + ": cpus=" + std::to_string(share.cpus.value) + " memory=" + std::to_string(share.memory.value) + "M tasks=" + std::to_string(share.tasks);
+        return job_of(after, e.key) + " on " + node.name + ": cpus=" + std::to_string(share.cpus.value) +
+               " memory=" + std::to_string(share.memory.value) + "M tasks=" + std::to_string(share.tasks);
       });
       if (share.detail)
         log_.about(DebugFlag::gres, [&] {
@@ -111,19 +130,25 @@ void FactLog::say_of_subsystems(const State& after, const Event& event) {
           return job_of(after, e.key) + " on " + node.name + ": " + (devices.empty() ? "no devices" : devices);
         });
     }
-    for (const LicenceAsk& licence : e.licences) log_.about(DebugFlag::license, [&] { return job_of(after, e.key) + " takes " + licence.name + ":" + std::to_string(licence.count); });
-    if (e.priority != 0) log_.about(DebugFlag::priority, [&] { return job_of(after, e.key) + " started with priority " + std::to_string(e.priority); });
+    for (const LicenceAsk& licence : e.licences)
+      log_.about(DebugFlag::license,
+                 [&] { return job_of(after, e.key) + " takes " + licence.name + ":" + std::to_string(licence.count); });
+    if (e.priority != 0)
+      log_.about(DebugFlag::priority,
+                 [&] { return job_of(after, e.key) + " started with priority " + std::to_string(e.priority); });
   };
   std::visit(
       [&](const auto& e) {
         using E = std::decay_t<decltype(e)>;
-        if constexpr (requires { e.key; }) log_.about(DebugFlag::trace_jobs, [&] { return job_of(after, e.key) + " " + whole(); });
+        if constexpr (requires { e.key; })
+          log_.about(DebugFlag::trace_jobs, [&] { return job_of(after, e.key) + " " + whole(); });
         if constexpr (std::is_same_v<E, JobPlaced>) placed(e);
         if constexpr (std::is_same_v<E, HetJobPlaced>)
           for (const JobPlaced& each : e.components) placed(each);
         if constexpr (is_of_het_job<E>) log_.about(DebugFlag::hetjob, whole);
         if constexpr (std::is_same_v<E, JobSubmitted>) {
-          log_.about(DebugFlag::priority, [&] { return job_of(after, e.key) + " submitted with priority " + std::to_string(e.priority); });
+          log_.about(DebugFlag::priority,
+                     [&] { return job_of(after, e.key) + " submitted with priority " + std::to_string(e.priority); });
           if (!e.dependencies.list.empty()) log_.about(DebugFlag::dependency, whole);
         }
         if constexpr (std::is_same_v<E, JobModified>)
@@ -141,15 +166,18 @@ void FactLog::say_of_subsystems(const State& after, const Event& event) {
 void FactLog::planned(const State& state, const Plan& plan, std::size_t queued, Duration took) {
   if (is_silent()) return;
   const auto summary = [&] {
-    return "sched: a pass over " + std::to_string(queued) + " waiting jobs took " + std::to_string(took.value) + " us: " + std::to_string(plan.placements.size()) + " to start, " +
-           std::to_string(plan.findings.size()) + " looked at that wait, " + std::to_string(plan.preemptions.size()) + " to make room";
+    return "sched: a pass over " + std::to_string(queued) + " waiting jobs took " + std::to_string(took.value) +
+           " us: " + std::to_string(plan.placements.size()) + " to start, " + std::to_string(plan.findings.size()) +
+           " looked at that wait, " + std::to_string(plan.preemptions.size()) + " to make room";
   };
   log_.debug(summary);
   schedule_.info(summary);
   for (const Finding& finding : plan.findings) {
     const auto waits = [&] {
       return "sched: " + job_of(state, finding.key) + " waits: " + std::string{slurm_word(finding.reason)} +
-             (finding.planned_start.is_set() ? " planned for " + describe_time(finding.planned_start) + " on " + node_list(state, finding.planned_shares) : "");
+             (finding.planned_start.is_set() ? " planned for " + describe_time(finding.planned_start) + " on " +
+                                                   node_list(state, finding.planned_shares)
+                                             : "");
     };
     log_.debug3(waits);
     schedule_.info(waits);

@@ -1,4 +1,5 @@
-// src/controller/fact_log.h - what the controller's log says about facts: of jobs in words, of everything as it stands in the event log, of subsystems what they were told to say.
+// src/controller/fact_log.h - what the controller's log says about facts: of jobs in words, of everything as it stands
+// in the event log, of subsystems what they were told to say.
 #pragma once
 
 #include "base/log.h"
@@ -11,7 +12,9 @@ namespace millrace {
 class FactLog final {
  public:
   FactLog(Log& log, Log& schedule) : log_(log), schedule_(schedule) {}
-  bool is_silent() const { return !log_.wants(LogLevel::verbose) && !log_.wants_flags() && !schedule_.wants(LogLevel::info); }
+  bool is_silent() const {
+    return !log_.wants(LogLevel::verbose) && !log_.wants_flags() && !schedule_.wants(LogLevel::info);
+  }
 
   void happened(const State& after, const Event& event);
   void planned(const State& state, const Plan& plan, std::size_t queued, Duration took);

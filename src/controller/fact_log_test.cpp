@@ -13,7 +13,9 @@ class Remembered final : public Log {
   std::string text;
 
  private:
-  void write(LogLevel, std::string_view prefix, std::string_view line) override { text += std::string{prefix} + std::string{line} + "\n"; }
+  void write(LogLevel, std::string_view prefix, std::string_view line) override {
+    text += std::string{prefix} + std::string{line} + "\n";
+  }
 };
 
 class Told : public testing::Test {
@@ -91,7 +93,9 @@ TEST_F(Told, What_a_subsystem_was_told_to_say_at_any_level) {
   Plan plan;
   plan.findings.push_back({JobKey{1}, Reason::resources, Time{5'000'000}, {}, {}});
   facts_.planned(state_, plan, 1, Duration{7});
-  EXPECT_NE(log_.text.find("BACKFILL: sched: JobId=1 waits: Resources planned for 1970-01-01T00:00:05"), std::string::npos) << log_.text;
+  EXPECT_NE(log_.text.find("BACKFILL: sched: JobId=1 waits: Resources planned for 1970-01-01T00:00:05"),
+            std::string::npos)
+      << log_.text;
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ std::string exit_text(std::uint32_t code, std::uint32_t signal) { return number(
 std::string derived_exit(const State& state, const Job& job) {
   if (!job.spec->extra_request().derived_exit.empty()) return job.spec->extra_request().derived_exit;
   std::uint32_t code = 0, signal = 0;
-  for (auto it = state.steps.lower_bound({job.key, job.attempt, 0}); it != state.steps.end() && (*it).first.job == job.key && (*it).first.attempt == job.attempt; ++it) {
+  for (auto it = state.steps.lower_bound({job.key, job.attempt, 0});
+       it != state.steps.end() && (*it).first.job == job.key && (*it).first.attempt == job.attempt; ++it) {
     const StepEnd& end = (*it).second->end;
     if (end.exit_code > code) code = end.exit_code, signal = end.exit_signal;
     if (code == 0 && end.exit_signal > signal) signal = end.exit_signal;
@@ -62,14 +63,20 @@ JobCompletion completion_of(const State& state, const Job& job, const std::strin
   std::uint64_t cpus = 0;
   if (job.placement)
     for (const NodeShare& share : job.placement->shares) cpus += static_cast<std::uint64_t>(share.cpus.value);
-  const std::string nodes = job.placement ? hostlist_of(state, job.placement->shares) : "", state_word = wire::JobStateName_Name(shown_state(job));
+  const std::string nodes = job.placement ? hostlist_of(state, job.placement->shares) : "",
+                    state_word = wire::JobStateName_Name(shown_state(job));
   const std::string limit = job.time_limit_minutes == unlimited ? "UNLIMITED" : number(job.time_limit_minutes);
-  const std::string partition = state.partition(spec.partition).def.name, reservation = spec.resource_request().reservation, qos_name = qos ? qos->name : "";
+  const std::string partition = state.partition(spec.partition).def.name,
+                    reservation = spec.resource_request().reservation, qos_name = qos ? qos->name : "";
   const std::string derived = derived_exit(state, job), exit = exit_text(job.exit_code, job.exit_signal);
   const std::uint64_t node_count = job.placement ? job.placement->shares.size() : 0;
   JobCompletion out{job.id, {}, {}};
-  const auto key = [&](const char* name, const std::string& value) { out.line += (out.line.empty() ? "" : " ") + std::string{name} + "=" + plain(value); };
-  const auto variable = [&](const char* name, const std::string& value) { out.variables.push_back(std::string{name} + "=" + value); };
+  const auto key = [&](const char* name, const std::string& value) {
+    out.line += (out.line.empty() ? "" : " ") + std::string{name} + "=" + plain(value);
+  };
+  const auto variable = [&](const char* name, const std::string& value) {
+    out.variables.push_back(std::string{name} + "=" + value);
+  };
   key("JobId", number(job.id.value));
   key("UserId", owner.user_name + "(" + number(owner.uid.value) + ")");
   key("GroupId", owner.group_name + "(" + number(owner.gid.value) + ")");
@@ -110,11 +117,33 @@ JobCompletion completion_of(const State& state, const Job& job, const std::strin
   out.line += " ";
   const auto epoch = [](Time at) { return std::to_string(at.is_set() ? at.value / 1'000'000 : 0); };
   for (const auto& [name, value] : std::initializer_list<std::pair<const char*, std::string>>{
-           {"JOBID", number(job.id.value)}, {"UID", number(owner.uid.value)}, {"GID", number(owner.gid.value)}, {"USERNAME", owner.user_name}, {"GROUPNAME", owner.group_name},
-           {"JOBNAME", spec.name}, {"JOBSTATE", state_word}, {"PARTITION", partition}, {"LIMIT", limit}, {"START", epoch(job.started_at)}, {"END", epoch(job.ended_at)},
-           {"SUBMIT", epoch(job.submitted_at)}, {"PROCS", number(cpus)}, {"NODECNT", number(node_count)}, {"NODES", nodes}, {"BATCH", spec.is_batch() && !spec.allocation_only ? "yes" : "no"},
-           {"CLUSTER", cluster}, {"ACCOUNT", spec.account}, {"QOS", qos_name}, {"WORK_DIR", spec.work_dir}, {"RESERVATION", reservation}, {"CONSTRAINTS", spec.resource_request().features},
-           {"STDIN", spec.rare_request().std_in}, {"STDOUT", spec.std_out}, {"STDERR", spec.rare_request().std_err}, {"DERIVED_EC", derived}, {"EXITCODE", exit}})
+           {"JOBID", number(job.id.value)},
+           {"UID", number(owner.uid.value)},
+           {"GID", number(owner.gid.value)},
+           {"USERNAME", owner.user_name},
+           {"GROUPNAME", owner.group_name},
+           {"JOBNAME", spec.name},
+           {"JOBSTATE", state_word},
+           {"PARTITION", partition},
+           {"LIMIT", limit},
+           {"START", epoch(job.started_at)},
+           {"END", epoch(job.ended_at)},
+           {"SUBMIT", epoch(job.submitted_at)},
+           {"PROCS", number(cpus)},
+           {"NODECNT", number(node_count)},
+           {"NODES", nodes},
+           {"BATCH", spec.is_batch() && !spec.allocation_only ? "yes" : "no"},
+           {"CLUSTER", cluster},
+           {"ACCOUNT", spec.account},
+           {"QOS", qos_name},
+           {"WORK_DIR", spec.work_dir},
+           {"RESERVATION", reservation},
+           {"CONSTRAINTS", spec.resource_request().features},
+           {"STDIN", spec.rare_request().std_in},
+           {"STDOUT", spec.std_out},
+           {"STDERR", spec.rare_request().std_err},
+           {"DERIVED_EC", derived},
+           {"EXITCODE", exit}})
     variable(name, value);
   return out;
 }

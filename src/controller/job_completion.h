@@ -1,4 +1,5 @@
-// src/controller/job_completion.h - what is told of a job that ended: a line for a file, variables for a program (JobCompType). Pure.
+// src/controller/job_completion.h - what is told of a job that ended: a line for a file, variables for a program
+// (JobCompType). Pure.
 #pragma once
 
 #include <set>

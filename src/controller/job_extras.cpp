@@ -15,7 +15,8 @@ void read_extras(const wire::JobExtras& from, JobExtras& to) {
   if (from.has_profile()) to.profile = from.profile();
   if (from.has_cpu_freq()) to.cpu_freq = from.cpu_freq();
   if (from.has_gpu_freq()) to.gpu_freq = from.gpu_freq();
-  if (from.has_core_spec()) to.core_spec = from.core_spec() == no_core_spec ? std::nullopt : std::optional{from.core_spec()};
+  if (from.has_core_spec())
+    to.core_spec = from.core_spec() == no_core_spec ? std::nullopt : std::optional{from.core_spec()};
   if (from.has_threads_spec()) to.threads_spec = from.threads_spec();
   if (from.has_delay_boot_seconds()) to.delay_boot_seconds = from.delay_boot_seconds();
   if (from.has_overcommit()) to.overcommit = from.overcommit();

@@ -6,7 +6,8 @@
 
 namespace millrace {
 
-constexpr const char* odd_mail_address = "--mail-user: this is no mail address; name or name@host, with commas between several, would be right";
+constexpr const char* odd_mail_address =
+    "--mail-user: this is no mail address; name or name@host, with commas between several, would be right";
 
 // What is said changes `to`, the rest of it stays.
 void read_extras(const wire::JobExtras& from, JobExtras& to);

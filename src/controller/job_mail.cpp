@@ -13,8 +13,8 @@ constexpr std::uint32_t of_time_limit = mail_time_limit_50 | mail_time_limit_80 
 
 struct TypeRow {
   MailType type;
-  const char* word;    // in the subject
-  const char* name;    // SLURM_JOB_MAIL_TYPE
+  const char* word;  // in the subject
+  const char* name;  // SLURM_JOB_MAIL_TYPE
 };
 constexpr TypeRow types[] = {
     {mail_begin, "Began", "Began"},
@@ -59,14 +59,20 @@ ExitCodes codes_of_array(const State& state, JobKey array) {
 
 JobMail make(const State& state, const Job& job, MailType type, bool whole_array, Time now) {
   JobMail out{.key = job.key, .type = type, .whole_array = whole_array, .subject = {}, .variables = {}};
-  const auto variable = [&](const char* name, const std::string& value) { out.variables.push_back(std::string{name} + "=" + value); };
+  const auto variable = [&](const char* name, const std::string& value) {
+    out.variables.push_back(std::string{name} + "=" + value);
+  };
   const ArrayState* array = state.find_array(job.array);
   std::string name = "Slurm Job_id=" + std::to_string(job.id.value);
-  if (array && whole_array) name = "Slurm Array Summary Job_id=" + std::to_string(array->id.value) + "_* (" + std::to_string(job.id.value) + ")";
+  if (array && whole_array)
+    name =
+        "Slurm Array Summary Job_id=" + std::to_string(array->id.value) + "_* (" + std::to_string(job.id.value) + ")";
   else if (array && job.array_task)
-    name = "Slurm Array Task Job_id=" + std::to_string(array->id.value) + "_" + std::to_string(*job.array_task) + " (" + std::to_string(job.id.value) + ")";
+    name = "Slurm Array Task Job_id=" + std::to_string(array->id.value) + "_" + std::to_string(*job.array_task) + " (" +
+           std::to_string(job.id.value) + ")";
   std::string job_name = job.spec->name;
-  std::ranges::replace_if(job_name, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, '?');  // a subject is one line
+  std::ranges::replace_if(
+      job_name, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, '?');  // a subject is one line
   out.subject = name + " Name=" + job_name + " " + row_of(type).word;
   variable("SLURM_JOB_STATE", state_word(job));
   variable("SLURM_JOB_MAIL_TYPE", row_of(type).name);
@@ -82,12 +88,16 @@ JobMail make(const State& state, const Job& job, MailType type, bool whole_array
     variable("SLURM_JOB_RUN_TIME", time);
   }
   if (type != mail_end && type != mail_fail) return out;
-  const ExitCodes codes = array && whole_array ? codes_of_array(state, job.array) : ExitCodes{job.exit_code, job.exit_code, job.exit_signal, true};
+  const ExitCodes codes = array && whole_array ? codes_of_array(state, job.array)
+                                               : ExitCodes{job.exit_code, job.exit_code, job.exit_signal, true};
   const bool mixed = array && whole_array && codes.least == 0 && (codes.most > 0 || !codes.well);
   out.subject += ", " + (mixed ? std::string{"Mixed"} : state_word(job));
-  if (codes.signal != 0 && array && whole_array) out.subject += ", MaxSignal [" + std::to_string(codes.signal) + "]";
-  else if (array && whole_array) out.subject += ", ExitCode [" + std::to_string(codes.least) + "-" + std::to_string(codes.most) + "]";
-  else if (codes.signal == 0) out.subject += ", ExitCode " + std::to_string(codes.most);
+  if (codes.signal != 0 && array && whole_array)
+    out.subject += ", MaxSignal [" + std::to_string(codes.signal) + "]";
+  else if (array && whole_array)
+    out.subject += ", ExitCode [" + std::to_string(codes.least) + "-" + std::to_string(codes.most) + "]";
+  else if (codes.signal == 0)
+    out.subject += ", ExitCode " + std::to_string(codes.most);
   variable("SLURM_JOB_EXIT_CODE_MAX", std::to_string(codes.most));
   variable("SLURM_JOB_EXIT_CODE_MIN", std::to_string(codes.least));
   if (codes.signal != 0) variable("SLURM_JOB_TERM_SIGNAL_MAX", std::to_string(codes.signal));
@@ -101,7 +111,9 @@ std::optional<MailType> type_of_end(std::uint32_t wanted, bool well) {
   return std::nullopt;
 }
 
-bool has_begun(const Job& job) { return job.is_on_nodes() || (job.state == JobState::ended && job.started_at.is_set()); }
+bool has_begun(const Job& job) {
+  return job.is_on_nodes() || (job.state == JobState::ended && job.started_at.is_set());
+}
 
 bool is_mailed(const Job& job) { return job.spec->extras && job.spec->extras->mail_types != 0 && !job.is_component(); }
 
@@ -119,7 +131,8 @@ void JobMails::remember(const State& state, Time now) {
   std::vector<JobMail> old = time_passed(state, now);
 }
 
-void JobMails::look_at_array(const State& state, const Job& job, bool began, bool ended, Time now, std::vector<JobMail>& out) {
+void JobMails::look_at_array(const State& state, const Job& job, bool began, bool ended, Time now,
+                             std::vector<JobMail>& out) {
   const ArrayState* array = state.find_array(job.array);
   if (!array) return;
   const std::uint32_t wanted = job.spec->extras->mail_types;
@@ -130,7 +143,8 @@ void JobMails::look_at_array(const State& state, const Job& job, bool began, boo
   }
   if (ended && !seen.ended && array->ended >= array->spec.tasks.size()) {
     seen.ended = true;
-    if (const auto type = type_of_end(wanted, codes_of_array(state, job.array).well)) out.push_back(make(state, job, *type, true, now));
+    if (const auto type = type_of_end(wanted, codes_of_array(state, job.array).well))
+      out.push_back(make(state, job, *type, true, now));
   }
 }
 
@@ -143,14 +157,18 @@ void JobMails::look_at_clock(const Job& job, Seen& seen, Time now, const State& 
     std::int64_t percent;
   };
   std::optional<MailType> highest;
-  for (const Mark& mark : {Mark{mail_time_limit_50, 50}, Mark{mail_time_limit_80, 80}, Mark{mail_time_limit_90, 90}, Mark{mail_time_limit, 100}}) {
-    const bool reached = mark.percent == 100 ? job.outcome == Outcome::timeout || ran >= limit : ran >= limit / 100 * mark.percent;
+  for (const Mark& mark : {Mark{mail_time_limit_50, 50}, Mark{mail_time_limit_80, 80}, Mark{mail_time_limit_90, 90},
+                           Mark{mail_time_limit, 100}}) {
+    const bool reached =
+        mark.percent == 100 ? job.outcome == Outcome::timeout || ran >= limit : ran >= limit / 100 * mark.percent;
     if (!reached || (wanted & mark.type) == 0) continue;
     seen.told |= mark.type;
     highest = mark.type;
   }
-  if (highest && job.state != JobState::ended) out.push_back(make(state, job, *highest, false, now));
-  else if (highest == mail_time_limit) out.push_back(make(state, job, mail_time_limit, false, now));
+  if (highest && job.state != JobState::ended)
+    out.push_back(make(state, job, *highest, false, now));
+  else if (highest == mail_time_limit)
+    out.push_back(make(state, job, mail_time_limit, false, now));
 }
 
 std::vector<JobMail> JobMails::look(const State& state, JobKey key, Time now) {

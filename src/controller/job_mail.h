@@ -15,12 +15,13 @@ struct JobMail {
   JobKey key;
   MailType type{};
   bool whole_array = false;
-  std::string subject;  // "Slurm Job_id=5 Name=x Ended, Run time 00:00:05, COMPLETED, ExitCode 0"
+  std::string subject;                 // "Slurm Job_id=5 Name=x Ended, Run time 00:00:05, COMPLETED, ExitCode 0"
   std::vector<std::string> variables;  // NAME=value: of the mail's own
 };
 
-// Remembers what jobs with --mail-type were like. What is true when it first sees them is old news: a controller that starts sends nothing,
-// so that a mail is sent at most once, and not at all where the controller dies between the fact and the mail.
+// Remembers what jobs with --mail-type were like. What is true when it first sees them is old news: a controller that
+// starts sends nothing, so that a mail is sent at most once, and not at all where the controller dies between the fact
+// and the mail.
 class JobMails {
  public:
   void remember(const State& state, Time now);

@@ -70,7 +70,9 @@ TEST_F(JobMailTest, A_failure_is_told_as_one_where_that_is_wanted) {
   end(Outcome::failed, 3, start + seconds(5));
   const std::vector<JobMail> told = mails.look(state, job.key, start);
   EXPECT_EQ(subjects(told), "Slurm Job_id=12 Name=x Failed, Run time 00:00:05, FAILED, ExitCode 3\n");
-  const std::vector<std::string> expected{"SLURM_JOB_STATE=FAILED", "SLURM_JOB_MAIL_TYPE=Failed", "SLURM_JOB_RUN_TIME=00:00:05", "SLURM_JOB_EXIT_CODE_MAX=3", "SLURM_JOB_EXIT_CODE_MIN=3"};
+  const std::vector<std::string> expected{"SLURM_JOB_STATE=FAILED", "SLURM_JOB_MAIL_TYPE=Failed",
+                                          "SLURM_JOB_RUN_TIME=00:00:05", "SLURM_JOB_EXIT_CODE_MAX=3",
+                                          "SLURM_JOB_EXIT_CODE_MIN=3"};
   EXPECT_EQ(told.front().variables, expected);
 }
 
@@ -96,9 +98,11 @@ TEST_F(JobMailTest, Time_that_passes_is_told_at_each_mark) {
   begin();
   look(start);
   EXPECT_EQ(subjects(mails.time_passed(state, start + minutes(4))), "");
-  EXPECT_EQ(subjects(mails.time_passed(state, start + minutes(5))), "Slurm Job_id=12 Name=x Reached 50% of time limit, Run time 00:05:00\n");
+  EXPECT_EQ(subjects(mails.time_passed(state, start + minutes(5))),
+            "Slurm Job_id=12 Name=x Reached 50% of time limit, Run time 00:05:00\n");
   EXPECT_EQ(subjects(mails.time_passed(state, start + minutes(6))), "");
-  EXPECT_EQ(subjects(mails.time_passed(state, start + minutes(9))), "Slurm Job_id=12 Name=x Reached 90% of time limit, Run time 00:09:00\n");
+  EXPECT_EQ(subjects(mails.time_passed(state, start + minutes(9))),
+            "Slurm Job_id=12 Name=x Reached 90% of time limit, Run time 00:09:00\n");
   end(Outcome::timeout, 0, start + minutes(10));
   EXPECT_EQ(look(start + minutes(10)), "Slurm Job_id=12 Name=x Reached time limit, Run time 00:10:00\n");
 }
@@ -146,14 +150,21 @@ TEST_F(JobMailTest, An_array_is_told_of_as_a_whole_or_task_by_task) {
     const std::string whole =
         "Slurm Array Summary Job_id=10_* (11) Name=x Began, Queued time 11-13:46:40\n"
         "Slurm Array Summary Job_id=10_* (12) Name=x Ended, Run time 00:00:01, Mixed, ExitCode [0-1]\n";
-    if (!each) EXPECT_EQ(told, whole);
-    else EXPECT_NE(told.find("Slurm Array Task Job_id=10_2 (12) Name=x Ended, Run time 00:00:01, FAILED, ExitCode 1\n"), std::string::npos) << told;
+    if (!each)
+      EXPECT_EQ(told, whole);
+    else
+      EXPECT_NE(told.find("Slurm Array Task Job_id=10_2 (12) Name=x Ended, Run time 00:00:01, FAILED, ExitCode 1\n"),
+                std::string::npos)
+          << told;
   }
 }
 
 TEST(MailRecipient, Is_an_address_and_nothing_a_mail_program_would_obey) {
-  for (const char* right : {"anna", "anna@example.org", "a.b-c+d@x-y.org", "a@b,c@d", "_x"}) EXPECT_TRUE(is_mail_address(right)) << right;
-  for (const char* wrong : {"", "-X", "-Sexpandaddr", "|sh", "/etc/passwd", "+file", "a b", "a@b@c", "a@", "a,,b", "a\nCc: b", "a;b", "$(id)"}) EXPECT_FALSE(is_mail_address(wrong)) << wrong;
+  for (const char* right : {"anna", "anna@example.org", "a.b-c+d@x-y.org", "a@b,c@d", "_x"})
+    EXPECT_TRUE(is_mail_address(right)) << right;
+  for (const char* wrong : {"", "-X", "-Sexpandaddr", "|sh", "/etc/passwd", "+file", "a b", "a@b@c", "a@", "a,,b",
+                            "a\nCc: b", "a;b", "$(id)"})
+    EXPECT_FALSE(is_mail_address(wrong)) << wrong;
 }
 
 TEST(MailRecipient, Is_the_owner_or_the_named_one_with_the_sites_domain) {

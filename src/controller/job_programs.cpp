@@ -1,4 +1,5 @@
-// src/controller/job_programs.cpp - PrologSlurmctld and EpilogSlurmctld: what the controller runs for a job before it is launched and after it is gone.
+// src/controller/job_programs.cpp - PrologSlurmctld and EpilogSlurmctld: what the controller runs for a job before it
+// is launched and after it is gone.
 #include <algorithm>
 
 #include "controller/controller.h"
@@ -19,7 +20,8 @@ wire::Credential identity_of(const Owner& owner) {
 
 }  // namespace
 
-// What has to be run is in the ledger, so that a controller after a crash runs it again; what nobody waits for any more is killed.
+// What has to be run is in the ledger, so that a controller after a crash runs it again; what nobody waits for any more
+// is killed.
 void Controller::see_to_programs(JobKey key) {
   const Job* job = commit_.durable().find_job(key);
   const auto running = running_programs_.find(key);
@@ -53,9 +55,10 @@ void Controller::run_next_program(JobKey key) {
   const std::string name = run.program = program.left.front();
   program.left.erase(program.left.begin());
   run.limit = program.limit;
-  run.environment = program_environment(prolog ? "prolog_slurmctld" : "epilog_slurmctld",
-                                        make_launch_plan(commit_.durable(), *job, job->placement->shares.front().node, settings_.cluster),
-                                        identity_of(*job->spec->owner), prolog ? nullptr : &end);
+  run.environment = program_environment(
+      prolog ? "prolog_slurmctld" : "epilog_slurmctld",
+      make_launch_plan(commit_.durable(), *job, job->placement->shares.front().node, settings_.cluster),
+      identity_of(*job->spec->owner), prolog ? nullptr : &end);
   program.id = programs_->run(std::move(run), [this, key, name, id = job->id](const ProgramEnd& ended) {
     running_programs_.at(key).id = 0;
     if (ended.went_well()) return run_next_program(key);
@@ -79,16 +82,23 @@ void Controller::send_mails(const std::vector<JobMail>& mails) {
   for (const JobMail& mail : mails) {
     const Job* job = commit_.durable().find_job(mail.key);
     if (!job || site.mail.empty()) continue;
-    if (!is_mail_address(mail_recipient(*job->spec, site.mail_domain))) continue;  // a name of the name service that no mail program should see
+    if (!is_mail_address(mail_recipient(*job->spec, site.mail_domain)))
+      continue;  // a name of the name service that no mail program should see
     OutgoingMail out{site.mail, mail_recipient(*job->spec, site.mail_domain), mail.subject, mail.variables};
     const Owner& owner = *job->spec->owner;
     if (job->placement) {
-      const wire::LaunchPlan plan = make_launch_plan(commit_.durable(), *job, job->placement->shares.front().node, settings_.cluster);
-      for (std::string& entry : program_environment("mail", plan, identity_of(owner), nullptr)) out.environment.push_back(std::move(entry));
+      const wire::LaunchPlan plan =
+          make_launch_plan(commit_.durable(), *job, job->placement->shares.front().node, settings_.cluster);
+      for (std::string& entry : program_environment("mail", plan, identity_of(owner), nullptr))
+        out.environment.push_back(std::move(entry));
     } else {
       for (const auto& [name, value] : std::initializer_list<std::pair<const char*, std::string>>{
-               {"SLURM_CLUSTER_NAME", settings_.cluster.cluster_name}, {"SLURM_JOB_ID", std::to_string(job->id.value)}, {"SLURM_JOBID", std::to_string(job->id.value)},
-               {"SLURM_JOB_NAME", job->spec->name}, {"SLURM_JOB_USER", owner.user_name}, {"SLURM_JOB_UID", std::to_string(owner.uid.value)},
+               {"SLURM_CLUSTER_NAME", settings_.cluster.cluster_name},
+               {"SLURM_JOB_ID", std::to_string(job->id.value)},
+               {"SLURM_JOBID", std::to_string(job->id.value)},
+               {"SLURM_JOB_NAME", job->spec->name},
+               {"SLURM_JOB_USER", owner.user_name},
+               {"SLURM_JOB_UID", std::to_string(owner.uid.value)},
                {"SLURM_JOB_WORK_DIR", job->spec->work_dir}})
         out.environment.push_back(std::string{name} + "=" + value);
     }

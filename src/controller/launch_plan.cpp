@@ -18,7 +18,8 @@ std::string asked_dependencies(const Job& job) {
     if (!out.empty()) out += job.dependencies->any ? '?' : ',';
     out += kind_word(dependency.kind);
     if (dependency.kind == DependencyKind::singleton) continue;
-    out += ":" + std::to_string(dependency.shown.value) + (dependency.task ? "_" + std::to_string(*dependency.task) : "");
+    out +=
+        ":" + std::to_string(dependency.shown.value) + (dependency.task ? "_" + std::to_string(*dependency.task) : "");
     if (dependency.delay_minutes > 0) out += "+" + std::to_string(dependency.delay_minutes);
   }
   return out;
@@ -48,8 +49,9 @@ void describe(const State& state, const Job& job, const ClusterFacts& facts, wir
   out.set_exclusive(spec.exclusive);
   out.set_oversubscribe(spec.oversubscribe);
   const bool append = spec.open_mode == 2 || (spec.open_mode == 0 && facts.append_output);
-  out.set_open_mode(append ? wire::JobDescription::append
-                           : spec.open_mode == 1 ? wire::JobDescription::truncate : wire::JobDescription::default_mode);
+  out.set_open_mode(append                ? wire::JobDescription::append
+                    : spec.open_mode == 1 ? wire::JobDescription::truncate
+                                          : wire::JobDescription::default_mode);
   out.set_umask(spec.umask);
   for (const auto& limit : spec.owner->limits) {
     auto* added = out.add_limits();
@@ -74,7 +76,8 @@ void describe(const State& state, const Job& job, const ClusterFacts& facts, wir
     out.mutable_pty()->set_rows(rare.terminal.rows);
     out.mutable_pty()->set_columns(rare.terminal.columns);
   }
-  if (!rare.step_options.empty() && !out.mutable_step_options()->ParseFromString(rare.step_options)) out.clear_step_options();
+  if (!rare.step_options.empty() && !out.mutable_step_options()->ParseFromString(rare.step_options))
+    out.clear_step_options();
   if (spec.resources) put_wishes(state, spec, *out.mutable_resources());
   if (spec.extras) show_extras(*spec.extras, *out.mutable_extras());
 }
@@ -120,7 +123,8 @@ wire::LaunchPlan plan_one(const State& state, const Job& job, NodeIndex here, co
   if (job.time_limit_minutes != unlimited) out.set_end_at_us((job.ran_from() + minutes(job.time_limit_minutes)).value);
   out.set_group_name(job.spec->owner->group_name);
   out.set_kill_wait_seconds(state.policy->kill_wait_seconds);
-  out.set_sample_every_seconds(task_sampling_seconds(job.spec->extra_request().acctg_freq).value_or(facts.sample_every_seconds));
+  out.set_sample_every_seconds(
+      task_sampling_seconds(job.spec->extra_request().acctg_freq).value_or(facts.sample_every_seconds));
   out.set_steps_max(facts.steps_max);
   out.set_tasks_per_node_max(facts.tasks_per_node_max);
   out.set_config_path(facts.config_path);
@@ -144,7 +148,8 @@ wire::LaunchPlan make_launch_plan(const State& state, const Job& job, NodeIndex 
   // The script is told of each component, as it would be of its own job on that one's first node.
   for (const JobKey key : whole_of(job)) {
     const Job& component = state.job(key);
-    if (component.placement) *out.add_het_components() = plan_one(state, component, component.placement->shares.front().node, facts);
+    if (component.placement)
+      *out.add_het_components() = plan_one(state, component, component.placement->shares.front().node, facts);
   }
   return out;
 }

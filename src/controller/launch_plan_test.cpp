@@ -1,4 +1,5 @@
-// src/controller/launch_plan_test.cpp - what a node is told about its part of a job: task numbers, CPUs, devices, licences, its place.
+// src/controller/launch_plan_test.cpp - what a node is told about its part of a job: task numbers, CPUs, devices,
+// licences, its place.
 #include "controller/launch_plan.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +35,8 @@ TEST(LaunchPlan, Names_tasks_cpus_devices_and_licences_of_each_node) {
   Topology topology;
   topology.switches = {{"leaf", {}, {"n0", "n1"}, 0}};
   happen({ControllerStarted{Epoch{1}, now}, ClusterConfigured{nodes, {main}, policy, now, topology}});
-  for (std::uint32_t i = 0; i < 2; ++i) happen(decide_register(state, {NodeIndex{i}, "boot", {Cpus{4}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}}, now));
+  for (std::uint32_t i = 0; i < 2; ++i)
+    happen(decide_register(state, {NodeIndex{i}, "boot", {Cpus{4}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}}, now));
   SubmitJob ask;
   ask.spec.owner = SharedValue(Owner{UserId{1}, GroupId{1}, "u", "g", {1}, "h", {}});
   ask.spec.work_dir = "/";
@@ -50,7 +52,12 @@ TEST(LaunchPlan, Names_tasks_cpus_devices_and_licences_of_each_node) {
   ASSERT_TRUE(decision);
   happen(decision->events);
   const SharedValue detail(ShareDetail{{}, {}, {0, 1}});
-  happen(decide_place(state, {key, Attempt{0}, {{NodeIndex{0}, Cpus{2}, {}, 2, false, detail}, {NodeIndex{1}, Cpus{2}, {}, 2, false, detail}}, false}, now));
+  happen(decide_place(state,
+                      {key,
+                       Attempt{0},
+                       {{NodeIndex{0}, Cpus{2}, {}, 2, false, detail}, {NodeIndex{1}, Cpus{2}, {}, 2, false, detail}},
+                       false},
+                      now));
   const wire::LaunchPlan plan = make_launch_plan(state, state.job(key), NodeIndex{1}, {});
   EXPECT_EQ((std::vector<std::uint32_t>{plan.ranks().begin(), plan.ranks().end()}), (std::vector<std::uint32_t>{1, 3}));
   EXPECT_EQ(plan.cpu_ids(), "0-1");
@@ -73,7 +80,8 @@ TEST(StepGrants, Are_some_of_what_the_job_has) {
   Job job;
   job.placement = SharedValue(Placement{});
   job.placement.edit().shares = {{NodeIndex{3}, Cpus{2}, Mebibytes{400}, 1, false, {}}};
-  const auto add = [](auto* grant, const char* name, const char* type, std::int64_t count, std::vector<std::uint32_t> devices) {
+  const auto add = [](auto* grant, const char* name, const char* type, std::int64_t count,
+                      std::vector<std::uint32_t> devices) {
     grant->set_name(name);
     grant->set_type(type);
     grant->set_count(count);

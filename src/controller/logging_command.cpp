@@ -1,4 +1,5 @@
-// src/controller/logging_command.cpp - scontrol setdebug, setdebugflags and schedloglevel: how much the controller or agents say, until the configuration is read again.
+// src/controller/logging_command.cpp - scontrol setdebug, setdebugflags and schedloglevel: how much the controller or
+// agents say, until the configuration is read again.
 #include "base/text.h"
 #include "controller/commands.h"
 #include "core/admission/submit_job.h"
@@ -6,10 +7,14 @@
 namespace millrace {
 
 void Commands::set_logging(const wire::SetLogging& ask) {
-  if (!actor_.is_admin) return refuse_with({RefusalCode::access_denied, {"only an administrator may change what the daemons log"}});
+  if (!actor_.is_admin)
+    return refuse_with({RefusalCode::access_denied, {"only an administrator may change what the daemons log"}});
   const auto added = parse_debug_flags(ask.add_flags()), removed = parse_debug_flags(ask.remove_flags());
   if (!added || !removed || ask.level() > static_cast<std::uint32_t>(loudest))
-    return refuse_with(2036, "Requested operation not supported on this system", !added ? added.error().story : !removed ? removed.error().story : "there is no such level");
+    return refuse_with(2036, "Requested operation not supported on this system",
+                       !added     ? added.error().story
+                       : !removed ? removed.error().story
+                                  : "there is no such level");
   wire::Reply out = reply();
   out.mutable_done();
   if (!ask.nodes().empty()) {
@@ -23,21 +28,30 @@ void Commands::set_logging(const wire::SetLogging& ask) {
       nodes = *std::move(named);
     }
     for (const std::uint32_t index : nodes)
-      if (const auto link = c_.links_.find(NodeIndex{index}); link != c_.links_.end() && link->second.manager) link->second.manager->set_logging(state.node(NodeIndex{index}).def->name, ask);
+      if (const auto link = c_.links_.find(NodeIndex{index}); link != c_.links_.end() && link->second.manager)
+        link->second.manager->set_logging(state.node(NodeIndex{index}).def->name, ask);
     return answer(std::move(out));
   }
   if (ask.has_schedule()) {
-    if (!c_.hooks_.schedule_log) return refuse_with(2037, "Requested operation is presently disabled", "SlurmSchedLogFile is not set in slurm.conf");
+    if (!c_.hooks_.schedule_log)
+      return refuse_with(2037, "Requested operation is presently disabled",
+                         "SlurmSchedLogFile is not set in slurm.conf");
     c_.schedule_lines_.set_level(ask.schedule() ? LogLevel::info : LogLevel::quiet);
     c_.hooks_.say("sched: Set scheduler log level to " + std::to_string(ask.schedule() ? 1 : 0));
   }
   if (c_.hooks_.log && ask.has_level()) {
-    c_.lines_.info([&] { return "Set debug level to '" + std::string{name_of(static_cast<LogLevel>(ask.level()))} + "' by UID=" + std::to_string(asker_.uid.value); });
+    c_.lines_.info([&] {
+      return "Set debug level to '" + std::string{name_of(static_cast<LogLevel>(ask.level()))} +
+             "' by UID=" + std::to_string(asker_.uid.value);
+    });
     c_.lines_.set_level(static_cast<LogLevel>(ask.level()));
   }
   if (c_.hooks_.log && (*added | *removed) != 0) {
     c_.lines_.set_flags((c_.lines_.flags() | *added) & ~*removed);
-    c_.lines_.info([&] { return "Set DebugFlags to " + (c_.lines_.flags() == 0 ? "none" : names_of_flags(c_.lines_.flags())) + " by UID=" + std::to_string(asker_.uid.value); });
+    c_.lines_.info([&] {
+      return "Set DebugFlags to " + (c_.lines_.flags() == 0 ? "none" : names_of_flags(c_.lines_.flags())) +
+             " by UID=" + std::to_string(asker_.uid.value);
+    });
   }
   answer(std::move(out));
 }

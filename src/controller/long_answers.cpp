@@ -9,7 +9,8 @@
 namespace millrace {
 namespace {
 
-// So many finished rounds of one question are kept for readers that do not read; then the oldest is left to the limits of their links.
+// So many finished rounds of one question are kept for readers that do not read; then the oldest is left to the limits
+// of their links.
 constexpr std::size_t unread_rounds_max = 8;
 // So many are a crowd. The next round for one begins after a pause of so many times what the last round took.
 constexpr std::size_t crowd = 8;
@@ -89,7 +90,8 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
       if (round->readers.empty() && !round->working) round->complete = true;  // nobody is left to make it for
       if (round->complete) return completed(here, round);
       // At the pace of its fastest reader, unless somebody waits for the next round.
-      const bool wanted = std::ranges::any_of(round->readers, [&](const Reader& reader) { return !reader.reads && reader.next == round->parts.size(); });
+      const bool wanted = std::ranges::any_of(
+          round->readers, [&](const Reader& reader) { return !reader.reads && reader.next == round->parts.size(); });
       if (wanted || here.next) make_part(round);
       return;
     }
@@ -118,8 +120,10 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
     const auto it = rounds.find(question);
     if (it == rounds.end() || it->second.made_now) return;
     const std::shared_ptr<Round> next = it->second.made_now = std::exchange(it->second.next, nullptr);
-    if (next) start(next);
-    else forget_idle(question);
+    if (next)
+      start(next);
+    else
+      forget_idle(question);
   }
 
   void forget_idle(const std::string& question) {
@@ -131,9 +135,11 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
   void give(Round& round, const std::shared_ptr<Round>& shared) {
     if (std::exchange(round.giving, true)) return;
     for (std::size_t i = 0; i < round.readers.size(); ++i)
-      while ((!round.readers[i].reads || round.hurried) && round.readers[i].next < round.parts.size()) give_part(round, round.readers[i], shared);
+      while ((!round.readers[i].reads || round.hurried) && round.readers[i].next < round.parts.size())
+        give_part(round, round.readers[i], shared);
     round.giving = false;
-    if (round.complete) std::erase_if(round.readers, [&](const Reader& reader) { return reader.next == round.parts.size(); });
+    if (round.complete)
+      std::erase_if(round.readers, [&](const Reader& reader) { return reader.next == round.parts.size(); });
     std::size_t taken = round.parts.size();
     for (const Reader& reader : round.readers) taken = std::min(taken, reader.next);
     for (std::size_t i = 0; i < taken; ++i) round.parts[i].reset();
@@ -146,7 +152,8 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
     bytes += *round.parts[reader.next++];
     clients.reply_encoded(reader.client, std::move(bytes));
     reader.reads = true;
-    clients.when_read(reader.client, [weak = weak_from_this(), round = std::weak_ptr(shared), client = reader.client, number = reader.number] {
+    clients.when_read(reader.client, [weak = weak_from_this(), round = std::weak_ptr(shared), client = reader.client,
+                                      number = reader.number] {
       const auto self = weak.lock();
       const auto there = round.lock();
       if (!self || !there) return;
@@ -163,7 +170,8 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
       all.push_back(here.made_now);
       all.push_back(here.next);
       for (const auto& round : all)
-        if (round && std::erase_if(round->readers, [&](const Reader& reader) { return reader.client == client; }) > 0) touched.push_back(round);
+        if (round && std::erase_if(round->readers, [&](const Reader& reader) { return reader.client == client; }) > 0)
+          touched.push_back(round);
       if (here.next && here.next->readers.empty()) here.next.reset();
     }
     for (const auto& round : touched)
@@ -171,7 +179,8 @@ struct LongAnswers::Inner : std::enable_shared_from_this<Inner> {
   }
 };
 
-LongAnswers::LongAnswers(Loop& loop, Worker& worker, Clients& clients) : inner_(std::make_shared<Inner>(loop, worker, clients)) {}
+LongAnswers::LongAnswers(Loop& loop, Worker& worker, Clients& clients)
+    : inner_(std::make_shared<Inner>(loop, worker, clients)) {}
 LongAnswers::~LongAnswers() = default;
 
 void LongAnswers::ask(ClientId client, std::uint64_t number, const std::string& question, Begin begin) {
@@ -186,8 +195,10 @@ void LongAnswers::ask(ClientId client, std::uint64_t number, const std::string& 
   }
   round->readers.push_back({client, number});
   if (!fresh) return;
-  if (at_once) inner_->start(std::shared_ptr(round));
-  else if (here.made_now) inner_->make_part(std::shared_ptr(here.made_now));
+  if (at_once)
+    inner_->start(std::shared_ptr(round));
+  else if (here.made_now)
+    inner_->make_part(std::shared_ptr(here.made_now));
 }
 
 void LongAnswers::client_left(ClientId client) { inner_->leave(client); }

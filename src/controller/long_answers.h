@@ -1,5 +1,5 @@
-// src/controller/long_answers.h - answers of very many rows: made some thousand at a time on the query worker, once for all who ask the same
-// meanwhile, and kept for readers that are slower than others.
+// src/controller/long_answers.h - answers of very many rows: made some thousand at a time on the query worker, once for
+// all who ask the same meanwhile, and kept for readers that are slower than others.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,15 @@ namespace millrace {
 class RowWalk {
  public:
   virtual ~RowWalk() = default;
-  // The next rows as an encoded Reply without a number, `more` set where others follow; runs on the worker. False: these were the last.
+  // The next rows as an encoded Reply without a number, `more` set where others follow; runs on the worker. False:
+  // these were the last.
   virtual bool advance(std::string& encoded) = 0;
 };
 
-// A hundred clients that list a hundred thousand jobs in a loop must not cost a hundred times what one costs. While a round of a question is being made,
-// all who ask the same gather for the next one: it begins after they asked, so each sees at least what was true when it asked. A crowd gathers a while longer: sending
-// takes the loop's time, for each of them.
+// A hundred clients that list a hundred thousand jobs in a loop must not cost a hundred times what one costs. While a
+// round of a question is being made, all who ask the same gather for the next one: it begins after they asked, so each
+// sees at least what was true when it asked. A crowd gathers a while longer: sending takes the loop's time, for each of
+// them.
 class LongAnswers {
  public:
   using Begin = std::move_only_function<std::unique_ptr<RowWalk>()>;

@@ -53,8 +53,10 @@ class Readers final : public Clients {
     got[client].push_back(reply);
   }
   void when_read(ClientId client, Task then) override {
-    if (slow.contains(client)) waiting[client] = std::move(then);
-    else then();
+    if (slow.contains(client))
+      waiting[client] = std::move(then);
+    else
+      then();
   }
   void reads(ClientId client) {
     if (Task then = std::exchange(waiting[client], nullptr)) then();

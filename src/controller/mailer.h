@@ -1,4 +1,5 @@
-// src/controller/mailer.h - sends mail by the site's program: a few at a time, so many waiting, each for so long. Nothing waits for it.
+// src/controller/mailer.h - sends mail by the site's program: a few at a time, so many waiting, each for so long.
+// Nothing waits for it.
 #pragma once
 
 #include <cstdint>

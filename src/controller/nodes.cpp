@@ -15,13 +15,16 @@ namespace {
 // Where the keeper of its steps is.
 bool is_first_node(const State& state, const AttemptReport& report, NodeIndex node) {
   const Job* job = state.find_job(report.key);
-  return job && job->attempt == report.attempt && job->placement && job->placement->shares.front().node == node && !job->placement->shares.front().lost;
+  return job && job->attempt == report.attempt && job->placement && job->placement->shares.front().node == node &&
+         !job->placement->shares.front().lost;
 }
 
 // A job that goes on without a node, or whose tasks there are done, has nothing to start there any more.
 bool is_still_to_launch(const Job* job, Attempt attempt, NodeIndex node) {
   return job && job->attempt == attempt && job->state == JobState::running &&
-         std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) { return share.node == node && !share.released && !share.lost; });
+         std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) {
+           return share.node == node && !share.released && !share.lost;
+         });
 }
 
 }  // namespace
@@ -35,7 +38,9 @@ std::optional<NodeIndex> Controller::own_node(ResourceManager& by, const std::st
 void Controller::node_registered(ResourceManager& by, const NodeRegistration& registration) {
   const auto index = own_node(by, registration.node);
   if (!index && registration.dynamic && create_unknown(by, registration)) return node_registered(by, registration);
-  if (!index) return hooks_.say("registration of node " + registration.node + " ignored: it is not configured here or not this manager's");
+  if (!index)
+    return hooks_.say("registration of node " + registration.node +
+                      " ignored: it is not configured here or not this manager's");
   NodeLink& link = links_[*index];
   link.ordered.clear();
   link.reported = true;
@@ -54,7 +59,10 @@ void Controller::node_reported(ResourceManager& by, const std::string& name, con
                                const wire::Telemetry& telemetry) {
   const auto index = own_node(by, name);
   if (!index || !links_[*index].reported) return;
-  lines_.debug3([&] { return "report of node " + name + ": " + std::to_string(attempts.size()) + " attempts" + (telemetry.measured_at_us() != 0 ? ", with telemetry" : ""); });
+  lines_.debug3([&] {
+    return "report of node " + name + ": " + std::to_string(attempts.size()) + " attempts" +
+           (telemetry.measured_at_us() != 0 ? ", with telemetry" : "");
+  });
   if (telemetry.measured_at_us() != 0) {  // not with every report
     observed_.edit().telemetry[*index] = telemetry;
     judge_devices(*index, telemetry);
@@ -65,7 +73,8 @@ void Controller::node_reported(ResourceManager& by, const std::string& name, con
 void Controller::judge_devices(NodeIndex index, const wire::Telemetry& telemetry) {
   std::vector<DeviceTrouble> troubles;
   for (const auto& device : telemetry.devices())
-    if (!device.trouble().empty()) troubles.push_back({device.name(), device.type(), device.device(), device.trouble()});
+    if (!device.trouble().empty())
+      troubles.push_back({device.name(), device.type(), device.device(), device.trouble()});
   auto events = decide_devices(commit_.decided(), index, std::move(troubles), loop_.now());
   if (events.empty()) return;
   hooks_.say("devices of node " + commit_.decided().node(index).def->name + " were judged anew");
@@ -83,31 +92,42 @@ void Controller::take_reports(NodeIndex index, const std::vector<AttemptReport>&
   std::set<NodeIndex> firsts;  // whose jobs may have waited for steps here
   for (const AttemptReport& report : attempts) {
     if (!report.ended && report.problem == kill_failed && !commit_.decided().node(index).drain) {
-      complain("node " + commit_.decided().node(index).def->name + " drained: " + kill_failed + " for job key " + std::to_string(report.key.value));
+      complain("node " + commit_.decided().node(index).def->name + " drained: " + kill_failed + " for job key " +
+               std::to_string(report.key.value));
       commit_.happen({NodeStateChanged{index, NodeOrder::drain, kill_failed, UserId{0}, loop_.now(), {}, {}}});
     }
     if (report.step) {
       tell_keeper_of(index, report);
       const Job* job = commit_.durable().find_job(report.key);
-      if (report.ended && job && job->placement && job->placement->shares.front().node != index) firsts.insert(job->placement->shares.front().node);
+      if (report.ended && job && job->placement && job->placement->shares.front().node != index)
+        firsts.insert(job->placement->shares.front().node);
       continue;
     }
     if (!report.ended && !report.exited) continue;
-    if (const Job* job = commit_.decided().find_job(report.key); job && job->attempt == report.attempt && waits_for_steps(*job, index)) continue;
+    if (const Job* job = commit_.decided().find_job(report.key);
+        job && job->attempt == report.attempt && waits_for_steps(*job, index))
+      continue;
     // Before the end, which ends whatever of its steps is not known to have ended.
     if (!report.steps.empty() && is_first_node(commit_.decided(), report, index))
-      if (auto told = decide_steps(commit_.decided(), report.key, report.attempt, report.steps, loop_.now()); !told.empty()) commit_.happen(std::move(told));
-    const ReportEnd end{report.key, report.attempt, index, report.end, report.exit_code, report.exit_signal, report.usage, report.epilog_failed};
-    auto events = report.ended ? decide_end(commit_.decided(), end, loop_.now()) : decide_exit(commit_.decided(), end, loop_.now());
+      if (auto told = decide_steps(commit_.decided(), report.key, report.attempt, report.steps, loop_.now());
+          !told.empty())
+        commit_.happen(std::move(told));
+    const ReportEnd end{report.key,       report.attempt,     index,        report.end,
+                        report.exit_code, report.exit_signal, report.usage, report.epilog_failed};
+    auto events = report.ended ? decide_end(commit_.decided(), end, loop_.now())
+                               : decide_exit(commit_.decided(), end, loop_.now());
     if (events.empty()) continue;
     if (!report.problem.empty())
-      complain("job key " + std::to_string(report.key.value) + " on " + commit_.decided().node(index).def->name + ": " + report.problem);
+      complain("job key " + std::to_string(report.key.value) + " on " + commit_.decided().node(index).def->name + ": " +
+               report.problem);
     commit_.happen(std::move(events));
   }
   // Ends above become durable later and reconcile then; what else differs is put right now.
   reconcile(index);
   for (const NodeIndex first : firsts)
-    if (const auto it = links_.find(first); it != links_.end() && std::ranges::any_of(it->second.attempts, [](const AttemptReport& r) { return r.ended && !r.step; }))
+    if (const auto it = links_.find(first);
+        it != links_.end() &&
+        std::ranges::any_of(it->second.attempts, [](const AttemptReport& r) { return r.ended && !r.step; }))
       take_reports(first, std::vector(it->second.attempts));
 }
 
@@ -116,7 +136,8 @@ std::vector<NodeIndex> Controller::unreachable() const {
   for (const auto& [index, link] : links_) {
     if (link.responding) continue;
     const auto* node = commit_.durable().nodes.find(index);
-    if (!node || (*node)->is_ready()) out.push_back(index);  // who waits for one that is not on waits for more than an answer
+    if (!node || (*node)->is_ready())
+      out.push_back(index);  // who waits for one that is not on waits for more than an answer
   }
   return out;
 }
@@ -133,7 +154,8 @@ void Controller::node_unreachable(ResourceManager& by, const std::string& name) 
 void Controller::reconcile(NodeIndex index) {
   const auto it = links_.find(index);
   if (it == links_.end() || !it->second.reported || !it->second.manager) return;
-  for (const Intent& intent : difference(commit_.durable(), index, it->second.attempts)) order(index, it->second, intent);
+  for (const Intent& intent : difference(commit_.durable(), index, it->second.attempts))
+    order(index, it->second, intent);
   tell_of_lost(index, it->second);
 }
 
@@ -146,7 +168,8 @@ void Controller::order(NodeIndex index, NodeLink& link, const Intent& intent) {
     forget.set_attempt(attempt.value);
     if (gone->step) forget.set_step(*gone->step);
     link.manager->forget(name, forget);
-    std::erase_if(link.attempts, [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt && r.step == gone->step; });
+    std::erase_if(link.attempts,
+                  [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt && r.step == gone->step; });
     return;
   }
   if (std::holds_alternative<LetGoIntent>(intent)) return let_go(index, key, attempt);
@@ -188,18 +211,22 @@ void Controller::launch(NodeIndex index, const LaunchIntent& intent) {
   const Job& job = commit_.durable().job(intent.key);
   wire::LaunchPlan plan = make_launch_plan(commit_.durable(), job, index, settings_.cluster);
   const PayloadId script{job.spec->script}, environment{job.spec->environment};
-  payloads_.find(script, [this, index, intent, environment, plan = std::move(plan)](Result<std::string> script_bytes) mutable {
-    if (!script_bytes) return hooks_.fatal("a job's script is gone from the log: " + script_bytes.error().story);
-    plan.set_script(*std::move(script_bytes));
-    payloads_.find(environment, [this, index, intent, plan = std::move(plan)](Result<std::string> bytes) mutable {
-      if (!bytes) return hooks_.fatal("a job's environment is gone from the log: " + bytes.error().story);
-      // Reading may have taken a while: only what is still wanted is sent.
-      const Job* job = commit_.durable().find_job(intent.key);
-      if (!is_still_to_launch(job, intent.attempt, index)) return;
-      plan.set_environment(*std::move(bytes));
-      departed_users_.check(job->spec->owner->uid, job->spec->owner->gid, [this, index, intent, plan = std::move(plan)](bool departed) { send_launch(index, intent, plan, departed); });
-    });
-  });
+  payloads_.find(
+      script, [this, index, intent, environment, plan = std::move(plan)](Result<std::string> script_bytes) mutable {
+        if (!script_bytes) return hooks_.fatal("a job's script is gone from the log: " + script_bytes.error().story);
+        plan.set_script(*std::move(script_bytes));
+        payloads_.find(environment, [this, index, intent, plan = std::move(plan)](Result<std::string> bytes) mutable {
+          if (!bytes) return hooks_.fatal("a job's environment is gone from the log: " + bytes.error().story);
+          // Reading may have taken a while: only what is still wanted is sent.
+          const Job* job = commit_.durable().find_job(intent.key);
+          if (!is_still_to_launch(job, intent.attempt, index)) return;
+          plan.set_environment(*std::move(bytes));
+          departed_users_.check(job->spec->owner->uid, job->spec->owner->gid,
+                                [this, index, intent, plan = std::move(plan)](bool departed) {
+                                  send_launch(index, intent, plan, departed);
+                                });
+        });
+      });
 }
 
 void Controller::send_launch(NodeIndex index, const LaunchIntent& intent, const wire::LaunchPlan& plan, bool departed) {
@@ -208,7 +235,8 @@ void Controller::send_launch(NodeIndex index, const LaunchIntent& intent, const 
   if (departed) {
     auto cancelled = decide_cancel(commit_.decided(), {intent.key, std::nullopt}, {UserId{0}, true}, loop_.now());
     if (!cancelled || cancelled->empty()) return;
-    hooks_.say("job " + std::to_string(job->id.value) + " is cancelled: its user, id " + std::to_string(job->spec->owner->uid.value) + ", does not exist any more");
+    hooks_.say("job " + std::to_string(job->id.value) + " is cancelled: its user, id " +
+               std::to_string(job->spec->owner->uid.value) + ", does not exist any more");
     return commit_.happen(*std::move(cancelled));
   }
   const Node& node = commit_.durable().node(index);
@@ -229,8 +257,10 @@ void Controller::note_prologs(NodeIndex index, const std::vector<AttemptReport>&
     if (report.in_prolog && !report.step) now.insert(report.key);
   const auto known = observed_->in_prolog.find(index);
   if (now.empty() && known == observed_->in_prolog.end()) return;
-  if (now.empty()) observed_.edit().in_prolog.erase(index);
-  else if (known == observed_->in_prolog.end() || known->second != now) observed_.edit().in_prolog[index] = std::move(now);
+  if (now.empty())
+    observed_.edit().in_prolog.erase(index);
+  else if (known == observed_->in_prolog.end() || known->second != now)
+    observed_.edit().in_prolog[index] = std::move(now);
 }
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
-// src/controller/payload_cache.h - scripts and environments on their way to a node: a few recent ones, the rest read from the log.
+// src/controller/payload_cache.h - scripts and environments on their way to a node: a few recent ones, the rest read
+// from the log.
 #pragma once
 
 #include <deque>

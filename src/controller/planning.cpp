@@ -6,7 +6,11 @@ namespace millrace {
 constexpr Duration new_jobs_wait = milliseconds(20);
 
 Planning::Planning(Loop& loop, Worker& worker, PlannerSettings settings, Source source, std::int64_t steps_per_slice)
-    : loop_(loop), worker_(worker), settings_(std::move(settings)), source_(std::move(source)), steps_per_slice_(steps_per_slice) {}
+    : loop_(loop),
+      worker_(worker),
+      settings_(std::move(settings)),
+      source_(std::move(source)),
+      steps_per_slice_(steps_per_slice) {}
 
 void Planning::wanted() {
   if (off_) return;

@@ -1,4 +1,5 @@
-// src/controller/planning.h - keeps one planner pass at a time going on the worker, and hands its proposals back to the loop.
+// src/controller/planning.h - keeps one planner pass at a time going on the worker, and hands its proposals back to the
+// loop.
 #pragma once
 
 #include <functional>
@@ -12,10 +13,11 @@ namespace millrace {
 class Planning final {
  public:
   struct Source {
-    std::move_only_function<const State&()> snapshot;             // durable
-    std::move_only_function<void(const Plan&)> finished;          // on the loop
+    std::move_only_function<const State&()> snapshot;     // durable
+    std::move_only_function<void(const Plan&)> finished;  // on the loop
     std::move_only_function<std::vector<NodeIndex>()> unreachable;
-    std::move_only_function<void(const Plan*, std::size_t queued, Duration took)> passed = {};  // a pass is over; no plan: given up
+    std::move_only_function<void(const Plan*, std::size_t queued, Duration took)> passed =
+        {};                                         // a pass is over; no plan: given up
     std::move_only_function<Duration()> wait = {};  // no job may start before; 0: now
   };
   // A slice of this many steps takes a few milliseconds; between slices a pass can be given up.
@@ -46,9 +48,9 @@ class Planning final {
   std::size_t queued_ = 0;  // for it
   bool finished_ = false;
   bool again_ = false;
-  bool outdated_ = false;   // the pass under way
-  bool gave_up_ = false;    // the one before it: under constant change some pass must come to its end
-  bool blocked_ = false;  // the last pass left someone waiting
+  bool outdated_ = false;  // the pass under way
+  bool gave_up_ = false;   // the one before it: under constant change some pass must come to its end
+  bool blocked_ = false;   // the last pass left someone waiting
   Loop::TimerId soon_ = 0;
   bool off_ = false;
 };

@@ -50,7 +50,8 @@ class PlanningTest : public testing::Test {
     facts.at = loop_.now();
     happen({ControllerStarted{Epoch{1}, loop_.now()}, facts});
     for (std::uint32_t i = 0; i < 300; ++i)
-      happen(decide_register(state_, {NodeIndex{i}, "boot", {Cpus{400}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}}, loop_.now()));
+      happen(decide_register(state_, {NodeIndex{i}, "boot", {Cpus{400}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}},
+                             loop_.now()));
     const SharedValue<Owner> owner(Owner{UserId{1000}, GroupId{1000}, "u", "g", {1000}, "host", {}});
     for (std::uint32_t i = 0; i < 400; ++i) {
       SubmitJob ask;
@@ -81,9 +82,13 @@ class PlanningTest : public testing::Test {
   HandWorker worker_;
   State state_;
   std::vector<std::uint64_t> plans_;  // the version each was made on
-  Planning planning_{loop_, worker_, planner_settings({}, 100),
-                     {[this]() -> const State& { return state_; }, [this](const Plan& plan) { plans_.push_back(plan.based_on); }, [] { return std::vector<NodeIndex>{}; }},
-                     1000};
+  Planning planning_{
+      loop_,
+      worker_,
+      planner_settings({}, 100),
+      {[this]() -> const State& { return state_; }, [this](const Plan& plan) { plans_.push_back(plan.based_on); },
+       [] { return std::vector<NodeIndex>{}; }},
+      1000};
 };
 
 TEST_F(PlanningTest, Pass_on_ground_that_shifted_is_given_up_for_one_on_the_new) {
@@ -104,7 +109,8 @@ TEST_F(PlanningTest, Constant_change_does_not_keep_every_pass_from_its_end) {
   planning_.wanted();
   const std::size_t before = plans_.size();
   for (int i = 0; i < 200 && plans_.size() < before + 3; ++i) {
-    happen({NodeStateChanged{NodeIndex{3}, i % 2 == 0 ? NodeOrder::drain : NodeOrder::undrain, "looks ill", UserId{0}, loop_.now()}});
+    happen({NodeStateChanged{NodeIndex{3}, i % 2 == 0 ? NodeOrder::drain : NodeOrder::undrain, "looks ill", UserId{0},
+                             loop_.now()}});
     planning_.outdated();
     ASSERT_TRUE(worker_.one());
   }

@@ -11,7 +11,8 @@ namespace {
 // The accounts of a user and those above them.
 std::set<std::string> accounts_of(const wire::Accounts& accounts, const std::string& user) {
   std::map<std::uint32_t, const log::Association*> by_id;
-  for (const wire::AssociationView& each : accounts.associations()) by_id[each.association().id()] = &each.association();
+  for (const wire::AssociationView& each : accounts.associations())
+    by_id[each.association().id()] = &each.association();
   std::set<std::string> out;
   for (const wire::AssociationView& each : accounts.associations()) {
     if (each.association().user() != user) continue;
@@ -57,7 +58,9 @@ bool Privacy::sees(const Reservation& reservation, const UserIdentity& user, con
 }
 
 static bool admits_groups(const PartitionDef& partition, const UserIdentity& user) {
-  const auto allowed = [&](std::uint32_t gid) { return std::ranges::find(partition.allow_gids, gid) != partition.allow_gids.end(); };
+  const auto allowed = [&](std::uint32_t gid) {
+    return std::ranges::find(partition.allow_gids, gid) != partition.allow_gids.end();
+  };
   return partition.allow_groups.empty() || allowed(user.gid.value) || std::ranges::any_of(user.groups, allowed);
 }
 
@@ -67,7 +70,8 @@ bool Privacy::sees(const PartitionDef& partition, const UserIdentity& user) cons
 }
 
 bool HiddenPartitions::there_may_be(const State& state) {
-  return std::ranges::any_of(*state.partitions, [](const Partition& each) { return each.def.hidden || !each.def.allow_groups.empty(); });
+  return std::ranges::any_of(*state.partitions,
+                             [](const Partition& each) { return each.def.hidden || !each.def.allow_groups.empty(); });
 }
 
 HiddenPartitions::HiddenPartitions(const State& state, const UserIdentity& user) {
@@ -79,7 +83,8 @@ HiddenPartitions::HiddenPartitions(const State& state, const UserIdentity& user)
 bool HiddenPartitions::hides(const Job& job) const {
   if (!hides(job.spec->partition)) return false;
   if (job.state != JobState::pending) return true;
-  return std::ranges::all_of(job.spec->resource_request().more_partitions, [&](std::uint32_t more) { return hides(PartitionIndex{more}); });
+  return std::ranges::all_of(job.spec->resource_request().more_partitions,
+                             [&](std::uint32_t more) { return hides(PartitionIndex{more}); });
 }
 
 void Privacy::narrow(wire::Accounts& accounts, const std::string& user) const {

@@ -12,10 +12,13 @@ namespace millrace {
 
 class Privacy {
  public:
-  Privacy(const Policy& policy, UserId asker, bool is_admin) : hidden_(is_admin ? 0 : policy.private_data), asker_(asker) {}
+  Privacy(const Policy& policy, UserId asker, bool is_admin)
+      : hidden_(is_admin ? 0 : policy.private_data), asker_(asker) {}
 
   // A question whose answer is for this user's eyes only is not that of another who asks the same.
-  std::string own_question(std::string question) const { return hidden_ == 0 ? question : question + '/' + std::to_string(asker_.value); }
+  std::string own_question(std::string question) const {
+    return hidden_ == 0 ? question : question + '/' + std::to_string(asker_.value);
+  }
   bool hides(PrivateData what) const { return (hidden_ & what) != 0; }
   bool sees(const Job& job) const { return !hides(private_jobs) || job.spec->owner->uid == asker_; }
   // Those the user may use.
@@ -38,7 +41,8 @@ class Privacy {
   UserId asker_;
 };
 
-// Partitions that are hidden, or closed to the user's groups: they and their jobs are left out, unless somebody asks for all.
+// Partitions that are hidden, or closed to the user's groups: they and their jobs are left out, unless somebody asks
+// for all.
 class HiddenPartitions {
  public:
   HiddenPartitions() = default;

@@ -32,9 +32,12 @@ TEST(Privacy, Jobs_of_others_are_hidden_from_users_only) {
 }
 
 TEST(Privacy, An_answer_for_one_users_eyes_is_shared_with_no_other) {
-  EXPECT_NE(Privacy(hiding(private_jobs), UserId{1000}, false).own_question("all"), Privacy(hiding(private_jobs), UserId{1001}, false).own_question("all"));
-  EXPECT_NE(Privacy(hiding(private_jobs), UserId{1000}, false).own_question("all"), Privacy(hiding(private_jobs), UserId{0}, true).own_question("all"));
-  EXPECT_EQ(Privacy(Policy{}, UserId{1000}, false).own_question("all"), Privacy(Policy{}, UserId{1001}, false).own_question("all"));
+  EXPECT_NE(Privacy(hiding(private_jobs), UserId{1000}, false).own_question("all"),
+            Privacy(hiding(private_jobs), UserId{1001}, false).own_question("all"));
+  EXPECT_NE(Privacy(hiding(private_jobs), UserId{1000}, false).own_question("all"),
+            Privacy(hiding(private_jobs), UserId{0}, true).own_question("all"));
+  EXPECT_EQ(Privacy(Policy{}, UserId{1000}, false).own_question("all"),
+            Privacy(Policy{}, UserId{1001}, false).own_question("all"));
 }
 
 TEST(Privacy, Questions_become_those_about_ones_own) {
@@ -143,7 +146,8 @@ wire::Accounts tree() {
 
 std::string names_of(const wire::Accounts& accounts) {
   std::string out;
-  for (const auto& each : accounts.associations()) out += each.association().account() + "/" + each.association().user() + (each.raw_usage() == 0 ? "- " : " ");
+  for (const auto& each : accounts.associations())
+    out += each.association().account() + "/" + each.association().user() + (each.raw_usage() == 0 ? "- " : " ");
   return out;
 }
 

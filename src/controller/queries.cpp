@@ -25,14 +25,15 @@ wire::Reply jobs_reply(const ReadView& snapshot, std::uint64_t number) {
 
 // All jobs, or those an index names.
 struct JobWalk final : RowWalk {
-  JobWalk(ReadView v, wire::QueryJobs a, HiddenPartitions h) : view(std::move(v)), ask(std::move(a)), hidden(std::move(h)) {
+  JobWalk(ReadView v, wire::QueryJobs a, HiddenPartitions h)
+      : view(std::move(v)), ask(std::move(a)), hidden(std::move(h)) {
     if (ask.accounting()) kept_from = KeptNumber{0};
   }
   ReadView view;
   wire::QueryJobs ask;
   HiddenPartitions hidden;
   JobKey from;
-  std::optional<KeptNumber> kept_from;  // hidden ones come first, where they are asked for
+  std::optional<KeptNumber> kept_from;   // hidden ones come first, where they are asked for
   std::optional<Priorities> priorities;  // of the view's state, made on the worker
   std::optional<std::vector<JobKey>> listed;
   std::size_t next_listed = 0;
@@ -63,7 +64,8 @@ struct JobWalk final : RowWalk {
         if (fits(key)) listed->push_back(key);
     } else if (ask.has_uid()) {
       listed.emplace();
-      for (auto it = state.live_names.lower_bound({UserId{ask.uid()}, 0, JobKey{0}}); it != state.live_names.end() && (*it).first.uid.value == ask.uid(); ++it)
+      for (auto it = state.live_names.lower_bound({UserId{ask.uid()}, 0, JobKey{0}});
+           it != state.live_names.end() && (*it).first.uid.value == ask.uid(); ++it)
         listed->push_back((*it).first.key);
       std::ranges::sort(*listed);
     }
@@ -81,8 +83,10 @@ struct JobWalk final : RowWalk {
       const Job& job = *(*it).second;
       if (!ask.finished_too() && job.state == JobState::ended) continue;
       if ((ask.has_uid() && job.spec->owner->uid.value != ask.uid()) || hidden.hides(job)) continue;
-      if (!ask.accounting()) show_job(view, *priorities, job, ask.brief(), *add_row(reply));
-      else if (is_asked(view.state, ask, job)) accounted(job, nullptr, reply);
+      if (!ask.accounting())
+        show_job(view, *priorities, job, ask.brief(), *add_row(reply));
+      else if (is_asked(view.state, ask, job))
+        accounted(job, nullptr, reply);
     }
     if (it == view.state.jobs.end()) return false;
     from = (*it).first;
@@ -101,9 +105,12 @@ struct JobWalk final : RowWalk {
   void kept_rows(wire::Reply& reply) {
     auto it = view.state.kept.lower_bound(*kept_from);
     for (; it != view.state.kept.end() && rows < rows_per_reply; ++it)
-      if (is_asked(view.state, ask, (*it).first, *(*it).second, view.now)) accounted(*(*it).second->job, (*it).second.get(), reply);
-    if (it == view.state.kept.end()) kept_from.reset();
-    else kept_from = (*it).first;
+      if (is_asked(view.state, ask, (*it).first, *(*it).second, view.now))
+        accounted(*(*it).second->job, (*it).second.get(), reply);
+    if (it == view.state.kept.end())
+      kept_from.reset();
+    else
+      kept_from = (*it).first;
   }
 };
 
@@ -114,14 +121,17 @@ struct NamedJobs {
 
   // The array's rest first, then its tasks from the newest: scontrol's order.
   void add(const State& state, const std::vector<SelectedJob>& selected) {
-    const bool in_order = state.job(selected.front().key).is_het_leader() || state.job(selected.front().key).is_component();  // components in their own order
+    const bool in_order = state.job(selected.front().key).is_het_leader() ||
+                          state.job(selected.front().key).is_component();  // components in their own order
     for (std::size_t i = 0; i < selected.size(); ++i) {
       const SelectedJob& which = selected[in_order ? i : selected.size() - 1 - i];
       const auto [it, fresh] = at.emplace(which.key, rows.size());
       if (fresh) rows.push_back({which.key, {}});
       IndexSet& tasks = rows[it->second].second;
-      if (!which.task) tasks = {};
-      else if (fresh || !tasks.empty()) tasks.insert(*which.task);
+      if (!which.task)
+        tasks = {};
+      else if (fresh || !tasks.empty())
+        tasks.insert(*which.task);
     }
   }
 };
@@ -134,8 +144,10 @@ void named_jobs(const ReadView& snapshot, const wire::QueryJobs& ask, bool priva
     const auto selected = select_jobs(snapshot.state, {JobId{name.job_id()}, name.tasks()});
     const Job* of_number = snapshot.state.find_job(JobId{name.job_id()});
     const bool is_there = of_number && (!privately || of_number->spec->owner->uid.value == ask.uid());
-    if (is_there && selected) named.add(snapshot.state, *selected);
-    else if (!is_there || name.tasks().empty()) out.set_missing(out.missing() + 1);  // an array without that task is known, and shows nothing
+    if (is_there && selected)
+      named.add(snapshot.state, *selected);
+    else if (!is_there || name.tasks().empty())
+      out.set_missing(out.missing() + 1);  // an array without that task is known, and shows nothing
   }
   for (const auto& [key, tasks] : named.rows) {
     Job job = snapshot.state.job(key);
@@ -166,43 +178,79 @@ void Queries::refuse(RefusalCode code) const {
 }
 
 // Names and groups of the asker are looked up only where something depends on them.
-void Queries::as_user(bool needed, std::move_only_function<void(Controller&, const Asker&, const UserIdentity&)> answer) const {
+void Queries::as_user(bool needed,
+                      std::move_only_function<void(Controller&, const Asker&, const UserIdentity&)> answer) const {
   if (!needed) return answer(c_, asker_, UserIdentity{asker_.uid, asker_.gid, {}, {}, {}});
-  c_.identities_.find(asker_.uid, asker_.gid, [&c = c_, asker = asker_, answer = std::move(answer)](Result<UserIdentity> identity) mutable {
-    answer(c, asker, identity ? *identity : UserIdentity{asker.uid, asker.gid, {}, {}, {}});
-  });
+  c_.identities_.find(asker_.uid, asker_.gid,
+                      [&c = c_, asker = asker_, answer = std::move(answer)](Result<UserIdentity> identity) mutable {
+                        answer(c, asker, identity ? *identity : UserIdentity{asker.uid, asker.gid, {}, {}, {}});
+                      });
 }
 
 bool Queries::handle() {
   using B = wire::Request::BodyCase;
   switch (request_.body_case()) {
     case B::kQueryJobs:
-      beside_hidden(request_.query_jobs().without_hidden(), [](Queries& self, HiddenPartitions hidden) { self.jobs(self.request_.query_jobs(), std::move(hidden)); });
+      beside_hidden(request_.query_jobs().without_hidden(), [](Queries& self, HiddenPartitions hidden) {
+        self.jobs(self.request_.query_jobs(), std::move(hidden));
+      });
       return true;
-    case B::kQueryNodes: nodes(request_.query_nodes()); return true;
-    case B::kQueryPartitions: partitions(request_.query_partitions()); return true;
-    case B::kQueryConfig: config(); return true;
-    case B::kPing: ping(); return true;
-    case B::kQueryReservations: reservations(request_.query_reservations()); return true;
-    case B::kExplain: explain_job(request_.explain()); return true;
-    case B::kGetScript: script(request_.get_script()); return true;
-    case B::kNumberJob: number(request_.number_job()); return true;
-    case B::kQueryAccounts: accounts(); return true;
-    case B::kQueryPriorities: priorities(); return true;
-    case B::kQueryTransactions: transactions(); return true;
-    case B::kQueryLicences: licences(); return true;
-    case B::kQueryTopology: topology(); return true;
+    case B::kQueryNodes:
+      nodes(request_.query_nodes());
+      return true;
+    case B::kQueryPartitions:
+      partitions(request_.query_partitions());
+      return true;
+    case B::kQueryConfig:
+      config();
+      return true;
+    case B::kPing:
+      ping();
+      return true;
+    case B::kQueryReservations:
+      reservations(request_.query_reservations());
+      return true;
+    case B::kExplain:
+      explain_job(request_.explain());
+      return true;
+    case B::kGetScript:
+      script(request_.get_script());
+      return true;
+    case B::kNumberJob:
+      number(request_.number_job());
+      return true;
+    case B::kQueryAccounts:
+      accounts();
+      return true;
+    case B::kQueryPriorities:
+      priorities();
+      return true;
+    case B::kQueryTransactions:
+      transactions();
+      return true;
+    case B::kQueryLicences:
+      licences();
+      return true;
+    case B::kQueryTopology:
+      topology();
+      return true;
     case B::kQuerySteps:
-      beside_hidden(request_.query_steps().without_hidden(), [](Queries& self, HiddenPartitions hidden) { self.steps(self.request_.query_steps(), std::move(hidden)); });
+      beside_hidden(request_.query_steps().without_hidden(), [](Queries& self, HiddenPartitions hidden) {
+        self.steps(self.request_.query_steps(), std::move(hidden));
+      });
       return true;
-    case B::kQueryDiagnostics: diagnostics(request_.query_diagnostics()); return true;
-    default: return false;
+    case B::kQueryDiagnostics:
+      diagnostics(request_.query_diagnostics());
+      return true;
+    default:
+      return false;
   }
 }
 
 void Queries::beside_hidden(bool wanted, std::move_only_function<void(Queries&, HiddenPartitions)> answer) {
   if (!wanted || is_admin() || !HiddenPartitions::there_may_be(c_.commit_.durable())) return answer(*this, {});
-  as_user(true, [request = request_, answer = std::move(answer)](Controller& c, const Asker& asker, const UserIdentity& user) mutable {
+  as_user(true, [request = request_, answer = std::move(answer)](Controller& c, const Asker& asker,
+                                                                 const UserIdentity& user) mutable {
     Queries self{c, asker, request};
     answer(self, HiddenPartitions{c.commit_.durable(), user});
   });
@@ -213,13 +261,16 @@ void Queries::jobs(wire::QueryJobs ask, HiddenPartitions hidden) {
   if (ask.jobs_size() > 0) {
     const ReadView snapshot = c_.read_view();
     wire::Reply out = jobs_reply(snapshot, request_.number());
-    if (ask.accounting()) named_accounted(snapshot, ask, *out.mutable_jobs());
-    else named_jobs(snapshot, ask, privacy().hides(private_jobs), *out.mutable_jobs());
+    if (ask.accounting())
+      named_accounted(snapshot, ask, *out.mutable_jobs());
+    else
+      named_jobs(snapshot, ask, privacy().hides(private_jobs), *out.mutable_jobs());
     return c_.clients_.reply(asker_.client, out);
   }
   const State& state = c_.commit_.durable();
   const auto begin = [&c = c_, ask, hidden] { return std::make_unique<JobWalk>(c.read_view(), ask, hidden); };
-  if (state.jobs.size() + (ask.accounting() ? state.kept_rows : 0) < 200) return c_.clients_.reply_encoded(asker_.client, whole_answer(*begin()));
+  if (state.jobs.size() + (ask.accounting() ? state.kept_rows : 0) < 200)
+    return c_.clients_.reply_encoded(asker_.client, whole_answer(*begin()));
   ask_long(begin, hidden.any());
 }
 
@@ -247,7 +298,9 @@ void Queries::nodes(const wire::QueryNodes& ask) {
   if (ask.nodes().empty()) {
     // What is not there yet is not shown, unless somebody wants to see it.
     const auto hidden = [&](const Node& node) {
-      return (node.future && !ask.future_too()) || (node.def->kind == NodeKind::cloud && node.power.state == Power::off && node.jobs.empty() && !snapshot.state.policy->show_cloud);
+      return (node.future && !ask.future_too()) ||
+             (node.def->kind == NodeKind::cloud && node.power.state == Power::off && node.jobs.empty() &&
+              !snapshot.state.policy->show_cloud);
     };
     for (const auto& [index, node] : snapshot.state.nodes)
       if (node->configured && !hidden(*node)) show_node(snapshot, index, *node, *nodes.add_nodes());
@@ -255,8 +308,10 @@ void Queries::nodes(const wire::QueryNodes& ask) {
     for (const std::string& name : *names) {
       const auto it = c_.node_by_name_.find(name);
       const auto* node = it == c_.node_by_name_.end() ? nullptr : snapshot.state.nodes.find(it->second);
-      if (node) show_node(snapshot, it->second, **node, *nodes.add_nodes());
-      else nodes.add_missing(name);
+      if (node)
+        show_node(snapshot, it->second, **node, *nodes.add_nodes());
+      else
+        nodes.add_missing(name);
     }
   } else {
     nodes.add_missing(ask.nodes());
@@ -265,14 +320,18 @@ void Queries::nodes(const wire::QueryNodes& ask) {
 }
 
 void Queries::partitions(const wire::QueryPartitions& ask) {
-  const bool without_hidden = ask.without_hidden() && !is_admin() && HiddenPartitions::there_may_be(c_.commit_.durable());
-  as_user(without_hidden || privacy().hides(private_partitions), [ask, without_hidden, privacy = privacy(), out = reply()](Controller& c, const Asker& asker, const UserIdentity& user) mutable {
+  const bool without_hidden =
+      ask.without_hidden() && !is_admin() && HiddenPartitions::there_may_be(c_.commit_.durable());
+  as_user(without_hidden || privacy().hides(private_partitions), [ask, without_hidden, privacy = privacy(),
+                                                                  out = reply()](Controller& c, const Asker& asker,
+                                                                                 const UserIdentity& user) mutable {
     const ReadView snapshot = c.read_view();
     const HiddenPartitions hidden = without_hidden ? HiddenPartitions{snapshot.state, user} : HiddenPartitions{};
     out.mutable_partitions();
     for (std::uint32_t index = 0; index < snapshot.state.partitions->size(); ++index) {
       const Partition& partition = (*snapshot.state.partitions)[index];
-      if (partition.configured && (ask.name().empty() || ask.name() == partition.def.name) && privacy.sees(partition.def, user) && !hidden.hides(PartitionIndex{index}))
+      if (partition.configured && (ask.name().empty() || ask.name() == partition.def.name) &&
+          privacy.sees(partition.def, user) && !hidden.hides(PartitionIndex{index}))
         show_partition(snapshot, partition, *out.mutable_partitions()->add_partitions());
     }
     c.clients_.reply(asker.client, out);
@@ -284,21 +343,24 @@ void Queries::script(const wire::GetScript& ask) {
   const Job* job = state.find_job(JobId{ask.job_id()});
   const KeptJob* kept = job ? nullptr : newest_kept(state, JobId{ask.job_id()});
   if (kept) job = kept->job.get();
-  if (!job || !may_change(*job, c_.actor_of(asker_, true))) return refuse(job ? RefusalCode::access_denied : RefusalCode::invalid_job_id);
+  if (!job || !may_change(*job, c_.actor_of(asker_, true)))
+    return refuse(job ? RefusalCode::access_denied : RefusalCode::invalid_job_id);
   const Digest script = job->spec->script, environment = ask.with_environment() ? job->spec->environment : Digest{};
   const auto wanted = [](const Digest& digest) { return digest != Digest{}; };
   if (!wanted(script) && !wanted(environment)) return refuse(RefusalCode::script_missing);
-  c_.payloads_.find(PayloadId{script}, [&c = c_, client = asker_.client, environment, needs = wanted(environment), out = reply()](Result<std::string> bytes) mutable {
+  c_.payloads_.find(PayloadId{script}, [&c = c_, client = asker_.client, environment, needs = wanted(environment),
+                                        out = reply()](Result<std::string> bytes) mutable {
     if (bytes) out.mutable_script()->set_script(*std::move(bytes));
     if (!bytes && !needs) {
       out.mutable_failure()->set_code(static_cast<std::uint32_t>(RefusalCode::script_missing));
       out.mutable_failure()->set_text(slurm_text(RefusalCode::script_missing));
     }
     if (!needs) return c.clients_.reply(client, out);
-    c.payloads_.find(PayloadId{environment}, [&clients = c.clients_, client, out = std::move(out)](Result<std::string> more) mutable {
-      if (more) out.mutable_script()->set_environment(*std::move(more));
-      clients.reply(client, out);
-    });
+    c.payloads_.find(PayloadId{environment},
+                     [&clients = c.clients_, client, out = std::move(out)](Result<std::string> more) mutable {
+                       if (more) out.mutable_script()->set_environment(*std::move(more));
+                       clients.reply(client, out);
+                     });
   });
 }
 
@@ -348,9 +410,11 @@ void Queries::diagnostics(const wire::QueryDiagnostics& ask) {
   std::uint32_t running = 0;
   for (const auto& [key, nothing] : state.active) running += state.job(key).state == JobState::completing ? 0 : 1;
   shown.set_running(running);
-  shown.set_pending(static_cast<std::uint32_t>(state.unsplit_tasks + state.live_names.size() - state.active.size()));  // what has not ended and holds no nodes
+  shown.set_pending(static_cast<std::uint32_t>(state.unsplit_tasks + state.live_names.size() -
+                                               state.active.size()));  // what has not ended and holds no nodes
   shown.set_threads(5);  // the loop, and workers for the log, plans, queries and names
-  for (const auto& [index, responds] : c_.observed_->responding) shown.set_nodes_connected(shown.nodes_connected() + (responds ? 1 : 0));
+  for (const auto& [index, responds] : c_.observed_->responding)
+    shown.set_nodes_connected(shown.nodes_connected() + (responds ? 1 : 0));
   c_.clients_.reply(asker_.client, out);
 }
 

@@ -8,7 +8,8 @@ namespace millrace {
 
 class Queries final {
  public:
-  Queries(Controller& controller, const Asker& asker, const wire::Request& request) : c_(controller), asker_(asker), request_(request) {}
+  Queries(Controller& controller, const Asker& asker, const wire::Request& request)
+      : c_(controller), asker_(asker), request_(request) {}
   bool handle();  // false: not a query
 
  private:
@@ -25,7 +26,7 @@ class Queries final {
   void steps(wire::QuerySteps ask, HiddenPartitions hidden);  // step_requests.cpp
   void reservations(const wire::QueryReservations& ask);
   void explain_job(const wire::ExplainJob& ask);
-  void accounts();    // these two: account_queries.cpp
+  void accounts();  // these two: account_queries.cpp
   void priorities();
   void transactions();
   wire::Reply reply() const;

@@ -8,7 +8,8 @@
 namespace millrace {
 namespace {
 
-// Of the nodes a job could have: how many are in order, and how many of those reservations keep from it while it would run.
+// Of the nodes a job could have: how many are in order, and how many of those reservations keep from it while it would
+// run.
 struct Candidates {
   std::size_t usable = 0, in_maintenance = 0, reserved = 0;
 };
@@ -26,8 +27,10 @@ Candidates count_candidates(const State& state, const Job& job, Time now) {
     if (!state.node(NodeIndex{node}).is_usable()) return;
     const auto holds = [&](const Reservation* one) { return std::ranges::binary_search(one->nodes, node); };
     ++out.usable;
-    if (std::ranges::any_of(maintenance, holds)) ++out.in_maintenance;
-    else if (std::ranges::any_of(others, holds)) ++out.reserved;
+    if (std::ranges::any_of(maintenance, holds))
+      ++out.in_maintenance;
+    else if (std::ranges::any_of(others, holds))
+      ++out.reserved;
   };
   if (required.empty())
     for (const NodeIndex node : state.partition(job.spec->partition).nodes) look_at(node.value);
@@ -48,12 +51,14 @@ std::string unavailable_nodes(const State& state, const Job& job) {
 std::string reason_words(const State& state, const Job& job, Reason reason, Time now) {
   const std::string word = slurm_word(reason);
   if (reason == Reason::required_node_not_available) return word + unavailable_nodes(state, job);
-  if (reason != Reason::resources || state.reservations.empty() || !job.spec->resource_request().reservation.empty()) return word;
+  if (reason != Reason::resources || state.reservations.empty() || !job.spec->resource_request().reservation.empty())
+    return word;
   const bool names_nodes = !job.spec->rare_request().required_nodes.empty();
   const Candidates found = count_candidates(state, job, now);
   const std::size_t least = names_nodes ? found.usable : std::max<std::size_t>(job.spec->min_nodes, 1);
   const std::string not_there = slurm_word(Reason::required_node_not_available);
-  if (found.in_maintenance > 0 && found.usable - found.in_maintenance < least) return not_there + ", Reserved for maintenance";
+  if (found.in_maintenance > 0 && found.usable - found.in_maintenance < least)
+    return not_there + ", Reserved for maintenance";
   if (names_nodes && found.reserved > 0) return not_there + ", May be reserved for other job";
   return word;
 }

@@ -1,4 +1,5 @@
-// src/controller/reason_words.h - why a job waits, as squeue and scontrol show it: Slurm's word, and behind it which nodes or whose reservation.
+// src/controller/reason_words.h - why a job waits, as squeue and scontrol show it: Slurm's word, and behind it which
+// nodes or whose reservation.
 #pragma once
 
 #include <string>

@@ -6,7 +6,8 @@
 namespace millrace {
 namespace {
 
-// A batch job has a process on its first node only, and so has a component of one, for its steps; srun's tasks are on all of them.
+// A batch job has a process on its first node only, and so has a component of one, for its steps; srun's tasks are on
+// all of them.
 bool runs_here(const Job& job, NodeIndex here) {
   const auto& shares = job.placement->shares;
   if (job.is_component() && !job.placement->supervised) return false;
@@ -21,13 +22,17 @@ KillWhy why_of(const Job& job) {
 }
 
 bool gave_up(const Job& job, NodeIndex here) {
-  return std::ranges::any_of(job.placement->shares, [&](const NodeShare& share) { return share.node == here && share.given_up && !share.released; });
+  return std::ranges::any_of(job.placement->shares, [&](const NodeShare& share) {
+    return share.node == here && share.given_up && !share.released;
+  });
 }
 
 bool may_have_steps(const Job* job, Attempt attempt, NodeIndex here) {
   if (!job || job->attempt != attempt || !job->placement) return false;
   if (job->state != JobState::running && job->state != JobState::suspended) return false;
-  return std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) { return share.node == here && !share.released && !share.lost; });
+  return std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) {
+    return share.node == here && !share.released && !share.lost;
+  });
 }
 
 }  // namespace
@@ -37,13 +42,17 @@ std::vector<Intent> difference(const State& state, NodeIndex here, const std::ve
   const auto* node = state.nodes.find(here);
   if (!node) return intents;
   const auto find = [&](JobKey key, Attempt attempt) {
-    return std::ranges::find_if(reported, [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt && !r.step; });
+    return std::ranges::find_if(
+        reported, [&](const AttemptReport& r) { return r.key == key && r.attempt == attempt && !r.step; });
   };
   for (const JobKey key : (*node)->jobs) {
     const Job& job = state.job(key);
     const bool leaves = job.placement->resized_at.is_set() && gave_up(job, here);
     // What was launched for its steps goes before what holds the node for them.
-    if (leaves && std::ranges::any_of(reported, [&](const AttemptReport& r) { return r.key == key && r.attempt == job.attempt && r.step && !r.ended; })) continue;
+    if (leaves && std::ranges::any_of(reported, [&](const AttemptReport& r) {
+          return r.key == key && r.attempt == job.attempt && r.step && !r.ended;
+        }))
+      continue;
     if (!runs_here(job, here)) {
       if (leaves) intents.emplace_back(LetGoIntent{key, job.attempt});
       continue;
@@ -53,7 +62,8 @@ std::vector<Intent> difference(const State& state, NodeIndex here, const std::ve
     // One that is to go is killed even if the node does not know it: the launch may still be on its way.
     if ((job.state == JobState::completing || leaves) && (seen == reported.end() || running_there))
       intents.emplace_back(KillIntent{key, job.attempt, why_of(job)});
-    else if (job.state == JobState::running && seen == reported.end() && state.job(leader_of(job)).program == JobProgram::none && !job.boots)
+    else if (job.state == JobState::running && seen == reported.end() &&
+             state.job(leader_of(job)).program == JobProgram::none && !job.boots)
       intents.emplace_back(LaunchIntent{key, job.attempt});
     // One that was suspended before it was launched is launched when it is resumed.
     const bool stopped = job.state == JobState::suspended;
@@ -66,7 +76,8 @@ std::vector<Intent> difference(const State& state, NodeIndex here, const std::ve
       if (!may_have_steps(job, report.attempt, here) && report.ended)
         intents.emplace_back(ForgetIntent{report.key, report.attempt, report.step});
       else if (!may_have_steps(job, report.attempt, here))
-        intents.emplace_back(KillIntent{report.key, report.attempt, job ? why_of(*job) : KillWhy::not_wanted, report.step});
+        intents.emplace_back(
+            KillIntent{report.key, report.attempt, job ? why_of(*job) : KillWhy::not_wanted, report.step});
       continue;  // otherwise their keeper sees to them
     }
     const bool wanted = job && job->attempt == report.attempt && job->placement &&

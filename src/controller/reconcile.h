@@ -1,4 +1,5 @@
-// src/controller/reconcile.h - what must this node be told, given what it last reported? Derived anew each time, nothing remembered.
+// src/controller/reconcile.h - what must this node be told, given what it last reported? Derived anew each time,
+// nothing remembered.
 #pragma once
 
 #include <variant>

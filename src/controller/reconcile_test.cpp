@@ -30,7 +30,9 @@ class ReconcileTest : public testing::Test {
     Policy policy;
     policy.requeue_delay_seconds = 0;
     happen({ControllerStarted{Epoch{1}, now_}, ClusterConfigured{nodes, {main}, policy, now_}});
-    for (std::uint32_t i = 0; i < 2; ++i) happen(decide_register(state_, {NodeIndex{i}, "boot", {Cpus{4}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}}, now_));
+    for (std::uint32_t i = 0; i < 2; ++i)
+      happen(
+          decide_register(state_, {NodeIndex{i}, "boot", {Cpus{4}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}}, now_));
   }
   void happen(const std::vector<Event>& events) {
     for (const Event& event : events) apply(state_, event);
@@ -55,7 +57,9 @@ class ReconcileTest : public testing::Test {
     out.suspended = true;
     return out;
   }
-  static AttemptReport report(JobKey key, std::uint32_t attempt, bool ended) { return {key, Attempt{attempt}, ended, {}, 0, 0, {}, false}; }
+  static AttemptReport report(JobKey key, std::uint32_t attempt, bool ended) {
+    return {key, Attempt{attempt}, ended, {}, 0, 0, {}, false};
+  }
 
   State state_;
   Time now_{1'000'000};
@@ -65,7 +69,8 @@ TEST_F(ReconcileTest, suspends_and_resumes_until_the_node_says_so_and_launches_n
   const JobKey key = run_on_both(false);
   const Actor root{UserId{0}, true};
   happen(*decide_suspend(state_, {key, {}}, root, now_));
-  EXPECT_TRUE(difference(state_, NodeIndex{0}, {}).empty()) << "suspended before it was launched: it is launched when it goes on";
+  EXPECT_TRUE(difference(state_, NodeIndex{0}, {}).empty())
+      << "suspended before it was launched: it is launched when it goes on";
   const auto stop = difference(state_, NodeIndex{0}, {report(key, 0, false)});
   ASSERT_EQ(stop.size(), 1u);
   EXPECT_TRUE(std::get<SuspendIntent>(stop[0]).suspended);
@@ -109,13 +114,15 @@ TEST_F(ReconcileTest, kills_what_is_left_on_a_node_that_the_job_went_on_without)
   const auto of_step = difference(state_, NodeIndex{1}, {step});
   ASSERT_EQ(of_step.size(), 1u);
   EXPECT_TRUE(std::holds_alternative<KillIntent>(of_step[0]));
-  EXPECT_TRUE(difference(state_, NodeIndex{0}, {report(tasks, 0, false), report(script, 0, false)}).empty()) << "the others go on";
+  EXPECT_TRUE(difference(state_, NodeIndex{0}, {report(tasks, 0, false), report(script, 0, false)}).empty())
+      << "the others go on";
   const wire::LaunchPlan plan = make_launch_plan(state_, state_.job(tasks), NodeIndex{0}, {});
   EXPECT_EQ(plan.nodes(), "n[0-1]") << "places and ranks stay what they were";
   EXPECT_EQ(plan.tasks(), 2u);
 }
 
-// scontrol update NumNodes=1: what the job still has there ends, steps first; then the node is free of it, and the job goes on.
+// scontrol update NumNodes=1: what the job still has there ends, steps first; then the node is free of it, and the job
+// goes on.
 TEST_F(ReconcileTest, lets_go_of_a_node_that_the_job_gave_up_when_nothing_of_it_is_left_there) {
   const JobKey key = run_on_both(false);
   ModifyJob ask;
@@ -139,7 +146,8 @@ TEST_F(ReconcileTest, lets_go_of_a_node_that_the_job_gave_up_when_nothing_of_it_
   EXPECT_TRUE(difference(state_, NodeIndex{0}, {report(key, 0, false)}).empty());
 }
 
-// Where a site has prologs and epilogs, what holds the node for the job is told to end, and says so when the node is tidied up.
+// Where a site has prologs and epilogs, what holds the node for the job is told to end, and says so when the node is
+// tidied up.
 TEST_F(ReconcileTest, ends_what_holds_a_node_that_the_job_gave_up_after_its_steps) {
   Policy policy = *state_.policy;
   policy.node_programs = true;
@@ -220,7 +228,8 @@ TEST_F(ReconcileTest, components_are_launched_to_keep_steps_and_end_with_the_who
   EXPECT_EQ(plan.het_job_id(), state_.job(key).id.value);
   happen(*decide_cancel(state_, {key, {}}, {UserId{0}, true}, now_));
   EXPECT_EQ(difference(state_, NodeIndex{0}, {report(key, 0, false)}).size(), 1u) << "the script is killed";
-  EXPECT_EQ(difference(state_, NodeIndex{1}, {report(other, 0, false)}).size(), 1u) << "and so is what keeps the steps of the other component";
+  EXPECT_EQ(difference(state_, NodeIndex{1}, {report(other, 0, false)}).size(), 1u)
+      << "and so is what keeps the steps of the other component";
   happen(decide_end(state_, {key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 15}, now_));
   EXPECT_EQ(state_.node(NodeIndex{1}).used_cpus, Cpus{1}) << "held until that is gone";
   EXPECT_EQ(state_.job(key).state, JobState::completing);

@@ -14,8 +14,8 @@ struct ReservationTurn {
   bool begins = false;
 };
 
-// What has begun when it first looks is old news: a controller that starts runs nothing for it, so that a program is run at most once, and
-// not at all where the controller dies between the fact and the program.
+// What has begun when it first looks is old news: a controller that starts runs nothing for it, so that a program is
+// run at most once, and not at all where the controller dies between the fact and the program.
 class ReservationWatch {
  public:
   void remember(const State& state, Time now) { (void)look(state, now); }

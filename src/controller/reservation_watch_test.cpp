@@ -13,7 +13,8 @@ Time at(std::int64_t second) { return Time{1'000'000'000 + second * 1'000'000}; 
 
 std::string words(const std::vector<ReservationTurn>& turns) {
   std::string out;
-  for (const ReservationTurn& turn : turns) out += (out.empty() ? "" : " ") + std::string{turn.begins ? "+" : "-"} + turn.name;
+  for (const ReservationTurn& turn : turns)
+    out += (out.empty() ? "" : " ") + std::string{turn.begins ? "+" : "-"} + turn.name;
   return out;
 }
 

@@ -1,4 +1,5 @@
-// src/controller/reservations.cpp - requests about reservations: made, changed, removed and shown; parts of Commands and Queries.
+// src/controller/reservations.cpp - requests about reservations: made, changed, removed and shown; parts of Commands
+// and Queries.
 #include <algorithm>
 
 #include "controller/commands.h"
@@ -61,7 +62,8 @@ void show(const State& state, const Reservation& reservation, Time now, wire::Re
   }
   out.set_cpus(static_cast<std::uint32_t>(cpus));
   out.set_cores(static_cast<std::uint32_t>(cores));
-  if (reservation.partition != unlimited) out.set_partition(state.partition(PartitionIndex{reservation.partition}).def.name);
+  if (reservation.partition != unlimited)
+    out.set_partition(state.partition(PartitionIndex{reservation.partition}).def.name);
   out.set_flags(flag_words(reservation));
   out.set_users(joined(reservation.users));
   out.set_accounts(joined(reservation.accounts));
@@ -77,18 +79,20 @@ void show(const State& state, const Reservation& reservation, Time now, wire::Re
 }  // namespace
 
 void Commands::reserve(const wire::Reserve&) {
-  c_.identities_.find(asker_.uid, asker_.gid, [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
-    Commands self{c, asker, request};
-    const wire::Reserve& ask = request.reserve();
-    const Reserve wanted = to_reserve(ask, identity ? identity->user_name : std::to_string(asker.uid.value));
-    auto decision = ask.change() ? decide_change_reservation(c.commit_.decided(), wanted, self.actor_, c.loop_.now())
-                                 : decide_reserve(c.commit_.decided(), wanted, self.actor_, c.loop_.now());
-    if (!decision) return self.refuse_with(decision.error());
-    wire::Reply out = self.reply();
-    out.mutable_reserved()->set_name(decision->name);
-    c.commit_.happen(std::move(decision->events));
-    self.answer_when_durable(std::move(out));
-  });
+  c_.identities_.find(
+      asker_.uid, asker_.gid, [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
+        Commands self{c, asker, request};
+        const wire::Reserve& ask = request.reserve();
+        const Reserve wanted = to_reserve(ask, identity ? identity->user_name : std::to_string(asker.uid.value));
+        auto decision = ask.change()
+                            ? decide_change_reservation(c.commit_.decided(), wanted, self.actor_, c.loop_.now())
+                            : decide_reserve(c.commit_.decided(), wanted, self.actor_, c.loop_.now());
+        if (!decision) return self.refuse_with(decision.error());
+        wire::Reply out = self.reply();
+        out.mutable_reserved()->set_name(decision->name);
+        c.commit_.happen(std::move(decision->events));
+        self.answer_when_durable(std::move(out));
+      });
 }
 
 void Commands::remove_reservation(const wire::RemoveReservation& ask) {
@@ -101,27 +105,32 @@ void Commands::remove_reservation(const wire::RemoveReservation& ask) {
 }
 
 void Queries::reservations(const wire::QueryReservations& ask) {
-  as_user(privacy().hides(private_reservations), [ask, privacy = privacy(), out = reply()](Controller& c, const Asker& asker, const UserIdentity& user) mutable {
-    const ReadView view = c.read_view();
-    out.mutable_reservations()->set_now_us(view.now.value);
-    for (const auto& [id, reservation] : view.state.reservations)
-      if ((ask.name().empty() || ask.name() == reservation->name) && privacy.sees(*reservation, user, view.state))
-        show(view.state, *reservation, view.now, *out.mutable_reservations()->add_reservations());
-    if (ask.with_past())
-      for (const PastReservation& past : *view.state.past_reservations) {
-        if ((!ask.name().empty() && ask.name() != past.reservation.name) || !privacy.sees(past.reservation, user, view.state)) continue;
-        wire::ReservationView& shown = *out.mutable_reservations()->add_past();
-        show(view.state, past.reservation, view.now, shown);
-        shown.set_end_us(past.ended_at.value);
-        shown.set_active(false);
-      }
-    c.clients_.reply(asker.client, out);
-  });
+  as_user(
+      privacy().hides(private_reservations),
+      [ask, privacy = privacy(), out = reply()](Controller& c, const Asker& asker, const UserIdentity& user) mutable {
+        const ReadView view = c.read_view();
+        out.mutable_reservations()->set_now_us(view.now.value);
+        for (const auto& [id, reservation] : view.state.reservations)
+          if ((ask.name().empty() || ask.name() == reservation->name) && privacy.sees(*reservation, user, view.state))
+            show(view.state, *reservation, view.now, *out.mutable_reservations()->add_reservations());
+        if (ask.with_past())
+          for (const PastReservation& past : *view.state.past_reservations) {
+            if ((!ask.name().empty() && ask.name() != past.reservation.name) ||
+                !privacy.sees(past.reservation, user, view.state))
+              continue;
+            wire::ReservationView& shown = *out.mutable_reservations()->add_past();
+            show(view.state, past.reservation, view.now, shown);
+            shown.set_end_us(past.ended_at.value);
+            shown.set_active(false);
+          }
+        c.clients_.reply(asker.client, out);
+      });
 }
 
 // Other nodes for those that are out of order; the site's programs for what began and ended.
 void Controller::see_to_reservations() {
-  if (auto events = decide_replacements(commit_.decided(), loop_.now()); !events.empty()) commit_.happen(std::move(events));
+  if (auto events = decide_replacements(commit_.decided(), loop_.now()); !events.empty())
+    commit_.happen(std::move(events));
   const std::vector<ReservationTurn> turns = reservation_watch_.look(commit_.durable(), loop_.now());
   if (turns.empty() || !programs_) return;
   const SitePrograms site = hooks_.site_programs();
@@ -131,8 +140,10 @@ void Controller::see_to_reservations() {
     ProgramRun run;
     run.program = program;
     run.arguments = {turn.name};
-    run.environment = {"PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "SLURM_CLUSTER_NAME=" + settings_.cluster.cluster_name, "SLURM_CONF=" + settings_.cluster.config_path,
-                       "SLURM_RESERVATION=" + turn.name, "SLURM_RESERVATION_NODES=" + turn.nodes};
+    run.environment = {"PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
+                       "SLURM_CLUSTER_NAME=" + settings_.cluster.cluster_name,
+                       "SLURM_CONF=" + settings_.cluster.config_path, "SLURM_RESERVATION=" + turn.name,
+                       "SLURM_RESERVATION_NODES=" + turn.nodes};
     run.limit = turn.begins ? site.prolog_limit : site.epilog_limit;
     programs_->run(std::move(run), [this, program, name = turn.name](const ProgramEnd& end) {
       if (!end.went_well()) hooks_.say("reservation " + name + ": " + describe(program, end));

@@ -24,7 +24,8 @@ class GresSum {
   }
   std::string as_tres() const {
     std::string out;
-    for (const auto& [name, count] : sums_) out += (out.empty() ? "gres/" : ",gres/") + name + "=" + std::to_string(count);
+    for (const auto& [name, count] : sums_)
+      out += (out.empty() ? "gres/" : ",gres/") + name + "=" + std::to_string(count);
     return out;
   }
 
@@ -39,7 +40,8 @@ GresSum requested(const JobSpec& spec) {
     std::int64_t times = 1;
     if (each.scope == GresScope::node) times = std::max(spec.min_nodes, 1u);
     if (each.scope == GresScope::task) times = spec.tasks;
-    if (each.scope == GresScope::socket) times = static_cast<std::int64_t>(std::max(spec.min_nodes, 1u)) * std::max(ask.sockets_per_node, 1u);
+    if (each.scope == GresScope::socket)
+      times = static_cast<std::int64_t>(std::max(spec.min_nodes, 1u)) * std::max(ask.sockets_per_node, 1u);
     sum.add(each.name, each.type, each.count * times);
   }
   return sum;
@@ -66,7 +68,8 @@ void show_allocated(const State& state, const Job& job, wire::ResourceView& to) 
       for (std::size_t slot = 0; slot < def.kinds.size() && slot < gres_kinds_max; ++slot) {
         const NodeGres& kind = def.kinds[slot];
         sum.add(kind.name, kind.type, share.detail->gres[slot]);
-        if (share.detail->gres[slot] > 0) kinds[kind.name + (kind.type.empty() ? "" : ":" + kind.type)] += share.detail->gres[slot];
+        if (share.detail->gres[slot] > 0)
+          kinds[kind.name + (kind.type.empty() ? "" : ":" + kind.type)] += share.detail->gres[slot];
       }
     }
     any = any || !text.empty();
@@ -187,11 +190,13 @@ void show_node_resources(const Node& node, wire::NodeView& to) {
   std::string drained;
   for (const NodeGres& kind : node.def->kinds)
     if (kind.out_of_order != 0)
-      drained += (drained.empty() ? "" : ",") + kind.name + (kind.type.empty() ? "" : ":" + kind.type) + ":" + std::to_string(std::popcount(kind.out_of_order)) +
-                 "(IDX:" + format_bits({&kind.out_of_order, 1}) + ")";
+      drained += (drained.empty() ? "" : ",") + kind.name + (kind.type.empty() ? "" : ":" + kind.type) + ":" +
+                 std::to_string(std::popcount(kind.out_of_order)) + "(IDX:" + format_bits({&kind.out_of_order, 1}) +
+                 ")";
   to.set_gres_drain(drained);
   for (const DeviceTrouble& trouble : node.troubles)
-    to.add_device_troubles(trouble.name + (trouble.type.empty() ? "" : ":" + trouble.type) + " " + std::to_string(trouble.device) + ": " + trouble.text);
+    to.add_device_troubles(trouble.name + (trouble.type.empty() ? "" : ":" + trouble.type) + " " +
+                           std::to_string(trouble.device) + ": " + trouble.text);
   GresSum all, used;
   for (std::size_t slot = 0; slot < node.def->kinds.size() && slot < gres_kinds_max; ++slot) {
     const NodeGres& kind = node.def->kinds[slot];
@@ -263,7 +268,8 @@ void grant_resources(const State& state, const Job& job, NodeIndex here, wire::L
   put_devices(def, *share->detail, *to.mutable_devices());
 }
 
-void put_devices(const NodeDef& def, const ShareDetail& detail, google::protobuf::RepeatedPtrField<wire::DeviceGrant>& to) {
+void put_devices(const NodeDef& def, const ShareDetail& detail,
+                 google::protobuf::RepeatedPtrField<wire::DeviceGrant>& to) {
   for (std::size_t slot = 0; slot < def.kinds.size() && slot < gres_kinds_max; ++slot) {
     if (detail.gres[slot] == 0) continue;
     const NodeGres& kind = def.kinds[slot];

@@ -1,4 +1,5 @@
-// src/controller/resources.h - devices, features, licences and layout between the wire and the core: wishes in, views and grants out.
+// src/controller/resources.h - devices, features, licences and layout between the wire and the core: wishes in, views
+// and grants out.
 #pragma once
 
 #include "controller/views.h"
@@ -18,6 +19,7 @@ wire::TopologyView show_topology(const State& state);
 
 // This node's part of a running job: task numbers, CPUs, devices.
 void grant_resources(const State& state, const Job& job, NodeIndex here, wire::LaunchPlan& to);
-void put_devices(const NodeDef& def, const ShareDetail& detail, google::protobuf::RepeatedPtrField<wire::DeviceGrant>& to);
+void put_devices(const NodeDef& def, const ShareDetail& detail,
+                 google::protobuf::RepeatedPtrField<wire::DeviceGrant>& to);
 
 }  // namespace millrace

@@ -90,8 +90,10 @@ void Sessions::reply_encoded(ClientId client, std::string reply) {
 void Sessions::when_read(ClientId client, Task then) {
   const auto it = sessions_.find(client);
   if (it == sessions_.end()) return;
-  if (it->second->link_) it->second->link_->when_unsent_below(almost_read, std::move(then));
-  else then();
+  if (it->second->link_)
+    it->second->link_->when_unsent_below(almost_read, std::move(then));
+  else
+    then();
 }
 
 }  // namespace millrace

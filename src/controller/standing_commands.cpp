@@ -1,4 +1,5 @@
-// src/controller/standing_commands.cpp - crontabs and triggers: what users leave with the controller, and what follows when jobs end or something happens.
+// src/controller/standing_commands.cpp - crontabs and triggers: what users leave with the controller, and what follows
+// when jobs end or something happens.
 #include <algorithm>
 
 #include "base/text.h"
@@ -22,14 +23,22 @@ constexpr const char* no_crontabs = "scrontab is disabled on this cluster; Scron
 void Commands::set_crontab(const wire::SetCrontab& ask) {
   if (!c_.settings_.crontabs) return refuse_with(2036, "Requested operation not supported on this system", no_crontabs);
   const UserId uid = ask.has_uid() ? UserId{ask.uid()} : asker_.uid;
-  if (uid != asker_.uid && !actor_.is_admin) return refuse_with({RefusalCode::access_denied, {"only an administrator may change another user's crontab"}});
-  if (ask.entries_size() > entries_max) return refuse_with(2036, "Requested operation not supported on this system", "a crontab has at most " + std::to_string(entries_max) + " entries");
-  if (std::ranges::any_of(ask.entries(), [&](const wire::CronEntry& entry) { return refuses_words(entry.job()); })) return;
+  if (uid != asker_.uid && !actor_.is_admin)
+    return refuse_with({RefusalCode::access_denied, {"only an administrator may change another user's crontab"}});
+  if (ask.entries_size() > entries_max)
+    return refuse_with(2036, "Requested operation not supported on this system",
+                       "a crontab has at most " + std::to_string(entries_max) + " entries");
+  if (std::ranges::any_of(ask.entries(), [&](const wire::CronEntry& entry) { return refuses_words(entry.job()); }))
+    return;
   std::uint64_t bytes = ask.text().size();
-  for (const wire::CronEntry& entry : ask.entries()) bytes += entry.job().script().size() + entry.job().environment().size() + 8192;
-  if (c_.log_.room(bytes) != Room::enough) return refuse_with(2019, "I/O error writing script/environment to file", "the controller's disk has no room for new jobs; try again later");
+  for (const wire::CronEntry& entry : ask.entries())
+    bytes += entry.job().script().size() + entry.job().environment().size() + 8192;
+  if (c_.log_.room(bytes) != Room::enough)
+    return refuse_with(2019, "I/O error writing script/environment to file",
+                       "the controller's disk has no room for new jobs; try again later");
   const bool for_another = uid != asker_.uid && !ask.entries().empty();
-  if (for_another && std::ranges::any_of(ask.entries(), [](const wire::CronEntry& entry) { return !entry.job().job().has_as_gid(); }))
+  if (for_another &&
+      std::ranges::any_of(ask.entries(), [](const wire::CronEntry& entry) { return !entry.job().job().has_as_gid(); }))
     return refuse_with(2036, "Requested operation not supported on this system", "the group of the user is not said");
   const GroupId gid = for_another ? GroupId{ask.entries(0).job().job().as_gid()} : asker_.gid;
   c_.identities_.find(uid, gid, [&c = c_, asker = asker_, request = request_, uid](Result<UserIdentity> identity) {
@@ -39,18 +48,24 @@ void Commands::set_crontab(const wire::SetCrontab& ask) {
     std::vector<CrontabLine> lines;
     for (const wire::CronEntry& entry : ask.entries()) {
       std::vector<SubmitJob> jobs = to_submit_jobs(entry.job(), *identity);
-      (void)settle_extras(jobs, {c.settings_.cluster.allow_spec_resources, c.hooks_.site_programs().nodes_can_reboot});  // nobody reads what it would say
-      if (jobs.size() != 1) return self.refuse_with({RefusalCode::not_het_job, {"line " + std::to_string(entry.line()) + ": a job of scrontab has one component"}});
+      (void)settle_extras(jobs, {c.settings_.cluster.allow_spec_resources,
+                                 c.hooks_.site_programs().nodes_can_reboot});  // nobody reads what it would say
+      if (jobs.size() != 1)
+        return self.refuse_with({RefusalCode::not_het_job,
+                                 {"line " + std::to_string(entry.line()) + ": a job of scrontab has one component"}});
       jobs.front().spec.submission = {};  // it is the crontab that is asked for, and asking twice gives the same
       jobs.front().spec.script = payload_id(entry.job().script()).digest;
-      if (!entry.job().environment().empty()) jobs.front().spec.environment = payload_id(entry.job().environment()).digest;
+      if (!entry.job().environment().empty())
+        jobs.front().spec.environment = payload_id(entry.job().environment()).digest;
       lines.push_back({entry.line(), entry.times(), std::move(jobs.front())});
     }
-    auto decision = decide_crontab(c.commit_.decided(), uid, ask.text(), std::move(lines), {uid, self.actor_.is_admin && uid == asker.uid}, c.loop_.now());
+    auto decision = decide_crontab(c.commit_.decided(), uid, ask.text(), std::move(lines),
+                                   {uid, self.actor_.is_admin && uid == asker.uid}, c.loop_.now());
     if (!decision) return self.refuse_with(decision.error());
     for (const wire::CronEntry& entry : ask.entries()) {
       c.payloads_.remember(c.commit_.add_payload(entry.job().script()), entry.job().script());
-      if (!entry.job().environment().empty()) c.payloads_.remember(c.commit_.add_payload(entry.job().environment()), entry.job().environment());
+      if (!entry.job().environment().empty())
+        c.payloads_.remember(c.commit_.add_payload(entry.job().environment()), entry.job().environment());
     }
     wire::Reply out = self.reply();
     for (const JobSubmitted& job : decision->submitted) out.mutable_crontab()->add_job_ids(job.id.value);
@@ -63,7 +78,8 @@ void Commands::set_crontab(const wire::SetCrontab& ask) {
 void Commands::query_crontab(const wire::QueryCrontab& ask) {
   if (!c_.settings_.crontabs) return refuse_with(2036, "Requested operation not supported on this system", no_crontabs);
   const UserId uid = ask.has_uid() ? UserId{ask.uid()} : asker_.uid;
-  if (uid != asker_.uid && !actor_.is_admin) return refuse_with({RefusalCode::access_denied, {"only an administrator may see another user's crontab"}});
+  if (uid != asker_.uid && !actor_.is_admin)
+    return refuse_with({RefusalCode::access_denied, {"only an administrator may see another user's crontab"}});
   wire::Reply out = reply();
   wire::CrontabView& view = *out.mutable_crontab();
   if (const auto* crontab = c_.commit_.durable().crontabs.find(uid)) {
@@ -77,23 +93,31 @@ void Commands::query_crontab(const wire::QueryCrontab& ask) {
 
 void Commands::set_trigger(const wire::SetTrigger& ask) {
   if (!actor_.is_admin && !c_.settings_.user_triggers)
-    return refuse_with({RefusalCode::access_denied, {"only an administrator may set triggers; SlurmctldParameters=allow_user_triggers would let users set some of their own"}});
+    return refuse_with({RefusalCode::access_denied,
+                        {"only an administrator may set triggers; SlurmctldParameters=allow_user_triggers would let "
+                         "users set some of their own"}});
   if (!actor_.is_admin && !c_.settings_.is_root)
-    return refuse_with({RefusalCode::access_denied, {"triggers of users need a controller that is root (SlurmUser=root): they run as the user who set them"}});
+    return refuse_with(
+        {RefusalCode::access_denied,
+         {"triggers of users need a controller that is root (SlurmUser=root): they run as the user who set them"}});
   const State& state = c_.commit_.decided();
-  if (ask.trigger().event() > static_cast<std::uint32_t>(TriggerEvent::controller_started) || !ask.trigger().program().starts_with('/'))
-    return refuse_with(2036, "Requested operation not supported on this system", "a known event and an absolute path of a program would be right");
+  if (ask.trigger().event() > static_cast<std::uint32_t>(TriggerEvent::controller_started) ||
+      !ask.trigger().program().starts_with('/'))
+    return refuse_with(2036, "Requested operation not supported on this system",
+                       "a known event and an absolute path of a program would be right");
   Trigger trigger = get(ask.trigger());
   trigger.due.clear();
   trigger.id = state.next_trigger;
   trigger.uid = asker_.uid;
   trigger.job = JobKey{};
-  if (!actor_.is_admin && (trigger.event == TriggerEvent::reconfigured || trigger.event == TriggerEvent::controller_started))
+  if (!actor_.is_admin &&
+      (trigger.event == TriggerEvent::reconfigured || trigger.event == TriggerEvent::controller_started))
     return refuse_with({RefusalCode::access_denied, {"triggers of the controller are an administrator's"}});
   if (trigger.job_id.value != 0) {
     const Job* job = state.find_job(trigger.job_id);
     if (!job) return refuse_with({RefusalCode::invalid_job_id, {}});
-    if (!actor_.is_admin && job->spec->owner->uid != asker_.uid) return refuse_with({RefusalCode::access_denied, {"the job is another user's"}});
+    if (!actor_.is_admin && job->spec->owner->uid != asker_.uid)
+      return refuse_with({RefusalCode::access_denied, {"the job is another user's"}});
     if (job->state == JobState::ended) return refuse_with({RefusalCode::already_done, {}});
     trigger.job = job->key;
   }
@@ -108,8 +132,11 @@ void Commands::set_trigger(const wire::SetTrigger& ask) {
   std::size_t own = 0;
   for (const auto& [id, other] : state.triggers) own += other->uid == asker_.uid ? 1 : 0;
   if (!actor_.is_admin && own >= triggers_of_user_max)
-    return refuse_with(2036, "Requested operation not supported on this system", "a user has at most " + std::to_string(triggers_of_user_max) + " triggers");
-  if (state.triggers.size() >= triggers_max) return refuse_with(2036, "Requested operation not supported on this system", "there are " + std::to_string(triggers_max) + " triggers already");
+    return refuse_with(2036, "Requested operation not supported on this system",
+                       "a user has at most " + std::to_string(triggers_of_user_max) + " triggers");
+  if (state.triggers.size() >= triggers_max)
+    return refuse_with(2036, "Requested operation not supported on this system",
+                       "there are " + std::to_string(triggers_max) + " triggers already");
   c_.commit_.happen({TriggerSet{std::move(trigger), c_.loop_.now()}});
   wire::Reply out = reply();
   out.mutable_done();
@@ -120,7 +147,8 @@ void Commands::clear_triggers(const wire::ClearTriggers& ask) {
   if (!actor_.is_admin && !c_.settings_.user_triggers) return refuse_with({RefusalCode::access_denied, {}});
   std::vector<Event> events;
   for (const auto& [id, trigger] : c_.commit_.decided().triggers)
-    if ((ask.id() == 0 || ask.id() == id.value) && (ask.job_id() == 0 || ask.job_id() == trigger->job_id.value) && (!ask.has_uid() || ask.uid() == trigger->uid.value) && (actor_.is_admin || trigger->uid == asker_.uid))
+    if ((ask.id() == 0 || ask.id() == id.value) && (ask.job_id() == 0 || ask.job_id() == trigger->job_id.value) &&
+        (!ask.has_uid() || ask.uid() == trigger->uid.value) && (actor_.is_admin || trigger->uid == asker_.uid))
       events.emplace_back(TriggerRemoved{id, c_.loop_.now()});
   if (events.empty()) return refuse_with(3, "No such process", "no trigger matches");
   c_.commit_.happen(std::move(events));
@@ -147,11 +175,15 @@ void Controller::carry_out(TriggerDecision decision) {
     ProgramRun run;
     for (const std::string_view word : split(call.program, ' ')) {
       if (word.empty()) continue;
-      if (run.program.empty()) run.program = word;
-      else run.arguments.emplace_back(word);
+      if (run.program.empty())
+        run.program = word;
+      else
+        run.arguments.emplace_back(word);
     }
     run.arguments.push_back(call.about);
-    run.environment = {"SLURM_CLUSTER_NAME=" + settings_.cluster.cluster_name, "SLURM_CONF=" + settings_.cluster.config_path, "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"};
+    run.environment = {"SLURM_CLUSTER_NAME=" + settings_.cluster.cluster_name,
+                       "SLURM_CONF=" + settings_.cluster.config_path,
+                       "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"};
     run.limit = trigger_limit;
     commit_.when_durable([this, uid = call.uid, run = std::move(run)]() mutable { run_trigger(uid, std::move(run)); });
   }
@@ -161,13 +193,16 @@ void Controller::carry_out(TriggerDecision decision) {
 void Controller::run_trigger(UserId uid, ProgramRun run) {
   const auto start = [this](ProgramRun what) {
     const std::string program = what.program;
-    lines_.about(DebugFlag::triggers, [&] { return "running " + program + (what.as ? " as UID=" + std::to_string(what.as->uid) : ""); });
+    lines_.about(DebugFlag::triggers,
+                 [&] { return "running " + program + (what.as ? " as UID=" + std::to_string(what.as->uid) : ""); });
     programs_->run(std::move(what), [this, program](const ProgramEnd& end) {
       if (!end.went_well()) complain("trigger: " + describe(program, end));
     });
   };
   if (uid.value == 0 || uid == settings_.slurm_user) return start(std::move(run));
-  if (!settings_.is_root || !settings_.user_triggers) return complain("trigger: " + run.program + " of user id " + std::to_string(uid.value) + " is not run: allow_user_triggers is not set, or the controller is not root");
+  if (!settings_.is_root || !settings_.user_triggers)
+    return complain("trigger: " + run.program + " of user id " + std::to_string(uid.value) +
+                    " is not run: allow_user_triggers is not set, or the controller is not root");
   identities_.find(uid, login_group, [this, start, run = std::move(run)](Result<UserIdentity> identity) mutable {
     if (!identity) return complain("trigger: " + run.program + " is not run: " + identity.error().story);
     run.as = RunAs{identity->uid.value, identity->gid.value, identity->groups};
@@ -179,7 +214,8 @@ void Controller::run_trigger(UserId uid, ProgramRun run) {
 // A job of a crontab that has ended is made to wait for its next time.
 void Controller::see_to_crontabs(const std::set<JobKey>& jobs) {
   for (const JobKey key : jobs)
-    if (auto events = decide_next_run(commit_.decided(), key, loop_.now()); !events.empty()) commit_.happen(std::move(events));
+    if (auto events = decide_next_run(commit_.decided(), key, loop_.now()); !events.empty())
+      commit_.happen(std::move(events));
 }
 
 // After a start, for those that ended just before it.

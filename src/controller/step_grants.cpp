@@ -54,8 +54,11 @@ void keep_to_job(const Job& job, NodeIndex here, const wire::LaunchPlan& asked, 
     *to.mutable_job_devices() = has;
     to.clear_devices();
     for (const wire::DeviceGrant& grant : asked.devices()) {
-      const auto same = std::ranges::find_if(has, [&](const wire::DeviceGrant& one) { return one.name() == grant.name() && one.type() == grant.type(); });
-      const bool again = std::ranges::any_of(to.devices(), [&](const wire::DeviceGrant& one) { return one.name() == grant.name() && one.type() == grant.type(); });
+      const auto same = std::ranges::find_if(
+          has, [&](const wire::DeviceGrant& one) { return one.name() == grant.name() && one.type() == grant.type(); });
+      const bool again = std::ranges::any_of(to.devices(), [&](const wire::DeviceGrant& one) {
+        return one.name() == grant.name() && one.type() == grant.type();
+      });
       if (same == has.end() || again) continue;
       if (wire::DeviceGrant part = part_of(*same, grant); part.count() > 0) *to.add_devices() = std::move(part);
     }
@@ -63,7 +66,8 @@ void keep_to_job(const Job& job, NodeIndex here, const wire::LaunchPlan& asked, 
   const auto most = static_cast<std::uint64_t>(std::max<std::int64_t>(share->memory.value, 0));
   to.set_job_memory_mib(most);
   // A part of a step over several components counts its nodes among those of all of them.
-  const auto last = static_cast<std::uint32_t>(std::max(job.placement->shares.size(), static_cast<std::size_t>(to.tasks_per_node_size())));
+  const auto last = static_cast<std::uint32_t>(
+      std::max(job.placement->shares.size(), static_cast<std::size_t>(to.tasks_per_node_size())));
   const int position = static_cast<int>(std::min(to.node_position(), last));
   to.set_node_position(static_cast<std::uint32_t>(position));
   while (to.memory_per_node_mib_size() <= position) to.add_memory_per_node_mib(0);

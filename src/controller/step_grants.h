@@ -1,4 +1,5 @@
-// src/controller/step_grants.h - what a job has on its nodes, told to the keeper of its steps; and what of it a step may have there, whatever the keeper wrote.
+// src/controller/step_grants.h - what a job has on its nodes, told to the keeper of its steps; and what of it a step
+// may have there, whatever the keeper wrote.
 #pragma once
 
 #include "controller/views.h"

@@ -1,4 +1,5 @@
-// src/controller/step_ports.cpp - srun --resv-ports: the job gets ports that nobody else has on its nodes, durably, before its keeper hears of the step.
+// src/controller/step_ports.cpp - srun --resv-ports: the job gets ports that nobody else has on its nodes, durably,
+// before its keeper hears of the step.
 #include <algorithm>
 
 #include "controller/controller.h"
@@ -14,26 +15,31 @@ constexpr std::uint32_t too_few_ports = 2060;
 std::uint32_t most_ports(const Job& job, const wire::CreateStep& ask) {
   if (ask.resv_ports() != 0) return ask.resv_ports();
   std::uint32_t most = 1;
-  for (const NodeShare& share : job.placement->shares) most = std::max({most, static_cast<std::uint32_t>(share.cpus.value), share.tasks});
+  for (const NodeShare& share : job.placement->shares)
+    most = std::max({most, static_cast<std::uint32_t>(share.cpus.value), share.tasks});
   return ask.step().tasks() != 0 ? std::min(most, ask.step().tasks()) : most;
 }
 
 }  // namespace
 
-// Of the job's ports its keeper gives each step some that no other step of it has. So the job needs as many as its steps at one time: those that
-// are known, or those that have been asked for here, whichever are more. With too few a step waits for another to end.
+// Of the job's ports its keeper gives each step some that no other step of it has. So the job needs as many as its
+// steps at one time: those that are known, or those that have been asked for here, whichever are more. With too few a
+// step waits for another to end.
 void Controller::ask_with_ports(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask) {
   std::erase_if(asked_ports_, [&](const auto& entry) {
     const Job* known = commit_.durable().find_job(entry.second.key);
-    return !known || known->attempt != entry.second.attempt || !known->is_on_nodes() || entry.second.secret == ask.step().stdio().secret();
+    return !known || known->attempt != entry.second.attempt || !known->is_on_nodes() ||
+           entry.second.secret == ask.step().stdio().secret();
   });
   std::uint32_t asked = 0;
   for (const auto& [from, each] : asked_ports_)
     if (each.key == job.key) asked += each.count;
   const std::uint32_t count = most_ports(job, ask);
   const Job* decided = commit_.decided().find_job(job.key);
-  if (!decided || decided->attempt != job.attempt || !decided->is_on_nodes()) return pass_to_keeper(asker, number, job, ask);  // it is over there
-  const std::uint32_t wanted = std::max(job.spec->extra_request().resv_ports, std::max(asked, ports_of_steps(commit_.decided(), *decided)) + count);
+  if (!decided || decided->attempt != job.attempt || !decided->is_on_nodes())
+    return pass_to_keeper(asker, number, job, ask);  // it is over there
+  const std::uint32_t wanted = std::max(job.spec->extra_request().resv_ports,
+                                        std::max(asked, ports_of_steps(commit_.decided(), *decided)) + count);
   auto events = decide_ports(commit_.decided(), *decided, wanted, settings_.cluster.reserved_ports, loop_.now());
   if (!events) events = decide_ports(commit_.decided(), *decided, count, settings_.cluster.reserved_ports, loop_.now());
   if (!events) {
@@ -41,7 +47,9 @@ void Controller::ask_with_ports(const Asker& asker, std::uint64_t number, const 
     reply.set_number(number);
     reply.mutable_failure()->set_code(too_few_ports);
     reply.mutable_failure()->set_text("Requires more ports than can be reserved");
-    if (settings_.cluster.reserved_ports.empty()) reply.mutable_failure()->add_notes("no ports can be reserved: MpiParams in slurm.conf says none (MpiParams=ports=12000-12999)");
+    if (settings_.cluster.reserved_ports.empty())
+      reply.mutable_failure()->add_notes(
+          "no ports can be reserved: MpiParams in slurm.conf says none (MpiParams=ports=12000-12999)");
     return clients_.reply(asker.client, reply);
   }
   asked_ports_[{asker.client, number}] = {job.key, job.attempt, count, ask.step().stdio().secret()};

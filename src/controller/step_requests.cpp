@@ -1,4 +1,5 @@
-// src/controller/step_requests.cpp - what people want of running steps: see them, signal them, attach to them, have them measured.
+// src/controller/step_requests.cpp - what people want of running steps: see them, signal them, attach to them, have
+// them measured.
 #include <algorithm>
 #include <csignal>
 
@@ -15,7 +16,8 @@ constexpr std::size_t sample_targets_max = 20'000;
 constexpr std::size_t notice_bytes_max = 4096;
 constexpr int rows_per_reply = 4000;
 
-void show_steps(const State& state, const wire::QuerySteps& ask, const Job& job, const std::optional<std::uint32_t>& only, wire::Steps& out) {
+void show_steps(const State& state, const wire::QuerySteps& ask, const Job& job,
+                const std::optional<std::uint32_t>& only, wire::Steps& out) {
   if (ask.has_uid() && job.spec->owner->uid.value != ask.uid()) return;
   for (const RunningStep& step : running_steps(state, job))
     if (!only || *only == step.id) show_step(state, job, step, *out.add_steps());
@@ -23,7 +25,8 @@ void show_steps(const State& state, const wire::QuerySteps& ask, const Job& job,
 
 // All that run.
 struct StepWalk final : RowWalk {
-  StepWalk(State s, wire::QuerySteps a, HiddenPartitions h, Time n) : state(std::move(s)), ask(std::move(a)), hidden(std::move(h)), now(n) {}
+  StepWalk(State s, wire::QuerySteps a, HiddenPartitions h, Time n)
+      : state(std::move(s)), ask(std::move(a)), hidden(std::move(h)), now(n) {}
   State state;
   wire::QuerySteps ask;
   HiddenPartitions hidden;
@@ -35,7 +38,8 @@ struct StepWalk final : RowWalk {
     reply.mutable_steps()->set_now_us(now.value);
     auto it = state.active.lower_bound(from);
     for (; it != state.active.end() && reply.steps().steps_size() < rows_per_reply; ++it)
-      if (const Job& job = state.job((*it).first); !hidden.hides(job)) show_steps(state, ask, job, std::nullopt, *reply.mutable_steps());
+      if (const Job& job = state.job((*it).first); !hidden.hides(job))
+        show_steps(state, ask, job, std::nullopt, *reply.mutable_steps());
     const bool more = it != state.active.end();
     if (more) from = (*it).first;
     reply.set_more(more);
@@ -52,7 +56,9 @@ void Queries::steps(wire::QuerySteps ask, HiddenPartitions hidden) {
   const State& state = c_.commit_.durable();
   privacy().narrow(ask);
   if (ask.steps_size() == 0) {
-    return ask_long([&c = c_, ask, hidden] { return std::make_unique<StepWalk>(c.commit_.durable(), ask, hidden, c.loop_.now()); }, hidden.any());
+    return ask_long(
+        [&c = c_, ask, hidden] { return std::make_unique<StepWalk>(c.commit_.durable(), ask, hidden, c.loop_.now()); },
+        hidden.any());
   }
   wire::Reply out = reply();
   wire::Steps& steps = *out.mutable_steps();
@@ -63,7 +69,9 @@ void Queries::steps(wire::QuerySteps ask, HiddenPartitions hidden) {
     if (!is_there) steps.set_missing(steps.missing() + 1);
     if (!is_there) continue;
     for (const SelectedJob& which : *selected)
-      if (!which.task) show_steps(state, ask, state.job(which.key), name.has_step() ? std::optional{name.step()} : std::nullopt, steps);
+      if (!which.task)
+        show_steps(state, ask, state.job(which.key), name.has_step() ? std::optional{name.step()} : std::nullopt,
+                   steps);
   }
   c_.clients_.reply(asker_.client, out);
 }
@@ -114,12 +122,15 @@ void Commands::signal_step(const wire::SignalStep& ask) {
   signal.set_uid(actor_.is_admin ? 0 : asker_.uid.value);
   signal.set_step(id);
   signal.set_signal(ask.signal());
-  // The first keeper answers; where a whole heterogeneous job was named, the parts of the step in its other components go with it.
+  // The first keeper answers; where a whole heterogeneous job was named, the parts of the step in its other components
+  // go with it.
   for (const Job* each : keepers_of(*job, ask.step())) {
     message.set_job_key(each->key.value);
     message.set_attempt(each->attempt.value);
     const bool told = c_.tell_keeper(*each, message);
-    if (!told && signal.client() != 0) return refuse_with(2016, "Requested nodes are busy", "the first node of the job, which keeps its steps, does not answer");
+    if (!told && signal.client() != 0)
+      return refuse_with(2016, "Requested nodes are busy",
+                         "the first node of the job, which keeps its steps, does not answer");
     if (signal.client() != 0) c_.step_clients_[asker_.client].insert({each->key, each->attempt});
     signal.set_client(0);
   }
@@ -129,7 +140,9 @@ std::vector<const Job*> Commands::keepers_of(const Job& job, const wire::StepNam
   std::vector<const Job*> out;
   if (job.is_het_leader() && name.job().tasks().empty())
     for (const JobKey key : whole_of(job))
-      if (const Job& each = c_.commit_.durable().job(key); each.state == JobState::running && find_running_step(c_.commit_.durable(), each, name.step())) out.push_back(&each);
+      if (const Job& each = c_.commit_.durable().job(key);
+          each.state == JobState::running && find_running_step(c_.commit_.durable(), each, name.step()))
+        out.push_back(&each);
   if (out.empty()) out.push_back(&job);
   return out;
 }
@@ -143,7 +156,9 @@ void Commands::update_step(const wire::UpdateStep& ask) {
   const std::uint32_t id = ask.step().step();
   const auto step = find_running_step(c_.commit_.durable(), *job, id);
   if (id == batch_step || (step && step->is_attempt()))
-    return refuse_with(2036, "Requested operation not supported on this system", "a script and the tasks of srun's own job have the time of their job: scontrol update JobId= TimeLimit= changes it");
+    return refuse_with(2036, "Requested operation not supported on this system",
+                       "a script and the tasks of srun's own job have the time of their job: scontrol update JobId= "
+                       "TimeLimit= changes it");
   wire::StepToNode message;
   message.set_job_key(job->key.value);
   message.set_attempt(job->attempt.value);
@@ -153,7 +168,9 @@ void Commands::update_step(const wire::UpdateStep& ask) {
   update.set_uid(actor_.is_admin ? 0 : asker_.uid.value);
   update.set_step(id);
   update.set_time_limit_minutes(ask.time_limit_minutes());
-  if (!c_.tell_keeper(*job, message)) return refuse_with(2016, "Requested nodes are busy", "the first node of the job, which keeps its steps, does not answer");
+  if (!c_.tell_keeper(*job, message))
+    return refuse_with(2016, "Requested nodes are busy",
+                       "the first node of the job, which keeps its steps, does not answer");
   c_.step_clients_[asker_.client].insert({job->key, job->attempt});  // the keeper answers
 }
 
@@ -163,16 +180,20 @@ void Commands::attach_step(const wire::AttachStep& ask) {
   const Job* job = job_of_step(ask.step());
   if (!job) return;
   // What a step writes is for its user alone; an administrator who is not root has no business there.
-  if (asker_.uid != job->spec->owner->uid && asker_.uid.value != 0) return refuse_with({RefusalCode::access_denied, {}});
+  if (asker_.uid != job->spec->owner->uid && asker_.uid.value != 0)
+    return refuse_with({RefusalCode::access_denied, {}});
   if (!ask.step().has_step()) return refuse_with({RefusalCode::invalid_job_id, {}});
   const State& state = c_.commit_.durable();
   const std::uint32_t id = ask.step().step();
-  if (id == batch_step) return refuse_with(2036, "Requested operation not supported on this system", "a batch script writes to its files; there is nothing to attach to");
+  if (id == batch_step)
+    return refuse_with(2036, "Requested operation not supported on this system",
+                       "a batch script writes to its files; there is nothing to attach to");
   const auto step = find_running_step(state, *job, id);
   if (!step) {
     const StepTally* tally = state.step_tallies.find(job->key);
     const bool was_there = tally && tally->attempt == job->attempt && id < tally->next_id;
-    return was_there ? refuse_with(2021, "Job/step already completing or completed") : refuse_with({RefusalCode::invalid_job_id, {}});
+    return was_there ? refuse_with(2021, "Job/step already completing or completed")
+                     : refuse_with({RefusalCode::invalid_job_id, {}});
   }
   wire::StepOrder order;
   order.set_job_key(job->key.value);
@@ -180,7 +201,8 @@ void Commands::attach_step(const wire::AttachStep& ask) {
   if (!step->is_attempt()) order.set_step(id);
   *order.mutable_attach() = ask.peer();
   for (const NodeIndex node : nodes_of(*job, *step))
-    if (const auto link = c_.links_.find(node); link != c_.links_.end() && link->second.manager) link->second.manager->tell_step(state.node(node).def->name, order);
+    if (const auto link = c_.links_.find(node); link != c_.links_.end() && link->second.manager)
+      link->second.manager->tell_step(state.node(node).def->name, order);
   wire::StepView view;
   show_step(state, *job, *step, view);
   wire::Reply out = reply();
@@ -228,7 +250,8 @@ void Commands::notify_job(const wire::NotifyJob& ask) {
 static std::optional<NodeIndex> node_or_host(const State& state, const std::string& name) {
   if (const auto found = state.find_node(name)) return found;
   for (const auto& [index, node] : state.nodes)
-    if (const std::string& host = node->def->host_name; node->configured && host.substr(0, host.find('.')) == name) return index;
+    if (const std::string& host = node->def->host_name; node->configured && host.substr(0, host.find('.')) == name)
+      return index;
   return std::nullopt;
 }
 
@@ -240,7 +263,8 @@ void Commands::sample_steps(const wire::SampleSteps& ask) {
   std::optional<NodeIndex> only_node;
   if (!ask.node().empty()) {
     only_node = node_or_host(state, ask.node());
-    if (!only_node) return refuse_with(2014, "Requested node configuration is not available", "node " + ask.node() + " is not known");
+    if (!only_node)
+      return refuse_with(2014, "Requested node configuration is not available", "node " + ask.node() + " is not known");
   }
   const auto want = [&](const Job& job, const std::optional<std::uint32_t>& only) {
     for (const RunningStep& step : running_steps(state, job)) {
@@ -266,7 +290,8 @@ void Commands::sample_steps(const wire::SampleSteps& ask) {
       want(state.job(which.key), name.has_step() ? std::optional{name.step()} : std::nullopt);
     }
   }
-  if (inquiry.awaited.size() > sample_targets_max) return refuse_with(2036, "Requested operation not supported on this system", "too many steps at once; name fewer");
+  if (inquiry.awaited.size() > sample_targets_max)
+    return refuse_with(2036, "Requested operation not supported on this system", "too many steps at once; name fewer");
   c_.inquire(std::move(inquiry));
 }
 
@@ -297,7 +322,8 @@ void Controller::step_sampled(ResourceManager& by, const std::string& name, cons
   const auto node = own_node(by, name);
   const auto found = inquiries_.find(sample.inquiry());
   if (!node || found == inquiries_.end()) return;
-  const SampleTarget target{*node, JobKey{sample.job_key()}, Attempt{sample.attempt()}, sample.has_step() ? std::optional{sample.step()} : std::nullopt};
+  const SampleTarget target{*node, JobKey{sample.job_key()}, Attempt{sample.attempt()},
+                            sample.has_step() ? std::optional{sample.step()} : std::nullopt};
   if (found->second.awaited.erase(target) == 0) return;  // not asked, or heard already
   const Job* job = commit_.durable().find_job(target.key);
   if (job) {

@@ -23,7 +23,8 @@ std::vector<RunningStep> running_steps(const State& state, const Job& job) {
   std::vector<RunningStep> out;
   const auto own = own_step(job);
   if (own == 0) out.push_back({0, nullptr});
-  for (auto it = state.running_steps.lower_bound({job.key, job.attempt, 0}); it != state.running_steps.end() && (*it).first.job == job.key; ++it)
+  for (auto it = state.running_steps.lower_bound({job.key, job.attempt, 0});
+       it != state.running_steps.end() && (*it).first.job == job.key; ++it)
     out.push_back({(*it).first.id, state.steps.at((*it).first).get()});
   if (own == batch_step) out.push_back({batch_step, nullptr});
   return out;
@@ -38,7 +39,10 @@ std::optional<RunningStep> find_running_step(const State& state, const Job& job,
 
 std::vector<NodeIndex> nodes_of(const Job& job, const RunningStep& step) {
   std::vector<NodeIndex> out;
-  const auto is_lost = [&](NodeIndex node) { return std::ranges::any_of(job.placement->shares, [&](const NodeShare& share) { return share.lost && share.node == node; }); };
+  const auto is_lost = [&](NodeIndex node) {
+    return std::ranges::any_of(job.placement->shares,
+                               [&](const NodeShare& share) { return share.lost && share.node == node; });
+  };
   if (step.known)
     for (const std::uint32_t node : *step.known->start.nodes) out.push_back(NodeIndex{node});
   else

@@ -1,4 +1,5 @@
-// src/controller/step_views.h - steps as people are shown them: those of the ledger, and those that follow from their job.
+// src/controller/step_views.h - steps as people are shown them: those of the ledger, and those that follow from their
+// job.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,7 @@ namespace millrace {
 // One running step: of a batch job its script, of srun's own job its tasks (step 0), else one the keeper told of.
 struct RunningStep {
   std::uint32_t id = 0;
-  const Step* known = nullptr;  // null: it follows from the job
+  const Step* known = nullptr;                          // null: it follows from the job
   bool is_attempt() const { return known == nullptr; }  // its supervisor is that of the attempt
 };
 

@@ -1,17 +1,19 @@
-// src/controller/steps.cpp - steps pass through here on their way between srun, the keeper on a job's first node, and the job's other nodes.
+// src/controller/steps.cpp - steps pass through here on their way between srun, the keeper on a job's first node, and
+// the job's other nodes.
 #include <algorithm>
 
 #include "controller/controller.h"
 #include "controller/resources.h"
 #include "controller/step_grants.h"
 #include "core/admission/report_steps.h"
-#include "wire/step_facts.h"
 #include "millrace.pb.h"
+#include "wire/step_facts.h"
 
 namespace millrace {
 namespace {
 
-constexpr Duration launch_patience = seconds(30);  // a step launched on a node that never reports it is not waited for any longer
+constexpr Duration launch_patience =
+    seconds(30);  // a step launched on a node that never reports it is not waited for any longer
 
 wire::AttemptStatus status_of(const AttemptReport& report) {
   wire::AttemptStatus status;
@@ -25,10 +27,18 @@ wire::AttemptStatus status_of(const AttemptReport& report) {
   if (!report.ended) return status;
   *status.mutable_usage() = to_wire(report.usage);
   switch (report.end) {
-    case AttemptEnd::launch_failed: status.set_end(wire::AttemptStatus::LAUNCH_FAILED); break;
-    case AttemptEnd::supervisor_lost: status.set_end(wire::AttemptStatus::SUPERVISOR_LOST); break;
-    case AttemptEnd::out_of_memory: status.set_end(wire::AttemptStatus::OUT_OF_MEMORY); break;
-    default: status.set_end(wire::AttemptStatus::EXITED); break;
+    case AttemptEnd::launch_failed:
+      status.set_end(wire::AttemptStatus::LAUNCH_FAILED);
+      break;
+    case AttemptEnd::supervisor_lost:
+      status.set_end(wire::AttemptStatus::SUPERVISOR_LOST);
+      break;
+    case AttemptEnd::out_of_memory:
+      status.set_end(wire::AttemptStatus::OUT_OF_MEMORY);
+      break;
+    default:
+      status.set_end(wire::AttemptStatus::EXITED);
+      break;
   }
   return status;
 }
@@ -44,20 +54,26 @@ bool Controller::tell_keeper(const Job& job, const wire::StepToNode& message) {
   return true;
 }
 
-// The keeper ends there what ran on nodes that failed or were given up. Told again while the job lives: who was told may have died with what it heard.
+// The keeper ends there what ran on nodes that failed or were given up. Told again while the job lives: who was told
+// may have died with what it heard.
 void Controller::tell_of_lost(NodeIndex index, NodeLink& link) {
   const State& state = commit_.durable();
   const auto* node = state.nodes.find(index);
   if (!node) return;
   for (const JobKey key : (*node)->jobs) {
     const Job& job = state.job(key);
-    if ((!job.spec->extra_request().no_kill && !job.placement->resized_at.is_set()) || job.placement->shares.front().node != index) continue;
+    if ((!job.spec->extra_request().no_kill && !job.placement->resized_at.is_set()) ||
+        job.placement->shares.front().node != index)
+      continue;
     wire::StepToNode message;
     for (const NodeShare& share : job.placement->shares) {
       if (!share.lost) continue;
       message.mutable_lost()->add_nodes(state.node(share.node).def->name);
       if (share.given_up) message.mutable_lost()->add_given_up(state.node(share.node).def->name);
-      if (share.released) std::erase_if(step_launches_, [&](const auto& entry) { return std::get<0>(entry.first) == key && std::get<2>(entry.first) == share.node; });
+      if (share.released)
+        std::erase_if(step_launches_, [&](const auto& entry) {
+          return std::get<0>(entry.first) == key && std::get<2>(entry.first) == share.node;
+        });
     }
     if (!message.has_lost()) continue;
     // Under its own number of lost nodes: one more is told at once.
@@ -71,8 +87,10 @@ void Controller::tell_of_lost(NodeIndex index, NodeLink& link) {
 }
 
 void Controller::ask_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask) {
-  if (ask.has_resv_ports()) ask_with_ports(asker, number, job, ask);
-  else pass_to_keeper(asker, number, job, ask);
+  if (ask.has_resv_ports())
+    ask_with_ports(asker, number, job, ask);
+  else
+    pass_to_keeper(asker, number, job, ask);
 }
 
 void Controller::pass_to_keeper(const Asker& asker, std::uint64_t number, const Job& job, const wire::CreateStep& ask) {
@@ -81,7 +99,8 @@ void Controller::pass_to_keeper(const Asker& asker, std::uint64_t number, const 
     reply.set_number(number);
     reply.mutable_failure()->set_code(2014);
     reply.mutable_failure()->set_text("Requested node configuration is not available");
-    reply.mutable_failure()->add_notes("this component was started by an older controller, without anybody to keep its steps");
+    reply.mutable_failure()->add_notes(
+        "this component was started by an older controller, without anybody to keep its steps");
     return clients_.reply(asker.client, reply);
   }
   wire::StepToNode message;
@@ -109,17 +128,20 @@ void Controller::pass_to_keeper(const Asker& asker, std::uint64_t number, const 
   reply.set_number(number);
   reply.mutable_failure()->set_code(2016);
   reply.mutable_failure()->set_text("Requested nodes are busy");
-  reply.mutable_failure()->add_notes("node " + commit_.durable().node(job.placement->shares.front().node).def->name + ", which keeps the steps of the job, does not answer");
+  reply.mutable_failure()->add_notes("node " + commit_.durable().node(job.placement->shares.front().node).def->name +
+                                     ", which keeps the steps of the job, does not answer");
   clients_.reply(asker.client, reply);
 }
 
-// Numbers of steps are given out by the keeper of each component. So that a step over several components has one number, and every number
-// of a heterogeneous job means one step, they are told what the others have used; two that ask at the same moment may still differ.
+// Numbers of steps are given out by the keeper of each component. So that a step over several components has one
+// number, and every number of a heterogeneous job means one step, they are told what the others have used; two that ask
+// at the same moment may still differ.
 std::uint32_t Controller::next_het_step(const Job& job) const {
   std::uint32_t next = 0;
   const State& state = commit_.durable();
   for (const JobKey key : whole_of(job))
-    if (const StepTally* tally = state.step_tallies.find(key); tally && tally->attempt == job.attempt) next = std::max(next, tally->next_id);
+    if (const StepTally* tally = state.step_tallies.find(key); tally && tally->attempt == job.attempt)
+      next = std::max(next, tally->next_id);
   const auto seen = het_steps_.find(leader_of(job));
   return seen == het_steps_.end() || seen->second.first != job.attempt ? next : std::max(next, seen->second.second);
 }
@@ -166,7 +188,8 @@ void Controller::tell_keeper_of(NodeIndex node, const AttemptReport& report) {
 void Controller::keeper_said(ResourceManager& by, const std::string& name, const wire::StepFromNode& message) {
   const auto from = own_node(by, name);
   const Job* job = from ? commit_.durable().find_job(JobKey{message.job_key()}) : nullptr;
-  const bool is_keeper = job && job->attempt.value == message.attempt() && job->placement && job->placement->shares.front().node == *from && !job->placement->shares.front().lost;
+  const bool is_keeper = job && job->attempt.value == message.attempt() && job->placement &&
+                         job->placement->shares.front().node == *from && !job->placement->shares.front().lost;
   if (!is_keeper) return;
   if (message.has_facts()) return record_steps(*job, message.facts());
   if (message.has_reply()) {
@@ -176,7 +199,8 @@ void Controller::keeper_said(ResourceManager& by, const std::string& name, const
     if (client == step_clients_.end() || !client->second.contains({job->key, job->attempt})) return;
     wire::Reply reply;
     reply.set_number(answer.number());
-    if (answer.has_failure() || answer.news().kind() == wire::StepNews::ENDED) asked_ports_.erase({answer.client(), answer.number()});
+    if (answer.has_failure() || answer.news().kind() == wire::StepNews::ENDED)
+      asked_ports_.erase({answer.client(), answer.number()});
     if (answer.has_failure()) *reply.mutable_failure() = answer.failure();
     if (answer.done()) reply.mutable_done();
     if (answer.has_news()) {
@@ -188,21 +212,26 @@ void Controller::keeper_said(ResourceManager& by, const std::string& name, const
   }
   const auto target = node_by_name_.find(message.node());
   if (target == node_by_name_.end()) return;
-  const bool of_job = std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) { return share.node == target->second && !share.lost; });
+  const bool of_job = std::ranges::any_of(
+      job->placement->shares, [&](const NodeShare& share) { return share.node == target->second && !share.lost; });
   NodeLink& link = links_[target->second];
   if (!of_job || !link.manager || !link.reported) return;
   if (message.has_launch()) return launch_step(*job, target->second, message.launch());
-  const auto about_this_job = [&](const auto& order) { return order.has_step() && order.job_key() == job->key.value && order.attempt() == job->attempt.value; };
+  const auto about_this_job = [&](const auto& order) {
+    return order.has_step() && order.job_key() == job->key.value && order.attempt() == job->attempt.value;
+  };
   if (message.has_kill() && about_this_job(message.kill())) link.manager->kill(message.node(), message.kill());
   if (message.has_signal() && about_this_job(message.signal())) link.manager->signal(message.node(), message.signal());
   if (message.has_forget() && about_this_job(message.forget())) {
     link.manager->forget(message.node(), message.forget());
-    std::erase_if(link.attempts, [&](const AttemptReport& r) { return r.key == job->key && r.attempt == job->attempt && r.step == message.forget().step(); });
+    std::erase_if(link.attempts, [&](const AttemptReport& r) {
+      return r.key == job->key && r.attempt == job->attempt && r.step == message.forget().step();
+    });
   }
 }
 
-// Durable first, then acknowledged: what a keeper forgets is in the log. What was told before is acknowledged again; of an attempt that
-// was given up meanwhile (its node was lost) nothing is recorded any more, so nothing is acknowledged.
+// Durable first, then acknowledged: what a keeper forgets is in the log. What was told before is acknowledged again; of
+// an attempt that was given up meanwhile (its node was lost) nothing is recorded any more, so nothing is acknowledged.
 void Controller::record_steps(const Job& job, const wire::StepFacts& batch) {
   const Job* decided = commit_.decided().find_job(job.key);
   if (!decided || decided->attempt != job.attempt || !decided->is_on_nodes()) return;
@@ -242,12 +271,15 @@ void Controller::launch_step(const Job& job, NodeIndex index, const wire::StepLa
 bool Controller::has_launches_under_way(JobKey key, Attempt attempt, std::optional<NodeIndex> node) {
   std::erase_if(step_launches_, [&](const auto& entry) { return entry.second + launch_patience < loop_.now(); });
   const auto first = step_launches_.lower_bound({key, attempt, node.value_or(NodeIndex{}), 0});
-  if (first == step_launches_.end() || std::get<0>(first->first) != key || std::get<1>(first->first) != attempt) return false;
+  if (first == step_launches_.end() || std::get<0>(first->first) != key || std::get<1>(first->first) != attempt)
+    return false;
   return !node || std::get<2>(first->first) == *node;
 }
 
 bool Controller::waits_for_steps(const Job& job, NodeIndex first) {
-  if (!job.spec->is_batch() || !job.placement || job.placement->on_all_nodes || job.placement->shares.size() < 2 || job.placement->shares.front().node != first) return false;
+  if (!job.spec->is_batch() || !job.placement || job.placement->on_all_nodes || job.placement->shares.size() < 2 ||
+      job.placement->shares.front().node != first)
+    return false;
   bool waits = false;
   for (const NodeShare& share : job.placement->shares) {
     const auto it = links_.find(share.node);

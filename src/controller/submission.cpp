@@ -11,7 +11,8 @@ namespace millrace {
 static SubmitJob to_submit_job(const wire::JobDescription& job, const UserIdentity& identity) {
   SubmitJob out;
   JobSpec& spec = out.spec;
-  Owner owner{identity.uid, identity.gid, identity.user_name, identity.group_name, identity.groups, job.submit_host(), {}};
+  Owner owner{
+      identity.uid, identity.gid, identity.user_name, identity.group_name, identity.groups, job.submit_host(), {}};
   for (const auto& limit : job.limits()) owner.limits.push_back({limit.name(), limit.soft()});
   spec.owner = SharedValue(std::move(owner));
   RareRequest rare;
@@ -46,8 +47,10 @@ static SubmitJob to_submit_job(const wire::JobDescription& job, const UserIdenti
   spec.tasks_per_node = job.tasks_per_node();
   spec.cpus_per_task = job.cpus_per_task();
   spec.min_cpus_per_node = job.min_cpus_per_node();
-  if (job.has_memory_per_node_mib()) spec.memory_per_node = Mebibytes{static_cast<std::int64_t>(job.memory_per_node_mib())};
-  if (job.has_memory_per_cpu_mib()) spec.memory_per_cpu = Mebibytes{static_cast<std::int64_t>(job.memory_per_cpu_mib())};
+  if (job.has_memory_per_node_mib())
+    spec.memory_per_node = Mebibytes{static_cast<std::int64_t>(job.memory_per_node_mib())};
+  if (job.has_memory_per_cpu_mib())
+    spec.memory_per_cpu = Mebibytes{static_cast<std::int64_t>(job.memory_per_cpu_mib())};
   spec.nice = job.nice();
   spec.umask = job.umask();
   spec.open_mode = static_cast<std::uint8_t>(job.open_mode());
@@ -77,7 +80,8 @@ std::vector<std::string> settle_extras(std::vector<SubmitJob>& jobs, const SiteA
     if (!job.spec.extras) continue;
     JobExtras& extras = job.spec.extras.edit();
     if (!site.spec_resources) {
-      if (extras.core_spec) notes.push_back("--core-spec and --thread-spec are ignored: AllowSpecResourcesUsage is not set in slurm.conf");
+      if (extras.core_spec)
+        notes.push_back("--core-spec and --thread-spec are ignored: AllowSpecResourcesUsage is not set in slurm.conf");
       extras.core_spec.reset();
       extras.threads_spec = false;
     }

@@ -1,4 +1,5 @@
-// src/controller/submit_command.cpp - a new job: what the site lets it ask for, its record, and for --test-only when and where it would start.
+// src/controller/submit_command.cpp - a new job: what the site lets it ask for, its record, and for --test-only when
+// and where it would start.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -13,36 +14,55 @@
 namespace millrace {
 
 bool Commands::refuses_words(const wire::SubmitJob& ask) {
-  const auto any = [&](const auto& is_wrong) { return is_wrong(ask.job()) || std::ranges::any_of(ask.more_components(), is_wrong); };
-  const bool admin_words = any([](const wire::JobDescription& job) { return job.extras().has_admin_comment() || job.extras().has_system_comment(); });
+  const auto any = [&](const auto& is_wrong) {
+    return is_wrong(ask.job()) || std::ranges::any_of(ask.more_components(), is_wrong);
+  };
+  const bool admin_words = any([](const wire::JobDescription& job) {
+    return job.extras().has_admin_comment() || job.extras().has_system_comment();
+  });
   const std::uint32_t most = c_.settings_.cluster.tasks_per_node_max;
   const bool crowded = most != 0 && any([&](const wire::JobDescription& job) {
-    if (!job.interactive() || job.allocation_only()) return false;  // only a step spawns tasks
-    return job.tasks_per_node() > most || (job.max_nodes() != 0 && job.tasks() > std::uint64_t{most} * job.max_nodes());
+                         if (!job.interactive() || job.allocation_only()) return false;  // only a step spawns tasks
+                         return job.tasks_per_node() > most ||
+                                (job.max_nodes() != 0 && job.tasks() > std::uint64_t{most} * job.max_nodes());
+                       });
+  const bool odd_mail = any([](const wire::JobDescription& job) {
+    return !job.extras().mail_user().empty() && !is_mail_address(job.extras().mail_user());
   });
-  const bool odd_mail = any([](const wire::JobDescription& job) { return !job.extras().mail_user().empty() && !is_mail_address(job.extras().mail_user()); });
   const bool reboots = any([](const wire::JobDescription& job) { return job.extras().reboot(); });
   const bool unasked = any([](const wire::JobDescription& job) { return job.extras().no_allocate(); });
   const std::uint64_t ports = c_.settings_.cluster.reserved_ports.size();
   const bool too_many_ports = any([&](const wire::JobDescription& job) { return job.extras().resv_ports() > ports; });
-  if (too_many_ports) refuse_with(2060, "Requires more ports than can be reserved", "MpiParams in slurm.conf has " + std::to_string(ports) + " ports");
-  else if (reboots && !actor_.is_admin) refuse_with(2002, "Access/permission denied", "rebooting of nodes is only allowed for admins");
-  else if (unasked && !actor_.is_admin) refuse_with(2002, "Access/permission denied", "only an administrator runs programs on nodes without an allocation");
-  else if (admin_words && !actor_.is_admin) refuse_with(2002, "Access/permission denied", "only an administrator may set AdminComment");
-  else if (crowded) refuse_with(2025, "Task count specification invalid", "at most " + std::to_string(most) + " tasks may run on one node (MaxTasksPerNode)");
-  else if (odd_mail) refuse_with(2036, "Requested operation not supported on this system", odd_mail_address);
-  else return false;
+  if (too_many_ports)
+    refuse_with(2060, "Requires more ports than can be reserved",
+                "MpiParams in slurm.conf has " + std::to_string(ports) + " ports");
+  else if (reboots && !actor_.is_admin)
+    refuse_with(2002, "Access/permission denied", "rebooting of nodes is only allowed for admins");
+  else if (unasked && !actor_.is_admin)
+    refuse_with(2002, "Access/permission denied", "only an administrator runs programs on nodes without an allocation");
+  else if (admin_words && !actor_.is_admin)
+    refuse_with(2002, "Access/permission denied", "only an administrator may set AdminComment");
+  else if (crowded)
+    refuse_with(2025, "Task count specification invalid",
+                "at most " + std::to_string(most) + " tasks may run on one node (MaxTasksPerNode)");
+  else if (odd_mail)
+    refuse_with(2036, "Requested operation not supported on this system", odd_mail_address);
+  else
+    return false;
   return true;
 }
 
 void Commands::submit(const wire::SubmitJob& ask) {
-  const std::uint64_t bytes = ask.script().size() + ask.environment().size() + 8192 * (1 + static_cast<std::uint64_t>(ask.more_components_size()));
+  const std::uint64_t bytes = ask.script().size() + ask.environment().size() +
+                              8192 * (1 + static_cast<std::uint64_t>(ask.more_components_size()));
   if (c_.log_.room(bytes) != Room::enough)
-    return refuse_with(2019, "I/O error writing script/environment to file", "the controller's disk has no room for new jobs; try again later");
+    return refuse_with(2019, "I/O error writing script/environment to file",
+                       "the controller's disk has no room for new jobs; try again later");
   // The name service may be slow: the request is kept until it has answered, and decided on what is true then.
   // Whose job it is: root may say that it is another's, and may submit what a client cannot have checked.
   const bool for_another = ask.job().has_as_uid() || ask.job().has_as_gid();
-  if (for_another && !actor_.is_admin) return refuse_with(2002, "Access/permission denied", "only root may submit for another user or group");
+  if (for_another && !actor_.is_admin)
+    return refuse_with(2002, "Access/permission denied", "only root may submit for another user or group");
   if (refuses_words(ask)) return;
   const UserId uid = ask.job().has_as_uid() ? UserId{ask.job().as_uid()} : asker_.uid;
   const GroupId gid = ask.job().has_as_gid() ? GroupId{ask.job().as_gid()} : asker_.gid;
@@ -51,7 +71,8 @@ void Commands::submit(const wire::SubmitJob& ask) {
     if (!identity) return self.refuse_with(2010, "Invalid user id", identity.error().story);
     const wire::SubmitJob& ask = request.submit();
     std::vector<SubmitJob> jobs = to_submit_jobs(ask, *identity);
-    std::vector<std::string> notes = settle_extras(jobs, {c.settings_.cluster.allow_spec_resources, c.hooks_.site_programs().nodes_can_reboot});
+    std::vector<std::string> notes =
+        settle_extras(jobs, {c.settings_.cluster.allow_spec_resources, c.hooks_.site_programs().nodes_can_reboot});
     if (!ask.script().empty()) jobs.front().spec.script = payload_id(ask.script()).digest;
     if (!ask.environment().empty()) jobs.front().spec.environment = payload_id(ask.environment()).digest;
     auto decision = decide(c.commit_.decided(), std::move(jobs), self.actor_, c.loop_.now());
@@ -91,7 +112,8 @@ Time release_all(const State& state, std::vector<Event>& events) {
     auto* submitted = std::get_if<JobSubmitted>(&event);
     if (submitted == nullptr) continue;
     begin = std::max(begin, std::exchange(submitted->begin_at, Time{}));
-    if (std::exchange(submitted->hold, Hold::none) != Hold::none) submitted->priority = initial_priority(state, submitted->key, submitted->spec.nice);
+    if (std::exchange(submitted->hold, Hold::none) != Hold::none)
+      submitted->priority = initial_priority(state, submitted->key, submitted->spec.nice);
   }
   return begin;
 }
@@ -108,8 +130,12 @@ void Commands::try_submission(std::vector<Event> events, wire::Reply out) {
     Trial found;
   };
   const Time begin = release_all(c_.commit_.decided(), events);
-  auto one = std::make_shared<Try>(Try{c_.commit_.decided(), planner_settings(*c_.commit_.decided().policy, 0), JobId{out.submitted().job_id()},
-                                       c_.loop_.now(), begin, {}});
+  auto one = std::make_shared<Try>(Try{c_.commit_.decided(),
+                                       planner_settings(*c_.commit_.decided().policy, 0),
+                                       JobId{out.submitted().job_id()},
+                                       c_.loop_.now(),
+                                       begin,
+                                       {}});
   for (const Event& event : events) apply(one->copy, event);
   one->settings.unreachable = c_.unreachable();
   c_.query_worker_.run(

@@ -1,4 +1,5 @@
-// src/controller/to_place.h - a proposal of the planner as admission takes it, with all components of a heterogeneous job.
+// src/controller/to_place.h - a proposal of the planner as admission takes it, with all components of a heterogeneous
+// job.
 #pragma once
 
 #include "core/admission/accept_placement.h"
@@ -7,7 +8,8 @@
 namespace millrace {
 
 inline PlaceJob to_place(const Proposal& proposal) {
-  PlaceJob out{proposal.key, proposal.attempt, proposal.shares, proposal.by_backfill, proposal.partition, proposal.priority, proposal.limit_minutes};
+  PlaceJob out{proposal.key,       proposal.attempt,  proposal.shares,       proposal.by_backfill,
+               proposal.partition, proposal.priority, proposal.limit_minutes};
   for (const Proposal& component : proposal.with) out.with.push_back(to_place(component));
   return out;
 }

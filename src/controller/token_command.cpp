@@ -11,24 +11,30 @@ void Commands::issue_token(const wire::IssueToken& ask) {
   const auto rules = c_.hooks_.token_rules();
   if (!rules) return refuse_with(6009, failed, rules.error().story);
   if (!actor_.is_admin && (!ask.user().empty() || rules->only_administrators))
-    return refuse_with(2002, "Access/permission denied", ask.user().empty() ? "AuthAltParameters=disable_token_creation: only an administrator may make tokens" : "only an administrator may make a token for another user");
-  const std::uint32_t lifespan = ask.lifespan_seconds() == 0 ? std::min(usual_lifespan_seconds, rules->longest_seconds) : ask.lifespan_seconds();
+    return refuse_with(2002, "Access/permission denied",
+                       ask.user().empty()
+                           ? "AuthAltParameters=disable_token_creation: only an administrator may make tokens"
+                           : "only an administrator may make a token for another user");
+  const std::uint32_t lifespan =
+      ask.lifespan_seconds() == 0 ? std::min(usual_lifespan_seconds, rules->longest_seconds) : ask.lifespan_seconds();
   if (lifespan > rules->longest_seconds && !actor_.is_admin)
     return refuse_with(6009, failed, "max_token_lifespan is " + std::to_string(rules->longest_seconds) + " seconds");
   const std::int64_t now = c_.loop_.now().value / 1'000'000;
-  const auto give = [&c = c_, client = asker_.client, head = reply(), key = rules->key, now, lifespan](const std::string& user) {
+  const auto give = [&c = c_, client = asker_.client, head = reply(), key = rules->key, now,
+                     lifespan](const std::string& user) {
     wire::Reply out = head;
     out.mutable_token()->set_token(make_token(key, user, now, now + lifespan));
     c.clients_.reply(client, out);
   };
   if (!ask.user().empty()) return give(ask.user());
-  c_.identities_.find(asker_.uid, asker_.gid, [&c = c_, client = asker_.client, head = reply(), give](Result<UserIdentity> who) {
-    if (who) return give(who->user_name);
-    wire::Reply out = head;
-    out.mutable_failure()->set_code(6009);
-    out.mutable_failure()->set_text(failed);
-    c.clients_.reply(client, out);
-  });
+  c_.identities_.find(asker_.uid, asker_.gid,
+                      [&c = c_, client = asker_.client, head = reply(), give](Result<UserIdentity> who) {
+                        if (who) return give(who->user_name);
+                        wire::Reply out = head;
+                        out.mutable_failure()->set_code(6009);
+                        out.mutable_failure()->set_text(failed);
+                        c.clients_.reply(client, out);
+                      });
 }
 
 }  // namespace millrace

@@ -19,7 +19,8 @@ Decision decide_top(const State& state, const SelectedJob& which, const Actor& a
   std::vector<const Job*> before;
   std::int64_t highest = 0;
   for (const auto& [key, other] : state.jobs) {
-    if (key == job.key || other->state != JobState::pending || other->hold != Hold::none || other->is_component()) continue;
+    if (key == job.key || other->state != JobState::pending || other->hold != Hold::none || other->is_component())
+      continue;
     if (other->spec->owner->uid != job.spec->owner->uid || other->spec->partition != job.spec->partition) continue;
     const std::int64_t theirs = priorities.of(*other);
     if (theirs < mine || (theirs == mine && job.key < other->key)) continue;
@@ -29,12 +30,14 @@ Decision decide_top(const State& state, const SelectedJob& which, const Actor& a
   std::vector<Event> events;
   if (before.empty()) return events;
   const std::int64_t rise = highest - mine + 1;
-  const std::int64_t fall = (rise + static_cast<std::int64_t>(before.size()) - 1) / static_cast<std::int64_t>(before.size());
+  const std::int64_t fall =
+      (rise + static_cast<std::int64_t>(before.size()) - 1) / static_cast<std::int64_t>(before.size());
   const Actor admin{actor.uid, true};  // what is taken from one's own jobs is nobody else's business
   State copy = state;
   const auto renice = [&](const Job& one, std::int64_t by) -> std::expected<void, Refusal> {
     ModifyJob change;
-    change.change.nice = static_cast<std::int32_t>(std::clamp<std::int64_t>(one.spec->nice + by, INT32_MIN / 2, INT32_MAX / 2));
+    change.change.nice =
+        static_cast<std::int32_t>(std::clamp<std::int64_t>(one.spec->nice + by, INT32_MIN / 2, INT32_MAX / 2));
     auto decision = decide_modify(copy, {one.key, std::nullopt}, change, admin, now);
     if (!decision) return std::unexpected(decision.error());
     for (const Event& event : *decision) apply(copy, event);
@@ -49,7 +52,9 @@ Decision decide_top(const State& state, const SelectedJob& which, const Actor& a
   for (int round = 0; round < rounds_max; ++round) {
     const Priorities after(copy, now);
     std::int64_t gap = -1;
-    for (const Job* other : before) gap = std::max<std::int64_t>(gap, static_cast<std::int64_t>(after.of(copy.job(other->key))) - after.of(copy.job(job.key)));
+    for (const Job* other : before)
+      gap = std::max<std::int64_t>(
+          gap, static_cast<std::int64_t>(after.of(copy.job(other->key))) - after.of(copy.job(job.key)));
     if (gap < 0) break;
     if (const auto done = renice(copy.job(job.key), -gap - 1); !done) return std::unexpected(done.error());
   }

@@ -1,4 +1,5 @@
-// src/controller/top_job.h - scontrol top: one's job before one's other waiting jobs, at the cost of those and of nobody else.
+// src/controller/top_job.h - scontrol top: one's job before one's other waiting jobs, at the cost of those and of
+// nobody else.
 #pragma once
 
 #include "core/admission/job_selection.h"

@@ -40,7 +40,9 @@ class TopJobTest : public testing::Test {
   }
   const Job& job(std::uint32_t id) const { return *state_.find_job(JobId{id}); }
   std::uint32_t priority(std::uint32_t id) const { return Priorities(state_, now).of(job(id)); }
-  Decision top(std::uint32_t id, std::uint32_t uid) const { return decide_top(state_, {job(id).key, std::nullopt}, Actor{UserId{uid}, false}, now); }
+  Decision top(std::uint32_t id, std::uint32_t uid) const {
+    return decide_top(state_, {job(id).key, std::nullopt}, Actor{UserId{uid}, false}, now);
+  }
 
   State state_;
 };

@@ -21,14 +21,17 @@ bool concerns(const State& state, const Trigger& trigger, const std::string& nod
   if (trigger.job.value == 0) return names_node(trigger, node);
   const Job* job = state.find_job(trigger.job);
   if (!job || !job->placement) return false;
-  return std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) { return state.node(share.node).def->name == node; });
+  return std::ranges::any_of(job->placement->shares,
+                             [&](const NodeShare& share) { return state.node(share.node).def->name == node; });
 }
 
 // Several nodes for one trigger at the same moment are one call.
 void fire(std::vector<FiredTrigger>& out, TriggerId id, const std::string& about) {
   const auto known = std::ranges::find(out, id, &FiredTrigger::id);
-  if (known == out.end()) out.push_back({id, about});
-  else known->about += "," + about;
+  if (known == out.end())
+    out.push_back({id, about});
+  else
+    known->about += "," + about;
 }
 
 std::string tidy(const std::string& about) {
@@ -45,7 +48,8 @@ std::string number_of(const Trigger& trigger) { return std::to_string(trigger.jo
 
 bool is_near_its_limit(const State& state, const Trigger& trigger, Time now) {
   const Job* job = state.find_job(trigger.job);
-  return job && job->state == JobState::running && limit_end(*job) != never && limit_end(*job) - seconds(std::abs(trigger.offset_seconds)) <= now;
+  return job && job->state == JobState::running && limit_end(*job) != never &&
+         limit_end(*job) - seconds(std::abs(trigger.offset_seconds)) <= now;
 }
 
 // Of these two the offset is part of what happens.
@@ -73,7 +77,9 @@ std::vector<FiredTrigger> TriggerWatch::remember(const State& state, Time now) {
   for (const auto& [id, trigger] : state.triggers) {
     const Job* job = state.find_job(trigger->job);
     const bool is_over = trigger->event == TriggerEvent::job_end && (!job || job->state == JobState::ended);
-    if (!trigger->due.empty() || (trigger->permanent && (is_over || (trigger->event == TriggerEvent::job_time && is_near_its_limit(state, *trigger, now))))) told_.insert(id);
+    if (!trigger->due.empty() || (trigger->permanent && (is_over || (trigger->event == TriggerEvent::job_time &&
+                                                                     is_near_its_limit(state, *trigger, now)))))
+      told_.insert(id);
     if (trigger->job.value != 0) look_at_job(state, *trigger, out);
   }
   return out;
@@ -90,7 +96,8 @@ void TriggerWatch::look_at_job(const State& state, const Trigger& trigger, std::
   if (!job && trigger.due.empty()) out.push_back({trigger.id, ""});
 }
 
-std::vector<FiredTrigger> TriggerWatch::look(const State& state, const std::set<JobKey>& jobs, const std::set<NodeIndex>& nodes, Time now) {
+std::vector<FiredTrigger> TriggerWatch::look(const State& state, const std::set<JobKey>& jobs,
+                                             const std::set<NodeIndex>& nodes, Time now) {
   std::vector<FiredTrigger> out;
   for (const NodeIndex index : nodes) {
     const auto* node = state.nodes.find(index);
@@ -126,10 +133,13 @@ std::vector<FiredTrigger> TriggerWatch::time_passed(const State& state, Time now
   const auto is_gone = [&](TriggerId id) { return !state.triggers.contains(id); };
   std::erase_if(told_, is_gone);
   for (const auto& [id, trigger] : state.triggers) {
-    if (trigger->event == TriggerEvent::job_time && is_near_its_limit(state, *trigger, now) && told_.insert(id).second) fire(out, id, number_of(*trigger));
+    if (trigger->event == TriggerEvent::job_time && is_near_its_limit(state, *trigger, now) && told_.insert(id).second)
+      fire(out, id, number_of(*trigger));
     if (trigger->event != TriggerEvent::node_idle) continue;
     for (auto& [index, seen] : nodes_) {
-      if (!seen.idle_since.is_set() || seen.idle_since + seconds(trigger->offset_seconds) > now || seen.idle_told.contains(id)) continue;
+      if (!seen.idle_since.is_set() || seen.idle_since + seconds(trigger->offset_seconds) > now ||
+          seen.idle_told.contains(id))
+        continue;
       const auto* node = state.nodes.find(index);
       if (!node || !concerns(state, *trigger, (*node)->def->name)) continue;
       std::erase_if(seen.idle_told, is_gone);
@@ -143,7 +153,8 @@ std::vector<FiredTrigger> TriggerWatch::time_passed(const State& state, Time now
 std::vector<FiredTrigger> fired_by(const State& state, TriggerEvent event) {
   std::vector<FiredTrigger> out;
   for (const auto& [id, trigger] : state.triggers)
-    if (trigger->event == event) out.push_back({id, event == TriggerEvent::reconfigured ? "reconfig" : "primary_slurmctld_resumed_operation"});
+    if (trigger->event == event)
+      out.push_back({id, event == TriggerEvent::reconfigured ? "reconfig" : "primary_slurmctld_resumed_operation"});
   return out;
 }
 
@@ -179,8 +190,10 @@ TriggerDecision decide_due(const State& state, Time now) {
     });
     if (about.empty()) continue;
     const bool stays = trigger->permanent && (trigger->job.value == 0 || state.find_job(trigger->job) != nullptr);
-    if (stays) out.events.emplace_back(std::move(rest));
-    else out.events.emplace_back(TriggerRemoved{id, now});
+    if (stays)
+      out.events.emplace_back(std::move(rest));
+    else
+      out.events.emplace_back(TriggerRemoved{id, now});
     out.calls.push_back({trigger->program, tidy(about), trigger->uid});
   }
   return out;

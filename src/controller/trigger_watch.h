@@ -1,4 +1,5 @@
-// src/controller/trigger_watch.h - what strigger's triggers wait for: compares nodes and jobs with what they were when last looked at. Pure.
+// src/controller/trigger_watch.h - what strigger's triggers wait for: compares nodes and jobs with what they were when
+// last looked at. Pure.
 #pragma once
 
 #include <map>
@@ -12,7 +13,8 @@ namespace millrace {
 
 struct FiredTrigger {
   TriggerId id;
-  std::string about;  // the nodes as a hostlist, or the number of the job: what the program is told; empty: its job is forgotten, and so is the trigger
+  std::string about;  // the nodes as a hostlist, or the number of the job: what the program is told; empty: its job is
+                      // forgotten, and so is the trigger
 };
 
 // What is true when it first sees a node is old news, so that a controller that starts sets nothing off twice.
@@ -20,15 +22,16 @@ class TriggerWatch {
  public:
   // At the start. A trigger that is there once and whose job has ended was missed: it is set off now.
   std::vector<FiredTrigger> remember(const State& state, Time now);
-  std::vector<FiredTrigger> look(const State& state, const std::set<JobKey>& jobs, const std::set<NodeIndex>& nodes, Time now);
+  std::vector<FiredTrigger> look(const State& state, const std::set<JobKey>& jobs, const std::set<NodeIndex>& nodes,
+                                 Time now);
   // Those of time limits and idle nodes.
   std::vector<FiredTrigger> time_passed(const State& state, Time now);
 
  private:
   struct Seen {
     bool down = false, drained = false, draining = false, failing = false, drain = false;
-    Time idle_since{};                 // not set: busy, or not usable
-    std::set<TriggerId> idle_told{};   // of this idleness
+    Time idle_since{};                // not set: busy, or not usable
+    std::set<TriggerId> idle_told{};  // of this idleness
   };
   static Seen look_at(const Node& node);
   void look_at_job(const State& state, const Trigger& trigger, std::vector<FiredTrigger>& out);
@@ -45,7 +48,8 @@ struct TriggerCall {
   UserId uid{};  // who set it
 };
 
-// Facts come first: the calls are made when the events are durable. So a program is run at most once for what happened, and not at all when the controller dies in between.
+// Facts come first: the calls are made when the events are durable. So a program is run at most once for what happened,
+// and not at all when the controller dies in between.
 struct TriggerDecision {
   std::vector<Event> events;
   std::vector<TriggerCall> calls;

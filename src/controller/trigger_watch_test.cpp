@@ -1,4 +1,5 @@
-// src/controller/trigger_watch_test.cpp - what happens to nodes and jobs sets off the triggers that wait for it, once each, also through a restart.
+// src/controller/trigger_watch_test.cpp - what happens to nodes and jobs sets off the triggers that wait for it, once
+// each, also through a restart.
 #include "controller/trigger_watch.h"
 
 #include <gtest/gtest.h>
@@ -24,9 +25,17 @@ struct TriggerTest : testing::Test {
     }
     watch.remember(state, now);
   }
-  void trigger(std::uint32_t id, TriggerEvent event, const char* nodes = "", std::int32_t offset = 0, JobKey job = {}, bool permanent = false) {
-    state.triggers.set(TriggerId{id}, SharedValue(Trigger{.id = TriggerId{id}, .uid = {}, .event = event, .job = job, .job_id = JobId{static_cast<std::uint32_t>(job.value)}, .nodes = nodes,
-                                                         .offset_seconds = offset, .permanent = permanent, .program = "/" + std::to_string(id)}));
+  void trigger(std::uint32_t id, TriggerEvent event, const char* nodes = "", std::int32_t offset = 0, JobKey job = {},
+               bool permanent = false) {
+    state.triggers.set(TriggerId{id}, SharedValue(Trigger{.id = TriggerId{id},
+                                                          .uid = {},
+                                                          .event = event,
+                                                          .job = job,
+                                                          .job_id = JobId{static_cast<std::uint32_t>(job.value)},
+                                                          .nodes = nodes,
+                                                          .offset_seconds = offset,
+                                                          .permanent = permanent,
+                                                          .program = "/" + std::to_string(id)}));
   }
   Job& running_job(std::uint64_t key) {
     Job job;
@@ -51,8 +60,12 @@ struct TriggerTest : testing::Test {
     for (const TriggerCall& call : decision.calls) out += call.program.substr(1) + ":" + call.about + " ";
     return out;
   }
-  std::string look(std::set<NodeIndex> nodes, std::set<JobKey> jobs = {}) { return carry_out(decide_fired(state, watch.look(state, jobs, nodes, now), now)); }
-  std::string passed() { return carry_out(decide_fired(state, watch.time_passed(state, now), now)) + carry_out(decide_due(state, now)); }
+  std::string look(std::set<NodeIndex> nodes, std::set<JobKey> jobs = {}) {
+    return carry_out(decide_fired(state, watch.look(state, jobs, nodes, now), now));
+  }
+  std::string passed() {
+    return carry_out(decide_fired(state, watch.time_passed(state, now), now)) + carry_out(decide_due(state, now));
+  }
   std::string restart() {
     watch = TriggerWatch{};
     return carry_out(decide_fired(state, watch.remember(state, now), now));
@@ -178,7 +191,8 @@ TEST_F(TriggerTest, The_controller_tells_of_itself) {
   trigger(1, TriggerEvent::reconfigured);
   trigger(2, TriggerEvent::controller_started, "", 0, {}, true);
   EXPECT_EQ(carry_out(decide_fired(state, fired_by(state, TriggerEvent::reconfigured), now)), "1:reconfig ");
-  EXPECT_EQ(carry_out(decide_fired(state, fired_by(state, TriggerEvent::controller_started), now)), "2:primary_slurmctld_resumed_operation ");
+  EXPECT_EQ(carry_out(decide_fired(state, fired_by(state, TriggerEvent::controller_started), now)),
+            "2:primary_slurmctld_resumed_operation ");
   EXPECT_EQ(state.triggers.size(), 1u);
 }
 

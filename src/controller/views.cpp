@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "base/hostlist.h"
-#include "controller/reason_words.h"
 #include "controller/job_extras.h"
+#include "controller/reason_words.h"
 #include "controller/resources.h"
 #include "core/admission/power_nodes.h"
 #include "core/ledger/job_size.h"
@@ -34,12 +34,17 @@ std::optional<LimitHit> limit_of(const ReadView& snapshot, const Job& job) {
 }
 
 std::string preempt_words(PreemptMode mode, bool gang) {
-  const char* word = mode == PreemptMode::cancel ? "CANCEL" : mode == PreemptMode::requeue ? "REQUEUE" : mode == PreemptMode::suspend ? "SUSPEND" : "OFF";
+  const char* word = mode == PreemptMode::cancel    ? "CANCEL"
+                     : mode == PreemptMode::requeue ? "REQUEUE"
+                     : mode == PreemptMode::suspend ? "SUSPEND"
+                                                    : "OFF";
   if (!gang) return word;
   return mode == PreemptMode::off || mode == PreemptMode::cluster ? "GANG" : std::string{"GANG,"} + word;
 }
 
-std::string signal_word(std::uint32_t signal) { return "RaisedSignal:" + std::to_string(signal) + "(" + strsignal(static_cast<int>(signal)) + ")"; }
+std::string signal_word(std::uint32_t signal) {
+  return "RaisedSignal:" + std::to_string(signal) + "(" + strsignal(static_cast<int>(signal)) + ")";
+}
 
 std::string shown_dependencies(const State& state, const Job& job) {
   if (!job.dependencies) return {};
@@ -50,8 +55,10 @@ std::string shown_dependencies(const State& state, const Job& job) {
     out += kind_word(dependency.kind);
     if (dependency.kind != DependencyKind::singleton) {
       out += ":" + std::to_string(dependency.shown.value);
-      if (dependency.task) out += "_" + std::to_string(*dependency.task);
-      else if (state.find_array(dependency.target)) out += "_*";
+      if (dependency.task)
+        out += "_" + std::to_string(*dependency.task);
+      else if (state.find_array(dependency.target))
+        out += "_*";
       if (dependency.delay_minutes > 0) out += "+" + std::to_string(dependency.delay_minutes);
     }
     out += dependency.state == DependencyState::failed ? "(failed)" : "(unfulfilled)";
@@ -78,12 +85,15 @@ void show_files(const State& state, const Job& job, JobId array, wire::JobView& 
   const JobSpec& spec = *job.spec;
   const RareRequest& rare = spec.rare_request();
   const NameFacts facts = facts_of(state, job, array);
-  const auto expanded = [&](const std::string& pattern) { return under_directory(expand_pattern(pattern, facts), spec.work_dir); };
+  const auto expanded = [&](const std::string& pattern) {
+    return under_directory(expand_pattern(pattern, facts), spec.work_dir);
+  };
   if (spec.is_batch() && !spec.allocation_only) {
     out.set_std_out(expanded(spec.std_out.empty() ? std::string{default_output_pattern(facts)} : spec.std_out));
     if (!rare.std_err.empty()) out.set_std_err(expanded(rare.std_err));
     out.set_std_in(rare.std_in.empty() ? "/dev/null" : expanded(rare.std_in));
-    out.set_std_out_pattern(under_directory(spec.std_out.empty() ? std::string{default_output_pattern(facts)} : spec.std_out, spec.work_dir));
+    out.set_std_out_pattern(under_directory(
+        spec.std_out.empty() ? std::string{default_output_pattern(facts)} : spec.std_out, spec.work_dir));
     if (!rare.std_err.empty()) out.set_std_err_pattern(under_directory(rare.std_err, spec.work_dir));
     out.set_std_in_pattern(rare.std_in.empty() ? "/dev/null" : under_directory(rare.std_in, spec.work_dir));
   }
@@ -116,7 +126,8 @@ void show_request(const ReadView& snapshot, const Job& job, wire::JobView& out) 
   out.set_cpus_per_task(spec.cpus_per_task);
   out.set_cpus_per_task_asked(spec.cpus_per_task_asked);
   out.set_tasks_per_node(spec.tasks_per_node);
-  const std::uint32_t per_node = std::max({spec.min_cpus_per_node, std::max(spec.tasks_per_node, 1u) * spec.cpus_per_task});
+  const std::uint32_t per_node =
+      std::max({spec.min_cpus_per_node, std::max(spec.tasks_per_node, 1u) * spec.cpus_per_task});
   out.set_min_cpus_per_node(per_node);
   if (spec.memory_per_node) out.set_memory_per_node_mib(static_cast<std::uint64_t>(spec.memory_per_node->value));
   if (spec.memory_per_cpu) out.set_memory_per_cpu_mib(static_cast<std::uint64_t>(spec.memory_per_cpu->value));
@@ -156,7 +167,8 @@ void show_progress(const ReadView& snapshot, const Job& job, wire::JobView& out)
       memory += share.memory;
       const NodeDef& def = *state.node(share.node).def;
       out.add_cpus_per_allocated_node(cpu_count_seen(def, *job.spec, share));
-      if (const CpuBits seen = cpus_seen(def, *job.spec, share); !seen.empty()) out.add_cpu_ids_per_allocated_node(format_bits(seen));
+      if (const CpuBits seen = cpus_seen(def, *job.spec, share); !seen.empty())
+        out.add_cpu_ids_per_allocated_node(format_bits(seen));
     }
     out.set_batch_host(state.node(job.placement->shares.front().node).def->name);
     out.set_planned_by_backfill(job.placement->by_backfill);
@@ -173,12 +185,18 @@ void show_progress(const ReadView& snapshot, const Job& job, wire::JobView& out)
 
 const char* kind_word(DependencyKind kind) {
   switch (kind) {
-    case DependencyKind::after: return "after";
-    case DependencyKind::afterany: return "afterany";
-    case DependencyKind::afterok: return "afterok";
-    case DependencyKind::afternotok: return "afternotok";
-    case DependencyKind::singleton: return "singleton";
-    case DependencyKind::aftercorr: return "aftercorr";
+    case DependencyKind::after:
+      return "after";
+    case DependencyKind::afterany:
+      return "afterany";
+    case DependencyKind::afterok:
+      return "afterok";
+    case DependencyKind::afternotok:
+      return "afternotok";
+    case DependencyKind::singleton:
+      return "singleton";
+    case DependencyKind::aftercorr:
+      return "aftercorr";
   }
   return "";
 }
@@ -214,15 +232,24 @@ wire::JobStateName shown_state(const Job& job) {
   if (job.state == JobState::pending) return wire::PENDING;
   if (job.state == JobState::suspended) return wire::SUSPENDED;
   switch (job.outcome) {
-    case Outcome::none: return wire::RUNNING;
-    case Outcome::completed: return job.state == JobState::running ? wire::RUNNING : wire::COMPLETED;
-    case Outcome::failed: return job.state == JobState::running ? wire::RUNNING : wire::FAILED;
-    case Outcome::cancelled: return wire::CANCELLED;
-    case Outcome::timeout: return wire::TIMEOUT;
-    case Outcome::deadline: return wire::DEADLINE;
-    case Outcome::node_fail: return wire::NODE_FAIL;
-    case Outcome::preempted: return wire::PREEMPTED;
-    case Outcome::out_of_memory: return job.state == JobState::running ? wire::RUNNING : wire::OUT_OF_MEMORY;
+    case Outcome::none:
+      return wire::RUNNING;
+    case Outcome::completed:
+      return job.state == JobState::running ? wire::RUNNING : wire::COMPLETED;
+    case Outcome::failed:
+      return job.state == JobState::running ? wire::RUNNING : wire::FAILED;
+    case Outcome::cancelled:
+      return wire::CANCELLED;
+    case Outcome::timeout:
+      return wire::TIMEOUT;
+    case Outcome::deadline:
+      return wire::DEADLINE;
+    case Outcome::node_fail:
+      return wire::NODE_FAIL;
+    case Outcome::preempted:
+      return wire::PREEMPTED;
+    case Outcome::out_of_memory:
+      return job.state == JobState::running ? wire::RUNNING : wire::OUT_OF_MEMORY;
   }
   return wire::RUNNING;
 }
@@ -231,23 +258,28 @@ wire::JobStateName shown_state(const Job& job) {
 static bool is_configuring(const ReadView& snapshot, const Job& job) {
   if (job.state != JobState::running) return false;
   const auto& prologs = snapshot.observed->in_prolog;
-  return job.program == JobProgram::prolog || job.boots || std::ranges::any_of(job.placement->shares, [&](const NodeShare& share) {
-    const auto there = prologs.find(share.node);
-    return there != prologs.end() && there->second.contains(job.key);
-  });
+  return job.program == JobProgram::prolog || job.boots ||
+         std::ranges::any_of(job.placement->shares, [&](const NodeShare& share) {
+           const auto there = prologs.find(share.node);
+           return there != prologs.end() && there->second.contains(job.key);
+         });
 }
 
 std::string shown_reason(const ReadView& snapshot, const Job& job) {
   if (is_configuring(snapshot, job)) return slurm_word(job.boots ? Reason::none : Reason::prolog);
   if (job.state == JobState::ended && job.end_reason == Reason::raised_signal) return signal_word(job.exit_signal);
-  if (job.state != JobState::pending) return slurm_word(job.state == JobState::running || job.state == JobState::suspended ? Reason::none : job.end_reason);
+  if (job.state != JobState::pending)
+    return slurm_word(job.state == JobState::running || job.state == JobState::suspended ? Reason::none
+                                                                                         : job.end_reason);
   // What keeps one component keeps all of them.
   for (const JobKey key : whole_of(job))
-    if (const Reason standing = standing_obstacle(snapshot.state, snapshot.state.job(key), snapshot.now); standing != Reason::none)
+    if (const Reason standing = standing_obstacle(snapshot.state, snapshot.state.job(key), snapshot.now);
+        standing != Reason::none)
       return reason_words(snapshot.state, snapshot.state.job(key), standing, snapshot.now);
   if (const auto hit = limit_of(snapshot, job)) return slurm_word(reason_of(*hit));
   const PlanReport& plan = *snapshot.plan;
-  if (const auto it = plan.findings.find(job.key); it != plan.findings.end()) return reason_words(snapshot.state, job, it->second.reason, snapshot.now);
+  if (const auto it = plan.findings.find(job.key); it != plan.findings.end())
+    return reason_words(snapshot.state, job, it->second.reason, snapshot.now);
   return slurm_word(plan.made_at.is_set() && job.key < plan.looked_at_before ? Reason::priority : Reason::none);
 }
 
@@ -255,22 +287,28 @@ std::string shown_reason(const ReadView& snapshot, const Job& job) {
 static void show_kept_array(const KeptJob& kept, wire::JobView& out) {
   if (kept.array.value == 0) return;
   out.set_array_job_id(kept.array.value);
-  if (kept.job->array_task) out.set_array_task(*kept.job->array_task);
-  else out.set_array_tasks(format_index_set(kept.rest));
+  if (kept.job->array_task)
+    out.set_array_task(*kept.job->array_task);
+  else
+    out.set_array_tasks(format_index_set(kept.rest));
 }
 
 // The worst that steps of the present attempt came to.
 static std::string derived_exit(const State& state, const Job& job) {
   std::uint32_t code = 0, signal = 0;
-  for (auto it = state.steps.lower_bound({job.key, job.attempt, 0}); it != state.steps.end() && (*it).first.job == job.key && (*it).first.attempt == job.attempt; ++it) {
+  for (auto it = state.steps.lower_bound({job.key, job.attempt, 0});
+       it != state.steps.end() && (*it).first.job == job.key && (*it).first.attempt == job.attempt; ++it) {
     const StepEnd& end = (*it).second->end;
-    if (end.exit_code > code) code = end.exit_code, signal = end.exit_signal;
-    else if (code == 0) signal = std::max(signal, end.exit_signal);
+    if (end.exit_code > code)
+      code = end.exit_code, signal = end.exit_signal;
+    else if (code == 0)
+      signal = std::max(signal, end.exit_signal);
   }
   return std::to_string(code) + ':' + std::to_string(signal);
 }
 
-void show_job(const ReadView& snapshot, const Priorities& priorities, const Job& job, bool brief, wire::JobView& out, const KeptJob* kept) {
+void show_job(const ReadView& snapshot, const Priorities& priorities, const Job& job, bool brief, wire::JobView& out,
+              const KeptJob* kept) {
   const State& state = snapshot.state;
   const JobSpec& spec = *job.spec;
   out.set_job_id(job.id.value);
@@ -281,7 +319,8 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
     if (job.array_task) {
       out.set_array_task(*job.array_task);
     } else {
-      out.set_array_tasks(format_index_set(array->rest) + (array->spec.throttle > 0 ? "%" + std::to_string(array->spec.throttle) : ""));
+      out.set_array_tasks(format_index_set(array->rest) +
+                          (array->spec.throttle > 0 ? "%" + std::to_string(array->spec.throttle) : ""));
     }
     out.set_array_throttle(array->spec.throttle);
   }
@@ -301,7 +340,8 @@ void show_job(const ReadView& snapshot, const Priorities& priorities, const Job&
   out.set_reason(shown_reason(snapshot, job));
   out.set_partition(state.partition(spec.partition).def.name);
   if (spec.resources && job.state == JobState::pending)
-    for (const std::uint32_t more : spec.resources->more_partitions) out.set_partition(out.partition() + "," + state.partition(PartitionIndex{more}).def.name);
+    for (const std::uint32_t more : spec.resources->more_partitions)
+      out.set_partition(out.partition() + "," + state.partition(PartitionIndex{more}).def.name);
   if (job.placement) {
     const auto lost = std::ranges::count_if(job.placement->shares, &NodeShare::lost);
     out.set_nodes(lost == 0 ? hostlist_of(state, job.placement->shares) : hostlist_of(state, left_of(*job.placement)));
@@ -351,7 +391,8 @@ static void show_power(const ReadView& snapshot, NodeIndex index, const Node& no
   out.set_powering_up(power == Power::coming_up);
   out.set_cloud(node.def->kind == NodeKind::cloud);
   out.set_dynamic(node.def->kind == NodeKind::dynamic);
-  if (const Time until = idle_until(snapshot.state, index, snapshot.now); until != never) out.set_idle_until_us(until.value);
+  if (const Time until = idle_until(snapshot.state, index, snapshot.now); until != never)
+    out.set_idle_until_us(until.value);
 }
 
 static void show_withheld(const NodeDef& def, wire::NodeView& out) {
@@ -369,11 +410,16 @@ void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire
   out.set_host_name(def.host_name);
   out.set_port(def.port);
   const bool busy = node.used_cpus > Cpus{0} || !node.jobs.empty();
-  if (node.future) out.set_base(wire::NodeView::FUTURE);
-  else if (node.condition == NodeCondition::unknown) out.set_base(wire::NodeView::UNKNOWN);
-  else if (node.condition == NodeCondition::down) out.set_base(wire::NodeView::DOWN);
-  else if (!busy) out.set_base(wire::NodeView::IDLE);
-  else out.set_base(node.used_cpus >= def.usable_cpus() ? wire::NodeView::ALLOCATED : wire::NodeView::MIXED);
+  if (node.future)
+    out.set_base(wire::NodeView::FUTURE);
+  else if (node.condition == NodeCondition::unknown)
+    out.set_base(wire::NodeView::UNKNOWN);
+  else if (node.condition == NodeCondition::down)
+    out.set_base(wire::NodeView::DOWN);
+  else if (!busy)
+    out.set_base(wire::NodeView::IDLE);
+  else
+    out.set_base(node.used_cpus >= def.usable_cpus() ? wire::NodeView::ALLOCATED : wire::NodeView::MIXED);
   out.set_drain(node.drain || node.drained_for_reboot || node.power.closed);
   show_power(snapshot, index, node, out);
   out.set_fail(node.fail);
@@ -458,9 +504,13 @@ void show_partition(const ReadView& snapshot, const Partition& partition, wire::
   out.set_hidden(def.hidden);
   out.set_exclusive(def.exclusive);
   out.set_disable_root_jobs(def.disable_root_jobs);
-  out.set_sharing(def.exclusive ? "EXCLUSIVE" : def.sharing == CpuSharing::no ? "NO" : (def.sharing == CpuSharing::forced ? "FORCE:" : "YES:") + std::to_string(def.share_max));
+  out.set_sharing(def.exclusive ? "EXCLUSIVE"
+                  : def.sharing == CpuSharing::no
+                      ? "NO"
+                      : (def.sharing == CpuSharing::forced ? "FORCE:" : "YES:") + std::to_string(def.share_max));
   const Policy& policy = *snapshot.state.policy;
-  out.set_preempt_mode(preempt_words(def.preempt_mode == PreemptMode::cluster ? policy.preempt_mode : def.preempt_mode, policy.gang));
+  out.set_preempt_mode(
+      preempt_words(def.preempt_mode == PreemptMode::cluster ? policy.preempt_mode : def.preempt_mode, policy.gang));
   out.set_grace_seconds(def.grace_seconds);
   const auto join = [](const std::vector<std::string>& words) {
     std::string text;

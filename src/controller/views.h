@@ -1,4 +1,5 @@
-// src/controller/views.h - what people are shown: rows of jobs, nodes and partitions made from one durable snapshot, on any thread.
+// src/controller/views.h - what people are shown: rows of jobs, nodes and partitions made from one durable snapshot, on
+// any thread.
 #pragma once
 
 #include <map>
@@ -22,7 +23,7 @@ struct Observed {
 
 struct PlanReport {
   std::map<JobKey, Finding> findings;
-  Time made_at;            // not set: no pass has looked at the queue yet
+  Time made_at;             // not set: no pass has looked at the queue yet
   JobKey looked_at_before;  // jobs from this key on were submitted after the pass
 };
 
@@ -34,7 +35,8 @@ struct ReadView {
 };
 
 // `kept`: the job is that of this record, and no longer among the others.
-void show_job(const ReadView& snapshot, const Priorities& priorities, const Job& job, bool brief, wire::JobView& out, const KeptJob* kept = nullptr);
+void show_job(const ReadView& snapshot, const Priorities& priorities, const Job& job, bool brief, wire::JobView& out,
+              const KeptJob* kept = nullptr);
 void show_node(const ReadView& snapshot, NodeIndex index, const Node& node, wire::NodeView& out);
 void show_partition(const ReadView& snapshot, const Partition& partition, wire::PartitionView& out);
 

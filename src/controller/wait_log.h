@@ -1,4 +1,5 @@
-// src/controller/wait_log.h - what plans said about waiting jobs, until they start and it becomes part of their history.
+// src/controller/wait_log.h - what plans said about waiting jobs, until they start and it becomes part of their
+// history.
 #pragma once
 
 #include <map>

@@ -39,7 +39,7 @@ std::unexpected<Error> cannot_make(const std::string& folder) {
 }  // namespace
 
 std::optional<DeviceNumber> device_number(const std::string& file) {
-  struct stat info {};
+  struct stat info{};
   if (stat(file.c_str(), &info) != 0 || (!S_ISCHR(info.st_mode) && !S_ISBLK(info.st_mode))) return std::nullopt;
   return DeviceNumber{S_ISBLK(info.st_mode), major(info.st_rdev), minor(info.st_rdev)};
 }

@@ -83,7 +83,8 @@ TEST_F(V1Tree, Limits_are_written_for_the_job_and_the_step) {
 }
 
 TEST_F(V1Tree, A_step_may_have_less_than_its_job) {
-  fill("memory", {"memory.limit_in_bytes", "memory.soft_limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.swappiness", "memory.oom_control"});
+  fill("memory", {"memory.limit_in_bytes", "memory.soft_limit_in_bytes", "memory.memsw.limit_in_bytes",
+                  "memory.swappiness", "memory.oom_control"});
   fill("cpuset", {"cpuset.cpus", "cpuset.mems"});
   fill("cpu", {"cpu.shares"});
   fill("pids", {"pids.max"});

@@ -34,9 +34,11 @@ class CgroupV1 final : public JobCgroup {
     }
     MR_TRY_VOID(limit_memory(limits, job));
     if (const std::string* cpu = path_of("cpu"); cpu != nullptr && limits.cpu_weight != 0)
-      MR_TRY_VOID(write_both(*cpu, "cpu.shares", std::to_string(shares_of(limits.cpu_weight)), std::to_string(shares_of(job.cpu_weight))));
+      MR_TRY_VOID(write_both(*cpu, "cpu.shares", std::to_string(shares_of(limits.cpu_weight)),
+                             std::to_string(shares_of(job.cpu_weight))));
     if (const std::string* pids = path_of("pids"); pids != nullptr && limits.processes_max != 0)
-      MR_TRY_VOID(write_both(*pids, "pids.max", std::to_string(limits.processes_max), std::to_string(limits.processes_max)));
+      MR_TRY_VOID(
+          write_both(*pids, "pids.max", std::to_string(limits.processes_max), std::to_string(limits.processes_max)));
     if (const std::string* devices = path_of("devices")) {
       MR_TRY_VOID(deny(job_folder(*devices), job.denied_devices));
       MR_TRY_VOID(deny(step_folder(*devices), limits.denied_devices));
@@ -99,13 +101,15 @@ class CgroupV1 final : public JobCgroup {
     return step_folder(freezer != nullptr ? *freezer : folders_.front().path);
   }
 
-  Result<void> write_both(const std::string& node, const std::string& file, std::string_view of_step, std::string_view of_job) const {
+  Result<void> write_both(const std::string& node, const std::string& file, std::string_view of_step,
+                          std::string_view of_job) const {
     MR_TRY_VOID(write_control(job_folder(node) + "/" + file, of_job));
     return write_control(step_folder(node) + "/" + file, of_step);
   }
   static Result<void> deny(const std::string& folder, const std::vector<DeviceNumber>& numbers) {
     for (const DeviceNumber& device : numbers)
-      MR_TRY_VOID(write_control(folder + "/devices.deny", (device.block ? "b " : "c ") + std::to_string(device.major) + ":" + std::to_string(device.minor) + " rwm"));
+      MR_TRY_VOID(write_control(folder + "/devices.deny", (device.block ? "b " : "c ") + std::to_string(device.major) +
+                                                              ":" + std::to_string(device.minor) + " rwm"));
     return {};
   }
 
@@ -131,10 +135,13 @@ class CgroupV1 final : public JobCgroup {
   }
 
   static Result<void> limit_memory(const std::string& folder, const CgroupLimits& limits) {
-    const auto write = [&](const char* file, std::uint64_t number) { return write_control(folder + file, std::to_string(number)); };
+    const auto write = [&](const char* file, std::uint64_t number) {
+      return write_control(folder + file, std::to_string(number));
+    };
     // Missing where the kernel does not account swap: then there is nothing to limit it with.
     const bool swap = limits.memory && limits.swap && has_control(folder + "/memory.memsw.limit_in_bytes");
-    // Memory must never be above memory with swap, and either may be what is raised; the one that is in the way is tried again.
+    // Memory must never be above memory with swap, and either may be what is raised; the one that is in the way is
+    // tried again.
     if (limits.memory && !write("/memory.limit_in_bytes", *limits.memory)) {
       if (!swap) return write("/memory.limit_in_bytes", *limits.memory);
       MR_TRY_VOID(write("/memory.memsw.limit_in_bytes", *limits.memory + *limits.swap));

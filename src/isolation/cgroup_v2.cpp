@@ -72,9 +72,11 @@ class CgroupV2 final : public JobCgroup {
   static Result<void> constrain(const std::string& folder, const CgroupLimits& limits) {
     if (limits.memory) MR_TRY_VOID(write_control(folder + "/memory.max", std::to_string(*limits.memory)));
     if (limits.memory_high) MR_TRY_VOID(write_control(folder + "/memory.high", std::to_string(*limits.memory_high)));
-    if (limits.swap && has_control(folder + "/memory.swap.max")) MR_TRY_VOID(write_control(folder + "/memory.swap.max", std::to_string(*limits.swap)));
+    if (limits.swap && has_control(folder + "/memory.swap.max"))
+      MR_TRY_VOID(write_control(folder + "/memory.swap.max", std::to_string(*limits.swap)));
     if (!limits.cpus.empty()) MR_TRY_VOID(write_control(folder + "/cpuset.cpus", limits.cpus));
-    if (limits.processes_max != 0) MR_TRY_VOID(write_control(folder + "/pids.max", std::to_string(limits.processes_max)));
+    if (limits.processes_max != 0)
+      MR_TRY_VOID(write_control(folder + "/pids.max", std::to_string(limits.processes_max)));
     return {};
   }
   std::uint64_t count_oom_kills() const {

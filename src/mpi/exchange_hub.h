@@ -1,4 +1,5 @@
-// src/mpi/exchange_hub.h - the middle of the star in which the nodes of a parallel program meet: exchanges, messages to one node, names.
+// src/mpi/exchange_hub.h - the middle of the star in which the nodes of a parallel program meet: exchanges, messages to
+// one node, names.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,11 @@ wire::MpiFromNode join(const char* exchange, std::uint32_t members, const char* 
 std::string text(const std::vector<ExchangeHub::Outgoing>& all) {
   std::string out;
   for (const auto& [node, message] : all)
-    out += std::to_string(node) + ":" + (message.has_part() ? (message.part().last() ? "last" : message.part().data()) : message.has_direct() ? "from" + std::to_string(message.direct().node()) : "name") + " ";
+    out += std::to_string(node) + ":" +
+           (message.has_part()     ? (message.part().last() ? "last" : message.part().data())
+            : message.has_direct() ? "from" + std::to_string(message.direct().node())
+                                   : "name") +
+           " ";
   return out;
 }
 
@@ -30,7 +34,8 @@ TEST(ExchangeHub, Exchange_is_complete_when_all_its_members_have_joined) {
   hub.take(1, join("a", 3, "y"));
   EXPECT_EQ(text(hub.take_outgoing()), "0:xy 0:last 1:xy 1:last 2:xy 2:last ");
   hub.take(5, join("b", 2, ""));
-  EXPECT_EQ(text(hub.take_outgoing()), "0:other 0:last 5:other 5:last ") << "one that others take part in at the same time";
+  EXPECT_EQ(text(hub.take_outgoing()), "0:other 0:last 5:other 5:last ")
+      << "one that others take part in at the same time";
 }
 
 TEST(ExchangeHub, Large_contributions_come_in_several_messages) {

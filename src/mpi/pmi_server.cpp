@@ -44,7 +44,8 @@ std::string process_mapping(const std::vector<std::uint32_t>& node_of_task) {
   }
   std::string out = "(vector";
   for (const Block& block : blocks)
-    out += ",(" + std::to_string(block.first) + ',' + std::to_string(block.nodes) + ',' + std::to_string(block.tasks) + ')';
+    out += ",(" + std::to_string(block.first) + ',' + std::to_string(block.nodes) + ',' + std::to_string(block.tasks) +
+           ')';
   return out + ')';
 }
 
@@ -79,7 +80,10 @@ void PmiServer::begin(std::uint32_t rank, Client& client, const PmiCommand& comm
   const bool known = version == 1 || version == 2;
   client.begun = known;
   client.finalized = false;
-  reply(rank, "response_to_init", {{"pmi_version", known ? std::to_string(version) : "2"}, {"pmi_subversion", version == 1 ? "1" : "0"}, {"rc", known ? "0" : "-1"}});
+  reply(rank, "response_to_init",
+        {{"pmi_version", known ? std::to_string(version) : "2"},
+         {"pmi_subversion", version == 1 ? "1" : "0"},
+         {"rc", known ? "0" : "-1"}});
   if (version == 2) client.reader.speak_pmi2();
 }
 
@@ -101,7 +105,11 @@ std::optional<std::string> PmiServer::find(std::string_view key) const {
 void PmiServer::obey_pmi1(std::uint32_t rank, Client& client, const PmiCommand& command) {
   const std::string& name = command.name;
   if (name == "get_maxes") {
-    reply(rank, "maxes", {{"rc", "0"}, {"kvsname_max", std::to_string(name_max)}, {"keylen_max", std::to_string(key_max)}, {"vallen_max", std::to_string(value_max)}});
+    reply(rank, "maxes",
+          {{"rc", "0"},
+           {"kvsname_max", std::to_string(name_max)},
+           {"keylen_max", std::to_string(key_max)},
+           {"vallen_max", std::to_string(value_max)}});
   } else if (name == "get_universe_size") {
     reply(rank, "universe_size", {{"rc", "0"}, {"size", std::to_string(facts_.universe)}});
   } else if (name == "get_appnum") {
@@ -111,7 +119,8 @@ void PmiServer::obey_pmi1(std::uint32_t rank, Client& client, const PmiCommand& 
   } else if (name == "get_ranks2hosts" || name == "create_kvs" || name == "destroy_kvs" || name == "getbyidx") {
     reply(rank, name + "_result", {{"rc", "-1"}, {"msg", "not_supported"}});
   } else if (name == "put") {
-    const std::string problem = command.get("kvsname") != facts_.name ? "unknown_kvs" : put(command.get("key"), command.get("value"));
+    const std::string problem =
+        command.get("kvsname") != facts_.name ? "unknown_kvs" : put(command.get("key"), command.get("value"));
     reply(rank, "put_result", {{"rc", problem.empty() ? "0" : "-1"}, {"msg", problem.empty() ? "success" : problem}});
   } else if (name == "get") {
     const auto value = command.get("kvsname") == facts_.name ? find(command.get("key")) : std::nullopt;
@@ -150,7 +159,8 @@ std::optional<std::string> PmiServer::job_attribute(std::string_view key) const 
 void PmiServer::put_node_attribute(std::string key, std::string value) {
   const auto [first, last] = waiting_for_attribute_.equal_range(key);
   for (auto it = first; it != last; ++it)
-    reply(it->second.rank, "info-getnodeattr-response", {{"rc", "0"}, {"flag", "TRUE"}, {"value", value}}, it->second.thread);
+    reply(it->second.rank, "info-getnodeattr-response", {{"rc", "0"}, {"flag", "TRUE"}, {"value", value}},
+          it->second.thread);
   waiting_for_attribute_.erase(first, last);
   node_attributes_[std::move(key)] = std::move(value);
 }
@@ -172,8 +182,14 @@ void PmiServer::obey_pmi2(std::uint32_t rank, Client& client, const PmiCommand& 
       answer({{"rc", "1"}, {"errmsg", problem}});
   };
   if (name == "fullinit") {
-    answer({{"rc", "0"}, {"pmi-version", "2"}, {"pmi-subversion", "0"}, {"rank", std::to_string(rank)}, {"size", std::to_string(facts_.size)}, {"appnum", "0"},
-            {"debugged", "FALSE"}, {"pmiverbose", "FALSE"}});
+    answer({{"rc", "0"},
+            {"pmi-version", "2"},
+            {"pmi-subversion", "0"},
+            {"rank", std::to_string(rank)},
+            {"size", std::to_string(facts_.size)},
+            {"appnum", "0"},
+            {"debugged", "FALSE"},
+            {"pmiverbose", "FALSE"}});
   } else if (name == "finalize") {
     client.finalized = true;
     outcome({});
@@ -213,7 +229,8 @@ void PmiServer::obey_pmi2(std::uint32_t rank, Client& client, const PmiCommand& 
   }
 }
 
-void PmiServer::ask_name(std::uint32_t rank, wire::MpiName::Kind kind, std::string_view name, std::string_view value, std::string_view thread) {
+void PmiServer::ask_name(std::uint32_t rank, wire::MpiName::Kind kind, std::string_view name, std::string_view value,
+                         std::string_view thread) {
   wire::MpiName& ask = *outgoing_.emplace_back().mutable_name();
   ask.set_number(next_name_);
   ask.set_kind(kind);
@@ -242,7 +259,9 @@ void PmiServer::join_if_all_in() {
     pairs.add_values(value);
     size += key.size() + value.size() + 8;
   }
-  if (size > fence_bytes_max) return abort(clients_.begin()->first, 1, "put more than " + std::to_string(fence_bytes_max >> 20) + " MiB before a fence");
+  if (size > fence_bytes_max)
+    return abort(clients_.begin()->first, 1,
+                 "put more than " + std::to_string(fence_bytes_max >> 20) + " MiB before a fence");
   joined_ = true;
   wire::MpiJoin& join = *outgoing_.emplace_back().mutable_join();
   join.set_exchange(std::string{fence_name});
@@ -267,7 +286,8 @@ void PmiServer::hear(const wire::MpiToNode& message) {
     if (message.part().last()) return leave_fence();
     wire::MpiPairs pairs;
     if (!pairs.ParseFromString(message.part().data())) return;
-    for (int i = 0; i < pairs.keys_size() && i < pairs.values_size(); ++i) table_.insert_or_assign(pairs.keys(i), pairs.values(i));
+    for (int i = 0; i < pairs.keys_size() && i < pairs.values_size(); ++i)
+      table_.insert_or_assign(pairs.keys(i), pairs.values(i));
   }
   if (!message.has_name()) return;
   const auto found = names_asked_.find(message.name().number());
@@ -277,11 +297,13 @@ void PmiServer::hear(const wire::MpiToNode& message) {
   const bool done = message.name().done();
   const bool pmi2 = clients_.at(asked.rank).reader.is_pmi2();
   constexpr std::string_view pmi1_names[] = {"publish_result", "lookup_result", "unpublish_result"};
-  constexpr std::string_view pmi2_names[] = {"name-publish-response", "name-lookup-response", "name-unpublish-response"};
+  constexpr std::string_view pmi2_names[] = {"name-publish-response", "name-lookup-response",
+                                             "name-unpublish-response"};
   Pairs pairs{{"rc", done ? "0" : "1"}};
   if (!pmi2) pairs.insert(pairs.end(), {{"info", done ? "ok" : "failed"}, {"msg", done ? "success" : "failed"}});
   if (pmi2 && asked.kind == wire::MpiName::LOOKUP) pairs.emplace_back("flag", done ? "TRUE" : "FALSE");
-  if (pmi2 && !done) pairs.emplace_back("errmsg", asked.kind == wire::MpiName::PUBLISH ? "name is taken" : "no such name");
+  if (pmi2 && !done)
+    pairs.emplace_back("errmsg", asked.kind == wire::MpiName::PUBLISH ? "name is taken" : "no such name");
   if (done && asked.kind == wire::MpiName::LOOKUP) pairs.emplace_back(pmi2 ? "value" : "port", message.name().value());
   reply(asked.rank, (pmi2 ? pmi2_names : pmi1_names)[asked.kind], std::move(pairs), asked.thread);
 }

@@ -55,7 +55,8 @@ class PmiServer {
   void enter_fence(std::uint32_t rank, Client& client, std::string_view thread);
   void join_if_all_in();
   void leave_fence();
-  void ask_name(std::uint32_t rank, wire::MpiName::Kind kind, std::string_view name, std::string_view value, std::string_view thread);
+  void ask_name(std::uint32_t rank, wire::MpiName::Kind kind, std::string_view name, std::string_view value,
+                std::string_view thread);
   void abort(std::uint32_t rank, std::uint32_t code, std::string text);
 
   PmiFacts facts_;

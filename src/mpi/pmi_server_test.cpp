@@ -49,10 +49,16 @@ class Pmi : public testing::Test {
     for (PmiServer& node : nodes_)
       for (const auto& [rank, text] : node.take_replies()) heard_[rank] += text;
   }
-  void begin_pmi1(std::uint32_t rank) { EXPECT_EQ(say(rank, "cmd=init pmi_version=1 pmi_subversion=1\n"), "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"); }
+  void begin_pmi1(std::uint32_t rank) {
+    EXPECT_EQ(say(rank, "cmd=init pmi_version=1 pmi_subversion=1\n"),
+              "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
+  }
   void begin_pmi2(std::uint32_t rank) {
-    EXPECT_EQ(say(rank, "cmd=init pmi_version=2 pmi_subversion=0\n"), "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n");
-    EXPECT_NE(say(rank, pmi2("cmd=fullinit;pmijobid=12.0;pmirank=" + std::to_string(rank) + ";threaded=FALSE;")).find("rank=" + std::to_string(rank) + ";size=4;appnum=0;"), std::string::npos);
+    EXPECT_EQ(say(rank, "cmd=init pmi_version=2 pmi_subversion=0\n"),
+              "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n");
+    EXPECT_NE(say(rank, pmi2("cmd=fullinit;pmijobid=12.0;pmirank=" + std::to_string(rank) + ";threaded=FALSE;"))
+                  .find("rank=" + std::to_string(rank) + ";size=4;appnum=0;"),
+              std::string::npos);
   }
 
   std::vector<PmiServer> nodes_;
@@ -67,14 +73,17 @@ TEST_F(Pmi, Pmi1_tells_the_job_its_size_and_maxima) {
   EXPECT_EQ(say(0, "cmd=get_appnum\n"), "cmd=appnum rc=0 appnum=0\n");
   EXPECT_EQ(say(0, "cmd=get_universe_size\n"), "cmd=universe_size rc=0 size=4\n");
   EXPECT_EQ(say(0, "cmd=get_my_kvsname\n"), "cmd=my_kvsname rc=0 kvsname=12.0\n");
-  EXPECT_EQ(say(0, "cmd=get kvsname=12.0 key=PMI_process_mapping\n"), "cmd=get_result rc=0 msg=success value=(vector,(0,2,2))\n");
+  EXPECT_EQ(say(0, "cmd=get kvsname=12.0 key=PMI_process_mapping\n"),
+            "cmd=get_result rc=0 msg=success value=(vector,(0,2,2))\n");
   EXPECT_EQ(say(0, "cmd=finalize\n"), "cmd=finalize_ack rc=0\n");
 }
 
 TEST_F(Pmi, Pmi1_values_cross_nodes_at_the_barrier) {
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     begin_pmi1(rank);
-    EXPECT_EQ(say(rank, "cmd=put kvsname=12.0 key=card" + std::to_string(rank) + " value=at#" + std::to_string(rank) + "\n"), "cmd=put_result rc=0 msg=success\n");
+    EXPECT_EQ(
+        say(rank, "cmd=put kvsname=12.0 key=card" + std::to_string(rank) + " value=at#" + std::to_string(rank) + "\n"),
+        "cmd=put_result rc=0 msg=success\n");
   }
   EXPECT_EQ(say(0, "cmd=get kvsname=12.0 key=card3\n"), "cmd=get_result rc=-1 msg=key_not_found value=unknown\n");
   for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(say(rank, "cmd=barrier_in\n"), "");
@@ -89,31 +98,39 @@ TEST_F(Pmi, Pmi1_values_cross_nodes_at_the_barrier) {
 
 TEST_F(Pmi, Pmi1_commands_may_come_in_pieces_and_in_heaps) {
   EXPECT_EQ(say(1, "cmd=init pmi_ver"), "");
-  EXPECT_EQ(say(1, "sion=1 pmi_subversion=1\ncmd=get_appnum\ncmd=get_"), "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\ncmd=appnum rc=0 appnum=0\n");
+  EXPECT_EQ(say(1, "sion=1 pmi_subversion=1\ncmd=get_appnum\ncmd=get_"),
+            "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\ncmd=appnum rc=0 appnum=0\n");
   EXPECT_EQ(say(1, "appnum\n"), "cmd=appnum rc=0 appnum=0\n");
 }
 
 TEST_F(Pmi, Pmi2_values_cross_nodes_at_the_fence_and_threads_get_their_number_back) {
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     begin_pmi2(rank);
-    EXPECT_EQ(say(rank, pmi2("cmd=kvs-put;thrid=7;key=card" + std::to_string(rank) + ";value=a;;b" + std::to_string(rank) + ";")), pmi2("cmd=kvs-put-response;thrid=7;rc=0;"));
+    EXPECT_EQ(say(rank, pmi2("cmd=kvs-put;thrid=7;key=card" + std::to_string(rank) + ";value=a;;b" +
+                             std::to_string(rank) + ";")),
+              pmi2("cmd=kvs-put-response;thrid=7;rc=0;"));
   }
   EXPECT_EQ(say(1, pmi2("cmd=kvs-get;jobid=12.0;srcid=3;key=card3;")), pmi2("cmd=kvs-get-response;rc=0;flag=FALSE;"));
   for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(say(rank, pmi2("cmd=kvs-fence;")), "");
   EXPECT_EQ(say(3, pmi2("cmd=kvs-fence;")), pmi2("cmd=kvs-fence-response;rc=0;"));
   for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(heard(rank), pmi2("cmd=kvs-fence-response;rc=0;"));
-  EXPECT_EQ(say(1, pmi2("cmd=kvs-get;jobid=12.0;srcid=3;key=card3;")), pmi2("cmd=kvs-get-response;rc=0;flag=TRUE;value=a;;b3;"));
+  EXPECT_EQ(say(1, pmi2("cmd=kvs-get;jobid=12.0;srcid=3;key=card3;")),
+            pmi2("cmd=kvs-get-response;rc=0;flag=TRUE;value=a;;b3;"));
 }
 
 TEST_F(Pmi, Pmi2_tells_of_job_and_node) {
   begin_pmi2(2);
   begin_pmi2(3);
-  EXPECT_EQ(say(2, pmi2("cmd=info-getjobattr;key=PMI_process_mapping;")), pmi2("cmd=info-getjobattr-response;rc=0;flag=TRUE;value=(vector,(0,2,2));"));
-  EXPECT_EQ(say(2, pmi2("cmd=info-getjobattr;key=universeSize;")), pmi2("cmd=info-getjobattr-response;rc=0;flag=TRUE;value=4;"));
-  EXPECT_EQ(say(2, pmi2("cmd=info-getjobattr;key=localRanks;")), pmi2("cmd=info-getjobattr-response;rc=0;flag=TRUE;value=2,3;"));
+  EXPECT_EQ(say(2, pmi2("cmd=info-getjobattr;key=PMI_process_mapping;")),
+            pmi2("cmd=info-getjobattr-response;rc=0;flag=TRUE;value=(vector,(0,2,2));"));
+  EXPECT_EQ(say(2, pmi2("cmd=info-getjobattr;key=universeSize;")),
+            pmi2("cmd=info-getjobattr-response;rc=0;flag=TRUE;value=4;"));
+  EXPECT_EQ(say(2, pmi2("cmd=info-getjobattr;key=localRanks;")),
+            pmi2("cmd=info-getjobattr-response;rc=0;flag=TRUE;value=2,3;"));
   EXPECT_EQ(say(2, pmi2("cmd=info-getjobattr;key=colour;")), pmi2("cmd=info-getjobattr-response;rc=0;flag=FALSE;"));
   EXPECT_EQ(say(2, pmi2("cmd=job-getid;")), pmi2("cmd=job-getid-response;rc=0;jobid=12.0;"));
-  EXPECT_EQ(say(2, pmi2("cmd=info-getnodeattr;key=shm;wait=FALSE;")), pmi2("cmd=info-getnodeattr-response;rc=0;flag=FALSE;"));
+  EXPECT_EQ(say(2, pmi2("cmd=info-getnodeattr;key=shm;wait=FALSE;")),
+            pmi2("cmd=info-getnodeattr-response;rc=0;flag=FALSE;"));
   EXPECT_EQ(say(2, pmi2("cmd=info-getnodeattr;key=shm;wait=TRUE;")), "");
   EXPECT_EQ(say(3, pmi2("cmd=info-putnodeattr;key=shm;value=/x;")), pmi2("cmd=info-putnodeattr-response;rc=0;"));
   EXPECT_EQ(heard(2), pmi2("cmd=info-getnodeattr-response;rc=0;flag=TRUE;value=/x;"));
@@ -161,7 +178,8 @@ TEST_F(Pmi, Programs_may_follow_each_other_in_one_task) {
   for (int round = 0; round < 2; ++round)
     for (std::uint32_t rank = 0; rank < 4; ++rank) {
       begin_pmi2(rank);
-      EXPECT_EQ(say(rank, pmi2("cmd=kvs-put;key=k;value=v" + std::to_string(round) + ";")), pmi2("cmd=kvs-put-response;rc=0;"));
+      EXPECT_EQ(say(rank, pmi2("cmd=kvs-put;key=k;value=v" + std::to_string(round) + ";")),
+                pmi2("cmd=kvs-put-response;rc=0;"));
       EXPECT_EQ(say(rank, pmi2("cmd=finalize;")), pmi2("cmd=finalize-response;rc=0;"));
     }
   for (PmiServer& node : nodes_) node.task_ended(&node == &nodes_[0] ? 0 : 2, true);
@@ -171,10 +189,13 @@ TEST_F(Pmi, Programs_may_follow_each_other_in_one_task) {
 
 TEST_F(Pmi, Noise_and_too_much_are_refused) {
   begin_pmi1(0);
-  EXPECT_EQ(say(0, "cmd=put kvsname=12.0 key=" + std::string(65, 'k') + " value=v\n"), "cmd=put_result rc=-1 msg=key_too_long\n");
-  EXPECT_EQ(say(0, "cmd=put kvsname=12.0 key=k value=" + std::string(1025, 'v') + "\n"), "cmd=put_result rc=-1 msg=value_too_long\n");
+  EXPECT_EQ(say(0, "cmd=put kvsname=12.0 key=" + std::string(65, 'k') + " value=v\n"),
+            "cmd=put_result rc=-1 msg=key_too_long\n");
+  EXPECT_EQ(say(0, "cmd=put kvsname=12.0 key=k value=" + std::string(1025, 'v') + "\n"),
+            "cmd=put_result rc=-1 msg=value_too_long\n");
   EXPECT_EQ(say(0, "cmd=put kvsname=other key=k value=v\n"), "cmd=put_result rc=-1 msg=unknown_kvs\n");
-  EXPECT_EQ(say(0, "mcmd=spawn\nnprocs=1\nexecname=a\nendcmd\n"), "cmd=spawn_result rc=-1 msg=spawn_is_not_supported\n");
+  EXPECT_EQ(say(0, "mcmd=spawn\nnprocs=1\nexecname=a\nendcmd\n"),
+            "cmd=spawn_result rc=-1 msg=spawn_is_not_supported\n");
   begin_pmi2(1);
   say(1, "abcdefcmd=x;");
   ASSERT_TRUE(abort_);

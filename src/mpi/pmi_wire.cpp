@@ -34,7 +34,8 @@ PmiCommand parse_pmi1(std::string_view line) {
     if (equals == std::string_view::npos) break;
     const std::string_view key = line.substr(0, equals);
     line.remove_prefix(equals + 1);
-    const std::size_t end = key == "value" && command.name == "put" ? line.size() : std::min(line.find(' '), line.size());
+    const std::size_t end =
+        key == "value" && command.name == "put" ? line.size() : std::min(line.find(' '), line.size());
     add(command, key, std::string{line.substr(0, end)});
     line.remove_prefix(end);
   }
@@ -118,7 +119,8 @@ std::optional<PmiCommand> PmiReader::next() {
   while (digits.starts_with(' ')) digits.remove_prefix(1);
   std::size_t length = 0;
   const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
-  if (problem != std::errc{} || digits.substr(static_cast<std::size_t>(end - digits.data())).find_first_not_of(' ') != std::string_view::npos) {
+  if (problem != std::errc{} ||
+      digits.substr(static_cast<std::size_t>(end - digits.data())).find_first_not_of(' ') != std::string_view::npos) {
     broken_ = true;
     return std::nullopt;
   }

@@ -22,7 +22,8 @@ PmiCommand parse_pmi2(std::string_view text);
 std::string format_pmi1(const PmiCommand& command);
 std::string format_pmi2(const PmiCommand& command);
 
-// Cuts commands out of what a task sends. It begins in lines; after PMI-2 was agreed upon, each command has six digits before it.
+// Cuts commands out of what a task sends. It begins in lines; after PMI-2 was agreed upon, each command has six digits
+// before it.
 class PmiReader {
  public:
   void feed(std::string_view bytes) { buffer_ += bytes; }

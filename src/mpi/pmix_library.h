@@ -1,5 +1,6 @@
-// src/mpi/pmix_library.h - libpmix's server interface as we declare it ourselves; the library is found at run time, so that nobody needs it who does not
-// use it. Names and layouts are the foreign ABI's (PMIx standard 3 and later; libpmix.so.2).
+// src/mpi/pmix_library.h - libpmix's server interface as we declare it ourselves; the library is found at run time, so
+// that nobody needs it who does not use it. Names and layouts are the foreign ABI's (PMIx standard 3 and later;
+// libpmix.so.2).
 #pragma once
 
 #include <sys/types.h>
@@ -15,11 +16,21 @@ namespace pmix {
 
 using Status = int;
 using Rank = std::uint32_t;
-constexpr Status success = 0, error = -1, not_found = -46, not_supported = -47, duplicate_key = -53, operation_succeeded = -157;
+constexpr Status success = 0, error = -1, not_found = -46, not_supported = -47, duplicate_key = -53,
+                 operation_succeeded = -157;
 constexpr Rank rank_undefined = UINT32_MAX, rank_wildcard = UINT32_MAX - 1;
 constexpr std::size_t name_max = 255, key_max = 511;
 
-enum Type : std::uint16_t { type_bool = 1, type_string = 3, type_uint16 = 13, type_uint32 = 14, type_value = 21, type_info = 24, type_data_array = 39, type_rank = 40 };
+enum Type : std::uint16_t {
+  type_bool = 1,
+  type_string = 3,
+  type_uint16 = 13,
+  type_uint32 = 14,
+  type_value = 21,
+  type_info = 24,
+  type_data_array = 39,
+  type_rank = 40
+};
 
 struct Process {
   char space[name_max + 1];
@@ -67,7 +78,8 @@ struct Buffer {
   std::size_t allocated, used;
 };
 
-static_assert(sizeof(Process) == 260 && sizeof(Value) == 32 && sizeof(Info) == 552 && sizeof(Published) == 808 && sizeof(DataArray) == 24);
+static_assert(sizeof(Process) == 260 && sizeof(Value) == 32 && sizeof(Info) == 552 && sizeof(Published) == 808 &&
+              sizeof(DataArray) == 24);
 
 using OnDone = void (*)(Status, void*);
 using OnRelease = void (*)(void*);

@@ -17,26 +17,30 @@
 namespace millrace {
 namespace {
 
-constexpr int given_file = 9;  // where a program finds the file it is given
+constexpr int given_file = 9;              // where a program finds the file it is given
 constexpr std::size_t printed_max = 4096;  // of the end of what it prints
 
-// posix_spawn cannot become somebody else. Other threads stay behind, so the child makes system calls and nothing else; where one fails it ends as a
-// program that is not there. Its only files are its three streams.
-int fork_as(const RunAs& who, pid_t& pid, int output, const std::string& program, char* const* arguments, char* const* environment) {
+// posix_spawn cannot become somebody else. Other threads stay behind, so the child makes system calls and nothing else;
+// where one fails it ends as a program that is not there. Its only files are its three streams.
+int fork_as(const RunAs& who, pid_t& pid, int output, const std::string& program, char* const* arguments,
+            char* const* environment) {
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (null < 0) return errno;
   pid = fork();
   if (pid == 0) {
     setsid();
-    struct sigaction usual {};
+    struct sigaction usual{};
     usual.sa_handler = SIG_DFL;
     for (int number = 1; number < NSIG; ++number) sigaction(number, &usual, nullptr);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    const bool ready = dup2(null, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0 &&
-                       syscall(SYS_setgroups, who.groups.size(), who.groups.data()) == 0 && syscall(SYS_setresgid, who.gid, who.gid, who.gid) == 0 &&
-                       syscall(SYS_setresuid, who.uid, who.uid, who.uid) == 0 && syscall(SYS_close_range, 3, ~0U, 0) == 0 && chdir("/") == 0;
+    const bool ready = dup2(null, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
+                       dup2(output, STDERR_FILENO) >= 0 &&
+                       syscall(SYS_setgroups, who.groups.size(), who.groups.data()) == 0 &&
+                       syscall(SYS_setresgid, who.gid, who.gid, who.gid) == 0 &&
+                       syscall(SYS_setresuid, who.uid, who.uid, who.uid) == 0 &&
+                       syscall(SYS_close_range, 3, ~0U, 0) == 0 && chdir("/") == 0;
     if (ready) execve(program.c_str(), arguments, environment);
     _exit(could_not_start);
   }
@@ -84,7 +88,8 @@ Result<void> ChildPrograms::start(Id id, Child& child, const ProgramRun& what) {
   int file = -1;
   if (!what.file_variable.empty()) {
     file = memfd_create("millrace-program", MFD_CLOEXEC);
-    const bool written = file >= 0 && ::write(file, what.file_text.data(), what.file_text.size()) == static_cast<ssize_t>(what.file_text.size());
+    const bool written = file >= 0 && ::write(file, what.file_text.data(), what.file_text.size()) ==
+                                          static_cast<ssize_t>(what.file_text.size());
     if (written) posix_spawn_file_actions_adddup2(&actions, file, given_file);
     if (written) file_entry = what.file_variable + "=/proc/self/fd/" + std::to_string(given_file);
   }
@@ -100,8 +105,10 @@ Result<void> ChildPrograms::start(Id id, Child& child, const ProgramRun& what) {
   if (!file_entry.empty()) environment.push_back(file_entry.data());
   arguments.push_back(nullptr);
   environment.push_back(nullptr);
-  const int problem = what.as ? fork_as(*what.as, child.pid, ends[1], what.program, arguments.data(), environment.data())
-                              : posix_spawn(&child.pid, what.program.c_str(), &actions, &attributes, arguments.data(), environment.data());
+  const int problem =
+      what.as
+          ? fork_as(*what.as, child.pid, ends[1], what.program, arguments.data(), environment.data())
+          : posix_spawn(&child.pid, what.program.c_str(), &actions, &attributes, arguments.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(ends[1]);
@@ -175,10 +182,14 @@ void ChildPrograms::over(Id id, const ProcessEnd& process) {
   loop_.cancel(child.limit);
   child.reader.reset();
   close(child.output);
-  const auto ended = [&] { return describe("program " + child.program + " (process " + std::to_string(child.pid) + ")", ProgramEnd{process.exit_code, process.signal, child.timed_out}); };
+  const auto ended = [&] {
+    return describe("program " + child.program + " (process " + std::to_string(child.pid) + ")",
+                    ProgramEnd{process.exit_code, process.signal, child.timed_out});
+  };
   lines_->debug(ended);
   lines_->about(DebugFlag::script, ended);
-  if (child.ended) child.ended(ProgramEnd{process.exit_code, process.signal, child.timed_out, std::string{trim(child.printed)}});
+  if (child.ended)
+    child.ended(ProgramEnd{process.exit_code, process.signal, child.timed_out, std::string{trim(child.printed)}});
 }
 
 void ChildPrograms::kill(Id program) {

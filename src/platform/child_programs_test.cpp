@@ -44,7 +44,8 @@ class ChildProgramsTest : public testing::Test {
 
 TEST_F(ChildProgramsTest, tells_how_a_program_ended_and_what_it_said) {
   EXPECT_TRUE(run({script("good", "exit 0"), {}, {}, {}}).went_well());
-  const ProgramEnd end = run({script("bad", "echo $1 $NAME; [ -z \"$HOME\" ] && exit 3"), {"said"}, {"NAME=value"}, {}});
+  const ProgramEnd end =
+      run({script("bad", "echo $1 $NAME; [ -z \"$HOME\" ] && exit 3"), {"said"}, {"NAME=value"}, {}});
   EXPECT_EQ(end.exit_code, 3);
   EXPECT_EQ(end.words, "said value");
   EXPECT_EQ(describe("/x", end), "/x exited with 3: said value");

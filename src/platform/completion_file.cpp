@@ -27,11 +27,13 @@ std::string value_of(std::string_view line, std::string_view key) {
 }
 
 // What tells one end of a job from any other.
-std::string mark_of(std::string_view line) { return value_of(line, "JobId=") + " " + value_of(line, "SubmitTime=") + " " + value_of(line, "EndTime="); }
+std::string mark_of(std::string_view line) {
+  return value_of(line, "JobId=") + " " + value_of(line, "SubmitTime=") + " " + value_of(line, "EndTime=");
+}
 
 Result<std::set<std::string>> read_tail(int file) {
   std::set<std::string> out;
-  struct stat info {};
+  struct stat info{};
   if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) return out;
   const off_t from = info.st_size > tail_bytes ? info.st_size - tail_bytes : 0;
   std::string text(static_cast<std::size_t>(info.st_size - from), '\0');
@@ -45,7 +47,8 @@ Result<std::set<std::string>> read_tail(int file) {
 
 }  // namespace
 
-Result<void> append_completions(const std::string& path, const std::string& lines, std::unique_ptr<std::set<std::string>>& known) {
+Result<void> append_completions(const std::string& path, const std::string& lines,
+                                std::unique_ptr<std::set<std::string>>& known) {
   const Descriptor file{::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644)};
   if (!file) return fail(Errc::io, path + ": " + std::strerror(errno));
   if (!known || known->size() > known_max) {
@@ -65,7 +68,8 @@ Result<void> append_completions(const std::string& path, const std::string& line
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) {
       std::string why = std::strerror(errno);
-      const bool half = before >= 0 && done > 0 && ::ftruncate(file.get(), before) != 0;  // half a line would be read as one
+      const bool half =
+          before >= 0 && done > 0 && ::ftruncate(file.get(), before) != 0;  // half a line would be read as one
       if (half) why += "; a part of a line stays in it";
       return fail(Errc::io, path + ": " + why);
     }
@@ -75,14 +79,16 @@ Result<void> append_completions(const std::string& path, const std::string& line
   return {};
 }
 
-CompletionFile::CompletionFile(Loop& loop, std::function<void(const std::string&)> say) : loop_(loop), say_(std::move(say)), worker_(loop, "completions") {}
+CompletionFile::CompletionFile(Loop& loop, std::function<void(const std::string&)> say)
+    : loop_(loop), say_(std::move(say)), worker_(loop, "completions") {}
 
 void CompletionFile::write(const std::string& path, std::string lines) {
   path_ = path;
   waiting_bytes_ += lines.size();
   waiting_.push_back(std::move(lines));
   while (waiting_bytes_ > waiting_max && waiting_.size() > 1) {
-    say_(path_ + " cannot be written for too long: " + std::to_string(split(waiting_.front(), '\n').size()) + " records of ended jobs are given up");
+    say_(path_ + " cannot be written for too long: " + std::to_string(split(waiting_.front(), '\n').size()) +
+         " records of ended jobs are given up");
     waiting_bytes_ -= waiting_.front().size();
     waiting_.pop_front();
   }

@@ -1,4 +1,5 @@
-// src/platform/completion_file.h - lines about jobs that ended, added to a file by a thread of their own (JobCompType=jobcomp/filetxt).
+// src/platform/completion_file.h - lines about jobs that ended, added to a file by a thread of their own
+// (JobCompType=jobcomp/filetxt).
 #pragma once
 
 #include <deque>
@@ -12,9 +13,9 @@
 
 namespace millrace {
 
-// The file is opened for each batch, so that it may be moved away at any time. What cannot be written is kept and tried again; where that becomes
-// too much, the oldest are given up, which is said. A line whose job and end are at the end of the file already is not written again: a
-// controller that starts tells of all ended jobs it knows.
+// The file is opened for each batch, so that it may be moved away at any time. What cannot be written is kept and tried
+// again; where that becomes too much, the oldest are given up, which is said. A line whose job and end are at the end
+// of the file already is not written again: a controller that starts tells of all ended jobs it knows.
 class CompletionFile final {
  public:
   static constexpr std::size_t waiting_max = 64u << 20;  // bytes
@@ -35,7 +36,9 @@ class CompletionFile final {
   ThreadWorker worker_;  // last: its thread ends first
 };
 
-// Adds the lines that the file does not have among its last ones; `known` is what is known of those, and is read from the file where it is null.
-Result<void> append_completions(const std::string& path, const std::string& lines, std::unique_ptr<std::set<std::string>>& known);
+// Adds the lines that the file does not have among its last ones; `known` is what is known of those, and is read from
+// the file where it is null.
+Result<void> append_completions(const std::string& path, const std::string& lines,
+                                std::unique_ptr<std::set<std::string>>& known);
 
 }  // namespace millrace

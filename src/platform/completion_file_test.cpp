@@ -27,7 +27,10 @@ class Completions : public testing::Test {
     unlink(path_.c_str());
     rmdir(folder_.c_str());
   }
-  static std::string line(int job, const char* end) { return "JobId=" + std::to_string(job) + " Name=x SubmitTime=2026-01-01T00:00:00 EndTime=" + end + " ExitCode=0:0 \n"; }
+  static std::string line(int job, const char* end) {
+    return "JobId=" + std::to_string(job) + " Name=x SubmitTime=2026-01-01T00:00:00 EndTime=" + end +
+           " ExitCode=0:0 \n";
+  }
   std::string folder_, path_;
 };
 

@@ -56,7 +56,9 @@ static void tell_service_manager() {
   const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   constexpr std::string_view text = "READY=1";
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
-  if (socket >= 0) [[maybe_unused]] const ssize_t sent = sendto(socket, text.data(), text.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), length);
+  if (socket >= 0) [[maybe_unused]]
+    const ssize_t sent =
+        sendto(socket, text.data(), text.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), length);
   if (socket >= 0) close(socket);
 }
 
@@ -90,12 +92,14 @@ PidFile::~PidFile() {
 }
 
 void PidFile::give_to(const LocalUser& user) {
-  if (!path_.empty()) [[maybe_unused]] const int done = lchown(path_.c_str(), user.uid, user.gid);
+  if (!path_.empty()) [[maybe_unused]]
+    const int done = lchown(path_.c_str(), user.uid, user.gid);
 }
 
 Result<LocalUser> find_user(const std::string& name) {
   const passwd* entry = getpwnam(name.c_str());  // before the loop runs
-  if (const bool is_number = !name.empty() && name.find_first_not_of("0123456789") == std::string::npos; entry == nullptr && is_number)
+  if (const bool is_number = !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
+      entry == nullptr && is_number)
     entry = getpwuid(static_cast<uid_t>(std::strtoul(name.c_str(), nullptr, 10)));
   if (entry == nullptr) return fail(Errc::not_found, "there is no user " + name + " on this host");
   return LocalUser{entry->pw_name, entry->pw_uid, entry->pw_gid};
@@ -109,7 +113,7 @@ Result<void> become(const LocalUser& user) {
 }
 
 Result<void> own_directory(const std::string& path, unsigned mode, const LocalUser& user) {
-  struct stat entry {};
+  struct stat entry{};
   const bool fresh = lstat(path.c_str(), &entry) != 0 && errno == ENOENT;
   if (fresh) {
     if (const auto made = make_directories(path, mode); !made) return made;
@@ -118,12 +122,15 @@ Result<void> own_directory(const std::string& path, unsigned mode, const LocalUs
   }
   if (!S_ISDIR(entry.st_mode)) return fail(Errc::invalid, path + " is not a directory");
   if (entry.st_uid == user.uid) return {};
-  return fail(Errc::refused, path + " belongs to user " + std::to_string(entry.st_uid) + " and must belong to " + user.name + ": `chown -R " + user.name + " " + path + "` would do it");
+  return fail(Errc::refused, path + " belongs to user " + std::to_string(entry.st_uid) + " and must belong to " +
+                                 user.name + ": `chown -R " + user.name + " " + path + "` would do it");
 }
 
 Result<void> work_beside(const std::string& log_file, const std::string& otherwise) {
   const std::size_t slash = log_file.rfind('/');
-  if (slash != std::string::npos && slash > 0 && access(log_file.substr(0, slash).c_str(), W_OK) == 0 && chdir(log_file.substr(0, slash).c_str()) == 0) return {};
+  if (slash != std::string::npos && slash > 0 && access(log_file.substr(0, slash).c_str(), W_OK) == 0 &&
+      chdir(log_file.substr(0, slash).c_str()) == 0)
+    return {};
   if (chdir(otherwise.c_str()) != 0) return failed("work in " + otherwise);
   return {};
 }
@@ -131,7 +138,8 @@ Result<void> work_beside(const std::string& log_file, const std::string& otherwi
 Result<void> set_niceness(const std::string& value) {
   char* end = nullptr;
   const long number = std::strtol(value.c_str(), &end, 10);
-  if (value.empty() || *end != '\0' || number < -20 || number > 19) return fail(Errc::invalid, "-n " + value + ": a number from -20 to 19 would be right");
+  if (value.empty() || *end != '\0' || number < -20 || number > 19)
+    return fail(Errc::invalid, "-n " + value + ": a number from -20 to 19 would be right");
   if (setpriority(PRIO_PROCESS, 0, static_cast<int>(number)) != 0) return failed("niceness " + value);
   return {};
 }
@@ -139,7 +147,8 @@ Result<void> set_niceness(const std::string& value) {
 Result<void> make_directories(const std::string& path, unsigned mode) {
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
-    if (mkdir(part.c_str(), slash == std::string::npos ? mode : 0755) != 0 && errno != EEXIST) return failed("directory " + part);
+    if (mkdir(part.c_str(), slash == std::string::npos ? mode : 0755) != 0 && errno != EEXIST)
+      return failed("directory " + part);
     if (slash == std::string::npos) return {};
   }
 }

@@ -14,12 +14,13 @@ struct LocalUser {
 };
 Result<LocalUser> find_user(const std::string& name);  // or number
 
-// Goes into the background; the parent returns to its caller only when the child has called ready() or died, with its exit
-// code, so that whoever starts a daemon knows that it serves when the command returns.
+// Goes into the background; the parent returns to its caller only when the child has called ready() or died, with its
+// exit code, so that whoever starts a daemon knows that it serves when the command returns.
 class Background {
  public:
   Result<void> leave_terminal();
-  void await_service_manager() { told_systemd_ = false; }  // instead of leave_terminal(): systemd waits until it is told
+  // Instead of leave_terminal(): systemd waits until it is told.
+  void await_service_manager() { told_systemd_ = false; }
   void ready();  // to be called once the daemon serves; without one of the others it does nothing
 
  private:
@@ -43,7 +44,8 @@ class PidFile {
 
 // From root to this user, with its groups, for good.
 Result<void> become(const LocalUser& user);
-// The folder belongs to the user afterwards: made for it when it is missing; one that is there and somebody else's is an error that says so.
+// The folder belongs to the user afterwards: made for it when it is missing; one that is there and somebody else's is
+// an error that says so.
 Result<void> own_directory(const std::string& path, unsigned mode, const LocalUser& user);
 
 // Where a daemon works from then on, so that a core file lies beside its log: the folder of this file, or this folder.

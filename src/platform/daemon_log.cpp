@@ -37,11 +37,15 @@ std::string offset_of(const tm& when) {
 
 int syslog_priority(LogLevel level) {
   switch (level) {
-    case LogLevel::fatal: return LOG_CRIT;
-    case LogLevel::error: return LOG_ERR;
+    case LogLevel::fatal:
+      return LOG_CRIT;
+    case LogLevel::error:
+      return LOG_ERR;
     case LogLevel::info:
-    case LogLevel::verbose: return LOG_INFO;
-    default: return LOG_DEBUG;
+    case LogLevel::verbose:
+      return LOG_INFO;
+    default:
+      return LOG_DEBUG;
   }
 }
 
@@ -51,21 +55,28 @@ std::string log_stamp(LogTimeFormat format, timeval now) {
   tm local{};
   localtime_r(&now.tv_sec, &local);
   switch (format) {
-    case LogTimeFormat::iso8601: return in_form("%Y-%m-%dT%H:%M:%S", local);
-    case LogTimeFormat::iso8601_ms: return in_form("%Y-%m-%dT%H:%M:%S.", local) + zero_filled(now.tv_usec / 1000, 3);
-    case LogTimeFormat::rfc5424: return in_form("%Y-%m-%dT%H:%M:%S", local) + offset_of(local);
-    case LogTimeFormat::rfc5424_ms: return in_form("%Y-%m-%dT%H:%M:%S.", local) + zero_filled(now.tv_usec / 1000, 3) + offset_of(local);
+    case LogTimeFormat::iso8601:
+      return in_form("%Y-%m-%dT%H:%M:%S", local);
+    case LogTimeFormat::iso8601_ms:
+      return in_form("%Y-%m-%dT%H:%M:%S.", local) + zero_filled(now.tv_usec / 1000, 3);
+    case LogTimeFormat::rfc5424:
+      return in_form("%Y-%m-%dT%H:%M:%S", local) + offset_of(local);
+    case LogTimeFormat::rfc5424_ms:
+      return in_form("%Y-%m-%dT%H:%M:%S.", local) + zero_filled(now.tv_usec / 1000, 3) + offset_of(local);
     case LogTimeFormat::rfc3339: {
       tm utc{};
       gmtime_r(&now.tv_sec, &utc);
       return in_form("%Y-%m-%dT%H:%M:%SZ", utc);
     }
-    case LogTimeFormat::clock: return std::to_string(std::clock());
-    case LogTimeFormat::short_form: return in_form("%b %d %H:%M:%S", local);
+    case LogTimeFormat::clock:
+      return std::to_string(std::clock());
+    case LogTimeFormat::short_form:
+      return in_form("%b %d %H:%M:%S", local);
     case LogTimeFormat::thread_id: {
       char name[16] = {};
       pthread_getname_np(pthread_self(), name, sizeof name);
-      return in_form("%b %d %H:%M:%S.", local) + zero_filled(now.tv_usec, 6) + " " + std::to_string(getpid()) + " " + name + " " + std::to_string(syscall(SYS_gettid));
+      return in_form("%b %d %H:%M:%S.", local) + zero_filled(now.tv_usec, 6) + " " + std::to_string(getpid()) + " " +
+             name + " " + std::to_string(syscall(SYS_gettid));
     }
   }
   return {};
@@ -84,7 +95,8 @@ Result<void> DaemonLog::open(const std::string& path) {
 }
 
 void DaemonLog::give_to(const LocalUser& user) {
-  if (file_ > 2) [[maybe_unused]] const int done = fchown(file_, user.uid, user.gid);
+  if (file_ > 2) [[maybe_unused]]
+    const int done = fchown(file_, user.uid, user.gid);
 }
 
 void DaemonLog::set_level(LogLevel level) {
@@ -100,7 +112,8 @@ void DaemonLog::set_syslog(const char* name, std::optional<LogLevel> level) {
 
 void DaemonLog::write(LogLevel level, std::string_view prefix, std::string_view text) {
   if (syslog_level_ && level <= *syslog_level_)
-    syslog(syslog_priority(level), "%.*s%.*s", static_cast<int>(prefix.size()), prefix.data(), static_cast<int>(text.size()), text.data());
+    syslog(syslog_priority(level), "%.*s%.*s", static_cast<int>(prefix.size()), prefix.data(),
+           static_cast<int>(text.size()), text.data());
   if (level > file_level_) return;
   timeval now{};
   gettimeofday(&now, nullptr);

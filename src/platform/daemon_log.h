@@ -1,4 +1,5 @@
-// src/platform/daemon_log.h - the log of a daemon: lines with a time stamp, to a file or to standard error, and to syslog where the site wants it.
+// src/platform/daemon_log.h - the log of a daemon: lines with a time stamp, to a file or to standard error, and to
+// syslog where the site wants it.
 #pragma once
 
 #include <sys/time.h>
@@ -17,8 +18,12 @@ class DaemonLog final : public Log {
   ~DaemonLog() override;
   Result<void> open(const std::string& path);  // again: after the file was moved away
   bool is_open() const { return file_ > 2; }
-  void say(std::string_view text) { at(LogLevel::info, [&] { return text; }); }
-  void complain(std::string_view text) { at(LogLevel::error, [&] { return text; }); }
+  void say(std::string_view text) {
+    at(LogLevel::info, [&] { return text; });
+  }
+  void complain(std::string_view text) {
+    at(LogLevel::error, [&] { return text; });
+  }
   void give_to(const LocalUser& user);  // who opens it again later
   void set_level(LogLevel level) override;
   LogLevel file_level() const { return file_level_; }

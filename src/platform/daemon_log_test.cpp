@@ -39,7 +39,8 @@ TEST(LogStamp, Has_every_form_of_Slurm) {
   EXPECT_EQ(log_stamp(LogTimeFormat::rfc3339, at), "2023-11-14T22:13:20Z");
   EXPECT_EQ(log_stamp(LogTimeFormat::short_form, at), "Nov 15 00:13:20");
   EXPECT_TRUE(std::regex_match(log_stamp(LogTimeFormat::clock, at), std::regex("[0-9]+")));
-  EXPECT_TRUE(std::regex_match(log_stamp(LogTimeFormat::thread_id, at), std::regex("Nov 15 00:13:20\\.045678 [0-9]+ \\S+ [0-9]+")));
+  EXPECT_TRUE(std::regex_match(log_stamp(LogTimeFormat::thread_id, at),
+                               std::regex("Nov 15 00:13:20\\.045678 [0-9]+ \\S+ [0-9]+")));
 }
 
 class LogFile : public testing::Test {
@@ -69,7 +70,8 @@ TEST_F(LogFile, Has_lines_up_to_its_level_and_goes_on_in_a_new_file) {
   log.verbose([] { return "unwanted"; });
   log.set_level(LogLevel::debug);
   log.debug([] { return "detail"; });
-  EXPECT_TRUE(std::regex_match(read("/log"), std::regex("\\[[0-9T:.-]+\\] usual\n\\[[0-9T:.-]+\\] debug:  detail\n"))) << read("/log");
+  EXPECT_TRUE(std::regex_match(read("/log"), std::regex("\\[[0-9T:.-]+\\] usual\n\\[[0-9T:.-]+\\] debug:  detail\n")))
+      << read("/log");
   ASSERT_EQ(rename((folder_ + "/log").c_str(), (folder_ + "/old").c_str()), 0);
   ASSERT_TRUE(log.open(folder_ + "/log"));
   log.set_level(LogLevel::error);

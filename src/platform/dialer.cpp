@@ -8,8 +8,15 @@
 
 namespace millrace {
 
-TlsDialer::TlsDialer(EventLoop& loop, Worker& resolver, std::string host, std::uint16_t port, std::string node, MakeFace face, LinkLimits limits)
-    : loop_(loop), resolver_(resolver), host_(std::move(host)), port_(port), node_(std::move(node)), face_(std::move(face)), limits_(limits) {}
+TlsDialer::TlsDialer(EventLoop& loop, Worker& resolver, std::string host, std::uint16_t port, std::string node,
+                     MakeFace face, LinkLimits limits)
+    : loop_(loop),
+      resolver_(resolver),
+      host_(std::move(host)),
+      port_(port),
+      node_(std::move(node)),
+      face_(std::move(face)),
+      limits_(limits) {}
 
 std::unique_ptr<Link> TlsDialer::dial(LinkHandler& handler) {
   const std::string address = host_ + ":" + std::to_string(port_);
@@ -20,7 +27,8 @@ std::unique_ptr<Link> TlsDialer::dial(LinkHandler& handler) {
     link->fail_later(face.error().story);
     return link;
   }
-  auto link = std::make_unique<FramedLink>(loop_, address, limits_, tls_client(std::move(face->identity), std::move(face->key), node_));
+  auto link = std::make_unique<FramedLink>(loop_, address, limits_,
+                                           tls_client(std::move(face->identity), std::move(face->key), node_));
   link->start(handler);
   link->connect(resolver_, host_, port_);
   return link;

@@ -20,11 +20,13 @@ struct NodeFace {
   std::string key;
 };
 
-// As `node`, with a face made for each dial. The host is looked up on `resolver` at each dial, because addresses change.
+// As `node`, with a face made for each dial. The host is looked up on `resolver` at each dial, because addresses
+// change.
 class TlsDialer final : public Dialer {
  public:
   using MakeFace = std::function<Result<NodeFace>()>;
-  TlsDialer(EventLoop& loop, Worker& resolver, std::string host, std::uint16_t port, std::string node, MakeFace face, LinkLimits limits = {});
+  TlsDialer(EventLoop& loop, Worker& resolver, std::string host, std::uint16_t port, std::string node, MakeFace face,
+            LinkLimits limits = {});
   std::unique_ptr<Link> dial(LinkHandler& handler) override;
 
  private:

@@ -167,7 +167,8 @@ TEST_F(WorkerTest, Works_off_the_loop_in_order_and_answers_on_it) {
 TEST_F(WorkerTest, Destructor_does_what_is_queued) {
   std::atomic<int> done = 0;
   {
-    ThreadWorker worker(loop, "drain", ThreadWorker::Manner::prompt, 4);  // smaller than the queue: run() waits for its place
+    ThreadWorker worker(loop, "drain", ThreadWorker::Manner::prompt,
+                        4);  // smaller than the queue: run() waits for its place
     for (int i = 0; i < 50; ++i) worker.run([&] { ++done; }, {});
   }
   EXPECT_EQ(done, 50);

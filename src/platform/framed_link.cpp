@@ -54,8 +54,7 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
   void adopt(Descriptor fresh) {
     watch.reset();
     socket = std::move(fresh);
-    watch.emplace(
-        loop, socket.get(), [this] { readable(); }, [this] { writable(); });
+    watch.emplace(loop, socket.get(), [this] { readable(); }, [this] { writable(); });
   }
 
   void set_guard(Duration delay, void (Inner::*late)()) {
@@ -195,8 +194,10 @@ struct FramedLink::Inner : std::enable_shared_from_this<Inner> {
     if (unsent() + message.size() > limits.unsent_max)
       return end_later("peer does not read: " + std::to_string(unsent()) + " bytes wait for it");
     std::string& buffer = filter || phase != Phase::open ? plain : out;
-    if (buffer.empty()) buffer = frame(message);
-    else buffer += frame(message);
+    if (buffer.empty())
+      buffer = frame(message);
+    else
+      buffer += frame(message);
     post_flush();
   }
 

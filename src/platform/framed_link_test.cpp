@@ -215,7 +215,7 @@ TEST_F(FramedLinkTest, Stale_socket_is_replaced_and_a_live_one_is_not) {
     EXPECT_EQ(second.error().code, Errc::refused);
     EXPECT_NE(second.error().story.find("another process listens"), std::string::npos);
   }
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::lstat(path.c_str(), &status), 0);  // stale: its listener is gone, its file is not
   listen(settings());
   ASSERT_EQ(::lstat(path.c_str(), &status), 0);

@@ -37,7 +37,7 @@ struct Listener::Inner : std::enable_shared_from_this<Inner> {
   Accepted accepted;
   std::optional<TlsServer> tls;
   std::string path;  // of a unix socket, with the file it was when we made it
-  struct stat file {};
+  struct stat file{};
   std::uint16_t port = 0;
   std::size_t open = 0;
   std::map<std::uint32_t, std::size_t> open_of_user;
@@ -59,7 +59,7 @@ struct Listener::Inner : std::enable_shared_from_this<Inner> {
     socket.reset();
     if (path.empty()) return;
     // Only our own: a successor may have put its socket there already.
-    struct stat now {};
+    struct stat now{};
     if (::lstat(path.c_str(), &now) == 0 && now.st_ino == file.st_ino && now.st_dev == file.st_dev)
       ::unlink(path.c_str());
   }

@@ -41,12 +41,14 @@ struct Munge::Library {
   }
 };
 
-Munge::Munge(std::unique_ptr<Library> library, std::string socket) : library_(std::move(library)), socket_(std::move(socket)) {}
+Munge::Munge(std::unique_ptr<Library> library, std::string socket)
+    : library_(std::move(library)), socket_(std::move(socket)) {}
 Munge::~Munge() = default;
 
 Result<std::unique_ptr<Munge>> Munge::open(const std::string& socket) {
   const std::string path = socket.empty() ? usual_socket : socket;
-  if (access(path.c_str(), F_OK) != 0) return fail(Errc::not_found, "munged's socket " + path + ": " + std::strerror(errno));
+  if (access(path.c_str(), F_OK) != 0)
+    return fail(Errc::not_found, "munged's socket " + path + ": " + std::strerror(errno));
   auto library = std::make_unique<Library>();
   library->handle = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
   if (library->handle == nullptr) return fail(Errc::not_found, dlerror());

@@ -1,4 +1,5 @@
-// src/platform/munge.h - MUNGE's proof of who somebody is, for sites that have it: libmunge is loaded when it is wanted and there.
+// src/platform/munge.h - MUNGE's proof of who somebody is, for sites that have it: libmunge is loaded when it is wanted
+// and there.
 #pragma once
 
 #include <sys/types.h>

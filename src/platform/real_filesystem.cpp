@@ -83,7 +83,7 @@ class RealFile final : public File {
   }
 
   Result<std::uint64_t> size() override {
-    struct stat status {};
+    struct stat status{};
     if (::fstat(descriptor_.get(), &status) != 0) return problem("size of");
     return static_cast<std::uint64_t>(status.st_size);
   }
@@ -170,7 +170,7 @@ Result<void> RealFilesystem::sync_directory() {
 }
 
 Result<std::uint64_t> RealFilesystem::free_bytes() {
-  struct statvfs status {};
+  struct statvfs status{};
   if (::fstatvfs(directory_.get(), &status) != 0) return fail_errno(Errc::io, "free space of " + path_);
   return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
 }

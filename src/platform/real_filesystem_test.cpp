@@ -25,7 +25,7 @@ TEST_F(RealFilesystemTest, Writes_and_reads_back_short_at_the_end) {
   EXPECT_EQ(*(*file)->read_at(100, UINT64_MAX), "");
   ASSERT_TRUE((*file)->truncate(5));
   EXPECT_EQ(*(*file)->read_at(3, 100), "he");
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat((directory.path + "/a").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
 }

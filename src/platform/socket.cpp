@@ -120,7 +120,7 @@ Result<Descriptor> listen_unix(const std::string& path, mode_t mode) {
   MR_TRY(const SocketAddress address, unix_address(path));
   // Made under another name and renamed when ready: nobody ever meets it with the wrong mode or not yet listening.
   MR_TRY(const SocketAddress fresh, unix_address(path + ".new"));
-  struct stat present {};
+  struct stat present{};
   if (::lstat(path.c_str(), &present) == 0) {
     if (!S_ISSOCK(present.st_mode)) return fail(Errc::refused, doing + ": a file that is no socket is in the way");
     if (answers(address)) return fail(Errc::refused, doing + ": another process listens there");

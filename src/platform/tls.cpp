@@ -188,10 +188,12 @@ extern "C" int mr_psk_find_session(SSL* ssl, const unsigned char* identity, std:
     std::string name(reinterpret_cast<const char*>(identity), std::min<std::size_t>(length, 64));
     for (char& c : name)
       if (static_cast<unsigned char>(c) < 0x21 || static_cast<unsigned char>(c) > 0x7e) c = '?';
-    if (const std::size_t colon = name.find(':'); colon != std::string::npos) name.replace(colon + 1, std::string::npos, "...");  // a credential is for nobody's eyes
+    if (const std::size_t colon = name.find(':'); colon != std::string::npos)
+      name.replace(colon + 1, std::string::npos, "...");  // a credential is for nobody's eyes
     filter.identity_ = std::move(name);
     auto proof = (*filter.key_of_)({reinterpret_cast<const char*>(identity), length});
-    if (!proof || proof->key.size() != node_key_size) return 1;  // no session: the handshake fails for want of a certificate
+    if (!proof || proof->key.size() != node_key_size)
+      return 1;  // no session: the handshake fails for want of a certificate
     filter.identity_ = std::move(proof->node);
     filter.key_ = std::move(proof->key);
     filter.known_ = true;

@@ -35,7 +35,8 @@ class TlsServer {
   std::shared_ptr<Shared> shared_;
 };
 
-// The side that connects, as `identity`, with a key of node_key_size bytes. `node` is for messages: a credential is not shown.
+// The side that connects, as `identity`, with a key of node_key_size bytes. `node` is for messages: a credential is not
+// shown.
 std::unique_ptr<StreamFilter> tls_client(std::string identity, std::string key, std::string node = {});
 
 }  // namespace millrace

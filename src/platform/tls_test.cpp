@@ -33,7 +33,8 @@ struct TlsTest : LoopTest {
       loop.stop();
     };
     const auto key_of = [this](std::string_view identity) -> std::optional<NodeProof> {
-      if (identity.starts_with("SEALED:")) return NodeProof{std::string{identity.substr(7)}, key};  // a credential that holds a name
+      if (identity.starts_with("SEALED:"))
+        return NodeProof{std::string{identity.substr(7)}, key};  // a credential that holds a name
       return identity == "n1" ? std::optional{NodeProof{"n1", key}} : std::nullopt;
     };
     auto made =
@@ -45,25 +46,32 @@ struct TlsTest : LoopTest {
     listener = *std::move(made);
   }
   std::unique_ptr<Link> dial(const std::string& node, const std::string& with) {
-    return TlsDialer(loop, resolver, "127.0.0.1", listener->port(), node, [&] { return NodeFace{node, with}; }).dial(client);
+    return TlsDialer(loop, resolver, "127.0.0.1", listener->port(), node, [&] { return NodeFace{node, with}; })
+        .dial(client);
   }
 };
 
 TEST_F(TlsTest, A_credential_proves_the_name_it_holds_and_is_shown_to_nobody) {
-  const auto link = TlsDialer(loop, resolver, "127.0.0.1", listener->port(), "n7", [&] { return NodeFace{"SEALED:n7", key}; }).dial(client);
+  const auto link = TlsDialer(loop, resolver, "127.0.0.1", listener->port(), "n7", [&] {
+                      return NodeFace{"SEALED:n7", key};
+                    }).dial(client);
   link->send("hello");
   run_until([&] { return !server.messages.empty(); });
   EXPECT_EQ(accepted->peer().identity, "n7");
   accepted.reset();
   client.why.clear();
-  const auto wrong = TlsDialer(loop, resolver, "127.0.0.1", listener->port(), "n8", [&] { return NodeFace{"MUNGE:secret", key}; }).dial(client);
+  const auto wrong = TlsDialer(loop, resolver, "127.0.0.1", listener->port(), "n8", [&] {
+                       return NodeFace{"MUNGE:secret", key};
+                     }).dial(client);
   run_until([&] { return !client.why.empty() && !refused.empty(); });
   EXPECT_NE(refused[0].find("there is no node 'MUNGE:...' here"), std::string::npos) << refused[0];
   EXPECT_EQ(client.why.find("secret"), std::string::npos) << client.why;
 }
 
 TEST_F(TlsTest, A_face_that_cannot_be_made_closes_the_link_with_the_reason) {
-  const auto link = TlsDialer(loop, resolver, "127.0.0.1", listener->port(), "n1", [] { return fail(Errc::unavailable, "munged is away"); }).dial(client);
+  const auto link = TlsDialer(loop, resolver, "127.0.0.1", listener->port(), "n1", [] {
+                      return fail(Errc::unavailable, "munged is away");
+                    }).dial(client);
   run_until([&] { return !client.why.empty(); });
   EXPECT_NE(client.why.find("munged is away"), std::string::npos) << client.why;
 }
@@ -135,11 +143,13 @@ TEST_F(TlsTest, Silent_peer_is_dropped_before_anybody_owns_it) {
 TEST_F(TlsTest, Dialing_a_closed_port_or_an_unknown_host_tells_the_address) {
   const std::uint16_t port = listener->port();
   listener.reset();
-  const auto link = TlsDialer(loop, resolver, "127.0.0.1", port, "n1", [&] { return NodeFace{"n1", key}; }).dial(client);
+  const auto link =
+      TlsDialer(loop, resolver, "127.0.0.1", port, "n1", [&] { return NodeFace{"n1", key}; }).dial(client);
   run_until([&] { return !client.why.empty(); });
   EXPECT_NE(client.why.find("127.0.0.1:" + std::to_string(port)), std::string::npos) << client.why;
   Recorder other(loop);
-  const auto lost = TlsDialer(loop, resolver, "no-such-host.invalid", 1, "n1", [&] { return NodeFace{"n1", key}; }).dial(other);
+  const auto lost =
+      TlsDialer(loop, resolver, "no-such-host.invalid", 1, "n1", [&] { return NodeFace{"n1", key}; }).dial(other);
   run_until([&] { return !other.why.empty(); });
   EXPECT_NE(other.why.find("no-such-host.invalid"), std::string::npos) << other.why;
 }

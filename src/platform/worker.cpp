@@ -75,7 +75,8 @@ void ThreadWorker::work() {
     if (piece.then) loop_.post(std::move(piece.then));
     if (manner_ == Manner::prompt) continue;
     const std::int64_t worked = clock_ns(CLOCK_THREAD_CPUTIME_ID) - processor_before;
-    if (worked > short_work_ns && (clock_ns(CLOCK_MONOTONIC) - before) * 10 > worked * 12) rest(std::min(rest_max_ns, 9 * worked));
+    if (worked > short_work_ns && (clock_ns(CLOCK_MONOTONIC) - before) * 10 > worked * 12)
+      rest(std::min(rest_max_ns, 9 * worked));
   }
 }
 

@@ -13,15 +13,16 @@
 
 namespace millrace {
 
-// A polite one gives way on a machine that has more to do than processors: what takes it long is followed by a rest. A low priority would do the
-// same and, on such a machine, stop it while it holds a lock that others need.
-// run() may be called from any thread. Above `queue_max` waiting pieces it blocks the caller: better a loop that is
-// late than a queue that eats the machine. The destructor does what is queued, then joins; what `then` would have done
-// is left to the loop, if it still runs.
+// A polite one gives way on a machine that has more to do than processors: what takes it long is followed by a rest. A
+// low priority would do the same and, on such a machine, stop it while it holds a lock that others need. run() may be
+// called from any thread. Above `queue_max` waiting pieces it blocks the caller: better a loop that is late than a
+// queue that eats the machine. The destructor does what is queued, then joins; what `then` would have done is left to
+// the loop, if it still runs.
 class ThreadWorker final : public Worker {
  public:
   enum class Manner : std::uint8_t { prompt, polite };
-  explicit ThreadWorker(Loop& loop, std::string name = "worker", Manner manner = Manner::prompt, std::size_t queue_max = 100'000);
+  explicit ThreadWorker(Loop& loop, std::string name = "worker", Manner manner = Manner::prompt,
+                        std::size_t queue_max = 100'000);
   ~ThreadWorker() override;
   ThreadWorker(const ThreadWorker&) = delete;
   ThreadWorker& operator=(const ThreadWorker&) = delete;

@@ -34,8 +34,8 @@ class EventLog {
   virtual ~EventLog() = default;
 
   // Ordered; several may be in flight; `done` is called on the loop with the index of the batch's last event once
-  // everything up to it is on stable storage. An error poisons the log: `done` gets it, later batches get it too, and the
-  // process must stop, because what a failed sync left on disk is unknown.
+  // everything up to it is on stable storage. An error poisons the log: `done` gets it, later batches get it too, and
+  // the process must stop, because what a failed sync left on disk is unknown.
   using Durable = std::move_only_function<void(Result<std::uint64_t>)>;
   virtual void append(Batch batch, Durable done) = 0;
 
@@ -45,8 +45,8 @@ class EventLog {
   virtual bool has_payload(const PayloadId& id) const = 0;  // stored or in flight
   virtual void read_payload(const PayloadId& id, std::move_only_function<void(Result<std::string>)> done) = 0;
 
-  // `state` is the encoded state after event `index`; afterwards older segments may go, and with them every payload that
-  // `live` does not name. Runs beside appends. An error leaves everything as it was and is not fatal.
+  // `state` is the encoded state after event `index`; afterwards older segments may go, and with them every payload
+  // that `live` does not name. Runs beside appends. An error leaves everything as it was and is not fatal.
   virtual void write_snapshot(std::uint64_t index, std::string state, std::vector<PayloadId> live,
                               std::move_only_function<void(Result<void>)> done) = 0;
   // Bytes of log that a recovery would have to replay after the last snapshot.
@@ -57,8 +57,8 @@ class EventLog {
 struct Recovered {
   std::uint64_t snapshot_index = 0;  // 0: no snapshot
   std::string snapshot;
-  std::vector<std::string> events;   // those after snapshot_index, in order
-  std::uint64_t cut_bytes = 0;       // of a torn tail, for the daemon's log
+  std::vector<std::string> events;  // those after snapshot_index, in order
+  std::uint64_t cut_bytes = 0;      // of a torn tail, for the daemon's log
 };
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
-// src/ports/identity.h - users and groups as the host's name service knows them; asking may take minutes, so never on a loop.
+// src/ports/identity.h - users and groups as the host's name service knows them; asking may take minutes, so never on a
+// loop.
 #pragma once
 
 #include <cstdint>

@@ -18,13 +18,14 @@ class Clock {
 
 class Loop : public Clock {
  public:
-  using TimerId = std::uint64_t;  // 0 is never given out
+  using TimerId = std::uint64_t;     // 0 is never given out
   virtual void post(Task task) = 0;  // runs later on this loop, in order
   virtual TimerId after(Duration delay, Task task) = 0;
   virtual void cancel(TimerId timer) = 0;  // a timer that has run or is unknown is ignored
 };
 
-// Work that may block or take long, done off the loop one piece at a time, in order; `then` runs on the loop afterwards.
+// Work that may block or take long, done off the loop one piece at a time, in order; `then` runs on the loop
+// afterwards.
 class Worker {
  public:
   virtual ~Worker() = default;

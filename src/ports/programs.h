@@ -23,7 +23,8 @@ struct ProgramRun {
   std::vector<std::string> environment;  // all of it; nothing is inherited
   Duration limit{};                      // killed after this, and all it started; 0: never
   std::optional<RunAs> as{};
-  std::string file_variable{}, file_text{};  // where not empty: a variable that names a file with this text, for as long as it runs
+  std::string file_variable{},
+      file_text{};  // where not empty: a variable that names a file with this text, for as long as it runs
 };
 
 struct ProgramEnd {
@@ -37,7 +38,7 @@ constexpr int could_not_start = 127;  // exit code of what is not there, as a sh
 
 // "/etc/x exited with 3: no disk"
 inline std::string describe(const std::string& program, const ProgramEnd& end) {
-  const std::string how = end.timed_out ? " took too long and was killed"
+  const std::string how = end.timed_out     ? " took too long and was killed"
                           : end.signal != 0 ? " was killed by signal " + std::to_string(end.signal)
                                             : " exited with " + std::to_string(end.exit_code);
   return program + how + (end.words.empty() ? "" : ": " + end.words);

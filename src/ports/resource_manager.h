@@ -1,4 +1,5 @@
-// src/ports/resource_manager.h - where scheduler and resource manager meet: what a manager of nodes is told, and what it tells.
+// src/ports/resource_manager.h - where scheduler and resource manager meet: what a manager of nodes is told, and what
+// it tells.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ struct AttemptReport {
   bool epilog_failed = false;
   std::optional<std::uint32_t> step{};  // of this attempt; not set: the attempt itself
   StepUsage usage{};                    // once ended
-  std::vector<ReportedStep> steps{};    // of an ended attempt: what its keeper had not told, or did not know to be heard
+  std::vector<ReportedStep> steps{};  // of an ended attempt: what its keeper had not told, or did not know to be heard
 };
 
 struct NodeRegistration {
@@ -49,18 +50,19 @@ struct NodeRegistration {
   std::string configuration{};          // words of a NodeName line
 };
 
-// Orders to nodes. None may block or throw; any may be lost, and is then given again when the node's next report shows it. Giving
-// one twice must do no harm.
+// Orders to nodes. None may block or throw; any may be lost, and is then given again when the node's next report shows
+// it. Giving one twice must do no harm.
 class ResourceManager {
  public:
   virtual ~ResourceManager() = default;
-  virtual void launch(const std::string& node, const wire::LaunchPlan& plan, const Owner& owner, const std::string& boot_id) = 0;
+  virtual void launch(const std::string& node, const wire::LaunchPlan& plan, const Owner& owner,
+                      const std::string& boot_id) = 0;
   virtual void kill(const std::string& node, const wire::Kill& kill) = 0;
   virtual void forget(const std::string& node, const wire::Forget& forget) = 0;
   // To the keeper of a job's steps, on this node.
   virtual void tell_keeper(const std::string& node, const wire::StepToNode& message) = 0;
   virtual void signal(const std::string& node, const wire::SignalAttempt& signal) = 0;
-  virtual void suspend(const std::string& node, const wire::Suspend& suspend) = 0;  // or let it go on
+  virtual void suspend(const std::string& node, const wire::Suspend& suspend) = 0;    // or let it go on
   virtual void tell_step(const std::string& node, const wire::StepOrder& order) = 0;  // to one supervisor
   virtual void stop_nodes() = 0;
   virtual void reboot(const std::string&) {}  // for managers that can
@@ -68,8 +70,8 @@ class ResourceManager {
   virtual void set_logging(const std::string&, const wire::SetLogging&) {}  // ... and a log
 };
 
-// What managers say. Nothing of it is trusted: it is checked against the ledger before it changes anything, and a manager is heard
-// only about nodes that are its own.
+// What managers say. Nothing of it is trusted: it is checked against the ledger before it changes anything, and a
+// manager is heard only about nodes that are its own.
 class ResourceObserver {
  public:
   virtual ~ResourceObserver() = default;

@@ -1,7 +1,6 @@
 // src/ports/supervisors.h - the running steps of a node as its agent sees them; one supervisor process per attempt.
 #pragma once
 
-
 #include <cstdint>
 #include <vector>
 
@@ -39,8 +38,9 @@ class SupervisorObserver {
 class Supervisors {
  public:
   virtual ~Supervisors() = default;
-  // All attempts the spool knows: running ones are adopted again, ended ones wait to be forgotten. An attempt whose supervisor
-  // is gone without having written an end is first killed (what is left of it) and then ended as SUPERVISOR_LOST.
+  // All attempts the spool knows: running ones are adopted again, ended ones wait to be forgotten. An attempt whose
+  // supervisor is gone without having written an end is first killed (what is left of it) and then ended as
+  // SUPERVISOR_LOST.
   virtual std::vector<wire::AttemptStatus> adopt(SupervisorObserver& observer) = 0;
   // Launches an attempt the spool does not know yet; the caller has checked the credential. A failure to launch is
   // reported as an ended attempt (LAUNCH_FAILED), never as silence.

@@ -10,7 +10,8 @@
 
 namespace millrace {
 
-// Called on the owner's loop. After closed() nothing more comes. A handler may close or destroy its link from inside a call.
+// Called on the owner's loop. After closed() nothing more comes. A handler may close or destroy its link from inside a
+// call.
 class LinkHandler {
  public:
   virtual ~LinkHandler() = default;
@@ -24,9 +25,10 @@ class Link {
  public:
   virtual ~Link() = default;
   virtual void send(std::string bytes) = 0;
-  virtual void close() = 0;                 // closed() is not called for one's own close
-  virtual std::size_t unsent() const = 0;   // bytes waiting for the peer, for limits on slow readers
-  // Runs `then` once fewer than so many bytes wait, perhaps at once; never if the link ends before. One such wish at a time: a second replaces the first.
+  virtual void close() = 0;                // closed() is not called for one's own close
+  virtual std::size_t unsent() const = 0;  // bytes waiting for the peer, for limits on slow readers
+  // Runs `then` once fewer than so many bytes wait, perhaps at once; never if the link ends before. One such wish at a
+  // time: a second replaces the first.
   virtual void when_unsent_below(std::size_t, Task then) { then(); }
 };
 

@@ -79,7 +79,7 @@ ClusterConfigured configuration_of(const ClusterShape& shape) {
   out.policy.return_to_service = 2;
   out.policy.requeue_delay_seconds = 0;
   out.policy.min_job_age_seconds = 1'000'000;  // the test compares at the end: nothing is forgotten before
-  out.policy.keep_ended_seconds = 3600;  // runs that were requeued
+  out.policy.keep_ended_seconds = 3600;        // runs that were requeued
   out.policy.keep_ended_rows = 20;
   out.policy.kill_wait_seconds = 2;
   return out;
@@ -128,8 +128,9 @@ SimCluster::SimCluster(std::uint64_t seed, ClusterShape shape)
     network_.faults.slowest = milliseconds(world_.random.between(1, 400));
   }
   for (std::uint32_t i = 0; i < shape.nodes; ++i)
-    nodes_.push_back(std::make_unique<SimNode>(world_, network_, node_name(i), shape.cpus,
-                                               [seed](const AttemptKey& attempt) { return work_of(seed, attempt); }, shape.programs));
+    nodes_.push_back(std::make_unique<SimNode>(
+        world_, network_, node_name(i), shape.cpus,
+        [seed](const AttemptKey& attempt) { return work_of(seed, attempt); }, shape.programs));
   make_wishes();
 }
 
@@ -147,7 +148,8 @@ void SimCluster::make_wishes() {
     job.set_work_dir("/tmp");
     job.set_cpus_per_task(static_cast<std::uint32_t>(1 + world_.random.below(shape_.cpus)));
     if (world_.random.chance(1, 6)) job.set_min_nodes(2);
-    if (world_.random.chance(1, 6)) job.set_array("1-" + std::to_string(world_.random.between(2, 4)) + (world_.random.chance(1, 2) ? "%1" : ""));
+    if (world_.random.chance(1, 6))
+      job.set_array("1-" + std::to_string(world_.random.between(2, 4)) + (world_.random.chance(1, 2) ? "%1" : ""));
     if (world_.random.chance(1, 8)) job.set_requeue(false);
     if (world_.random.chance(1, 6)) job.set_time_limit_minutes(1);
     wish.own_nodes = shape_.flaky_nodes == 0 || world_.random.chance(1, 2);
@@ -171,7 +173,8 @@ void SimCluster::make_wishes() {
     if (mix_bits(seed_ * 1000 + i) % 3 == 0) job.mutable_extras()->set_no_kill(true);
     wish.by_root = shape_.power && wish.own_nodes && mix_bits(seed_ * 1000 + i + 500) % 4 == 0;
     if (wish.by_root) job.mutable_extras()->set_reboot(true);
-    if (!job.interactive() && job.min_nodes() <= 1 && mix_bits(seed_ * 1000 + i + 700) % 4 == 0) job.mutable_resources()->set_node_counts("1,3");
+    if (!job.interactive() && job.min_nodes() <= 1 && mix_bits(seed_ * 1000 + i + 700) % 4 == 0)
+      job.mutable_resources()->set_node_counts("1,3");
     if (!job.interactive()) wish.ask.set_script("#!/bin/sh\n# " + std::to_string(world_.random.below(6)) + "\n");
     wish.ask.set_environment("PATH=/bin");
     std::string key(16, '\0');
@@ -181,8 +184,10 @@ void SimCluster::make_wishes() {
     wish.cancel = world_.random.chance(1, 6);
     wish.requeue = world_.random.chance(1, 8);
     if (shape_.suspends && wish.own_nodes) {
-      if (world_.random.chance(1, 3)) job.set_partition("urgent");
-      else job.set_oversubscribe(world_.random.chance(1, 2));
+      if (world_.random.chance(1, 3))
+        job.set_partition("urgent");
+      else
+        job.set_oversubscribe(world_.random.chance(1, 2));
       if (world_.random.chance(1, 2)) wish.suspends = static_cast<std::uint32_t>(1 + world_.random.below(4));
     }
     wishes_.push_back(std::move(wish));
@@ -225,7 +230,8 @@ void SimCluster::start_controller() {
   }
   if (const auto broken = broken_law(state)) complain("after recovery: " + *broken);
   if (state.version < durable_version_)
-    complain("facts that were seen are gone: version " + std::to_string(state.version) + " after " + std::to_string(durable_version_));
+    complain("facts that were seen are gone: version " + std::to_string(state.version) + " after " +
+             std::to_string(durable_version_));
   if (state.version == durable_version_ && durable_version_ > 0 && fingerprint(state) != fingerprint(last_durable_))
     complain("recovery gave another state than was seen");
   ControllerSettings controller_settings;
@@ -242,9 +248,13 @@ void SimCluster::start_controller() {
   };
   c.programs = std::make_unique<SimPrograms>(world_, c.process, controller_programs_);
   c.programs->did = [this](const ProgramRun& program) { power_nodes(program); };
-  hooks.site_programs = [] { return SitePrograms{{"controller_prolog"}, {"controller_epilog"}, {}, {}, true, "suspend", "resume", "resume_failed"}; };
+  hooks.site_programs = [] {
+    return SitePrograms{{"controller_prolog"}, {"controller_epilog"}, {}, {}, true, "suspend", "resume",
+                        "resume_failed"};
+  };
   c.controller = std::make_unique<Controller>(
-      Controller::Parts{c.process, *c.wal, c.plan_worker, c.query_worker, *this, *this, c.programs.get()}, controller_settings, hooks, std::move(state));
+      Controller::Parts{c.process, *c.wal, c.plan_worker, c.query_worker, *this, *this, c.programs.get()},
+      controller_settings, hooks, std::move(state));
   c.agents = std::make_unique<OwnAgents>(c.process, signer_, OwnAgents::Settings{"sim", 1}, [](const std::string&) {});
   if (shape_.flaky_nodes > 0) {
     std::vector<std::string> theirs, ours;
@@ -262,11 +272,12 @@ void SimCluster::start_controller() {
     c.serving = true;
     c.agents->serve(*c.controller, c.controller->epoch());
     if (c.flaky) c.flaky->serve(*c.controller);
-    network_.listen([this](std::unique_ptr<Link> link, const std::string& from, std::function<void(LinkHandler&)> start) {
-      // While an old leader still runs, some connections end up with it.
-      Controlling& reached = zombie_ && world_.random.chance(1, 2) ? *zombie_ : *controlling_;
-      start(reached.agents->accept(std::move(link), from));
-    });
+    network_.listen(
+        [this](std::unique_ptr<Link> link, const std::string& from, std::function<void(LinkHandler&)> start) {
+          // While an old leader still runs, some connections end up with it.
+          Controlling& reached = zombie_ && world_.random.chance(1, 2) ? *zombie_ : *controlling_;
+          start(reached.agents->accept(std::move(link), from));
+        });
   });
 }
 
@@ -278,7 +289,9 @@ void SimCluster::kill_controller(bool power) {
   if (!power && faults_on_ && controlling_->serving && (shape_.old_leaders || world_.random.chance(1, 3))) {
     zombie_ = std::move(controlling_);
     world_.at(world_.now() + Duration{static_cast<std::int64_t>(world_.random.below(15'000'000))},
-              [this, self = zombie_.get()] { if (zombie_.get() == self) zombie_.reset(); });
+              [this, self = zombie_.get()] {
+                if (zombie_.get() == self) zombie_.reset();
+              });
   }
   controlling_.reset();
   administrator_.answers_are_lost();
@@ -332,30 +345,37 @@ void SimCluster::reply(ClientId, const wire::Reply& answer) {
   if (!answer.has_submitted()) return;
   if (wish.answered && *wish.answered != answer.submitted().job_id()) complain("one submission was given two numbers");
   wish.answered = answer.submitted().job_id();
-  // What was answered is durable: it must be there now and after every crash (watch_durable and final_verdict look again).
-  if (controlling_ && !controlling_->controller->durable().find_job(JobId{*wish.answered})) complain("a job was acknowledged before it was durable");
+  // What was answered is durable: it must be there now and after every crash (watch_durable and final_verdict look
+  // again).
+  if (controlling_ && !controlling_->controller->durable().find_job(JobId{*wish.answered}))
+    complain("a job was acknowledged before it was durable");
 }
 
 bool SimCluster::serves() const {
-  return controlling_ && controlling_->controller && last_epoch_ != 0 && controlling_->controller->durable().epoch.value >= last_epoch_;
+  return controlling_ && controlling_->controller && last_epoch_ != 0 &&
+         controlling_->controller->durable().epoch.value >= last_epoch_;
 }
 
 void SimCluster::administrator_turn() {
   if (!faults_on_) return;
-  world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(3'000'000))}, [this] { administrator_turn(); });
+  world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(3'000'000))},
+            [this] { administrator_turn(); });
   if (!serves()) return;
   if (const auto request = administrator_.next_wish(world_.random, ++last_request_, shape_.nodes, world_.now()))
     controlling_->controller->request({SimAdministrator::client, UserId{0}, GroupId{0}}, *request);
 }
 
 void SimCluster::crontab_turn() {
-  world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(faults_on_ ? 40'000'000 : 4'000'000))}, [this] { crontab_turn(); });
+  world_.at(
+      world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(faults_on_ ? 40'000'000 : 4'000'000))},
+      [this] { crontab_turn(); });
   const bool over = !faults_on_ && world_.now() > healed_at_ + seconds(200);
   if (!serves() || crontab_.waits_for_answer() || (!faults_on_ && !over)) return;
   if (over && crontab_.is_gone()) return;
   if (over)
     if (auto lost = crontab_.lost_in(controlling_->controller->durable(), world_.now())) complain(*std::move(lost));
-  controlling_->controller->request({SimCrontab::client, SimCrontab::user, GroupId{SimCrontab::user.value}}, crontab_.next(world_.random, ++last_request_, over));
+  controlling_->controller->request({SimCrontab::client, SimCrontab::user, GroupId{SimCrontab::user.value}},
+                                    crontab_.next(world_.random, ++last_request_, over));
 }
 
 // What the site's programs do to the power of nodes. While faults are on some do not come up.
@@ -373,7 +393,8 @@ void SimCluster::power_nodes(const ProgramRun& program) {
 
 // Somebody puts nodes right that were drained because a program failed there.
 void SimCluster::repair_turn() {
-  world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(4'000'000))}, [this] { repair_turn(); });
+  world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(4'000'000))},
+            [this] { repair_turn(); });
   if (!serves()) return;
   for (const auto& [index, node] : controlling_->controller->durable().nodes) {
     const bool did_not_come_up = shape_.power && node->condition == NodeCondition::down;
@@ -383,14 +404,17 @@ void SimCluster::repair_turn() {
     request.set_number(++last_request_);
     request.mutable_update_node()->set_nodes(node->def->name);
     // Now or in a while, which a controller that is killed meanwhile must not forget.
-    if (world_.random.chance(2, 3)) request.mutable_update_node()->set_state("RESUME");
-    else request.mutable_update_node()->set_resume_after_seconds(static_cast<std::int64_t>(world_.random.below(3)));
+    if (world_.random.chance(2, 3))
+      request.mutable_update_node()->set_state("RESUME");
+    else
+      request.mutable_update_node()->set_resume_after_seconds(static_cast<std::int64_t>(world_.random.below(3)));
     return controlling_->controller->request({SimAdministrator::client, UserId{0}, GroupId{0}}, request);
   }
 }
 
 void SimCluster::client_turn() {
-  world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(300'000))}, [this] { client_turn(); });
+  world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(300'000))},
+            [this] { client_turn(); });
   if (!serves()) return;
   watch_agreement();
   const std::size_t index = world_.random.below(wishes_.size());
@@ -406,11 +430,13 @@ void SimCluster::client_turn() {
   bool kept = false;  // it, or a task of it
   for (const auto& [key, nothing] : controlling_->controller->durable().suspended) {
     const Job& job = controlling_->controller->durable().job(key);
-    kept = kept || (known && !job.suspension->wants_cpus && (key == known->key || (job.array.value != 0 && job.array == known->array)));
+    kept = kept || (known && !job.suspension->wants_cpus &&
+                    (key == known->key || (job.array.value != 0 && job.array == known->array)));
   }
   if (!wish.answered) {
     *request.mutable_submit() = wish.ask;
-  } else if (kept ? !faults_on_ || world_.random.chance(1, 8) : wish.suspends > 0 && faults_on_ && world_.random.chance(1, 4)) {
+  } else if (kept ? !faults_on_ || world_.random.chance(1, 8)
+                  : wish.suspends > 0 && faults_on_ && world_.random.chance(1, 4)) {
     if (!kept) --wish.suspends;
     request.mutable_suspend()->add_jobs()->set_job_id(*wish.answered);
     request.mutable_suspend()->set_resume(kept || world_.random.chance(1, 3));
@@ -426,7 +452,8 @@ void SimCluster::client_turn() {
   } else if (wish.requeue && faults_on_ && world_.random.chance(1, 4)) {
     request.mutable_requeue()->add_jobs()->set_job_id(*wish.answered);
     wish.requeue = false;
-  } else if (known && can_shrink(*known) && mix_bits(seed_ * 1000 + index + 700) % 2 == 0 && world_.random.chance(1, 4)) {
+  } else if (known && can_shrink(*known) && mix_bits(seed_ * 1000 + index + 700) % 2 == 0 &&
+             world_.random.chance(1, 4)) {
     request.mutable_update_job()->mutable_job()->set_job_id(*wish.answered);
     request.mutable_update_job()->set_min_nodes(1);
   } else {
@@ -438,22 +465,35 @@ void SimCluster::client_turn() {
 }
 
 void SimCluster::fault_turn() {
-  world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(4'000'000))}, [this] { fault_turn(); });
+  world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(4'000'000))},
+            [this] { fault_turn(); });
   if (!faults_on_) return;
   SimNode& node = *nodes_[world_.random.below(nodes_.size())];
   if (shape_.old_leaders && world_.random.chance(1, 2)) return network_.cut(node.name());
   switch (world_.random.below(12)) {
-    case 0: kill_controller(true); break;
-    case 1: kill_controller(false); break;
-    case 2: node.kill_agent(); break;
+    case 0:
+      kill_controller(true);
+      break;
+    case 1:
+      kill_controller(false);
+      break;
+    case 2:
+      node.kill_agent();
+      break;
     case 3:
     case 4:
-    case 5: node.start_agent(); break;
+    case 5:
+      node.start_agent();
+      break;
     case 6:
       if (world_.random.chance(1, 3)) node.crash();
       break;
-    case 7: node.kill_a_supervisor(); break;
-    case 8: network_.cut(node.name()); break;
+    case 7:
+      node.kill_a_supervisor();
+      break;
+    case 8:
+      network_.cut(node.name());
+      break;
     case 9:
       if (world_.random.chance(1, 3)) disk_.fail_sync(world_.random.below(10));
       break;
@@ -461,7 +501,8 @@ void SimCluster::fault_turn() {
       if (world_.random.chance(1, 3)) disk_.fail_write(world_.random.below(10));
       break;
     default:
-      if (shape_.full_disk) disk_.set_capacity(world_.random.chance(1, 2) ? disk_.used() + world_.random.below(30'000) : UINT64_MAX / 4);
+      if (shape_.full_disk)
+        disk_.set_capacity(world_.random.chance(1, 2) ? disk_.used() + world_.random.below(30'000) : UINT64_MAX / 4);
       break;
   }
 }
@@ -487,7 +528,8 @@ void SimCluster::watch_durable() {
     if (wish.answered)
       for (int i = 0; i <= wish.ask.more_components_size(); ++i)
         if (!durable.find_job(JobId{*wish.answered + static_cast<std::uint32_t>(i)}))
-          complain("acknowledged job " + std::to_string(*wish.answered) + (i == 0 ? "" : "+" + std::to_string(i)) + " is gone");
+          complain("acknowledged job " + std::to_string(*wish.answered) + (i == 0 ? "" : "+" + std::to_string(i)) +
+                   " is gone");
   saw_reservation_ |= !durable.reservations.empty();
   if (shape_.power && !saw_boot_)
     for (const auto& [key, nothing] : durable.active) saw_boot_ |= durable.jobs.at(key)->boots;
@@ -514,14 +556,18 @@ void SimCluster::watch_agreement() {
     for (const auto& node : nodes_) {
       const AttemptKey attempt{key.value, job.attempt.value};
       // What is left of it on a node that it has gone on without is being killed there.
-      const auto is_here = [&](const NodeShare& share) { return !share.lost && state.node(share.node).def->name == node->name(); };
+      const auto is_here = [&](const NodeShare& share) {
+        return !share.lost && state.node(share.node).def->name == node->name();
+      };
       if (std::ranges::none_of(job.placement->shares, is_here)) continue;
       const bool agrees = !node->runs(attempt) || node->is_suspended(attempt) == (job.state == JobState::suspended);
       // A prolog may have taken longer than that: the script has only begun, and is told.
       const std::tuple known{attempt, node->name(), changed};
-      if (agrees) disagrees_since_.erase(known);
+      if (agrees)
+        disagrees_since_.erase(known);
       else if (disagrees_since_.try_emplace(known, world_.now()).first->second + while_ < world_.now())
-        complain("job " + std::to_string(job.id.value) + ": suspended in the ledger and not on " + node->name() + ", or the reverse");
+        complain("job " + std::to_string(job.id.value) + ": suspended in the ledger and not on " + node->name() +
+                 ", or the reverse");
     }
   }
 }
@@ -545,14 +591,17 @@ std::optional<std::string> SimCluster::judge_steps(const State& state) const {
   for (const auto& node : nodes_)
     for (const StepRecord& record : node->steps()) {
       if (!record.start_heard || !state.find_job(JobKey{record.job_key})) continue;
-      const std::string which = "step " + std::to_string(record.fact.id()) + " of job key " + std::to_string(record.job_key) + " attempt " + std::to_string(record.attempt) + ": ";
+      const std::string which = "step " + std::to_string(record.fact.id()) + " of job key " +
+                                std::to_string(record.job_key) + " attempt " + std::to_string(record.attempt) + ": ";
       const auto* step = state.steps.find({JobKey{record.job_key}, Attempt{record.attempt}, record.fact.id()});
       if (!step) return which + "acknowledged, and not in the ledger";
       if ((*step)->start.name != record.fact.name()) return which + "another step has its number";
       if ((*step)->is_running()) return which + "it still runs";
       const StepEnd& end = (*step)->end;
-      if (record.end_heard && (*step)->start.time_limit_minutes != record.fact.time_limit_minutes()) return which + "its time limit is not the one its keeper knew";
-      if (record.end_heard && end.exit_code != record.fact.exit_code()) return which + "it did not end as its keeper saw it";
+      if (record.end_heard && (*step)->start.time_limit_minutes != record.fact.time_limit_minutes())
+        return which + "its time limit is not the one its keeper knew";
+      if (record.end_heard && end.exit_code != record.fact.exit_code())
+        return which + "it did not end as its keeper saw it";
     }
   return std::nullopt;
 }
@@ -573,21 +622,26 @@ std::optional<std::string> SimCluster::final_verdict() const {
     std::set<std::string> places;
     for (const RunRecord& record : records) {
       const Job* job = state.find_job(JobKey{attempt.first});
-      const std::string place = job && job->spec->interactive ? record.node : "anywhere";  // a batch job starts once in all
+      const std::string place =
+          job && job->spec->interactive ? record.node : "anywhere";  // a batch job starts once in all
       if (!places.insert(place).second)
-        return "job key " + std::to_string(attempt.first) + " attempt " + std::to_string(attempt.second) + " was started twice";
+        return "job key " + std::to_string(attempt.first) + " attempt " + std::to_string(attempt.second) +
+               " was started twice";
     }
   }
   std::set<std::pair<std::string, AttemptKey>> kept_there;
   for (const auto& node : nodes_)
     for (const RunRecord& record : node->holders()) {
       if (!kept_there.insert({node->name(), record.attempt}).second)
-        return "job key " + std::to_string(record.attempt.first) + " attempt " + std::to_string(record.attempt.second) + " was launched twice on " + node->name();
+        return "job key " + std::to_string(record.attempt.first) + " attempt " + std::to_string(record.attempt.second) +
+               " was launched twice on " + node->name();
     }
   if (auto wrong = judge_steps(state)) return wrong;
   std::map<SubmissionKey, int> submitted;
   for (const auto& [key, job] : state.jobs)
-    if ((job->array.value == 0 || job->array == key) && !job->is_component() && job->spec->submission != SubmissionKey{}) ++submitted[job->spec->submission];
+    if ((job->array.value == 0 || job->array == key) && !job->is_component() &&
+        job->spec->submission != SubmissionKey{})
+      ++submitted[job->spec->submission];
   for (const auto& [submission, count] : submitted)
     if (count > 1) return std::string{"one submission became two jobs"};
   for (const auto& [key, job] : state.jobs) {
@@ -598,27 +652,44 @@ std::optional<std::string> SimCluster::final_verdict() const {
     if (job->is_component()) {
       if (ran) return who + "a component without a script was started";
       const Job& leader = state.job(job->het->leader);
-      if (job->outcome == Outcome::completed && leader.outcome != Outcome::completed) return who + "completed, but its leader did not";
+      if (job->outcome == Outcome::completed && leader.outcome != Outcome::completed)
+        return who + "completed, but its leader did not";
       continue;
     }
     // Of a job that goes on without nodes that failed, what became of its tasks there is no matter.
     const auto is_lost = [&](const RunRecord& record) {
-      return job->placement && std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) { return share.lost && state.node(share.node).def->name == record.node; });
+      return job->placement && std::ranges::any_of(job->placement->shares, [&](const NodeShare& share) {
+               return share.lost && state.node(share.node).def->name == record.node;
+             });
     };
-    if (job->placement && !job->spec->extra_request().no_kill && std::ranges::any_of(job->placement->shares, [](const NodeShare& share) { return share.lost && !share.given_up; }))
+    if (job->placement && !job->spec->extra_request().no_kill &&
+        std::ranges::any_of(job->placement->shares,
+                            [](const NodeShare& share) { return share.lost && !share.given_up; }))
       return who + "outlived a node and was not meant to";
-    const auto went_well = [&](const RunRecord& record) { return is_lost(record) || (record.whole && record.exit_code == 0); };
-    const auto counted = ran ? static_cast<std::size_t>(std::ranges::count_if(it->second, [&](const RunRecord& record) { return !is_lost(record); })) : 0;
-    const std::size_t expected = job->spec->interactive && job->placement ? static_cast<std::size_t>(std::ranges::count_if(job->placement->shares, [](const NodeShare& share) { return !share.lost; })) : 1;
+    const auto went_well = [&](const RunRecord& record) {
+      return is_lost(record) || (record.whole && record.exit_code == 0);
+    };
+    const auto counted = ran ? static_cast<std::size_t>(std::ranges::count_if(
+                                   it->second, [&](const RunRecord& record) { return !is_lost(record); }))
+                             : 0;
+    const std::size_t expected = job->spec->interactive && job->placement
+                                     ? static_cast<std::size_t>(std::ranges::count_if(
+                                           job->placement->shares, [](const NodeShare& share) { return !share.lost; }))
+                                     : 1;
     const bool all_well = ran && counted == expected && std::ranges::all_of(it->second, went_well);
     if (job->outcome == Outcome::completed && !all_well) return who + "completed, but it did not run to a good end";
-    if (job->outcome == Outcome::failed && job->end_reason == Reason::non_zero_exit_code && (!ran || std::ranges::all_of(it->second, [](const RunRecord& record) { return record.exit_code == 0; })))
+    if (job->outcome == Outcome::failed && job->end_reason == Reason::non_zero_exit_code &&
+        (!ran || std::ranges::all_of(it->second, [](const RunRecord& record) { return record.exit_code == 0; })))
       return who + "failed, but no run of it did";
-    // Every attempt before the last was ended by something; one that ran to its own end is only run again when asked to.
+    // Every attempt before the last was ended by something; one that ran to its own end is only run again when asked
+    // to.
     if (job->outcome == Outcome::none) return who + "ended as nothing";
-    // On another of its nodes, or one of another component, the prolog may have failed while the script was already through.
-    const bool not_begun_elsewhere = job->end_reason == Reason::launch_failure && job->placement && (job->placement->shares.size() > 1 || job->het);
-    if (all_well && job->outcome == Outcome::failed && !not_begun_elsewhere) return who + "ran well and counts as failed";
+    // On another of its nodes, or one of another component, the prolog may have failed while the script was already
+    // through.
+    const bool not_begun_elsewhere =
+        job->end_reason == Reason::launch_failure && job->placement && (job->placement->shares.size() > 1 || job->het);
+    if (all_well && job->outcome == Outcome::failed && !not_begun_elsewhere)
+      return who + "ran well and counts as failed";
   }
   return std::nullopt;
 }
@@ -632,7 +703,9 @@ std::optional<std::string> SimCluster::run() {
   if (shape_.administrator) world_.at(world_.now() + seconds(1), [this] { administrator_turn(); });
   if (shape_.crontab) world_.at(world_.now() + seconds(1), [this] { crontab_turn(); });
   const Time begin = world_.now();
-  const Time calm = begin + seconds(!shape_.faults ? 0 : shape_.crontab ? 300 : 60);  // jobs of a crontab come again after minutes
+  const Time calm = begin + seconds(!shape_.faults   ? 0
+                                    : shape_.crontab ? 300
+                                                     : 60);  // jobs of a crontab come again after minutes
   const Time limit = calm + seconds(4000);
   bool healed = !shape_.faults;
   while (!wrong_ && world_.step()) {
@@ -646,13 +719,15 @@ std::optional<std::string> SimCluster::run() {
   }
   if (wrong_) return wrong_;
   for (const auto& [key, job] : controlling_->controller->durable().jobs)
-    if (job->spec->owner->uid.value != flaky_user && job->started_at.is_set() && job->attempt.value == 0 && job->array.value == 0)
+    if (job->spec->owner->uid.value != flaky_user && job->started_at.is_set() && job->attempt.value == 0 &&
+        job->array.value == 0)
       slowest_start_ = std::max(slowest_start_, job->started_at - job->eligible_at);
   for (const auto& [key, job] : controlling_->controller->durable().jobs)
     if (job->placement) {
       const auto given_up = std::ranges::count_if(job->placement->shares, &NodeShare::given_up);
       nodes_given_up_ += static_cast<std::size_t>(given_up);
-      nodes_outlived_ += static_cast<std::size_t>(std::ranges::count_if(job->placement->shares, &NodeShare::lost) - given_up);
+      nodes_outlived_ +=
+          static_cast<std::size_t>(std::ranges::count_if(job->placement->shares, &NodeShare::lost) - given_up);
     }
   if (auto wrong = final_verdict()) return wrong;
   return shape_.programs ? program_verdict() : std::nullopt;
@@ -664,7 +739,9 @@ bool SimCluster::saw_reboot() const {
 
 std::size_t SimCluster::programs_failed() const {
   std::size_t count = 0;
-  for (const auto& node : nodes_) count += static_cast<std::size_t>(std::ranges::count(node->programs(), ProgramFate::failed, &ProgramRunRecord::fate));
+  for (const auto& node : nodes_)
+    count +=
+        static_cast<std::size_t>(std::ranges::count(node->programs(), ProgramFate::failed, &ProgramRunRecord::fate));
   return count;
 }
 
@@ -676,19 +753,33 @@ std::optional<std::string> SimCluster::holders_verdict() const {
       const Job* job = state.find_job(JobKey{held.attempt.first});
       if (!job) continue;
       const std::uint32_t leader = state.job(leader_of(*job)).id.value;
-      const std::string who = "job " + std::to_string(job->id.value) + " attempt " + std::to_string(held.attempt.second) + " on " + node->name() + ": ";
-      const auto mine = [&](const ProgramRunRecord& record, std::uint32_t id) { return record.job_id == id && record.attempt == held.attempt.second; };
-      const auto before = [&](const ProgramRunRecord& record) { return record.fate == ProgramFate::well && record.ended_at <= held.started_at; };
-      if (std::ranges::none_of(node->programs(), [&](const auto& r) { return mine(r, job->id.value) && r.program == "prolog2" && before(r); })) return who + "was held before its prolog went well";
-      if (std::ranges::none_of(controller_programs_, [&](const auto& r) { return mine(r, leader) && r.program == "controller_prolog" && before(r); }))
+      const std::string who = "job " + std::to_string(job->id.value) + " attempt " +
+                              std::to_string(held.attempt.second) + " on " + node->name() + ": ";
+      const auto mine = [&](const ProgramRunRecord& record, std::uint32_t id) {
+        return record.job_id == id && record.attempt == held.attempt.second;
+      };
+      const auto before = [&](const ProgramRunRecord& record) {
+        return record.fate == ProgramFate::well && record.ended_at <= held.started_at;
+      };
+      if (std::ranges::none_of(node->programs(), [&](const auto& r) {
+            return mine(r, job->id.value) && r.program == "prolog2" && before(r);
+          }))
+        return who + "was held before its prolog went well";
+      if (std::ranges::none_of(controller_programs_, [&](const auto& r) {
+            return mine(r, leader) && r.program == "controller_prolog" && before(r);
+          }))
         return who + "was held before the controller's prolog went well";
       if (std::ranges::any_of(node->crashes(), [&](Time at) { return at >= held.started_at; })) continue;
-      if (std::ranges::none_of(node->programs(), [&](const auto& r) { return mine(r, job->id.value) && r.program == "epilog" && r.fate != ProgramFate::running; })) return who + "no epilog came to its end";
+      if (std::ranges::none_of(node->programs(), [&](const auto& r) {
+            return mine(r, job->id.value) && r.program == "epilog" && r.fate != ProgramFate::running;
+          }))
+        return who + "no epilog came to its end";
     }
   return std::nullopt;
 }
 
-// Nothing ran before its prologs went well, no node was left before its epilog came to an end, and neither ran beside the job.
+// Nothing ran before its prologs went well, no node was left before its epilog came to an end, and neither ran beside
+// the job.
 std::optional<std::string> SimCluster::program_verdict() const {
   if (auto wrong = holders_verdict()) return wrong;
   const State& state = controlling_->controller->durable();
@@ -696,19 +787,31 @@ std::optional<std::string> SimCluster::program_verdict() const {
     for (const RunRecord& run : node->history()) {
       const Job* job = state.find_job(JobKey{run.attempt.first});
       if (!job || job->is_component()) continue;
-      const std::string who = "job " + std::to_string(job->id.value) + " attempt " + std::to_string(run.attempt.second) + " on " + node->name() + ": ";
-      const auto mine = [&](const ProgramRunRecord& record) { return record.job_id == job->id.value && record.attempt == run.attempt.second; };
-      const bool prepared = std::ranges::any_of(node->programs(), [&](const auto& r) { return mine(r) && r.program == "prolog2" && r.fate == ProgramFate::well && r.ended_at <= run.started_at; });
+      const std::string who = "job " + std::to_string(job->id.value) + " attempt " +
+                              std::to_string(run.attempt.second) + " on " + node->name() + ": ";
+      const auto mine = [&](const ProgramRunRecord& record) {
+        return record.job_id == job->id.value && record.attempt == run.attempt.second;
+      };
+      const bool prepared = std::ranges::any_of(node->programs(), [&](const auto& r) {
+        return mine(r) && r.program == "prolog2" && r.fate == ProgramFate::well && r.ended_at <= run.started_at;
+      });
       if (!prepared) return who + "ran before its prolog went well";
-      if (std::ranges::none_of(controller_programs_, [&](const auto& r) { return mine(r) && r.program == "controller_prolog" && r.fate == ProgramFate::well && r.ended_at <= run.started_at; }))
+      if (std::ranges::none_of(controller_programs_, [&](const auto& r) {
+            return mine(r) && r.program == "controller_prolog" && r.fate == ProgramFate::well &&
+                   r.ended_at <= run.started_at;
+          }))
         return who + "ran before the controller's prolog went well";
       for (const ProgramRunRecord& record : node->programs()) {
         if (!mine(record)) continue;
-        if (record.program != "epilog" && record.started_at > run.started_at) return who + "a prolog began after the job";
-        if (record.program == "epilog" && record.started_at < run.ended_at) return who + "an epilog began before its end";
+        if (record.program != "epilog" && record.started_at > run.started_at)
+          return who + "a prolog began after the job";
+        if (record.program == "epilog" && record.started_at < run.ended_at)
+          return who + "an epilog began before its end";
       }
       if (std::ranges::any_of(node->crashes(), [&](Time at) { return at >= run.started_at; })) continue;
-      if (std::ranges::none_of(node->programs(), [&](const auto& r) { return mine(r) && r.program == "epilog" && r.fate != ProgramFate::running; }))
+      if (std::ranges::none_of(node->programs(), [&](const auto& r) {
+            return mine(r) && r.program == "epilog" && r.fate != ProgramFate::running;
+          }))
         return who + "no epilog came to its end";
     }
   return std::nullopt;

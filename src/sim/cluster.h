@@ -1,4 +1,5 @@
-// src/sim/cluster.h - a whole cluster in one thread: controller, log, agents and clients on simulated time, network, disk and processes.
+// src/sim/cluster.h - a whole cluster in one thread: controller, log, agents and clients on simulated time, network,
+// disk and processes.
 #pragma once
 
 #include <map>
@@ -22,14 +23,15 @@ namespace millrace {
 struct ClusterShape {
   std::uint32_t nodes = 3;
   std::uint32_t cpus = 4;
-  std::uint32_t flaky_nodes = 0;     // managed by a second manager that hangs, lies and forgets
+  std::uint32_t flaky_nodes = 0;  // managed by a second manager that hangs, lies and forgets
   std::uint32_t jobs = 25;
   bool faults = true;
   bool full_disk = false;
-  bool programs = false;     // prologs and epilogs, on the nodes and at the controller; sometimes they fail
-  bool power = false;        // idle nodes are powered down and up again; one is in a cloud, and some do not come up
-  bool suspends = false;     // urgent jobs suspend others, CPUs are shared in turns, administrators suspend and resume
-  bool administrator = false;  // reservations come and go, limits change, and jobs of an urgent partition take nodes from others
+  bool programs = false;  // prologs and epilogs, on the nodes and at the controller; sometimes they fail
+  bool power = false;     // idle nodes are powered down and up again; one is in a cloud, and some do not come up
+  bool suspends = false;  // urgent jobs suspend others, CPUs are shared in turns, administrators suspend and resume
+  bool administrator =
+      false;  // reservations come and go, limits change, and jobs of an urgent partition take nodes from others
   bool crontab = false;      // a user has jobs that come again, in a crontab that changes
   bool old_leaders = false;  // every killed controller goes on for a while, and links break often
 };
@@ -53,7 +55,7 @@ class SimCluster final : private Clients, private Identities {
   std::size_t programs_failed() const;
   std::size_t nodes_outlived() const { return nodes_outlived_; }  // by jobs with --no-kill, in their last attempts
   std::size_t nodes_given_up() const { return nodes_given_up_; }  // by running jobs, because their users said so
-  Duration slowest_start() const { return slowest_start_; }  // of jobs on our own nodes, from eligible to start
+  Duration slowest_start() const { return slowest_start_; }       // of jobs on our own nodes, from eligible to start
 
  private:
   struct Wish {  // one submission of a client, with what became of it
@@ -64,9 +66,9 @@ class SimCluster final : private Clients, private Identities {
     bool requeue = false;
     bool cancel_component = false;
     bool own_nodes = true;
-    bool by_root = false;         // who may have its nodes rebooted
-    bool cancelling = false;      // the request under way is the cancel
-    std::uint32_t suspends = 0;   // so many times an administrator will suspend or resume it
+    bool by_root = false;        // who may have its nodes rebooted
+    bool cancelling = false;     // the request under way is the cancel
+    std::uint32_t suspends = 0;  // so many times an administrator will suspend or resume it
   };
   struct Controlling;  // everything that dies with the controller process
 
@@ -110,7 +112,7 @@ class SimCluster final : private Clients, private Identities {
   std::vector<Wish> wishes_;
   std::map<std::uint64_t, std::size_t> asked_;  // request number to wish
   std::uint64_t last_request_ = 0;
-  std::uint64_t durable_version_ = 0;           // the highest any observer saw
+  std::uint64_t durable_version_ = 0;  // the highest any observer saw
   std::uint64_t last_epoch_ = 0;
   std::uint64_t starts_ = 0;
   State last_durable_;
@@ -120,7 +122,8 @@ class SimCluster final : private Clients, private Identities {
   bool saw_preemption_ = false, saw_reservation_ = false;
   bool saw_boot_ = false;
   Duration slowest_start_;
-  std::map<std::tuple<AttemptKey, std::string, Time>, Time> disagrees_since_;  // a job on a node, as it was last changed
+  std::map<std::tuple<AttemptKey, std::string, Time>, Time>
+      disagrees_since_;  // a job on a node, as it was last changed
   std::size_t nodes_outlived_ = 0, nodes_given_up_ = 0;
   std::optional<std::string> wrong_;
 };

@@ -1,4 +1,5 @@
-// src/sim/compare.h - several policies over one trace, shaken several times: means, spreads, and how the longest waits stand to EASY's.
+// src/sim/compare.h - several policies over one trace, shaken several times: means, spreads, and how the longest waits
+// stand to EASY's.
 #pragma once
 
 #include <functional>

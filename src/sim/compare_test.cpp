@@ -22,7 +22,8 @@ TEST(Compare, policies_are_found_by_name_and_unknown_ones_told) {
   EXPECT_EQ(found->at(1).name, "easy");
   const auto unknown = find_policies("easy,worst");
   ASSERT_FALSE(unknown);
-  EXPECT_NE(unknown.error().story.find("'worst' is not known; each is one of easy, sjbf, guarded"), std::string::npos) << unknown.error().story;
+  EXPECT_NE(unknown.error().story.find("'worst' is not known; each is one of easy, sjbf, guarded"), std::string::npos)
+      << unknown.error().story;
 }
 
 TEST(Compare, tails_are_multiples_of_easys_in_the_same_shake) {
@@ -45,7 +46,8 @@ TEST(Compare, tails_are_multiples_of_easys_in_the_same_shake) {
   EXPECT_DOUBLE_EQ(compared.rows[0].mean_wait.mean, (599 + 1'198) / 4.0);
   EXPECT_LT(compared.rows[1].slowdown.mean, compared.rows[0].slowdown.mean);
   EXPECT_NE(comparison_table(compared).find("\nsjbf  "), std::string::npos) << comparison_table(compared);
-  EXPECT_TRUE(comparison_json(compared).starts_with("{\"trace\": \"\", \"jobs\": 4, \"shakes\": 0, \"policies\": [{\"policy\": \"easy\""));
+  EXPECT_TRUE(comparison_json(compared).starts_with(
+      "{\"trace\": \"\", \"jobs\": 4, \"shakes\": 0, \"policies\": [{\"policy\": \"easy\""));
   settings.shakes = 3;
   settings.half = Half::first;
   EXPECT_EQ(compare(workload, settings).jobs, 2u);

@@ -5,7 +5,8 @@
 
 namespace millrace {
 
-FlakyManager::FlakyManager(SimWorld& world, Loop& loop, std::vector<std::string> nodes, std::vector<std::string> foreign, std::uint32_t cpus)
+FlakyManager::FlakyManager(SimWorld& world, Loop& loop, std::vector<std::string> nodes,
+                           std::vector<std::string> foreign, std::uint32_t cpus)
     : world_(world), loop_(loop), nodes_(std::move(nodes)), foreign_(std::move(foreign)), cpus_(cpus) {}
 
 void FlakyManager::serve(ResourceObserver& observer) {
@@ -24,7 +25,9 @@ void FlakyManager::register_node(const std::string& node) {
   observer_->node_registered(*this, registration);
 }
 
-void FlakyManager::report(const std::string& node) { observer_->node_reported(*this, node, attempts_[node], wire::Telemetry{}); }
+void FlakyManager::report(const std::string& node) {
+  observer_->node_reported(*this, node, attempts_[node], wire::Telemetry{});
+}
 
 // As if a keeper there had said so: of its own jobs or others', on nodes that need not be the job's, again and again.
 void FlakyManager::tell_of_steps(const std::string& node) {
@@ -54,14 +57,19 @@ void FlakyManager::turn() {
   const std::string node = nodes_[random.below(nodes_.size())];
   std::vector<AttemptReport>& mine = attempts_[node];
   switch (random.below(8)) {
-    case 0: mine.clear(); break;  // forgets everything
-    case 1: register_node(node); break;
+    case 0:
+      mine.clear();
+      break;  // forgets everything
+    case 1:
+      register_node(node);
+      break;
     case 2: {  // an end of a job that is not here, or not of this attempt
       AttemptReport lie;
       lie.key = JobKey{random.below(40)};
       lie.attempt = Attempt{static_cast<std::uint32_t>(random.below(3))};
       lie.ended = true;
-      const std::string& about = random.chance(1, 2) && !foreign_.empty() ? foreign_[random.below(foreign_.size())] : node;
+      const std::string& about =
+          random.chance(1, 2) && !foreign_.empty() ? foreign_[random.below(foreign_.size())] : node;
       observer_->node_reported(*this, about, {lie}, wire::Telemetry{});
       return;
     }
@@ -73,8 +81,11 @@ void FlakyManager::turn() {
       observer_->node_registered(*this, claim);
       return;
     }
-    case 5: return tell_of_steps(node);
-    case 4: observer_->node_unreachable(*this, random.chance(1, 2) && !foreign_.empty() ? foreign_[0] : node); break;
+    case 5:
+      return tell_of_steps(node);
+    case 4:
+      observer_->node_unreachable(*this, random.chance(1, 2) && !foreign_.empty() ? foreign_[0] : node);
+      break;
     default:
       for (AttemptReport& each : mine)
         if (!each.ended && random.chance(1, 3)) each.ended = true;
@@ -99,11 +110,14 @@ void FlakyManager::kill(const std::string& node, const wire::Kill& kill) {
 void FlakyManager::suspend(const std::string& node, const wire::Suspend& suspend) {
   if (hung_ || world_.random.chance(1, 4)) return;
   for (AttemptReport& each : attempts_[node])
-    if (each.key.value == suspend.job_key() && each.attempt.value == suspend.attempt()) each.suspended = suspend.suspended();
+    if (each.key.value == suspend.job_key() && each.attempt.value == suspend.attempt())
+      each.suspended = suspend.suspended();
 }
 
 void FlakyManager::forget(const std::string& node, const wire::Forget& forget) {
-  std::erase_if(attempts_[node], [&](const AttemptReport& r) { return r.key.value == forget.job_key() && r.attempt.value == forget.attempt(); });
+  std::erase_if(attempts_[node], [&](const AttemptReport& r) {
+    return r.key.value == forget.job_key() && r.attempt.value == forget.attempt();
+  });
 }
 
 }  // namespace millrace

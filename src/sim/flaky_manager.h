@@ -12,10 +12,12 @@ namespace millrace {
 
 class FlakyManager final : public ResourceManager {
  public:
-  FlakyManager(SimWorld& world, Loop& loop, std::vector<std::string> nodes, std::vector<std::string> foreign, std::uint32_t cpus);
+  FlakyManager(SimWorld& world, Loop& loop, std::vector<std::string> nodes, std::vector<std::string> foreign,
+               std::uint32_t cpus);
   void serve(ResourceObserver& observer);
 
-  void launch(const std::string& node, const wire::LaunchPlan& plan, const Owner& owner, const std::string& boot_id) override;
+  void launch(const std::string& node, const wire::LaunchPlan& plan, const Owner& owner,
+              const std::string& boot_id) override;
   void kill(const std::string& node, const wire::Kill& kill) override;
   void forget(const std::string& node, const wire::Forget& forget) override;
   void tell_keeper(const std::string&, const wire::StepToNode&) override {}

@@ -41,7 +41,8 @@ class Sampler {
   Prng random_;
 };
 
-// The part of gamma(shape, scale) that lies below x: the series of the incomplete gamma function, which converges for all x.
+// The part of gamma(shape, scale) that lies below x: the series of the incomplete gamma function, which converges for
+// all x.
 double gamma_below(double x, double shape, double scale) {
   if (x <= 0) return 0;
   const double z = x / scale;
@@ -59,8 +60,10 @@ std::array<double, buckets> daily_cycle() {
   double sum = 0;
   for (std::size_t i = day_begins; i < day_begins + buckets; ++i) {
     const auto middle = static_cast<double>(i);
-    // Two half hours earlier than the fit's own clock: so it is in the workload that the authors published (lublin_256).
-    sum += weights[(i - 2) % buckets] = gamma_below(middle + 0.5, 8.1737, 3.9631) - gamma_below(middle - 0.5, 8.1737, 3.9631);
+    // Two half hours earlier than the fit's own clock: so it is in the workload that the authors published
+    // (lublin_256).
+    sum += weights[(i - 2) % buckets] =
+        gamma_below(middle + 0.5, 8.1737, 3.9631) - gamma_below(middle - 0.5, 8.1737, 3.9631);
   }
   for (double& weight : weights) weight *= buckets / sum;
   return weights;
@@ -124,9 +127,12 @@ std::vector<SwfJob> lublin_jobs(std::size_t count, std::int64_t processors, std:
 }
 
 std::string lublin_swf(std::size_t count, std::int64_t processors, std::uint64_t seed) {
-  std::string out = "; Version: 2.2\n; Computer: none, made by a model\n; Note: Lublin-Feitelson model, `millrace sim workload lublin --jobs " +
-                    std::to_string(count) + " --processors " + std::to_string(processors) + " --seed " + std::to_string(seed) + "`\n; MaxJobs: " +
-                    std::to_string(count) + "\n; MaxRecords: " + std::to_string(count) + "\n; MaxProcs: " + std::to_string(processors) + "\n";
+  std::string out =
+      "; Version: 2.2\n; Computer: none, made by a model\n; Note: Lublin-Feitelson model, `millrace sim workload "
+      "lublin --jobs " +
+      std::to_string(count) + " --processors " + std::to_string(processors) + " --seed " + std::to_string(seed) +
+      "`\n; MaxJobs: " + std::to_string(count) + "\n; MaxRecords: " + std::to_string(count) +
+      "\n; MaxProcs: " + std::to_string(processors) + "\n";
   for (const SwfJob& job : lublin_jobs(count, processors, seed)) out += format_swf(job) + '\n';
   return out;
 }

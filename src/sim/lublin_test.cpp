@@ -1,4 +1,5 @@
-// src/sim/lublin_test.cpp - made workloads look like the one its authors' program made (lublin_256: 256 processors, 10,000 jobs).
+// src/sim/lublin_test.cpp - made workloads look like the one its authors' program made (lublin_256: 256 processors,
+// 10,000 jobs).
 #include "sim/lublin.h"
 
 #include <gtest/gtest.h>
@@ -40,15 +41,15 @@ TEST(Lublin, sizes_run_times_and_arrivals_are_in_the_published_ranges) {
   std::ranges::sort(runs);
   std::ranges::sort(between);
   // In brackets: lublin_256 itself, one draw of 10,000.
-  EXPECT_NEAR(size / all, 22.5, 1.5);               // [22.1]
-  EXPECT_NEAR(serial / all, 0.244, 0.01);           // [0.249]
-  EXPECT_NEAR(power / all, 0.86, 0.01);             // [0.861], 1 is a power too
-  EXPECT_NEAR(run / all, 4'900, 250);               // [4863]
-  EXPECT_NEAR(static_cast<double>(runs[runs.size() / 2]), 142, 10);        // [137]
-  EXPECT_NEAR(gaps / all, 860, 90);                 // [771]
-  EXPECT_NEAR(static_cast<double>(between[between.size() / 2]), 117, 6);   // [116]
-  EXPECT_NEAR(area / 256 / gaps, 0.95, 0.13);       // [1.06], the offered load
-  EXPECT_NEAR(day / night, 4.4, 1);                 // [4.5], the daily cycle
+  EXPECT_NEAR(size / all, 22.5, 1.5);                                     // [22.1]
+  EXPECT_NEAR(serial / all, 0.244, 0.01);                                 // [0.249]
+  EXPECT_NEAR(power / all, 0.86, 0.01);                                   // [0.861], 1 is a power too
+  EXPECT_NEAR(run / all, 4'900, 250);                                     // [4863]
+  EXPECT_NEAR(static_cast<double>(runs[runs.size() / 2]), 142, 10);       // [137]
+  EXPECT_NEAR(gaps / all, 860, 90);                                       // [771]
+  EXPECT_NEAR(static_cast<double>(between[between.size() / 2]), 117, 6);  // [116]
+  EXPECT_NEAR(area / 256 / gaps, 0.95, 0.13);                             // [1.06], the offered load
+  EXPECT_NEAR(day / night, 4.4, 1);                                       // [4.5], the daily cycle
 }
 
 TEST(Lublin, the_same_numbers_give_the_same_workload) {

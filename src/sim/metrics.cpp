@@ -42,7 +42,8 @@ Metrics measure(std::span<const ReplayedJob> jobs, std::int64_t processors, Unti
     const std::int64_t wait = job.start - job.submit, run = job.end - job.start;
     waits.push_back(wait);
     wait_sum += static_cast<long double>(wait);
-    slowdowns += std::max(1.0L, static_cast<long double>(wait + run) / static_cast<long double>(std::max<std::int64_t>(run, 10)));
+    slowdowns += std::max(
+        1.0L, static_cast<long double>(wait + run) / static_cast<long double>(std::max<std::int64_t>(run, 10)));
     used += static_cast<long double>(run) * static_cast<long double>(job.processors);
     last_end = std::max(last_end, job.end);
     last_start = std::max(last_start, job.start);
@@ -58,7 +59,9 @@ Metrics measure(std::span<const ReplayedJob> jobs, std::int64_t processors, Unti
   out.max_wait = waits.back();
   out.makespan = last_end - first;
   const std::int64_t span = (until == Until::last_end ? last_end : last_start) - first;
-  if (span > 0) out.utilisation = static_cast<double>(used / (static_cast<long double>(span) * static_cast<long double>(processors)));
+  if (span > 0)
+    out.utilisation =
+        static_cast<double>(used / (static_cast<long double>(span) * static_cast<long double>(processors)));
   return out;
 }
 
@@ -87,7 +90,8 @@ std::string metrics_json(const Metrics& m) {
   return "{\"jobs\": " + std::to_string(m.jobs) + ", \"bounded_slowdown\": " + number("%.4f", m.bounded_slowdown) +
          ", \"mean_wait\": " + number("%.2f", m.mean_wait) + ", \"p95_wait\": " + std::to_string(m.p95_wait) +
          ", \"p99_wait\": " + std::to_string(m.p99_wait) + ", \"max_wait\": " + std::to_string(m.max_wait) +
-         ", \"utilisation\": " + number("%.4f", m.utilisation) + ", \"makespan\": " + std::to_string(m.makespan) + "}\n";
+         ", \"utilisation\": " + number("%.4f", m.utilisation) + ", \"makespan\": " + std::to_string(m.makespan) +
+         "}\n";
 }
 
 std::string metrics_table(const Metrics& m) {
@@ -95,9 +99,11 @@ std::string metrics_table(const Metrics& m) {
     return row(name, std::to_string(value) + " s", format_duration(value));
   };
   return row("jobs", std::to_string(m.jobs)) + row("bounded slowdown", number("%.2f", m.bounded_slowdown), "mean") +
-         row("mean wait", number("%.1f s", m.mean_wait), format_duration(static_cast<std::int64_t>(m.mean_wait + 0.5))) +
-         seconds("95 % wait at most", m.p95_wait) + seconds("99 % wait at most", m.p99_wait) + seconds("longest wait", m.max_wait) +
-         row("utilisation", number("%.2f %%", m.utilisation * 100)) + seconds("makespan", m.makespan);
+         row("mean wait", number("%.1f s", m.mean_wait),
+             format_duration(static_cast<std::int64_t>(m.mean_wait + 0.5))) +
+         seconds("95 % wait at most", m.p95_wait) + seconds("99 % wait at most", m.p99_wait) +
+         seconds("longest wait", m.max_wait) + row("utilisation", number("%.2f %%", m.utilisation * 100)) +
+         seconds("makespan", m.makespan);
 }
 
 }  // namespace millrace

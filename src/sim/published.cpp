@@ -8,8 +8,9 @@
 namespace millrace {
 namespace {
 
-// One sequence. Events one at a time: an arrival that is not after the next end comes first. What the policy picked stays picked until
-// it starts, and the start found for it when it was blocked stays the bound for what may overtake it.
+// One sequence. Events one at a time: an arrival that is not after the next end comes first. What the policy picked
+// stays picked until it starts, and the start found for it when it was blocked stays the bound for what may overtake
+// it.
 class Sequence {
  public:
   Sequence(const Workload& workload, std::span<const WorkloadJob> jobs, const PublishedRecipe& recipe)
@@ -34,8 +35,8 @@ class Sequence {
     settings.depth = UINT32_MAX;
     settings.use_expected = true;
     settings.score_origin = trace_time(0);
-    // Their scores take the wait of a job that has not started as its start, -1, less its submit time. So do we here, or their
-    // numbers for wfp3 and unicep would not come out.
+    // Their scores take the wait of a job that has not started as its start, -1, less its submit time. So do we here,
+    // or their numbers for wfp3 and unicep would not come out.
     settings.waits_until = trace_time(-1);
     return settings;
   }
@@ -43,7 +44,8 @@ class Sequence {
   void arrive() {
     const WorkloadJob& job = jobs_[next_++];
     now_ = std::max(now_, job.submit);
-    const auto key = replay_.submit(ask_of(workload_, job), static_cast<std::uint32_t>(job.requested), trace_time(job.submit));
+    const auto key =
+        replay_.submit(ask_of(workload_, job), static_cast<std::uint32_t>(job.requested), trace_time(job.submit));
     MR_ASSERT(key && key->value == next_);  // nothing is refused by an empty configuration, so keys count the jobs
     out_.push_back({job.submit, -1, -1, workload_.processors_of(job), {}});
   }
@@ -104,14 +106,16 @@ Workload published_workload(const SwfTrace& trace, std::int64_t processors) {
     workload.jobs.push_back(job);
   }
   if (zero > 0) workload.notes.push_back(std::to_string(zero) + " jobs with a run time of 0 left out");
-  if (too_wide > 0) workload.notes.push_back(std::to_string(too_wide) + " jobs without processors or wider than the machine left out");
+  if (too_wide > 0)
+    workload.notes.push_back(std::to_string(too_wide) + " jobs without processors or wider than the machine left out");
   return workload;
 }
 
 Result<Metrics> replay_published(const Workload& workload, const PublishedRecipe& recipe) {
   const std::size_t needed = std::ranges::max(published_starts) + published_sequence;
   if (workload.jobs.size() < needed)
-    return fail(Errc::invalid, "the ten sequences need " + std::to_string(needed) + " jobs, and the trace has " + std::to_string(workload.jobs.size()));
+    return fail(Errc::invalid, "the ten sequences need " + std::to_string(needed) + " jobs, and the trace has " +
+                                   std::to_string(workload.jobs.size()));
   std::vector<Metrics> runs;
   for (const std::size_t first : published_starts) {
     const std::span<const WorkloadJob> jobs = std::span{workload.jobs}.subspan(first, published_sequence);

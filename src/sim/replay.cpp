@@ -10,8 +10,8 @@
 #include "core/admission/report_node.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/obstacle.h"
-#include "core/planner/pass.h"
 #include "core/model/run_history.h"
+#include "core/planner/pass.h"
 
 namespace millrace {
 
@@ -74,7 +74,8 @@ void Replay::end(JobKey key, Time now) {
 void Replay::keep_promises() {
   std::vector<Promise> promises;
   for (const Finding& finding : findings_)
-    if (finding.planned_start.is_set()) promises.push_back({finding.key, finding.partition, finding.planned_start, finding.planned_shares});
+    if (finding.planned_start.is_set())
+      promises.push_back({finding.key, finding.partition, finding.planned_start, finding.planned_shares});
   planner.promises = SharedValue(std::move(promises));
 }
 
@@ -154,7 +155,8 @@ std::int64_t Run::next_second() const {
   std::int64_t next = INT64_MAX;
   if (next_ < workload_.jobs.size()) next = workload_.jobs[next_].submit;
   if (!ends_.empty()) next = std::min(next, ends_.top().second);
-  // A promised start may be due at a time at which nothing ends; behind a job that is late it lies a moment ahead of now.
+  // A promised start may be due at a time at which nothing ends; behind a job that is late it lies a moment ahead of
+  // now.
   if (const Time due = replay_.next_promise(); due != never)
     next = std::min(next, std::max((due + microseconds(999'999)).seconds() - trace_origin_second, now_ + 1));
   return next;
@@ -178,8 +180,10 @@ void Run::end_jobs() {
 std::uint32_t Run::estimate(const WorkloadJob& job) const {
   const auto requested = static_cast<std::uint32_t>(job.requested);
   switch (settings_.estimates) {
-    case Estimates::requested: break;
-    case Estimates::exact: return static_cast<std::uint32_t>(job.run);
+    case Estimates::requested:
+      break;
+    case Estimates::exact:
+      return static_cast<std::uint32_t>(job.run);
     case Estimates::predicted: {
       const auto history = histories_.find(job.user);
       return history == histories_.end() ? requested : predicted_seconds(history->second, requested);
@@ -219,13 +223,15 @@ void Run::start_jobs() {
 }
 
 void Run::report() {
-  for (const auto& [why, count] : refused_) result_.notes.push_back(std::to_string(count) + (count == 1 ? " job" : " jobs") + " refused: " + why);
+  for (const auto& [why, count] : refused_)
+    result_.notes.push_back(std::to_string(count) + (count == 1 ? " job" : " jobs") + " refused: " + why);
   std::map<std::string, std::size_t> stuck;
   for (const auto& [key, live] : live_) {
     const Reason reason = standing_obstacle(replay_.state(), replay_.state().job(key), trace_time(now_));
     ++stuck[slurm_word(reason == Reason::none ? Reason::resources : reason)];
   }
-  for (const auto& [why, count] : stuck) result_.notes.push_back(std::to_string(count) + (count == 1 ? " job" : " jobs") + " never started: " + why);
+  for (const auto& [why, count] : stuck)
+    result_.notes.push_back(std::to_string(count) + (count == 1 ? " job" : " jobs") + " never started: " + why);
 }
 
 ReplayResult Run::go() {

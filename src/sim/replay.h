@@ -1,4 +1,5 @@
-// src/sim/replay.h - lives through a workload with the same ledger, admission and planner that run a real cluster, as fast as it can.
+// src/sim/replay.h - lives through a workload with the same ledger, admission and planner that run a real cluster, as
+// fast as it can.
 #pragma once
 
 #include <cstdint>
@@ -65,8 +66,8 @@ struct ReplayedJob {
 };
 
 struct ReplayResult {
-  std::vector<ReplayedJob> jobs;     // in submit order, without the refused ones
-  std::vector<std::string> notes;    // refused jobs by reason, jobs that never started
+  std::vector<ReplayedJob> jobs;   // in submit order, without the refused ones
+  std::vector<std::string> notes;  // refused jobs by reason, jobs that never started
 };
 
 // All ends of a second, then its arrivals, then one pass.

@@ -1,4 +1,5 @@
-// src/sim/replay_test.cpp - small workloads whose schedule can be worked out by hand, the rules of traces, and the numbers about them.
+// src/sim/replay_test.cpp - small workloads whose schedule can be worked out by hand, the rules of traces, and the
+// numbers about them.
 #include "sim/replay.h"
 
 #include <gtest/gtest.h>
@@ -50,25 +51,31 @@ std::vector<std::int64_t> starts(const Workload& workload, Backfill backfill, Or
 using Seconds = std::vector<std::int64_t>;
 
 // A wide job waits for two running ones; three small ones come behind it.
-const Workload queue = workload_of({{0, 100, 100, 6}, {0, 50, 50, 3}, {1, 10, 10, 8}, {2, 200, 200, 1}, {3, 90, 90, 1}, {4, 95, 95, 1}});
+const Workload queue =
+    workload_of({{0, 100, 100, 6}, {0, 50, 50, 3}, {1, 10, 10, 8}, {2, 200, 200, 1}, {3, 90, 90, 1}, {4, 95, 95, 1}});
 
-TEST(Replay, nobody_overtakes_without_backfill) { EXPECT_EQ(starts(queue, Backfill::none), (Seconds{0, 0, 100, 100, 100, 110})); }
+TEST(Replay, nobody_overtakes_without_backfill) {
+  EXPECT_EQ(starts(queue, Backfill::none), (Seconds{0, 0, 100, 100, 100, 110}));
+}
 
 TEST(Replay, easy_lets_overtake_who_does_not_delay_the_first) {
-  // The wide job starts at 100 and leaves two processors over then: the 200 seconds take one at 2, the 90 seconds the other at 50, and
-  // the 95 seconds would end at 145 with none left.
+  // The wide job starts at 100 and leaves two processors over then: the 200 seconds take one at 2, the 90 seconds the
+  // other at 50, and the 95 seconds would end at 145 with none left.
   EXPECT_EQ(starts(queue, Backfill::easy), (Seconds{0, 0, 100, 2, 50, 110}));
 }
 
 TEST(Replay, sjbf_takes_the_shortest_first) {
-  const Workload workload = workload_of({{0, 100, 100, 9}, {1, 10, 10, 10}, {2, 90, 90, 1}, {2, 30, 30, 1}, {2, 40, 40, 1}});
+  const Workload workload =
+      workload_of({{0, 100, 100, 9}, {1, 10, 10, 10}, {2, 90, 90, 1}, {2, 30, 30, 1}, {2, 40, 40, 1}});
   EXPECT_EQ(starts(workload, Backfill::easy), (Seconds{0, 100, 2, 110, 110}));
   EXPECT_EQ(starts(workload, Backfill::shortest_first), (Seconds{0, 100, 110, 2, 32}));
 }
 
 TEST(Replay, conservative_moves_everyone_up_in_order_when_a_job_ends_early) {
-  // Promised at 1: nine processors at 100, ten at 110, two at 120; one processor fits beside them at once. At 40 the first job is gone.
-  const Workload workload = workload_of({{0, 40, 100, 8}, {1, 10, 10, 9}, {1, 10, 10, 10}, {1, 100, 100, 2}, {1, 60, 60, 1}});
+  // Promised at 1: nine processors at 100, ten at 110, two at 120; one processor fits beside them at once. At 40 the
+  // first job is gone.
+  const Workload workload =
+      workload_of({{0, 40, 100, 8}, {1, 10, 10, 9}, {1, 10, 10, 10}, {1, 100, 100, 2}, {1, 60, 60, 1}});
   EXPECT_EQ(starts(workload, Backfill::conservative), (Seconds{0, 40, 61, 71, 1}));
 }
 
@@ -83,17 +90,20 @@ TEST(Replay, conservative_never_breaks_a_promise) {
   std::multimap<std::int64_t, JobKey> ends;
   std::size_t bettered = 0;
   for (std::int64_t second = 0; second < 6'000; ++second) {
-    for (; !ends.empty() && ends.begin()->first <= second; ends.erase(ends.begin())) machine.end(ends.begin()->second, trace_time(second));
+    for (; !ends.empty() && ends.begin()->first <= second; ends.erase(ends.begin()))
+      machine.end(ends.begin()->second, trace_time(second));
     if (second < 5'000 && random.chance(1, 12)) {
       const std::int64_t requested = random.between(10, 300);
       const Workload one = workload_of({{second, 1, requested, static_cast<std::uint32_t>(random.between(1, 16))}});
-      const auto key = machine.submit(ask_of(one, one.jobs[0]), static_cast<std::uint32_t>(requested), trace_time(second));
+      const auto key =
+          machine.submit(ask_of(one, one.jobs[0]), static_cast<std::uint32_t>(requested), trace_time(second));
       ASSERT_TRUE(key);
       runs[*key] = random.between(1, requested);
     }
     for (const JobKey key : machine.plan(trace_time(second))) {
       const auto before = promised.find(key);
-      EXPECT_TRUE(before == promised.end() || trace_time(second) <= before->second) << "job " << key.value << " at " << second;
+      EXPECT_TRUE(before == promised.end() || trace_time(second) <= before->second)
+          << "job " << key.value << " at " << second;
       promised.erase(key);
       ends.emplace(second + runs[key], key);
     }
@@ -109,16 +119,24 @@ TEST(Replay, conservative_never_breaks_a_promise) {
 }
 
 TEST(Replay, exact_and_predicted_estimates_open_holes_that_requests_close) {
-  const Workload workload = workload_of({{0, 5, 1000, 1, 7}, {10, 5, 1000, 1, 7}, {20, 100, 100, 9, 1}, {30, 10, 10, 10, 1}, {40, 5, 1000, 1, 7}});
+  const Workload workload = workload_of(
+      {{0, 5, 1000, 1, 7}, {10, 5, 1000, 1, 7}, {20, 100, 100, 9, 1}, {30, 10, 10, 10, 1}, {40, 5, 1000, 1, 7}});
   EXPECT_EQ(starts(workload, Backfill::easy), (Seconds{0, 10, 20, 120, 130}));
   EXPECT_EQ(starts(workload, Backfill::easy, OrderPolicy::fcfs, Estimates::exact), (Seconds{0, 10, 20, 120, 40}));
   EXPECT_EQ(starts(workload, Backfill::easy, OrderPolicy::fcfs, Estimates::predicted), (Seconds{0, 10, 20, 120, 40}));
 }
 
 TEST(Replay, conservative_with_wrong_predictions_comes_to_an_end) {
-  // The third job of user 7 is thought to take 5 seconds and takes 500; whoever was promised its processors waits for its real end.
-  const Workload workload = workload_of({{0, 5, 1000, 1, 7}, {10, 5, 1000, 1, 7}, {20, 500, 505, 9, 7}, {21, 10, 10, 5, 1}, {22, 10, 10, 10, 2}, {23, 7, 70, 1, 7}});
-  EXPECT_EQ(starts(workload, Backfill::conservative, OrderPolicy::fcfs, Estimates::predicted), (Seconds{0, 10, 20, 520, 530, 23}));
+  // The third job of user 7 is thought to take 5 seconds and takes 500; whoever was promised its processors waits for
+  // its real end.
+  const Workload workload = workload_of({{0, 5, 1000, 1, 7},
+                                         {10, 5, 1000, 1, 7},
+                                         {20, 500, 505, 9, 7},
+                                         {21, 10, 10, 5, 1},
+                                         {22, 10, 10, 10, 2},
+                                         {23, 7, 70, 1, 7}});
+  EXPECT_EQ(starts(workload, Backfill::conservative, OrderPolicy::fcfs, Estimates::predicted),
+            (Seconds{0, 10, 20, 520, 530, 23}));
 }
 
 TEST(Replay, shortest_job_first_orders_the_queue) {
@@ -146,7 +164,8 @@ TEST(Replay, says_what_was_refused_and_what_never_started) {
   facts.partitions[0].max_time_minutes = 60;
   const ReplayResult result = replay(workload, facts, {});
   ASSERT_EQ(result.notes.size(), 2u);
-  EXPECT_TRUE(result.notes[0].starts_with("1 job refused: Requested node configuration is not available")) << result.notes[0];
+  EXPECT_TRUE(result.notes[0].starts_with("1 job refused: Requested node configuration is not available"))
+      << result.notes[0];
   EXPECT_EQ(result.notes[1], "1 job never started: PartitionTimeLimit");
   EXPECT_EQ(measure(result.jobs, 10).jobs, 1u);
 }
@@ -186,7 +205,8 @@ TEST(Workload, is_shaken_by_its_seed_and_cut_in_halves) {
   };
   EXPECT_EQ(submits(one), submits(same));
   EXPECT_NE(submits(one), submits(other));
-  for (std::size_t i = 1; i < 101; ++i) EXPECT_LE(std::abs(one.jobs[i].submit - workload.jobs[i].submit), shake_seconds);
+  for (std::size_t i = 1; i < 101; ++i)
+    EXPECT_LE(std::abs(one.jobs[i].submit - workload.jobs[i].submit), shake_seconds);
   keep_half(first, Half::first);
   keep_half(second, Half::second);
   EXPECT_EQ(first.jobs.size() + second.jobs.size(), workload.jobs.size());
@@ -194,7 +214,8 @@ TEST(Workload, is_shaken_by_its_seed_and_cut_in_halves) {
 }
 
 TEST(Workload, csv_names_its_columns_and_what_is_wrong) {
-  const auto good = parse_workload_csv("# made by hand\nrun,submit,partition,tasks,gres\n60,5,short,4,gpu:2\n\n30,1,,,\n", "w.csv");
+  const auto good =
+      parse_workload_csv("# made by hand\nrun,submit,partition,tasks,gres\n60,5,short,4,gpu:2\n\n30,1,,,\n", "w.csv");
   ASSERT_TRUE(good) << good.error().story;
   ASSERT_EQ(good->jobs.size(), 2u);
   EXPECT_EQ(good->jobs[0].submit, 1);
@@ -207,13 +228,15 @@ TEST(Workload, csv_names_its_columns_and_what_is_wrong) {
   const auto story = [](std::string_view text) { return parse_workload_csv(text, "w.csv").error().story; };
   const std::string names = "submit,run,limit,user,account,partition,nodes,tasks,cpus_per_task,mem,gres";
   EXPECT_EQ(story("submit,runs\n"), "w.csv line 1: there is no column 'runs'; the columns are " + names);
-  EXPECT_EQ(story("submit,user\n"), "w.csv line 1: the first line names the columns, and 'run' must be one of " + names);
+  EXPECT_EQ(story("submit,user\n"),
+            "w.csv line 1: the first line names the columns, and 'run' must be one of " + names);
   EXPECT_EQ(story("submit,run\n1\n"), "w.csv line 2: 1 values, but the first line names 2 columns");
   EXPECT_EQ(story("submit,run\n1,x\n"), "w.csv line 2: column 'run' is 'x'; a whole number of at least 0 is right");
 }
 
 TEST(Metrics, are_those_of_the_literature) {
-  const std::vector<ReplayedJob> jobs = {{0, 0, 100, 2, {}}, {0, 90, 95, 4, {}}, {10, 100, 200, 1, {}}, {0, -1, -1, 3, {}}};
+  const std::vector<ReplayedJob> jobs = {
+      {0, 0, 100, 2, {}}, {0, 90, 95, 4, {}}, {10, 100, 200, 1, {}}, {0, -1, -1, 3, {}}};
   const Metrics metrics = measure(jobs, 4);
   EXPECT_EQ(metrics.jobs, 3u);
   EXPECT_DOUBLE_EQ(metrics.bounded_slowdown, (1 + 9.5 + 1.9) / 3);
@@ -224,7 +247,8 @@ TEST(Metrics, are_those_of_the_literature) {
   EXPECT_DOUBLE_EQ(metrics.utilisation, 320.0 / 800);
   EXPECT_DOUBLE_EQ(measure(jobs, 4, Until::last_start).utilisation, 320.0 / 400);
   EXPECT_EQ(metrics_json(metrics),
-            "{\"jobs\": 3, \"bounded_slowdown\": 4.1333, \"mean_wait\": 60.00, \"p95_wait\": 90, \"p99_wait\": 90, \"max_wait\": 90, "
+            "{\"jobs\": 3, \"bounded_slowdown\": 4.1333, \"mean_wait\": 60.00, \"p95_wait\": 90, \"p99_wait\": 90, "
+            "\"max_wait\": 90, "
             "\"utilisation\": 0.4000, \"makespan\": 200}\n");
   EXPECT_EQ(measure({}, 4).jobs, 0u);
 }

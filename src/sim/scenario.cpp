@@ -24,8 +24,8 @@
 #include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
-#include "core/ledger/obstacle.h"
 #include "core/ledger/limits.h"
+#include "core/ledger/obstacle.h"
 #include "core/model/assign.h"
 #include "core/model/gres_text.h"
 #include "core/planner/pass.h"
@@ -160,7 +160,8 @@ void Scenario::configure() {
   main.is_default = true;
   for (const NodeDef& node : nodes_) main.nodes.push_back(node.name);
   partitions_.insert(partitions_.begin(), main);
-  happen({ControllerStarted{Epoch{1}, at_second(0)}, ClusterConfigured{nodes_, partitions_, policy_, at_second(0), topology_}});
+  happen({ControllerStarted{Epoch{1}, at_second(0)},
+          ClusterConfigured{nodes_, partitions_, policy_, at_second(0), topology_}});
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)
     if (nodes_[i].kind == NodeKind::normal) register_node(NodeIndex{i});
 }
@@ -176,7 +177,8 @@ void Scenario::note_power(const NodesPowered& e) {
   for (const NodeIndex index : e.nodes) {
     note("power " + state_.node(index).def->name + " " + power_word(e.change));
     power_.boots.erase(index);
-    if (e.change == PowerChange::coming_up && !power_.broken.contains(state_.node(index).def->name)) power_.boots[index] = now_ + power_.boot;
+    if (e.change == PowerChange::coming_up && !power_.broken.contains(state_.node(index).def->name))
+      power_.boots[index] = now_ + power_.boot;
   }
 }
 
@@ -203,7 +205,9 @@ void Scenario::see_to_power() {
     note("power " + state_.node(index).def->name + " on");
     for (const JobKey key : waiting) may_begin(key, true);
   }
-  for (auto events = decide_power(state_, at_second(now_)); !events.empty(); events = decide_power(state_, at_second(now_))) happen(events);
+  for (auto events = decide_power(state_, at_second(now_)); !events.empty();
+       events = decide_power(state_, at_second(now_)))
+    happen(events);
 }
 
 std::string Scenario::name_of(const Job& job) const {
@@ -222,27 +226,33 @@ void Scenario::started(const JobPlaced& placed) {
   left_.erase(placed.key);
   const PlannedRun& planned = planned_[job.array.value != 0 ? job.array : leader_of(job)];
   // A further component has nothing to do of its own: it ends when it is told to.
-  ends_[placed.key] = job.program == JobProgram::prolog || job.boots || job.is_component() ? INT64_MAX : now_ + planned.programs.prolog + planned.run;
+  ends_[placed.key] = job.program == JobProgram::prolog || job.boots || job.is_component()
+                          ? INT64_MAX
+                          : now_ + planned.programs.prolog + planned.run;
 }
 
 void Scenario::happen(const std::vector<Event>& events) {
   for (const Event& event : events) {
     // What the event is about, and what goes with it: their ends are told.
     std::vector<JobKey> alive, booting;
-    std::visit([&](const auto& e) {
-      if constexpr (requires { e.key; })
-        if (const Job* job = state_.find_job(e.key))
-          for (const JobKey key : whole_of(*job))
-            if (state_.job(key).state != JobState::ended) alive.push_back(key);
-    }, event);
+    std::visit(
+        [&](const auto& e) {
+          if constexpr (requires { e.key; })
+            if (const Job* job = state_.find_job(e.key))
+              for (const JobKey key : whole_of(*job))
+                if (state_.job(key).state != JobState::ended) alive.push_back(key);
+        },
+        event);
     for (const JobKey key : alive)
       if (state_.job(key).boots) booting.push_back(key);
     apply(state_, event);
-    if (const auto broken = broken_law(state_)) problems_.push_back("t=" + std::to_string(now_) + " law broken: " + *broken);
+    if (const auto broken = broken_law(state_))
+      problems_.push_back("t=" + std::to_string(now_) + " law broken: " + *broken);
     if (const auto* placed = std::get_if<JobPlaced>(&event)) started(*placed);
     if (const auto* placed = std::get_if<HetJobPlaced>(&event))
       for (const JobPlaced& component : placed->components) started(component);
-    for (const JobKey key : booting) may_begin(key, true);  // a component that went may have been all that was waited for
+    for (const JobKey key : booting)
+      may_begin(key, true);  // a component that went may have been all that was waited for
     if (const auto* e = std::get_if<NodesPowered>(&event)) note_power(*e);
     const auto stopped = [&](JobKey key) {
       note("suspend " + name_of(state_.job(key)));
@@ -260,7 +270,8 @@ void Scenario::happen(const std::vector<Event>& events) {
       if (job->state == JobState::running && !job->boots) ends_[e->key] = now_ + planned.programs.prolog + planned.run;
       if (job->state == JobState::running && !job->boots) note("ready " + name_of(*job));
     }
-    if (const auto* e = std::get_if<JobLostNode>(&event)) note("lose " + name_of(state_.job(e->key)) + " " + state_.node(e->node).def->name);
+    if (const auto* e = std::get_if<JobLostNode>(&event))
+      note("lose " + name_of(state_.job(e->key)) + " " + state_.node(e->node).def->name);
     if (const auto* e = std::get_if<JobShrunk>(&event)) shrunk(*e);
     if (const auto* e = std::get_if<JobSuspended>(&event)) stopped(e->key);
     if (const auto* e = std::get_if<JobResumed>(&event)) resumed(e->key);
@@ -269,7 +280,8 @@ void Scenario::happen(const std::vector<Event>& events) {
       for (const JobKey key : e->resumed) resumed(key);
     }
     for (const JobKey key : alive)
-      if (const Job* job = state_.find_job(key); job && job->state == JobState::ended) note("end " + name_of(*job) + " " + std::string{outcome_word(job->outcome)});
+      if (const Job* job = state_.find_job(key); job && job->state == JobState::ended)
+        note("end " + name_of(*job) + " " + std::string{outcome_word(job->outcome)});
   }
 }
 
@@ -299,7 +311,8 @@ void Scenario::name_dependencies(std::string& dependency) const {
     const std::string from = ":" + name;
     for (std::size_t at = 0; (at = dependency.find(from, at)) != std::string::npos; ++at) {
       const std::size_t end = at + from.size();
-      const bool whole = end == dependency.size() || std::string_view{":,?_+"}.find(dependency[end]) != std::string_view::npos;
+      const bool whole =
+          end == dependency.size() || std::string_view{":,?_+"}.find(dependency[end]) != std::string_view::npos;
       if (whole) dependency.replace(at, from.size(), ":" + std::to_string(id.value));
     }
   }
@@ -312,7 +325,8 @@ void Scenario::submit(const Words& words) {
   std::optional<ScenarioJob> leader;
   const std::span<const std::string> all(words);
   for (std::size_t from = 2; from <= words.size();) {
-    const std::size_t until = static_cast<std::size_t>(std::find(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(), ":") - words.begin());
+    const std::size_t until = static_cast<std::size_t>(
+        std::find(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(), ":") - words.begin());
     ScenarioJob component;
     read_job(words[1], all.subspan(from, until - from), users_, component, problems_);
     name_dependencies(component.ask.dependency);
@@ -338,7 +352,8 @@ void Scenario::submit(const Words& words) {
 // As after a crash: all that is known comes from a snapshot.
 void Scenario::restart() {
   const auto decoded = decode_state(encode_state(state_));
-  if (!decoded || fingerprint(*decoded) != fingerprint(state_)) return problems_.push_back("t=" + std::to_string(now_) + " a snapshot does not give the state back");
+  if (!decoded || fingerprint(*decoded) != fingerprint(state_))
+    return problems_.push_back("t=" + std::to_string(now_) + " a snapshot does not give the state back");
   state_ = *decoded;
   memo_.emplace();
 }
@@ -347,15 +362,17 @@ const Job* Scenario::find_named(const std::string& name) const {
   const std::size_t plus = name.find('+');
   const auto named = names_.find(name.substr(0, plus));
   if (named == names_.end()) return nullptr;
-  const auto offset = plus == std::string::npos ? 0 : parse_integer(std::string_view{name}.substr(plus + 1)).value_or(0);
+  const auto offset =
+      plus == std::string::npos ? 0 : parse_integer(std::string_view{name}.substr(plus + 1)).value_or(0);
   return state_.find_job(JobId{named->second.value + static_cast<std::uint32_t>(offset)});
 }
 
 void Scenario::reserve(const Words& words) {
   const auto ask = read_reservation(words, at_second(now_));
   if (!ask) return problems_.push_back(ask.error().story);
-  const auto decision = state_.find_reservation(ask->name) ? decide_change_reservation(state_, *ask, Actor{UserId{0}, true}, at_second(now_))
-                                                          : decide_reserve(state_, *ask, Actor{UserId{0}, true}, at_second(now_));
+  const auto decision = state_.find_reservation(ask->name)
+                            ? decide_change_reservation(state_, *ask, Actor{UserId{0}, true}, at_second(now_))
+                            : decide_reserve(state_, *ask, Actor{UserId{0}, true}, at_second(now_));
   if (!decision) return note("refused " + words[1] + " " + slurm_text(decision.error().code));
   happen(decision->events);
   note_nodes_of(*state_.find_reservation(decision->name));
@@ -378,7 +395,8 @@ void Scenario::act(const Line& line) {
     if (!events) return problems_.push_back("line " + std::to_string(line.number) + ": " + events.error().story);
     return happen(*events);
   }
-  if (words.size() < 2) return problems_.push_back("line " + std::to_string(line.number) + ": what is '" + words[0] + "' about?");
+  if (words.size() < 2)
+    return problems_.push_back("line " + std::to_string(line.number) + ": what is '" + words[0] + "' about?");
   const auto done = [&](const Decision& decision) {
     if (decision)
       happen(*decision);
@@ -399,7 +417,8 @@ void Scenario::act(const Line& line) {
     NodeDef def = nodes_.front();
     def.name = words[1];
     for (std::size_t i = 2; i < words.size(); ++i)
-      if (const auto known = read_node_word(words[i], def); !known || !*known) return problems_.push_back("unknown node key '" + words[i] + "'");
+      if (const auto known = read_node_word(words[i], def); !known || !*known)
+        return problems_.push_back("unknown node key '" + words[i] + "'");
     return done(decide_create_node(state_, def, root, now));
   }
   if (words[0] == "register" || words[0] == "delete" || is_power_word(words[0]) || words[0] == "future") {
@@ -409,45 +428,70 @@ void Scenario::act(const Line& line) {
     if (words[0] == "delete") return done(decide_delete_node(state_, *node, root, now));
     return done(decide_change_node(state_, {*node, words[0], ""}, root, now));
   }
-  if (words[0] == "drain" || words[0] == "undrain" || words[0] == "resume" || words[0] == "down" || words[0] == "node") {
+  if (words[0] == "drain" || words[0] == "undrain" || words[0] == "resume" || words[0] == "down" ||
+      words[0] == "node") {
     const auto node = state_.find_node(words[1]);
     if (!node) return problems_.push_back("no node " + words[1]);
-    ChangeNode ask{*node, words[0] == "node" ? "" : words[0], words[0] == "drain" || words[0] == "down" ? "scenario" : ""};
+    ChangeNode ask{*node, words[0] == "node" ? "" : words[0],
+                   words[0] == "drain" || words[0] == "down" ? "scenario" : ""};
     for (std::size_t i = 2; i < words.size(); ++i)
-      if (!read_node_change(words[i], ask.change, now)) return problems_.push_back("unknown node key '" + words[i] + "'");
+      if (!read_node_change(words[i], ask.change, now))
+        return problems_.push_back("unknown node key '" + words[i] + "'");
     return done(decide_change_node(state_, ask, root, now));
   }
   std::string base = words[1], tasks;
-  if (const std::size_t bar = base.find('_'); bar != std::string::npos) tasks = base.substr(bar + 1), base = base.substr(0, bar);
-  if (const std::size_t plus = base.find('+'); plus != std::string::npos) tasks = base.substr(plus), base = base.substr(0, plus);
+  if (const std::size_t bar = base.find('_'); bar != std::string::npos)
+    tasks = base.substr(bar + 1), base = base.substr(0, bar);
+  if (const std::size_t plus = base.find('+'); plus != std::string::npos)
+    tasks = base.substr(plus), base = base.substr(0, plus);
   const auto selected = select_jobs(state_, {names_[base], tasks});
   if (!selected) return note("refused " + words[1] + " " + slurm_text(selected.error().code));
   for (const SelectedJob& which : *selected) {
     if (words[0] != "update" && follows_leader(state_.job(which.key), which)) continue;
-    if (words[0] == "cancel") done(decide_cancel(state_, which, root, now));
-    else if (words[0] == "hold") done(decide_hold(state_, which, false, root, now));
-    else if (words[0] == "release") done(decide_release(state_, which, root, now));
-    else if (words[0] == "requeue") done(decide_requeue(state_, which, false, root, now));
-    else if (words[0] == "suspend") done(decide_suspend(state_, which, root, now));
-    else if (words[0] == "continue") done(decide_resume(state_, which, root, now));
+    if (words[0] == "cancel")
+      done(decide_cancel(state_, which, root, now));
+    else if (words[0] == "hold")
+      done(decide_hold(state_, which, false, root, now));
+    else if (words[0] == "release")
+      done(decide_release(state_, which, root, now));
+    else if (words[0] == "requeue")
+      done(decide_requeue(state_, which, false, root, now));
+    else if (words[0] == "suspend")
+      done(decide_suspend(state_, which, root, now));
+    else if (words[0] == "continue")
+      done(decide_resume(state_, which, root, now));
     else if (words[0] == "update") {
       ModifyJob ask;
       for (std::size_t i = 2; i < words.size(); ++i) {
         const auto parts = split(words[i], '=');
         const auto count = static_cast<std::uint32_t>(parse_integer(parts.back()).value_or(0));
-        if (parts[0] == "limit") ask.change.time_limit_minutes = (count + 59) / 60;
-        else if (parts[0] == "priority") ask.change.priority = count;
-        else if (parts[0] == "cpus") ask.change.cpus_per_task = count;
-        else if (parts[0] == "all_cpus") ask.min_cpus = count;
-        else if (parts[0] == "reset_accrue") ask.reset_accrue = true;
-        else if (parts[0] == "site") ask.extras = [points = static_cast<std::int32_t>(parse_integer(parts.back()).value_or(0))](JobExtras& extras) { extras.site_factor = points; };
-        else if (parts[0] == "nodes" && words[i].find_first_of(",:") != std::string::npos) ask.wishes.node_counts = std::string{parts.back()};
-        else if (parts[0] == "nodes") ask.change.min_nodes = ask.change.max_nodes = count;
-        else if (parts[0] == "throttle") ask.change.array_throttle = count;
-        else if (parts[0] == "partition") ask.partition = std::string{parts.back()};
-        else if (parts[0] == "nodes") ask.change.min_nodes = ask.change.max_nodes = count;
-        else if (parts[0] == "nodelist") ask.required_nodes = std::string{parts.back()};
-        else if (!read_wish(parts[0], std::string{words[i]}.substr(std::min(parts[0].size() + 1, words[i].size())), ask.wishes))
+        if (parts[0] == "limit")
+          ask.change.time_limit_minutes = (count + 59) / 60;
+        else if (parts[0] == "priority")
+          ask.change.priority = count;
+        else if (parts[0] == "cpus")
+          ask.change.cpus_per_task = count;
+        else if (parts[0] == "all_cpus")
+          ask.min_cpus = count;
+        else if (parts[0] == "reset_accrue")
+          ask.reset_accrue = true;
+        else if (parts[0] == "site")
+          ask.extras = [points = static_cast<std::int32_t>(parse_integer(parts.back()).value_or(0))](
+                           JobExtras& extras) { extras.site_factor = points; };
+        else if (parts[0] == "nodes" && words[i].find_first_of(",:") != std::string::npos)
+          ask.wishes.node_counts = std::string{parts.back()};
+        else if (parts[0] == "nodes")
+          ask.change.min_nodes = ask.change.max_nodes = count;
+        else if (parts[0] == "throttle")
+          ask.change.array_throttle = count;
+        else if (parts[0] == "partition")
+          ask.partition = std::string{parts.back()};
+        else if (parts[0] == "nodes")
+          ask.change.min_nodes = ask.change.max_nodes = count;
+        else if (parts[0] == "nodelist")
+          ask.required_nodes = std::string{parts.back()};
+        else if (!read_wish(parts[0], std::string{words[i]}.substr(std::min(parts[0].size() + 1, words[i].size())),
+                            ask.wishes))
           problems_.push_back("unknown update key '" + words[i] + "'");
       }
       done(decide_modify(state_, which, ask, root, now));
@@ -469,17 +513,22 @@ void Scenario::end_each() {
   std::vector<JobKey> active;
   for (const auto& [key, nothing] : state_.active) active.push_back(key);
   for (const JobKey key : active) {
-    for (auto events = decide_leave_unpowered(state_, key, at_second(now_)); !events.empty(); events = decide_leave_unpowered(state_, key, at_second(now_))) happen(events);
+    for (auto events = decide_leave_unpowered(state_, key, at_second(now_)); !events.empty();
+         events = decide_leave_unpowered(state_, key, at_second(now_)))
+      happen(events);
     if (!state_.active.contains(key)) continue;
     const Job& job = state_.job(key);
     if (!job.is_on_nodes()) continue;
     const PlannedRun& planned = planned_[job.array.value != 0 ? job.array : job.key];
-    const bool prolog_failed = planned.programs.prolog_fails && job.attempt.value == 0 && job.state == JobState::running && job.program == JobProgram::none &&
+    const bool prolog_failed = planned.programs.prolog_fails && job.attempt.value == 0 &&
+                               job.state == JobState::running && job.program == JobProgram::none &&
                                now_ >= job.started_at.seconds() - 1'000'000 + planned.programs.prolog;
     const bool killed = job.state == JobState::completing;
     if (job.program == JobProgram::epilog || (!killed && !prolog_failed && ends_[key] > now_)) continue;
     const bool short_of_memory = !killed && planned.out_of_memory;
-    const AttemptEnd end = prolog_failed ? AttemptEnd::prolog_failed : short_of_memory ? AttemptEnd::out_of_memory : AttemptEnd::exited;
+    const AttemptEnd end = prolog_failed     ? AttemptEnd::prolog_failed
+                           : short_of_memory ? AttemptEnd::out_of_memory
+                                             : AttemptEnd::exited;
     const std::uint32_t exit_code = killed || short_of_memory ? 0 : planned.exit_code;
     const std::uint32_t exit_signal = killed ? 15u : short_of_memory ? 125u : 0u;
     end_on_nodes(job, {key, job.attempt, {}, end, exit_code, exit_signal, {}, planned.programs.epilog_fails});
@@ -511,8 +560,13 @@ void Scenario::end_programs() {
     if (job.program == JobProgram::none) continue;
     const PlannedPrograms& planned = planned_[job.array.value != 0 ? job.array : job.key].programs;
     const bool prolog = job.program == JobProgram::prolog;
-    const auto due = program_times_.controller.try_emplace({key, job.attempt, job.program}, now_ + (prolog ? planned.controller_prolog : planned.controller_epilog)).first;
-    if (due->second <= now_) over.push_back({key, job.attempt, job.program, prolog && planned.controller_prolog_fails && job.attempt.value == 0, at_second(now_)});
+    const auto due = program_times_.controller
+                         .try_emplace({key, job.attempt, job.program},
+                                      now_ + (prolog ? planned.controller_prolog : planned.controller_epilog))
+                         .first;
+    if (due->second <= now_)
+      over.push_back({key, job.attempt, job.program,
+                      prolog && planned.controller_prolog_fails && job.attempt.value == 0, at_second(now_)});
   }
   for (const JobProgramEnded& end : over) happen(decide_program_end(state_, end));
 }
@@ -536,7 +590,8 @@ void Scenario::plan_until_quiet() {
       Reason why = Reason::none;
       const auto events = decide_place(state_, to_place(p), at_second(now_), &why);
       if (events.empty()) findings_.push_back({p.key, why, {}, {}, p.partition});  // it knew the amounts, not the way
-      if (events.empty() && why == Reason::none) problems_.push_back("t=" + std::to_string(now_) + " the planner proposed what admission refused");
+      if (events.empty() && why == Reason::none)
+        problems_.push_back("t=" + std::to_string(now_) + " the planner proposed what admission refused");
       again = again || !events.empty();
       happen(events);
     }
@@ -564,7 +619,8 @@ std::int64_t Scenario::next_time() const {
     if (!reservation->has(reserve_time_float)) consider(reservation->start.seconds() - 1'000'000);
   for (const std::int64_t at : program_times_.all(state_)) consider(at);
   for (const auto& [key, nothing] : state_.active)
-    if (const Job& job = state_.job(key); planned_.contains(job.key) && planned_.at(job.key).programs.prolog_fails && job.state == JobState::running)
+    if (const Job& job = state_.job(key);
+        planned_.contains(job.key) && planned_.at(job.key).programs.prolog_fails && job.state == JobState::running)
       consider(job.started_at.seconds() - 1'000'000 + planned_.at(job.key).programs.prolog);
   if (const Time due = next_deadline(state_); due != never) consider(due.seconds() - 1'000'000);
   for (const auto& [index, at] : power_.boots) consider(at);
@@ -576,7 +632,8 @@ void Scenario::check_reasons() {
   for (const Line& line : expectations_) {
     if (line.at != now_ || line.words.size() < 3) continue;
     const Job* about = find_named(line.words[1]);
-    if (std::string said = account_answer(state_, line.words, about, at_second(now_)); !said.empty()) note(std::move(said));
+    if (std::string said = account_answer(state_, line.words, about, at_second(now_)); !said.empty())
+      note(std::move(said));
     if (line.at != now_ || line.words[0] != "reason" || line.words.size() < 3) continue;
     const Job* job = find_named(line.words[1]);
     if (!job) continue;
@@ -601,7 +658,8 @@ void Scenario::run() {
       const auto events = decide_expired(state_, at_second(now_));
       if (events.empty()) break;
       for (const Event& event : events)
-        if (const auto* removed = std::get_if<ReservationRemoved>(&event)) note("unreserved " + state_.reservations.at(removed->id)->name);
+        if (const auto* removed = std::get_if<ReservationRemoved>(&event))
+          note("unreserved " + state_.reservations.at(removed->id)->name);
       happen(events);
     }
     for (const Line& line : lines_)
@@ -621,9 +679,11 @@ std::vector<std::string> Scenario::verdict() const {
   for (const Line& line : expectations_) {
     std::string what;
     for (const std::string& word : line.words) what += (what.empty() ? "" : " ") + word;
-    const std::string said = "line " + std::to_string(line.number) + ": expected t=" + std::to_string(line.at) + " " + what;
+    const std::string said =
+        "line " + std::to_string(line.number) + ": expected t=" + std::to_string(line.at) + " " + what;
     if (line.words[0] == "starts") {
-      const auto count = std::ranges::count_if(happened_, [&](const Happened& h) { return h.at == line.at && h.what.starts_with("start "); });
+      const auto count = std::ranges::count_if(
+          happened_, [&](const Happened& h) { return h.at == line.at && h.what.starts_with("start "); });
       if (std::to_string(count) != line.words.back()) out.push_back(said + ", saw " + std::to_string(count));
       continue;
     }

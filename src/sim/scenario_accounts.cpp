@@ -14,7 +14,8 @@ namespace {
 
 // Six digits behind the point, without the zeros at the end.
 std::string decimal(Fixed x) {
-  const std::int64_t millionths = to_integer(multiply(x, Fixed::from_integer(1'000'000)) + Fixed{Fixed::from_integer(1).raw / 2});
+  const std::int64_t millionths =
+      to_integer(multiply(x, Fixed::from_integer(1'000'000)) + Fixed{Fixed::from_integer(1).raw / 2});
   std::string fraction = std::to_string(1'000'000 + millionths % 1'000'000).substr(1);
   while (!fraction.empty() && fraction.back() == '0') fraction.pop_back();
   return std::to_string(millionths / 1'000'000) + (fraction.empty() ? "" : "." + fraction);
@@ -22,7 +23,8 @@ std::string decimal(Fixed x) {
 
 const Association* association_named(const State& state, const std::string& name) {
   const std::size_t slash = name.find('/');
-  if (slash != std::string::npos) return state.find_association(AssociationName{name.substr(0, slash), name.substr(slash + 1), {}});
+  if (slash != std::string::npos)
+    return state.find_association(AssociationName{name.substr(0, slash), name.substr(slash + 1), {}});
   if (const Association* account = state.find_association(AssociationName{name, {}, {}})) return account;
   for (const auto& [id, association] : state.associations)
     if (association->user == name) return association.get();
@@ -34,10 +36,16 @@ Result<void> set_weight(PriorityPolicy& p, const std::string& key, const std::st
     std::string_view name;
     std::uint32_t PriorityPolicy::* field;
   };
-  constexpr Row rows[] = {{"age", &PriorityPolicy::age}, {"assoc", &PriorityPolicy::assoc}, {"fairshare", &PriorityPolicy::fairshare},
-                          {"size", &PriorityPolicy::job_size}, {"partition", &PriorityPolicy::partition}, {"qos", &PriorityPolicy::qos},
-                          {"max_age", &PriorityPolicy::max_age_seconds}, {"half_life", &PriorityPolicy::half_life_seconds},
-                          {"period", &PriorityPolicy::calc_period_seconds}, {"damping", &PriorityPolicy::damping}};
+  constexpr Row rows[] = {{"age", &PriorityPolicy::age},
+                          {"assoc", &PriorityPolicy::assoc},
+                          {"fairshare", &PriorityPolicy::fairshare},
+                          {"size", &PriorityPolicy::job_size},
+                          {"partition", &PriorityPolicy::partition},
+                          {"qos", &PriorityPolicy::qos},
+                          {"max_age", &PriorityPolicy::max_age_seconds},
+                          {"half_life", &PriorityPolicy::half_life_seconds},
+                          {"period", &PriorityPolicy::calc_period_seconds},
+                          {"damping", &PriorityPolicy::damping}};
   for (const Row& row : rows)
     if (row.name == key) {
       p.*row.field = static_cast<std::uint32_t>(parse_integer(value).value_or(0));
@@ -81,7 +89,8 @@ Result<bool> read_priority_line(const ScenarioWords& words, Policy& policy, std:
     policy.priority.calc_period_seconds = 1;
     for (std::size_t i = 2; i < words.size(); ++i) {
       const std::size_t equals = words[i].find('=');
-      MR_TRY_VOID(set_weight(policy.priority, words[i].substr(0, equals), equals == std::string::npos ? "" : words[i].substr(equals + 1)));
+      MR_TRY_VOID(set_weight(policy.priority, words[i].substr(0, equals),
+                             equals == std::string::npos ? "" : words[i].substr(equals + 1)));
     }
     return true;
   }
@@ -105,7 +114,9 @@ Result<bool> read_priority_line(const ScenarioWords& words, Policy& policy, std:
   return false;
 }
 
-std::uint32_t ScenarioUsers::uid_of(const std::string& name) { return known_.try_emplace(name, 1001 + static_cast<std::uint32_t>(known_.size())).first->second; }
+std::uint32_t ScenarioUsers::uid_of(const std::string& name) {
+  return known_.try_emplace(name, 1001 + static_cast<std::uint32_t>(known_.size())).first->second;
+}
 
 Result<std::vector<Event>> sacctmgr_events(const State& state, const ScenarioWords& words, Time now) {
   std::vector<std::string_view> views(words.begin(), words.end());
@@ -115,7 +126,9 @@ Result<std::vector<Event>> sacctmgr_events(const State& state, const ScenarioWor
   // The user root has a share beside the accounts; a scenario is about those it names.
   if (state.associations.empty())
     for (const Event& event : std::vector<Event>{decision.events})
-      if (const auto* e = std::get_if<AssociationChanged>(&event); e && e->association.user == "root" && e->association.account == "root") decision.events.emplace_back(AssociationRemoved{e->association.id, now});
+      if (const auto* e = std::get_if<AssociationChanged>(&event);
+          e && e->association.user == "root" && e->association.account == "root")
+        decision.events.emplace_back(AssociationRemoved{e->association.id, now});
   return std::move(decision.events);
 }
 
@@ -123,7 +136,9 @@ std::string account_answer(const State& state, const ScenarioWords& expectation,
   const std::string& kind = expectation[0];
   const std::string head = kind + " " + expectation[1] + " ";
   if (kind == "priority" && job) return head + std::to_string(Priorities(state, now).of(*job));
-  if (kind == "factor" && job) return head + expectation[2] + " " + factor_answer(Priorities(state, now).factors(*job, job->spec->partition), expectation[2]);
+  if (kind == "factor" && job)
+    return head + expectation[2] + " " +
+           factor_answer(Priorities(state, now).factors(*job, job->spec->partition), expectation[2]);
   if (kind == "usage" || kind == "fairshare") {
     const Association* association = association_named(state, expectation[1]);
     if (!association) return head + "unknown";

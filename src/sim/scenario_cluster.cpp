@@ -43,30 +43,49 @@ Result<void> read_partition(const Words& words, std::vector<PartitionDef>& parti
   for (std::size_t i = 3; i < words.size(); ++i) {
     const auto parts = split(words[i], '=');
     const auto value = static_cast<std::uint32_t>(parse_integer(parts.back()).value_or(0));
-    if (words[i] == "preempt=off") def.preempt_mode = PreemptMode::off;
-    else if (words[i] == "preempt=cancel") def.preempt_mode = PreemptMode::cancel;
-    else if (words[i] == "preempt=suspend") def.preempt_mode = PreemptMode::suspend;
+    if (words[i] == "preempt=off")
+      def.preempt_mode = PreemptMode::off;
+    else if (words[i] == "preempt=cancel")
+      def.preempt_mode = PreemptMode::cancel;
+    else if (words[i] == "preempt=suspend")
+      def.preempt_mode = PreemptMode::suspend;
     else if (parts[0] == "share" || parts[0] == "force") {
       def.sharing = parts[0] == "share" ? CpuSharing::on_request : CpuSharing::forced;
       def.share_max = value;
-    }
-    else if (parts[0] == "grace") def.grace_seconds = value;
-    else if (parts[0] == "max_time") def.max_time_minutes = value;
-    else if (parts[0] == "over_time") def.over_time_minutes = parts.back() == "unlimited" ? unlimited : value;
-    else if (parts[0] == "max_cpus_per_node") def.max_cpus_per_node = value;
-    else if (words[i] == "least_loaded") def.least_loaded = true;
-    else if (parts[0] == "tier") def.priority_tier = value;
-    else if (parts[0] == "max_nodes") def.max_nodes = value;
-    else if (parts[0] == "factor") def.priority_job_factor = value;
-    else if (parts[0] == "qos") def.qos = parts.back();
-    else if (words[i] == "state=down") def.availability = Availability::down;
-    else if (words[i] == "power_down_on_idle") def.power_down_on_idle = true;
-    else if (words[i] == "never_suspend") def.never_suspend = true;
-    else if (words[i] == "exclusive_user") def.exclusive_user = true;
-    else if (words[i] == "reservation_only") def.require_reservation = true;
-    else if (parts[0] == "suspend") def.suspend_seconds = value;
-    else if (parts[0] == "resume") def.resume_timeout_seconds = value;
-    else return fail(Errc::invalid, "unknown partition key '" + words[i] + "'");
+    } else if (parts[0] == "grace")
+      def.grace_seconds = value;
+    else if (parts[0] == "max_time")
+      def.max_time_minutes = value;
+    else if (parts[0] == "over_time")
+      def.over_time_minutes = parts.back() == "unlimited" ? unlimited : value;
+    else if (parts[0] == "max_cpus_per_node")
+      def.max_cpus_per_node = value;
+    else if (words[i] == "least_loaded")
+      def.least_loaded = true;
+    else if (parts[0] == "tier")
+      def.priority_tier = value;
+    else if (parts[0] == "max_nodes")
+      def.max_nodes = value;
+    else if (parts[0] == "factor")
+      def.priority_job_factor = value;
+    else if (parts[0] == "qos")
+      def.qos = parts.back();
+    else if (words[i] == "state=down")
+      def.availability = Availability::down;
+    else if (words[i] == "power_down_on_idle")
+      def.power_down_on_idle = true;
+    else if (words[i] == "never_suspend")
+      def.never_suspend = true;
+    else if (words[i] == "exclusive_user")
+      def.exclusive_user = true;
+    else if (words[i] == "reservation_only")
+      def.require_reservation = true;
+    else if (parts[0] == "suspend")
+      def.suspend_seconds = value;
+    else if (parts[0] == "resume")
+      def.resume_timeout_seconds = value;
+    else
+      return fail(Errc::invalid, "unknown partition key '" + words[i] + "'");
   }
   partitions.push_back(std::move(def));
   return {};
@@ -83,25 +102,35 @@ Result<bool> read_cluster_line(const Words& words, ScenarioCluster cluster) {
     policy.predict_run_times = schedule == Schedule::guarded;
   } else if (words[0] == "preempt" && words.size() > 2) {
     policy.preempt_type = words[1] == "qos" ? PreemptType::qos : PreemptType::partition;
-    policy.preempt_mode = words[2] == "requeue" ? PreemptMode::requeue : words[2] == "cancel" ? PreemptMode::cancel : words[2] == "suspend" ? PreemptMode::suspend : PreemptMode::off;
+    policy.preempt_mode = words[2] == "requeue"   ? PreemptMode::requeue
+                          : words[2] == "cancel"  ? PreemptMode::cancel
+                          : words[2] == "suspend" ? PreemptMode::suspend
+                                                  : PreemptMode::off;
     policy.gang = policy.gang || policy.preempt_mode == PreemptMode::suspend;
-    if (words.size() > 3) policy.preempt_exempt_seconds = static_cast<std::uint32_t>(parse_integer(words[3]).value_or(0));
+    if (words.size() > 3)
+      policy.preempt_exempt_seconds = static_cast<std::uint32_t>(parse_integer(words[3]).value_or(0));
   } else if (words[0] == "max_nodes" && words.size() > 1) {
     policy.max_nodes = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0));
   } else if (words[0] == "requeue_exit" && words.size() > 1) {
     auto& codes = words.size() > 2 && words[2] == "hold" ? policy.requeue_exit_hold : policy.requeue_exit;
     codes.push_back(static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0)));
   } else if (words[0] == "over_time" && words.size() > 1) {
-    policy.over_time_minutes = words[1] == "unlimited" ? unlimited : static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0));
+    policy.over_time_minutes =
+        words[1] == "unlimited" ? unlimited : static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0));
   } else if (words[0] == "max_requeues" && words.size() > 1) {
     policy.max_requeues = static_cast<std::uint32_t>(parse_integer(words[1]).value_or(0));
   } else if (words[0] == "rules") {
     for (const std::string_view word : std::span{words}.subspan(1)) {
-      if (word == "all_partitions") policy.all_partitions = true;
-      else if (word == "require_time_limit") policy.require_time_limit = true;
-      else if (word == "one_task_per_core") policy.one_task_per_core = true;
-      else if (word == "least_loaded") policy.least_loaded = true;
-      else return fail(Errc::invalid, "unknown rule '" + std::string{word} + "'");
+      if (word == "all_partitions")
+        policy.all_partitions = true;
+      else if (word == "require_time_limit")
+        policy.require_time_limit = true;
+      else if (word == "one_task_per_core")
+        policy.one_task_per_core = true;
+      else if (word == "least_loaded")
+        policy.least_loaded = true;
+      else
+        return fail(Errc::invalid, "unknown rule '" + std::string{word} + "'");
     }
   } else if (words[0] == "kill_invalid_depend") {
     policy.kill_invalid_dependency = true;
@@ -119,7 +148,10 @@ Result<bool> read_cluster_line(const Words& words, ScenarioCluster cluster) {
   } else if (words[0] == "memory") {
     policy.memory_is_consumable = words.size() > 1 && words[1] == "on";
   } else if (words[0] == "unit" && words.size() > 1) {
-    policy.cpu_unit = words[1] == "core" ? CpuUnit::core : words[1] == "socket" ? CpuUnit::socket : words[1] == "node" ? CpuUnit::node : CpuUnit::cpu;
+    policy.cpu_unit = words[1] == "core"     ? CpuUnit::core
+                      : words[1] == "socket" ? CpuUnit::socket
+                      : words[1] == "node"   ? CpuUnit::node
+                                             : CpuUnit::cpu;
   } else if (words[0] == "licences" && words.size() > 1) {
     MR_TRY(LicenceList list, parse_licences(words[1]));
     std::ranges::sort(list.asks, {}, &LicenceAsk::name);

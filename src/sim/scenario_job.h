@@ -26,6 +26,7 @@ struct ScenarioJob {
 };
 
 // KEY=VALUE ...; what is not known goes to the problems. Dependencies stay as they are written.
-void read_job(const std::string& name, std::span<const std::string> words, ScenarioUsers& users, ScenarioJob& out, std::vector<std::string>& problems);
+void read_job(const std::string& name, std::span<const std::string> words, ScenarioUsers& users, ScenarioJob& out,
+              std::vector<std::string>& problems);
 
 }  // namespace millrace

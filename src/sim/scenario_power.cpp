@@ -10,14 +10,21 @@ Result<void> read_power_line(const std::vector<std::string>& words, Policy& poli
   for (std::size_t i = 1; i < words.size(); ++i) {
     const auto parts = split(words[i], '=');
     const auto number = parse_integer(parts.back());
-    if (parts.size() != 2 || !number) return fail(Errc::invalid, "expected: power [suspend=60] [timeout=10] [boot=20] [resume=120] [keep=2] [rate=1]");
+    if (parts.size() != 2 || !number)
+      return fail(Errc::invalid, "expected: power [suspend=60] [timeout=10] [boot=20] [resume=120] [keep=2] [rate=1]");
     const auto count = static_cast<std::uint32_t>(*number);
-    if (parts[0] == "suspend") policy.suspend_seconds = count;
-    else if (parts[0] == "timeout") policy.suspend_timeout_seconds = count;
-    else if (parts[0] == "resume") policy.resume_timeout_seconds = count;
-    else if (parts[0] == "keep") policy.keep_up = {count};
-    else if (parts[0] == "boot") power.boot = *number;
-    else return fail(Errc::invalid, "unknown power key '" + words[i] + "'");
+    if (parts[0] == "suspend")
+      policy.suspend_seconds = count;
+    else if (parts[0] == "timeout")
+      policy.suspend_timeout_seconds = count;
+    else if (parts[0] == "resume")
+      policy.resume_timeout_seconds = count;
+    else if (parts[0] == "keep")
+      policy.keep_up = {count};
+    else if (parts[0] == "boot")
+      power.boot = *number;
+    else
+      return fail(Errc::invalid, "unknown power key '" + words[i] + "'");
   }
   return {};
 }
@@ -25,15 +32,23 @@ Result<void> read_power_line(const std::vector<std::string>& words, Policy& poli
 const char* power_word(PowerChange change) {
   switch (change) {
     case PowerChange::down_wanted:
-    case PowerChange::down_asap: return "down_wanted";
+    case PowerChange::down_asap:
+      return "down_wanted";
     case PowerChange::down_forced:
-    case PowerChange::going_down: return "going_down";
-    case PowerChange::off: return "off";
-    case PowerChange::up_wanted: return "up_wanted";
-    case PowerChange::coming_up: return "coming_up";
-    case PowerChange::told: return "told";
-    case PowerChange::failed: return "failed";
-    case PowerChange::called_off: return "called_off";
+    case PowerChange::going_down:
+      return "going_down";
+    case PowerChange::off:
+      return "off";
+    case PowerChange::up_wanted:
+      return "up_wanted";
+    case PowerChange::coming_up:
+      return "coming_up";
+    case PowerChange::told:
+      return "told";
+    case PowerChange::failed:
+      return "failed";
+    case PowerChange::called_off:
+      return "called_off";
   }
   return "unknown";
 }

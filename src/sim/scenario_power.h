@@ -11,9 +11,9 @@
 namespace millrace {
 
 struct ScenarioPower {
-  std::int64_t boot = 10;                  // seconds
-  std::set<std::string> broken;            // they do not come up
-  std::map<NodeIndex, std::int64_t> boots; // when those that boot now are up
+  std::int64_t boot = 10;                   // seconds
+  std::set<std::string> broken;             // they do not come up
+  std::map<NodeIndex, std::int64_t> boots;  // when those that boot now are up
 };
 
 // power [suspend=60] [timeout=10] [boot=20] [resume=120] [keep=2] [rate=1]

@@ -12,7 +12,9 @@
 namespace millrace {
 
 // Of a scenario.
-inline Time at_second(std::int64_t second) { return Time{(second + 1'000'000) * 1'000'000}; }  // far from zero, which means "not set"
+inline Time at_second(std::int64_t second) {
+  return Time{(second + 1'000'000) * 1'000'000};
+}  // far from zero, which means "not set"
 
 // gres=gpu:a100:4 features=a,b sockets=2 cores=8 threads=2 tmp=1000 weight=5 on a `nodes` line. False: not such a word.
 Result<bool> read_node_word(std::string_view word, NodeDef& def);

@@ -73,7 +73,8 @@ wire::Request SimAdministrator::change_partition(Prng& random, std::string& abou
   return request;
 }
 
-std::optional<std::string> SimAdministrator::hear_partition(const std::string& about, const wire::Reply& answer, const State& durable) {
+std::optional<std::string> SimAdministrator::hear_partition(const std::string& about, const wire::Reply& answer,
+                                                            const State& durable) {
   const bool deletion = about.starts_with('-');
   const std::string name = about.substr(deletion ? 1 : 0);
   const auto kept = partitions_.find(name);
@@ -82,7 +83,9 @@ std::optional<std::string> SimAdministrator::hear_partition(const std::string& a
   if (kept->second.under_way > 0) --kept->second.under_way;
   if (deletion || answer.has_failure()) {  // refused: it went, or was made, in a request whose answer was lost
     if (deletion) partitions_.erase(kept);
-    return deletion && answer.has_done() && index ? std::optional{"partition " + name + " is still there after its deletion was acknowledged"} : std::nullopt;
+    return deletion && answer.has_done() && index
+               ? std::optional{"partition " + name + " is still there after its deletion was acknowledged"}
+               : std::nullopt;
   }
   if (kept->second.leaving) return std::nullopt;
   if (!index) return "partition " + name + " was acknowledged before it was durable";
@@ -91,7 +94,8 @@ std::optional<std::string> SimAdministrator::hear_partition(const std::string& a
   return std::nullopt;
 }
 
-std::optional<wire::Request> SimAdministrator::next_wish(Prng& random, std::uint64_t number, std::uint32_t nodes, Time now) {
+std::optional<wire::Request> SimAdministrator::next_wish(Prng& random, std::uint64_t number, std::uint32_t nodes,
+                                                         Time now) {
   std::erase_if(reservations_, [now](const auto& entry) { return entry.second.end <= now; });
   wire::Request request;
   std::string about;
@@ -101,7 +105,8 @@ std::optional<wire::Request> SimAdministrator::next_wish(Prng& random, std::uint
     request = reserve(random, nodes, now);
     about = request.reserve().name();
   } else if (random.chance(1, 2) && !reservations_.empty()) {
-    const auto chosen = std::next(reservations_.begin(), static_cast<std::ptrdiff_t>(random.below(reservations_.size())));
+    const auto chosen =
+        std::next(reservations_.begin(), static_cast<std::ptrdiff_t>(random.below(reservations_.size())));
     chosen->second.sure = false;
     chosen->second.leaving = true;
     about = chosen->first;
@@ -114,7 +119,9 @@ std::optional<wire::Request> SimAdministrator::next_wish(Prng& random, std::uint
     change.set_entity(static_cast<std::uint32_t>(entity));
     set(*change.add_where(), "name", has_account_ ? "user" : "physics");
     if (add && has_account_) set(*change.add_set(), "account", "physics");
-    if (!add) set(*change.add_set(), "maxjobs", std::to_string(random.between(3, 5)));  // with fewer a job of three components could never start
+    if (!add)
+      set(*change.add_set(), "maxjobs",
+          std::to_string(random.between(3, 5)));  // with fewer a job of three components could never start
   }
   request.set_protocol(protocol_version);
   request.set_number(number);
@@ -135,9 +142,11 @@ std::optional<std::string> SimAdministrator::hear(const wire::Reply& answer, con
   if (about.starts_with('p') || about.starts_with('-')) return hear_partition(about, answer, durable);
   if (answer.has_reserved()) {
     if (!find_reservation(durable, about)) return "reservation " + about + " was acknowledged before it was durable";
-    if (const auto kept = reservations_.find(about); kept != reservations_.end()) kept->second.sure = !kept->second.leaving;
+    if (const auto kept = reservations_.find(about); kept != reservations_.end())
+      kept->second.sure = !kept->second.leaving;
   } else if (answer.has_done()) {
-    if (find_reservation(durable, about)) return "reservation " + about + " is still there after its removal was acknowledged";
+    if (find_reservation(durable, about))
+      return "reservation " + about + " is still there after its removal was acknowledged";
     reservations_.erase(about);
   }
   return std::nullopt;
@@ -153,13 +162,15 @@ std::optional<std::string> SimAdministrator::missing_in(const State& durable, Ti
     if (!kept.sure || kept.end <= now) continue;
     const Reservation* reservation = find_reservation(durable, name);
     if (!reservation) return "acknowledged reservation " + name + " is gone";
-    if (reservation->nodes != std::vector<std::uint32_t>{kept.node}) return "acknowledged reservation " + name + " has other nodes";
+    if (reservation->nodes != std::vector<std::uint32_t>{kept.node})
+      return "acknowledged reservation " + name + " has other nodes";
   }
   for (const auto& [name, kept] : partitions_) {
     if (!kept.sure) continue;
     const auto index = durable.find_partition(name);
     if (!index) return "acknowledged partition " + name + " is gone";
-    if (durable.partition(*index).def.priority_tier != kept.tier) return "acknowledged partition " + name + " has another tier";
+    if (durable.partition(*index).def.priority_tier != kept.tier)
+      return "acknowledged partition " + name + " has another tier";
   }
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
-// src/sim/sim_administrator.h - an administrator of a simulated cluster: makes and removes reservations and partitions, changes accounts, and remembers
-// what was acknowledged.
+// src/sim/sim_administrator.h - an administrator of a simulated cluster: makes and removes reservations and partitions,
+// changes accounts, and remembers what was acknowledged.
 #pragma once
 
 #include <map>
@@ -29,12 +29,12 @@ class SimAdministrator {
   struct Kept {
     Time end;
     std::uint32_t node = 0;
-    bool sure = false;  // acknowledged, and no removal is under way
+    bool sure = false;     // acknowledged, and no removal is under way
     bool leaving = false;  // its removal was asked for, perhaps before its making was acknowledged
   };
   struct KeptPartition {
     std::uint32_t tier = 0;
-    bool sure = false;     // acknowledged, and nothing else about it is under way
+    bool sure = false;  // acknowledged, and nothing else about it is under way
     bool leaving = false;
     std::uint32_t under_way = 0;
   };
@@ -44,7 +44,8 @@ class SimAdministrator {
 
   std::map<std::string, Kept> reservations_;
   std::map<std::string, KeptPartition> partitions_;
-  std::map<std::uint64_t, std::string> asked_;  // request to the reservation or partition it is about ("-": its deletion); empty: about accounts
+  std::map<std::uint64_t, std::string>
+      asked_;  // request to the reservation or partition it is about ("-": its deletion); empty: about accounts
   std::uint64_t names_ = 0;
   bool has_account_ = false, has_user_ = false;
 };

@@ -35,7 +35,9 @@ std::optional<std::string> SimCrontab::hear(const wire::Reply& answer, const Sta
   const auto found = asked_.find(answer.number());
   const std::string text = found->second;
   asked_.erase(found);
-  if (answer.has_failure()) return answer.failure().code() == 2019 ? std::nullopt : std::optional("a crontab was refused: " + answer.failure().text());
+  if (answer.has_failure())
+    return answer.failure().code() == 2019 ? std::nullopt
+                                           : std::optional("a crontab was refused: " + answer.failure().text());
   const auto* crontab = durable.crontabs.find(user);
   if ((crontab ? (*crontab)->text : "") != text) return "a crontab was acknowledged before it was durable";
   possible_ = {{text, possible_.at(text)}};
@@ -58,7 +60,8 @@ std::optional<std::string> SimCrontab::wrong_in(const State& durable) {
     ++returns_;
     const std::string who = "job " + std::to_string(job.id.value) + " of a crontab ";
     if (job.attempt.value != before->second.attempt.value + 1) return who + "came again twice";
-    if (job.begin_at <= before->second.ended_at || job.begin_at.value % 60'000'000 != 0) return who + "came again at a time that is not one of its own";
+    if (job.begin_at <= before->second.ended_at || job.begin_at.value % 60'000'000 != 0)
+      return who + "came again at a time that is not one of its own";
   }
   last_ = std::move(now);
   return std::nullopt;

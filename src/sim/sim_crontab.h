@@ -1,4 +1,5 @@
-// src/sim/sim_crontab.h - a user of a simulated cluster with a crontab: changes it now and then, and remembers what was acknowledged and when its jobs came again.
+// src/sim/sim_crontab.h - a user of a simulated cluster with a crontab: changes it now and then, and remembers what was
+// acknowledged and when its jobs came again.
 #pragma once
 
 #include <map>
@@ -27,7 +28,8 @@ class SimCrontab {
   bool is_gone() const { return gone_; }
   std::uint64_t returns() const { return returns_; }  // so many times a job that had ended came again
 
-  // At every durable version: a crontab that was acknowledged, or one asked for since, with a job for each entry, each of which waits for a later time than its end.
+  // At every durable version: a crontab that was acknowledged, or one asked for since, with a job for each entry, each
+  // of which waits for a later time than its end.
   std::optional<std::string> wrong_in(const State& durable);
   // When all is well: no job was forgotten.
   std::optional<std::string> lost_in(const State& durable, Time now) const;
@@ -37,8 +39,9 @@ class SimCrontab {
     Attempt attempt;
     Time ended_at;  // set: it was seen ended
   };
-  std::map<std::string, std::size_t> possible_{{"", 0}};  // texts that may be the present one, with their numbers of entries
-  std::map<std::uint64_t, std::string> asked_;            // requests under way
+  std::map<std::string, std::size_t> possible_{
+      {"", 0}};                                 // texts that may be the present one, with their numbers of entries
+  std::map<std::uint64_t, std::string> asked_;  // requests under way
   std::map<JobKey, Last> last_;
   std::uint64_t texts_ = 0, returns_ = 0;
   bool gone_ = false;

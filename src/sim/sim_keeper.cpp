@@ -3,8 +3,14 @@
 
 namespace millrace {
 
-SimKeeper::SimKeeper(SimWorld& world, std::uint64_t job_key, std::uint32_t attempt, std::string node, std::function<void(const wire::StepFromNode&)> send)
-    : world_(world), job_key_(job_key), attempt_(attempt), node_(std::move(node)), send_(std::move(send)), steps_left_(static_cast<std::uint32_t>(world.random.below(6))) {
+SimKeeper::SimKeeper(SimWorld& world, std::uint64_t job_key, std::uint32_t attempt, std::string node,
+                     std::function<void(const wire::StepFromNode&)> send)
+    : world_(world),
+      job_key_(job_key),
+      attempt_(attempt),
+      node_(std::move(node)),
+      send_(std::move(send)),
+      steps_left_(static_cast<std::uint32_t>(world.random.below(6))) {
   next_step();
 }
 
@@ -18,30 +24,32 @@ void SimKeeper::stop() {
 
 void SimKeeper::next_step() {
   if (steps_left_ == 0) return;
-  start_event_ = world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(4'000'000))}, [this] {
-    start_event_ = 0;
-    --steps_left_;
-    const std::uint32_t id = next_id_++;
-    StepRecord& record = records_[id];
-    record.job_key = job_key_;
-    record.attempt = attempt_;
-    record.fact.set_id(id);
-    record.fact.set_name("step" + std::to_string(id));
-    record.fact.set_nodes(node_);
-    record.fact.set_tasks(1);
-    record.fact.set_cpus(1);
-    record.fact.set_started_at_us(world_.now().value);
-    record.fact.set_time_limit_minutes(id % 3);
-    facts_.add(record.fact, world_.now().value);
-    ends_[id] = world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(6'000'000))}, [this, id] { end_step(id); });
-    // Somebody changes the limit of the one before it, if it runs.
-    if (id > 0 && ends_.contains(id - 1)) {
-      records_.at(id - 1).fact.set_time_limit_minutes(100 + id);
-      facts_.add(records_.at(id - 1).fact, world_.now().value);
-    }
-    tell();
-    next_step();
-  });
+  start_event_ =
+      world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(4'000'000))}, [this] {
+        start_event_ = 0;
+        --steps_left_;
+        const std::uint32_t id = next_id_++;
+        StepRecord& record = records_[id];
+        record.job_key = job_key_;
+        record.attempt = attempt_;
+        record.fact.set_id(id);
+        record.fact.set_name("step" + std::to_string(id));
+        record.fact.set_nodes(node_);
+        record.fact.set_tasks(1);
+        record.fact.set_cpus(1);
+        record.fact.set_started_at_us(world_.now().value);
+        record.fact.set_time_limit_minutes(id % 3);
+        facts_.add(record.fact, world_.now().value);
+        ends_[id] = world_.at(world_.now() + Duration{static_cast<std::int64_t>(1 + world_.random.below(6'000'000))},
+                              [this, id] { end_step(id); });
+        // Somebody changes the limit of the one before it, if it runs.
+        if (id > 0 && ends_.contains(id - 1)) {
+          records_.at(id - 1).fact.set_time_limit_minutes(100 + id);
+          facts_.add(records_.at(id - 1).fact, world_.now().value);
+        }
+        tell();
+        next_step();
+      });
 }
 
 void SimKeeper::end_step(std::uint32_t id) {

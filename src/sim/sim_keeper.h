@@ -1,4 +1,5 @@
-// src/sim/sim_keeper.h - a simulated keeper of a job's steps: makes some, lets them end, and tells of them as the real one does.
+// src/sim/sim_keeper.h - a simulated keeper of a job's steps: makes some, lets them end, and tells of them as the real
+// one does.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,8 @@ struct StepRecord {
 class SimKeeper {
  public:
   // `send` passes a batch on to the agent, if there is one.
-  SimKeeper(SimWorld& world, std::uint64_t job_key, std::uint32_t attempt, std::string node, std::function<void(const wire::StepFromNode&)> send);
+  SimKeeper(SimWorld& world, std::uint64_t job_key, std::uint32_t attempt, std::string node,
+            std::function<void(const wire::StepFromNode&)> send);
   ~SimKeeper();
   SimKeeper(const SimKeeper&) = delete;
   SimKeeper& operator=(const SimKeeper&) = delete;

@@ -53,7 +53,8 @@ void SimNetwork::deliver(std::uint64_t number, int to, std::string bytes) {
   const bool doubled = random.chance(faults.doubled_per_1000, 1000);
   for (int copy = 0; copy < (doubled ? 2 : 1); ++copy) {
     // Each copy takes its own time: that is what reorders.
-    const Duration delay{1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(faults.slowest.value) * (doubled ? 20 : 1)))};
+    const Duration delay{1 + static_cast<std::int64_t>(
+                                 random.below(static_cast<std::uint64_t>(faults.slowest.value) * (doubled ? 20 : 1)))};
     world_.at(world_.now() + delay, [this, number, to, bytes] {
       const auto it = pipes_.find(number);
       if (it != pipes_.end() && !it->second.dead && it->second.handlers[to]) it->second.handlers[to]->message(bytes);

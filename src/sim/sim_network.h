@@ -21,7 +21,8 @@ struct NetworkFaults {
 // One server (the controller), many dialing clients, each link named by who dialed.
 class SimNetwork {
  public:
-  using Accept = std::function<void(std::unique_ptr<Link> link, const std::string& from, std::function<void(LinkHandler&)> start)>;
+  using Accept =
+      std::function<void(std::unique_ptr<Link> link, const std::string& from, std::function<void(LinkHandler&)> start)>;
   explicit SimNetwork(SimWorld& world) : world_(world) {}
   NetworkFaults faults;
 

@@ -4,7 +4,12 @@
 namespace millrace {
 
 SimNode::SimNode(SimWorld& world, SimNetwork& network, std::string name, std::uint32_t cpus, Work work, bool programs)
-    : world_(world), network_(network), name_(std::move(name)), cpus_(cpus), work_(std::move(work)), with_programs_(programs) {}
+    : world_(world),
+      network_(network),
+      name_(std::move(name)),
+      cpus_(cpus),
+      work_(std::move(work)),
+      with_programs_(programs) {}
 
 SimNode::~SimNode() {
   kill_agent();
@@ -37,7 +42,8 @@ void SimNode::start_agent() {
     ProgramJournal& journal = *this;
     Supervisors& inner = *this;
     programs_ = std::make_unique<SimPrograms>(world_, *process_, program_history_);
-    prolog_epilog_ = std::make_unique<PrologEpilog>(*process_, inner, *programs_, journal, ProgramSettings{{"prolog", "prolog2"}, {"epilog"}, {}, {}});
+    prolog_epilog_ = std::make_unique<PrologEpilog>(*process_, inner, *programs_, journal,
+                                                    ProgramSettings{{"prolog", "prolog2"}, {"epilog"}, {}, {}});
   }
   Supervisors& supervisors = prolog_epilog_ ? static_cast<Supervisors&>(*prolog_epilog_) : *this;
   Measurements& measurements = *this;
@@ -59,7 +65,8 @@ void SimNode::crash() {
   for (auto& [key, attempt] : spool_) {
     world_.cancel(attempt.end_event);
     end_keeper(attempt);
-    if (attempt.launched && !history_[attempt.record].ended_at.is_set()) history_[attempt.record].ended_at = world_.now();
+    if (attempt.launched && !history_[attempt.record].ended_at.is_set())
+      history_[attempt.record].ended_at = world_.now();
   }
   spool_.clear();
   journal_.clear();
@@ -101,7 +108,8 @@ void SimNode::launch(const wire::LaunchPlan& plan, const wire::Credential&) {
   attempt.status.set_job_key(key.first);
   attempt.status.set_attempt(key.second);
   attempt.status.set_state(wire::AttemptStatus::RUNNING_NOW);
-  // It holds the node for a script that runs elsewhere; of a further component of a heterogeneous job it keeps the steps.
+  // It holds the node for a script that runs elsewhere; of a further component of a heterogeneous job it keeps the
+  // steps.
   const bool holds = plan.job().allocation_only() || (plan.node_position() != 0 && !plan.job().interactive());
   if (holds) {
     holders_.push_back({name_, key, world_.now(), {}, 0, false});
@@ -123,14 +131,17 @@ void SimNode::launch(const wire::LaunchPlan& plan, const wire::Credential&) {
 // Some jobs have steps; the keeper is where their first node is.
 void SimNode::keep_steps(const wire::LaunchPlan& plan, Attempt& attempt) {
   if (plan.node_position() != 0 || !world_.random.chance(1, 3)) return;
-  attempt.keeper = std::make_unique<SimKeeper>(world_, plan.job_key(), plan.attempt(), name_, [this](const wire::StepFromNode& message) {
-    if (observer_) observer_->keeper_said(message);
-  });
+  attempt.keeper = std::make_unique<SimKeeper>(world_, plan.job_key(), plan.attempt(), name_,
+                                               [this](const wire::StepFromNode& message) {
+                                                 if (observer_) observer_->keeper_said(message);
+                                               });
 }
 
 void SimNode::go_on(const AttemptKey& key, Attempt& attempt) {
   attempt.works_until = world_.now() + attempt.work_left;
-  attempt.end_event = world_.at(attempt.works_until, [this, key, code = attempt.exit_code] { end(key, wire::AttemptStatus::EXITED, code, 0, true); });
+  attempt.end_event = world_.at(attempt.works_until, [this, key, code = attempt.exit_code] {
+    end(key, wire::AttemptStatus::EXITED, code, 0, true);
+  });
 }
 
 void SimNode::suspend(const wire::Suspend& suspend) {
@@ -192,7 +203,8 @@ void SimNode::forget(const wire::Forget& forget) {
   if (it != spool_.end() && it->second.status.state() == wire::AttemptStatus::ENDED) spool_.erase(it);
 }
 
-void SimNode::end(const AttemptKey& key, wire::AttemptStatus::End how, std::uint32_t code, std::uint32_t signal, bool whole) {
+void SimNode::end(const AttemptKey& key, wire::AttemptStatus::End how, std::uint32_t code, std::uint32_t signal,
+                  bool whole) {
   Attempt& attempt = spool_.at(key);
   if (attempt.status.state() == wire::AttemptStatus::ENDED) return;
   world_.cancel(attempt.end_event);

@@ -1,4 +1,5 @@
-// src/sim/sim_node.h - a simulated machine: supervisors that outlive the agent, an agent that can die, a boot that loses everything.
+// src/sim/sim_node.h - a simulated machine: supervisors that outlive the agent, an agent that can die, a boot that
+// loses everything.
 #pragma once
 
 #include <map>
@@ -7,8 +8,8 @@
 #include <vector>
 
 #include "agent/agent.h"
-#include "sim/sim_keeper.h"
 #include "agent/prolog_epilog.h"
+#include "sim/sim_keeper.h"
 #include "sim/sim_network.h"
 #include "sim/sim_programs.h"
 
@@ -35,8 +36,8 @@ class SimNode final : private Supervisors, private Measurements, private Program
 
   void start_agent();
   void kill_agent();
-  void crash();               // power: agent, supervisors and spool are gone; a new boot follows with start_agent()
-  void kill_a_supervisor();   // some running one
+  void crash();              // power: agent, supervisors and spool are gone; a new boot follows with start_agent()
+  void kill_a_supervisor();  // some running one
   bool agent_runs() const { return agent_ != nullptr; }
   std::size_t reboots() const { return reboots_; }  // by order
   bool runs(const AttemptKey& attempt) const;
@@ -52,10 +53,10 @@ class SimNode final : private Supervisors, private Measurements, private Program
  private:
   struct Attempt {
     wire::AttemptStatus status;
-    std::size_t record = 0;      // in history_
+    std::size_t record = 0;  // in history_
     std::uint64_t end_event = 0;
-    Time works_until;            // while it runs
-    Duration work_left;          // while it is suspended
+    Time works_until;    // while it runs
+    Duration work_left;  // while it is suspended
     std::uint32_t exit_code = 0;
     bool launched = false;
     bool killed = false;
@@ -79,7 +80,8 @@ class SimNode final : private Supervisors, private Measurements, private Program
   void go_on(const AttemptKey& key, Attempt& attempt);
   void end_keeper(Attempt& attempt);
   void keep_steps(const wire::LaunchPlan& plan, Attempt& attempt);
-  void end(const AttemptKey& attempt, wire::AttemptStatus::End end, std::uint32_t code, std::uint32_t signal, bool whole);
+  void end(const AttemptKey& attempt, wire::AttemptStatus::End end, std::uint32_t code, std::uint32_t signal,
+           bool whole);
 
   SimWorld& world_;
   SimNetwork& network_;

@@ -1,4 +1,5 @@
-// src/sim/sim_programs.h - the site's programs in a simulated process: they take a while, sometimes fail, and die with it.
+// src/sim/sim_programs.h - the site's programs in a simulated process: they take a while, sometimes fail, and die with
+// it.
 #pragma once
 
 #include <functional>

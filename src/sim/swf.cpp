@@ -43,7 +43,8 @@ constexpr Field fields[] = {
 };
 // clang-format on
 constexpr std::size_t field_count = std::size(fields);
-constexpr std::int64_t highest = 1'000'000'000'000'000;  // seconds or KiB; more is a broken line, and sums must not overflow
+constexpr std::int64_t highest =
+    1'000'000'000'000'000;  // seconds or KiB; more is a broken line, and sums must not overflow
 
 std::optional<std::int64_t> parse_field(std::string_view word, const Field& field) {
   std::int64_t value{};
@@ -74,15 +75,18 @@ Result<SwfJob> parse_job(std::string_view line, const std::string& where) {
   const std::size_t count = split_words(line, words);
   if (count < field_count)
     return fail(Errc::invalid, where + ": the line ends before field " + std::to_string(count + 1) + ", " +
-                                   std::string{fields[count].name} + "; a job has 18 fields, -1 where nothing is known");
+                                   std::string{fields[count].name} +
+                                   "; a job has 18 fields, -1 where nothing is known");
   if (count > field_count)
-    return fail(Errc::invalid, where + ": " + std::to_string(count) + " fields; a job has 18, and Think Time from Preceding Job is the last");
+    return fail(Errc::invalid, where + ": " + std::to_string(count) +
+                                   " fields; a job has 18, and Think Time from Preceding Job is the last");
   SwfJob job;
   for (std::size_t i = 0; i < field_count; ++i) {
     const auto value = parse_field(words[i], fields[i]);
     if (!value)
-      return fail(Errc::invalid, where + ": field " + std::to_string(i + 1) + ", " + std::string{fields[i].name} + ", is '" +
-                                     std::string{words[i]} + "'; a whole number of at least " + std::to_string(fields[i].lowest) + " is right");
+      return fail(Errc::invalid, where + ": field " + std::to_string(i + 1) + ", " + std::string{fields[i].name} +
+                                     ", is '" + std::string{words[i]} + "'; a whole number of at least " +
+                                     std::to_string(fields[i].lowest) + " is right");
     job.*fields[i].place = *value;
   }
   return job;
@@ -91,7 +95,8 @@ Result<SwfJob> parse_job(std::string_view line, const std::string& where) {
 std::pair<std::string, std::string> parse_header(std::string_view line) {
   line = trim(line.substr(1));
   const std::size_t colon = line.find(':');
-  if (colon == std::string_view::npos || line.substr(0, colon).find(' ') != std::string_view::npos) return {"", std::string{line}};
+  if (colon == std::string_view::npos || line.substr(0, colon).find(' ') != std::string_view::npos)
+    return {"", std::string{line}};
   return {std::string{line.substr(0, colon)}, std::string{trim(line.substr(colon + 1))}};
 }
 

@@ -12,7 +12,8 @@
 
 namespace millrace {
 
-// One line, in the order of the format; -1 means that the log does not say. Times in seconds, memory in KiB per processor.
+// One line, in the order of the format; -1 means that the log does not say. Times in seconds, memory in KiB per
+// processor.
 struct SwfJob {
   std::int64_t number = -1, submit = -1, wait = -1, run = -1, allocated = -1, cpu_time = -1, used_memory = -1;
   std::int64_t requested_processors = -1, requested_time = -1, requested_memory = -1, status = -1;
@@ -21,9 +22,10 @@ struct SwfJob {
 };
 
 struct SwfTrace {
-  std::string name;                                         // of the file, for messages
-  std::vector<std::pair<std::string, std::string>> header;  // "; Key: value", in order; the key is empty where a line has none
-  std::vector<SwfJob> jobs;                                 // in the order of the file
+  std::string name;  // of the file, for messages
+  std::vector<std::pair<std::string, std::string>>
+      header;                // "; Key: value", in order; the key is empty where a line has none
+  std::vector<SwfJob> jobs;  // in the order of the file
 
   // The first whole number of a header's value: "MaxProcs: 338" and "MaxNodes: 338 (batch partition)".
   std::optional<std::int64_t> header_number(std::string_view key) const;

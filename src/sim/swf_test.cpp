@@ -41,7 +41,8 @@ TEST(Swf, keeps_the_header_and_every_field) {
 
 TEST(Swf, names_file_line_and_field_of_what_is_wrong) {
   EXPECT_EQ(problem_of("; a\n1 2 3 4 5\n"),
-            "t.swf line 2: the line ends before field 6, Average CPU Time Used; a job has 18 fields, -1 where nothing is known");
+            "t.swf line 2: the line ends before field 6, Average CPU Time Used; a job has 18 fields, -1 where nothing "
+            "is known");
   EXPECT_EQ(problem_of("1 0 0 ten 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1"),
             "t.swf line 1: field 4, Run Time, is 'ten'; a whole number of at least -1 is right");
   EXPECT_EQ(problem_of("1 0 0 1.5 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1"),
@@ -60,7 +61,8 @@ TEST(Swf, reads_gzip_and_says_when_it_is_cut) {
   const std::string path = folder / "t.swf.gz";
   const gzFile packed = gzopen(path.c_str(), "wb");
   std::string text{small};
-  for (int i = 0; i < 200; ++i) text += "\n" + std::to_string(i) + " 600022 11940 2488 25 -1 -1 25 3600 -1 1 13 13 -1 3 -1 -1 -1";
+  for (int i = 0; i < 200; ++i)
+    text += "\n" + std::to_string(i) + " 600022 11940 2488 25 -1 -1 25 3600 -1 1 13 13 -1 3 -1 -1 -1";
   gzwrite(packed, text.data(), static_cast<unsigned>(text.size()));
   gzclose(packed);
   const auto trace = read_swf(path);

@@ -29,11 +29,17 @@ Result<void> set_weight(State& state, const std::string& name, std::uint32_t wei
     std::string_view name;
     std::uint32_t PriorityPolicy::* member;
   };
-  constexpr Row rows[] = {{"age", &PriorityPolicy::age},           {"assoc", &PriorityPolicy::assoc},         {"fairshare", &PriorityPolicy::fairshare},
-                          {"jobsize", &PriorityPolicy::job_size}, {"partition", &PriorityPolicy::partition}, {"qos", &PriorityPolicy::qos}};
+  constexpr Row rows[] = {{"age", &PriorityPolicy::age},
+                          {"assoc", &PriorityPolicy::assoc},
+                          {"fairshare", &PriorityPolicy::fairshare},
+                          {"jobsize", &PriorityPolicy::job_size},
+                          {"partition", &PriorityPolicy::partition},
+                          {"qos", &PriorityPolicy::qos}};
   const auto row = std::ranges::find(rows, std::string_view{name}, &Row::name);
-  if (row == std::end(rows)) return fail(Errc::invalid, "--weight: '" + name + "' is none of age, assoc, fairshare, jobsize, partition, qos");
-  if (state.policy->basic_priority) return fail(Errc::invalid, "--weight: the cluster has PriorityType=priority/basic, which has no weights");
+  if (row == std::end(rows))
+    return fail(Errc::invalid, "--weight: '" + name + "' is none of age, assoc, fairshare, jobsize, partition, qos");
+  if (state.policy->basic_priority)
+    return fail(Errc::invalid, "--weight: the cluster has PriorityType=priority/basic, which has no weights");
   state.policy.edit().priority.*row->member = weight;
   return {};
 }
@@ -41,7 +47,8 @@ Result<void> set_weight(State& state, const std::string& name, std::uint32_t wei
 Result<void> set_limit(State& state, const std::string& name, std::uint32_t limit_minutes, Time now) {
   const std::size_t line = name.find('_');
   const auto number = parse_integer(std::string_view{name}.substr(0, line));
-  if (!number || *number < 1 || *number > UINT32_MAX) return fail(Errc::invalid, "--limit: '" + name + "' is not the number of a job");
+  if (!number || *number < 1 || *number > UINT32_MAX)
+    return fail(Errc::invalid, "--limit: '" + name + "' is not the number of a job");
   const std::string tasks = line == std::string::npos ? "" : name.substr(line + 1);
   const auto selected = select_jobs(state, {JobId{static_cast<std::uint32_t>(*number)}, tasks});
   if (!selected) return fail(Errc::not_found, "--limit: job " + name + ": " + slurm_text(selected.error().code));
@@ -106,7 +113,8 @@ Result<Supposed> suppose(const State& state, const Supposition& what, Time now) 
 }
 
 Consequences compare(const State& before, const Supposed& after, const PlannerSettings& settings, Time now) {
-  const std::map<JobKey, Time> old_starts = expected_starts(before, settings, now), new_starts = expected_starts(after.state, settings, now);
+  const std::map<JobKey, Time> old_starts = expected_starts(before, settings, now),
+                               new_starts = expected_starts(after.state, settings, now);
   const auto start_in = [](const std::map<JobKey, Time>& starts, JobKey key) {
     const auto found = starts.find(key);
     return found == starts.end() ? Time{} : found->second;
@@ -120,16 +128,20 @@ Consequences compare(const State& before, const Supposed& after, const PlannerSe
       continue;
     }
     out.changed.push_back(change);
-    if (!change.after.is_set()) ++out.no_more;
-    else if (!change.before.is_set()) ++out.possible_now;
+    if (!change.after.is_set())
+      ++out.no_more;
+    else if (!change.before.is_set())
+      ++out.possible_now;
     else {
       ++(change.after > change.before ? out.later : out.sooner);
       out.total_change += change.after - change.before;
     }
   }
-  std::ranges::stable_sort(out.changed, {}, [](const StartChange& each) { return each.after.is_set() ? each.after : never; });
+  std::ranges::stable_sort(out.changed, {},
+                           [](const StartChange& each) { return each.after.is_set() ? each.after : never; });
   // It may be beyond the depth of the plan, so it is asked for by name.
-  if (after.submitted.value != 0) out.submitted = StartChange{after.submitted, Time{}, try_job(after.state, settings, after.submitted, now).start};
+  if (after.submitted.value != 0)
+    out.submitted = StartChange{after.submitted, Time{}, try_job(after.state, settings, after.submitted, now).start};
   return out;
 }
 

@@ -1,4 +1,5 @@
-// src/sim/what_if.h - two plans of one moment, as the cluster is and as it is supposed to be: who starts later, who sooner.
+// src/sim/what_if.h - two plans of one moment, as the cluster is and as it is supposed to be: who starts later, who
+// sooner.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,10 @@
 namespace millrace {
 
 struct Supposition {
-  std::string without_nodes;                                    // a hostlist: nothing new starts there; what runs there runs to its end
-  std::optional<SubmitJob> submit;                              // decided as if its owner had submitted it
-  std::vector<std::pair<std::string, std::uint32_t>> weights;   // age, assoc, fairshare, jobsize, partition, qos
-  std::vector<std::pair<std::string, std::uint32_t>> limits;    // a job as users name it (12, 12_3), minutes
+  std::string without_nodes;        // a hostlist: nothing new starts there; what runs there runs to its end
+  std::optional<SubmitJob> submit;  // decided as if its owner had submitted it
+  std::vector<std::pair<std::string, std::uint32_t>> weights;  // age, assoc, fairshare, jobsize, partition, qos
+  std::vector<std::pair<std::string, std::uint32_t>> limits;   // a job as users name it (12, 12_3), minutes
 };
 
 struct Supposed {
@@ -34,8 +35,8 @@ struct StartChange {
 };
 
 struct Consequences {
-  std::vector<StartChange> changed;           // by the start after, those without one last
-  std::optional<StartChange> submitted;       // `before` is never set
+  std::vector<StartChange> changed;             // by the start after, those without one last
+  std::optional<StartChange> submitted;         // `before` is never set
   std::size_t later = 0, sooner = 0, same = 0;  // of those with a start in both plans
   std::size_t no_more = 0, possible_now = 0;    // with a start only before, only after
   std::size_t unknown = 0;                      // with a start in neither: held, limited, or beyond the depth

@@ -77,7 +77,8 @@ TEST_F(WhatIf, a_node_that_leaves_delays_one_job_and_stops_another) {
   what.without_nodes = "n2";
   const Consequences found = ask(what);
   ASSERT_EQ(found.changed.size(), 2u);
-  // One node is left, busy for 60 minutes: the small job moves from n2 at 30 to n1 at 60, the wide one has no second node.
+  // One node is left, busy for 60 minutes: the small job moves from n2 at 30 to n1 at 60, the wide one has no second
+  // node.
   EXPECT_EQ(found.changed[0].before, minute(30));
   EXPECT_EQ(found.changed[0].after, minute(60));
   EXPECT_EQ(found.changed[1].before, minute(60));
@@ -107,7 +108,8 @@ TEST_F(WhatIf, a_submitted_job_is_told_its_start_and_delays_nobody_ahead) {
   const Consequences found = ask(what);
   EXPECT_TRUE(found.changed.empty());
   ASSERT_TRUE(found.submitted);
-  EXPECT_EQ(found.submitted->after, minute(50));  // in the gap of n2: the small job is there from 30 to 50, the wide one from 60
+  EXPECT_EQ(found.submitted->after,
+            minute(50));  // in the gap of n2: the small job is there from 30 to 50, the wide one from 60
   what.submit = job(1, 60);
   EXPECT_EQ(ask(what).submitted->after, minute(70));
 }

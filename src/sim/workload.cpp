@@ -48,7 +48,9 @@ std::int64_t Workload::processors_of(const WorkloadJob& job) const {
 Result<std::int64_t> trace_processors(const SwfTrace& trace) {
   for (const char* key : {"MaxProcs", "MaxNodes"})
     if (const auto number = trace.header_number(key); number && *number > 0) return *number;
-  return fail(Errc::invalid, trace.name + ": its header has neither MaxProcs nor MaxNodes; --processors N says how wide the machine was");
+  return fail(
+      Errc::invalid,
+      trace.name + ": its header has neither MaxProcs nor MaxNodes; --processors N says how wide the machine was");
 }
 
 Workload whole_trace(const SwfTrace& trace, std::int64_t processors, Queues queues) {
@@ -72,7 +74,8 @@ Workload whole_trace(const SwfTrace& trace, std::int64_t processors, Queues queu
       job.run = std::min(job.run, job.requested);
       job.tasks = static_cast<std::uint32_t>(width);
       job.user = from.user < 0 ? 0 : static_cast<std::uint32_t>(from.user);
-      if (const std::int64_t queue = from.partition > 0 ? from.partition : from.queue; queue >= 0 && queues == Queues::are_partitions)
+      if (const std::int64_t queue = from.partition > 0 ? from.partition : from.queue;
+          queue >= 0 && queues == Queues::are_partitions)
         job.partition = workload.word(std::to_string(queue));
       workload.jobs.push_back(job);
     }
@@ -111,20 +114,27 @@ struct Column {
   void (*set)(Workload&, WorkloadJob&, std::int64_t number, const std::string& text);
 };
 
-std::uint32_t small(std::int64_t number) { return static_cast<std::uint32_t>(std::min<std::int64_t>(number, unlimited)); }
+std::uint32_t small(std::int64_t number) {
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(number, unlimited));
+}
 
 constexpr Column columns[] = {
     {"submit", true, 0, [](Workload&, WorkloadJob& job, std::int64_t n, const std::string&) { job.submit = n; }},
-    {"run", true, 0, [](Workload&, WorkloadJob& job, std::int64_t n, const std::string&) { job.run = std::max<std::int64_t>(n, 1); }},
+    {"run", true, 0,
+     [](Workload&, WorkloadJob& job, std::int64_t n, const std::string&) { job.run = std::max<std::int64_t>(n, 1); }},
     {"limit", true, 1, [](Workload&, WorkloadJob& job, std::int64_t n, const std::string&) { job.requested = n; }},
     {"user", true, 0, [](Workload&, WorkloadJob& job, std::int64_t n, const std::string&) { job.user = small(n); }},
-    {"account", false, 0, [](Workload& all, WorkloadJob& job, std::int64_t, const std::string& t) { job.account = all.word(t); }},
-    {"partition", false, 0, [](Workload& all, WorkloadJob& job, std::int64_t, const std::string& t) { job.partition = all.word(t); }},
+    {"account", false, 0,
+     [](Workload& all, WorkloadJob& job, std::int64_t, const std::string& t) { job.account = all.word(t); }},
+    {"partition", false, 0,
+     [](Workload& all, WorkloadJob& job, std::int64_t, const std::string& t) { job.partition = all.word(t); }},
     {"nodes", true, 1, [](Workload&, WorkloadJob& job, std::int64_t n, const std::string&) { job.nodes = small(n); }},
     {"tasks", true, 1, [](Workload&, WorkloadJob& job, std::int64_t n, const std::string&) { job.tasks = small(n); }},
-    {"cpus_per_task", true, 1, [](Workload&, WorkloadJob& job, std::int64_t n, const std::string&) { job.cpus_per_task = small(n); }},
+    {"cpus_per_task", true, 1,
+     [](Workload&, WorkloadJob& job, std::int64_t n, const std::string&) { job.cpus_per_task = small(n); }},
     {"mem", true, 0, [](Workload&, WorkloadJob& job, std::int64_t n, const std::string&) { job.memory = n; }},
-    {"gres", false, 0, [](Workload& all, WorkloadJob& job, std::int64_t, const std::string& t) { job.gres = all.word(t); }},
+    {"gres", false, 0,
+     [](Workload& all, WorkloadJob& job, std::int64_t, const std::string& t) { job.gres = all.word(t); }},
 };
 
 std::string column_names() {
@@ -138,14 +148,16 @@ Result<std::vector<const Column*>> parse_columns(std::string_view line, const st
   for (const std::string_view word : split(line, ',')) {
     const auto found = std::ranges::find(columns, trim(word), &Column::name);
     if (found == std::end(columns))
-      return fail(Errc::invalid, where + ": there is no column '" + std::string{trim(word)} + "'; the columns are " + column_names());
+      return fail(Errc::invalid,
+                  where + ": there is no column '" + std::string{trim(word)} + "'; the columns are " + column_names());
     if (std::ranges::find(order, found) != order.end())
       return fail(Errc::invalid, where + ": column '" + std::string{found->name} + "' is there twice");
     order.push_back(found);
   }
   for (const Column& needed : {columns[0], columns[1]})
     if (std::ranges::find(order, needed.name, &Column::name) == order.end())
-      return fail(Errc::invalid, where + ": the first line names the columns, and '" + std::string{needed.name} + "' must be one of " + column_names());
+      return fail(Errc::invalid, where + ": the first line names the columns, and '" + std::string{needed.name} +
+                                     "' must be one of " + column_names());
   return order;
 }
 
@@ -166,7 +178,8 @@ Result<Workload> parse_workload_csv(std::string_view text, const std::string& na
     }
     const auto cells = split(line, ',');
     if (cells.size() != order.size())
-      return fail(Errc::invalid, where + ": " + std::to_string(cells.size()) + " values, but the first line names " + std::to_string(order.size()) + " columns");
+      return fail(Errc::invalid, where + ": " + std::to_string(cells.size()) + " values, but the first line names " +
+                                     std::to_string(order.size()) + " columns");
     WorkloadJob job;
     job.requested = 0;
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -174,7 +187,9 @@ Result<Workload> parse_workload_csv(std::string_view text, const std::string& na
       if (cell.empty()) continue;
       const auto value = parse_integer(cell);
       if (order[i]->is_number && (!value || *value < order[i]->lowest))
-        return fail(Errc::invalid, where + ": column '" + std::string{order[i]->name} + "' is '" + cell + "'; a whole number of at least " + std::to_string(order[i]->lowest) + " is right");
+        return fail(Errc::invalid, where + ": column '" + std::string{order[i]->name} + "' is '" + cell +
+                                       "'; a whole number of at least " + std::to_string(order[i]->lowest) +
+                                       " is right");
       order[i]->set(workload, job, value.value_or(0), cell);
     }
     if (job.requested == 0) job.requested = job.run;
@@ -189,7 +204,8 @@ Result<Workload> parse_workload_csv(std::string_view text, const std::string& na
 SubmitJob ask_of(const Workload& workload, const WorkloadJob& job) {
   SubmitJob ask;
   const std::uint32_t uid = 1000 + job.user % 1'000'000'000;
-  ask.spec.owner = SharedValue(Owner{UserId{uid}, GroupId{uid}, "user" + std::to_string(job.user), "users", {uid}, "sim", {}});
+  ask.spec.owner =
+      SharedValue(Owner{UserId{uid}, GroupId{uid}, "user" + std::to_string(job.user), "users", {uid}, "sim", {}});
   ask.spec.name = "job";
   ask.spec.work_dir = "/";
   ask.spec.min_nodes = job.nodes;

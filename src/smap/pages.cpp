@@ -25,7 +25,7 @@ struct Entry {
 
 struct Column {
   std::string_view title;
-  int width;    // 0: the rest of the line
+  int width;  // 0: the rest of the line
   bool right;
 };
 
@@ -52,42 +52,80 @@ void give_letters(std::vector<Entry>& entries) {
 }
 
 Listing list_jobs(const SmapData& data) {
-  Listing out{{{"JOBID", 12, true}, {"PARTITION", 10, false}, {"USER", 9, false}, {"NAME", 16, false}, {"ST", 3, false}, {"TIME", 11, true}, {"NODES", 6, true}, {"NODELIST(REASON)", 0, false}}, {}};
+  Listing out{{{"JOBID", 12, true},
+               {"PARTITION", 10, false},
+               {"USER", 9, false},
+               {"NAME", 16, false},
+               {"ST", 3, false},
+               {"TIME", 11, true},
+               {"NODES", 6, true},
+               {"NODELIST(REASON)", 0, false}},
+              {}};
   std::vector<const wire::JobView*> jobs;
   for (const wire::JobView& job : data.jobs.jobs())
     if (!is_ended(job)) jobs.push_back(&job);
-  std::ranges::stable_sort(jobs, [](const auto* a, const auto* b) { return std::pair{is_pending(*a), a->job_id()} < std::pair{is_pending(*b), b->job_id()}; });
+  std::ranges::stable_sort(jobs, [](const auto* a, const auto* b) {
+    return std::pair{is_pending(*a), a->job_id()} < std::pair{is_pending(*b), b->job_id()};
+  });
   Names names;
   for (const wire::JobView* job : jobs) {
     Entry entry;
     entry.nodes = job->nodes();
-    entry.cells = {job_name_text(*job, std::nullopt), job->partition(), names.user(job->uid()), job->name(), std::string{state_compact(*job)},
-                   format_short_duration(run_seconds(*job, data.jobs.now_us())), std::to_string(job->node_count()), job->nodes().empty() ? "(" + job->reason() + ")" : job->nodes()};
+    entry.cells = {job_name_text(*job, std::nullopt),
+                   job->partition(),
+                   names.user(job->uid()),
+                   job->name(),
+                   std::string{state_compact(*job)},
+                   format_short_duration(run_seconds(*job, data.jobs.now_us())),
+                   std::to_string(job->node_count()),
+                   job->nodes().empty() ? "(" + job->reason() + ")" : job->nodes()};
     out.entries.push_back(std::move(entry));
   }
   return out;
 }
 
 Listing list_partitions(const SmapData& data) {
-  Listing out{{{"PARTITION", 12, false}, {"AVAIL", 6, false}, {"TIMELIMIT", 11, true}, {"NODES", 6, true}, {"CPUS", 7, true}, {"NODELIST", 0, false}}, {}};
+  Listing out{{{"PARTITION", 12, false},
+               {"AVAIL", 6, false},
+               {"TIMELIMIT", 11, true},
+               {"NODES", 6, true},
+               {"CPUS", 7, true},
+               {"NODELIST", 0, false}},
+              {}};
   for (const wire::PartitionView& each : data.partitions.partitions()) {
     if (each.hidden()) continue;
     Entry entry;
     entry.nodes = each.nodes();
-    entry.cells = {each.name() + (each.is_default() ? "*" : ""), std::string{partition_availability(each)}, format_short_limit(each.max_time_minutes()), std::to_string(each.node_count()),
-                   std::to_string(each.cpu_count()), each.nodes()};
+    entry.cells = {each.name() + (each.is_default() ? "*" : ""),
+                   std::string{partition_availability(each)},
+                   format_short_limit(each.max_time_minutes()),
+                   std::to_string(each.node_count()),
+                   std::to_string(each.cpu_count()),
+                   each.nodes()};
     out.entries.push_back(std::move(entry));
   }
   return out;
 }
 
 Listing list_reservations(const SmapData& data) {
-  Listing out{{{"RESERVATION", 16, false}, {"STATE", 9, false}, {"START_TIME", 20, false}, {"END_TIME", 20, false}, {"NODES", 6, true}, {"USERS", 12, false}, {"NODELIST", 0, false}}, {}};
+  Listing out{{{"RESERVATION", 16, false},
+               {"STATE", 9, false},
+               {"START_TIME", 20, false},
+               {"END_TIME", 20, false},
+               {"NODES", 6, true},
+               {"USERS", 12, false},
+               {"NODELIST", 0, false}},
+              {}};
   for (const wire::ReservationView& each : data.reservations.reservations()) {
     Entry entry;
     entry.nodes = each.nodes();
-    entry.cells = {each.name(), each.active() ? "ACTIVE" : "INACTIVE", format_time(each.start_us(), "N/A"), format_time(each.end_us(), "N/A"), std::to_string(each.node_count()),
-                   each.users().empty() ? each.accounts() : each.users(), each.nodes()};
+    entry.cells = {each.name(),
+                   each.active() ? "ACTIVE" : "INACTIVE",
+                   format_time(each.start_us(), "N/A"),
+                   format_time(each.end_us(), "N/A"),
+                   std::to_string(each.node_count()),
+                   each.users().empty() ? each.accounts() : each.users(),
+                   each.nodes()};
     out.entries.push_back(std::move(entry));
   }
   return out;
@@ -95,7 +133,11 @@ Listing list_reservations(const SmapData& data) {
 
 // Switches by level, the lowest first; a node shows the letter of the lowest switch it hangs on.
 Listing list_network(const SmapData& data) {
-  Listing out{{{data.topology.blocks() ? "BLOCK" : "SWITCH", 16, false}, {"LEVEL", 6, true}, {"NODES", 6, true}, {"BELOW IT", 0, false}}, {}};
+  Listing out{{{data.topology.blocks() ? "BLOCK" : "SWITCH", 16, false},
+               {"LEVEL", 6, true},
+               {"NODES", 6, true},
+               {"BELOW IT", 0, false}},
+              {}};
   std::vector<const wire::TopologyView::Switch*> switches;
   for (const auto& each : data.topology.switches()) switches.push_back(&each);
   std::ranges::stable_sort(switches, {}, [](const auto* each) { return each->level(); });
@@ -103,7 +145,8 @@ Listing list_network(const SmapData& data) {
     const auto names = expand_hostlist(each->nodes());
     Entry entry;
     entry.nodes = each->level() == 0 ? each->nodes() : "";
-    entry.cells = {each->name(), std::to_string(each->level()), std::to_string(names ? names->size() : 0), each->switches().empty() ? each->nodes() : each->switches()};
+    entry.cells = {each->name(), std::to_string(each->level()), std::to_string(names ? names->size() : 0),
+                   each->switches().empty() ? each->nodes() : each->switches()};
     out.entries.push_back(std::move(entry));
   }
   return out;
@@ -111,10 +154,14 @@ Listing list_network(const SmapData& data) {
 
 Listing list_of(const SmapData& data, SmapView view) {
   switch (view) {
-    case SmapView::jobs: return list_jobs(data);
-    case SmapView::partitions: return list_partitions(data);
-    case SmapView::reservations: return list_reservations(data);
-    case SmapView::network: return list_network(data);
+    case SmapView::jobs:
+      return list_jobs(data);
+    case SmapView::partitions:
+      return list_partitions(data);
+    case SmapView::reservations:
+      return list_reservations(data);
+    case SmapView::network:
+      return list_network(data);
   }
   return {};
 }
@@ -127,7 +174,8 @@ SmapSpan mark_of(const wire::NodeView& node, const std::map<std::string, const E
   return {std::string(1, owner->second->letter), owner->second->colour};
 }
 
-std::vector<SmapLine> draw_map(const SmapData& data, const std::set<std::string, std::less<>>& shown, const std::vector<Entry>& entries, int width) {
+std::vector<SmapLine> draw_map(const SmapData& data, const std::set<std::string, std::less<>>& shown,
+                               const std::vector<Entry>& entries, int width) {
   std::map<std::string, const Entry*, std::less<>> owners;
   for (const Entry& entry : entries) {
     if (entry.letter == ' ') continue;
@@ -141,8 +189,10 @@ std::vector<SmapLine> draw_map(const SmapData& data, const std::set<std::string,
     if (!shown.empty() && !shown.contains(node.name())) continue;
     if (column == width) out.emplace_back(), column = 0;
     SmapSpan mark = mark_of(node, owners);
-    if (SmapLine& line = out.back(); !line.empty() && line.back().colour == mark.colour) line.back().text += mark.text;
-    else line.push_back(std::move(mark));
+    if (SmapLine& line = out.back(); !line.empty() && line.back().colour == mark.colour)
+      line.back().text += mark.text;
+    else
+      line.push_back(std::move(mark));
     ++column;
   }
   return out;
@@ -152,7 +202,8 @@ std::vector<SmapLine> draw_map(const SmapData& data, const std::set<std::string,
 
 SmapPage make_page(const SmapData& data, const SmapOptions& options) {
   std::set<std::string, std::less<>> shown;
-  if (const auto names = expand_hostlist(options.nodes); names && !options.nodes.empty()) shown.insert(names->begin(), names->end());
+  if (const auto names = expand_hostlist(options.nodes); names && !options.nodes.empty())
+    shown.insert(names->begin(), names->end());
   Listing listing = list_of(data, options.view);
   if (!shown.empty())
     std::erase_if(listing.entries, [&](const Entry& entry) {
@@ -170,7 +221,8 @@ SmapPage make_page(const SmapData& data, const SmapOptions& options) {
   for (const Entry& entry : listing.entries) {
     std::string rest;
     for (std::size_t i = 0; i < entry.cells.size(); ++i) rest += ' ' + fitted(entry.cells[i], listing.columns[i]);
-    page.list.push_back({{std::string(1, entry.letter) + ' ', entry.colour}, {rest, entry.letter == ' ' ? smap_faint : 0}});
+    page.list.push_back(
+        {{std::string(1, entry.letter) + ' ', entry.colour}, {rest, entry.letter == ' ' ? smap_faint : 0}});
   }
   return page;
 }

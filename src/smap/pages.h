@@ -1,4 +1,5 @@
-// src/smap/pages.h - the pages of smap as lines of marked text: a map of the nodes, and below it jobs, partitions, reservations or the network.
+// src/smap/pages.h - the pages of smap as lines of marked text: a map of the nodes, and below it jobs, partitions,
+// reservations or the network.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,8 @@ struct SmapOptions {
   int width = 80;
 };
 
-// A node is the letter of what it belongs to in this view: a job, a partition, a reservation, a switch. '.' has nothing, '#' is down or drained, '?' does not answer.
+// A node is the letter of what it belongs to in this view: a job, a partition, a reservation, a switch. '.' has
+// nothing, '#' is down or drained, '?' does not answer.
 struct SmapPage {
   std::vector<SmapLine> map, list;  // the list is scrolled below the map
 };

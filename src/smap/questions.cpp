@@ -17,9 +17,15 @@ Result<SmapData> ask_for_page(Session& session, SmapView view) {
       more.mutable_query_jobs()->set_brief(true);
       more.mutable_query_jobs()->set_without_hidden(true);
       break;
-    case SmapView::partitions: more.mutable_query_partitions()->set_without_hidden(true); break;
-    case SmapView::reservations: more.mutable_query_reservations(); break;
-    case SmapView::network: more.mutable_query_topology(); break;
+    case SmapView::partitions:
+      more.mutable_query_partitions()->set_without_hidden(true);
+      break;
+    case SmapView::reservations:
+      more.mutable_query_reservations();
+      break;
+    case SmapView::network:
+      more.mutable_query_topology();
+      break;
   }
   MR_TRY(wire::Reply second, ask_all(session, more));
   if (second.has_jobs()) data.jobs = std::move(*second.mutable_jobs());

@@ -29,7 +29,8 @@ void add_parts(Environment& environment, const wire::LaunchPlan& plan) {
     if (!shard && !mps) continue;
     if (shard) environment.set_number("SLURM_SHARDS_ON_NODE", grant.count());
     if (mps && grant.parts_of_device() > 0)
-      environment.set_number("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", std::clamp<std::int64_t>(grant.count() * 100 / grant.parts_of_device(), 1, 100));
+      environment.set_number("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+                             std::clamp<std::int64_t>(grant.count() * 100 / grant.parts_of_device(), 1, 100));
   }
 }
 
@@ -68,7 +69,8 @@ void add_devices(Environment& environment, const wire::LaunchPlan& plan) {
   add_asked(environment, plan.job().resources());
   if (!plan.job().gpu_bind().empty()) environment.set("SLURM_GPU_BIND", plan.job().gpu_bind());
   if (!plan.licenses().empty()) environment.set("SLURM_JOB_LICENSES", plan.licenses());
-  const std::vector<std::uint32_t> gpus = gpus_of(plan.devices()), of_job = gpus_of(plan.own_devices() ? plan.job_devices() : plan.devices());
+  const std::vector<std::uint32_t> gpus = gpus_of(plan.devices()),
+                                   of_job = gpus_of(plan.own_devices() ? plan.job_devices() : plan.devices());
   if (!of_job.empty()) environment.set("SLURM_JOB_GPUS", joined(of_job));
   if (!gpus.empty()) environment.set_number("SLURM_GPUS_ON_NODE", static_cast<std::int64_t>(gpus.size()));
   add_parts(environment, plan);

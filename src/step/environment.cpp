@@ -18,22 +18,64 @@ namespace {
 // an array index or a rank of the outer job would be taken for the new one's. What users set as input
 // (SLURM_TIME_FORMAT, SLURM_EXIT_ERROR ...) passes. SLURM_SUBMIT_DIR is written by the client.
 constexpr std::string_view outer_job_prefixes[] = {
-    "SLURM_JOB",        "SLURM_ARRAY_",        "SLURM_STEP",         "SLURM_TASK",      "SLURM_NODE",
-    "SLURM_NTASKS",     "SLURM_NPROCS",        "SLURM_NNODES",       "SLURM_CPUS_",     "SLURM_MEM_PER_",
-    "SLURM_TRES_PER_",  "SLURM_LOCALID",       "SLURM_PROCID",       "SLURM_GTIDS",     "SLURM_SRUN_",
-    "SLURM_LAUNCH_",    "SLURM_RESTART_COUNT", "SLURM_SUBMIT_HOST",  "SLURM_TOPOLOGY_", "SLURM_CLUSTER_NAME",
-    "SLURM_EXPORT_ENV", "SLURM_HET_",          "SLURM_GPUS_ON_NODE", "SLURM_SHARDS_ON_NODE", "SLURM_CPU_BIND",  "SLURM_SCRIPT_CONTEXT",
-    "SLURMD_",          "SLURM_PTY_",          "MILLRACE_ATTEMPT",   "SLURM_UMASK",     "SLURM_RLIMIT_",
-    "PMI_FD",           "PMI_RANK",            "PMI_SIZE",           "PMI_JOBID",       "PMI_SPAWNED",   "PMIX_NAMESPACE",
-    "PMIX_RANK",        "PMIX_SERVER_",        "PMIX_SECURITY_MODE", "PMIX_PTL_MODULE", "PMIX_BFROP_",   "PMIX_GDS_MODULE",
-    "PMIX_DSTORE_",     "PMIX_HOSTNAME",       "PMIX_VERSION",       "PMIX_SYSTEM_TMPDIR",
+    "SLURM_JOB",
+    "SLURM_ARRAY_",
+    "SLURM_STEP",
+    "SLURM_TASK",
+    "SLURM_NODE",
+    "SLURM_NTASKS",
+    "SLURM_NPROCS",
+    "SLURM_NNODES",
+    "SLURM_CPUS_",
+    "SLURM_MEM_PER_",
+    "SLURM_TRES_PER_",
+    "SLURM_LOCALID",
+    "SLURM_PROCID",
+    "SLURM_GTIDS",
+    "SLURM_SRUN_",
+    "SLURM_LAUNCH_",
+    "SLURM_RESTART_COUNT",
+    "SLURM_SUBMIT_HOST",
+    "SLURM_TOPOLOGY_",
+    "SLURM_CLUSTER_NAME",
+    "SLURM_EXPORT_ENV",
+    "SLURM_HET_",
+    "SLURM_GPUS_ON_NODE",
+    "SLURM_SHARDS_ON_NODE",
+    "SLURM_CPU_BIND",
+    "SLURM_SCRIPT_CONTEXT",
+    "SLURMD_",
+    "SLURM_PTY_",
+    "MILLRACE_ATTEMPT",
+    "SLURM_UMASK",
+    "SLURM_RLIMIT_",
+    "PMI_FD",
+    "PMI_RANK",
+    "PMI_SIZE",
+    "PMI_JOBID",
+    "PMI_SPAWNED",
+    "PMIX_NAMESPACE",
+    "PMIX_RANK",
+    "PMIX_SERVER_",
+    "PMIX_SECURITY_MODE",
+    "PMIX_PTL_MODULE",
+    "PMIX_BFROP_",
+    "PMIX_GDS_MODULE",
+    "PMIX_DSTORE_",
+    "PMIX_HOSTNAME",
+    "PMIX_VERSION",
+    "PMIX_SYSTEM_TMPDIR",
 };
 
 // The same for every component, or nothing a component has.
-constexpr std::string_view of_the_whole[] = {"SLURM_CLUSTER_NAME", "SLURM_CONF", "SLURM_SUBMIT_DIR", "SLURM_SUBMIT_HOST", "SLURM_RESTART_COUNT",
-                                             "SLURM_PRIO_PROCESS", "SLURM_OOM_KILL_STEP", "SLURM_JOB_UID", "SLURM_JOB_GID", "SLURM_JOB_USER", "SLURM_JOB_GROUP"};
+constexpr std::string_view of_the_whole[] = {"SLURM_CLUSTER_NAME",  "SLURM_CONF",          "SLURM_SUBMIT_DIR",
+                                             "SLURM_SUBMIT_HOST",   "SLURM_RESTART_COUNT", "SLURM_PRIO_PROCESS",
+                                             "SLURM_OOM_KILL_STEP", "SLURM_JOB_UID",       "SLURM_JOB_GID",
+                                             "SLURM_JOB_USER",      "SLURM_JOB_GROUP"};
 
-bool is_of_the_whole(std::string_view name) { return std::ranges::find(of_the_whole, name) != std::ranges::end(of_the_whole); }
+bool is_of_the_whole(std::string_view name) {
+  return std::ranges::find(of_the_whole, name) != std::ranges::end(of_the_whole);
+}
 
 bool is_of_outer_job(std::string_view name) {
   return std::ranges::any_of(outer_job_prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
@@ -67,9 +109,13 @@ std::uint32_t cpus_here(const wire::LaunchPlan& plan) {
   return position < plan.cpus_per_node_size() ? plan.cpus_per_node(position) : 0;
 }
 
-const std::string& job_nodes(const wire::LaunchPlan& plan) { return plan.has_step() ? plan.allocation_nodes() : plan.nodes(); }
+const std::string& job_nodes(const wire::LaunchPlan& plan) {
+  return plan.has_step() ? plan.allocation_nodes() : plan.nodes();
+}
 
-const auto& job_cpus(const wire::LaunchPlan& plan) { return plan.has_step() ? plan.allocation_cpus_per_node() : plan.cpus_per_node(); }
+const auto& job_cpus(const wire::LaunchPlan& plan) {
+  return plan.has_step() ? plan.allocation_cpus_per_node() : plan.cpus_per_node();
+}
 
 void add_job(Environment& environment, const wire::LaunchPlan& plan, const wire::Credential& identity) {
   const wire::JobDescription& job = plan.job();
@@ -184,7 +230,9 @@ void add_step(Environment& environment, const wire::LaunchPlan& plan) {
   environment.set("SLURM_SRUN_COMM_HOST", srun.host());
   environment.set_number("SLURM_SRUN_COMM_PORT", srun.port());
   environment.set("SLURM_LAUNCH_NODE_IPADDR", srun.host());
-  environment.set("SLURMD_DEBUG", std::to_string(plan.job().step_options().has_supervisor_level() ? plan.job().step_options().supervisor_level() : 2));
+  environment.set("SLURMD_DEBUG", std::to_string(plan.job().step_options().has_supervisor_level()
+                                                     ? plan.job().step_options().supervisor_level()
+                                                     : 2));
   if (plan.job().resources().distribution().empty()) environment.set("SLURM_DISTRIBUTION", "block");
   const std::uint32_t mask = plan.job().umask() & 0777;
   const char octal[] = {'0', static_cast<char>('0' + (mask >> 6)), static_cast<char>('0' + (mask >> 3 & 7)),
@@ -210,7 +258,8 @@ void add_components(Environment& environment, const wire::LaunchPlan& plan, cons
       const std::size_t equals = entry.find('=');
       const std::string_view name = std::string_view{entry}.substr(0, equals);
       if (!name.starts_with("SLURM_") || is_of_the_whole(name)) continue;
-      environment.set(std::string{name} + "_HET_GROUP_" + std::to_string(i), std::string_view{entry}.substr(equals + 1));
+      environment.set(std::string{name} + "_HET_GROUP_" + std::to_string(i),
+                      std::string_view{entry}.substr(equals + 1));
     }
   }
 }
@@ -239,7 +288,9 @@ void Environment::set(std::string_view name, std::string_view value) {
 void Environment::set_number(std::string_view name, std::int64_t value) { set(name, std::to_string(value)); }
 
 void Environment::unset(std::string_view name) {
-  std::erase_if(entries_, [&](const std::string& entry) { return entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name); });
+  std::erase_if(entries_, [&](const std::string& entry) {
+    return entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name);
+  });
 }
 
 void Environment::set_if_missing(std::string_view name, std::string_view value) {
@@ -294,9 +345,9 @@ std::vector<std::uint32_t> ranks_of_node(const wire::LaunchPlan& plan) {
 
 std::string step_name(const wire::LaunchPlan& plan) {
   if (!plan.job().interactive()) return std::to_string(plan.job_id()) + ".batch";
-  if (plan.has_shown_step()) return std::to_string(plan.het_job_id()) + "." + std::to_string(plan.shown_step());  // one name for all parts
+  if (plan.has_shown_step())
+    return std::to_string(plan.het_job_id()) + "." + std::to_string(plan.shown_step());  // one name for all parts
   return std::to_string(plan.job_id()) + "." + std::to_string(plan.step());
 }
-
 
 }  // namespace millrace

@@ -30,8 +30,9 @@ class Environment {
   std::vector<std::string> entries_;
 };
 
-// In every process of an attempt: its spool directory, so that an agent can find what a killed supervisor left behind. A path
-// and not a number, because several nodes of a host, or a cluster within a job of another, have the same numbers.
+// In every process of an attempt: its spool directory, so that an agent can find what a killed supervisor left behind.
+// A path and not a number, because several nodes of a host, or a cluster within a job of another, have the same
+// numbers.
 constexpr std::string_view attempt_marker = "MILLRACE_ATTEMPT";
 
 // What all tasks of this node share. Variables that describe an enclosing job are dropped from the submitter's part.

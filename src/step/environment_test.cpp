@@ -56,8 +56,10 @@ TEST(Environment, Jobs_of_qsub_and_bsub_have_those_systems_variables) {
   plan.set_environment(std::string{"MILLRACE_FRONT=pbs\0PBS_ARRAYID=9\0PBS_NODEFILE=/outer\0", 53});
   Environment environment = node_environment(plan, root());
   EXPECT_EQ(add_front(environment, plan), "PBS_NODEFILE");
-  const std::pair<const char*, const char*> pbs[] = {{"PBS_JOBID", "86"}, {"PBS_JOBNAME", "gold"}, {"PBS_QUEUE", "main"}, {"PBS_O_QUEUE", "main"}, {"PBS_NUM_NODES", "2"}, {"PBS_NUM_PPN", "2"},
-                                                     {"PBS_NP", "4"}, {"PBS_ARRAYID", ""}, {"PBS_NODEFILE", ""}, {"MILLRACE_FRONT", ""}};
+  const std::pair<const char*, const char*> pbs[] = {
+      {"PBS_JOBID", "86"},    {"PBS_JOBNAME", "gold"}, {"PBS_QUEUE", "main"}, {"PBS_O_QUEUE", "main"},
+      {"PBS_NUM_NODES", "2"}, {"PBS_NUM_PPN", "2"},    {"PBS_NP", "4"},       {"PBS_ARRAYID", ""},
+      {"PBS_NODEFILE", ""},   {"MILLRACE_FRONT", ""}};
   for (const auto& [name, value] : pbs) EXPECT_EQ(environment.get(name), value) << name;
   EXPECT_EQ(host_lines(plan), "c1\nc1\nc2\nc2\n");
   plan.set_environment(std::string{"MILLRACE_FRONT=lsf\0", 19});
@@ -65,8 +67,10 @@ TEST(Environment, Jobs_of_qsub_and_bsub_have_those_systems_variables) {
   plan.set_array_task(3);
   environment = node_environment(plan, root());
   EXPECT_EQ(add_front(environment, plan), "LSB_DJOB_HOSTFILE");
-  const std::pair<const char*, const char*> lsf[] = {{"LSB_JOBID", "80"}, {"LSB_JOBINDEX", "3"}, {"LSB_JOBNAME", "gold[3]"}, {"LSB_BATCH_JID", "80[3]"}, {"LSB_HOSTS", "c1 c1 c2 c2"},
-                                                     {"LSB_MCPU_HOSTS", "c1 2 c2 2"}, {"LSB_DJOB_NUMPROC", "4"}, {"LSB_QUEUE", "main"}, {"LSB_SUB_HOST", "vm"}};
+  const std::pair<const char*, const char*> lsf[] = {
+      {"LSB_JOBID", "80"},        {"LSB_JOBINDEX", "3"},        {"LSB_JOBNAME", "gold[3]"},
+      {"LSB_BATCH_JID", "80[3]"}, {"LSB_HOSTS", "c1 c1 c2 c2"}, {"LSB_MCPU_HOSTS", "c1 2 c2 2"},
+      {"LSB_DJOB_NUMPROC", "4"},  {"LSB_QUEUE", "main"},        {"LSB_SUB_HOST", "vm"}};
   for (const auto& [name, value] : lsf) EXPECT_EQ(environment.get(name), value) << name;
   plan.clear_environment();
   environment = node_environment(plan, root());

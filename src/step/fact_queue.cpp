@@ -31,7 +31,8 @@ void FactQueue::heard(std::uint64_t number, std::int64_t now_us) {
   if (number != number_ || under_way_.empty()) return;  // of a batch that was made anew: the newer one is answered too
   for (const Told& told : under_way_) {
     const auto found = facts_.find(told.step);
-    const bool same = found != facts_.end() && found->second.ended() == told.ended && found->second.time_limit_minutes() == told.time_limit_minutes;
+    const bool same = found != facts_.end() && found->second.ended() == told.ended &&
+                      found->second.time_limit_minutes() == told.time_limit_minutes;
     if (same) facts_.erase(found);
   }
   const bool more_waits = under_way_.size() == batch_max;

@@ -1,4 +1,5 @@
-// src/step/fact_queue.h - what a keeper has to tell of its steps, in batches, until each is known to be in the log. Pure: the caller has the clock and the wire.
+// src/step/fact_queue.h - what a keeper has to tell of its steps, in batches, until each is known to be in the log.
+// Pure: the caller has the clock and the wire.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +12,18 @@
 
 namespace millrace {
 
-// One batch is under way at a time, so that what comes meanwhile goes together; a batch nobody has answered is made anew, with what has come
-// since. Whoever hears one twice sees that by the numbers of the steps.
+// One batch is under way at a time, so that what comes meanwhile goes together; a batch nobody has answered is made
+// anew, with what has come since. Whoever hears one twice sees that by the numbers of the steps.
 class FactQueue {
  public:
   static constexpr std::int64_t gather_us = 200'000;
   static constexpr std::int64_t answer_patience_us = 5'000'000;
   static constexpr int batch_max = 500;
 
-  void add(wire::StepFact fact, std::int64_t now_us, std::int64_t within_us = gather_us);  // a start, or the whole of a step with its end
+  void add(wire::StepFact fact, std::int64_t now_us,
+           std::int64_t within_us = gather_us);  // a start, or the whole of a step with its end
   bool is_heard(std::uint32_t step) const { return !facts_.contains(step); }  // as it was last added
-  std::optional<wire::StepFacts> next_batch(std::int64_t now_us);  // none: not now
+  std::optional<wire::StepFacts> next_batch(std::int64_t now_us);             // none: not now
   void heard(std::uint64_t number, std::int64_t now_us);
   std::int64_t due_us() const;  // when next_batch() will have one; INT64_MAX: when something is added
 
@@ -36,7 +38,7 @@ class FactQueue {
     std::uint32_t time_limit_minutes = 0;
   };
   std::vector<Told> under_way_;
-  std::uint64_t number_ = 0;   // of the latest batch
+  std::uint64_t number_ = 0;  // of the latest batch
   std::int64_t due_us_ = INT64_MAX;
 };
 

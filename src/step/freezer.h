@@ -5,9 +5,9 @@
 
 namespace millrace {
 
-// First SIGTSTP, which a program may catch to put things in order, two seconds later SIGSTOP, as Slurm does; then again until nothing
-// runs, because a process may have been forked meanwhile. Times are monotonic microseconds. Where the attempt has a cgroup of its
-// own, freezing it takes the place of SIGSTOP.
+// First SIGTSTP, which a program may catch to put things in order, two seconds later SIGSTOP, as Slurm does; then again
+// until nothing runs, because a process may have been forked meanwhile. Times are monotonic microseconds. Where the
+// attempt has a cgroup of its own, freezing it takes the place of SIGSTOP.
 class Freezer {
  public:
   void freeze(std::int64_t now_us);

@@ -35,7 +35,8 @@ std::string repeated_hosts(const wire::LaunchPlan& plan, char separator) {
 
 std::string host_counts(const wire::LaunchPlan& plan) {
   std::string out;
-  for (const Slots& each : slots_of(plan)) out += (out.empty() ? "" : " ") + each.host + ' ' + std::to_string(each.tasks);
+  for (const Slots& each : slots_of(plan))
+    out += (out.empty() ? "" : " ") + each.host + ' ' + std::to_string(each.tasks);
   return out;
 }
 
@@ -51,9 +52,15 @@ std::string tasks_here(const wire::LaunchPlan& plan) {
 }
 
 // 12, and of an array 12[3].
-std::string name_with_task(std::string name, const wire::LaunchPlan& plan) { return plan.has_array_task() ? name + '[' + std::to_string(plan.array_task()) + ']' : name; }
-std::string number_of(const wire::LaunchPlan& plan) { return std::to_string(plan.has_array_task() ? plan.array_job_id() : plan.job_id()); }
-std::string task_of(const wire::LaunchPlan& plan) { return plan.has_array_task() ? std::to_string(plan.array_task()) : ""; }
+std::string name_with_task(std::string name, const wire::LaunchPlan& plan) {
+  return plan.has_array_task() ? name + '[' + std::to_string(plan.array_task()) + ']' : name;
+}
+std::string number_of(const wire::LaunchPlan& plan) {
+  return std::to_string(plan.has_array_task() ? plan.array_job_id() : plan.job_id());
+}
+std::string task_of(const wire::LaunchPlan& plan) {
+  return plan.has_array_task() ? std::to_string(plan.array_task()) : "";
+}
 
 // LSF leaves this one out where it would be long, and points to the file.
 constexpr std::size_t hosts_size_max = 4096;

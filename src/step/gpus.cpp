@@ -24,7 +24,9 @@ std::uint32_t gpus_per_task(const wire::LaunchPlan& plan) {
 }  // namespace
 
 Gpus::Gpus(const wire::LaunchPlan& plan, const wire::Isolation& isolation)
-    : variables_(isolation.gpu_variables() == 0 ? 15 : isolation.gpu_variables()), node_has_gpus_(plan.node_has_gpus()), is_step_(plan.job().interactive()) {
+    : variables_(isolation.gpu_variables() == 0 ? 15 : isolation.gpu_variables()),
+      node_has_gpus_(plan.node_has_gpus()),
+      is_step_(plan.job().interactive()) {
   for (const wire::DeviceGrant& grant : plan.devices()) {
     if (grant.name() != "gpu" && grant.name() != "shard" && grant.name() != "mps") continue;
     for (const std::uint32_t device : grant.devices()) {
@@ -44,10 +46,13 @@ Gpus::Gpus(const wire::LaunchPlan& plan, const wire::Isolation& isolation)
     if (gpus_[i].name.empty()) gpus_[i].name = std::to_string(isolation.devices_fenced() ? i : gpus_[i].number);
   if (!plan.job().gpu_bind().empty()) {
     auto bind = parse_gpu_bind(plan.job().gpu_bind());
-    if (bind) bind_ = *std::move(bind);
-    else problem_ = bind.error().story;
+    if (bind)
+      bind_ = *std::move(bind);
+    else
+      problem_ = bind.error().story;
   }
-  if (bind_.kind == GpuBindKind::unset && gpus_per_task(plan) > 0) bind_ = {GpuBindKind::per_task, false, gpus_per_task(plan), {}, {}};
+  if (bind_.kind == GpuBindKind::unset && gpus_per_task(plan) > 0)
+    bind_ = {GpuBindKind::per_task, false, gpus_per_task(plan), {}, {}};
 }
 
 void Gpus::set(Environment& environment, const std::vector<std::size_t>& chosen) const {
@@ -79,7 +84,9 @@ std::vector<std::size_t> Gpus::near_to(const std::vector<std::uint32_t>& cpus) c
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     const auto near = parse_index_set(gpus_[i].near_cpus, 1'000'000);
-    if (!near || near->empty() || cpus.empty() || std::ranges::any_of(cpus, [&](std::uint32_t cpu) { return near->contains(cpu); })) out.push_back(i);
+    if (!near || near->empty() || cpus.empty() ||
+        std::ranges::any_of(cpus, [&](std::uint32_t cpu) { return near->contains(cpu); }))
+      out.push_back(i);
   }
   return out;
 }
@@ -102,19 +109,23 @@ std::vector<std::size_t> Gpus::chosen_for(std::uint32_t local_rank, const std::v
         if ((mask[gpu / 64] >> (gpu % 64) & 1) != 0) take(gpu);
       break;
     }
-    case GpuBindKind::closest: out = near_to(cpus); break;
+    case GpuBindKind::closest:
+      out = near_to(cpus);
+      break;
     case GpuBindKind::single: {
       const std::vector<std::size_t> near = near_to(cpus);
       if (!near.empty()) take(near[local_rank / bind_.count % near.size()]);
       break;
     }
-    default: break;
+    default:
+      break;
   }
   std::ranges::sort(out);
   return out;
 }
 
-Result<void> Gpus::show_task(Environment& environment, std::uint32_t local_rank, const std::vector<std::uint32_t>& cpus) const {
+Result<void> Gpus::show_task(Environment& environment, std::uint32_t local_rank,
+                             const std::vector<std::uint32_t>& cpus) const {
   if (!problem_.empty()) return fail(Errc::invalid, "gpu-bind: " + problem_);
   if (gpus_.empty() || bind_.kind == GpuBindKind::unset || bind_.kind == GpuBindKind::none) return {};
   const std::vector<std::size_t> chosen = chosen_for(local_rank, cpus);

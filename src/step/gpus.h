@@ -1,4 +1,5 @@
-// src/step/gpus.h - the gpus of an attempt on this node as their makers' libraries call them, for all of it and for each task.
+// src/step/gpus.h - the gpus of an attempt on this node as their makers' libraries call them, for all of it and for
+// each task.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ class Gpus {
   void show(Environment& environment) const;
   // Those of one task, by --gpu-bind or its gpus per task. `cpus`: where it runs, as the kernel counts.
   bool is_told() const { return bind_.verbose; }  // --gpu-bind=verbose: srun is told what each task sees
-  Result<void> show_task(Environment& environment, std::uint32_t local_rank, const std::vector<std::uint32_t>& cpus) const;
+  Result<void> show_task(Environment& environment, std::uint32_t local_rank,
+                         const std::vector<std::uint32_t>& cpus) const;
 
  private:
   struct Gpu {

@@ -1,4 +1,5 @@
-// src/step/keeper_facts_test.cpp - the real supervisor as keeper, with the test in the agent's place: what it tells of steps, how long, and what it has measured.
+// src/step/keeper_facts_test.cpp - the real supervisor as keeper, with the test in the agent's place: what it tells of
+// steps, how long, and what it has measured.
 #include <map>
 #include <set>
 
@@ -145,7 +146,10 @@ TEST_F(KeeperTest, Ends_on_a_node_that_failed_what_ran_there) {
     ASSERT_TRUE(word);
     if (const wire::StepNews& news = word->step().reply().news(); news.kind() == wire::StepNews::NODE_LOST) {
       EXPECT_EQ(news.nodes(), "c2");
-      EXPECT_TRUE(lost.emplace(news.step_id(), std::vector<std::uint32_t>{news.lost_tasks().begin(), news.lost_tasks().end()}).second) << "told twice";
+      EXPECT_TRUE(
+          lost.emplace(news.step_id(), std::vector<std::uint32_t>{news.lost_tasks().begin(), news.lost_tasks().end()})
+              .second)
+          << "told twice";
     }
     if (word->step().has_kill()) {
       EXPECT_EQ(word->step().kill().why(), wire::Kill::NODE_FAILED);
@@ -189,7 +193,8 @@ TEST_F(KeeperTest, Ends_on_a_node_that_the_job_gave_up_what_ran_there) {
   while (!told || !killed) {
     const auto word = next_word();
     ASSERT_TRUE(word);
-    if (const wire::StepNews& news = word->step().reply().news(); news.kind() == wire::StepNews::NODE_LOST) told = news.given_up();
+    if (const wire::StepNews& news = word->step().reply().news(); news.kind() == wire::StepNews::NODE_LOST)
+      told = news.given_up();
     if (!word->step().has_kill()) continue;
     EXPECT_EQ(word->step().kill().why(), wire::Kill::CANCELLED_BY_USER);
     EXPECT_EQ(word->step().node(), "c1");
@@ -201,7 +206,8 @@ TEST_F(KeeperTest, Ends_on_a_node_that_the_job_gave_up_what_ran_there) {
   for (word = next_word(); word && word->status().state() != wire::AttemptStatus::ENDED; word = next_word()) continue;
   ASSERT_TRUE(word);
   wait_exit();
-  const auto end = std::ranges::find_if(word->status().steps(), [&](const wire::StepFact& fact) { return fact.ended() && fact.id() == step; });
+  const auto end = std::ranges::find_if(word->status().steps(),
+                                        [&](const wire::StepFact& fact) { return fact.ended() && fact.id() == step; });
   ASSERT_NE(end, word->status().steps().end());
   EXPECT_EQ(end->end(), wire::StepFact::CANCELLED);
 }
@@ -294,7 +300,9 @@ TEST_F(KeeperTest, A_step_that_has_to_wait_is_told_so_unless_it_gets_its_turn_so
   while (said.size() < 4) {
     const auto word = next_word();
     ASSERT_TRUE(word);
-    if (word->step().has_reply()) said.push_back(std::to_string(word->step().reply().client()) + ' ' + wire::StepNews::Kind_Name(word->step().reply().news().kind()));
+    if (word->step().has_reply())
+      said.push_back(std::to_string(word->step().reply().client()) + ' ' +
+                     wire::StepNews::Kind_Name(word->step().reply().news().kind()));
   }
   EXPECT_EQ(said, (std::vector<std::string>{"1 CREATED", "1 ENDED", "2 CREATED", "3 WAITING"}));
   kill_attempt(wire::Kill::CANCELLED_BY_USER, 0);
@@ -337,7 +345,8 @@ TEST_F(KeeperTest, Steps_have_ports_of_their_job_each_its_own) {
   EXPECT_EQ(ports[0], "100-102");
   ask(3, 2, "100-103");
   const wire::StepReply waits = next_reply();
-  EXPECT_EQ(std::pair(waits.client(), waits.news().kind()), std::pair(std::uint64_t{3}, wire::StepNews::WAITING)) << "one is left";
+  EXPECT_EQ(std::pair(waits.client(), waits.news().kind()), std::pair(std::uint64_t{3}, wire::StepNews::WAITING))
+      << "one is left";
   ask(4, 1, "100-103");
   EXPECT_EQ(next_reply().client(), 4u);
   EXPECT_EQ(ports[1], "103");
@@ -353,7 +362,8 @@ TEST_F(KeeperTest, Steps_have_ports_of_their_job_each_its_own) {
   wait_exit();
 }
 
-// A part of a step over several components: prepared, told its place, launched with it; or dropped when its srun has left.
+// A part of a step over several components: prepared, told its place, launched with it; or dropped when its srun has
+// left.
 TEST_F(KeeperTest, Part_of_a_greater_step_starts_when_its_place_is_known) {
   Fifo gate(work_ + "/gate");
   begin("read line < gate; exit 0");
@@ -401,7 +411,8 @@ TEST_F(KeeperTest, Part_of_a_greater_step_starts_when_its_place_is_known) {
   send(message);  // srun had not heard of it
   EXPECT_EQ(next_reply().news().kind(), wire::StepNews::CREATED);
   reply = next_reply();
-  EXPECT_TRUE(reply.news().kind() == wire::StepNews::ENDED && reply.news().step_id() == 4 && reply.number() == 3) << "it does not run twice";
+  EXPECT_TRUE(reply.news().kind() == wire::StepNews::ENDED && reply.news().step_id() == 4 && reply.number() == 3)
+      << "it does not run twice";
 
   request.mutable_ask()->clear_part();
   request.mutable_ask()->mutable_step()->mutable_stdio()->set_secret("two");
@@ -420,7 +431,9 @@ TEST_F(KeeperTest, Part_of_a_greater_step_starts_when_its_place_is_known) {
 
 TEST_F(KeeperTest, Usage_is_measured_when_asked_and_at_the_end) {
   Fifo gate(work_ + "/gate"), ready(work_ + "/ready");
-  begin("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; head -c 300000 /dev/zero > /dev/null; echo up > ready; read line < gate; exit 0");
+  begin(
+      "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; head -c 300000 /dev/zero > /dev/null; echo up > ready; read "
+      "line < gate; exit 0");
   EXPECT_EQ(ready.line(), "up");
   wire::ToStep message;
   message.mutable_order()->set_inquiry(42);

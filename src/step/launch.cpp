@@ -63,7 +63,7 @@ void say(const std::string& line) {
 }
 
 void reset_signals() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = SIG_DFL;
   for (int number = 1; number < NSIG; ++number) sigaction(number, &action, nullptr);  // fails for KILL and STOP
   sigset_t none;
@@ -118,7 +118,8 @@ void enter_work_dir(const std::string& directory) {
   if (chdir("/tmp") != 0 && chdir("/") != 0) say(std::string{"couldn't chdir to /: "} + std::strerror(errno));
 }
 
-[[noreturn]] void execute(const TaskSpec& spec, const Environment& own, char* const* arguments, char* const* environment) {
+[[noreturn]] void execute(const TaskSpec& spec, const Environment& own, char* const* arguments,
+                          char* const* environment) {
   const std::string& program = spec.arguments.front();
   int problem = ENOENT;
   if (program.find('/') != std::string::npos) {
@@ -144,20 +145,23 @@ void enter_work_dir(const std::string& directory) {
 // As root, and before the first file of the user is touched: a task that cannot be confined does not run.
 void confine(const TaskSpec& spec, int report) {
   if (spec.cgroup != nullptr)
-    if (const auto joined = spec.cgroup->join(); !joined) give_up(report, "join the job's cgroup: " + joined.error().story);
+    if (const auto joined = spec.cgroup->join(); !joined)
+      give_up(report, "join the job's cgroup: " + joined.error().story);
   if (!spec.cpus.empty()) {
     const std::size_t count = *std::ranges::max_element(spec.cpus) + 1;
     cpu_set_t* set = CPU_ALLOC(count);
     if (set == nullptr) give_up(report, "no memory for a set of processors");
     CPU_ZERO_S(CPU_ALLOC_SIZE(count), set);
     for (const std::uint32_t cpu : spec.cpus) CPU_SET_S(cpu, CPU_ALLOC_SIZE(count), set);
-    if (sched_setaffinity(0, CPU_ALLOC_SIZE(count), set) != 0) give_up_with_errno(report, "Unable to satisfy cpu bind request");
+    if (sched_setaffinity(0, CPU_ALLOC_SIZE(count), set) != 0)
+      give_up_with_errno(report, "Unable to satisfy cpu bind request");
     CPU_FREE(set);
   }
   if (spec.memory_nodes != 0) {
     const unsigned long nodes = spec.memory_nodes;
     // Kernels without it have one memory only.
-    if (syscall(SYS_set_mempolicy, spec.prefer_memory ? MPOL_PREFERRED : MPOL_BIND, &nodes, 65UL) != 0 && errno != ENOSYS)
+    if (syscall(SYS_set_mempolicy, spec.prefer_memory ? MPOL_PREFERRED : MPOL_BIND, &nodes, 65UL) != 0 &&
+        errno != ENOSYS)
       give_up_with_errno(report, "Unable to satisfy mem bind request");
   }
 }

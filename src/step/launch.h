@@ -38,17 +38,18 @@ struct TaskSpec {
   std::vector<std::pair<int, rlim_t>> soft_limits;  // RLIMIT_ number
   StreamSpec in, out, err;
   bool err_is_out = false;
-  int kept_fd = -1;                    // stays open in the program, under the same number
-  bool controls_terminal = false;      // its standard input is a terminal, and becomes that of its session
-  const JobCgroup* cgroup = nullptr;   // joined before anything of the user's happens
-  std::vector<std::uint32_t> cpus;     // empty: all that the cgroup leaves
-  std::uint64_t memory_nodes = 0;      // bits; 0: no policy
-  bool prefer_memory = false;          // other memory when that is full
-  std::string login_environment{};     // --get-user-env: not empty, and the environment of a login is put under that of the task
-  std::vector<std::string> prologs;    // programs whose output changes the environment, run in turn
+  int kept_fd = -1;                   // stays open in the program, under the same number
+  bool controls_terminal = false;     // its standard input is a terminal, and becomes that of its session
+  const JobCgroup* cgroup = nullptr;  // joined before anything of the user's happens
+  std::vector<std::uint32_t> cpus;    // empty: all that the cgroup leaves
+  std::uint64_t memory_nodes = 0;     // bits; 0: no policy
+  bool prefer_memory = false;         // other memory when that is full
+  std::string
+      login_environment{};  // --get-user-env: not empty, and the environment of a login is put under that of the task
+  std::vector<std::string> prologs;             // programs whose output changes the environment, run in turn
   const wire::ReceivedFile* receive = nullptr;  // sbcast: no program, the file on standard input
-  std::string node_name;               // for its messages
-  std::string bind_note, bind_mask;    // --cpu-bind=verbose: said on the task's stderr, with its pid between them
+  std::string node_name;                        // for its messages
+  std::string bind_note, bind_mask;  // --cpu-bind=verbose: said on the task's stderr, with its pid between them
 };
 
 struct StartedTask {

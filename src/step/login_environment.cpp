@@ -31,7 +31,9 @@ std::int64_t now_ms() {
 
 bool is_name(std::string_view text) {
   if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
-  return std::ranges::all_of(text, [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); });
+  return std::ranges::all_of(text, [](char c) {
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  });
 }
 
 // Of the shell that asked, not of the user.
@@ -47,13 +49,15 @@ bool is_of_shell(std::string_view name) { return name == "_" || name == "SHLVL" 
   const std::string short_name = shell.substr(shell.rfind('/') + 1);
   const std::string own_name = (login ? "-" : "") + short_name;  // what every shell takes for a login
   const std::string ask = "echo; echo " + std::string{mark} + "; /usr/bin/env -0";
-  const std::string entries[] = {"HOME=" + std::string{user.pw_dir}, "USER=" + std::string{user.pw_name}, "LOGNAME=" + std::string{user.pw_name}, "SHELL=" + shell,
+  const std::string entries[] = {"HOME=" + std::string{user.pw_dir}, "USER=" + std::string{user.pw_name},
+                                 "LOGNAME=" + std::string{user.pw_name}, "SHELL=" + shell,
                                  "PATH=/usr/local/bin:/usr/bin:/bin"};
   std::vector<char*> environment;
   for (const std::string& entry : entries) environment.push_back(const_cast<char*>(entry.c_str()));
   environment.push_back(nullptr);
   [[maybe_unused]] const int home = chdir(user.pw_dir);
-  char* const arguments[] = {const_cast<char*>(own_name.c_str()), const_cast<char*>("-c"), const_cast<char*>(ask.c_str()), nullptr};
+  char* const arguments[] = {const_cast<char*>(own_name.c_str()), const_cast<char*>("-c"),
+                             const_cast<char*>(ask.c_str()), nullptr};
   execve(shell.c_str(), arguments, environment.data());
   _exit(127);
 }
@@ -82,7 +86,8 @@ void add_login_variables(std::string_view printed, Environment& environment) {
     const std::string_view entry = printed.substr(0, printed.find(end));
     printed.remove_prefix(std::min(printed.size(), entry.size() + 1));
     const std::size_t equals = entry.find('=');
-    if (equals == std::string_view::npos || !is_name(entry.substr(0, equals)) || is_of_shell(entry.substr(0, equals))) continue;
+    if (equals == std::string_view::npos || !is_name(entry.substr(0, equals)) || is_of_shell(entry.substr(0, equals)))
+      continue;
     environment.set_if_missing(entry.substr(0, equals), entry.substr(equals + 1));
   }
 }

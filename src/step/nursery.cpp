@@ -23,7 +23,7 @@ int descriptor_in(const msghdr& message) {
 }  // namespace
 
 int serve_nursery(int orders) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = SIG_IGN;  // nobody waits for the children: the kernel clears them away
   sigaction(SIGCHLD, &action, nullptr);
   for (;;) {

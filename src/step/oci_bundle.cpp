@@ -29,7 +29,9 @@ json::array& array_in(json::object& from, std::string_view key) {
   return value.as_array();
 }
 
-bool is_text(const json::value& value, std::string_view text) { return value.is_string() && std::string_view{value.as_string()} == text; }
+bool is_text(const json::value& value, std::string_view text) {
+  return value.is_string() && std::string_view{value.as_string()} == text;
+}
 
 std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
 
@@ -42,17 +44,22 @@ void set_environment(json::object& process, const std::vector<std::string>& envi
   const std::size_t own = out.size();
   for (const std::string& entry : environment) {
     const std::string_view name = name_of(entry);
-    const auto same = std::find_if(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(own), [&](const std::string& has) { return name_of(has) == name; });
-    if (same == out.begin() + static_cast<std::ptrdiff_t>(own)) out.push_back(entry);
-    else if (name != "PATH" && name != "HOME") *same = entry;
+    const auto same = std::find_if(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(own),
+                                   [&](const std::string& has) { return name_of(has) == name; });
+    if (same == out.begin() + static_cast<std::ptrdiff_t>(own))
+      out.push_back(entry);
+    else if (name != "PATH" && name != "HOME")
+      *same = entry;
   }
   entries = json::array(out.begin(), out.end());
 }
 
 void add_mount(json::object& config, const std::string& path, const json::array& options) {
   for (const json::value& mount : array_in(config, "mounts"))
-    if (mount.is_object() && mount.as_object().contains("destination") && is_text(mount.at("destination"), path)) return;
-  array_in(config, "mounts").push_back(json::object{{"destination", path}, {"type", "bind"}, {"source", path}, {"options", options}});
+    if (mount.is_object() && mount.as_object().contains("destination") && is_text(mount.at("destination"), path))
+      return;
+  array_in(config, "mounts")
+      .push_back(json::object{{"destination", path}, {"type", "bind"}, {"source", path}, {"options", options}});
 }
 
 // The user alone, as himself: nothing in a bundle can reach what its owner could not reach outside.
@@ -71,7 +78,8 @@ void set_identity(json::object& config, const BundleTask& task) {
     kept.push_back(json::object{{"type", type}});
   }
   const auto has = [&](std::string_view type) {
-    return std::any_of(kept.begin(), kept.end(), [&](const json::value& space) { return is_text(space.at("type"), type); });
+    return std::any_of(kept.begin(), kept.end(),
+                       [&](const json::value& space) { return is_text(space.at("type"), type); });
   };
   if (!has("mount")) kept.push_back(json::object{{"type", "mount"}});
   kept.push_back(json::object{{"type", "user"}});
@@ -91,7 +99,7 @@ std::string read_file(const std::string& path) {
 }
 
 bool is_folder(const std::string& path) {
-  struct stat facts {};
+  struct stat facts{};
   return stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
@@ -100,18 +108,23 @@ bool is_folder(const std::string& path) {
 Result<std::string> task_config(const std::string& bundle_config, const BundleTask& task) {
   boost::system::error_code problem;
   json::value parsed = json::parse(bundle_config, problem);
-  if (problem || !parsed.is_object()) return fail(Errc::invalid, task.bundle + "/config.json: " + (problem ? problem.message() : "no object"));
+  if (problem || !parsed.is_object())
+    return fail(Errc::invalid, task.bundle + "/config.json: " + (problem ? problem.message() : "no object"));
   json::object& config = parsed.as_object();
   json::object& root = object_in(config, "root");
-  if (!root.contains("path") || !root.at("path").is_string()) return fail(Errc::invalid, task.bundle + "/config.json: root.path is missing");
+  if (!root.contains("path") || !root.at("path").is_string())
+    return fail(Errc::invalid, task.bundle + "/config.json: root.path is missing");
   std::string path{root.at("path").as_string().c_str()};
   if (!path.starts_with('/')) path = task.bundle + "/" + path;
   if (!is_folder(path)) return fail(Errc::not_found, path + ": " + (errno != 0 ? std::strerror(errno) : "no folder"));
   root["path"] = path;
   json::object& process = object_in(config, "process");
   process["terminal"] = false;  // that of srun --pty is standard input already
-  if (!task.arguments.empty()) process["args"] = json::array(task.arguments.begin(), task.arguments.end());
-  else if (array_in(process, "args").empty()) return fail(Errc::invalid, "no program: neither the command line nor process.args of " + task.bundle + "/config.json names one");
+  if (!task.arguments.empty())
+    process["args"] = json::array(task.arguments.begin(), task.arguments.end());
+  else if (array_in(process, "args").empty())
+    return fail(Errc::invalid,
+                "no program: neither the command line nor process.args of " + task.bundle + "/config.json names one");
   if (!process.contains("cwd")) process["cwd"] = task.work_dir.empty() ? "/" : task.work_dir;
   set_environment(process, task.environment);
   set_identity(config, task);
@@ -119,7 +132,8 @@ Result<std::string> task_config(const std::string& bundle_config, const BundleTa
   if (!task.script.empty()) add_mount(config, task.script, {"bind", "ro"});
   // What the kernel lets only root of the machine mount is taken from the machine.
   for (json::value& mount : array_in(config, "mounts")) {
-    if (!mount.is_object() || !mount.as_object().contains("type") || !mount.as_object().contains("destination")) continue;
+    if (!mount.is_object() || !mount.as_object().contains("type") || !mount.as_object().contains("destination"))
+      continue;
     json::object& each = mount.as_object();
     if (is_text(each["type"], "sysfs")) {
       each["type"] = "bind";

@@ -26,7 +26,8 @@ TEST(OciBundle, The_task_runs_as_its_user_whatever_the_bundle_says) {
   ASSERT_TRUE(made) << made.error().story;
   EXPECT_NE(made->find(R"("user":{"uid":1000,"gid":100})"), std::string::npos) << *made;
   EXPECT_NE(made->find(R"("uidMappings":[{"containerID":1000,"hostID":1000,"size":1}])"), std::string::npos) << *made;
-  EXPECT_NE(made->find(R"("namespaces":[{"type":"pid"},{"type":"mount"},{"type":"user"}])"), std::string::npos) << "the job's network, a user namespace";
+  EXPECT_NE(made->find(R"("namespaces":[{"type":"pid"},{"type":"mount"},{"type":"user"}])"), std::string::npos)
+      << "the job's network, a user namespace";
   EXPECT_EQ(made->find("cgroupsPath"), std::string::npos) << "the job's cgroup";
   EXPECT_EQ(made->find("resources"), std::string::npos);
   BundleTask renamed = task();
@@ -38,8 +39,10 @@ TEST(OciBundle, The_task_runs_as_its_user_whatever_the_bundle_says) {
 TEST(OciBundle, Program_environment_and_devices_are_the_jobs) {
   const std::string made = *task_config(bundle, task());
   EXPECT_NE(made.find(R"("args":["a","b c"])"), std::string::npos) << made;
-  EXPECT_NE(made.find(R"("env":["PATH=/bin","X=job","NEW=1"])"), std::string::npos) << "programs are where the bundle has them: " << made;
-  EXPECT_NE(made.find(R"({"destination":"/dev/nvidia0","type":"bind","source":"/dev/nvidia0")"), std::string::npos) << made;
+  EXPECT_NE(made.find(R"("env":["PATH=/bin","X=job","NEW=1"])"), std::string::npos)
+      << "programs are where the bundle has them: " << made;
+  EXPECT_NE(made.find(R"({"destination":"/dev/nvidia0","type":"bind","source":"/dev/nvidia0")"), std::string::npos)
+      << made;
   EXPECT_NE(made.find(R"("root":{"path":"//tmp"})"), std::string::npos) << made;
 }
 
@@ -50,7 +53,8 @@ TEST(OciBundle, Says_what_is_wrong_with_a_bundle) {
   EXPECT_EQ(wrong(R"({"root":{"path":"no/such/folder"}})"), "//no/such/folder: No such file or directory");
   BundleTask none = task();
   none.arguments.clear();
-  EXPECT_EQ(task_config(R"({"root":{"path":"tmp"}})", none).error().story, "no program: neither the command line nor process.args of //config.json names one");
+  EXPECT_EQ(task_config(R"({"root":{"path":"tmp"}})", none).error().story,
+            "no program: neither the command line nor process.args of //config.json names one");
 }
 
 }  // namespace

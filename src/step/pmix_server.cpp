@@ -1,4 +1,5 @@
-// src/step/pmix_server.cpp - see pmix_server.h. The library calls us on a thread of its own; every call is put into a queue and served on ours.
+// src/step/pmix_server.cpp - see pmix_server.h. The library calls us on a thread of its own; every call is put into a
+// queue and served on ours.
 #include "step/pmix_server.h"
 
 #include <fcntl.h>
@@ -44,8 +45,12 @@ class Facts {
     Info& info = next(key, type_string);
     info.value.data.string = strdup(std::string{text}.c_str());
   }
-  void add_count(const char* key, std::size_t number) { next(key, type_uint32).value.data.uint32 = static_cast<std::uint32_t>(number); }
-  void add_small(const char* key, std::size_t number) { next(key, type_uint16).value.data.uint16 = static_cast<std::uint16_t>(number); }
+  void add_count(const char* key, std::size_t number) {
+    next(key, type_uint32).value.data.uint32 = static_cast<std::uint32_t>(number);
+  }
+  void add_small(const char* key, std::size_t number) {
+    next(key, type_uint16).value.data.uint16 = static_cast<std::uint16_t>(number);
+  }
   void add_rank(const char* key, std::size_t rank) { next(key, type_rank).value.data.rank = static_cast<Rank>(rank); }
   void add_flag(const char* key, bool flag) { next(key, type_bool).value.data.flag = flag; }
   void add_array(const char* key, Facts& facts) {
@@ -75,7 +80,8 @@ struct NamesAsked {
 
 class PmixServer {
  public:
-  PmixServer(PmixLibrary library, Channel supervisor, wire::PmixPlan plan) : library_(library), supervisor_(std::move(supervisor)), plan_(std::move(plan)) {
+  PmixServer(PmixLibrary library, Channel supervisor, wire::PmixPlan plan)
+      : library_(library), supervisor_(std::move(supervisor)), plan_(std::move(plan)) {
     wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   }
 
@@ -117,7 +123,8 @@ class PmixServer {
     return out;
   }
   void send(const wire::FromPmix& message) { supervisor_.send(message.SerializeAsString()); }
-  wire::MpiName& ask_name(wire::FromPmix& message, wire::MpiName::Kind kind, const std::string& name, std::shared_ptr<NamesAsked> asked);
+  wire::MpiName& ask_name(wire::FromPmix& message, wire::MpiName::Kind kind, const std::string& name,
+                          std::shared_ptr<NamesAsked> asked);
   void hear(const wire::MpiToNode& message);
   void hear_direct(const wire::MpiDirect& direct);
   void hear_name(const wire::MpiNameAnswer& answer);
@@ -155,16 +162,22 @@ Status on_finalized(const Process* process, void*, OnDone done, void* data) noex
   return success;
 }
 
-Status on_abort(const Process* process, void*, int status, const char* text, Process*, std::size_t, OnDone done, void* data) noexcept {
-  the_server->later([rank = process->rank, status, words = std::string{text != nullptr ? text : ""}, done, data] { the_server->abort(rank, status, words, done, data); });
+Status on_abort(const Process* process, void*, int status, const char* text, Process*, std::size_t, OnDone done,
+                void* data) noexcept {
+  the_server->later([rank = process->rank, status, words = std::string{text != nullptr ? text : ""}, done, data] {
+    the_server->abort(rank, status, words, done, data);
+  });
   return success;
 }
 
-Status on_fence(const Process* processes, std::size_t count, const Info*, std::size_t, char* bytes, std::size_t size, OnData done, void* data) noexcept {
+Status on_fence(const Process* processes, std::size_t count, const Info*, std::size_t, char* bytes, std::size_t size,
+                OnData done, void* data) noexcept {
   std::vector<Process> all(processes, processes + count);
   std::string copy = bytes != nullptr ? std::string{bytes, size} : std::string{};
   std::free(bytes);  // ours from here on
-  the_server->later([all = std::move(all), copy = std::move(copy), done, data]() mutable { the_server->fence(all, std::move(copy), done, data); });
+  the_server->later([all = std::move(all), copy = std::move(copy), done, data]() mutable {
+    the_server->fence(all, std::move(copy), done, data);
+  });
   return success;
 }
 
@@ -180,7 +193,9 @@ Status on_publish(const Process* process, const Info* infos, std::size_t count, 
   std::vector<std::pair<std::string, std::string>> values;
   for (std::size_t i = 0; i < count; ++i)
     if (!is_directive(infos[i].key)) values.emplace_back(infos[i].key, the_server->pack(infos[i].value));
-  the_server->later([rank = process->rank, values = std::move(values), done, data] { the_server->publish(rank, values, done, data); });
+  the_server->later([rank = process->rank, values = std::move(values), done, data] {
+    the_server->publish(rank, values, done, data);
+  });
   return success;
 }
 
@@ -196,7 +211,8 @@ Status on_look_up(const Process*, char** keys, const Info*, std::size_t, OnFound
 }
 
 Status on_unpublish(const Process* process, char** keys, const Info*, std::size_t, OnDone done, void* data) noexcept {
-  the_server->later([rank = process->rank, names = names_in(keys), done, data] { the_server->unpublish(rank, names, done, data); });
+  the_server->later(
+      [rank = process->rank, names = names_in(keys), done, data] { the_server->unpublish(rank, names, done, data); });
   return success;
 }
 
@@ -204,7 +220,8 @@ Result<void> PmixServer::begin() {
   the_server = this;
   for (int rank = 0; rank < plan_.node_of_task_size(); ++rank)
     if (plan_.node_of_task(rank) == plan_.node_position()) own_ranks_.push_back(static_cast<std::uint32_t>(rank));
-  if (mkdir(plan_.folder().c_str(), 0700) != 0) return fail(Errc::io, "make " + plan_.folder() + ": " + std::strerror(errno));
+  if (mkdir(plan_.folder().c_str(), 0700) != 0)
+    return fail(Errc::io, "make " + plan_.folder() + ": " + std::strerror(errno));
   setenv("PMIX_MCA_preg", "^compress", 0);  // maps as text, which every release reads
   static Module module{};
   module = {on_connected, on_finalized, on_abort, on_fence, on_direct_modex, on_publish, on_look_up, on_unpublish, {}};
@@ -219,7 +236,8 @@ Result<void> PmixServer::begin() {
   wire::FromPmix ready;
   for (const std::uint32_t rank : own_ranks_) {
     const Process process = process_of(rank);
-    MR_TRY_VOID(check(library_.register_client(&process, plan_.uid(), plan_.gid(), nullptr, nullptr, nullptr), "describe a task"));
+    MR_TRY_VOID(check(library_.register_client(&process, plan_.uid(), plan_.gid(), nullptr, nullptr, nullptr),
+                      "describe a task"));
     char** environment = nullptr;
     MR_TRY_VOID(check(library_.setup_fork(&process, &environment), "prepare a task"));
     wire::PmixTask& task = *ready.mutable_ready()->add_tasks();
@@ -233,7 +251,8 @@ Result<void> PmixServer::begin() {
 Status PmixServer::describe_job() {
   const auto tasks = static_cast<std::size_t>(plan_.node_of_task_size());
   std::vector<std::vector<std::uint32_t>> ranks(static_cast<std::size_t>(plan_.nodes_size()));
-  for (std::size_t rank = 0; rank < tasks; ++rank) ranks.at(plan_.node_of_task(static_cast<int>(rank))).push_back(static_cast<std::uint32_t>(rank));
+  for (std::size_t rank = 0; rank < tasks; ++rank)
+    ranks.at(plan_.node_of_task(static_cast<int>(rank))).push_back(static_cast<std::uint32_t>(rank));
   std::string names, map;
   std::uint32_t nodes = 0;
   for (int node = 0; node < plan_.nodes_size(); ++node) {
@@ -285,7 +304,8 @@ Status PmixServer::describe_job() {
       task.add("pmix.hname", plan_.nodes(static_cast<int>(node)));
     }
   for (Facts& task : of_tasks) facts.add_array("pmix.pdata", task);
-  return library_.register_nspace(process_of(0).space, static_cast<int>(own_ranks_.size()), facts.data(), facts.size(), nullptr, nullptr);
+  return library_.register_nspace(process_of(0).space, static_cast<int>(own_ranks_.size()), facts.data(), facts.size(),
+                                  nullptr, nullptr);
 }
 
 void PmixServer::tell_connected(Rank rank, OnDone done, void* data) {
@@ -342,7 +362,8 @@ void PmixServer::fence(const std::vector<Process>& processes, std::string bytes,
 }
 
 void PmixServer::ask_modex(const Process& process, OnData done, void* data) {
-  if (plan_.name() != process.space || process.rank >= static_cast<Rank>(plan_.node_of_task_size())) return give(done, data, not_found, {});
+  if (plan_.name() != process.space || process.rank >= static_cast<Rank>(plan_.node_of_task_size()))
+    return give(done, data, not_found, {});
   wire::FromPmix message;
   wire::MpiDirect& direct = *message.mutable_mpi()->mutable_direct();
   direct.set_node(plan_.node_of_task(static_cast<int>(process.rank)));
@@ -367,7 +388,8 @@ void PmixServer::hear_direct(const wire::MpiDirect& direct) {
   };
   auto* asked = new Asked{direct.node(), direct.number()};
   const OnAnswer answer = [](Status status, char* bytes, std::size_t size, void* data) {
-    the_server->later([status, copy = bytes != nullptr ? std::string{bytes, size} : std::string{}, asked = static_cast<Asked*>(data)]() mutable {
+    the_server->later([status, copy = bytes != nullptr ? std::string{bytes, size} : std::string{},
+                       asked = static_cast<Asked*>(data)]() mutable {
       wire::FromPmix message;
       wire::MpiDirect& reply = *message.mutable_mpi()->mutable_direct();
       reply.set_node(asked->node);
@@ -380,7 +402,8 @@ void PmixServer::hear_direct(const wire::MpiDirect& direct) {
     });
   };
   const Process process = process_of(static_cast<std::size_t>(std::strtoul(direct.data().c_str(), nullptr, 10)));
-  if (const Status status = library_.dmodex_request(&process, answer, asked); status != success) answer(status, nullptr, 0, asked);
+  if (const Status status = library_.dmodex_request(&process, answer, asked); status != success)
+    answer(status, nullptr, 0, asked);
 }
 
 // ---- names ----
@@ -388,13 +411,16 @@ void PmixServer::hear_direct(const wire::MpiDirect& direct) {
 std::string PmixServer::pack(const Value& value) {
   Buffer buffer{};
   Bytes bytes{};
-  if (library_.data_pack(nullptr, &buffer, const_cast<Value*>(&value), 1, type_value) != success || library_.data_unload(&buffer, &bytes) != success) return {};
+  if (library_.data_pack(nullptr, &buffer, const_cast<Value*>(&value), 1, type_value) != success ||
+      library_.data_unload(&buffer, &bytes) != success)
+    return {};
   std::string out(bytes.bytes, bytes.size);
   std::free(bytes.bytes);
   return out;
 }
 
-wire::MpiName& PmixServer::ask_name(wire::FromPmix& message, wire::MpiName::Kind kind, const std::string& name, std::shared_ptr<NamesAsked> asked) {
+wire::MpiName& PmixServer::ask_name(wire::FromPmix& message, wire::MpiName::Kind kind, const std::string& name,
+                                    std::shared_ptr<NamesAsked> asked) {
   wire::MpiName& ask = *message.mutable_mpi()->mutable_name();
   ask.set_kind(kind);
   ask.set_name(name);
@@ -404,7 +430,8 @@ wire::MpiName& PmixServer::ask_name(wire::FromPmix& message, wire::MpiName::Kind
   return ask;
 }
 
-void PmixServer::publish(Rank rank, const std::vector<std::pair<std::string, std::string>>& values, OnDone done, void* data) {
+void PmixServer::publish(Rank rank, const std::vector<std::pair<std::string, std::string>>& values, OnDone done,
+                         void* data) {
   if (values.empty()) return done(success, data);
   auto asked = std::make_shared<NamesAsked>();
   asked->finish = [done, data](NamesAsked& all) { done(all.all_done ? success : duplicate_key, data); };
@@ -442,7 +469,9 @@ void PmixServer::look_up(const std::vector<std::string>& names, OnFound done, vo
       Bytes bytes{static_cast<char*>(std::malloc(packed.size() + 1)), packed.size()};
       std::memcpy(bytes.bytes, packed.data(), packed.size());
       std::int32_t wanted = 1;
-      if (library_.data_load(&buffer, &bytes) != success || library_.data_unpack(nullptr, &buffer, &one.value, &wanted, type_value) != success) continue;
+      if (library_.data_load(&buffer, &bytes) != success ||
+          library_.data_unpack(nullptr, &buffer, &one.value, &wanted, type_value) != success)
+        continue;
       one.process = process_of(0);
       copy_name(one.key, name);
       ++count;
@@ -483,13 +512,15 @@ void PmixServer::hear(const wire::MpiToNode& message) {
 
 void PmixServer::run() {
   while (supervisor_.is_open()) {
-    pollfd polls[] = {{supervisor_.fd(), static_cast<short>(supervisor_.unsent() > 0 ? POLLIN | POLLOUT : POLLIN), 0}, {wake_, POLLIN, 0}};
+    pollfd polls[] = {{supervisor_.fd(), static_cast<short>(supervisor_.unsent() > 0 ? POLLIN | POLLOUT : POLLIN), 0},
+                      {wake_, POLLIN, 0}};
     if (poll(polls, 2, -1) < 0 && errno != EINTR) return;
     if ((polls[0].revents & POLLOUT) != 0) supervisor_.flush();
     if (polls[0].revents != 0) supervisor_.fill();
     while (const auto bytes = supervisor_.next()) {
       wire::ToPmix message;
-      if (message.ParseFromArray(bytes->data(), static_cast<int>(bytes->size())) && message.has_mpi()) hear(message.mpi());
+      if (message.ParseFromArray(bytes->data(), static_cast<int>(bytes->size())) && message.has_mpi())
+        hear(message.mpi());
     }
     std::uint64_t ignored = 0;
     [[maybe_unused]] const ssize_t count = read(wake_, &ignored, sizeof ignored);

@@ -1,4 +1,5 @@
-// src/step/pmix_server.h - the PMIx server of one node's tasks, a process of its own beside the supervisor (docs/adr/0008).
+// src/step/pmix_server.h - the PMIx server of one node's tasks, a process of its own beside the supervisor
+// (docs/adr/0008).
 #pragma once
 
 namespace millrace {

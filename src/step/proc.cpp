@@ -121,8 +121,9 @@ ProcessUsage process_usage(pid_t pid) {
   if (name_end == std::string::npos) return out;
   long long faults = 0, waited_faults = 0, user = 0, system = 0, waited_user = 0, waited_system = 0, pages = 0;
   unsigned long long vm = 0;
-  if (std::sscanf(stat.c_str() + name_end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %lld %lld %lld %lld %lld %lld %*d %*d %*d %*d %*u %llu %lld", &faults, &waited_faults, &user, &system, &waited_user,
-                  &waited_system, &vm, &pages) != 8)
+  if (std::sscanf(stat.c_str() + name_end + 1,
+                  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %lld %lld %lld %lld %lld %lld %*d %*d %*d %*d %*u %llu %lld",
+                  &faults, &waited_faults, &user, &system, &waited_user, &waited_system, &vm, &pages) != 8)
     return out;
   static const std::int64_t tick_us = 1'000'000 / sysconf(_SC_CLK_TCK), page_bytes = sysconf(_SC_PAGESIZE);
   out.user_us = (user + waited_user) * tick_us;

@@ -17,13 +17,14 @@ std::uint64_t start_time(pid_t pid);
 // all gone asks until the answer is empty.
 std::vector<pid_t> descendants(pid_t root);
 
-// By a signal; also one that is gone or a zombie, and one that waits in the kernel for a stopped child it vforked: it stops before it
-// could do anything else.
+// By a signal; also one that is gone or a zombie, and one that waits in the kernel for a stopped child it vforked: it
+// stops before it could do anything else.
 bool is_stopped(pid_t pid);
 
 // What a process has used, with the children it has waited for; memory is that of now.
 struct ProcessUsage {
-  std::int64_t user_us = 0, system_us = 0, rss_bytes = 0, vm_bytes = 0, read_bytes = 0, written_bytes = 0, page_faults = 0;
+  std::int64_t user_us = 0, system_us = 0, rss_bytes = 0, vm_bytes = 0, read_bytes = 0, written_bytes = 0,
+               page_faults = 0;
 };
 // All zero where it is gone or not ours to see.
 ProcessUsage process_usage(pid_t pid);

@@ -62,23 +62,27 @@ std::string copy_input(int fd, const wire::ReceivedFile& file) {
     }
   }
   if (file.packed()) inflateEnd(&stream);
-  if (problem.empty() && written != file.size()) problem = "only " + std::to_string(written) + " of " + std::to_string(file.size()) + " bytes arrived";
+  if (problem.empty() && written != file.size())
+    problem = "only " + std::to_string(written) + " of " + std::to_string(file.size()) + " bytes arrived";
   return problem;
 }
 
-timespec to_timespec(std::int64_t microseconds) { return {microseconds / 1'000'000, (microseconds % 1'000'000) * 1000}; }
+timespec to_timespec(std::int64_t microseconds) {
+  return {microseconds / 1'000'000, (microseconds % 1'000'000) * 1000};
+}
 
 }  // namespace
 
 int receive_file(const wire::ReceivedFile& file, const std::string& node) {
   const std::string& path = file.path();
-  struct stat there {};
+  struct stat there{};
   if (!file.force() && lstat(path.c_str(), &there) == 0) return complain(node, std::strerror(EEXIST));
   if (file.make_folder()) {
     const std::string folder = path.substr(0, path.rfind('/'));
     if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return complain(node, std::strerror(errno));
   }
-  // Without a name where the file system can do that, so that nothing is left of one that is killed; else under another name.
+  // Without a name where the file system can do that, so that nothing is left of one that is killed; else under another
+  // name.
   const std::string folder = path.find('/') == std::string::npos ? "." : path.substr(0, path.rfind('/') + 1);
   std::string temporary = path + ".XXXXXX";
   int fd = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
@@ -86,7 +90,8 @@ int receive_file(const wire::ReceivedFile& file, const std::string& node) {
   if (!nameless) fd = mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return complain(node, std::strerror(errno));
   std::string problem = copy_input(fd, file);
-  if (problem.empty() && fchmod(fd, file.mode() & 07777 & (file.preserve() ? 07777u : 0777u)) != 0) problem = std::strerror(errno);
+  if (problem.empty() && fchmod(fd, file.mode() & 07777 & (file.preserve() ? 07777u : 0777u)) != 0)
+    problem = std::strerror(errno);
   if (problem.empty() && file.preserve()) {
     const timespec times[] = {to_timespec(file.accessed_at_us()), to_timespec(file.modified_at_us())};
     if (futimens(fd, times) != 0) problem = std::strerror(errno);

@@ -5,7 +5,8 @@
 
 namespace millrace {
 
-// Reads the file from standard input and puts it into its place whole or not at all; exit code. Problems go to standard error.
+// Reads the file from standard input and puts it into its place whole or not at all; exit code. Problems go to standard
+// error.
 int receive_file(const wire::ReceivedFile& file, const std::string& node);
 
 }  // namespace millrace

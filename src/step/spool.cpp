@@ -101,7 +101,8 @@ Result<std::string> AttemptSpool::write_script(std::string_view script, uid_t ui
   return in_context(write_file("slurm_script", 0700, script, uid, gid), "the script");
 }
 
-Result<std::string> AttemptSpool::write_file(const std::string& name, mode_t mode, std::string_view bytes, uid_t uid, gid_t gid) const {
+Result<std::string> AttemptSpool::write_file(const std::string& name, mode_t mode, std::string_view bytes, uid_t uid,
+                                             gid_t gid) const {
   const std::string path = directory_ + "/" + name;
   const int fd = create_file(name.c_str(), mode);
   if (fd < 0) return io_failure("create " + path);

@@ -13,7 +13,7 @@
 namespace millrace::wire {
 class AttemptStatus;
 class Isolation;
-}
+}  // namespace millrace::wire
 
 namespace millrace {
 
@@ -45,7 +45,8 @@ class AttemptSpool {
   // Gives the script to the user; path to execute. Only root can give files away, anybody else runs as itself.
   Result<std::string> write_script(std::string_view script, uid_t uid, gid_t gid) const;
   // Another file of the user's, such as the list of hosts that PBS promises; its path.
-  Result<std::string> write_file(const std::string& name, mode_t mode, std::string_view bytes, uid_t uid, gid_t gid) const;
+  Result<std::string> write_file(const std::string& name, mode_t mode, std::string_view bytes, uid_t uid,
+                                 gid_t gid) const;
   Result<void> write_tasks(const std::vector<pid_t>& pids, uid_t uid);
   Result<void> write_step(std::uint32_t id);
   Result<void> write_isolation(const wire::Isolation& isolation);

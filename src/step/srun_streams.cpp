@@ -26,7 +26,8 @@ namespace {
 // A slow srun stops its tasks, and a task that does not read stops srun's input; neither fills our memory.
 constexpr std::size_t unsent_output_max = 1u << 20;
 constexpr std::size_t unsent_input_max = 1u << 18;
-// The parts of a parallel program talk over the same connection: it must be read although a task does not read its input.
+// The parts of a parallel program talk over the same connection: it must be read although a task does not read its
+// input.
 constexpr std::size_t unsent_input_max_parallel = 64u << 20;
 constexpr std::size_t attached_max = 16;
 
@@ -213,7 +214,8 @@ Result<void> SrunStreams::prepare_task(std::uint32_t rank, TaskSpec& spec) {
   return {};
 }
 
-Result<void> SrunStreams::prepare_terminal(std::uint32_t rank, std::uint32_t rows, std::uint32_t columns, TaskSpec& spec) {
+Result<void> SrunStreams::prepare_terminal(std::uint32_t rank, std::uint32_t rows, std::uint32_t columns,
+                                           TaskSpec& spec) {
   const auto failed = [] { return fail(Errc::unavailable, std::string{"make a terminal: "} + std::strerror(errno)); };
   tasks_.emplace_back().rank = rank;
   TaskPipes& task = tasks_.back();
@@ -272,7 +274,9 @@ bool SrunStreams::is_slow() const { return srun_.unsent() > unsent_output_max; }
 std::vector<wire::MpiToNode> SrunStreams::take_mpi() { return std::exchange(mpi_, {}); }
 
 bool SrunStreams::is_input_backed_up() const {
-  return std::ranges::any_of(tasks_, [&](const TaskPipes& t) { return t.unsent_input.size() > (parallel_ ? unsent_input_max_parallel : unsent_input_max); });
+  return std::ranges::any_of(tasks_, [&](const TaskPipes& t) {
+    return t.unsent_input.size() > (parallel_ ? unsent_input_max_parallel : unsent_input_max);
+  });
 }
 
 void SrunStreams::add_polls(std::vector<pollfd>& polls) const {

@@ -26,7 +26,8 @@ class SrunStreams {
 
   // Blocks up to ten seconds: without srun there is nothing else to do.
   Result<void> connect(const wire::LaunchPlan& plan);
-  // One more who sees everything from now on and may give input (sattach). Never blocks, and one that does not read is let go.
+  // One more who sees everything from now on and may give input (sattach). Never blocks, and one that does not read is
+  // let go.
   void attach(const wire::LaunchPlan& plan, const wire::StdioEndpoint& peer);
   // Pipes for the next task; streams of `spec` that name a file stay as they are. Call task_started() after the fork.
   Result<void> prepare_task(std::uint32_t rank, TaskSpec& spec);

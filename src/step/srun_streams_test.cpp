@@ -277,7 +277,9 @@ TEST_F(SrunTest, Pmi_fence_over_nodes_goes_through_srun) {
 TEST_F(SrunTest, Task_that_dies_before_it_finalizes_aborts_the_step) {
   order_.mutable_run()->set_nodes("c[0-1]");
   order_.mutable_run()->mutable_job()->mutable_step_options()->set_mpi("pmi2");
-  program({"bash", "-c", "[ $SLURM_LOCALID = 0 ] && exec sleep 1000; printf 'cmd=init pmi_version=1 pmi_subversion=1\\n' >&$PMI_FD; read -r x <&$PMI_FD; exit 3"});
+  program({"bash", "-c",
+           "[ $SLURM_LOCALID = 0 ] && exec sleep 1000; printf 'cmd=init pmi_version=1 pmi_subversion=1\\n' >&$PMI_FD; "
+           "read -r x <&$PMI_FD; exit 3"});
   start();
   answer();
   auto message = next();

@@ -50,7 +50,8 @@ Result<std::vector<std::uint32_t>> StepKeeper::candidates(const wire::CreateStep
     const auto it = std::ranges::find(nodes_, name);
     if (it == nodes_.end()) return fail(Errc::invalid, "node " + name + " is not in this job");
     const auto at = static_cast<std::uint32_t>(it - nodes_.begin());
-    if (lost_.contains(at)) return fail(Errc::invalid, "node " + name + " has failed or was given up, and is not in this job any more");
+    if (lost_.contains(at))
+      return fail(Errc::invalid, "node " + name + " has failed or was given up, and is not in this job any more");
     return at;
   };
   std::vector<std::uint32_t> out;
@@ -64,10 +65,13 @@ Result<std::vector<std::uint32_t>> StepKeeper::candidates(const wire::CreateStep
   }
   const std::size_t required = out.size();
   for (std::uint32_t at = 0; at < nodes_.size(); ++at)
-    if (std::ranges::find(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(required), at) == out.begin() + static_cast<std::ptrdiff_t>(required)) out.push_back(at);
+    if (std::ranges::find(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(required), at) ==
+        out.begin() + static_cast<std::ptrdiff_t>(required))
+      out.push_back(at);
   if (ask.has_first_node()) {
     if (ask.first_node() >= nodes_.size())
-      return fail(Errc::invalid, "--relative=" + std::to_string(ask.first_node()) + ": the job has " + std::to_string(nodes_.size()) + " nodes, counted from 0");
+      return fail(Errc::invalid, "--relative=" + std::to_string(ask.first_node()) + ": the job has " +
+                                     std::to_string(nodes_.size()) + " nodes, counted from 0");
     std::rotate(out.begin(), std::ranges::find(out, ask.first_node()), out.end());
   }
   std::erase_if(out, [&](std::uint32_t at) { return lost_.contains(at); });
@@ -123,7 +127,8 @@ StepKeeper::Room StepKeeper::room_on(std::uint32_t node, const StepNeeds& needs,
   return room;
 }
 
-// Which memory and devices exactly; those that are asked for the whole step come from all its nodes, at least one from each.
+// Which memory and devices exactly; those that are asked for the whole step come from all its nodes, at least one from
+// each.
 Result<void> StepKeeper::fill(std::vector<StepShare>& shares, const StepNeeds& needs) const {
   std::vector<std::vector<std::int64_t>> parts(shares.size(), std::vector<std::int64_t>(needs.gres.size()));
   for (std::size_t ask = 0; ask < needs.gres.size(); ++ask) {
@@ -133,7 +138,8 @@ Result<void> StepKeeper::fill(std::vector<StepShare>& shares, const StepNeeds& n
       for (std::size_t i = 0; i < shares.size(); ++i) {
         const std::uint32_t node = shares[i].node;
         const NodeStock stock = needs.overlap ? whole_stock(belongings_[node]) : free_stock(node);
-        const std::int64_t more = std::min({left, count_of(belongings_[node], stock, needs.gres[ask]) - parts[i][ask], first_round ? std::int64_t{1} : left});
+        const std::int64_t more = std::min({left, count_of(belongings_[node], stock, needs.gres[ask]) - parts[i][ask],
+                                            first_round ? std::int64_t{1} : left});
         parts[i][ask] += std::max<std::int64_t>(more, 0);
         left -= std::max<std::int64_t>(more, 0);
       }
@@ -141,8 +147,11 @@ Result<void> StepKeeper::fill(std::vector<StepShare>& shares, const StepNeeds& n
   for (std::size_t i = 0; i < shares.size(); ++i) {
     StepShare& share = shares[i];
     const NodeBelongings& has = belongings_[share.node];
-    auto taken = take_from(has, needs.overlap ? whole_stock(has) : free_stock(share.node), needs, share.tasks, share.cpus, parts[i]);
-    if (!taken) return running_.empty() || needs.overlap ? Result<void>{std::unexpected(no_devices(needs, belongings_))} : fail(Errc::unavailable, "Requested nodes are busy");
+    auto taken = take_from(has, needs.overlap ? whole_stock(has) : free_stock(share.node), needs, share.tasks,
+                           share.cpus, parts[i]);
+    if (!taken)
+      return running_.empty() || needs.overlap ? Result<void>{std::unexpected(no_devices(needs, belongings_))}
+                                               : fail(Errc::unavailable, "Requested nodes are busy");
     share.taking = *std::move(taken);
     if (needs.exact) share.cpus.resize(std::min<std::size_t>(share.cpus.size(), std::max(share.taking.cpus, 1u)));
   }
@@ -157,7 +166,9 @@ static Result<std::uint32_t> largest_count(const wire::JobDescription& step, std
   counts->for_each([&](std::uint32_t count) {
     if (count <= there && (tasks == 0 || count <= tasks)) largest = count;
   });
-  if (largest == 0) return fail(Errc::invalid, "Only allocated " + std::to_string(there) + " nodes asked for " + step.resources().node_counts());
+  if (largest == 0)
+    return fail(Errc::invalid,
+                "Only allocated " + std::to_string(there) + " nodes asked for " + step.resources().node_counts());
   return largest;
 }
 
@@ -181,23 +192,29 @@ Result<StepPlacement> StepKeeper::find_room(const wire::CreateStep& ask) const {
     most = static_cast<std::uint32_t>(order.size());
     least = needs.tasks == 0 ? most : 0;
     for (const GresAsk& each : needs.gres)  // fewer devices than nodes: no more nodes than devices
-      if (each.scope == GresScope::job) most = std::min<std::uint32_t>(most, static_cast<std::uint32_t>(std::max<std::int64_t>(each.count, 1)));
+      if (each.scope == GresScope::job)
+        most = std::min<std::uint32_t>(most, static_cast<std::uint32_t>(std::max<std::int64_t>(each.count, 1)));
     least = std::min(least, most);
   }
   if (most == 0) most = std::max(least, 1u);
   std::uint32_t tasks = needs.tasks;
   if (tasks != 0 && tasks < least) {
-    out.notes.push_back("Warning: can't run " + std::to_string(tasks) + " processes on " + std::to_string(least) + " nodes, setting nnodes to " + std::to_string(tasks));
+    out.notes.push_back("Warning: can't run " + std::to_string(tasks) + " processes on " + std::to_string(least) +
+                        " nodes, setting nnodes to " + std::to_string(tasks));
     least = most = tasks;
   }
   if (tasks != 0) most = std::min(most, tasks);
   if (tasks == 0 && needs.tasks_per_node > 0 && least < most && step.min_nodes() == 0) least = most;
-  if (std::max(least, 1u) > order.size()) return fail(Errc::invalid, "Only allocated " + std::to_string(order.size()) + " nodes asked for " + std::to_string(std::max(least, 1u)));
+  if (std::max(least, 1u) > order.size())
+    return fail(Errc::invalid, "Only allocated " + std::to_string(order.size()) + " nodes asked for " +
+                                   std::to_string(std::max(least, 1u)));
 
   std::vector<Room> rooms;
   for (const std::uint32_t node : order) rooms.push_back(room_on(node, needs, false));
-  const std::size_t fixed = ask.has_first_node() ? 1 : step.required_nodes().empty() ? 0 : named->size();  // the first of them are a must
-  const auto choose = [&](std::uint32_t Room::*space, const std::vector<std::int64_t> Room::*of_step) {
+  const std::size_t fixed = ask.has_first_node()            ? 1
+                            : step.required_nodes().empty() ? 0
+                                                            : named->size();  // the first of them are a must
+  const auto choose = [&](std::uint32_t Room::* space, const std::vector<std::int64_t> Room::* of_step) {
     std::vector<const Room*> chosen;
     std::uint32_t sum = 0;
     std::vector<std::int64_t> devices(needs.gres.size());
@@ -225,8 +242,10 @@ Result<StepPlacement> StepKeeper::find_room(const wire::CreateStep& ask) const {
     for (Room& room : rooms) room = room_on(room.node, needs, true);
     if (choose(&Room::ever, &Room::of_step_ever).empty()) {
       if (!choose(&Room::with_any_memory, &Room::of_step_ever).empty()) return std::unexpected(no_memory());
-      if (!choose(&Room::with_any_device, nullptr).empty() && (!needs.gres.empty() || needs.tasks_per_gpu > 0)) return std::unexpected(no_devices(needs, belongings_));
-      return fail(Errc::invalid, tasks > 0 ? "More processors requested than permitted" : "Requested node configuration is not available");
+      if (!choose(&Room::with_any_device, nullptr).empty() && (!needs.gres.empty() || needs.tasks_per_gpu > 0))
+        return std::unexpected(no_devices(needs, belongings_));
+      return fail(Errc::invalid, tasks > 0 ? "More processors requested than permitted"
+                                           : "Requested node configuration is not available");
     }
     return fail(Errc::unavailable, "Requested nodes are busy");
   }
@@ -236,7 +255,8 @@ Result<StepPlacement> StepKeeper::find_room(const wire::CreateStep& ask) const {
     const std::uint32_t each = std::max(needs.tasks_per_node, 1u);
     tasks = each * static_cast<std::uint32_t>(chosen.size());
   }
-  MR_TRY(const Distribution distribution, parse_distribution(step.resources().distribution().empty() ? "block" : step.resources().distribution()));
+  MR_TRY(const Distribution distribution,
+         parse_distribution(step.resources().distribution().empty() ? "block" : step.resources().distribution()));
   // Of nodes that take any number of tasks the first must not take nearly all.
   const bool even = step.extras().overcommit() && distribution.order == NodeOrderOfTasks::block;
   std::vector<std::uint32_t> counts;
@@ -297,8 +317,10 @@ bool StepKeeper::lose(const std::string& node) {
   return at != nodes_.end() && lost_.insert(static_cast<std::uint32_t>(at - nodes_.begin())).second;
 }
 
-std::vector<std::vector<std::uint32_t>> StepKeeper::ranks_of(const std::vector<StepShare>& shares, const wire::ResourceWishes& wishes) const {
-  const Distribution distribution = parse_distribution(wishes.distribution().empty() ? "block" : wishes.distribution()).value_or(Distribution{});
+std::vector<std::vector<std::uint32_t>> StepKeeper::ranks_of(const std::vector<StepShare>& shares,
+                                                             const wire::ResourceWishes& wishes) const {
+  const Distribution distribution =
+      parse_distribution(wishes.distribution().empty() ? "block" : wishes.distribution()).value_or(Distribution{});
   std::vector<std::uint32_t> counts;
   std::vector<std::string> names;
   for (const StepShare& share : shares) {
@@ -307,11 +329,14 @@ std::vector<std::vector<std::uint32_t>> StepKeeper::ranks_of(const std::vector<S
   }
   if (distribution.order == NodeOrderOfTasks::arbitrary)
     if (const auto listed = expand_hostlist(wishes.task_nodes()))
-      if (auto ranks = ranks_by_list(*listed, names); !ranks.empty() && std::ranges::equal(ranks, counts, {}, &std::vector<std::uint32_t>::size)) return ranks;
+      if (auto ranks = ranks_by_list(*listed, names);
+          !ranks.empty() && std::ranges::equal(ranks, counts, {}, &std::vector<std::uint32_t>::size))
+        return ranks;
   return ranks_by_node(distribution, counts);
 }
 
-std::vector<std::uint32_t> StepKeeper::tasks_on(std::uint32_t id, const std::string& node, const wire::ResourceWishes& wishes) const {
+std::vector<std::uint32_t> StepKeeper::tasks_on(std::uint32_t id, const std::string& node,
+                                                const wire::ResourceWishes& wishes) const {
   const auto found = running_.find(id);
   if (found == running_.end()) return {};
   const auto ranks = ranks_of(found->second.shares, wishes);

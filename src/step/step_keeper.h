@@ -1,4 +1,5 @@
-// src/step/step_keeper.h - who of a job's steps has which CPUs, memory and devices of its allocation; gives out their numbers. Pure: no process, no socket.
+// src/step/step_keeper.h - who of a job's steps has which CPUs, memory and devices of its allocation; gives out their
+// numbers. Pure: no process, no socket.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +21,17 @@ class ResourceWishes;
 namespace millrace {
 
 struct StepShare {
-  std::uint32_t node = 0;            // its place in the allocation
-  std::vector<std::uint32_t> cpus;   // of the allocation's CPUs there, counted from 0
+  std::uint32_t node = 0;           // its place in the allocation
+  std::vector<std::uint32_t> cpus;  // of the allocation's CPUs there, counted from 0
   std::uint32_t tasks = 0;
-  NodeTaking taking{};               // memory and devices
+  NodeTaking taking{};  // memory and devices
   bool operator==(const StepShare&) const = default;
 };
 
 struct StepPlacement {
   std::vector<StepShare> shares;
   std::uint32_t tasks = 0;
-  std::vector<std::string> notes;    // to be told to the user
+  std::vector<std::string> notes;  // to be told to the user
 };
 
 class StepKeeper {
@@ -38,7 +39,8 @@ class StepKeeper {
   // As the first node's launch plan describes the allocation. `first_id`: srun's own job has used step 0 already.
   StepKeeper(const wire::LaunchPlan& allocation, std::uint32_t first_id);
 
-  // Where it can run now. Errc::unavailable: CPUs, memory or devices of other steps are in the way, later it can; anything else: never.
+  // Where it can run now. Errc::unavailable: CPUs, memory or devices of other steps are in the way, later it can;
+  // anything else: never.
   Result<StepPlacement> find_room(const wire::CreateStep& ask) const;
   // Takes what was found; the number of the step, never given out again.
   // At least `least_id`, so that the parts of a step in several components have one number.
@@ -49,17 +51,20 @@ class StepKeeper {
   // Nothing of the step is left on this node. True: nor on any other, and its CPUs are free.
   bool node_ended(std::uint32_t step, const std::string& node);
 
-  // The node has failed or was given up, and the job goes on without it: no step begins there any more. False: that was known, or it is not of the job.
+  // The node has failed or was given up, and the job goes on without it: no step begins there any more. False: that was
+  // known, or it is not of the job.
   bool lose(const std::string& node);
   const std::vector<std::string>& nodes() const { return nodes_; }
   const NodeBelongings& belongings(std::uint32_t node) const { return belongings_[node]; }
   bool knows_devices() const { return defaults_.knows_devices; }
-  std::uint32_t next_id() const { return next_id_; }  // none from here on has been given out
+  std::uint32_t next_id() const { return next_id_; }            // none from here on has been given out
   std::vector<std::string> nodes_of(std::uint32_t step) const;  // where it still runs
   // Which of its tasks, counted from 0, are on this node.
-  std::vector<std::uint32_t> tasks_on(std::uint32_t step, const std::string& node, const wire::ResourceWishes& wishes) const;
+  std::vector<std::uint32_t> tasks_on(std::uint32_t step, const std::string& node,
+                                      const wire::ResourceWishes& wishes) const;
   // Those of each share.
-  std::vector<std::vector<std::uint32_t>> ranks_of(const std::vector<StepShare>& shares, const wire::ResourceWishes& wishes) const;
+  std::vector<std::vector<std::uint32_t>> ranks_of(const std::vector<StepShare>& shares,
+                                                   const wire::ResourceWishes& wishes) const;
   std::vector<std::uint32_t> running_on(const std::string& node) const;  // steps
 
  private:
@@ -76,8 +81,8 @@ class StepKeeper {
   Result<std::vector<std::uint32_t>> candidates(const wire::CreateStep& ask) const;
 
   std::vector<std::string> nodes_;
-  std::set<std::uint32_t> lost_;     // failed; they keep their places
-  std::vector<std::uint32_t> cpus_;  // by node
+  std::set<std::uint32_t> lost_;            // failed; they keep their places
+  std::vector<std::uint32_t> cpus_;         // by node
   std::vector<NodeBelongings> belongings_;  // likewise
   StepDefaults defaults_;
   void occupy(std::uint32_t id, const StepPlacement& placement, bool overlap);

@@ -1,4 +1,5 @@
-// src/step/step_keeper_test.cpp - which nodes and CPUs of an allocation a step gets, when it waits, and what never fits.
+// src/step/step_keeper_test.cpp - which nodes and CPUs of an allocation a step gets, when it waits, and what never
+// fits.
 #include "step/step_keeper.h"
 
 #include <gtest/gtest.h>

@@ -11,14 +11,17 @@ namespace {
 // "[5.0] ", "[5.batch] "
 std::string name_before_lines(const wire::LaunchPlan& plan) {
   if (plan.has_step() || plan.job().interactive()) return "[" + step_name(plan) + "] ";
-  return "[" + std::to_string(plan.job_id()) + (plan.node_position() == 0 && !plan.job().allocation_only() ? ".batch] " : ".extern] ");
+  return "[" + std::to_string(plan.job_id()) +
+         (plan.node_position() == 0 && !plan.job().allocation_only() ? ".batch] " : ".extern] ");
 }
 
 }  // namespace
 
-StepLog::StepLog(const wire::ToStep& order, Channel& agent, SrunStreams& streams) : agent_(agent), streams_(streams), name_(name_before_lines(order.run())) {
+StepLog::StepLog(const wire::ToStep& order, Channel& agent, SrunStreams& streams)
+    : agent_(agent), streams_(streams), name_(name_before_lines(order.run())) {
   const wire::StepOptions& options = order.run().job().step_options();
-  if (options.has_supervisor_level() && order.run().job().interactive()) srun_level_ = static_cast<LogLevel>(std::min(options.supervisor_level(), static_cast<std::uint32_t>(loudest)));
+  if (options.has_supervisor_level() && order.run().job().interactive())
+    srun_level_ = static_cast<LogLevel>(std::min(options.supervisor_level(), static_cast<std::uint32_t>(loudest)));
   take_wish(order.log());
 }
 
@@ -36,8 +39,10 @@ void StepLog::srun_is_there() {
 void StepLog::write(LogLevel level, std::string_view prefix, std::string_view text) {
   if (srun_level_ && level <= *srun_level_ && level > LogLevel::error) {  // errors it is told without asking
     std::string line = "slurmstepd: " + std::string{prefix} + std::string{text};
-    if (has_srun_) streams_.note(line);
-    else early_.push_back(std::move(line));
+    if (has_srun_)
+      streams_.note(line);
+    else
+      early_.push_back(std::move(line));
   }
   if (level > agent_level_ || !agent_.is_open()) return;
   wire::FromStep message;

@@ -1,4 +1,5 @@
-// src/step/step_log.h - what a supervisor says of its work: to the log of its agent, and to srun where srun asked for it.
+// src/step/step_log.h - what a supervisor says of its work: to the log of its agent, and to srun where srun asked for
+// it.
 #pragma once
 
 #include <optional>

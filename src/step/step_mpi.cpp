@@ -29,7 +29,8 @@ class PmiTasks final : public StepMpi {
 
   Result<void> prepare_task(std::uint32_t rank, TaskSpec& spec) override {
     int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return fail(Errc::unavailable, std::string{"make a socket for PMI: "} + std::strerror(errno));
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+      return fail(Errc::unavailable, std::string{"make a socket for PMI: "} + std::strerror(errno));
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     tasks_[rank].fd = ends[0];
     spec.kept_fd = ends[1];
@@ -53,7 +54,8 @@ class PmiTasks final : public StepMpi {
 
   void add_polls(std::vector<pollfd>& polls) const override {
     for (const auto& [rank, task] : tasks_)
-      if (task.fd >= 0) polls.push_back({task.fd, static_cast<short>(task.unsent.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+      if (task.fd >= 0)
+        polls.push_back({task.fd, static_cast<short>(task.unsent.empty() ? POLLIN : POLLIN | POLLOUT), 0});
   }
 
   bool handle(const pollfd& ready) override {
@@ -132,11 +134,14 @@ Result<std::vector<std::uint32_t>> node_of_each_task(const wire::LaunchPlan& pla
   const std::uint32_t tasks = std::accumulate(counts.begin(), counts.end(), 0u);
   std::vector<std::uint32_t> out(tasks);
   const std::string& text = plan.job().resources().distribution();
-  const Distribution distribution = plan.ranks_size() == 0 ? Distribution{} : parse_distribution(text.empty() ? "block" : text).value_or(Distribution{});
+  const Distribution distribution = plan.ranks_size() == 0
+                                        ? Distribution{}
+                                        : parse_distribution(text.empty() ? "block" : text).value_or(Distribution{});
   if (distribution.order == NodeOrderOfTasks::arbitrary) {
     const auto names = expand_hostlist(plan.nodes());
     const auto wanted = expand_hostlist(plan.job().resources().task_nodes());
-    if (!names || !wanted || wanted->size() != tasks) return fail(Errc::invalid, "cannot tell which node each task is on: -m arbitrary without a node for each task");
+    if (!names || !wanted || wanted->size() != tasks)
+      return fail(Errc::invalid, "cannot tell which node each task is on: -m arbitrary without a node for each task");
     for (std::uint32_t rank = 0; rank < tasks; ++rank) {
       const auto found = std::ranges::find(*names, (*wanted)[rank]);
       out[rank] = static_cast<std::uint32_t>(found - names->begin());
@@ -148,12 +153,14 @@ Result<std::vector<std::uint32_t>> node_of_each_task(const wire::LaunchPlan& pla
         if (rank < tasks) out[rank] = node;
   }
   for (const std::uint32_t rank : ranks_of_node(plan))
-    if (rank >= tasks || out[rank] != plan.node_position()) return fail(Errc::invalid, "cannot tell which node task " + std::to_string(rank) + " is on");
+    if (rank >= tasks || out[rank] != plan.node_position())
+      return fail(Errc::invalid, "cannot tell which node task " + std::to_string(rank) + " is on");
   return out;
 }
 
 std::uint32_t nodes_with_tasks(const wire::LaunchPlan& plan) {
-  return static_cast<std::uint32_t>(std::ranges::count_if(plan.tasks_per_node(), [](std::uint32_t tasks) { return tasks > 0; }));
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(plan.tasks_per_node(), [](std::uint32_t tasks) { return tasks > 0; }));
 }
 
 std::unique_ptr<StepMpi> make_pmi(const wire::LaunchPlan& plan, const std::vector<std::uint32_t>& node_of_task) {

@@ -1,4 +1,5 @@
-// src/step/step_mpi.h - what the tasks of a parallel program get on this node so that they find each other: PMI or PMIx.
+// src/step/step_mpi.h - what the tasks of a parallel program get on this node so that they find each other: PMI or
+// PMIx.
 #pragma once
 
 #include <poll.h>
@@ -36,8 +37,9 @@ Result<std::vector<std::uint32_t>> node_of_each_task(const wire::LaunchPlan& pla
 std::uint32_t nodes_with_tasks(const wire::LaunchPlan& plan);
 
 std::unique_ptr<StepMpi> make_pmi(const wire::LaunchPlan& plan, const std::vector<std::uint32_t>& node_of_task);
-// Starts the PMIx server in a process of its own, as the user and in the job's cgroup, and waits until it is ready. `common` is
-// what tasks are started with.
-Result<std::unique_ptr<StepMpi>> start_pmix(const wire::LaunchPlan& plan, const std::vector<std::uint32_t>& node_of_task, TaskSpec common);
+// Starts the PMIx server in a process of its own, as the user and in the job's cgroup, and waits until it is ready.
+// `common` is what tasks are started with.
+Result<std::unique_ptr<StepMpi>> start_pmix(const wire::LaunchPlan& plan,
+                                            const std::vector<std::uint32_t>& node_of_task, TaskSpec common);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
-// src/step/step_pmix.cpp - PMIx for the tasks of this node: starts the server process and passes on what it says (see pmix_server.h).
+// src/step/step_pmix.cpp - PMIx for the tasks of this node: starts the server process and passes on what it says (see
+// pmix_server.h).
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/random.h>
@@ -27,7 +28,8 @@ constexpr int patience_ms = 60'000;  // of a loaded machine; the library takes a
 
 class PmixTasks final : public StepMpi {
  public:
-  PmixTasks(pid_t pid, Channel server, UserIds user, std::string folder) : pid_(pid), server_(std::move(server)), user_(std::move(user)), folder_(std::move(folder)) {}
+  PmixTasks(pid_t pid, Channel server, UserIds user, std::string folder)
+      : pid_(pid), server_(std::move(server)), user_(std::move(user)), folder_(std::move(folder)) {}
   ~PmixTasks() override { end(); }
   Channel& server() { return server_; }
 
@@ -50,9 +52,11 @@ class PmixTasks final : public StepMpi {
 
   Result<void> prepare_task(std::uint32_t rank, TaskSpec& spec) override {
     const auto found = environments_.find(rank);
-    if (found == environments_.end()) return fail(Errc::invalid, "the PMIx server knows nothing of task " + std::to_string(rank));
+    if (found == environments_.end())
+      return fail(Errc::invalid, "the PMIx server knows nothing of task " + std::to_string(rank));
     for (const std::string& entry : found->second)
-      if (const std::size_t equals = entry.find('='); equals != std::string::npos) spec.environment.set(std::string_view{entry}.substr(0, equals), std::string_view{entry}.substr(equals + 1));
+      if (const std::size_t equals = entry.find('='); equals != std::string::npos)
+        spec.environment.set(std::string_view{entry}.substr(0, equals), std::string_view{entry}.substr(equals + 1));
     return {};
   }
   void task_started(const TaskSpec&) override {}
@@ -63,7 +67,8 @@ class PmixTasks final : public StepMpi {
   }
 
   void add_polls(std::vector<pollfd>& polls) const override {
-    if (server_.is_open()) polls.push_back({server_.fd(), static_cast<short>(server_.unsent() > 0 ? POLLIN | POLLOUT : POLLIN), 0});
+    if (server_.is_open())
+      polls.push_back({server_.fd(), static_cast<short>(server_.unsent() > 0 ? POLLIN | POLLOUT : POLLIN), 0});
   }
   bool handle(const pollfd& ready) override {
     if (!server_.is_open() || ready.fd != server_.fd()) return false;
@@ -93,7 +98,8 @@ class PmixTasks final : public StepMpi {
     if (!server_.is_open()) return;
     server_.fill();
     while (const auto bytes = server_.next()) take(*bytes);
-    if (!server_.is_open() && !ended_ && connected_.size() > finalized_.size()) abort(*connected_.begin(), "the PMIx server of this node has gone");
+    if (!server_.is_open() && !ended_ && connected_.size() > finalized_.size())
+      abort(*connected_.begin(), "the PMIx server of this node has gone");
   }
 
   void take(std::string_view bytes) {
@@ -101,7 +107,8 @@ class PmixTasks final : public StepMpi {
     if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
     if (message.has_ready()) {
       ready_ = true;
-      for (const wire::PmixTask& task : message.ready().tasks()) environments_[task.task()].assign(task.environment().begin(), task.environment().end());
+      for (const wire::PmixTask& task : message.ready().tasks())
+        environments_[task.task()].assign(task.environment().begin(), task.environment().end());
     }
     if (message.has_problem()) problem_ = message.problem();
     if (message.has_connected()) connected_.insert(message.connected());
@@ -146,11 +153,14 @@ class PmixTasks final : public StepMpi {
 
 }  // namespace
 
-Result<std::unique_ptr<StepMpi>> start_pmix(const wire::LaunchPlan& plan, const std::vector<std::uint32_t>& node_of_task, TaskSpec common) {
+Result<std::unique_ptr<StepMpi>> start_pmix(const wire::LaunchPlan& plan,
+                                            const std::vector<std::uint32_t>& node_of_task, TaskSpec common) {
   int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return fail(Errc::unavailable, std::string{"make a socket for PMIx: "} + std::strerror(errno));
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return fail(Errc::unavailable, std::string{"make a socket for PMIx: "} + std::strerror(errno));
   std::string noise(8, '\0');
-  if (getrandom(noise.data(), noise.size(), 0) != static_cast<ssize_t>(noise.size())) return fail(Errc::io, "no random bytes");
+  if (getrandom(noise.data(), noise.size(), 0) != static_cast<ssize_t>(noise.size()))
+    return fail(Errc::io, "no random bytes");
   wire::ToPmix order;
   wire::PmixPlan& facts = *order.mutable_plan();
   facts.set_name("slurm.pmix." + step_name(plan));

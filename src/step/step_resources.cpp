@@ -14,13 +14,18 @@
 namespace millrace {
 namespace {
 
-constexpr std::string_view memory_text = "Memory required by task is not available", gres_text = "Invalid generic resource (gres) specification",
+constexpr std::string_view memory_text = "Memory required by task is not available",
+                           gres_text = "Invalid generic resource (gres) specification",
                            processors_text = "More processors requested than permitted";
 constexpr std::uint32_t too_many_cpus = 2005, invalid_task_memory = 2044, invalid_gres = 2072, not_available = 2014;
 
-bool matches(const DevicePool& pool, const GresAsk& ask) { return pool.name == ask.name && (ask.type.empty() || pool.type == ask.type); }
+bool matches(const DevicePool& pool, const GresAsk& ask) {
+  return pool.name == ask.name && (ask.type.empty() || pool.type == ask.type);
+}
 
-std::string shown(const DevicePool& pool) { return pool.name + (pool.type.empty() ? "" : ":" + pool.type) + ":" + std::to_string(pool.count); }
+std::string shown(const DevicePool& pool) {
+  return pool.name + (pool.type.empty() ? "" : ":" + pool.type) + ":" + std::to_string(pool.count);
+}
 
 std::size_t sockets_of(const NodeBelongings& node, std::span<const std::uint32_t> cpus) {
   std::set<std::uint32_t> sockets;
@@ -35,7 +40,8 @@ std::size_t cores_of(const NodeBelongings& node, std::span<const std::uint32_t> 
 }
 
 // The lowest numbers first, of as few kinds as can be.
-bool grab(const NodeBelongings& node, NodeStock& stock, const GresAsk& ask, std::int64_t count, std::vector<HeldDevices>& out) {
+bool grab(const NodeBelongings& node, NodeStock& stock, const GresAsk& ask, std::int64_t count,
+          std::vector<HeldDevices>& out) {
   for (std::uint32_t at = 0; at < node.devices.size() && count > 0; ++at) {
     HeldDevices& left = stock.devices[at];
     if (!matches(node.devices[at], ask) || left.count <= 0) continue;
@@ -49,7 +55,8 @@ bool grab(const NodeBelongings& node, NodeStock& stock, const GresAsk& ask, std:
       held->devices = node.devices[at].devices;
       continue;
     }
-    const auto end = left.devices.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(static_cast<std::size_t>(here), left.devices.size()));
+    const auto end = left.devices.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(
+                                                static_cast<std::size_t>(here), left.devices.size()));
     held->devices.insert(held->devices.end(), left.devices.begin(), end);
     left.devices.erase(left.devices.begin(), end);
     std::ranges::sort(held->devices);
@@ -64,8 +71,10 @@ std::int64_t gpus_in(const NodeBelongings& node, std::span<const HeldDevices> he
   return sum;
 }
 
-std::optional<std::vector<HeldDevices>> take_devices(const NodeBelongings& node, NodeStock stock, const StepNeeds& needs, std::uint32_t tasks,
-                                                     std::span<const std::uint32_t> cpus, std::span<const std::int64_t> of_step) {
+std::optional<std::vector<HeldDevices>> take_devices(const NodeBelongings& node, NodeStock stock,
+                                                     const StepNeeds& needs, std::uint32_t tasks,
+                                                     std::span<const std::uint32_t> cpus,
+                                                     std::span<const std::int64_t> of_step) {
   if (needs.all_devices) {
     std::vector<HeldDevices> all = all_devices(node);
     for (const HeldDevices& each : all)
@@ -85,7 +94,8 @@ std::optional<std::vector<HeldDevices>> take_devices(const NodeBelongings& node,
       if (!grab(node, stock, ask, count, out)) return std::nullopt;
     }
   const bool gpus_said = std::ranges::find(needs.gres, "gpu", &GresAsk::name) != needs.gres.end();
-  if (needs.tasks_per_gpu > 0 && !gpus_said && !grab(node, stock, {"gpu", "", 1, GresScope::node}, (tasks + needs.tasks_per_gpu - 1) / needs.tasks_per_gpu, out))
+  if (needs.tasks_per_gpu > 0 && !gpus_said &&
+      !grab(node, stock, {"gpu", "", 1, GresScope::node}, (tasks + needs.tasks_per_gpu - 1) / needs.tasks_per_gpu, out))
     return std::nullopt;
   std::ranges::sort(out, {}, &HeldDevices::pool);
   return out;
@@ -95,9 +105,12 @@ std::optional<std::vector<HeldDevices>> take_devices(const NodeBelongings& node,
 void take_memory(const NodeBelongings& node, const StepNeeds& needs, NodeTaking& out) {
   const std::int64_t all = node.memory_mib;
   std::int64_t wanted = 0;
-  if (needs.memory_per_gpu) wanted = *needs.memory_per_gpu * gpus_in(node, out.devices);
-  else if (needs.memory_per_cpu) wanted = *needs.memory_per_cpu * out.cpus;
-  else if (needs.memory_per_node) wanted = *needs.memory_per_node;
+  if (needs.memory_per_gpu)
+    wanted = *needs.memory_per_gpu * gpus_in(node, out.devices);
+  else if (needs.memory_per_cpu)
+    wanted = *needs.memory_per_cpu * out.cpus;
+  else if (needs.memory_per_node)
+    wanted = *needs.memory_per_node;
   if (needs.memory_is_inherited) wanted = std::min(wanted, all);  // nothing of it where the job's is not counted either
   out.memory_mib = wanted > 0 ? wanted : all;
   out.held_memory_mib = all > 0 ? wanted : 0;
@@ -140,42 +153,55 @@ std::int64_t gpus_of(const StepNeeds& needs, GresScope scope) {
 
 // Of gpus in all, gpus of a task, tasks of a gpu and tasks two say what the third is.
 Result<void> relate(StepNeeds& needs) {
-  const std::int64_t in_all = gpus_of(needs, GresScope::job), per_task = gpus_of(needs, GresScope::task), per_node = gpus_of(needs, GresScope::node);
+  const std::int64_t in_all = gpus_of(needs, GresScope::job), per_task = gpus_of(needs, GresScope::task),
+                     per_node = gpus_of(needs, GresScope::node);
   if (in_all > 0 && per_task > 0) {
     if (needs.tasks == 0) needs.tasks = static_cast<std::uint32_t>(in_all / per_task);
     if (needs.tasks * per_task != in_all)
-      return fail(Errc::invalid, "gres: " + std::to_string(in_all) + " gpus in all, but " + std::to_string(needs.tasks) + " tasks with " + std::to_string(per_task) + " each");
+      return fail(Errc::invalid, "gres: " + std::to_string(in_all) + " gpus in all, but " +
+                                     std::to_string(needs.tasks) + " tasks with " + std::to_string(per_task) + " each");
     std::erase_if(needs.gres, [](const GresAsk& ask) { return ask.name == "gpu" && ask.scope == GresScope::job; });
   }
-  if (needs.tasks_per_gpu > 0 && in_all > 0 && needs.tasks == 0) needs.tasks = static_cast<std::uint32_t>(in_all) * needs.tasks_per_gpu;
-  if (needs.tasks_per_gpu > 0 && per_node > 0 && needs.tasks == 0 && needs.tasks_per_node == 0) needs.tasks_per_node = static_cast<std::uint32_t>(per_node) * needs.tasks_per_gpu;
+  if (needs.tasks_per_gpu > 0 && in_all > 0 && needs.tasks == 0)
+    needs.tasks = static_cast<std::uint32_t>(in_all) * needs.tasks_per_gpu;
+  if (needs.tasks_per_gpu > 0 && per_node > 0 && needs.tasks == 0 && needs.tasks_per_node == 0)
+    needs.tasks_per_node = static_cast<std::uint32_t>(per_node) * needs.tasks_per_gpu;
   return {};
 }
 
 }  // namespace
 
-std::vector<NodeBelongings> belongings_of(const wire::LaunchPlan& allocation, std::span<const std::uint32_t> cpus_per_node) {
+std::vector<NodeBelongings> belongings_of(const wire::LaunchPlan& allocation,
+                                          std::span<const std::uint32_t> cpus_per_node) {
   std::vector<NodeBelongings> out(cpus_per_node.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
     NodeBelongings& node = out[i];
     const int at = static_cast<int>(i);
-    if (at < allocation.memory_per_node_mib_size()) node.memory_mib = static_cast<std::int64_t>(allocation.memory_per_node_mib(at));
+    if (at < allocation.memory_per_node_mib_size())
+      node.memory_mib = static_cast<std::int64_t>(allocation.memory_per_node_mib(at));
     for (std::uint32_t cpu = 0; cpu < cpus_per_node[i]; ++cpu) node.cpus.push_back({cpu, 0});
     if (at >= allocation.allocation_size()) continue;
     const wire::AllocationNode& told = allocation.allocation(at);
     for (const wire::DeviceGrant& grant : told.devices()) {
-      DevicePool pool{grant.name(), grant.type(), grant.files(), grant.count(), grant.parts_of_device(), {grant.devices().begin(), grant.devices().end()}};
+      DevicePool pool{grant.name(),
+                      grant.type(),
+                      grant.files(),
+                      grant.count(),
+                      grant.parts_of_device(),
+                      {grant.devices().begin(), grant.devices().end()}};
       if (pool.is_one_by_one()) pool.count = static_cast<std::int64_t>(pool.devices.size());
       node.devices.push_back(std::move(pool));
     }
     node.features.assign(told.features().begin(), told.features().end());
     const auto positions = parse_index_set(told.cpu_ids(), 1'000'000);
-    const std::uint32_t threads = std::max(told.threads_per_core(), 1u), per_socket = threads * std::max(told.cores_per_socket(), 1u);
+    const std::uint32_t threads = std::max(told.threads_per_core(), 1u),
+                        per_socket = threads * std::max(told.cores_per_socket(), 1u);
     if (told.cpu_ids().empty() || !positions || positions->size() != cpus_per_node[i]) continue;
     std::size_t cpu = 0;
     for (const auto& range : positions->ranges())
       for (std::uint64_t position = range.first; position <= range.last && cpu < node.cpus.size(); ++position, ++cpu)
-        node.cpus[cpu] = {static_cast<std::uint32_t>(position) / threads, static_cast<std::uint32_t>(position) / per_socket};
+        node.cpus[cpu] = {static_cast<std::uint32_t>(position) / threads,
+                          static_cast<std::uint32_t>(position) / per_socket};
   }
   return out;
 }
@@ -185,8 +211,10 @@ StepDefaults defaults_of(const wire::LaunchPlan& allocation) {
   out.knows_devices = allocation.allocation_size() > 0;
   out.holds_devices = allocation.devices_asked();
   const wire::JobDescription& job = allocation.job();
-  if (job.has_memory_per_cpu_mib() && job.memory_per_cpu_mib() > 0) out.memory_per_cpu = static_cast<std::int64_t>(job.memory_per_cpu_mib());
-  else if (job.has_memory_per_node_mib() && job.memory_per_node_mib() > 0) out.memory_per_node = static_cast<std::int64_t>(job.memory_per_node_mib());
+  if (job.has_memory_per_cpu_mib() && job.memory_per_cpu_mib() > 0)
+    out.memory_per_cpu = static_cast<std::int64_t>(job.memory_per_cpu_mib());
+  else if (job.has_memory_per_node_mib() && job.memory_per_node_mib() > 0)
+    out.memory_per_node = static_cast<std::int64_t>(job.memory_per_node_mib());
   return out;
 }
 
@@ -212,14 +240,20 @@ Result<StepNeeds> needs_of(const wire::CreateStep& ask, const StepDefaults& defa
   out.tasks_per_socket = wishes.tasks_per_socket();
   out.tasks_per_core = wishes.tasks_per_core();
   out.threads_per_core = wishes.threads_per_core();
-  const bool said = wishes.has_gres() || wishes.has_gpus() || wishes.has_gpus_per_node() || wishes.has_gpus_per_socket() || wishes.has_gpus_per_task() || out.tasks_per_gpu > 0 || !out.gres.empty();
+  const bool said = wishes.has_gres() || wishes.has_gpus() || wishes.has_gpus_per_node() ||
+                    wishes.has_gpus_per_socket() || wishes.has_gpus_per_task() || out.tasks_per_gpu > 0 ||
+                    !out.gres.empty();
   out.all_devices = !said;
   out.holds_devices = said || defaults.holds_devices;
-  if (!out.gres.empty() && !defaults.knows_devices) return fail(Errc::invalid, "gres: what its nodes have was not told to the keeper of this job's steps");
+  if (!out.gres.empty() && !defaults.knows_devices)
+    return fail(Errc::invalid, "gres: what its nodes have was not told to the keeper of this job's steps");
   MR_TRY_VOID(relate(out));
-  if (wishes.has_memory_per_gpu_mib()) out.memory_per_gpu = static_cast<std::int64_t>(wishes.memory_per_gpu_mib());
-  else if (step.has_memory_per_cpu_mib()) out.memory_per_cpu = static_cast<std::int64_t>(step.memory_per_cpu_mib());
-  else if (step.has_memory_per_node_mib()) out.memory_per_node = static_cast<std::int64_t>(step.memory_per_node_mib());
+  if (wishes.has_memory_per_gpu_mib())
+    out.memory_per_gpu = static_cast<std::int64_t>(wishes.memory_per_gpu_mib());
+  else if (step.has_memory_per_cpu_mib())
+    out.memory_per_cpu = static_cast<std::int64_t>(step.memory_per_cpu_mib());
+  else if (step.has_memory_per_node_mib())
+    out.memory_per_node = static_cast<std::int64_t>(step.memory_per_node_mib());
   else {
     out.memory_is_inherited = true;
     out.memory_per_cpu = defaults.memory_per_cpu;
@@ -230,14 +264,17 @@ Result<StepNeeds> needs_of(const wire::CreateStep& ask, const StepDefaults& defa
     if (!parsed) return fail(Errc::invalid, "--constraint: " + parsed.error().story);
     out.features = *parsed;
     if (out.features.alternatives.size() > 1 || !out.features.counted.empty())
-      return fail(Errc::invalid, "--constraint=" + wishes.features() + " of a step: [a|b] and [a*2] are not built yet in Millrace; a&b, a|b and (a|b)&c are");
+      return fail(Errc::invalid,
+                  "--constraint=" + wishes.features() +
+                      " of a step: [a|b] and [a*2] are not built yet in Millrace; a&b, a|b and (a|b)&c are");
   }
   return out;
 }
 
 NodeStock whole_stock(const NodeBelongings& node) {
   NodeStock out{node.memory_mib, {}};
-  for (std::uint32_t at = 0; at < node.devices.size(); ++at) out.devices.push_back({at, node.devices[at].count, node.devices[at].devices});
+  for (std::uint32_t at = 0; at < node.devices.size(); ++at)
+    out.devices.push_back({at, node.devices[at].count, node.devices[at].devices});
   return out;
 }
 
@@ -246,7 +283,8 @@ void put_aside(NodeStock& stock, const NodeTaking& taken) {
   for (const HeldDevices& held : taken.devices) {
     HeldDevices& left = stock.devices[held.pool];
     left.count -= held.count;
-    std::erase_if(left.devices, [&](std::uint32_t device) { return std::ranges::find(held.devices, device) != held.devices.end(); });
+    std::erase_if(left.devices,
+                  [&](std::uint32_t device) { return std::ranges::find(held.devices, device) != held.devices.end(); });
   }
 }
 
@@ -259,10 +297,12 @@ std::int64_t count_of(const NodeBelongings& node, const NodeStock& stock, const 
 
 std::vector<HeldDevices> all_devices(const NodeBelongings& node) { return whole_stock(node).devices; }
 
-std::optional<NodeTaking> take_from(const NodeBelongings& node, const NodeStock& stock, const StepNeeds& needs, std::uint32_t tasks, std::span<const std::uint32_t> cpus,
+std::optional<NodeTaking> take_from(const NodeBelongings& node, const NodeStock& stock, const StepNeeds& needs,
+                                    std::uint32_t tasks, std::span<const std::uint32_t> cpus,
                                     std::span<const std::int64_t> of_step, bool ignore_memory) {
   NodeTaking out;
-  std::size_t used = needs.exact ? std::min<std::size_t>(std::size_t{tasks} * needs.cpus_per_task, cpus.size()) : cpus.size();
+  std::size_t used =
+      needs.exact ? std::min<std::size_t>(std::size_t{tasks} * needs.cpus_per_task, cpus.size()) : cpus.size();
   if (needs.tasks_per_core > 0 && tasks > cores_of(node, cpus) * needs.tasks_per_core) return std::nullopt;
   if (needs.tasks_per_socket > 0 && tasks > sockets_of(node, cpus) * needs.tasks_per_socket) return std::nullopt;
   if (!needs.may_crowd && std::size_t{tasks} * needs.cpus_per_task > cpus.size()) return std::nullopt;
@@ -280,7 +320,8 @@ std::optional<NodeTaking> take_from(const NodeBelongings& node, const NodeStock&
   return out;
 }
 
-std::uint32_t tasks_for(const NodeBelongings& node, const NodeStock& stock, const StepNeeds& needs, std::uint32_t most, std::span<const std::uint32_t> cpus, bool ignore_memory) {
+std::uint32_t tasks_for(const NodeBelongings& node, const NodeStock& stock, const StepNeeds& needs, std::uint32_t most,
+                        std::span<const std::uint32_t> cpus, bool ignore_memory) {
   if (most == 0 || take_from(node, stock, needs, most, cpus, {}, ignore_memory)) return most;
   std::uint32_t fits = 0, beyond = most;
   while (beyond - fits > 1) {
@@ -290,7 +331,8 @@ std::uint32_t tasks_for(const NodeBelongings& node, const NodeStock& stock, cons
   return fits;
 }
 
-std::vector<std::uint32_t> some_threads(const NodeBelongings& node, const std::vector<std::uint32_t>& cpus, std::uint32_t threads_per_core) {
+std::vector<std::uint32_t> some_threads(const NodeBelongings& node, const std::vector<std::uint32_t>& cpus,
+                                        std::uint32_t threads_per_core) {
   if (threads_per_core == 0) return cpus;
   std::map<std::uint32_t, std::uint32_t> used;
   std::vector<std::uint32_t> out;
@@ -342,13 +384,16 @@ Error no_memory() { return {Errc::invalid, std::string{memory_text}}; }
 
 Error no_devices(const StepNeeds& needs, std::span<const NodeBelongings> nodes) {
   std::string asked, there;
-  for (const GresAsk& ask : needs.gres) asked += (asked.empty() ? "" : ",") + ask.name + (ask.type.empty() ? "" : ":" + ask.type) + ":" + std::to_string(ask.count);
+  for (const GresAsk& ask : needs.gres)
+    asked += (asked.empty() ? "" : ",") + ask.name + (ask.type.empty() ? "" : ":" + ask.type) + ":" +
+             std::to_string(ask.count);
   for (const NodeBelongings& node : nodes) {
     std::string here;
     for (const DevicePool& pool : node.devices) here += (here.empty() ? "" : ",") + shown(pool);
     if (!here.empty() && there.find(here) == std::string::npos) there += (there.empty() ? "" : " or ") + here;
   }
-  return {Errc::invalid, "gres: the step asks for " + (asked.empty() ? "gpus" : asked) + "; on a node of the job there is " + (there.empty() ? "none of its own" : there)};
+  return {Errc::invalid, "gres: the step asks for " + (asked.empty() ? "gpus" : asked) +
+                             "; on a node of the job there is " + (there.empty() ? "none of its own" : there)};
 }
 
 StepRefusal refusal_of(const Error& why) {

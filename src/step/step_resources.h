@@ -1,4 +1,5 @@
-// src/step/step_resources.h - memory and devices of an allocation: what a step needs of them on each node, and what of it is free. Pure.
+// src/step/step_resources.h - memory and devices of an allocation: what a step needs of them on each node, and what of
+// it is free. Pure.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,7 @@ struct CpuSpot {
 struct NodeBelongings {
   std::int64_t memory_mib = 0;  // 0: memory is not counted
   std::vector<DevicePool> devices;
-  std::vector<CpuSpot> cpus;    // by place in the allocation
+  std::vector<CpuSpot> cpus;  // by place in the allocation
   std::vector<std::string> features;
 };
 
@@ -77,13 +78,15 @@ struct StepNeeds {
   std::optional<std::int64_t> memory_per_node, memory_per_cpu, memory_per_gpu;
   bool memory_is_inherited = false;
   std::uint32_t tasks = 0, tasks_per_node = 0;  // 0: not said
-  std::uint32_t cpus_per_task = 1, cpus_per_gpu = 0, tasks_per_gpu = 0, tasks_per_socket = 0, tasks_per_core = 0, threads_per_core = 0;
+  std::uint32_t cpus_per_task = 1, cpus_per_gpu = 0, tasks_per_gpu = 0, tasks_per_socket = 0, tasks_per_core = 0,
+                threads_per_core = 0;
   FeatureExpression features;
   bool exact = false, overlap = false;
-  bool may_crowd = false;    // more tasks than CPUs are its wish
+  bool may_crowd = false;  // more tasks than CPUs are its wish
 };
 
-std::vector<NodeBelongings> belongings_of(const wire::LaunchPlan& allocation, std::span<const std::uint32_t> cpus_per_node);
+std::vector<NodeBelongings> belongings_of(const wire::LaunchPlan& allocation,
+                                          std::span<const std::uint32_t> cpus_per_node);
 StepDefaults defaults_of(const wire::LaunchPlan& allocation);
 Result<StepNeeds> needs_of(const wire::CreateStep& ask, const StepDefaults& defaults);
 
@@ -92,13 +95,17 @@ void put_aside(NodeStock& stock, const NodeTaking& taken);
 
 // How many there are in the stock of what is asked for.
 std::int64_t count_of(const NodeBelongings& node, const NodeStock& stock, const GresAsk& ask);
-// So many tasks on these CPUs. `of_step`: how many of each ask for the whole step come from here, by ask. Nothing: it is not there.
-std::optional<NodeTaking> take_from(const NodeBelongings& node, const NodeStock& stock, const StepNeeds& needs, std::uint32_t tasks, std::span<const std::uint32_t> cpus,
+// So many tasks on these CPUs. `of_step`: how many of each ask for the whole step come from here, by ask. Nothing: it
+// is not there.
+std::optional<NodeTaking> take_from(const NodeBelongings& node, const NodeStock& stock, const StepNeeds& needs,
+                                    std::uint32_t tasks, std::span<const std::uint32_t> cpus,
                                     std::span<const std::int64_t> of_step, bool ignore_memory = false);
 // The most tasks, up to `most`, for which there is enough.
-std::uint32_t tasks_for(const NodeBelongings& node, const NodeStock& stock, const StepNeeds& needs, std::uint32_t most, std::span<const std::uint32_t> cpus, bool ignore_memory = false);
+std::uint32_t tasks_for(const NodeBelongings& node, const NodeStock& stock, const StepNeeds& needs, std::uint32_t most,
+                        std::span<const std::uint32_t> cpus, bool ignore_memory = false);
 // Of each core only so many threads.
-std::vector<std::uint32_t> some_threads(const NodeBelongings& node, const std::vector<std::uint32_t>& cpus, std::uint32_t threads_per_core);
+std::vector<std::uint32_t> some_threads(const NodeBelongings& node, const std::vector<std::uint32_t>& cpus,
+                                        std::uint32_t threads_per_core);
 
 std::vector<wire::DeviceGrant> grants_of(const NodeBelongings& node, std::span<const HeldDevices> held);
 std::vector<HeldDevices> all_devices(const NodeBelongings& node);

@@ -1,4 +1,5 @@
-// src/step/step_resources_test.cpp - memory and devices of an allocation among its steps: who gets which, who waits, what never fits; and that nothing is given out twice.
+// src/step/step_resources_test.cpp - memory and devices of an allocation among its steps: who gets which, who waits,
+// what never fits; and that nothing is given out twice.
 #include "step/step_resources.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,8 @@
 namespace millrace {
 namespace {
 
-// Two nodes: 4 CPUs on 2 cores of 2 sockets, 1000 MiB, gpus 0-1 of type a, gpu 2 of type b, 3 nics that are only counted.
+// Two nodes: 4 CPUs on 2 cores of 2 sockets, 1000 MiB, gpus 0-1 of type a, gpu 2 of type b, 3 nics that are only
+// counted.
 class StepResources : public testing::Test {
  protected:
   StepResources() {
@@ -33,14 +35,16 @@ class StepResources : public testing::Test {
     plan_.set_devices_asked(true);
     keeper_.emplace(plan_, 0);
   }
-  static void add(wire::AllocationNode& node, const char* name, const char* type, std::int64_t count, std::vector<std::uint32_t> devices) {
+  static void add(wire::AllocationNode& node, const char* name, const char* type, std::int64_t count,
+                  std::vector<std::uint32_t> devices) {
     wire::DeviceGrant& grant = *node.add_devices();
     grant.set_name(name);
     grant.set_type(type);
     grant.set_count(count);
     for (const std::uint32_t device : devices) grant.add_devices(device);
   }
-  static wire::CreateStep exact(std::uint32_t tasks, const char* gres = nullptr, std::optional<std::uint64_t> memory = std::nullopt) {
+  static wire::CreateStep exact(std::uint32_t tasks, const char* gres = nullptr,
+                                std::optional<std::uint64_t> memory = std::nullopt) {
     wire::CreateStep out;
     out.mutable_step()->set_tasks(tasks);
     out.set_exact(true);
@@ -63,7 +67,8 @@ class StepResources : public testing::Test {
   std::string devices(const StepShare& share) const {
     std::string out;
     for (const wire::DeviceGrant& grant : grants_of(keeper_->belongings(share.node), share.taking.devices)) {
-      out += (out.empty() ? "" : " ") + grant.name() + (grant.devices_size() == 0 ? "*" + std::to_string(grant.count()) : "");
+      out += (out.empty() ? "" : " ") + grant.name() +
+             (grant.devices_size() == 0 ? "*" + std::to_string(grant.count()) : "");
       for (int i = 0; i < grant.devices_size(); ++i) out += (i == 0 ? ":" : ",") + std::to_string(grant.devices(i));
     }
     return out;
@@ -186,7 +191,8 @@ TEST_F(StepResources, Memory_is_waited_for_and_never_more_than_the_job_has) {
 TEST_F(StepResources, Memory_the_job_asked_for_is_what_its_steps_ask_for) {
   plan_.mutable_job()->set_memory_per_node_mib(1000);
   keeper_.emplace(plan_, 0);
-  EXPECT_EQ(place(exact(1, "none")).shares[0].taking, (NodeTaking{.memory_mib = 1000, .held_memory_mib = 1000, .devices = {}, .cpus = 1}));
+  EXPECT_EQ(place(exact(1, "none")).shares[0].taking,
+            (NodeTaking{.memory_mib = 1000, .held_memory_mib = 1000, .devices = {}, .cpus = 1}));
   plan_.mutable_job()->clear_memory_per_node_mib();
   plan_.mutable_job()->set_memory_per_cpu_mib(250);
   keeper_.emplace(plan_, 0);
@@ -199,7 +205,8 @@ TEST_F(StepResources, Memory_the_job_asked_for_is_what_its_steps_ask_for) {
   plan_.clear_memory_per_node_mib();  // not counted: nothing is held, and only what a step says itself limits it
   keeper_.emplace(plan_, 0);
   EXPECT_EQ(place(exact(1, "none")).shares[0].taking.memory_mib, 0);
-  EXPECT_EQ(place(exact(1, "none", 5000)).shares[0].taking, (NodeTaking{.memory_mib = 5000, .held_memory_mib = 0, .devices = {}, .cpus = 1}));
+  EXPECT_EQ(place(exact(1, "none", 5000)).shares[0].taking,
+            (NodeTaking{.memory_mib = 5000, .held_memory_mib = 0, .devices = {}, .cpus = 1}));
 }
 
 TEST_F(StepResources, Cores_sockets_threads_and_features_are_looked_at) {
@@ -249,7 +256,8 @@ TEST_F(StepResources, Nothing_is_given_out_twice) {
       const auto placement = keeper_->find_room(ask);
       if (!placement) continue;
       const std::uint32_t id = keeper_->start(*placement, ask.overlap());
-      if (!ask.overlap()) running[id] = *placement;
+      if (!ask.overlap())
+        running[id] = *placement;
       else
         for (const StepShare& share : placement->shares) keeper_->node_ended(id, keeper_->nodes()[share.node]);
       std::map<std::uint32_t, std::int64_t> memory, nics;
@@ -257,10 +265,12 @@ TEST_F(StepResources, Nothing_is_given_out_twice) {
       for (const auto& [step, where] : running)
         for (const StepShare& share : where.shares) {
           memory[share.node] += share.taking.held_memory_mib;
-          for (const std::uint32_t cpu : share.cpus) ASSERT_TRUE(cpus.insert({share.node, cpu}).second) << "cpu " << cpu << " twice";
+          for (const std::uint32_t cpu : share.cpus)
+            ASSERT_TRUE(cpus.insert({share.node, cpu}).second) << "cpu " << cpu << " twice";
           for (const HeldDevices& held : share.taking.devices) {
             if (held.pool == 2) nics[share.node] += held.count;
-            for (const std::uint32_t device : held.devices) ASSERT_TRUE(gpus.insert({share.node, device}).second) << "gpu " << device << " twice";
+            for (const std::uint32_t device : held.devices)
+              ASSERT_TRUE(gpus.insert({share.node, device}).second) << "gpu " << device << " twice";
           }
         }
       for (const auto& [node, sum] : memory) ASSERT_LE(sum, 1000);

@@ -17,7 +17,8 @@ namespace millrace {
 
 namespace {
 
-constexpr std::int64_t requeue_patience_us = 2'000'000;  // a job that requeues itself hears that it worked before it is ended
+constexpr std::int64_t requeue_patience_us =
+    2'000'000;                                   // a job that requeues itself hears that it worked before it is ended
 constexpr std::int64_t kill_again_us = 100'000;  // a fork bomb needs several rounds
 constexpr std::int64_t record_again_us = 5'000'000;
 constexpr std::int64_t srun_patience_us = 5'000'000;
@@ -60,13 +61,15 @@ Supervisor::~Supervisor() {
 
 int Supervisor::run() {
   log_.verbose([&] {
-    return "supervisor " + std::to_string(getpid()) + " for UID=" + std::to_string(order_.identity().uid()) + " on " + plan_.node_name() + ", node " + std::to_string(plan_.node_position()) + " of " + plan_.nodes();
+    return "supervisor " + std::to_string(getpid()) + " for UID=" + std::to_string(order_.identity().uid()) + " on " +
+           plan_.node_name() + ", node " + std::to_string(plan_.node_position()) + " of " + plan_.nodes();
   });
   if (auto started = start(); !started) {
     problem_ = std::move(started).error().story;
     log_.error([&] { return std::string_view{problem_}; });
     // Of a step the keeper tells srun.
-    if (plan_.job().interactive() && !plan_.has_step()) streams_.note("slurmstepd: error: " + plan_.node_name() + ": " + problem_);
+    if (plan_.job().interactive() && !plan_.has_step())
+      streams_.note("slurmstepd: error: " + plan_.node_name() + ": " + problem_);
     if (tasks_.empty())
       finish();
     else
@@ -153,7 +156,8 @@ void Supervisor::on_time() {
     } else if (children_left_ && !spares_children()) {
       signal_all(SIGKILL);
     }
-    if (children_left_) end_if_nobody_left();  // what is in the cgroup need not be our child, whose end we would hear of
+    if (children_left_)
+      end_if_nobody_left();  // what is in the cgroup need not be our child, whose end we would hear of
     for (const RunningTask& task : tasks_)
       if (task.epilog_until_us != 0 && now >= task.epilog_until_us) kill(-task.pid, SIGKILL);
     freezer_.on_time(now);
@@ -209,7 +213,8 @@ void Supervisor::obey(const wire::ToStep& message) {
   if (message.has_signal()) send_signal(message.signal());
   if (message.has_suspend()) suspend(message.suspend().suspended());
   if (message.has_step()) hear_of_steps(message.step());
-  if (message.has_order() && message.order().has_attach() && plan_.job().interactive() && !ended_) streams_.attach(plan_, message.order().attach());
+  if (message.has_order() && message.order().has_attach() && plan_.job().interactive() && !ended_)
+    streams_.attach(plan_, message.order().attach());
   if (message.has_order() && message.order().has_note() && !ended_)
     write_note((plan_.job().interactive() ? "srun: " : "slurmstepd: error: ") + message.order().note());
   if (message.has_order() && message.order().has_inquiry()) answer_inquiry(message.order().inquiry());
@@ -257,7 +262,8 @@ void Supervisor::reap() {
       wait_status = *task.program_status;
       log_.debug([&] {
         return "task " + std::to_string(task.rank) + " (" + std::to_string(pid) + ") " +
-               (WIFSIGNALED(wait_status) ? "was killed by signal " + std::to_string(WTERMSIG(wait_status)) : "exited with " + std::to_string(WEXITSTATUS(wait_status)));
+               (WIFSIGNALED(wait_status) ? "was killed by signal " + std::to_string(WTERMSIG(wait_status))
+                                         : "exited with " + std::to_string(WEXITSTATUS(wait_status)));
       });
       task.wait_status = wait_status;
       const bool short_of_memory = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL && oom_kills() > 0;
@@ -382,7 +388,10 @@ void Supervisor::finish() {
   }
   recorded_ = spool_.write_end(status_).has_value();
   ended_ = true;
-  log_.verbose([&] { return "done with " + std::to_string(status_.exit_code()) + ":" + std::to_string(status_.exit_signal()) + (problem_.empty() ? "" : ": " + problem_); });
+  log_.verbose([&] {
+    return "done with " + std::to_string(status_.exit_code()) + ":" + std::to_string(status_.exit_signal()) +
+           (problem_.empty() ? "" : ": " + problem_);
+  });
   srun_patience_until_us_ = clock_us(CLOCK_MONOTONIC) + srun_patience_us;
   tell_agent();
   if (streams_.is_flushed()) streams_.end_sending();

@@ -50,7 +50,7 @@ class Supervisor final {
     std::optional<int> program_status;
     std::size_t epilogs_begun = 0;
     std::int64_t epilog_until_us = 0;  // 0: none runs
-    wire::TaskSample sample{};  // the most that was seen, and once ended all that was used
+    wire::TaskSample sample{};         // the most that was seen, and once ended all that was used
   };
   struct Killing {
     std::int64_t kill_at_us = 0;  // monotonic; SIGKILL from then on
@@ -70,7 +70,7 @@ class Supervisor final {
   bool start_epilog(RunningTask& task);  // false: none is left
   Result<void> start_one(const TaskSpec& spec, std::uint32_t rank);
   Result<void> start_mpi();
-  void move_mpi();  // what its parts have to say to each other
+  void move_mpi();              // what its parts have to say to each other
   Result<void> open_display();  // --x11
   void move_x11();
 
@@ -111,7 +111,8 @@ class Supervisor final {
   Result<std::string> ports_for(const wire::CreateStep& ask, const StepPlacement& placement) const;
   wire::LaunchPlan step_plan(const wire::CreateStep& ask, const StepPlacement& placement, std::uint32_t id) const;
   void launch_step(std::uint32_t id, const wire::CreateStep& ask, const StepPlacement& placement);
-  // A part of a step over several components (supervisor_parts.cpp): it has its CPUs and number before the others have theirs.
+  // A part of a step over several components (supervisor_parts.cpp): it has its CPUs and number before the others have
+  // theirs.
   void hear_of_part(std::uint32_t id, const wire::StepRequest& request);
   void tell_prepared(std::uint32_t id, const wire::StepRequest& request, std::vector<std::string> notes);
   void drop_part(std::uint32_t id);
@@ -122,11 +123,13 @@ class Supervisor final {
   void refuse_waiting_steps();
   void tell_waiting_steps();
   void tell_step_client(const wire::StepRequest& request, const wire::StepNews& news);
-  void refuse_step(const wire::StepRequest& request, std::uint32_t code, const std::string& text, const std::string& note = {});
+  void refuse_step(const wire::StepRequest& request, std::uint32_t code, const std::string& text,
+                   const std::string& note = {});
   void send_from_keeper(wire::StepFromNode message, const std::string& node = {});
 
   // What becomes of them, told until it is in the log, and orders to them (supervisor_facts.cpp)
-  void note_started(std::uint32_t id, const wire::StepRequest& request, const StepPlacement& placement, const wire::LaunchPlan& plan);
+  void note_started(std::uint32_t id, const wire::StepRequest& request, const StepPlacement& placement,
+                    const wire::LaunchPlan& plan);
   void note_ended_there(std::uint32_t id, const wire::AttemptStatus& status);
   void note_ended(std::uint32_t id);
   void tell_facts();
@@ -145,7 +148,7 @@ class Supervisor final {
   void shift_step_times(bool suspended);  // what is suspended does not use its time
 
   // Usage (supervisor_usage.cpp)
-  void look_at_usage();  // of running tasks with what they started
+  void look_at_usage();                                                    // of running tasks with what they started
   void take_usage(pid_t pid, const rusage& used, const ProcessUsage& io);  // of an ended child
   void answer_inquiry(std::uint64_t number);
   void take_gpus(const wire::GpuReadings& readings);
@@ -170,8 +173,8 @@ class Supervisor final {
   int listener_;
   int child_signals_;
   SrunStreams streams_;
-  mutable StepLog log_;  // last of these: it speaks through the two above
-  std::unique_ptr<StepMpi> mpi_;       // none: the tasks do not know each other
+  mutable StepLog log_;           // last of these: it speaks through the two above
+  std::unique_ptr<StepMpi> mpi_;  // none: the tasks do not know each other
   X11Forward x11_;
   std::vector<wire::X11Piece> x11_to_srun_;
   std::optional<ExchangeHub> own_hub_;  // the step has one node: nobody else need hear of it
@@ -179,8 +182,8 @@ class Supervisor final {
   std::unique_ptr<JobCgroup> cgroup_;  // none before isolate()
   CpuBind bind_;
   MemoryBind memory_bind_;
-  std::vector<std::uint32_t> allocated_cpus_;            // empty: tasks are not bound
-  std::vector<std::vector<std::uint32_t>> task_cpus_;    // by local rank
+  std::vector<std::uint32_t> allocated_cpus_;          // empty: tasks are not bound
+  std::vector<std::vector<std::uint32_t>> task_cpus_;  // by local rank
   std::vector<RunningTask> tasks_;
   std::optional<Killing> killing_;
   Freezer freezer_;
@@ -188,7 +191,7 @@ class Supervisor final {
   bool holds_allocation_ = false;  // no task here: only a Kill ends it
   bool hangs_on_srun_ = false;     // ... or the end of the srun that it was made for,
   std::int64_t srun_gone_us_ = 0;  // which was seen then; what it said last may still be on its way
-  bool children_left_ = false;     // descendants of ended tasks that are being killed, or waited for (--wait-for-children)
+  bool children_left_ = false;  // descendants of ended tasks that are being killed, or waited for (--wait-for-children)
   struct UntoldEnd {
     std::uint32_t rank = 0;
     int wait_status = 0;
@@ -201,20 +204,21 @@ class Supervisor final {
   struct KeptStep {
     wire::StepRequest request;  // without its environment and arguments
     std::string problem;
-    wire::StepFact fact;        // as far as it is known
+    wire::StepFact fact;                      // as far as it is known
     std::optional<StepPlacement> prepared{};  // set: nothing of it is launched yet
-    std::int64_t heard_us = 0;  // prepared: when its srun last asked
-    std::int64_t begun_us = 0;  // monotonic; later by the time it was suspended
-    std::uint32_t limit_minutes = 0;  // 0: that of its job
-    wire::JobSignal warning{};  // --signal; told once
+    std::int64_t heard_us = 0;                // prepared: when its srun last asked
+    std::int64_t begun_us = 0;                // monotonic; later by the time it was suspended
+    std::uint32_t limit_minutes = 0;          // 0: that of its job
+    wire::JobSignal warning{};                // --signal; told once
     bool warned = false;
-    std::int64_t kill_again_us = 0;   // 0: its time is not over
+    std::int64_t kill_again_us = 0;           // 0: its time is not over
     std::optional<wire::StepNews> to_tell{};  // that it was created, when it is known to be in the log
   };
   std::optional<StepKeeper> keeper_;
-  std::map<std::uint32_t, KeptStep> steps_;      // running ones, with whom they belong to
-  std::int64_t suspended_us_ = 0;  // since when; 0: they run
-  std::map<std::string, std::uint32_t> over_;    // those that ended last, by the secret of their srun, which may not have heard of it
+  std::map<std::uint32_t, KeptStep> steps_;  // running ones, with whom they belong to
+  std::int64_t suspended_us_ = 0;            // since when; 0: they run
+  std::map<std::string, std::uint32_t>
+      over_;  // those that ended last, by the secret of their srun, which may not have heard of it
   std::deque<std::string> over_order_;
   struct WaitingStep {
     wire::StepRequest request;
@@ -222,13 +226,14 @@ class Supervisor final {
   };
   std::vector<WaitingStep> waiting_steps_;
   std::int64_t tell_waiting_us_ = 0;  // 0: all of them know
-  std::map<std::pair<std::uint32_t, std::string>, wire::StepLaunch> unconfirmed_;  // by step and node: no report of it has come yet
+  std::map<std::pair<std::uint32_t, std::string>, wire::StepLaunch>
+      unconfirmed_;  // by step and node: no report of it has come yet
   std::int64_t order_again_us_ = 0;
   std::int64_t look_at_parts_us_ = 0;  // 0: none is prepared
   FactQueue facts_;
   std::int64_t finish_at_us_ = 0;   // set: only ends of steps are waited for, until then
   bool left_behind_ = false;        // and those that are left have been killed
-  bool told_to_end_ = false;  // by our agent, as others of the job are by theirs
+  bool told_to_end_ = false;        // by our agent, as others of the job are by theirs
   wire::StepUsage usage_;           // of all that has ended
   std::int64_t look_again_us_ = 0;  // 0: only when asked
   std::uint32_t allocation_exit_code_ = 0;

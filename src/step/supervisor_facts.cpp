@@ -1,4 +1,5 @@
-// src/step/supervisor_facts.cpp - the keeper tells the log what becomes of its steps, and passes on what their user wants done with them.
+// src/step/supervisor_facts.cpp - the keeper tells the log what becomes of its steps, and passes on what their user
+// wants done with them.
 #include <csignal>
 #include <ctime>
 
@@ -26,7 +27,8 @@ std::string name_of(const wire::JobDescription& step, const std::string& job_nam
 
 }  // namespace
 
-void Supervisor::note_started(std::uint32_t id, const wire::StepRequest& request, const StepPlacement& placement, const wire::LaunchPlan& plan) {
+void Supervisor::note_started(std::uint32_t id, const wire::StepRequest& request, const StepPlacement& placement,
+                              const wire::LaunchPlan& plan) {
   wire::StepFact& fact = steps_[id].fact;
   fact.set_id(id);
   fact.set_name(id == interactive_step ? "interactive" : name_of(request.ask().step(), plan_.job().name()));
@@ -45,7 +47,8 @@ void Supervisor::note_started(std::uint32_t id, const wire::StepRequest& request
   fact.set_time_limit_minutes(step_limit_of(request.ask().step()));
   std::vector<wire::DeviceGrant> devices;
   for (const StepShare& share : placement.shares)
-    for (wire::DeviceGrant& grant : grants_of(keeper_->belongings(share.node), share.taking.devices)) devices.push_back(std::move(grant));
+    for (wire::DeviceGrant& grant : grants_of(keeper_->belongings(share.node), share.taking.devices))
+      devices.push_back(std::move(grant));
   const wire::StepWishes wishes = shown_wishes(request.ask(), devices);
   if (wishes.ByteSizeLong() > 0) *fact.mutable_wishes() = wishes;
   facts_.add(fact, clock_us(CLOCK_MONOTONIC), request.ask().recorded() ? 0 : FactQueue::gather_us);
@@ -61,17 +64,25 @@ void Supervisor::note_ended_there(std::uint32_t id, const wire::AttemptStatus& s
   add_usage(*fact.mutable_usage(), status.usage());
   if (fact.end() == wire::StepFact::CANCELLED || fact.end() == wire::StepFact::TIMED_OUT) return;
   switch (status.end()) {
-    case wire::AttemptStatus::LAUNCH_FAILED: fact.set_end(wire::StepFact::NOT_LAUNCHED); break;
-    case wire::AttemptStatus::SUPERVISOR_LOST: fact.set_end(wire::StepFact::LOST); break;
-    case wire::AttemptStatus::OUT_OF_MEMORY: fact.set_end(wire::StepFact::OUT_OF_MEMORY); break;
-    default: break;
+    case wire::AttemptStatus::LAUNCH_FAILED:
+      fact.set_end(wire::StepFact::NOT_LAUNCHED);
+      break;
+    case wire::AttemptStatus::SUPERVISOR_LOST:
+      fact.set_end(wire::StepFact::LOST);
+      break;
+    case wire::AttemptStatus::OUT_OF_MEMORY:
+      fact.set_end(wire::StepFact::OUT_OF_MEMORY);
+      break;
+    default:
+      break;
   }
 }
 
 void Supervisor::note_ended(std::uint32_t id) {
   wire::StepFact& fact = steps_.at(id).fact;
   // It may be heard of before the script is gone that was told to end with it.
-  if ((left_behind_ || told_to_end_) && fact.exit_signal() != 0 && fact.end() != wire::StepFact::TIMED_OUT) fact.set_end(wire::StepFact::CANCELLED);
+  if ((left_behind_ || told_to_end_) && fact.exit_signal() != 0 && fact.end() != wire::StepFact::TIMED_OUT)
+    fact.set_end(wire::StepFact::CANCELLED);
   fact.set_ended(true);
   fact.set_ended_at_us(clock_us(CLOCK_REALTIME));
   facts_.add(fact, clock_us(CLOCK_MONOTONIC));
@@ -85,8 +96,8 @@ void Supervisor::tell_facts() {
   send_from_keeper(std::move(message));
 }
 
-// The script may be over before we have heard that its last step is, above all one of other nodes. What does not end by itself soon was left
-// behind: it is killed, and its end waited for, so that it is known how it ended.
+// The script may be over before we have heard that its last step is, above all one of other nodes. What does not end by
+// itself soon was left behind: it is killed, and its end waited for, so that it is known how it ended.
 void Supervisor::finish_after_steps() {
   const std::int64_t now = clock_us(CLOCK_MONOTONIC);
   const std::int64_t time_to_die = static_cast<std::int64_t>(plan_.kill_wait_seconds()) * 1'000'000 + death_patience_us;
@@ -121,11 +132,13 @@ void Supervisor::hear_step_signal(const wire::StepSignal& order) {
   wire::StepRequest asker;
   asker.set_client(order.client());
   asker.set_number(order.number());
-  if (order.uid() != order_.identity().uid() && order.uid() != 0) return refuse_step(asker, access_denied, "Access/permission denied");
+  if (order.uid() != order_.identity().uid() && order.uid() != 0)
+    return refuse_step(asker, access_denied, "Access/permission denied");
   const auto found = steps_.find(order.step());
   if (found == steps_.end()) {
     const bool was_there = order.step() < keeper_->next_id();
-    return refuse_step(asker, was_there ? already_done : invalid_job_id, was_there ? "Job/step already completing or completed" : "Invalid job id specified");
+    return refuse_step(asker, was_there ? already_done : invalid_job_id,
+                       was_there ? "Job/step already completing or completed" : "Invalid job id specified");
   }
   const bool ends = order.signal() == 0 || order.signal() == SIGKILL;
   if (ends) {

@@ -45,7 +45,9 @@ Result<void> Supervisor::isolate(std::uint32_t tasks) {
     CgroupLimits limits = limits_in(order);
     limits.oom_kills_all = plan_.job().oom_kill_step() && limits.memory.has_value();
     const auto what = [&] {
-      return std::string{"cgroup made"} + (limits.memory ? ", memory at most " + std::to_string(*limits.memory) + " bytes" : ", memory without limit");
+      return std::string{"cgroup made"} + (limits.memory
+                                               ? ", memory at most " + std::to_string(*limits.memory) + " bytes"
+                                               : ", memory without limit");
     };
     MR_TRY_VOID(cgroup_->create(limits, job_limits_in(order)));
     log_.debug2(what);
@@ -116,8 +118,8 @@ void Supervisor::end_isolation() {
 }
 
 std::string oom_note(const wire::LaunchPlan& plan, std::uint64_t kills) {
-  return "slurmstepd: error: Detected " + std::to_string(kills) + " oom_kill event" + (kills == 1 ? "" : "s") + " in StepId=" + step_name(plan) +
-         ". Some of the step tasks have been OOM Killed.";
+  return "slurmstepd: error: Detected " + std::to_string(kills) + " oom_kill event" + (kills == 1 ? "" : "s") +
+         " in StepId=" + step_name(plan) + ". Some of the step tasks have been OOM Killed.";
 }
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// src/step/supervisor_lost.cpp - the keeper hears that the job goes on without some of its nodes, which have failed (--no-kill) or were given up (scontrol update
-// NumNodes=): what its steps had there has ended.
+// src/step/supervisor_lost.cpp - the keeper hears that the job goes on without some of its nodes, which have failed
+// (--no-kill) or were given up (scontrol update NumNodes=): what its steps had there has ended.
 #include <algorithm>
 #include <csignal>
 
@@ -28,7 +28,8 @@ void Supervisor::lose_node_of_step(std::uint32_t id, const std::string& node, bo
   news.set_step_id(id);
   news.set_nodes(node);
   news.set_given_up(given_up);
-  for (const std::uint32_t task : keeper_->tasks_on(id, node, ask.step().resources())) news.add_lost_tasks(ask.part().first_task() + task);
+  for (const std::uint32_t task : keeper_->tasks_on(id, node, ask.step().resources()))
+    news.add_lost_tasks(ask.part().first_task() + task);
   tell_step_client(found->second.request, news);
   if (given_up && !goes_on) found->second.fact.set_end(wire::StepFact::CANCELLED);
   unconfirmed_.erase({id, node});
@@ -38,7 +39,8 @@ void Supervisor::lose_node_of_step(std::uint32_t id, const std::string& node, bo
   status.set_end(goes_on || given_up ? wire::AttemptStatus::EXITED : wire::AttemptStatus::SUPERVISOR_LOST);
   status.set_exit_signal(SIGKILL);
   step_ended_there(id, node, status);
-  if (!goes_on && steps_.contains(id)) kill_step(id, plan_.kill_wait_seconds(), given_up ? wire::Kill::CANCELLED_BY_USER : wire::Kill::NODE_FAILED);
+  if (!goes_on && steps_.contains(id))
+    kill_step(id, plan_.kill_wait_seconds(), given_up ? wire::Kill::CANCELLED_BY_USER : wire::Kill::NODE_FAILED);
 }
 
 }  // namespace millrace

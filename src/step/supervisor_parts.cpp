@@ -1,5 +1,6 @@
-// src/step/supervisor_parts.cpp - a step over several components of a heterogeneous job: each component's keeper first gives its part CPUs and
-// a number, and starts it when srun has heard the same of all the others and can say which tasks are whose.
+// src/step/supervisor_parts.cpp - a step over several components of a heterogeneous job: each component's keeper first
+// gives its part CPUs and a number, and starts it when srun has heard the same of all the others and can say which
+// tasks are whose.
 #include <ctime>
 #include <numeric>
 
@@ -21,16 +22,17 @@ constexpr std::uint64_t tasks_max = 1'000'000, nodes_max = 100'000;
 // What srun says of the other parts is taken as it is, as far as it can be true.
 bool fits_together(const wire::PartOfStep& part, const StepPlacement& placement) {
   const std::uint64_t end = std::uint64_t{part.first_node()} + placement.shares.size();
-  const std::uint64_t tasks = std::accumulate(part.tasks_per_node().begin(), part.tasks_per_node().end(), std::uint64_t{0});
+  const std::uint64_t tasks =
+      std::accumulate(part.tasks_per_node().begin(), part.tasks_per_node().end(), std::uint64_t{0});
   const auto nodes = static_cast<std::uint64_t>(part.tasks_per_node_size());
-  return end <= nodes && nodes <= nodes_max && part.cpus_per_node_size() == part.tasks_per_node_size() && tasks == part.tasks() && tasks <= tasks_max &&
-         std::uint64_t{part.first_task()} + placement.tasks <= tasks;
+  return end <= nodes && nodes <= nodes_max && part.cpus_per_node_size() == part.tasks_per_node_size() &&
+         tasks == part.tasks() && tasks <= tasks_max && std::uint64_t{part.first_task()} + placement.tasks <= tasks;
 }
 
 }  // namespace
 
-// To its tasks the step has the nodes and tasks of all parts. What a node has of its own is looked up by its place among them, and is what its
-// keeper gave it, whatever srun says.
+// To its tasks the step has the nodes and tasks of all parts. What a node has of its own is looked up by its place
+// among them, and is what its keeper gave it, whatever srun says.
 void make_part(const wire::PartOfStep& part, wire::LaunchPlan& plan) {
   const auto cpus = plan.cpus_per_node(), tasks = plan.tasks_per_node();
   const std::vector<std::uint64_t> memory(plan.memory_per_node_mib().begin(), plan.memory_per_node_mib().end());
@@ -76,7 +78,8 @@ void Supervisor::hear_of_part(std::uint32_t id, const wire::StepRequest& request
   if (!fits_together(part, placement)) {
     drop_part(id);
     try_waiting_steps();
-    return refuse_step(request, 2014, "Requested node configuration is not available", "the parts of the step do not fit together");
+    return refuse_step(request, 2014, "Requested node configuration is not available",
+                       "the parts of the step do not fit together");
   }
   kept.prepared.reset();
   kept.request.mutable_ask()->mutable_part()->set_first_task(part.first_task());
@@ -115,8 +118,10 @@ void Supervisor::drop_left_parts() {
   look_at_parts_us_ = 0;
   for (const auto& [id, step] : steps_) {
     if (!step.prepared) continue;
-    if (step.heard_us + part_patience_us <= now) left.push_back(id);
-    else if (look_at_parts_us_ == 0 || step.heard_us + part_patience_us < look_at_parts_us_) look_at_parts_us_ = step.heard_us + part_patience_us;
+    if (step.heard_us + part_patience_us <= now)
+      left.push_back(id);
+    else if (look_at_parts_us_ == 0 || step.heard_us + part_patience_us < look_at_parts_us_)
+      look_at_parts_us_ = step.heard_us + part_patience_us;
   }
   for (const std::uint32_t id : left) drop_part(id);
   if (!left.empty()) try_waiting_steps();

@@ -116,9 +116,11 @@ Result<void> Supervisor::contain(TaskSpec& spec, std::uint32_t rank, const std::
   if (plan_.job().container().empty()) return {};
   const std::string runtime = find_container_runtime();
   if (runtime.empty()) return fail(Errc::not_found, "--container needs crun or runc on the node; neither is installed");
-  MR_TRY(const std::string folder, spool_.make_folder("container." + std::to_string(rank), spec.user.uid, spec.user.gid));
+  MR_TRY(const std::string folder,
+         spool_.make_folder("container." + std::to_string(rank), spec.user.uid, spec.user.gid));
   char self[PATH_MAX]{};
-  if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0) return fail(Errc::io, "this program's path cannot be found");
+  if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
+    return fail(Errc::io, "this program's path cannot be found");
   std::string devices;
   for (const std::string& file : order_.isolation().granted_devices()) devices += (devices.empty() ? "" : ",") + file;
   std::vector<std::string> arguments{self, "--oci", runtime, plan_.job().container(), folder, script, devices, "--"};
@@ -165,7 +167,8 @@ Result<void> Supervisor::start_tasks() {
   log_.srun_is_there();
   const std::vector<std::uint32_t> ranks = ranks_of_node(plan_);
   if (plan_.tasks_per_node_max() != 0 && ranks.size() > plan_.tasks_per_node_max())
-    return fail(Errc::refused, std::to_string(ranks.size()) + " tasks are too many for one node: MaxTasksPerNode=" + std::to_string(plan_.tasks_per_node_max()));
+    return fail(Errc::refused, std::to_string(ranks.size()) + " tasks are too many for one node: MaxTasksPerNode=" +
+                                   std::to_string(plan_.tasks_per_node_max()));
   MR_TRY_VOID(isolate(static_cast<std::uint32_t>(ranks.size())));
   MR_TRY_VOID(start_mpi());
   MR_TRY_VOID(open_display());
@@ -188,7 +191,8 @@ Result<void> Supervisor::start_tasks() {
     add_task(spec.environment, ranks[local], local);
     MR_TRY_VOID(gpus_.show_task(spec.environment, local, spec.cpus));
     if (gpus_.is_told())
-      streams_.note("gpu-bind: " + plan_.node_name() + ", task " + std::to_string(ranks[local]) + ": " + std::string{spec.environment.get("SLURM_STEP_GPUS")});
+      streams_.note("gpu-bind: " + plan_.node_name() + ", task " + std::to_string(ranks[local]) + ": " +
+                    std::string{spec.environment.get("SLURM_STEP_GPUS")});
     if (plan_.job().has_pty() && ranks[local] == 0) {
       MR_TRY_VOID(streams_.prepare_terminal(0, plan_.job().pty().rows(), plan_.job().pty().columns(), spec));
       spec.environment.set("SLURM_PTY_WIN_ROW", std::to_string(plan_.job().pty().rows()));
@@ -270,7 +274,10 @@ Result<void> Supervisor::start_one(const TaskSpec& spec, std::uint32_t rank) {
   task.rank = rank;
   task.local_rank = static_cast<std::uint32_t>(tasks_.size() - 1);
   task.pid = started.pid;
-  log_.debug([&] { return "task " + std::to_string(rank) + " (" + std::to_string(task.pid) + ") started: " + (spec.arguments.empty() ? "" : spec.arguments.front()); });
+  log_.debug([&] {
+    return "task " + std::to_string(rank) + " (" + std::to_string(task.pid) +
+           ") started: " + (spec.arguments.empty() ? "" : spec.arguments.front());
+  });
   if (!spec.cpus.empty())
     log_.about(DebugFlag::cpu_bind, [&] {
       std::string cpus;

@@ -1,4 +1,5 @@
-// src/step/supervisor_step_time.cpp - the keeper ends a step whose own time is over, and tells it before if it asked for that; nothing else of the job is touched.
+// src/step/supervisor_step_time.cpp - the keeper ends a step whose own time is over, and tells it before if it asked
+// for that; nothing else of the job is touched.
 #include <ctime>
 #include <utility>
 
@@ -21,7 +22,8 @@ std::int64_t monotonic_us() {
 }  // namespace
 
 std::uint32_t step_limit_of(const wire::JobDescription& step) {
-  return step.has_time_limit_minutes() && step.time_limit_minutes() != unlimited_minutes ? step.time_limit_minutes() : 0;
+  return step.has_time_limit_minutes() && step.time_limit_minutes() != unlimited_minutes ? step.time_limit_minutes()
+                                                                                         : 0;
 }
 
 void Supervisor::watch_time_of(KeptStep& step, const wire::JobDescription& asked) const {
@@ -50,7 +52,9 @@ void Supervisor::end_steps_in_time(std::int64_t now_us) {
     if (step.prepared || (step.kill_again_us == 0 && step.limit_minutes == 0)) continue;
     const std::int64_t over = step.begun_us + step.limit_minutes * minute_us;
     if (step.kill_again_us == 0 && now_us < over) {
-      if (step.warning.signal() != 0 && now_us >= over - step.warning.seconds() * second_us && !std::exchange(step.warned, true)) signal_step(id, step.warning.signal(), true);
+      if (step.warning.signal() != 0 && now_us >= over - step.warning.seconds() * second_us &&
+          !std::exchange(step.warned, true))
+        signal_step(id, step.warning.signal(), true);
       continue;
     }
     if (now_us < step.kill_again_us) continue;
@@ -80,16 +84,19 @@ void Supervisor::shift_step_times(bool suspended) {
   suspended_us_ = suspended ? now : 0;
 }
 
-// scontrol update StepId=: the limit counts from the start, so a shorter one may be over already. Told to the log as the step is told of again.
+// scontrol update StepId=: the limit counts from the start, so a shorter one may be over already. Told to the log as
+// the step is told of again.
 void Supervisor::hear_step_update(const wire::StepUpdate& update) {
   wire::StepRequest asker;
   asker.set_client(update.client());
   asker.set_number(update.number());
-  if (update.uid() != order_.identity().uid() && update.uid() != 0) return refuse_step(asker, access_denied, "Access/permission denied");
+  if (update.uid() != order_.identity().uid() && update.uid() != 0)
+    return refuse_step(asker, access_denied, "Access/permission denied");
   const auto found = steps_.find(update.step());
   if (found == steps_.end()) {
     const bool was_there = update.step() < keeper_->next_id();
-    return refuse_step(asker, was_there ? already_done : invalid_job_id, was_there ? "Job/step already completing or completed" : "Invalid job id specified");
+    return refuse_step(asker, was_there ? already_done : invalid_job_id,
+                       was_there ? "Job/step already completing or completed" : "Invalid job id specified");
   }
   KeptStep& step = found->second;
   if (step.kill_again_us != 0) return refuse_step(asker, already_done, "Job/step already completing or completed");

@@ -1,5 +1,6 @@
-// src/step/supervisor_steps.cpp - the step keeper: the supervisor of a job's first node gives out numbers and CPUs to the steps that srun
-// asks for inside the allocation, has them launched, and tells srun when they have ended. Steps are attempts of their own to the agents.
+// src/step/supervisor_steps.cpp - the step keeper: the supervisor of a job's first node gives out numbers and CPUs to
+// the steps that srun asks for inside the allocation, has them launched, and tells srun when they have ended. Steps are
+// attempts of their own to the agents.
 #include <algorithm>
 #include <ctime>
 
@@ -18,7 +19,8 @@ constexpr std::size_t ended_steps_known_max = 4'096;
 constexpr std::int64_t waiting_notice_us = 200'000;
 
 // Slurm's numbers and texts.
-constexpr std::uint32_t access_denied = 2002, already_done = 2021, nodes_busy = 2016, step_limit = 2076, bad_task_count = 2025, too_few_ports = 2060;
+constexpr std::uint32_t access_denied = 2002, already_done = 2021, nodes_busy = 2016, step_limit = 2076,
+                        bad_task_count = 2025, too_few_ports = 2060;
 
 std::int64_t monotonic_us() {
   timespec now{};
@@ -56,7 +58,8 @@ void Supervisor::tell_step_client(const wire::StepRequest& request, const wire::
   send_from_keeper(std::move(message));
 }
 
-void Supervisor::refuse_step(const wire::StepRequest& request, std::uint32_t code, const std::string& text, const std::string& note) {
+void Supervisor::refuse_step(const wire::StepRequest& request, std::uint32_t code, const std::string& text,
+                             const std::string& note) {
   wire::StepFromNode message;
   message.mutable_reply()->set_client(request.client());
   message.mutable_reply()->set_number(request.number());
@@ -95,10 +98,14 @@ void Supervisor::hear_client_left(std::uint64_t client) {
 }
 
 void Supervisor::hear_step_request(const wire::StepRequest& request) {
-  const auto what = [&] { return "step asked for by UID=" + std::to_string(request.uid()) + ": " + request.ask().step().name() + ", " + std::to_string(waiting_steps_.size()) + " wait already"; };
+  const auto what = [&] {
+    return "step asked for by UID=" + std::to_string(request.uid()) + ": " + request.ask().step().name() + ", " +
+           std::to_string(waiting_steps_.size()) + " wait already";
+  };
   log_.debug(what);
   log_.about(DebugFlag::steps, what);
-  if (request.uid() != order_.identity().uid() && request.uid() != 0) return refuse_step(request, access_denied, "Access/permission denied");
+  if (request.uid() != order_.identity().uid() && request.uid() != 0)
+    return refuse_step(request, access_denied, "Access/permission denied");
   for (auto& [id, step] : steps_) {
     if (!is_same(step.request, request)) continue;
     step.request.set_client(request.client());
@@ -111,11 +118,17 @@ void Supervisor::hear_step_request(const wire::StepRequest& request) {
     return tell_step_client(request, news);
   }
   if (tell_again_of_end(request)) return;
-  if (request.ask().has_part()) return refuse_step(request, already_done, "Job/step already completing or completed");  // it was prepared, and is gone
-  if (request.ask().interactive() && keeper_->had_shell()) return refuse_step(request, already_done, "Job/step already completing or completed", "the job has had its interactive step");
-  const std::uint32_t steps_max = plan_.steps_max() == 0 ? steps_of_attempt_max : std::min(plan_.steps_max(), steps_of_attempt_max);
+  if (request.ask().has_part())
+    return refuse_step(request, already_done,
+                       "Job/step already completing or completed");  // it was prepared, and is gone
+  if (request.ask().interactive() && keeper_->had_shell())
+    return refuse_step(request, already_done, "Job/step already completing or completed",
+                       "the job has had its interactive step");
+  const std::uint32_t steps_max =
+      plan_.steps_max() == 0 ? steps_of_attempt_max : std::min(plan_.steps_max(), steps_of_attempt_max);
   if (keeper_->next_id() >= steps_max) return refuse_step(request, step_limit, "Step limit reached for this job");
-  if (ended_ || killing_ || finish_at_us_ != 0) return refuse_step(request, already_done, "Job/step already completing or completed");
+  if (ended_ || killing_ || finish_at_us_ != 0)
+    return refuse_step(request, already_done, "Job/step already completing or completed");
   // Asked again, in case we had not heard it: it keeps its place.
   for (WaitingStep& waiting : waiting_steps_) {
     if (!is_same(waiting.request, request)) continue;
@@ -124,7 +137,8 @@ void Supervisor::hear_step_request(const wire::StepRequest& request) {
     return;
   }
   if (try_step(request)) return;
-  if (waiting_steps_.size() >= waiting_steps_max) return refuse_step(request, nodes_busy, "Requested nodes are busy", "too many steps wait already");
+  if (waiting_steps_.size() >= waiting_steps_max)
+    return refuse_step(request, nodes_busy, "Requested nodes are busy", "too many steps wait already");
   waiting_steps_.push_back({request});
   if (tell_waiting_us_ == 0) tell_waiting_us_ = monotonic_us() + waiting_notice_us;
 }
@@ -166,7 +180,9 @@ bool Supervisor::try_step(const wire::StepRequest& request) {
   if (placement) {
     const std::uint32_t most = plan_.tasks_per_node_max();
     if (most != 0 && std::ranges::any_of(placement->shares, [&](const StepShare& share) { return share.tasks > most; }))
-      return refuse_step(request, bad_task_count, "Task count specification invalid", "at most " + std::to_string(most) + " tasks of a step may run on one node (MaxTasksPerNode)"), true;
+      return refuse_step(request, bad_task_count, "Task count specification invalid",
+                         "at most " + std::to_string(most) + " tasks of a step may run on one node (MaxTasksPerNode)"),
+             true;
     if (const auto ports = ports_for(request.ask(), *placement); ports) {
       start_step(request, *placement, *ports);
       return true;
@@ -193,12 +209,15 @@ Result<std::string> Supervisor::ports_for(const wire::CreateStep& ask, const Ste
   IndexSet free = parse_index_set(ask.job_ports(), UINT16_MAX).value_or(IndexSet{});
   if (free.size() < count) return fail(Errc::invalid, "the job has too few ports");
   for (const auto& [id, step] : steps_)
-    parse_index_set(step.fact.ports(), UINT16_MAX).value_or(IndexSet{}).for_each([&](std::uint32_t port) { free.erase(port); });
+    parse_index_set(step.fact.ports(), UINT16_MAX).value_or(IndexSet{}).for_each([&](std::uint32_t port) {
+      free.erase(port);
+    });
   if (free.size() < count) return fail(Errc::unavailable, "Requested nodes are busy");
   return format_ranges(take_some(free, count));
 }
 
-wire::LaunchPlan Supervisor::step_plan(const wire::CreateStep& ask, const StepPlacement& placement, std::uint32_t id) const {
+wire::LaunchPlan Supervisor::step_plan(const wire::CreateStep& ask, const StepPlacement& placement,
+                                       std::uint32_t id) const {
   wire::LaunchPlan plan = plan_;
   plan.clear_script();
   plan.clear_allocation();
@@ -228,16 +247,20 @@ wire::LaunchPlan Supervisor::step_plan(const wire::CreateStep& ask, const StepPl
   plan.set_ports(steps_.at(id).fact.ports());
   // What it does not say itself about memory it has from its job.
   if (!job.has_memory_per_node_mib() && !job.has_memory_per_cpu_mib() && !job.resources().has_memory_per_gpu_mib()) {
-    if (plan_.job().has_memory_per_cpu_mib()) job.set_memory_per_cpu_mib(plan_.job().memory_per_cpu_mib());
-    else if (plan_.job().has_memory_per_node_mib()) job.set_memory_per_node_mib(plan_.job().memory_per_node_mib());
+    if (plan_.job().has_memory_per_cpu_mib())
+      job.set_memory_per_cpu_mib(plan_.job().memory_per_cpu_mib());
+    else if (plan_.job().has_memory_per_node_mib())
+      job.set_memory_per_node_mib(plan_.job().memory_per_node_mib());
   }
   if (ask.has_part()) make_part(ask.part(), plan);
   return plan;
 }
 
-void Supervisor::start_step(const wire::StepRequest& request, const StepPlacement& placement, const std::string& ports) {
+void Supervisor::start_step(const wire::StepRequest& request, const StepPlacement& placement,
+                            const std::string& ports) {
   const bool shell = request.ask().interactive();
-  const std::uint32_t id = shell ? keeper_->start_shell(placement) : keeper_->start(placement, request.ask().overlap(), request.ask().least_id());
+  const std::uint32_t id = shell ? keeper_->start_shell(placement)
+                                 : keeper_->start(placement, request.ask().overlap(), request.ask().least_id());
   const auto written = spool_.write_step(id);
   KeptStep& kept = steps_[id];
   kept.request = request;
@@ -320,9 +343,11 @@ void Supervisor::hear_step_report(const wire::StepReport& report) {
   unconfirmed_.erase({id, report.node()});
   if (status.state() != wire::AttemptStatus::ENDED) return;
   const auto found = steps_.find(id);
-  const bool failed = status.end() == wire::AttemptStatus::LAUNCH_FAILED || status.end() == wire::AttemptStatus::SUPERVISOR_LOST;
+  const bool failed =
+      status.end() == wire::AttemptStatus::LAUNCH_FAILED || status.end() == wire::AttemptStatus::SUPERVISOR_LOST;
   if (found != steps_.end() && failed && found->second.problem.empty()) {
-    found->second.problem = report.node() + ": " + (status.problem().empty() ? "the step could not be run" : status.problem());
+    found->second.problem =
+        report.node() + ": " + (status.problem().empty() ? "the step could not be run" : status.problem());
     kill_step(id, plan_.kill_wait_seconds(), wire::Kill::CANCELLED_BY_USER);
   }
   wire::StepFromNode forget;
@@ -337,7 +362,8 @@ void Supervisor::step_ended_there(std::uint32_t id, const std::string& node, con
   const auto found = steps_.find(id);
   const std::size_t nodes_before = keeper_->nodes_of(id).size();
   const bool over = keeper_->node_ended(id, node);
-  if (over || keeper_->nodes_of(id).size() < nodes_before) note_ended_there(id, status);  // once, however often it is told
+  if (over || keeper_->nodes_of(id).size() < nodes_before)
+    note_ended_there(id, status);  // once, however often it is told
   if (!over) return;
   if (found != steps_.end()) {
     note_ended(id);
@@ -364,7 +390,8 @@ void Supervisor::try_waiting_steps() {
 
 void Supervisor::refuse_waiting_steps() {
   drop_parts();
-  for (const WaitingStep& waiting : std::exchange(waiting_steps_, {})) refuse_step(waiting.request, already_done, "Job/step already completing or completed");
+  for (const WaitingStep& waiting : std::exchange(waiting_steps_, {}))
+    refuse_step(waiting.request, already_done, "Job/step already completing or completed");
   unconfirmed_.clear();
 }
 

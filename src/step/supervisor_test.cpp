@@ -26,7 +26,7 @@ TEST_F(SupervisorTest, Script_runs_as_the_user_with_exactly_the_groups_of_the_cr
     EXPECT_NE(text.find(line), std::string::npos) << line << "in\n" << text;
   EXPECT_NE(text.find("-rwx------"), std::string::npos);
   EXPECT_NE(text.find(spool_ + "/slurm_script\n"), std::string::npos);
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(stat((work_ + "/slurm-86.out").c_str(), &info), 0);
   EXPECT_EQ(info.st_uid, user);
   EXPECT_EQ(info.st_mode & 0777, 0644u);
@@ -187,7 +187,7 @@ TEST_F(SupervisorTest, Spool_names_the_supervisor_and_the_task) {
   EXPECT_EQ(owner[3], "this-boot");
   ASSERT_EQ(state_words("task").size(), 4u);
   EXPECT_EQ(state_words("task")[1], task);
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(stat((spool_ + "/state").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   go.say("on\n");

@@ -1,4 +1,5 @@
-// src/step/supervisor_usage.cpp - what the tasks use: looked at when somebody asks and now and then, and summed up at their ends.
+// src/step/supervisor_usage.cpp - what the tasks use: looked at when somebody asks and now and then, and summed up at
+// their ends.
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,7 +49,8 @@ void Supervisor::look_at_usage() {
   if (plan_.sample_every_seconds() == 0) return;
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  look_again_us_ = static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1'000 + static_cast<std::int64_t>(plan_.sample_every_seconds()) * 1'000'000;
+  look_again_us_ = static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1'000 +
+                   static_cast<std::int64_t>(plan_.sample_every_seconds()) * 1'000'000;
 }
 
 // The kernel has the sums of whoever has ended, with all it waited for, until it is reaped.

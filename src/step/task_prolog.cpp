@@ -26,9 +26,12 @@ std::string obey_prolog_output(std::string_view output, Environment& environment
     const std::string_view word = line.substr(0, line.find_first_of(" \t"));
     const std::string_view rest = trim(line.substr(word.size()));
     const std::size_t equals = rest.find('=');
-    if (word == "print") printed += std::string{rest} + "\n";
-    else if (word == "unset" && !rest.empty()) environment.unset(rest);
-    else if (word == "export" && equals != std::string_view::npos && equals > 0) environment.set(trim(rest.substr(0, equals)), trim(rest.substr(equals + 1)));
+    if (word == "print")
+      printed += std::string{rest} + "\n";
+    else if (word == "unset" && !rest.empty())
+      environment.unset(rest);
+    else if (word == "export" && equals != std::string_view::npos && equals > 0)
+      environment.set(trim(rest.substr(0, equals)), trim(rest.substr(equals + 1)));
   }
   return printed;
 }

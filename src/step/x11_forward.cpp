@@ -59,7 +59,8 @@ void X11Forward::close() {
 
 Result<void> X11Forward::open(const std::string& folder, uid_t uid, gid_t gid, std::uint32_t screen) {
   cookie_.resize(16);
-  if (getrandom(cookie_.data(), cookie_.size(), 0) != static_cast<ssize_t>(cookie_.size())) return fail(Errc::io, std::string{"make a cookie: "} + std::strerror(errno));
+  if (getrandom(cookie_.data(), cookie_.size(), 0) != static_cast<ssize_t>(cookie_.size()))
+    return fail(Errc::io, std::string{"make a cookie: "} + std::strerror(errno));
   std::uint32_t display = display_first;
   while (display <= display_last && (listener_ = listen_on(display)) < 0) ++display;
   if (listener_ < 0) return fail(Errc::unavailable, "no display of 50 to 999 is free on this node");
@@ -67,7 +68,8 @@ Result<void> X11Forward::open(const std::string& folder, uid_t uid, gid_t gid, s
   authority_ = folder + "/Xauthority";
   const int file = ::open(authority_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   const std::string entry = xauthority_entry(display, cookie_);
-  const bool written = file >= 0 && write(file, entry.data(), entry.size()) == static_cast<ssize_t>(entry.size()) && (geteuid() != 0 || fchown(file, uid, gid) == 0);
+  const bool written = file >= 0 && write(file, entry.data(), entry.size()) == static_cast<ssize_t>(entry.size()) &&
+                       (geteuid() != 0 || fchown(file, uid, gid) == 0);
   const int problem = errno;
   if (file >= 0) ::close(file);
   if (!written) return fail(Errc::io, "write " + authority_ + ": " + std::strerror(problem));

@@ -1,4 +1,5 @@
-// src/step/x11_forward.h - a display on this node for the tasks of one step: what programs say to it goes to srun, and to the X server there.
+// src/step/x11_forward.h - a display on this node for the tasks of one step: what programs say to it goes to srun, and
+// to the X server there.
 #pragma once
 
 #include <poll.h>

@@ -139,7 +139,10 @@ void put(const AccountUser& from, log::AccountUser& to) {
 }
 
 AccountUser get(const log::AccountUser& from) {
-  return {from.name(), static_cast<AdminLevel>(from.admin_level()), {from.wckeys().begin(), from.wckeys().end()}, from.default_wckey()};
+  return {from.name(),
+          static_cast<AdminLevel>(from.admin_level()),
+          {from.wckeys().begin(), from.wckeys().end()},
+          from.default_wckey()};
 }
 
 void put(const Transaction& from, log::Transaction& to) {
@@ -154,7 +157,8 @@ void put(const Transaction& from, log::Transaction& to) {
 }
 
 Transaction get(const log::Transaction& from) {
-  return {TransactionId{from.id()}, Time{from.at()}, from.actor(), from.action(), from.where(), from.info(), from.accounts(), from.users()};
+  return {TransactionId{from.id()}, Time{from.at()}, from.actor(), from.action(), from.where(), from.info(),
+          from.accounts(),          from.users()};
 }
 
 Association get(const log::Association& from) {
@@ -246,21 +250,25 @@ void put_accounts(const State& state, log::State& to) {
 void get_accounts(const log::State& from, State& state) {
   if (from.next_association() > 0) state.next_association = AssociationId{from.next_association()};
   if (from.next_qos() > 0) state.next_qos = QosId{from.next_qos()};
-  for (const auto& association : from.associations()) state.associations.set(AssociationId{association.id()}, SharedValue(get(association)));
+  for (const auto& association : from.associations())
+    state.associations.set(AssociationId{association.id()}, SharedValue(get(association)));
   for (const auto& qos : from.qos()) state.qos.set(QosId{qos.id()}, SharedValue(get(qos)));
   for (const auto& user : from.account_users()) state.account_users.edit().push_back(get(user));
-  for (const auto& transaction : from.transactions()) state.transactions.set(TransactionId{transaction.id()}, SharedValue(get(transaction)));
+  for (const auto& transaction : from.transactions())
+    state.transactions.set(TransactionId{transaction.id()}, SharedValue(get(transaction)));
   state.next_transaction = TransactionId{std::max<std::uint64_t>(from.next_transaction(), 1)};
   for (const auto& each : from.uses()) {
     Use use;
-    for (int i = 0; i < each.usage_size() && i < static_cast<int>(tres_max); ++i) use.usage[static_cast<std::size_t>(i)] = get_fixed(each.usage(i));
+    for (int i = 0; i < each.usage_size() && i < static_cast<int>(tres_max); ++i)
+      use.usage[static_cast<std::size_t>(i)] = get_fixed(each.usage(i));
     use.wall = get_fixed(each.wall());
     use.as_of = Time{each.as_of()};
     use.period_usage = get_fixed(each.period_usage());
     use.period_at = Time{each.period_at()};
     state.uses.set({static_cast<UseOf>(each.of()), each.id(), 0}, SharedValue(std::move(use)));
   }
-  if (from.tres_names_size() > 0) state.tres_names = SharedValue(TresNames(from.tres_names().begin(), from.tres_names().end()));
+  if (from.tres_names_size() > 0)
+    state.tres_names = SharedValue(TresNames(from.tres_names().begin(), from.tres_names().end()));
   state.usage_reset_at = Time{from.usage_reset_at()};
 }
 

@@ -27,7 +27,8 @@ std::string why(const std::string& path) { return path + ": " + std::strerror(er
 std::string sha256(std::string_view bytes) {
   std::string out(32, '\0');
   unsigned length = 0;
-  const int ok = EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(out.data()), &length, EVP_sha256(), nullptr);
+  const int ok = EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(out.data()), &length,
+                            EVP_sha256(), nullptr);
   MR_ASSERT(ok == 1 && length == 32);
   return out;
 }
@@ -51,7 +52,8 @@ std::string derive_node_key(std::string_view cluster_key, std::string_view node)
 
 CredentialSigner::CredentialSigner(void* key) : key_(key), verify_key_(32, '\0') {
   std::size_t length = verify_key_.size();
-  const int ok = EVP_PKEY_get_raw_public_key(static_cast<EVP_PKEY*>(key_), reinterpret_cast<unsigned char*>(verify_key_.data()), &length);
+  const int ok = EVP_PKEY_get_raw_public_key(static_cast<EVP_PKEY*>(key_),
+                                             reinterpret_cast<unsigned char*>(verify_key_.data()), &length);
   MR_ASSERT(ok == 1 && length == 32);
 }
 
@@ -71,8 +73,9 @@ std::string CredentialSigner::sign(std::string_view bytes) const {
   std::string out(64, '\0');
   std::size_t length = out.size();
   EVP_MD_CTX* context = EVP_MD_CTX_new();
-  const bool ok = context && EVP_DigestSignInit(context, nullptr, nullptr, nullptr, static_cast<EVP_PKEY*>(key_)) == 1 &&
-                  EVP_DigestSign(context, reinterpret_cast<unsigned char*>(out.data()), &length, raw(bytes), bytes.size()) == 1;
+  const bool ok =
+      context && EVP_DigestSignInit(context, nullptr, nullptr, nullptr, static_cast<EVP_PKEY*>(key_)) == 1 &&
+      EVP_DigestSign(context, reinterpret_cast<unsigned char*>(out.data()), &length, raw(bytes), bytes.size()) == 1;
   EVP_MD_CTX_free(context);
   MR_ASSERT(ok && length == 64);
   return out;

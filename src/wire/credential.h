@@ -1,4 +1,5 @@
-// src/wire/credential.h - keys, digests and the signed launch credential: what proves to a node that the controller wants this run.
+// src/wire/credential.h - keys, digests and the signed launch credential: what proves to a node that the controller
+// wants this run.
 #pragma once
 
 #include <optional>

@@ -63,7 +63,7 @@ TEST_F(KeyFiles, Cluster_key_is_made_once_and_read_back) {
   ASSERT_TRUE(made);
   EXPECT_EQ(read_key_file(path)->key, *made);
   EXPECT_EQ(read_key_file(path)->node, "");
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   EXPECT_FALSE(make_cluster_key_file(path));

@@ -41,7 +41,8 @@ void put_submitted(const JobSubmitted& e, log::JobSubmitted* to) {
 void put_event(const JobSubmitted& e, log::Event& out) { put_submitted(e, out.mutable_job_submitted()); }
 
 void put_event(const HetJobSubmitted& e, log::Event& out) {
-  for (const JobSubmitted& component : e.components) put_submitted(component, out.mutable_het_job_submitted()->add_components());
+  for (const JobSubmitted& component : e.components)
+    put_submitted(component, out.mutable_het_job_submitted()->add_components());
   out.mutable_het_job_submitted()->set_at(e.at.value);
 }
 
@@ -76,8 +77,10 @@ void put_event(const JobModified& e, log::Event& out) {
   if (e.memory_per_node) to->set_memory_per_node(e.memory_per_node->value);
   if (e.memory_per_cpu) to->set_memory_per_cpu(e.memory_per_cpu->value);
   if (e.dependencies) put(*e.dependencies, *to->mutable_dependencies());
-  if (e.required_nodes) to->mutable_required_nodes()->mutable_nodes()->Add(e.required_nodes->begin(), e.required_nodes->end());
-  if (e.excluded_nodes) to->mutable_excluded_nodes()->mutable_nodes()->Add(e.excluded_nodes->begin(), e.excluded_nodes->end());
+  if (e.required_nodes)
+    to->mutable_required_nodes()->mutable_nodes()->Add(e.required_nodes->begin(), e.required_nodes->end());
+  if (e.excluded_nodes)
+    to->mutable_excluded_nodes()->mutable_nodes()->Add(e.excluded_nodes->begin(), e.excluded_nodes->end());
   if (e.requeue) to->set_requeue(*e.requeue);
   if (e.resources) put(*e.resources, *to->mutable_resources());
   if (e.extras) put(*e.extras, *to->mutable_extras());
@@ -433,7 +436,14 @@ void put_event(const RecordAnnotated& e, log::Event& out) {
 }
 
 Event get_event(const log::RecordAnnotated& from) {
-  RecordAnnotated e{.key = JobKey{from.key()}, .comment = {}, .admin_comment = {}, .system_comment = {}, .extra = {}, .wckey = {}, .derived_exit = {}, .at = Time{from.at()}};
+  RecordAnnotated e{.key = JobKey{from.key()},
+                    .comment = {},
+                    .admin_comment = {},
+                    .system_comment = {},
+                    .extra = {},
+                    .wckey = {},
+                    .derived_exit = {},
+                    .at = Time{from.at()}};
   if (from.has_comment()) e.comment = from.comment();
   if (from.has_admin_comment()) e.admin_comment = from.admin_comment();
   if (from.has_system_comment()) e.system_comment = from.system_comment();
@@ -496,7 +506,9 @@ Event get_event(const log::JobModified& from) {
   if (from.has_memory_per_node()) e.memory_per_node = Mebibytes{from.memory_per_node()};
   if (from.has_memory_per_cpu()) e.memory_per_cpu = Mebibytes{from.memory_per_cpu()};
   if (from.has_dependencies()) e.dependencies = get(from.dependencies());
-  const auto list = [](const log::NodeList& nodes) { return std::vector<std::uint32_t>(nodes.nodes().begin(), nodes.nodes().end()); };
+  const auto list = [](const log::NodeList& nodes) {
+    return std::vector<std::uint32_t>(nodes.nodes().begin(), nodes.nodes().end());
+  };
   if (from.has_required_nodes()) e.required_nodes = list(from.required_nodes());
   if (from.has_excluded_nodes()) e.excluded_nodes = list(from.excluded_nodes());
   if (from.has_requeue()) e.requeue = from.requeue();
@@ -513,7 +525,14 @@ Event get_event(const log::JobModified& from) {
 }
 
 JobPlaced get_event(const log::JobPlaced& from) {
-  JobPlaced e{JobKey{from.key()}, Attempt{from.attempt()}, {}, from.by_backfill(), Time{from.at()}, {}, get_licences(from.licences()), from.priority()};
+  JobPlaced e{JobKey{from.key()},
+              Attempt{from.attempt()},
+              {},
+              from.by_backfill(),
+              Time{from.at()},
+              {},
+              get_licences(from.licences()),
+              from.priority()};
   for (const auto& share : from.shares()) e.shares.push_back(get(share));
   if (from.has_partition()) e.partition = PartitionIndex{from.partition()};
   if (from.has_waited()) e.waited = get(from.waited());
@@ -526,7 +545,8 @@ JobPlaced get_event(const log::JobPlaced& from) {
 }
 
 Event get_event(const log::StepsReported& from) {
-  StepsReported e{.key = JobKey{from.key()}, .attempt = Attempt{from.attempt()}, .started = {}, .ended = {}, .at = Time{from.at()}};
+  StepsReported e{
+      .key = JobKey{from.key()}, .attempt = Attempt{from.attempt()}, .started = {}, .ended = {}, .at = Time{from.at()}};
   for (const auto& start : from.started()) e.started.push_back(get(start));
   for (const auto& end : from.ended()) e.ended.push_back(get(end));
   for (const auto& change : from.changed()) e.changed.push_back({change.id(), change.time_limit_minutes()});
@@ -536,7 +556,7 @@ Event get_event(const log::StepsReported& from) {
 template <class End>
 End get_end(const auto& from) {
   End e{JobKey{from.key()}, Attempt{from.attempt()}, NodeIndex{from.node()}, static_cast<AttemptEnd>(from.end()),
-        from.exit_code(), from.exit_signal(), Time{from.at()}};
+        from.exit_code(),   from.exit_signal(),      Time{from.at()}};
   if constexpr (requires { e.usage; }) e.usage = get(from.usage());
   return e;
 }
@@ -565,21 +585,28 @@ Result<Event> decode_event(std::string_view bytes) {
   switch (in.kind_case()) {
     case K::kControllerStarted:
       return ControllerStarted{Epoch{in.controller_started().epoch()}, Time{in.controller_started().at()}};
-    case K::kClusterConfigured: return get_event(in.cluster_configured());
-    case K::kJobSubmitted: return get_event(in.job_submitted());
+    case K::kClusterConfigured:
+      return get_event(in.cluster_configured());
+    case K::kJobSubmitted:
+      return get_event(in.job_submitted());
     case K::kJobHoldChanged: {
       const auto& e = in.job_hold_changed();
       return JobHoldChanged{JobKey{e.key()}, static_cast<Hold>(e.hold()), e.priority(), Time{e.at()}};
     }
-    case K::kJobModified: return get_event(in.job_modified());
-    case K::kJobBecameEligible: return JobBecameEligible{JobKey{in.job_became_eligible().key()}, Time{in.job_became_eligible().at()}};
+    case K::kJobModified:
+      return get_event(in.job_modified());
+    case K::kJobBecameEligible:
+      return JobBecameEligible{JobKey{in.job_became_eligible().key()}, Time{in.job_became_eligible().at()}};
     case K::kArrayTaskSplit: {
       const auto& e = in.array_task_split();
       return ArrayTaskSplit{JobKey{e.array()}, e.task(), JobKey{e.key()}, JobId{e.id()}, Time{e.at()}};
     }
-    case K::kJobPlaced: return get_event(in.job_placed());
-    case K::kAttemptEnded: return get_end<AttemptEnded>(in.attempt_ended());
-    case K::kAttemptExited: return get_end<AttemptExited>(in.attempt_exited());
+    case K::kJobPlaced:
+      return get_event(in.job_placed());
+    case K::kAttemptEnded:
+      return get_end<AttemptEnded>(in.attempt_ended());
+    case K::kAttemptExited:
+      return get_end<AttemptExited>(in.attempt_exited());
     case K::kJobPortsHeld: {
       const auto& e = in.job_ports_held();
       return JobPortsHeld{JobKey{e.key()}, Attempt{e.attempt()}, e.ports(), Time{e.at()}};
@@ -596,7 +623,8 @@ Result<Event> decode_event(std::string_view bytes) {
     }
     case K::kJobProgramEnded: {
       const auto& e = in.job_program_ended();
-      return JobProgramEnded{JobKey{e.key()}, Attempt{e.attempt()}, static_cast<JobProgram>(e.program()), e.failed(), Time{e.at()}};
+      return JobProgramEnded{JobKey{e.key()}, Attempt{e.attempt()}, static_cast<JobProgram>(e.program()), e.failed(),
+                             Time{e.at()}};
     }
     case K::kNodeModified: {
       const auto& e = in.node_modified();
@@ -615,15 +643,25 @@ Result<Event> decode_event(std::string_view bytes) {
     }
     case K::kNodesPowered: {
       const auto& e = in.nodes_powered();
-      NodesPowered out{.change = static_cast<PowerChange>(e.change()), .nodes = {}, .due = Time{e.due()}, .by = UserId{e.by()}, .at = Time{e.at()}};
+      NodesPowered out{.change = static_cast<PowerChange>(e.change()),
+                       .nodes = {},
+                       .due = Time{e.due()},
+                       .by = UserId{e.by()},
+                       .at = Time{e.at()}};
       for (const auto node : e.nodes()) out.nodes.push_back(NodeIndex{node});
       return out;
     }
-    case K::kNodeCreated: return NodeCreated{get(in.node_created().def()), UserId{in.node_created().by()}, Time{in.node_created().at()}};
-    case K::kNodeDeleted: return NodeDeleted{NodeIndex{in.node_deleted().node()}, UserId{in.node_deleted().by()}, Time{in.node_deleted().at()}};
+    case K::kNodeCreated:
+      return NodeCreated{get(in.node_created().def()), UserId{in.node_created().by()}, Time{in.node_created().at()}};
+    case K::kNodeDeleted:
+      return NodeDeleted{NodeIndex{in.node_deleted().node()}, UserId{in.node_deleted().by()},
+                         Time{in.node_deleted().at()}};
     case K::kJobCancelled:
-      return JobCancelled{JobKey{in.job_cancelled().key()}, UserId{in.job_cancelled().by()}, Time{in.job_cancelled().at()}};
-    case K::kJobTimedOut: return JobTimedOut{JobKey{in.job_timed_out().key()}, Time{in.job_timed_out().at()}, in.job_timed_out().inactive()};
+      return JobCancelled{JobKey{in.job_cancelled().key()}, UserId{in.job_cancelled().by()},
+                          Time{in.job_cancelled().at()}};
+    case K::kJobTimedOut:
+      return JobTimedOut{JobKey{in.job_timed_out().key()}, Time{in.job_timed_out().at()},
+                         in.job_timed_out().inactive()};
     case K::kJobRequeued: {
       const auto& e = in.job_requeued();
       return JobRequeued{JobKey{e.key()}, e.hold(), UserId{e.by()}, Time{e.at()}, Time{e.begin_at()}, e.special_exit()};
@@ -638,15 +676,18 @@ Result<Event> decode_event(std::string_view bytes) {
       for (const auto& trouble : e.troubles()) to.troubles.push_back(get(trouble));
       return to;
     }
-    case K::kNodeLost: return NodeLost{NodeIndex{in.node_lost().node()}, Time{in.node_lost().at()}};
+    case K::kNodeLost:
+      return NodeLost{NodeIndex{in.node_lost().node()}, Time{in.node_lost().at()}};
     case K::kNodeStateChanged: {
       const auto& e = in.node_state_changed();
-      return NodeStateChanged{NodeIndex{e.node()}, static_cast<NodeOrder>(e.order()), e.reason(), UserId{e.by()}, Time{e.at()},
-                              static_cast<AfterReboot>(e.after_reboot()), Time{e.due()}};
+      return NodeStateChanged{
+          NodeIndex{e.node()}, static_cast<NodeOrder>(e.order()),          e.reason(),   UserId{e.by()},
+          Time{e.at()},        static_cast<AfterReboot>(e.after_reboot()), Time{e.due()}};
     }
     case K::kPartitionStateChanged: {
       const auto& e = in.partition_state_changed();
-      return PartitionStateChanged{PartitionIndex{e.partition()}, static_cast<Availability>(e.availability()), Time{e.at()}};
+      return PartitionStateChanged{PartitionIndex{e.partition()}, static_cast<Availability>(e.availability()),
+                                   Time{e.at()}};
     }
     case K::kPartitionChanged: {
       const auto& e = in.partition_changed();
@@ -656,52 +697,72 @@ Result<Event> decode_event(std::string_view bytes) {
       const auto& e = in.partition_deleted();
       return PartitionDeleted{PartitionIndex{e.partition()}, UserId{e.by()}, Time{e.at()}};
     }
-    case K::kDampingChanged: return DampingChanged{in.damping_changed().factor(), Time{in.damping_changed().at()}};
-    case K::kJobDeadlinePassed: return JobDeadlinePassed{JobKey{in.job_deadline_passed().key()}, Time{in.job_deadline_passed().at()}};
-    case K::kJobForgotten: return JobForgotten{JobKey{in.job_forgotten().key()}, Time{in.job_forgotten().at()}};
+    case K::kDampingChanged:
+      return DampingChanged{in.damping_changed().factor(), Time{in.damping_changed().at()}};
+    case K::kJobDeadlinePassed:
+      return JobDeadlinePassed{JobKey{in.job_deadline_passed().key()}, Time{in.job_deadline_passed().at()}};
+    case K::kJobForgotten:
+      return JobForgotten{JobKey{in.job_forgotten().key()}, Time{in.job_forgotten().at()}};
     case K::kJobPreempted: {
       const auto& e = in.job_preempted();
       return JobPreempted{JobKey{e.key()}, JobKey{e.by()}, e.requeue(), Time{e.due()}, Time{e.at()}};
     }
-    case K::kReservationSet: return ReservationSet{get(in.reservation_set().reservation()), Time{in.reservation_set().at()}};
+    case K::kReservationSet:
+      return ReservationSet{get(in.reservation_set().reservation()), Time{in.reservation_set().at()}};
     case K::kReservationRemoved:
       return ReservationRemoved{ReservationId{in.reservation_removed().id()}, Time{in.reservation_removed().at()}};
-    case K::kAssociationChanged: return AssociationChanged{get(in.association_changed().association()), Time{in.association_changed().at()}};
+    case K::kAssociationChanged:
+      return AssociationChanged{get(in.association_changed().association()), Time{in.association_changed().at()}};
     case K::kAssociationRemoved:
-      return AssociationRemoved{AssociationId{in.association_removed().association()}, Time{in.association_removed().at()}};
-    case K::kQosChanged: return QosChanged{get(in.qos_changed().qos()), Time{in.qos_changed().at()}};
-    case K::kQosRemoved: return QosRemoved{QosId{in.qos_removed().qos()}, Time{in.qos_removed().at()}};
+      return AssociationRemoved{AssociationId{in.association_removed().association()},
+                                Time{in.association_removed().at()}};
+    case K::kQosChanged:
+      return QosChanged{get(in.qos_changed().qos()), Time{in.qos_changed().at()}};
+    case K::kQosRemoved:
+      return QosRemoved{QosId{in.qos_removed().qos()}, Time{in.qos_removed().at()}};
     case K::kCrontabSet: {
       const auto& e = in.crontab_set();
       CrontabSet to{UserId{e.crontab().uid()}, get(e.crontab()), Time{e.at()}, UserId{e.by()}};
       for (const auto& job : e.submitted()) to.submitted.push_back(get_event(job));
       return to;
     }
-    case K::kTriggerSet: return TriggerSet{get(in.trigger_set().trigger()), Time{in.trigger_set().at()}};
-    case K::kTriggerRemoved: return TriggerRemoved{TriggerId{in.trigger_removed().id()}, Time{in.trigger_removed().at()}};
-    case K::kUsageReset: return UsageReset{AssociationId{in.usage_reset().association()}, Time{in.usage_reset().at()}};
-    case K::kAccountUserChanged: return AccountUserChanged{get(in.account_user_changed().user()), Time{in.account_user_changed().at()}};
-    case K::kTransactionNoted: return TransactionNoted{get(in.transaction_noted().transaction()), Time{in.transaction_noted().at()}};
-    case K::kRecordAnnotated: return get_event(in.record_annotated());
-    case K::kHetJobSubmitted: return get_components<HetJobSubmitted>(in.het_job_submitted());
-    case K::kHetJobPlaced: return get_components<HetJobPlaced>(in.het_job_placed());
-    case K::kStepsReported: return get_event(in.steps_reported());
+    case K::kTriggerSet:
+      return TriggerSet{get(in.trigger_set().trigger()), Time{in.trigger_set().at()}};
+    case K::kTriggerRemoved:
+      return TriggerRemoved{TriggerId{in.trigger_removed().id()}, Time{in.trigger_removed().at()}};
+    case K::kUsageReset:
+      return UsageReset{AssociationId{in.usage_reset().association()}, Time{in.usage_reset().at()}};
+    case K::kAccountUserChanged:
+      return AccountUserChanged{get(in.account_user_changed().user()), Time{in.account_user_changed().at()}};
+    case K::kTransactionNoted:
+      return TransactionNoted{get(in.transaction_noted().transaction()), Time{in.transaction_noted().at()}};
+    case K::kRecordAnnotated:
+      return get_event(in.record_annotated());
+    case K::kHetJobSubmitted:
+      return get_components<HetJobSubmitted>(in.het_job_submitted());
+    case K::kHetJobPlaced:
+      return get_components<HetJobPlaced>(in.het_job_placed());
+    case K::kStepsReported:
+      return get_event(in.steps_reported());
     case K::kJobSuspended: {
       const auto& e = in.job_suspended();
-      return JobSuspended{JobKey{e.key()}, static_cast<SuspendWhy>(e.why()), JobKey{e.by()}, UserId{e.actor()}, Time{e.at()}};
+      return JobSuspended{JobKey{e.key()}, static_cast<SuspendWhy>(e.why()), JobKey{e.by()}, UserId{e.actor()},
+                          Time{e.at()}};
     }
     case K::kJobResumeWanted: {
       const auto& e = in.job_resume_wanted();
       return JobResumeWanted{JobKey{e.key()}, UserId{e.actor()}, Time{e.at()}};
     }
-    case K::kJobResumed: return JobResumed{JobKey{in.job_resumed().key()}, Time{in.job_resumed().at()}};
+    case K::kJobResumed:
+      return JobResumed{JobKey{in.job_resumed().key()}, Time{in.job_resumed().at()}};
     case K::kTimeSliceTurned: {
       TimeSliceTurned e{{}, {}, Time{in.time_slice_turned().at()}};
       for (const auto key : in.time_slice_turned().suspended()) e.suspended.push_back(JobKey{key});
       for (const auto key : in.time_slice_turned().resumed()) e.resumed.push_back(JobKey{key});
       return e;
     }
-    case K::KIND_NOT_SET: break;
+    case K::KIND_NOT_SET:
+      break;
   }
   return fail(Errc::corrupt, "an event of a kind this release does not know");
 }

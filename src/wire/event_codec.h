@@ -15,5 +15,4 @@ Result<Event> decode_event(std::string_view bytes);
 std::string encode_state(const State& state);
 Result<State> decode_state(std::string_view bytes);
 
-
 }  // namespace millrace

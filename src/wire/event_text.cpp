@@ -1,8 +1,8 @@
 // src/wire/event_text.cpp - see event_text.h.
 #include "wire/event_text.h"
 
-#include <ctime>
 #include <time.h>
+#include <ctime>
 
 #include <cstdio>
 #include <type_traits>
@@ -19,50 +19,73 @@ using fact_text::add, fact_text::Line, fact_text::minutes_text, fact_text::name_
 
 std::string_view name_of(Hold hold) {
   switch (hold) {
-    case Hold::none: return "none";
-    case Hold::user: return "user";
-    case Hold::admin: return "admin";
+    case Hold::none:
+      return "none";
+    case Hold::user:
+      return "user";
+    case Hold::admin:
+      return "admin";
   }
   return "?";
 }
 
 std::string_view name_of(AttemptEnd end) {
   switch (end) {
-    case AttemptEnd::exited: return "exited";
-    case AttemptEnd::launch_failed: return "launch_failed";
-    case AttemptEnd::supervisor_lost: return "supervisor_lost";
-    case AttemptEnd::node_lost: return "node_lost";
-    case AttemptEnd::out_of_memory: return "out_of_memory";
-    case AttemptEnd::prolog_failed: return "prolog_failed";
+    case AttemptEnd::exited:
+      return "exited";
+    case AttemptEnd::launch_failed:
+      return "launch_failed";
+    case AttemptEnd::supervisor_lost:
+      return "supervisor_lost";
+    case AttemptEnd::node_lost:
+      return "node_lost";
+    case AttemptEnd::out_of_memory:
+      return "out_of_memory";
+    case AttemptEnd::prolog_failed:
+      return "prolog_failed";
   }
   return "?";
 }
 
 std::string_view name_of(NodeOrder order) {
   switch (order) {
-    case NodeOrder::drain: return "drain";
-    case NodeOrder::undrain: return "undrain";
-    case NodeOrder::down: return "down";
-    case NodeOrder::resume: return "resume";
-    case NodeOrder::reason_only: return "reason_only";
-    case NodeOrder::fail: return "fail";
-    case NodeOrder::reboot: return "reboot";
-    case NodeOrder::reboot_asap: return "reboot_asap";
-    case NodeOrder::reboot_issued: return "reboot_issued";
-    case NodeOrder::cancel_reboot: return "cancel_reboot";
-    case NodeOrder::future: return "future";
+    case NodeOrder::drain:
+      return "drain";
+    case NodeOrder::undrain:
+      return "undrain";
+    case NodeOrder::down:
+      return "down";
+    case NodeOrder::resume:
+      return "resume";
+    case NodeOrder::reason_only:
+      return "reason_only";
+    case NodeOrder::fail:
+      return "fail";
+    case NodeOrder::reboot:
+      return "reboot";
+    case NodeOrder::reboot_asap:
+      return "reboot_asap";
+    case NodeOrder::reboot_issued:
+      return "reboot_issued";
+    case NodeOrder::cancel_reboot:
+      return "cancel_reboot";
+    case NodeOrder::future:
+      return "future";
   }
   return "?";
 }
 
-Line describe(const ControllerStarted& e) { return Line{"ControllerStarted"}.number("epoch", static_cast<std::int64_t>(e.epoch.value)); }
+Line describe(const ControllerStarted& e) {
+  return Line{"ControllerStarted"}.number("epoch", static_cast<std::int64_t>(e.epoch.value));
+}
 
 Line describe(const ClusterConfigured& e) {
   Line line{"ClusterConfigured"};
   line.list("nodes", e.nodes, [](const NodeDef& def) { return show(def); });
   line.list("partitions", e.partitions, [](const PartitionDef& def) { return show(def); });
   line.text_ += ' ' + show(e.policy);
-  line.list("switches", e.topology.switches, [](const SwitchDef& def) { return show(def); }).flag("blocks", e.topology.blocks);
+  line.list("switches", e.topology.switches, [](const SwitchDef& def) { return show(def); })
+      .flag("blocks", e.topology.blocks);
   line.numbers("block_sizes", e.topology.block_sizes).count("keep", static_cast<std::uint64_t>(e.keep));
   return line;
 }
@@ -153,12 +176,15 @@ Line describe(const JobPlaced& e) {
   line.flag("on_all_nodes", e.on_all_nodes).flag("prolog", e.prolog).flag("supervised", e.supervised);
   line.count("priority", e.priority);
   if (!e.waited) return line;
-  line.list("waited", e.waited->spans, [](const WaitSpan& span) { return std::string{slurm_word(span.reason)} + ":" + describe_time(span.from); });
+  line.list("waited", e.waited->spans,
+            [](const WaitSpan& span) { return std::string{slurm_word(span.reason)} + ":" + describe_time(span.from); });
   return line.time("planned_at", e.waited->planned_at).time("planned_start", e.waited->planned_start);
 }
 
 void add(Line& line, const StepUsage& usage) {
-  const auto amount = [&](std::string_view name, std::int64_t value) { line.count(name, static_cast<std::uint64_t>(value)); };
+  const auto amount = [&](std::string_view name, std::int64_t value) {
+    line.count(name, static_cast<std::uint64_t>(value));
+  };
   amount("user_us", usage.user_us);
   amount("system_us", usage.system_us);
   amount("max_rss", usage.max_rss_bytes);
@@ -182,27 +208,42 @@ Line describe_end(std::string_view what, const auto& e) {
 Line describe(const AttemptEnded& e) { return describe_end("AttemptEnded", e); }
 Line describe(const AttemptExited& e) { return describe_end("AttemptExited", e); }
 
-Line describe(const JobPortsHeld& e) { return on_job("JobPortsHeld", e.key).number("attempt", e.attempt.value).quoted("ports", e.ports); }
-Line describe(const JobShrunk& e) {
-  return on_job("JobShrunk", e.key).number("attempt", e.attempt.value).list("nodes", e.nodes, [](NodeIndex node) { return std::to_string(node.value); });
+Line describe(const JobPortsHeld& e) {
+  return on_job("JobPortsHeld", e.key).number("attempt", e.attempt.value).quoted("ports", e.ports);
 }
-Line describe(const JobLostNode& e) { return on_job("JobLostNode", e.key).number("attempt", e.attempt.value).number("node", e.node.value); }
+Line describe(const JobShrunk& e) {
+  return on_job("JobShrunk", e.key).number("attempt", e.attempt.value).list("nodes", e.nodes, [](NodeIndex node) {
+    return std::to_string(node.value);
+  });
+}
+Line describe(const JobLostNode& e) {
+  return on_job("JobLostNode", e.key).number("attempt", e.attempt.value).number("node", e.node.value);
+}
 
 Line describe(const JobProgramEnded& e) {
   Line line = on_job("JobProgramEnded", e.key);
-  return line.number("attempt", e.attempt.value).word("program", e.program == JobProgram::epilog ? "epilog" : "prolog").flag("failed", e.failed);
+  return line.number("attempt", e.attempt.value)
+      .word("program", e.program == JobProgram::epilog ? "epilog" : "prolog")
+      .flag("failed", e.failed);
 }
 
 Line describe(const JobCancelled& e) { return on_job("JobCancelled", e.key).number("by", e.by.value); }
 Line describe(const JobTimedOut& e) { return on_job("JobTimedOut", e.key).flag("inactive", e.inactive); }
 Line describe(const JobRequeued& e) {
-  return on_job("JobRequeued", e.key).flag("hold", e.hold).number("by", e.by.value).time("begin_at", e.begin_at).flag("special_exit", e.special_exit);
+  return on_job("JobRequeued", e.key)
+      .flag("hold", e.hold)
+      .number("by", e.by.value)
+      .time("begin_at", e.begin_at)
+      .flag("special_exit", e.special_exit);
 }
 
 Line describe(const NodeRegistered& e) {
   Line line{"NodeRegistered"};
   const Inventory& has = e.inventory;
-  line.number("node", e.node.value).quoted("boot_id", e.boot_id).number("cpus", has.cpus.value).number("memory", has.memory.value);
+  line.number("node", e.node.value)
+      .quoted("boot_id", e.boot_id)
+      .number("cpus", has.cpus.value)
+      .number("memory", has.memory.value);
   line.number("tmp", has.tmp_disk.value).quoted("arch", has.arch).quoted("os", has.os).quoted("version", has.version);
   line.quoted("host", has.host_name).time("boot_at", has.boot_at).time("agent_started_at", has.agent_started_at);
   line.list("devices", has.devices, [](const NodeGres& kind) { return show(kind); });
@@ -211,9 +252,12 @@ Line describe(const NodeRegistered& e) {
 }
 
 Line describe(const DevicesJudged& e) {
-  return Line{"DevicesJudged"}.number("node", e.node.value).list("troubles", e.troubles, [](const DeviceTrouble& trouble) {
-    return trouble.name + ':' + trouble.type + ':' + std::to_string(trouble.device) + ' ' + quote_text(trouble.text);
-  });
+  return Line{"DevicesJudged"}
+      .number("node", e.node.value)
+      .list("troubles", e.troubles, [](const DeviceTrouble& trouble) {
+        return trouble.name + ':' + trouble.type + ':' + std::to_string(trouble.device) + ' ' +
+               quote_text(trouble.text);
+      });
 }
 
 Line describe(const NodeLost& e) { return Line{"NodeLost"}.number("node", e.node.value); }
@@ -221,7 +265,8 @@ Line describe(const NodeLost& e) { return Line{"NodeLost"}.number("node", e.node
 Line describe(const NodeStateChanged& e) {
   Line line{"NodeStateChanged"};
   line.number("node", e.node.value).word("order", name_of(e.order)).quoted("reason", e.reason).number("by", e.by.value);
-  if (e.after_reboot != AfterReboot::as_before) line.word("then", e.after_reboot == AfterReboot::down ? "down" : "resume");
+  if (e.after_reboot != AfterReboot::as_before)
+    line.word("then", e.after_reboot == AfterReboot::down ? "down" : "resume");
   return line.time("due", e.due);
 }
 
@@ -243,7 +288,8 @@ Line describe(const NodeModified& e) {
 }
 
 Line describe(const NodesPowered& e) {
-  constexpr std::string_view words[] = {"down_wanted", "down_asap", "down_forced", "going_down", "off", "up_wanted", "coming_up", "told", "failed", "called_off"};
+  constexpr std::string_view words[] = {"down_wanted", "down_asap", "down_forced", "going_down", "off",
+                                        "up_wanted",   "coming_up", "told",        "failed",     "called_off"};
   const auto which = static_cast<std::size_t>(e.change);
   Line line{"NodesPowered"};
   line.word("change", which < std::size(words) ? words[which] : "unknown");
@@ -251,8 +297,16 @@ Line describe(const NodesPowered& e) {
   return line.number("by", e.by.value).time("due", e.due);
 }
 
-Line describe(const NodeCreated& e) { return Line{"NodeCreated"}.quoted("name", e.def.name).number("cpus", e.def.cpus.value).number("memory", e.def.memory.value).number("by", e.by.value); }
-Line describe(const NodeDeleted& e) { return Line{"NodeDeleted"}.number("node", e.node.value).number("by", e.by.value); }
+Line describe(const NodeCreated& e) {
+  return Line{"NodeCreated"}
+      .quoted("name", e.def.name)
+      .number("cpus", e.def.cpus.value)
+      .number("memory", e.def.memory.value)
+      .number("by", e.by.value);
+}
+Line describe(const NodeDeleted& e) {
+  return Line{"NodeDeleted"}.number("node", e.node.value).number("by", e.by.value);
+}
 
 Line describe(const PartitionStateChanged& e) {
   return Line{"PartitionStateChanged"}.number("partition", e.partition.value).word("state", name_of(e.availability));
@@ -263,24 +317,35 @@ Line describe(const PartitionChanged& e) {
   line.text_ += ' ' + show(e.def);
   return line.number("by", e.by.value);
 }
-Line describe(const PartitionDeleted& e) { return Line{"PartitionDeleted"}.number("partition", e.partition.value).number("by", e.by.value); }
+Line describe(const PartitionDeleted& e) {
+  return Line{"PartitionDeleted"}.number("partition", e.partition.value).number("by", e.by.value);
+}
 Line describe(const DampingChanged& e) { return Line{"DampingChanged"}.number("factor", e.factor); }
 
 Line describe(const JobPreempted& e) {
-  return on_job("JobPreempted", e.key).number("by", static_cast<std::int64_t>(e.by.value)).flag("requeue", e.requeue).time("due", e.due);
+  return on_job("JobPreempted", e.key)
+      .number("by", static_cast<std::int64_t>(e.by.value))
+      .flag("requeue", e.requeue)
+      .time("due", e.due);
 }
 
 std::string_view name_of(SuspendWhy why) {
   switch (why) {
-    case SuspendWhy::administrator: return "administrator";
-    case SuspendWhy::preempted: return "preempted";
-    case SuspendWhy::time_slice: return "time_slice";
+    case SuspendWhy::administrator:
+      return "administrator";
+    case SuspendWhy::preempted:
+      return "preempted";
+    case SuspendWhy::time_slice:
+      return "time_slice";
   }
   return "?";
 }
 
 Line describe(const JobSuspended& e) {
-  return on_job("JobSuspended", e.key).word("why", name_of(e.why)).count("by", e.by.value).count("actor", e.actor.value);
+  return on_job("JobSuspended", e.key)
+      .word("why", name_of(e.why))
+      .count("by", e.by.value)
+      .count("actor", e.actor.value);
 }
 Line describe(const JobResumeWanted& e) { return on_job("JobResumeWanted", e.key).count("actor", e.actor.value); }
 Line describe(const JobResumed& e) { return on_job("JobResumed", e.key); }
@@ -291,20 +356,33 @@ Line describe(const TimeSliceTurned& e) {
 
 std::string show(const StepStart& start) {
   Line line{std::to_string(start.id)};
-  line.quoted("name", start.name).numbers("nodes", *start.nodes).number("tasks", start.tasks).number("cpus", start.cpus.value);
-  line.count("memory", static_cast<std::uint64_t>(start.memory.value)).quoted("srun_host", start.srun_host).count("srun_pid", start.srun_pid);
+  line.quoted("name", start.name)
+      .numbers("nodes", *start.nodes)
+      .number("tasks", start.tasks)
+      .number("cpus", start.cpus.value);
+  line.count("memory", static_cast<std::uint64_t>(start.memory.value))
+      .quoted("srun_host", start.srun_host)
+      .count("srun_pid", start.srun_pid);
   line.quoted("distribution", start.distribution).count("limit", start.time_limit_minutes).quoted("ports", start.ports);
   if (start.wishes) {
     const StepWishes& wishes = *start.wishes;
-    line.quoted("gres", wishes.gres).quoted("per_step", wishes.tres_per_step).quoted("per_node", wishes.tres_per_node).quoted("per_socket", wishes.tres_per_socket);
-    line.quoted("per_task", wishes.tres_per_task).quoted("cpus_per", wishes.cpus_per_tres).quoted("mem_per", wishes.mem_per_tres);
+    line.quoted("gres", wishes.gres)
+        .quoted("per_step", wishes.tres_per_step)
+        .quoted("per_node", wishes.tres_per_node)
+        .quoted("per_socket", wishes.tres_per_socket);
+    line.quoted("per_task", wishes.tres_per_task)
+        .quoted("cpus_per", wishes.cpus_per_tres)
+        .quoted("mem_per", wishes.mem_per_tres);
   }
   return '(' + line.time("at", start.at).text_ + ')';
 }
 
 std::string show(const StepEnd& end) {
   Line line{std::to_string(end.id)};
-  line.word("outcome", outcome_word(end.outcome)).count("exit_code", end.exit_code).count("exit_signal", end.exit_signal).count("by", end.cancelled_by.value);
+  line.word("outcome", outcome_word(end.outcome))
+      .count("exit_code", end.exit_code)
+      .count("exit_signal", end.exit_signal)
+      .count("by", end.cancelled_by.value);
   add(line, end.usage);
   return '(' + line.time("at", end.at).text_ + ')';
 }
@@ -313,14 +391,20 @@ Line describe(const StepsReported& e) {
   Line line = on_job("StepsReported", e.key);
   line.number("attempt", e.attempt.value);
   line.list("started", e.started, [](const StepStart& start) { return show(start); });
-  line.list("changed", e.changed, [](const StepChange& change) { return "(" + std::to_string(change.id) + " limit=" + std::to_string(change.time_limit_minutes) + ")"; });
+  line.list("changed", e.changed, [](const StepChange& change) {
+    return "(" + std::to_string(change.id) + " limit=" + std::to_string(change.time_limit_minutes) + ")";
+  });
   return line.list("ended", e.ended, [](const StepEnd& end) { return show(end); });
 }
 
 Line describe(const ReservationSet& e) {
   const Reservation& r = e.reservation;
   Line line{"ReservationSet"};
-  line.number("id", r.id.value).quoted("name", r.name).time("start", r.start).time("end", r.end).quoted("flags", flag_words(r));
+  line.number("id", r.id.value)
+      .quoted("name", r.name)
+      .time("start", r.start)
+      .time("end", r.end)
+      .quoted("flags", flag_words(r));
   std::string nodes;
   for (const std::uint32_t node : r.nodes) nodes += (nodes.empty() ? "" : ",") + std::to_string(node);
   const auto joined = [](const std::vector<std::string>& names) {
@@ -328,10 +412,16 @@ Line describe(const ReservationSet& e) {
     for (const std::string& name : names) out += (out.empty() ? "" : ",") + name;
     return out;
   };
-  line.quoted("nodes", nodes).quoted("users", joined(r.users)).quoted("accounts", joined(r.accounts)).quoted("groups", joined(r.groups));
+  line.quoted("nodes", nodes)
+      .quoted("users", joined(r.users))
+      .quoted("accounts", joined(r.accounts))
+      .quoted("groups", joined(r.groups));
   if (r.partition != unlimited) line.number("partition", r.partition);
   line.quoted("licences", format_licences(r.licences)).quoted("features", r.features).quoted("comment", r.comment);
-  return line.count("max_start_delay", r.max_start_delay_seconds).time("idle_since", r.idle_since).count("made_by", r.made_by.value).flag("start_awaited", r.start_awaited);
+  return line.count("max_start_delay", r.max_start_delay_seconds)
+      .time("idle_since", r.idle_since)
+      .count("made_by", r.made_by.value)
+      .flag("start_awaited", r.start_awaited);
 }
 
 Line describe(const ReservationRemoved& e) { return Line{"ReservationRemoved"}.number("id", e.id.value); }
@@ -363,20 +453,33 @@ void add(Line& line, const Limits& limits) {
 Line describe(const AssociationChanged& e) {
   const Association& a = e.association;
   Line line{"AssociationChanged"};
-  line.number("association", a.id.value).count("parent", a.parent.value).quoted("account", a.account).quoted("user", a.user);
+  line.number("association", a.id.value)
+      .count("parent", a.parent.value)
+      .quoted("account", a.account)
+      .quoted("user", a.user);
   line.quoted("partition", a.partition).quoted("description", a.description).quoted("organization", a.organization);
   line.word("shares", a.shares == shares_of_parent ? "parent" : std::to_string(a.shares)).count("priority", a.priority);
   add(line, a.limits);
-  return line.numbers("qos", a.qos).count("default_qos", a.default_qos.value).flag("default", a.is_default).strings("coordinators", a.coordinators);
+  return line.numbers("qos", a.qos)
+      .count("default_qos", a.default_qos.value)
+      .flag("default", a.is_default)
+      .strings("coordinators", a.coordinators);
 }
 
-Line describe(const AssociationRemoved& e) { return Line{"AssociationRemoved"}.number("association", e.association.value); }
+Line describe(const AssociationRemoved& e) {
+  return Line{"AssociationRemoved"}.number("association", e.association.value);
+}
 
 Line describe(const QosChanged& e) {
   const Qos& q = e.qos;
   Line line{"QosChanged"};
-  line.number("qos", q.id.value).quoted("name", q.name).quoted("description", q.description).count("priority", q.priority);
-  line.numbers("preempts", q.preempts).count("preempt_mode", static_cast<std::uint64_t>(q.preempt_mode)).count("grace", q.grace_seconds);
+  line.number("qos", q.id.value)
+      .quoted("name", q.name)
+      .quoted("description", q.description)
+      .count("priority", q.priority);
+  line.numbers("preempts", q.preempts)
+      .count("preempt_mode", static_cast<std::uint64_t>(q.preempt_mode))
+      .count("grace", q.grace_seconds);
   if (q.preempt_exempt_seconds) line.number("preempt_exempt", *q.preempt_exempt_seconds);
   if (q.usage_factor_thousandths != 1000) line.number("usage_factor_thousandths", q.usage_factor_thousandths);
   line.count("flags", q.flags);
@@ -398,15 +501,22 @@ Line describe(const QosRemoved& e) { return Line{"QosRemoved"}.number("qos", e.q
 Line describe(const CrontabSet& e) {
   Line line{"CrontabSet"};
   line.number("uid", e.uid.value).quoted("text", e.crontab.text);
-  line.list("jobs", e.crontab.jobs, [](const CrontabJob& job) { return std::to_string(job.key.value) + "@" + std::to_string(job.line); });
-  return line.count("by", e.by.value).list("submitted", e.submitted, [](const JobSubmitted& job) { return '(' + describe(job).text_ + ')'; });
+  line.list("jobs", e.crontab.jobs,
+            [](const CrontabJob& job) { return std::to_string(job.key.value) + "@" + std::to_string(job.line); });
+  return line.count("by", e.by.value).list("submitted", e.submitted, [](const JobSubmitted& job) {
+    return '(' + describe(job).text_ + ')';
+  });
 }
 Line describe(const TriggerSet& e) {
-  constexpr const char* names[] = {"node_down", "node_up", "node_drained", "node_draining", "node_resumed", "node_failing", "node_idle", "job_end", "job_time", "reconfigured", "controller_started"};
+  constexpr const char* names[] = {"node_down",    "node_up",      "node_drained",      "node_draining",
+                                   "node_resumed", "node_failing", "node_idle",         "job_end",
+                                   "job_time",     "reconfigured", "controller_started"};
   const Trigger& t = e.trigger;
   const auto event = static_cast<std::size_t>(t.event);
   Line line{"TriggerSet"};
-  line.number("id", t.id.value).number("uid", t.uid.value).word("event", event < std::size(names) ? names[event] : "unknown");
+  line.number("id", t.id.value)
+      .number("uid", t.uid.value)
+      .word("event", event < std::size(names) ? names[event] : "unknown");
   line.count("job", t.job_id.value).count("key", t.job.value).quoted("nodes", t.nodes).flag("permanent", t.permanent);
   if (t.offset_seconds != 0) line.word("offset", std::to_string(t.offset_seconds));
   line.quoted("program", t.program);
@@ -417,13 +527,19 @@ Line describe(const UsageReset& e) { return Line{"UsageReset"}.count("associatio
 
 Line describe(const AccountUserChanged& e) {
   Line line{"AccountUserChanged"};
-  line.quoted("name", e.user.name).count("admin_level", static_cast<std::uint64_t>(e.user.admin_level)).strings("wckeys", e.user.wckeys);
+  line.quoted("name", e.user.name)
+      .count("admin_level", static_cast<std::uint64_t>(e.user.admin_level))
+      .strings("wckeys", e.user.wckeys);
   return line.quoted("default_wckey", e.user.default_wckey);
 }
 Line describe(const TransactionNoted& e) {
   const Transaction& t = e.transaction;
   Line line{"TransactionNoted"};
-  line.number("id", t.id.value).quoted("actor", t.actor).quoted("action", t.action).quoted("where", t.where).quoted("info", t.info);
+  line.number("id", t.id.value)
+      .quoted("actor", t.actor)
+      .quoted("action", t.action)
+      .quoted("where", t.where)
+      .quoted("info", t.info);
   return line.quoted("accounts", t.accounts).quoted("users", t.users);
 }
 Line describe(const RecordAnnotated& e) {
@@ -441,7 +557,8 @@ Line describe(const RecordAnnotated& e) {
 }
 
 Line describe_whole(std::string_view kind, const auto& components) {
-  return Line{kind}.list("components", components, [](const auto& component) { return '(' + describe(component).text_ + ')'; });
+  return Line{kind}.list("components", components,
+                         [](const auto& component) { return '(' + describe(component).text_ + ')'; });
 }
 Line describe(const HetJobSubmitted& e) { return describe_whole("HetJobSubmitted", e.components); }
 Line describe(const HetJobPlaced& e) { return describe_whole("HetJobPlaced", e.components); }
@@ -450,15 +567,24 @@ Line describe(const HetJobPlaced& e) { return describe_whole("HetJobPlaced", e.c
 
 std::string_view outcome_word(Outcome outcome) {
   switch (outcome) {
-    case Outcome::none: return "none";
-    case Outcome::completed: return "completed";
-    case Outcome::failed: return "failed";
-    case Outcome::cancelled: return "cancelled";
-    case Outcome::timeout: return "timeout";
-    case Outcome::node_fail: return "node_fail";
-    case Outcome::preempted: return "preempted";
-    case Outcome::deadline: return "deadline";
-    case Outcome::out_of_memory: return "out_of_memory";
+    case Outcome::none:
+      return "none";
+    case Outcome::completed:
+      return "completed";
+    case Outcome::failed:
+      return "failed";
+    case Outcome::cancelled:
+      return "cancelled";
+    case Outcome::timeout:
+      return "timeout";
+    case Outcome::node_fail:
+      return "node_fail";
+    case Outcome::preempted:
+      return "preempted";
+    case Outcome::deadline:
+      return "deadline";
+    case Outcome::out_of_memory:
+      return "out_of_memory";
   }
   return "?";
 }

@@ -27,11 +27,17 @@ class Line {
     return *this;
   }
   Line& number(std::string_view name, std::int64_t value) { return word(name, std::to_string(value)); }
-  Line& count(std::string_view name, std::uint64_t value) { return value == 0 ? *this : word(name, std::to_string(value)); }
-  Line& quoted(std::string_view name, std::string_view value) { return value.empty() ? *this : word(name, quote_text(value)); }
+  Line& count(std::string_view name, std::uint64_t value) {
+    return value == 0 ? *this : word(name, std::to_string(value));
+  }
+  Line& quoted(std::string_view name, std::string_view value) {
+    return value.empty() ? *this : word(name, quote_text(value));
+  }
   Line& flag(std::string_view name, bool value) { return value ? word(name, "yes") : *this; }
   Line& time(std::string_view name, Time at) { return at.is_set() ? word(name, describe_time(at)) : *this; }
-  Line& amount(std::string_view name, const std::optional<Mebibytes>& value) { return value ? number(name, value->value) : *this; }
+  Line& amount(std::string_view name, const std::optional<Mebibytes>& value) {
+    return value ? number(name, value->value) : *this;
+  }
   Line& digest(std::string_view name, const std::array<std::uint8_t, 16>& bytes) {
     return bytes == std::array<std::uint8_t, 16>{} ? *this : word(name, hex(bytes));
   }

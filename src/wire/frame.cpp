@@ -38,8 +38,8 @@ Result<std::optional<std::string_view>> FrameReader::next() {
   if (rest.size() < frame_header_size) return std::optional<std::string_view>{};
   const std::size_t length = byte(4) | byte(5) << 8 | byte(6) << 16 | byte(7) << 24;
   if (length > size_max_)
-    return fail(Errc::invalid, "message of " + std::to_string(length) + " bytes is over the limit of " +
-                                   std::to_string(size_max_));
+    return fail(Errc::invalid,
+                "message of " + std::to_string(length) + " bytes is over the limit of " + std::to_string(size_max_));
   if (rest.size() - frame_header_size < length) return std::optional<std::string_view>{};
   consumed_ += frame_header_size + length;
   return std::optional{rest.substr(frame_header_size, length)};

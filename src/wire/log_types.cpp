@@ -28,7 +28,8 @@ std::string bytes_of(const Bytes& digest) {
 template <class Bytes>
 Bytes bytes_to(const std::string& text) {
   Bytes out{};
-  if (text.size() == out.size()) std::copy_n(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), out.begin());
+  if (text.size() == out.size())
+    std::copy_n(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), out.begin());
   return out;
 }
 
@@ -104,9 +105,21 @@ void put(const NodeDef& from, log::NodeDef& to) {
 }
 
 NodeDef get(const log::NodeDef& from) {
-  NodeDef to{from.name(),  from.address(),  from.host_name(),        from.features(),         from.gres(),
-          from.port(),  Cpus{from.cpus()}, from.boards(),          from.sockets(),          from.cores_per_socket(),
-          from.threads_per_core(), Mebibytes{from.memory_mib()}, Mebibytes{from.tmp_disk_mib()}, from.weight(), {}};
+  NodeDef to{from.name(),
+             from.address(),
+             from.host_name(),
+             from.features(),
+             from.gres(),
+             from.port(),
+             Cpus{from.cpus()},
+             from.boards(),
+             from.sockets(),
+             from.cores_per_socket(),
+             from.threads_per_core(),
+             Mebibytes{from.memory_mib()},
+             Mebibytes{from.tmp_disk_mib()},
+             from.weight(),
+             {}};
   for (const auto& kind : from.kinds()) to.kinds.push_back(get(kind));
   to.kind = static_cast<NodeKind>(from.kind());
   if (from.has_suspend_seconds()) to.suspend_seconds = from.suspend_seconds();
@@ -379,8 +392,13 @@ void put(const Owner& from, log::Owner& to) {
 }
 
 Owner get(const log::Owner& from) {
-  Owner to{UserId{from.uid()}, GroupId{from.gid()}, from.user_name(), from.group_name(), {from.groups().begin(), from.groups().end()},
-           from.submit_host(), {}};
+  Owner to{UserId{from.uid()},
+           GroupId{from.gid()},
+           from.user_name(),
+           from.group_name(),
+           {from.groups().begin(), from.groups().end()},
+           from.submit_host(),
+           {}};
   for (const auto& limit : from.limits()) to.limits.push_back({limit.name(), limit.soft()});
   return to;
 }
@@ -427,7 +445,8 @@ JobExtras get(const log::JobExtras& from) {
   to.profile = from.profile();
   to.cpu_freq = from.cpu_freq();
   to.gpu_freq = from.gpu_freq();
-  if (from.core_spec_said() || from.core_spec() != 0) to.core_spec = from.core_spec();  // the first is not in logs of old
+  if (from.core_spec_said() || from.core_spec() != 0)
+    to.core_spec = from.core_spec();  // the first is not in logs of old
   to.threads_spec = from.threads_spec();
   to.delay_boot_seconds = from.delay_boot_seconds();
   to.overcommit = from.overcommit();
@@ -472,7 +491,8 @@ void put(const JobSpec& from, log::JobSpec& to) {
                bit(from.cpus_per_task_asked, flag_cpus_per_task_asked) | bit(from.exclusive, flag_exclusive) |
                bit(from.oversubscribe, flag_oversubscribe) | bit(from.requeue, flag_requeue) |
                bit(from.interactive, flag_interactive) | bit(from.label_output, flag_label_output) |
-               bit(from.kill_on_invalid_dependency, flag_kill_on_invalid_dependency) | bit(from.allocation_only, flag_allocation_only));
+               bit(from.kill_on_invalid_dependency, flag_kill_on_invalid_dependency) |
+               bit(from.allocation_only, flag_allocation_only));
   to.set_script(bytes_of(from.script));
   to.set_environment(bytes_of(from.environment));
   to.set_submission(bytes_of(from.submission));
@@ -574,8 +594,15 @@ void put(const Inventory& from, log::Inventory& to) {
 }
 
 Inventory get(const log::Inventory& from) {
-  Inventory to{Cpus{from.cpus()}, Mebibytes{from.memory_mib()}, Mebibytes{from.tmp_disk_mib()}, from.arch(), from.os(), from.version(),
-               from.host_name(), Time{from.boot_at()}, Time{from.agent_started_at()}};
+  Inventory to{Cpus{from.cpus()},
+               Mebibytes{from.memory_mib()},
+               Mebibytes{from.tmp_disk_mib()},
+               from.arch(),
+               from.os(),
+               from.version(),
+               from.host_name(),
+               Time{from.boot_at()},
+               Time{from.agent_started_at()}};
   for (const auto& kind : from.devices()) to.devices.push_back(get(kind));
   to.instance_id = from.instance_id();
   to.instance_type = from.instance_type();

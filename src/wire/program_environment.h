@@ -14,7 +14,7 @@ class LaunchPlan;
 namespace millrace {
 
 // `context`: prolog_slurmd, epilog_slurmd, prolog_slurmctld, epilog_slurmctld. Of an epilog `end` is how the job ended.
-std::vector<std::string> program_environment(std::string_view context, const wire::LaunchPlan& plan, const wire::Credential& identity,
-                                             const wire::AttemptStatus* end);
+std::vector<std::string> program_environment(std::string_view context, const wire::LaunchPlan& plan,
+                                             const wire::Credential& identity, const wire::AttemptStatus* end);
 
 }  // namespace millrace

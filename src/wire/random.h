@@ -1,4 +1,5 @@
-// src/wire/random.h - bytes nobody can guess, from the kernel; for keys, secrets and submission keys, never for decisions.
+// src/wire/random.h - bytes nobody can guess, from the kernel; for keys, secrets and submission keys, never for
+// decisions.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// src/wire/resource_types.cpp - generic resources, what jobs ask of them and what they got, as they are written to the log.
+// src/wire/resource_types.cpp - generic resources, what jobs ask of them and what they got, as they are written to the
+// log.
 #include "wire/log_types.h"
 
 namespace millrace {
@@ -16,8 +17,15 @@ void put(const NodeGres& from, log::NodeGres& to) {
 }
 
 NodeGres get(const log::NodeGres& from) {
-  return {from.name(), from.type(), from.count(), {from.near().begin(), from.near().end()}, from.countable_only(),
-          {from.parts().begin(), from.parts().end()}, from.files(), from.out_of_order(), {from.links().begin(), from.links().end()}};
+  return {from.name(),
+          from.type(),
+          from.count(),
+          {from.near().begin(), from.near().end()},
+          from.countable_only(),
+          {from.parts().begin(), from.parts().end()},
+          from.files(),
+          from.out_of_order(),
+          {from.links().begin(), from.links().end()}};
 }
 
 void put(const ResourceRequest& from, log::ResourceRequest& to) {
@@ -68,7 +76,8 @@ void put(const ResourceRequest& from, log::ResourceRequest& to) {
 
 ResourceRequest get(const log::ResourceRequest& from) {
   ResourceRequest to;
-  for (const auto& ask : from.gres()) to.gres.push_back({ask.name(), ask.type(), ask.count(), static_cast<GresScope>(ask.scope())});
+  for (const auto& ask : from.gres())
+    to.gres.push_back({ask.name(), ask.type(), ask.count(), static_cast<GresScope>(ask.scope())});
   to.cpus_per_gpu = from.cpus_per_gpu();
   to.memory_per_gpu = from.memory_per_gpu();
   to.features = from.features();
@@ -119,7 +128,10 @@ void put(const Topology& from, log::Topology& to) {
 Topology get(const log::Topology& from) {
   Topology to;
   for (const auto& each : from.switches())
-    to.switches.push_back({each.name(), {each.switches().begin(), each.switches().end()}, {each.nodes().begin(), each.nodes().end()}, each.link_speed()});
+    to.switches.push_back({each.name(),
+                           {each.switches().begin(), each.switches().end()},
+                           {each.nodes().begin(), each.nodes().end()},
+                           each.link_speed()});
   to.block_sizes.assign(from.block_sizes().begin(), from.block_sizes().end());
   to.blocks = from.blocks();
   return to;
@@ -210,7 +222,9 @@ void put(const NodeShare& from, log::NodeShare& to) {
 }
 
 NodeShare get(const log::NodeShare& from) {
-  NodeShare to{NodeIndex{from.node()}, Cpus{from.cpus()}, Mebibytes{from.memory_mib()}, from.tasks(), from.released(), {}, from.exited(), from.lost(), from.given_up()};
+  NodeShare to{NodeIndex{from.node()}, Cpus{from.cpus()}, Mebibytes{from.memory_mib()},
+               from.tasks(),           from.released(),   {},
+               from.exited(),          from.lost(),       from.given_up()};
   if (from.cpu_bits_size() == 0 && from.devices_size() == 0) return to;
   ShareDetail detail;
   detail.cpus.assign(from.cpu_bits().begin(), from.cpu_bits().end());

@@ -110,8 +110,9 @@ Job get_job(const log::Job& from) {
   if (from.has_waited()) job.waited = SharedValue(get(from.waited()));
   if (from.has_suspension()) {
     const auto& suspension = from.suspension();
-    job.suspension = SharedValue(Suspension{Time{suspension.changed_at()}, Duration{suspension.ran_before()}, static_cast<SuspendWhy>(suspension.why()),
-                                            JobKey{suspension.by()}, suspension.wants_cpus(), suspension.cpus_free()});
+    job.suspension = SharedValue(Suspension{Time{suspension.changed_at()}, Duration{suspension.ran_before()},
+                                            static_cast<SuspendWhy>(suspension.why()), JobKey{suspension.by()},
+                                            suspension.wants_cpus(), suspension.cpus_free()});
   }
   if (from.has_used()) job.used = SharedValue(get(from.used()));
   job.preempt_requeue = from.preempt_requeue();
@@ -135,7 +136,8 @@ Job get_job(const log::Job& from) {
   job.dependency_never = from.dependency_never();
   job.priority_fixed = from.priority_fixed();
   job.qos = QosId{from.qos()};
-  if (from.het_size() > 0) job.het = SharedValue(HetRole{JobKey{from.het_leader()}, from.het_offset(), from.het_size()});
+  if (from.het_size() > 0)
+    job.het = SharedValue(HetRole{JobKey{from.het_leader()}, from.het_offset(), from.het_size()});
   return job;
 }
 
@@ -155,7 +157,12 @@ void put_kept(KeptNumber number, const KeptJob& kept, log::KeptJob& to) {
 }
 
 KeptJob get_kept(const log::KeptJob& from, Job job) {
-  KeptJob kept{.job = SharedValue(std::move(job)), .array = JobId{from.array()}, .rest = get_ranges(from.rest()), .array_well = from.array_well(), .requeued = from.requeued(), .at = Time{from.at()}};
+  KeptJob kept{.job = SharedValue(std::move(job)),
+               .array = JobId{from.array()},
+               .rest = get_ranges(from.rest()),
+               .array_well = from.array_well(),
+               .requeued = from.requeued(),
+               .at = Time{from.at()}};
   for (const auto& known : from.steps()) {
     Step step{get(known.start()), get(known.end())};
     step.end.id = step.start.id;
@@ -225,8 +232,12 @@ Node get_node(const log::Node& from) {
   node.resume_at = Time{from.resume_at()};
   node.future = from.future();
   const auto& power = from.power();
-  node.power = {.state = static_cast<Power>(power.state()), .due = Time{power.due()}, .told = power.told(), .down_wanted = power.down_wanted(),
-                .closed = power.closed(), .up_wanted = power.up_wanted()};
+  node.power = {.state = static_cast<Power>(power.state()),
+                .due = Time{power.due()},
+                .told = power.told(),
+                .down_wanted = power.down_wanted(),
+                .closed = power.closed(),
+                .up_wanted = power.up_wanted()};
   return node;
 }
 
@@ -241,9 +252,10 @@ void get_nodes(const log::State& from, State& state) {
   }
   for (const auto& node : from.nodes()) state.nodes.set(NodeIndex{node.index()}, SharedValue(get_node(node)));
   for (const auto& array : from.arrays())
-    state.arrays.set(JobKey{array.key()}, SharedValue(ArrayState{JobId{array.id()}, get(array.spec()), get_ranges(array.rest()),
-                                                                 array.running(), array.ended(), array.ended_well(), array.started(),
-                                                                 array.records()}));
+    state.arrays.set(
+        JobKey{array.key()},
+        SharedValue(ArrayState{JobId{array.id()}, get(array.spec()), get_ranges(array.rest()), array.running(),
+                               array.ended(), array.ended_well(), array.started(), array.records()}));
 }
 
 // What a node has promised follows from the shares of the jobs on it; so do the licences in use.
@@ -306,14 +318,16 @@ std::string encode_state(const State& state) {
     to->set_last(history.last);
     to->set_before(history.before);
   }
-  // Serialized piece by piece: concatenated pieces are one message, and the whole tree never stands in memory beside the state.
+  // Serialized piece by piece: concatenated pieces are one message, and the whole tree never stands in memory beside
+  // the state.
   std::string bytes = out.SerializeAsString();
-  std::map<const Owner*, std::uint32_t> owners;  // by identity only; the order of output is that of first use
+  std::map<const Owner*, std::uint32_t> owners;          // by identity only; the order of output is that of first use
   std::map<const JobSpec*, std::uint32_t> shared_specs;  // of arrays; all others are written where they are met
   std::uint32_t specs = 0;
   log::State piece;
   const auto put_with_spec = [&](const Job& job, log::Job& to) {
-    const auto [owner, new_owner] = owners.try_emplace(job.spec->owner.get(), static_cast<std::uint32_t>(owners.size()));
+    const auto [owner, new_owner] =
+        owners.try_emplace(job.spec->owner.get(), static_cast<std::uint32_t>(owners.size()));
     if (new_owner) put(*job.spec->owner, *piece.add_owners());
     const auto known = job.array.value != 0 ? shared_specs.find(job.spec.get()) : shared_specs.end();
     const std::uint32_t spec = known != shared_specs.end() ? known->second : specs;
@@ -348,7 +362,8 @@ std::string encode_state(const State& state) {
 
 Result<State> decode_state(std::string_view bytes) {
   log::State in;
-  if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return fail(Errc::corrupt, "not a snapshot of a state");
+  if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return fail(Errc::corrupt, "not a snapshot of a state");
   State state;
   state.version = in.version();
   state.epoch = Epoch{in.epoch()};
@@ -358,8 +373,10 @@ Result<State> decode_state(std::string_view bytes) {
   get_nodes(in, state);
   state.slice_due = Time{in.slice_due()};
   state.next_reservation = ReservationId{std::max(in.next_reservation(), 1u)};
-  for (const auto& reservation : in.reservations()) state.reservations.set(ReservationId{reservation.id()}, SharedValue(get(reservation)));
-  for (const auto& past : in.past_reservations()) state.past_reservations.edit().push_back({get(past.reservation()), Time{past.ended_at()}});
+  for (const auto& reservation : in.reservations())
+    state.reservations.set(ReservationId{reservation.id()}, SharedValue(get(reservation)));
+  for (const auto& past : in.past_reservations())
+    state.past_reservations.edit().push_back({get(past.reservation()), Time{past.ended_at()}});
   for (const auto& from : in.crontabs()) state.crontabs.set(UserId{from.uid()}, SharedValue(get(from)));
   for (const auto& from : in.triggers()) state.triggers.set(TriggerId{from.id()}, SharedValue(get(from)));
   state.next_trigger = TriggerId{std::max(in.next_trigger(), 1u)};
@@ -379,7 +396,8 @@ Result<State> decode_state(std::string_view bytes) {
   std::vector<std::pair<JobKey, SharedValue<Job>>> jobs;
   jobs.reserve(static_cast<std::size_t>(in.jobs_size()));
   const auto get_with_spec = [&](const log::Job& from) -> Result<Job> {
-    if (from.spec() >= specs.size() || from.owner() >= owners.size()) return fail(Errc::corrupt, "snapshot: a job without its request");
+    if (from.spec() >= specs.size() || from.owner() >= owners.size())
+      return fail(Errc::corrupt, "snapshot: a job without its request");
     SharedValue<JobSpec>& spec = specs[from.spec()];
     if (!spec->owner) spec.edit().owner = owners[from.owner()];
     Job job = get_job(from);

@@ -8,20 +8,27 @@ namespace {
 
 Outcome outcome_of(const wire::StepFact& from) {
   switch (from.end()) {
-    case wire::StepFact::NOT_LAUNCHED: return Outcome::failed;
-    case wire::StepFact::LOST: return Outcome::node_fail;
-    case wire::StepFact::OUT_OF_MEMORY: return Outcome::out_of_memory;
-    case wire::StepFact::CANCELLED: return Outcome::cancelled;
-    case wire::StepFact::TIMED_OUT: return Outcome::timeout;
-    default: return from.exit_code() == 0 && from.exit_signal() == 0 ? Outcome::completed : Outcome::failed;
+    case wire::StepFact::NOT_LAUNCHED:
+      return Outcome::failed;
+    case wire::StepFact::LOST:
+      return Outcome::node_fail;
+    case wire::StepFact::OUT_OF_MEMORY:
+      return Outcome::out_of_memory;
+    case wire::StepFact::CANCELLED:
+      return Outcome::cancelled;
+    case wire::StepFact::TIMED_OUT:
+      return Outcome::timeout;
+    default:
+      return from.exit_code() == 0 && from.exit_signal() == 0 ? Outcome::completed : Outcome::failed;
   }
 }
 
 }  // namespace
 
 StepUsage usage_of(const wire::StepUsage& from) {
-  return {from.user_us(), from.system_us(), from.max_rss_bytes(), from.max_vm_bytes(), from.read_bytes(), from.write_bytes(),
-          from.gpu_busy_max(), from.gpu_busy_sum(), from.gpu_looks(), from.gpu_memory_max_bytes()};
+  return {from.user_us(),    from.system_us(),           from.max_rss_bytes(), from.max_vm_bytes(),
+          from.read_bytes(), from.write_bytes(),         from.gpu_busy_max(),  from.gpu_busy_sum(),
+          from.gpu_looks(),  from.gpu_memory_max_bytes()};
 }
 
 wire::StepUsage to_wire(const StepUsage& from) {
@@ -66,8 +73,9 @@ ReportedStep reported_step(const wire::StepFact& from) {
   to.start.time_limit_minutes = from.time_limit_minutes();
   to.start.ports = from.ports();
   if (const wire::StepWishes& asked = from.wishes(); from.has_wishes())
-    to.start.wishes = SharedValue(StepWishes{asked.gres(), asked.tres_per_step(), asked.tres_per_node(), asked.tres_per_socket(), asked.tres_per_task(),
-                                             asked.cpus_per_tres(), asked.mem_per_tres()});
+    to.start.wishes =
+        SharedValue(StepWishes{asked.gres(), asked.tres_per_step(), asked.tres_per_node(), asked.tres_per_socket(),
+                               asked.tres_per_task(), asked.cpus_per_tres(), asked.mem_per_tres()});
   to.nodes = from.nodes();
   if (!from.ended()) return to;
   StepEnd end;

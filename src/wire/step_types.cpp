@@ -17,8 +17,9 @@ void put(const StepUsage& from, log::StepUsage& to) {
 }
 
 StepUsage get(const log::StepUsage& from) {
-  return {from.user_us(), from.system_us(), from.max_rss_bytes(), from.max_vm_bytes(), from.read_bytes(), from.write_bytes(),
-          from.gpu_busy_max(), from.gpu_busy_sum(), from.gpu_looks(), from.gpu_memory_max_bytes()};
+  return {from.user_us(),    from.system_us(),           from.max_rss_bytes(), from.max_vm_bytes(),
+          from.read_bytes(), from.write_bytes(),         from.gpu_busy_max(),  from.gpu_busy_sum(),
+          from.gpu_looks(),  from.gpu_memory_max_bytes()};
 }
 
 static void put(const StepWishes& from, log::StepWishes& to) {
@@ -32,7 +33,8 @@ static void put(const StepWishes& from, log::StepWishes& to) {
 }
 
 static StepWishes get(const log::StepWishes& from) {
-  return {from.gres(), from.tres_per_step(), from.tres_per_node(), from.tres_per_socket(), from.tres_per_task(), from.cpus_per_tres(), from.mem_per_tres()};
+  return {from.gres(),          from.tres_per_step(), from.tres_per_node(), from.tres_per_socket(),
+          from.tres_per_task(), from.cpus_per_tres(), from.mem_per_tres()};
 }
 
 void put(const StepStart& from, log::StepStart& to) {
@@ -80,7 +82,9 @@ void put(const StepEnd& from, log::StepEnd& to) {
 }
 
 StepEnd get(const log::StepEnd& from) {
-  return {from.id(), static_cast<Outcome>(from.outcome()), from.exit_code(), from.exit_signal(), UserId{from.cancelled_by()}, get(from.usage()), Time{from.at()}};
+  return {from.id(),          static_cast<Outcome>(from.outcome()), from.exit_code(),
+          from.exit_signal(), UserId{from.cancelled_by()},          get(from.usage()),
+          Time{from.at()}};
 }
 
 void append_steps(const State& state, std::string& bytes) {

@@ -12,7 +12,9 @@ namespace {
 
 TEST(Token, Is_a_JWT_signed_with_HS256) {
   // By Python: hmac.new(key, text, sha256), base64.urlsafe_b64encode.
-  EXPECT_EQ(make_token("0123456789abcdef", "alice", 1000, 2800), "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJleHAiOjI4MDAsImlhdCI6MTAwMCwic3VuIjoiYWxpY2UifQ.0kSifz_UJZWPYcdrVubwowWnh6cS7OkR5ATm-zbmlME");
+  EXPECT_EQ(make_token("0123456789abcdef", "alice", 1000, 2800),
+            "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJleHAiOjI4MDAsImlhdCI6MTAwMCwic3VuIjoiYWxpY2UifQ.0kSifz_"
+            "UJZWPYcdrVubwowWnh6cS7OkR5ATm-zbmlME");
 }
 
 TEST(Token, A_key_that_everybody_can_read_or_that_is_short_is_refused) {

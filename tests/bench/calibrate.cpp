@@ -1,5 +1,5 @@
-// tests/bench/calibrate.cpp - how fast is this machine right now? A fixed loop on one core and on two, and synced 4 kB writes, so
-// that numbers from different machines, or from a machine that others use too, can be compared.
+// tests/bench/calibrate.cpp - how fast is this machine right now? A fixed loop on one core and on two, and synced 4 kB
+// writes, so that numbers from different machines, or from a machine that others use too, can be compared.
 //   calibrate DIRECTORY
 #include <fcntl.h>
 #include <unistd.h>
@@ -51,10 +51,13 @@ int main(int argc, char** argv) {
   const std::string block(4096, 'x');
   begin = Clock::now();
   for (int i = 0; i < syncs; ++i)
-    if (pwrite(fd, block.data(), block.size(), 4096L * i) != 4096 || fdatasync(fd) != 0) return std::perror("fdatasync"), 1;
+    if (pwrite(fd, block.data(), block.size(), 4096L * i) != 4096 || fdatasync(fd) != 0)
+      return std::perror("fdatasync"), 1;
   const double synced = seconds_since(begin);
   close(fd);
   unlink(path.c_str());
-  std::printf("{\"loop_one_core_s\": %.3f, \"loop_two_cores_s\": %.3f, \"fdatasync_per_second\": %.0f, \"fdatasync_us\": %.0f}\n", one, two, syncs / synced,
-              synced / syncs * 1e6);
+  std::printf(
+      "{\"loop_one_core_s\": %.3f, \"loop_two_cores_s\": %.3f, \"fdatasync_per_second\": %.0f, \"fdatasync_us\": "
+      "%.0f}\n",
+      one, two, syncs / synced, synced / syncs * 1e6);
 }

@@ -1,5 +1,5 @@
-// tests/bench/latency_bench.cpp - how long sbatch and squeue wait for the controller while it plans without pause, against when it rests. One
-// process: real loop, workers and log; nodes that only say yes. Prints one JSON line.
+// tests/bench/latency_bench.cpp - how long sbatch and squeue wait for the controller while it plans without pause,
+// against when it rests. One process: real loop, workers and log; nodes that only say yes. Prints one JSON line.
 //   latency_bench DIRECTORY JOBS NODES ROUNDS
 #include <dirent.h>
 #include <unistd.h>
@@ -118,7 +118,8 @@ double planner_seconds() {
     std::string name;
     std::getline(std::ifstream(std::string("/proc/self/task/") + entry->d_name + "/comm"), name);
     std::uint64_t nanoseconds = 0;
-    if (name == "plan" && std::ifstream(std::string("/proc/self/task/") + entry->d_name + "/schedstat") >> nanoseconds) found = static_cast<double>(nanoseconds) / 1e9;
+    if (name == "plan" && std::ifstream(std::string("/proc/self/task/") + entry->d_name + "/schedstat") >> nanoseconds)
+      found = static_cast<double>(nanoseconds) / 1e9;
   }
   if (tasks) closedir(tasks);
   return found;
@@ -131,8 +132,9 @@ class Bench {
     auto opened = Wal::open(*files_, log_worker_, Wal::Settings{});
     if (!opened) std::exit(1);
     wal_ = std::move(opened->first);
-    controller_ = std::make_unique<Controller>(Controller::Parts{loop_, *wal_, plan_worker_, query_worker_, identities_, answers_}, ControllerSettings{},
-                                               ControllerHooks{}, State{});
+    controller_ = std::make_unique<Controller>(
+        Controller::Parts{loop_, *wal_, plan_worker_, query_worker_, identities_, answers_}, ControllerSettings{},
+        ControllerHooks{}, State{});
     controller_->add_manager(nodes_);
     std::promise<void> ready;
     controller_->start(facts_, [this, &ready] {
@@ -159,7 +161,8 @@ class Bench {
     request.set_protocol(protocol_version);
     request.set_number(number);
     auto answer = answers_.expect(number);
-    loop_.post([this, uid, request = std::move(request)] { controller_->request({1, UserId{uid}, GroupId{uid}}, request); });
+    loop_.post(
+        [this, uid, request = std::move(request)] { controller_->request({1, UserId{uid}, GroupId{uid}}, request); });
     return answer;
   }
   double ask(wire::Request request, std::uint32_t uid) {
@@ -180,10 +183,13 @@ class Bench {
   }
   void accounts() {
     change(AccountAction::add, AccountEntity::account, "a", {});
-    for (int user = 1000; user < 1050; ++user) change(AccountAction::add, AccountEntity::user, "u" + std::to_string(user), {"account", "a"});
+    for (int user = 1000; user < 1050; ++user)
+      change(AccountAction::add, AccountEntity::user, "u" + std::to_string(user), {"account", "a"});
   }
   // Another share of one user gives every waiting job another priority.
-  void reorder(std::uint32_t shares) { change(AccountAction::modify, AccountEntity::user, "u1007", {"fairshare", std::to_string(shares)}); }
+  void reorder(std::uint32_t shares) {
+    change(AccountAction::modify, AccountEntity::user, "u1007", {"fairshare", std::to_string(shares)});
+  }
 
   // Waits until the planner has had nothing to do for a while.
   void rest() {
@@ -210,7 +216,8 @@ class Bench {
   }
 
  private:
-  void change(AccountAction action, AccountEntity entity, const std::string& name, const std::vector<std::string>& setting) {
+  void change(AccountAction action, AccountEntity entity, const std::string& name,
+              const std::vector<std::string>& setting) {
     wire::Request request;
     wire::ChangeAccounts& ask_for = *request.mutable_change_accounts();
     ask_for.set_action(static_cast<std::uint32_t>(action));
@@ -267,7 +274,9 @@ int run(const std::string& directory, std::uint32_t jobs, std::uint32_t nodes, i
   going = false;
   churn.join();
   std::printf("{\"jobs\":%u,\"nodes\":%u,\"planner_busy\":%.2f", jobs, nodes, share);
-  for (const auto& [what, values] : idle) std::printf(",\"%s idle p95_ms\":%.3f,\"%s busy p95_ms\":%.3f", what.c_str(), p95(values), what.c_str(), p95(busy[what]));
+  for (const auto& [what, values] : idle)
+    std::printf(",\"%s idle p95_ms\":%.3f,\"%s busy p95_ms\":%.3f", what.c_str(), p95(values), what.c_str(),
+                p95(busy[what]));
   std::printf("}\n");
   std::fflush(stdout);
   std::_Exit(0);  // a pass under way is not waited for
@@ -281,5 +290,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: latency_bench DIRECTORY JOBS NODES ROUNDS\n");
     return 2;
   }
-  return millrace::run(argv[1], static_cast<std::uint32_t>(std::atoi(argv[2])), static_cast<std::uint32_t>(std::atoi(argv[3])), std::atoi(argv[4]));
+  return millrace::run(argv[1], static_cast<std::uint32_t>(std::atoi(argv[2])),
+                       static_cast<std::uint32_t>(std::atoi(argv[3])), std::atoi(argv[4]));
 }

@@ -1,4 +1,5 @@
-// tests/bench/plan_bench.cpp - one planning pass over a deep queue on many nodes, whole and after one change; prints one JSON line per size.
+// tests/bench/plan_bench.cpp - one planning pass over a deep queue on many nodes, whole and after one change; prints
+// one JSON line per size.
 #include <time.h>
 
 #include <cstdio>
@@ -57,19 +58,25 @@ class Cluster {
     }
     happen({ControllerStarted{Epoch{1}, now_}, facts});
     for (std::uint32_t i = 0; i < nodes; ++i)
-      happen(decide_register(state_, {NodeIndex{i}, "boot", {facts.nodes[i].cpus, facts.nodes[i].memory, {}, {}, {}, {}, {}, {}, {}}}, now_));
+      happen(decide_register(
+          state_, {NodeIndex{i}, "boot", {facts.nodes[i].cpus, facts.nodes[i].memory, {}, {}, {}, {}, {}, {}, {}}},
+          now_));
     for (int account = 0; account < 10; ++account) account_change({"add", "account", "a" + std::to_string(account)});
     for (int user = 0; user < 50; ++user)
-      account_change({"add", "user", "u" + std::to_string(user), "account=a" + std::to_string(user % 10), "fairshare=" + std::to_string(1 + user % 7),
-                      "MaxJobs=" + std::to_string(nodes / 40 + 20 * static_cast<std::uint32_t>(user % 5)), "GrpTRES=cpu=" + std::to_string(nodes * 4)});
+      account_change({"add", "user", "u" + std::to_string(user), "account=a" + std::to_string(user % 10),
+                      "fairshare=" + std::to_string(1 + user % 7),
+                      "MaxJobs=" + std::to_string(nodes / 40 + 20 * static_cast<std::uint32_t>(user % 5)),
+                      "GrpTRES=cpu=" + std::to_string(nodes * 4)});
     for (std::uint32_t user = 0; user < 50; ++user)
-      owners_.push_back(SharedValue(Owner{UserId{1000 + user}, GroupId{1000}, "u" + std::to_string(user), "g", {1000}, "host", {}}));
+      owners_.push_back(
+          SharedValue(Owner{UserId{1000 + user}, GroupId{1000}, "u" + std::to_string(user), "g", {1000}, "host", {}}));
   }
 
   void account_change(const std::vector<std::string>& words) {
     const std::vector<std::string_view> views(words.begin(), words.end());
     const auto change = parse_account_change(views);
-    const auto decision = change ? decide_accounts(state_, *change, {UserId{0}, true}, now_) : Result<AccountDecision>(std::unexpected(change.error()));
+    const auto decision = change ? decide_accounts(state_, *change, {UserId{0}, true}, now_)
+                                 : Result<AccountDecision>(std::unexpected(change.error()));
     if (!decision) {
       std::fprintf(stderr, "accounts: %s\n", decision.error().story.c_str());
       std::exit(1);
@@ -102,7 +109,8 @@ class Cluster {
     if (kind < 20) {
       ask.partition = "gpu";
       ResourceRequest request;
-      request.gres.push_back({"gpu", random_.chance(1, 3) ? "h100" : "", static_cast<std::int64_t>(1 + random_.below(4)), GresScope::node});
+      request.gres.push_back({"gpu", random_.chance(1, 3) ? "h100" : "",
+                              static_cast<std::int64_t>(1 + random_.below(4)), GresScope::node});
       ask.spec.resources = SharedValue(request);
     } else if (kind < 40) {
       ask.spec.min_nodes = static_cast<std::uint32_t>(2u << random_.below(6));
@@ -143,7 +151,8 @@ class Cluster {
     Plan plan = pass.take();
     const double took = cpu_seconds() - start;
     if (place)
-      for (const Proposal& p : plan.placements) happen(decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition}, now_));
+      for (const Proposal& p : plan.placements)
+        happen(decide_place(state_, {p.key, p.attempt, p.shares, p.by_backfill, p.partition}, now_));
     if (out) *out = std::move(plan);
     return took;
   }
@@ -214,10 +223,12 @@ void measure(std::uint32_t jobs, std::uint32_t nodes, std::uint32_t depth) {
     end_worst = std::max(end_worst, ended);
     end_sum += ended;
   }
-  std::printf("{\"jobs\":%u,\"nodes\":%u,\"depth\":%u,\"running\":%zu,\"starts\":%zu,\"planned\":%zu,\"steps\":%ld,\"full_pass_s\":%.4f,"
-              "\"after_submit_ms\":%.3f,\"after_submit_worst_ms\":%.3f,\"after_end_ms\":%.3f,\"after_end_worst_ms\":%.3f}\n",
-              jobs, nodes, depth, running, starts, planned, steps, whole, 1e3 * submit_sum / rounds, 1e3 * submit_worst,
-              1e3 * end_sum / rounds, 1e3 * end_worst);
+  std::printf(
+      "{\"jobs\":%u,\"nodes\":%u,\"depth\":%u,\"running\":%zu,\"starts\":%zu,\"planned\":%zu,\"steps\":%ld,\"full_pass_"
+      "s\":%.4f,"
+      "\"after_submit_ms\":%.3f,\"after_submit_worst_ms\":%.3f,\"after_end_ms\":%.3f,\"after_end_worst_ms\":%.3f}\n",
+      jobs, nodes, depth, running, starts, planned, steps, whole, 1e3 * submit_sum / rounds, 1e3 * submit_worst,
+      1e3 * end_sum / rounds, 1e3 * end_worst);
 }
 
 }  // namespace
@@ -226,7 +237,8 @@ void measure(std::uint32_t jobs, std::uint32_t nodes, std::uint32_t depth) {
 int main(int argc, char** argv) {
   const auto depth = static_cast<std::uint32_t>(argc > 3 ? std::atoi(argv[3]) : 100);
   if (argc > 2) {
-    millrace::measure(static_cast<std::uint32_t>(std::atoi(argv[1])), static_cast<std::uint32_t>(std::atoi(argv[2])), depth);
+    millrace::measure(static_cast<std::uint32_t>(std::atoi(argv[1])), static_cast<std::uint32_t>(std::atoi(argv[2])),
+                      depth);
     return 0;
   }
   millrace::measure(10'000, 1'000, depth);

@@ -1,5 +1,6 @@
-// tests/bench/repeat.cpp - runs one command many times with a few workers and says how long it took; a shell loop would measure
-// the shell. With a script as the command and two workers it is the physical limit: nothing but spawn, run, output file, wait.
+// tests/bench/repeat.cpp - runs one command many times with a few workers and says how long it took; a shell loop would
+// measure the shell. With a script as the command and two workers it is the physical limit: nothing but spawn, run,
+// output file, wait.
 //   repeat --count N [--workers W] [--out PATTERN] -- COMMAND ARGUMENTS...      PATTERN: %d is the number of the run
 #include <fcntl.h>
 #include <spawn.h>
@@ -34,10 +35,14 @@ bool read_plan(int argc, char** argv, Plan& plan) {
   int i = 1;
   for (; i + 1 < argc && std::strcmp(argv[i], "--") != 0; i += 2) {
     const std::string name = argv[i];
-    if (name == "--count") plan.count = std::atoi(argv[i + 1]);
-    else if (name == "--workers") plan.workers = static_cast<std::size_t>(std::atoi(argv[i + 1]));
-    else if (name == "--out") plan.out = argv[i + 1];
-    else return false;
+    if (name == "--count")
+      plan.count = std::atoi(argv[i + 1]);
+    else if (name == "--workers")
+      plan.workers = static_cast<std::size_t>(std::atoi(argv[i + 1]));
+    else if (name == "--out")
+      plan.out = argv[i + 1];
+    else
+      return false;
   }
   if (i + 1 >= argc || plan.count < 1 || plan.workers < 1) return false;
   plan.command = argv + i + 1;
@@ -89,6 +94,8 @@ int main(int argc, char** argv) {
   }
   const double seconds = milliseconds(Clock::now() - begin) / 1000;
   std::ranges::sort(times);
-  std::printf("{\"count\": %d, \"failed\": %d, \"seconds\": %.6f, \"per_second\": %.3f, \"median_ms\": %.3f, \"p95_ms\": %.3f}\n", plan.count, failed,
-              seconds, plan.count / seconds, times[times.size() / 2], times[times.size() * 95 / 100]);
+  std::printf(
+      "{\"count\": %d, \"failed\": %d, \"seconds\": %.6f, \"per_second\": %.3f, \"median_ms\": %.3f, \"p95_ms\": "
+      "%.3f}\n",
+      plan.count, failed, seconds, plan.count / seconds, times[times.size() / 2], times[times.size() * 95 / 100]);
 }

@@ -1,6 +1,6 @@
-/* tests/bench/slurm_submit.c - the other side of submit_bench.cpp: many separate jobs through Slurm's own client library.
- * Built by slurm.py against Debian's libslurm-dev when it runs, never by our build.
- *   slurm_submit COUNT THREADS SCRIPT_FILE|SCRIPT_BYTES ENVIRONMENT_BYTES WORK_DIR [hold] */
+/* tests/bench/slurm_submit.c - the other side of submit_bench.cpp: many separate jobs through Slurm's own client
+ * library. Built by slurm.py against Debian's libslurm-dev when it runs, never by our build. slurm_submit COUNT THREADS
+ * SCRIPT_FILE|SCRIPT_BYTES ENVIRONMENT_BYTES WORK_DIR [hold] */
 #include <pthread.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -49,7 +49,9 @@ static void* submit_some(void* unused) {
     size += (size_t)sprintf(variables[used++], "BENCH_NUMBER=%d", number);
     for (int i = 0; size < environment_bytes; ++i) {
       variables[used] = malloc(120);
-      size += (size_t)sprintf(variables[used++], "BENCH_VARIABLE_%d=/a/value/as/long/as/values/of/variables/often/are/%d", i, i * 7919) + 1;
+      size += (size_t)sprintf(variables[used++],
+                              "BENCH_VARIABLE_%d=/a/value/as/long/as/values/of/variables/often/are/%d", i, i * 7919) +
+              1;
     }
     job.name = "bench";
     job.script = script;
@@ -92,6 +94,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < threads && i < 64; ++i) pthread_create(&running[i], NULL, submit_some, NULL);
   for (int i = 0; i < threads && i < 64; ++i) pthread_join(running[i], NULL);
   const double took = now() - begin;
-  printf("{\"count\": %d, \"failed\": %d, \"seconds\": %.6f, \"per_second\": %.1f}\n", accepted, count - accepted, took, accepted / took);
+  printf("{\"count\": %d, \"failed\": %d, \"seconds\": %.6f, \"per_second\": %.1f}\n", accepted, count - accepted, took,
+         accepted / took);
   return accepted == count ? 0 : 1;
 }

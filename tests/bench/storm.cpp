@@ -1,5 +1,6 @@
-// tests/bench/storm.cpp - clients that list all jobs in a loop, and what they get thrown away: a storm of squeue as the controller sees it, whose clients have machines of their own.
-// Runs until it is told to end, then says how many answers came.
+// tests/bench/storm.cpp - clients that list all jobs in a loop, and what they get thrown away: a storm of squeue as the
+// controller sees it, whose clients have machines of their own. Runs until it is told to end, then says how many
+// answers came.
 //   bench_storm --socket PATH --clients N
 #include <poll.h>
 #include <signal.h>
@@ -67,7 +68,7 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--clients") == 0) count = std::strtoul(argv[i + 1], nullptr, 10);
   }
   if (path.empty() || count == 0) return std::fputs("bench_storm --socket PATH --clients N\n", stderr), 2;
-  struct sigaction end {};
+  struct sigaction end{};
   end.sa_handler = [](int) { over = 1; };
   ::sigaction(SIGTERM, &end, nullptr);
   wire::Request request;

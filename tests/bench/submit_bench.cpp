@@ -1,6 +1,7 @@
-// tests/bench/submit_bench.cpp - submits many separate jobs through the client library from several threads; each answer means a
-// durable job. Fills queues for the other measures, too.
-//   submit_bench --socket PATH --count N [--threads T] [--script FILE | --script-bytes B] [--environment-bytes B] [--distinct]
+// tests/bench/submit_bench.cpp - submits many separate jobs through the client library from several threads; each
+// answer means a durable job. Fills queues for the other measures, too.
+//   submit_bench --socket PATH --count N [--threads T] [--script FILE | --script-bytes B] [--environment-bytes B]
+//   [--distinct]
 //                [--work-dir DIR] [--hold] [--array SPEC] [--ids FILE]
 #include <unistd.h>
 
@@ -41,26 +42,42 @@ struct Outcome {
 bool read_plan(int argc, char** argv, Plan& plan) {
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
-    if (name == "--distinct") { plan.distinct = true; continue; }
-    if (name == "--hold") { plan.hold = true; continue; }
+    if (name == "--distinct") {
+      plan.distinct = true;
+      continue;
+    }
+    if (name == "--hold") {
+      plan.hold = true;
+      continue;
+    }
     if (++i == argc) return false;
     const std::string value = argv[i];
-    if (name == "--socket") plan.socket = value;
-    else if (name == "--count") plan.count = std::stoi(value);
-    else if (name == "--threads") plan.threads = std::stoi(value);
+    if (name == "--socket")
+      plan.socket = value;
+    else if (name == "--count")
+      plan.count = std::stoi(value);
+    else if (name == "--threads")
+      plan.threads = std::stoi(value);
     else if (name == "--script") {
       std::ifstream file(value);
       plan.script.assign(std::istreambuf_iterator<char>(file), {});
-    } else if (name == "--script-bytes") plan.script_bytes = std::stoul(value);
-    else if (name == "--environment-bytes") plan.environment_bytes = std::stoul(value);
-    else if (name == "--work-dir") plan.work_dir = value;
-    else if (name == "--array") plan.array = value;
-    else if (name == "--ids") plan.ids_path = value;
-    else return false;
+    } else if (name == "--script-bytes")
+      plan.script_bytes = std::stoul(value);
+    else if (name == "--environment-bytes")
+      plan.environment_bytes = std::stoul(value);
+    else if (name == "--work-dir")
+      plan.work_dir = value;
+    else if (name == "--array")
+      plan.array = value;
+    else if (name == "--ids")
+      plan.ids_path = value;
+    else
+      return false;
   }
   if (plan.script.empty()) {
     plan.script = "#!/bin/sh\n";
-    while (plan.script.size() + 9 < plan.script_bytes) plan.script += "# a line of a script that is as long as scripts are\n";
+    while (plan.script.size() + 9 < plan.script_bytes)
+      plan.script += "# a line of a script that is as long as scripts are\n";
     plan.script.resize(std::max<std::size_t>(plan.script_bytes, 20));
     plan.script.replace(plan.script.size() - 9, 9, "\nexit 0 \n");
   }
@@ -72,7 +89,8 @@ std::string environment_of(const Plan& plan, int number) {
   out += '\0';
   if (plan.distinct) out += "BENCH_NUMBER=" + std::to_string(number) + '\0';
   for (int i = 0; out.size() < plan.environment_bytes; ++i) {
-    out += "BENCH_VARIABLE_" + std::to_string(i) + "=/a/value/as/long/as/values/of/variables/often/are/" + std::to_string(i * 7919);
+    out += "BENCH_VARIABLE_" + std::to_string(i) + "=/a/value/as/long/as/values/of/variables/often/are/" +
+           std::to_string(i * 7919);
     out += '\0';
   }
   return out;
@@ -114,7 +132,8 @@ void submit_some(const Plan& plan, std::atomic<int>& next, Outcome& outcome) {
 
 int main(int argc, char** argv) {
   Plan plan;
-  if (!read_plan(argc, argv, plan)) return std::fputs("submit_bench: see the head of tests/bench/submit_bench.cpp for its options\n", stderr), 2;
+  if (!read_plan(argc, argv, plan))
+    return std::fputs("submit_bench: see the head of tests/bench/submit_bench.cpp for its options\n", stderr), 2;
   std::vector<Outcome> outcomes(static_cast<std::size_t>(plan.threads));
   std::atomic<int> next = 0;
   const auto begin = Clock::now();
@@ -137,7 +156,10 @@ int main(int argc, char** argv) {
     for (const auto id : ids) file << id << '\n';
   }
   const auto count = static_cast<double>(ids.size());
-  std::printf("{\"count\": %zu, \"failed\": %d, \"seconds\": %.6f, \"per_second\": %.1f, \"median_ms\": %.3f, \"p95_ms\": %.3f}\n", ids.size(),
-              plan.count - static_cast<int>(ids.size()), took, count / took, times[times.size() / 2], times[times.size() * 95 / 100]);
+  std::printf(
+      "{\"count\": %zu, \"failed\": %d, \"seconds\": %.6f, \"per_second\": %.1f, \"median_ms\": %.3f, \"p95_ms\": "
+      "%.3f}\n",
+      ids.size(), plan.count - static_cast<int>(ids.size()), took, count / took, times[times.size() / 2],
+      times[times.size() * 95 / 100]);
   return ids.size() == static_cast<std::size_t>(plan.count) ? 0 : 1;
 }

@@ -2,8 +2,8 @@
 //
 //   gpu NAME UUID MINOR PCI CPUMASK TOTAL_MIB USED_MIB BUSY ECC PENDING MIG     (NAME with _ for blanks)
 //   mig UUID GPU_INSTANCE COMPUTE_INSTANCE PROFILE MIB                          (of the gpu before it)
-//   lost                                                                        (one that is counted and does not answer)
-//   xid GPU NUMBER                                                              (told once)
+//   lost                                                                        (one that is counted and does not
+//   answer) xid GPU NUMBER                                                              (told once)
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -43,7 +43,8 @@ void read_state() {
     words >> kind;
     if (kind == "gpu") {
       Gpu gpu;
-      words >> gpu.name >> gpu.id >> gpu.minor >> gpu.pci >> mask >> gpu.total >> gpu.used >> gpu.busy >> gpu.ecc >> gpu.pending >> gpu.mig;
+      words >> gpu.name >> gpu.id >> gpu.minor >> gpu.pci >> mask >> gpu.total >> gpu.used >> gpu.busy >> gpu.ecc >>
+          gpu.pending >> gpu.mig;
       gpu.cpus = std::strtoul(mask.c_str(), nullptr, 16);
       for (char& each : gpu.name)
         if (each == '_') each = ' ';
@@ -106,7 +107,9 @@ int nvmlInit_v2() {
 int nvmlShutdown() { return good; }
 const char* nvmlErrorString(int code) { return code == lost ? "GPU is lost" : "an error"; }
 int nvmlDeviceGetCount_v2(unsigned* count) { return read_state(), *count = static_cast<unsigned>(gpus.size()), good; }
-int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) { return *device = handle(index), gpus.at(index).lost ? lost : good; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  return *device = handle(index), gpus.at(index).lost ? lost : good;
+}
 int nvmlDeviceGetName(void* device, char* to, unsigned size) {
   if (const Part* part = part_of(device)) return copy(part->name, to, size);
   return copy(gpu_of(device)->name, to, size);
@@ -129,21 +132,33 @@ int nvmlDeviceGetMemoryInfo(void* device, Memory* to) {
 int nvmlDeviceGetUtilizationRates(void* device, Utilization* to) { return *to = {gpu_of(device)->busy, 0}, good; }
 int nvmlDeviceGetTemperature(void*, unsigned, unsigned* to) { return *to = 40, good; }
 int nvmlDeviceGetPowerUsage(void*, unsigned* to) { return *to = 100'000, good; }
-int nvmlDeviceGetTotalEccErrors(void* device, unsigned, unsigned, unsigned long long* to) { return *to = gpu_of(device)->ecc, good; }
+int nvmlDeviceGetTotalEccErrors(void* device, unsigned, unsigned, unsigned long long* to) {
+  return *to = gpu_of(device)->ecc, good;
+}
 int nvmlDeviceGetRemappedRows(void* device, unsigned* a, unsigned* b, unsigned* pending, unsigned* failed) {
   return *a = *b = *failed = 0, *pending = gpu_of(device)->pending, good;
 }
-int nvmlDeviceGetMigMode(void* device, unsigned* now, unsigned* soon) { return *now = *soon = gpu_of(device)->mig, good; }
+int nvmlDeviceGetMigMode(void* device, unsigned* now, unsigned* soon) {
+  return *now = *soon = gpu_of(device)->mig, good;
+}
 int nvmlDeviceGetMaxMigDeviceCount(void*, unsigned* to) { return *to = 7, good; }
 int nvmlDeviceGetMigDeviceHandleByIndex(void* device, unsigned index, void** to) {
   if (index >= gpu_of(device)->parts.size()) return not_found;
   return *to = handle(1000 + number_of(device) * 100 + index), good;
 }
-int nvmlDeviceGetGpuInstanceId(void* device, unsigned* to) { return part_of(device) != nullptr ? (*to = part_of(device)->gpu_instance, good) : not_supported; }
-int nvmlDeviceGetComputeInstanceId(void* device, unsigned* to) { return part_of(device) != nullptr ? (*to = part_of(device)->compute_instance, good) : not_supported; }
+int nvmlDeviceGetGpuInstanceId(void* device, unsigned* to) {
+  return part_of(device) != nullptr ? (*to = part_of(device)->gpu_instance, good) : not_supported;
+}
+int nvmlDeviceGetComputeInstanceId(void* device, unsigned* to) {
+  return part_of(device) != nullptr ? (*to = part_of(device)->compute_instance, good) : not_supported;
+}
 // Gpus beside each other have one link.
-int nvmlDeviceGetNvLinkState(void* device, unsigned link, unsigned* active) { return *active = link == 0 && (number_of(device) ^ 1) < gpus.size() ? 1 : 0, good; }
-int nvmlDeviceGetNvLinkRemotePciInfo_v2(void* device, unsigned, PciInfo* to) { return copy(gpus.at(number_of(device) ^ 1).pci, to->id, sizeof to->id); }
+int nvmlDeviceGetNvLinkState(void* device, unsigned link, unsigned* active) {
+  return *active = link == 0 && (number_of(device) ^ 1) < gpus.size() ? 1 : 0, good;
+}
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void* device, unsigned, PciInfo* to) {
+  return copy(gpus.at(number_of(device) ^ 1).pci, to->id, sizeof to->id);
+}
 int nvmlEventSetCreate(void** set) { return *set = &gpus, good; }
 int nvmlEventSetFree(void*) { return good; }
 int nvmlDeviceRegisterEvents(void*, unsigned long long, void*) { return good; }

@@ -52,7 +52,8 @@ QosChanged full_qos() {
   return e;
 }
 
-AssociationChanged association(std::uint32_t id, std::uint32_t parent, const char* account, const char* user, std::int64_t second) {
+AssociationChanged association(std::uint32_t id, std::uint32_t parent, const char* account, const char* user,
+                               std::int64_t second) {
   Association out;
   out.id = AssociationId{id};
   out.parent = AssociationId{parent};
@@ -62,7 +63,8 @@ AssociationChanged association(std::uint32_t id, std::uint32_t parent, const cha
 }
 
 std::vector<Event> tree() {
-  AssociationChanged root = association(1, 0, "root", "", 503), lab = association(2, 1, "lab", "", 504), alice = association(3, 2, "lab", "alice", 505);
+  AssociationChanged root = association(1, 0, "root", "", 503), lab = association(2, 1, "lab", "", 504),
+                     alice = association(3, 2, "lab", "alice", 505);
   root.association.qos = {1};
   lab.association.description = "the lab";
   lab.association.organization = "physics";

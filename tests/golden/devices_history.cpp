@@ -1,4 +1,5 @@
-// tests/golden/devices_history.cpp - the history of format 1 with a node that found its gpus, one of them out of order, and a job in a container after it.
+// tests/golden/devices_history.cpp - the history of format 1 with a node that found its gpus, one of them out of order,
+// and a job in a container after it.
 #include "history.h"
 
 namespace millrace {

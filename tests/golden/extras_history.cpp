@@ -1,4 +1,5 @@
-// tests/golden/extras_history.cpp - the history of format 1 with a job that has mail, words and an environment of its own after it.
+// tests/golden/extras_history.cpp - the history of format 1 with a job that has mail, words and an environment of its
+// own after it.
 #include "history.h"
 
 namespace millrace {
@@ -13,7 +14,8 @@ Time at(std::int64_t second) { return Time{begin + second * 1'000'000 + 500}; }
 std::vector<GoldenBatch> extras_history() {
   std::vector<GoldenBatch> out = format1_history();
   JobSubmitted job = one_more_job(out, 9, "mailed", 209, at(510));
-  JobExtras extras{.mail_types = mail_begin | mail_end | mail_time_limit_90 | mail_array_tasks, .mail_user = "somebody@example.org"};
+  JobExtras extras{.mail_types = mail_begin | mail_end | mail_time_limit_90 | mail_array_tasks,
+                   .mail_user = "somebody@example.org"};
   extras.wckey = "work";
   extras.extra = "{\"a\":1}";
   extras.network = "sn_all";

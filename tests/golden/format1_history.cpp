@@ -27,7 +27,15 @@ SubmissionKey submission(std::uint8_t first) {
   return key;
 }
 
-Owner alice() { return {UserId{1000}, GroupId{1000}, "alice", "users", {1000, 27, 100}, "login1", {{"NOFILE", 1024}, {"STACK", 8'388'608}}}; }
+Owner alice() {
+  return {UserId{1000},
+          GroupId{1000},
+          "alice",
+          "users",
+          {1000, 27, 100},
+          "login1",
+          {{"NOFILE", 1024}, {"STACK", 8'388'608}}};
+}
 
 NodeDef node(const char* name, std::int64_t cpus) {
   NodeDef def;
@@ -86,8 +94,11 @@ ClusterConfigured configured(bool later) {
   return e;
 }
 
-NodeRegistered registered(std::uint32_t index, std::int64_t cpus, const char* boot, std::int64_t second, const char* problem = "") {
-  Inventory has{Cpus{cpus}, Mebibytes{15900}, Mebibytes{4800}, "x86_64", "Linux 6.1", "26.11.0", "n" + std::to_string(index + 1), at(-9000), at(-10)};
+NodeRegistered registered(std::uint32_t index, std::int64_t cpus, const char* boot, std::int64_t second,
+                          const char* problem = "") {
+  Inventory has{
+      Cpus{cpus}, Mebibytes{15900}, Mebibytes{4800}, "x86_64", "Linux 6.1", "26.11.0", "n" + std::to_string(index + 1),
+      at(-9000),  at(-10)};
   return {NodeIndex{index}, boot, has, problem, at(second)};
 }
 
@@ -223,21 +234,27 @@ JobSubmitted singleton_job() {
   return e;
 }
 
-JobPlaced placed(std::uint64_t key, std::uint32_t attempt, std::vector<NodeShare> shares, std::int64_t second, bool by_backfill = false) {
+JobPlaced placed(std::uint64_t key, std::uint32_t attempt, std::vector<NodeShare> shares, std::int64_t second,
+                 bool by_backfill = false) {
   return {JobKey{key}, Attempt{attempt}, std::move(shares), by_backfill, at(second)};
 }
 
-AttemptEnded ended(std::uint64_t key, std::uint32_t attempt, std::uint32_t where, AttemptEnd end, std::uint32_t code, std::uint32_t signal, std::int64_t second) {
+AttemptEnded ended(std::uint64_t key, std::uint32_t attempt, std::uint32_t where, AttemptEnd end, std::uint32_t code,
+                   std::uint32_t signal, std::int64_t second) {
   return {JobKey{key}, Attempt{attempt}, NodeIndex{where}, end, code, signal, at(second)};
 }
 
-NodeStateChanged ordered(NodeOrder order, const char* reason, std::int64_t second) { return {NodeIndex{1}, order, reason, UserId{0}, at(second)}; }
+NodeStateChanged ordered(NodeOrder order, const char* reason, std::int64_t second) {
+  return {NodeIndex{1}, order, reason, UserId{0}, at(second)};
+}
 
 }  // namespace
 
 std::vector<GoldenBatch> format1_history() {
-  const NodeShare first{NodeIndex{0}, Cpus{1}, Mebibytes{50}, 1, false}, second{NodeIndex{1}, Cpus{1}, Mebibytes{50}, 1, false};
-  const NodeShare half{NodeIndex{0}, Cpus{4}, Mebibytes{1000}, 2, false}, other_half{NodeIndex{1}, Cpus{4}, Mebibytes{1000}, 2, false};
+  const NodeShare first{NodeIndex{0}, Cpus{1}, Mebibytes{50}, 1, false},
+      second{NodeIndex{1}, Cpus{1}, Mebibytes{50}, 1, false};
+  const NodeShare half{NodeIndex{0}, Cpus{4}, Mebibytes{1000}, 2, false},
+      other_half{NodeIndex{1}, Cpus{4}, Mebibytes{1000}, 2, false};
   return {
       {{}, {ControllerStarted{Epoch{1}, at(0)}, configured(false)}},
       {{}, {registered(0, 8, "boot-a", 2), registered(1, 8, "boot-b", 3)}},
@@ -248,22 +265,32 @@ std::vector<GoldenBatch> format1_history() {
       {{}, {JobBecameEligible{JobKey{4}, at(20)}, placed(4, 0, {first, second}, 21)}},
       {{}, {JobHoldChanged{JobKey{3}, Hold::user, 0, at(30)}, JobHoldChanged{JobKey{3}, Hold::none, 997, at(31)}}},
       {{}, {with_every_change(), with_throttle()}},
-      {{}, {ended(1, 0, 0, AttemptEnd::exited, 0, 0, 50), ended(4, 0, 0, AttemptEnd::exited, 1, 0, 51), ended(4, 0, 1, AttemptEnd::exited, 0, 9, 52)}},
-      {{}, {JobRequeued{JobKey{1}, true, UserId{1000}, at(60)}, JobTimedOut{JobKey{5}, at(315)}, ended(5, 0, 0, AttemptEnd::exited, 0, 15, 316)}},
+      {{},
+       {ended(1, 0, 0, AttemptEnd::exited, 0, 0, 50), ended(4, 0, 0, AttemptEnd::exited, 1, 0, 51),
+        ended(4, 0, 1, AttemptEnd::exited, 0, 9, 52)}},
+      {{},
+       {JobRequeued{JobKey{1}, true, UserId{1000}, at(60)}, JobTimedOut{JobKey{5}, at(315)},
+        ended(5, 0, 0, AttemptEnd::exited, 0, 15, 316)}},
       {{}, {JobCancelled{JobKey{2}, UserId{1000}, at(320)}}},
-      {{}, {ordered(NodeOrder::drain, "disk \t full", 330), ordered(NodeOrder::reason_only, "disk", 331), ordered(NodeOrder::undrain, "", 332)}},
+      {{},
+       {ordered(NodeOrder::drain, "disk \t full", 330), ordered(NodeOrder::reason_only, "disk", 331),
+        ordered(NodeOrder::undrain, "", 332)}},
       {{}, {ordered(NodeOrder::down, "gone", 333), ordered(NodeOrder::resume, "", 334)}},
       {{}, {NodeLost{NodeIndex{1}, at(340)}, registered(1, 6, "boot-c", 350, "Low CPUs: 6 of 8")}},
-      {{}, {PartitionStateChanged{PartitionIndex{0}, Availability::inactive, at(351)}, JobForgotten{JobKey{4}, at(360)}}},
+      {{},
+       {PartitionStateChanged{PartitionIndex{0}, Availability::inactive, at(351)}, JobForgotten{JobKey{4}, at(360)}}},
       {{}, {ControllerStarted{Epoch{2}, at(400)}, configured(true), registered(0, 8, "boot-a", 400)}},
       {{other_script}, {singleton_job(), JobBecameEligible{JobKey{6}, at(401)}, placed(6, 0, {first}, 402)}},
-      {{}, {ended(6, 0, 0, AttemptEnd::supervisor_lost, 0, 0, 403), placed(6, 1, {first}, 404), ended(6, 1, 0, AttemptEnd::launch_failed, 0, 53, 405)}},
+      {{},
+       {ended(6, 0, 0, AttemptEnd::supervisor_lost, 0, 0, 403), placed(6, 1, {first}, 404),
+        ended(6, 1, 0, AttemptEnd::launch_failed, 0, 53, 405)}},
       {{}, {submitted(7, "lost", 406), placed(7, 0, {first}, 407), ended(7, 0, 0, AttemptEnd::node_lost, 0, 0, 408)}},
       {{}, {submitted(8, "runs on", 409), placed(8, 0, {first}, 410)}},
   };
 }
 
-JobSubmitted one_more_job(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name, std::uint8_t mark, Time at) {
+JobSubmitted one_more_job(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name,
+                          std::uint8_t mark, Time at) {
   JobSubmitted out;
   for (const GoldenBatch& batch : before)
     for (const Event& event : batch.events)

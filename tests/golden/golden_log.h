@@ -1,4 +1,5 @@
-// tests/golden/golden_log.h - opening a log in a folder and folding it, for the writer of golden logs and for their test.
+// tests/golden/golden_log.h - opening a log in a folder and folding it, for the writer of golden logs and for their
+// test.
 #pragma once
 
 #include <memory>

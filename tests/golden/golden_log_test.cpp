@@ -33,7 +33,8 @@ class GoldenLogs : public testing::TestWithParam<const char*> {
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     copy_ = pattern;
     fs::copy(golden(), copy_);
-    for (const auto& entry : fs::directory_iterator(copy_)) fs::permissions(entry, fs::perms::owner_read | fs::perms::owner_write);
+    for (const auto& entry : fs::directory_iterator(copy_))
+      fs::permissions(entry, fs::perms::owner_read | fs::perms::owner_write);
   }
   void TearDown() override { fs::remove_all(copy_); }
   fs::path golden() const { return fs::path{GOLDEN_LOG_DIR} / GetParam(); }
@@ -49,8 +50,8 @@ TEST_P(GoldenLogs, RecoveredState_is_what_it_was) {
   const auto state = fold(log.recovered);
   ASSERT_TRUE(state) << state.error().story;
   EXPECT_EQ(broken_law(*state), std::nullopt);
-  // The recorded state was encoded by the release that wrote the log. Both go through today's code, because a later release may
-  // know fields that neither has.
+  // The recorded state was encoded by the release that wrote the log. Both go through today's code, because a later
+  // release may know fields that neither has.
   const auto recorded = decode_state(read_whole(beside(".state")));
   ASSERT_TRUE(recorded) << recorded.error().story;
   EXPECT_EQ(recorded->version, state->version);
@@ -106,28 +107,33 @@ TEST_P(GoldenLogs, Log_can_be_written_on) {
   EXPECT_EQ(state->version, before + 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Format1, GoldenLogs, testing::Values("format1/plain", "format1/compacted", "format1/accounts", "format1/accounts_compacted", "format1/planning",
-                                         "format1/planning_compacted", "format1/het", "format1/het_compacted", "format1/isolation", "format1/isolation_compacted",
-                                         "format1/suspending", "format1/suspending_compacted", "format1/steps", "format1/steps_compacted",
-                                         "format1/devices", "format1/devices_compacted",
-                                         "format1/step_options", "format1/step_options_compacted",
-                                         "format1/step_facts", "format1/step_facts_compacted", "format1/step_resources", "format1/step_resources_compacted",
-                                         "format1/extras", "format1/extras_compacted",
-                                         "format1/gpu_use", "format1/gpu_use_compacted",
-                                         "format1/node_life", "format1/node_life_compacted",
-                                         "format1/het_steps", "format1/het_steps_compacted", "format1/power", "format1/power_compacted",
-                                         "format1/kept", "format1/kept_compacted", "format1/partition_rules", "format1/partition_rules_compacted",
-                                         "format1/partition_changes", "format1/partition_changes_compacted",
-                                         "format1/standing", "format1/standing_compacted", "format1/records", "format1/records_compacted",
-                                         "format1/site_rules", "format1/site_rules_compacted",
-                                         "format1/shrinking", "format1/shrinking_compacted", "format1/outliving", "format1/outliving_compacted", "format1/placing", "format1/placing_compacted", "format1/ports", "format1/ports_compacted",
-                                         "format1/sizes", "format1/sizes_compacted", "format1/node_orders", "format1/node_orders_compacted"),
-                         [](const auto& info) { return std::string{info.param}.substr(8); });
+INSTANTIATE_TEST_SUITE_P(
+    Format1, GoldenLogs,
+    testing::Values("format1/plain", "format1/compacted", "format1/accounts", "format1/accounts_compacted",
+                    "format1/planning", "format1/planning_compacted", "format1/het", "format1/het_compacted",
+                    "format1/isolation", "format1/isolation_compacted", "format1/suspending",
+                    "format1/suspending_compacted", "format1/steps", "format1/steps_compacted", "format1/devices",
+                    "format1/devices_compacted", "format1/step_options", "format1/step_options_compacted",
+                    "format1/step_facts", "format1/step_facts_compacted", "format1/step_resources",
+                    "format1/step_resources_compacted", "format1/extras", "format1/extras_compacted", "format1/gpu_use",
+                    "format1/gpu_use_compacted", "format1/node_life", "format1/node_life_compacted",
+                    "format1/het_steps", "format1/het_steps_compacted", "format1/power", "format1/power_compacted",
+                    "format1/kept", "format1/kept_compacted", "format1/partition_rules",
+                    "format1/partition_rules_compacted", "format1/partition_changes",
+                    "format1/partition_changes_compacted", "format1/standing", "format1/standing_compacted",
+                    "format1/records", "format1/records_compacted", "format1/site_rules",
+                    "format1/site_rules_compacted", "format1/shrinking", "format1/shrinking_compacted",
+                    "format1/outliving", "format1/outliving_compacted", "format1/placing", "format1/placing_compacted",
+                    "format1/ports", "format1/ports_compacted", "format1/sizes", "format1/sizes_compacted",
+                    "format1/node_orders", "format1/node_orders_compacted"),
+    [](const auto& info) { return std::string{info.param}.substr(8); });
 
 TEST(GoldenLog, Format1_holds_every_kind_of_fact) {
   std::set<std::string> kinds;
-  for (const char* folder : {"/format1/plain", "/format1/accounts", "/format1/planning", "/format1/het", "/format1/suspending",
-                             "/format1/devices", "/format1/step_facts", "/format1/node_life", "/format1/power", "/format1/partition_changes", "/format1/standing", "/format1/records", "/format1/outliving", "/format1/shrinking", "/format1/ports", "/format1/node_orders"}) {
+  for (const char* folder : {"/format1/plain", "/format1/accounts", "/format1/planning", "/format1/het",
+                             "/format1/suspending", "/format1/devices", "/format1/step_facts", "/format1/node_life",
+                             "/format1/power", "/format1/partition_changes", "/format1/standing", "/format1/records",
+                             "/format1/outliving", "/format1/shrinking", "/format1/ports", "/format1/node_orders"}) {
     const auto files = RealFilesystem::open_directory(std::string{GOLDEN_LOG_DIR} + folder, true);
     ASSERT_TRUE(files);
     ASSERT_TRUE(dump_log(**files, {}, [&](std::string_view line) {
@@ -144,7 +150,8 @@ TEST(GoldenLog, Format1_holds_every_kind_of_fact) {
 TEST_P(GoldenLogs, Dump_of_a_damaged_log_says_where_and_goes_on) {
   fs::path first;
   for (const auto& entry : fs::directory_iterator(copy_))
-    if (entry.path().filename().string().starts_with("segment-") && (first.empty() || entry.path() < first)) first = entry.path();
+    if (entry.path().filename().string().starts_with("segment-") && (first.empty() || entry.path() < first))
+      first = entry.path();
   {
     std::fstream file{first, std::ios::binary | std::ios::in | std::ios::out};
     file.seekp(100);
@@ -154,8 +161,10 @@ TEST_P(GoldenLogs, Dump_of_a_damaged_log_says_where_and_goes_on) {
   ASSERT_TRUE(files);
   std::uint64_t after = 0, damaged_at = 0;
   const auto counts = dump_log(**files, {}, [&](std::string_view line) {
-    if (line.find(" damaged ") != std::string_view::npos) damaged_at = 1;
-    else if (damaged_at != 0) ++after;
+    if (line.find(" damaged ") != std::string_view::npos)
+      damaged_at = 1;
+    else if (damaged_at != 0)
+      ++after;
   });
   ASSERT_TRUE(counts);
   EXPECT_EQ(counts->damaged, 1u);

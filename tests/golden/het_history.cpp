@@ -9,7 +9,8 @@ constexpr std::int64_t begin = 1'767'225'600'000'000;  // 2026-01-01T00:00:00Z
 Time at(std::int64_t second) { return Time{begin + second * 1'000'000 + 250}; }
 
 // Of job 8: a batch job of one CPU.
-HetJobSubmitted submitted(const std::vector<GoldenBatch>& before, std::uint64_t key, std::uint32_t size, std::int64_t second) {
+HetJobSubmitted submitted(const std::vector<GoldenBatch>& before, std::uint64_t key, std::uint32_t size,
+                          std::int64_t second) {
   JobSubmitted one;
   for (const GoldenBatch& batch : before)
     for (const Event& event : batch.events)
@@ -36,7 +37,11 @@ HetJobPlaced placed(std::uint64_t key, std::uint32_t size, std::uint32_t attempt
   HetJobPlaced out;
   out.at = at(second);
   for (std::uint32_t i = 0; i < size; ++i)
-    out.components.push_back(JobPlaced{JobKey{key + i}, Attempt{attempt}, {{NodeIndex{i % 2}, Cpus{1}, Mebibytes{10}, 1, false, {}}}, i == 1, at(second)});
+    out.components.push_back(JobPlaced{JobKey{key + i},
+                                       Attempt{attempt},
+                                       {{NodeIndex{i % 2}, Cpus{1}, Mebibytes{10}, 1, false, {}}},
+                                       i == 1,
+                                       at(second)});
   return out;
 }
 
@@ -45,11 +50,15 @@ HetJobPlaced placed(std::uint64_t key, std::uint32_t size, std::uint32_t attempt
 std::vector<GoldenBatch> het_history() {
   std::vector<GoldenBatch> out = format1_history();
   const std::vector<GoldenBatch> before = out;
-  // Held and released as one, started together, put back as one; one component runs out of time, the other ends by itself.
+  // Held and released as one, started together, put back as one; one component runs out of time, the other ends by
+  // itself.
   out.push_back({{}, {submitted(before, 9, 2, 500)}});
-  out.push_back({{}, {JobHoldChanged{JobKey{9}, Hold::user, 0, at(501)}, JobHoldChanged{JobKey{9}, Hold::none, 77, at(502)}}});
+  out.push_back(
+      {{}, {JobHoldChanged{JobKey{9}, Hold::user, 0, at(501)}, JobHoldChanged{JobKey{9}, Hold::none, 77, at(502)}}});
   out.push_back({{}, {placed(9, 2, 0, 503)}});
-  out.push_back({{}, {JobRequeued{JobKey{9}, false, UserId{0}, at(510)}, AttemptEnded{JobKey{9}, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 15, at(511)}}});
+  out.push_back({{},
+                 {JobRequeued{JobKey{9}, false, UserId{0}, at(510)},
+                  AttemptEnded{JobKey{9}, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 15, at(511)}}});
   out.push_back({{}, {JobBecameEligible{JobKey{9}, at(700)}, placed(9, 2, 1, 701)}});
   out.push_back({{}, {JobTimedOut{JobKey{10}, at(4301)}}});
   // Three components: a lost node of one is a loss for all.
@@ -59,7 +68,8 @@ std::vector<GoldenBatch> het_history() {
   out.push_back({{}, {AttemptEnded{JobKey{11}, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 15, at(4331)}}});
   // Cancelled while it waits, and one that still runs with one component gone.
   out.push_back({{}, {submitted(before, 14, 2, 4340), JobCancelled{JobKey{14}, UserId{1000}, at(4341)}}});
-  out.push_back({{}, {submitted(before, 16, 2, 4350), placed(16, 2, 0, 4351), JobCancelled{JobKey{17}, UserId{1000}, at(4352)}}});
+  out.push_back(
+      {{}, {submitted(before, 16, 2, 4350), placed(16, 2, 0, 4351), JobCancelled{JobKey{17}, UserId{1000}, at(4352)}}});
   out.push_back({{}, {JobForgotten{JobKey{14}, at(9000)}}});
   return out;
 }

@@ -47,7 +47,8 @@ std::vector<GoldenBatch> sizes_history();
 // The same with nodes that come back by themselves, machines of a cloud and features that are not active after it.
 std::vector<GoldenBatch> node_orders_history();
 
-// The same with partitions that were made, changed, deleted, and kept or given up when the configuration was read again, after it.
+// The same with partitions that were made, changed, deleted, and kept or given up when the configuration was read
+// again, after it.
 std::vector<GoldenBatch> partition_changes_history();
 
 // The same with devices that were found, some out of order, and a job in a container after it.
@@ -73,6 +74,7 @@ std::vector<GoldenBatch> outliving_history();
 std::vector<GoldenBatch> shrinking_history();
 
 // Like the last job of format 1, under another key; `mark` makes its submission another one.
-JobSubmitted one_more_job(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name, std::uint8_t mark, Time at);
+JobSubmitted one_more_job(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name,
+                          std::uint8_t mark, Time at);
 
 }  // namespace millrace

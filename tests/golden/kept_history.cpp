@@ -47,19 +47,26 @@ std::vector<GoldenBatch> kept_history() {
   array.array->tasks.insert(1, 3);
   const NodeShare share{NodeIndex{0}, Cpus{2}, Mebibytes{100}, 1, false, {}};
   out.push_back({{}, {job, array}});
-  out.push_back({{}, {JobPlaced{job.key, Attempt{0}, {share}, false, at(520)}, StepsReported{job.key, Attempt{0}, {started(0, "first", 521)}, {ended(0, Outcome::completed, 530)}, at(531)}}});
+  out.push_back(
+      {{},
+       {JobPlaced{job.key, Attempt{0}, {share}, false, at(520)},
+        StepsReported{job.key, Attempt{0}, {started(0, "first", 521)}, {ended(0, Outcome::completed, 530)}, at(531)}}});
   out.push_back({{}, {JobRequeued{job.key, false, UserId{0}, at(550)}}});
   AttemptEnded measured{job.key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 15, at(551)};
   measured.usage = {2'000'000, 10, 1 << 20, 2 << 20, 0, 512};
   out.push_back({{}, {measured}});
   out.push_back({{}, {JobBecameEligible{job.key, at(700)}, JobPlaced{job.key, Attempt{1}, {share}, false, at(701)}}});
-  out.push_back({{}, {StepsReported{job.key, Attempt{1}, {started(0, "again", 702)}, {ended(0, Outcome::failed, 704)}, at(705)}}});
+  out.push_back(
+      {{},
+       {StepsReported{job.key, Attempt{1}, {started(0, "again", 702)}, {ended(0, Outcome::failed, 704)}, at(705)}}});
   AttemptEnded again{job.key, Attempt{1}, NodeIndex{0}, AttemptEnd::exited, 3, 0, at(710)};
   again.usage = {3'000'000, 20, 2 << 20, 3 << 20, 1024, 0};
   out.push_back({{}, {again}});
   out.push_back({{}, {JobForgotten{job.key, at(1100)}}});
   // A task of its own and a rest that nobody ran; the rows are too many then, and the oldest goes.
-  out.push_back({{}, {ArrayTaskSplit{array.key, 2, JobKey{11}, JobId{array.id.value + 1}, at(1200)}, JobCancelled{JobKey{11}, UserId{1000}, at(1201)}, JobCancelled{array.key, UserId{0}, at(1202)}}});
+  out.push_back({{},
+                 {ArrayTaskSplit{array.key, 2, JobKey{11}, JobId{array.id.value + 1}, at(1200)},
+                  JobCancelled{JobKey{11}, UserId{1000}, at(1201)}, JobCancelled{array.key, UserId{0}, at(1202)}}});
   out.push_back({{}, {JobForgotten{JobKey{11}, at(1601)}, JobForgotten{array.key, at(1602)}}});
   JobSubmitted after = one_more_job(out, 12, "after", 252, at(1700));
   after.id = JobId{array.id.value + 2};

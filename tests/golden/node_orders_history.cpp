@@ -1,4 +1,5 @@
-// tests/golden/node_orders_history.cpp - the history of format 1 with nodes that come back by themselves, active features and instances of a cloud after it.
+// tests/golden/node_orders_history.cpp - the history of format 1 with nodes that come back by themselves, active
+// features and instances of a cloud after it.
 #include "history.h"
 
 namespace millrace {
@@ -25,9 +26,12 @@ NodeModified active(NodeIndex node, const char* features, std::int64_t second) {
 std::vector<GoldenBatch> node_orders_history() {
   std::vector<GoldenBatch> out = format1_history();
   const NodeIndex first{0}, second{1};
-  const auto ordered = [](NodeIndex node, NodeOrder order, const char* reason, std::int64_t when) { return NodeStateChanged{node, order, reason, UserId{0}, at(when)}; };
+  const auto ordered = [](NodeIndex node, NodeOrder order, const char* reason, std::int64_t when) {
+    return NodeStateChanged{node, order, reason, UserId{0}, at(when)};
+  };
   out.push_back({{}, {ordered(second, NodeOrder::drain, "hot", 510), resumed_at(second, at(810), 510)}});
-  out.push_back({{}, {resumed_at(second, at(700), 520), resumed_at(second, Time{}, 530), resumed_at(second, at(610), 540)}});
+  out.push_back(
+      {{}, {resumed_at(second, at(700), 520), resumed_at(second, Time{}, 530), resumed_at(second, at(610), 540)}});
   out.push_back({{}, {ordered(second, NodeOrder::resume, "", 610)}});
   NodeModified named{first, {}, "red,green", {}, {}, at(620)};
   named.instance_id = "i-0123";

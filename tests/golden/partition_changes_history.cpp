@@ -1,4 +1,5 @@
-// tests/golden/partition_changes_history.cpp - the history of format 1 with partitions that scontrol made, changed and deleted after it.
+// tests/golden/partition_changes_history.cpp - the history of format 1 with partitions that scontrol made, changed and
+// deleted after it.
 #include "history.h"
 
 namespace millrace {
@@ -33,7 +34,9 @@ std::vector<GoldenBatch> partition_changes_history() {
   const PartitionIndex last{static_cast<std::uint32_t>(written.partitions.size() + 1)};
   out.push_back({{}, {written, PartitionChanged{changed, UserId{0}, at(510)}}});
   out.push_back({{}, {PartitionChanged{made, UserId{0}, at(520)}, PartitionChanged{gone, UserId{1000}, at(521)}}});
-  out.push_back({{}, {PartitionStateChanged{PartitionIndex{0}, Availability::drain, at(530)}, PartitionDeleted{last, UserId{0}, at(531)}}});
+  out.push_back({{},
+                 {PartitionStateChanged{PartitionIndex{0}, Availability::drain, at(530)},
+                  PartitionDeleted{last, UserId{0}, at(531)}}});
   out.push_back({{}, {DampingChanged{5, at(540)}}});
   written.at = at(550);
   written.keep = KeepPartitions::not_rewritten;

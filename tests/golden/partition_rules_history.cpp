@@ -1,4 +1,5 @@
-// tests/golden/partition_rules_history.cpp - the history of format 1 with everything that partitions and the cluster can demand of jobs after it.
+// tests/golden/partition_rules_history.cpp - the history of format 1 with everything that partitions and the cluster
+// can demand of jobs after it.
 #include "history.h"
 
 namespace millrace {
@@ -32,11 +33,16 @@ ClusterConfigured configured_with_rules(const std::vector<GoldenBatch>& before) 
 std::vector<GoldenBatch> partition_rules_history() {
   std::vector<GoldenBatch> out = format1_history();
   const NodeShare share{NodeIndex{0}, Cpus{2}, Mebibytes{100}, 1, false, {}};
-  const JobSubmitted again = one_more_job(out, 9, "again", 159, at(510)), held = one_more_job(out, 10, "held", 160, at(511));
+  const JobSubmitted again = one_more_job(out, 9, "again", 159, at(510)),
+                     held = one_more_job(out, 10, "held", 160, at(511));
   out.push_back({{}, {configured_with_rules(out)}});
   out.push_back({{}, {again, held}});
-  out.push_back({{}, {JobPlaced{again.key, Attempt{0}, {share}, false, at(520)}, JobPlaced{held.key, Attempt{0}, {share}, false, at(521)}}});
-  out.push_back({{}, {AttemptEnded{again.key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 3, 0, at(530)}, AttemptEnded{held.key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 5, 0, at(531)}}});
+  out.push_back({{},
+                 {JobPlaced{again.key, Attempt{0}, {share}, false, at(520)},
+                  JobPlaced{held.key, Attempt{0}, {share}, false, at(521)}}});
+  out.push_back({{},
+                 {AttemptEnded{again.key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 3, 0, at(530)},
+                  AttemptEnded{held.key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 5, 0, at(531)}}});
   return out;
 }
 

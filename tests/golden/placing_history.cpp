@@ -1,4 +1,5 @@
-// tests/golden/placing_history.cpp - the history of format 1 with rules of where jobs go: caps of partitions, least loaded nodes, segments of blocks, what submissions need.
+// tests/golden/placing_history.cpp - the history of format 1 with rules of where jobs go: caps of partitions, least
+// loaded nodes, segments of blocks, what submissions need.
 #include "history.h"
 
 namespace millrace {
@@ -35,7 +36,8 @@ JobSubmitted in_segments(JobSubmitted job, std::uint32_t segment, bool spread) {
 std::vector<GoldenBatch> placing_history() {
   std::vector<GoldenBatch> out = format1_history();
   const NodeShare share{NodeIndex{0}, Cpus{2}, Mebibytes{100}, 1, false, {}};
-  const JobSubmitted spread = in_segments(one_more_job(out, 9, "spread", 170, at(510)), 2, true), packed = in_segments(one_more_job(out, 10, "packed", 171, at(511)), 4, false);
+  const JobSubmitted spread = in_segments(one_more_job(out, 9, "spread", 170, at(510)), 2, true),
+                     packed = in_segments(one_more_job(out, 10, "packed", 171, at(511)), 4, false);
   out.push_back({{}, {configured_with_rules(out)}});
   out.push_back({{}, {spread, packed}});
   out.push_back({{}, {JobPlaced{spread.key, Attempt{0}, {share}, false, at(520)}}});

@@ -1,4 +1,5 @@
-// tests/golden/planning_history.cpp - the history of format 1 with reservations, preemptions, licences and a deadline after it.
+// tests/golden/planning_history.cpp - the history of format 1 with reservations, preemptions, licences and a deadline
+// after it.
 #include "history.h"
 
 namespace millrace {
@@ -77,8 +78,9 @@ std::vector<Event> reservations() {
   tomorrow.start = at(3600 + 86'400);
   tomorrow.end = at(5400 + 86'400);
   tomorrow.idle_since = Time{};
-  return {ReservationSet{upgrade(), at(501)},  ReservationSet{course(), at(502)},    ReservationSet{floating(), at(503)},
-          ReservationSet{longer, at(504)},     ReservationSet{tomorrow, at(505)}, ReservationRemoved{ReservationId{3}, at(506)}};
+  return {ReservationSet{upgrade(), at(501)},  ReservationSet{course(), at(502)},
+          ReservationSet{floating(), at(503)}, ReservationSet{longer, at(504)},
+          ReservationSet{tomorrow, at(505)},   ReservationRemoved{ReservationId{3}, at(506)}};
 }
 
 JobSubmitted planned(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name, std::int64_t second) {
@@ -110,12 +112,22 @@ std::vector<GoldenBatch> planning_history() {
   std::vector<GoldenBatch> out = format1_history();
   const std::vector<GoldenBatch> before = out;
   const NodeShare share{NodeIndex{0}, Cpus{2}, Mebibytes{100}, 1, false, {}};
-  const WaitHistory waited{{{Reason::priority, at(510)}, {Reason::licenses, at(515)}, {Reason::resources, at(518)}}, at(511), at(530)};
+  const WaitHistory waited{
+      {{Reason::priority, at(510)}, {Reason::licenses, at(515)}, {Reason::resources, at(518)}}, at(511), at(530)};
   const JobKey licensed{9}, cheap{10}, urgent{12};
   out.push_back({{}, {configured_to_preempt(before)}});
   out.push_back({{}, reservations()});
   out.push_back({{}, {with_licences(before), planned(before, 10, "cheap", 511), with_deadline(before)}});
-  out.push_back({{}, {JobPlaced{licensed, Attempt{0}, {share}, true, at(520), PartitionIndex{1}, {{"fluent", 2}, {"matlab", 1}}, 991, waited}}});
+  out.push_back({{},
+                 {JobPlaced{licensed,
+                            Attempt{0},
+                            {share},
+                            true,
+                            at(520),
+                            PartitionIndex{1},
+                            {{"fluent", 2}, {"matlab", 1}},
+                            991,
+                            waited}}});
   out.push_back({{}, {JobPlaced{cheap, Attempt{0}, {share}, false, at(521)}, planned(before, 12, "urgent", 540)}});
   // Told, let run for its grace, stopped, and back in the queue.
   out.push_back({{}, {JobPreempted{licensed, urgent, true, at(571), at(541)}}});
@@ -124,7 +136,9 @@ std::vector<GoldenBatch> planning_history() {
   out.push_back({{}, {AttemptEnded{cheap, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 15, at(543)}}});
   out.push_back({{}, {JobPreempted{licensed, urgent, true, at(571), at(571)}}});
   out.push_back({{}, {AttemptEnded{licensed, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 15, at(572)}}});
-  out.push_back({{}, {JobPlaced{urgent, Attempt{0}, {share}, false, at(573)}, JobPreempted{JobKey{8}, urgent, true, at(640), at(610)}}});
+  out.push_back({{},
+                 {JobPlaced{urgent, Attempt{0}, {share}, false, at(573)},
+                  JobPreempted{JobKey{8}, urgent, true, at(640), at(610)}}});
   out.push_back({{}, {JobDeadlinePassed{JobKey{11}, at(4001)}}});
   return out;
 }

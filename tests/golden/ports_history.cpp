@@ -1,4 +1,5 @@
-// tests/golden/ports_history.cpp - the history of format 1 with ports of steps, spared cores, rebooted nodes and a program without an allocation after it.
+// tests/golden/ports_history.cpp - the history of format 1 with ports of steps, spared cores, rebooted nodes and a
+// program without an allocation after it.
 #include "history.h"
 
 namespace millrace {
@@ -24,8 +25,10 @@ std::vector<GoldenBatch> ports_history() {
   spares_none.core_spec = 0;
   spares_none.threads_spec = true;
   reboots.reboot = reboots.no_allocate = true;
-  const JobSubmitted first = with(one_more_job(out, 9, "with ports", 170, at(510)), ports), second = with(one_more_job(out, 10, "spares", 171, at(511)), spares),
-                     third = with(one_more_job(out, 11, "spares none", 172, at(512)), spares_none), fourth = with(one_more_job(out, 12, "reboots", 173, at(513)), reboots);
+  const JobSubmitted first = with(one_more_job(out, 9, "with ports", 170, at(510)), ports),
+                     second = with(one_more_job(out, 10, "spares", 171, at(511)), spares),
+                     third = with(one_more_job(out, 11, "spares none", 172, at(512)), spares_none),
+                     fourth = with(one_more_job(out, 12, "reboots", 173, at(513)), reboots);
   const NodeShare share{NodeIndex{0}, Cpus{2}, Mebibytes{100}, 1, false, {}};
   out.push_back({{}, {first, second, third, fourth}});
   out.push_back({{}, {JobPlaced{first.key, Attempt{0}, {share}, false, at(520)}}});
@@ -38,7 +41,8 @@ std::vector<GoldenBatch> ports_history() {
   start.cpus = Cpus{1};
   start.at = at(522);
   start.ports = "12000-12001";
-  out.push_back({{}, {StepsReported{.key = first.key, .attempt = Attempt{0}, .started = {start}, .ended = {}, .at = at(523)}}});
+  out.push_back(
+      {{}, {StepsReported{.key = first.key, .attempt = Attempt{0}, .started = {start}, .ended = {}, .at = at(523)}}});
   out.push_back({{}, {JobPortsHeld{first.key, Attempt{0}, "12000-12003,12007", at(524)}}});
   return out;
 }

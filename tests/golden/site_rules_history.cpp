@@ -1,4 +1,5 @@
-// tests/golden/site_rules_history.cpp - the history of format 1 with time beyond limits, requeues that are counted, cores kept for the system and the shell of an salloc after it.
+// tests/golden/site_rules_history.cpp - the history of format 1 with time beyond limits, requeues that are counted,
+// cores kept for the system and the shell of an salloc after it.
 #include "history.h"
 
 namespace millrace {
@@ -43,18 +44,30 @@ StepStart shell(std::int64_t second) {
 std::vector<GoldenBatch> site_rules_history() {
   std::vector<GoldenBatch> out = format1_history();
   const NodeShare share{NodeIndex{0}, Cpus{2}, Mebibytes{100}, 1, false, {}};
-  const JobSubmitted often = one_more_job(out, 9, "often", 170, at(510)), special = one_more_job(out, 10, "special", 171, at(511)), left = one_more_job(out, 11, "left", 172, at(512)),
+  const JobSubmitted often = one_more_job(out, 9, "often", 170, at(510)),
+                     special = one_more_job(out, 10, "special", 171, at(511)),
+                     left = one_more_job(out, 11, "left", 172, at(512)),
                      runs = one_more_job(out, 12, "runs", 173, at(513));
   out.push_back({{}, {configured_with_rules(out)}});
   out.push_back({{}, {often, special, left, runs}});
-  out.push_back({{}, {JobPlaced{often.key, Attempt{0}, {share}, false, at(520)}, JobPlaced{special.key, Attempt{0}, {share}, false, at(521)}}});
-  out.push_back({{}, {AttemptEnded{often.key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 3, 0, at(530)}, AttemptEnded{special.key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 4, 0, at(531)}}});
-  out.push_back({{}, {JobBecameEligible{often.key, at(700)}, JobPlaced{often.key, Attempt{1}, {share}, false, at(701)}, AttemptEnded{often.key, Attempt{1}, NodeIndex{0}, AttemptEnd::exited, 3, 0, at(710)}}});
-  out.push_back({{}, {JobPlaced{left.key, Attempt{0}, {share}, false, at(720)}, StepsReported{left.key, Attempt{0}, {shell(721)}, {}, at(722)}}});
+  out.push_back({{},
+                 {JobPlaced{often.key, Attempt{0}, {share}, false, at(520)},
+                  JobPlaced{special.key, Attempt{0}, {share}, false, at(521)}}});
+  out.push_back({{},
+                 {AttemptEnded{often.key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 3, 0, at(530)},
+                  AttemptEnded{special.key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 4, 0, at(531)}}});
+  out.push_back({{},
+                 {JobBecameEligible{often.key, at(700)}, JobPlaced{often.key, Attempt{1}, {share}, false, at(701)},
+                  AttemptEnded{often.key, Attempt{1}, NodeIndex{0}, AttemptEnd::exited, 3, 0, at(710)}}});
+  out.push_back({{},
+                 {JobPlaced{left.key, Attempt{0}, {share}, false, at(720)},
+                  StepsReported{left.key, Attempt{0}, {shell(721)}, {}, at(722)}}});
   JobTimedOut gone{left.key, at(730)};
   gone.inactive = true;
   out.push_back({{}, {gone, AttemptEnded{left.key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 15, at(731)}}});
-  out.push_back({{}, {JobPlaced{runs.key, Attempt{0}, {share}, false, at(740)}, StepsReported{runs.key, Attempt{0}, {shell(741)}, {}, at(742)}}});
+  out.push_back({{},
+                 {JobPlaced{runs.key, Attempt{0}, {share}, false, at(740)},
+                  StepsReported{runs.key, Attempt{0}, {shell(741)}, {}, at(742)}}});
   JobRequeued special_again{left.key, true, UserId{0}, at(750)};
   special_again.special_exit = true;
   out.push_back({{}, {special_again}});

@@ -1,4 +1,5 @@
-// tests/golden/sizes_history.cpp - the history of format 1 with lists of sizes, a site factor and an age that begins anew after it.
+// tests/golden/sizes_history.cpp - the history of format 1 with lists of sizes, a site factor and an age that begins
+// anew after it.
 #include "history.h"
 
 namespace millrace {
@@ -18,7 +19,8 @@ ResourceRequest sizes(std::initializer_list<std::uint32_t> counts) {
 
 std::vector<GoldenBatch> sizes_history() {
   std::vector<GoldenBatch> out = format1_history();
-  JobSubmitted first = one_more_job(out, 9, "one or three", 180, at(510)), second = one_more_job(out, 10, "waits", 181, at(511));
+  JobSubmitted first = one_more_job(out, 9, "one or three", 180, at(510)),
+               second = one_more_job(out, 10, "waits", 181, at(511));
   first.spec.resources = SharedValue(sizes({1, 3, 5, 7}));
   first.spec.max_nodes = 7;
   out.push_back({{}, {first, second}});
@@ -36,7 +38,9 @@ std::vector<GoldenBatch> sizes_history() {
   weighed.extras->accrue_from = at(513);
   weighed.at = at(513);
   out.push_back({{}, {weighed}});
-  out.push_back({{}, {JobPlaced{first.key, Attempt{0}, {{NodeIndex{0}, Cpus{2}, Mebibytes{100}, 1, false, {}}}, false, at(520)}}});
+  out.push_back(
+      {{},
+       {JobPlaced{first.key, Attempt{0}, {{NodeIndex{0}, Cpus{2}, Mebibytes{100}, 1, false, {}}}, false, at(520)}}});
   return out;
 }
 

@@ -1,4 +1,5 @@
-// tests/golden/step_options_history.cpp - the history of format 1 with a job of srun whose supervisors get options of their own after it.
+// tests/golden/step_options_history.cpp - the history of format 1 with a job of srun whose supervisors get options of
+// their own after it.
 #include "history.h"
 
 namespace millrace {

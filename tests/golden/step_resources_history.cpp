@@ -1,4 +1,5 @@
-// tests/golden/step_resources_history.cpp - the history of format 1 with steps after it that have time and devices of their own, some of which is changed.
+// tests/golden/step_resources_history.cpp - the history of format 1 with steps after it that have time and devices of
+// their own, some of which is changed.
 #include "history.h"
 
 namespace millrace {
@@ -39,12 +40,35 @@ std::vector<GoldenBatch> step_resources_history() {
   out.push_back({{}, {job}});
   out.push_back({{}, {JobPlaced{job.key, Attempt{0}, {share}, false, at(520)}}});
   StepStart greedy = started(1, "greedy", 5, 531);
-  greedy.wishes = SharedValue(StepWishes{"gres/gpu=2,gres/gpu:a100=2", "gres/gpu:2", "gres/nic:1", "gres/gpu:a100:1", "gres/gpu:1", "gres/gpu:4", "gres/gpu:100"});
-  out.push_back({{}, {StepsReported{.key = job.key, .attempt = Attempt{0}, .started = {started(0, "timed", 1, 530), greedy}, .ended = {}, .at = at(533)}}});
-  out.push_back({{}, {StepsReported{.key = job.key, .attempt = Attempt{0}, .started = {}, .ended = {ended(0, Outcome::timeout, 15, 592)}, .at = at(593), .changed = {{1, 9}}}}});
-  out.push_back({{}, {StepsReported{.key = job.key, .attempt = Attempt{0}, .started = {started(2, "free", 0, 595)}, .ended = {}, .at = at(596), .changed = {{1, 0}}}}});
+  greedy.wishes = SharedValue(StepWishes{"gres/gpu=2,gres/gpu:a100=2", "gres/gpu:2", "gres/nic:1", "gres/gpu:a100:1",
+                                         "gres/gpu:1", "gres/gpu:4", "gres/gpu:100"});
+  out.push_back({{},
+                 {StepsReported{.key = job.key,
+                                .attempt = Attempt{0},
+                                .started = {started(0, "timed", 1, 530), greedy},
+                                .ended = {},
+                                .at = at(533)}}});
+  out.push_back({{},
+                 {StepsReported{.key = job.key,
+                                .attempt = Attempt{0},
+                                .started = {},
+                                .ended = {ended(0, Outcome::timeout, 15, 592)},
+                                .at = at(593),
+                                .changed = {{1, 9}}}}});
+  out.push_back({{},
+                 {StepsReported{.key = job.key,
+                                .attempt = Attempt{0},
+                                .started = {started(2, "free", 0, 595)},
+                                .ended = {},
+                                .at = at(596),
+                                .changed = {{1, 0}}}}});
   for (std::uint32_t id = 3; id < 9; ++id)
-    out.push_back({{}, {StepsReported{.key = job.key, .attempt = Attempt{0}, .started = {started(id, "more", id, 600 + id)}, .ended = {ended(id, Outcome::completed, 0, 610 + id)}, .at = at(620 + id)}}});
+    out.push_back({{},
+                   {StepsReported{.key = job.key,
+                                  .attempt = Attempt{0},
+                                  .started = {started(id, "more", id, 600 + id)},
+                                  .ended = {ended(id, Outcome::completed, 0, 610 + id)},
+                                  .at = at(620 + id)}}});
   return out;
 }
 

@@ -1,4 +1,5 @@
-// tests/golden/steps_history.cpp - the history of format 1 with an allocation of salloc and a job with a terminal after it.
+// tests/golden/steps_history.cpp - the history of format 1 with an allocation of salloc and a job with a terminal after
+// it.
 #include "history.h"
 
 namespace millrace {
@@ -8,7 +9,8 @@ constexpr std::int64_t begin = 1'767'225'600'000'000;  // 2026-01-01T00:00:00Z
 
 Time at(std::int64_t second) { return Time{begin + second * 1'000'000 + 500}; }
 
-JobSubmitted submitted(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name, std::int64_t second) {
+JobSubmitted submitted(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name,
+                       std::int64_t second) {
   return one_more_job(before, key, name, static_cast<std::uint8_t>(190 + key), at(second));
 }
 

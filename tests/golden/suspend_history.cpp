@@ -46,30 +46,43 @@ std::vector<GoldenBatch> suspend_history() {
   ShareDetail left, both;
   left.cpus = {0b0011};
   both.cpus = {0b1111};
-  const NodeShare half{node, Cpus{2}, Mebibytes{100}, 1, false, SharedValue(left)}, whole{node, Cpus{4}, Mebibytes{100}, 1, false, SharedValue(both)};
+  const NodeShare half{node, Cpus{2}, Mebibytes{100}, 1, false, SharedValue(left)},
+      whole{node, Cpus{4}, Mebibytes{100}, 1, false, SharedValue(both)};
   const JobKey kept{9}, first{10}, second{11}, urgent{12};
   const auto placed = [](JobKey key, const NodeShare& share, Time when, bool shared) {
     JobPlaced e{key, Attempt{0}, {share}, false, when};
     e.shared = shared;
     return e;
   };
-  out.push_back({{}, {configured, NodeRegistered{node, "boot-a", {Cpus{4}, Mebibytes{4000}, {}, "x86_64", "Linux", "26.11.0", "turns", at(1), at(2)}, "", at(501)}}});
-  out.push_back({{}, {another(before, 9, "kept", 510), another(before, 10, "first", 511), another(before, 11, "second", 512), another(before, 12, "urgent", 513)}});
+  out.push_back(
+      {{},
+       {configured, NodeRegistered{node,
+                                   "boot-a",
+                                   {Cpus{4}, Mebibytes{4000}, {}, "x86_64", "Linux", "26.11.0", "turns", at(1), at(2)},
+                                   "",
+                                   at(501)}}});
+  out.push_back({{},
+                 {another(before, 9, "kept", 510), another(before, 10, "first", 511),
+                  another(before, 11, "second", 512), another(before, 12, "urgent", 513)}});
   // By order, wanted back, and gone on with.
   out.push_back({{}, {placed(kept, half, at(520), false)}});
   out.push_back({{}, {JobSuspended{kept, SuspendWhy::administrator, {}, UserId{1000}, at(530)}}});
   // Two that share and take turns.
   out.push_back({{}, {placed(first, half, at(531), true)}});
-  out.push_back({{}, {placed(second, whole, at(532), true), JobSuspended{second, SuspendWhy::time_slice, {}, {}, at(532)}}});
+  out.push_back(
+      {{}, {placed(second, whole, at(532), true), JobSuspended{second, SuspendWhy::time_slice, {}, {}, at(532)}}});
   out.push_back({{}, {JobResumeWanted{kept, UserId{0}, at(540)}}});
   out.push_back({{}, {TimeSliceTurned{{first}, {second}, at(552)}}});
   out.push_back({{}, {TimeSliceTurned{{second}, {first}, at(572)}}});
   // For a more urgent one; ended while suspended, and gone on after it.
-  out.push_back({{}, {JobSuspended{first, SuspendWhy::preempted, urgent, {}, at(580)}, placed(urgent, half, at(580), false)}});
+  out.push_back(
+      {{}, {JobSuspended{first, SuspendWhy::preempted, urgent, {}, at(580)}, placed(urgent, half, at(580), false)}});
   out.push_back({{}, {JobCancelled{second, UserId{1000}, at(585)}}});
   out.push_back({{}, {AttemptEnded{second, Attempt{0}, node, AttemptEnd::exited, 0, 15, at(586)}}});
-  out.push_back({{}, {AttemptEnded{urgent, Attempt{0}, node, AttemptEnd::exited, 0, 0, at(590)}, JobResumed{first, at(590)}}});
-  out.push_back({{}, {AttemptEnded{first, Attempt{0}, node, AttemptEnd::exited, 0, 0, at(600)}, JobResumed{kept, at(600)}}});
+  out.push_back(
+      {{}, {AttemptEnded{urgent, Attempt{0}, node, AttemptEnd::exited, 0, 0, at(590)}, JobResumed{first, at(590)}}});
+  out.push_back(
+      {{}, {AttemptEnded{first, Attempt{0}, node, AttemptEnd::exited, 0, 0, at(600)}, JobResumed{kept, at(600)}}});
   out.push_back({{}, {JobSuspended{kept, SuspendWhy::administrator, {}, UserId{0}, at(610)}}});
   return out;
 }

@@ -26,7 +26,7 @@ MUTANTS = [
      "  if (!job || job->attempt != report.attempt || !job->placement) return nullptr;\n",
      "  if (!job || !job->placement) return nullptr;\n"),
     ("launched_before_the_controllers_prolog", "src/controller/reconcile.cpp",
-     "seen == reported.end() && state.job(leader_of(job)).program == JobProgram::none && !job.boots)",
+     "seen == reported.end() &&\n             state.job(leader_of(job)).program == JobProgram::none && !job.boots)",
      "seen == reported.end() && !job.boots)"),
     ("launched_twice", "src/agent/agent.cpp",
      "  if (attempts_.contains(name)) return report_soon();  // sent twice: it runs, or it has ended, once\n",

@@ -16,9 +16,9 @@
 #include "core/admission/modify_job.h"
 #include "core/admission/power_nodes.h"
 #include "core/admission/report_node.h"
-#include "core/admission/reserve_ports.h"
 #include "core/admission/report_steps.h"
 #include "core/admission/reserve.h"
+#include "core/admission/reserve_ports.h"
 #include "core/admission/submit_het_job.h"
 #include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
@@ -174,22 +174,39 @@ class History {
   void change_accounts() {
     const std::string count = std::to_string(random_.below(12)), few = std::to_string(random_.below(3));
     const std::string account = std::string(1, "abc"[random_.below(3)]), user = "u" + std::to_string(random_.below(3));
-    const std::string tres = "grptres=cpu=" + count, jobs = "grpjobs=" + few, mine = "maxjobs=" + few, mins = "grptresmins=cpu=" + count;
-    const std::string run = "grptresrunmins=cpu=" + count, per_user = "maxtrespu=cpu=" + count, jobs_pu = "maxjobspu=" + few;
+    const std::string tres = "grptres=cpu=" + count, jobs = "grpjobs=" + few, mine = "maxjobs=" + few,
+                      mins = "grptresmins=cpu=" + count;
+    const std::string run = "grptresrunmins=cpu=" + count, per_user = "maxtrespu=cpu=" + count,
+                      jobs_pu = "maxjobspu=" + few;
     switch (random_.below(13)) {
-      case 0: return manage({"modify", "account", account, "set", tres});
-      case 1: return manage({"modify", "account", account, "set", jobs, "maxsubmit=9"});
-      case 2: return manage({"modify", "user", user, "set", mine});
-      case 3: return manage({"modify", "account", account, "set", mins, run});
-      case 4: return manage({"modify", "qos", random_.chance(1, 2) ? "high" : "part", "set", per_user, jobs_pu});
-      case 5: return manage({"modify", "account", account, "set", "grptres=-1", "grpjobs=-1", "grptresmins=-1", "grptresrunmins=-1"});
-      case 6: return manage({"modify", "qos", "normal,high,part", "set", "maxtrespu=-1", "maxjobspu=-1"});
-      case 7: return manage({"modify", "user", user, "set", "rawusage=0"});
-      case 8: return manage({"modify", "account", "c", "set", random_.chance(1, 2) ? "parent=b" : "parent=root"});
-      case 9: return manage({"delete", "user", user, "where", "account=c"});
-      case 10: return manage({"add", "user", user, "account=c", "fairshare=2"});
-      case 11: return manage({"modify", "qos", "high", "set", random_.chance(1, 2) ? "usagefactor=2" : "usagefactor=0.5", "flags=nodecay"});
-      default: return manage({"delete", "qos", "high"});
+      case 0:
+        return manage({"modify", "account", account, "set", tres});
+      case 1:
+        return manage({"modify", "account", account, "set", jobs, "maxsubmit=9"});
+      case 2:
+        return manage({"modify", "user", user, "set", mine});
+      case 3:
+        return manage({"modify", "account", account, "set", mins, run});
+      case 4:
+        return manage({"modify", "qos", random_.chance(1, 2) ? "high" : "part", "set", per_user, jobs_pu});
+      case 5:
+        return manage(
+            {"modify", "account", account, "set", "grptres=-1", "grpjobs=-1", "grptresmins=-1", "grptresrunmins=-1"});
+      case 6:
+        return manage({"modify", "qos", "normal,high,part", "set", "maxtrespu=-1", "maxjobspu=-1"});
+      case 7:
+        return manage({"modify", "user", user, "set", "rawusage=0"});
+      case 8:
+        return manage({"modify", "account", "c", "set", random_.chance(1, 2) ? "parent=b" : "parent=root"});
+      case 9:
+        return manage({"delete", "user", user, "where", "account=c"});
+      case 10:
+        return manage({"add", "user", user, "account=c", "fairshare=2"});
+      case 11:
+        return manage({"modify", "qos", "high", "set", random_.chance(1, 2) ? "usagefactor=2" : "usagefactor=0.5",
+                       "flags=nodecay"});
+      default:
+        return manage({"delete", "qos", "high"});
     }
   }
 
@@ -197,21 +214,26 @@ class History {
   void check_limits_kept(const Job& job) {
     if ((state_.policy->enforce & enforce_limits) == 0) return;
     const auto use_of = [&](const UseKey& key) { return state_.uses.contains(key) ? *state_.uses.at(key) : Use{}; };
-    const auto cpus = [](const TresList& list) { return find_tres(list, "cpu") ? find_tres(list, "cpu")->amount : INT64_MAX; };
+    const auto cpus = [](const TresList& list) {
+      return find_tres(list, "cpu") ? find_tres(list, "cpu")->amount : INT64_MAX;
+    };
     for (const Association* a = state_.find_association(job.association); a; a = state_.find_association(a->parent)) {
       const Use use = use_of({UseOf::association, a->id.value, 0});
       if (use.tres[tres_cpu] > cpus(a->limits.grp_tres)) fail("more CPUs than GrpTRES of " + a->account);
       if (use.running > a->limits.grp_jobs.value_or(UINT32_MAX)) fail("more jobs than GrpJobs of " + a->account);
-      if ((run_seconds_left(use, tres_cpu, now_) + 59) / 60 > cpus(a->limits.grp_tres_run_mins)) fail("more CPU run minutes than GrpTRESRunMins of " + a->account);
+      if ((run_seconds_left(use, tres_cpu, now_) + 59) / 60 > cpus(a->limits.grp_tres_run_mins))
+        fail("more CPU run minutes than GrpTRESRunMins of " + a->account);
     }
     const Qos* part = state_.find_qos(state_.partition(job.spec->partition).def.qos);
     for (const Qos* qos : {state_.find_qos(job.qos), part}) {
       if (!qos) continue;
       const Use use = use_of({UseOf::user_in_qos, qos->id.value, job.spec->owner->uid.value});
       const bool part_says = qos != part && part && part->limits.max_jobs;
-      if (!part_says && use.running > qos->limits.max_jobs.value_or(UINT32_MAX)) fail("more jobs than MaxJobsPU of " + qos->name);
+      if (!part_says && use.running > qos->limits.max_jobs.value_or(UINT32_MAX))
+        fail("more jobs than MaxJobsPU of " + qos->name);
       const bool part_counts = qos != part && part && find_tres(part->max_tres_per_user, "cpu");
-      if (!part_counts && use.tres[tres_cpu] > cpus(qos->max_tres_per_user)) fail("more CPUs than MaxTRESPU of " + qos->name);
+      if (!part_counts && use.tres[tres_cpu] > cpus(qos->max_tres_per_user))
+        fail("more CPUs than MaxTRESPU of " + qos->name);
     }
   }
 
@@ -232,13 +254,17 @@ class History {
   }
 
   void register_node(std::uint32_t i) {
-    happen(decide_register(state_, {NodeIndex{i}, "boot" + std::to_string(boots_[i]), {Cpus{8}, Mebibytes{1000}, {}, {}, {}, {}, {}, {}, {}}}, now_));
+    happen(decide_register(
+        state_,
+        {NodeIndex{i}, "boot" + std::to_string(boots_[i]), {Cpus{8}, Mebibytes{1000}, {}, {}, {}, {}, {}, {}, {}}},
+        now_));
   }
 
   // Devices, features and licences, as far as anyone could ask for them.
   void wish(SubmitJob& ask) {
     ResourceWishes& wishes = ask.wishes;
-    constexpr const char* gres[] = {"gpu", "gpu:2", "gpu:b:1", "shard:3", "shard", "nic:2", "mps:7", "gpu:a:1,nic", "fpga"};
+    constexpr const char* gres[] = {"gpu",   "gpu:2", "gpu:b:1",     "shard:3", "shard",
+                                    "nic:2", "mps:7", "gpu:a:1,nic", "fpga"};
     if (random_.chance(1, 2)) wishes.gres = gres[random_.below(9)];
     if (random_.chance(1, 8)) wishes.gpus_per_task = "1";
     if (random_.chance(1, 4)) wishes.licences = random_.chance(1, 2) ? "foo:2" : "foo|bar";
@@ -287,11 +313,14 @@ class History {
     ask.spec.min_nodes = static_cast<std::uint32_t>(random_.below(4));
     ask.spec.tasks = static_cast<std::uint32_t>(random_.below(9));
     ask.spec.cpus_per_task = static_cast<std::uint32_t>(random_.below(5));
-    if (random_.chance(1, 2)) ask.spec.memory_per_node = Mebibytes{random_.between(0, 1100)};
-    else ask.spec.memory_per_cpu = Mebibytes{random_.between(0, 200)};
+    if (random_.chance(1, 2))
+      ask.spec.memory_per_node = Mebibytes{random_.between(0, 1100)};
+    else
+      ask.spec.memory_per_cpu = Mebibytes{random_.between(0, 200)};
     ask.spec.exclusive = random_.chance(1, 10);
     ask.spec.oversubscribe = random_.chance(1, 2);
-    if (random_.chance(1, 8)) ask.spec.extras = SharedValue(JobExtras{.mail_types = mail_end, .overcommit = random_.chance(3, 4)});
+    if (random_.chance(1, 8))
+      ask.spec.extras = SharedValue(JobExtras{.mail_types = mail_end, .overcommit = random_.chance(3, 4)});
     if (random_.chance(1, 3)) {
       JobExtras extras = ask.spec.extra_request();
       extras.no_kill = true;
@@ -299,15 +328,18 @@ class History {
     }
     if (random_.chance(1, 8)) {
       JobExtras extras = ask.spec.extra_request();
-      if (random_.chance(1, 2)) extras.reboot = true;
-      else extras.core_spec = static_cast<std::uint32_t>(random_.below(3));
+      if (random_.chance(1, 2))
+        extras.reboot = true;
+      else
+        extras.core_spec = static_cast<std::uint32_t>(random_.below(3));
       ask.spec.exclusive = true;
       ask.spec.extras = SharedValue(std::move(extras));
     }
     ask.spec.kill_on_invalid_dependency = random_.chance(1, 2);
     ask.hold = random_.chance(1, 10);
     if (random_.chance(1, 3)) ask.partition = "small";
-    if (random_.chance(1, 8)) ask.array = "1-" + std::to_string(random_.between(1, 6)) + (random_.chance(1, 2) ? "%2" : "");
+    if (random_.chance(1, 8))
+      ask.array = "1-" + std::to_string(random_.between(1, 6)) + (random_.chance(1, 2) ? "%2" : "");
     if (random_.chance(1, 6)) ask.begin_at = now_ + seconds(random_.between(1, 20));
     if (random_.chance(1, 8)) ask.excluded_nodes = "n" + std::to_string(random_.below(4));
     if (random_.chance(1, 8)) ask.required_nodes = "n" + std::to_string(random_.below(4));
@@ -317,9 +349,11 @@ class History {
       ask.dependency = kinds[random_.below(5)] + std::to_string(state_.job(*target).id.value);
       if (ask.dependency.starts_with("after:") && random_.chance(1, 2)) ask.dependency += "+1";
     } else if (!state_.kept.empty() && random_.chance(1, 5)) {
-      const auto some = state_.kept.lower_bound(KeptNumber{(*state_.kept.begin()).first.value + random_.below(state_.kept.size())});
+      const auto some =
+          state_.kept.lower_bound(KeptNumber{(*state_.kept.begin()).first.value + random_.below(state_.kept.size())});
       const char* kinds[] = {"after:", "afterany:", "afterok:", "afternotok:"};
-      if (some != state_.kept.end()) ask.dependency = kinds[random_.below(4)] + std::to_string((*some).second->job->id.value);
+      if (some != state_.kept.end())
+        ask.dependency = kinds[random_.below(4)] + std::to_string((*some).second->job->id.value);
     }
     ask.time_limit_minutes = static_cast<std::uint32_t>(random_.below(3));
     if (with_reservations_ && random_.chance(1, 5)) ask.wishes.reservation = "r" + std::to_string(random_.below(3));
@@ -336,7 +370,8 @@ class History {
       SubmitJob ask = any_request();
       ask.spec.owner = components.front().spec.owner;
       if (random_.chance(1, 2))  // small enough to start now and then
-        for (SubmitJob* small : {&ask, &components.front()}) small->spec.tasks %= 3, small->spec.cpus_per_task %= 3, small->spec.min_nodes %= 2;
+        for (SubmitJob* small : {&ask, &components.front()})
+          small->spec.tasks %= 3, small->spec.cpus_per_task %= 3, small->spec.min_nodes %= 2;
       if (random_.chance(9, 10)) ask.dependency.clear();
       if (random_.chance(9, 10)) ask.array.clear(), components.front().array.clear();
       components.push_back(std::move(ask));
@@ -345,12 +380,14 @@ class History {
     const std::size_t size = components.size();
     const auto decision = decide(state_, components, {owner.uid, owner.uid.value == 0}, now_);
     if (decision) happen(decision->events);
-    if (decision && !decision->existed && size > 1 && state_.jobs.size() != before + size) fail("a part of a heterogeneous job was submitted");
+    if (decision && !decision->existed && size > 1 && state_.jobs.size() != before + size)
+      fail("a part of a heterogeneous job was submitted");
     if (!decision && state_.jobs.size() != before) fail("a part of a refused job was submitted");
   }
 
   static bool same_start(const Proposal& a, const Proposal& b) {
-    return a.key == b.key && a.shares == b.shares && a.partition == b.partition && std::ranges::equal(a.with, b.with, same_start);
+    return a.key == b.key && a.shares == b.shares && a.partition == b.partition &&
+           std::ranges::equal(a.with, b.with, same_start);
   }
 
   // The law of the memo: what is remembered from pass to pass changes no plan.
@@ -359,27 +396,32 @@ class History {
     while (!again.advance(static_cast<std::int64_t>(1 + random_.below(50)))) {
     }
     const Plan plan = again.take();
-    bool same = plan.placements.size() == expected.placements.size() && plan.findings.size() == expected.findings.size();
+    bool same =
+        plan.placements.size() == expected.placements.size() && plan.findings.size() == expected.findings.size();
     for (std::size_t i = 0; same && i < plan.placements.size(); ++i)
       same = same_start(plan.placements[i], expected.placements[i]);
     for (std::size_t i = 0; same && i < plan.findings.size(); ++i)
-      same = plan.findings[i].key == expected.findings[i].key && plan.findings[i].planned_start == expected.findings[i].planned_start &&
+      same = plan.findings[i].key == expected.findings[i].key &&
+             plan.findings[i].planned_start == expected.findings[i].planned_start &&
              plan.findings[i].planned_shares == expected.findings[i].planned_shares;
     if (!same && std::getenv("MR_SEED")) {
       const auto show = [&](const Plan& p) {
-        for (const auto& x : p.placements) std::fprintf(stderr, " place %lu on %u", x.key.value, x.shares.front().node.value);
-        for (const auto& x : p.findings) std::fprintf(stderr, " find %lu at %ld on %zu", x.key.value, x.planned_start.value, x.planned_shares.size());
+        for (const auto& x : p.placements)
+          std::fprintf(stderr, " place %lu on %u", x.key.value, x.shares.front().node.value);
+        for (const auto& x : p.findings)
+          std::fprintf(stderr, " find %lu at %ld on %zu", x.key.value, x.planned_start.value, x.planned_shares.size());
         std::fprintf(stderr, "\n");
       };
-      std::fprintf(stderr, "backfill %d order %d depth %u now %ld\n", int(settings.backfill), int(settings.order), settings.depth, now_.value);
+      std::fprintf(stderr, "backfill %d order %d depth %u now %ld\n", int(settings.backfill), int(settings.order),
+                   settings.depth, now_.value);
       show(expected);
       show(plan);
     }
     if (!same) fail("a pass with a memo planned differently from one without");
   }
 
-  // Asks for CPUs and memory alone, where single CPUs are given out and nobody has more of them than are counted (whole cores for the
-  // sake of one thread): what is counted for it can be had.
+  // Asks for CPUs and memory alone, where single CPUs are given out and nobody has more of them than are counted (whole
+  // cores for the sake of one thread): what is counted for it can be had.
   bool is_plain(const Job& job) const {
     if (policy_.cpu_unit != CpuUnit::cpu) return false;
     for (const JobKey key : whole_of(job))
@@ -393,10 +435,11 @@ class History {
   void place() {
     happen(decide_resumptions(state_, now_));
     PlannerSettings settings;
-    constexpr Backfill kinds[] = {Backfill::none, Backfill::easy, Backfill::shortest_first, Backfill::conservative, Backfill::strict,
-                                  Backfill::guarded};
+    constexpr Backfill kinds[] = {Backfill::none,         Backfill::easy,   Backfill::shortest_first,
+                                  Backfill::conservative, Backfill::strict, Backfill::guarded};
     settings.backfill = kinds[random_.below(6)];
-    constexpr OrderPolicy orders[] = {OrderPolicy::priority, OrderPolicy::priority, OrderPolicy::fcfs, OrderPolicy::f1, OrderPolicy::wfp3, OrderPolicy::guarded};
+    constexpr OrderPolicy orders[] = {OrderPolicy::priority, OrderPolicy::priority, OrderPolicy::fcfs,
+                                      OrderPolicy::f1,       OrderPolicy::wfp3,     OrderPolicy::guarded};
     settings.order = orders[random_.chance(1, 10) ? random_.below(6) : 0];
     settings.use_expected = policy_.predict_run_times;
     if (random_.chance(1, 10)) settings.unreachable.push_back(NodeIndex{static_cast<std::uint32_t>(random_.below(4))});
@@ -412,8 +455,10 @@ class History {
       Reason why = Reason::none;
       const auto events = decide_place(state_, to_place(p), now_, &why);
       const Job* job = state_.find_job(p.key);
-      if (events.empty() && why == Reason::resources && job && is_plain(*job)) fail("the planner gave CPUs that are not there to job key " + std::to_string(p.key.value));
-      if (events.empty() && why == Reason::none) fail("admission refused a fresh proposal for job key " + std::to_string(p.key.value));
+      if (events.empty() && why == Reason::resources && job && is_plain(*job))
+        fail("the planner gave CPUs that are not there to job key " + std::to_string(p.key.value));
+      if (events.empty() && why == Reason::none)
+        fail("admission refused a fresh proposal for job key " + std::to_string(p.key.value));
       happen(events);
       if (random_.chance(1, 10)) return;  // the rest of the plan grows stale
     }
@@ -426,18 +471,23 @@ class History {
 
   void reserve() {
     if (random_.chance(1, 4) && !state_.reservations.empty())
-      return happen(decide_remove_reservation(state_, (*state_.reservations.begin()).second->name, {UserId{0}, true}, now_).value_or(std::vector<Event>{}));
+      return happen(
+          decide_remove_reservation(state_, (*state_.reservations.begin()).second->name, {UserId{0}, true}, now_)
+              .value_or(std::vector<Event>{}));
     Reserve ask;
     ask.name = "r" + std::to_string(random_.below(3));
     ask.start = now_ + seconds(random_.between(-20, 60));
     ask.duration = seconds(random_.between(1, 90));
-    if (random_.chance(1, 2)) ask.nodes = "n" + std::to_string(random_.below(4));
-    else ask.node_count = static_cast<std::uint32_t>(random_.between(1, 2));
+    if (random_.chance(1, 2))
+      ask.nodes = "n" + std::to_string(random_.below(4));
+    else
+      ask.node_count = static_cast<std::uint32_t>(random_.between(1, 2));
     ask.users = random_.chance(1, 2) ? "u1,u2" : "-u1";
     constexpr const char* flags[] = {"", "maint", "overlap,ignore_jobs", "flex", "hourly", "time_float", "ignore_jobs"};
     ask.flags = flags[random_.below(7)];
-    const auto decision = state_.find_reservation(ask.name) ? decide_change_reservation(state_, ask, {UserId{0}, true}, now_)
-                                                            : decide_reserve(state_, ask, {UserId{0}, true}, now_);
+    const auto decision = state_.find_reservation(ask.name)
+                              ? decide_change_reservation(state_, ask, {UserId{0}, true}, now_)
+                              : decide_reserve(state_, ask, {UserId{0}, true}, now_);
     if (decision) happen(decision->events);
   }
 
@@ -449,9 +499,11 @@ class History {
     ReportEnd report{job.key, job.attempt, shares[random_.below(shares.size())].node, AttemptEnd::exited, 0, 0};
     if (random_.chance(1, 4)) report.exit_code = 1;
     if (random_.chance(1, 10)) report.end = AttemptEnd::supervisor_lost;
-    if (state_.policy->node_programs || state_.policy->job_prolog || state_.policy->job_epilog) end_program(job, report);
+    if (state_.policy->node_programs || state_.policy->job_prolog || state_.policy->job_epilog)
+      end_program(job, report);
     if (broken_) return;
-    if (random_.chance(1, 20) && report.attempt.value > 0) report.attempt.value -= 1;  // an old attempt: must change nothing
+    if (random_.chance(1, 20) && report.attempt.value > 0)
+      report.attempt.value -= 1;  // an old attempt: must change nothing
     if (random_.chance(1, 20)) report.node = NodeIndex{static_cast<std::uint32_t>(random_.below(4))};
     happen(decide_end(state_, report, now_));
     happen(decide_end(state_, report, now_));  // reported twice
@@ -461,7 +513,8 @@ class History {
   void end_program(const Job& job, ReportEnd& report) {
     if (random_.chance(1, 4)) report.end = AttemptEnd::prolog_failed;
     report.epilog_failed = random_.chance(1, 10);
-    const JobProgramEnded end{job.key, job.attempt, random_.chance(1, 2) ? JobProgram::prolog : JobProgram::epilog, random_.chance(1, 4), now_};
+    const JobProgramEnded end{job.key, job.attempt, random_.chance(1, 2) ? JobProgram::prolog : JobProgram::epilog,
+                              random_.chance(1, 4), now_};
     if (random_.chance(1, 2)) happen(decide_exit(state_, report, now_));
     if (broken_) return;
     happen(decide_program_end(state_, end));
@@ -479,12 +532,24 @@ class History {
     Decision decision;
     switch (random_.below(8)) {
       case 5:
-      case 6: decision = decide_suspend(state_, which, actor, now_); break;
-      case 7: decision = decide_resume(state_, which, actor, now_); break;
-      case 0: decision = decide_cancel(state_, which, actor, now_); break;
-      case 1: decision = decide_requeue(state_, which, random_.chance(1, 3), actor, now_); break;
-      case 2: decision = decide_hold(state_, which, false, actor, now_); break;
-      case 3: decision = decide_release(state_, which, actor, now_); break;
+      case 6:
+        decision = decide_suspend(state_, which, actor, now_);
+        break;
+      case 7:
+        decision = decide_resume(state_, which, actor, now_);
+        break;
+      case 0:
+        decision = decide_cancel(state_, which, actor, now_);
+        break;
+      case 1:
+        decision = decide_requeue(state_, which, random_.chance(1, 3), actor, now_);
+        break;
+      case 2:
+        decision = decide_hold(state_, which, false, actor, now_);
+        break;
+      case 3:
+        decision = decide_release(state_, which, actor, now_);
+        break;
       default: {
         ModifyJob ask;
         if (random_.chance(1, 2)) ask.change.time_limit_minutes = static_cast<std::uint32_t>(1 + random_.below(4));
@@ -521,16 +586,20 @@ class History {
     PartitionDef def = known ? state_.partition(*known).def : small_;
     def.name = name;
     if (random_.chance(1, 2)) def.priority_tier = static_cast<std::uint32_t>(1 + random_.below(4));
-    if (random_.chance(1, 4)) def.max_time_minutes = random_.chance(1, 2) ? unlimited : static_cast<std::uint32_t>(1 + random_.below(3));
-    if (random_.chance(1, 4)) def.max_nodes = random_.chance(1, 2) ? unlimited : static_cast<std::uint32_t>(1 + random_.below(4));
+    if (random_.chance(1, 4))
+      def.max_time_minutes = random_.chance(1, 2) ? unlimited : static_cast<std::uint32_t>(1 + random_.below(3));
+    if (random_.chance(1, 4))
+      def.max_nodes = random_.chance(1, 2) ? unlimited : static_cast<std::uint32_t>(1 + random_.below(4));
     if (random_.chance(1, 4)) def.availability = random_.chance(2, 3) ? Availability::up : Availability::down;
     if (random_.chance(1, 4)) def.is_default = name == "main";
     if (random_.chance(1, 3)) {
       def.nodes = random_.chance(1, 2) ? main_.nodes : small_.nodes;
-      if (def.nodes.size() > 1 && random_.chance(1, 2)) def.nodes.erase(def.nodes.begin() + static_cast<std::ptrdiff_t>(random_.below(def.nodes.size())));
+      if (def.nodes.size() > 1 && random_.chance(1, 2))
+        def.nodes.erase(def.nodes.begin() + static_cast<std::ptrdiff_t>(random_.below(def.nodes.size())));
     }
     if (const auto decision = decide_set_partition(state_, def, !known, root, now_)) happen(*decision);
-    if (with_accounts_ && random_.chance(1, 4)) happen(*decide_damping(static_cast<std::uint32_t>(1 + random_.below(3)), root, now_));
+    if (with_accounts_ && random_.chance(1, 4))
+      happen(*decide_damping(static_cast<std::uint32_t>(1 + random_.below(3)), root, now_));
   }
 
   // A step wants ports: the job has them then, or there are too few.
@@ -538,7 +607,8 @@ class History {
     const auto key = any_job();
     if (!key || !state_.job(*key).is_on_nodes()) return;
     const auto count = static_cast<std::uint32_t>(1 + random_.below(5));
-    if (const auto events = decide_ports(state_, state_.job(*key), count, *parse_index_set("100-107", 65535), now_)) happen(*events);
+    if (const auto events = decide_ports(state_, state_.job(*key), count, *parse_index_set("100-107", 65535), now_))
+      happen(*events);
   }
 
   void touch_node() {
@@ -547,20 +617,32 @@ class History {
     if (random_.chance(1, 6)) return touch_partition();
     const auto i = static_cast<std::uint32_t>(random_.below(4));
     switch (random_.below(4)) {
-      case 0: ++boots_[i]; register_node(i); break;
-      case 1: happen(decide_lost(state_, NodeIndex{i}, now_)); break;
-      case 2: register_node(i); break;
+      case 0:
+        ++boots_[i];
+        register_node(i);
+        break;
+      case 1:
+        happen(decide_lost(state_, NodeIndex{i}, now_));
+        break;
+      case 2:
+        register_node(i);
+        break;
       default: {
-        const char* words[] = {"drain", "undrain", "down", "resume", "resume", "fail", "reboot", "reboot_asap", "cancel_reboot", ""};
+        const char* words[] = {"drain", "undrain", "down",        "resume",        "resume",
+                               "fail",  "reboot",  "reboot_asap", "cancel_reboot", ""};
         ChangeNode ask{NodeIndex{i}, words[random_.below(10)], "why"};
         ask.after_reboot = static_cast<AfterReboot>(random_.below(3));
         if (ask.state.empty() && random_.chance(1, 2)) ask.change.weight = static_cast<std::uint32_t>(random_.below(3));
-        if (ask.state.empty() && random_.chance(1, 2)) ask.change.features = random_.chance(1, 2) ? "left" : "right,odd";
+        if (ask.state.empty() && random_.chance(1, 2))
+          ask.change.features = random_.chance(1, 2) ? "left" : "right,odd";
         constexpr const char* active[] = {"left", "odd", "odd,right", ""};
         if (ask.state.empty() && random_.chance(1, 2)) ask.change.active_features = active[random_.below(4)];
-        const bool leaves_service = ask.state.empty() || ask.state == "drain" || ask.state == "down" || ask.state == "fail";
-        if (leaves_service && random_.chance(1, 2)) ask.change.resume_at = random_.chance(1, 4) ? Time{} : now_ + seconds(random_.between(0, 300));
-        if (random_.chance(1, 8)) ask.change.instance_id = "i-" + std::to_string(random_.below(3)), ask.change.instance_type = "large";
+        const bool leaves_service =
+            ask.state.empty() || ask.state == "drain" || ask.state == "down" || ask.state == "fail";
+        if (leaves_service && random_.chance(1, 2))
+          ask.change.resume_at = random_.chance(1, 4) ? Time{} : now_ + seconds(random_.between(0, 300));
+        if (random_.chance(1, 8))
+          ask.change.instance_id = "i-" + std::to_string(random_.below(3)), ask.change.instance_type = "large";
         const auto decision = decide_change_node(state_, ask, {UserId{0}, true}, now_);
         if (decision) happen(*decision);
         happen(decide_reboots(state_, now_));
@@ -571,26 +653,33 @@ class History {
   // What is due, what an administrator wants, and a node that comes up (or says something although it should be off).
   void power() {
     const auto i = static_cast<std::uint32_t>(random_.below(4));
-    constexpr const char* words[] = {"power_up", "power_down", "power_down_asap", "power_down_force", "future", "resume"};
+    constexpr const char* words[] = {"power_up",         "power_down", "power_down_asap",
+                                     "power_down_force", "future",     "resume"};
     if (random_.chance(1, 4)) {
-      const auto decision = decide_change_node(state_, {NodeIndex{i}, words[random_.below(6)], ""}, {UserId{0}, true}, now_);
+      const auto decision =
+          decide_change_node(state_, {NodeIndex{i}, words[random_.below(6)], ""}, {UserId{0}, true}, now_);
       if (decision) happen(*decision);
     }
     for (int round = 0; round < 20 && !broken_; ++round) {
-      const auto events = decide_power(state_, now_, {.down = static_cast<std::uint32_t>(1 + random_.below(3)), .up = unlimited});
+      const auto events =
+          decide_power(state_, now_, {.down = static_cast<std::uint32_t>(1 + random_.below(3)), .up = unlimited});
       if (events.empty()) break;
       happen(events);
     }
     for (const auto& [index, node] : State{state_}.nodes)
-      if (node->power.state == Power::coming_up && random_.chance(2, 3)) ++boots_[index.value], register_node(index.value);
+      if (node->power.state == Power::coming_up && random_.chance(2, 3))
+        ++boots_[index.value], register_node(index.value);
   }
 
   void leave_unpowered() {
     for (const auto& [key, nothing] : State{state_}.active)
-      for (auto events = decide_leave_unpowered(state_, key, now_); !events.empty() && !broken_; events = decide_leave_unpowered(state_, key, now_)) happen(events);
+      for (auto events = decide_leave_unpowered(state_, key, now_); !events.empty() && !broken_;
+           events = decide_leave_unpowered(state_, key, now_))
+        happen(events);
   }
 
-  // A keeper tells of steps: new ones, old ones again, ends of what runs, has ended or never was. Told twice, it is no news.
+  // A keeper tells of steps: new ones, old ones again, ends of what runs, has ended or never was. Told twice, it is no
+  // news.
   void report_steps() {
     const auto key = any_job();
     if (!key) return;
@@ -606,14 +695,17 @@ class History {
       step.start.at = now_ - seconds(random_.between(0, 5));
       step.nodes = "n" + std::to_string(random_.below(4));
       if (job.placement && random_.chance(4, 5)) step.nodes = nodes_[job.placement->shares.front().node.value].name;
-      if (random_.chance(1, 2)) step.end = StepEnd{step.start.id, random_.chance(1, 2) ? Outcome::completed : Outcome::failed, 1, 0, {}, {}, now_};
+      if (random_.chance(1, 2))
+        step.end =
+            StepEnd{step.start.id, random_.chance(1, 2) ? Outcome::completed : Outcome::failed, 1, 0, {}, {}, now_};
       told.push_back(std::move(step));
     }
     if (!told.empty() && random_.chance(1, 4)) told.back().start.id = interactive_step;
     const Attempt attempt{random_.chance(1, 10) ? job.attempt.value + 1 : job.attempt.value};
     const auto events = decide_steps(state_, *key, attempt, told, now_);
     happen(events);
-    if (!events.empty() && !decide_steps(state_, *key, attempt, told, now_).empty()) fail("what was told of steps is news again");
+    if (!events.empty() && !decide_steps(state_, *key, attempt, told, now_).empty())
+      fail("what was told of steps is news again");
   }
 
   void step() {
@@ -633,14 +725,24 @@ class History {
     switch (random_.below(10)) {
       case 0:
       case 1:
-      case 2: submit(); break;
+      case 2:
+        submit();
+        break;
       case 3:
-      case 4: place(); break;
+      case 4:
+        place();
+        break;
       case 5:
       case 6:
-      case 7: end_something(); break;
-      case 8: order(); break;
-      default: touch_node(); break;
+      case 7:
+        end_something();
+        break;
+      case 8:
+        order();
+        break;
+      default:
+        touch_node();
+        break;
     }
   }
 
@@ -665,8 +767,10 @@ class History {
   void check_nothing_withheld(const JobPlaced& placed) {
     for (const NodeShare& share : placed.shares) {
       const Node& node = state_.node(share.node);
-      if (share.detail && have_common_bits(share.detail->cpus, node.def->withheld_cpus)) fail("a job has CPUs that are kept for the system");
-      if (share.cpus > node.def->usable_cpus() || node.used_memory > node.def->usable_memory()) fail("a node gives more than it has for jobs");
+      if (share.detail && have_common_bits(share.detail->cpus, node.def->withheld_cpus))
+        fail("a job has CPUs that are kept for the system");
+      if (share.cpus > node.def->usable_cpus() || node.used_memory > node.def->usable_memory())
+        fail("a node gives more than it has for jobs");
     }
   }
 
@@ -681,7 +785,8 @@ class History {
     const auto* submitted = std::get_if<JobSubmitted>(&event);
     if (!submitted || !state_.job(submitted->key).dependencies) return;
     for (const Dependency& dependency : state_.job(submitted->key).dependencies->list)
-      if (dependency.kind != DependencyKind::singleton && !state_.find_job(dependency.target) && !state_.find_array(dependency.target) && dependency.state == DependencyState::unfulfilled &&
+      if (dependency.kind != DependencyKind::singleton && !state_.find_job(dependency.target) &&
+          !state_.find_array(dependency.target) && dependency.state == DependencyState::unfulfilled &&
           dependency.delay_minutes == 0)
         fail("a job waits for one that is over");
   }
@@ -690,16 +795,20 @@ class History {
   void check_nobody_overtaken(const Job& placed) {
     for (const auto& [key, nothing] : state_.suspended) {
       const Job& waiting = state_.job(key);
-      const bool share = waiting.placement->shared && placed.placement->shared && waiting.spec->partition == placed.spec->partition;
-      if (!waiting.suspension->wants_cpus || share || gives_way(state_, waiting, placed, placed.spec->partition)) continue;
+      const bool share =
+          waiting.placement->shared && placed.placement->shared && waiting.spec->partition == placed.spec->partition;
+      if (!waiting.suspension->wants_cpus || share || gives_way(state_, waiting, placed, placed.spec->partition))
+        continue;
       for (const NodeShare& wanted : waiting.placement->shares)
         for (const NodeShare& taken : placed.placement->shares)
-          if (wanted.node == taken.node && !wanted.released && wanted.detail && taken.detail && have_common_bits(wanted.detail->cpus, taken.detail->cpus))
+          if (wanted.node == taken.node && !wanted.released && wanted.detail && taken.detail &&
+              have_common_bits(wanted.detail->cpus, taken.detail->cpus))
             fail("a suspended job was overtaken on its CPUs");
     }
   }
 
-  // Outside of rows that are shared no CPU has two running jobs; with GANG not even there, and never more than the partition allows.
+  // Outside of rows that are shared no CPU has two running jobs; with GANG not even there, and never more than the
+  // partition allows.
   void check_cpus() {
     for (const auto& [index, node] : state_.nodes) {
       std::map<std::size_t, std::vector<const Job*>> on_cpu;
@@ -707,17 +816,21 @@ class History {
         const Job& job = state_.job(key);
         if (!job.holds_cpus()) continue;
         for (const NodeShare& share : job.placement->shares)
-          for (std::size_t i = 0; share.node == index && !share.released && share.detail && i < share.detail->cpus.size() * 64; ++i)
+          for (std::size_t i = 0;
+               share.node == index && !share.released && share.detail && i < share.detail->cpus.size() * 64; ++i)
             if ((share.detail->cpus[i / 64] >> (i % 64) & 1) != 0) on_cpu[i].push_back(&job);
       }
       for (const auto& [cpu, jobs] : on_cpu) {
         if (jobs.size() < 2) continue;
         for (const Job* job : jobs)
-          if (!job->placement->shared || job->spec->partition != jobs[0]->spec->partition) fail("a CPU has two jobs that do not share");
+          if (!job->placement->shared || job->spec->partition != jobs[0]->spec->partition)
+            fail("a CPU has two jobs that do not share");
         const std::size_t running = static_cast<std::size_t>(std::ranges::count(jobs, JobState::running, &Job::state));
-        if (running > state_.partition(jobs[0]->spec->partition).def.share_max) fail("a CPU has more jobs than may share it");
+        if (running > state_.partition(jobs[0]->spec->partition).def.share_max)
+          fail("a CPU has more jobs than may share it");
         // One that was just placed on taken CPUs is suspended by the next event of the same batch.
-        if (state_.policy->gang && running > 1 && !just_placed_ && !gang_changed_) fail("two jobs run on a CPU where they should take turns");
+        if (state_.policy->gang && running > 1 && !just_placed_ && !gang_changed_)
+          fail("two jobs run on a CPU where they should take turns");
       }
     }
   }

@@ -1,4 +1,5 @@
-// tests/references/references_test.cpp - published and agreed numbers of scheduling on real traces: ours must be the same.
+// tests/references/references_test.cpp - published and agreed numbers of scheduling on real traces: ours must be the
+// same.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,11 +44,14 @@ std::string file_of(const std::string& trace) {
   return trace == "KTH-SP2" ? "KTH-SP2-1996-2.1-cln.swf.gz" : "CTC-SP2-1996-3.1-cln.swf.gz";
 }
 
-#define NEED_TRACE(name, file)                                                                                                    \
-  const SwfTrace* name = find_trace(file);                                                                                        \
-  if (name == nullptr) GTEST_SKIP() << "no " << (trace_folder() / (file)).string() << ": this number was not checked (MR_TRACES names another folder)"
+#define NEED_TRACE(name, file)                                \
+  const SwfTrace* name = find_trace(file);                    \
+  if (name == nullptr)                                        \
+  GTEST_SKIP() << "no " << (trace_folder() / (file)).string() \
+               << ": this number was not checked (MR_TRACES names another folder)"
 
-// --- RLScheduler (SC'20): mean bounded slowdown to the printed digit, utilisation to its third -------------------------------------
+// --- RLScheduler (SC'20): mean bounded slowdown to the printed digit, utilisation to its third
+// -------------------------------------
 
 struct PublishedCell {
   const char* trace;
@@ -89,7 +93,8 @@ class Published : public testing::TestWithParam<PublishedCell> {};
 
 TEST_P(Published, bounded_slowdown_is_hit_to_the_printed_digit) {
   const PublishedCell& cell = GetParam();
-  const bool printed = cell.order == OrderPolicy::fcfs || cell.order == OrderPolicy::sjf || cell.order == OrderPolicy::f1;
+  const bool printed =
+      cell.order == OrderPolicy::fcfs || cell.order == OrderPolicy::sjf || cell.order == OrderPolicy::f1;
   if (!printed && !everything()) GTEST_SKIP() << "part of ./mill test --extended (MR_REFERENCES=all)";
   NEED_TRACE(trace, file_of(cell.trace));
   const Workload workload = published_workload(*trace, cell.processors);
@@ -106,7 +111,8 @@ std::string published_name(const testing::TestParamInfo<PublishedCell>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(SC20, Published, testing::ValuesIn(published_cells), published_name);
 
-// --- whole traces: bounded slowdown and mean wait ------------------------------------------------------------------------------------
+// --- whole traces: bounded slowdown and mean wait
+// ------------------------------------------------------------------------------------
 
 struct WholeCell {
   const char* trace;
@@ -160,7 +166,8 @@ std::string whole_name(const testing::TestParamInfo<WholeCell>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Traces, Whole, testing::ValuesIn(whole_cells), whole_name);
 
-// --- our own policy: better than SJBF, with waits bounded by EASY's, on the halves it was not tuned on --------------------------------
+// --- our own policy: better than SJBF, with waits bounded by EASY's, on the halves it was not tuned on
+// --------------------------------
 
 struct GuardedCell {
   const char* trace;
@@ -168,7 +175,8 @@ struct GuardedCell {
   std::uint32_t shakes;
   bool always;  // also in the short tests
 };
-constexpr GuardedCell guarded_cells[] = {{"KTH-SP2", 100, 2, true}, {"CTC-SP2", 338, 2, false}, {"SDSC-SP2", 128, 2, false}, {"lublin_256", 256, 5, false}};
+constexpr GuardedCell guarded_cells[] = {
+    {"KTH-SP2", 100, 2, true}, {"CTC-SP2", 338, 2, false}, {"SDSC-SP2", 128, 2, false}, {"lublin_256", 256, 5, false}};
 
 class Guarded : public testing::TestWithParam<GuardedCell> {};
 

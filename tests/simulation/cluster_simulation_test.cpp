@@ -1,4 +1,5 @@
-// tests/simulation/cluster_simulation_test.cpp - whole clusters under faults, by seed; a failing seed prints how to repeat it.
+// tests/simulation/cluster_simulation_test.cpp - whole clusters under faults, by seed; a failing seed prints how to
+// repeat it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -16,13 +17,14 @@ std::uint64_t number_from(const char* name, std::uint64_t fallback) {
 // ./mill test sets MR_SIM_FIRST from the tree's hash: a rerun repeats, each change gets new seeds.
 struct Seen {
   std::uint64_t seeds = 0, preemptions = 0, reservations = 0, boots = 0, reboots = 0;  // histories that had some
-  std::uint64_t crontab_returns = 0;  // in all of them
+  std::uint64_t crontab_returns = 0;                                                   // in all of them
 };
 
 void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100, Seen* seen = nullptr) {
   const std::uint64_t one = number_from("MR_SEED", 0);
   const std::uint64_t first = one ? one : number_from("MR_SIM_FIRST", 1);
-  const std::uint64_t count = one ? 1 : std::max<std::uint64_t>(1, number_from("MR_SIM_SEEDS", 200) * share_of_100 / 100);
+  const std::uint64_t count =
+      one ? 1 : std::max<std::uint64_t>(1, number_from("MR_SIM_SEEDS", 200) * share_of_100 / 100);
   std::uint64_t steps = 0, job_steps = 0, outlived = 0, given_up = 0;
   std::set<SuspendWhy> suspended_for;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
@@ -33,13 +35,20 @@ void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100,
     outlived += cluster.nodes_outlived();
     given_up += cluster.nodes_given_up();
     suspended_for.insert(cluster.seen_suspended().begin(), cluster.seen_suspended().end());
-    if (seen) *seen = {seen->seeds + 1, seen->preemptions + cluster.saw_preemption(), seen->reservations + cluster.saw_reservation(), seen->boots + cluster.saw_boot(), seen->reboots + cluster.saw_reboot(), seen->crontab_returns + cluster.crontab_returns()};
+    if (seen)
+      *seen = {seen->seeds + 1,
+               seen->preemptions + cluster.saw_preemption(),
+               seen->reservations + cluster.saw_reservation(),
+               seen->boots + cluster.saw_boot(),
+               seen->reboots + cluster.saw_reboot(),
+               seen->crontab_returns + cluster.crontab_returns()};
     ASSERT_FALSE(wrong) << *wrong << "\n  repeat with: MR_SEED=" << seed << " simulation_tests --gtest_filter=" << test;
   }
   if (count >= 20) {
     EXPECT_GT(job_steps, count) << "hardly a step of a job came into the log";
   }
-  static std::uint64_t seeds_with_faults = 0, outlived_in_all = 0, given_up_in_all = 0;  // rare: counted over all tests together
+  static std::uint64_t seeds_with_faults = 0, outlived_in_all = 0,
+                       given_up_in_all = 0;  // rare: counted over all tests together
   if (shape.faults) {
     seeds_with_faults += count;
     outlived_in_all += outlived;
@@ -56,7 +65,9 @@ void run_seeds(const char* test, ClusterShape shape, std::uint64_t share_of_100,
               static_cast<unsigned long long>(first), static_cast<unsigned long long>(steps));
 }
 
-TEST(Cluster, loses_and_doubles_nothing_under_faults) { run_seeds("Cluster.loses_and_doubles_nothing_under_faults", {}, 55); }
+TEST(Cluster, loses_and_doubles_nothing_under_faults) {
+  run_seeds("Cluster.loses_and_doubles_nothing_under_faults", {}, 55);
+}
 
 TEST(Cluster, obeys_only_the_newest_leader) {
   ClusterShape shape;

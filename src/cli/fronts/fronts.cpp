@@ -12,7 +12,8 @@
 
 namespace millrace {
 
-int run_as(const Command& command, CommandFunction run, const std::vector<std::string>& words, std::vector<std::string> defaults) {
+int run_as(const Command& command, CommandFunction run, const std::vector<std::string>& words,
+           std::vector<std::string> defaults) {
   Command other;
   other.name = command.name;
   other.submit_line = command.submit_line;
@@ -48,7 +49,9 @@ void mark_as_pbs(bool interactive) {
   struct Row {
     const char *name, *from;
   };
-  constexpr Row copies[] = {{"PBS_O_LOGNAME", "LOGNAME"}, {"PBS_O_HOME", "HOME"}, {"PBS_O_PATH", "PATH"}, {"PBS_O_SHELL", "SHELL"}, {"PBS_O_LANG", "LANG"}, {"PBS_O_MAIL", "MAIL"}, {"PBS_O_TZ", "TZ"}};
+  constexpr Row copies[] = {
+      {"PBS_O_LOGNAME", "LOGNAME"}, {"PBS_O_HOME", "HOME"}, {"PBS_O_PATH", "PATH"}, {"PBS_O_SHELL", "SHELL"},
+      {"PBS_O_LANG", "LANG"},       {"PBS_O_MAIL", "MAIL"}, {"PBS_O_TZ", "TZ"}};
   mark_submission("pbs");
   setenv("PBS_ENVIRONMENT", interactive ? "PBS_INTERACTIVE" : "PBS_BATCH", 1);
   setenv("PBS_O_WORKDIR", current_directory().c_str(), 1);
@@ -66,7 +69,9 @@ void mark_as_lsf(bool interactive) {
 }
 
 // "-l resources", and what it comes to.
-static std::string term_of(const ForeignText& row) { return std::string{row.name} + (row.value.empty() ? "" : ' ' + std::string{row.value}); }
+static std::string term_of(const ForeignText& row) {
+  return std::string{row.name} + (row.value.empty() ? "" : ' ' + std::string{row.value});
+}
 
 bool asks_help(const Command& command, const ManualHead& head, std::span<const ForeignText> options) {
   for (const std::string_view word : command.words) {
@@ -89,7 +94,8 @@ std::string offered_words(std::span<const OptionText> options) {
   for (const OptionText& option : options) {
     if (!option.built) continue;
     const bool common = option.name == "help" || option.name == "version";
-    out += (out.empty() ? "-" : " -") + (option.letter != '\0' ? std::string(1, option.letter) : (common ? "-" : "") + std::string{option.name});
+    out += (out.empty() ? "-" : " -") +
+           (option.letter != '\0' ? std::string(1, option.letter) : (common ? "-" : "") + std::string{option.name});
   }
   return out;
 }
@@ -103,7 +109,9 @@ std::string offered_words(std::span<const ForeignText> options) {
 
 std::string foreign_manual(const ManualHead& head, std::span<const ForeignText> options) {
   std::string works, refused;
-  for (const ForeignText& row : options) row.refused.empty() ? works += manual_entry(term_of(row), row.help) : refused += manual_entry(row.name, row.refused);
+  for (const ForeignText& row : options)
+    row.refused.empty() ? works += manual_entry(term_of(row), row.help)
+                        : refused += manual_entry(row.name, row.refused);
   return man_page(head, {}, works + (refused.empty() ? "" : ".SH REFUSED\nThese are known and refused:\n" + refused));
 }
 

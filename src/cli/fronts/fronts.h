@@ -55,7 +55,8 @@ std::string lsid_words();
 // What they have in common.
 using CommandFunction = int (*)(Command&);
 // Another command with these words; it speaks in our name.
-int run_as(const Command& command, CommandFunction run, const std::vector<std::string>& words, std::vector<std::string> defaults = {});
+int run_as(const Command& command, CommandFunction run, const std::vector<std::string>& words,
+           std::vector<std::string> defaults = {});
 // One question; what went wrong is said and the result is empty.
 Result<wire::Reply> ask_controller(const Command& command, wire::Request& request);
 // Numbers of the controller's refusals that the others have words of their own for.

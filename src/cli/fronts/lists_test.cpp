@@ -33,9 +33,11 @@ TEST(Fronts, States_of_jobs_in_the_words_of_both) {
 
 TEST(Fronts, Rows_have_the_widths_people_parse) {
   const wire::JobView pending = job(wire::PENDING, "Resources");
-  EXPECT_EQ(qstat_row({.job = &pending, .user = "ann"}), "12                  a_long_name_o... ann                    0 Q main           \n");
+  EXPECT_EQ(qstat_row({.job = &pending, .user = "ann"}),
+            "12                  a_long_name_o... ann                    0 Q main           \n");
   const wire::JobView waits = job(wire::PENDING, "Resources");
-  EXPECT_EQ(bjobs_row({&waits, {}, "ann", 0}, false).substr(0, 59), "12      ann     PEND  main                   -           *_");
+  EXPECT_EQ(bjobs_row({&waits, {}, "ann", 0}, false).substr(0, 59),
+            "12      ann     PEND  main                   -           *_");
 }
 
 TEST(Fronts, Arrays_of_lsf_have_a_row_for_each_task) {
@@ -46,8 +48,11 @@ TEST(Fronts, Arrays_of_lsf_have_a_row_for_each_task) {
   const auto rows = lsf_rows(array, "ann", 0);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(lsf_number(rows[1]), "12[5]");
-  EXPECT_EQ(bjobs_row(rows[0], false).substr(0, 68), "12      ann     PEND  main                   -           many[3]    ");
-  EXPECT_EQ(bjobs_arrays(rows), "JOBID    ARRAY_SPEC  OWNER   NJOBS PEND DONE  RUN EXIT SSUSP USUSP PSUSP\n12       many        ann         2    2    0    0    0     0     0     0\n");
+  EXPECT_EQ(bjobs_row(rows[0], false).substr(0, 68),
+            "12      ann     PEND  main                   -           many[3]    ");
+  EXPECT_EQ(bjobs_arrays(rows),
+            "JOBID    ARRAY_SPEC  OWNER   NJOBS PEND DONE  RUN EXIT SSUSP USUSP PSUSP\n12       many        ann        "
+            " 2    2    0    0    0     0     0     0\n");
 }
 
 TEST(Fronts, Fields_of_bjobs) {
@@ -81,8 +86,10 @@ TEST(Fronts, The_other_table_of_qstat_and_arrays) {
   EXPECT_EQ(qstat_row(whole[0]), "12[]                a_long_name_o... ann                    0 B main           \n");
   ASSERT_EQ(tasks.size(), 3u);
   EXPECT_EQ(pbs_number(tasks[1]), "12[4]");
-  EXPECT_EQ(qstat_other_row(tasks[2], {.nodes = true}), "12[2]           ann      main     a_long_nam     --   2   5    2gb 01:30 R 00:00\n   n1/0*4+n2/0\n");
-  EXPECT_EQ(qstat_other_row(tasks[2], {.nodes = true, .one_line = true}), "12[2]           ann      main     a_long_nam     --   2   5    2gb 01:30 R 00:00 n1/0*4+n2/0\n");
+  EXPECT_EQ(qstat_other_row(tasks[2], {.nodes = true}),
+            "12[2]           ann      main     a_long_nam     --   2   5    2gb 01:30 R 00:00\n   n1/0*4+n2/0\n");
+  EXPECT_EQ(qstat_other_row(tasks[2], {.nodes = true, .one_line = true}),
+            "12[2]           ann      main     a_long_nam     --   2   5    2gb 01:30 R 00:00 n1/0*4+n2/0\n");
 }
 
 TEST(Fronts, Names_of_jobs_with_servers_and_tasks) {

@@ -24,10 +24,15 @@ using Text = std::string_view;
 using Words = std::vector<std::string>;
 using enum ArgKind;
 
-constexpr ManualHead bsub_head{"bsub", "submit a job, as LSF has it", "[-J name[tasks]] [-n tasks] [-q queue] [-W time] [-o file] [-e file] [-R requirements] [-w condition] [command [arguments]]",
-                               "Takes LSF's options and #BSUB lines and submits with sbatch: a command, or a script on standard input."};
-constexpr ManualHead bkill_head{"bkill", "end jobs, as LSF has it", "[options] job...|0", "Cancels jobs; 0 is all of yours."};
-constexpr ManualHead lsid_head{"lsid", "print the names of cluster and controller, as LSF has it", "", "Prints the version, the name of the cluster and the host of its controller."};
+constexpr ManualHead bsub_head{
+    "bsub", "submit a job, as LSF has it",
+    "[-J name[tasks]] [-n tasks] [-q queue] [-W time] [-o file] [-e file] [-R requirements] [-w condition] [command "
+    "[arguments]]",
+    "Takes LSF's options and #BSUB lines and submits with sbatch: a command, or a script on standard input."};
+constexpr ManualHead bkill_head{"bkill", "end jobs, as LSF has it", "[options] job...|0",
+                                "Cancels jobs; 0 is all of yours."};
+constexpr ManualHead lsid_head{"lsid", "print the names of cluster and controller, as LSF has it", "",
+                               "Prints the version, the name of the cluster and the host of its controller."};
 
 struct KillDraft {
   Asked asked;
@@ -86,7 +91,8 @@ Captured capture(const std::function<int()>& run) {
   dup2(kept, STDOUT_FILENO);
   close(kept);
   char buffer[4096];
-  for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;) out.text.append(buffer, static_cast<std::size_t>(got));
+  for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+    out.text.append(buffer, static_cast<std::size_t>(got));
   close(ends[0]);
   return out;
 }
@@ -102,12 +108,15 @@ std::string number_of_lsf(std::string text) {
 
 // Named by the command line, the environment or the script, which the controller has by now.
 bool names_queue(const Command& command, const Words& words, std::uint32_t job) {
-  const auto is_queue = [](const std::string& word) { return word.starts_with("--partition=") || word.starts_with("-p"); };
+  const auto is_queue = [](const std::string& word) {
+    return word.starts_with("--partition=") || word.starts_with("-p");
+  };
   if (std::ranges::any_of(words, is_queue) || std::getenv("SBATCH_PARTITION") != nullptr) return true;
   wire::Request request;
   request.mutable_get_script()->set_job_id(job);
   const auto reply = ask_controller(command, request);
-  const auto script = reply ? script_words(reply->script().script(), false) : Result<std::vector<Words>>{std::vector<Words>{}};
+  const auto script =
+      reply ? script_words(reply->script().script(), false) : Result<std::vector<Words>>{std::vector<Words>{}};
   return script && !script->empty() && std::ranges::any_of(script->front(), is_queue);
 }
 
@@ -115,10 +124,16 @@ bool names_queue(const Command& command, const Words& words, std::uint32_t job) 
 
 std::string bsub_words() { return offered_words(lsf_option_texts()); }
 std::string bsub_manual() { return foreign_manual(bsub_head, lsf_option_texts()); }
-std::string bkill_words() { return offered_words(option_texts(std::span<const Option<KillDraft>>{kill_rows}, any_tool)); }
-std::string bkill_manual() { return man_page(bkill_head, option_texts(std::span<const Option<KillDraft>>{kill_rows}, any_tool)); }
+std::string bkill_words() {
+  return offered_words(option_texts(std::span<const Option<KillDraft>>{kill_rows}, any_tool));
+}
+std::string bkill_manual() {
+  return man_page(bkill_head, option_texts(std::span<const Option<KillDraft>>{kill_rows}, any_tool));
+}
 std::string lsid_words() { return offered_words(option_texts(std::span<const Option<Asked>>{lsid_rows}, any_tool)); }
-std::string lsid_manual() { return man_page(lsid_head, option_texts(std::span<const Option<Asked>>{lsid_rows}, any_tool)); }
+std::string lsid_manual() {
+  return man_page(lsid_head, option_texts(std::span<const Option<Asked>>{lsid_rows}, any_tool));
+}
 
 int run_bsub(Command& command) {
   if (asks_help(command, bsub_head, lsf_option_texts())) return 0;
@@ -154,9 +169,13 @@ int run_bsub(Command& command) {
   request.mutable_query_jobs()->set_finished_too(true);
   const auto reply = ask_controller(command, request);
   const std::string queue = reply && reply->jobs().jobs_size() > 0 ? reply->jobs().jobs(0).partition() : "";
-  print("Job <" + number + "> is submitted to " + (names_queue(command, words, static_cast<std::uint32_t>(parse_integer(number).value_or(0))) ? "" : "default ") + "queue <" + queue + ">.\n");
+  print("Job <" + number + "> is submitted to " +
+        (names_queue(command, words, static_cast<std::uint32_t>(parse_integer(number).value_or(0))) ? "" : "default ") +
+        "queue <" + queue + ">.\n");
   const auto settings = waits ? read_client_settings() : Result<ClientSettings>{ClientSettings{}};
-  return waits && settings ? wait_for_end(command, *session_options(*settings), static_cast<std::uint32_t>(parse_integer(number).value_or(0))) : 0;
+  return waits && settings ? wait_for_end(command, *session_options(*settings),
+                                          static_cast<std::uint32_t>(parse_integer(number).value_or(0)))
+                           : 0;
 }
 
 int run_bkill(Command& command) {
@@ -178,8 +197,11 @@ int run_bkill(Command& command) {
     ask.add_jobs()->set_job_id(job->id);
     ask.mutable_jobs(ask.jobs_size() - 1)->set_tasks(job->tasks);
   }
-  if (!draft.filtered && ask.jobs_size() == 0) return say_usage_error(command, {Errc::refused, "no job is named; its number, or 0 for all of yours, would be right"});
-  if (draft.filtered && ask.user().empty() && ask.jobs_size() == 0 && std::ranges::find(line->given, Text{"user"}, [](const auto* row) { return row->name; }) == line->given.end())
+  if (!draft.filtered && ask.jobs_size() == 0)
+    return say_usage_error(command,
+                           {Errc::refused, "no job is named; its number, or 0 for all of yours, would be right"});
+  if (draft.filtered && ask.user().empty() && ask.jobs_size() == 0 &&
+      std::ranges::find(line->given, Text{"user"}, [](const auto* row) { return row->name; }) == line->given.end())
     ask.set_user(std::to_string(getuid()));
   const auto reply = ask_controller(command, request);
   if (!reply) return 255;
@@ -188,7 +210,11 @@ int run_bkill(Command& command) {
   for (const std::string& job : reply->jobs_changed().changed()) out += "Job <" + number_of_lsf(job) + done;
   print(out);
   for (const auto& failed : reply->jobs_changed().failed())
-    say_plain("Job <" + number_of_lsf(failed.job()) + ">: " + (failed.code() == invalid_job_id ? "No matching job found" : failed.code() == already_done ? "Job has already finished" : failed.code() == access_denied ? "User permission denied" : failed.text()));
+    say_plain("Job <" + number_of_lsf(failed.job()) + ">: " +
+              (failed.code() == invalid_job_id  ? "No matching job found"
+               : failed.code() == already_done  ? "Job has already finished"
+               : failed.code() == access_denied ? "User permission denied"
+                                                : failed.text()));
   if (out.empty() && reply->jobs_changed().failed_size() == 0) say_plain("No matching job found");
   return out.empty() || reply->jobs_changed().failed_size() > 0 ? 255 : 0;
 }
@@ -201,7 +227,8 @@ int run_lsid(Command& command) {
   if (answer_common(asked, lsid_head, option_texts(table, any_tool))) return 0;
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});
-  return print(std::string{"Millrace "} + millrace_version + ", Slurm " + slurm_version + "\n\nMy cluster name is " + settings->cluster_name + "\nMy master name is " + settings->controller_host + '\n');
+  return print(std::string{"Millrace "} + millrace_version + ", Slurm " + slurm_version + "\n\nMy cluster name is " +
+               settings->cluster_name + "\nMy master name is " + settings->controller_host + '\n');
 }
 
 }  // namespace millrace

@@ -32,7 +32,9 @@ std::string cell(const std::string& text, std::size_t width, bool wide, bool rig
 
 std::string dec(std::int64_t number) { return std::to_string(number); }
 
-std::uint32_t array_or_job(const wire::JobView& job) { return job.array_job_id() != 0 ? job.array_job_id() : job.job_id(); }
+std::uint32_t array_or_job(const wire::JobView& job) {
+  return job.array_job_id() != 0 ? job.array_job_id() : job.job_id();
+}
 
 // 2*n1:2*n2, as LSF has it: how many slots, and where.
 std::string exec_host(const wire::JobView& job) {
@@ -40,7 +42,8 @@ std::string exec_host(const wire::JobView& job) {
   if (job.nodes().empty() || !hosts) return "-";
   std::string out;
   for (std::size_t i = 0; i < hosts->size(); ++i) {
-    const std::uint32_t cpus = static_cast<int>(i) < job.cpus_per_allocated_node_size() ? job.cpus_per_allocated_node(static_cast<int>(i)) : 1;
+    const std::uint32_t cpus =
+        static_cast<int>(i) < job.cpus_per_allocated_node_size() ? job.cpus_per_allocated_node(static_cast<int>(i)) : 1;
     out += (out.empty() ? "" : ":") + (cpus > 1 ? dec(cpus) + "*" : "") + (*hosts)[i];
   }
   return out;
@@ -53,7 +56,9 @@ std::string first_host(const wire::JobView& job) {
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
-std::string if_started(const LsfRow& row, std::int64_t at_us) { return is_pending(*row.job) || at_us == 0 ? "-" : month_time(at_us); }
+std::string if_started(const LsfRow& row, std::int64_t at_us) {
+  return is_pending(*row.job) || at_us == 0 ? "-" : month_time(at_us);
+}
 
 std::string time_left(const LsfRow& row) {
   const wire::JobView& job = *row.job;
@@ -120,7 +125,8 @@ std::vector<LsfRow> lsf_rows(const wire::JobView& job, const std::string& user, 
   if (job.has_array_task()) return {{&job, job.array_task(), user, now_us}};
   const std::string_view tasks = std::string_view{job.array_tasks()}.substr(0, job.array_tasks().find('%'));
   if (job.array_job_id() != 0)
-    if (const auto set = parse_index_set(tasks, UINT32_MAX)) set->for_each([&](std::uint32_t task) { out.push_back({&job, task, user, now_us}); });
+    if (const auto set = parse_index_set(tasks, UINT32_MAX))
+      set->for_each([&](std::uint32_t task) { out.push_back({&job, task, user, now_us}); });
   if (out.empty()) out.push_back({&job, {}, user, now_us});
   return out;
 }
@@ -132,25 +138,36 @@ std::string_view lsf_state(const wire::JobView& job) {
   return job.state() == wire::COMPLETED ? "DONE" : "EXIT";
 }
 
-std::string lsf_number(const LsfRow& row) { return dec(array_or_job(*row.job)) + (row.task ? '[' + dec(*row.task) + ']' : ""); }
+std::string lsf_number(const LsfRow& row) {
+  return dec(array_or_job(*row.job)) + (row.task ? '[' + dec(*row.task) + ']' : "");
+}
 std::string lsf_job_name(const LsfRow& row) { return row.job->name() + (row.task ? '[' + dec(*row.task) + ']' : ""); }
 
-std::string bjobs_header() { return "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME\n"; }
+std::string bjobs_header() {
+  return "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME\n";
+}
 
 std::string bjobs_row(const LsfRow& row, bool wide) {
   const wire::JobView& job = *row.job;
-  return cell(dec(array_or_job(job)), 7, true) + cell(row.user, 7, wide) + cell(std::string{lsf_state(job)}, 5, true) + cell(job.partition(), 10, wide) + cell(job.submit_host(), 11, wide) +
-         cell(exec_host(job), 11, wide) + cell(lsf_job_name(row), 10, wide) + month_time(job.submit_at_us()) + '\n';
+  return cell(dec(array_or_job(job)), 7, true) + cell(row.user, 7, wide) + cell(std::string{lsf_state(job)}, 5, true) +
+         cell(job.partition(), 10, wide) + cell(job.submit_host(), 11, wide) + cell(exec_host(job), 11, wide) +
+         cell(lsf_job_name(row), 10, wide) + month_time(job.submit_at_us()) + '\n';
 }
 
 std::string bjobs_long(const LsfRow& row) {
   const wire::JobView& job = *row.job;
-  std::string out = "\nJob <" + lsf_number(row) + ">, Job Name <" + lsf_job_name(row) + ">, User <" + row.user + ">, Project <" + (job.account().empty() ? "default" : job.account()) + ">, Status <" +
-                    std::string{lsf_state(job)} + ">, Queue <" + job.partition() + ">, Command <" + (job.command().empty() ? job.name() : job.command()) + ">\n";
-  out += month_time(job.submit_at_us()) + ": Submitted from host <" + job.submit_host() + ">, CWD <" + job.work_dir() + ">, Output File <" + job.std_out() + ">, " + dec(job.tasks()) + " Task(s);\n";
+  std::string out = "\nJob <" + lsf_number(row) + ">, Job Name <" + lsf_job_name(row) + ">, User <" + row.user +
+                    ">, Project <" + (job.account().empty() ? "default" : job.account()) + ">, Status <" +
+                    std::string{lsf_state(job)} + ">, Queue <" + job.partition() + ">, Command <" +
+                    (job.command().empty() ? job.name() : job.command()) + ">\n";
+  out += month_time(job.submit_at_us()) + ": Submitted from host <" + job.submit_host() + ">, CWD <" + job.work_dir() +
+         ">, Output File <" + job.std_out() + ">, " + dec(job.tasks()) + " Task(s);\n";
   if (is_pending(job)) return out + " PENDING REASONS:\n " + job.reason() + ";\n";
   out += month_time(job.start_at_us()) + ": Started " + dec(job.node_count()) + " Host(s) <" + job.nodes() + ">;\n";
-  if (is_ended(job)) out += month_time(job.end_at_us()) + (job.state() == wire::COMPLETED ? ": Done successfully.\n" : ": Exited with exit code " + dec(job.exit_code()) + ".\n");
+  if (is_ended(job))
+    out += month_time(job.end_at_us()) + (job.state() == wire::COMPLETED
+                                              ? ": Done successfully.\n"
+                                              : ": Exited with exit code " + dec(job.exit_code()) + ".\n");
   return out;
 }
 
@@ -177,8 +194,10 @@ std::string bjobs_arrays(std::span<const LsfRow> rows) {
   if (arrays.empty()) return "";
   for (auto& [id, counts] : arrays) {
     const LsfRow& row = *first[id];
-    out += cell(dec(id), 8, true) + cell(row.job->name(), 11, false) + cell(row.user, 7, false) + cell(dec(counts.jobs), 5, true, true);
-    for (const std::string_view state : {"PEND", "DONE", "RUN", "EXIT", "SSUSP", "USUSP", "PSUSP"}) out += cell(dec(counts.of[state]), state.size() > 4 ? 5 : 4, true, true);
+    out += cell(dec(id), 8, true) + cell(row.job->name(), 11, false) + cell(row.user, 7, false) +
+           cell(dec(counts.jobs), 5, true, true);
+    for (const std::string_view state : {"PEND", "DONE", "RUN", "EXIT", "SSUSP", "USUSP", "PSUSP"})
+      out += cell(dec(counts.of[state]), state.size() > 4 ? 5 : 4, true, true);
     out.back() = '\n';
   }
   return out;
@@ -210,8 +229,11 @@ Result<LsfFormat> parse_lsf_format(std::string_view text) {
       return fail(Errc::refused, "-o " + std::string{name} + ": this field is not known; these are:" + known);
     }
     const std::string_view width = colon == std::string_view::npos ? std::string_view{} : word.substr(colon + 1);
-    const auto number = width == "-" ? std::optional<std::int64_t>{-field->width} : width.empty() ? std::optional<std::int64_t>{field->width} : parse_integer(width);
-    if (!number || *number == 0 || *number > 4096 || *number < -4096) return fail(Errc::refused, "-o " + std::string{word} + ": a width stands after the colon");
+    const auto number = width == "-"    ? std::optional<std::int64_t>{-field->width}
+                        : width.empty() ? std::optional<std::int64_t>{field->width}
+                                        : parse_integer(width);
+    if (!number || *number == 0 || *number > 4096 || *number < -4096)
+      return fail(Errc::refused, "-o " + std::string{word} + ": a width stands after the colon");
     out.columns.push_back({&*field, static_cast<int>(*number)});
   }
   if (out.columns.empty()) return fail(Errc::refused, "-o: names of fields would be right");
@@ -224,8 +246,10 @@ std::string render_lsf(const LsfFormat& format, std::span<const LsfRow> rows, bo
     std::string line;
     for (const LsfColumn& column : format.columns) {
       const std::string text = text_of(*column.field);
-      if (format.delimiter.empty()) line += cell(text, static_cast<std::size_t>(std::abs(column.width)), false, column.width < 0);
-      else line += (&column == &format.columns.front() ? "" : format.delimiter) + text;
+      if (format.delimiter.empty())
+        line += cell(text, static_cast<std::size_t>(std::abs(column.width)), false, column.width < 0);
+      else
+        line += (&column == &format.columns.front() ? "" : format.delimiter) + text;
     }
     out += line + '\n';
   };
@@ -238,10 +262,12 @@ std::string render_lsf_json(const LsfFormat& format, std::span<const LsfRow> row
   DataList records;
   for (const LsfRow& row : rows) {
     DataMap record;
-    for (const LsfColumn& column : format.columns) record.emplace_back(upper_case(column.field->name), column.field->value(row));
+    for (const LsfColumn& column : format.columns)
+      record.emplace_back(upper_case(column.field->name), column.field->value(row));
     records.emplace_back(std::move(record));
   }
-  return to_json(DataMap{{"COMMAND", "bjobs"}, {"JOBS", static_cast<std::int64_t>(rows.size())}, {"RECORDS", std::move(records)}});
+  return to_json(
+      DataMap{{"COMMAND", "bjobs"}, {"JOBS", static_cast<std::int64_t>(rows.size())}, {"RECORDS", std::move(records)}});
 }
 
 }  // namespace millrace

@@ -21,8 +21,11 @@ namespace {
 using Text = std::string_view;
 using enum ArgKind;
 
-constexpr ManualHead bjobs_head{"bjobs", "list jobs, as LSF has it", "[-a|-r|-p|-d|-s] [-u user|all] [-q queue] [-m host] [-J name] [-P project] [-l|-o fields [-json]|-A|-sum] [job...]",
-                                "Lists your jobs that have not ended; -a also those that have, -u all those of everybody. Tasks of an array have a row each, with their number behind the name."};
+constexpr ManualHead bjobs_head{"bjobs", "list jobs, as LSF has it",
+                                "[-a|-r|-p|-d|-s] [-u user|all] [-q queue] [-m host] [-J name] [-P project] [-l|-o "
+                                "fields [-json]|-A|-sum] [job...]",
+                                "Lists your jobs that have not ended; -a also those that have, -u all those of "
+                                "everybody. Tasks of an array have a row each, with their number behind the name."};
 
 struct JobsDraft {
   Asked asked;
@@ -85,7 +88,8 @@ constexpr Option<JobsDraft> jobs_rows[] = {
 bool is_shown(const wire::JobView& job, const JobsDraft& draft, bool named) {
   const bool suspended = lsf_state(job).ends_with("SUSP");
   if (draft.done || draft.running || draft.pending || draft.suspended)
-    return (draft.done && is_ended(job)) || (draft.running && lsf_state(job) == "RUN") || (draft.pending && is_pending(job)) || (draft.suspended && suspended);
+    return (draft.done && is_ended(job)) || (draft.running && lsf_state(job) == "RUN") ||
+           (draft.pending && is_pending(job)) || (draft.suspended && suspended);
   return draft.all || named || !is_ended(job);
 }
 
@@ -107,7 +111,8 @@ bool passes(const LsfRow& row, const JobsDraft& draft) {
 std::vector<std::string> with_two_dashes(const std::vector<Text>& words) {
   std::vector<std::string> out;
   for (const Text word : words) {
-    const bool is_word = word.size() > 2 && word.starts_with('-') && std::ranges::any_of(jobs_rows, [&](const auto& row) { return word.substr(1) == row.name; });
+    const bool is_word = word.size() > 2 && word.starts_with('-') &&
+                         std::ranges::any_of(jobs_rows, [&](const auto& row) { return word.substr(1) == row.name; });
     out.push_back((is_word ? "-" : "") + std::string{word});
   }
   return out;
@@ -116,7 +121,8 @@ std::vector<std::string> with_two_dashes(const std::vector<Text>& words) {
 std::string rendered(const JobsDraft& draft, std::span<const LsfRow> rows) {
   if (draft.sum) return bjobs_counts(rows);
   if (draft.arrays) return bjobs_arrays(rows);
-  if (draft.format) return draft.json ? render_lsf_json(*draft.format, rows) : render_lsf(*draft.format, rows, !draft.no_header);
+  if (draft.format)
+    return draft.json ? render_lsf_json(*draft.format, rows) : render_lsf(*draft.format, rows, !draft.no_header);
   std::string out = draft.no_header || draft.long_form ? "" : bjobs_header();
   for (const LsfRow& row : rows) out += draft.long_form ? bjobs_long(row) : bjobs_row(row, draft.wide);
   return out;
@@ -124,8 +130,12 @@ std::string rendered(const JobsDraft& draft, std::span<const LsfRow> rows) {
 
 }  // namespace
 
-std::string bjobs_words() { return offered_words(option_texts(std::span<const Option<JobsDraft>>{jobs_rows}, any_tool)); }
-std::string bjobs_manual() { return man_page(bjobs_head, option_texts(std::span<const Option<JobsDraft>>{jobs_rows}, any_tool)); }
+std::string bjobs_words() {
+  return offered_words(option_texts(std::span<const Option<JobsDraft>>{jobs_rows}, any_tool));
+}
+std::string bjobs_manual() {
+  return man_page(bjobs_head, option_texts(std::span<const Option<JobsDraft>>{jobs_rows}, any_tool));
+}
 
 int run_bjobs(Command& command) {
   JobsDraft draft;
@@ -134,7 +144,8 @@ int run_bjobs(Command& command) {
   const auto line = apply_words(table, any_tool, std::vector<Text>{words.begin(), words.end()}, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, bjobs_head, option_texts(table, any_tool))) return 0;
-  if (draft.json && !draft.format) return say_usage_error(command, {Errc::refused, "-json needs -o with the names of fields"});
+  if (draft.json && !draft.format)
+    return say_usage_error(command, {Errc::refused, "-json needs -o with the names of fields"});
   wire::Request request;
   request.mutable_query_jobs()->set_finished_too(true);
   request.mutable_query_jobs()->set_without_hidden(line->operands.empty());
@@ -153,11 +164,14 @@ int run_bjobs(Command& command) {
     const std::string& user = names.user(job.uid());
     for (const LsfRow& row : lsf_rows(job, user, reply->jobs().now_us())) {
       const auto is_wanted = [&](const ParsedJobName& each) {
-        return (each.id == job.job_id() || each.id == job.array_job_id()) && (each.tasks.empty() || (row.task && each.tasks == std::to_string(*row.task)));
+        return (each.id == job.job_id() || each.id == job.array_job_id()) &&
+               (each.tasks.empty() || (row.task && each.tasks == std::to_string(*row.task)));
       };
       const auto named = std::ranges::find_if(wanted, is_wanted);
-      if (named != wanted.end()) found.insert(named->id);
-      else if (!wanted.empty()) continue;
+      if (named != wanted.end())
+        found.insert(named->id);
+      else if (!wanted.empty())
+        continue;
       if (draft.user.empty() && wanted.empty() && job.uid() != getuid()) continue;
       if (!draft.user.empty() && draft.user != "all" && draft.user != user) continue;
       if (is_shown(job, draft, named != wanted.end()) && passes(row, draft)) rows.push_back(row);
@@ -166,7 +180,8 @@ int run_bjobs(Command& command) {
   int code = 0;
   for (const ParsedJobName& each : wanted)
     if (!found.contains(each.id)) say_plain("Job <" + std::to_string(each.id) + "> is not found"), code = 255;
-  if (rows.empty() && code == 0 && !draft.sum && !draft.json) say_plain(draft.all || draft.done ? "No job found" : "No unfinished job found");
+  if (rows.empty() && code == 0 && !draft.sum && !draft.json)
+    say_plain(draft.all || draft.done ? "No job found" : "No unfinished job found");
   if (!rows.empty() || draft.sum || draft.json) print(rendered(draft, rows));
   return code;
 }

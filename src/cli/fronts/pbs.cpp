@@ -12,22 +12,34 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr ManualHead qsub_head{"qsub", "submit a job, as PBS has it", "[-A account] [-N name] [-l resources] [-q queue] [-o file] [-e file] [-j oe] [-J|-t tasks] [-W depend=...] [-m abe] [-I] [script [arguments]]",
-                               "Takes PBS's options and #PBS lines and submits with sbatch; prints the number of the job. Output goes to NAME.oNUMBER and NAME.eNUMBER as with PBS, unless -o, -e or -j oe say "
-                               "otherwise. -I gives a shell on a node instead."};
-constexpr ManualHead qdel_head{"qdel", "delete jobs, as PBS has it", "[options] job... | all", "Cancels jobs, as scancel does; all is all of yours."};
-constexpr ManualHead qhold_head{"qhold", "hold jobs, as PBS has it", "[options] job...", "Waiting jobs do not start until qrls releases them."};
-constexpr ManualHead qrls_head{"qrls", "release held jobs, as PBS has it", "[options] job...", "The opposite of qhold."};
-constexpr ManualHead qrerun_head{"qrerun", "run jobs again, as PBS has it", "[options] job...", "Ends running jobs and puts them back into the queue, as scontrol requeue does."};
-constexpr ManualHead qalter_head{"qalter", "change waiting jobs, as PBS has it", "[-A account] [-N name] [-l resources] [-p priority] [-h u|o|s|n] [-q queue] [-o file] [-e file] [-W depend=...] job...",
-                                 "Takes qsub's options and changes the jobs with scontrol update. -h has a value here: n releases, the others hold."};
+constexpr ManualHead qsub_head{
+    "qsub", "submit a job, as PBS has it",
+    "[-A account] [-N name] [-l resources] [-q queue] [-o file] [-e file] [-j oe] [-J|-t tasks] [-W depend=...] [-m "
+    "abe] [-I] [script [arguments]]",
+    "Takes PBS's options and #PBS lines and submits with sbatch; prints the number of the job. Output goes to "
+    "NAME.oNUMBER and NAME.eNUMBER as with PBS, unless -o, -e or -j oe say "
+    "otherwise. -I gives a shell on a node instead."};
+constexpr ManualHead qdel_head{"qdel", "delete jobs, as PBS has it", "[options] job... | all",
+                               "Cancels jobs, as scancel does; all is all of yours."};
+constexpr ManualHead qhold_head{"qhold", "hold jobs, as PBS has it", "[options] job...",
+                                "Waiting jobs do not start until qrls releases them."};
+constexpr ManualHead qrls_head{"qrls", "release held jobs, as PBS has it", "[options] job...",
+                               "The opposite of qhold."};
+constexpr ManualHead qrerun_head{"qrerun", "run jobs again, as PBS has it", "[options] job...",
+                                 "Ends running jobs and puts them back into the queue, as scontrol requeue does."};
+constexpr ManualHead qalter_head{"qalter", "change waiting jobs, as PBS has it",
+                                 "[-A account] [-N name] [-l resources] [-p priority] [-h u|o|s|n] [-q queue] [-o "
+                                 "file] [-e file] [-W depend=...] job...",
+                                 "Takes qsub's options and changes the jobs with scontrol update. -h has a value here: "
+                                 "n releases, the others hold."};
 
 Words words_of(const Command& command) { return {command.words.begin(), command.words.end()}; }
 
 bool has(const Words& list, std::string_view word) { return std::ranges::find(list, word) != list.end(); }
 
 bool gives(const Words& words, std::string_view option) {
-  return std::ranges::any_of(words, [&](const std::string& word) { return word.starts_with(std::string{option} + "="); });
+  return std::ranges::any_of(words,
+                             [&](const std::string& word) { return word.starts_with(std::string{option} + "="); });
 }
 
 // What qdel, qhold, qrls and qrerun are told.
@@ -40,7 +52,9 @@ using Text = std::string_view;
 using enum ArgKind;
 
 Result<void> set_holds(ChangeDraft& draft, Text value) {
-  if (value.empty() || value.find_first_not_of("uosnp") != Text::npos) return fail(Errc::refused, "-h " + std::string{value} + ": u (the user's own), o, s (an administrator's) or n (none) would be right");
+  if (value.empty() || value.find_first_not_of("uosnp") != Text::npos)
+    return fail(Errc::refused, "-h " + std::string{value} +
+                                   ": u (the user's own), o, s (an administrator's) or n (none) would be right");
   draft.holds = value;
   return {};
 }
@@ -59,7 +73,9 @@ constexpr Option<ChangeDraft> change_rows[] = {
 };
 // clang-format on
 
-std::vector<OptionText> change_texts(std::uint8_t tool) { return option_texts(std::span<const Option<ChangeDraft>>{change_rows}, tool); }
+std::vector<OptionText> change_texts(std::uint8_t tool) {
+  return option_texts(std::span<const Option<ChangeDraft>>{change_rows}, tool);
+}
 
 // Ids as ours have them; empty with a code: there is nothing more to do.
 struct ChangeLine {
@@ -69,7 +85,8 @@ struct ChangeLine {
 };
 ChangeLine read_change(const Command& command, std::uint8_t tool, const ManualHead& head) {
   ChangeLine out;
-  const auto line = apply_words(std::span<const Option<ChangeDraft>>{change_rows}, tool, command.words, Operands::mixed, out.draft);
+  const auto line =
+      apply_words(std::span<const Option<ChangeDraft>>{change_rows}, tool, command.words, Operands::mixed, out.draft);
   if (!line) {
     out.code = say_usage_error(command, line.error());
     return out;
@@ -80,7 +97,8 @@ ChangeLine read_change(const Command& command, std::uint8_t tool, const ManualHe
     out.jobs.push_back(out.draft.tasks.empty() ? job : job.substr(0, job.find('_')) + "_[" + out.draft.tasks + ']');
   }
   if (out.code < 0 && out.jobs.empty()) {
-    say_error(command, std::string{"no job is named; its number"} + (tool == qdel ? ", or all," : "") + " would be right");
+    say_error(command,
+              std::string{"no job is named; its number"} + (tool == qdel ? ", or all," : "") + " would be right");
     out.code = 2;
   }
   return out;
@@ -103,7 +121,8 @@ bool is_known(const Command& command, const std::string& job) {
   request.mutable_query_jobs()->add_jobs()->set_job_id(name ? name->id : 0);
   const auto reply = name ? ask_controller(command, request) : Result<wire::Reply>{wire::Reply{}};
   if (!reply || reply->jobs().jobs_size() > 0) return true;  // what asked for it says more
-  say_plain(command.name + ": " + (name ? "Unknown Job Id " : "illegally formed job identifier: ") + number_of_pbs(job));
+  say_plain(command.name + ": " + (name ? "Unknown Job Id " : "illegally formed job identifier: ") +
+            number_of_pbs(job));
   return false;
 }
 
@@ -126,8 +145,10 @@ HoldWord take_hold(const Words& words) {
   HoldWord out;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool apart = words[i] == "-h" && i + 1 < words.size();
-    if (!apart && !(words[i].starts_with("-h") && words[i].size() > 2)) out.others.push_back(words[i]);
-    else out.kinds = apart ? words[++i] : words[i].substr(2);
+    if (!apart && !(words[i].starts_with("-h") && words[i].size() > 2))
+      out.others.push_back(words[i]);
+    else
+      out.kinds = apart ? words[++i] : words[i].substr(2);
   }
   return out;
 }
@@ -136,11 +157,31 @@ HoldWord take_hold(const Words& words) {
 struct KeyRow {
   std::string_view option, key;
 };
-constexpr KeyRow update_keys[] = {{"--account", "Account"}, {"--begin", "StartTime"}, {"--job-name", "JobName"}, {"--time", "TimeLimit"}, {"--nodes", "NumNodes"}, {"--partition", "Partition"},
-                                  {"--mem", "MinMemoryNode"}, {"--mem-per-cpu", "MinMemoryCPU"}, {"--ntasks", "NumTasks"}, {"--cpus-per-task", "CPUsPerTask"}, {"--ntasks-per-node", "TasksPerNode"},
-                                  {"--mincpus", "MinCPUsNode"}, {"--output", "StdOut"}, {"--error", "StdErr"}, {"--nice", "Nice"}, {"--constraint", "Features"}, {"--nodelist", "ReqNodeList"},
-                                  {"--dependency", "Dependency"}, {"--mail-type", "MailType"}, {"--mail-user", "MailUser"}, {"--qos", "QOS"}, {"--licenses", "Licenses"}, {"--tmp", "MinTmpDiskNode"},
-                                  {"--wckey", "WCKey"}, {"--gpus", "TresPerJob"}};
+constexpr KeyRow update_keys[] = {{"--account", "Account"},
+                                  {"--begin", "StartTime"},
+                                  {"--job-name", "JobName"},
+                                  {"--time", "TimeLimit"},
+                                  {"--nodes", "NumNodes"},
+                                  {"--partition", "Partition"},
+                                  {"--mem", "MinMemoryNode"},
+                                  {"--mem-per-cpu", "MinMemoryCPU"},
+                                  {"--ntasks", "NumTasks"},
+                                  {"--cpus-per-task", "CPUsPerTask"},
+                                  {"--ntasks-per-node", "TasksPerNode"},
+                                  {"--mincpus", "MinCPUsNode"},
+                                  {"--output", "StdOut"},
+                                  {"--error", "StdErr"},
+                                  {"--nice", "Nice"},
+                                  {"--constraint", "Features"},
+                                  {"--nodelist", "ReqNodeList"},
+                                  {"--dependency", "Dependency"},
+                                  {"--mail-type", "MailType"},
+                                  {"--mail-user", "MailUser"},
+                                  {"--qos", "QOS"},
+                                  {"--licenses", "Licenses"},
+                                  {"--tmp", "MinTmpDiskNode"},
+                                  {"--wckey", "WCKey"},
+                                  {"--gpus", "TresPerJob"}};
 
 }  // namespace
 
@@ -215,8 +256,14 @@ int run_qdel(Command& command) {
   if (!reply) return 1;
   int code = 0;
   for (const auto& failed : reply->jobs_changed().failed()) {
-    const bool unknown = failed.code() == invalid_job_id, done = failed.code() == already_done, denied = failed.code() == access_denied;
-    say_plain("qdel: " + (unknown ? "Unknown Job Id " : done ? "Request invalid for state of job " : denied ? "Unauthorized Request  " : failed.text() + " ") + number_of_pbs(failed.job()));
+    const bool unknown = failed.code() == invalid_job_id, done = failed.code() == already_done,
+               denied = failed.code() == access_denied;
+    say_plain("qdel: " +
+              (unknown  ? "Unknown Job Id "
+               : done   ? "Request invalid for state of job "
+               : denied ? "Unauthorized Request  "
+                        : failed.text() + " ") +
+              number_of_pbs(failed.job()));
     code = unknown ? unknown_job_code : done ? invalid_state_code : denied ? unauthorized_code : 1;
   }
   return code;
@@ -242,7 +289,8 @@ int run_qalter(Command& command) {
   if (asks_help(command, qalter_head, pbs_option_texts())) return 0;
   const HoldWord hold = take_hold(words_of(command));
   if (hold.kinds.find_first_not_of("uosn") != std::string::npos) {
-    say_error(command, "-h " + hold.kinds + ": u (the user's own), o, s (an administrator's) or n (none) would be right");
+    say_error(command,
+              "-h " + hold.kinds + ": u (the user's own), o, s (an administrator's) or n (none) would be right");
     return 2;
   }
   const auto line = read_pbs_line(hold.others);
@@ -269,9 +317,12 @@ int run_qalter(Command& command) {
     const std::string job = job_number(operand);
     Words words{"update", "JobId=" + job};
     words.insert(words.end(), changes.begin(), changes.end());
-    if (!is_known(command, job)) code = unknown_job_code;
-    else if (!changes.empty()) code = std::max(code, run_as(command, run_scontrol, words));
-    if (!hold.kinds.empty() && code == 0) code = run_as(command, run_scontrol, {hold.kinds == "n" ? "release" : hold.kinds == "u" ? "uhold" : "hold", job});
+    if (!is_known(command, job))
+      code = unknown_job_code;
+    else if (!changes.empty())
+      code = std::max(code, run_as(command, run_scontrol, words));
+    if (!hold.kinds.empty() && code == 0)
+      code = run_as(command, run_scontrol, {hold.kinds == "n" ? "release" : hold.kinds == "u" ? "uhold" : "hold", job});
   }
   return code;
 }

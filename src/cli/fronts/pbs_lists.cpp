@@ -23,16 +23,21 @@ namespace {
 }
 
 std::string clock_text(std::int64_t seconds) {
-  return printed("%02lld:%02lld:%02lld", static_cast<long long>(seconds / 3600), static_cast<long long>(seconds / 60 % 60), static_cast<long long>(seconds % 60));
+  return printed("%02lld:%02lld:%02lld", static_cast<long long>(seconds / 3600),
+                 static_cast<long long>(seconds / 60 % 60), static_cast<long long>(seconds % 60));
 }
 
-std::string cut(const std::string& text, std::size_t width) { return text.size() <= width ? text : text.substr(0, width - 3) + "..."; }
+std::string cut(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+}
 
 void key(std::string& out, std::string_view name, const std::string& value) {
   if (!value.empty()) out += "    " + std::string{name} + " = " + value + '\n';
 }
 
-std::string short_clock(std::int64_t seconds) { return printed("%02lld:%02lld", static_cast<long long>(seconds / 3600), static_cast<long long>(seconds / 60 % 60)); }
+std::string short_clock(std::int64_t seconds) {
+  return printed("%02lld:%02lld", static_cast<long long>(seconds / 3600), static_cast<long long>(seconds / 60 % 60));
+}
 
 std::string memory_text(std::uint64_t mib) {
   if (mib == 0) return "--";
@@ -68,17 +73,26 @@ std::map<std::string, Count> counts_of(const wire::Jobs& jobs, Count& all) {
     for (Count* count : {&out[job.partition()], &all}) {
       ++count->total;
       const char state = pbs_state(job);
-      ++(state == 'Q' ? count->waiting : state == 'H' ? count->held : state == 'W' ? count->later : state == 'E' ? count->exiting : count->running);
+      ++(state == 'Q'   ? count->waiting
+         : state == 'H' ? count->held
+         : state == 'W' ? count->later
+         : state == 'E' ? count->exiting
+                        : count->running);
     }
   }
   return out;
 }
 
-bool takes_jobs(const wire::PartitionView& queue) { return queue.availability() != wire::PartitionView::INACTIVE && queue.availability() != wire::PartitionView::DRAIN; }
-bool starts_jobs(const wire::PartitionView& queue) { return queue.availability() == wire::PartitionView::UP || queue.availability() == wire::PartitionView::DRAIN; }
+bool takes_jobs(const wire::PartitionView& queue) {
+  return queue.availability() != wire::PartitionView::INACTIVE && queue.availability() != wire::PartitionView::DRAIN;
+}
+bool starts_jobs(const wire::PartitionView& queue) {
+  return queue.availability() == wire::PartitionView::UP || queue.availability() == wire::PartitionView::DRAIN;
+}
 
 std::string state_counts(const Count& count) {
-  return printed("Transit:0 Queued:%d Held:%d Waiting:%d Running:%d Exiting:%d Begun:0", count.waiting, count.held, count.later, count.running, count.exiting);
+  return printed("Transit:0 Queued:%d Held:%d Waiting:%d Running:%d Exiting:%d Begun:0", count.waiting, count.held,
+                 count.later, count.running, count.exiting);
 }
 
 }  // namespace
@@ -98,7 +112,8 @@ std::vector<PbsRow> pbs_rows(const std::vector<PbsRow>& jobs, bool tasks) {
     } else if (job.has_array_task()) {
       row.task = job.array_task();
       out.push_back(row);
-    } else if (const auto set = parse_index_set(std::string_view{job.array_tasks()}.substr(0, job.array_tasks().find('%')), UINT32_MAX)) {
+    } else if (const auto set = parse_index_set(
+                   std::string_view{job.array_tasks()}.substr(0, job.array_tasks().find('%')), UINT32_MAX)) {
       set->for_each([&](std::uint32_t task) {
         row.task = task;
         out.push_back(row);
@@ -133,13 +148,15 @@ std::string pbs_node_state(const wire::NodeView& node) {
 }
 
 std::string qstat_header() {
-  return "Job id              Name             Username        Time Use S Queue          \n------------------- ---------------- --------------- -------- - ---------------\n";
+  return "Job id              Name             Username        Time Use S Queue          \n------------------- "
+         "---------------- --------------- -------- - ---------------\n";
 }
 
 std::string qstat_row(const PbsRow& row) {
   const wire::JobView& job = *row.job;
-  return printed("%-19s %-16s %-15s %8s %c %-15s\n", cut(pbs_number(row), 19).c_str(), cut(job.name(), 16).c_str(), cut(row.user, 15).c_str(),
-                 is_pending(job) ? "0" : clock_text(run_seconds(job, row.now_us)).c_str(), state_of(row), cut(job.partition(), 15).c_str());
+  return printed("%-19s %-16s %-15s %8s %c %-15s\n", cut(pbs_number(row), 19).c_str(), cut(job.name(), 16).c_str(),
+                 cut(row.user, 15).c_str(), is_pending(job) ? "0" : clock_text(run_seconds(job, row.now_us)).c_str(),
+                 state_of(row), cut(job.partition(), 15).c_str());
 }
 
 PbsKeys qstat_keys(const PbsRow& row) {
@@ -157,14 +174,17 @@ PbsKeys qstat_keys(const PbsRow& row) {
   add("Account_Name", job.account());
   add("qtime", format_date_line(job.submit_at_us()));
   if (started) add("start_time", format_date_line(job.start_at_us()));
-  if (is_ended(job)) add("comp_time", format_date_line(job.end_at_us())), add("exit_status", std::to_string(job.exit_signal() != 0 ? 256 + job.exit_signal() : job.exit_code()));
+  if (is_ended(job))
+    add("comp_time", format_date_line(job.end_at_us())),
+        add("exit_status", std::to_string(job.exit_signal() != 0 ? 256 + job.exit_signal() : job.exit_code()));
   add("exec_host", exec_host(job));
   add("Priority", std::to_string(job.priority()));
   add("Rerunable", job.requeue() ? "True" : "False");
   if (job.requested_memory_mib() != 0) add("Resource_List.mem", memory_text(job.requested_memory_mib()));
   add("Resource_List.nodes", std::to_string(job.node_count()));
   add("Resource_List.ncpus", std::to_string(job.cpus()));
-  if (job.time_limit_minutes() != UINT32_MAX) add("Resource_List.walltime", clock_text(std::int64_t{job.time_limit_minutes()} * 60));
+  if (job.time_limit_minutes() != UINT32_MAX)
+    add("Resource_List.walltime", clock_text(std::int64_t{job.time_limit_minutes()} * 60));
   add("Output_Path", job.std_out());
   add("Error_Path", job.std_err());
   add("init_work_dir", job.work_dir());
@@ -194,17 +214,22 @@ Data qstat_data(const PbsRow& row) {
 }
 
 std::string qstat_other_header(std::string_view server) {
-  return "\n" + std::string{server} + ": \n                                                            Req'd  Req'd   Elap\n"
+  return "\n" + std::string{server} +
+         ": \n                                                            Req'd  Req'd   Elap\n"
          "Job ID          Username Queue    Jobname    SessID NDS TSK Memory Time  S Time\n"
          "--------------- -------- -------- ---------- ------ --- --- ------ ----- - -----\n";
 }
 
 std::string qstat_other_row(const PbsRow& row, PbsExtras extras) {
   const wire::JobView& job = *row.job;
-  const std::string limit = job.time_limit_minutes() == UINT32_MAX ? "--" : short_clock(std::int64_t{job.time_limit_minutes()} * 60);
+  const std::string limit =
+      job.time_limit_minutes() == UINT32_MAX ? "--" : short_clock(std::int64_t{job.time_limit_minutes()} * 60);
   const std::string used = is_pending(job) ? "--" : short_clock(run_seconds(job, row.now_us));
-  std::string out = printed("%-15.15s %-8.8s %-8.8s %-10.10s %6s %3u %3u %6s %5s %c %5s", pbs_number(row).c_str(), row.user.c_str(), job.partition().c_str(), job.name().c_str(),
-                            job.submit_sid() == 0 || is_pending(job) ? "--" : std::to_string(job.submit_sid()).c_str(), job.node_count(), job.cpus(), memory_text(job.requested_memory_mib()).c_str(), limit.c_str(), state_of(row), used.c_str());
+  std::string out = printed("%-15.15s %-8.8s %-8.8s %-10.10s %6s %3u %3u %6s %5s %c %5s", pbs_number(row).c_str(),
+                            row.user.c_str(), job.partition().c_str(), job.name().c_str(),
+                            job.submit_sid() == 0 || is_pending(job) ? "--" : std::to_string(job.submit_sid()).c_str(),
+                            job.node_count(), job.cpus(), memory_text(job.requested_memory_mib()).c_str(),
+                            limit.c_str(), state_of(row), used.c_str());
   const std::string before = extras.one_line ? " " : "\n   ";
   if (extras.nodes) out += before + (job.nodes().empty() ? "--" : exec_host(job));
   if (extras.comments) out += before + comment_text(job);
@@ -214,10 +239,13 @@ std::string qstat_other_row(const PbsRow& row, PbsExtras extras) {
 std::string qstat_queues(const wire::Partitions& partitions, const wire::Jobs& jobs) {
   Count all;
   auto counts = counts_of(jobs, all);
-  std::string out = "Queue              Max   Tot Ena Str   Que   Run   Hld   Wat   Trn   Ext Type\n---------------- ----- ----- --- --- ----- ----- ----- ----- ----- ----- ----\n";
+  std::string out =
+      "Queue              Max   Tot Ena Str   Que   Run   Hld   Wat   Trn   Ext Type\n---------------- ----- ----- --- "
+      "--- ----- ----- ----- ----- ----- ----- ----\n";
   for (const wire::PartitionView& each : partitions.partitions()) {
     const Count& count = counts[each.name()];
-    out += printed("%-16s %5d %5d %3s %3s %5d %5d %5d %5d %5d %5d Exec\n", cut(each.name(), 16).c_str(), 0, count.total, takes_jobs(each) ? "yes" : "no", starts_jobs(each) ? "yes" : "no", count.waiting, count.running,
+    out += printed("%-16s %5d %5d %3s %3s %5d %5d %5d %5d %5d %5d Exec\n", cut(each.name(), 16).c_str(), 0, count.total,
+                   takes_jobs(each) ? "yes" : "no", starts_jobs(each) ? "yes" : "no", count.waiting, count.running,
                    count.held, count.later, 0, count.exiting);
   }
   return out;
@@ -233,9 +261,11 @@ std::string qstat_queues_full(const wire::Partitions& partitions, const wire::Jo
     key(out, "queue_type", "Execution");
     key(out, "total_jobs", std::to_string(count.total));
     key(out, "state_count", state_counts(count));
-    if (each.max_time_minutes() != UINT32_MAX) key(out, "resources_max.walltime", clock_text(std::int64_t{each.max_time_minutes()} * 60));
+    if (each.max_time_minutes() != UINT32_MAX)
+      key(out, "resources_max.walltime", clock_text(std::int64_t{each.max_time_minutes()} * 60));
     if (each.max_nodes() != UINT32_MAX) key(out, "resources_max.nodect", std::to_string(each.max_nodes()));
-    if (each.default_time_minutes() != 0 && each.default_time_minutes() != UINT32_MAX) key(out, "resources_default.walltime", clock_text(std::int64_t{each.default_time_minutes()} * 60));
+    if (each.default_time_minutes() != 0 && each.default_time_minutes() != UINT32_MAX)
+      key(out, "resources_default.walltime", clock_text(std::int64_t{each.default_time_minutes()} * 60));
     key(out, "enabled", takes_jobs(each) ? "True" : "False");
     key(out, "started", starts_jobs(each) ? "True" : "False");
     out += '\n';
@@ -246,16 +276,23 @@ std::string qstat_queues_full(const wire::Partitions& partitions, const wire::Jo
 std::string qstat_limits(std::string_view server, const wire::Partitions& partitions, const wire::Jobs& jobs) {
   Count all;
   auto counts = counts_of(jobs, all);
-  std::string out = "\nserver: " + std::string{server} + "\n\nQueue            Memory CPU Time Walltime Node   Run   Que   Lm  State\n---------------- ------ -------- -------- ---- ----- ----- ----  -----\n";
+  std::string out = "\nserver: " + std::string{server} +
+                    "\n\nQueue            Memory CPU Time Walltime Node   Run   Que   Lm  State\n---------------- "
+                    "------ -------- -------- ---- ----- ----- ----  -----\n";
   for (const wire::PartitionView& each : partitions.partitions()) {
     const Count& count = counts[each.name()];
-    const std::string memory = each.has_max_memory_per_node_mib() && each.max_memory_per_node_mib() != 0 ? memory_text(each.max_memory_per_node_mib()) : "--  ";
-    const std::string wall = each.max_time_minutes() != UINT32_MAX ? clock_text(std::int64_t{each.max_time_minutes()} * 60) : "--   ";
+    const std::string memory = each.has_max_memory_per_node_mib() && each.max_memory_per_node_mib() != 0
+                                   ? memory_text(each.max_memory_per_node_mib())
+                                   : "--  ";
+    const std::string wall =
+        each.max_time_minutes() != UINT32_MAX ? clock_text(std::int64_t{each.max_time_minutes()} * 60) : "--   ";
     const std::string nodes = each.max_nodes() != UINT32_MAX ? std::to_string(each.max_nodes()) : "-- ";
-    out += printed("%-16s %6s %8s %8s %4s %5d %5d %4s   %c %c\n", cut(each.name(), 16).c_str(), memory.c_str(), "--   ", wall.c_str(), nodes.c_str(), count.running + count.exiting, count.waiting + count.held + count.later, "-- ",
-                   takes_jobs(each) ? 'E' : 'D', starts_jobs(each) ? 'R' : 'S');
+    out += printed("%-16s %6s %8s %8s %4s %5d %5d %4s   %c %c\n", cut(each.name(), 16).c_str(), memory.c_str(), "--   ",
+                   wall.c_str(), nodes.c_str(), count.running + count.exiting, count.waiting + count.held + count.later,
+                   "-- ", takes_jobs(each) ? 'E' : 'D', starts_jobs(each) ? 'R' : 'S');
   }
-  return out + printed("%45s %5s %5s\n%45s %5d %5d\n", "", "-----", "-----", "", all.running + all.exiting, all.waiting + all.held + all.later);
+  return out + printed("%45s %5s %5s\n%45s %5d %5d\n", "", "-----", "-----", "", all.running + all.exiting,
+                       all.waiting + all.held + all.later);
 }
 
 std::string qstat_server(std::string_view server, const wire::Jobs& jobs, bool full) {
@@ -268,12 +305,15 @@ std::string qstat_server(std::string_view server, const wire::Jobs& jobs, bool f
     key(out, "state_count", state_counts(all));
     return out + '\n';
   }
-  return "Server             Max   Tot   Que   Run   Hld   Wat   Trn   Ext Status\n---------------- ----- ----- ----- ----- ----- ----- ----- ----- -----------\n" +
-         printed("%-16s %5d %5d %5d %5d %5d %5d %5d %5d Active\n", cut(std::string{server}, 16).c_str(), 0, all.total, all.waiting, all.running, all.held, all.later, 0, all.exiting);
+  return "Server             Max   Tot   Que   Run   Hld   Wat   Trn   Ext Status\n---------------- ----- ----- ----- "
+         "----- ----- ----- ----- ----- -----------\n" +
+         printed("%-16s %5d %5d %5d %5d %5d %5d %5d %5d Active\n", cut(std::string{server}, 16).c_str(), 0, all.total,
+                 all.waiting, all.running, all.held, all.later, 0, all.exiting);
 }
 
 std::string pbsnodes_line(const wire::NodeView& node, bool note) {
-  return printed("%-20s %s%s%s\n", node.name().c_str(), pbs_node_state(node).c_str(), note && !node.reason().empty() ? "    " : "", note ? node.reason().c_str() : "");
+  return printed("%-20s %s%s%s\n", node.name().c_str(), pbs_node_state(node).c_str(),
+                 note && !node.reason().empty() ? "    " : "", note ? node.reason().c_str() : "");
 }
 
 std::string pbsnodes_record(const wire::NodeView& node) {

@@ -25,7 +25,7 @@ struct PbsRow {
 // One row for each array, or with `tasks` one for each task.
 std::vector<PbsRow> pbs_rows(const std::vector<PbsRow>& jobs, bool tasks);
 
-char pbs_state(const wire::JobView& job);  // Q, R, H, W, S, E, C
+char pbs_state(const wire::JobView& job);   // Q, R, H, W, S, E, C
 std::string pbs_number(const PbsRow& row);  // 12, 12[], 12[3]
 std::string pbs_node_state(const wire::NodeView& node);
 std::string qstat_header();
@@ -42,10 +42,10 @@ struct PbsExtras {
 std::string qstat_other_header(std::string_view server);
 std::string qstat_other_row(const PbsRow& row, PbsExtras extras);
 
-std::string qstat_queues(const wire::Partitions& partitions, const wire::Jobs& jobs);                              // -Q
-std::string qstat_queues_full(const wire::Partitions& partitions, const wire::Jobs& jobs);                         // -Q -f
-std::string qstat_limits(std::string_view server, const wire::Partitions& partitions, const wire::Jobs& jobs);     // -q
-std::string qstat_server(std::string_view server, const wire::Jobs& jobs, bool full);                              // -B
+std::string qstat_queues(const wire::Partitions& partitions, const wire::Jobs& jobs);                           // -Q
+std::string qstat_queues_full(const wire::Partitions& partitions, const wire::Jobs& jobs);                      // -Q -f
+std::string qstat_limits(std::string_view server, const wire::Partitions& partitions, const wire::Jobs& jobs);  // -q
+std::string qstat_server(std::string_view server, const wire::Jobs& jobs, bool full);                           // -B
 std::string pbsnodes_record(const wire::NodeView& node);
 std::string pbsnodes_line(const wire::NodeView& node, bool note);  // -l
 

@@ -18,9 +18,14 @@ namespace {
 using Text = std::string_view;
 using enum ArgKind;
 
-constexpr ManualHead qstat_head{"qstat", "list jobs, as PBS has it", "[-f [-1|-F json]] [-a|-r|-i|-n|-s] [-1] [-t] [-x] [-u users] [-q|-Q [-f]|-B [-f]] [job|queue...]",
-                                "Lists jobs, or with -q and -Q the partitions, which are PBS's queues, or with -B the controller. An array is one line, 12[], unless -t asks for its tasks."};
-constexpr ManualHead pbsnodes_head{"pbsnodes", "list nodes, as PBS has it", "[-a|-v] [-l [-n] [all|state]] [-o|-c] [-N note] [node...]", "Shows nodes; -l those that are down or offline. -o takes nodes offline (drain), -c takes them back."};
+constexpr ManualHead qstat_head{
+    "qstat", "list jobs, as PBS has it",
+    "[-f [-1|-F json]] [-a|-r|-i|-n|-s] [-1] [-t] [-x] [-u users] [-q|-Q [-f]|-B [-f]] [job|queue...]",
+    "Lists jobs, or with -q and -Q the partitions, which are PBS's queues, or with -B the controller. An array is one "
+    "line, 12[], unless -t asks for its tasks."};
+constexpr ManualHead pbsnodes_head{
+    "pbsnodes", "list nodes, as PBS has it", "[-a|-v] [-l [-n] [all|state]] [-o|-c] [-N note] [node...]",
+    "Shows nodes; -l those that are down or offline. -o takes nodes offline (drain), -c takes them back."};
 
 struct StatDraft {
   Asked asked;
@@ -31,7 +36,8 @@ struct StatDraft {
 };
 
 Result<void> set_stat_form(StatDraft& draft, Text value) {
-  if (value != "json") return fail(Errc::refused, "-F " + std::string{value} + ": json is what there is besides the plain form");
+  if (value != "json")
+    return fail(Errc::refused, "-F " + std::string{value} + ": json is what there is besides the plain form");
   draft.json = draft.full = true;
   return {};
 }
@@ -112,14 +118,18 @@ std::set<std::string, std::less<>> set_of(Text list) {
   return out;
 }
 
-std::string rendered(const StatDraft& draft, const std::vector<PbsRow>& rows, const std::string& server, std::int64_t now_us) {
+std::string rendered(const StatDraft& draft, const std::vector<PbsRow>& rows, const std::string& server,
+                     std::int64_t now_us) {
   if (draft.json) {
     DataMap jobs;
     for (const PbsRow& row : rows) jobs.emplace_back(pbs_number(row), qstat_data(row));
     return to_json(DataMap{{"timestamp", now_us / 1'000'000}, {"pbs_server", server}, {"Jobs", std::move(jobs)}});
   }
   std::string out = draft.full ? "" : draft.other ? qstat_other_header(server) : qstat_header();
-  for (const PbsRow& row : rows) out += draft.full ? qstat_full(row, draft.extras.one_line) : draft.other ? qstat_other_row(row, draft.extras) : qstat_row(row);
+  for (const PbsRow& row : rows)
+    out += draft.full    ? qstat_full(row, draft.extras.one_line)
+           : draft.other ? qstat_other_row(row, draft.extras)
+                         : qstat_row(row);
   return out;
 }
 
@@ -132,8 +142,10 @@ int list_jobs(const Command& command, const StatDraft& draft, const std::vector<
   std::vector<ParsedJobName> wanted;
   for (const std::string& word : operands) {
     const std::string number = job_number(word);
-    if (const auto job = is_number(number) ? parse_job_name(number) : Result<ParsedJobName>{fail(Errc::invalid, "")}) wanted.push_back(*job);
-    else queues.insert(word);
+    if (const auto job = is_number(number) ? parse_job_name(number) : Result<ParsedJobName>{fail(Errc::invalid, "")})
+      wanted.push_back(*job);
+    else
+      queues.insert(word);
   }
   const auto reply = ask_controller(command, request);
   if (!reply) return 1;
@@ -147,7 +159,11 @@ int list_jobs(const Command& command, const StatDraft& draft, const std::vector<
   std::set<std::uint32_t> found;
   for (const wire::JobView& job : reply->jobs().jobs()) {
     const std::uint32_t array = job.array_job_id();
-    const auto is_wanted = [&](const ParsedJobName& each) { return each.id == job.job_id() || (array != 0 && each.id == array && (each.tasks.empty() || (job.has_array_task() && each.tasks == std::to_string(job.array_task())))); };
+    const auto is_wanted = [&](const ParsedJobName& each) {
+      return each.id == job.job_id() ||
+             (array != 0 && each.id == array &&
+              (each.tasks.empty() || (job.has_array_task() && each.tasks == std::to_string(job.array_task()))));
+    };
     const bool named = std::ranges::any_of(wanted, is_wanted);
     if (!wanted.empty() && !named) continue;
     for (const ParsedJobName& each : wanted)
@@ -164,7 +180,8 @@ int list_jobs(const Command& command, const StatDraft& draft, const std::vector<
   if (names_task)
     std::erase_if(rows, [&](const PbsRow& row) {
       return std::ranges::none_of(wanted, [&](const ParsedJobName& each) {
-        return (each.id == row.job->job_id() || each.id == row.job->array_job_id()) && (each.tasks.empty() || (row.task && each.tasks == std::to_string(*row.task)));
+        return (each.id == row.job->job_id() || each.id == row.job->array_job_id()) &&
+               (each.tasks.empty() || (row.task && each.tasks == std::to_string(*row.task)));
       });
     });
   int code = 0;
@@ -194,16 +211,26 @@ int list_queues(const Command& command, const StatDraft& draft, const std::vecto
     if (operands.empty() || missing.erase(each.name()) > 0) *shown.add_partitions() = each;
   for (const std::string& name : missing) say_plain("qstat: Unknown queue " + name);
   if (operands.empty() || shown.partitions_size() > 0)
-    print(draft.queue_limits ? qstat_limits(server, shown, second->jobs()) : draft.full ? qstat_queues_full(shown, second->jobs()) : qstat_queues(shown, second->jobs()));
+    print(draft.queue_limits ? qstat_limits(server, shown, second->jobs())
+          : draft.full       ? qstat_queues_full(shown, second->jobs())
+                             : qstat_queues(shown, second->jobs()));
   return missing.empty() ? 0 : 170;
 }
 
 }  // namespace
 
-std::string qstat_words() { return offered_words(option_texts(std::span<const Option<StatDraft>>{stat_rows}, any_tool)); }
-std::string qstat_manual() { return man_page(qstat_head, option_texts(std::span<const Option<StatDraft>>{stat_rows}, any_tool)); }
-std::string pbsnodes_words() { return offered_words(option_texts(std::span<const Option<NodesDraft>>{nodes_rows}, any_tool)); }
-std::string pbsnodes_manual() { return man_page(pbsnodes_head, option_texts(std::span<const Option<NodesDraft>>{nodes_rows}, any_tool)); }
+std::string qstat_words() {
+  return offered_words(option_texts(std::span<const Option<StatDraft>>{stat_rows}, any_tool));
+}
+std::string qstat_manual() {
+  return man_page(qstat_head, option_texts(std::span<const Option<StatDraft>>{stat_rows}, any_tool));
+}
+std::string pbsnodes_words() {
+  return offered_words(option_texts(std::span<const Option<NodesDraft>>{nodes_rows}, any_tool));
+}
+std::string pbsnodes_manual() {
+  return man_page(pbsnodes_head, option_texts(std::span<const Option<NodesDraft>>{nodes_rows}, any_tool));
+}
 
 int run_qstat(Command& command) {
   StatDraft draft;
@@ -212,7 +239,8 @@ int run_qstat(Command& command) {
   if (!line) return say_usage_error(command, line.error());
   if (answer_common(draft.asked, qstat_head, option_texts(table, any_tool))) return 0;
   const std::vector<std::string> operands{line->operands.begin(), line->operands.end()};
-  return draft.queues || draft.queue_limits || draft.server ? list_queues(command, draft, operands) : list_jobs(command, draft, operands);
+  return draft.queues || draft.queue_limits || draft.server ? list_queues(command, draft, operands)
+                                                            : list_jobs(command, draft, operands);
 }
 
 int run_pbsnodes(Command& command) {
@@ -223,8 +251,10 @@ int run_pbsnodes(Command& command) {
   if (answer_common(draft.asked, pbsnodes_head, option_texts(table, any_tool))) return 0;
   std::string names, state;
   for (const Text word : line->operands)
-    if (draft.list && std::ranges::find(node_state_words, word) != std::end(node_state_words)) state = word;
-    else names += (names.empty() ? "" : ",") + std::string{word};
+    if (draft.list && std::ranges::find(node_state_words, word) != std::end(node_state_words))
+      state = word;
+    else
+      names += (names.empty() ? "" : ",") + std::string{word};
   if (draft.offline || draft.clear) {
     if (names.empty()) return say_usage_error(command, {Errc::refused, "which nodes? Their names would be right"});
     std::vector<std::string> words{"update", "NodeName=" + names, draft.offline ? "State=DRAIN" : "State=RESUME"};
@@ -240,8 +270,10 @@ int run_pbsnodes(Command& command) {
   std::string out;
   for (const wire::NodeView& node : reply->nodes().nodes()) {
     if (!names.empty() && missing.erase(node.name()) == 0) continue;
-    if (!draft.list) out += pbsnodes_record(node);
-    else if (is_in_state(node, state)) out += pbsnodes_line(node, draft.notes);
+    if (!draft.list)
+      out += pbsnodes_record(node);
+    else if (is_in_state(node, state))
+      out += pbsnodes_line(node, draft.notes);
   }
   for (const std::string& name : missing) say_error(command, "Unknown node " + name);
   print(out);

@@ -27,7 +27,8 @@ Found find_long(std::span<const OptionShape> shapes, std::string_view name) {
 
 class Reader {
  public:
-  Reader(std::span<const OptionShape> shapes, std::span<const std::string_view> words) : shapes_(shapes), words_(words) {}
+  Reader(std::span<const OptionShape> shapes, std::span<const std::string_view> words)
+      : shapes_(shapes), words_(words) {}
 
   Result<void> take_long(std::string_view word) {
     const std::size_t equals = word.find('=');
@@ -40,7 +41,8 @@ class Reader {
       out.options.push_back({found.shape, true, word.substr(equals + 1)});
       return {};
     }
-    if (shape.arg == ArgKind::required && at >= words_.size()) return fail(Errc::invalid, quoted + " requires an argument");
+    if (shape.arg == ArgKind::required && at >= words_.size())
+      return fail(Errc::invalid, quoted + " requires an argument");
     const bool takes = shape.arg == ArgKind::required;
     out.options.push_back({found.shape, takes, takes ? words_[at++] : std::string_view{}});
     return {};
@@ -62,7 +64,8 @@ class Reader {
       } else if (shape.arg == ArgKind::optional) {
         out.options.push_back({index, false, {}});
       } else {
-        if (at >= words_.size()) return fail(Errc::invalid, "option requires an argument -- '" + std::string{word[i]} + "'");
+        if (at >= words_.size())
+          return fail(Errc::invalid, "option requires an argument -- '" + std::string{word[i]} + "'");
         out.options.push_back({index, true, words_[at++]});
       }
       return {};
@@ -80,7 +83,8 @@ class Reader {
 
 }  // namespace
 
-Result<Arguments> parse_arguments(std::span<const OptionShape> shapes, std::span<const std::string_view> words, Operands operands) {
+Result<Arguments> parse_arguments(std::span<const OptionShape> shapes, std::span<const std::string_view> words,
+                                  Operands operands) {
   Reader reader(shapes, words);
   while (reader.at < words.size()) {
     const std::string_view word = words[reader.at++];

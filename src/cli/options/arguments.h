@@ -36,6 +36,7 @@ enum class Operands : std::uint8_t {
 };
 
 // An error's story is getopt's line without the command's name: "unrecognized option '--x'".
-Result<Arguments> parse_arguments(std::span<const OptionShape> shapes, std::span<const std::string_view> words, Operands operands);
+Result<Arguments> parse_arguments(std::span<const OptionShape> shapes, std::span<const std::string_view> words,
+                                  Operands operands);
 
 }  // namespace millrace

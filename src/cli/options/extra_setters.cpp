@@ -18,7 +18,9 @@ namespace {
 
 wire::JobExtras& extras(JobDraft& d) { return *d.job.mutable_extras(); }
 
-std::unexpected<Error> invalid(Text option) { return fail(Errc::invalid, "Invalid --" + std::string{option} + " specification"); }
+std::unexpected<Error> invalid(Text option) {
+  return fail(Errc::invalid, "Invalid --" + std::string{option} + " specification");
+}
 
 bool is_frequency(Text text) {
   constexpr Text words[] = {"low", "medium", "high", "highm1"};
@@ -74,7 +76,8 @@ Result<void> cpu_freq(JobDraft& d, Text v) {
   const std::size_t colon = v.find(':');
   const Text range = v.substr(0, colon);
   const std::size_t dash = range.find('-');
-  const bool ok = is_governor(v) || (is_frequency(range.substr(0, dash)) && (dash == Text::npos || is_frequency(range.substr(dash + 1))) &&
+  const bool ok = is_governor(v) || (is_frequency(range.substr(0, dash)) &&
+                                     (dash == Text::npos || is_frequency(range.substr(dash + 1))) &&
                                      (colon == Text::npos || is_governor(v.substr(colon + 1))));
   if (!ok) return invalid("cpu-freq");
   extras(d).set_cpu_freq(std::string{v});
@@ -86,7 +89,8 @@ Result<void> gpu_freq(JobDraft& d, Text v) {
     Text word = trim(raw);
     if (word == "verbose") continue;
     if (const std::size_t equals = word.find('='); equals != Text::npos) {
-      if (word.substr(0, equals) != "memory" && word.substr(0, equals) != "video" && word.substr(0, equals) != "gpu") return invalid("gpu-freq");
+      if (word.substr(0, equals) != "memory" && word.substr(0, equals) != "video" && word.substr(0, equals) != "gpu")
+        return invalid("gpu-freq");
       word = word.substr(equals + 1);
     }
     if (!is_frequency(word)) return invalid("gpu-freq");
@@ -120,8 +124,11 @@ Result<void> get_user_env(JobDraft& d, Text v) {
   const Text mode = v.substr(digits);
   const auto limit = digits == 0 ? std::optional<std::int64_t>{0} : parse_integer(v.substr(0, digits));
   const bool known = mode.empty() || equals_ignoring_case(mode, "s") || equals_ignoring_case(mode, "l");
-  if (!limit || *limit > 3600 || !known) return fail(Errc::invalid, "Invalid --get-user-env specification '" + std::string{v} + "': seconds, then S or L, as in 10L");
-  extras(d).set_user_env((equals_ignoring_case(mode, "s") ? "S" : "L") + (*limit > 0 ? std::to_string(*limit) : std::string{}));
+  if (!limit || *limit > 3600 || !known)
+    return fail(Errc::invalid,
+                "Invalid --get-user-env specification '" + std::string{v} + "': seconds, then S or L, as in 10L");
+  extras(d).set_user_env((equals_ignoring_case(mode, "s") ? "S" : "L") +
+                         (*limit > 0 ? std::to_string(*limit) : std::string{}));
   return {};
 }
 
@@ -146,7 +153,9 @@ Result<void> gid(JobDraft& d, Text v) {
 }
 
 Result<void> no_kill(JobDraft& d, Text v) {
-  const auto is_one_of = [&](std::initializer_list<Text> words) { return std::ranges::any_of(words, [&](Text word) { return equals_ignoring_case(word, v); }); };
+  const auto is_one_of = [&](std::initializer_list<Text> words) {
+    return std::ranges::any_of(words, [&](Text word) { return equals_ignoring_case(word, v); });
+  };
   const bool off = is_one_of({"off", "no", "0"});
   if (!off && !is_one_of({"", "set", "yes", "1"})) return invalid("no-kill");
   extras(d).set_no_kill(!off);
@@ -175,7 +184,8 @@ Result<void> accel_bind(JobDraft& d, Text v) {
 
 Result<void> immediate(JobDraft& d, Text v) {
   const auto seconds = v.empty() ? std::optional<std::int64_t>{1} : parse_integer(v);
-  if (!seconds || *seconds < 0 || *seconds > INT32_MAX) return fail(Errc::refused, "Invalid numeric value \"" + std::string{v} + "\" for --immediate.");
+  if (!seconds || *seconds < 0 || *seconds > INT32_MAX)
+    return fail(Errc::refused, "Invalid numeric value \"" + std::string{v} + "\" for --immediate.");
   d.immediate = *seconds > 0;
   d.immediate_seconds = static_cast<std::uint32_t>(*seconds);
   return {};
@@ -183,7 +193,8 @@ Result<void> immediate(JobDraft& d, Text v) {
 
 Result<void> kill_command(JobDraft& d, Text v) {
   const auto number = parse_signal(v.empty() ? "TERM" : v);
-  if (!number || *number == 0) return fail(Errc::invalid, "Invalid --kill-command specification '" + std::string{v} + "': no such signal");
+  if (!number || *number == 0)
+    return fail(Errc::invalid, "Invalid --kill-command specification '" + std::string{v} + "': no such signal");
   d.kill_signal = *number;
   return {};
 }
@@ -192,7 +203,8 @@ Result<void> ignore_signals(JobDraft& d, Text v) {
   d.ignored_signals.clear();
   for (const Text word : split(v, ',')) {
     const auto number = parse_signal(trim(word));
-    if (!number || *number == 0) return fail(Errc::invalid, "Invalid --ignore-signals specification: no signal '" + std::string{trim(word)} + "'");
+    if (!number || *number == 0)
+      return fail(Errc::invalid, "Invalid --ignore-signals specification: no signal '" + std::string{trim(word)} + "'");
     d.ignored_signals.push_back(*number);
   }
   return {};
@@ -205,10 +217,13 @@ Result<void> wait_all_nodes(JobDraft&, Text v) {
 
 Result<void> any_number(JobDraft&, Text v) {
   const auto number = parse_integer(v);
-  if (!number || *number < 0) return fail(Errc::refused, "Invalid numeric value \"" + std::string{v} + "\": a number is expected");
+  if (!number || *number < 0)
+    return fail(Errc::refused, "Invalid numeric value \"" + std::string{v} + "\": a number is expected");
   return {};
 }
 
-Result<void> tree_width(JobDraft& d, Text v) { return equals_ignoring_case(v, "off") ? Result<void>{} : any_number(d, v); }
+Result<void> tree_width(JobDraft& d, Text v) {
+  return equals_ignoring_case(v, "off") ? Result<void>{} : any_number(d, v);
+}
 
 }  // namespace millrace::extra

@@ -1,4 +1,5 @@
-// src/cli/options/extra_setters.h - options for mail, words kept with a job, its environment and owner, and how the commands themselves behave.
+// src/cli/options/extra_setters.h - options for mail, words kept with a job, its environment and owner, and how the
+// commands themselves behave.
 #pragma once
 
 #include <string_view>

@@ -14,12 +14,13 @@ using Words = std::vector<std::string>;
 using Translate = Result<void> (*)(Text value, Words& out);
 
 struct ForeignOption {
-  Text name;      // with its dash
-  Text value;     // how help calls it; empty: it takes none
+  Text name;   // with its dash
+  Text value;  // how help calls it; empty: it takes none
   Text help;
-  Translate put;  // nullptr: nothing to do here
+  Translate put;   // nullptr: nothing to do here
   Text refused{};  // why a job that asks for it would not get what it expects
-  std::string (*note)(Text value) = nullptr;  // said once where a part of the value changes nothing; empty: nothing is said
+  std::string (*note)(Text value) =
+      nullptr;  // said once where a part of the value changes nothing; empty: nothing is said
 };
 
 void add(Words& out, Text option, Text value) { out.push_back(std::string{option} + "=" + std::string{value}); }
@@ -32,7 +33,8 @@ std::vector<std::pair<Text, Text>> pairs_of(Text list, char separator) {
   for (const Text raw : split(list, separator)) {
     const Text word = trim(raw);
     const std::size_t equals = word.find('=');
-    if (!word.empty()) out.emplace_back(word.substr(0, equals), equals == Text::npos ? Text{} : word.substr(equals + 1));
+    if (!word.empty())
+      out.emplace_back(word.substr(0, equals), equals == Text::npos ? Text{} : word.substr(equals + 1));
   }
   return out;
 }
@@ -48,12 +50,19 @@ Result<void> put_nodes(Text value, Words& out) {
   for (const Text part : split(value, '+')) {
     bool first = true;
     for (const auto& [key, given] : pairs_of(part, ':')) {
-      if (first && is_number(key)) nodes += parse_integer(key).value_or(0);
-      else if (first) names += (names.empty() ? "" : ",") + std::string{key}, ++nodes;
-      else if (key == "ppn") per_node = std::max(per_node, parse_integer(given).value_or(0));
-      else if (key == "gpus") add(out, "--gpus-per-node", given);
-      else if (given.empty() && !is_number(key)) features += (features.empty() ? "" : "&") + std::string{key};
-      else return fail(Errc::refused, "#PBS -l nodes=" + std::string{value} + ": '" + std::string{key} + "' is not known; a number, a node, ppn=, gpus= or a feature is");
+      if (first && is_number(key))
+        nodes += parse_integer(key).value_or(0);
+      else if (first)
+        names += (names.empty() ? "" : ",") + std::string{key}, ++nodes;
+      else if (key == "ppn")
+        per_node = std::max(per_node, parse_integer(given).value_or(0));
+      else if (key == "gpus")
+        add(out, "--gpus-per-node", given);
+      else if (given.empty() && !is_number(key))
+        features += (features.empty() ? "" : "&") + std::string{key};
+      else
+        return fail(Errc::refused, "#PBS -l nodes=" + std::string{value} + ": '" + std::string{key} +
+                                       "' is not known; a number, a node, ppn=, gpus= or a feature is");
       first = false;
     }
   }
@@ -66,24 +75,37 @@ Result<void> put_nodes(Text value, Words& out) {
 
 // select=2:ncpus=8:mpiprocs=4:ompthreads=2:mem=8gb:ngpus=1
 Result<void> put_select(Text value, Words& out) {
-  if (value.find('+') != Text::npos) return fail(Errc::refused, "#PBS -l select=" + std::string{value} + ": several chunks are a heterogeneous job; #SBATCH hetjob separates them");
+  if (value.find('+') != Text::npos)
+    return fail(Errc::refused, "#PBS -l select=" + std::string{value} +
+                                   ": several chunks are a heterogeneous job; #SBATCH hetjob separates them");
   std::int64_t cpus = 0, tasks = 0;
   bool first = true;
   for (const auto& [key, given] : pairs_of(value, ':')) {
-    if (first && is_number(key)) add(out, "--nodes", key);
-    else if (key == "ncpus") cpus = parse_integer(given).value_or(0);
-    else if (key == "mpiprocs") tasks = parse_integer(given).value_or(0);
-    else if (key == "mem") add(out, "--mem", given);
-    else if (key == "ngpus") add(out, "--gpus-per-node", given);
-    else if (key == "host" || key == "vnode") add(out, "--nodelist", given);
-    else if (key == "ompthreads" || key == "arch") continue;
-    else return fail(Errc::refused, "#PBS -l select=" + std::string{value} + ": '" + std::string{key} + "' is not known");
+    if (first && is_number(key))
+      add(out, "--nodes", key);
+    else if (key == "ncpus")
+      cpus = parse_integer(given).value_or(0);
+    else if (key == "mpiprocs")
+      tasks = parse_integer(given).value_or(0);
+    else if (key == "mem")
+      add(out, "--mem", given);
+    else if (key == "ngpus")
+      add(out, "--gpus-per-node", given);
+    else if (key == "host" || key == "vnode")
+      add(out, "--nodelist", given);
+    else if (key == "ompthreads" || key == "arch")
+      continue;
+    else
+      return fail(Errc::refused, "#PBS -l select=" + std::string{value} + ": '" + std::string{key} + "' is not known");
     first = false;
   }
   if (tasks > 0) add(out, "--ntasks-per-node", dec(tasks));
-  if (cpus > 0 && tasks > 0 && cpus % tasks == 0) add(out, "--cpus-per-task", dec(cpus / tasks));
-  else if (cpus > 0 && tasks == 0) add(out, "--ntasks-per-node", "1"), add(out, "--cpus-per-task", dec(cpus));
-  else if (cpus > 0) add(out, "--mincpus", dec(cpus));
+  if (cpus > 0 && tasks > 0 && cpus % tasks == 0)
+    add(out, "--cpus-per-task", dec(cpus / tasks));
+  else if (cpus > 0 && tasks == 0)
+    add(out, "--ntasks-per-node", "1"), add(out, "--cpus-per-task", dec(cpus));
+  else if (cpus > 0)
+    add(out, "--mincpus", dec(cpus));
   return {};
 }
 
@@ -92,19 +114,41 @@ struct ResourceRow {
   Text name, option;
 };
 constexpr ResourceRow pbs_resources[] = {
-    {"walltime", "--time"}, {"cput", "--time"},  {"mem", "--mem"},         {"pmem", "--mem-per-cpu"}, {"ncpus", "--mincpus"}, {"procs", "--ntasks"},
-    {"mpiprocs", "--ntasks-per-node"}, {"nice", "--nice"}, {"host", "--nodelist"}, {"file", "--tmp"}, {"feature", "--constraint"},
-    {"proc", "--constraint"}, {"ngpus", "--gpus"}, {"gpus", "--gpus"}, {"software", "--licenses"},
-    {"vmem", ""}, {"pvmem", ""}, {"pcput", ""}, {"arch", ""}, {"opsys", ""}, {"other", ""}, {"naccesspolicy", ""}, {"qos", "--qos"},
+    {"walltime", "--time"},
+    {"cput", "--time"},
+    {"mem", "--mem"},
+    {"pmem", "--mem-per-cpu"},
+    {"ncpus", "--mincpus"},
+    {"procs", "--ntasks"},
+    {"mpiprocs", "--ntasks-per-node"},
+    {"nice", "--nice"},
+    {"host", "--nodelist"},
+    {"file", "--tmp"},
+    {"feature", "--constraint"},
+    {"proc", "--constraint"},
+    {"ngpus", "--gpus"},
+    {"gpus", "--gpus"},
+    {"software", "--licenses"},
+    {"vmem", ""},
+    {"pvmem", ""},
+    {"pcput", ""},
+    {"arch", ""},
+    {"opsys", ""},
+    {"other", ""},
+    {"naccesspolicy", ""},
+    {"qos", "--qos"},
 };
 
 // scatter:excl; free and shared are what is done anyway. Of pack and group= see resources_without_effect.
 Result<void> put_place(Text value, Words& out) {
   for (const Text word : split(value, ':')) {
-    if (word.starts_with("excl")) out.emplace_back("--exclusive");
-    else if (word == "scatter" || word == "vscatter") out.emplace_back("--spread-job");
+    if (word.starts_with("excl"))
+      out.emplace_back("--exclusive");
+    else if (word == "scatter" || word == "vscatter")
+      out.emplace_back("--spread-job");
     else if (word != "free" && word != "shared" && word != "pack" && !word.starts_with("group="))
-      return fail(Errc::refused, "#PBS -l place=" + std::string{value} + ": '" + std::string{word} + "' is not known; free, scatter, pack, excl or shared is");
+      return fail(Errc::refused, "#PBS -l place=" + std::string{value} + ": '" + std::string{word} +
+                                     "' is not known; free, scatter, pack, excl or shared is");
   }
   return {};
 }
@@ -127,10 +171,14 @@ Result<void> put_resources(Text value, Words& out) {
     const ResourceRow* known = nullptr;
     for (const ResourceRow& row : pbs_resources)
       if (row.name == key) known = &row;
-    if (known == nullptr) return fail(Errc::refused, "#PBS -l " + std::string{key} + ": this resource is not known; --ignore-pbs skips all #PBS lines");
+    if (known == nullptr)
+      return fail(Errc::refused,
+                  "#PBS -l " + std::string{key} + ": this resource is not known; --ignore-pbs skips all #PBS lines");
     // Seconds are what PBS counts time in.
-    if (known->option == "--time" && is_number(given)) add(out, "--time", "0:" + std::string{given});
-    else if (!known->option.empty()) add(out, known->option, given);
+    if (known->option == "--time" && is_number(given))
+      add(out, "--time", "0:" + std::string{given});
+    else if (!known->option.empty())
+      add(out, known->option, given);
   }
   return {};
 }
@@ -142,8 +190,10 @@ std::string resources_without_effect(Text value) {
     for (const ResourceRow& row : pbs_resources)
       if (row.name == key && row.option.empty()) names += (names.empty() ? "" : ", ") + std::string{key};
     for (const Text word : split(key == "place" ? given : Text{}, ':'))
-      if (word == "pack" || word.starts_with("group=")) names += (names.empty() ? "" : ", ") + std::string{"place="} + std::string{word};
-    if (key == "select" && given.find(":ompthreads=") != Text::npos) names += (names.empty() ? "" : ", ") + std::string{"ompthreads (OMP_NUM_THREADS in the script does it)"};
+      if (word == "pack" || word.starts_with("group="))
+        names += (names.empty() ? "" : ", ") + std::string{"place="} + std::string{word};
+    if (key == "select" && given.find(":ompthreads=") != Text::npos)
+      names += (names.empty() ? "" : ", ") + std::string{"ompthreads (OMP_NUM_THREADS in the script does it)"};
   }
   return names.empty() ? "" : "-l " + names + ": changes nothing here";
 }
@@ -151,7 +201,11 @@ std::string resources_without_effect(Text value) {
 Result<void> put_mail(Text value, Words& out) {
   std::string types;
   for (const char letter : value) {
-    const Text word = letter == 'a' ? "FAIL" : letter == 'b' ? "BEGIN" : letter == 'e' ? "END" : letter == 'n' || letter == 'p' ? "NONE" : "";
+    const Text word = letter == 'a'                    ? "FAIL"
+                      : letter == 'b'                  ? "BEGIN"
+                      : letter == 'e'                  ? "END"
+                      : letter == 'n' || letter == 'p' ? "NONE"
+                                                       : "";
     if (word.empty()) return fail(Errc::refused, "#PBS -m " + std::string{value} + ": a, b, e or n is right");
     types += (types.empty() ? "" : ",") + std::string{word};
   }
@@ -165,7 +219,8 @@ Result<void> put_attributes(Text value, Words& out) {
     std::string found;
     for (const Text part : split(list, ',')) {
       Text word = trim(part);
-      if (word.starts_with("on:") || word.starts_with("before")) continue;  // of jobs that are submitted later: they name this one
+      if (word.starts_with("on:") || word.starts_with("before"))
+        continue;  // of jobs that are submitted later: they name this one
       found += (found.empty() ? "" : ",") + std::string{word};
     }
     if (!found.empty()) add(out, "--dependency", found);
@@ -177,10 +232,16 @@ Result<void> put_attributes(Text value, Words& out) {
       continue;
     }
     if (key == "stagein" || key == "stageout" || key == "group_list" || key == "umask")
-      return fail(Errc::refused, "#PBS -W " + std::string{key} + ": " + (key.starts_with("stage") ? "files are not copied; sbcast and cp in the script do it" : key == "umask" ? "the job has the umask of its submitter" : "newgrp before qsub does it"));
+      return fail(Errc::refused,
+                  "#PBS -W " + std::string{key} + ": " +
+                      (key.starts_with("stage") ? "files are not copied; sbcast and cp in the script do it"
+                       : key == "umask"         ? "the job has the umask of its submitter"
+                                                : "newgrp before qsub does it"));
     if (key == "x" || key == "sandbox") continue;
-    if (key == "depend") take_dependencies(given);
-    else return fail(Errc::refused, "#PBS -W " + std::string{key} + ": this attribute is not known; depend= is");
+    if (key == "depend")
+      take_dependencies(given);
+    else
+      return fail(Errc::refused, "#PBS -W " + std::string{key} + ": this attribute is not known; depend= is");
   }
   return {};
 }
@@ -201,12 +262,15 @@ Result<void> put_begin(Text value, Words& out) {
   const Text clock = digits.substr(digits.size() - 4);
   const std::string time = std::string{clock.substr(0, 2)} + ":" + std::string{clock.substr(2)};
   digits.remove_suffix(4);
-  if (digits.empty()) add(out, "--begin", time);
+  if (digits.empty())
+    add(out, "--begin", time);
   else {
     const Text month = digits.substr(digits.size() - 4, 2), day = digits.substr(digits.size() - 2);
     const std::string year{digits.substr(0, digits.size() - 4)};
-    add(out, "--begin", year.empty() ? std::string{month} + "/" + std::string{day} + "T" + time
-                                     : (year.size() == 2 ? "20" + year : year) + "-" + std::string{month} + "-" + std::string{day} + "T" + time);
+    add(out, "--begin",
+        year.empty()
+            ? std::string{month} + "/" + std::string{day} + "T" + time
+            : (year.size() == 2 ? "20" + year : year) + "-" + std::string{month} + "-" + std::string{day} + "T" + time);
   }
   return {};
 }
@@ -221,7 +285,8 @@ Text path_of(Text value) {
 Result<void> put_priority(Text value, Words& out) {
   const auto number = parse_integer(value);
   if (!number) return fail(Errc::refused, "#PBS -p " + std::string{value} + ": a number is right");
-  if (*number != 0) add(out, "--nice", dec(-*number));  // above 0 it is an administrator's, as the controller tells others
+  if (*number != 0)
+    add(out, "--nice", dec(-*number));  // above 0 it is an administrator's, as the controller tells others
   return {};
 }
 
@@ -273,7 +338,8 @@ Result<void> put_lsf_name(Text value, Words& out) {
   const std::size_t open = value.find('['), close = value.find(']');
   add(out, "--job-name", value.substr(0, open));
   if (open == Text::npos) return {};
-  if (close == Text::npos || close < open) return fail(Errc::refused, "#BSUB -J " + std::string{value} + ": a ']' is missing");
+  if (close == Text::npos || close < open)
+    return fail(Errc::refused, "#BSUB -J " + std::string{value} + ": a ']' is missing");
   add(out, "--array", std::string{value.substr(open + 1, close - open - 1)} + std::string{value.substr(close + 1)});
   return {};
 }
@@ -293,7 +359,8 @@ Result<void> put_lsf_count(Text value, Words& out) {
 }
 
 std::unexpected<Error> not_known_requirement(Text what, Text instead) {
-  return fail(Errc::refused, "#BSUB -R " + std::string{what} + ": this requirement is not known; " + std::string{instead});
+  return fail(Errc::refused,
+              "#BSUB -R " + std::string{what} + ": this requirement is not known; " + std::string{instead});
 }
 
 // mem>4096 && type==any: of what chooses among hosts, memory is what a job would miss.
@@ -306,8 +373,11 @@ Result<std::string> memory_of_select(Text inner) {
     const Text name = part.substr(0, part.find_first_of("<>=! "));
     const Text value = trim(part.substr(std::min(part.size(), part.find_first_of("0123456789"))));
     const bool more_than = part.find('>') != Text::npos;
-    if (name == "mem" && more_than && !value.empty()) memory = value;
-    else if (name != "type" || (!part.ends_with("any") && !part.ends_with("local"))) return not_known_requirement("select[" + std::string{part} + "]", "mem>MEGABYTES and type==any are; -m names hosts");
+    if (name == "mem" && more_than && !value.empty())
+      memory = value;
+    else if (name != "type" || (!part.ends_with("any") && !part.ends_with("local")))
+      return not_known_requirement("select[" + std::string{part} + "]",
+                                   "mem>MEGABYTES and type==any are; -m names hosts");
   }
   return memory;
 }
@@ -325,12 +395,15 @@ constexpr RequirementRow lsf_requirements[] = {
 Result<void> put_lsf_section(Text section, Text inner, Words& out) {
   if (section == "affinity") return not_known_requirement("affinity[]", "srun's --cpu-bind and -c do it");
   if (section == "cu") return not_known_requirement("cu[]", "#SBATCH --switches does it");
-  if (section != "span" && section != "rusage") return not_known_requirement(std::string{section} + "[]", "select, rusage, span and order are");
+  if (section != "span" && section != "rusage")
+    return not_known_requirement(std::string{section} + "[]", "select, rusage, span and order are");
   for (const auto& [key, given] : pairs_of(inner, section == "rusage" && inner.find(':') != Text::npos ? ':' : ',')) {
     const RequirementRow* known = nullptr;
     for (const RequirementRow& row : lsf_requirements)
       if (row.section == section && row.key == key) known = &row;
-    if (known == nullptr) return not_known_requirement(std::string{section} + '[' + std::string{key} + ']', "span[hosts=, ptile=] and rusage[mem=, ngpus_physical=] are");
+    if (known == nullptr)
+      return not_known_requirement(std::string{section} + '[' + std::string{key} + ']',
+                                   "span[hosts=, ptile=] and rusage[mem=, ngpus_physical=] are");
     add(out, known->option, given.substr(0, given.find_first_of(",/")));
   }
   return {};
@@ -361,7 +434,11 @@ Result<void> put_lsf_requirement(Text value, Words& out) {
   return {};
 }
 
-std::string lsf_order_note(Text value) { return value.find("order[") == Text::npos ? "" : "-R order[]: changes nothing here; the weights of the nodes say which are taken first"; }
+std::string lsf_order_note(Text value) {
+  return value.find("order[") == Text::npos
+             ? ""
+             : "-R order[]: changes nothing here; the weights of the nodes say which are taken first";
+}
 
 // %J and %I of LSF are the number of the job, or of the array, and of the task.
 std::string lsf_path(Text value) {
@@ -382,7 +459,8 @@ Result<void> put_lsf_gpus(Text value, Words& out) {
 Result<void> put_lsf_dependency(Text value, Words& out) {
   std::string list;
   const bool any = value.find("||") != Text::npos;
-  if (any && value.find("&&") != Text::npos) return fail(Errc::refused, "#BSUB -w " + std::string{value} + ": && and || together have no counterpart");
+  if (any && value.find("&&") != Text::npos)
+    return fail(Errc::refused, "#BSUB -w " + std::string{value} + ": && and || together have no counterpart");
   for (Text rest = value; !rest.empty();) {
     const std::size_t open = rest.find('('), close = rest.find(')');
     if (open == Text::npos || close == Text::npos || close < open) break;
@@ -390,8 +468,14 @@ Result<void> put_lsf_dependency(Text value, Words& out) {
     while (from > 0 && rest[from - 1] >= 'a' && rest[from - 1] <= 'z') --from;
     const Text word = rest.substr(from, open - from);
     const Text job = trim(rest.substr(open + 1, close - open - 1));
-    const Text kind = word == "done" ? "afterok" : word == "ended" ? "afterany" : word == "exit" ? "afternotok" : word == "started" ? "after" : "";
-    if (kind.empty() || !is_number(job)) return fail(Errc::refused, "#BSUB -w " + std::string{value} + ": done(N), ended(N), exit(N) and started(N) with the number of a job are known");
+    const Text kind = word == "done"      ? "afterok"
+                      : word == "ended"   ? "afterany"
+                      : word == "exit"    ? "afternotok"
+                      : word == "started" ? "after"
+                                          : "";
+    if (kind.empty() || !is_number(job))
+      return fail(Errc::refused, "#BSUB -w " + std::string{value} +
+                                     ": done(N), ended(N), exit(N) and started(N) with the number of a job are known");
     list += (list.empty() ? "" : any ? "?" : ",") + std::string{kind} + ":" + std::string{job};
     rest.remove_prefix(close + 1);
   }
@@ -449,7 +533,8 @@ constexpr ForeignOption lsf_options[] = {
 // clang-format on
 
 // The longest name that fits is the one that is meant: -oo is not -o with the value "o".
-Result<ForeignLine> translate(std::span<const ForeignOption> rows, std::span<const std::string> words, Text prefix, bool glued, bool operands) {
+Result<ForeignLine> translate(std::span<const ForeignOption> rows, std::span<const std::string> words, Text prefix,
+                              bool glued, bool operands) {
   ForeignLine line;
   Words& out = line.words;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -463,16 +548,22 @@ Result<ForeignLine> translate(std::span<const ForeignOption> rows, std::span<con
       if (word == each.name || (glued && !each.value.empty() && word.starts_with(each.name)))
         if (row == nullptr || each.name.size() > row->name.size()) row = &each;
     if (row == nullptr)
-      return fail(Errc::refused, std::string{prefix} + " " + std::string{word} + ": this option is not known" + (operands ? "" : "; --ignore-pbs skips all " + std::string{prefix} + " lines"));
+      return fail(Errc::refused, std::string{prefix} + " " + std::string{word} + ": this option is not known" +
+                                     (operands ? "" : "; --ignore-pbs skips all " + std::string{prefix} + " lines"));
     Text value = word.substr(row->name.size());
     if (!row->value.empty() && value.empty()) {
-      if (i + 1 == words.size()) return fail(Errc::refused, std::string{prefix} + " " + std::string{word} + ": a value is missing");
+      if (i + 1 == words.size())
+        return fail(Errc::refused, std::string{prefix} + " " + std::string{word} + ": a value is missing");
       value = words[++i];
     }
-    if (!row->refused.empty()) return fail(Errc::refused, std::string{prefix} + " " + std::string{row->name} + ": " + std::string{row->refused});
-    if (std::string note = row->note != nullptr ? row->note(value) : ""; !note.empty()) line.notes.push_back(std::move(note));
-    if (row->put != nullptr) { MR_TRY_VOID(row->put(value, out)); }
-    else line.flags.emplace_back(row->name == "-j" ? "-j" + std::string{value} : std::string{row->name});
+    if (!row->refused.empty())
+      return fail(Errc::refused, std::string{prefix} + " " + std::string{row->name} + ": " + std::string{row->refused});
+    if (std::string note = row->note != nullptr ? row->note(value) : ""; !note.empty())
+      line.notes.push_back(std::move(note));
+    if (row->put != nullptr) {
+      MR_TRY_VOID(row->put(value, out));
+    } else
+      line.flags.emplace_back(row->name == "-j" ? "-j" + std::string{value} : std::string{row->name});
   }
   return line;
 }
@@ -487,10 +578,18 @@ static std::vector<ForeignText> texts_of(std::span<const ForeignOption> rows) {
 std::vector<ForeignText> pbs_option_texts() { return texts_of(pbs_options); }
 std::vector<ForeignText> lsf_option_texts() { return texts_of(lsf_options); }
 
-Result<ForeignLine> read_pbs_directive(std::span<const std::string> words) { return translate(pbs_options, words, "#PBS", true, false); }
-Result<ForeignLine> read_lsf_directive(std::span<const std::string> words) { return translate(lsf_options, words, "#BSUB", false, false); }
+Result<ForeignLine> read_pbs_directive(std::span<const std::string> words) {
+  return translate(pbs_options, words, "#PBS", true, false);
+}
+Result<ForeignLine> read_lsf_directive(std::span<const std::string> words) {
+  return translate(lsf_options, words, "#BSUB", false, false);
+}
 
-Result<ForeignLine> read_pbs_line(std::span<const std::string> words) { return translate(pbs_options, words, "qsub", true, true); }
-Result<ForeignLine> read_lsf_line(std::span<const std::string> words) { return translate(lsf_options, words, "bsub", false, true); }
+Result<ForeignLine> read_pbs_line(std::span<const std::string> words) {
+  return translate(pbs_options, words, "qsub", true, true);
+}
+Result<ForeignLine> read_lsf_line(std::span<const std::string> words) {
+  return translate(lsf_options, words, "bsub", false, true);
+}
 
 }  // namespace millrace

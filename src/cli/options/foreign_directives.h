@@ -1,5 +1,5 @@
-// src/cli/options/foreign_directives.h - options of PBS's qsub and LSF's bsub as options of sbatch: one row each, for #PBS and #BSUB lines and
-// for the commands of those systems.
+// src/cli/options/foreign_directives.h - options of PBS's qsub and LSF's bsub as options of sbatch: one row each, for
+// #PBS and #BSUB lines and for the commands of those systems.
 #pragma once
 
 #include <span>
@@ -18,8 +18,8 @@ struct ForeignText {
 std::vector<ForeignText> pbs_option_texts();
 std::vector<ForeignText> lsf_option_texts();
 
-// Options of qsub or bsub, as words for sbatch, and on a command line what is to be run. What has no meaning here and harms nobody comes to
-// nothing; an unknown option is an error.
+// Options of qsub or bsub, as words for sbatch, and on a command line what is to be run. What has no meaning here and
+// harms nobody comes to nothing; an unknown option is an error.
 struct ForeignLine {
   std::vector<std::string> words;     // for sbatch
   std::vector<std::string> operands;  // script and arguments, or a command

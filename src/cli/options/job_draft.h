@@ -1,4 +1,5 @@
-// src/cli/options/job_draft.h - a job while its options are being read: what goes to the controller and what the command keeps.
+// src/cli/options/job_draft.h - a job while its options are being read: what goes to the controller and what the
+// command keeps.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ struct JobDraft {
   bool name_given = false;
   // srun inside an allocation
   std::optional<std::uint32_t> job_id;
-  std::string job_task;  // --jobid=12_3: job_id is that of the array
+  std::string job_task;   // --jobid=12_3: job_id is that of the array
   std::string job_sluid;  // --jobid as a SLUID: the controller knows the number
   std::optional<std::uint32_t> first_node;
   bool exact = false;
@@ -62,7 +63,7 @@ struct JobDraft {
   bool preserve_env = false;
   bool async = false;
   std::optional<std::uint32_t> resv_ports;  // 0: as many as there are tasks on a node
-  bool interactive_step = false;  // srun, for salloc: a shell beside all steps of the job
+  bool interactive_step = false;            // srun, for salloc: a shell beside all steps of the job
   std::vector<std::uint32_t> ignored_signals;
   std::optional<bool> kill_on_bad_exit;
   std::optional<std::int64_t> wait_seconds;

@@ -36,14 +36,17 @@ std::string pack_environment(const char* const* environment, std::string_view ex
   bool all = false;
   std::vector<std::string> named;
   for (std::string& word : split_export(export_list)) {
-    if (equals_ignoring_case(word, "all")) all = true;
-    else if (!equals_ignoring_case(word, "none") && !equals_ignoring_case(word, "nil") && !word.empty()) named.push_back(std::move(word));
+    if (equals_ignoring_case(word, "all"))
+      all = true;
+    else if (!equals_ignoring_case(word, "none") && !equals_ignoring_case(word, "nil") && !word.empty())
+      named.push_back(std::move(word));
   }
   for (; *environment != nullptr; ++environment) {
     const std::string_view entry = *environment;
     const std::string_view name = entry.substr(0, entry.find('='));
     if (entry.size() == name.size()) continue;
-    bool take = all || name.starts_with("SLURM_") || name.starts_with("SPANK_") || name.starts_with("_SLURM_SPANK_OPTION");
+    bool take =
+        all || name.starts_with("SLURM_") || name.starts_with("SPANK_") || name.starts_with("_SLURM_SPANK_OPTION");
     for (const std::string& word : named) {
       take = take || word == name;
       if (word.size() > name.size() && word[name.size()] == '=' && word.starts_with(name)) {

@@ -21,7 +21,8 @@ namespace {
 using Draft = JobDraft;
 using Text = std::string_view;
 using enum ArgKind;
-constexpr std::uint8_t A = salloc, B = sbatch, R = srun, RA = srun | salloc, with_tasks = sbatch | srun, BR = sbatch | srun | salloc;
+constexpr std::uint8_t A = salloc, B = sbatch, R = srun, RA = srun | salloc, with_tasks = sbatch | srun,
+                       BR = sbatch | srun | salloc;
 
 Result<void> invalid(Text option) { return fail(Errc::invalid, "Invalid --" + std::string{option} + " specification"); }
 
@@ -45,8 +46,10 @@ Result<void> set_nodes(Draft& d, Text v) {
   MR_TRY(const NodeCount count, parse_node_count(v));
   d.job.set_min_nodes(count.least);
   d.job.set_max_nodes(count.most);
-  if (!count.counts.empty()) d.job.mutable_resources()->set_node_counts(count.counts);
-  else if (d.job.resources().has_node_counts()) d.job.mutable_resources()->clear_node_counts();
+  if (!count.counts.empty())
+    d.job.mutable_resources()->set_node_counts(count.counts);
+  else if (d.job.resources().has_node_counts())
+    d.job.mutable_resources()->clear_node_counts();
   return {};
 }
 
@@ -170,7 +173,8 @@ Result<void> set_kill_on_bad_exit(Draft& d, Text v) {
 
 Result<void> set_wait_seconds(Draft& d, Text v) {
   const auto number = parse_integer(v);
-  if (!number || *number < 0 || *number > INT32_MAX) return fail(Errc::refused, "Invalid numeric value \"" + std::string{v} + "\" for --wait.");
+  if (!number || *number < 0 || *number > INT32_MAX)
+    return fail(Errc::refused, "Invalid numeric value \"" + std::string{v} + "\" for --wait.");
   d.wait_seconds = *number;
   return {};
 }
@@ -185,15 +189,18 @@ Result<void> set_job_id(Draft& d, Text v) {
   d.job_sluid.clear();
   const auto number = parse_integer(v.substr(0, underscore));
   d.job_task = v.substr(std::min(underscore + 1, v.size()));
-  if (underscore < v.size() && parse_integer(d.job_task).value_or(-1) < 0) return fail(Errc::refused, "Invalid --jobid specification '" + std::string{v} + "': 12 or 12_3 would be right");
-  if (!number || *number < 1 || *number > UINT32_MAX) return fail(Errc::refused, "Invalid numeric value \"" + std::string{v} + "\" for --jobid.");
+  if (underscore < v.size() && parse_integer(d.job_task).value_or(-1) < 0)
+    return fail(Errc::refused, "Invalid --jobid specification '" + std::string{v} + "': 12 or 12_3 would be right");
+  if (!number || *number < 1 || *number > UINT32_MAX)
+    return fail(Errc::refused, "Invalid numeric value \"" + std::string{v} + "\" for --jobid.");
   d.job_id = static_cast<std::uint32_t>(*number);
   return {};
 }
 
 Result<void> set_relative(Draft& d, Text v) {
   const auto number = parse_integer(v);
-  if (!number || *number < 0 || *number > UINT32_MAX) return fail(Errc::refused, "Invalid numeric value \"" + std::string{v} + "\" for --relative.");
+  if (!number || *number < 0 || *number > UINT32_MAX)
+    return fail(Errc::refused, "Invalid numeric value \"" + std::string{v} + "\" for --relative.");
   d.first_node = static_cast<std::uint32_t>(*number);
   return {};
 }
@@ -224,7 +231,9 @@ Result<void> set_propagate(Draft& d, Text v) {
 }
 
 Result<void> set_signal(Draft& d, Text v) {
-  const auto wrong = [&](std::string_view what) { return fail(Errc::invalid, "Invalid --signal specification '" + std::string{v} + "': " + std::string{what}); };
+  const auto wrong = [&](std::string_view what) {
+    return fail(Errc::invalid, "Invalid --signal specification '" + std::string{v} + "': " + std::string{what});
+  };
   wire::JobSignal signal;
   std::string_view rest = v;
   if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos) {
@@ -238,7 +247,8 @@ Result<void> set_signal(Draft& d, Text v) {
   const std::size_t at = rest.find('@');
   const auto number = parse_signal(rest.substr(0, at));
   if (!number || *number == 0) return wrong("no such signal");
-  const auto seconds = at == std::string_view::npos ? std::optional<std::int64_t>{60} : parse_integer(rest.substr(at + 1));
+  const auto seconds =
+      at == std::string_view::npos ? std::optional<std::int64_t>{60} : parse_integer(rest.substr(at + 1));
   if (!seconds || *seconds < 0 || *seconds > 65535) return wrong("seconds before the end are 0 to 65535");
   signal.set_signal(*number);
   signal.set_seconds(static_cast<std::uint32_t>(*seconds));
@@ -248,7 +258,9 @@ Result<void> set_signal(Draft& d, Text v) {
 
 Result<void> set_het_group(Draft& d, Text v) {
   const auto groups = parse_index_set(v, 127);
-  if (!groups || groups->empty()) return fail(Errc::invalid, "--het-group=" + std::string{v} + ": numbers of components from 0 to 127 are expected, as 1, 0-2 or 0,3");
+  if (!groups || groups->empty())
+    return fail(Errc::invalid, "--het-group=" + std::string{v} +
+                                   ": numbers of components from 0 to 127 are expected, as 1, 0-2 or 0,3");
   d.het_group = groups;
   return {};
 }
@@ -261,12 +273,16 @@ Result<void> set_environment_flag(bool& field, Text v) {  // SLURM_LABELIO=0 mea
 // From the environment it is a level.
 Result<void> set_supervisor_level(Draft& d, Text v) {
   const auto level = parse_log_level(v);
-  if (!level) return fail(Errc::invalid, "invalid --slurmd-debug '" + std::string{v} + "'; 0 to 9, or quiet, fatal, error, info, verbose, debug, debug2 to debug5 would be right");
+  if (!level)
+    return fail(Errc::invalid,
+                "invalid --slurmd-debug '" + std::string{v} +
+                    "'; 0 to 9, or quiet, fatal, error, info, verbose, debug, debug2 to debug5 would be right");
   d.job.mutable_step_options()->set_supervisor_level(static_cast<std::uint32_t>(*level));
   return {};
 }
 Result<void> set_verbose(Draft& d, Text v) {
-  d.verbose = v.empty() ? d.verbose + 1 : static_cast<int>(std::clamp<std::int64_t>(parse_integer(v).value_or(0), 0, 9));
+  d.verbose =
+      v.empty() ? d.verbose + 1 : static_cast<int>(std::clamp<std::int64_t>(parse_integer(v).value_or(0), 0, 9));
   return {};
 }
 
@@ -471,7 +487,8 @@ static_assert(rows_have_help(), "an option without help does not exist");
 std::span<const JobOption> job_options() { return rows; }
 
 Result<void> check_draft(const JobDraft& draft) {
-  if (draft.verbose > 0 && draft.quiet) return fail(Errc::refused, "don't specify both --verbose (-v) and --quiet (-Q)");
+  if (draft.verbose > 0 && draft.quiet)
+    return fail(Errc::refused, "don't specify both --verbose (-v) and --quiet (-Q)");
   return resource::check(draft);
 }
 

@@ -14,7 +14,8 @@
 namespace millrace {
 namespace {
 
-Result<CommandLine<JobDraft>> read(JobDraft& draft, std::initializer_list<std::string_view> words, std::uint8_t tool = sbatch) {
+Result<CommandLine<JobDraft>> read(JobDraft& draft, std::initializer_list<std::string_view> words,
+                                   std::uint8_t tool = sbatch) {
   const std::vector<std::string_view> list(words);
   return apply_words(job_options(), tool, list, Operands::end_options, draft);
 }
@@ -27,7 +28,8 @@ std::string refusal(std::initializer_list<std::string_view> words, std::uint8_t 
 
 TEST(JobOptions, Read_glued_separate_and_abbreviated_forms) {
   JobDraft draft;
-  const auto line = read(draft, {"-N2-4", "-n", "8", "--cpus-per-t=2", "--mem=4GB", "-t", "1-02:03:04", "--job-na", "x y", "job.sh", "-n", "1"});
+  const auto line = read(draft, {"-N2-4", "-n", "8", "--cpus-per-t=2", "--mem=4GB", "-t", "1-02:03:04", "--job-na",
+                                 "x y", "job.sh", "-n", "1"});
   ASSERT_TRUE(line) << line.error().story;
   EXPECT_EQ(draft.job.min_nodes(), 2u);
   EXPECT_EQ(draft.job.max_nodes(), 4u);
@@ -61,8 +63,10 @@ TEST(JobOptions, Refuse_in_the_words_of_getopt) {
 TEST(JobOptions, Refuse_by_name_what_is_not_built) {
   EXPECT_EQ(refusal({"--bb=x"}), "--bb is refused in Millrace: there are no burst buffers");
   EXPECT_EQ(refusal({"--exclusive=mcs"}), "--exclusive=mcs is not built yet in Millrace");
-  EXPECT_EQ(refusal({"--gres-flags=one-task-per-sharing"}), "--gres-flags=one-task-per-sharing is not built yet in Millrace");
-  EXPECT_EQ(refusal({"--mcs-label=a"}, srun), "--mcs-label is refused in Millrace: there are no security categories (MCSPlugin=mcs/none)");
+  EXPECT_EQ(refusal({"--gres-flags=one-task-per-sharing"}),
+            "--gres-flags=one-task-per-sharing is not built yet in Millrace");
+  EXPECT_EQ(refusal({"--mcs-label=a"}, srun),
+            "--mcs-label is refused in Millrace: there are no security categories (MCSPlugin=mcs/none)");
   EXPECT_EQ(refusal({"--resv-ports=x"}, srun), "Invalid --resv-ports specification");
   EXPECT_EQ(refusal({"--no-kill"}), "accepted");
   EXPECT_EQ(refusal({"-k"}), "accepted");
@@ -72,15 +76,39 @@ TEST(JobOptions, Refuse_by_name_what_is_not_built) {
 }
 
 TEST(JobOptions, Components_of_a_heterogeneous_job) {
-  EXPECT_EQ(refusal({"--het-group=x"}, srun), "--het-group=x: numbers of components from 0 to 127 are expected, as 1, 0-2 or 0,3");
-  EXPECT_EQ(refusal({"--het-group=128"}, srun), "--het-group=128: numbers of components from 0 to 127 are expected, as 1, 0-2 or 0,3");
+  EXPECT_EQ(refusal({"--het-group=x"}, srun),
+            "--het-group=x: numbers of components from 0 to 127 are expected, as 1, 0-2 or 0,3");
+  EXPECT_EQ(refusal({"--het-group=128"}, srun),
+            "--het-group=128: numbers of components from 0 to 127 are expected, as 1, 0-2 or 0,3");
 }
 
 TEST(JobOptions, Devices_features_licences_and_layout) {
   JobDraft draft;
-  const auto line = read(draft, {"--gres=gpu:a100:2,nic", "-C", "intel&[rack1|rack2]", "-L", "foo:2,bar", "-G4", "--cpus-per-gpu=8", "--mem-per-gpu=2G", "-m",
-                                 "cyclic:block", "-B", "2:8:2", "--switches=2@10:00", "--hint=nomultithread", "--tmp=1G", "--time-min=10", "-p", "a,b",
-                                 "--exclusive=user", "--contiguous", "--ntasks-per-socket=3", "--spread-job", "--use-min-nodes", "-s", "job.sh"});
+  const auto line = read(draft, {"--gres=gpu:a100:2,nic",
+                                 "-C",
+                                 "intel&[rack1|rack2]",
+                                 "-L",
+                                 "foo:2,bar",
+                                 "-G4",
+                                 "--cpus-per-gpu=8",
+                                 "--mem-per-gpu=2G",
+                                 "-m",
+                                 "cyclic:block",
+                                 "-B",
+                                 "2:8:2",
+                                 "--switches=2@10:00",
+                                 "--hint=nomultithread",
+                                 "--tmp=1G",
+                                 "--time-min=10",
+                                 "-p",
+                                 "a,b",
+                                 "--exclusive=user",
+                                 "--contiguous",
+                                 "--ntasks-per-socket=3",
+                                 "--spread-job",
+                                 "--use-min-nodes",
+                                 "-s",
+                                 "job.sh"});
   ASSERT_TRUE(line) << line.error().story;
   const wire::ResourceWishes& ask = draft.job.resources();
   EXPECT_EQ(ask.gres(), "gpu:a100:2,nic");
@@ -102,8 +130,10 @@ TEST(JobOptions, Devices_features_licences_and_layout) {
 
 TEST(JobOptions, Wrong_requests_say_where) {
   EXPECT_EQ(refusal({"--gres=gpu:a100:x"}), "Invalid --gres specification: 'gpu:a100:x': after the type comes a count");
-  EXPECT_EQ(refusal({"-C", "a&"}), "Invalid --constraint specification: features 'a&': a feature expected at position 3");
-  EXPECT_EQ(refusal({"-L", "a|b,c"}), "Invalid --licenses specification: 'a|b,c': either ',' (all of them) or '|' (one of them), not both");
+  EXPECT_EQ(refusal({"-C", "a&"}),
+            "Invalid --constraint specification: features 'a&': a feature expected at position 3");
+  EXPECT_EQ(refusal({"-L", "a|b,c"}),
+            "Invalid --licenses specification: 'a|b,c': either ',' (all of them) or '|' (one of them), not both");
   EXPECT_EQ(refusal({"--hint=fast"}), "unrecognized --hint argument \"fast\", see --hint=help");
   EXPECT_EQ(refusal({"-B", "0"}), "Invalid --extra-node-info specification");
   EXPECT_EQ(refusal({"--switches=x"}), "Invalid numeric value \"x\" for --switches.");
@@ -148,7 +178,9 @@ TEST(JobOptions, Environment_gives_defaults_and_refuses_what_is_not_built) {
   setenv("SBATCH_CONTAINER_ID", "x", 1);
   const auto refused = apply_environment(job_options(), sbatch, draft);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().story, "--container-id (from SBATCH_CONTAINER_ID) is refused in Millrace: the runtime names containers after their step");
+  EXPECT_EQ(refused.error().story,
+            "--container-id (from SBATCH_CONTAINER_ID) is refused in Millrace: the runtime names containers after "
+            "their step");
   unsetenv("SBATCH_CONTAINER_ID");
   setenv("SBATCH_NO_KILL", "", 1);
   setenv("SBATCH_BATCH", "big", 1);
@@ -162,7 +194,10 @@ TEST(JobOptions, Environment_gives_defaults_and_refuses_what_is_not_built) {
 }
 
 TEST(Script, Directives_end_at_the_first_command) {
-  const auto words = script_words("#!/bin/sh\n#SBATCH -J \"a b\" --mem=100 # comment\n\n# c\n  \n  # indented\n\t#SBATCH -n 9\n#SBATCH\t-n 2\necho hi\n#SBATCH -n 3\n", false);
+  const auto words = script_words(
+      "#!/bin/sh\n#SBATCH -J \"a b\" --mem=100 # comment\n\n# c\n  \n  # indented\n\t#SBATCH -n 9\n#SBATCH\t-n 2\necho "
+      "hi\n#SBATCH -n 3\n",
+      false);
   ASSERT_TRUE(words);
   EXPECT_EQ(words->at(0), (std::vector<std::string>{"-J", "a b", "--mem=100", "-n", "2"}));
 }
@@ -170,20 +205,27 @@ TEST(Script, Directives_end_at_the_first_command) {
 TEST(Script, Directives_need_no_blank_and_end_at_a_last_backslash) {
   using Words = std::vector<std::string>;
   EXPECT_EQ(script_words("#!/bin/sh\n#SBATCH--time=5\n#SBATCH-Jy\n", false)->at(0), (Words{"--time=5", "-Jy"}));
-  EXPECT_EQ(script_words("#!/bin/sh\n#SBATCH -t 9 \\\n#SBATCH -J a\\b\\\n", false)->at(0), (Words{"-t", "9", "-J", "ab"}));
-  EXPECT_EQ(script_words("#!/bin/sh\n#SLURM -J x -t 3\n#SBATCH -J y\n#SLURM -t 4\n", false)->at(0), (Words{"-J", "x", "-t", "3", "-J", "y", "-t", "4"}));
+  EXPECT_EQ(script_words("#!/bin/sh\n#SBATCH -t 9 \\\n#SBATCH -J a\\b\\\n", false)->at(0),
+            (Words{"-t", "9", "-J", "ab"}));
+  EXPECT_EQ(script_words("#!/bin/sh\n#SLURM -J x -t 3\n#SBATCH -J y\n#SLURM -t 4\n", false)->at(0),
+            (Words{"-J", "x", "-t", "3", "-J", "y", "-t", "4"}));
   EXPECT_FALSE(script_words("#!/bin/sh\n#SBATCH -J \"a b\\\n", false));
 }
 
 TEST(Script, Refuses_what_is_no_directive) {
-  EXPECT_EQ(script_words("#!/bin/sh\n#SBATCHX no\n", false).error().story, "Invalid directive found in batch script: X");
-  EXPECT_EQ(script_words("#!/bin/sh\n#SBATCH nonsense\n", false).error().story, "Invalid directive found in batch script: nonsense");
+  EXPECT_EQ(script_words("#!/bin/sh\n#SBATCHX no\n", false).error().story,
+            "Invalid directive found in batch script: X");
+  EXPECT_EQ(script_words("#!/bin/sh\n#SBATCH nonsense\n", false).error().story,
+            "Invalid directive found in batch script: nonsense");
   EXPECT_FALSE(script_words("#!/bin/sh\n#PBS -l x\n", false));
   EXPECT_TRUE(script_words("#!/bin/sh\n#PBS -l x\n", true));
 }
 
 TEST(Script, Hetjob_begins_the_next_component) {
-  const auto words = script_words("#!/bin/sh\n#SBATCH -n 2\n#SBATCH -N 2\n#SBATCH hetjob\n#SBATCH -n 4\n#SBATCH packjob\n#SBATCH -n 1\necho\n#SBATCH hetjob\n", false);
+  const auto words = script_words(
+      "#!/bin/sh\n#SBATCH -n 2\n#SBATCH -N 2\n#SBATCH hetjob\n#SBATCH -n 4\n#SBATCH packjob\n#SBATCH -n "
+      "1\necho\n#SBATCH hetjob\n",
+      false);
   ASSERT_TRUE(words);
   using Words = std::vector<std::string>;
   EXPECT_EQ(*words, (std::vector<Words>{{"-n", "2", "-N", "2"}, {"-n", "4"}, {"-n", "1"}}));
@@ -250,7 +292,8 @@ TEST(JobOptions, Signal_before_the_end) {
   EXPECT_EQ(plain.job.step_options().signal().seconds(), 60u);
   EXPECT_FALSE(plain.job.step_options().signal().batch_only());
   EXPECT_EQ(refusal({"--signal=USR9"}), "Invalid --signal specification 'USR9': no such signal");
-  EXPECT_EQ(refusal({"--signal=USR1@70000"}), "Invalid --signal specification 'USR1@70000': seconds before the end are 0 to 65535");
+  EXPECT_EQ(refusal({"--signal=USR1@70000"}),
+            "Invalid --signal specification 'USR1@70000': seconds before the end are 0 to 65535");
   EXPECT_EQ(refusal({"--signal=R:USR1"}), "--signal=R: (a signal before reservations) is not built yet in Millrace");
 }
 
@@ -258,7 +301,8 @@ TEST(JobOptions, Mpi_names_are_checked) {
   JobDraft draft;
   ASSERT_TRUE(read(draft, {"--mpi=pmix_v4"}, srun));
   EXPECT_EQ(draft.job.step_options().mpi(), "pmix");
-  EXPECT_EQ(refusal({"--mpi=lam"}, srun), "Invalid --mpi specification: 'lam' is not known, none, pmi2 or pmix would be right");
+  EXPECT_EQ(refusal({"--mpi=lam"}, srun),
+            "Invalid --mpi specification: 'lam' is not known, none, pmi2 or pmix would be right");
 }
 
 TEST(Values, Limits) {
@@ -279,8 +323,10 @@ TEST(Manual, Shows_what_works_and_lists_what_is_refused) {
 
 TEST(JobOptions, Mail_words_and_environment_of_a_job) {
   JobDraft draft;
-  const auto line = read(draft, {"--mail-type=begin,END", "--mail-type", "TIME_LIMIT_90,ARRAY_TASKS", "--mail-user=me@x", "--wckey=w", "--extra=e", "-O", "--network=n", "--core-spec=2",
-                                 "--acctg-freq=task=5,energy=0", "--get-user-env=10L", "--cpu-freq=low-high:performance", "--profile=task,energy", "-M", "all", "--wait-all-nodes=1"});
+  const auto line = read(
+      draft, {"--mail-type=begin,END", "--mail-type", "TIME_LIMIT_90,ARRAY_TASKS", "--mail-user=me@x", "--wckey=w",
+              "--extra=e", "-O", "--network=n", "--core-spec=2", "--acctg-freq=task=5,energy=0", "--get-user-env=10L",
+              "--cpu-freq=low-high:performance", "--profile=task,energy", "-M", "all", "--wait-all-nodes=1"});
   ASSERT_TRUE(line) << line.error().story;
   const wire::JobExtras& extras = draft.job.extras();
   EXPECT_EQ(mail_types_text(extras.mail_types()), "ARRAY_TASKS,BEGIN,END,TIME_LIMIT_90");
@@ -302,13 +348,15 @@ TEST(JobOptions, Wrong_values_of_them_are_refused) {
   EXPECT_TRUE(refusal({"--get-user-env=x"}).starts_with("Invalid --get-user-env specification"));
   EXPECT_EQ(refusal({"--wait-all-nodes=2"}), "Invalid --wait-all-nodes specification");
   EXPECT_EQ(refusal({"-F", "/nowhere/nodes"}), "Unable to open file /nowhere/nodes");
-  EXPECT_EQ(refusal({"--kill-command=NOSUCH"}, salloc), "Invalid --kill-command specification 'NOSUCH': no such signal");
+  EXPECT_EQ(refusal({"--kill-command=NOSUCH"}, salloc),
+            "Invalid --kill-command specification 'NOSUCH': no such signal");
   EXPECT_EQ(refusal({"-Iabc"}, srun), "Invalid numeric value \"abc\" for --immediate.");
 }
 
 // docs/user/coming-from-slurm.md says why: so every row that is refused or without effect has to.
 TEST(JobOptions, What_is_refused_or_changes_nothing_says_why) {
-  for (const JobOption& row : job_options()) EXPECT_EQ(row.what_it_does() == Effect::built, row.why.empty()) << row.name;
+  for (const JobOption& row : job_options())
+    EXPECT_EQ(row.what_it_does() == Effect::built, row.why.empty()) << row.name;
 }
 
 TEST(JobOptions, A_list_of_sizes_is_read_and_a_later_number_takes_its_place) {
@@ -319,7 +367,8 @@ TEST(JobOptions, A_list_of_sizes_is_read_and_a_later_number_takes_its_place) {
   EXPECT_EQ(listed->counts, "1-7:2");
   EXPECT_EQ(parse_node_count("2,3,4")->counts, "");  // no gaps: a range
   EXPECT_EQ(parse_node_count("2-4")->counts, "");
-  for (const char* wrong : {"0,2", "1,,2", "1,x", "3-1:2", "1:2", "1,99999999"}) EXPECT_FALSE(parse_node_count(wrong)) << wrong;
+  for (const char* wrong : {"0,2", "1,,2", "1,x", "3-1:2", "1:2", "1,99999999"})
+    EXPECT_FALSE(parse_node_count(wrong)) << wrong;
 }
 
 }  // namespace

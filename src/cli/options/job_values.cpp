@@ -81,9 +81,13 @@ std::optional<std::int64_t> parse_date(std::string_view text, std::int64_t now) 
   tm parts{};
   localtime_r(&t, &parts);
   std::int64_t year = parts.tm_year + 1900, month = 0, day = 0;
-  const char separator = text.find('-') != std::string_view::npos ? '-' : text.find('/') != std::string_view::npos ? '/' : '.';
+  const char separator = text.find('-') != std::string_view::npos   ? '-'
+                         : text.find('/') != std::string_view::npos ? '/'
+                                                                    : '.';
   const auto words = split(text, separator);
-  const auto number = [](std::string_view word) { return digits_only(word) && word.size() <= 4 ? *parse_integer(word) : -1; };
+  const auto number = [](std::string_view word) {
+    return digits_only(word) && word.size() <= 4 ? *parse_integer(word) : -1;
+  };
   if (separator == '-') {
     if (words.size() != 3) return std::nullopt;
     year = number(words[0]), month = number(words[1]), day = number(words[2]);
@@ -98,7 +102,8 @@ std::optional<std::int64_t> parse_date(std::string_view text, std::int64_t now) 
   }
   if (year < 1970 || year > 9999 || month < 1 || month > 12 || day < 1 || day > 31) return std::nullopt;
   tm date{};
-  date.tm_year = static_cast<int>(year - 1900), date.tm_mon = static_cast<int>(month - 1), date.tm_mday = static_cast<int>(day);
+  date.tm_year = static_cast<int>(year - 1900), date.tm_mon = static_cast<int>(month - 1),
+  date.tm_mday = static_cast<int>(day);
   date.tm_isdst = -1;
   return mktime(&date);
 }
@@ -107,14 +112,16 @@ struct NamedClock {
   std::string_view word;
   std::int64_t second;
 };
-constexpr NamedClock named_clocks[] = {{"midnight", 0}, {"elevenses", 11 * 3600}, {"noon", 12 * 3600}, {"fika", 15 * 3600}, {"teatime", 16 * 3600}};
+constexpr NamedClock named_clocks[] = {
+    {"midnight", 0}, {"elevenses", 11 * 3600}, {"noon", 12 * 3600}, {"fika", 15 * 3600}, {"teatime", 16 * 3600}};
 
 }  // namespace
 
 Result<NodeCount> parse_node_count(std::string_view text) {
   if (text.find_first_of(",:") != std::string_view::npos) {
     const auto counts = parse_index_set(text, node_counts_max);
-    if (!counts || counts->contains(0)) return fail(Errc::invalid, "\"" + std::string{text} + "\" is not a valid node count");
+    if (!counts || counts->contains(0))
+      return fail(Errc::invalid, "\"" + std::string{text} + "\" is not a valid node count");
     const bool gaps = counts->ranges().size() > 1;
     return NodeCount{counts->front(), counts->back(), gaps ? format_index_set(*counts) : ""};
   }
@@ -131,7 +138,8 @@ Result<NodeCount> parse_node_count(std::string_view text) {
   const auto most = dash == std::string_view::npos ? least : number(text.substr(dash + 1));
   if (!least || !most) return fail(Errc::invalid, "\"" + std::string{text} + "\" is not a valid node count");
   if (*most < *least)
-    return fail(Errc::invalid, "Maximum node count " + std::to_string(*most) + " is less than minimum node count " + std::to_string(*least));
+    return fail(Errc::invalid, "Maximum node count " + std::to_string(*most) + " is less than minimum node count " +
+                                   std::to_string(*least));
   if (*least < 1 || *most >= UINT32_MAX)
     return fail(Errc::refused, "invalid number of nodes (-N " + std::string{text} + ")");
   return NodeCount{static_cast<std::uint32_t>(*least), static_cast<std::uint32_t>(*most), {}};
@@ -140,7 +148,8 @@ Result<NodeCount> parse_node_count(std::string_view text) {
 Result<std::uint32_t> parse_positive(std::string_view option, std::string_view text) {
   const auto number = parse_integer(text);
   if (!number || *number < 1 || *number > INT32_MAX)
-    return fail(Errc::refused, "Invalid numeric value \"" + std::string{text} + "\" for --" + std::string{option} + ".");
+    return fail(Errc::refused,
+                "Invalid numeric value \"" + std::string{text} + "\" for --" + std::string{option} + ".");
   return static_cast<std::uint32_t>(*number);
 }
 
@@ -191,7 +200,8 @@ Result<std::string> node_list(std::string_view text) {
   if (fd < 0) return fail(Errc::refused, "Unable to open file " + path);
   std::string content;
   char buffer[4096];
-  for (ssize_t got = 0; (got = read(fd, buffer, sizeof buffer)) > 0 && content.size() < (1u << 20);) content.append(buffer, static_cast<std::size_t>(got));
+  for (ssize_t got = 0; (got = read(fd, buffer, sizeof buffer)) > 0 && content.size() < (1u << 20);)
+    content.append(buffer, static_cast<std::size_t>(got));
   close(fd);
   std::string out;
   for (std::string_view line : split(content, '\n')) {
@@ -202,7 +212,8 @@ Result<std::string> node_list(std::string_view text) {
 }
 
 Result<std::vector<std::string>> limit_names(std::string_view list) {
-  constexpr std::string_view known[] = {"AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK"};
+  constexpr std::string_view known[] = {"AS",      "CORE",   "CPU",   "DATA", "FSIZE",
+                                        "MEMLOCK", "NOFILE", "NPROC", "RSS",  "STACK"};
   std::vector<std::string> out;
   if (equals_ignoring_case(list, "NONE")) return out;
   for (std::string_view word : split(list, ',')) {
@@ -215,7 +226,10 @@ Result<std::vector<std::string>> limit_names(std::string_view list) {
         out.emplace_back(name);
         found = true;
       }
-    if (!found) return fail(Errc::invalid, "'" + std::string{word} + "' is no limit; ALL, NONE or some of AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS, STACK would be right");
+    if (!found)
+      return fail(Errc::invalid, "'" + std::string{word} +
+                                     "' is no limit; ALL, NONE or some of AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, "
+                                     "NPROC, RSS, STACK would be right");
   }
   return out;
 }

@@ -29,7 +29,9 @@ template <class Columns>
 std::string manual_columns(std::string_view title, const Columns& columns) {
   std::string out = ".SH " + std::string{title} + '\n';
   for (const auto& column : columns)
-    out += manual_entry(std::string{column.name} + (column.letter == '\0' ? "" : std::string{" (%"} + column.letter + ')'), "header " + std::string{column.header});
+    out +=
+        manual_entry(std::string{column.name} + (column.letter == '\0' ? "" : std::string{" (%"} + column.letter + ')'),
+                     "header " + std::string{column.header});
   return out;
 }
 

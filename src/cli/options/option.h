@@ -1,4 +1,5 @@
-// src/cli/options/option.h - the row every option is, and what all commands do with their rows: parse, environment, help.
+// src/cli/options/option.h - the row every option is, and what all commands do with their rows: parse, environment,
+// help.
 #pragma once
 
 #include <algorithm>
@@ -30,10 +31,10 @@ struct Option {
   ArgKind arg;
   std::string_view value;  // how help names the argument
   std::uint8_t tools;
-  std::string_view environment;      // for sbatch and the listing commands
+  std::string_view environment;       // for sbatch and the listing commands
   std::string_view srun_environment;  // several names: comma between them, the first one wins
   std::string_view help;
-  OptionSetter<Draft> set;  // nullptr: known and refused
+  OptionSetter<Draft> set;        // nullptr: known and refused
   Effect effect = Effect::built;  // no_effect: taken, perhaps recorded and shown, and changes nothing
   std::string_view why{};         // it has none, or is refused
 
@@ -83,8 +84,8 @@ struct CommandLine {
 
 // Parses and applies; an error with code not_found means "getopt's line": the command prints the hint to try --help.
 template <class Draft>
-Result<CommandLine<Draft>> apply_words(std::span<const Option<Draft>> rows, std::uint8_t tool, std::span<const std::string_view> words,
-                                       Operands operands, Draft& draft) {
+Result<CommandLine<Draft>> apply_words(std::span<const Option<Draft>> rows, std::uint8_t tool,
+                                       std::span<const std::string_view> words, Operands operands, Draft& draft) {
   std::vector<OptionShape> shapes;
   std::vector<const Option<Draft>*> by_shape;
   shapes.reserve(rows.size());
@@ -130,7 +131,8 @@ std::vector<OptionText> option_texts(std::span<const Option<Draft>> rows, std::u
   std::vector<OptionText> out;
   for (const Option<Draft>& row : rows)
     if ((row.tools & tool) != 0)
-      out.push_back({row.name, row.letter, row.arg, row.value, tool == srun ? row.srun_environment : row.environment, row.help, row.what_it_does() != Effect::refused, row.what_it_does(), row.why});
+      out.push_back({row.name, row.letter, row.arg, row.value, tool == srun ? row.srun_environment : row.environment,
+                     row.help, row.what_it_does() != Effect::refused, row.what_it_does(), row.why});
   return out;
 }
 

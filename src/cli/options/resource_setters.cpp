@@ -46,7 +46,9 @@ Result<void> put_features(Text option, Text v, std::string& field) {
   return {};
 }
 
-bool says_no(Text v) { return v == "0" || equals_ignoring_case(v, "no") || equals_ignoring_case(v, "false"); }  // from the environment
+bool says_no(Text v) {
+  return v == "0" || equals_ignoring_case(v, "no") || equals_ignoring_case(v, "false");
+}  // from the environment
 
 }  // namespace
 
@@ -63,9 +65,15 @@ Result<void> gres(JobDraft& d, Text v) {
 }
 
 Result<void> gpus(JobDraft& d, Text v) { return put_gpus("gpus", v, *wishes(d).mutable_gpus()); }
-Result<void> gpus_per_node(JobDraft& d, Text v) { return put_gpus("gpus-per-node", v, *wishes(d).mutable_gpus_per_node()); }
-Result<void> gpus_per_task(JobDraft& d, Text v) { return put_gpus("gpus-per-task", v, *wishes(d).mutable_gpus_per_task()); }
-Result<void> gpus_per_socket(JobDraft& d, Text v) { return put_gpus("gpus-per-socket", v, *wishes(d).mutable_gpus_per_socket()); }
+Result<void> gpus_per_node(JobDraft& d, Text v) {
+  return put_gpus("gpus-per-node", v, *wishes(d).mutable_gpus_per_node());
+}
+Result<void> gpus_per_task(JobDraft& d, Text v) {
+  return put_gpus("gpus-per-task", v, *wishes(d).mutable_gpus_per_task());
+}
+Result<void> gpus_per_socket(JobDraft& d, Text v) {
+  return put_gpus("gpus-per-socket", v, *wishes(d).mutable_gpus_per_socket());
+}
 
 Result<void> tres_per_task(JobDraft& d, Text v) {
   if (v.empty()) return invalid("tres-per-task");
@@ -85,7 +93,9 @@ bool is_known_flag(Text word) {
 Result<void> gres_flags(JobDraft& d, Text v) {
   for (const Text word : split(v, ','))
     if (!equals_ignoring_case(word, "enforce-binding") && !equals_ignoring_case(word, "disable-binding"))
-      return is_known_flag(word) ? fail(Errc::refused, "--gres-flags=" + std::string{word} + " is not built yet in Millrace") : invalid("gres-flags");
+      return is_known_flag(word)
+                 ? fail(Errc::refused, "--gres-flags=" + std::string{word} + " is not built yet in Millrace")
+                 : invalid("gres-flags");
   wishes(d).set_gres_flags(std::string{v});
   return {};
 }
@@ -106,8 +116,10 @@ Result<void> distribution(JobDraft& d, Text v) {
 
 // What kind of program it is, as numbers of tasks and threads.
 Result<void> hint(JobDraft& d, Text v) {
-  if (v == "help") return fail(Errc::refused, "--hint is one of nomultithread, multithread, compute_bound, memory_bound");
-  if (v != "nomultithread" && v != "multithread" && v != "compute_bound" && v != "memory_bound") return fail(Errc::refused, "unrecognized --hint argument \"" + std::string{v} + "\", see --hint=help");
+  if (v == "help")
+    return fail(Errc::refused, "--hint is one of nomultithread, multithread, compute_bound, memory_bound");
+  if (v != "nomultithread" && v != "multithread" && v != "compute_bound" && v != "memory_bound")
+    return fail(Errc::refused, "unrecognized --hint argument \"" + std::string{v} + "\", see --hint=help");
   if (v != "multithread") wishes(d).set_threads_per_core(1);
   if (v == "memory_bound") wishes(d).set_tasks_per_socket(1);
   wishes(d).set_hint(std::string{v});
@@ -115,14 +127,19 @@ Result<void> hint(JobDraft& d, Text v) {
 }
 
 Result<void> cpu_bind(JobDraft& d, Text v) {
-  if (v == "help") return fail(Errc::refused, "--cpu-bind is [quiet,|verbose,] and one of none, threads, cores, sockets, ldoms, rank, rank_ldom, map_cpu:LIST, mask_cpu:LIST, map_ldom:LIST, mask_ldom:LIST");
+  if (v == "help")
+    return fail(Errc::refused,
+                "--cpu-bind is [quiet,|verbose,] and one of none, threads, cores, sockets, ldoms, rank, rank_ldom, "
+                "map_cpu:LIST, mask_cpu:LIST, map_ldom:LIST, mask_ldom:LIST");
   if (const auto parsed = parse_cpu_bind(v); !parsed) return invalid("cpu-bind", parsed.error().story);
   d.job.set_cpu_bind(std::string{v});
   return {};
 }
 
 Result<void> mem_bind(JobDraft& d, Text v) {
-  if (v == "help") return fail(Errc::refused, "--mem-bind is [quiet,|verbose,][prefer,] and one of none, local, rank, map_mem:LIST, mask_mem:LIST");
+  if (v == "help")
+    return fail(Errc::refused,
+                "--mem-bind is [quiet,|verbose,][prefer,] and one of none, local, rank, map_mem:LIST, mask_mem:LIST");
   if (const auto parsed = parse_memory_bind(v); !parsed) return invalid("mem-bind", parsed.error().story);
   d.job.set_mem_bind(std::string{v});
   return {};
@@ -137,9 +154,12 @@ Result<void> gpu_bind(JobDraft& d, Text v) {
 Result<void> x11(JobDraft& d, Text v) {
   const std::string word = lower(v);
   wire::X11Wish::Nodes nodes = wire::X11Wish::ALL;
-  if (word == "first") nodes = wire::X11Wish::FIRST;
-  else if (word == "last") nodes = wire::X11Wish::LAST;
-  else if (!word.empty() && word != "all") return invalid("x11", "all, first or last would be right");
+  if (word == "first")
+    nodes = wire::X11Wish::FIRST;
+  else if (word == "last")
+    nodes = wire::X11Wish::LAST;
+  else if (!word.empty() && word != "all")
+    return invalid("x11", "all, first or last would be right");
   d.job.mutable_step_options()->mutable_x11()->set_nodes(nodes);
   return {};
 }
@@ -147,14 +167,17 @@ Result<void> x11(JobDraft& d, Text v) {
 Result<void> container(JobDraft& d, Text v) {
   if (v.empty()) return invalid("container", "the folder of an OCI bundle would be right");
   char here[4096]{};
-  if (!v.starts_with('/') && getcwd(here, sizeof here) == nullptr) return invalid("container", "the working directory cannot be found");
+  if (!v.starts_with('/') && getcwd(here, sizeof here) == nullptr)
+    return invalid("container", "the working directory cannot be found");
   d.job.set_container(v.starts_with('/') ? std::string{v} : std::string{here} + "/" + std::string{v});
   return {};
 }
 
 // gres/gpu:TYPE alone; other resources have no binding.
 Result<void> tres_bind(JobDraft& d, Text v) {
-  if (!v.starts_with("gres/gpu:")) return invalid("tres-bind", "'" + std::string{v} + "' is wrong, gres/gpu:closest or another binding of gpus would be right");
+  if (!v.starts_with("gres/gpu:"))
+    return invalid("tres-bind",
+                   "'" + std::string{v} + "' is wrong, gres/gpu:closest or another binding of gpus would be right");
   return gpu_bind(d, v.substr(9));
 }
 
@@ -198,12 +221,24 @@ Result<void> consolidate_segments(JobDraft& d, Text v) {
 }
 
 Result<void> cpus_per_gpu(JobDraft& d, Text v) { return put_count(d, "cpus-per-gpu", v, &Wishes::set_cpus_per_gpu); }
-Result<void> tasks_per_socket(JobDraft& d, Text v) { return put_count(d, "ntasks-per-socket", v, &Wishes::set_tasks_per_socket); }
-Result<void> tasks_per_core(JobDraft& d, Text v) { return put_count(d, "ntasks-per-core", v, &Wishes::set_tasks_per_core); }
-Result<void> tasks_per_gpu(JobDraft& d, Text v) { return put_count(d, "ntasks-per-gpu", v, &Wishes::set_tasks_per_gpu); }
-Result<void> sockets_per_node(JobDraft& d, Text v) { return put_count(d, "sockets-per-node", v, &Wishes::set_sockets_per_node); }
-Result<void> cores_per_socket(JobDraft& d, Text v) { return put_count(d, "cores-per-socket", v, &Wishes::set_cores_per_socket); }
-Result<void> threads_per_core(JobDraft& d, Text v) { return put_count(d, "threads-per-core", v, &Wishes::set_threads_per_core); }
+Result<void> tasks_per_socket(JobDraft& d, Text v) {
+  return put_count(d, "ntasks-per-socket", v, &Wishes::set_tasks_per_socket);
+}
+Result<void> tasks_per_core(JobDraft& d, Text v) {
+  return put_count(d, "ntasks-per-core", v, &Wishes::set_tasks_per_core);
+}
+Result<void> tasks_per_gpu(JobDraft& d, Text v) {
+  return put_count(d, "ntasks-per-gpu", v, &Wishes::set_tasks_per_gpu);
+}
+Result<void> sockets_per_node(JobDraft& d, Text v) {
+  return put_count(d, "sockets-per-node", v, &Wishes::set_sockets_per_node);
+}
+Result<void> cores_per_socket(JobDraft& d, Text v) {
+  return put_count(d, "cores-per-socket", v, &Wishes::set_cores_per_socket);
+}
+Result<void> threads_per_core(JobDraft& d, Text v) {
+  return put_count(d, "threads-per-core", v, &Wishes::set_threads_per_core);
+}
 
 Result<void> memory_per_gpu(JobDraft& d, Text v) {
   const auto size = parse_size_mib(v);
@@ -221,7 +256,8 @@ Result<void> extra_node_info(JobDraft& d, Text v) {
   constexpr Set levels[] = {sockets_per_node, cores_per_socket, threads_per_core};
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == "*") continue;
-    if (const auto number = parse_integer(words[i].substr(0, words[i].find('-'))); !number || *number < 1) return invalid("extra-node-info");
+    if (const auto number = parse_integer(words[i].substr(0, words[i].find('-'))); !number || *number < 1)
+      return invalid("extra-node-info");
     MR_TRY_VOID(levels[i](d, words[i].substr(0, words[i].find('-'))));  // of a range the least counts
   }
   return {};
@@ -271,9 +307,12 @@ Result<void> oversubscribe(JobDraft& d, Text) {
 Result<void> check(const JobDraft& draft) {
   const wire::JobDescription& job = draft.job;
   const Wishes& ask = job.resources();
-  if (ask.has_cpus_per_gpu() && job.cpus_per_task() != 0) return fail(Errc::refused, "--cpus-per-gpu and --cpus-per-task are mutually exclusive");
-  if (ask.has_gpus_per_socket() && !ask.has_sockets_per_node()) return fail(Errc::refused, "--gpus-per-socket needs --sockets-per-node");
-  if (ask.has_tasks_per_gpu() && ask.has_gpus_per_task()) return fail(Errc::refused, "--ntasks-per-gpu and --gpus-per-task are mutually exclusive");
+  if (ask.has_cpus_per_gpu() && job.cpus_per_task() != 0)
+    return fail(Errc::refused, "--cpus-per-gpu and --cpus-per-task are mutually exclusive");
+  if (ask.has_gpus_per_socket() && !ask.has_sockets_per_node())
+    return fail(Errc::refused, "--gpus-per-socket needs --sockets-per-node");
+  if (ask.has_tasks_per_gpu() && ask.has_gpus_per_task())
+    return fail(Errc::refused, "--ntasks-per-gpu and --gpus-per-task are mutually exclusive");
   if (ask.deadline_us() != 0 && job.begin_at_us() >= ask.deadline_us())
     return fail(Errc::refused, "Incompatible begin and deadline time specification");
   return {};
@@ -295,10 +334,13 @@ Result<void> complete(JobDraft& draft) {
     if (path.find('/') == std::string::npos) path.insert(0, "./");
     MR_TRY(list, node_list(path));
   }
-  if (list.empty()) return fail(Errc::refused, "--distribution=arbitrary needs --nodelist, or a file with a node for each task in SLURM_HOSTFILE");
+  if (list.empty())
+    return fail(Errc::refused,
+                "--distribution=arbitrary needs --nodelist, or a file with a node for each task in SLURM_HOSTFILE");
   MR_TRY(std::vector<std::string> nodes, expand_hostlist(list));
   if (job.tasks() != 0 && job.tasks() > nodes.size())
-    return fail(Errc::refused, "--distribution=arbitrary: " + std::to_string(job.tasks()) + " tasks, but only " + std::to_string(nodes.size()) + " nodes are listed");
+    return fail(Errc::refused, "--distribution=arbitrary: " + std::to_string(job.tasks()) + " tasks, but only " +
+                                   std::to_string(nodes.size()) + " nodes are listed");
   if (job.tasks() != 0) nodes.resize(job.tasks());
   job.set_tasks(static_cast<std::uint32_t>(nodes.size()));
   std::string tasks;

@@ -1,4 +1,5 @@
-// src/cli/options/resource_setters.h - options for devices, features, licences, shape of nodes and layout of tasks: what each sets.
+// src/cli/options/resource_setters.h - options for devices, features, licences, shape of nodes and layout of tasks:
+// what each sets.
 #pragma once
 
 #include <string_view>
@@ -61,7 +62,8 @@ Result<SwitchAsk> parse_switches(Text v);
 Result<void> check(const JobDraft& draft);
 // SLURM_HOSTFILE without --nodelist: srun puts each task where the file says.
 void take_host_file(JobDraft& draft);
-// What follows from the outside: the list of an arbitrary distribution is in the file SLURM_HOSTFILE, or it is --nodelist.
+// What follows from the outside: the list of an arbitrary distribution is in the file SLURM_HOSTFILE, or it is
+// --nodelist.
 Result<void> complete(JobDraft& draft);
 
 }  // namespace millrace::resource

@@ -17,7 +17,8 @@ bool is_command(std::string_view line) {
   return !text.empty() && text[0] != '#';
 }
 
-// Words of one directive: quotes, backslash, and a comment that begins after a blank. A backslash at the end continues nothing.
+// Words of one directive: quotes, backslash, and a comment that begins after a blank. A backslash at the end continues
+// nothing.
 Result<void> split_words(std::string_view line, std::string_view prefix, std::vector<std::string>& out) {
   std::string word;
   bool inside = false;
@@ -25,9 +26,12 @@ Result<void> split_words(std::string_view line, std::string_view prefix, std::ve
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
     if (quote != '\0') {
-      if (c == quote) quote = '\0';
-      else if (c == '\\' && quote == '"' && i + 1 < line.size() && (line[i + 1] == '"' || line[i + 1] == '\\')) word += line[++i];
-      else word += c;
+      if (c == quote)
+        quote = '\0';
+      else if (c == '\\' && quote == '"' && i + 1 < line.size() && (line[i + 1] == '"' || line[i + 1] == '\\'))
+        word += line[++i];
+      else
+        word += c;
     } else if (c == '\'' || c == '"') {
       quote = c;
       inside = true;
@@ -46,7 +50,9 @@ Result<void> split_words(std::string_view line, std::string_view prefix, std::ve
       inside = true;
     }
   }
-  if (quote != '\0') return fail(Errc::refused, "There is an unmatched quote in line: " + std::string{prefix} + " " + std::string{trim(line)});
+  if (quote != '\0')
+    return fail(Errc::refused,
+                "There is an unmatched quote in line: " + std::string{prefix} + " " + std::string{trim(line)});
   if (inside) out.push_back(std::move(word));
   return {};
 }
@@ -56,7 +62,9 @@ constexpr std::string_view own_prefixes[] = {"#SBATCH", "#SLURM"};
 struct Foreign {
   std::string_view prefix;
   Result<ForeignLine> (*translate)(std::span<const std::string>);
-  bool begins(std::string_view line) const { return line.starts_with(prefix) && line.size() > prefix.size() && is_blank(line[prefix.size()]); }
+  bool begins(std::string_view line) const {
+    return line.starts_with(prefix) && line.size() > prefix.size() && is_blank(line[prefix.size()]);
+  }
   Result<ForeignLine> read(std::string_view line) const {
     std::vector<std::string> own;
     MR_TRY_VOID(split_words(line.substr(prefix.size()), prefix, own));
@@ -74,11 +82,14 @@ std::vector<std::string> script_warnings(std::string_view script, bool ignore_pb
     const std::size_t end = script.find('\n');
     const std::string_view line = script.substr(0, end);
     script = end == std::string_view::npos ? std::string_view{} : script.substr(end + 1);
-    if (line.starts_with("#SLURM") && !warned) out.emplace_back("Change from #SLURM to #SBATCH in your script and verify the options are valid in sbatch"), warned = true;
+    if (line.starts_with("#SLURM") && !warned)
+      out.emplace_back("Change from #SLURM to #SBATCH in your script and verify the options are valid in sbatch"),
+          warned = true;
     for (const Foreign& system : foreign_systems) {
       if (ignore_pbs || !system.begins(line)) continue;
       if (const auto foreign = system.read(line))
-        for (const std::string& note : foreign->notes) out.push_back("Warning: " + std::string{system.prefix} + ' ' + note);
+        for (const std::string& note : foreign->notes)
+          out.push_back("Warning: " + std::string{system.prefix} + ' ' + note);
     }
     if (is_command(line)) break;
   }
@@ -87,15 +98,17 @@ std::vector<std::string> script_warnings(std::string_view script, bool ignore_pb
 
 std::vector<std::string> script_problems(std::string_view script, std::uint64_t size_max) {
   if (script.empty()) return {"Batch script is empty!"};
-  if (script.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos) return {"Batch script contains only whitespace!"};
+  if (script.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos)
+    return {"Batch script contains only whitespace!"};
   if (!script.starts_with("#!"))
-    return {"This does not look like a batch script.  The first", "line must start with #! followed by the path to an interpreter.",
-            "For instance: #!/bin/sh"};
+    return {"This does not look like a batch script.  The first",
+            "line must start with #! followed by the path to an interpreter.", "For instance: #!/bin/sh"};
   if (script.find('\0') != std::string_view::npos) return {"The batch script contains a NULL character '\\0'."};
   if (script.find("\r\n") != std::string_view::npos)
     return {"Batch script contains DOS line breaks (\\r\\n)", "instead of expected UNIX line breaks (\\n)."};
   if (script.size() > size_max)
-    return {"Batch script has " + std::to_string(script.size()) + " bytes, max_script_size allows " + std::to_string(size_max),
+    return {"Batch script has " + std::to_string(script.size()) + " bytes, max_script_size allows " +
+                std::to_string(size_max),
             "Batch job submission failed: Pathname of a file, directory or other parameter too long"};
   return {};
 }
@@ -107,10 +120,14 @@ Result<std::vector<std::vector<std::string>>> script_words(std::string_view scri
     const std::size_t end = script.find('\n');
     const std::string_view line = script.substr(0, end);
     script = end == std::string_view::npos ? std::string_view{} : script.substr(end + 1);
-    if (const auto own = std::ranges::find_if(own_prefixes, [&](std::string_view prefix) { return line.starts_with(prefix); }); own != std::end(own_prefixes)) {
+    if (const auto own =
+            std::ranges::find_if(own_prefixes, [&](std::string_view prefix) { return line.starts_with(prefix); });
+        own != std::end(own_prefixes)) {
       const std::string_view rest = trim(line.substr(own->size()));
       if (rest == "hetjob" || rest == "packjob") {
-        if (components.back().empty()) return fail(Errc::refused, "#SBATCH " + std::string{rest} + " stands before the options of a component, with no others before it");
+        if (components.back().empty())
+          return fail(Errc::refused, "#SBATCH " + std::string{rest} +
+                                         " stands before the options of a component, with no others before it");
         components.emplace_back();
         continue;
       }
@@ -129,7 +146,8 @@ Result<std::vector<std::vector<std::string>>> script_words(std::string_view scri
     if (is_command(line)) break;  // what follows is the job's own business
   }
   components.front().insert(components.front().begin(), foreign.begin(), foreign.end());
-  if (components.size() > 1 && components.back().empty()) return fail(Errc::refused, "after the last #SBATCH hetjob come the options of one more component");
+  if (components.size() > 1 && components.back().empty())
+    return fail(Errc::refused, "after the last #SBATCH hetjob come the options of one more component");
   return components;
 }
 

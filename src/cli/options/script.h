@@ -16,8 +16,9 @@ std::vector<std::string> script_problems(std::string_view script, std::uint64_t 
 // What is said of one that is taken all the same.
 std::vector<std::string> script_warnings(std::string_view script, bool ignore_pbs = false);
 
-// The words of all #SBATCH lines (and #SLURM lines, which are warned of) before the first command, in order; a line `#SBATCH hetjob` begins the next component. At least one list.
-// #PBS and #BSUB lines, translated, stand before those of the first component: #SBATCH lines win.
+// The words of all #SBATCH lines (and #SLURM lines, which are warned of) before the first command, in order; a line
+// `#SBATCH hetjob` begins the next component. At least one list. #PBS and #BSUB lines, translated, stand before those
+// of the first component: #SBATCH lines win.
 Result<std::vector<std::vector<std::string>>> script_words(std::string_view script, bool ignore_pbs);
 
 std::string wrap_script(std::string_view command);

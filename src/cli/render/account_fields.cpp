@@ -13,40 +13,68 @@ using Q = QosRow;
 template <class List>
 std::string tres_text(const List& list) {
   std::string out;
-  for (const auto& each : list) out += (out.empty() ? "" : ",") + each.name() + '=' + format_tres_amount(each.name(), each.amount());
+  for (const auto& each : list)
+    out += (out.empty() ? "" : ",") + each.name() + '=' + format_tres_amount(each.name(), each.amount());
   return out;
 }
 
 using L = log::Limits;
 enum class Limit : std::uint8_t {
-  grp_tres, grp_tres_mins, grp_tres_run_mins, max_tres, max_tres_per_node, max_tres_mins, grp_jobs, grp_submit, max_jobs, max_submit, grp_wall, max_wall
+  grp_tres,
+  grp_tres_mins,
+  grp_tres_run_mins,
+  max_tres,
+  max_tres_per_node,
+  max_tres_mins,
+  grp_jobs,
+  grp_submit,
+  max_jobs,
+  max_submit,
+  grp_wall,
+  max_wall
 };
 
 // The same for associations and QOS.
 std::string limit_text(const L& limits, Limit which) {
   const auto count = [](bool has, std::uint32_t value) { return has ? std::to_string(value) : std::string{}; };
-  const auto wall = [](bool has, std::uint32_t value) { return has ? format_duration(static_cast<std::int64_t>(value) * 60) : std::string{}; };
+  const auto wall = [](bool has, std::uint32_t value) {
+    return has ? format_duration(static_cast<std::int64_t>(value) * 60) : std::string{};
+  };
   switch (which) {
-    case Limit::grp_tres: return tres_text(limits.grp_tres());
-    case Limit::grp_tres_mins: return tres_text(limits.grp_tres_mins());
-    case Limit::grp_tres_run_mins: return tres_text(limits.grp_tres_run_mins());
-    case Limit::max_tres: return tres_text(limits.max_tres_per_job());
-    case Limit::max_tres_per_node: return tres_text(limits.max_tres_per_node());
-    case Limit::max_tres_mins: return tres_text(limits.max_tres_mins_per_job());
-    case Limit::grp_jobs: return count(limits.has_grp_jobs(), limits.grp_jobs());
-    case Limit::grp_submit: return count(limits.has_grp_submit(), limits.grp_submit());
-    case Limit::max_jobs: return count(limits.has_max_jobs(), limits.max_jobs());
-    case Limit::max_submit: return count(limits.has_max_submit(), limits.max_submit());
-    case Limit::grp_wall: return wall(limits.has_grp_wall_minutes(), limits.grp_wall_minutes());
-    case Limit::max_wall: return wall(limits.has_max_wall_minutes(), limits.max_wall_minutes());
+    case Limit::grp_tres:
+      return tres_text(limits.grp_tres());
+    case Limit::grp_tres_mins:
+      return tres_text(limits.grp_tres_mins());
+    case Limit::grp_tres_run_mins:
+      return tres_text(limits.grp_tres_run_mins());
+    case Limit::max_tres:
+      return tres_text(limits.max_tres_per_job());
+    case Limit::max_tres_per_node:
+      return tres_text(limits.max_tres_per_node());
+    case Limit::max_tres_mins:
+      return tres_text(limits.max_tres_mins_per_job());
+    case Limit::grp_jobs:
+      return count(limits.has_grp_jobs(), limits.grp_jobs());
+    case Limit::grp_submit:
+      return count(limits.has_grp_submit(), limits.grp_submit());
+    case Limit::max_jobs:
+      return count(limits.has_max_jobs(), limits.max_jobs());
+    case Limit::max_submit:
+      return count(limits.has_max_submit(), limits.max_submit());
+    case Limit::grp_wall:
+      return wall(limits.has_grp_wall_minutes(), limits.grp_wall_minutes());
+    case Limit::max_wall:
+      return wall(limits.has_max_wall_minutes(), limits.max_wall_minutes());
   }
   return {};
 }
 
 template <class Row>
 const L& limits_of(const Row& row) {
-  if constexpr (std::is_same_v<Row, Q>) return row.qos->limits();
-  else return row.association().limits();
+  if constexpr (std::is_same_v<Row, Q>)
+    return row.qos->limits();
+  else
+    return row.association().limits();
 }
 
 template <class Row, Limit which>
@@ -62,15 +90,22 @@ std::string one_of(const List& list, std::string_view name) {
   return {};
 }
 template <class Row, auto list>
-std::string cpu_of(const Row& row) { return one_of((limits_of(row).*list)(), "cpu"); }
+std::string cpu_of(const Row& row) {
+  return one_of((limits_of(row).*list)(), "cpu");
+}
 template <class Row, auto list>
-std::string node_of(const Row& row) { return one_of((limits_of(row).*list)(), "node"); }
+std::string node_of(const Row& row) {
+  return one_of((limits_of(row).*list)(), "node");
+}
 template <class Row, auto list>
-std::string mem_of(const Row& row) { return one_of((limits_of(row).*list)(), "mem"); }
+std::string mem_of(const Row& row) {
+  return one_of((limits_of(row).*list)(), "mem");
+}
 
 using Amounts = google::protobuf::RepeatedPtrField<log::TresAmount>;
 using ListOf = const Amounts& (L::*)() const;
-constexpr ListOf grp_tres = &L::grp_tres, grp_mins = &L::grp_tres_mins, grp_run_mins = &L::grp_tres_run_mins, max_tres = &L::max_tres_per_job, max_mins = &L::max_tres_mins_per_job;
+constexpr ListOf grp_tres = &L::grp_tres, grp_mins = &L::grp_tres_mins, grp_run_mins = &L::grp_tres_run_mins,
+                 max_tres = &L::max_tres_per_job, max_mins = &L::max_tres_mins_per_job;
 
 // Also those of which there is nothing, in the order of their numbers.
 std::string all_amounts(const Amounts& amounts) {
@@ -81,7 +116,8 @@ std::string all_amounts(const Amounts& amounts) {
     out += (out.empty() ? "" : ",") + std::string{name} + "=" + std::to_string(it == amounts.end() ? 0 : it->amount());
   }
   for (const log::TresAmount& each : amounts)
-    if (std::ranges::find(fixed, std::string_view{each.name()}) == std::end(fixed)) out += "," + each.name() + "=" + std::to_string(each.amount());
+    if (std::ranges::find(fixed, std::string_view{each.name()}) == std::end(fixed))
+      out += "," + each.name() + "=" + std::to_string(each.amount());
   return out;
 }
 
@@ -95,10 +131,13 @@ std::string names_text(const List& names) {
 // /root/physics/alice: from the top.
 std::string lineage(const A& row) {
   std::string out;
-  for (auto it = row.book->by_id.find(row.association().id()); it != row.book->by_id.end(); it = row.book->by_id.find(it->second->association().parent())) {
+  for (auto it = row.book->by_id.find(row.association().id()); it != row.book->by_id.end();
+       it = row.book->by_id.find(it->second->association().parent())) {
     const log::Association& a = it->second->association();
-    if (!a.user().empty()) out = "0-" + a.user() + "/" + out;
-    else if (a.parent() != 0) out = a.account() + "/" + out;
+    if (!a.user().empty())
+      out = "0-" + a.user() + "/" + out;
+    else if (a.parent() != 0)
+      out = a.account() + "/" + out;
     if (a.parent() == 0) break;
   }
   return "/" + out;
@@ -253,21 +292,30 @@ const char* const account_columns = "Account,Description,Organization";
 const char* const user_columns = "User,DefaultAccount,AdminLevel";
 const char* const user_wckey_columns = "User,DefaultAccount,DefaultWCKey,AdminLevel";
 const char* const account_association_columns =
-    "Cluster,ParentName,User,Share,Priority,GrpJobs,GrpNodes,GrpCPUs,GrpMemory,GrpSubmitJobs,GrpWall,GrpCPUMins,MaxJobs,MaxNodesPerJob,MaxCPUsPerJob,MaxSubmitJobs,MaxWallDurationPerJob,"
+    "Cluster,ParentName,User,Share,Priority,GrpJobs,GrpNodes,GrpCPUs,GrpMemory,GrpSubmitJobs,GrpWall,GrpCPUMins,"
+    "MaxJobs,MaxNodesPerJob,MaxCPUsPerJob,MaxSubmitJobs,MaxWallDurationPerJob,"
     "MaxCPUMinsPerJob,QOS,DefaultQOS";
 const char* const user_association_columns =
-    "Cluster,Account,Partition,Share,Priority,MaxJobs,MaxNodesPerJob,MaxCPUsPerJob,MaxSubmitJobs,MaxWallDurationPerJob,MaxCPUMinsPerJob,QOS,DefaultQOS";
+    "Cluster,Account,Partition,Share,Priority,MaxJobs,MaxNodesPerJob,MaxCPUsPerJob,MaxSubmitJobs,MaxWallDurationPerJob,"
+    "MaxCPUMinsPerJob,QOS,DefaultQOS";
 const char* const association_columns =
-    "Cluster,Account%10,User,Partition,Share,Priority,GrpJobs,GrpTRES,GrpSubmitJobs,GrpWall,GrpTRESMins,MaxJobs,MaxTRES,MaxTRESPerNode,"
+    "Cluster,Account%10,User,Partition,Share,Priority,GrpJobs,GrpTRES,GrpSubmitJobs,GrpWall,GrpTRESMins,MaxJobs,"
+    "MaxTRES,MaxTRESPerNode,"
     "MaxSubmitJobs,MaxWallDurationPerJob,MaxTRESMinsPerJob,QOS,DefaultQOS,GrpTRESRunMins";
 const char* const qos_columns =
-    "Name,Priority,GraceTime,Preempt,PreemptExemptTime,PreemptMode,Flags,UsageThreshold,UsageFactor,GrpTRES,GrpTRESMins,GrpTRESRunMins,"
-    "GrpJobs,GrpSubmitJobs,GrpWall,MaxTRES,MaxTRESPerNode,MaxTRESMinsPerJob,MaxWallDurationPerJob,MaxTRESPU,MaxJobsPU,MaxSubmitPU,MaxTRESPA,"
+    "Name,Priority,GraceTime,Preempt,PreemptExemptTime,PreemptMode,Flags,UsageThreshold,UsageFactor,GrpTRES,"
+    "GrpTRESMins,GrpTRESRunMins,"
+    "GrpJobs,GrpSubmitJobs,GrpWall,MaxTRES,MaxTRESPerNode,MaxTRESMinsPerJob,MaxWallDurationPerJob,MaxTRESPU,MaxJobsPU,"
+    "MaxSubmitPU,MaxTRESPA,"
     "MaxTRESRunMinsPA,MaxTRESRunMinsPU,MaxJobsPA,MaxSubmitPA,MinTRESPerJob";
 const char* const share_columns = "Account,User,RawShares,NormShares,RawUsage,EffectvUsage,FairShare";
-const char* const share_partition_columns = "Account,User,Partition,RawShares,NormShares,RawUsage,EffectvUsage,FairShare";
-const char* const share_long_partition_columns = "Account,User,Partition,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare,LevelFS,GrpTRESMins,TRESRunMins";
-const char* const share_long_columns = "Account,User,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare,LevelFS,GrpTRESMins,TRESRunMins";
+const char* const share_partition_columns =
+    "Account,User,Partition,RawShares,NormShares,RawUsage,EffectvUsage,FairShare";
+const char* const share_long_partition_columns =
+    "Account,User,Partition,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare,LevelFS,GrpTRESMins,"
+    "TRESRunMins";
+const char* const share_long_columns =
+    "Account,User,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare,LevelFS,GrpTRESMins,TRESRunMins";
 
 std::span<const Field<AssociationRow>> association_fields() { return association_rows; }
 std::span<const Field<QosRow>> qos_fields() { return qos_rows; }
@@ -283,7 +331,8 @@ AccountBook::AccountBook(wire::Accounts from) : answer(std::move(from)) {
   const auto walk = [&](const auto& self, std::uint32_t parent, std::uint32_t level) -> void {
     std::vector<const wire::AssociationView*> list = below[parent];
     std::ranges::sort(list, {}, [](const wire::AssociationView* v) {
-      return std::tuple{v->association().user().empty(), v->association().account(), v->association().user(), v->association().partition()};
+      return std::tuple{v->association().user().empty(), v->association().account(), v->association().user(),
+                        v->association().partition()};
     });
     for (const wire::AssociationView* view : list) {
       in_tree_order.push_back(view);
@@ -339,8 +388,11 @@ std::string AccountBook::coordinated_by(const std::string& user) const {
   std::string out;
   for (const wire::AssociationView* view : in_tree_order) {
     bool named = false;
-    for (auto at = by_id.find(view->association().id()); view->association().user().empty() && at != by_id.end() && !named; at = by_id.find(at->second->association().parent()))
-      named = std::ranges::find(at->second->association().coordinators(), user) != at->second->association().coordinators().end();
+    for (auto at = by_id.find(view->association().id());
+         view->association().user().empty() && at != by_id.end() && !named;
+         at = by_id.find(at->second->association().parent()))
+      named = std::ranges::find(at->second->association().coordinators(), user) !=
+              at->second->association().coordinators().end();
     if (named) out += (out.empty() ? "" : ",") + view->association().account();
   }
   return out;

@@ -1,4 +1,5 @@
-// src/cli/render/account_fields.h - the columns of sacctmgr show and sshare: accounts, users, associations, QOS and shares.
+// src/cli/render/account_fields.h - the columns of sacctmgr show and sshare: accounts, users, associations, QOS and
+// shares.
 #pragma once
 
 #include <map>
@@ -48,7 +49,7 @@ std::span<const Field<AssociationRow>> share_fields();
 
 extern const char* const account_columns;
 extern const char* const user_columns;
-extern const char* const user_wckey_columns;  // where workload keys are tracked
+extern const char* const user_wckey_columns;           // where workload keys are tracked
 extern const char* const account_association_columns;  // of show account withassoc
 extern const char* const user_association_columns;
 extern const char* const association_columns;

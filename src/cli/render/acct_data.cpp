@@ -14,12 +14,16 @@ namespace {
 
 using Row = AcctRow;
 
-Data seconds_of(std::int64_t microseconds) { return DataMap{{"seconds", microseconds / 1'000'000}, {"microseconds", microseconds % 1'000'000}}; }
+Data seconds_of(std::int64_t microseconds) {
+  return DataMap{{"seconds", microseconds / 1'000'000}, {"microseconds", microseconds % 1'000'000}};
+}
 Data count_of(std::uint64_t value) { return Data{value}; }
 Data no_text(const Row&) { return ""; }
 Data no_number(const Row&) { return 0; }
 template <auto get>
-Data text_of(const Row& row) { return std::string_view{(row.job->*get)()}; }
+Data text_of(const Row& row) {
+  return std::string_view{(row.job->*get)()};
+}
 
 Data one_tres(std::string_view type, std::string_view name, std::int64_t id, std::int64_t count) {
   return DataMap{{"type", type}, {"name", name}, {"id", id}, {"count", count}};
@@ -36,7 +40,8 @@ void add_gres(DataList& list, const std::string& text) {
   }
 }
 
-Data tres(std::uint64_t cpus, std::uint64_t memory_mib, std::uint64_t nodes, std::uint64_t billing, const std::string& gres) {
+Data tres(std::uint64_t cpus, std::uint64_t memory_mib, std::uint64_t nodes, std::uint64_t billing,
+          const std::string& gres) {
   const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
   DataList out{one_tres("cpu", "", 1, number(cpus))};
   if (memory_mib > 0) out.push_back(one_tres("mem", "", 2, number(memory_mib)));
@@ -49,11 +54,13 @@ Data tres(std::uint64_t cpus, std::uint64_t memory_mib, std::uint64_t nodes, std
 Data allocated(const Row& row) {
   const wire::JobView& job = *row.job;
   if (job.nodes().empty()) return DataList{};
-  return tres(job.cpus(), job.allocated_memory_mib(), job.node_count(), job.cpus(), job.resources().allocated_gres_tres());
+  return tres(job.cpus(), job.allocated_memory_mib(), job.node_count(), job.cpus(),
+              job.resources().allocated_gres_tres());
 }
 Data requested(const Row& row) {
   const wire::JobView& job = *row.job;
-  return tres(job.requested_cpus(), job.requested_memory_mib(), job.requested_nodes(), job.requested_cpus(), job.resources().requested_gres_tres());
+  return tres(job.requested_cpus(), job.requested_memory_mib(), job.requested_nodes(), job.requested_cpus(),
+              job.resources().requested_gres_tres());
 }
 
 Data consumed(const Row& row) {
@@ -70,7 +77,8 @@ Data consumed(const Row& row) {
 }
 Data written(const Row& row) {
   DataList out;
-  if (row.step->has_usage()) out = {one_tres("energy", "", 3, 0), one_tres("fs", "disk", 6, row.step->usage().write_bytes())};
+  if (row.step->has_usage())
+    out = {one_tres("energy", "", 3, 0), one_tres("fs", "disk", 6, row.step->usage().write_bytes())};
   return out;
 }
 
@@ -85,13 +93,16 @@ Data killer(const Row& row) {
 
 Data flags(const Row& row) {
   const bool started = row.job->accounted().started();
-  return words_of({{started && row.job->planned_by_backfill(), "STARTED_ON_BACKFILL"}, {started && !row.job->planned_by_backfill(), "STARTED_ON_SCHEDULE"}, {started, "START_RECEIVED"}});
+  return words_of({{started && row.job->planned_by_backfill(), "STARTED_ON_BACKFILL"},
+                   {started && !row.job->planned_by_backfill(), "STARTED_ON_SCHEDULE"},
+                   {started, "START_RECEIVED"}});
 }
 
 // 3:0
 Data exit_data(const std::string& text) {
   const auto parts = split(text, ':');
-  return exit_code_data(static_cast<std::uint32_t>(parse_integer(parts[0]).value_or(0)), static_cast<std::uint32_t>(parts.size() > 1 ? parse_integer(parts[1]).value_or(0) : 0));
+  return exit_code_data(static_cast<std::uint32_t>(parse_integer(parts[0]).value_or(0)),
+                        static_cast<std::uint32_t>(parts.size() > 1 ? parse_integer(parts[1]).value_or(0) : 0));
 }
 Data exit_code(const Row& row) { return exit_data(acct_exit(row)); }
 

@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-std::span<const DataField<AcctRow>> acct_job_data();   // without its steps
+std::span<const DataField<AcctRow>> acct_job_data();  // without its steps
 std::span<const DataField<AcctRow>> acct_step_data();
 // Rows of a job and, after it, of its steps.
 DataList acct_data(const std::vector<AcctRow>& rows);

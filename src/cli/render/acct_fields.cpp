@@ -16,7 +16,9 @@ namespace {
 using Row = AcctRow;
 
 bool is_step(const Row& row) { return row.step != nullptr; }
-const wire::StepUsage* usage_of(const Row& row) { return is_step(row) && row.step->has_usage() ? &row.step->usage() : nullptr; }
+const wire::StepUsage* usage_of(const Row& row) {
+  return is_step(row) && row.step->has_usage() ? &row.step->usage() : nullptr;
+}
 
 // Also a run after which its job was requeued.
 bool is_over(const wire::JobView& job) { return is_ended(job) || job.accounted().requeued(); }
@@ -31,7 +33,9 @@ std::int64_t start_us(const Row& row) {
 }
 std::int64_t end_us(const Row& row) {
   const std::int64_t end = is_step(row) ? row.step->end_at_us() : is_over(*row.job) ? row.job->end_at_us() : 0;
-  return end == 0 && start_us(row) != 0 && row.context->until_us != 0 ? row.context->until_us : within(row, end);  // --truncate: what goes on ends with the window
+  return end == 0 && start_us(row) != 0 && row.context->until_us != 0
+             ? row.context->until_us
+             : within(row, end);  // --truncate: what goes on ends with the window
 }
 
 std::int64_t elapsed(const Row& row) {
@@ -50,8 +54,12 @@ std::uint64_t cpus(const Row& row) {
 std::string duration(std::int64_t seconds) {
   char buffer[48];
   const auto days = static_cast<long>(seconds / 86'400);
-  if (days > 0) std::snprintf(buffer, sizeof buffer, "%ld-%02d:%02d:%02d", days, static_cast<int>(seconds / 3600 % 24), static_cast<int>(seconds / 60 % 60), static_cast<int>(seconds % 60));
-  else std::snprintf(buffer, sizeof buffer, "%02d:%02d:%02d", static_cast<int>(seconds / 3600), static_cast<int>(seconds / 60 % 60), static_cast<int>(seconds % 60));
+  if (days > 0)
+    std::snprintf(buffer, sizeof buffer, "%ld-%02d:%02d:%02d", days, static_cast<int>(seconds / 3600 % 24),
+                  static_cast<int>(seconds / 60 % 60), static_cast<int>(seconds % 60));
+  else
+    std::snprintf(buffer, sizeof buffer, "%02d:%02d:%02d", static_cast<int>(seconds / 3600),
+                  static_cast<int>(seconds / 60 % 60), static_cast<int>(seconds % 60));
   return buffer;
 }
 
@@ -60,7 +68,8 @@ std::string cpu_time(std::int64_t microseconds) {
   const std::int64_t seconds = microseconds / 1'000'000;
   if (seconds >= 3600 || microseconds == 0) return duration(seconds);
   char buffer[48];
-  std::snprintf(buffer, sizeof buffer, "%02d:%02d.%03d", static_cast<int>(seconds / 60), static_cast<int>(seconds % 60), static_cast<int>(microseconds / 1000 % 1000));
+  std::snprintf(buffer, sizeof buffer, "%02d:%02d.%03d", static_cast<int>(seconds / 60), static_cast<int>(seconds % 60),
+                static_cast<int>(microseconds / 1000 % 1000));
   return buffer;
 }
 
@@ -73,7 +82,8 @@ std::string size(std::int64_t bytes, const Row& row) {
       value /= 1024;
       if (unit != row.context->unit) continue;
       char buffer[64];
-      std::snprintf(buffer, sizeof buffer, value == static_cast<double>(static_cast<std::int64_t>(value)) ? "%.0f%c" : "%.2f%c", value, unit);
+      std::snprintf(buffer, sizeof buffer,
+                    value == static_cast<double>(static_cast<std::int64_t>(value)) ? "%.0f%c" : "%.2f%c", value, unit);
       return buffer;
     }
   }
@@ -92,11 +102,17 @@ std::string zero_of_step(const Row& row) { return usage_of(row) != nullptr ? "0"
 std::string unknown_or_zero(const Row& row) { return is_step(row) ? "0" : "Unknown"; }
 
 template <auto get>
-std::string of_job(const Row& row) { return is_step(row) ? std::string{} : std::string{(row.job->*get)()}; }
+std::string of_job(const Row& row) {
+  return is_step(row) ? std::string{} : std::string{(row.job->*get)()};
+}
 template <auto get>
-std::string extra_of(const Row& row) { return is_step(row) ? std::string{} : std::string{(row.job->extras().*get)()}; }
+std::string extra_of(const Row& row) {
+  return is_step(row) ? std::string{} : std::string{(row.job->extras().*get)()};
+}
 template <auto get>
-std::string of_both(const Row& row) { return std::string{(row.job->*get)()}; }
+std::string of_both(const Row& row) {
+  return std::string{(row.job->*get)()};
+}
 template <auto get>
 std::string bytes_of(const Row& row) {
   const wire::StepUsage* usage = usage_of(row);
@@ -118,8 +134,11 @@ std::string average_of(const Row& row) {
 
 std::int64_t cpu_us(const Row& row, bool user, bool system) {
   std::int64_t sum = 0;
-  const auto add = [&](const wire::StepUsage& usage) { sum += (user ? usage.user_us() : 0) + (system ? usage.system_us() : 0); };
-  if (is_step(row)) add(row.step->usage());
+  const auto add = [&](const wire::StepUsage& usage) {
+    sum += (user ? usage.user_us() : 0) + (system ? usage.system_us() : 0);
+  };
+  if (is_step(row))
+    add(row.step->usage());
   else
     for (const wire::AccountedStep& step : row.job->accounted().steps()) add(step.usage());
   return sum;
@@ -129,7 +148,8 @@ std::string exit_text(const Row& row) {
   if (is_step(row)) return number(row.step->exit_code()) + ':' + number(row.step->exit_signal());
   // What a job that was ended from outside exited with is its steps' affair.
   const auto state = row.job->state();
-  if (state == wire::CANCELLED || state == wire::TIMEOUT || state == wire::PREEMPTED || state == wire::DEADLINE) return "0:0";
+  if (state == wire::CANCELLED || state == wire::TIMEOUT || state == wire::PREEMPTED || state == wire::DEADLINE)
+    return "0:0";
   return number(row.job->exit_code()) + ':' + number(row.job->exit_signal());
 }
 
@@ -147,7 +167,8 @@ std::string derived_exit(const Row& row) {
 }
 
 // In the order of their names, as sacct has them and nobody else: billing=1,cpu=1,gres/gpu=2,mem=50M,node=1.
-std::string tres_list(const Row& row, std::uint64_t billing, std::uint64_t cpus, const std::string& gres, std::uint64_t memory_mib, std::uint64_t nodes) {
+std::string tres_list(const Row& row, std::uint64_t billing, std::uint64_t cpus, const std::string& gres,
+                      std::uint64_t memory_mib, std::uint64_t nodes) {
   std::string out = billing > 0 ? "billing=" + number(billing) + "," : "";
   out += "cpu=" + number(cpus);
   if (!gres.empty()) out += "," + gres;
@@ -158,13 +179,17 @@ std::string tres_list(const Row& row, std::uint64_t billing, std::uint64_t cpus,
 std::string requested_tres(const Row& row) {
   if (is_step(row)) return "";
   const wire::JobView& job = *row.job;
-  return tres_list(row, job.requested_cpus(), job.requested_cpus(), job.resources().requested_gres_tres(), job.requested_memory_mib(), job.requested_nodes());
+  return tres_list(row, job.requested_cpus(), job.requested_cpus(), job.resources().requested_gres_tres(),
+                   job.requested_memory_mib(), job.requested_nodes());
 }
 
 std::string allocated_tres(const Row& row) {
-  if (is_step(row)) return tres_list(row, 0, cpus(row), row.step->step().wishes().gres(), row.step->step().memory_mib(), row.step->step().node_count());
+  if (is_step(row))
+    return tres_list(row, 0, cpus(row), row.step->step().wishes().gres(), row.step->step().memory_mib(),
+                     row.step->step().node_count());
   if (row.job->nodes().empty()) return "";
-  return tres_list(row, row.job->cpus(), row.job->cpus(), row.job->resources().allocated_gres_tres(), row.job->allocated_memory_mib(), row.job->node_count());
+  return tres_list(row, row.job->cpus(), row.job->cpus(), row.job->resources().allocated_gres_tres(),
+                   row.job->allocated_memory_mib(), row.job->node_count());
 }
 
 // gres/gpu=2,gres/gpu:a100=2 as the fields of old wrote it: gpu:2
@@ -183,8 +208,11 @@ std::string old_gres(const Row& row, const std::string& tres) {
 std::string usage_list(const Row& row) {
   const wire::StepUsage* usage = usage_of(row);
   if (usage == nullptr) return "";
-  std::string out = "cpu=" + duration((usage->user_us() + usage->system_us()) / 1'000'000) + ",energy=0,fs/disk=" + std::to_string(usage->read_bytes());
-  if (usage->gpu_looks() > 0) out += ",gres/gpumem=" + size(usage->gpu_memory_max_bytes(), row) + ",gres/gpuutil=" + std::to_string(usage->gpu_busy_max());
+  std::string out = "cpu=" + duration((usage->user_us() + usage->system_us()) / 1'000'000) +
+                    ",energy=0,fs/disk=" + std::to_string(usage->read_bytes());
+  if (usage->gpu_looks() > 0)
+    out += ",gres/gpumem=" + size(usage->gpu_memory_max_bytes(), row) +
+           ",gres/gpuutil=" + std::to_string(usage->gpu_busy_max());
   return out + ",mem=" + size(usage->max_rss_bytes(), row) + ",vmem=" + size(usage->max_vm_bytes(), row);
 }
 std::string usage_out(const Row& row) {
@@ -200,14 +228,16 @@ std::string requested_memory(const Row& row) {
 }
 
 std::string raw_id(const Row& row) {
-  const std::string job = std::to_string(row.job->array_job_id() != 0 && !row.job->has_array_task() ? row.job->array_job_id() : row.job->job_id());
+  const std::string job = std::to_string(
+      row.job->array_job_id() != 0 && !row.job->has_array_task() ? row.job->array_job_id() : row.job->job_id());
   return is_step(row) ? job + "." + shown_step_number(row.step->step().step()) : job;
 }
 
 std::optional<std::uint64_t> planned_seconds(const Row& row, bool times_cpus) {
   if (is_step(row) || row.job->eligible_at_us() == 0) return std::nullopt;
   const std::int64_t until = start_us(row) != 0 ? start_us(row) : end_us(row) != 0 ? end_us(row) : row.context->now_us;
-  const auto seconds = static_cast<std::uint64_t>(std::max<std::int64_t>((until - row.job->eligible_at_us()) / 1'000'000, 0));
+  const auto seconds =
+      static_cast<std::uint64_t>(std::max<std::int64_t>((until - row.job->eligible_at_us()) / 1'000'000, 0));
   return seconds * (times_cpus ? std::max<std::uint64_t>(row.job->cpus(), 1) : 1);
 }
 std::string planned_text(const Row& row, bool times_cpus) {
@@ -220,8 +250,16 @@ std::string limit_text(const Row& row) {
   return row.job->time_limit_minutes() == 0xffffffff ? "UNLIMITED" : format_limit(row.job->time_limit_minutes());
 }
 
-std::string user_name(const Row& row) { return is_step(row) ? "" : row.job->user_name().empty() ? row.context->names->user(row.job->uid()) : row.job->user_name(); }
-std::string group_name(const Row& row) { return is_step(row) ? "" : row.job->group_name().empty() ? row.context->names->group(row.job->gid()) : row.job->group_name(); }
+std::string user_name(const Row& row) {
+  return is_step(row)                   ? ""
+         : row.job->user_name().empty() ? row.context->names->user(row.job->uid())
+                                        : row.job->user_name();
+}
+std::string group_name(const Row& row) {
+  return is_step(row)                    ? ""
+         : row.job->group_name().empty() ? row.context->names->group(row.job->gid())
+                                         : row.job->group_name();
+}
 
 using J = wire::JobView;
 using U = wire::StepUsage;
@@ -358,7 +396,9 @@ constexpr Field<Row> fields[] = {
 
 }  // namespace
 
-std::string acct_job_id(const AcctRow& row) { return is_step(row) ? shown_step(row.step->step()) : job_name_text(*row.job, std::nullopt); }
+std::string acct_job_id(const AcctRow& row) {
+  return is_step(row) ? shown_step(row.step->step()) : job_name_text(*row.job, std::nullopt);
+}
 
 std::string acct_exit(const AcctRow& row) { return exit_text(row); }
 std::string acct_derived_exit(const AcctRow& row) { return derived_exit(row); }
@@ -378,16 +418,20 @@ std::string acct_state(const AcctRow& row) {
   wire::JobView plain;  // sacct knows no completing and configuring
   plain.set_state(row.job->state());
   std::string out{state_word(plain)};
-  if (row.job->state() == wire::CANCELLED && row.job->accounted().has_cancelled_by()) out += " by " + std::to_string(row.job->accounted().cancelled_by());
+  if (row.job->state() == wire::CANCELLED && row.job->accounted().has_cancelled_by())
+    out += " by " + std::to_string(row.job->accounted().cancelled_by());
   return out;
 }
 
 const char* const sacct_default_fields = "JobID,JobName,Partition,Account,AllocCPUS,State,ExitCode";
 const char* const sacct_brief_fields = "JobID,State,ExitCode";
 const char* const sacct_long_fields =
-    "JobID,JobIDRaw,JobName,Partition,MaxVMSize,MaxVMSizeNode,MaxVMSizeTask,AveVMSize,MaxRSS,MaxRSSNode,MaxRSSTask,AveRSS,MaxPages,MaxPagesNode,MaxPagesTask,AvePages,MinCPU,MinCPUNode,MinCPUTask,"
-    "AveCPU,NTasks,AllocCPUS,Elapsed,State,ExitCode,AveCPUFreq,ReqCPUFreqMin,ReqCPUFreqMax,ReqCPUFreqGov,ReqMem,ConsumedEnergy,MaxDiskRead,MaxDiskReadNode,MaxDiskReadTask,AveDiskRead,MaxDiskWrite,"
-    "MaxDiskWriteNode,MaxDiskWriteTask,AveDiskWrite,ReqTRES,AllocTRES,TRESUsageInAve,TRESUsageInMax,TRESUsageInMaxNode,TRESUsageInMaxTask,TRESUsageInMin,TRESUsageInMinNode,TRESUsageInMinTask,"
+    "JobID,JobIDRaw,JobName,Partition,MaxVMSize,MaxVMSizeNode,MaxVMSizeTask,AveVMSize,MaxRSS,MaxRSSNode,MaxRSSTask,"
+    "AveRSS,MaxPages,MaxPagesNode,MaxPagesTask,AvePages,MinCPU,MinCPUNode,MinCPUTask,"
+    "AveCPU,NTasks,AllocCPUS,Elapsed,State,ExitCode,AveCPUFreq,ReqCPUFreqMin,ReqCPUFreqMax,ReqCPUFreqGov,ReqMem,"
+    "ConsumedEnergy,MaxDiskRead,MaxDiskReadNode,MaxDiskReadTask,AveDiskRead,MaxDiskWrite,"
+    "MaxDiskWriteNode,MaxDiskWriteTask,AveDiskWrite,ReqTRES,AllocTRES,TRESUsageInAve,TRESUsageInMax,TRESUsageInMaxNode,"
+    "TRESUsageInMaxTask,TRESUsageInMin,TRESUsageInMinNode,TRESUsageInMinTask,"
     "TRESUsageInTot,TRESUsageOutMax,TRESUsageOutMaxNode,TRESUsageOutMaxTask,TRESUsageOutAve,TRESUsageOutTot";
 
 std::span<const Field<AcctRow>> acct_fields() { return fields; }

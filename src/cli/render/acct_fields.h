@@ -17,8 +17,8 @@ struct AcctContext {
   std::int64_t now_us = 0;
   std::string cluster;
   Names* names = nullptr;
-  bool exact_numbers = false;  // --noconvert
-  char unit = 0;               // --units: K, M, G, T or P; 0: what fits
+  bool exact_numbers = false;              // --noconvert
+  char unit = 0;                           // --units: K, M, G, T or P; 0: what fits
   std::int64_t from_us = 0, until_us = 0;  // --truncate: times outside are these; 0: as they are
 };
 
@@ -33,13 +33,13 @@ extern const char* const sacct_default_fields;
 extern const char* const sacct_brief_fields;
 extern const char* const sacct_long_fields;
 
-std::string acct_job_id(const AcctRow& row);      // 12, 12.batch, 12_3.0, 12+1
-std::string acct_state(const AcctRow& row);       // CANCELLED by 1000
-std::string acct_exit(const AcctRow& row);        // 3:0
+std::string acct_job_id(const AcctRow& row);        // 12, 12.batch, 12_3.0, 12+1
+std::string acct_state(const AcctRow& row);         // CANCELLED by 1000
+std::string acct_exit(const AcctRow& row);          // 3:0
 std::string acct_derived_exit(const AcctRow& row);  // of a job
-std::int64_t acct_start_us(const AcctRow& row);   // 0: it has not started
-std::int64_t acct_end_us(const AcctRow& row);     // 0: it is not over
-std::int64_t acct_elapsed(const AcctRow& row);    // seconds
+std::int64_t acct_start_us(const AcctRow& row);     // 0: it has not started
+std::int64_t acct_end_us(const AcctRow& row);       // 0: it is not over
+std::int64_t acct_elapsed(const AcctRow& row);      // seconds
 std::int64_t acct_cpu_us(const AcctRow& row, bool user, bool system);
 std::optional<std::uint64_t> acct_planned(const AcctRow& row);  // seconds between being eligible and starting
 

@@ -1,4 +1,5 @@
-// src/cli/render/acct_golden_test.cpp - sacct, sacctmgr, sdiag, sprio and sshare against recordings of a real Slurm, and against our own fixtures.
+// src/cli/render/acct_golden_test.cpp - sacct, sacctmgr, sdiag, sprio and sshare against recordings of a real Slurm,
+// and against our own fixtures.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +28,8 @@ void compare(const std::string& name, const std::string& ours, const std::string
 }
 void compare(const std::string& name, const std::string& ours) { compare(name, ours, recorded(name)); }
 
-void add_step(wire::JobView& job, std::uint32_t id, const char* name, std::uint32_t cpus, wire::JobStateName state, std::uint32_t code = 0) {
+void add_step(wire::JobView& job, std::uint32_t id, const char* name, std::uint32_t cpus, wire::JobStateName state,
+              std::uint32_t code = 0) {
   wire::AccountedStep& step = *job.mutable_accounted()->add_steps();
   wire::StepView& view = *step.mutable_step();
   view.set_job_id(job.job_id());
@@ -109,7 +111,8 @@ class AcctGolden : public testing::Test {
     jobs_.push_back(rest);
   }
 
-  std::string sacct(std::initializer_list<std::uint32_t> ids, const char* columns, TableStyle style, bool only_jobs = false) {
+  std::string sacct(std::initializer_list<std::uint32_t> ids, const char* columns, TableStyle style,
+                    bool only_jobs = false) {
     std::vector<AcctRow> rows;
     for (const wire::JobView& job : jobs_) {
       const std::uint32_t id = job.array_job_id() != 0 ? job.array_job_id() : job.job_id();
@@ -148,11 +151,13 @@ TEST_F(AcctGolden, Sacct_of_cancelled_jobs) {
     }
   }
   compare("sacct-cancelled.txt", sacct({86, 87}, "JobID,State,ExitCode,End", {.parsable = Parsable::without_end}));
-  EXPECT_NE(sacct({86}, sacct_default_fields, {}).find("CANCELLED+"), std::string::npos) << "cut where the column is narrow";
+  EXPECT_NE(sacct({86}, sacct_default_fields, {}).find("CANCELLED+"), std::string::npos)
+      << "cut where the column is narrow";
 }
 
 TEST_F(AcctGolden, Sacct_long_table_has_the_same_columns) {
-  const std::string ours = sacct({91}, sacct_long_fields, {.parsable = Parsable::without_end}), theirs = recorded("sacct-l.txt");
+  const std::string ours = sacct({91}, sacct_long_fields, {.parsable = Parsable::without_end}),
+                    theirs = recorded("sacct-l.txt");
   if (!theirs.empty()) {
     EXPECT_EQ(ours.substr(0, ours.find("91.batch")), theirs.substr(0, theirs.find("91.batch")));
   }
@@ -163,7 +168,8 @@ TEST_F(AcctGolden, Sacct_long_table_has_the_same_columns) {
 void paths_of(std::string_view json, std::vector<std::string>& out) {
   for (std::string_view line : split(json, '\n')) {
     line = trim(line);
-    if (line.starts_with('"') && line.find("\": ") != std::string_view::npos) out.emplace_back(line.substr(1, line.find("\": ") - 1));
+    if (line.starts_with('"') && line.find("\": ") != std::string_view::npos)
+      out.emplace_back(line.substr(1, line.find("\": ") - 1));
   }
 }
 
@@ -191,11 +197,14 @@ wire::Diagnostics diagnostics() {
   d.set_threads(1);
   d.set_submitted(94), d.set_started(90), d.set_completed(58), d.set_cancelled(23);
   auto& main = *d.mutable_main();
-  main.set_last_us(32), main.set_max_us(1817), main.set_total_us(28'362), main.set_count(423), main.set_total_depth(54), main.set_to_the_end(421);
+  main.set_last_us(32), main.set_max_us(1817), main.set_total_us(28'362), main.set_count(423), main.set_total_depth(54),
+      main.set_to_the_end(421);
   auto& backfill = *d.mutable_backfill();
   d.set_backfilled(32), d.set_backfilled_since_start(32), d.set_backfilled_components(10);
-  backfill.set_count(22), backfill.set_last_at_us(at("07:19:14")), backfill.set_last_us(309), backfill.set_max_us(7367), backfill.set_total_us(29'995), backfill.set_last_depth(1);
-  backfill.set_total_depth(32), backfill.set_last_queue(1), backfill.set_total_queue(31), backfill.set_last_table(1), backfill.set_total_table(32), backfill.set_to_the_end(22);
+  backfill.set_count(22), backfill.set_last_at_us(at("07:19:14")), backfill.set_last_us(309), backfill.set_max_us(7367),
+      backfill.set_total_us(29'995), backfill.set_last_depth(1);
+  backfill.set_total_depth(32), backfill.set_last_queue(1), backfill.set_total_queue(31), backfill.set_last_table(1),
+      backfill.set_total_table(32), backfill.set_to_the_end(22);
   d.set_clock_us(22);
   const auto add = [](auto* list, const char* name, std::uint32_t number, std::uint64_t count, std::int64_t total) {
     auto* calls = list->Add();
@@ -212,17 +221,21 @@ TEST_F(AcctGolden, Sdiag_has_the_labels_that_exporters_look_for) {
   std::string theirs;
   const std::string recording = recorded("sdiag.txt");
   for (const std::string_view line : split(recording, '\n')) {
-    const bool other_call = (line.starts_with("\tREQUEST_") || line.starts_with("\tMESSAGE_")) && !line.starts_with("\tREQUEST_JOB_INFO  ") && !line.starts_with("\tREQUEST_PARTITION_INFO ");
+    const bool other_call = (line.starts_with("\tREQUEST_") || line.starts_with("\tMESSAGE_")) &&
+                            !line.starts_with("\tREQUEST_JOB_INFO  ") && !line.starts_with("\tREQUEST_PARTITION_INFO ");
     if (!other_call) theirs += std::string{line} + '\n';
   }
   theirs.resize(theirs.empty() ? 0 : theirs.size() - 1);
   std::string ours = diagnostics_text(d, CallOrder::count, names_);
   // There the states were counted before the question.
   const std::size_t there = theirs.find("Job states ts:"), here = ours.find("Job states ts:");
-  if (there != std::string::npos) theirs.replace(there, theirs.find('\n', there) - there, ours.substr(here, ours.find('\n', here) - here));
+  if (there != std::string::npos)
+    theirs.replace(there, theirs.find('\n', there) - there, ours.substr(here, ours.find('\n', here) - here));
   compare("sdiag.txt", ours, theirs);
-  EXPECT_LT(diagnostics_text(d, CallOrder::number, names_).find("JOB_INFO"), diagnostics_text(d, CallOrder::number, names_).find("PARTITION_INFO"));
-  EXPECT_LT(diagnostics_text(d, CallOrder::total_time, names_).find("JOB_INFO"), diagnostics_text(d, CallOrder::total_time, names_).find("PARTITION_INFO"));
+  EXPECT_LT(diagnostics_text(d, CallOrder::number, names_).find("JOB_INFO"),
+            diagnostics_text(d, CallOrder::number, names_).find("PARTITION_INFO"));
+  EXPECT_LT(diagnostics_text(d, CallOrder::total_time, names_).find("JOB_INFO"),
+            diagnostics_text(d, CallOrder::total_time, names_).find("PARTITION_INFO"));
 }
 
 TEST_F(AcctGolden, Sdiag_json_has_the_keys_of_the_recording) {
@@ -274,13 +287,17 @@ TEST_F(AcctGolden, Sacctmgr_and_sshare_tables) {
   };
   const auto everything = [](const log::Association&) { return true; };
   const TableStyle style{.parsable = Parsable::without_end};
-  const auto table = [&](const auto& list, const std::string& columns) { return render_fields(*choose_fields(association_fields(), columns), list, style); };
+  const auto table = [&](const auto& list, const std::string& columns) {
+    return render_fields(*choose_fields(association_fields(), columns), list, style);
+  };
   compare("sacctmgr-assoc.txt", table(rows(everything), association_columns));
   auto only_accounts = rows([](const log::Association& a) { return a.user().empty(); });
   std::ranges::sort(only_accounts, {}, [](const AssociationRow& row) { return row.association().account(); });
   compare("sacctmgr-acct.txt", table(only_accounts, account_columns));
-  compare("sacctmgr-user.txt", table(rows([](const log::Association& a) { return !a.user().empty(); }), std::string{user_columns} + "," + user_association_columns));
-  compare("sacctmgr-qos.txt", render_fields(*choose_fields(qos_fields(), qos_columns), std::vector<QosRow>{{&book, &book.answer.qos(0)}}, style));
+  compare("sacctmgr-user.txt", table(rows([](const log::Association& a) { return !a.user().empty(); }),
+                                     std::string{user_columns} + "," + user_association_columns));
+  compare("sacctmgr-qos.txt", render_fields(*choose_fields(qos_fields(), qos_columns),
+                                            std::vector<QosRow>{{&book, &book.answer.qos(0)}}, style));
   std::vector<AssociationRow> shares = rows(everything);
   compare("sshare.txt", render_fields(*choose_fields(share_fields(), share_long_columns), shares, {}));
 }

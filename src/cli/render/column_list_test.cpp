@@ -80,7 +80,8 @@ constexpr Expected nodes[] = {
 template <class Row>
 void walk(std::span<const Expected> wanted, std::span<const Column<Row>> columns) {
   for (const Expected& one : wanted) {
-    const auto found = std::ranges::find_if(columns, [&](const Column<Row>& column) { return equals_ignoring_case(column.name, one.name); });
+    const auto found = std::ranges::find_if(
+        columns, [&](const Column<Row>& column) { return equals_ignoring_case(column.name, one.name); });
     ASSERT_NE(found, columns.end()) << one.name;
     EXPECT_EQ(found->header, one.header) << one.name;
     if (one.letter == 0) continue;

@@ -32,40 +32,55 @@ void put_time_left(Out& out, const Row& row) {
     out += "UNLIMITED";
     return;
   }
-  const std::int64_t left = static_cast<std::int64_t>(job.time_limit_minutes()) * 60 - run_seconds(job, row.context->now_us);
+  const std::int64_t left =
+      static_cast<std::int64_t>(job.time_limit_minutes()) * 60 - run_seconds(job, row.context->now_us);
   out += left < 0 ? "INVALID" : format_short_duration(left);
 }
 
 void put_min_memory(Out& out, const Row& row) {
-  if (row.job->has_memory_per_cpu_mib()) out += format_mib(row.job->memory_per_cpu_mib());
-  else out += format_mib(row.job->has_memory_per_node_mib() ? row.job->memory_per_node_mib() : 0);
+  if (row.job->has_memory_per_cpu_mib())
+    out += format_mib(row.job->memory_per_cpu_mib());
+  else
+    out += format_mib(row.job->has_memory_per_node_mib() ? row.job->memory_per_node_mib() : 0);
 }
 
 void put_array_task(Out& out, const Row& row) {
-  if (row.task) put(out, *row.task);
-  else if (row.job->has_array_task()) put(out, row.job->array_task());
-  else if (row.job->array_job_id() != 0) out += array_tasks_text(*row.job);
-  else out += "N/A";
+  if (row.task)
+    put(out, *row.task);
+  else if (row.job->has_array_task())
+    put(out, row.job->array_task());
+  else if (row.job->array_job_id() != 0)
+    out += array_tasks_text(*row.job);
+  else
+    out += "N/A";
 }
 
 void put_het_id(Out& out, const Row& row) {
-  if (row.job->het_job_id() != 0) put(out, row.job->het_job_id());
-  else out += "N/A";
+  if (row.job->het_job_id() != 0)
+    put(out, row.job->het_job_id());
+  else
+    out += "N/A";
 }
 void put_het_ids(Out& out, const Row& row) { out += row.job->het_job_id() != 0 ? het_job_ids_text(*row.job) : "N/A"; }
 void put_het_offset(Out& out, const Row& row) {
-  if (row.job->het_job_id() != 0) put(out, row.job->het_job_offset());
-  else out += "N/A";
+  if (row.job->het_job_id() != 0)
+    put(out, row.job->het_job_offset());
+  else
+    out += "N/A";
 }
 
 void put_user(Out& out, const Row& row) {
-  if (!row.job->user_name().empty()) out += row.job->user_name();
-  else out += row.context->names->user(row.job->uid());
+  if (!row.job->user_name().empty())
+    out += row.job->user_name();
+  else
+    out += row.context->names->user(row.job->uid());
 }
 
 void put_group(Out& out, const Row& row) {
-  if (!row.job->group_name().empty()) out += row.job->group_name();
-  else out += row.context->names->group(row.job->gid());
+  if (!row.job->group_name().empty())
+    out += row.job->group_name();
+  else
+    out += row.context->names->group(row.job->gid());
 }
 
 void put_start(Out& out, const Row& row) { out += format_time(row.job->start_at_us(), "N/A"); }
@@ -78,18 +93,23 @@ void put_exit(Out& out, const Row& row) {
 }
 
 void put_alloc_tres(Out& out, const Row& row) {
-  if (is_pending(*row.job)) out += "N/A";
-  else out += tres_text(row.job->cpus(), row.job->allocated_memory_mib(), row.job->node_count(), row.job->resources().allocated_gres_tres());
+  if (is_pending(*row.job))
+    out += "N/A";
+  else
+    out += tres_text(row.job->cpus(), row.job->allocated_memory_mib(), row.job->node_count(),
+                     row.job->resources().allocated_gres_tres());
 }
 
 void put_pending_time(Out& out, const Row& row) {
-  const std::int64_t until = row.job->start_at_us() != 0 && !is_pending(*row.job) ? row.job->start_at_us() : row.context->now_us;
+  const std::int64_t until =
+      row.job->start_at_us() != 0 && !is_pending(*row.job) ? row.job->start_at_us() : row.context->now_us;
   put(out, static_cast<std::uint64_t>(std::max<std::int64_t>(0, (until - row.job->submit_at_us()) / 1'000'000)));
 }
 
 void put_fraction(Out& out, const Row& row) {
   char buffer[64];
-  out.append(buffer, static_cast<std::size_t>(std::snprintf(buffer, sizeof buffer, "%16.14f", row.job->priority() / 4294967295.0)));
+  out.append(buffer, static_cast<std::size_t>(
+                         std::snprintf(buffer, sizeof buffer, "%16.14f", row.job->priority() / 4294967295.0)));
 }
 
 // Values no job has yet: always the word Slurm prints for "nothing".
@@ -100,15 +120,23 @@ void nothing(Out&, const Row&) {}
 void zero(Out& out, const Row&) { out += '0'; }
 
 template <auto getter>
-void text_of(Out& out, const Row& row) { out += (row.job->*getter)(); }
+void text_of(Out& out, const Row& row) {
+  out += (row.job->*getter)();
+}
 template <auto getter>
-void text_or_null(Out& out, const Row& row) { out += or_null((row.job->*getter)()); }
+void text_or_null(Out& out, const Row& row) {
+  out += or_null((row.job->*getter)());
+}
 template <auto getter>
-void number_of(Out& out, const Row& row) { put(out, (row.job->*getter)()); }
+void number_of(Out& out, const Row& row) {
+  put(out, (row.job->*getter)());
+}
 using V = wire::JobView;
 // As asked for, or what became of it.
 template <auto expanded, auto pattern>
-void file_name(Out& out, const Row& row) { out += row.context->expand_patterns ? (row.job->*expanded)() : (row.job->*pattern)(); }
+void file_name(Out& out, const Row& row) {
+  out += row.context->expand_patterns ? (row.job->*expanded)() : (row.job->*pattern)();
+}
 
 // What was asked for in ResourceView, or the word for nothing.
 using Ask = wire::ResourceView;
@@ -116,13 +144,17 @@ constexpr char null_word[] = "(null)", none_word[] = "N/A", star_word[] = "*", z
 template <auto getter, auto& nothing_word>
 void asked_or(Out& out, const Row& row) {
   const std::string& value = (row.job->resources().*getter)();
-  if (value.empty()) out += nothing_word;
-  else out += value;
+  if (value.empty())
+    out += nothing_word;
+  else
+    out += value;
 }
 template <auto getter, auto& nothing_word>
 void count_or(Out& out, const Row& row) {
-  if (const std::uint32_t count = (row.job->resources().*getter)(); count != 0) put(out, count);
-  else out += nothing_word;
+  if (const std::uint32_t count = (row.job->resources().*getter)(); count != 0)
+    put(out, count);
+  else
+    out += nothing_word;
 }
 
 // clang-format off
@@ -282,25 +314,41 @@ struct SortRow {
 };
 
 template <class T>
-int three_way(const T& a, const T& b) { return a < b ? -1 : b < a ? 1 : 0; }
+int three_way(const T& a, const T& b) {
+  return a < b ? -1 : b < a ? 1 : 0;
+}
 
 template <auto key>
-int by(const JobRow& a, const JobRow& b) { return three_way(key(a), key(b)); }
+int by(const JobRow& a, const JobRow& b) {
+  return three_way(key(a), key(b));
+}
 
 constexpr SortRow sort_rows[] = {
     {'A', true, by<[](const JobRow& row) { return row.job->job_id(); }>},
-    {'i', true, by<[](const JobRow& row) { return (std::pair{row.job->array_job_id() != 0 ? row.job->array_job_id() : row.job->job_id(), row.task ? *row.task : row.job->has_array_task() ? row.job->array_task() : 0u}); }>},
-    {'F', true, by<[](const JobRow& row) { return (row.job->array_job_id() != 0 ? row.job->array_job_id() : row.job->job_id()); }>},
+    {'i', true, by<[](const JobRow& row) {
+       return (std::pair{row.job->array_job_id() != 0 ? row.job->array_job_id() : row.job->job_id(),
+                         row.task                    ? *row.task
+                         : row.job->has_array_task() ? row.job->array_task()
+                                                     : 0u});
+     }>},
+    {'F', true, by<[](const JobRow& row) {
+       return (row.job->array_job_id() != 0 ? row.job->array_job_id() : row.job->job_id());
+     }>},
     {'P', true, by<[](const JobRow& row) { return std::string_view{row.job->partition()}; }>},
     {'R', true, by<[](const JobRow& row) { return std::string_view{row.job->partition()}; }>},
     {'t', true, by<[](const JobRow& row) { return state_compact(*row.job); }>},
     {'T', true, by<[](const JobRow& row) { return state_word(*row.job); }>},
     {'p', true, by<[](const JobRow& row) { return row.job->priority(); }>},
     {'Q', true, by<[](const JobRow& row) { return row.job->priority(); }>},
-    {'S', true, by<[](const JobRow& row) { return (row.job->start_at_us() == 0 ? INT64_MAX : row.job->start_at_us()); }>},
+    {'S', true,
+     by<[](const JobRow& row) { return (row.job->start_at_us() == 0 ? INT64_MAX : row.job->start_at_us()); }>},
     {'e', true, by<[](const JobRow& row) { return (row.job->end_at_us() == 0 ? INT64_MAX : row.job->end_at_us()); }>},
     {'l', true, by<[](const JobRow& row) { return row.job->time_limit_minutes(); }>},
-    {'L', true, by<[](const JobRow& row) { return (row.job->time_limit_minutes() == UINT32_MAX ? INT64_MAX : row.job->time_limit_minutes() * std::int64_t{60} - run_seconds(*row.job, row.context->now_us)); }>},
+    {'L', true, by<[](const JobRow& row) {
+       return (row.job->time_limit_minutes() == UINT32_MAX
+                   ? INT64_MAX
+                   : row.job->time_limit_minutes() * std::int64_t{60} - run_seconds(*row.job, row.context->now_us));
+     }>},
     {'M', true, by<[](const JobRow& row) { return run_seconds(*row.job, row.context->now_us); }>},
     {'D', true, by<[](const JobRow& row) { return row.job->node_count(); }>},
     {'N', true, by<[](const JobRow& row) { return std::string_view{row.job->nodes()}; }>},
@@ -318,7 +366,7 @@ constexpr SortRow sort_rows[] = {
 };
 
 struct SortKey {
-  const SortRow* row;             // nullptr: by what the column shows
+  const SortRow* row;  // nullptr: by what the column shows
   const Column<JobRow>* column;
   bool reverse;
 
@@ -339,9 +387,12 @@ std::vector<SortKey> sort_keys(std::string_view keys, std::string& unknown) {
     if (c == ',' || c == '-' || c == '+' || c == '#' || c == ' ' || c == '%') continue;
     const auto row = std::ranges::find(sort_rows, c, &SortRow::letter);
     const auto column = std::ranges::find(rows, c, &Column<JobRow>::letter);
-    if (row != std::end(sort_rows)) out.push_back({row, nullptr, reverse});
-    else if (column != std::end(rows)) out.push_back({nullptr, column, reverse});
-    else unknown += c;
+    if (row != std::end(sort_rows))
+      out.push_back({row, nullptr, reverse});
+    else if (column != std::end(rows))
+      out.push_back({nullptr, column, reverse});
+    else
+      unknown += c;
     reverse = false;
   }
   return out;
@@ -352,7 +403,8 @@ std::vector<SortKey> sort_keys(std::string_view keys, std::string& unknown) {
 const char* const squeue_default_format =
     "jobarrayid:.18 ,partition:.9 ,name:.8 ,username:.8 ,statecompact:.2 ,timeused:.10 ,numnodes:.6 ,reasonlist:0";
 const char* const squeue_long_format =
-    "jobarrayid:.18 ,partition:.9 ,name:.8 ,username:.8 ,state:.8 ,timeused:.10 ,timelimit:.9 ,numnodes:.6 ,reasonlist:0";
+    "jobarrayid:.18 ,partition:.9 ,name:.8 ,username:.8 ,state:.8 ,timeused:.10 ,timelimit:.9 ,numnodes:.6 "
+    ",reasonlist:0";
 const char* const squeue_start_format = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
 const char* const squeue_state_format = "%.18i %.2t";
 
@@ -364,7 +416,9 @@ bool needs_only_brief(const Format<JobRow>& format) {
 
 bool sort_needs_only_brief(std::string_view keys) {
   std::string unknown;
-  return std::ranges::all_of(sort_keys(keys, unknown), [](const SortKey& key) { return key.row != nullptr ? key.row->brief : key.column->brief; });
+  return std::ranges::all_of(sort_keys(keys, unknown), [](const SortKey& key) {
+    return key.row != nullptr ? key.row->brief : key.column->brief;
+  });
 }
 
 void sort_jobs(std::vector<JobRow>& jobs, std::string_view keys, std::string& unknown) {

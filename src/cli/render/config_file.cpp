@@ -19,9 +19,12 @@ std::string file_value(const ConfigKey& key, std::string_view shown) {
     case KeyKind::microseconds:
     case KeyKind::seconds_or_infinite:
     case KeyKind::rate:
-    case KeyKind::percent: return std::string{shown.substr(0, shown.find_first_of(" %"))};
-    case KeyKind::user: return std::string{shown.substr(0, shown.find('('))};
-    default: return std::string{shown};
+    case KeyKind::percent:
+      return std::string{shown.substr(0, shown.find_first_of(" %"))};
+    case KeyKind::user:
+      return std::string{shown.substr(0, shown.find('('))};
+    default:
+      return std::string{shown};
   }
 }
 
@@ -30,22 +33,27 @@ std::string node_line(const wire::NodeView& node) {
   if (!node.address().empty() && node.address() != node.name()) out += " NodeAddr=" + node.address();
   if (!node.host_name().empty() && node.host_name() != node.name()) out += " NodeHostname=" + node.host_name();
   if (node.port() != 0) out += " Port=" + std::to_string(node.port());
-  out += " CPUs=" + std::to_string(node.cpus()) + " Boards=" + std::to_string(std::max(node.boards(), 1u)) + " SocketsPerBoard=" +
-         std::to_string(std::max(node.sockets(), 1u) / std::max(node.boards(), 1u)) + " CoresPerSocket=" + std::to_string(std::max(node.cores_per_socket(), 1u)) + " ThreadsPerCore=" +
-         std::to_string(std::max(node.threads_per_core(), 1u)) + " RealMemory=" + std::to_string(node.memory_mib()) + " TmpDisk=" + std::to_string(node.tmp_disk_mib()) +
+  out += " CPUs=" + std::to_string(node.cpus()) + " Boards=" + std::to_string(std::max(node.boards(), 1u)) +
+         " SocketsPerBoard=" + std::to_string(std::max(node.sockets(), 1u) / std::max(node.boards(), 1u)) +
+         " CoresPerSocket=" + std::to_string(std::max(node.cores_per_socket(), 1u)) +
+         " ThreadsPerCore=" + std::to_string(std::max(node.threads_per_core(), 1u)) +
+         " RealMemory=" + std::to_string(node.memory_mib()) + " TmpDisk=" + std::to_string(node.tmp_disk_mib()) +
          " Weight=" + std::to_string(node.weight());
   if (!node.features().empty()) out += " Feature=" + node.features();
   if (!node.gres().empty()) out += " Gres=" + node.gres();
   if (node.withheld_cores() != 0) out += " CPUSpecList=" + node.withheld_cpu_list();
   if (node.withheld_memory_mib() != 0) out += " MemSpecLimit=" + std::to_string(node.withheld_memory_mib());
-  if (node.cloud()) out += " State=CLOUD";
-  else if (node.base() == wire::NodeView::FUTURE) out += " State=FUTURE";
+  if (node.cloud())
+    out += " State=CLOUD";
+  else if (node.base() == wire::NodeView::FUTURE)
+    out += " State=FUTURE";
   return out + '\n';
 }
 
 std::string partition_line(const wire::PartitionView& p) {
-  std::string out = "PartitionName=" + p.name() + " Nodes=" + (p.nodes().empty() ? "\"\"" : p.nodes()) + " Default=" + (p.is_default() ? "YES" : "NO") + " MaxTime=" +
-                    format_limit(p.max_time_minutes()) + " State=" + std::string{partition_state(p)};
+  std::string out = "PartitionName=" + p.name() + " Nodes=" + (p.nodes().empty() ? "\"\"" : p.nodes()) +
+                    " Default=" + (p.is_default() ? "YES" : "NO") + " MaxTime=" + format_limit(p.max_time_minutes()) +
+                    " State=" + std::string{partition_state(p)};
   const auto add = [&](std::string_view key, const std::string& value) {
     if (!value.empty()) out += ' ' + std::string{key} + '=' + value;
   };
@@ -54,13 +62,15 @@ std::string partition_line(const wire::PartitionView& p) {
   if (p.min_nodes() != 0) add("MinNodes", std::to_string(p.min_nodes()));
   if (p.priority_tier() != 1) add("PriorityTier", std::to_string(p.priority_tier()));
   if (p.priority_job_factor() != 1) add("PriorityJobFactor", std::to_string(p.priority_job_factor()));
-  if (p.has_over_time_minutes()) add("OverTimeLimit", p.over_time_minutes() == UINT32_MAX ? "UNLIMITED" : std::to_string(p.over_time_minutes()));
+  if (p.has_over_time_minutes())
+    add("OverTimeLimit", p.over_time_minutes() == UINT32_MAX ? "UNLIMITED" : std::to_string(p.over_time_minutes()));
   if (p.has_max_cpus_per_node()) add("MaxCPUsPerNode", std::to_string(p.max_cpus_per_node()));
   if (p.least_loaded()) add("LLN", "YES");
   if (p.hidden()) add("Hidden", "YES");
   if (p.root_only()) add("RootOnly", "YES");
   if (p.disable_root_jobs()) add("DisableRootJobs", "YES");
-  if (p.exclusive() || (!p.sharing().empty() && p.sharing() != "NO")) add("OverSubscribe", p.exclusive() ? "EXCLUSIVE" : p.sharing());
+  if (p.exclusive() || (!p.sharing().empty() && p.sharing() != "NO"))
+    add("OverSubscribe", p.exclusive() ? "EXCLUSIVE" : p.sharing());
   if (p.has_default_memory_per_cpu_mib()) add("DefMemPerCPU", std::to_string(p.default_memory_per_cpu_mib()));
   if (p.has_default_memory_per_node_mib()) add("DefMemPerNode", std::to_string(p.default_memory_per_node_mib()));
   if (p.has_max_memory_per_cpu_mib()) add("MaxMemPerCPU", std::to_string(p.max_memory_per_cpu_mib()));
@@ -86,7 +96,8 @@ std::string config_file_text(const wire::Config& config, const wire::Nodes& node
   std::string out = "# written by scontrol write config at " + format_time(config.now_us(), "an unknown time") + "\n";
   for (const auto& entry : config.entries()) {
     const ConfigKey* key = find_config_key(std::string_view{entry.key()}.substr(0, entry.key().find('[')));
-    if (key == nullptr || key->kind == KeyKind::live || entry.value().starts_with("(null") || entry.value().empty()) continue;
+    if (key == nullptr || key->kind == KeyKind::live || entry.value().starts_with("(null") || entry.value().empty())
+      continue;
     const std::string value = file_value(*key, entry.value());
     // What is as it would be without a line needs none; it is as likely to be a word that only a listing has.
     if (equals_ignoring_case(value, key->fallback)) continue;

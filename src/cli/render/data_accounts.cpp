@@ -49,13 +49,21 @@ Data none(const Q&) { return number_not_set(); }
 template <class Row>
 const log::Limits& limits_of(const Row& row);
 template <>
-const log::Limits& limits_of(const Q& row) { return row.qos->limits(); }
+const log::Limits& limits_of(const Q& row) {
+  return row.qos->limits();
+}
 template <>
-const log::Limits& limits_of(const A& row) { return row.association().limits(); }
+const log::Limits& limits_of(const A& row) {
+  return row.association().limits();
+}
 template <class Row, auto get>
-Data tres(const Row& row) { return tres_data(*row.book, get(limits_of(row))); }
+Data tres(const Row& row) {
+  return tres_data(*row.book, get(limits_of(row)));
+}
 template <class Row, auto has, auto getter>
-Data count(const Row& row) { return number_if((limits_of(row).*has)(), (limits_of(row).*getter)()); }
+Data count(const Row& row) {
+  return number_if((limits_of(row).*has)(), (limits_of(row).*getter)());
+}
 using L = log::Limits;
 constexpr auto grp_tres_run_mins = [](const L& l) -> const TresList& { return l.grp_tres_run_mins(); };
 constexpr auto grp_tres_mins = [](const L& l) -> const TresList& { return l.grp_tres_mins(); };
@@ -144,14 +152,19 @@ constexpr DataField<A> association_table[] = {
 
 Data short_association(const A& row) {
   const log::Association& a = row.association();
-  return DataMap{{"account", a.account()}, {"cluster", row.book->answer.cluster()}, {"partition", a.partition()}, {"user", a.user()}, {"id", a.id()}};
+  return DataMap{{"account", a.account()},
+                 {"cluster", row.book->answer.cluster()},
+                 {"partition", a.partition()},
+                 {"user", a.user()},
+                 {"id", a.id()}};
 }
 
 Data part(std::int64_t billionths) { return real_if(true, static_cast<double>(billionths) / 1e9); }
 
 Data named_counts(const TresList& list) {
   DataList out;
-  for (const log::TresAmount& each : list) out.push_back(DataMap{{"name", each.name()}, {"value", number_or_not(static_cast<std::uint64_t>(each.amount()))}});
+  for (const log::TresAmount& each : list)
+    out.push_back(DataMap{{"name", each.name()}, {"value", number_or_not(static_cast<std::uint64_t>(each.amount()))}});
   return out;
 }
 
@@ -161,7 +174,12 @@ Data qos_data(const Q& row) { return to_data(std::span<const DataField<Q>>{qos_t
 Data association_data(const A& row) { return to_data(std::span<const DataField<A>>{association_table}, row); }
 
 Data wckey_data(const AccountBook& book, const log::AccountUser& user, const std::string& key) {
-  return DataMap{{"accounting", DataList{}}, {"cluster", book.answer.cluster()}, {"id", 0u}, {"name", key}, {"user", user.name()}, {"flags", words_of({{key == user.default_wckey(), "DEFAULT"}})}};
+  return DataMap{{"accounting", DataList{}},
+                 {"cluster", book.answer.cluster()},
+                 {"id", 0u},
+                 {"name", key},
+                 {"user", user.name()},
+                 {"flags", words_of({{key == user.default_wckey(), "DEFAULT"}})}};
 }
 
 namespace {
@@ -179,7 +197,9 @@ Data account_data(const A& row) {
   DataList below;
   for (const wire::AssociationView* view : row.book->in_tree_order)
     if (view->association().account() == a.account()) below.push_back(short_association({row.book, view}));
-  return DataMap{{"associations", std::move(below)}, {"coordinators", coordinator_list(a)}, {"description", a.description()}, {"name", a.account()}, {"organization", a.organization()}, {"flags", DataList{}}};
+  return DataMap{{"associations", std::move(below)}, {"coordinators", coordinator_list(a)},
+                 {"description", a.description()},   {"name", a.account()},
+                 {"organization", a.organization()}, {"flags", DataList{}}};
 }
 
 Data user_data(const AccountBook& book, const std::string& user) {
@@ -192,36 +212,42 @@ Data user_data(const AccountBook& book, const std::string& user) {
     if (!account.empty()) coordinated.push_back(DataMap{{"name", std::string{account}}, {"direct", true}});
   if (known)
     for (const std::string& key : known->wckeys()) wckeys.push_back(wckey_data(book, *known, key));
-  return DataMap{{"administrator_level", DataList{Data{book.admin_level(user)}}},
-                 {"associations", std::move(of_user)},
-                 {"coordinators", coordinated},
-                 {"default", DataMap{{"account", book.default_account(user)}, {"qos", 0u}, {"wckey", known ? known->default_wckey() : ""}}},
-                 {"flags", DataList{}},
-                 {"name", user},
-                 {"old_name", ""},
-                 {"wckeys", wckeys}};
+  return DataMap{
+      {"administrator_level", DataList{Data{book.admin_level(user)}}},
+      {"associations", std::move(of_user)},
+      {"coordinators", coordinated},
+      {"default",
+       DataMap{{"account", book.default_account(user)}, {"qos", 0u}, {"wckey", known ? known->default_wckey() : ""}}},
+      {"flags", DataList{}},
+      {"name", user},
+      {"old_name", ""},
+      {"wckeys", wckeys}};
 }
 
 Data share_data(const A& row) {
   const log::Association& a = row.association();
-  return DataMap{{"id", a.id()},
-                 {"cluster", row.book->answer.cluster()},
-                 {"name", a.user().empty() ? a.account() : a.user()},
-                 {"parent", a.user().empty() ? column(association_fields(), "ParentName", row) : a.account()},
-                 {"partition", a.partition()},
-                 {"shares_normalized", part(row.view->norm_shares())},
-                 {"shares", number_or_not(a.shares())},
-                 {"tres", DataMap{{"run_seconds", named_counts(row.view->run_minutes())},
-                                  {"group_minutes", named_counts(a.limits().grp_tres_mins())},
-                                  {"usage", named_counts(row.view->used_minutes())}}},
-                 {"effective_usage", part(row.view->level_usage())},
-                 {"usage_normalized", part(row.view->norm_usage())},
-                 {"usage", row.view->raw_usage()},
-                 {"fairshare", DataMap{{"factor", part(row.view->factor())}, {"level", row.view->level_fs() < 0 ? number_infinite() : part(row.view->level_fs())}}},
-                 {"type", DataList{Data{a.user().empty() ? "ACCOUNT" : "USER"}}}};
+  return DataMap{
+      {"id", a.id()},
+      {"cluster", row.book->answer.cluster()},
+      {"name", a.user().empty() ? a.account() : a.user()},
+      {"parent", a.user().empty() ? column(association_fields(), "ParentName", row) : a.account()},
+      {"partition", a.partition()},
+      {"shares_normalized", part(row.view->norm_shares())},
+      {"shares", number_or_not(a.shares())},
+      {"tres", DataMap{{"run_seconds", named_counts(row.view->run_minutes())},
+                       {"group_minutes", named_counts(a.limits().grp_tres_mins())},
+                       {"usage", named_counts(row.view->used_minutes())}}},
+      {"effective_usage", part(row.view->level_usage())},
+      {"usage_normalized", part(row.view->norm_usage())},
+      {"usage", row.view->raw_usage()},
+      {"fairshare", DataMap{{"factor", part(row.view->factor())},
+                            {"level", row.view->level_fs() < 0 ? number_infinite() : part(row.view->level_fs())}}},
+      {"type", DataList{Data{a.user().empty() ? "ACCOUNT" : "USER"}}}};
 }
 
 std::vector<DataFieldText> qos_data_fields() { return field_texts(std::span<const DataField<Q>>{qos_table}); }
-std::vector<DataFieldText> association_data_fields() { return field_texts(std::span<const DataField<A>>{association_table}); }
+std::vector<DataFieldText> association_data_fields() {
+  return field_texts(std::span<const DataField<A>>{association_table});
+}
 
 }  // namespace millrace

@@ -25,7 +25,8 @@ Result<DataWish> parse_data_wish(DataForm form, std::string_view parser) {
   if (parser.empty() || parser == "latest") return out;
   for (const std::string_view known : parsers)
     if (known == parser) return out;
-  return fail(Errc::refused, "Unable to find plugin: data_parser/" + std::string{parser} + "; known are " + std::string{parsers[3]} + " to " + std::string{parsers[0]});
+  return fail(Errc::refused, "Unable to find plugin: data_parser/" + std::string{parser} + "; known are " +
+                                 std::string{parsers[3]} + " to " + std::string{parsers[0]});
 }
 
 std::string data_parser_names() {
@@ -43,10 +44,16 @@ Data data_document(DataMap records, const DataSource& source) {
   const auto number = [&](std::size_t i) { return Data{i < numbers.size() ? numbers[i] : std::string_view{"0"}}; };
   Data out{std::move(records)};
   Data& meta = out.at_path("meta");
-  meta.at_path("plugin") = DataMap{{"type", ""}, {"name", ""}, {"data_parser", "data_parser/" + std::string{parsers[0]}}, {"accounting_storage", ""}};
+  meta.at_path("plugin") = DataMap{{"type", ""},
+                                   {"name", ""},
+                                   {"data_parser", "data_parser/" + std::string{parsers[0]}},
+                                   {"accounting_storage", ""}};
   meta.at_path("client") = DataMap{{"source", ""}, {"user", names.user(getuid())}, {"group", names.group(getgid())}};
   meta.at_path("command") = std::move(command);
-  meta.at_path("slurm") = DataMap{{"version", DataMap{{"major", number(0)}, {"micro", number(2)}, {"minor", number(1)}}}, {"release", release}, {"cluster", source.cluster}};
+  meta.at_path("slurm") =
+      DataMap{{"version", DataMap{{"major", number(0)}, {"micro", number(2)}, {"minor", number(1)}}},
+              {"release", release},
+              {"cluster", source.cluster}};
   out.at_path("errors") = DataList{};
   out.at_path("warnings") = DataList{};
   return out;

@@ -1,4 +1,5 @@
-// src/cli/render/data_document.h - the frame around records that --json and --yaml print: what was asked, by whom, of which cluster.
+// src/cli/render/data_document.h - the frame around records that --json and --yaml print: what was asked, by whom, of
+// which cluster.
 #pragma once
 
 #include <optional>
@@ -21,10 +22,10 @@ Result<DataWish> parse_data_wish(DataForm form, std::string_view parser);
 std::string data_parser_names();  // what =list prints
 
 struct DataSource {
-  std::string command;                       // squeue
-  std::span<const std::string_view> words;   // its arguments
+  std::string command;                      // squeue
+  std::span<const std::string_view> words;  // its arguments
   std::string cluster;
-  std::string_view release;                  // whose behaviour is kept: 26.11.0
+  std::string_view release;  // whose behaviour is kept: 26.11.0
 };
 // Adds meta, errors and warnings to a map of records.
 Data data_document(DataMap records, const DataSource& source);

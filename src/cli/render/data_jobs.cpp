@@ -59,7 +59,8 @@ Data resources_of(const R& r) {
     allocation.push_back(DataMap{
         {"index", static_cast<std::uint32_t>(i)},
         {"name", (*names)[i]},
-        {"cpus", DataMap{{"count", at < r.job.cpus_per_allocated_node_size() ? r.job.cpus_per_allocated_node(at) : 0u}, {"used", 0u}}},
+        {"cpus", DataMap{{"count", at < r.job.cpus_per_allocated_node_size() ? r.job.cpus_per_allocated_node(at) : 0u},
+                         {"used", 0u}}},
         {"memory", DataMap{{"used", 0u}, {"allocated", memory}}},
         {"sockets", sockets_of(node == r.context.nodes.end() ? nullptr : node->second, ids)}});
   }
@@ -80,7 +81,11 @@ Data states_of(const wire::JobView& job) {
   base.clear_requeue_held();
   base.clear_configuring();
   base.clear_special_exit();
-  return words_of({{true, state_word(base)}, {job.completing(), "COMPLETING"}, {job.configuring(), "CONFIGURING"}, {job.requeue_held(), "REQUEUE_HOLD"}, {job.special_exit(), "SPECIAL_EXIT"}});
+  return words_of({{true, state_word(base)},
+                   {job.completing(), "COMPLETING"},
+                   {job.configuring(), "CONFIGURING"},
+                   {job.requeue_held(), "REQUEUE_HOLD"},
+                   {job.special_exit(), "SPECIAL_EXIT"}});
 }
 
 Data flags_of(const R& r) {
@@ -95,25 +100,37 @@ Data flags_of(const R& r) {
 }
 
 Data shared_of(const R& r) {
-  return words_of({{r.job.exclusive(), "none"}, {r.job.oversubscribe(), "oversubscribe"}, {r.ask.exclusive_user(), "user"}});
+  return words_of(
+      {{r.job.exclusive(), "none"}, {r.job.oversubscribe(), "oversubscribe"}, {r.ask.exclusive_user(), "user"}});
 }
 
 Data step_id_of(const R& r) {
-  return DataMap{{"sluid", sluid_text(r.job)}, {"job_id", number_or_not(r.job.job_id())}, {"step_het_component", number_not_set()}, {"step_id", "entire"}};
+  return DataMap{{"sluid", sluid_text(r.job)},
+                 {"job_id", number_or_not(r.job.job_id())},
+                 {"step_het_component", number_not_set()},
+                 {"step_id", "entire"}};
 }
 
 bool placed(const R& r) { return !is_pending(r.job) && !r.job.nodes().empty(); }
 Data count_asked(std::uint32_t count) { return number_if(count != 0, count); }
 Data count_or_infinite(std::uint32_t count) { return count == 0 ? number_infinite() : number_or_not(count); }
 template <auto getter>
-Data text(const R& r) { return (r.job.*getter)(); }
+Data text(const R& r) {
+  return (r.job.*getter)();
+}
 template <auto getter>
-Data asked(const R& r) { return (r.ask.*getter)(); }
+Data asked(const R& r) {
+  return (r.ask.*getter)();
+}
 template <auto getter>
-Data time(const R& r) { return time_of((r.job.*getter)()); }
+Data time(const R& r) {
+  return time_of((r.job.*getter)());
+}
 using E = wire::JobExtras;
 template <auto getter>
-Data extra(const R& r) { return (r.job.extras().*getter)(); }
+Data extra(const R& r) {
+  return (r.job.extras().*getter)();
+}
 Data empty(const R&) { return ""; }
 Data none(const R&) { return number_not_set(); }
 Data set_zero(const R&) { return number_or_not(0); }

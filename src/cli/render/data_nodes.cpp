@@ -36,14 +36,20 @@ std::string tres_of(std::uint64_t cpus, std::uint64_t memory, bool billing, cons
 }
 
 template <auto getter>
-Data value(const R& r) { return (r.node.*getter)(); }
+Data value(const R& r) {
+  return (r.node.*getter)();
+}
 template <auto getter>
-Data time(const R& r) { return time_of((r.node.*getter)()); }
+Data time(const R& r) {
+  return time_of((r.node.*getter)());
+}
 Data empty(const R&) { return ""; }
 Data zero(const R&) { return 0u; }
 Data nothing(const R&) { return DataList{}; }
 template <auto getter>
-Data words(const R& r) { return words_by_comma((r.node.*getter)()); }
+Data words(const R& r) {
+  return words_by_comma((r.node.*getter)());
+}
 
 // clang-format off
 constexpr DataField<NodeRecord> node_fields[] = {
@@ -158,11 +164,15 @@ constexpr auto idle_cpus = [](const View& n) -> std::uint64_t { return usable(n)
 constexpr auto other_cpus = [](const View& n) -> std::uint64_t { return usable(n) ? 0 : free_cpus(n); };
 constexpr auto is_allocated = [](const View& n) -> std::uint64_t { return node_is_allocated(n) ? 1 : 0; };
 constexpr auto is_idle = [](const View& n) -> std::uint64_t { return node_is_idle(n) ? 1 : 0; };
-constexpr auto is_other = [](const View& n) -> std::uint64_t { return node_is_allocated(n) || node_is_idle(n) ? 0 : 1; };
+constexpr auto is_other = [](const View& n) -> std::uint64_t {
+  return node_is_allocated(n) || node_is_idle(n) ? 0 : 1;
+};
 constexpr auto allocated_memory = [](const View& n) -> std::uint64_t { return n.allocated_memory_mib(); };
 
 template <auto getter>
-Data first(const G& g) { return g.group.nodes.empty() ? Data{""} : Data{(g.group.nodes[0]->*getter)()}; }
+Data first(const G& g) {
+  return g.group.nodes.empty() ? Data{""} : Data{(g.group.nodes[0]->*getter)()};
+}
 Data no_text(const G&) { return ""; }
 Data no_words(const G&) { return DataList{}; }
 bool measured(const G& g) {
@@ -234,6 +244,8 @@ Data node_data(const wire::NodeView& node, const DataContext& context) {
 Data node_group_data(const NodeGroup& group, const DataContext& context) {
   return to_data(std::span<const DataField<GroupRecord>>{group_fields}, GroupRecord{group, context});
 }
-std::vector<DataFieldText> node_data_fields() { return field_texts(std::span<const DataField<NodeRecord>>{node_fields}); }
+std::vector<DataFieldText> node_data_fields() {
+  return field_texts(std::span<const DataField<NodeRecord>>{node_fields});
+}
 
 }  // namespace millrace

@@ -11,13 +11,17 @@ namespace {
 
 using P = wire::PartitionView;
 
-Data limit_or_infinite(std::uint32_t count) { return count == UINT32_MAX || count == 0 ? number_infinite() : number_or_not(count); }
+Data limit_or_infinite(std::uint32_t count) {
+  return count == UINT32_MAX || count == 0 ? number_infinite() : number_or_not(count);
+}
 // Slurm tells memory for a node from memory for a processor by which of the two is set.
 Data per_cpu(bool has, std::uint64_t mib) { return number_if(has, mib); }
 Data per_node(bool has_cpu, bool has_node, std::uint64_t mib) { return number_if(!has_cpu, has_node ? mib : 0); }
 
 template <auto getter>
-Data value(const P& p) { return (p.*getter)(); }
+Data value(const P& p) {
+  return (p.*getter)();
+}
 Data empty(const P&) { return ""; }
 Data none(const P&) { return number_not_set(); }
 Data infinite(const P&) { return number_infinite(); }
@@ -166,9 +170,15 @@ constexpr DataField<StepRecord> step_fields[] = {
 
 }  // namespace
 
-Data partition_data(const P& partition, const DataContext&) { return to_data(std::span<const DataField<P>>{partition_fields}, partition); }
-Data reservation_data(const V& reservation) { return to_data(std::span<const DataField<V>>{reservation_fields}, reservation); }
-Data step_data(const wire::StepView& step, const DataContext& context) { return to_data(std::span<const DataField<StepRecord>>{step_fields}, StepRecord{step, context}); }
+Data partition_data(const P& partition, const DataContext&) {
+  return to_data(std::span<const DataField<P>>{partition_fields}, partition);
+}
+Data reservation_data(const V& reservation) {
+  return to_data(std::span<const DataField<V>>{reservation_fields}, reservation);
+}
+Data step_data(const wire::StepView& step, const DataContext& context) {
+  return to_data(std::span<const DataField<StepRecord>>{step_fields}, StepRecord{step, context});
+}
 
 Data licence_data(const wire::Licences::Licence& licence) {
   return DataMap{{"LicenseName", licence.name()},
@@ -183,8 +193,14 @@ Data licence_data(const wire::Licences::Licence& licence) {
                  {"Nodes", ""}};
 }
 
-std::vector<DataFieldText> partition_data_fields() { return field_texts(std::span<const DataField<P>>{partition_fields}); }
-std::vector<DataFieldText> reservation_data_fields() { return field_texts(std::span<const DataField<V>>{reservation_fields}); }
-std::vector<DataFieldText> step_data_fields() { return field_texts(std::span<const DataField<StepRecord>>{step_fields}); }
+std::vector<DataFieldText> partition_data_fields() {
+  return field_texts(std::span<const DataField<P>>{partition_fields});
+}
+std::vector<DataFieldText> reservation_data_fields() {
+  return field_texts(std::span<const DataField<V>>{reservation_fields});
+}
+std::vector<DataFieldText> step_data_fields() {
+  return field_texts(std::span<const DataField<StepRecord>>{step_fields});
+}
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
-// src/cli/render/data_records.h - jobs, nodes, partitions and the rest as data trees with Slurm's names, one table row for each value.
+// src/cli/render/data_records.h - jobs, nodes, partitions and the rest as data trees with Slurm's names, one table row
+// for each value.
 #pragma once
 
 #include <map>
@@ -17,7 +18,8 @@ struct DataContext {
   std::int64_t now_us = 0;
   std::string cluster;
   Names* names = nullptr;
-  std::map<std::string, const wire::NodeView*> nodes{};  // of jobs with an allocation: how their processors lie in sockets
+  std::map<std::string, const wire::NodeView*>
+      nodes{};  // of jobs with an allocation: how their processors lie in sockets
 };
 
 Data job_data(const wire::JobView& job, const DataContext& context);

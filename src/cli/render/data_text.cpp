@@ -23,14 +23,18 @@ std::size_t utf8_length(std::string_view text) {
     return 3;
   }
   if (first >= 0xf0 && first <= 0xf4) {
-    if (!follows(1) || !follows(2) || !follows(3) || (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) return 0;
+    if (!follows(1) || !follows(2) || !follows(3) || (first == 0xf0 && second < 0x90) ||
+        (first == 0xf4 && second > 0x8f))
+      return 0;
     return 4;
   }
   return 0;
 }
 
 void put_quoted(std::string& out, std::string_view text, bool escape_slash) {
-  const auto plain = [&](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && (c != '/' || !escape_slash); };
+  const auto plain = [&](char c) {
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && (c != '/' || !escape_slash);
+  };
   out += '"';
   while (!text.empty()) {
     std::size_t run = 0;  // nearly all of nearly every text
@@ -47,14 +51,30 @@ void put_quoted(std::string& out, std::string_view text, bool escape_slash) {
     const char c = text[0];
     text.remove_prefix(1);
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '/': out += escape_slash ? "\\/" : "/"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      case '\b': out += "\\b"; break;
-      case '\f': out += "\\f"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '/':
+        out += escape_slash ? "\\/" : "/";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '\b':
+        out += "\\b";
+        break;
+      case '\f':
+        out += "\\f";
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
           char buffer[8];
@@ -72,18 +92,25 @@ void put_real(std::string& out, double value) {
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   const std::string_view text{buffer, static_cast<std::size_t>(end - buffer)};
-  if (text.find_first_of("in") != std::string_view::npos) out += "null";  // inf and nan have no place in JSON
-  else out += std::string{text} + (text.find_first_of(".e") == std::string_view::npos ? ".0" : "");
+  if (text.find_first_of("in") != std::string_view::npos)
+    out += "null";  // inf and nan have no place in JSON
+  else
+    out += std::string{text} + (text.find_first_of(".e") == std::string_view::npos ? ".0" : "");
 }
 
 // Everything but texts, lists and maps.
 void put_plain(std::string& out, const Data& data) {
   const Data::Value& value = data.value();
-  if (data.is_null()) out += "null";
-  else if (const bool* yes = std::get_if<bool>(&value)) out += *yes ? "true" : "false";
-  else if (const std::int64_t* number = std::get_if<std::int64_t>(&value)) out += std::to_string(*number);
-  else if (const std::uint64_t* count = std::get_if<std::uint64_t>(&value)) out += std::to_string(*count);
-  else if (const double* real = std::get_if<double>(&value)) put_real(out, *real);
+  if (data.is_null())
+    out += "null";
+  else if (const bool* yes = std::get_if<bool>(&value))
+    out += *yes ? "true" : "false";
+  else if (const std::int64_t* number = std::get_if<std::int64_t>(&value))
+    out += std::to_string(*number);
+  else if (const std::uint64_t* count = std::get_if<std::uint64_t>(&value))
+    out += std::to_string(*count);
+  else if (const double* real = std::get_if<double>(&value))
+    put_real(out, *real);
 }
 
 void put_json(std::string& out, const Data& data, std::size_t depth) {
@@ -121,7 +148,8 @@ bool plain_in_yaml(std::string_view text) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   if (!letter(text[0]) && text[0] != '/') return false;
   for (const char c : text)
-    if (!letter(c) && !(c >= '0' && c <= '9') && c != '_' && c != '-' && c != '.' && c != '/' && c != '+' && c != '=') return false;
+    if (!letter(c) && !(c >= '0' && c <= '9') && c != '_' && c != '-' && c != '.' && c != '/' && c != '+' && c != '=')
+      return false;
   if (text.size() > 5) return true;
   for (const std::string_view word : {"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
     if (equals_ignoring_case(text, word)) return false;
@@ -129,8 +157,10 @@ bool plain_in_yaml(std::string_view text) {
 }
 
 void put_yaml_text(std::string& out, std::string_view text) {
-  if (plain_in_yaml(text)) out += text;
-  else put_quoted(out, text, false);
+  if (plain_in_yaml(text))
+    out += text;
+  else
+    put_quoted(out, text, false);
 }
 
 void put_yaml(std::string& out, const Data& data, std::size_t depth, bool after_key);
@@ -166,8 +196,10 @@ void put_yaml(std::string& out, const Data& data, std::size_t depth, bool after_
     }
   } else {
     out += ' ';
-    if (data.is_text()) put_yaml_text(out, std::get<std::string>(data.value()));
-    else put_plain(out, data);
+    if (data.is_text())
+      put_yaml_text(out, std::get<std::string>(data.value()));
+    else
+      put_plain(out, data);
     out += '\n';
   }
 }
@@ -182,8 +214,10 @@ std::string to_json(const Data& data) {
 
 std::string to_yaml(const Data& data) {
   std::string out = "---\n";
-  if (const DataMap* members = data.map(); members != nullptr && !members->empty()) put_yaml_members(out, *members, 0, false);
-  else put_yaml(out, data, 0, false);
+  if (const DataMap* members = data.map(); members != nullptr && !members->empty())
+    put_yaml_members(out, *members, 0, false);
+  else
+    put_yaml(out, data, 0, false);
   return out + "...\n";
 }
 

@@ -10,12 +10,14 @@ namespace millrace {
 
 enum class DataForm : std::uint8_t { json, yaml };
 
-// Ends with a line end. Bytes that are not UTF-8 become U+FFFD: file names may hold any byte, readers of JSON take none of them.
+// Ends with a line end. Bytes that are not UTF-8 become U+FFFD: file names may hold any byte, readers of JSON take none
+// of them.
 std::string to_json(const Data& data);
 std::string to_yaml(const Data& data);
 std::string to_text(const Data& data, DataForm form);
 
-// A document that begins with one long list: its items are printed one by one, so that a hundred thousand jobs need no tree of gigabytes.
+// A document that begins with one long list: its items are printed one by one, so that a hundred thousand jobs need no
+// tree of gigabytes.
 class DataListText {
  public:
   DataListText(DataForm form, std::string_view key) : form_(form), key_(key) {}

@@ -35,8 +35,10 @@ void put_at_path(DataMap& members, std::string_view path, Data value) {
   for (DataMember& member : members)
     if (member.first == key) found = &member.second;
   if (found == nullptr) found = &members.emplace_back(std::string{key}, Data{}).second;
-  if (slash == std::string_view::npos) *found = std::move(value);
-  else found->at_path(path.substr(slash + 1)) = std::move(value);
+  if (slash == std::string_view::npos)
+    *found = std::move(value);
+  else
+    found->at_path(path.substr(slash + 1)) = std::move(value);
 }
 
 namespace {
@@ -48,10 +50,14 @@ Data number_form(bool set, bool infinite, Data number) {
 Data number_or_not(std::uint64_t number) { return number_form(true, false, number); }
 Data number_not_set() { return number_form(false, false, std::uint64_t{0}); }
 Data number_infinite() { return number_form(false, true, std::uint64_t{0}); }
-Data number_or_infinite(std::uint32_t number) { return number == UINT32_MAX ? number_infinite() : number_or_not(number); }
+Data number_or_infinite(std::uint32_t number) {
+  return number == UINT32_MAX ? number_infinite() : number_or_not(number);
+}
 Data number_if(bool set, std::uint64_t number) { return set ? number_or_not(number) : number_not_set(); }
 Data real_if(bool set, double number) { return number_form(set, false, set ? number : 0.0); }
-Data time_of(std::int64_t microseconds) { return number_or_not(microseconds <= 0 ? 0 : static_cast<std::uint64_t>(microseconds / 1'000'000)); }
+Data time_of(std::int64_t microseconds) {
+  return number_or_not(microseconds <= 0 ? 0 : static_cast<std::uint64_t>(microseconds / 1'000'000));
+}
 
 Data exit_code_data(std::uint32_t code, std::uint32_t signal) {
   std::string name;
@@ -89,14 +95,18 @@ bool has_form(const Data& value, std::string_view type) {
   const auto ends = [&](std::string_view end) { return type.ends_with(end); };
   if (type == "BOOL" || type == "BOOL16" || type == "BOOL16_NO_VAL" || type == "HOLD") return value.is_bool();
   if (ends("_NO_VAL") || type == "MEM_PER_CPUS" || type == "MEM_PER_NODE")
-    return value.find("set") != nullptr && value.find("infinite") != nullptr && value.find("number") != nullptr && value.map()->size() == 3;
-  if (type == "PROCESS_EXIT_CODE") return value.find("status") != nullptr && value.find("return_code") != nullptr && value.find("signal") != nullptr;
+    return value.find("set") != nullptr && value.find("infinite") != nullptr && value.find("number") != nullptr &&
+           value.map()->size() == 3;
+  if (type == "PROCESS_EXIT_CODE")
+    return value.find("status") != nullptr && value.find("return_code") != nullptr && value.find("signal") != nullptr;
   if (type == "SLURM_STEP_ID") return value.find("job_id") != nullptr && value.find("step_id") != nullptr;
   if (ends("_PTR")) return value.is_null() || value.map() != nullptr;
-  if (ends("_FLAGS") || ends("_LIST") || ends("STATE") || ends("STATES") || ends("MODES") || type == "CSV_STRING" || type == "SELECT_TYPE_PARAM" || type == "ACCT_GATHER_PROFILE" ||
-      type == "JOB_SHARED")
+  if (ends("_FLAGS") || ends("_LIST") || ends("STATE") || ends("STATES") || ends("MODES") || type == "CSV_STRING" ||
+      type == "SELECT_TYPE_PARAM" || type == "ACCT_GATHER_PROFILE" || type == "JOB_SHARED")
     return value.list() != nullptr;
-  if (type.starts_with("UINT") || type.starts_with("INT") || type == "NICE" || type == "CORE_SPEC" || type == "THREAD_SPEC" || type == "TIMESTAMP" || type == "FLOAT64") return value.is_number();
+  if (type.starts_with("UINT") || type.starts_with("INT") || type == "NICE" || type == "CORE_SPEC" ||
+      type == "THREAD_SPEC" || type == "TIMESTAMP" || type == "FLOAT64")
+    return value.is_number();
   return value.is_text();
 }
 

@@ -1,4 +1,5 @@
-// src/cli/render/data_tree.h - a record as a tree of names and values, before it is printed as JSON or YAML (or answered over HTTP).
+// src/cli/render/data_tree.h - a record as a tree of names and values, before it is printed as JSON or YAML (or
+// answered over HTTP).
 #pragma once
 
 #include <cstdint>
@@ -37,11 +38,14 @@ class Data {
   bool is_null() const { return std::holds_alternative<std::nullptr_t>(value_); }
   bool is_text() const { return std::holds_alternative<std::string>(value_); }
   bool is_bool() const { return std::holds_alternative<bool>(value_); }
-  bool is_number() const { return std::holds_alternative<std::int64_t>(value_) || std::holds_alternative<std::uint64_t>(value_) || std::holds_alternative<double>(value_); }
+  bool is_number() const {
+    return std::holds_alternative<std::int64_t>(value_) || std::holds_alternative<std::uint64_t>(value_) ||
+           std::holds_alternative<double>(value_);
+  }
   const DataList* list() const { return std::get_if<DataList>(&value_); }
   const DataMap* map() const { return std::get_if<DataMap>(&value_); }
-  const Data* find(std::string_view key) const;     // of a map; nullptr: not there
-  Data& at_path(std::string_view path);             // "nodes/total": maps are made on the way
+  const Data* find(std::string_view key) const;  // of a map; nullptr: not there
+  Data& at_path(std::string_view path);          // "nodes/total": maps are made on the way
   bool operator==(const Data&) const = default;
 
  private:
@@ -80,8 +84,10 @@ Data to_data(std::span<const DataField<Record>> fields, const Record& record) {
   DataMap members;
   members.reserve(fields.size());
   for (const DataField<Record>& field : fields)
-    if (field.path.find('/') == std::string_view::npos) members.emplace_back(std::string{field.path}, field.value(record));
-    else put_at_path(members, field.path, field.value(record));
+    if (field.path.find('/') == std::string_view::npos)
+      members.emplace_back(std::string{field.path}, field.value(record));
+    else
+      put_at_path(members, field.path, field.value(record));
   return members;
 }
 

@@ -11,9 +11,13 @@ using D = wire::Diagnostics;
 Data mean(std::uint64_t total, std::uint64_t count) { return Data{count == 0 ? std::uint64_t{0} : total / count}; }
 std::uint64_t positive(std::int64_t value) { return value < 0 ? 0 : static_cast<std::uint64_t>(value); }
 template <auto get>
-Data of_main(const D& d) { return Data{(d.main().*get)()}; }
+Data of_main(const D& d) {
+  return Data{(d.main().*get)()};
+}
 template <auto get>
-Data of_backfill(const D& d) { return Data{(d.backfill().*get)()}; }
+Data of_backfill(const D& d) {
+  return Data{(d.backfill().*get)()};
+}
 Data none(const D&) { return 0; }
 Data empty(const D&) { return DataList{}; }
 
@@ -94,13 +98,26 @@ constexpr DataField<D> fields[] = {
 
 Data diagnostics_data(const wire::Diagnostics& from, Names& names) {
   Data out = to_data(std::span<const DataField<D>>{fields}, from);
-  const auto average = [](const D::Calls& calls) { return number_or_not(calls.count() == 0 ? 0 : positive(calls.total_us()) / calls.count()); };
+  const auto average = [](const D::Calls& calls) {
+    return number_or_not(calls.count() == 0 ? 0 : positive(calls.total_us()) / calls.count());
+  };
   DataList types, users;
   for (const D::Calls& calls : from.by_type())
-    types.push_back(DataMap{{"type_id", calls.number()}, {"message_type", calls.name()}, {"count", calls.count()}, {"queued", 0}, {"dropped", 0}, {"cycle_last", 0}, {"cycle_max", 0},
-                            {"total_time", calls.total_us()}, {"average_time", average(calls)}});
+    types.push_back(DataMap{{"type_id", calls.number()},
+                            {"message_type", calls.name()},
+                            {"count", calls.count()},
+                            {"queued", 0},
+                            {"dropped", 0},
+                            {"cycle_last", 0},
+                            {"cycle_max", 0},
+                            {"total_time", calls.total_us()},
+                            {"average_time", average(calls)}});
   for (const D::Calls& calls : from.by_user())
-    users.push_back(DataMap{{"user_id", calls.number()}, {"user", user_of(calls, names)}, {"count", calls.count()}, {"total_time", calls.total_us()}, {"average_time", average(calls)}});
+    users.push_back(DataMap{{"user_id", calls.number()},
+                            {"user", user_of(calls, names)},
+                            {"count", calls.count()},
+                            {"total_time", calls.total_us()},
+                            {"average_time", average(calls)}});
   out.at_path("rpcs_by_message_type") = std::move(types);
   out.at_path("rpcs_by_user") = std::move(users);
   return out;

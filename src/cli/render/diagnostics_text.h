@@ -16,6 +16,8 @@ std::string diagnostics_text(const wire::Diagnostics& from, CallOrder order, Nam
 std::string accounting_statistics(const wire::Diagnostics& from, Names& names);
 
 // As the controller calls him, or this host.
-inline std::string user_of(const wire::Diagnostics::Calls& calls, Names& names) { return calls.name().empty() ? names.user(calls.number()) : calls.name(); }
+inline std::string user_of(const wire::Diagnostics::Calls& calls, Names& names) {
+  return calls.name().empty() ? names.user(calls.number()) : calls.name();
+}
 
 }  // namespace millrace

@@ -262,11 +262,15 @@ constexpr ErrorText texts[] = {
     {7007, "Too wide of a date range in query"},
     {7008, "Database connection reference is invalid"},
     {7009, "You can not remove the default account of a user"},
-    {7010, "There is something internally wrong with the SQL needed for this. Please consult the slurmdbd log for more info."},
+    {7010,
+     "There is something internally wrong with the SQL needed for this. Please consult the slurmdbd log for more "
+     "info."},
     {7011, "This request would make it so some associations would not have access to their default qos."},
     {7012, "Coordinators can not increase job limits beyond the parent ones"},
     {7013, "No RPC stats are available"},
-    {7014, "Invalid value for Allowed field when SharedPool enabled, must be 0 or 100% (without Absolute) or Count (with Absolute)."},
+    {7014,
+     "Invalid value for Allowed field when SharedPool enabled, must be 0 or 100% (without Absolute) or Count (with "
+     "Absolute)."},
     {7100, "Too many clusters in federation"},
     {7101, "Clusters can only be assigned to one federation"},
     {7102, "Invalid cluster feature specification"},

@@ -30,7 +30,8 @@ void append_rule(std::string& out, int width) {
 
 bool names_field(std::string_view names, std::string_view word, bool exactly) {
   return std::ranges::any_of(split(names, ','), [&](std::string_view name) {
-    return exactly ? equals_ignoring_case(name, word) : word.size() < name.size() && equals_ignoring_case(name.substr(0, word.size()), word);
+    return exactly ? equals_ignoring_case(name, word)
+                   : word.size() < name.size() && equals_ignoring_case(name.substr(0, word.size()), word);
   });
 }
 

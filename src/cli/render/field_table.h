@@ -1,4 +1,5 @@
-// src/cli/render/field_table.h - tables in the form of sacctmgr and sshare: right-aligned cells, a line below the header, or parsable.
+// src/cli/render/field_table.h - tables in the form of sacctmgr and sshare: right-aligned cells, a line below the
+// header, or parsable.
 #pragma once
 
 #include <cstdint>
@@ -54,14 +55,17 @@ Result<std::vector<ChosenField<Row>>> choose_fields(std::span<const Field<Row>> 
     if (chosen.field == nullptr) return fail(Errc::invalid, "Unknown field '" + std::string{name} + "'");
     chosen.width = chosen.field->width;
     if (percent != std::string_view::npos)
-      if (const auto width = parse_integer(word.substr(percent + 1)); width && *width != 0 && *width > -1000 && *width < 1000) chosen.width = static_cast<int>(*width);
+      if (const auto width = parse_integer(word.substr(percent + 1));
+          width && *width != 0 && *width > -1000 && *width < 1000)
+        chosen.width = static_cast<int>(*width);
     out.push_back(chosen);
   }
   return out;
 }
 
 template <class Row>
-std::string render_fields(const std::vector<ChosenField<Row>>& fields, const std::vector<Row>& rows, const TableStyle& style) {
+std::string render_fields(const std::vector<ChosenField<Row>>& fields, const std::vector<Row>& rows,
+                          const TableStyle& style) {
   std::string out;
   if (style.header) {
     for (std::size_t i = 0; i < fields.size(); ++i)

@@ -84,7 +84,8 @@ template <class Row>
 Format<Row> parse_short_format(std::string_view text, std::span<const Column<Row>> columns, std::string& unknown) {
   Format<Row> out;
   const std::size_t first = text.find('%');
-  if (first == std::string_view::npos || first > 0) out.push_back({nullptr, 0, false, std::string{text.substr(0, first)}});
+  if (first == std::string_view::npos || first > 0)
+    out.push_back({nullptr, 0, false, std::string{text.substr(0, first)}});
   while (text.find('%') != std::string_view::npos) {
     text.remove_prefix(text.find('%'));
     while (!text.empty() && text[0] == '%') text.remove_prefix(1);
@@ -114,7 +115,8 @@ Format<Row> parse_short_format(std::string_view text, std::span<const Column<Row
 
 // -O: "name[:[.|-]width[suffix]],..."; 20 wide where nothing is said, as wide as the value where no number is.
 template <class Row>
-Format<Row> parse_long_format(std::string_view text, std::span<const Column<Row>> columns, std::vector<std::string>& unknown) {
+Format<Row> parse_long_format(std::string_view text, std::span<const Column<Row>> columns,
+                              std::vector<std::string>& unknown) {
   Format<Row> out;
   if (text.ends_with(',')) text.remove_suffix(1);
   for (std::string_view word : split(text, ',')) {
@@ -135,8 +137,10 @@ Format<Row> parse_long_format(std::string_view text, std::span<const Column<Row>
     }
     for (const Column<Row>& column : columns)
       if (equals_ignoring_case(column.name, name) && field.column == nullptr) field.column = &column;
-    if (field.column == nullptr) unknown.emplace_back(name);
-    else out.push_back(std::move(field));
+    if (field.column == nullptr)
+      unknown.emplace_back(name);
+    else
+      out.push_back(std::move(field));
   }
   return out;
 }

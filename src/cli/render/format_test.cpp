@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "cli/render/columns.h"
-#include "cli/render/job_words.h"
 #include "cli/render/config_file.h"
 #include "cli/render/error_texts.h"
+#include "cli/render/job_words.h"
 #include "cli/render/node_columns.h"
 #include "cli/render/node_words.h"
+#include "cli/render/text_forms.h"
 #include "config/show_config.h"
 #include "config/slurm_conf.h"
-#include "cli/render/text_forms.h"
 
 namespace millrace {
 namespace {
@@ -50,7 +50,9 @@ TEST_F(Formats, Letters) {
 TEST_F(Formats, All_letters) {
   std::string header;
   append_header(header, parse_short_format("%all", job_columns(), letters_));
-  EXPECT_TRUE(header.starts_with("ACCOUNT|TRES_PER_NODE|MIN_CPUS|MIN_TMP_DISK|END_TIME|FEATURES|GROUP|OVER_SUBSCRIBE|JOBID|NAME|COMMENT|")) << header;
+  EXPECT_TRUE(header.starts_with(
+      "ACCOUNT|TRES_PER_NODE|MIN_CPUS|MIN_TMP_DISK|END_TIME|FEATURES|GROUP|OVER_SUBSCRIBE|JOBID|NAME|COMMENT|"))
+      << header;
   EXPECT_TRUE(header.ends_with("|SUBMIT_TIME|LICENSES|CORE_SPEC|SCHEDNODES|WORK_DIR\n")) << header;
   EXPECT_EQ(std::ranges::count(header, '|'), 51);
   header.clear();
@@ -180,8 +182,10 @@ TEST(Forms, Reservations_of_sinfo) {
 
 TEST(Forms, A_written_configuration_can_be_read) {
   const auto first = parse_configuration_text(
-      "ClusterName=written\nSlurmctldHost=head(10.0.0.1)\nSlurmctldTimeout=77\nMinJobAge=99\nSchedulerParameters=bf_interval=7\nGresTypes=gpu\n"
-      "NodeName=n[1-2] CPUs=8 RealMemory=4000 Gres=gpu:2 Feature=a,b\nPartitionName=main Nodes=ALL Default=YES MaxTime=1-00:00:00\n",
+      "ClusterName=written\nSlurmctldHost=head(10.0.0.1)\nSlurmctldTimeout=77\nMinJobAge=99\nSchedulerParameters=bf_"
+      "interval=7\nGresTypes=gpu\n"
+      "NodeName=n[1-2] CPUs=8 RealMemory=4000 Gres=gpu:2 Feature=a,b\nPartitionName=main Nodes=ALL Default=YES "
+      "MaxTime=1-00:00:00\n",
       "/etc/slurm/slurm.conf");
   ASSERT_TRUE(first.errors.empty()) << first.errors[0];
   wire::Config config;

@@ -1,4 +1,5 @@
-// src/cli/render/golden_cluster.h - for tests: the cluster of the recordings as its controller would describe it, and how output is compared with them.
+// src/cli/render/golden_cluster.h - for tests: the cluster of the recordings as its controller would describe it, and
+// how output is compared with them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,7 +39,8 @@ inline std::string recorded(const std::string& name) {
 }
 
 inline void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
 }
 
 inline std::int64_t at(const char* clock, int day = 15) {
@@ -192,7 +194,8 @@ class Golden : public testing::Test {
       node.set_agent_started_at_us(at("07:12:04"));
       node.add_partitions("main");
       node.add_partitions(i <= 2 ? "debug" : "gpu");
-      constexpr std::uint32_t cpus[] = {5, 2, 0, 0}, load[] = {531, 412, 482, 482}, free[] = {18593, 20812, 19796, 19796}, used[] = {250, 100, 0, 0};
+      constexpr std::uint32_t cpus[] = {5, 2, 0, 0}, load[] = {531, 412, 482, 482},
+                              free[] = {18593, 20812, 19796, 19796}, used[] = {250, 100, 0, 0};
       constexpr const char* busy[] = {"07:22:11", "07:19:11", "07:17:49", "07:12:04"};
       node.set_allocated_cpus(cpus[i - 1]);
       node.set_allocated_memory_mib(used[i - 1]);
@@ -201,7 +204,8 @@ class Golden : public testing::Test {
       node.set_last_busy_us(at(busy[i - 1]));
       nodes_.push_back(node);
     }
-    const auto add = [&](const char* name, const char* nodes, std::uint32_t count, std::uint32_t limit, std::uint32_t usual) {
+    const auto add = [&](const char* name, const char* nodes, std::uint32_t count, std::uint32_t limit,
+                         std::uint32_t usual) {
       wire::PartitionView p;
       p.set_name(name);
       p.set_is_default(partitions_.empty());
@@ -289,7 +293,9 @@ class Golden : public testing::Test {
     return out;
   }
 
-  std::string show(const wire::JobView& view, const char* clock, ShowOptions options = {}) { return show_job(view, at(clock), names_, options); }
+  std::string show(const wire::JobView& view, const char* clock, ShowOptions options = {}) {
+    return show_job(view, at(clock), names_, options);
+  }
 
   Names names_;
   JobContext context_;

@@ -1,4 +1,5 @@
-// src/cli/render/golden_data_test.cpp - what --json prints against recordings of a real Slurm: every key, its place, its type and its value.
+// src/cli/render/golden_data_test.cpp - what --json prints against recordings of a real Slurm: every key, its place,
+// its type and its value.
 #include <boost/json.hpp>
 
 #include "cli/render/data_accounts.h"
@@ -45,17 +46,21 @@ void compare_values(const json::value& ours, const json::value& theirs, const st
   }
   for (const Excuse& excuse : excuses)
     if (path == excuse.path) return;
-  const auto below = [&](std::string_view key) { return path.empty() ? std::string{key} : path + '/' + std::string{key}; };
+  const auto below = [&](std::string_view key) {
+    return path.empty() ? std::string{key} : path + '/' + std::string{key};
+  };
   if (theirs.is_object()) {
     std::vector<std::string> our_keys, their_keys;
     for (const auto& member : ours.as_object()) our_keys.emplace_back(member.key());
     for (const auto& member : theirs.as_object()) their_keys.emplace_back(member.key());
     EXPECT_EQ(our_keys, their_keys) << path;
     for (const auto& member : theirs.as_object())
-      if (const json::value* mine = ours.as_object().if_contains(member.key())) compare_values(*mine, member.value(), below(member.key()));
+      if (const json::value* mine = ours.as_object().if_contains(member.key()))
+        compare_values(*mine, member.value(), below(member.key()));
   } else if (theirs.is_array()) {
     ASSERT_EQ(ours.as_array().size(), theirs.as_array().size()) << path;
-    for (std::size_t i = 0; i < theirs.as_array().size(); ++i) compare_values(ours.as_array()[i], theirs.as_array()[i], below("*"));
+    for (std::size_t i = 0; i < theirs.as_array().size(); ++i)
+      compare_values(ours.as_array()[i], theirs.as_array()[i], below("*"));
   } else {
     EXPECT_EQ(json::serialize(ours), json::serialize(theirs)) << path;
   }
@@ -84,7 +89,9 @@ class GoldenData : public Golden {
     view.add_cpu_ids_per_allocated_node(view.job_id() == 92 ? "2" : view.job_id() == 93 ? "3" : "4");
     if (view.job_id() == 90) {
       view.mutable_resources()->add_gres_per_allocated_node("gpu:1(IDX:0)");
-      view.set_submit_line("sbatch --parsable --gres=gpu:1 -t 5 --mem 50 -o /tmp/golden.8Ni8/gpu.out --wrap env | grep -E \"CUDA|GPU|SLURM_JOB_GPUS|ROCR\" | sort; sleep 15");
+      view.set_submit_line(
+          "sbatch --parsable --gres=gpu:1 -t 5 --mem 50 -o /tmp/golden.8Ni8/gpu.out --wrap env | grep -E "
+          "\"CUDA|GPU|SLURM_JOB_GPUS|ROCR\" | sort; sleep 15");
       view.set_std_out("/tmp/golden.8Ni8/gpu.out");
       view.set_std_out_pattern(view.std_out());
     }
@@ -117,16 +124,22 @@ class GoldenData : public Golden {
   Data jobs_document(const std::vector<std::size_t>& which, std::vector<std::string_view> words, const char* command) {
     DataList records;
     for (const std::size_t i : which) records.push_back(job_data(jobs_[i], data_context_));
-    return data_document({{"jobs", std::move(records)}, {"last_backfill", time_of(at("07:19:14"))}, {"last_update", time_of(at("07:22:28"))}},
+    return data_document({{"jobs", std::move(records)},
+                          {"last_backfill", time_of(at("07:19:14"))},
+                          {"last_update", time_of(at("07:22:28"))}},
                          {command, words, "clientsnew", "26.11.0-0rc1"});
   }
 
   DataContext data_context_;
 };
 
-TEST_F(GoldenData, Squeue_json) { compare_json("squeue-json.txt", jobs_document({3, 4, 2, 1, 5, 6, 0}, {"--json"}, "squeue")); }
+TEST_F(GoldenData, Squeue_json) {
+  compare_json("squeue-json.txt", jobs_document({3, 4, 2, 1, 5, 6, 0}, {"--json"}, "squeue"));
+}
 
-TEST_F(GoldenData, Scontrol_show_job_json) { compare_json("scontrol-show-job-json.txt", jobs_document({3}, {"show", "job", "86", "--json"}, "scontrol")); }
+TEST_F(GoldenData, Scontrol_show_job_json) {
+  compare_json("scontrol-show-job-json.txt", jobs_document({3}, {"show", "job", "86", "--json"}, "scontrol"));
+}
 
 TEST_F(GoldenData, Sinfo_json) {
   NodeListing listing;
@@ -137,9 +150,11 @@ TEST_F(GoldenData, Sinfo_json) {
   ASSERT_TRUE(unknown.empty());
   const NodeContext context{&names_, "clientsnew"};
   DataList records;
-  for (const NodeGroup& group : group_nodes(listing, format, {.exact = true}, context)) records.push_back(node_group_data(group, data_context_));
+  for (const NodeGroup& group : group_nodes(listing, format, {.exact = true}, context))
+    records.push_back(node_group_data(group, data_context_));
   const std::string_view words[] = {"--json"};
-  compare_json("sinfo-json.txt", data_document({{"sinfo", std::move(records)}}, {"sinfo", words, "clientsnew", "26.11.0-0rc1"}));
+  compare_json("sinfo-json.txt",
+               data_document({{"sinfo", std::move(records)}}, {"sinfo", words, "clientsnew", "26.11.0-0rc1"}));
 }
 
 // A schema is made of the tables: what they promise is what comes.

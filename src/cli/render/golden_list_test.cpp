@@ -102,7 +102,8 @@ TEST(GoldenList, Every_recording_is_compared_somewhere) {
   for (const auto& entry : std::filesystem::directory_iterator(recordings())) {
     const std::string name = entry.path().filename();
     if (!name.ends_with(".txt")) continue;
-    EXPECT_NE(std::ranges::find(compared, std::string_view{name}, &Compared::file), std::end(compared)) << name << " is compared nowhere";
+    EXPECT_NE(std::ranges::find(compared, std::string_view{name}, &Compared::file), std::end(compared))
+        << name << " is compared nowhere";
   }
 }
 
@@ -117,7 +118,8 @@ TEST(GoldenList, What_is_compared_with_daemons_is_named_there) {
   const std::string script = slurp(repository() / "tests/system/golden/run.py");
   for (const Compared& one : compared) {
     if (one.where != system) continue;
-    EXPECT_NE(script.find('"' + std::string{one.file.substr(0, one.file.size() - 4)} + '"'), std::string::npos) << one.file;
+    EXPECT_NE(script.find('"' + std::string{one.file.substr(0, one.file.size() - 4)} + '"'), std::string::npos)
+        << one.file;
   }
 }
 

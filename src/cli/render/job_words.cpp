@@ -16,28 +16,43 @@ struct StateRow {
 };
 
 constexpr StateRow states[] = {
-    {"PENDING", "PD", wire::PENDING},       {"RUNNING", "R", wire::RUNNING},
-    {"SUSPENDED", "S", wire::SUSPENDED},    {"COMPLETED", "CD", wire::COMPLETED},
-    {"CANCELLED", "CA", wire::CANCELLED},   {"FAILED", "F", wire::FAILED},
-    {"TIMEOUT", "TO", wire::TIMEOUT},       {"NODE_FAIL", "NF", wire::NODE_FAIL},
-    {"PREEMPTED", "PR", wire::PREEMPTED},   {"BOOT_FAIL", "BF", wire::BOOT_FAIL},
-    {"DEADLINE", "DL", wire::DEADLINE},     {"OUT_OF_MEMORY", "OOM", wire::OUT_OF_MEMORY},
-    {"COMPLETING", "CG", completing_code},  {"REQUEUE_HOLD", "RH", requeue_hold_code},
-    {"CONFIGURING", "CF", configuring_code}, {"SPECIAL_EXIT", "SE", special_exit_code},
+    {"PENDING", "PD", wire::PENDING},
+    {"RUNNING", "R", wire::RUNNING},
+    {"SUSPENDED", "S", wire::SUSPENDED},
+    {"COMPLETED", "CD", wire::COMPLETED},
+    {"CANCELLED", "CA", wire::CANCELLED},
+    {"FAILED", "F", wire::FAILED},
+    {"TIMEOUT", "TO", wire::TIMEOUT},
+    {"NODE_FAIL", "NF", wire::NODE_FAIL},
+    {"PREEMPTED", "PR", wire::PREEMPTED},
+    {"BOOT_FAIL", "BF", wire::BOOT_FAIL},
+    {"DEADLINE", "DL", wire::DEADLINE},
+    {"OUT_OF_MEMORY", "OOM", wire::OUT_OF_MEMORY},
+    {"COMPLETING", "CG", completing_code},
+    {"REQUEUE_HOLD", "RH", requeue_hold_code},
+    {"CONFIGURING", "CF", configuring_code},
+    {"SPECIAL_EXIT", "SE", special_exit_code},
     // States of Slurm no job of ours is ever in; asking for them is no mistake.
     {"RESIZING", "RS", never_code},
-    {"REQUEUED", "RQ", never_code},         {"REQUEUE_FED", "RF", never_code},
+    {"REQUEUED", "RQ", never_code},
+    {"REQUEUE_FED", "RF", never_code},
     {"STOPPED", "ST", never_code},
-    {"REVOKED", "RV", never_code},          {"RESV_DEL_HOLD", "RD", never_code},
-    {"SIGNALING", "SI", never_code},        {"STAGE_OUT", "SO", never_code},
+    {"REVOKED", "RV", never_code},
+    {"RESV_DEL_HOLD", "RD", never_code},
+    {"SIGNALING", "SI", never_code},
+    {"STAGE_OUT", "SO", never_code},
 };
 
 const StateRow& row_of(const wire::JobView& job) {
   std::uint8_t code = static_cast<std::uint8_t>(job.state());
-  if (job.completing()) code = completing_code;
-  else if (job.requeue_held()) code = requeue_hold_code;
-  else if (job.special_exit()) code = special_exit_code;
-  else if (job.configuring()) code = configuring_code;
+  if (job.completing())
+    code = completing_code;
+  else if (job.requeue_held())
+    code = requeue_hold_code;
+  else if (job.special_exit())
+    code = special_exit_code;
+  else if (job.configuring())
+    code = configuring_code;
   for (const StateRow& row : states)
     if (row.code == code) return row;
   return states[0];
@@ -63,10 +78,13 @@ bool matches(StateFilter filter, const wire::JobView& job) {
 }
 
 bool is_of_placed(StateFilter filter) {
-  return filter.code == wire::RUNNING || filter.code == wire::SUSPENDED || filter.code == completing_code || filter.code == configuring_code || filter.code == never_code;
+  return filter.code == wire::RUNNING || filter.code == wire::SUSPENDED || filter.code == completing_code ||
+         filter.code == configuring_code || filter.code == never_code;
 }
 
-bool is_of_live(StateFilter filter) { return is_of_placed(filter) || filter.code == wire::PENDING || filter.code == requeue_hold_code; }
+bool is_of_live(StateFilter filter) {
+  return is_of_placed(filter) || filter.code == wire::PENDING || filter.code == requeue_hold_code;
+}
 
 std::string known_states() {
   std::string out;
@@ -116,14 +134,13 @@ std::int64_t run_seconds(const wire::JobView& job, std::int64_t now_us) {
   if (is_pending(job) || job.start_at_us() == 0) return 0;
   // What it ran before it was suspended, and since it runs again.
   if (job.state() == wire::SUSPENDED) return job.ran_before_us() / 1'000'000;
-  if (job.suspend_at_us() != 0) return ((is_ended(job) ? job.end_at_us() : now_us) - job.suspend_at_us() + job.ran_before_us()) / 1'000'000;
+  if (job.suspend_at_us() != 0)
+    return ((is_ended(job) ? job.end_at_us() : now_us) - job.suspend_at_us() + job.ran_before_us()) / 1'000'000;
   const std::int64_t until = is_ended(job) ? job.end_at_us() : now_us;
   return until / 1'000'000 - job.start_at_us() / 1'000'000;
 }
 
-std::string sluid_text(const wire::JobView& job) {
-  return sluid_text(std::uint64_t{job.job_key_low()});
-}
+std::string sluid_text(const wire::JobView& job) { return sluid_text(std::uint64_t{job.job_key_low()}); }
 
 std::string tres_text(std::uint64_t cpus, std::uint64_t mem_mib, std::uint64_t nodes, const std::string& gres) {
   std::string out = "cpu=" + std::to_string(cpus);

@@ -22,7 +22,8 @@ template <class Get>
 std::string range(const Row& row, Get get, bool both_ends) {
   if (row.nodes.empty()) return "0";
   std::uint64_t low = UINT64_MAX, high = 0;
-  for (const View* node : row.nodes) low = std::min<std::uint64_t>(low, get(*node)), high = std::max<std::uint64_t>(high, get(*node));
+  for (const View* node : row.nodes)
+    low = std::min<std::uint64_t>(low, get(*node)), high = std::max<std::uint64_t>(high, get(*node));
   if (low == high) return std::to_string(low);
   return std::to_string(low) + (both_ends ? "-" + std::to_string(high) : "+");
 }
@@ -48,10 +49,13 @@ void put_load(Out& out, const Row& row) {
   std::uint32_t low = UINT32_MAX, high = 0;
   for (const View* node : row.nodes) {
     if (!node->has_telemetry()) continue;
-    low = std::min(low, node->telemetry().load_hundredths()), high = std::max(high, node->telemetry().load_hundredths());
+    low = std::min(low, node->telemetry().load_hundredths()),
+    high = std::max(high, node->telemetry().load_hundredths());
   }
-  if (low > high) out += "N/A";
-  else out += low == high ? load_text(low) : load_text(low) + "-" + load_text(high);
+  if (low > high)
+    out += "N/A";
+  else
+    out += low == high ? load_text(low) : load_text(low) + "-" + load_text(high);
 }
 
 void put_free_memory(Out& out, const Row& row) {
@@ -70,7 +74,8 @@ void put_cpu_states(Out& out, const Row& row) {
     const bool usable = !node->drain() && (node->base() == View::IDLE || node_is_allocated(*node));
     (usable ? idle : other) += usable_here - std::min(usable_here, node->allocated_cpus());
   }
-  out += std::to_string(allocated) + '/' + std::to_string(idle) + '/' + std::to_string(other) + '/' + std::to_string(total);
+  out += std::to_string(allocated) + '/' + std::to_string(idle) + '/' + std::to_string(other) + '/' +
+         std::to_string(total);
 }
 
 void put_node_states(Out& out, const Row& row, bool all) {
@@ -94,37 +99,58 @@ void put_host_list(Out& out, const Row& row) {
 }
 
 void put_size(Out& out, const Row& row) {
-  if (row.partition == nullptr) { out += "n/a"; return; }
+  if (row.partition == nullptr) {
+    out += "n/a";
+    return;
+  }
   const std::uint32_t low = std::max(row.partition->min_nodes(), 1u), high = row.partition->max_nodes();
   out += std::to_string(low);
-  if (high == UINT32_MAX || high == 0) out += "-infinite";
-  else if (high != low) out += '-' + std::to_string(high);
+  if (high == UINT32_MAX || high == 0)
+    out += "-infinite";
+  else if (high != low)
+    out += '-' + std::to_string(high);
 }
 
 void put_time_limit(Out& out, const Row& row) {
-  if (row.partition == nullptr) out += "n/a";
-  else out += row.partition->max_time_minutes() == UINT32_MAX ? "infinite" : format_short_limit(row.partition->max_time_minutes());
+  if (row.partition == nullptr)
+    out += "n/a";
+  else
+    out += row.partition->max_time_minutes() == UINT32_MAX ? "infinite"
+                                                           : format_short_limit(row.partition->max_time_minutes());
 }
 
 void put_default_time(Out& out, const Row& row) {
-  if (row.partition == nullptr || row.partition->default_time_minutes() == 0) out += "n/a";
-  else out += row.partition->default_time_minutes() == UINT32_MAX ? "infinite" : format_short_limit(row.partition->default_time_minutes());
+  if (row.partition == nullptr || row.partition->default_time_minutes() == 0)
+    out += "n/a";
+  else
+    out += row.partition->default_time_minutes() == UINT32_MAX
+               ? "infinite"
+               : format_short_limit(row.partition->default_time_minutes());
 }
 
 void put_sharing(Out& out, const Row& row) {
-  if (row.partition != nullptr && row.partition->exclusive()) out += "EXCLUSIVE";
-  else out += row.partition != nullptr && !row.partition->sharing().empty() ? row.partition->sharing() : "NO";
+  if (row.partition != nullptr && row.partition->exclusive())
+    out += "EXCLUSIVE";
+  else
+    out += row.partition != nullptr && !row.partition->sharing().empty() ? row.partition->sharing() : "NO";
 }
 
 void put_reason_user(Out& out, const Row& row, bool with_number) {
-  if (row.nodes.empty() || row.nodes[0]->reason().empty()) { out += "Unknown"; return; }
+  if (row.nodes.empty() || row.nodes[0]->reason().empty()) {
+    out += "Unknown";
+    return;
+  }
   const std::uint32_t uid = row.nodes[0]->reason_uid();
   out += row.context->names->user(uid);
   if (with_number) out += '(' + std::to_string(uid) + ')';
 }
 
 void put_sct(Out& out, const Row& row) {
-  out += range(row, [](const View& n) { return n.sockets(); }, false) + ':' + range(row, [](const View& n) { return n.cores_per_socket(); }, false) +
+  out += range(
+             row, [](const View& n) { return n.sockets(); }, false) +
+         ':' +
+         range(
+             row, [](const View& n) { return n.cores_per_socket(); }, false) +
          ':' + range(row, [](const View& n) { return n.threads_per_core(); }, false);
 }
 
@@ -191,7 +217,8 @@ constexpr Column<NodeGroup> plain[] = {
 // clang-format on
 
 // Everything that keeps two nodes apart, as one text.
-std::string split_key(const View& node, const Format<NodeGroup>& format, const NodeViewOptions& options, const NodeContext& context) {
+std::string split_key(const View& node, const Format<NodeGroup>& format, const NodeViewOptions& options,
+                      const NodeContext& context) {
   NodeGroup alone{nullptr, 0, {&node}, &context};
   std::string key;
   for (const auto& field : format) {
@@ -214,24 +241,29 @@ bool column_splits(const Column<NodeGroup>& column) { return column.brief; }
 
 std::string sinfo_default_format(const NodeViewOptions& options) {
   if (options.reasons)
-    return options.long_form ? "reason:20 ,userlong:12 ,timestamp:19 ,statecompact:6 ,nodelist:0" : "reason:20 ,user:9 ,timestamp:19 ,nodelist:0";
+    return options.long_form ? "reason:20 ,userlong:12 ,timestamp:19 ,statecompact:6 ,nodelist:0"
+                             : "reason:20 ,user:9 ,timestamp:19 ,nodelist:0";
   if (options.per_node && options.long_form)
-    return "nodelist:0 ,nodes:.6 ,partition:.9 ,statelong:.11 ,cpus:4 ,socketcorethread:.8 ,memory:.6 ,disk:.8 ,weight:.6 ,features:.8 ,reason:20";
+    return "nodelist:0 ,nodes:.6 ,partition:.9 ,statelong:.11 ,cpus:4 ,socketcorethread:.8 ,memory:.6 ,disk:.8 "
+           ",weight:.6 ,features:.8 ,reason:20";
   if (options.per_node) return "nodelist:0 ,nodes:.6 ,partition:.9 ,statecompact:6";
   if (options.summarize) return "partition:9 ,available:.5 ,time:.10 ,nodeaiot:.16 ,nodelist:0";
   if (options.long_form)
-    return "partition:9 ,available:.5 ,time:.10 ,size:.10 ,root:.4 ,oversubscribe:.8 ,groups:.10 ,nodes:.6 ,statelong:.11 ,reservation:.11 ,nodelist:0";
+    return "partition:9 ,available:.5 ,time:.10 ,size:.10 ,root:.4 ,oversubscribe:.8 ,groups:.10 ,nodes:.6 "
+           ",statelong:.11 ,reservation:.11 ,nodelist:0";
   return "partition:9 ,available:.5 ,time:.10 ,nodes:.6 ,statecompact:.6 ,nodelist:0";
 }
 
-std::vector<NodeGroup> group_nodes(const NodeListing& listing, const Format<NodeGroup>& format, const NodeViewOptions& options,
-                                   const NodeContext& context) {
+std::vector<NodeGroup> group_nodes(const NodeListing& listing, const Format<NodeGroup>& format,
+                                   const NodeViewOptions& options, const NodeContext& context) {
   std::vector<NodeGroup> out;
   // Reasons are about nodes alone: one line whatever partitions they are in.
-  const bool by_partition = !options.reasons && (options.per_node || std::ranges::any_of(format, [](const auto& field) {
-    constexpr std::string_view of_partition = "PRalLgsrhpIBMS";
-    return field.column != nullptr && field.column->letter != 0 && of_partition.find(field.column->letter) != std::string_view::npos;
-  }));
+  const bool by_partition =
+      !options.reasons && (options.per_node || std::ranges::any_of(format, [](const auto& field) {
+                             constexpr std::string_view of_partition = "PRalLgsrhpIBMS";
+                             return field.column != nullptr && field.column->letter != 0 &&
+                                    of_partition.find(field.column->letter) != std::string_view::npos;
+                           }));
   const auto add = [&](const wire::PartitionView* partition, std::size_t order, const std::vector<const View*>& nodes) {
     std::map<std::string, std::size_t> known;
     for (const View* node : nodes) {
@@ -252,7 +284,8 @@ std::vector<NodeGroup> group_nodes(const NodeListing& listing, const Format<Node
     return nodes;
   };
   const std::span<const wire::PartitionView* const> all{listing.partitions};
-  if (!by_partition) add(all.empty() ? nullptr : all.front(), 0, nodes_in(all));
+  if (!by_partition)
+    add(all.empty() ? nullptr : all.front(), 0, nodes_in(all));
   else
     for (std::size_t i = 0; i < all.size(); ++i) add(all[i], i, nodes_in(all.subspan(i, 1)));
   return out;
@@ -263,9 +296,12 @@ void sort_groups(std::vector<NodeGroup>& groups, std::string_view keys) {
   std::vector<bool> reverse, in_order;
   bool minus = false, hash = false;
   for (const char c : keys) {
-    if (c == '-') minus = true;
-    else if (c == '#') hash = true;
-    else if (c != ',' && c != '+' && c != '%' && c != ' ') letters += c, reverse.push_back(minus), in_order.push_back(hash), minus = hash = false;
+    if (c == '-')
+      minus = true;
+    else if (c == '#')
+      hash = true;
+    else if (c != ',' && c != '+' && c != '%' && c != ' ')
+      letters += c, reverse.push_back(minus), in_order.push_back(hash), minus = hash = false;
   }
   const auto compare = [&](const NodeGroup& a, const NodeGroup& b, std::size_t i) -> int {
     const auto three = [](const auto& x, const auto& y) { return x < y ? -1 : y < x ? 1 : 0; };
@@ -314,10 +350,12 @@ void widen(Format<NodeGroup>& format, const std::vector<NodeGroup>& groups) {
 std::string reservation_lines(const wire::Reservations& reservations, bool header) {
   std::size_t wide = 10;
   for (const auto& each : reservations.reservations()) wide = std::max(wide, each.name().size());
-  const auto line = [&](std::string_view name, std::string_view state, std::string_view start, std::string_view end, std::string_view duration, std::string_view nodes) {
+  const auto line = [&](std::string_view name, std::string_view state, std::string_view start, std::string_view end,
+                        std::string_view duration, std::string_view nodes) {
     std::string out;
     append_cell(out, name, wide, false, Cut::never);
-    for (const auto& [text, width] : {std::pair{state, 8}, std::pair{start, 19}, std::pair{end, 19}, std::pair{duration, 11}}) {
+    for (const auto& [text, width] :
+         {std::pair{state, 8}, std::pair{start, 19}, std::pair{end, 19}, std::pair{duration, 11}}) {
       out += "  ";
       append_cell(out, text, static_cast<std::size_t>(width), true, Cut::never);
     }
@@ -326,8 +364,9 @@ std::string reservation_lines(const wire::Reservations& reservations, bool heade
   std::string out;
   if (header) out = line("RESV_NAME", "STATE", "START_TIME", "END_TIME", "DURATION", "NODELIST");
   for (const auto& each : reservations.reservations())
-    out += line(each.name(), each.active() ? "ACTIVE" : "INACTIVE", format_time(each.start_us(), "Unknown"), format_time(each.end_us(), "Unknown"),
-                format_duration((each.end_us() - each.start_us()) / 1'000'000), each.nodes());
+    out += line(each.name(), each.active() ? "ACTIVE" : "INACTIVE", format_time(each.start_us(), "Unknown"),
+                format_time(each.end_us(), "Unknown"), format_duration((each.end_us() - each.start_us()) / 1'000'000),
+                each.nodes());
   return out;
 }
 

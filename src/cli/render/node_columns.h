@@ -40,15 +40,16 @@ struct NodeViewOptions {
 std::string sinfo_default_format(const NodeViewOptions& options);
 // Nodes of a partition that agree in all of these are one record of --json.
 inline constexpr std::string_view sinfo_record_columns =
-    "Partition,StateComplete,AllocMem,CPUs,CPUsState,SocketCoreThread,Memory,Disk,Weight,Features,Gres,GresUsed,Reason,TimeStamp,UserLong,Reservation,Comment,Extra";
+    "Partition,StateComplete,AllocMem,CPUs,CPUsState,SocketCoreThread,Memory,Disk,Weight,Features,Gres,GresUsed,Reason,"
+    "TimeStamp,UserLong,Reservation,Comment,Extra";
 
 struct NodeListing {
   std::vector<const wire::PartitionView*> partitions;  // in the order to show
   std::vector<const wire::NodeView*> nodes;            // that passed the filters
   bool show_empty = true;                              // a partition without nodes is a line of its own
 };
-std::vector<NodeGroup> group_nodes(const NodeListing& listing, const Format<NodeGroup>& format, const NodeViewOptions& options,
-                                   const NodeContext& context);
+std::vector<NodeGroup> group_nodes(const NodeListing& listing, const Format<NodeGroup>& format,
+                                   const NodeViewOptions& options, const NodeContext& context);
 void sort_groups(std::vector<NodeGroup>& groups, std::string_view keys);
 // Default formats let the partition and node columns grow to fit.
 void widen(Format<NodeGroup>& format, const std::vector<NodeGroup>& groups);

@@ -11,12 +11,18 @@ using View = wire::NodeView;
 
 std::string_view base_word(const View& node) {
   switch (node.base()) {
-    case View::DOWN: return "DOWN";
-    case View::IDLE: return "IDLE";
-    case View::ALLOCATED: return "ALLOCATED";
-    case View::MIXED: return "MIXED";
-    case View::FUTURE: return "FUTURE";
-    default: return "UNKNOWN";
+    case View::DOWN:
+      return "DOWN";
+    case View::IDLE:
+      return "IDLE";
+    case View::ALLOCATED:
+      return "ALLOCATED";
+    case View::MIXED:
+      return "MIXED";
+    case View::FUTURE:
+      return "FUTURE";
+    default:
+      return "UNKNOWN";
   }
 }
 
@@ -37,7 +43,8 @@ Words words_of(const View& node) {
   if (node.fail() && !idle) return {"failing", "failg"};
   if (node.fail()) return {"fail", "fail"};
   if (node.base() == View::DOWN) return {"down", "down"};
-  if (node.base() == View::ALLOCATED) return node.completing() ? Words{"allocated+", "alloc+"} : Words{"allocated", "alloc"};
+  if (node.base() == View::ALLOCATED)
+    return node.completing() ? Words{"allocated+", "alloc+"} : Words{"allocated", "alloc"};
   if (node.completing()) return {"completing", "comp"};
   if (node.base() == View::IDLE) return node.reservation().empty() ? Words{"idle", "idle"} : Words{"reserved", "resv"};
   if (node.base() == View::MIXED) return {"mixed", "mix"};
@@ -94,14 +101,22 @@ const FilterRow* find_filter(std::string_view word) {
 
 std::string with_suffix(std::string_view word, const View& node) {
   std::string out{word};
-  if (node.maintenance()) out += '$';
-  else if (node.reboot_issued()) out += '^';
-  else if (node.reboot_requested()) out += '@';
-  else if (node.powering_up()) out += '#';
-  else if (node.powering_down()) out += '%';
-  else if (node.powered_down()) out += '~';
-  else if (node.power_down_wanted()) out += '!';
-  else if (node.not_responding()) out += '*';
+  if (node.maintenance())
+    out += '$';
+  else if (node.reboot_issued())
+    out += '^';
+  else if (node.reboot_requested())
+    out += '@';
+  else if (node.powering_up())
+    out += '#';
+  else if (node.powering_down())
+    out += '%';
+  else if (node.powered_down())
+    out += '~';
+  else if (node.power_down_wanted())
+    out += '!';
+  else if (node.not_responding())
+    out += '*';
   return out;
 }
 
@@ -131,19 +146,24 @@ std::string node_state_long(const View& node) { return with_suffix(words_of(node
 std::string node_state_compact(const View& node) { return with_suffix(words_of(node).compact, node); }
 
 std::uint32_t node_state_order(const View& node) {
-  return static_cast<std::uint32_t>(node.base()) + (node.drain() ? 0x200u : 0) + (node.fail() ? 0x1000u : 0) + (node.reboot_requested() || node.reboot_issued() ? 0x2000u : 0) + (node.completing() ? 0x400u : 0) +
-         (node.not_responding() ? 0x800u : 0) + (node.powering_up() ? 0x4000u : 0) + (node.powering_down() ? 0x8000u : 0) + (node.powered_down() ? 0x10000u : 0) +
+  return static_cast<std::uint32_t>(node.base()) + (node.drain() ? 0x200u : 0) + (node.fail() ? 0x1000u : 0) +
+         (node.reboot_requested() || node.reboot_issued() ? 0x2000u : 0) + (node.completing() ? 0x400u : 0) +
+         (node.not_responding() ? 0x800u : 0) + (node.powering_up() ? 0x4000u : 0) +
+         (node.powering_down() ? 0x8000u : 0) + (node.powered_down() ? 0x10000u : 0) +
          (node.power_down_wanted() ? 0x20000u : 0);
 }
 
 bool node_is_allocated(const View& node) { return !node.drain() && (is_busy(node) || node.completing()); }
-bool node_is_idle(const View& node) { return !node.drain() && !node.fail() && !node.reboot_issued() && !node.completing() && node.base() == View::IDLE; }
+bool node_is_idle(const View& node) {
+  return !node.drain() && !node.fail() && !node.reboot_issued() && !node.completing() && node.base() == View::IDLE;
+}
 
 std::optional<NodeStateFilter> parse_node_state(std::string_view word) {
   const std::string small = lower(trim(word));
   if (small.empty()) return std::nullopt;
   for (std::string_view part : split(small, '&')) {
-    if (!part.empty() && std::string_view{"*~#%!$@^"}.find(part.back()) != std::string_view::npos) part.remove_suffix(1);
+    if (!part.empty() && std::string_view{"*~#%!$@^"}.find(part.back()) != std::string_view::npos)
+      part.remove_suffix(1);
     if (!part.empty() && part.front() == '~') part.remove_prefix(1);
     if (find_filter(part) == nullptr) return std::nullopt;
   }

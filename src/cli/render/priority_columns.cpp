@@ -24,7 +24,8 @@ void part(std::string& out, const R& r) {
 std::string tres_points(const R& r) {
   std::string out;
   if (r.job) {
-    for (const F& each : r.job->tres()) out += (out.empty() ? "" : ",") + each.name() + '=' + std::to_string(each.points());
+    for (const F& each : r.job->tres())
+      out += (out.empty() ? "" : ",") + each.name() + '=' + std::to_string(each.points());
   } else {
     for (const log::TresWeight& each : r.all->policy().tres())
       out += (out.empty() ? "" : ",") + each.name() + '=' + std::to_string(each.billionths() / 1'000'000'000);
@@ -43,8 +44,10 @@ void tres_parts(std::string& out, const R& r) {
 
 void norm_priority(std::string& out, const R& r) {
   if (!r.job) return;
-  const auto e14 = static_cast<std::uint64_t>(static_cast<unsigned __int128>(r.job->priority()) * 100'000'000'000'000ULL / UINT32_MAX);
-  out += std::to_string(e14 / 100'000'000'000'000ULL) + '.' + std::to_string(100'000'000'000'000ULL + e14 % 100'000'000'000'000ULL).substr(1);
+  const auto e14 = static_cast<std::uint64_t>(static_cast<unsigned __int128>(r.job->priority()) *
+                                              100'000'000'000'000ULL / UINT32_MAX);
+  out += std::to_string(e14 / 100'000'000'000'000ULL) + '.' +
+         std::to_string(100'000'000'000'000ULL + e14 % 100'000'000'000'000ULL).substr(1);
 }
 
 // clang-format off
@@ -79,7 +82,8 @@ constexpr Column<R> columns[] = {
 
 }  // namespace
 
-const char* const sprio_long_format = "%.15i %9r %.8u %.8o %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10n %.10Q %.11N %.20T";
+const char* const sprio_long_format =
+    "%.15i %9r %.8u %.8o %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10n %.10Q %.11N %.20T";
 
 std::span<const Column<PriorityRow>> priority_columns() { return columns; }
 

@@ -1,4 +1,5 @@
-// src/cli/render/show_extras_test.cpp - words, mail and the like of a job in scontrol's record, and nothing of them where none were given.
+// src/cli/render/show_extras_test.cpp - words, mail and the like of a job in scontrol's record, and nothing of them
+// where none were given.
 #include <gtest/gtest.h>
 
 #include "cli/render/show_records.h"
@@ -34,14 +35,16 @@ TEST(ShowExtras, Stand_at_their_places) {
   extras.set_threads_spec(true);
   extras.set_delay_boot_seconds(90);
   const std::string text = shown(job);
-  for (const char* words : {" QOS=(null) WCKey=key\n", " ThreadSpec=2\n", " DelayBoot=00:01:30\n", " Network=net\n", "\n   AdminComment=seen\n   Comment=said\n   Extra=more\n",
-                            "\n   MailUser=anna MailType=BEGIN,FAIL\n"})
+  for (const char* words :
+       {" QOS=(null) WCKey=key\n", " ThreadSpec=2\n", " DelayBoot=00:01:30\n", " Network=net\n",
+        "\n   AdminComment=seen\n   Comment=said\n   Extra=more\n", "\n   MailUser=anna MailType=BEGIN,FAIL\n"})
     EXPECT_NE(text.find(words), std::string::npos) << words << text;
 }
 
 TEST(ShowExtras, Are_not_mentioned_where_there_are_none) {
   const std::string text = shown(plain());
-  for (const char* word : {"WCKey", "Mail", "Extra=", "AdminComment", "ThreadSpec"}) EXPECT_EQ(text.find(word), std::string::npos) << word;
+  for (const char* word : {"WCKey", "Mail", "Extra=", "AdminComment", "ThreadSpec"})
+    EXPECT_EQ(text.find(word), std::string::npos) << word;
   EXPECT_NE(text.find(" CoreSpec=*\n"), std::string::npos);
   EXPECT_NE(text.find(" DelayBoot=00:00:00\n"), std::string::npos);
 }

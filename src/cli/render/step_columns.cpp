@@ -14,9 +14,13 @@ using V = wire::StepView;
 using enum Cut;
 
 template <auto getter>
-void text_of(Out& out, const Row& row) { out += (row.step->*getter)(); }
+void text_of(Out& out, const Row& row) {
+  out += (row.step->*getter)();
+}
 template <auto getter>
-void number_of(Out& out, const Row& row) { out += std::to_string((row.step->*getter)()); }
+void number_of(Out& out, const Row& row) {
+  out += std::to_string((row.step->*getter)());
+}
 void not_available(Out& out, const Row&) { out += "N/A"; }
 void null(Out& out, const Row&) { out += "(null)"; }
 void nothing(Out&, const Row&) {}
@@ -33,11 +37,15 @@ std::string time_limit_of(const V& step) {
 }
 
 void put_user(Out& out, const Row& row) {
-  if (!row.step->user_name().empty()) out += row.step->user_name();
-  else out += row.context->names->user(row.step->uid());
+  if (!row.step->user_name().empty())
+    out += row.step->user_name();
+  else
+    out += row.context->names->user(row.step->uid());
 }
 
-std::int64_t run_seconds(const Row& row) { return std::max<std::int64_t>(0, (row.context->now_us - row.step->start_at_us()) / 1'000'000); }
+std::int64_t run_seconds(const Row& row) {
+  return std::max<std::int64_t>(0, (row.context->now_us - row.step->start_at_us()) / 1'000'000);
+}
 
 std::string_view state_of(const V& step) { return step.state() == wire::SUSPENDED ? "SUSPENDED" : "RUNNING"; }
 
@@ -82,22 +90,35 @@ constexpr Column<Row> rows[] = {
 // clang-format on
 
 template <class T>
-int compare(const T& a, const T& b) { return a < b ? -1 : b < a ? 1 : 0; }
+int compare(const T& a, const T& b) {
+  return a < b ? -1 : b < a ? 1 : 0;
+}
 
 int compare_by(char letter, const Row& a, const Row& b) {
   const V &x = *a.step, &y = *b.step;
   switch (letter) {
-    case 'i': return x.job_id() != y.job_id() ? compare(x.job_id(), y.job_id()) : compare(x.step(), y.step());
-    case 'j': return compare(x.name(), y.name());
-    case 'P': return compare(x.partition(), y.partition());
-    case 'N': return compare(x.nodes(), y.nodes());
-    case 'A': return compare(x.tasks(), y.tasks());
-    case 'S': return compare(x.start_at_us(), y.start_at_us());
-    case 'M': return compare(run_seconds(a), run_seconds(b));
-    case 'u': return compare(a.context->names->user(x.uid()), b.context->names->user(y.uid()));
-    case 'U': return compare(x.uid(), y.uid());
-    case 'l': return compare(x.time_limit_minutes() - 1, y.time_limit_minutes() - 1);  // no limit is the longest
-    default: return 0;
+    case 'i':
+      return x.job_id() != y.job_id() ? compare(x.job_id(), y.job_id()) : compare(x.step(), y.step());
+    case 'j':
+      return compare(x.name(), y.name());
+    case 'P':
+      return compare(x.partition(), y.partition());
+    case 'N':
+      return compare(x.nodes(), y.nodes());
+    case 'A':
+      return compare(x.tasks(), y.tasks());
+    case 'S':
+      return compare(x.start_at_us(), y.start_at_us());
+    case 'M':
+      return compare(run_seconds(a), run_seconds(b));
+    case 'u':
+      return compare(a.context->names->user(x.uid()), b.context->names->user(y.uid()));
+    case 'U':
+      return compare(x.uid(), y.uid());
+    case 'l':
+      return compare(x.time_limit_minutes() - 1, y.time_limit_minutes() - 1);  // no limit is the longest
+    default:
+      return 0;
   }
 }
 
@@ -107,18 +128,23 @@ const char* const squeue_steps_format = "%.15i %.8j %.9P %.8u %.9M %N";
 
 std::span<const Column<StepRow>> step_columns() { return rows; }
 
-std::string shown_step_number(std::uint32_t step) { return step == batch_step ? "batch" : step == interactive_step ? "interactive" : std::to_string(step); }
+std::string shown_step_number(std::uint32_t step) {
+  return step == batch_step ? "batch" : step == interactive_step ? "interactive" : std::to_string(step);
+}
 
 std::string shown_step(const wire::StepView& step) {
   std::string job = std::to_string(step.job_id());
-  if (step.array_job_id() != 0 && step.has_array_task()) job = std::to_string(step.array_job_id()) + '_' + std::to_string(step.array_task());
+  if (step.array_job_id() != 0 && step.has_array_task())
+    job = std::to_string(step.array_job_id()) + '_' + std::to_string(step.array_task());
   if (step.het_job_id() != 0) job = std::to_string(step.het_job_id()) + '+' + std::to_string(step.het_job_offset());
   return job + '.' + shown_step_number(step.step());
 }
 
 std::string step_tres(const wire::StepView& step) {
   if (step.cpus() == 0) return {};
-  return "cpu=" + std::to_string(step.cpus()) + (step.memory_mib() != 0 ? ",mem=" + format_mib(step.memory_mib()) : "") + ",node=" + std::to_string(step.node_count()) +
+  return "cpu=" + std::to_string(step.cpus()) +
+         (step.memory_mib() != 0 ? ",mem=" + format_mib(step.memory_mib()) : "") +
+         ",node=" + std::to_string(step.node_count()) +
          (step.wishes().gres().empty() ? "" : "," + step.wishes().gres());
 }
 
@@ -129,8 +155,10 @@ void sort_steps(std::vector<StepRow>& steps, std::string_view keys, std::string&
   for (const char c : keys) {
     if (c == '-' || c == '+') reverse = c == '-';
     if (c == ',' || c == '-' || c == '+' || c == '#' || c == ' ' || c == '%') continue;
-    if (known.find(c) == std::string_view::npos) unknown += c;
-    else order.emplace_back(c, reverse);
+    if (known.find(c) == std::string_view::npos)
+      unknown += c;
+    else
+      order.emplace_back(c, reverse);
     reverse = false;
   }
   std::ranges::stable_sort(steps, [&](const StepRow& a, const StepRow& b) {
@@ -149,10 +177,12 @@ std::string render_steps(const std::vector<StepRow>& steps, const Format<StepRow
 
 std::string show_step_record(const wire::StepView& step, bool one_line) {
   const std::string next = one_line ? " " : "\n   ";
-  std::string out = "StepId=" + shown_step(step) + " UserId=" + std::to_string(step.uid()) + " StartTime=" + format_time(step.start_at_us(), "Unknown") + " TimeLimit=" +
+  std::string out = "StepId=" + shown_step(step) + " UserId=" + std::to_string(step.uid()) +
+                    " StartTime=" + format_time(step.start_at_us(), "Unknown") + " TimeLimit=" +
                     format_limit(step.time_limit_minutes() == 0 ? UINT32_MAX : step.time_limit_minutes());
   out += next + "State=" + std::string{state_of(step)} + " Partition=" + step.partition() + " NodeList=" + step.nodes();
-  out += next + "Nodes=" + std::to_string(step.node_count()) + " CPUs=" + std::to_string(step.cpus()) + " Tasks=" + std::to_string(step.tasks()) + " Name=" + step.name() + " Network=(null)";
+  out += next + "Nodes=" + std::to_string(step.node_count()) + " CPUs=" + std::to_string(step.cpus()) +
+         " Tasks=" + std::to_string(step.tasks()) + " Name=" + step.name() + " Network=(null)";
   const std::string tres = step_tres(step);
   out += next + "TRES=" + std::string{or_null(tres)};
   out += next + "ResvPorts=" + (step.ports().empty() ? "(null)" : step.ports());
@@ -165,8 +195,10 @@ std::string show_step_record(const wire::StepView& step, bool one_line) {
   }
   out += next + "SrunHost:Pid=" + std::string{or_null(step.srun_host())} + ':' + std::to_string(step.srun_pid());
   const wire::StepWishes& wishes = step.wishes();
-  const std::pair<const char*, const std::string&> asked[] = {{"CpusPerTres", wishes.cpus_per_tres()},     {"MemPerTres", wishes.mem_per_tres()},       {"TresPerStep", wishes.tres_per_step()},
-                                                              {"TresPerNode", wishes.tres_per_node()},     {"TresPerSocket", wishes.tres_per_socket()}, {"TresPerTask", wishes.tres_per_task()}};
+  const std::pair<const char*, const std::string&> asked[] = {
+      {"CpusPerTres", wishes.cpus_per_tres()},     {"MemPerTres", wishes.mem_per_tres()},
+      {"TresPerStep", wishes.tres_per_step()},     {"TresPerNode", wishes.tres_per_node()},
+      {"TresPerSocket", wishes.tres_per_socket()}, {"TresPerTask", wishes.tres_per_task()}};
   for (const auto& [name, value] : asked)
     if (!value.empty()) out += next + name + "=" + value;
   return out + (one_line ? "\n" : "\n\n");

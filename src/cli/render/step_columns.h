@@ -27,9 +27,9 @@ struct StepRow {
 std::span<const Column<StepRow>> step_columns();
 extern const char* const squeue_steps_format;  // -o form
 
-std::string shown_step_number(std::uint32_t step);      // 3, batch
-std::string shown_step(const wire::StepView& step);     // 12.3, 12_1.batch, 12+1.0
-std::string step_tres(const wire::StepView& step);      // cpu=2,mem=100M,node=1; empty where nothing was given out
+std::string shown_step_number(std::uint32_t step);   // 3, batch
+std::string shown_step(const wire::StepView& step);  // 12.3, 12_1.batch, 12+1.0
+std::string step_tres(const wire::StepView& step);   // cpu=2,mem=100M,node=1; empty where nothing was given out
 
 void sort_steps(std::vector<StepRow>& rows, std::string_view keys, std::string& unknown);
 std::string render_steps(const std::vector<StepRow>& rows, const Format<StepRow>& format, bool header);

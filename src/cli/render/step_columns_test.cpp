@@ -34,7 +34,8 @@ TEST(StepColumns, Default_view_is_Slurms_and_sorted_by_job_and_step) {
   task_view.set_array_job_id(87);
   task_view.set_array_task(1);
   const wire::StepView& task = task_view;
-  const wire::StepView script = step(86, batch_step, "batch"), second = step(86, 10, "a long name"), first = step(86, 2, "two");
+  const wire::StepView script = step(86, batch_step, "batch"), second = step(86, 10, "a long name"),
+                       first = step(86, 2, "two");
   Names names;
   const StepContext context{start_us + 7'000'000, "test", &names};
   std::vector<StepRow> rows;
@@ -71,7 +72,10 @@ TEST(StepColumns, Record_has_Slurms_lines) {
   spread.set_srun_pid(77);
   spread.set_distribution("cyclic:block");
   const std::string line = show_step_record(spread, true);
-  EXPECT_NE(line.find("CPUs=4 Tasks=1 Name=a.out Network=(null) TRES=cpu=4,mem=2G,node=1 ResvPorts=(null) CPUFreqReq=Default Dist=Cyclic SrunHost:Pid=login:77\n"), std::string::npos) << line;
+  EXPECT_NE(line.find("CPUs=4 Tasks=1 Name=a.out Network=(null) TRES=cpu=4,mem=2G,node=1 ResvPorts=(null) "
+                      "CPUFreqReq=Default Dist=Cyclic SrunHost:Pid=login:77\n"),
+            std::string::npos)
+      << line;
 }
 
 TEST(UsageFields, Are_summed_up_over_tasks_and_nodes) {
@@ -94,10 +98,13 @@ TEST(UsageFields, Are_summed_up_over_tasks_and_nodes) {
   other.set_job_id(5);
   other.set_step(2);
   other.add_tasks()->set_max_rss_bytes(1 << 30);
-  const auto fields = choose_fields(usage_fields(), "JobID,MaxRSS,MaxRSSNode,AveRSS,MinCPU,MinCPUTask,AveCPU,MaxDiskRead,Pids,TRESUsageInMax,MaxVMSize");
+  const auto fields = choose_fields(
+      usage_fields(),
+      "JobID,MaxRSS,MaxRSSNode,AveRSS,MinCPU,MinCPUTask,AveCPU,MaxDiskRead,Pids,TRESUsageInMax,MaxVMSize");
   ASSERT_TRUE(fields) << fields.error().story;
   EXPECT_EQ(render_fields(*fields, std::vector{sum_up(view, samples)}, {Parsable::without_end, false}),
-            "5.1|4676K|n0|2394612|01:00:00|0|01:30:00|72121|100,101|cpu=02:00:00,energy=0,fs/disk=72121,mem=4676K,pages=0,vmem=0|0\n");
+            "5.1|4676K|n0|2394612|01:00:00|0|01:30:00|72121|100,101|cpu=02:00:00,energy=0,fs/"
+            "disk=72121,mem=4676K,pages=0,vmem=0|0\n");
   EXPECT_TRUE(choose_fields(usage_fields(), sstat_default_fields));
   EXPECT_FALSE(choose_fields(usage_fields(), "Nonsense"));
 }

@@ -60,9 +60,12 @@ std::string format_short_duration(std::int64_t total) {
   const long long days = total / 86400, hours = total / 3600 % 24, mins = total / 60 % 60, secs = total % 60;
   char buffer[64];
   int length = 0;
-  if (days > 0) length = std::snprintf(buffer, sizeof buffer, "%lld-%02lld:%02lld:%02lld", days, hours, mins, secs);
-  else if (hours > 0) length = std::snprintf(buffer, sizeof buffer, "%lld:%02lld:%02lld", hours, mins, secs);
-  else length = std::snprintf(buffer, sizeof buffer, "%lld:%02lld", mins, secs);
+  if (days > 0)
+    length = std::snprintf(buffer, sizeof buffer, "%lld-%02lld:%02lld:%02lld", days, hours, mins, secs);
+  else if (hours > 0)
+    length = std::snprintf(buffer, sizeof buffer, "%lld:%02lld:%02lld", hours, mins, secs);
+  else
+    length = std::snprintf(buffer, sizeof buffer, "%lld:%02lld", mins, secs);
   return {buffer, static_cast<std::size_t>(length)};
 }
 

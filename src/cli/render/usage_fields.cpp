@@ -24,8 +24,11 @@ std::string cpu_text(std::int64_t microseconds, const Row&) {
   const std::int64_t seconds = microseconds / 1'000'000;
   char buffer[48];
   const int days = static_cast<int>(seconds / 86'400);
-  const int length = days > 0 ? std::snprintf(buffer, sizeof buffer, "%d-%02d:%02d:%02d", days, static_cast<int>(seconds / 3600 % 24), static_cast<int>(seconds / 60 % 60), static_cast<int>(seconds % 60))
-                              : std::snprintf(buffer, sizeof buffer, "%02d:%02d:%02d", static_cast<int>(seconds / 3600), static_cast<int>(seconds / 60 % 60), static_cast<int>(seconds % 60));
+  const int length =
+      days > 0 ? std::snprintf(buffer, sizeof buffer, "%d-%02d:%02d:%02d", days, static_cast<int>(seconds / 3600 % 24),
+                               static_cast<int>(seconds / 60 % 60), static_cast<int>(seconds % 60))
+               : std::snprintf(buffer, sizeof buffer, "%02d:%02d:%02d", static_cast<int>(seconds / 3600),
+                               static_cast<int>(seconds / 60 % 60), static_cast<int>(seconds % 60));
   return {buffer, static_cast<std::size_t>(length)};
 }
 
@@ -34,34 +37,51 @@ std::string plain_text(std::int64_t value, const Row&) { return std::to_string(v
 using Show = std::string (*)(std::int64_t value, const Row& row);
 
 template <auto measure, Show show>
-std::string most(const Row& row) { return show((row.*measure).most, row); }
+std::string most(const Row& row) {
+  return show((row.*measure).most, row);
+}
 template <auto measure>
-std::string most_node(const Row& row) { return (row.*measure).most_node; }
+std::string most_node(const Row& row) {
+  return (row.*measure).most_node;
+}
 template <auto measure>
-std::string most_task(const Row& row) { return std::to_string((row.*measure).most_task); }
+std::string most_task(const Row& row) {
+  return std::to_string((row.*measure).most_task);
+}
 template <auto measure, Show show>
-std::string average(const Row& row) { return show((row.*measure).average(), row); }
+std::string average(const Row& row) {
+  return show((row.*measure).average(), row);
+}
 std::string zero(const Row&) { return "0"; }
 
 // The list of TRES: what of each measure, in the order of their names. Energy is not measured.
 std::string in_list(const Row& row, std::int64_t UsageSpread::* value) {
-  const std::string gpus = row.gpu_busy.count == 0 ? "" : ",gres/gpumem=" + size_text(row.gpu_memory.*value, row) + ",gres/gpuutil=" + std::to_string(row.gpu_busy.*value);
-  return "cpu=" + cpu_text(row.cpu_us.*value, row) + ",energy=0,fs/disk=" + std::to_string(row.read.*value) + gpus + ",mem=" + size_text(row.rss.*value, row) + ",pages=" + std::to_string(row.pages.*value) +
+  const std::string gpus = row.gpu_busy.count == 0 ? ""
+                                                   : ",gres/gpumem=" + size_text(row.gpu_memory.*value, row) +
+                                                         ",gres/gpuutil=" + std::to_string(row.gpu_busy.*value);
+  return "cpu=" + cpu_text(row.cpu_us.*value, row) + ",energy=0,fs/disk=" + std::to_string(row.read.*value) + gpus +
+         ",mem=" + size_text(row.rss.*value, row) + ",pages=" + std::to_string(row.pages.*value) +
          ",vmem=" + size_text(row.vm.*value, row);
 }
 std::string in_nodes(const Row& row, std::string UsageSpread::* node) {
-  const std::string gpus = row.gpu_busy.count == 0 ? "" : ",gres/gpumem=" + row.gpu_memory.*node + ",gres/gpuutil=" + row.gpu_busy.*node;
-  return "cpu=" + row.cpu_us.*node + ",energy=" + row.cpu_us.*node + ",fs/disk=" + row.read.*node + gpus + ",mem=" + row.rss.*node + ",pages=" + row.pages.*node + ",vmem=" + row.vm.*node;
+  const std::string gpus =
+      row.gpu_busy.count == 0 ? "" : ",gres/gpumem=" + row.gpu_memory.*node + ",gres/gpuutil=" + row.gpu_busy.*node;
+  return "cpu=" + row.cpu_us.*node + ",energy=" + row.cpu_us.*node + ",fs/disk=" + row.read.*node + gpus +
+         ",mem=" + row.rss.*node + ",pages=" + row.pages.*node + ",vmem=" + row.vm.*node;
 }
 std::string in_tasks(const Row& row, std::uint32_t UsageSpread::* task) {
   const auto number = [&](const UsageSpread& spread) { return std::to_string(spread.*task); };
-  const std::string gpus = row.gpu_busy.count == 0 ? "" : ",gres/gpumem=" + number(row.gpu_memory) + ",gres/gpuutil=" + number(row.gpu_busy);
-  return "cpu=" + number(row.cpu_us) + ",fs/disk=" + number(row.read) + gpus + ",mem=" + number(row.rss) + ",pages=" + number(row.pages) + ",vmem=" + number(row.vm);
+  const std::string gpus =
+      row.gpu_busy.count == 0 ? "" : ",gres/gpumem=" + number(row.gpu_memory) + ",gres/gpuutil=" + number(row.gpu_busy);
+  return "cpu=" + number(row.cpu_us) + ",fs/disk=" + number(row.read) + gpus + ",mem=" + number(row.rss) +
+         ",pages=" + number(row.pages) + ",vmem=" + number(row.vm);
 }
 std::string out_list(std::int64_t value) { return "energy=0,fs/disk=" + std::to_string(value); }
 
 Row averages_of(Row row) {
-  for (UsageSpread* spread : {&row.cpu_us, &row.rss, &row.vm, &row.pages, &row.read, &row.written, &row.gpu_busy, &row.gpu_memory}) spread->most = spread->average();
+  for (UsageSpread* spread :
+       {&row.cpu_us, &row.rss, &row.vm, &row.pages, &row.read, &row.written, &row.gpu_busy, &row.gpu_memory})
+    spread->most = spread->average();
   return row;
 }
 
@@ -144,7 +164,8 @@ StepUse sum_up(const wire::StepView& step, const wire::StepSamples& samples) {
     const std::uint32_t number = sample.has_step() ? sample.step() : sample.batch() ? batch_step : 0;
     if (sample.job_id() != step.job_id() || number != step.step()) continue;
     if (sample.gpu_looks() > 0) {
-      const std::uint32_t rank = sample.tasks_size() > 0 ? sample.tasks(0).rank() : 0;  // the gpus are the node's tasks' together
+      const std::uint32_t rank =
+          sample.tasks_size() > 0 ? sample.tasks(0).rank() : 0;  // the gpus are the node's tasks' together
       out.gpu_busy.add(sample.gpu_busy_max(), sample.node(), rank);
       out.gpu_memory.add(sample.gpu_memory_max_bytes(), sample.node(), rank);
     }
@@ -163,9 +184,12 @@ StepUse sum_up(const wire::StepView& step, const wire::StepSamples& samples) {
 }
 
 const char* const sstat_default_fields =
-    "JobID,AllocTRES,MaxVMSize,MaxVMSizeNode,MaxVMSizeTask,AveVMSize,MaxRSS,MaxRSSNode,MaxRSSTask,AveRSS,MaxPages,MaxPagesNode,MaxPagesTask,AvePages,MinCPU,MinCPUNode,MinCPUTask,AveCPU,NTasks,"
-    "AveCPUFreq,ReqCPUFreqMin,ReqCPUFreqMax,ReqCPUFreqGov,ConsumedEnergy,MaxDiskRead,MaxDiskReadNode,MaxDiskReadTask,AveDiskRead,MaxDiskWrite,MaxDiskWriteNode,MaxDiskWriteTask,AveDiskWrite,"
-    "TRESUsageInAve,TRESUsageInMax,TRESUsageInMaxNode,TRESUsageInMaxTask,TRESUsageInMin,TRESUsageInMinNode,TRESUsageInMinTask,TRESUsageInTot,TRESUsageOutAve,TRESUsageOutMax,TRESUsageOutMaxNode,"
+    "JobID,AllocTRES,MaxVMSize,MaxVMSizeNode,MaxVMSizeTask,AveVMSize,MaxRSS,MaxRSSNode,MaxRSSTask,AveRSS,MaxPages,"
+    "MaxPagesNode,MaxPagesTask,AvePages,MinCPU,MinCPUNode,MinCPUTask,AveCPU,NTasks,"
+    "AveCPUFreq,ReqCPUFreqMin,ReqCPUFreqMax,ReqCPUFreqGov,ConsumedEnergy,MaxDiskRead,MaxDiskReadNode,MaxDiskReadTask,"
+    "AveDiskRead,MaxDiskWrite,MaxDiskWriteNode,MaxDiskWriteTask,AveDiskWrite,"
+    "TRESUsageInAve,TRESUsageInMax,TRESUsageInMaxNode,TRESUsageInMaxTask,TRESUsageInMin,TRESUsageInMinNode,"
+    "TRESUsageInMinTask,TRESUsageInTot,TRESUsageOutAve,TRESUsageOutMax,TRESUsageOutMaxNode,"
     "TRESUsageOutMaxTask,TRESUsageOutMin,TRESUsageOutMinNode,TRESUsageOutMinTask,TRESUsageOutTot";
 const char* const sstat_pid_fields = "JobID,Nodelist,Pids";
 

@@ -42,7 +42,8 @@ bool within_cap(const State& state, PartitionIndex where, const NodeShare& share
 
 enum class Fill : std::uint8_t { filled, too_few, not_in_this_way };
 
-Fill fill_from(const State& state, const JobSpec& spec, const NodeUse& use, std::int64_t closed, bool shared, NodeShare& share) {
+Fill fill_from(const State& state, const JobSpec& spec, const NodeUse& use, std::int64_t closed, bool shared,
+               NodeShare& share) {
   const Node& node = state.node(share.node);
   if (closed + share.cpus.value > node.def->usable_cpus().value) return Fill::too_few;
   if (!is_assigned(*node.def) && !shared) return Fill::filled;
@@ -55,7 +56,8 @@ Fill fill_from(const State& state, const JobSpec& spec, const NodeUse& use, std:
 // Which CPUs and devices exactly. One that shares is put where the fewest are.
 Fill fill_detail(const State& state, const Job& job, PartitionIndex where, std::uint32_t rows, NodeShare& share) {
   const Node& node = state.node(share.node);
-  if (rows <= 1 && node.suspended == 0) return fill_from(state, *job.spec, node.use, node.used_cpus.value, false, share);
+  if (rows <= 1 && node.suspended == 0)
+    return fill_from(state, *job.spec, node.use, node.used_cpus.value, false, share);
   const std::vector<CpuHolder> holders = cpu_holders(state, share.node);
   Fill last = Fill::not_in_this_way;
   for (std::uint32_t row = 1; row <= rows; ++row) {
@@ -71,8 +73,8 @@ Fill fill_detail(const State& state, const Job& job, PartitionIndex where, std::
 // Where jobs on the same CPUs take turns, it begins when its turn comes.
 bool must_wait_for_its_turn(const State& state, const std::vector<NodeShare>& shares) {
   return state.policy->gang && std::ranges::any_of(shares, [&](const NodeShare& share) {
-    return have_common_bits(state.node(share.node).use.cpus, share.detail->cpus);
-  });
+           return have_common_bits(state.node(share.node).use.cpus, share.detail->cpus);
+         });
 }
 
 bool has_features(const State& state, const JobSpec& spec, const std::vector<NodeShare>& shares) {
@@ -85,8 +87,9 @@ bool has_features(const State& state, const JobSpec& spec, const std::vector<Nod
     return std::ranges::all_of(have, [&](const auto& features) { return term.matches(features); });
   });
   return same && std::ranges::all_of(wanted->counted, [&](const CountedFeature& each) {
-    return std::ranges::count_if(have, [&](const auto& features) { return each.term.matches(features); }) >= each.nodes;
-  });
+           return std::ranges::count_if(have, [&](const auto& features) { return each.term.matches(features); }) >=
+                  each.nodes;
+         });
 }
 
 // --batch: the first of its nodes runs the script, and that is one that has what the script needs.
@@ -94,7 +97,9 @@ void begin_with_batch_host(const State& state, const JobSpec& spec, std::vector<
   const std::string& batch = spec.extra_request().batch_features;
   if (batch.empty()) return;
   const auto wanted = parse_batch_features(batch, spec.resource_request().features);
-  const auto host = std::ranges::find_if(shares, [&](const NodeShare& share) { return wanted && wanted->matches(features_of(*state.node(share.node).def)); });
+  const auto host = std::ranges::find_if(shares, [&](const NodeShare& share) {
+    return wanted && wanted->matches(features_of(*state.node(share.node).def));
+  });
   if (host != shares.end()) std::rotate(shares.begin(), host, host + 1);
 }
 
@@ -106,16 +111,20 @@ bool throttled(const State& state, const Job& job) {
 // Kept for others at this moment. What begins later was the planner's to weigh.
 bool is_reserved(const State& state, NodeIndex node, const Job& job, std::uint32_t limit_minutes, Time now) {
   const std::string& own = job.spec->resource_request().reservation;
-  const auto lent = [&](const Reservation& each) { return lends_to(each, *job.spec) && (lends_for(each).value == INT64_MAX || (limit_minutes != unlimited && minutes(limit_minutes) <= lends_for(each))); };
+  const auto lent = [&](const Reservation& each) {
+    return lends_to(each, *job.spec) && (lends_for(each).value == INT64_MAX ||
+                                         (limit_minutes != unlimited && minutes(limit_minutes) <= lends_for(each)));
+  };
   for (const auto& [id, reservation] : state.reservations)
-    if (reservation->name != own && !lent(*reservation) && reservation->starts(now) <= now && now < reservation->ends(now) &&
-        std::ranges::binary_search(reservation->nodes, node.value))
+    if (reservation->name != own && !lent(*reservation) && reservation->starts(now) <= now &&
+        now < reservation->ends(now) && std::ranges::binary_search(reservation->nodes, node.value))
       return true;
   return false;
 }
 
 // The job itself was found to wait; may it start there, on this state?
-std::optional<JobPlaced> check_placement(const State& state, const Job& job, const PlaceJob& proposal, Time now, Reason& why) {
+std::optional<JobPlaced> check_placement(const State& state, const Job& job, const PlaceJob& proposal, Time now,
+                                         Reason& why) {
   const auto drop = [&](Reason reason) {
     why = reason;
     return std::optional<JobPlaced>{};
@@ -124,7 +133,8 @@ std::optional<JobPlaced> check_placement(const State& state, const Job& job, con
   if (throttled(state, job)) return drop(Reason::array_task_limit);
   const JobSpec& spec = *job.spec;
   const IndexSet& counts = spec.resource_request().node_counts;
-  if (!counts.empty() && !counts.contains(static_cast<std::uint32_t>(proposal.shares.size()))) return drop(Reason::none);
+  if (!counts.empty() && !counts.contains(static_cast<std::uint32_t>(proposal.shares.size())))
+    return drop(Reason::none);
   const PartitionIndex where = proposal.partition.value_or(spec.partition);
   const auto& more = spec.resource_request().more_partitions;
   if (where != spec.partition && std::ranges::find(more, where.value) == more.end()) return drop(Reason::none);
@@ -135,7 +145,8 @@ std::optional<JobPlaced> check_placement(const State& state, const Job& job, con
   JobPlaced placed{job.key, proposal.attempt, proposal.shares, proposal.by_backfill, now, {}, {}, proposal.priority};
   if (proposal.limit_minutes) {
     const std::uint32_t least = spec.resource_request().time_min_minutes;
-    if (least == 0 || *proposal.limit_minutes < least || *proposal.limit_minutes > job.time_limit_minutes) return drop(Reason::none);
+    if (least == 0 || *proposal.limit_minutes < least || *proposal.limit_minutes > job.time_limit_minutes)
+      return drop(Reason::none);
     placed.limit_minutes = proposal.limit_minutes;
   }
   if (where != spec.partition) placed.partition = where;
@@ -146,7 +157,8 @@ std::optional<JobPlaced> check_placement(const State& state, const Job& job, con
   placed.supervised = job.is_component();
   for (NodeShare& share : placed.shares) {
     if (!share_fits(state, partition, share) || !within_cap(state, where, share)) return drop(Reason::none);
-    if (is_reserved(state, share.node, job, placed.limit_minutes.value_or(job.time_limit_minutes), now)) return drop(Reason::reservation);
+    if (is_reserved(state, share.node, job, placed.limit_minutes.value_or(job.time_limit_minutes), now))
+      return drop(Reason::reservation);
     const NodeDef& def = *state.node(share.node).def;
     if (!suits(spec, def)) return drop(Reason::bad_constraints);
     if (!admits_owner(state, state.node(share.node), spec)) return drop(Reason::resources);
@@ -162,13 +174,15 @@ std::optional<JobPlaced> check_placement(const State& state, const Job& job, con
   }
   if (limits_enforced(state)) {
     const Job there = in_partition(state, job, where);
-    if (const auto hit = start_hit(state, there, placed_size(state, there, placed.shares), now)) return drop(reason_of(*hit));
+    if (const auto hit = start_hit(state, there, placed_size(state, there, placed.shares), now))
+      return drop(reason_of(*hit));
   }
   return placed;
 }
 
 // All components or none: each is checked on what the ones before it leave.
-std::vector<Event> place_components(const State& state, const Job& leader, const PlaceJob& proposal, Time now, Reason& why) {
+std::vector<Event> place_components(const State& state, const Job& leader, const PlaceJob& proposal, Time now,
+                                    Reason& why) {
   if (proposal.with.size() + 1 != leader.het->size) return {};
   HetJobPlaced whole;
   whole.at = now;

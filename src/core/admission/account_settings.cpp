@@ -19,9 +19,12 @@ bool clears(const AccountSetting& s) { return s.value == "-1" || s.value.empty()
 
 Result<void> set_count(const AccountSetting& s, std::optional<std::uint32_t>& out) {
   const auto number = parse_integer(s.value);
-  if (!clears(s) && (!number || *number < 0 || *number >= INT32_MAX)) return bad(s, "a number is, or -1 to clear the limit");
-  if (clears(s)) out.reset();
-  else out = static_cast<std::uint32_t>(*number);
+  if (!clears(s) && (!number || *number < 0 || *number >= INT32_MAX))
+    return bad(s, "a number is, or -1 to clear the limit");
+  if (clears(s))
+    out.reset();
+  else
+    out = static_cast<std::uint32_t>(*number);
   return {};
 }
 
@@ -62,14 +65,17 @@ Result<void> set_resources(const State& state, const AccountSetting& s, TresList
   if (!list) return fail(Errc::invalid, s.key + ": " + list.error().story);
   for (const TresAmount& each : *list) {
     if (!tres_slot(*state.tres_names, each.name))
-      return fail(Errc::invalid, s.key + ": " + each.name + " is not tracked; AccountingStorageTRES in slurm.conf names what is");
+      return fail(Errc::invalid,
+                  s.key + ": " + each.name + " is not tracked; AccountingStorageTRES in slurm.conf names what is");
     set_tres(out, s.op == '-' ? TresAmount{each.name, -1} : each);
   }
   return {};
 }
 
 Result<void> set_one_resource(const AccountSetting& s, const char* name, TresList& out) {
-  const auto amount = std::string_view{name} == "mem" && !clears(s) ? parse_memory(s.value).transform([](Mebibytes m) { return m.value; }) : parse_integer(s.value);
+  const auto amount = std::string_view{name} == "mem" && !clears(s)
+                          ? parse_memory(s.value).transform([](Mebibytes m) { return m.value; })
+                          : parse_integer(s.value);
   if (!clears(s) && (!amount || *amount < 0)) return bad(s, "an amount is, or -1 to clear the limit");
   set_tres(out, {name, clears(s) ? -1 : *amount});
   return {};
@@ -86,9 +92,12 @@ Result<void> set_qos_list(const State& state, const AccountSetting& s, std::vect
       if (word[0] == '+' || word[0] == '-') op = word[0], word.remove_prefix(1);
       const Qos* qos = state.find_qos(lower(word));
       if (!qos) return fail(Errc::invalid, "there is no QOS " + std::string{word});
-      if (op == '-') std::erase(out, qos->id.value);
-      else if (op == '+' && std::ranges::find(out, qos->id.value) == out.end()) out.push_back(qos->id.value);
-      else if (op == '=') named.push_back(qos->id.value);
+      if (op == '-')
+        std::erase(out, qos->id.value);
+      else if (op == '+' && std::ranges::find(out, qos->id.value) == out.end())
+        out.push_back(qos->id.value);
+      else if (op == '=')
+        named.push_back(qos->id.value);
     }
   if (s.op == '=' && (clears(s) || !named.empty())) out = std::move(named);
   return {};
@@ -154,14 +163,18 @@ Result<bool> set_limit(const State& state, const AccountSetting& s, Limits& out)
   return false;
 }
 
-std::unexpected<Error> unknown(const AccountSetting& s) { return fail(Errc::not_found, "Unknown option: " + s.key + "=" + s.value); }
+std::unexpected<Error> unknown(const AccountSetting& s) {
+  return fail(Errc::not_found, "Unknown option: " + s.key + "=" + s.value);
+}
 
 Result<void> set_flags(const AccountSetting& s, std::uint32_t& out) {
   std::uint32_t named = 0;
   if (!clears(s))
     for (const Text word : split(s.value, ',')) {
-      const auto it = std::ranges::find_if(qos_flag_rows, [&](const QosFlagWord& row) { return equals_ignoring_case(row.word, trim(word)); });
-      if (it == std::end(qos_flag_rows)) return bad(s, "DenyOnLimit, NoDecay, NoReserve, OverPartQOS and others are flags");
+      const auto it = std::ranges::find_if(
+          qos_flag_rows, [&](const QosFlagWord& row) { return equals_ignoring_case(row.word, trim(word)); });
+      if (it == std::end(qos_flag_rows))
+        return bad(s, "DenyOnLimit, NoDecay, NoReserve, OverPartQOS and others are flags");
       named |= it->flag;
     }
   out = s.op == '+' ? out | named : s.op == '-' ? out & ~named : named;
@@ -169,14 +182,16 @@ Result<void> set_flags(const AccountSetting& s, std::uint32_t& out) {
 }
 
 Result<void> set_preempt_mode(const State& state, const AccountSetting& s, QosPreemptMode& out) {
-  constexpr std::pair<Text, QosPreemptMode> words[] = {{"cluster", QosPreemptMode::cluster}, {"off", QosPreemptMode::off},
-                                                       {"cancel", QosPreemptMode::cancel}, {"requeue", QosPreemptMode::requeue},
-                                                       {"suspend", QosPreemptMode::suspend}, {"suspend,gang", QosPreemptMode::suspend},
-                                                       {"gang,suspend", QosPreemptMode::suspend}};
+  constexpr std::pair<Text, QosPreemptMode> words[] = {
+      {"cluster", QosPreemptMode::cluster},     {"off", QosPreemptMode::off},
+      {"cancel", QosPreemptMode::cancel},       {"requeue", QosPreemptMode::requeue},
+      {"suspend", QosPreemptMode::suspend},     {"suspend,gang", QosPreemptMode::suspend},
+      {"gang,suspend", QosPreemptMode::suspend}};
   for (const auto& [word, mode] : words)
     if (equals_ignoring_case(word, s.value)) {
       if (mode == QosPreemptMode::suspend && !state.policy->gang)
-        return fail(Errc::invalid, "preemptmode=suspend needs GANG in PreemptMode of slurm.conf, so that suspended jobs go on again");
+        return fail(Errc::invalid,
+                    "preemptmode=suspend needs GANG in PreemptMode of slurm.conf, so that suspended jobs go on again");
       out = mode;
       return {};
     }
@@ -198,9 +213,12 @@ Result<void> set_association(const State& state, const AccountSetting& s, Associ
   MR_TRY(const bool is_limit, set_limit(state, s, out.limits));
   if (is_limit) return {};
   if (s.key == "fairshare" || s.key == "share" || s.key == "shares") {
-    if (equals_ignoring_case(s.value, "parent")) out.shares = shares_of_parent;
-    else if (clears(s)) out.shares = 1;
-    else return set_number(s, out.shares);
+    if (equals_ignoring_case(s.value, "parent"))
+      out.shares = shares_of_parent;
+    else if (clears(s))
+      out.shares = 1;
+    else
+      return set_number(s, out.shares);
     return {};
   }
   if (s.key == "priority") return set_number(s, out.priority);
@@ -236,10 +254,12 @@ Result<void> set_qos(const State& state, const AccountSetting& s, Qos& out) {
   if (named("maxtrespu,maxtresperuser")) return set_resources(state, s, out.max_tres_per_user);
   if (named("maxtrespa,maxtresperaccount,maxtresperacct")) return set_resources(state, s, out.max_tres_per_account);
   if (named("maxtresrunminspu,maxtresrunminsperuser")) return set_resources(state, s, out.max_run_mins_per_user);
-  if (named("maxtresrunminspa,maxtresrunminsperaccount,maxtresrunminsperacct")) return set_resources(state, s, out.max_run_mins_per_account);
+  if (named("maxtresrunminspa,maxtresrunminsperaccount,maxtresrunminsperacct"))
+    return set_resources(state, s, out.max_run_mins_per_account);
   if (named("mintres,mintresperjob,mintrespj")) return set_resources(state, s, out.min_tres_per_job);
   if (named("maxjobspa,maxjobsperaccount,maxjobsperacct")) return set_count(s, out.max_jobs_per_account);
-  if (named("maxsubmitpa,maxsubmitjobspa,maxsubmitjobsperaccount,maxsubmitjobsperacct")) return set_count(s, out.max_submit_per_account);
+  if (named("maxsubmitpa,maxsubmitjobspa,maxsubmitjobsperaccount,maxsubmitjobsperacct"))
+    return set_count(s, out.max_submit_per_account);
   if (named("maxcpuspu,maxcpusperuser")) return set_one_resource(s, "cpu", out.max_tres_per_user);
   if (named("maxnodespu,maxnodesperuser")) return set_one_resource(s, "node", out.max_tres_per_user);
   if (named("mincpus,mincpusperjob")) return set_one_resource(s, "cpu", out.min_tres_per_job);

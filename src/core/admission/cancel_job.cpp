@@ -21,16 +21,19 @@ Decision decide_cancel(const State& state, const SelectedJob& which, const Actor
   return events;
 }
 
-Decision decide_requeue(const State& state, const SelectedJob& which, bool hold, const Actor& actor, Time now, bool special_exit) {
+Decision decide_requeue(const State& state, const SelectedJob& which, bool hold, const Actor& actor, Time now,
+                        bool special_exit) {
   const Job& job = state.job(which.key);
   if (!may_change(job, actor)) return refuse(RefusalCode::access_denied);
   if (job.is_component()) return refuse(RefusalCode::not_whole_het_job);
   if (which.task || job.state == JobState::pending) return refuse(RefusalCode::job_pending);
   if (job.is_array_rest()) return refuse(RefusalCode::already_done, "a cancelled rest of an array cannot come back");
-  if (!job.spec->is_batch() || job.spec->allocation_only) return refuse(RefusalCode::disabled, "only batch jobs can be requeued");
+  if (!job.spec->is_batch() || job.spec->allocation_only)
+    return refuse(RefusalCode::disabled, "only batch jobs can be requeued");
   if (!job.spec->requeue) return refuse(RefusalCode::disabled, "the job was submitted with --no-requeue");
   if (job.state == JobState::completing && job.requeue_wanted) return std::vector<Event>{};
-  return std::vector<Event>{JobRequeued{.key = job.key, .hold = hold, .by = actor.uid, .at = now, .special_exit = hold && special_exit}};
+  return std::vector<Event>{
+      JobRequeued{.key = job.key, .hold = hold, .by = actor.uid, .at = now, .special_exit = hold && special_exit}};
 }
 
 Decision decide_hold(const State& state, const SelectedJob& which, bool as_user, const Actor& actor, Time now) {
@@ -51,7 +54,8 @@ Decision decide_release(const State& state, const SelectedJob& which, const Acto
   const Job& job = state.job(which.key);
   if (!may_change(job, actor)) return refuse(RefusalCode::access_denied);
   if (job.state == JobState::ended) return refuse(RefusalCode::already_finished);
-  if (job.state != JobState::pending) return std::vector<Event>{};  // it has gone on: a list of jobs is released without looking
+  if (job.state != JobState::pending)
+    return std::vector<Event>{};  // it has gone on: a list of jobs is released without looking
   if (follows_leader(job, which) || (job.het && which.component)) return refuse(RefusalCode::not_whole_het_job);
   if (job.hold == Hold::admin && !actor.is_admin) return refuse(RefusalCode::access_denied, "held by an administrator");
   if (job.hold == Hold::none) return std::vector<Event>{};

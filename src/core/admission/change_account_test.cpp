@@ -62,7 +62,8 @@ TEST_F(Accounts, Grow_from_a_root_with_a_normal_QOS) {
   EXPECT_EQ(run("add account optics parent=physics"), "");
   ASSERT_EQ(state_.associations.size(), 5u) << "with the account and the user root";
   EXPECT_EQ(default_account(state_, "root"), "root");
-  EXPECT_EQ(state_.find_association(AssociationName{"physics", {}, {}})->parent, state_.find_association(AssociationName{"root", {}, {}})->id);
+  EXPECT_EQ(state_.find_association(AssociationName{"physics", {}, {}})->parent,
+            state_.find_association(AssociationName{"root", {}, {}})->id);
   EXPECT_NE(state_.find_qos("normal"), nullptr);
   EXPECT_EQ(decide("add account physics")->names.size(), 0u) << "it is there already";
 }
@@ -91,7 +92,8 @@ TEST_F(Accounts, Root_is_there_from_the_start_and_a_fact_with_the_first_change) 
   EXPECT_EQ(state_.find_association(AssociationName{"root", {}, {}})->limits.grp_jobs, 5u);
   EXPECT_EQ(run("delete user root"), "");
   EXPECT_EQ(run("add account physics"), "");
-  EXPECT_EQ(state_.find_association(AssociationName{"root", "root", {}}), nullptr) << "what was deleted does not grow again";
+  EXPECT_EQ(state_.find_association(AssociationName{"root", "root", {}}), nullptr)
+      << "what was deleted does not grow again";
 }
 
 TEST_F(Accounts, Refuse_what_makes_no_sense) {
@@ -101,8 +103,10 @@ TEST_F(Accounts, Refuse_what_makes_no_sense) {
   EXPECT_EQ(run("add account optics parent=law"), "This parent account 'law' doesn't exist.");
   EXPECT_EQ(run("modify account physics set parent=physics"), "Account physics can not be moved below itself");
   EXPECT_EQ(run("modify account physics set colour=red"), "Unknown option: colour=red");
-  EXPECT_EQ(run("modify account physics set grptres=gres/nic=3"), "grptres: gres/nic is not tracked; AccountingStorageTRES in slurm.conf names what is");
-  EXPECT_EQ(run("modify account physics set maxjobs=many"), "'many' is not right for maxjobs, a number is, or -1 to clear the limit");
+  EXPECT_EQ(run("modify account physics set grptres=gres/nic=3"),
+            "grptres: gres/nic is not tracked; AccountingStorageTRES in slurm.conf names what is");
+  EXPECT_EQ(run("modify account physics set maxjobs=many"),
+            "'many' is not right for maxjobs, a number is, or -1 to clear the limit");
   EXPECT_EQ(run("modify account physics"), "You didn't give me anything to set");
   EXPECT_EQ(run("delete account root"), "The root account can not be removed");
   EXPECT_EQ(decide("add account optics", false).error().story, "Access/permission denied");
@@ -143,7 +147,8 @@ TEST_F(Accounts, A_user_chooses_among_his_own_accounts_and_keys) {
   EXPECT_EQ(run("modify user alice set wckeys=a,b"), "");
   const auto as_alice = [&](std::string_view line) -> std::string {
     const auto words = split(line, ' ');
-    const auto decision = decide_accounts(state_, *parse_account_change(words), {.uid = UserId{1000}, .name = "alice"}, now_);
+    const auto decision =
+        decide_accounts(state_, *parse_account_change(words), {.uid = UserId{1000}, .name = "alice"}, now_);
     if (!decision) return decision.error().story;
     happen(decision->events);
     return "";
@@ -202,7 +207,8 @@ TEST_F(Accounts, A_coordinator_changes_what_is_in_the_account_and_below) {
   EXPECT_EQ(as_alice("modify user bob set maxjobs=2"), "");
   EXPECT_EQ(as_alice("add account lasers parent=optics"), "");
   EXPECT_EQ(as_alice("add user bob account=law"), "Access/permission denied");
-  EXPECT_EQ(as_alice("modify account physics set grpjobs=3"), "Access/permission denied") << "her own account is its owner's";
+  EXPECT_EQ(as_alice("modify account physics set grpjobs=3"), "Access/permission denied")
+      << "her own account is its owner's";
   EXPECT_EQ(as_alice("modify account optics set grpjobs=3"), "");
   EXPECT_EQ(as_alice("add account more"), "Access/permission denied");
   EXPECT_EQ(as_alice("add qos high"), "Access/permission denied");
@@ -218,7 +224,8 @@ TEST_F(Accounts, A_coordinator_changes_what_is_in_the_account_and_below) {
 
 TEST_F(Accounts, A_user_has_a_level_and_workload_keys) {
   EXPECT_EQ(run("add account physics"), "");
-  EXPECT_EQ(run("add user alice account=physics wckeys=a,b"), "wckeys: workload keys are not tracked; TrackWCKey=yes in slurm.conf does that");
+  EXPECT_EQ(run("add user alice account=physics wckeys=a,b"),
+            "wckeys: workload keys are not tracked; TrackWCKey=yes in slurm.conf does that");
   Policy policy = *state_.policy;
   policy.track_wckeys = true;
   state_.policy = SharedValue(policy);
@@ -237,7 +244,8 @@ TEST_F(Accounts, A_user_has_a_level_and_workload_keys) {
   EXPECT_EQ(run("modify user alice set defaultwckey=c"), "");
   EXPECT_EQ(decide_wckey(state_, "alice", "").value(), "*c");
   EXPECT_EQ(decide_wckey(state_, "alice", "c").value(), "c");
-  EXPECT_EQ(run("modify user alice set adminlevel=king"), "'king' is not right for AdminLevel; None, Operator or Administrator is");
+  EXPECT_EQ(run("modify user alice set adminlevel=king"),
+            "'king' is not right for AdminLevel; None, Operator or Administrator is");
   EXPECT_EQ(run("delete user alice"), "");
   EXPECT_EQ(state_.find_account_user("alice"), nullptr);
 }

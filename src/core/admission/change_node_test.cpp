@@ -33,7 +33,8 @@ class NodeOrders : public testing::Test {
     for (const Event& event : events) apply(state_, event);
   }
   void boot(const std::string& id, std::int64_t memory = 1000) {
-    happen(decide_register(state_, {NodeIndex{0}, id, {Cpus{4}, Mebibytes{memory}, {}, {}, {}, {}, {}, {}, {}}}, begin));
+    happen(
+        decide_register(state_, {NodeIndex{0}, id, {Cpus{4}, Mebibytes{memory}, {}, {}, {}, {}, {}, {}, {}}}, begin));
   }
   bool order(const std::string& word, AfterReboot then = {}) {
     ChangeNode ask{NodeIndex{0}, word, "because"};
@@ -152,7 +153,8 @@ TEST_F(NodeOrders, an_agent_that_starts_says_which_machine_of_a_cloud_it_is_on) 
   start("i-3", 3);
   EXPECT_EQ(node().instance_id, "i-3");
   EXPECT_EQ(node().instance_type, "large");
-  happen({NodesPowered{.change = PowerChange::going_down, .nodes = {NodeIndex{0}}, .due = begin, .by = UserId{0}, .at = begin}});
+  happen({NodesPowered{
+      .change = PowerChange::going_down, .nodes = {NodeIndex{0}}, .due = begin, .by = UserId{0}, .at = begin}});
   EXPECT_EQ(node().instance_id, "i-3");
   happen({NodesPowered{.change = PowerChange::off, .nodes = {NodeIndex{0}}, .by = UserId{0}, .at = begin}});
   EXPECT_EQ(node().instance_id + node().instance_type, "") << "that machine is gone";
@@ -245,7 +247,9 @@ class NodePowers : public NodeOrders {
     happen({configured_});
   }
   void pass(std::int64_t second) {
-    for (auto events = decide_power(state_, begin + seconds(second)); !events.empty(); events = decide_power(state_, begin + seconds(second))) happen(events);
+    for (auto events = decide_power(state_, begin + seconds(second)); !events.empty();
+         events = decide_power(state_, begin + seconds(second)))
+      happen(events);
   }
   void agent(std::int64_t started) {
     Inventory has{Cpus{4}, Mebibytes{1000}, {}, {}, {}, {}, {}, {}, begin + seconds(started)};

@@ -1,4 +1,5 @@
-// src/core/admission/change_partition_test.cpp - who may make, change and delete partitions, and what users may make of waiting jobs.
+// src/core/admission/change_partition_test.cpp - who may make, change and delete partitions, and what users may make of
+// waiting jobs.
 #include "core/admission/change_partition.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +48,9 @@ class ChangePartition : public testing::Test {
     return e.key;
   }
   RefusalCode refused(const Decision& decision) { return decision ? RefusalCode{} : decision.error().code; }
-  Decision set(const PartitionDef& def, bool create = false) { return decide_set_partition(state_, def, create, root_, now_); }
+  Decision set(const PartitionDef& def, bool create = false) {
+    return decide_set_partition(state_, def, create, root_, now_);
+  }
 
   State state_;
   PartitionDef main_, small_, closed_;

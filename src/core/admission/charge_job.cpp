@@ -32,8 +32,10 @@ std::expected<QosId, Refusal> choose_qos(const State& state, const Association* 
 std::expected<void, Refusal> check_partition(const State& state, const PartitionDef& partition, QosId id) {
   const Qos* qos = state.find_qos(id);
   const std::string name = qos ? qos->name : "";
-  if ((!partition.allow_qos.empty() && !contains(partition.allow_qos, name)) || (qos && contains(partition.deny_qos, name)))
-    return refuse(RefusalCode::invalid_qos, "partition " + partition.name + " does not take jobs of " + (qos ? "QOS " + name : "no QOS"));
+  if ((!partition.allow_qos.empty() && !contains(partition.allow_qos, name)) ||
+      (qos && contains(partition.deny_qos, name)))
+    return refuse(RefusalCode::invalid_qos,
+                  "partition " + partition.name + " does not take jobs of " + (qos ? "QOS " + name : "no QOS"));
   return {};
 }
 
@@ -65,7 +67,8 @@ std::string default_account(const State& state, const std::string& user) {
   return only;
 }
 
-std::expected<Charge, Refusal> decide_charge(const State& state, const JobSpec& spec, PartitionIndex partition, const std::string& qos) {
+std::expected<Charge, Refusal> decide_charge(const State& state, const JobSpec& spec, PartitionIndex partition,
+                                             const std::string& qos) {
   // Accounts and QOS have names in lower case only, as they are made by sacctmgr.
   Charge charge{state.associations.empty() ? spec.account : lower(spec.account), {}};
   const std::string& user = spec.owner->user_name;
@@ -76,12 +79,14 @@ std::expected<Charge, Refusal> decide_charge(const State& state, const JobSpec& 
   as_charged.partition = partition;
   const Association* association = state.find_association(association_of(state, as_charged));
   if (!association && (state.policy->enforce & enforce_associations) != 0)
-    return refuse(RefusalCode::invalid_account, charge.account.empty() ? "user " + user + " has no account"
-                                                                        : "user " + user + " is not in account " + charge.account);
+    return refuse(RefusalCode::invalid_account, charge.account.empty()
+                                                    ? "user " + user + " has no account"
+                                                    : "user " + user + " is not in account " + charge.account);
   const auto chosen = choose_qos(state, association, qos);
   if (!chosen) return std::unexpected(chosen.error());
   charge.qos = *chosen;
-  if (auto taken = check_partition(state, state.partition(partition).def, charge.qos); !taken) return std::unexpected(std::move(taken).error());
+  if (auto taken = check_partition(state, state.partition(partition).def, charge.qos); !taken)
+    return std::unexpected(std::move(taken).error());
   return charge;
 }
 
@@ -95,17 +100,20 @@ std::expected<void, Refusal> check_submit_limits(const State& state, const Job& 
   return std::unexpected(std::move(refusal));
 }
 
-std::expected<std::string, Refusal> decide_wckey(const State& state, const std::string& user, const std::string& asked) {
+std::expected<std::string, Refusal> decide_wckey(const State& state, const std::string& user,
+                                                 const std::string& asked) {
   if (!state.policy->track_wckeys) return asked;
   const AccountUser* known = state.find_account_user(user);
   const bool enforced = (state.policy->enforce & enforce_wckeys) != 0;
   if (asked.empty()) {
     if (known && !known->default_wckey.empty()) return "*" + known->default_wckey;
-    if (enforced) return refuse(RefusalCode::invalid_wckey, "user " + user + " has no default workload key; --wckey names one");
+    if (enforced)
+      return refuse(RefusalCode::invalid_wckey, "user " + user + " has no default workload key; --wckey names one");
     return std::string{};
   }
   const std::string key = asked.starts_with('*') ? asked.substr(1) : asked;
-  if (enforced && !(known && contains(known->wckeys, key))) return refuse(RefusalCode::invalid_wckey, "user " + user + " may not use workload key " + key);
+  if (enforced && !(known && contains(known->wckeys, key)))
+    return refuse(RefusalCode::invalid_wckey, "user " + user + " may not use workload key " + key);
   return asked;
 }
 

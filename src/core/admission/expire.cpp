@@ -23,14 +23,23 @@ std::vector<Event> decide_expired(const State& state, Time now) {
   const DeadlineKey due = (*first).first;
   switch (due.kind) {
     case DeadlineKind::begin:
-    case DeadlineKind::dependency_delay: return {JobBecameEligible{due.key, now}};
-    case DeadlineKind::time_limit: return {JobTimedOut{due.key, now}};
-    case DeadlineKind::forget: return {JobForgotten{due.key, now}};
-    case DeadlineKind::invalid_dependency: return {JobCancelled{due.key, UserId{0}, now}};
-    case DeadlineKind::latest_start: return {JobDeadlinePassed{due.key, now}};
-    case DeadlineKind::preemption: return {JobPreempted{due.key, {}, state.job(due.key).preempt_requeue, {}, now}};
-    case DeadlineKind::node_resume: return {NodeStateChanged{NodeIndex{static_cast<std::uint32_t>(due.key.value)}, NodeOrder::resume, "", UserId{0}, now}};
-    case DeadlineKind::reservation: return decide_reservation_due(state, ReservationId{static_cast<std::uint32_t>(due.key.value)}, now);
+    case DeadlineKind::dependency_delay:
+      return {JobBecameEligible{due.key, now}};
+    case DeadlineKind::time_limit:
+      return {JobTimedOut{due.key, now}};
+    case DeadlineKind::forget:
+      return {JobForgotten{due.key, now}};
+    case DeadlineKind::invalid_dependency:
+      return {JobCancelled{due.key, UserId{0}, now}};
+    case DeadlineKind::latest_start:
+      return {JobDeadlinePassed{due.key, now}};
+    case DeadlineKind::preemption:
+      return {JobPreempted{due.key, {}, state.job(due.key).preempt_requeue, {}, now}};
+    case DeadlineKind::node_resume:
+      return {NodeStateChanged{NodeIndex{static_cast<std::uint32_t>(due.key.value)}, NodeOrder::resume, "", UserId{0},
+                               now}};
+    case DeadlineKind::reservation:
+      return decide_reservation_due(state, ReservationId{static_cast<std::uint32_t>(due.key.value)}, now);
   }
   return {};
 }

@@ -1,4 +1,5 @@
-// src/core/admission/expire.h - what has become due: time limits, begin times, nodes that come back to service, records old enough to go.
+// src/core/admission/expire.h - what has become due: time limits, begin times, nodes that come back to service, records
+// old enough to go.
 #pragma once
 
 #include "core/admission/refusal.h"
@@ -8,7 +9,8 @@ namespace millrace {
 
 // The earliest deadline, or `never`.
 Time next_deadline(const State& state);
-// One deadline that is due, as facts; call again until nothing comes. Bounded: each call removes the deadline it acts on.
+// One deadline that is due, as facts; call again until nothing comes. Bounded: each call removes the deadline it acts
+// on.
 std::vector<Event> decide_expired(const State& state, Time now);
 
 }  // namespace millrace

@@ -17,7 +17,8 @@ std::string shown_name(const State& state, const Job& job) {
 }
 
 std::string shown_name(const JobName& name) {
-  return std::to_string(name.id.value) + (name.tasks.empty() || name.tasks.starts_with('+') ? name.tasks : "_" + name.tasks);
+  return std::to_string(name.id.value) +
+         (name.tasks.empty() || name.tasks.starts_with('+') ? name.tasks : "_" + name.tasks);
 }
 
 // The leader's number means all of them, another component's own number that one alone.
@@ -28,7 +29,8 @@ static std::expected<std::vector<SelectedJob>, Refusal> select_components(const 
     for (const JobKey key : whole_of(job)) out.push_back({key, {}, false});
     return out;
   }
-  const auto offset = name.tasks.starts_with('+') ? parse_integer(std::string_view{name.tasks}.substr(1)) : std::nullopt;
+  const auto offset =
+      name.tasks.starts_with('+') ? parse_integer(std::string_view{name.tasks}.substr(1)) : std::nullopt;
   if (!offset || !job.is_het_leader() || *offset < 0 || *offset >= static_cast<std::int64_t>(job.het->size))
     return refuse(RefusalCode::invalid_job_id);
   out.push_back({JobKey{job.key.value + static_cast<std::uint64_t>(*offset)}, {}, true});
@@ -44,7 +46,8 @@ std::expected<std::vector<SelectedJob>, Refusal> select_jobs(const State& state,
   const bool names_array = array && array->id == name.id;
   if (name.tasks.empty()) {
     if (!names_array) return std::vector{SelectedJob{job->key, {}}};
-    for (auto it = state.tasks.lower_bound({job->array, 0}); it != state.tasks.end() && (*it).first.array == job->array; ++it)
+    for (auto it = state.tasks.lower_bound({job->array, 0}); it != state.tasks.end() && (*it).first.array == job->array;
+         ++it)
       out.push_back({(*it).second, {}});
     if (!array->rest.empty()) out.push_back({job->array, {}});
     return out;
@@ -67,7 +70,8 @@ std::expected<std::vector<SelectedJob>, Refusal> select_jobs(const State& state,
       else if (array->rest.contains(number)) {
         if (!whole_rest) out.push_back({job->array, number});
       } else {
-        return refuse(RefusalCode::invalid_job_id, "job " + std::to_string(name.id.value) + " has no task " + std::to_string(task));
+        return refuse(RefusalCode::invalid_job_id,
+                      "job " + std::to_string(name.id.value) + " has no task " + std::to_string(task));
       }
     }
   }
@@ -92,7 +96,8 @@ JobKey split_if_needed(const State& state, const SelectedJob& selected, Time now
 }
 
 bool may_change(const Job& job, const Actor& actor) {
-  return actor.is_admin || job.spec->owner->uid == actor.uid || std::ranges::binary_search(actor.accounts, job.spec->account);
+  return actor.is_admin || job.spec->owner->uid == actor.uid ||
+         std::ranges::binary_search(actor.accounts, job.spec->account);
 }
 
 }  // namespace millrace

@@ -18,14 +18,16 @@ struct JobName {
 struct SelectedJob {
   JobKey key;
   std::optional<std::uint32_t> task;  // still inside the record of the array's rest: it must be split off first
-  bool component = false;             // of a heterogeneous job this component alone; else the number of the leader named all of them
+  bool component =
+      false;  // of a heterogeneous job this component alone; else the number of the leader named all of them
 };
 
 // "12_3" as people write it.
 std::string shown_name(const State& state, const Job& job);
 std::string shown_name(const JobName& name);
 
-// All records meant; for an array number the rest and every task, for the number of a heterogeneous job its components, the leader first. Refused when there is no such job.
+// All records meant; for an array number the rest and every task, for the number of a heterogeneous job its components,
+// the leader first. Refused when there is no such job.
 std::expected<std::vector<SelectedJob>, Refusal> select_jobs(const State& state, const JobName& name);
 
 // The number of the record with this key (a SLUID names it), also of one that is over and known to accounting alone.
@@ -36,8 +38,8 @@ JobKey split_if_needed(const State& state, const SelectedJob& selected, Time now
 
 bool may_change(const Job& job, const Actor& actor);
 
-// What is done to a heterogeneous job as a whole is done by its leader's event; its other components refuse it, which counts only
-// where the leader does.
+// What is done to a heterogeneous job as a whole is done by its leader's event; its other components refuse it, which
+// counts only where the leader does.
 inline bool follows_leader(const Job& job, const SelectedJob& which) { return job.is_component() && !which.component; }
 
 }  // namespace millrace

@@ -19,23 +19,28 @@ namespace {
 // What only makes sense while the job waits.
 bool touches_request(const ModifyJob& ask) {
   const JobModified& c = ask.change;
-  return c.min_nodes || c.max_nodes || c.tasks || c.cpus_per_task || c.memory_per_node || c.memory_per_cpu || c.begin_at ||
-         c.priority || c.nice || c.std_in || c.std_out || c.std_err || c.work_dir || ask.partition || ask.dependency || ask.required_nodes ||
-         ask.excluded_nodes || c.tasks_per_node || c.min_cpus_per_node || c.exclusive || c.oversubscribe || ask.wishes != ResourceWishes{} || ask.min_cpus ||
-         ask.reset_accrue;
+  return c.min_nodes || c.max_nodes || c.tasks || c.cpus_per_task || c.memory_per_node || c.memory_per_cpu ||
+         c.begin_at || c.priority || c.nice || c.std_in || c.std_out || c.std_err || c.work_dir || ask.partition ||
+         ask.dependency || ask.required_nodes || ask.excluded_nodes || c.tasks_per_node || c.min_cpus_per_node ||
+         c.exclusive || c.oversubscribe || ask.wishes != ResourceWishes{} || ask.min_cpus || ask.reset_accrue;
 }
 
-std::expected<void, Refusal> fill_time_limit(const Job& job, const ModifyJob& ask, const Actor& actor, JobModified& out) {
+std::expected<void, Refusal> fill_time_limit(const Job& job, const ModifyJob& ask, const Actor& actor,
+                                             JobModified& out) {
   if (ask.time_limit_change_minutes) {
-    if (job.time_limit_minutes == unlimited) return refuse(RefusalCode::invalid_time_limit, "the job has no limit to change");
+    if (job.time_limit_minutes == unlimited)
+      return refuse(RefusalCode::invalid_time_limit, "the job has no limit to change");
     const std::int64_t sum = static_cast<std::int64_t>(job.time_limit_minutes) + *ask.time_limit_change_minutes;
     if (sum <= 0) return refuse(RefusalCode::invalid_time_limit, "the limit would become zero or less");
     out.time_limit_minutes = static_cast<std::uint32_t>(std::min<std::int64_t>(sum, unlimited - 1));
   }
   if (ask.end_at) {
-    if (job.state != JobState::running) return refuse(RefusalCode::invalid_time, "only a running job has an end; StartTime and TimeLimit are what a waiting one has");
+    if (job.state != JobState::running)
+      return refuse(RefusalCode::invalid_time,
+                    "only a running job has an end; StartTime and TimeLimit are what a waiting one has");
     const std::int64_t span = std::max<std::int64_t>((*ask.end_at - job.ran_from()).value, 1);
-    out.time_limit_minutes = static_cast<std::uint32_t>(std::min<std::int64_t>((span + minutes(1).value - 1) / minutes(1).value, unlimited - 1));
+    out.time_limit_minutes = static_cast<std::uint32_t>(
+        std::min<std::int64_t>((span + minutes(1).value - 1) / minutes(1).value, unlimited - 1));
   }
   if (out.time_limit_minutes && *out.time_limit_minutes > job.time_limit_minutes && !actor.is_admin)
     return refuse(RefusalCode::access_denied, "only an administrator may raise a time limit");
@@ -64,9 +69,13 @@ std::expected<void, Refusal> fill_texts(const State& state, const Job& job, cons
     if (!dependencies) return std::unexpected(std::move(dependencies).error());
     for (Dependency& dependency : dependencies->list) {
       if (dependency.kind != DependencyKind::aftercorr) continue;
-      if (job.is_array_rest()) return refuse(RefusalCode::not_supported, "aftercorr can be given to an array at submission, later to its tasks one by one");
-      if (job.array_task && state.find_array(dependency.target)) dependency.task = job.array_task;
-      else dependency.kind = DependencyKind::afterok;
+      if (job.is_array_rest())
+        return refuse(RefusalCode::not_supported,
+                      "aftercorr can be given to an array at submission, later to its tasks one by one");
+      if (job.array_task && state.find_array(dependency.target))
+        dependency.task = job.array_task;
+      else
+        dependency.kind = DependencyKind::afterok;
     }
     if (auto cycle = check_cycle(state, job, *dependencies); !cycle) return cycle;
     out.dependencies = *std::move(dependencies);
@@ -83,7 +92,8 @@ std::expected<void, Refusal> fill_texts(const State& state, const Job& job, cons
   }
   if (!ask.required_nodes && !ask.excluded_nodes) return {};
   const RareRequest& rare = job.spec->rare_request();
-  return check_named_nodes(state, out.required_nodes.value_or(rare.required_nodes), out.excluded_nodes.value_or(rare.excluded_nodes));
+  return check_named_nodes(state, out.required_nodes.value_or(rare.required_nodes),
+                           out.excluded_nodes.value_or(rare.excluded_nodes));
 }
 
 // Another account, QOS or partition must take the job as at submission.
@@ -92,7 +102,8 @@ std::expected<void, Refusal> fill_charge(const State& state, const Job& job, con
   JobSpec spec = *job.spec;
   if (out.account) spec.account = *out.account;
   const Qos* present = state.find_qos(job.qos);
-  auto charge = decide_charge(state, spec, out.partition.value_or(spec.partition), ask.qos.value_or(present ? present->name : ""));
+  auto charge = decide_charge(state, spec, out.partition.value_or(spec.partition),
+                              ask.qos.value_or(present ? present->name : ""));
   if (!charge) return std::unexpected(std::move(charge).error());
   if (charge->account != job.spec->account) out.account = charge->account;
   if (charge->qos != job.qos) out.qos = charge->qos;
@@ -100,9 +111,12 @@ std::expected<void, Refusal> fill_charge(const State& state, const Job& job, con
 }
 
 // The whole of it goes into the fact.
-std::expected<void, Refusal> fill_extras(const Job& job, const ModifyJob& ask, const Actor& actor, JobModified& out, Time now) {
+std::expected<void, Refusal> fill_extras(const Job& job, const ModifyJob& ask, const Actor& actor, JobModified& out,
+                                         Time now) {
   if (!ask.extras && !ask.reset_accrue) return {};
-  if (ask.admin_words && !actor.is_admin) return refuse(RefusalCode::access_denied, "only an administrator may set AdminComment, SystemComment and SiteFactor");
+  if (ask.admin_words && !actor.is_admin)
+    return refuse(RefusalCode::access_denied,
+                  "only an administrator may set AdminComment, SystemComment and SiteFactor");
   JobExtras extras = job.spec->extra_request();
   if (ask.extras) ask.extras(extras);
   if (ask.reset_accrue) extras.accrue_from = now;
@@ -118,7 +132,9 @@ std::expected<void, Refusal> fill_cpus(const Job& job, const ModifyJob& ask, Job
   const std::uint32_t nodes = std::max(spec.min_nodes, 1u);
   const std::uint64_t by_tasks = std::uint64_t{spec.overcommits() ? nodes : spec.tasks} * spec.cpus_per_task;
   if (*ask.min_cpus < by_tasks)
-    return refuse(RefusalCode::invalid_cpu_count, "its " + std::to_string(spec.tasks) + " tasks need " + std::to_string(by_tasks) + " CPUs; NumTasks and CPUsPerTask make them fewer");
+    return refuse(RefusalCode::invalid_cpu_count, "its " + std::to_string(spec.tasks) + " tasks need " +
+                                                      std::to_string(by_tasks) +
+                                                      " CPUs; NumTasks and CPUsPerTask make them fewer");
   if (*ask.min_cpus > 1'000'000'000) return refuse(RefusalCode::invalid_cpu_count);
   out.min_cpus_per_node = (*ask.min_cpus + nodes - 1) / nodes;
   return {};
@@ -131,7 +147,8 @@ std::expected<void, Refusal> fill_counts(const Job& job, JobModified& out) {
   const std::uint32_t least = spec.min_nodes;
   if (auto counts = complete_counts(spec); !counts) return counts;
   if (spec.min_nodes != least) out.min_nodes = spec.min_nodes;
-  if (!spec.resource_request().node_counts.empty() && spec.max_nodes != out.max_nodes.value_or(job.spec->max_nodes)) out.max_nodes = spec.max_nodes;
+  if (!spec.resource_request().node_counts.empty() && spec.max_nodes != out.max_nodes.value_or(job.spec->max_nodes))
+    out.max_nodes = spec.max_nodes;
   return {};
 }
 
@@ -143,7 +160,8 @@ void fill_priority(const State& state, const Job& job, JobModified& out) {
 }
 
 // The request as it would become: the whole of it goes into the fact.
-std::expected<void, Refusal> fill_resources(const State& state, const Job& job, const ModifyJob& ask, JobModified& out, Time now) {
+std::expected<void, Refusal> fill_resources(const State& state, const Job& job, const ModifyJob& ask, JobModified& out,
+                                            Time now) {
   const bool several = !job.spec->resource_request().more_partitions.empty();
   if (!ask.partition && ask.wishes == ResourceWishes{} && !(several && out.required_nodes)) return {};
   JobSpec spec = *job.spec;
@@ -158,19 +176,26 @@ std::expected<void, Refusal> fill_resources(const State& state, const Job& job, 
       if (!named) return std::unexpected(named.error());
       partitions = *std::move(named);
     }
-    set_partitions(spec, with_nodes(state, partitions, out.required_nodes.value_or(job.spec->rare_request().required_nodes)));
+    set_partitions(spec,
+                   with_nodes(state, partitions, out.required_nodes.value_or(job.spec->rare_request().required_nodes)));
     if (spec.partition != job.spec->partition || ask.partition) out.partition = spec.partition;
   }
-  if (auto times = check_times(spec.resource_request(), out.time_limit_minutes.value_or(job.time_limit_minutes), job.begin_at, now); !times) return times;
+  if (auto times = check_times(spec.resource_request(), out.time_limit_minutes.value_or(job.time_limit_minutes),
+                               job.begin_at, now);
+      !times)
+    return times;
   if (spec.cpus_per_task != job.spec->cpus_per_task) out.cpus_per_task = spec.cpus_per_task;
   if (!(spec.resource_request() == job.spec->resource_request())) out.resources = spec.resource_request();
   return {};
 }
 
-// What partitions demand of jobs at submission they demand of what a user makes of one later. An administrator may do as he likes.
-std::expected<void, Refusal> check_partition_rules(const State& state, const Job& job, const ModifyJob& ask, const Actor& actor, JobModified& out) {
+// What partitions demand of jobs at submission they demand of what a user makes of one later. An administrator may do
+// as he likes.
+std::expected<void, Refusal> check_partition_rules(const State& state, const Job& job, const ModifyJob& ask,
+                                                   const Actor& actor, JobModified& out) {
   if (actor.is_admin || job.state != JobState::pending) return {};
-  const bool resized = out.min_nodes || out.max_nodes || out.required_nodes || out.time_limit_minutes, memory = out.memory_per_cpu || out.memory_per_node;
+  const bool resized = out.min_nodes || out.max_nodes || out.required_nodes || out.time_limit_minutes,
+             memory = out.memory_per_cpu || out.memory_per_node;
   if (!out.partition && !out.resources && !resized && !memory) return {};
   JobSpec spec = *job.spec;
   modify_spec(spec, out);
@@ -180,12 +205,18 @@ std::expected<void, Refusal> check_partition_rules(const State& state, const Job
     for (const PartitionIndex each : partitions)
       if (auto access = check_access(state.partition(each).def, spec, actor); !access) return access;
   if (out.partition || resized)
-    if (auto limits = check_partition_limits(state, partitions, spec, out.time_limit_minutes.value_or(job.time_limit_minutes)); !limits) return limits;
+    if (auto limits =
+            check_partition_limits(state, partitions, spec, out.time_limit_minutes.value_or(job.time_limit_minutes));
+        !limits)
+      return limits;
   if (!out.partition && !memory) return {};
   if (auto limited = limit_memory(spec, state.partition(spec.partition).def, *state.policy); !limited) return limited;
   if (spec.cpus_per_task != out.cpus_per_task.value_or(job.spec->cpus_per_task)) out.cpus_per_task = spec.cpus_per_task;
-  if (spec.memory_per_cpu && spec.memory_per_cpu != (out.memory_per_cpu ? out.memory_per_cpu : job.spec->memory_per_cpu)) out.memory_per_cpu = spec.memory_per_cpu;
-  if (spec.min_cpus_per_node != out.min_cpus_per_node.value_or(job.spec->min_cpus_per_node)) out.min_cpus_per_node = spec.min_cpus_per_node;
+  if (spec.memory_per_cpu &&
+      spec.memory_per_cpu != (out.memory_per_cpu ? out.memory_per_cpu : job.spec->memory_per_cpu))
+    out.memory_per_cpu = spec.memory_per_cpu;
+  if (spec.min_cpus_per_node != out.min_cpus_per_node.value_or(job.spec->min_cpus_per_node))
+    out.min_cpus_per_node = spec.min_cpus_per_node;
   return {};
 }
 
@@ -207,7 +238,8 @@ ModifyJob for_component(ModifyJob ask) {
 
 Decision decide_for(const State& state, const SelectedJob& which, ModifyJob ask, const Actor& actor, Time now) {
   const Job& job = state.job(which.key);
-  if (ask.change.min_nodes && !ask.wishes.node_counts && !job.spec->resource_request().node_counts.empty()) ask.wishes.node_counts = "";
+  if (ask.change.min_nodes && !ask.wishes.node_counts && !job.spec->resource_request().node_counts.empty())
+    ask.wishes.node_counts = "";
   if (job.het && ask.wishes.time_min_minutes.value_or(0) != 0)
     return refuse(RefusalCode::not_supported, "the limit of a heterogeneous job cannot be shortened (TimeMin)");
   if (!may_change(job, actor)) return refuse(RefusalCode::access_denied);
@@ -220,12 +252,16 @@ Decision decide_for(const State& state, const SelectedJob& which, ModifyJob ask,
     return refuse(RefusalCode::access_denied, "only an administrator may lower a nice value");
   if (auto limit = fill_time_limit(job, ask, actor, change); !limit) return std::unexpected(std::move(limit).error());
   if (auto texts = fill_texts(state, job, ask, change); !texts) return std::unexpected(std::move(texts).error());
-  if (auto resources = fill_resources(state, job, ask, change, now); !resources) return std::unexpected(std::move(resources).error());
+  if (auto resources = fill_resources(state, job, ask, change, now); !resources)
+    return std::unexpected(std::move(resources).error());
   if (auto charge = fill_charge(state, job, ask, change); !charge) return std::unexpected(std::move(charge).error());
-  if (auto rules = check_partition_rules(state, job, ask, actor, change); !rules) return std::unexpected(std::move(rules).error());
-  if (auto extras = fill_extras(job, ask, actor, change, now); !extras) return std::unexpected(std::move(extras).error());
+  if (auto rules = check_partition_rules(state, job, ask, actor, change); !rules)
+    return std::unexpected(std::move(rules).error());
+  if (auto extras = fill_extras(job, ask, actor, change, now); !extras)
+    return std::unexpected(std::move(extras).error());
   fill_priority(state, job, change);
-  if (change.nice && !change.priority && !job.priority_fixed && job.hold == Hold::none) change.priority = initial_priority(state, job.key, *change.nice);
+  if (change.nice && !change.priority && !job.priority_fixed && job.hold == Hold::none)
+    change.priority = initial_priority(state, job.key, *change.nice);
   if (change.required_nodes && change.required_nodes->size() > job.spec->min_nodes)
     change.min_nodes = static_cast<std::uint32_t>(change.required_nodes->size());
   if (job.state == JobState::pending) {
@@ -249,17 +285,20 @@ Decision decide_for(const State& state, const SelectedJob& which, ModifyJob ask,
 }
 
 // What else is asked for is decided as it would be then.
-Decision followed_by(const State& state, std::vector<Event> first, const SelectedJob& which, const ModifyJob& rest, const Actor& actor, Time now) {
+Decision followed_by(const State& state, std::vector<Event> first, const SelectedJob& which, const ModifyJob& rest,
+                     const Actor& actor, Time now) {
   State copy = state;
   for (const Event& event : first) apply(copy, event);
   Decision second = decide_modify(copy, which, rest, actor, now);
-  if (second) second->insert(second->begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
+  if (second)
+    second->insert(second->begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
   return second;
 }
 
 }  // namespace
 
-Decision decide_modify(const State& state, const SelectedJob& which, const ModifyJob& ask, const Actor& actor, Time now) {
+Decision decide_modify(const State& state, const SelectedJob& which, const ModifyJob& ask, const Actor& actor,
+                       Time now) {
   const Job& job = state.job(which.key);
   // A held job is one of priority 0: giving it this number holds it, having it computed again releases it.
   const bool holds = ask.change.priority == 0u, releases = ask.change.priority == unlimited && job.hold != Hold::none;

@@ -25,7 +25,8 @@ class OutOfMemory : public testing::Test {
     }
     happen({ControllerStarted{Epoch{1}, now_}, ClusterConfigured{nodes, {main}, Policy{}, now_}});
     for (std::uint32_t i = 0; i < 2; ++i)
-      happen(decide_register(state_, {NodeIndex{i}, "boot", {Cpus{8}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}}, now_));
+      happen(
+          decide_register(state_, {NodeIndex{i}, "boot", {Cpus{8}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}}, now_));
     SubmitJob ask;
     ask.spec.owner = SharedValue(Owner{UserId{1}, GroupId{1}, "u", "g", {}, "h", {}});
     ask.spec.work_dir = "/";

@@ -17,8 +17,9 @@ struct KindName {
   DependencyKind kind;
 };
 constexpr KindName kind_names[] = {
-    {"after", DependencyKind::after},           {"afterany", DependencyKind::afterany},   {"afterok", DependencyKind::afterok},
-    {"afternotok", DependencyKind::afternotok}, {"aftercorr", DependencyKind::aftercorr},
+    {"after", DependencyKind::after},         {"afterany", DependencyKind::afterany},
+    {"afterok", DependencyKind::afterok},     {"afternotok", DependencyKind::afternotok},
+    {"aftercorr", DependencyKind::aftercorr},
 };
 
 std::optional<DependencyKind> kind_named(std::string_view word) {
@@ -29,22 +30,28 @@ std::optional<DependencyKind> kind_named(std::string_view word) {
 
 // 12 or 12_3 alone: the oldest way to write a dependency.
 bool is_bare_job(std::string_view part) {
-  return !part.empty() && (part.find_first_not_of("0123456789_") == std::string_view::npos || looks_like_sluid(part.substr(0, part.find('_'))));
+  return !part.empty() && (part.find_first_not_of("0123456789_") == std::string_view::npos ||
+                           looks_like_sluid(part.substr(0, part.find('_'))));
 }
 
 // What is written twice is waited for once.
 void add_once(std::vector<Dependency>& list, Dependency dependency) {
-  const auto same = [&](const Dependency& d) { return d.kind == dependency.kind && d.target == dependency.target && d.task == dependency.task; };
+  const auto same = [&](const Dependency& d) {
+    return d.kind == dependency.kind && d.target == dependency.target && d.task == dependency.task;
+  };
   if (std::ranges::none_of(list, same)) list.push_back(std::move(dependency));
 }
 
 // Of a job that is over and hidden, and still known to accounting: what became of it is the answer.
 std::expected<Dependency, Refusal> parse_kept(const State& state, Dependency dependency, std::string_view text) {
-  const auto bad = [&](std::string why) { return refuse(RefusalCode::dependency, "dependency on '" + std::string{text} + "': " + why); };
+  const auto bad = [&](std::string why) {
+    return refuse(RefusalCode::dependency, "dependency on '" + std::string{text} + "': " + why);
+  };
   const KeptJob* kept = newest_kept(state, dependency.shown);
   if (!kept || state.find_job(kept->job->key)) return bad("no such job");
   const bool names_array = kept->array == dependency.shown;
-  if (names_array && dependency.kind == DependencyKind::aftercorr && !dependency.task) return bad("no such job: its tasks are forgotten");
+  if (names_array && dependency.kind == DependencyKind::aftercorr && !dependency.task)
+    return bad("no such job: its tasks are forgotten");
   dependency.target = names_array ? kept->job->array : kept->job->key;
   if (dependency.task && (!names_array || !find_kept(state, dependency))) return bad("no such array task");
   return dependency;
@@ -53,7 +60,9 @@ std::expected<Dependency, Refusal> parse_kept(const State& state, Dependency dep
 std::expected<Dependency, Refusal> parse_target(const State& state, DependencyKind kind, std::string_view text) {
   Dependency dependency;
   dependency.kind = kind;
-  const auto bad = [&](std::string why) { return refuse(RefusalCode::dependency, "dependency on '" + std::string{text} + "': " + why); };
+  const auto bad = [&](std::string why) {
+    return refuse(RefusalCode::dependency, "dependency on '" + std::string{text} + "': " + why);
+  };
   std::string_view id = text;
   if (const std::size_t plus = id.find('+'); plus != std::string_view::npos) {
     const auto delay = parse_integer(id.substr(plus + 1));

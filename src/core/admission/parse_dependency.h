@@ -1,4 +1,5 @@
-// src/core/admission/parse_dependency.h - afterok:12:13,afterany:14_2 as a user types it, resolved against the jobs we know.
+// src/core/admission/parse_dependency.h - afterok:12:13,afterany:14_2 as a user types it, resolved against the jobs we
+// know.
 #pragma once
 
 #include <string_view>

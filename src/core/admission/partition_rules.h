@@ -1,4 +1,5 @@
-// src/core/admission/partition_rules.h - what a partition and the whole cluster say about jobs: who may enter, how large, with how much memory.
+// src/core/admission/partition_rules.h - what a partition and the whole cluster say about jobs: who may enter, how
+// large, with how much memory.
 #pragma once
 
 #include "core/admission/refusal.h"
@@ -8,8 +9,10 @@ namespace millrace {
 
 std::expected<void, Refusal> check_access(const PartitionDef& def, const JobSpec& spec, const Actor& actor);
 
-// EnforcePartLimits: a job beyond the limits of its partitions is refused instead of waiting for other ones. `minutes` as asked; 0: not.
-std::expected<void, Refusal> check_partition_limits(const State& state, const std::vector<PartitionIndex>& partitions, const JobSpec& spec, std::uint32_t minutes);
+// EnforcePartLimits: a job beyond the limits of its partitions is refused instead of waiting for other ones. `minutes`
+// as asked; 0: not.
+std::expected<void, Refusal> check_partition_limits(const State& state, const std::vector<PartitionIndex>& partitions,
+                                                    const JobSpec& spec, std::uint32_t minutes);
 
 // What jobs that ask for GPUs get with them when they say nothing (DefCpuPerGPU, DefMemPerGPU).
 void complete_gpus(JobSpec& spec, const PartitionDef& partition, const Policy& policy);

@@ -1,4 +1,5 @@
-// src/core/admission/partition_rules_test.cpp - limits of partitions, memory that brings CPUs with it, what GPUs come with.
+// src/core/admission/partition_rules_test.cpp - limits of partitions, memory that brings CPUs with it, what GPUs come
+// with.
 #include "core/admission/partition_rules.h"
 
 #include <gtest/gtest.h>

@@ -10,8 +10,11 @@ namespace millrace {
 Decision decide_place_unasked(const State& state, JobKey key, Time now) {
   const Job& job = state.job(key);
   const JobSpec& spec = *job.spec;
-  if (spec.rare_request().required_nodes.empty()) return refuse(RefusalCode::invalid_node_name, "must specify a node list with -Z, --no-allocate.");
-  if (job.het || job.array.value != 0 || !is_queueable(job)) return refuse(RefusalCode::not_supported, "--no-allocate runs one program, at once: no array, no dependency, no begin time");
+  if (spec.rare_request().required_nodes.empty())
+    return refuse(RefusalCode::invalid_node_name, "must specify a node list with -Z, --no-allocate.");
+  if (job.het || job.array.value != 0 || !is_queueable(job))
+    return refuse(RefusalCode::not_supported,
+                  "--no-allocate runs one program, at once: no array, no dependency, no begin time");
   JobPlaced placed{key, job.attempt, {}, false, now, {}, {}, 0};
   for (const std::uint32_t index : spec.rare_request().required_nodes) {
     const Node& node = state.node(NodeIndex{index});
@@ -21,7 +24,8 @@ Decision decide_place_unasked(const State& state, JobKey key, Time now) {
   }
   std::vector<std::uint32_t> any(placed.shares.size(), UINT32_MAX / 2);
   const auto nodes = static_cast<std::uint32_t>(placed.shares.size());
-  const std::vector<std::uint32_t> counts = lay_out(Distribution{.order = NodeOrderOfTasks::cyclic}, std::max(spec.tasks, nodes), any);
+  const std::vector<std::uint32_t> counts =
+      lay_out(Distribution{.order = NodeOrderOfTasks::cyclic}, std::max(spec.tasks, nodes), any);
   if (counts.size() != placed.shares.size()) return refuse(RefusalCode::bad_task_count);
   for (std::size_t i = 0; i < counts.size(); ++i) placed.shares[i].tasks = counts[i];
   placed.on_all_nodes = state.policy->node_programs;

@@ -1,4 +1,5 @@
-// src/core/admission/place_unasked.h - srun -Z: an administrator's program on the nodes he names, beside whatever is there.
+// src/core/admission/place_unasked.h - srun -Z: an administrator's program on the nodes he names, beside whatever is
+// there.
 #pragma once
 
 #include "core/admission/refusal.h"

@@ -14,7 +14,9 @@ namespace {
 
 using Checked = std::expected<void, Refusal>;
 
-std::string named(const std::vector<std::string>& names) { return names.empty() ? "no node" : compress_hostlist(names); }
+std::string named(const std::vector<std::string>& names) {
+  return names.empty() ? "no node" : compress_hostlist(names);
+}
 
 class Possibility {
  public:
@@ -27,12 +29,15 @@ class Possibility {
     if (auto gathered = gather(); !gathered) return gathered;
     const std::string& batch = spec_.extra_request().batch_features;
     const auto wanted = features_wanted(spec_.resource_request().features, batch);
-    if (!wanted) return refuse(batch.empty() ? RefusalCode::invalid_feature : RefusalCode::batch_constraint, wanted.error().story);
+    if (!wanted)
+      return refuse(batch.empty() ? RefusalCode::invalid_feature : RefusalCode::batch_constraint, wanted.error().story);
     for (const CountedFeature& each : wanted->counted)
-      if (std::ranges::count_if(all_, [&](const Candidate& c) { return each.term.matches(available_features_of(*c.def)); }) < each.nodes)
+      if (std::ranges::count_if(
+              all_, [&](const Candidate& c) { return each.term.matches(available_features_of(*c.def)); }) < each.nodes)
         return refuse(RefusalCode::node_configuration_unavailable,
-                      "fewer than " + std::to_string(each.nodes) + " nodes of partition " + partition_.def.name + " have what '" +
-                          spec_.resource_request().features + (batch.empty() ? "" : "' with --batch='" + batch) + "' counts");
+                      "fewer than " + std::to_string(each.nodes) + " nodes of partition " + partition_.def.name +
+                          " have what '" + spec_.resource_request().features +
+                          (batch.empty() ? "" : "' with --batch='" + batch) + "' counts");
     // Whoever takes one side of [a|b] takes it with all nodes.
     for (const FeatureTerm& side : wanted->alternatives) {
       std::vector<Candidate> some;
@@ -49,29 +54,38 @@ class Possibility {
     const ResourceRequest& ask = spec_.resource_request();
     if (ask.segment == 0) return {};
     const std::string size = std::to_string(ask.segment);
-    if (!state_.topology->facts().blocks) return refuse(RefusalCode::topology_unavailable, "--segment is for blocks of nodes, and the cluster has none (TopologyPlugin=topology/block)");
+    if (!state_.topology->facts().blocks)
+      return refuse(RefusalCode::topology_unavailable,
+                    "--segment is for blocks of nodes, and the cluster has none (TopologyPlugin=topology/block)");
     if (spec_.min_nodes % ask.segment != 0)
-      return refuse(RefusalCode::segment_does_not_fit, std::to_string(spec_.min_nodes) + " nodes do not come in groups of " + size + "; a multiple of it would be right");
+      return refuse(RefusalCode::segment_does_not_fit, std::to_string(spec_.min_nodes) +
+                                                           " nodes do not come in groups of " + size +
+                                                           "; a multiple of it would be right");
     std::map<std::uint32_t, std::size_t> in_block;
     for (const NodeIndex index : partition_.nodes) ++in_block[state_.topology->leaf_of(index)];
     in_block.erase(SwitchTree::none);
     std::size_t segments = 0;
-    for (const auto& [block, nodes] : in_block) segments += ask.spread_segments ? std::min<std::size_t>(nodes / ask.segment, 1) : nodes / ask.segment;
+    for (const auto& [block, nodes] : in_block)
+      segments += ask.spread_segments ? std::min<std::size_t>(nodes / ask.segment, 1) : nodes / ask.segment;
     if (segments * ask.segment >= spec_.min_nodes) return {};
-    return refuse(RefusalCode::segment_does_not_fit, "the blocks of partition " + partition_.def.name + " have room for " + std::to_string(segments) + " groups of " + size +
-                                                         (ask.spread_segments ? ", each in a block of its own" : ""));
+    return refuse(RefusalCode::segment_does_not_fit,
+                  "the blocks of partition " + partition_.def.name + " have room for " + std::to_string(segments) +
+                      " groups of " + size + (ask.spread_segments ? ", each in a block of its own" : ""));
   }
 
   // What the first nodes of the partition hold needs no look at the other ten thousand.
   bool first_nodes_hold() const {
     const RareRequest& rare = spec_.rare_request();
-    if (!rare.required_nodes.empty() || !rare.excluded_nodes.empty() || !spec_.resource_request().features.empty() || !spec_.extra_request().batch_features.empty()) return false;
+    if (!rare.required_nodes.empty() || !rare.excluded_nodes.empty() || !spec_.resource_request().features.empty() ||
+        !spec_.extra_request().batch_features.empty())
+      return false;
     const std::size_t enough = 32 + 2 * static_cast<std::size_t>(spec_.min_nodes);
     std::vector<Candidate> some;
     for (const NodeIndex index : partition_.nodes) {
       if (some.size() == enough) break;
       const Node& node = state_.node(index);
-      if (node.configured && could_suit(spec_, *node.def)) some.push_back({index, node.def.get(), all_of(*node.def, partition_.def.max_cpus_per_node)});
+      if (node.configured && could_suit(spec_, *node.def))
+        some.push_back({index, node.def.get(), all_of(*node.def, partition_.def.max_cpus_per_node)});
     }
     return holds(some);
   }
@@ -81,12 +95,14 @@ class Possibility {
     const auto in = [](const auto& list, std::uint32_t index) { return std::ranges::find(list, index) != list.end(); };
     for (const std::uint32_t index : rare.required_nodes) {
       if (std::ranges::find(partition_.nodes, NodeIndex{index}) == partition_.nodes.end())
-        return refuse(RefusalCode::nodes_not_in_partition,
-                      "node " + state_.node(NodeIndex{index}).def->name + " is not in partition " + partition_.def.name);
+        return refuse(RefusalCode::nodes_not_in_partition, "node " + state_.node(NodeIndex{index}).def->name +
+                                                               " is not in partition " + partition_.def.name);
       add(NodeIndex{index});
     }
     for (const NodeIndex index : partition_.nodes) {
-      if (in(rare.required_nodes, index.value) || in(rare.excluded_nodes, index.value) || !state_.node(index).configured) continue;
+      if (in(rare.required_nodes, index.value) || in(rare.excluded_nodes, index.value) ||
+          !state_.node(index).configured)
+        continue;
       ++there_;
       if (could_suit(spec_, *state_.node(index).def)) add(index);
     }
@@ -109,8 +125,8 @@ class Possibility {
   bool holds(std::span<const Candidate> some) const {
     const auto shares = choose_nodes(spec_, some, spec_.rare_request().required_nodes.size(), rules_);
     return shares && (!spec_.resources || std::ranges::all_of(*shares, [&](const NodeShare& share) {
-      return assign(spec_, repaired(*state_.node(share.node).def), {}, share.amounts(), rules_).has_value();
-    }));
+             return assign(spec_, repaired(*state_.node(share.node).def), {}, share.amounts(), rules_).has_value();
+           }));
   }
 
   std::string nearest() const {
@@ -121,14 +137,17 @@ class Possibility {
     const Node* largest = nullptr;
     for (const Candidate& candidate : all_) {
       const Node& node = state_.node(candidate.node);
-      if (!largest || std::pair{node.def->usable_cpus(), node.def->usable_memory()} > std::pair{largest->def->usable_cpus(), largest->def->usable_memory()}) largest = &node;
+      if (!largest || std::pair{node.def->usable_cpus(), node.def->usable_memory()} >
+                          std::pair{largest->def->usable_cpus(), largest->def->usable_memory()})
+        largest = &node;
     }
     std::string note = where + " has " + std::to_string(all_.size()) + " usable nodes";
     if (largest)
-      note += "; the largest is " + largest->def->name + " with " + std::to_string(largest->def->usable_cpus().value) + " CPUs and " +
-              std::to_string(largest->def->usable_memory().value) + "M of memory";
+      note += "; the largest is " + largest->def->name + " with " + std::to_string(largest->def->usable_cpus().value) +
+              " CPUs and " + std::to_string(largest->def->usable_memory().value) + "M of memory";
     if (partition_.def.max_cpus_per_node != unlimited)
-      note += "; jobs of the partition have at most " + std::to_string(partition_.def.max_cpus_per_node) + " CPUs of a node (MaxCPUsPerNode)";
+      note += "; jobs of the partition have at most " + std::to_string(partition_.def.max_cpus_per_node) +
+              " CPUs of a node (MaxCPUsPerNode)";
     return note;
   }
 
@@ -152,7 +171,8 @@ class Possibility {
     std::vector<std::string> where;
     for (const Candidate& candidate : all_) {
       Amounts taken;
-      const std::int64_t has = INT32_MAX - add_gres({ask.name, ask.type, 0, {}}, INT32_MAX, *candidate.def, candidate.free, taken);
+      const std::int64_t has =
+          INT32_MAX - add_gres({ask.name, ask.type, 0, {}}, INT32_MAX, *candidate.def, candidate.free, taken);
       total += has;
       if (has < most || has == 0) continue;
       if (has > most) where.clear();
@@ -161,13 +181,15 @@ class Possibility {
     }
     if (ask.scope == GresScope::job) {
       if (total >= ask.count) return {};
-      return "partition " + partition_.def.name + " has " + std::to_string(total) + " " + what + " in all, " + std::to_string(ask.count) + " were asked for";
+      return "partition " + partition_.def.name + " has " + std::to_string(total) + " " + what + " in all, " +
+             std::to_string(ask.count) + " were asked for";
     }
     std::int64_t need = ask.count;
     if (ask.scope == GresScope::socket) need *= std::max(request.sockets_per_node, 1u);
     if (ask.scope == GresScope::task && spec_.tasks_per_node > 0) need *= spec_.tasks_per_node;
     if (need > most)
-      return "no node has " + std::to_string(need) + " " + what + "; the most is " + std::to_string(most) + (most > 0 ? " on " + named(where) : "");
+      return "no node has " + std::to_string(need) + " " + what + "; the most is " + std::to_string(most) +
+             (most > 0 ? " on " + named(where) : "");
     return {};
   }
 

@@ -6,7 +6,8 @@
 
 namespace millrace {
 
-// Refuses what no set of nodes of any of the job's partitions could ever hold; the note says what the most is, and where.
+// Refuses what no set of nodes of any of the job's partitions could ever hold; the note says what the most is, and
+// where.
 std::expected<void, Refusal> check_possible(const State& state, const JobSpec& spec);
 
 }  // namespace millrace

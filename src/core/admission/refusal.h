@@ -99,9 +99,9 @@ inline std::unexpected<Refusal> refuse(RefusalCode code, std::string note = {}) 
 // Who asks, proved by the transport.
 struct Actor {
   UserId uid;
-  bool is_admin = false;  // root, SlurmUser, or an administrator by sacctmgr
-  bool is_operator = false;             // may change jobs, reservations and accounts of all, and neither nodes nor the daemons
-  std::string name{};                   // where it is known
+  bool is_admin = false;     // root, SlurmUser, or an administrator by sacctmgr
+  bool is_operator = false;  // may change jobs, reservations and accounts of all, and neither nodes nor the daemons
+  std::string name{};        // where it is known
   std::vector<std::string> accounts{};  // it coordinates, those below them included; sorted
 };
 

@@ -11,14 +11,18 @@
 namespace millrace {
 namespace {
 
-// --no-kill: it goes on without the node. Not without the one that has its script or keeps its steps, nor before it has begun, nor with no node left.
+// --no-kill: it goes on without the node. Not without the one that has its script or keeps its steps, nor before it has
+// begun, nor with no node left.
 bool outlives(const Job& job, NodeIndex node) {
-  if (!job.spec->extra_request().no_kill || job.boots || (job.is_component() && !job.placement->supervised)) return false;
+  if (!job.spec->extra_request().no_kill || job.boots || (job.is_component() && !job.placement->supervised))
+    return false;
   if (job.state != JobState::running && job.state != JobState::suspended) return false;
   const auto& shares = job.placement->shares;
   if (job.spec->is_batch() && shares.front().node == node) return false;
   const auto share = std::ranges::find(shares, node, &NodeShare::node);
-  return !share->exited && !share->given_up && std::ranges::any_of(shares, [&](const NodeShare& other) { return other.node != node && !other.released && !other.exited && !other.lost; });
+  return !share->exited && !share->given_up && std::ranges::any_of(shares, [&](const NodeShare& other) {
+    return other.node != node && !other.released && !other.exited && !other.lost;
+  });
 }
 
 // Components stop together: none goes on without the node while another ends with it.
@@ -36,14 +40,17 @@ void lose_attempts(const State& state, NodeIndex node, Time now, std::vector<Eve
     for (const JobKey key : state.node(node).jobs) {
       const Job& job = state.job(key);
       if (job.is_component() != component) continue;
-      if (whole_outlives(state, job, node)) events.emplace_back(JobLostNode{key, job.attempt, node, now});
-      else events.emplace_back(AttemptEnded{key, job.attempt, node, AttemptEnd::node_lost, 0, 0, now});
+      if (whole_outlives(state, job, node))
+        events.emplace_back(JobLostNode{key, job.attempt, node, now});
+      else
+        events.emplace_back(AttemptEnded{key, job.attempt, node, AttemptEnd::node_lost, 0, 0, now});
     }
 }
 
 // The site's own programs say that something is wrong there. One that is drained keeps its reason.
 void drain_after(const State& state, NodeIndex node, const char* reason, Time now, std::vector<Event>& events) {
-  if (!state.node(node).drain) events.emplace_back(NodeStateChanged{node, NodeOrder::drain, reason, UserId{0}, now, {}, {}});
+  if (!state.node(node).drain)
+    events.emplace_back(NodeStateChanged{node, NodeOrder::drain, reason, UserId{0}, now, {}, {}});
 }
 
 // The job's part of this node, if it still has one under this attempt.
@@ -67,18 +74,22 @@ std::string shortfall(const NodeDef& def, const Inventory& found) {
   for (const NodeGres& has : found.devices)
     for (const NodeGres& kind : def.kinds)
       if (kind.name == has.name && kind.type == has.type && has.count < kind.count)
-        return "gres/" + kind.name + " count reported lower than configured (" + std::to_string(has.count) + " < " + std::to_string(kind.count) + ")";
+        return "gres/" + kind.name + " count reported lower than configured (" + std::to_string(has.count) + " < " +
+               std::to_string(kind.count) + ")";
   return {};
 }
 
 std::expected<void, Refusal> check_features(const Node& node, const NodeModified& change) {
   for (const auto& list : {change.features, change.active_features})
     if (list && list->find_first_of(" &|[]()*") != std::string::npos)
-      return refuse(RefusalCode::invalid_feature, "features '" + *list + "' are wrong, names with commas between them would be right");
+      return refuse(RefusalCode::invalid_feature,
+                    "features '" + *list + "' are wrong, names with commas between them would be right");
   if (!change.active_features) return {};
   const std::string& available = change.features ? *change.features : node.def->features;
   if (!std::ranges::includes(feature_names(available), feature_names(*change.active_features)))
-    return refuse(RefusalCode::active_not_available, "node " + node.def->name + " has " + (available.empty() ? "no features" : "the features " + available));
+    return refuse(
+        RefusalCode::active_not_available,
+        "node " + node.def->name + " has " + (available.empty() ? "no features" : "the features " + available));
   return {};
 }
 
@@ -88,13 +99,15 @@ std::expected<void, Refusal> check_resume(const Node& node, const NodeModified& 
   const std::string word = lower(state);
   const bool goes = word == "down" || word == "drain" || word == "fail";
   if (goes || (word.empty() && is_out_of_service(node))) return {};
-  return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + " is to come back to service by ResumeAfter=, but " +
-                                                     (word.empty() ? "it is neither down nor drained; State=DOWN or State=DRAIN takes it out of service" : "State=" + state + " does not take it out of service"));
+  return refuse(RefusalCode::invalid_node_state,
+                "node " + node.def->name + " is to come back to service by ResumeAfter=, but " +
+                    (word.empty() ? "it is neither down nor drained; State=DOWN or State=DRAIN takes it out of service"
+                                  : "State=" + state + " does not take it out of service"));
 }
 
 bool changes_something(const NodeModified& change) {
-  return change.weight || change.features || change.comment || change.extra || change.address || change.host_name || change.active_features || change.instance_id ||
-         change.instance_type || change.resume_at;
+  return change.weight || change.features || change.comment || change.extra || change.address || change.host_name ||
+         change.active_features || change.instance_id || change.instance_type || change.resume_at;
 }
 
 NodeModified change_of(const ChangeNode& ask, Time now) {
@@ -112,12 +125,16 @@ std::vector<Event> decide_register(const State& state, const RegisterNode& repor
   const bool rebooted = !node.boot_id.empty() && node.boot_id != report.boot_id;
   // On one that was powered down, or told to reboot, nothing had begun.
   if (rebooted && node.is_ready()) lose_attempts(state, report.node, now, events);
-  const bool same = !rebooted && node.boot_id == report.boot_id && node.inventory && *node.inventory == report.inventory;
-  const bool would_return = node.condition == NodeCondition::unknown ||
-                            (node.condition == NodeCondition::down &&
-                             (state.policy->return_to_service == 2 || (state.policy->return_to_service == 1 && node.down_for_silence)));
+  const bool same =
+      !rebooted && node.boot_id == report.boot_id && node.inventory && *node.inventory == report.inventory;
+  const bool would_return =
+      node.condition == NodeCondition::unknown ||
+      (node.condition == NodeCondition::down &&
+       (state.policy->return_to_service == 2 || (state.policy->return_to_service == 1 && node.down_for_silence)));
   if (!same || would_return)
-    events.emplace_back(NodeRegistered{report.node, report.boot_id, report.inventory, state.policy->config_overrides ? "" : shortfall(*node.def, report.inventory), now});
+    events.emplace_back(NodeRegistered{report.node, report.boot_id, report.inventory,
+                                       state.policy->config_overrides ? "" : shortfall(*node.def, report.inventory),
+                                       now});
   return events;
 }
 
@@ -130,9 +147,11 @@ std::vector<Event> decide_end(const State& state, const ReportEnd& report, Time 
   const NodeShare* share = share_of(state, report);
   if (!share) return {};
   std::vector<Event> events;
-  if (report.end == AttemptEnd::prolog_failed && !share->exited) drain_after(state, report.node, "Prolog error", now, events);
+  if (report.end == AttemptEnd::prolog_failed && !share->exited)
+    drain_after(state, report.node, "Prolog error", now, events);
   if (report.epilog_failed) drain_after(state, report.node, "Epilog error", now, events);
-  events.emplace_back(AttemptEnded{report.key, report.attempt, report.node, report.end, report.exit_code, report.exit_signal, now, report.usage});
+  events.emplace_back(AttemptEnded{report.key, report.attempt, report.node, report.end, report.exit_code,
+                                   report.exit_signal, now, report.usage});
   return events;
 }
 
@@ -141,7 +160,8 @@ std::vector<Event> decide_exit(const State& state, const ReportEnd& report, Time
   if (!share || share->exited || share->given_up) return {};  // of a node given up only the end counts
   std::vector<Event> events;
   if (report.end == AttemptEnd::prolog_failed) drain_after(state, report.node, "Prolog error", now, events);
-  events.emplace_back(AttemptExited{report.key, report.attempt, report.node, report.end, report.exit_code, report.exit_signal, now});
+  events.emplace_back(
+      AttemptExited{report.key, report.attempt, report.node, report.end, report.exit_code, report.exit_signal, now});
   return events;
 }
 
@@ -155,7 +175,13 @@ std::vector<Event> decide_reboots(const State& state, Time now) {
   std::vector<Event> events;
   for (const auto& [index, node] : state.nodes) {
     if (node->reboot == Reboot::requested && node->configured && node->jobs.empty() && node->inventory && node->is_on())
-      events.emplace_back(NodeStateChanged{index, NodeOrder::reboot_issued, "", UserId{0}, now, {}, now + seconds(state.policy->resume_timeout_seconds)});
+      events.emplace_back(NodeStateChanged{index,
+                                           NodeOrder::reboot_issued,
+                                           "",
+                                           UserId{0},
+                                           now,
+                                           {},
+                                           now + seconds(state.policy->resume_timeout_seconds)});
     if (node->reboot != Reboot::issued || now <= node->reboot_due) continue;
     // One at a time: with its jobs the nodes beside it may be free of them too.
     if (!node->jobs.empty() && !events.empty()) continue;
@@ -184,7 +210,8 @@ Decision decide_change_node(const State& state, const ChangeNode& ask, const Act
   const bool changes = changes_something(ask.change);
   if (is_power_word(word)) {
     Decision powered = decide_change_power(state, ask.node, word, actor, now);
-    if (powered && !ask.reason.empty()) powered->emplace_back(NodeStateChanged{ask.node, NodeOrder::reason_only, ask.reason, actor.uid, now, {}, {}});
+    if (powered && !ask.reason.empty())
+      powered->emplace_back(NodeStateChanged{ask.node, NodeOrder::reason_only, ask.reason, actor.uid, now, {}, {}});
     if (powered && changes) powered->emplace_back(change_of(ask, now));
     return powered;
   }
@@ -209,21 +236,34 @@ Decision decide_change_node(const State& state, const ChangeNode& ask, const Act
     order = NodeOrder::future;
   } else {
     const bool later = word == "noresp";
-    return refuse(RefusalCode::invalid_node_state, "state '" + ask.state + (later ? "' is not built yet in Millrace" : "' is not known") +
-                                                       "; it is one of DRAIN, UNDRAIN, DOWN, FAIL, RESUME, IDLE, CANCEL_REBOOT, POWER_UP, POWER_DOWN, POWER_DOWN_ASAP, POWER_DOWN_FORCE, FUTURE");
+    return refuse(RefusalCode::invalid_node_state,
+                  "state '" + ask.state + (later ? "' is not built yet in Millrace" : "' is not known") +
+                      "; it is one of DRAIN, UNDRAIN, DOWN, FAIL, RESUME, IDLE, CANCEL_REBOOT, POWER_UP, POWER_DOWN, "
+                      "POWER_DOWN_ASAP, POWER_DOWN_FORCE, FUTURE");
   }
   if (order == NodeOrder::future && (!node.jobs.empty() || !node.is_on() || node.future))
-    return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + (node.future ? " is FUTURE already" : " has jobs or is not powered up; drain it, and let it be FUTURE when it is idle"));
+    return refuse(RefusalCode::invalid_node_state,
+                  "node " + node.def->name +
+                      (node.future ? " is FUTURE already"
+                                   : " has jobs or is not powered up; drain it, and let it be FUTURE when it is idle"));
   if (node.future && order != NodeOrder::resume && order != NodeOrder::reason_only)
-    return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + " is FUTURE; State=IDLE makes it a node like others");
+    return refuse(RefusalCode::invalid_node_state,
+                  "node " + node.def->name + " is FUTURE; State=IDLE makes it a node like others");
   if ((order == NodeOrder::reboot || order == NodeOrder::reboot_asap) && node.reboot == Reboot::issued)
     return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + " is booting already");
   if (order == NodeOrder::cancel_reboot && node.reboot != Reboot::requested)
-    return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + (node.reboot == Reboot::issued ? " is booting already" : " has no reboot that could be cancelled"));
-  if ((order == NodeOrder::drain || order == NodeOrder::down || order == NodeOrder::fail) && ask.reason.empty() && node.reason.empty())
-    return refuse(RefusalCode::invalid_node_state, "You must specify a reason when DOWNING or DRAINING a node. Request denied");
-  const bool usable = node.condition == NodeCondition::up && !node.drain && !node.fail && node.reboot != Reboot::issued && !node.future && !node.power.down_wanted;
-  if (word == "resume" && usable) return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + " is in service already");
+    return refuse(
+        RefusalCode::invalid_node_state,
+        "node " + node.def->name +
+            (node.reboot == Reboot::issued ? " is booting already" : " has no reboot that could be cancelled"));
+  if ((order == NodeOrder::drain || order == NodeOrder::down || order == NodeOrder::fail) && ask.reason.empty() &&
+      node.reason.empty())
+    return refuse(RefusalCode::invalid_node_state,
+                  "You must specify a reason when DOWNING or DRAINING a node. Request denied");
+  const bool usable = node.condition == NodeCondition::up && !node.drain && !node.fail &&
+                      node.reboot != Reboot::issued && !node.future && !node.power.down_wanted;
+  if (word == "resume" && usable)
+    return refuse(RefusalCode::invalid_node_state, "node " + node.def->name + " is in service already");
   std::vector<Event> events;
   if (order == NodeOrder::down) lose_attempts(state, ask.node, now, events);
   if (order != NodeOrder::reason_only || !ask.reason.empty() || !changes)
@@ -232,7 +272,8 @@ Decision decide_change_node(const State& state, const ChangeNode& ask, const Act
   return events;
 }
 
-Decision decide_change_partition(const State& state, const std::string& name, const std::string& wanted, const Actor& actor, Time now) {
+Decision decide_change_partition(const State& state, const std::string& name, const std::string& wanted,
+                                 const Actor& actor, Time now) {
   if (!actor.is_admin) return refuse(RefusalCode::access_denied);
   const auto index = state.find_partition(name);
   if (!index) return refuse(RefusalCode::invalid_partition, "invalid partition specified: " + name);

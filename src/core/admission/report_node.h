@@ -1,4 +1,5 @@
-// src/core/admission/report_node.h - what nodes say: they are there, an attempt ended, they fell silent; and what is ordered of them.
+// src/core/admission/report_node.h - what nodes say: they are there, an attempt ended, they fell silent; and what is
+// ordered of them.
 #pragma once
 
 #include "core/admission/refusal.h"
@@ -32,19 +33,22 @@ std::vector<Event> decide_end(const State& state, const ReportEnd& report, Time 
 std::vector<Event> decide_exit(const State& state, const ReportEnd& report, Time now);
 // PrologSlurmctld or EpilogSlurmctld is done; one that nobody waits for any more changes nothing.
 std::vector<Event> decide_program_end(const State& state, const JobProgramEnded& end);
-// Nodes that wait for their jobs to be gone before they boot and are idle now, and those that did not come back in time.
+// Nodes that wait for their jobs to be gone before they boot and are idle now, and those that did not come back in
+// time.
 std::vector<Event> decide_reboots(const State& state, Time now);
 // Too long without a word: the node is down and its attempts are lost.
 std::vector<Event> decide_lost(const State& state, NodeIndex node, Time now);
 
 struct ChangeNode {
   NodeIndex node;
-  std::string state{};   // DRAIN, UNDRAIN, DOWN, FAIL, RESUME, IDLE, REBOOT, REBOOT_ASAP, CANCEL_REBOOT, FUTURE, POWER_..., or empty
+  std::string state{};  // DRAIN, UNDRAIN, DOWN, FAIL, RESUME, IDLE, REBOOT, REBOOT_ASAP, CANCEL_REBOOT, FUTURE,
+                        // POWER_..., or empty
   std::string reason{};
   AfterReboot after_reboot{};
   NodeModified change{};  // its node is the one above
 };
 Decision decide_change_node(const State& state, const ChangeNode& ask, const Actor& actor, Time now);
-Decision decide_change_partition(const State& state, const std::string& name, const std::string& wanted, const Actor& actor, Time now);
+Decision decide_change_partition(const State& state, const std::string& name, const std::string& wanted,
+                                 const Actor& actor, Time now);
 
 }  // namespace millrace

@@ -16,7 +16,8 @@ constexpr std::size_t name_length_max = 256;
 SharedValue<StepWishes> cut(const SharedValue<StepWishes>& from) {
   if (!from || *from == StepWishes{}) return {};
   StepWishes to = *from;
-  for (std::string* text : {&to.gres, &to.tres_per_step, &to.tres_per_node, &to.tres_per_socket, &to.tres_per_task, &to.cpus_per_tres, &to.mem_per_tres})
+  for (std::string* text : {&to.gres, &to.tres_per_step, &to.tres_per_node, &to.tres_per_socket, &to.tres_per_task,
+                            &to.cpus_per_tres, &to.mem_per_tres})
     if (text->size() > name_length_max) text->resize(name_length_max);
   return SharedValue(std::move(to));
 }
@@ -36,7 +37,8 @@ StepNodes resolve(const std::map<std::string, NodeIndex>& nodes, const std::stri
 
 }  // namespace
 
-std::vector<Event> decide_steps(const State& state, JobKey key, Attempt attempt, const std::vector<ReportedStep>& reported, Time now) {
+std::vector<Event> decide_steps(const State& state, JobKey key, Attempt attempt,
+                                const std::vector<ReportedStep>& reported, Time now) {
   const Job* job = state.find_job(key);
   if (!job || job->attempt != attempt || !job->placement || !job->is_on_nodes()) return {};
   if (job->is_component() && !job->placement->supervised) return {};
@@ -49,7 +51,8 @@ std::vector<Event> decide_steps(const State& state, JobKey key, Attempt attempt,
   std::set<std::uint32_t> ended, changed;
   for (const ReportedStep& step : reported) {
     const std::uint32_t id = step.start.id;
-    const bool fresh_shell = id == interactive_step && !started.contains(id) && !state.steps.contains({key, attempt, id});
+    const bool fresh_shell =
+        id == interactive_step && !started.contains(id) && !state.steps.contains({key, attempt, id});
     if ((id >= next_id && id < steps_of_attempt_max) || fresh_shell) {
       StepStart fact = step.start;
       fact.nodes = resolve(nodes, step.nodes);
@@ -59,16 +62,20 @@ std::vector<Event> decide_steps(const State& state, JobKey key, Attempt attempt,
       if (fact.distribution.size() > name_length_max) fact.distribution.clear();
       fact.wishes = cut(fact.wishes);
       if (fact.ports.size() > name_length_max) fact.ports.clear();
-      fact.at = std::clamp(fact.at, job->started_at, std::max(now, job->started_at));  // the clocks of nodes are their own
+      fact.at =
+          std::clamp(fact.at, job->started_at, std::max(now, job->started_at));  // the clocks of nodes are their own
       if (!fresh_shell) next_id = id + 1;
       started[id] = fact.at;
       out.started.push_back(std::move(fact));
-    } else if (const auto* known = state.steps.find({key, attempt, id}); known && (*known)->is_running() && !started.contains(id) && !changed.contains(id) &&
-                                                                         (*known)->start.time_limit_minutes != step.start.time_limit_minutes) {
+    } else if (const auto* known = state.steps.find({key, attempt, id});
+               known && (*known)->is_running() && !started.contains(id) && !changed.contains(id) &&
+               (*known)->start.time_limit_minutes != step.start.time_limit_minutes) {
       changed.insert(id);
       out.changed.push_back({id, step.start.time_limit_minutes});
     }
-    if (!step.end || !(started.contains(id) || state.running_steps.contains({key, attempt, id})) || !ended.insert(id).second) continue;
+    if (!step.end || !(started.contains(id) || state.running_steps.contains({key, attempt, id})) ||
+        !ended.insert(id).second)
+      continue;
     StepEnd fact = *step.end;
     fact.id = id;
     if (fact.outcome == Outcome::none) fact.outcome = Outcome::failed;

@@ -1,4 +1,5 @@
-// src/core/admission/report_steps.h - what the keeper of a job's steps says of them: only what is new and can be true becomes a fact.
+// src/core/admission/report_steps.h - what the keeper of a job's steps says of them: only what is new and can be true
+// becomes a fact.
 #pragma once
 
 #include "core/ledger/state.h"
@@ -6,6 +7,7 @@
 namespace millrace {
 
 // What was told before, is about another attempt or about nodes the job does not have, changes nothing.
-std::vector<Event> decide_steps(const State& state, JobKey key, Attempt attempt, const std::vector<ReportedStep>& reported, Time now);
+std::vector<Event> decide_steps(const State& state, JobKey key, Attempt attempt,
+                                const std::vector<ReportedStep>& reported, Time now);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
-// src/core/admission/report_steps_test.cpp - what keepers say of steps, once and for all: what becomes a fact, and what the facts add up to.
+// src/core/admission/report_steps_test.cpp - what keepers say of steps, once and for all: what becomes a fact, and what
+// the facts add up to.
 #include "core/admission/report_steps.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +43,11 @@ class ReportedSteps : public testing::Test {
     EXPECT_EQ(broken_law(state), std::nullopt);
   }
   void place(std::uint32_t attempt, std::int64_t second) {
-    happen({JobPlaced{key, Attempt{attempt}, {{NodeIndex{0}, Cpus{2}, {}, 1, false, {}}, {NodeIndex{1}, Cpus{2}, {}, 1, false, {}}}, false, at(second)}});
+    happen({JobPlaced{key,
+                      Attempt{attempt},
+                      {{NodeIndex{0}, Cpus{2}, {}, 1, false, {}}, {NodeIndex{1}, Cpus{2}, {}, 1, false, {}}},
+                      false,
+                      at(second)}});
   }
   static ReportedStep step(std::uint32_t id, bool ended = false, std::string nodes = "n1") {
     ReportedStep out;
@@ -61,7 +66,9 @@ class ReportedSteps : public testing::Test {
     const auto& e = std::get<StepsReported>(events.front());
     return e.started.size() + e.ended.size();
   }
-  const Step* find(std::uint32_t id, std::uint32_t attempt = 0) { return find_step(state, {key, Attempt{attempt}, id}); }
+  const Step* find(std::uint32_t id, std::uint32_t attempt = 0) {
+    return find_step(state, {key, Attempt{attempt}, id});
+  }
 
   State state;
   const JobKey key{1};
@@ -123,7 +130,8 @@ TEST_F(ReportedSteps, Of_another_attempt_or_on_nodes_of_others_are_not_believed)
 
 TEST_F(ReportedSteps, End_with_their_attempt_and_the_next_one_counts_anew) {
   tell({step(0, true), step(1)});
-  happen({JobRequeued{key, false, UserId{0}, at(50)}, AttemptEnded{key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 0, at(51)}});
+  happen({JobRequeued{key, false, UserId{0}, at(50)},
+          AttemptEnded{key, Attempt{0}, NodeIndex{0}, AttemptEnd::exited, 0, 0, at(51)}});
   EXPECT_TRUE(state.running_steps.empty());
   EXPECT_EQ(find(0)->end.outcome, Outcome::completed);
   EXPECT_EQ(find(1)->end.outcome, Outcome::cancelled);

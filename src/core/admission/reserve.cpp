@@ -25,29 +25,49 @@ constexpr std::int64_t purge_default_seconds = 300;
 
 std::expected<void, Refusal> read_flags(const std::string& text, char op, Reservation& out) {
   static constexpr std::pair<const char*, std::uint32_t> known[] = {
-      {"maint", reserve_maint},         {"ignore_jobs", reserve_ignore_jobs}, {"hourly", reserve_hourly},
-      {"daily", reserve_daily},         {"weekly", reserve_weekly},           {"weekday", reserve_weekday},
-      {"weekend", reserve_weekend},     {"flex", reserve_flex},               {"overlap", reserve_overlap},
-      {"spec_nodes", reserve_spec_nodes}, {"time_float", reserve_time_float}, {"all_nodes", reserve_all_nodes},
-      {"static_alloc", reserve_static_alloc}, {"any_nodes", reserve_any_nodes}, {"license_only", reserve_any_nodes},
-      {"no_hold_jobs_after", reserve_no_hold_after}, {"no_hold_jobs_after_end", reserve_no_hold_after}, {"magnetic", reserve_magnetic},
-      {"replace", reserve_replace},     {"replace_down", reserve_replace_down}, {"user_delete", reserve_user_delete},
+      {"maint", reserve_maint},
+      {"ignore_jobs", reserve_ignore_jobs},
+      {"hourly", reserve_hourly},
+      {"daily", reserve_daily},
+      {"weekly", reserve_weekly},
+      {"weekday", reserve_weekday},
+      {"weekend", reserve_weekend},
+      {"flex", reserve_flex},
+      {"overlap", reserve_overlap},
+      {"spec_nodes", reserve_spec_nodes},
+      {"time_float", reserve_time_float},
+      {"all_nodes", reserve_all_nodes},
+      {"static_alloc", reserve_static_alloc},
+      {"any_nodes", reserve_any_nodes},
+      {"license_only", reserve_any_nodes},
+      {"no_hold_jobs_after", reserve_no_hold_after},
+      {"no_hold_jobs_after_end", reserve_no_hold_after},
+      {"magnetic", reserve_magnetic},
+      {"replace", reserve_replace},
+      {"replace_down", reserve_replace_down},
+      {"user_delete", reserve_user_delete},
   };
   for (const std::string& word : names_in(text)) {
     const bool off = word.starts_with('-') || op == '-';
-    const std::string name = lower(word.starts_with('+') || word.starts_with('-') ? std::string_view{word}.substr(1) : std::string_view{word});
+    const std::string name = lower(word.starts_with('+') || word.starts_with('-') ? std::string_view{word}.substr(1)
+                                                                                  : std::string_view{word});
     if (name == "purge_comp" || name.starts_with("purge_comp=")) {
-      const auto after = name == "purge_comp" ? std::optional{ParsedDuration{false, purge_default_seconds}} : parse_duration(std::string_view{name}.substr(11));
-      if (!after || after->unlimited || after->seconds <= 0) return refuse(RefusalCode::invalid_time, "'" + word + "': PURGE_COMP=10 or PURGE_COMP=1:00:00 would be right");
-      out.purge_after_idle_seconds = off ? 0 : static_cast<std::uint32_t>(std::min<std::int64_t>(after->seconds, INT32_MAX));
+      const auto after = name == "purge_comp" ? std::optional{ParsedDuration{false, purge_default_seconds}}
+                                              : parse_duration(std::string_view{name}.substr(11));
+      if (!after || after->unlimited || after->seconds <= 0)
+        return refuse(RefusalCode::invalid_time, "'" + word + "': PURGE_COMP=10 or PURGE_COMP=1:00:00 would be right");
+      out.purge_after_idle_seconds =
+          off ? 0 : static_cast<std::uint32_t>(std::min<std::int64_t>(after->seconds, INT32_MAX));
       continue;
     }
     const auto it = std::ranges::find(known, name, [](const auto& row) { return std::string{row.first}; });
     if (it == std::end(known))
       return refuse(RefusalCode::not_supported,
-                    "reservation flag '" + word + "' is not one of MAINT, IGNORE_JOBS, HOURLY, DAILY, WEEKLY, WEEKDAY, WEEKEND, FLEX, OVERLAP, "
-                    "SPEC_NODES, ALL_NODES, ANY_NODES, TIME_FLOAT, STATIC_ALLOC, MAGNETIC, REPLACE, REPLACE_DOWN, PURGE_COMP, NO_HOLD_JOBS_AFTER, USER_DELETE; "
-                    "others are not built yet");
+                    "reservation flag '" + word +
+                        "' is not one of MAINT, IGNORE_JOBS, HOURLY, DAILY, WEEKLY, WEEKDAY, WEEKEND, FLEX, OVERLAP, "
+                        "SPEC_NODES, ALL_NODES, ANY_NODES, TIME_FLOAT, STATIC_ALLOC, MAGNETIC, REPLACE, REPLACE_DOWN, "
+                        "PURGE_COMP, NO_HOLD_JOBS_AFTER, USER_DELETE; "
+                        "others are not built yet");
     out.flags = off ? out.flags & ~it->second : out.flags | it->second;
   }
   return {};
@@ -56,13 +76,16 @@ std::expected<void, Refusal> read_flags(const std::string& text, char op, Reserv
 std::expected<void, Refusal> read_licences(const State& state, const std::string& text, Reservation& out) {
   auto list = parse_licences(text);
   if (!list) return refuse(RefusalCode::invalid_licenses, list.error().story);
-  if (list->any) return refuse(RefusalCode::invalid_licenses, "a reservation keeps all licences it names; separate them with ','");
+  if (list->any)
+    return refuse(RefusalCode::invalid_licenses, "a reservation keeps all licences it names; separate them with ','");
   std::ranges::sort(list->asks, {}, &LicenceAsk::name);
   for (const LicenceAsk& ask : list->asks) {
     const auto it = std::ranges::find(state.policy->licences, ask.name, &LicenceAsk::name);
-    if (it == state.policy->licences.end()) return refuse(RefusalCode::invalid_licenses, "no licence " + ask.name + " is configured");
+    if (it == state.policy->licences.end())
+      return refuse(RefusalCode::invalid_licenses, "no licence " + ask.name + " is configured");
     if (it->count < ask.count)
-      return refuse(RefusalCode::invalid_licenses, "there are " + std::to_string(it->count) + " of licence " + ask.name + ", not " + std::to_string(ask.count));
+      return refuse(RefusalCode::invalid_licenses, "there are " + std::to_string(it->count) + " of licence " +
+                                                       ask.name + ", not " + std::to_string(ask.count));
   }
   out.licences = std::move(list->asks);
   return {};
@@ -74,7 +97,8 @@ std::string licence_kept_twice(const State& state, const Reservation& one, Time 
   for (const auto& [id, other] : state.reservations)
     if (id != one.id && other->crosses(one.starts(now), one.ends(now), now)) subtract(left, other->licences);
   for (const LicenceAsk& ask : one.licences)
-    if (const auto it = std::ranges::find(left, ask.name, &LicenceAsk::name); it == left.end() || it->count < ask.count) return ask.name;
+    if (const auto it = std::ranges::find(left, ask.name, &LicenceAsk::name); it == left.end() || it->count < ask.count)
+      return ask.name;
   return {};
 }
 
@@ -98,7 +122,8 @@ const Job* job_in_the_way(const State& state, std::uint32_t node, const Reservat
   for (const JobKey key : state.node(NodeIndex{node}).jobs) {
     const Job& job = state.job(key);
     if (job.spec->resource_request().reservation == one.name) continue;
-    const bool ends_before = job.time_limit_minutes != unlimited && job.started_at + minutes(job.time_limit_minutes) <= one.starts(now);
+    const bool ends_before =
+        job.time_limit_minutes != unlimited && job.started_at + minutes(job.time_limit_minutes) <= one.starts(now);
     if (!ends_before) return &job;
   }
   return nullptr;
@@ -112,14 +137,18 @@ std::vector<NodeIndex> pool_of(const State& state, const Reservation& reservatio
   return {};
 }
 
-bool holds_node(const Reservation& reservation, std::uint32_t node) { return std::ranges::find(reservation.nodes, node) != reservation.nodes.end(); }
+bool holds_node(const Reservation& reservation, std::uint32_t node) {
+  return std::ranges::find(reservation.nodes, node) != reservation.nodes.end();
+}
 
 // Usable, with its features, free of other reservations in its time.
-bool could_hold(const State& state, const Reservation& reservation, const FeatureExpression& wanted, NodeIndex index, Time now) {
+bool could_hold(const State& state, const Reservation& reservation, const FeatureExpression& wanted, NodeIndex index,
+                Time now) {
   if (holds_node(reservation, index.value)) return false;
   Reservation alone = reservation;
   alone.nodes = {index.value};
-  return wanted.admits(features_of(*state.node(index).def)) && state.node(index).is_usable() && !overlapped(state, alone, now);
+  return wanted.admits(features_of(*state.node(index).def)) && state.node(index).is_usable() &&
+         !overlapped(state, alone, now);
 }
 
 // Keeps what it has; more are chosen, or some given back: those out of order first, then those that nobody uses.
@@ -129,14 +158,17 @@ std::expected<void, Refusal> resize(const State& state, Reservation& out, std::s
   for (const int round : {0, 1, 2})
     for (std::size_t i = out.nodes.size(); i > 0 && out.nodes.size() > count; --i) {
       const Node& node = state.node(NodeIndex{out.nodes[i - 1]});
-      if (round == 2 || !node.is_usable() || (round == 1 && node.jobs.empty())) out.nodes.erase(out.nodes.begin() + static_cast<std::ptrdiff_t>(i - 1));
+      if (round == 2 || !node.is_usable() || (round == 1 && node.jobs.empty()))
+        out.nodes.erase(out.nodes.begin() + static_cast<std::ptrdiff_t>(i - 1));
     }
   for (const NodeIndex index : pool_of(state, out)) {
     if (out.nodes.size() >= count) break;
-    if (could_hold(state, out, *wanted, index, now) && !job_in_the_way(state, index.value, out, now)) out.nodes.push_back(index.value);
+    if (could_hold(state, out, *wanted, index, now) && !job_in_the_way(state, index.value, out, now))
+      out.nodes.push_back(index.value);
   }
   if (out.nodes.size() < count)
-    return refuse(RefusalCode::nodes_busy, "only " + std::to_string(out.nodes.size()) + " of " + std::to_string(count) + " nodes" + (out.features.empty() ? "" : " with " + out.features) +
+    return refuse(RefusalCode::nodes_busy, "only " + std::to_string(out.nodes.size()) + " of " + std::to_string(count) +
+                                               " nodes" + (out.features.empty() ? "" : " with " + out.features) +
                                                " are free of jobs and other reservations in that time");
   return {};
 }
@@ -154,11 +186,14 @@ std::expected<void, Refusal> choose_reserved(const State& state, const Reserve& 
   if (ask.nodes && !equals_ignoring_case(*ask.nodes, "ALL")) {
     auto nodes = resolve_nodes(state, *ask.nodes);
     if (!nodes) return std::unexpected(std::move(nodes).error());
-    if (ask.nodes_op == '=') out.nodes = *std::move(nodes);
+    if (ask.nodes_op == '=')
+      out.nodes = *std::move(nodes);
     else
       for (const std::uint32_t node : *nodes) {
-        if (ask.nodes_op == '-') std::erase(out.nodes, node);
-        else if (!holds_node(out, node)) out.nodes.push_back(node);
+        if (ask.nodes_op == '-')
+          std::erase(out.nodes, node);
+        else if (!holds_node(out, node))
+          out.nodes.push_back(node);
       }
   } else if (ask.nodes || out.has(reserve_all_nodes)) {
     out.nodes.clear();
@@ -169,8 +204,12 @@ std::expected<void, Refusal> choose_reserved(const State& state, const Reserve& 
         if (node->configured && !node->future) out.nodes.push_back(index.value);
     }
   } else if (ask.node_count || ask.node_count_change != 0) {
-    const std::int64_t count = ask.node_count ? std::int64_t{*ask.node_count} : static_cast<std::int64_t>(out.nodes.size()) + ask.node_count_change;
-    if (count < 1) return refuse(RefusalCode::invalid_node_count, "a reservation of " + std::to_string(out.nodes.size()) + " nodes can not lose " + std::to_string(-ask.node_count_change));
+    const std::int64_t count = ask.node_count ? std::int64_t{*ask.node_count}
+                                              : static_cast<std::int64_t>(out.nodes.size()) + ask.node_count_change;
+    if (count < 1)
+      return refuse(RefusalCode::invalid_node_count, "a reservation of " + std::to_string(out.nodes.size()) +
+                                                         " nodes can not lose " +
+                                                         std::to_string(-ask.node_count_change));
     if (auto resized = resize(state, out, static_cast<std::size_t>(count), now); !resized) return resized;
   }
   std::ranges::sort(out.nodes);
@@ -189,7 +228,8 @@ std::expected<void, Refusal> fill(const State& state, const Reserve& ask, Reserv
   if (ask.flags)
     if (auto read = read_flags(*ask.flags, ask.flags_op, out); !read) return read;
   if (ask.nodes && (out.has(reserve_replace) || out.has(reserve_replace_down)) && ask.nodes_op == '=')
-    return refuse(RefusalCode::reservation_invalid, "REPLACE and REPLACE_DOWN choose the nodes: NodeCnt= says how many, Nodes= would say which");
+    return refuse(RefusalCode::reservation_invalid,
+                  "REPLACE and REPLACE_DOWN choose the nodes: NodeCnt= says how many, Nodes= would say which");
   if (ask.partition) {
     const auto partition = state.find_partition(*ask.partition);
     if (!partition) return refuse(RefusalCode::invalid_partition, "invalid partition specified: " + *ask.partition);
@@ -205,8 +245,10 @@ std::expected<void, Refusal> fill(const State& state, const Reserve& ask, Reserv
     if (auto read = read_licences(state, *ask.licences, out); !read) return read;
   const Duration length = ask.duration.value_or(out.end - out.start);
   if (ask.start) out.start = out.has(reserve_time_float) ? Time{(*ask.start - now).value} : *ask.start;
-  if (ask.end) out.end = out.has(reserve_time_float) ? Time{(*ask.end - now).value} : *ask.end;
-  else if (ask.start || ask.duration) out.end = out.start + length;
+  if (ask.end)
+    out.end = out.has(reserve_time_float) ? Time{(*ask.end - now).value} : *ask.end;
+  else if (ask.start || ask.duration)
+    out.end = out.start + length;
   out.start = out.start + ask.start_change;
   out.end = out.end + ask.end_change + ask.duration_change;
   if (ask.start_change.value != 0 && ask.end_change.value == 0) out.end = out.end + ask.start_change;
@@ -215,20 +257,27 @@ std::expected<void, Refusal> fill(const State& state, const Reserve& ask, Reserv
 
 // `before`: what it was, of one that is changed.
 std::expected<void, Refusal> check(const State& state, const Reservation& one, const Reservation* before, Time now) {
-  if (one.end <= one.start) return refuse(RefusalCode::reservation_invalid, "its end is not after its start; Duration= or EndTime= says how long it lasts");
+  if (one.end <= one.start)
+    return refuse(RefusalCode::reservation_invalid,
+                  "its end is not after its start; Duration= or EndTime= says how long it lasts");
   if (one.ends(now) <= now) return refuse(RefusalCode::reservation_invalid, "its end has passed already");
-  if (one.users.empty() && one.accounts.empty() && one.groups.empty()) return refuse(RefusalCode::reservation_empty, "Users=, Accounts= or Groups= says who may use it");
+  if (one.users.empty() && one.accounts.empty() && one.groups.empty())
+    return refuse(RefusalCode::reservation_empty, "Users=, Accounts= or Groups= says who may use it");
   if (!one.users.empty() && !one.groups.empty()) return refuse(RefusalCode::reservation_user_group);
-  if (one.nodes.empty() && one.licences.empty()) return refuse(RefusalCode::reservation_invalid, "Nodes=, NodeCnt= or Licenses= says what is kept");
+  if (one.nodes.empty() && one.licences.empty())
+    return refuse(RefusalCode::reservation_invalid, "Nodes=, NodeCnt= or Licenses= says what is kept");
   if (const std::string licence = licence_kept_twice(state, one, now); !licence.empty() && !one.has(reserve_overlap))
-    return refuse(RefusalCode::reservation_overlap, "other reservations keep licence " + licence + " in that time; Flags=OVERLAP allows that");
+    return refuse(RefusalCode::reservation_overlap,
+                  "other reservations keep licence " + licence + " in that time; Flags=OVERLAP allows that");
   if (const Reservation* other = overlapped(state, one, now))
-    return refuse(RefusalCode::reservation_overlap, "it lies over reservation " + other->name + "; Flags=OVERLAP allows that");
+    return refuse(RefusalCode::reservation_overlap,
+                  "it lies over reservation " + other->name + "; Flags=OVERLAP allows that");
   if (!one.has(reserve_ignore_jobs) && !one.has(reserve_maint))
     for (const std::uint32_t node : one.nodes) {
       if (before && one.start >= before->start && holds_node(*before, node)) continue;
       if (const Job* job = job_in_the_way(state, node, one, now))
-        return refuse(RefusalCode::nodes_busy, "job " + std::to_string(job->id.value) + " on " + state.node(NodeIndex{node}).def->name +
+        return refuse(RefusalCode::nodes_busy, "job " + std::to_string(job->id.value) + " on " +
+                                                   state.node(NodeIndex{node}).def->name +
                                                    " may run into it; Flags=IGNORE_JOBS takes the node nevertheless");
     }
   return {};
@@ -241,7 +290,8 @@ std::expected<Reserved, Refusal> decide_reserve(const State& state, const Reserv
   Reservation made;
   made.id = state.next_reservation;
   made.name = ask.name.empty() ? ask.asker + "_" + std::to_string(made.id.value) : ask.name;
-  if (state.find_reservation(made.name)) return refuse(RefusalCode::reservation_name_taken, "reservation " + made.name + " is there already");
+  if (state.find_reservation(made.name))
+    return refuse(RefusalCode::reservation_name_taken, "reservation " + made.name + " is there already");
   made.made_by = actor.uid;
   made.start = now;
   made.end = now + seconds(365LL * 24 * 3600);
@@ -251,13 +301,16 @@ std::expected<Reserved, Refusal> decide_reserve(const State& state, const Reserv
   return Reserved{made.name, {ReservationSet{made, now}}};
 }
 
-std::expected<Reserved, Refusal> decide_change_reservation(const State& state, const Reserve& ask, const Actor& actor, Time now) {
+std::expected<Reserved, Refusal> decide_change_reservation(const State& state, const Reserve& ask, const Actor& actor,
+                                                           Time now) {
   if (!actor.is_admin) return refuse(RefusalCode::access_denied);
   const Reservation* found = state.find_reservation(ask.name);
   if (!found) return refuse(RefusalCode::reservation_invalid, "no reservation " + ask.name);
   Reservation changed = *found;
   if (ask.skip) {
-    if (!found->recurs()) return refuse(RefusalCode::reservation_invalid, "only a reservation that comes again can skip a turn; scontrol delete takes one away");
+    if (!found->recurs())
+      return refuse(RefusalCode::reservation_invalid,
+                    "only a reservation that comes again can skip a turn; scontrol delete takes one away");
     return Reserved{found->name, {ReservationSet{next_turn(*found, now), now}}};
   }
   if (auto filled = fill(state, ask, changed, now); !filled) return std::unexpected(std::move(filled).error());
@@ -301,7 +354,8 @@ bool may_remove(const State& state, const Reservation& reservation, const Actor&
 Time last_use(const State& state, const Reservation& reservation, Time now) {
   Time last = std::max(reservation.start, reservation.idle_since);
   const auto look = [&](const Job& job) {
-    if (job.spec->resource_request().reservation == reservation.name) last = std::max(last, job.state == JobState::ended ? job.ended_at : now);
+    if (job.spec->resource_request().reservation == reservation.name)
+      last = std::max(last, job.state == JobState::ended ? job.ended_at : now);
   };
   for (const auto& [key, job] : state.jobs) look(*job);
   for (const auto& [number, kept] : state.kept)
@@ -331,13 +385,15 @@ std::vector<Event> decide_reservation_due(const State& state, ReservationId id, 
     Reservation next = reservation;
     const bool starts = std::exchange(next.start_awaited, false);
     if (reservation.purge_after_idle_seconds > 0) next.idle_since = last_use(state, reservation, now);
-    if (starts || next.idle_since + seconds(reservation.purge_after_idle_seconds) > now) return {ReservationSet{next, now}};
+    if (starts || next.idle_since + seconds(reservation.purge_after_idle_seconds) > now)
+      return {ReservationSet{next, now}};
   } else if (!reservation.has(reserve_flex)) {
     // Those still running in it have to go; components first: with their leader they would stop too.
     for (const bool component : {true, false})
       for (const auto& [key, nothing] : state.active) {
         const Job& job = state.job(key);
-        if (job.is_component() == component && (job.state == JobState::running || job.state == JobState::suspended) && job.spec->resource_request().reservation == reservation.name)
+        if (job.is_component() == component && (job.state == JobState::running || job.state == JobState::suspended) &&
+            job.spec->resource_request().reservation == reservation.name)
           events.emplace_back(JobTimedOut{key, now});
       }
   }
@@ -353,7 +409,8 @@ std::vector<Event> decide_reservation_due(const State& state, ReservationId id, 
 std::vector<Event> decide_replacements(const State& state, Time now) {
   std::vector<Event> events;
   bool any = false;
-  for (const auto& [id, each] : state.reservations) any = any || each->has(reserve_replace) || each->has(reserve_replace_down);
+  for (const auto& [id, each] : state.reservations)
+    any = any || each->has(reserve_replace) || each->has(reserve_replace_down);
   if (!any) return events;
   State after = state;  // each choice sees the one before
   for (const auto& [id, held] : state.reservations) {
@@ -366,7 +423,9 @@ std::vector<Event> decide_replacements(const State& state, Time now) {
       const Node& node = state.node(NodeIndex{index});
       if (node.is_usable() && !(held->has(reserve_replace) && active && !node.jobs.empty())) continue;
       const std::vector<NodeIndex> pool = pool_of(state, changed);
-      const auto other = std::ranges::find_if(pool, [&](NodeIndex each) { return state.node(each).jobs.empty() && could_hold(after, changed, *wanted, each, now); });
+      const auto other = std::ranges::find_if(pool, [&](NodeIndex each) {
+        return state.node(each).jobs.empty() && could_hold(after, changed, *wanted, each, now);
+      });
       if (other == pool.end()) continue;  // nothing is better than what it has
       std::erase(changed.nodes, index);
       changed.nodes.push_back(other->value);

@@ -37,7 +37,8 @@ Checked check_known(const State& state, const GresAsk& ask) {
 }
 
 // The asks of one option take the place of those it set before.
-Checked put_asks(const State& state, const std::optional<std::string>& text, GresScope scope, bool gpus_only, ResourceRequest& out) {
+Checked put_asks(const State& state, const std::optional<std::string>& text, GresScope scope, bool gpus_only,
+                 ResourceRequest& out) {
   if (!text) return {};
   auto asks = gpus_only ? parse_gpu_asks(*text, scope) : parse_gres_asks(*text, scope);
   if (text->empty()) asks = std::vector<GresAsk>{};
@@ -62,9 +63,13 @@ Checked put_tres_per_task(const State& state, const ResourceWishes& wishes, JobS
     }
     const std::size_t end = word.find_first_of(":=");
     const auto count = parse_integer(end == std::string_view::npos ? "" : word.substr(end + 1));
-    if (!count || *count < 1 || *count > 1'000'000) return refuse(RefusalCode::invalid_tres, "'" + std::string{word} + "': cpu:2 or gres/gpu:1 would be right");
-    if (word.substr(0, end) == "cpu") spec.cpus_per_task = static_cast<std::uint32_t>(*count);
-    else return refuse(RefusalCode::invalid_tres, "'" + std::string{word.substr(0, end)} + "' per task is not built yet in Millrace; cpu and gres are");
+    if (!count || *count < 1 || *count > 1'000'000)
+      return refuse(RefusalCode::invalid_tres, "'" + std::string{word} + "': cpu:2 or gres/gpu:1 would be right");
+    if (word.substr(0, end) == "cpu")
+      spec.cpus_per_task = static_cast<std::uint32_t>(*count);
+    else
+      return refuse(RefusalCode::invalid_tres, "'" + std::string{word.substr(0, end)} +
+                                                   "' per task is not built yet in Millrace; cpu and gres are");
   }
   return put_asks(state, gres, GresScope::task, false, out);
 }
@@ -77,7 +82,8 @@ Checked check_features(const State& state, const std::string& text, RefusalCode 
     if (node->configured)
       for (std::string& feature : available_features_of(*node->def)) known.insert(std::move(feature));
   for (const std::string& name : names_in(*parsed))
-    if (!known.contains(name)) return refuse(code, "no node has the feature '" + name + "'; there is: " + joined(known));
+    if (!known.contains(name))
+      return refuse(code, "no node has the feature '" + name + "'; there is: " + joined(known));
   return {};
 }
 
@@ -90,9 +96,12 @@ Checked put_licences(const State& state, const std::string& text, ResourceReques
   std::string problem;
   for (const LicenceAsk& ask : parsed->asks) {
     const auto total = std::ranges::find(state.policy->licences, ask.name, &LicenceAsk::name);
-    if (total == state.policy->licences.end()) problem = "there is no license '" + ask.name + "'; there is: " + joined(known);
-    else if (total->count < ask.count) problem = "there are only " + std::to_string(total->count) + " of license " + ask.name;
-    else one_fits = true;
+    if (total == state.policy->licences.end())
+      problem = "there is no license '" + ask.name + "'; there is: " + joined(known);
+    else if (total->count < ask.count)
+      problem = "there are only " + std::to_string(total->count) + " of license " + ask.name;
+    else
+      one_fits = true;
   }
   if (!problem.empty() && !(parsed->any && one_fits)) return refuse(RefusalCode::invalid_licenses, problem);
   out.licences = parsed->asks;
@@ -103,9 +112,12 @@ Checked put_licences(const State& state, const std::string& text, ResourceReques
 Checked put_flags(const std::string& text, ResourceRequest& out) {
   out.enforce_binding = out.disable_binding = false;
   for (const std::string_view word : split(text, ',')) {
-    if (equals_ignoring_case(word, "enforce-binding")) out.enforce_binding = true;
-    else if (equals_ignoring_case(word, "disable-binding")) out.disable_binding = true;
-    else if (!word.empty()) return refuse(RefusalCode::invalid_gres, "--gres-flags=" + std::string{word} + " is not built yet in Millrace");
+    if (equals_ignoring_case(word, "enforce-binding"))
+      out.enforce_binding = true;
+    else if (equals_ignoring_case(word, "disable-binding"))
+      out.disable_binding = true;
+    else if (!word.empty())
+      return refuse(RefusalCode::invalid_gres, "--gres-flags=" + std::string{word} + " is not built yet in Millrace");
   }
   return {};
 }
@@ -146,7 +158,9 @@ Checked put_texts(const State& state, const ResourceWishes& wishes, ResourceRequ
   if (wishes.node_counts) {
     auto counts = wishes.node_counts->empty() ? IndexSet{} : parse_index_set(*wishes.node_counts, node_counts_max);
     if (!counts || counts->contains(0))
-      return refuse(RefusalCode::invalid_node_count, "'" + *wishes.node_counts + "' is no list of numbers of nodes; 1,3-7:2 with numbers up to " + std::to_string(node_counts_max) + " would be right");
+      return refuse(RefusalCode::invalid_node_count,
+                    "'" + *wishes.node_counts + "' is no list of numbers of nodes; 1,3-7:2 with numbers up to " +
+                        std::to_string(node_counts_max) + " would be right");
     out.node_counts = *std::move(counts);
   }
   return put_layout(state, wishes, out);
@@ -185,14 +199,20 @@ std::int64_t gpus_of(const ResourceRequest& ask, GresScope scope) {
   return sum;
 }
 
-bool wants_gpus(const ResourceRequest& ask) { return std::ranges::any_of(ask.gres, [](const GresAsk& g) { return g.name == "gpu"; }); }
+bool wants_gpus(const ResourceRequest& ask) {
+  return std::ranges::any_of(ask.gres, [](const GresAsk& g) { return g.name == "gpu"; });
+}
 
 Checked check_consistent(const JobSpec& spec, const ResourceRequest& ask) {
   const auto bad = [](const char* why) { return refuse(RefusalCode::invalid_tres, why); };
-  // --cpus-per-gpu of a job without gpus says nothing, and may come from the environment; memory by gpu would say "none".
-  if (ask.memory_per_gpu > 0 && !wants_gpus(ask) && ask.tasks_per_gpu == 0) return bad("--mem-per-gpu needs a number of gpus");
-  if (ask.memory_per_gpu > 0 && (spec.memory_per_cpu || spec.memory_per_node)) return bad("--mem, --mem-per-cpu and --mem-per-gpu exclude each other");
-  if (gpus_of(ask, GresScope::socket) > 0 && ask.sockets_per_node == 0) return bad("--gpus-per-socket needs --sockets-per-node");
+  // --cpus-per-gpu of a job without gpus says nothing, and may come from the environment; memory by gpu would say
+  // "none".
+  if (ask.memory_per_gpu > 0 && !wants_gpus(ask) && ask.tasks_per_gpu == 0)
+    return bad("--mem-per-gpu needs a number of gpus");
+  if (ask.memory_per_gpu > 0 && (spec.memory_per_cpu || spec.memory_per_node))
+    return bad("--mem, --mem-per-cpu and --mem-per-gpu exclude each other");
+  if (gpus_of(ask, GresScope::socket) > 0 && ask.sockets_per_node == 0)
+    return bad("--gpus-per-socket needs --sockets-per-node");
   return {};
 }
 
@@ -217,27 +237,36 @@ Checked apply_wishes(const State& state, const ResourceWishes& wishes, JobSpec& 
 Checked relate_gpus(JobSpec& spec) {
   if (!spec.resources) return {};
   ResourceRequest ask = *spec.resources;
-  const std::int64_t of_job = gpus_of(ask, GresScope::job), per_task = gpus_of(ask, GresScope::task), per_node = gpus_of(ask, GresScope::node);
-  const auto drop_total = [&] { std::erase_if(ask.gres, [](const GresAsk& g) { return g.name == "gpu" && g.scope == GresScope::job; }); };
+  const std::int64_t of_job = gpus_of(ask, GresScope::job), per_task = gpus_of(ask, GresScope::task),
+                     per_node = gpus_of(ask, GresScope::node);
+  const auto drop_total = [&] {
+    std::erase_if(ask.gres, [](const GresAsk& g) { return g.name == "gpu" && g.scope == GresScope::job; });
+  };
   if (of_job > 0 && per_task > 0) {
     if (spec.tasks == 0) spec.tasks = static_cast<std::uint32_t>(of_job / per_task);
     if (static_cast<std::int64_t>(spec.tasks) * per_task != of_job)
-      return refuse(RefusalCode::invalid_gres, std::to_string(of_job) + " gpus in all, but " + std::to_string(spec.tasks) + " tasks with " +
+      return refuse(RefusalCode::invalid_gres, std::to_string(of_job) + " gpus in all, but " +
+                                                   std::to_string(spec.tasks) + " tasks with " +
                                                    std::to_string(per_task) + " each");
     drop_total();
   } else if (of_job > 0 && per_node > 0) {
     const std::int64_t nodes = of_job / per_node;
     if (nodes * per_node != of_job || (spec.min_nodes > 0 && spec.min_nodes != nodes))
-      return refuse(RefusalCode::invalid_gres, std::to_string(of_job) + " gpus in all do not fill whole nodes with " + std::to_string(per_node) + " each");
+      return refuse(RefusalCode::invalid_gres, std::to_string(of_job) + " gpus in all do not fill whole nodes with " +
+                                                   std::to_string(per_node) + " each");
     spec.min_nodes = spec.max_nodes = static_cast<std::uint32_t>(nodes);
     drop_total();
   }
   if (ask.tasks_per_gpu > 0) {
     const std::int64_t k = ask.tasks_per_gpu;
-    if (of_job > 0 && spec.tasks == 0) spec.tasks = static_cast<std::uint32_t>(of_job * k);
-    else if (per_node > 0 && spec.tasks_per_node == 0) spec.tasks_per_node = static_cast<std::uint32_t>(per_node * k);
-    else if (of_job == 0 && per_node == 0 && per_task == 0 && spec.tasks > 0) ask.gres.push_back({"gpu", "", (spec.tasks + k - 1) / k, GresScope::job});
-    else if (of_job == 0 && per_node == 0) return refuse(RefusalCode::invalid_gres, "--ntasks-per-gpu needs a number of gpus or of tasks");
+    if (of_job > 0 && spec.tasks == 0)
+      spec.tasks = static_cast<std::uint32_t>(of_job * k);
+    else if (per_node > 0 && spec.tasks_per_node == 0)
+      spec.tasks_per_node = static_cast<std::uint32_t>(per_node * k);
+    else if (of_job == 0 && per_node == 0 && per_task == 0 && spec.tasks > 0)
+      ask.gres.push_back({"gpu", "", (spec.tasks + k - 1) / k, GresScope::job});
+    else if (of_job == 0 && per_node == 0)
+      return refuse(RefusalCode::invalid_gres, "--ntasks-per-gpu needs a number of gpus or of tasks");
   }
   spec.resources = SharedValue(std::move(ask));
   return {};

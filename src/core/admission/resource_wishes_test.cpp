@@ -1,4 +1,5 @@
-// src/core/admission/resource_wishes_test.cpp - requests for devices, features and licences: what is taken, what is refused, what is held.
+// src/core/admission/resource_wishes_test.cpp - requests for devices, features and licences: what is taken, what is
+// refused, what is held.
 #include "core/admission/resource_wishes.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +40,8 @@ class Requests : public testing::Test {
     policy.licences = {{"foo", 2}};
     happen({ControllerStarted{Epoch{1}, now_}, ClusterConfigured{nodes, {main, other}, policy, now_}});
     for (std::uint32_t i = 0; i < 2; ++i)
-      happen(decide_register(state_, {NodeIndex{i}, "boot", {Cpus{8}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}}, now_));
+      happen(
+          decide_register(state_, {NodeIndex{i}, "boot", {Cpus{8}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}}, now_));
   }
 
   void happen(const std::vector<Event>& events) {
@@ -62,12 +64,15 @@ class Requests : public testing::Test {
   // The words of the refusal, or the key of the new job as a number.
   std::string submit(const SubmitJob& ask) {
     const auto decision = decide(state_, ask, {ask.spec.owner->uid, false}, now_);
-    if (!decision) return decision.error().notes.empty() ? slurm_text(decision.error().code) : decision.error().notes.front();
+    if (!decision)
+      return decision.error().notes.empty() ? slurm_text(decision.error().code) : decision.error().notes.front();
     const JobKey key = state_.next_key;
     happen(decision->events);
     return std::to_string(key.value);
   }
-  std::string submit(ResourceWishes wishes, std::uint32_t tasks = 0) { return submit(asking(std::move(wishes), tasks)); }
+  std::string submit(ResourceWishes wishes, std::uint32_t tasks = 0) {
+    return submit(asking(std::move(wishes), tasks));
+  }
   const JobSpec& last() const { return *state_.job(JobKey{state_.next_key.value - 1}).spec; }
 
   State state_;
@@ -110,17 +115,20 @@ TEST_F(Requests, Dependencies_in_every_way_they_are_written) {
     if (!parsed) return "refused";
     std::string out;
     for (const Dependency& d : parsed->list)
-      out += (out.empty() ? "" : ",") + std::to_string(static_cast<int>(d.kind)) + ":" + std::to_string(d.shown.value) + "+" + std::to_string(d.delay_minutes);
+      out += (out.empty() ? "" : ",") + std::to_string(static_cast<int>(d.kind)) + ":" + std::to_string(d.shown.value) +
+             "+" + std::to_string(d.delay_minutes);
     return out;
   };
-  const std::string any = std::to_string(static_cast<int>(DependencyKind::afterany)), ok = std::to_string(static_cast<int>(DependencyKind::afterok));
+  const std::string any = std::to_string(static_cast<int>(DependencyKind::afterany)),
+                    ok = std::to_string(static_cast<int>(DependencyKind::afterok));
   EXPECT_EQ(shown("1"), any + ":1+0");
   EXPECT_EQ(shown("1,2"), any + ":1+0," + any + ":2+0");
   EXPECT_EQ(shown("AFTEROK:1,2"), ok + ":1+0," + any + ":2+0");
   EXPECT_EQ(shown("afterok:1+5"), ok + ":1+5");
   EXPECT_EQ(shown("afterany:1:1,AfterAny:1,afterok:1"), any + ":1+0," + ok + ":1+0");
   EXPECT_EQ(shown("Singleton,singleton"), std::to_string(static_cast<int>(DependencyKind::singleton)) + ":0+0");
-  for (const std::string_view bad : {"1?2", "1+5", "1:2", "afterok:1+x", "afterany:1:", "afterok", "7"}) EXPECT_EQ(shown(bad), "refused") << bad;
+  for (const std::string_view bad : {"1?2", "1+5", "1:2", "afterok:1+x", "afterany:1:", "afterok", "7"})
+    EXPECT_EQ(shown(bad), "refused") << bad;
   const std::string sluid = sluid_text(state_.find_job(JobId{2})->key.value);
   EXPECT_EQ(shown("afterok:" + sluid + "+5," + sluid), ok + ":2+5," + any + ":2+0");
   const auto why = [&](std::string_view text) { return parse_dependencies(state_, text).error().notes.front(); };
@@ -183,7 +191,8 @@ TEST_F(Requests, A_placement_names_its_cpus_devices_and_licences_and_gives_them_
 TEST_F(Requests, A_proposal_that_cannot_be_had_says_what_it_waits_for) {
   const auto place = [&](const std::string& key, std::uint32_t node) {
     Reason why = Reason::none;
-    const auto events = decide_place(state_, {JobKey{std::stoull(key)}, Attempt{0}, {{NodeIndex{node}, Cpus{1}, {}, 1}}, false}, now_, &why);
+    const auto events = decide_place(
+        state_, {JobKey{std::stoull(key)}, Attempt{0}, {{NodeIndex{node}, Cpus{1}, {}, 1}}, false}, now_, &why);
     happen(events);
     return events.empty() ? std::string{slurm_word(why)} : "placed";
   };
@@ -241,7 +250,8 @@ TEST_F(Requests, An_end_time_is_a_time_limit_from_the_start) {
   happen(*shorter);
   EXPECT_EQ(state_.job(key).time_limit_minutes, 5u);
   change.end_at = now_ + minutes(50);
-  EXPECT_FALSE(decide_modify(state_, {key, {}}, change, {UserId{1}, false}, now_)) << "only an administrator may give it more";
+  EXPECT_FALSE(decide_modify(state_, {key, {}}, change, {UserId{1}, false}, now_))
+      << "only an administrator may give it more";
 }
 
 }  // namespace

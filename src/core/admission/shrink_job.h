@@ -1,4 +1,5 @@
-// src/core/admission/shrink_job.h - scontrol update NumNodes= or NodeList= of a running job: it goes on with fewer nodes.
+// src/core/admission/shrink_job.h - scontrol update NumNodes= or NodeList= of a running job: it goes on with fewer
+// nodes.
 #pragma once
 
 #include "core/admission/modify_job.h"

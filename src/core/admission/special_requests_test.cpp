@@ -1,4 +1,5 @@
-// src/core/admission/special_requests_test.cpp - ports for steps, nodes rebooted for a job, programs on nodes without an allocation.
+// src/core/admission/special_requests_test.cpp - ports for steps, nodes rebooted for a job, programs on nodes without
+// an allocation.
 #include <gtest/gtest.h>
 
 #include "core/admission/accept_placement.h"
@@ -47,7 +48,8 @@ class SpecialRequests : public testing::Test {
     }
   }
   void boot(std::uint32_t node, const std::string& id) {
-    happen(decide_register(state_, {NodeIndex{node}, id, {Cpus{4}, Mebibytes{1000}, {}, {}, {}, {}, {}, {}, {}}}, begin));
+    happen(
+        decide_register(state_, {NodeIndex{node}, id, {Cpus{4}, Mebibytes{1000}, {}, {}, {}, {}, {}, {}, {}}}, begin));
   }
   JobKey submit(JobExtras extras, bool exclusive = false, const std::string& nodes = "") {
     SubmitJob ask;
@@ -67,7 +69,8 @@ class SpecialRequests : public testing::Test {
   void place(JobKey key, std::vector<std::uint32_t> nodes, std::int64_t cpus) {
     PlaceJob proposal;
     proposal.key = key;
-    for (const std::uint32_t node : nodes) proposal.shares.push_back({NodeIndex{node}, Cpus{cpus}, Mebibytes{cpus * 100}, 1, false, {}});
+    for (const std::uint32_t node : nodes)
+      proposal.shares.push_back({NodeIndex{node}, Cpus{cpus}, Mebibytes{cpus * 100}, 1, false, {}});
     const auto events = decide_place(state_, proposal, begin);
     ASSERT_FALSE(events.empty());
     happen(events);
@@ -151,7 +154,9 @@ TEST_F(SpecialRequests, Cancelled_job_leaves_booting_nodes_at_once) {
   const JobKey key = submit(extras, true);
   place(key, {0}, 4);
   happen(*decide_cancel(state_, {key, {}}, root, begin));
-  for (auto events = decide_leave_unpowered(state_, key, begin); !events.empty(); events = decide_leave_unpowered(state_, key, begin)) happen(events);
+  for (auto events = decide_leave_unpowered(state_, key, begin); !events.empty();
+       events = decide_leave_unpowered(state_, key, begin))
+    happen(events);
   EXPECT_EQ(state_.job(key).state, JobState::ended);
   EXPECT_FALSE(state_.node(NodeIndex{0}).is_usable()) << "it still boots";
   boot(0, "b");

@@ -25,8 +25,10 @@ Checked check_component(const SubmitJob& ask, bool leads) {
 
 std::unexpected<Refusal> of_component(std::size_t offset, Refusal refusal) {
   const std::string which = "component " + std::to_string(offset) + ": ";
-  if (refusal.notes.empty()) refusal.notes.push_back(which + slurm_text(refusal.code));
-  else refusal.notes.back().insert(0, which);
+  if (refusal.notes.empty())
+    refusal.notes.push_back(which + slurm_text(refusal.code));
+  else
+    refusal.notes.back().insert(0, which);
   return std::unexpected(std::move(refusal));
 }
 
@@ -42,16 +44,19 @@ void follow(JobSubmitted& component, const JobSubmitted& leader) {
 
 }  // namespace
 
-std::expected<DecidedSubmission, Refusal> decide(const State& state, std::vector<SubmitJob> components, const Actor& actor, Time now) {
+std::expected<DecidedSubmission, Refusal> decide(const State& state, std::vector<SubmitJob> components,
+                                                 const Actor& actor, Time now) {
   SubmitJob& leader = components.front();
   if (components.size() == 1) return decide(state, leader, actor, now);
   if (leader.spec.submission != SubmissionKey{})
     if (const JobKey* known = state.submissions.find({leader.spec.owner->uid, leader.spec.submission}))
       return DecidedSubmission{state.job(*known).id, true, {}};
   if (components.size() > het_components_max)
-    return refuse(RefusalCode::too_many_components, "a heterogeneous job has at most " + std::to_string(het_components_max) + " components");
+    return refuse(RefusalCode::too_many_components,
+                  "a heterogeneous job has at most " + std::to_string(het_components_max) + " components");
   for (std::size_t i = 0; i < components.size(); ++i) {
-    if (auto allowed = check_component(components[i], i == 0); !allowed) return of_component(i, std::move(allowed).error());
+    if (auto allowed = check_component(components[i], i == 0); !allowed)
+      return of_component(i, std::move(allowed).error());
     leader.hold = leader.hold || components[i].hold;
     leader.begin_at = std::max(leader.begin_at, components[i].begin_at);
   }
@@ -60,7 +65,8 @@ std::expected<DecidedSubmission, Refusal> decide(const State& state, std::vector
   whole.at = now;
   State copy = state;
   const auto first = next_job_ids(state, state.last_id, static_cast<std::uint32_t>(components.size()));
-  if (!first) return refuse(RefusalCode::too_many_jobs, "no consecutive numbers are left between FirstJobId and MaxJobId");
+  if (!first)
+    return refuse(RefusalCode::too_many_jobs, "no consecutive numbers are left between FirstJobId and MaxJobId");
   for (std::size_t i = 0; i < components.size(); ++i) {
     SubmitJob& ask = components[i];
     if (i > 0) {

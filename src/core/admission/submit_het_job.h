@@ -7,7 +7,9 @@ namespace millrace {
 
 constexpr std::size_t het_components_max = 128;
 
-// The leader first: the script, the place in the queue, dependencies and begin time are its. One component alone is an ordinary job.
-std::expected<DecidedSubmission, Refusal> decide(const State& state, std::vector<SubmitJob> components, const Actor& actor, Time now);
+// The leader first: the script, the place in the queue, dependencies and begin time are its. One component alone is an
+// ordinary job.
+std::expected<DecidedSubmission, Refusal> decide(const State& state, std::vector<SubmitJob> components,
+                                                 const Actor& actor, Time now);
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
-// src/core/admission/submit_het_job_test.cpp - components enter together, with consecutive numbers, once per submission.
+// src/core/admission/submit_het_job_test.cpp - components enter together, with consecutive numbers, once per
+// submission.
 #include "core/admission/submit_het_job.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +29,9 @@ class HetJobTest : public testing::Test {
     Policy policy;
     policy.max_job_id = 20;
     happen({ControllerStarted{Epoch{1}, now_}, ClusterConfigured{nodes, {main}, policy, now_}});
-    for (std::uint32_t i = 0; i < 2; ++i) happen(decide_register(state_, {NodeIndex{i}, "boot", {Cpus{4}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}}, now_));
+    for (std::uint32_t i = 0; i < 2; ++i)
+      happen(
+          decide_register(state_, {NodeIndex{i}, "boot", {Cpus{4}, Mebibytes{1}, {}, {}, {}, {}, {}, {}, {}}}, now_));
   }
   void happen(const std::vector<Event>& events) {
     for (const Event& event : events) {
@@ -67,7 +70,8 @@ class HetJobTest : public testing::Test {
 
 TEST_F(HetJobTest, numbers_are_consecutive_and_skip_those_still_known) {
   for (int i = 0; i < 17; ++i) EXPECT_TRUE(submit({ask(1)}));  // 1 to 17
-  happen({JobCancelled{JobKey{2}, UserId{1}, now_}, JobCancelled{JobKey{3}, UserId{1}, now_}, JobCancelled{JobKey{4}, UserId{1}, now_}});
+  happen({JobCancelled{JobKey{2}, UserId{1}, now_}, JobCancelled{JobKey{3}, UserId{1}, now_},
+          JobCancelled{JobKey{4}, UserId{1}, now_}});
   happen({JobForgotten{JobKey{2}, now_}, JobForgotten{JobKey{3}, now_}, JobForgotten{JobKey{4}, now_}});
   EXPECT_EQ(submit({ask(1), ask(1)})->id, JobId{18});
   EXPECT_EQ(submit({ask(1), ask(1), ask(1)})->id, JobId{2}) << "20 is free, but not 21";

@@ -35,7 +35,8 @@ std::expected<void, Refusal> split_corresponding(const State& state, DecidedSubm
       if (other && !missing && !other->spec.tasks.contains(task)) missing = task;
     });
     if (missing)
-      return refuse(RefusalCode::dependency, "aftercorr: job " + std::to_string(dependency.shown.value) + " has no task " + std::to_string(*missing));
+      return refuse(RefusalCode::dependency, "aftercorr: job " + std::to_string(dependency.shown.value) +
+                                                 " has no task " + std::to_string(*missing));
   }
   State copy = state;
   millrace::apply(copy, submission.events.front());
@@ -56,8 +57,8 @@ std::expected<void, Refusal> complete_size(JobSpec& spec, std::size_t required) 
   spec.cpus_per_task_asked = spec.cpus_per_task > 0;
   spec.cpus_per_task = std::max(spec.cpus_per_task, 1u);
   if (spec.max_nodes > 0 && spec.max_nodes < spec.min_nodes)
-    return refuse(RefusalCode::invalid_node_count, "at most " + std::to_string(spec.max_nodes) + " nodes asked, but at least " +
-                                                       std::to_string(spec.min_nodes));
+    return refuse(RefusalCode::invalid_node_count, "at most " + std::to_string(spec.max_nodes) +
+                                                       " nodes asked, but at least " + std::to_string(spec.min_nodes));
   if (spec.max_nodes > 0 && spec.max_nodes < required)
     return refuse(RefusalCode::invalid_node_count, "more nodes are named than the job may have");
   spec.min_nodes = std::max({spec.min_nodes, 1u, static_cast<std::uint32_t>(required)});
@@ -68,12 +69,15 @@ std::expected<void, Refusal> complete_size(JobSpec& spec, std::size_t required) 
     spec.tasks = static_cast<std::uint32_t>(per_node * spec.min_nodes);
     // So many on each node, not so many somewhere: a node without room for them is none for this job.
     if (spec.tasks_per_node > 0 && !spec.overcommits())
-      spec.min_cpus_per_node = std::max(spec.min_cpus_per_node, static_cast<std::uint32_t>(std::min<std::uint64_t>(per_node * spec.cpus_per_task, 1'000'000)));
+      spec.min_cpus_per_node =
+          std::max(spec.min_cpus_per_node,
+                   static_cast<std::uint32_t>(std::min<std::uint64_t>(per_node * spec.cpus_per_task, 1'000'000)));
   } else if (spec.tasks_per_node > 0 && !spec.nodes_asked) {
     spec.min_nodes = std::max(spec.min_nodes, (spec.tasks + spec.tasks_per_node - 1) / spec.tasks_per_node);
   }
   if (spec.tasks > 1'000'000 || spec.cpus_per_task > 1'000'000) return refuse(RefusalCode::bad_task_count);
-  if (spec.tasks < spec.min_nodes && spec.tasks_asked) spec.min_nodes = std::max<std::uint32_t>(spec.tasks, static_cast<std::uint32_t>(required));
+  if (spec.tasks < spec.min_nodes && spec.tasks_asked)
+    spec.min_nodes = std::max<std::uint32_t>(spec.tasks, static_cast<std::uint32_t>(required));
   if (spec.tasks < spec.min_nodes) spec.tasks = spec.min_nodes;
   return {};
 }
@@ -82,7 +86,9 @@ std::expected<std::optional<ArraySpec>, Refusal> parse_array(const std::string& 
   if (text.empty()) return std::optional<ArraySpec>{};
   ArraySpec array;
   std::string_view list = text;
-  const auto bad = [&](const std::string& why) { return refuse(RefusalCode::invalid_array, "array '" + text + "': " + why); };
+  const auto bad = [&](const std::string& why) {
+    return refuse(RefusalCode::invalid_array, "array '" + text + "': " + why);
+  };
   if (const std::size_t percent = list.find('%'); percent != std::string_view::npos) {
     const auto limit = parse_index_set(list.substr(percent + 1), 10'000'000);
     if (!limit || limit->size() != 1) return bad("after % comes the number of tasks that may run at once");
@@ -91,7 +97,8 @@ std::expected<std::optional<ArraySpec>, Refusal> parse_array(const std::string& 
   }
   const auto tasks = parse_index_set(list, policy.max_array_size - 1);
   if (!tasks || tasks->empty())
-    return bad("a list like 1-10:2,15 with numbers below MaxArraySize=" + std::to_string(policy.max_array_size) + " is right");
+    return bad("a list like 1-10:2,15 with numbers below MaxArraySize=" + std::to_string(policy.max_array_size) +
+               " is right");
   array.tasks = *tasks;
   return std::optional{std::move(array)};
 }
@@ -131,7 +138,8 @@ std::expected<std::vector<PartitionIndex>, Refusal> find_partitions(const State&
   }
   for (const std::string_view name : split(names, ',')) {
     const auto found = state.find_partition(trim(name));
-    if (!found) return refuse(RefusalCode::invalid_partition, "invalid partition specified: " + std::string{trim(name)});
+    if (!found)
+      return refuse(RefusalCode::invalid_partition, "invalid partition specified: " + std::string{trim(name)});
     if (std::ranges::find(out, *found) == out.end()) out.push_back(*found);
   }
   return out;
@@ -146,19 +154,24 @@ void set_partitions(JobSpec& spec, const std::vector<PartitionIndex>& partitions
   spec.resources = request == ResourceRequest{} ? SharedValue<ResourceRequest>{} : SharedValue(std::move(request));
 }
 
-std::vector<PartitionIndex> with_nodes(const State& state, const std::vector<PartitionIndex>& partitions, const std::vector<std::uint32_t>& required) {
+std::vector<PartitionIndex> with_nodes(const State& state, const std::vector<PartitionIndex>& partitions,
+                                       const std::vector<std::uint32_t>& required) {
   std::vector<PartitionIndex> out;
   for (const PartitionIndex each : partitions) {
     const std::vector<NodeIndex>& nodes = state.partition(each).nodes;
-    const auto is_there = [&](std::uint32_t index) { return std::ranges::find(nodes, NodeIndex{index}) != nodes.end(); };
+    const auto is_there = [&](std::uint32_t index) {
+      return std::ranges::find(nodes, NodeIndex{index}) != nodes.end();
+    };
     if (std::ranges::all_of(required, is_there)) out.push_back(each);
   }
   return out.empty() ? std::vector{partitions.front()} : out;
 }
 
-std::expected<void, Refusal> check_times(const ResourceRequest& request, std::uint32_t limit_minutes, Time begin_at, Time now) {
+std::expected<void, Refusal> check_times(const ResourceRequest& request, std::uint32_t limit_minutes, Time begin_at,
+                                         Time now) {
   if (request.time_min_minutes > limit_minutes)
-    return refuse(RefusalCode::invalid_time_min, "the least time, " + std::to_string(request.time_min_minutes) + " minutes, is above the limit of " +
+    return refuse(RefusalCode::invalid_time_min, "the least time, " + std::to_string(request.time_min_minutes) +
+                                                     " minutes, is above the limit of " +
                                                      std::to_string(limit_minutes));
   if (!request.deadline.is_set()) return {};
   const std::uint32_t least = request.time_min_minutes > 0 ? request.time_min_minutes : limit_minutes;
@@ -176,8 +189,9 @@ std::expected<void, Refusal> complete_counts(JobSpec& spec) {
     if (!least && count >= spec.min_nodes) least = count;
   });
   if (!least || (spec.tasks_asked && *least > spec.tasks))
-    return refuse(RefusalCode::invalid_node_count, "none of the sizes " + format_index_set(counts) + " is at least " + std::to_string(spec.min_nodes) +
-                                                       (spec.tasks_asked ? " and at most " + std::to_string(spec.tasks) + ", the number of tasks" : ""));
+    return refuse(RefusalCode::invalid_node_count,
+                  "none of the sizes " + format_index_set(counts) + " is at least " + std::to_string(spec.min_nodes) +
+                      (spec.tasks_asked ? " and at most " + std::to_string(spec.tasks) + ", the number of tasks" : ""));
   spec.min_nodes = *least;
   spec.max_nodes = counts.back();
   return {};
@@ -202,22 +216,29 @@ std::expected<std::vector<std::uint32_t>, Refusal> resolve_nodes(const State& st
   return out;
 }
 
-std::expected<void, Refusal> check_named_nodes(const State& state, const std::vector<std::uint32_t>& required, const std::vector<std::uint32_t>& excluded) {
+std::expected<void, Refusal> check_named_nodes(const State& state, const std::vector<std::uint32_t>& required,
+                                               const std::vector<std::uint32_t>& excluded) {
   for (const std::uint32_t node : required)
     if (std::ranges::find(excluded, node) != excluded.end())
-      return refuse(RefusalCode::invalid_node_name, "node " + state.node(NodeIndex{node}).def->name + " is both required and excluded");
+      return refuse(RefusalCode::invalid_node_name,
+                    "node " + state.node(NodeIndex{node}).def->name + " is both required and excluded");
   return {};
 }
 
 // Every partition that takes this user's jobs, the default one first.
-std::expected<std::vector<PartitionIndex>, Refusal> open_partitions(const State& state, const JobSpec& spec, const Actor& actor) {
+std::expected<std::vector<PartitionIndex>, Refusal> open_partitions(const State& state, const JobSpec& spec,
+                                                                    const Actor& actor) {
   std::vector<PartitionIndex> out;
   const auto usual = default_partition(state);
   for (std::uint32_t i = 0; i < state.partitions->size(); ++i) {
     const Partition& partition = state.partition(PartitionIndex{i});
-    if (!partition.configured || partition.def.availability != Availability::up || !check_access(partition.def, spec, actor)) continue;
-    if (usual && usual->value == i) out.insert(out.begin(), *usual);
-    else out.push_back(PartitionIndex{i});
+    if (!partition.configured || partition.def.availability != Availability::up ||
+        !check_access(partition.def, spec, actor))
+      continue;
+    if (usual && usual->value == i)
+      out.insert(out.begin(), *usual);
+    else
+      out.push_back(PartitionIndex{i});
   }
   if (out.empty()) return find_partitions(state, {});
   return out;
@@ -226,23 +247,30 @@ std::expected<std::vector<PartitionIndex>, Refusal> open_partitions(const State&
 // What SelectTypeParameters says for jobs that do not say it themselves.
 void complete_layout(JobSpec& spec, const Policy& policy) {
   ResourceRequest ask = spec.resource_request();
-  if (policy.one_task_per_core && ask.tasks_per_core == 0 && ask.threads_per_core == 0 && ask.hint.empty() && !spec.overcommits()) ask.tasks_per_core = 1;
+  if (policy.one_task_per_core && ask.tasks_per_core == 0 && ask.threads_per_core == 0 && ask.hint.empty() &&
+      !spec.overcommits())
+    ask.tasks_per_core = 1;
   if (policy.enforce_gres_binding && !ask.gres.empty() && !ask.disable_binding) ask.enforce_binding = true;
   if (ask != spec.resource_request()) spec.resources = SharedValue(std::move(ask));
 }
 
-std::expected<DecidedSubmission, Refusal> decide(const State& state, const SubmitJob& ask, const Actor& actor, Time now) {
+std::expected<DecidedSubmission, Refusal> decide(const State& state, const SubmitJob& ask, const Actor& actor,
+                                                 Time now) {
   if (ask.spec.submission != SubmissionKey{}) {
     const JobKey* known = state.submissions.find({ask.spec.owner->uid, ask.spec.submission});
     if (known) return DecidedSubmission{state.job(*known).id, true, {}};
   }
-  if (!ask.spec.interactive && !ask.spec.allocation_only && ask.script_bytes == 0) return refuse(RefusalCode::script_missing);
+  if (!ask.spec.interactive && !ask.spec.allocation_only && ask.script_bytes == 0)
+    return refuse(RefusalCode::script_missing);
   if (ask.script_bytes > state.policy->max_script_bytes)
-    return refuse(RefusalCode::not_supported, "the script has " + std::to_string(ask.script_bytes) + " bytes; max_script_size is " +
+    return refuse(RefusalCode::not_supported, "the script has " + std::to_string(ask.script_bytes) +
+                                                  " bytes; max_script_size is " +
                                                   std::to_string(state.policy->max_script_bytes));
   if (ask.spec.work_dir.empty()) return refuse(RefusalCode::missing_work_dir);
-  if (state.policy->require_time_limit && !ask.time_limit_minutes) return refuse(RefusalCode::missing_time_limit, "--time says how long the job may run");
-  auto partitions = state.policy->all_partitions && ask.partition.empty() ? open_partitions(state, ask.spec, actor) : find_partitions(state, ask.partition);
+  if (state.policy->require_time_limit && !ask.time_limit_minutes)
+    return refuse(RefusalCode::missing_time_limit, "--time says how long the job may run");
+  auto partitions = state.policy->all_partitions && ask.partition.empty() ? open_partitions(state, ask.spec, actor)
+                                                                          : find_partitions(state, ask.partition);
   if (!partitions) return std::unexpected(partitions.error());
   auto required = resolve_nodes(state, ask.required_nodes);
   if (!required) return std::unexpected(std::move(required).error());
@@ -258,15 +286,18 @@ std::expected<DecidedSubmission, Refusal> decide(const State& state, const Submi
   spec.account = charge->account;
   event.qos = charge->qos;
   for (const PartitionIndex each : *partitions) {
-    if (auto access = check_access(state.partition(each).def, spec, actor); !access) return std::unexpected(std::move(access).error());
-    if (auto taken = decide_charge(state, spec, each, spec.rare_request().qos); !taken) return std::unexpected(std::move(taken).error());
+    if (auto access = check_access(state.partition(each).def, spec, actor); !access)
+      return std::unexpected(std::move(access).error());
+    if (auto taken = decide_charge(state, spec, each, spec.rare_request().qos); !taken)
+      return std::unexpected(std::move(taken).error());
   }
   complete_gpus(spec, def, *state.policy);
   complete_layout(spec, *state.policy);
   if (auto related = relate_gpus(spec); !related) return std::unexpected(std::move(related).error());
   auto excluded = resolve_nodes(state, ask.excluded_nodes);
   if (!excluded) return std::unexpected(std::move(excluded).error());
-  if (auto named = check_named_nodes(state, *required, *excluded); !named) return std::unexpected(std::move(named).error());
+  if (auto named = check_named_nodes(state, *required, *excluded); !named)
+    return std::unexpected(std::move(named).error());
   if (auto size = complete_size(spec, required->size()); !size) return std::unexpected(std::move(size).error());
   if (!required->empty() || !excluded->empty()) {
     RareRequest rare = spec.rare_request();
@@ -284,7 +315,8 @@ std::expected<DecidedSubmission, Refusal> decide(const State& state, const Submi
   }
   spec.kill_on_invalid_dependency = spec.kill_on_invalid_dependency || state.policy->kill_invalid_dependency;
   spec.requeue = spec.is_batch() && !spec.allocation_only && ask.requeue.value_or(state.policy->job_requeue);
-  if (!actor.is_admin && spec.nice < 0) return refuse(RefusalCode::invalid_nice, "only an administrator may use a negative nice value");
+  if (!actor.is_admin && spec.nice < 0)
+    return refuse(RefusalCode::invalid_nice, "only an administrator may use a negative nice value");
   const auto wckey = decide_wckey(state, spec.owner->user_name, spec.extra_request().wckey);
   if (!wckey) return std::unexpected(wckey.error());
   if (*wckey != spec.extra_request().wckey) {
@@ -295,17 +327,21 @@ std::expected<DecidedSubmission, Refusal> decide(const State& state, const Submi
   if (auto reserved = check_reservation(state, spec); !reserved) return std::unexpected(std::move(reserved).error());
   if (auto possible = check_possible(state, spec); !possible) return std::unexpected(std::move(possible).error());
   const std::uint32_t asked_minutes = ask.time_limit_minutes.value_or(0);
-  if (auto limits = check_partition_limits(state, *partitions, spec, asked_minutes); !limits) return std::unexpected(std::move(limits).error());
+  if (auto limits = check_partition_limits(state, *partitions, spec, asked_minutes); !limits)
+    return std::unexpected(std::move(limits).error());
   const std::uint32_t limit = time_limit(asked_minutes, def);
-  if (auto times = check_times(spec.resource_request(), limit, ask.begin_at, now); !times) return std::unexpected(std::move(times).error());
+  if (auto times = check_times(spec.resource_request(), limit, ask.begin_at, now); !times)
+    return std::unexpected(std::move(times).error());
   auto dependencies = parse_dependencies(state, ask.dependency);
   if (!dependencies) return std::unexpected(std::move(dependencies).error());
   auto array = parse_array(ask.array, *state.policy);
   if (!array) return std::unexpected(std::move(array).error());
-  if (*array && (spec.interactive || spec.allocation_only)) return refuse(RefusalCode::invalid_array, "only batch jobs can be arrays");
+  if (*array && (spec.interactive || spec.allocation_only))
+    return refuse(RefusalCode::invalid_array, "only batch jobs can be arrays");
   if (state.jobs.size() + state.unsplit_tasks + (*array ? (*array)->tasks.size() : 1) > state.policy->max_job_count)
     return refuse(RefusalCode::too_many_jobs, "MaxJobCount=" + std::to_string(state.policy->max_job_count));
-  if (ask.priority && !actor.is_admin) return refuse(RefusalCode::access_denied, "only an administrator may set a priority");
+  if (ask.priority && !actor.is_admin)
+    return refuse(RefusalCode::access_denied, "only an administrator may set a priority");
 
   event.key = state.next_key;
   event.id = next_job_id(state, state.last_id);

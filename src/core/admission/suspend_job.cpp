@@ -85,8 +85,10 @@ std::vector<Event> decide_turn(const State& state, Time now) {
   Occupied occupied(state);
   for (const auto& [key, nothing] : state.active) {
     const Job& job = state.job(key);
-    if (state.policy->gang && takes_turns(job)) turning.push_back(&job);
-    else if (job.holds_cpus()) occupied.add(job);
+    if (state.policy->gang && takes_turns(job))
+      turning.push_back(&job);
+    else if (job.holds_cpus())
+      occupied.add(job);
   }
   std::ranges::sort(turning, {}, [](const Job* job) {
     const Time since = job->suspension ? job->suspension->changed_at : job->started_at;

@@ -95,13 +95,15 @@ void remember_run_time(State& state, const Job& job) {
   if (job.outcome != Outcome::completed && job.outcome != Outcome::failed && job.outcome != Outcome::timeout) return;
   const std::int64_t ran = std::clamp<std::int64_t>((job.ended_at - job.ran_from()).value / 1'000'000, 1, UINT32_MAX);
   const RunHistory* known = state.run_histories.find(job.spec->owner->uid);
-  state.run_histories.set(job.spec->owner->uid, remember_run(known ? *known : RunHistory{}, static_cast<std::uint32_t>(ran)));
+  state.run_histories.set(job.spec->owner->uid,
+                          remember_run(known ? *known : RunHistory{}, static_cast<std::uint32_t>(ran)));
 }
 
 // With the last of its components a heterogeneous job may be forgotten.
 void note_forget(State& state, const Job& job) {
   const JobKey leader = leader_of(job);
-  if (const Time due = forget_time(state, state.job(leader)); due != never) state.deadlines.set({due, leader, DeadlineKind::forget}, {});
+  if (const Time due = forget_time(state, state.job(leader)); due != never)
+    state.deadlines.set({due, leader, DeadlineKind::forget}, {});
 }
 
 void finish(State& state, JobKey key, Time at) {
@@ -116,7 +118,9 @@ void finish(State& state, JobKey key, Time at) {
       const std::uint64_t count = job.is_array_rest() ? array.rest.size() : 1;
       array.ended += count;
       if (job.outcome == Outcome::completed) array.ended_well += count;
-      if (job.is_array_rest()) state.unsplit_tasks -= array.rest.size() - 1;  // tasks that ended unsplit share one record until it is forgotten
+      if (job.is_array_rest())
+        state.unsplit_tasks -=
+            array.rest.size() - 1;  // tasks that ended unsplit share one record until it is forgotten
     }
   }
   const Job& job = state.job(key);
@@ -201,7 +205,8 @@ void end_component(State& state, JobKey key, Time at) {
   Job& job = state.edit_job(key);
   to_completing(state, job, at);
   const bool supervised = job.placement->supervised;
-  if (supervised) job.placement.edit().stops_alone = true;
+  if (supervised)
+    job.placement.edit().stops_alone = true;
   else {
     release_component(state, key, at);
     finish(state, key, at);
@@ -252,7 +257,8 @@ void settle_job(State& state, JobKey key, Time at) {
     if (each != key && state.job(each).state == JobState::completing) release_component(state, each, at);
   if (job.requeue_wanted) {
     const bool asked = job.outcome != Outcome::node_fail;
-    const std::uint32_t delay = asked && state.policy->requeue_delay_seconds > 0 ? state.policy->requeue_delay_seconds + 1 : 0;
+    const std::uint32_t delay =
+        asked && state.policy->requeue_delay_seconds > 0 ? state.policy->requeue_delay_seconds + 1 : 0;
     return whole_to_pending(state, key, at + seconds(delay), job.requeue_held, at);
   }
   MR_ASSERT(next_state(job.state, Cause::released) == JobState::ended);
@@ -279,7 +285,8 @@ void apply_one(State& state, const ClusterConfigured& e) {
 }
 
 void note_latest_start(State& state, const Job& job) {
-  if (job.state == JobState::pending && latest_start(job) != never) state.deadlines.set({latest_start(job), job.key, DeadlineKind::latest_start}, {});
+  if (job.state == JobState::pending && latest_start(job) != never)
+    state.deadlines.set({latest_start(job), job.key, DeadlineKind::latest_start}, {});
 }
 
 void add_job(State& state, const JobSubmitted& e, const std::optional<HetRole>& het) {
@@ -478,8 +485,12 @@ void apply_one(State& state, const JobPlaced& e) {
   job.state = JobState::running;
   job.started_at = e.at;
   if (e.priority != 0) job.priority = e.priority;
-  job.placement = SharedValue(Placement{.shares = e.shares, .by_backfill = e.by_backfill, .licences = e.licences, .shared = e.shared, .on_all_nodes = e.on_all_nodes,
-                                         .supervised = e.supervised});
+  job.placement = SharedValue(Placement{.shares = e.shares,
+                                        .by_backfill = e.by_backfill,
+                                        .licences = e.licences,
+                                        .shared = e.shared,
+                                        .on_all_nodes = e.on_all_nodes,
+                                        .supervised = e.supervised});
   job.program = e.prolog ? JobProgram::prolog : JobProgram::none;
   job.suspension = {};
   job.used = {};
@@ -588,7 +599,8 @@ void apply_one(State& state, const JobRequeued& e) {
     Job& again = state.edit_job(e.key);
     again.held_why = e.special_exit ? HeldWhy::special_exit : HeldWhy::asked;
     if (e.begin_at.is_set()) again.requeues = 0;  // the next run of a crontab's job has all its tries
-    return whole_to_pending(state, e.key, e.begin_at.is_set() ? e.begin_at : e.at + seconds(delay > 0 ? delay + 1 : 0), e.hold, e.at);
+    return whole_to_pending(state, e.key, e.begin_at.is_set() ? e.begin_at : e.at + seconds(delay > 0 ? delay + 1 : 0),
+                            e.hold, e.at);
   }
   MR_ASSERT(next_state(seen.state, Cause::stopped) == JobState::completing);
   Job& job = state.edit_job(e.key);

@@ -1,4 +1,5 @@
-// src/core/ledger/apply.h - folds one event into the state. Total: same state, same event, same result; no errors, only assertions.
+// src/core/ledger/apply.h - folds one event into the state. Total: same state, same event, same result; no errors, only
+// assertions.
 #pragma once
 
 #include "core/ledger/state.h"

@@ -74,12 +74,15 @@ void attach_jobs(State& state) {
 AssociationId association_of(const State& state, const JobSpec& spec) {
   if (state.associations.empty()) return {};
   const std::string& user = spec.owner->user_name;
-  const AssociationId* found = state.association_names.find({spec.account, user, state.partition(spec.partition).def.name});
+  const AssociationId* found =
+      state.association_names.find({spec.account, user, state.partition(spec.partition).def.name});
   if (!found) found = state.association_names.find({spec.account, user, {}});
   return found ? *found : AssociationId{};
 }
 
-const Qos* partition_qos(const State& state, const JobSpec& spec) { return state.find_qos(state.partition(spec.partition).def.qos); }
+const Qos* partition_qos(const State& state, const JobSpec& spec) {
+  return state.find_qos(state.partition(spec.partition).def.qos);
+}
 
 Job in_partition(const State& state, const Job& job, PartitionIndex partition) {
   Job out = job;
@@ -178,13 +181,15 @@ void recount(State& state, Time at) {
 
 void add_tres_names(State& state) {
   for (const std::string& name : state.policy->tres)
-    if (!tres_slot(*state.tres_names, name) && state.tres_names->size() < tres_max) state.tres_names.edit().push_back(name);
+    if (!tres_slot(*state.tres_names, name) && state.tres_names->size() < tres_max)
+      state.tres_names.edit().push_back(name);
 }
 
 void change_association(State& state, const AssociationChanged& e) {
   MR_ASSERT(e.association.id.value != 0);
   const Association* before = state.find_association(e.association.id);
-  const bool same_place = before && name_of(*before) == name_of(e.association) && before->parent == e.association.parent;
+  const bool same_place =
+      before && name_of(*before) == name_of(e.association) && before->parent == e.association.parent;
   if (!same_place) settle_all(state, e.at);
   if (before) state.association_names.erase(name_of(*before));
   state.associations.set(e.association.id, SharedValue(e.association));
@@ -227,7 +232,8 @@ void remove_qos(State& state, const QosRemoved& e) {
   };
   std::vector<AssociationId> listed;
   for (const auto& [id, each] : state.associations)
-    if (each->default_qos == e.qos || std::ranges::find(each->qos, e.qos.value) != each->qos.end()) listed.push_back(id);
+    if (each->default_qos == e.qos || std::ranges::find(each->qos, e.qos.value) != each->qos.end())
+      listed.push_back(id);
   for (const AssociationId id : listed) {
     Association& association = state.associations.edit(id)->edit();
     association.qos = strip(std::move(association.qos));
@@ -317,7 +323,8 @@ void reset_usage(State& state, const UsageReset& e) {
   }
   for (const UseKey& key : below) forget(state.uses.edit(key)->edit());
   // Those above have used that much less.
-  for (const Association* above = top ? state.find_association(top->parent) : nullptr; above; above = state.find_association(above->parent)) {
+  for (const Association* above = top ? state.find_association(top->parent) : nullptr; above;
+       above = state.find_association(above->parent)) {
     const UseKey key{UseOf::association, above->id.value, 0};
     if (!state.uses.contains(key)) continue;
     Use& use = state.uses.edit(key)->edit();

@@ -1,4 +1,5 @@
-// src/core/ledger/apply_account.h - associations, QOS and usage as events change them, and what live jobs count for in them.
+// src/core/ledger/apply_account.h - associations, QOS and usage as events change them, and what live jobs count for in
+// them.
 #pragma once
 
 #include <map>
@@ -22,12 +23,14 @@ AssociationId association_of(const State& state, const JobSpec& spec);
 const Qos* partition_qos(const State& state, const JobSpec& spec);
 // The job as it would be in another of its partitions: limits may differ there.
 Job in_partition(const State& state, const Job& job, PartitionIndex partition);
-// Everything the job counts for: its association and all above it, its QOS and that of its partition with user and account in them.
+// Everything the job counts for: its association and all above it, its QOS and that of its partition with user and
+// account in them.
 std::vector<UseKey> holders_of(const State& state, const Job& job);
 // How the history of this holder fades.
 Fade fade_of(const State& state, const UseKey& key);
 
-// Adds the job to everything it counts for, or takes it away. Around each change of a job that matters: away before, added after.
+// Adds the job to everything it counts for, or takes it away. Around each change of a job that matters: away before,
+// added after.
 enum class Count : std::uint8_t { add, take_away };
 void count_job(State& state, const Job& job, Count count, Time at);
 

@@ -27,16 +27,21 @@ Outcome outcome_of(const NodeSaid& e) {
 Reason end_reason_of(const NodeSaid& e) {
   switch (e.end) {
     case AttemptEnd::supervisor_lost:
-    case AttemptEnd::node_lost: return Reason::node_down;
+    case AttemptEnd::node_lost:
+      return Reason::node_down;
     case AttemptEnd::prolog_failed:
-    case AttemptEnd::launch_failed: return Reason::launch_failure;
-    case AttemptEnd::out_of_memory: return Reason::out_of_memory;
-    case AttemptEnd::exited: break;
+    case AttemptEnd::launch_failed:
+      return Reason::launch_failure;
+    case AttemptEnd::out_of_memory:
+      return Reason::out_of_memory;
+    case AttemptEnd::exited:
+      break;
   }
   return e.exit_signal != 0 ? Reason::raised_signal : e.exit_code != 0 ? Reason::non_zero_exit_code : Reason::none;
 }
 
-// MaxBatchRequeue: one that goes back to the queue by itself too often is held there. Not asked for, so not where somebody said so.
+// MaxBatchRequeue: one that goes back to the queue by itself too often is held there. Not asked for, so not where
+// somebody said so.
 void count_requeue(const State& state, Job& job) {
   if (!job.requeue_wanted || state.policy->max_requeues == unlimited) return;
   if (job.requeues < UINT8_MAX) ++job.requeues;
@@ -45,17 +50,19 @@ void count_requeue(const State& state, Job& job) {
   job.held_why = HeldWhy::too_often;
 }
 
-// What had to run before it failed: back to the queue, where it is held so that somebody looks. The job is not to blame, but srun's and
-// salloc's have nobody who would wait for another start.
+// What had to run before it failed: back to the queue, where it is held so that somebody looks. The job is not to
+// blame, but srun's and salloc's have nobody who would wait for another start.
 void fail_launch(const State& state, Job& job) {
   job.outcome = Outcome::failed;
   job.end_reason = Reason::launch_failure;
-  job.requeue_wanted = job.spec->requeue || (state.policy->requeue_on_prolog_failure && job.spec->is_batch() && !job.spec->allocation_only);
+  job.requeue_wanted = job.spec->requeue ||
+                       (state.policy->requeue_on_prolog_failure && job.spec->is_batch() && !job.spec->allocation_only);
   job.requeue_held = job.launch_failed = job.requeue_wanted && state.policy->hold_on_prolog_failure;
   count_requeue(state, job);
 }
 
-// Of a batch job only the first node runs anything. Others that are launched too hold their node for it; of a further component all do.
+// Of a batch job only the first node runs anything. Others that are launched too hold their node for it; of a further
+// component all do.
 bool only_holds(const Job& job, NodeIndex node) {
   if (job.placement->supervised) return true;
   return job.placement->on_all_nodes && job.spec->is_batch() && node != job.placement->shares.front().node;
@@ -71,7 +78,9 @@ NodeSaid as_meant(const Job& job, const Told& e) {
 // RequeueExit and RequeueExitHold: codes by which a script says that it wants to be run again.
 void requeue_by_code(const State& state, Job& job, const NodeSaid& e) {
   if (e.end != AttemptEnd::exited || e.exit_signal != 0 || !job.spec->is_batch() || job.spec->allocation_only) return;
-  const auto is_in = [&](const std::vector<std::uint32_t>& codes) { return std::ranges::find(codes, e.exit_code) != codes.end(); };
+  const auto is_in = [&](const std::vector<std::uint32_t>& codes) {
+    return std::ranges::find(codes, e.exit_code) != codes.end();
+  };
   const bool hold = is_in(state.policy->requeue_exit_hold);
   if (!hold && !is_in(state.policy->requeue_exit)) return;
   job.requeue_wanted = true;
@@ -83,9 +92,11 @@ void requeue_by_code(const State& state, Job& job, const NodeSaid& e) {
 
 // One node's report settles what the job comes to, unless something stronger was decided before.
 void weigh_end(const State& state, Job& job, const NodeSaid& e) {
-  if (only_holds(job, e.node) && job.state == JobState::completing) return;  // it was told to let go, or the script is over anyway
+  if (only_holds(job, e.node) && job.state == JobState::completing)
+    return;  // it was told to let go, or the script is over anyway
   const Outcome outcome = outcome_of(e);
-  const bool decided = job.outcome == Outcome::cancelled || job.outcome == Outcome::timeout || job.outcome == Outcome::preempted || job.requeue_wanted;
+  const bool decided = job.outcome == Outcome::cancelled || job.outcome == Outcome::timeout ||
+                       job.outcome == Outcome::preempted || job.requeue_wanted;
   if (e.exit_code > job.exit_code) job.exit_code = e.exit_code;
   if (e.exit_signal != 0) job.exit_signal = e.exit_signal;
   if (outcome == Outcome::node_fail) job.failed_node = e.node;
@@ -99,7 +110,8 @@ void weigh_end(const State& state, Job& job, const NodeSaid& e) {
     job.requeue_wanted = job.spec->requeue || (job.boots && job.spec->is_batch() && !job.spec->allocation_only);
     count_requeue(state, job);
   } else if (job.outcome == Outcome::none || (job.outcome == Outcome::completed && outcome != Outcome::completed) ||
-             (job.outcome == Outcome::failed && outcome == Outcome::out_of_memory)) {  // that one node ran short explains what failed elsewhere
+             (job.outcome == Outcome::failed &&
+              outcome == Outcome::out_of_memory)) {  // that one node ran short explains what failed elsewhere
     job.outcome = outcome;
     job.end_reason = end_reason_of(e);
     requeue_by_code(state, job, e);
@@ -124,7 +136,8 @@ bool whole_released(const State& state, const Job& leader) {
   });
 }
 
-// Nothing of it is left on any node: it is over, unless components of it are not or the controller still has something to run for it.
+// Nothing of it is left on any node: it is over, unless components of it are not or the controller still has something
+// to run for it.
 void all_released(State& state, JobKey key, Time at) {
   if (!whole_released(state, state.job(key))) return bring_along(state, key, at);
   Job& job = state.edit_job(key);
@@ -133,7 +146,8 @@ void all_released(State& state, JobKey key, Time at) {
   bring_along(state, key, at);
 }
 
-// One that nobody told to end takes the whole job with it. One that was is over at once where it goes alone, else with the whole.
+// One that nobody told to end takes the whole job with it. One that was is over at once where it goes alone, else with
+// the whole.
 void end_of_component(State& state, const AttemptEnded& e, const NodeSaid& said, bool news) {
   const JobKey leader = state.job(e.key).het->leader;
   const bool supervised = state.job(e.key).placement->supervised;
@@ -143,7 +157,9 @@ void end_of_component(State& state, const AttemptEnded& e, const NodeSaid& said,
   if (whole_released(state, state.job(leader))) all_released(state, leader, e.at);
 }
 
-bool stops_the_others(const NodeSaid& said) { return outcome_of(said) == Outcome::node_fail || said.end == AttemptEnd::prolog_failed; }
+bool stops_the_others(const NodeSaid& said) {
+  return outcome_of(said) == Outcome::node_fail || said.end == AttemptEnd::prolog_failed;
+}
 
 }  // namespace
 
@@ -175,8 +191,10 @@ void exit_attempt(State& state, const AttemptExited& e) {
   }
   weigh_end(state, job, said);
   const bool script_over = job.spec->is_batch() && e.node == placement.shares.front().node;
-  const bool all_over = std::ranges::all_of(placement.shares, [](const NodeShare& each) { return each.exited || each.released; });
-  if (script_over || all_over || stops_the_others(said) || job.state == JobState::completing) to_completing(state, job, e.at);
+  const bool all_over =
+      std::ranges::all_of(placement.shares, [](const NodeShare& each) { return each.exited || each.released; });
+  if (script_over || all_over || stops_the_others(said) || job.state == JobState::completing)
+    to_completing(state, job, e.at);
   bring_along(state, e.key, e.at);
 }
 
@@ -240,12 +258,15 @@ void end_attempt(State& state, const AttemptEnded& e) {
     add(job.used.edit(), e.usage);
   }
   const bool left = share->given_up;
-  const bool news = !share->exited && !left;  // how it ended was told before the node tidied up, whatever became of the node since
+  const bool news =
+      !share->exited && !left;  // how it ended was told before the node tidied up, whatever became of the node since
   if (news && !job.is_component()) weigh_end(state, job, said);
   const bool on_batch_host = e.node == placement.shares.front().node;
-  // A batch job has processes on its first node only, so the others are free when that one is, unless they have to tidy up after it.
+  // A batch job has processes on its first node only, so the others are free when that one is, unless they have to tidy
+  // up after it.
   for (NodeShare& each : placement.shares) {
-    const bool over = each.node == e.node || (job.spec->is_batch() && on_batch_host && !placement.on_all_nodes && (!job.is_component() || placement.supervised));
+    const bool over = each.node == e.node || (job.spec->is_batch() && on_batch_host && !placement.on_all_nodes &&
+                                              (!job.is_component() || placement.supervised));
     if (!over || each.released) continue;
     each.released = true;
     give_back_share(state, each, e.key, e.at);

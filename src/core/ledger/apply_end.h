@@ -1,4 +1,5 @@
-// src/core/ledger/apply_end.h - the part of apply that ends attempts, node by node, and what runs before and after them.
+// src/core/ledger/apply_end.h - the part of apply that ends attempts, node by node, and what runs before and after
+// them.
 #pragma once
 
 #include "core/ledger/state.h"

@@ -33,20 +33,26 @@ void move_shares(State& state, NodeIndex index, const NodeDef& before, const Nod
   node.used_gres = used;
 }
 
-// What the configuration says of a node, and what the node itself said: where its devices are, near to what, and which are out of order.
+// What the configuration says of a node, and what the node itself said: where its devices are, near to what, and which
+// are out of order.
 NodeDef completed(NodeDef def, const Node& node) {
   for (NodeGres& kind : def.kinds) {
     const auto is_same = [&](const auto& other) { return other.name == kind.name && other.type == kind.type; };
     if (node.inventory)
-      if (const auto found = std::ranges::find_if(node.inventory->devices, is_same); found != node.inventory->devices.end()) {
+      if (const auto found = std::ranges::find_if(node.inventory->devices, is_same);
+          found != node.inventory->devices.end()) {
         kind.files = found->files;
-        kind.near = static_cast<std::int64_t>(found->near.size()) == kind.count ? found->near : std::vector<std::uint64_t>{};
-        kind.links = static_cast<std::int64_t>(found->links.size()) == kind.count * kind.count ? found->links : std::vector<std::uint32_t>{};
+        kind.near =
+            static_cast<std::int64_t>(found->near.size()) == kind.count ? found->near : std::vector<std::uint64_t>{};
+        kind.links = static_cast<std::int64_t>(found->links.size()) == kind.count * kind.count
+                         ? found->links
+                         : std::vector<std::uint32_t>{};
         kind.countable_only = false;
       }
     kind.out_of_order = 0;
     for (const DeviceTrouble& trouble : node.troubles)
-      if (is_same(trouble) && trouble.device < kind.count && trouble.device < devices_max) kind.out_of_order |= 1ULL << trouble.device;
+      if (is_same(trouble) && trouble.device < kind.count && trouble.device < devices_max)
+        kind.out_of_order |= 1ULL << trouble.device;
   }
   return def;
 }
@@ -81,7 +87,9 @@ void set_resume(State& state, NodeIndex index, Time at) {
 
 bool has_one_of(const NodeDef& def, const std::vector<std::string>& features) {
   const auto has = split(def.features, ',');
-  return std::ranges::any_of(features, [&](const std::string& feature) { return std::ranges::find(has, std::string_view{feature}) != has.end(); });
+  return std::ranges::any_of(features, [&](const std::string& feature) {
+    return std::ranges::find(has, std::string_view{feature}) != has.end();
+  });
 }
 
 // One that is in a cloud is there for jobs from the beginning, only not powered up.
@@ -124,9 +132,11 @@ void fill_partitions(State& state) {
     if (!partition.configured) continue;
     partition.nodes.clear();
     for (const std::string& name : partition.def.nodes)
-      if (const auto found = known.find(name); found != known.end() && !state.node(found->second).future) partition.nodes.push_back(found->second);
+      if (const auto found = known.find(name); found != known.end() && !state.node(found->second).future)
+        partition.nodes.push_back(found->second);
     for (const auto& [index, node] : state.nodes) {
-      const bool taken = node->configured && node->def->kind == NodeKind::dynamic && (partition.def.all_nodes || has_one_of(*node->def, partition.def.node_features));
+      const bool taken = node->configured && node->def->kind == NodeKind::dynamic &&
+                         (partition.def.all_nodes || has_one_of(*node->def, partition.def.node_features));
       if (taken && std::ranges::find(partition.nodes, index) == partition.nodes.end()) partition.nodes.push_back(index);
     }
     sort_by_weight(state, partition);
@@ -144,7 +154,8 @@ void configure(State& state, const ClusterConfigured& e) {
     next = index.value + 1;
   }
   for (const NodeIndex index : all)
-    if (const Node& node = state.node(index); node.configured && node.def->kind != NodeKind::dynamic) state.edit_node(index).configured = false;
+    if (const Node& node = state.node(index); node.configured && node.def->kind != NodeKind::dynamic)
+      state.edit_node(index).configured = false;
   for (const NodeDef& def : e.nodes) {
     const auto it = known.find(def.name);
     if (it == known.end()) {
@@ -166,7 +177,8 @@ void configure(State& state, const ClusterConfigured& e) {
   configure_partitions(state, e);
   fill_partitions(state);
   state.policy = SharedValue(e.policy);
-  if (!(state.topology->facts() == e.topology) || !e.topology.empty()) state.topology = SharedValue(SwitchTree(e.topology, known));
+  if (!(state.topology->facts() == e.topology) || !e.topology.empty())
+    state.topology = SharedValue(SwitchTree(e.topology, known));
   sort_queue(state);
 }
 
@@ -191,7 +203,8 @@ void end_reboot(Node& node) {
 void come_back(State& state, Node& node, const NodeRegistered& e) {
   const AfterReboot then = node.after_reboot;
   const bool was_down = node.condition == NodeCondition::down;
-  const bool stays_down = then == AfterReboot::down || (then == AfterReboot::as_before && was_down && !node.down_for_silence);
+  const bool stays_down =
+      then == AfterReboot::down || (then == AfterReboot::as_before && was_down && !node.down_for_silence);
   end_reboot(node);
   node.condition = stays_down ? NodeCondition::down : NodeCondition::up;
   node.down_for_silence = false;
@@ -203,7 +216,8 @@ void come_back(State& state, Node& node, const NodeRegistered& e) {
 
 // An agent that was started says what its command line told it; until the next start others may say otherwise.
 void take_words_of_agent(Node& node, const NodeRegistered& e) {
-  const bool same = node.inventory && node.boot_id == e.boot_id && node.inventory->agent_started_at == e.inventory.agent_started_at;
+  const bool same =
+      node.inventory && node.boot_id == e.boot_id && node.inventory->agent_started_at == e.inventory.agent_started_at;
   if (same) return;
   const auto take = [](std::string& to, const std::string& said) {
     if (!said.empty()) to = said;
@@ -223,7 +237,8 @@ void register_node(State& state, const NodeRegistered& e) {
   }
   Node& node = state.edit_node(e.node);
   const bool rebooted = !node.boot_id.empty() && node.boot_id != e.boot_id;
-  if (node.condition != NodeCondition::up && state.policy->power_saving) node.last_busy = e.at;  // from now on it is idle
+  if (node.condition != NodeCondition::up && state.policy->power_saving)
+    node.last_busy = e.at;  // from now on it is idle
   const std::uint32_t rule = state.policy->return_to_service;
   node.boot_id = e.boot_id;
   node.inventory = SharedValue(e.inventory);
@@ -267,9 +282,15 @@ void change_node(State& state, const NodeStateChanged& e) {
   const Power power_before = node.power.state;
   const bool was_ready = node.is_ready();
   switch (e.order) {
-    case NodeOrder::drain: node.drain = true; break;
-    case NodeOrder::undrain: node.drain = false; break;
-    case NodeOrder::fail: node.fail = true; break;
+    case NodeOrder::drain:
+      node.drain = true;
+      break;
+    case NodeOrder::undrain:
+      node.drain = false;
+      break;
+    case NodeOrder::fail:
+      node.fail = true;
+      break;
     case NodeOrder::reboot:
     case NodeOrder::reboot_asap:
       node.reboot = Reboot::requested;
@@ -280,7 +301,9 @@ void change_node(State& state, const NodeStateChanged& e) {
       node.reboot = Reboot::issued;
       node.reboot_due = e.due;
       break;
-    case NodeOrder::cancel_reboot: end_reboot(node); break;
+    case NodeOrder::cancel_reboot:
+      end_reboot(node);
+      break;
     case NodeOrder::down:
       if (node.reboot == Reboot::issued) end_reboot(node);
       if (node.power.state == Power::coming_up) node.power = {.state = Power::off};  // whoever wanted it has given up
@@ -302,13 +325,15 @@ void change_node(State& state, const NodeStateChanged& e) {
       node.inventory = {};
       node.boot_id.clear();
       break;
-    case NodeOrder::reason_only: break;
+    case NodeOrder::reason_only:
+      break;
   }
   if (!e.reason.empty()) {
     node.reason = e.reason;
     node.reason_by = e.by;
     node.reason_at = e.at;
-  } else if (e.order == NodeOrder::resume || (e.order == NodeOrder::undrain && !node.fail && node.condition != NodeCondition::down)) {
+  } else if (e.order == NodeOrder::resume ||
+             (e.order == NodeOrder::undrain && !node.fail && node.condition != NodeCondition::down)) {
     node.reason.clear();
   } else if (e.order == NodeOrder::cancel_reboot && node.is_usable()) {
     node.reason.clear();
@@ -359,7 +384,8 @@ void modify_node(State& state, const NodeModified& e) {
   if (!e.features && !e.active_features && !e.weight) return;
   NodeDef& def = node.def.edit();
   if (e.features) def.features = *e.features;
-  if (e.features || e.active_features) def.active_features = e.active_features == def.features ? std::nullopt : e.active_features;
+  if (e.features || e.active_features)
+    def.active_features = e.active_features == def.features ? std::nullopt : e.active_features;
   if (e.weight) def.weight = *e.weight;
   // Also where the order stays: that the partitions are others is how a plan hears of it.
   if (e.features && node.def->kind == NodeKind::dynamic) fill_partitions(state);
@@ -428,7 +454,8 @@ void give_back_cpus(State& state, const Job& job, const NodeShare& share) {
       if (key == job.key || !other.holds_cpus()) continue;
       for (const NodeShare& theirs : other.placement->shares)
         if (theirs.node == share.node && !theirs.released && theirs.detail)
-          for (std::size_t i = 0; i < gone.size() && i < theirs.detail->cpus.size(); ++i) gone[i] &= ~theirs.detail->cpus[i];
+          for (std::size_t i = 0; i < gone.size() && i < theirs.detail->cpus.size(); ++i)
+            gone[i] &= ~theirs.detail->cpus[i];
     }
     remove_cpus(node.use, gone);
     node.used_cpus -= Cpus{count_bits(gone)};

@@ -13,7 +13,8 @@ namespace {
 
 const std::string& name_of(const Partition& partition) { return partition.def.name; }
 
-// Whether two readings of the configuration say the same. Which nodes "all" are and which number a group has is nothing the line says.
+// Whether two readings of the configuration say the same. Which nodes "all" are and which number a group has is nothing
+// the line says.
 bool same_line(PartitionDef one, PartitionDef other) {
   if (one.all_nodes && other.all_nodes) one.nodes = other.nodes;
   one.allow_gids = other.allow_gids;
@@ -48,7 +49,8 @@ void follow(Partition& partition, const PartitionDef& written, bool keep_state) 
 // One that the configuration does not name (any more).
 void follow_silence(Partition& partition, KeepPartitions keep) {
   const bool made = partition.changed && !partition.written;
-  const bool stays = partition.configured && (keep == KeepPartitions::all || (keep == KeepPartitions::not_rewritten && made));
+  const bool stays =
+      partition.configured && (keep == KeepPartitions::all || (keep == KeepPartitions::not_rewritten && made));
   partition.configured = partition.changed = stays;
   partition.written.reset();
   partition.def.availability = partition.afterwards.value_or(partition.def.availability);
@@ -69,10 +71,14 @@ void configure_partitions(State& state, const ClusterConfigured& e) {
   for (const PartitionDef& def : e.partitions) {
     auto it = std::ranges::find(partitions, def.name, name_of);
     const bool known = it != partitions.end();
-    if (!known) it = partitions.insert(partitions.end(), Partition{});
-    else named[static_cast<std::size_t>(it - partitions.begin())] = true;
-    if (known && stays(*it, def, e.keep)) keep_changes(*it, def);
-    else follow(*it, def, known && it->configured && e.keep == KeepPartitions::states);
+    if (!known)
+      it = partitions.insert(partitions.end(), Partition{});
+    else
+      named[static_cast<std::size_t>(it - partitions.begin())] = true;
+    if (known && stays(*it, def, e.keep))
+      keep_changes(*it, def);
+    else
+      follow(*it, def, known && it->configured && e.keep == KeepPartitions::states);
   }
   for (std::size_t i = 0; i < named.size(); ++i)
     if (!named[i]) follow_silence(partitions[i], e.keep);
@@ -120,12 +126,15 @@ void delete_partition(State& state, const PartitionDeleted& e) {
 void renew_over_times(State& state) {
   std::vector<JobKey> running;
   for (const auto& [key, nothing] : state.active)
-    if (const Job& job = state.job(key); job.state != JobState::completing && job.over_time_minutes != over_time_of(state, job.spec->partition)) running.push_back(key);
+    if (const Job& job = state.job(key);
+        job.state != JobState::completing && job.over_time_minutes != over_time_of(state, job.spec->partition))
+      running.push_back(key);
   for (const JobKey key : running) {
     Job& job = state.edit_job(key);
     clear_deadline(state, kill_time(job), key, DeadlineKind::time_limit);
     job.over_time_minutes = over_time_of(state, job.spec->partition);
-    if (job.state == JobState::running && kill_time(job) != never) state.deadlines.set({kill_time(job), key, DeadlineKind::time_limit}, {});
+    if (job.state == JobState::running && kill_time(job) != never)
+      state.deadlines.set({kill_time(job), key, DeadlineKind::time_limit}, {});
   }
 }
 

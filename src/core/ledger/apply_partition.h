@@ -5,7 +5,8 @@
 
 namespace millrace {
 
-// What the configuration says of partitions, with what stays of changes that were made since (docs/adr/0010). fill_partitions is left to do.
+// What the configuration says of partitions, with what stays of changes that were made since (docs/adr/0010).
+// fill_partitions is left to do.
 void configure_partitions(State& state, const ClusterConfigured& e);
 void change_partition(State& state, const PartitionChanged& e);
 void delete_partition(State& state, const PartitionDeleted& e);

@@ -1,4 +1,5 @@
-// src/core/ledger/apply_partition_test.cpp - what stays of scontrol's changes to partitions when the configuration is read again.
+// src/core/ledger/apply_partition_test.cpp - what stays of scontrol's changes to partitions when the configuration is
+// read again.
 #include <gtest/gtest.h>
 
 #include "core/ledger/apply.h"
@@ -38,7 +39,9 @@ class Partitions : public testing::Test {
     const auto index = state_.find_partition(name);
     return index ? &state_.partition(*index).def : nullptr;
   }
-  std::vector<NodeIndex> nodes_of(const std::string& name) const { return state_.partition(*state_.find_partition(name)).nodes; }
+  std::vector<NodeIndex> nodes_of(const std::string& name) const {
+    return state_.partition(*state_.find_partition(name)).nodes;
+  }
 
   State state_;
   std::vector<NodeDef> nodes_;
@@ -131,7 +134,8 @@ TEST_F(Partitions, A_state_until_the_next_start_ends_with_it_in_a_changed_partit
   PartitionDef changed = other_;
   changed.max_nodes = 3;
   set(changed);
-  for (const std::uint32_t each : {0u, 1u}) happen(PartitionStateChanged{PartitionIndex{each}, Availability::down, now_});
+  for (const std::uint32_t each : {0u, 1u})
+    happen(PartitionStateChanged{PartitionIndex{each}, Availability::down, now_});
   read(KeepPartitions::not_rewritten);
   EXPECT_EQ(find("main")->availability, Availability::up);
   EXPECT_EQ(find("other")->availability, Availability::up);

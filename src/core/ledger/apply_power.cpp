@@ -13,26 +13,43 @@ namespace {
 NodePower changed(const NodePower& from, const NodesPowered& e) {
   NodePower to = from;
   switch (e.change) {
-    case PowerChange::down_wanted: to.down_wanted = true; break;
-    case PowerChange::down_asap: to.down_wanted = to.closed = true; break;
+    case PowerChange::down_wanted:
+      to.down_wanted = true;
+      break;
+    case PowerChange::down_asap:
+      to.down_wanted = to.closed = true;
+      break;
     case PowerChange::down_forced:
-    case PowerChange::going_down: to = {.state = Power::going_down, .due = e.due}; break;
-    case PowerChange::off: to = {.state = Power::off, .up_wanted = from.up_wanted}; break;
+    case PowerChange::going_down:
+      to = {.state = Power::going_down, .due = e.due};
+      break;
+    case PowerChange::off:
+      to = {.state = Power::off, .up_wanted = from.up_wanted};
+      break;
     case PowerChange::up_wanted:
       to.up_wanted = true;
       to.down_wanted = to.closed = false;
       break;
-    case PowerChange::coming_up: to = {.state = Power::coming_up, .due = e.due}; break;
-    case PowerChange::told: to.told = true; break;
-    case PowerChange::failed: to = {.state = Power::off}; break;
-    case PowerChange::called_off: to.down_wanted = to.closed = to.up_wanted = false; break;
+    case PowerChange::coming_up:
+      to = {.state = Power::coming_up, .due = e.due};
+      break;
+    case PowerChange::told:
+      to.told = true;
+      break;
+    case PowerChange::failed:
+      to = {.state = Power::off};
+      break;
+    case PowerChange::called_off:
+      to.down_wanted = to.closed = to.up_wanted = false;
+      break;
   }
   return to;
 }
 
 // No process of it has been seen before.
 bool is_new_agent(const Node& node, const NodeRegistered& e) {
-  return !node.inventory || node.boot_id != e.boot_id || node.inventory->agent_started_at != e.inventory.agent_started_at;
+  return !node.inventory || node.boot_id != e.boot_id ||
+         node.inventory->agent_started_at != e.inventory.agent_started_at;
 }
 
 }  // namespace
@@ -59,7 +76,8 @@ void change_power(State& state, const NodesPowered& e) {
       node.reason_by = UserId{0};
       node.reason_at = e.at;
     }
-    if (node.power.state == Power::off && before.state != Power::off) node.instance_id.clear(), node.instance_type.clear();  // that machine is gone
+    if (node.power.state == Power::off && before.state != Power::off)
+      node.instance_id.clear(), node.instance_type.clear();  // that machine is gone
     forget_resume(state, index);
   }
   // Those that are on come first; also where the order stays, that is how a plan hears of it.
@@ -91,10 +109,14 @@ bool register_without_power(State& state, const NodeRegistered& e) {
 
 void note_boot(State& state, JobKey key, Time at) {
   const std::vector<JobKey> whole = whole_of(state.job(key));
-  const auto may_wait = [](const Job& job) { return job.state == JobState::running || job.state == JobState::suspended; };
+  const auto may_wait = [](const Job& job) {
+    return job.state == JobState::running || job.state == JobState::suspended;
+  };
   const bool wait = std::ranges::any_of(whole, [&](JobKey each) {
     const Job& job = state.job(each);
-    return may_wait(job) && std::ranges::any_of(job.placement->shares, [&](const NodeShare& share) { return !share.released && !state.node(share.node).is_ready(); });
+    return may_wait(job) && std::ranges::any_of(job.placement->shares, [&](const NodeShare& share) {
+             return !share.released && !state.node(share.node).is_ready();
+           });
   });
   bool ready = false;
   for (const JobKey each : whole) {
@@ -105,7 +127,8 @@ void note_boot(State& state, JobKey key, Time at) {
     clear_deadline(state, kill_time(state.job(each)), each, DeadlineKind::time_limit);
     Job& job = state.edit_job(each);
     job.boots = boots;
-    if (job.state == JobState::running && kill_time(job) != never) state.deadlines.set({kill_time(job), each, DeadlineKind::time_limit}, {});
+    if (job.state == JobState::running && kill_time(job) != never)
+      state.deadlines.set({kill_time(job), each, DeadlineKind::time_limit}, {});
   }
   if (ready && !wait) begin_anew(state, leader_of(state.job(key)), at);
 }
@@ -114,7 +137,8 @@ void reboot_for(State& state, JobKey key, Time at) {
   const std::vector<NodeShare> shares = state.job(key).placement->shares;
   for (const NodeShare& share : shares) {
     Node& node = state.edit_node(share.node);
-    if (!node.is_on() || node.jobs.size() > 1) continue;  // it boots anyway; or somebody is there who takes no CPUs (suspended, srun -Z)
+    if (!node.is_on() || node.jobs.size() > 1)
+      continue;  // it boots anyway; or somebody is there who takes no CPUs (suspended, srun -Z)
     node.reboot = Reboot::issued;
     node.reboot_due = at + seconds(state.policy->resume_timeout_seconds);
   }

@@ -40,7 +40,8 @@ void add_deadline(State& state, const Reservation& reservation) {
 
 void set_reservation(State& state, const ReservationSet& e) {
   clear_reservation(state, e.reservation.id);
-  if (const auto* old = state.reservations.find(e.reservation.id); old && (*old)->recurs() && (*old)->start != e.reservation.start && (*old)->end <= e.at)
+  if (const auto* old = state.reservations.find(e.reservation.id);
+      old && (*old)->recurs() && (*old)->start != e.reservation.start && (*old)->end <= e.at)
     keep_past(state, **old, e.at);
   state.next_reservation = ReservationId{std::max(state.next_reservation.value, e.reservation.id.value + 1)};
   state.reservations.set(e.reservation.id, SharedValue(e.reservation));

@@ -26,15 +26,18 @@ std::vector<JobKey> leave_crontab(State& state, const CrontabSet& e) {
 }
 
 void keep_crontab(State& state, const CrontabSet& e) {
-  if (e.crontab.text.empty()) state.crontabs.erase(e.uid);
-  else state.crontabs.set(e.uid, SharedValue(e.crontab));
+  if (e.crontab.text.empty())
+    state.crontabs.erase(e.uid);
+  else
+    state.crontabs.set(e.uid, SharedValue(e.crontab));
 }
 
 void forget_in_crontab(State& state, const Job& job) {
   const auto* found = state.crontabs.find(job.spec->owner->uid);
   if (!found) return;
   Crontab rest = **found;
-  if (std::erase_if(rest.jobs, [&](const CrontabJob& entry) { return entry.key == job.key; }) > 0) state.crontabs.set(job.spec->owner->uid, SharedValue(std::move(rest)));
+  if (std::erase_if(rest.jobs, [&](const CrontabJob& entry) { return entry.key == job.key; }) > 0)
+    state.crontabs.set(job.spec->owner->uid, SharedValue(std::move(rest)));
 }
 
 void set_trigger(State& state, const TriggerSet& e) {

@@ -1,4 +1,5 @@
-// src/core/ledger/apply_standing.h - the part of apply that keeps what users leave with the controller: crontabs and triggers.
+// src/core/ledger/apply_standing.h - the part of apply that keeps what users leave with the controller: crontabs and
+// triggers.
 #pragma once
 
 #include <vector>
@@ -7,7 +8,8 @@
 
 namespace millrace {
 
-// Jobs of the old crontab that the new one does not have: those that run end by themselves and do not come again; those that wait are to be cancelled.
+// Jobs of the old crontab that the new one does not have: those that run end by themselves and do not come again; those
+// that wait are to be cancelled.
 std::vector<JobKey> leave_crontab(State& state, const CrontabSet& e);
 void keep_crontab(State& state, const CrontabSet& e);
 void forget_in_crontab(State& state, const Job& job);

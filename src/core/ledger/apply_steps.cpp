@@ -66,7 +66,9 @@ void report_steps(State& state, const StepsReported& e) {
 
 void end_steps(State& state, JobKey key, Outcome outcome, Time at) {
   std::vector<StepKey> running;
-  for (auto it = state.running_steps.lower_bound({key, {}, 0}); it != state.running_steps.end() && (*it).first.job == key; ++it) running.push_back((*it).first);
+  for (auto it = state.running_steps.lower_bound({key, {}, 0});
+       it != state.running_steps.end() && (*it).first.job == key; ++it)
+    running.push_back((*it).first);
   if (running.empty()) return;
   StepTally& tally = edit_tally(state, key);
   for (const StepKey& step : running) {
@@ -82,7 +84,8 @@ void end_steps(State& state, JobKey key, Outcome outcome, Time at) {
 void forget_steps(State& state, JobKey key) {
   if (!state.step_tallies.erase(key)) return;
   std::vector<StepKey> known;
-  for (auto it = state.steps.lower_bound({key, {}, 0}); it != state.steps.end() && (*it).first.job == key; ++it) known.push_back((*it).first);
+  for (auto it = state.steps.lower_bound({key, {}, 0}); it != state.steps.end() && (*it).first.job == key; ++it)
+    known.push_back((*it).first);
   for (const StepKey& step : known) state.steps.erase(step);
 }
 

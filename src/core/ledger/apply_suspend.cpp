@@ -37,10 +37,13 @@ void stop(State& state, JobKey key, SuspendWhy why, JobKey by, Time at) {
 }
 
 // Only among those that share CPUs, and only where they take turns.
-bool waits_for_a_turn(const State& state, const Job& job) { return state.policy->gang && job.placement->shared && job.wants_cpus_back(); }
+bool waits_for_a_turn(const State& state, const Job& job) {
+  return state.policy->gang && job.placement->shared && job.wants_cpus_back();
+}
 
 void note_turn(State& state, JobKey key, Time at) {
-  if (!state.slice_due.is_set() && waits_for_a_turn(state, state.job(key))) state.slice_due = at + seconds(state.policy->time_slice_seconds);
+  if (!state.slice_due.is_set() && waits_for_a_turn(state, state.job(key)))
+    state.slice_due = at + seconds(state.policy->time_slice_seconds);
 }
 
 }  // namespace

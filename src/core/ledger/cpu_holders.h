@@ -1,4 +1,5 @@
-// src/core/ledger/cpu_holders.h - who is on which CPUs of a node or wants them back, and which of them a waiting job may be given.
+// src/core/ledger/cpu_holders.h - who is on which CPUs of a node or wants them back, and which of them a waiting job
+// may be given.
 #pragma once
 
 #include <span>
@@ -10,11 +11,11 @@ namespace millrace {
 
 struct CpuHolder {
   const Job* job = nullptr;
-  CpuBits bits;           // empty: it does not say which
+  CpuBits bits;  // empty: it does not say which
   std::int64_t cpus = 0;
   PartitionIndex partition;
-  bool shared = false;    // others of its partition may be on its CPUs
-  bool suspended = false; // not on them now, but it wants them back
+  bool shared = false;     // others of its partition may be on its CPUs
+  bool suspended = false;  // not on them now, but it wants them back
 };
 
 // In key order; of a suspended job only when it wants its CPUs back.
@@ -39,7 +40,8 @@ struct ClosedCpus {
   CpuBits bits;
   std::int64_t count = 0;  // of those, and of holders that do not say which they have
 };
-ClosedCpus closed_cpus(const State& state, const NodeDef& def, std::span<const CpuHolder> holders, const CpuAsker& asker);
+ClosedCpus closed_cpus(const State& state, const NodeDef& def, std::span<const CpuHolder> holders,
+                       const CpuAsker& asker);
 
 // All CPUs of a suspended job are free for it.
 bool cpus_are_free(const State& state, const Job& job);

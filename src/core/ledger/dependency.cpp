@@ -17,12 +17,17 @@ DependencyState look_at_array(const ArrayState& array, DependencyKind kind) {
   const bool all_ended = array.ended == total;
   const bool one_failed = array.ended_well < array.ended;
   switch (kind) {
-    case DependencyKind::after: return when(array.started >= total || all_ended, false);
-    case DependencyKind::afterany: return when(all_ended, false);
-    case DependencyKind::afterok: return when(all_ended && !one_failed, one_failed);
-    case DependencyKind::afternotok: return when(all_ended && one_failed, all_ended && !one_failed);
+    case DependencyKind::after:
+      return when(array.started >= total || all_ended, false);
+    case DependencyKind::afterany:
+      return when(all_ended, false);
+    case DependencyKind::afterok:
+      return when(all_ended && !one_failed, one_failed);
+    case DependencyKind::afternotok:
+      return when(all_ended && one_failed, all_ended && !one_failed);
     case DependencyKind::aftercorr:  // of tasks only; the array as a whole never waits for another
-    case DependencyKind::singleton: break;
+    case DependencyKind::singleton:
+      break;
   }
   return DependencyState::unfulfilled;
 }
@@ -35,11 +40,15 @@ DependencyState look_at_job(const Job& job, const Dependency& dependency, Time n
       const Time since = job.started_at.is_set() ? job.started_at : job.ended_at;
       return when(since.is_set() && since + minutes(dependency.delay_minutes) <= now, false);
     }
-    case DependencyKind::afterany: return when(ended, false);
+    case DependencyKind::afterany:
+      return when(ended, false);
     case DependencyKind::afterok:
-    case DependencyKind::aftercorr: return when(well, ended && !well);
-    case DependencyKind::afternotok: return when(ended && !well, well);
-    case DependencyKind::singleton: break;
+    case DependencyKind::aftercorr:
+      return when(well, ended && !well);
+    case DependencyKind::afternotok:
+      return when(ended && !well, well);
+    case DependencyKind::singleton:
+      break;
   }
   return DependencyState::unfulfilled;
 }
@@ -66,12 +75,17 @@ DependencyState look_at_kept(const KeptJob& kept, const Dependency& dependency, 
   const bool whole_array = !dependency.task && kept.job->array == dependency.target;
   if (!whole_array) return look_at_job(*kept.job, dependency, now);
   switch (dependency.kind) {
-    case DependencyKind::after: return look_at_job(*kept.job, dependency, now);
-    case DependencyKind::afterany: return DependencyState::fulfilled;
-    case DependencyKind::afterok: return when(kept.array_well, !kept.array_well);
-    case DependencyKind::afternotok: return when(!kept.array_well, kept.array_well);
+    case DependencyKind::after:
+      return look_at_job(*kept.job, dependency, now);
+    case DependencyKind::afterany:
+      return DependencyState::fulfilled;
+    case DependencyKind::afterok:
+      return when(kept.array_well, !kept.array_well);
+    case DependencyKind::afternotok:
+      return when(!kept.array_well, kept.array_well);
     case DependencyKind::aftercorr:
-    case DependencyKind::singleton: break;
+    case DependencyKind::singleton:
+      break;
   }
   return DependencyState::unfulfilled;
 }
@@ -79,7 +93,9 @@ DependencyState look_at_kept(const KeptJob& kept, const Dependency& dependency, 
 // after:J+minutes gets its own deadline once J has started; J itself may be forgotten before that.
 void note_delay(State& state, const Job& job, Dependency& dependency) {
   const Job* target = target_of(state, dependency);
-  if (!target || dependency.kind != DependencyKind::after || dependency.delay_minutes == 0 || dependency.due_at.is_set()) return;
+  if (!target || dependency.kind != DependencyKind::after || dependency.delay_minutes == 0 ||
+      dependency.due_at.is_set())
+    return;
   const Time since = target->started_at.is_set() ? target->started_at : target->ended_at;
   if (!since.is_set()) return;
   dependency.due_at = since + minutes(dependency.delay_minutes);
@@ -193,8 +209,7 @@ void look_again(State& state, JobKey key, Time at) {
     refresh_eligibility(state, key, at);
   } else if (dependencies_never(job) && !job.dependency_never) {
     job.dependency_never = true;
-    if (job.spec->kill_on_invalid_dependency)
-      state.deadlines.set({at_once, key, DeadlineKind::invalid_dependency}, {});
+    if (job.spec->kill_on_invalid_dependency) state.deadlines.set({at_once, key, DeadlineKind::invalid_dependency}, {});
     follow_leader(state, key);
   }
 }

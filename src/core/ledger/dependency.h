@@ -6,7 +6,8 @@
 namespace millrace {
 
 bool dependencies_met(const Job& job);
-// aftercorr of an array becomes, for this task of it, a wait for that task of the other one. True: it has such a dependency.
+// aftercorr of an array becomes, for this task of it, a wait for that task of the other one. True: it has such a
+// dependency.
 bool correspond(Job& job, std::uint32_t task);
 bool dependencies_never(const Job& job);
 

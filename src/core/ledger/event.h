@@ -1,4 +1,5 @@
-// src/core/ledger/event.h - what happened; the only thing we store. Everything needed to apply it is inside, the time too.
+// src/core/ledger/event.h - what happened; the only thing we store. Everything needed to apply it is inside, the time
+// too.
 #pragma once
 
 #include <optional>
@@ -47,8 +48,8 @@ struct JobSubmitted {
   bool priority_fixed = false;  // an administrator gave it; nothing is computed
 };
 
-// All components of a heterogeneous job, the leader first, with consecutive keys and numbers. One event, so that a log that ends in
-// the middle of a write knows all of them or none.
+// All components of a heterogeneous job, the leader first, with consecutive keys and numbers. One event, so that a log
+// that ends in the middle of a write knows all of them or none.
 struct HetJobSubmitted {
   std::vector<JobSubmitted> components;
   Time at;
@@ -106,14 +107,15 @@ struct JobPlaced {
   bool by_backfill = false;
   Time at;
   std::optional<PartitionIndex> partition{};  // of several asked for, where it is not the first
-  std::vector<LicenceAsk> licences{};  // what it takes of each
-  std::uint32_t priority = 0;  // as computed then; 0: what it had
+  std::vector<LicenceAsk> licences{};         // what it takes of each
+  std::uint32_t priority = 0;                 // as computed then; 0: what it had
   std::optional<WaitHistory> waited{};
   std::optional<std::uint32_t> limit_minutes{};  // shortened to what was free (--time-min)
-  bool shared = false;  // others of its partition may be on its CPUs
-  bool on_all_nodes = false;  // each of its nodes has something to run before and after it
-  bool prolog = false;        // it is launched when PrologSlurmctld is done
-  bool supervised = false;    // a further component of a heterogeneous job that has supervisors of its own; those of old logs had none
+  bool shared = false;                           // others of its partition may be on its CPUs
+  bool on_all_nodes = false;                     // each of its nodes has something to run before and after it
+  bool prolog = false;                           // it is launched when PrologSlurmctld is done
+  bool supervised =
+      false;  // a further component of a heterogeneous job that has supervisors of its own; those of old logs had none
 };
 
 // All components of a heterogeneous job start at one moment, the leader first.
@@ -122,7 +124,14 @@ struct HetJobPlaced {
   Time at;
 };
 
-enum class AttemptEnd : std::uint8_t { exited, launch_failed, supervisor_lost, node_lost, out_of_memory, prolog_failed = 64 };
+enum class AttemptEnd : std::uint8_t {
+  exited,
+  launch_failed,
+  supervisor_lost,
+  node_lost,
+  out_of_memory,
+  prolog_failed = 64
+};
 
 // Nothing of this attempt is left on this node.
 struct AttemptEnded {
@@ -145,7 +154,8 @@ struct AttemptExited {
   Time at;
 };
 
-// Its steps have these ports for themselves on each of its nodes, until the attempt is over. All it has, not only what is new.
+// Its steps have these ports for themselves on each of its nodes, until the attempt is over. All it has, not only what
+// is new.
 struct JobPortsHeld {
   JobKey key;
   Attempt attempt;
@@ -161,7 +171,8 @@ struct JobLostNode {
   Time at;
 };
 
-// A running job does without these nodes from now on. What it has there is its own until they have said that nothing of it is left.
+// A running job does without these nodes from now on. What it has there is its own until they have said that nothing of
+// it is left.
 struct JobShrunk {
   JobKey key;
   Attempt attempt;
@@ -196,7 +207,7 @@ struct JobRequeued {
   bool hold = false;
   UserId by;
   Time at;
-  Time begin_at{};  // of one that has ended, for those of scrontab; not set: when the requeue delay is over
+  Time begin_at{};            // of one that has ended, for those of scrontab; not set: when the requeue delay is over
   bool special_exit = false;  // held, and shown as that
 };
 
@@ -220,7 +231,19 @@ struct DevicesJudged {
   Time at;
 };
 
-enum class NodeOrder : std::uint8_t { drain, undrain, down, resume, reason_only, fail = 64, reboot, reboot_asap, reboot_issued, cancel_reboot, future = 96 };
+enum class NodeOrder : std::uint8_t {
+  drain,
+  undrain,
+  down,
+  resume,
+  reason_only,
+  fail = 64,
+  reboot,
+  reboot_asap,
+  reboot_issued,
+  cancel_reboot,
+  future = 96
+};
 
 struct NodeStateChanged {
   NodeIndex node;
@@ -244,8 +267,20 @@ struct NodeModified {
   std::optional<Time> resume_at{};  // when it comes back to service by itself; Time{}: not any more
 };
 
-// What becomes of the power of some nodes: what somebody wants of them, how far it has come, that the site's program has been run.
-enum class PowerChange : std::uint8_t { down_wanted, down_asap, down_forced, going_down, off, up_wanted, coming_up, told, failed, called_off };
+// What becomes of the power of some nodes: what somebody wants of them, how far it has come, that the site's program
+// has been run.
+enum class PowerChange : std::uint8_t {
+  down_wanted,
+  down_asap,
+  down_forced,
+  going_down,
+  off,
+  up_wanted,
+  coming_up,
+  told,
+  failed,
+  called_off
+};
 
 struct NodesPowered {
   PowerChange change{};
@@ -359,8 +394,8 @@ struct UsageReset {
 struct JobSuspended {
   JobKey key;
   SuspendWhy why{};
-  JobKey by;      // preempted: for whom
-  UserId actor;   // administrator: who
+  JobKey by;     // preempted: for whom
+  UserId actor;  // administrator: who
   Time at;
 };
 
@@ -382,8 +417,8 @@ struct TimeSliceTurned {
   Time at;
 };
 
-// Steps of one attempt, as their keeper told of them: starts in the order of their numbers, none left out before another; of ends only those
-// of steps that have started. Told again they are not in here again.
+// Steps of one attempt, as their keeper told of them: starts in the order of their numbers, none left out before
+// another; of ends only those of steps that have started. Told again they are not in here again.
 struct StepsReported {
   JobKey key;
   Attempt attempt;
@@ -393,8 +428,9 @@ struct StepsReported {
   std::vector<StepChange> changed{};  // between the starts and the ends
 };
 
-// The user's crontab, with the jobs of its new entries; empty: it is gone. Jobs that were in the one before and are not in this one go if they wait, and do not
-// come again if they run. One event, so that a log that ends in the middle of a write knows the old crontab or the new one.
+// The user's crontab, with the jobs of its new entries; empty: it is gone. Jobs that were in the one before and are not
+// in this one go if they wait, and do not come again if they run. One event, so that a log that ends in the middle of a
+// write knows the old crontab or the new one.
 struct CrontabSet {
   UserId uid;
   Crontab crontab;
@@ -434,16 +470,19 @@ struct RecordAnnotated {
   Time at;
 };
 
-using EventKinds = std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified,
-                           JobBecameEligible, ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut,
-                           JobRequeued, NodeRegistered, NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet,
-                           ReservationRemoved, JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset,
-                           JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed, TimeSliceTurned, AttemptExited,
-                           JobProgramEnded, NodeModified, DevicesJudged, StepsReported, NodesPowered, NodeCreated, NodeDeleted,
-                           PartitionChanged, PartitionDeleted, DampingChanged, CrontabSet, TriggerSet, TriggerRemoved,
-                           AccountUserChanged, TransactionNoted, RecordAnnotated, JobLostNode, JobPortsHeld, JobShrunk>;
+using EventKinds =
+    std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified, JobBecameEligible,
+                 ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut, JobRequeued, NodeRegistered,
+                 NodeLost, NodeStateChanged, PartitionStateChanged, JobForgotten, ReservationSet, ReservationRemoved,
+                 JobPreempted, AssociationChanged, AssociationRemoved, QosChanged, QosRemoved, UsageReset,
+                 JobDeadlinePassed, HetJobSubmitted, HetJobPlaced, JobSuspended, JobResumeWanted, JobResumed,
+                 TimeSliceTurned, AttemptExited, JobProgramEnded, NodeModified, DevicesJudged, StepsReported,
+                 NodesPowered, NodeCreated, NodeDeleted, PartitionChanged, PartitionDeleted, DampingChanged, CrontabSet,
+                 TriggerSet, TriggerRemoved, AccountUserChanged, TransactionNoted, RecordAnnotated, JobLostNode,
+                 JobPortsHeld, JobShrunk>;
 
-// Copied, moved and dropped in one unit: what that means for fifty kinds took every unit that makes an event seconds to compile.
+// Copied, moved and dropped in one unit: what that means for fifty kinds took every unit that makes an event seconds to
+// compile.
 struct Event : EventKinds {
   using EventKinds::EventKinds;
   Event();

@@ -49,8 +49,10 @@ std::int64_t billing_of(const State& state, const PartitionDef& partition, const
     const auto slot = tres_slot(*state.tres_names, weight.name);
     if (!slot || *slot == tres_billing) continue;
     const __int128 part = static_cast<__int128>(weight.billionths) * tres[*slot] / weight.per;
-    if (!max || weight.name.starts_with("license/")) elsewhere += part;
-    else on_nodes = std::max(on_nodes, part);
+    if (!max || weight.name.starts_with("license/"))
+      elsewhere += part;
+    else
+      on_nodes = std::max(on_nodes, part);
   }
   return static_cast<std::int64_t>((on_nodes + elsewhere) / 1'000'000'000);
 }
@@ -62,7 +64,8 @@ JobSize requested_size(const State& state, const Job& job) {
   const auto per_node = [&](std::int64_t all) { return (all + nodes - 1) / nodes; };
   size.tres[tres_cpu] = requested_cpus(spec).value;
   const Partition& partition = state.partition(spec.partition);
-  const Mebibytes whole = partition.nodes.empty() ? Mebibytes{0} : state.node(partition.nodes.front()).def->usable_memory();
+  const Mebibytes whole =
+      partition.nodes.empty() ? Mebibytes{0} : state.node(partition.nodes.front()).def->usable_memory();
   size.tres[tres_memory] = requested_memory(spec, whole).value;
   size.tres[tres_node] = nodes;
   for (const GresAsk& ask : spec.resource_request().gres) {

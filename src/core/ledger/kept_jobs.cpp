@@ -50,7 +50,8 @@ SharedValue<Placement> shown_part(const Placement& from) {
 
 Job shown_part(const Job& from, std::uint32_t stored) {
   Job job = from;
-  if (job.array.value == 0) job.spec = shown_part(*from.spec, stored);  // that of an array is one for all its tasks anyway
+  if (job.array.value == 0)
+    job.spec = shown_part(*from.spec, stored);  // that of an array is one for all its tasks anyway
   if (job.placement) job.placement = shown_part(*from.placement);
   job.dependencies = {};
   job.waited = {};
@@ -60,7 +61,8 @@ Job shown_part(const Job& from, std::uint32_t stored) {
 
 std::vector<SharedValue<Step>> steps_of(const State& state, JobKey key, Attempt attempt) {
   std::vector<SharedValue<Step>> out;
-  for (auto it = state.steps.lower_bound({key, attempt, 0}); it != state.steps.end() && (*it).first.job == key && (*it).first.attempt == attempt; ++it)
+  for (auto it = state.steps.lower_bound({key, attempt, 0});
+       it != state.steps.end() && (*it).first.job == key && (*it).first.attempt == attempt; ++it)
     out.push_back((*it).second);
   out.shrink_to_fit();
   return out;
@@ -95,7 +97,8 @@ void add(State& state, KeptJob kept, Time at) {
 // Its earlier runs have no steps of their own yet.
 void give_steps_to_runs(State& state, const Job& job) {
   std::vector<KeptNumber> runs;
-  for (auto it = state.kept_names.lower_bound({job.id, {}}); it != state.kept_names.end() && (*it).first.id == job.id; ++it)
+  for (auto it = state.kept_names.lower_bound({job.id, {}}); it != state.kept_names.end() && (*it).first.id == job.id;
+       ++it)
     if (state.kept.at((*it).first.number)->job->key == job.key) runs.push_back((*it).first.number);
   for (const KeptNumber number : runs) {
     KeptJob& run = state.kept.edit(number)->edit();
@@ -174,7 +177,9 @@ const KeptJob* find_kept(const State& state, const Dependency& dependency) {
     if (kept->requeued) continue;
     const Job& job = *kept->job;
     if (dependency.task) {
-      if (job.array == dependency.target && (job.array_task == dependency.task || (job.is_array_rest() && kept->rest.contains(*dependency.task)))) out = kept;
+      if (job.array == dependency.target &&
+          (job.array_task == dependency.task || (job.is_array_rest() && kept->rest.contains(*dependency.task))))
+        out = kept;
     } else if (job.key == dependency.target || job.array == dependency.target) {
       out = kept;
     }

@@ -1,4 +1,5 @@
-// src/core/ledger/kept_jobs.h - ended jobs that are hidden from everybody but sacct, until they are too old or too many.
+// src/core/ledger/kept_jobs.h - ended jobs that are hidden from everybody but sacct, until they are too old or too
+// many.
 #pragma once
 
 #include "core/ledger/state.h"

@@ -46,7 +46,10 @@ class KeptJobs : public testing::Test {
     happen(e);
     return e.key;
   }
-  void place(JobKey key) { happen(JobPlaced{key, state_.job(key).attempt, {{NodeIndex{0}, Cpus{1}, Mebibytes{10}, 1, false, {}}}, false, now_}); }
+  void place(JobKey key) {
+    happen(
+        JobPlaced{key, state_.job(key).attempt, {{NodeIndex{0}, Cpus{1}, Mebibytes{10}, 1, false, {}}}, false, now_});
+  }
   void end(JobKey key, std::uint32_t code) {
     AttemptEnded e{key, state_.job(key).attempt, NodeIndex{0}, AttemptEnd::exited, code, 0, now_};
     e.usage.user_us = 5;
@@ -128,7 +131,8 @@ TEST_F(KeptJobs, Each_run_of_a_requeued_job_is_kept_and_gets_its_steps) {
 TEST_F(KeptJobs, Nothing_is_kept_where_the_configuration_says_so) {
   const JobKey first = ended("first");
   happen(JobForgotten{first, now_});
-  ClusterConfigured none{{*state_.node(NodeIndex{0}).def}, {state_.partition(PartitionIndex{0}).def}, *state_.policy, now_};
+  ClusterConfigured none{
+      {*state_.node(NodeIndex{0}).def}, {state_.partition(PartitionIndex{0}).def}, *state_.policy, now_};
   none.policy.keep_ended_seconds = 0;
   happen(none);
   const JobKey second = ended("second");

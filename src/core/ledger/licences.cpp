@@ -8,7 +8,8 @@ namespace {
 
 template <class List>
 auto find(List& list, std::string_view name) {
-  const auto it = std::ranges::lower_bound(list, name, {}, [](const LicenceAsk& each) { return std::string_view{each.name}; });
+  const auto it =
+      std::ranges::lower_bound(list, name, {}, [](const LicenceAsk& each) { return std::string_view{each.name}; });
   return it != list.end() && it->name == name ? it : list.end();
 }
 
@@ -26,11 +27,14 @@ std::vector<LicenceAsk> licences_kept_from(const State& state, std::string_view 
   for (const auto& [id, reservation] : state.reservations) {
     if (reservation->licences.empty() || reservation->name == own || !reservation->crosses(now, until, now)) continue;
     std::vector<LicenceAsk> kept = reservation->licences;
-    // What its own jobs have is not free already, and what others give back before it begins need not be kept from now on.
+    // What its own jobs have is not free already, and what others give back before it begins need not be kept from now
+    // on.
     for (const auto& [key, nothing] : state.active) {
       const Job& job = state.job(key);
-      const bool given_back = job.time_limit_minutes != unlimited && job.started_at + minutes(job.time_limit_minutes) <= reservation->starts(now);
-      if (job.placement && (given_back || job.spec->resource_request().reservation == reservation->name)) subtract(kept, job.placement->licences);
+      const bool given_back = job.time_limit_minutes != unlimited &&
+                              job.started_at + minutes(job.time_limit_minutes) <= reservation->starts(now);
+      if (job.placement && (given_back || job.spec->resource_request().reservation == reservation->name))
+        subtract(kept, job.placement->licences);
     }
     for (const LicenceAsk& each : kept) {
       auto it = std::ranges::lower_bound(out, each.name, {}, &LicenceAsk::name);
@@ -49,7 +53,8 @@ std::vector<LicenceAsk> licences_free_for(const State& state, const Job& job, Ti
   return free;
 }
 
-std::optional<std::vector<LicenceAsk>> choose_licences(const ResourceRequest& request, std::span<const LicenceAsk> free) {
+std::optional<std::vector<LicenceAsk>> choose_licences(const ResourceRequest& request,
+                                                       std::span<const LicenceAsk> free) {
   std::vector<LicenceAsk> out;
   for (const LicenceAsk& ask : request.licences) {
     const auto it = find(free, ask.name);

@@ -12,7 +12,8 @@ using enum LimitKind;
 
 void add_rows(const TresNames& names, const TresList& list, LimitKind kind, std::vector<LimitRow>& out) {
   for (const TresAmount& each : list)
-    if (const auto slot = tres_slot(names, each.name)) out.push_back({kind, static_cast<std::uint8_t>(*slot), each.amount});
+    if (const auto slot = tres_slot(names, each.name))
+      out.push_back({kind, static_cast<std::uint8_t>(*slot), each.amount});
 }
 
 void add_row(const std::optional<std::uint32_t>& value, LimitKind kind, std::vector<LimitRow>& out) {
@@ -38,11 +39,15 @@ std::vector<LimitRow> common_rows(const TresNames& names, const Limits& limits) 
 
 // Kinds that a job can pass or not whatever others do.
 bool is_of_one_job(LimitKind kind) {
-  return kind == max_wall || kind == max_tres_per_job || kind == max_tres_per_node || kind == max_tres_mins_per_job || kind == min_tres_per_job;
+  return kind == max_wall || kind == max_tres_per_job || kind == max_tres_per_node || kind == max_tres_mins_per_job ||
+         kind == min_tres_per_job;
 }
-bool is_of_submission(LimitKind kind) { return kind == grp_submit || kind == max_submit || kind == max_submit_per_account; }
+bool is_of_submission(LimitKind kind) {
+  return kind == grp_submit || kind == max_submit || kind == max_submit_per_account;
+}
 bool is_grp(LimitKind kind) {
-  return kind == grp_tres || kind == grp_tres_mins || kind == grp_tres_run_mins || kind == grp_jobs || kind == grp_submit || kind == grp_wall;
+  return kind == grp_tres || kind == grp_tres_mins || kind == grp_tres_run_mins || kind == grp_jobs ||
+         kind == grp_submit || kind == grp_wall;
 }
 
 // Limits already met further up in the order of precedence.
@@ -60,7 +65,8 @@ class Met {
 
 class Check {
  public:
-  Check(const State& state, const LimitSource& source, const Job& job, const JobSize& size, std::uint32_t tasks, LimitMoment asked, Time now)
+  Check(const State& state, const LimitSource& source, const Job& job, const JobSize& size, std::uint32_t tasks,
+        LimitMoment asked, Time now)
       : state_(state), source_(source), job_(job), size_(size), tasks_(tasks), asked_(asked), now_(now) {
     const Qos* qos = state.find_qos(job.qos);
     factor_ = qos ? qos->usage_factor_thousandths : 1000;
@@ -78,7 +84,8 @@ class Check {
       if (auto hit = of_qos(*qos)) return hit;
       met_.add(here_);
     }
-    for (const Association* each = state_.find_association(job_.association); each; each = state_.find_association(each->parent)) {
+    for (const Association* each = state_.find_association(job_.association); each;
+         each = state_.find_association(each->parent)) {
       if (auto hit = of_association(*each)) return hit;
       max_met_.add(here_);
     }
@@ -97,9 +104,11 @@ class Check {
       here_.add(row);
       if (met_.has(row) || !is_asked(row.kind)) continue;
       UseKey key{UseOf::qos, qos.id.value, 0};
-      if (row.kind == max_jobs || row.kind == max_submit || row.kind == max_tres_per_user || row.kind == max_run_mins_per_user)
+      if (row.kind == max_jobs || row.kind == max_submit || row.kind == max_tres_per_user ||
+          row.kind == max_run_mins_per_user)
         key = {UseOf::user_in_qos, qos.id.value, job_.spec->owner->uid.value};
-      if (row.kind == max_jobs_per_account || row.kind == max_submit_per_account || row.kind == max_tres_per_account || row.kind == max_run_mins_per_account)
+      if (row.kind == max_jobs_per_account || row.kind == max_submit_per_account || row.kind == max_tres_per_account ||
+          row.kind == max_run_mins_per_account)
         key = {UseOf::account_in_qos, qos.id.value, account_};
       if (auto hit = compare(row, key)) return finish(*hit, LimitScope::qos, qos.id.value, key.member, row);
     }
@@ -121,7 +130,8 @@ class Check {
     return std::nullopt;
   }
 
-  std::optional<LimitHit> finish(LimitHit hit, LimitScope scope, std::uint32_t holder, std::uint32_t member, const LimitRow& row) const {
+  std::optional<LimitHit> finish(LimitHit hit, LimitScope scope, std::uint32_t holder, std::uint32_t member,
+                                 const LimitRow& row) const {
     hit.scope = scope;
     hit.holder = holder;
     hit.member = member;
@@ -145,7 +155,8 @@ class Check {
   }
 
   // What was used counts against the limit; with `safe` also what running jobs and this one may yet use.
-  std::optional<LimitHit> used_up(std::int64_t used, std::int64_t running, std::int64_t needs, std::int64_t limit) const {
+  std::optional<LimitHit> used_up(std::int64_t used, std::int64_t running, std::int64_t needs,
+                                  std::int64_t limit) const {
     if (used >= limit) return over(used, std::max<std::int64_t>(needs, limit - used + 1), limit);
     if ((state_.policy->enforce & enforce_safe) == 0) return std::nullopt;
     return over(used + running, needs, limit);
@@ -153,10 +164,14 @@ class Check {
 
   std::optional<LimitHit> compare(const LimitRow& row, const UseKey& key) const {
     switch (row.kind) {
-      case max_wall: return over(0, size_.minutes, row.value);
-      case max_tres_per_job: return over(0, size_.tres[row.slot], row.value);
-      case max_tres_per_node: return over(0, size_.per_node[row.slot], row.value);
-      case max_tres_mins_per_job: return over(0, job_minutes(row.slot), row.value);
+      case max_wall:
+        return over(0, size_.minutes, row.value);
+      case max_tres_per_job:
+        return over(0, size_.tres[row.slot], row.value);
+      case max_tres_per_node:
+        return over(0, size_.per_node[row.slot], row.value);
+      case max_tres_mins_per_job:
+        return over(0, job_minutes(row.slot), row.value);
       case min_tres_per_job: {
         if (size_.tres[row.slot] >= row.value) return std::nullopt;
         LimitHit hit;
@@ -165,13 +180,16 @@ class Check {
       }
       case grp_jobs:
       case max_jobs:
-      case max_jobs_per_account: return over(source_.use(key).running, 1, row.value);
+      case max_jobs_per_account:
+        return over(source_.use(key).running, 1, row.value);
       case grp_submit:
       case max_submit:
-      case max_submit_per_account: return over(source_.use(key).submitted, tasks_, row.value);
+      case max_submit_per_account:
+        return over(source_.use(key).submitted, tasks_, row.value);
       case grp_tres:
       case max_tres_per_user:
-      case max_tres_per_account: return over(source_.use(key).tres[row.slot], size_.tres[row.slot], row.value);
+      case max_tres_per_account:
+        return over(source_.use(key).tres[row.slot], size_.tres[row.slot], row.value);
       case grp_tres_run_mins:
       case max_run_mins_per_user:
       case max_run_mins_per_account: {
@@ -204,7 +222,9 @@ class Check {
 
 }  // namespace
 
-std::vector<LimitRow> rows_of(const State& state, const Association& association) { return common_rows(*state.tres_names, association.limits); }
+std::vector<LimitRow> rows_of(const State& state, const Association& association) {
+  return common_rows(*state.tres_names, association.limits);
+}
 
 std::vector<LimitRow> rows_of(const State& state, const Qos& qos) {
   const TresNames& names = *state.tres_names;

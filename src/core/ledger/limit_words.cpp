@@ -21,9 +21,11 @@ std::string holder_words(const State& state, const LimitHit& hit) {
 std::string member_words(const State& state, const LimitHit& hit) {
   switch (hit.kind) {
     case max_jobs:
-    case max_submit: return hit.scope == LimitScope::qos ? " for each user" : "";
+    case max_submit:
+      return hit.scope == LimitScope::qos ? " for each user" : "";
     case max_tres_per_user:
-    case max_run_mins_per_user: return " for each user";
+    case max_run_mins_per_user:
+      return " for each user";
     case max_jobs_per_account:
     case max_submit_per_account:
     case max_tres_per_account:
@@ -31,7 +33,8 @@ std::string member_words(const State& state, const LimitHit& hit) {
       const Association* account = state.find_association(AssociationId{hit.member});
       return " for each account" + (account ? " (here " + account->account + ")" : std::string{});
     }
-    default: return "";
+    default:
+      return "";
   }
 }
 
@@ -41,16 +44,22 @@ std::string amount(const LimitHit& hit, std::int64_t count) {
     case grp_tres_run_mins:
     case max_tres_mins_per_job:
     case max_run_mins_per_user:
-    case max_run_mins_per_account: return std::to_string(count) + " " + hit.tres + "-minutes";
+    case max_run_mins_per_account:
+      return std::to_string(count) + " " + hit.tres + "-minutes";
     case grp_jobs:
     case max_jobs:
-    case max_jobs_per_account: return std::to_string(count) + " running jobs";
+    case max_jobs_per_account:
+      return std::to_string(count) + " running jobs";
     case grp_submit:
     case max_submit:
-    case max_submit_per_account: return std::to_string(count) + " submitted jobs";
+    case max_submit_per_account:
+      return std::to_string(count) + " submitted jobs";
     case grp_wall:
-    case max_wall: return std::to_string(count) + " minutes";
-    default: return hit.tres == "mem" ? format_tres_amount("mem", count) + " of memory" : std::to_string(count) + " " + hit.tres;
+    case max_wall:
+      return std::to_string(count) + " minutes";
+    default:
+      return hit.tres == "mem" ? format_tres_amount("mem", count) + " of memory"
+                               : std::to_string(count) + " " + hit.tres;
   }
 }
 
@@ -60,20 +69,26 @@ std::string limit_in_words(const State& state, const LimitHit& hit) {
   std::string out = holder_words(state, hit) + ": " + std::string{limit_name(hit.scope, hit.kind)};
   const std::string allows = " allows " + amount(hit, hit.limit) + member_words(state, hit);
   switch (hit.kind) {
-    case min_tres_per_job: return out + " asks for at least " + amount(hit, hit.limit) + ", this job wants " + amount(hit, hit.needs);
+    case min_tres_per_job:
+      return out + " asks for at least " + amount(hit, hit.limit) + ", this job wants " + amount(hit, hit.needs);
     case max_wall:
     case max_tres_per_job:
     case max_tres_per_node:
-    case max_tres_mins_per_job: return out + allows + " for one job" + (hit.kind == max_tres_per_node ? " on one node" : "") + ", this one wants " + amount(hit, hit.needs);
+    case max_tres_mins_per_job:
+      return out + allows + " for one job" + (hit.kind == max_tres_per_node ? " on one node" : "") +
+             ", this one wants " + amount(hit, hit.needs);
     case grp_jobs:
     case max_jobs:
     case max_jobs_per_account:
     case grp_submit:
     case max_submit:
-    case max_submit_per_account: return out + allows + ", there are " + std::to_string(hit.used);
+    case max_submit_per_account:
+      return out + allows + ", there are " + std::to_string(hit.used);
     case grp_wall:
-    case grp_tres_mins: return out + allows + ", " + std::to_string(hit.used) + " are used up";
-    default: return out + allows + ", " + amount(hit, hit.used) + " are in use and this job needs " + amount(hit, hit.needs);
+    case grp_tres_mins:
+      return out + allows + ", " + std::to_string(hit.used) + " are used up";
+    default:
+      return out + allows + ", " + amount(hit, hit.used) + " are in use and this job needs " + amount(hit, hit.needs);
   }
 }
 

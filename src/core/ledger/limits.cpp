@@ -16,15 +16,17 @@ const Use& use_of(const State& state, const UseKey& key) {
 }
 
 // Rows made for each question; a chain of associations is short.
-std::optional<LimitHit> check_alone(const State& state, const Job& job, const JobSize& size, std::uint32_t tasks, LimitMoment asked, Time now) {
+std::optional<LimitHit> check_alone(const State& state, const Job& job, const JobSize& size, std::uint32_t tasks,
+                                    LimitMoment asked, Time now) {
   if (!limits_enforced(state)) return std::nullopt;
   std::vector<LimitRow> rows;
-  const LimitSource source{
-      [&](LimitScope scope, std::uint32_t id) -> const std::vector<LimitRow>& {
-        rows = scope == LimitScope::qos ? rows_of(state, *state.find_qos(QosId{id})) : rows_of(state, *state.find_association(AssociationId{id}));
-        return rows;
-      },
-      [&](const UseKey& key) -> const Use& { return use_of(state, key); }};
+  const LimitSource source{[&](LimitScope scope, std::uint32_t id) -> const std::vector<LimitRow>& {
+                             rows = scope == LimitScope::qos
+                                        ? rows_of(state, *state.find_qos(QosId{id}))
+                                        : rows_of(state, *state.find_association(AssociationId{id}));
+                             return rows;
+                           },
+                           [&](const UseKey& key) -> const Use& { return use_of(state, key); }};
   return check_limits(state, source, job, size, tasks, asked, now);
 }
 
@@ -53,7 +55,8 @@ std::optional<LimitHit> whole_start_hit(const State& state, const Job& job, Time
 }
 
 std::optional<LimitHit> submit_hit(const State& state, const Job& job, std::uint32_t tasks, bool per_job, Time now) {
-  return check_alone(state, job, requested_size(state, job), tasks, per_job ? LimitMoment::submit_and_size : LimitMoment::submit, now);
+  return check_alone(state, job, requested_size(state, job), tasks,
+                     per_job ? LimitMoment::submit_and_size : LimitMoment::submit, now);
 }
 
 LimitUse::LimitUse(const State& state, Time now) : state_(state), now_(now), enforced_(limits_enforced(state)) {
@@ -69,15 +72,14 @@ LimitUse::LimitUse(const State& state, Time now) : state_(state), now_(now), enf
 
 std::optional<LimitHit> LimitUse::first_hit(const Job& job, const JobSize& size) const {
   if (!enforced_) return std::nullopt;
-  const LimitSource source{
-      [&](LimitScope scope, std::uint32_t id) -> const std::vector<LimitRow>& {
-        const auto& all = scope == LimitScope::qos ? qos_rows_ : association_rows_;
-        return id < all.size() ? all[id] : no_rows;
-      },
-      [&](const UseKey& key) -> const Use& {
-        const auto it = taken_.find(key);
-        return it != taken_.end() ? it->second : use_of(state_, key);
-      }};
+  const LimitSource source{[&](LimitScope scope, std::uint32_t id) -> const std::vector<LimitRow>& {
+                             const auto& all = scope == LimitScope::qos ? qos_rows_ : association_rows_;
+                             return id < all.size() ? all[id] : no_rows;
+                           },
+                           [&](const UseKey& key) -> const Use& {
+                             const auto it = taken_.find(key);
+                             return it != taken_.end() ? it->second : use_of(state_, key);
+                           }};
   return check_limits(state_, source, job, size, 1, LimitMoment::start, now_);
 }
 
@@ -105,7 +107,8 @@ void LimitUse::take(const Job& job, const JobSize& size) {
 std::uint32_t LimitUse::group_of(const Job& job) const {
   if (!enforced_) return 0;
   const Qos* of_partition = partition_qos(state_, *job.spec);
-  const GroupKey key{job.association.value, job.qos.value, of_partition ? of_partition->id.value : 0, job.spec->owner->uid.value};
+  const GroupKey key{job.association.value, job.qos.value, of_partition ? of_partition->id.value : 0,
+                     job.spec->owner->uid.value};
   return groups_.try_emplace(key, static_cast<std::uint32_t>(groups_.size())).first->second;
 }
 

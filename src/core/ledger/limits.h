@@ -1,4 +1,5 @@
-// src/core/ledger/limits.h - the limits of associations and QOS: does one keep this job from starting, or from being submitted?
+// src/core/ledger/limits.h - the limits of associations and QOS: does one keep this job from starting, or from being
+// submitted?
 #pragma once
 
 #include <map>
@@ -16,9 +17,9 @@ namespace millrace {
 struct LimitHit {
   LimitScope scope{};
   LimitKind kind{};
-  std::uint32_t holder = 0;   // AssociationId or QosId
-  std::uint32_t member = 0;   // uid, or AssociationId of the account, where the limit is per user or account in a QOS
-  std::string tres;           // for kinds counted by resource
+  std::uint32_t holder = 0;  // AssociationId or QosId
+  std::uint32_t member = 0;  // uid, or AssociationId of the account, where the limit is per user or account in a QOS
+  std::string tres;          // for kinds counted by resource
   std::int64_t limit = 0, used = 0, needs = 0;  // minutes for the kinds that count time
 };
 Reason reason_of(const LimitHit& hit);
@@ -32,8 +33,8 @@ struct LimitRow {
   std::int64_t value = 0;
 };
 
-// The limits of a cluster and what is used of them, with what a plan under way has taken on top: so that two jobs which each fit alone
-// are not both started. Limits are looked at only where AccountingStorageEnforce=limits says so.
+// The limits of a cluster and what is used of them, with what a plan under way has taken on top: so that two jobs which
+// each fit alone are not both started. Limits are looked at only where AccountingStorageEnforce=limits says so.
 class LimitUse {
  public:
   LimitUse(const State& state, Time now);
@@ -65,11 +66,14 @@ class LimitUse {
   std::vector<std::vector<LimitRow>> association_rows_, qos_rows_;  // by id
 };
 
-// The same questions about one job, on the state as it is: cheap enough to be asked for every placement and every submission.
+// The same questions about one job, on the state as it is: cheap enough to be asked for every placement and every
+// submission.
 std::optional<LimitHit> start_hit(const State& state, const Job& job, const JobSize& size, Time now);
-// Of a heterogeneous job: each component on top of the ones before it. Of any other job the same as start_hit with what it asks for.
+// Of a heterogeneous job: each component on top of the ones before it. Of any other job the same as start_hit with what
+// it asks for.
 std::optional<LimitHit> whole_start_hit(const State& state, const Job& job, Time now);
-// May so many more tasks be submitted? With `per_job`, also what no job of this size could ever pass (QOS flag DenyOnLimit).
+// May so many more tasks be submitted? With `per_job`, also what no job of this size could ever pass (QOS flag
+// DenyOnLimit).
 std::optional<LimitHit> submit_hit(const State& state, const Job& job, std::uint32_t tasks, bool per_job, Time now);
 
 bool limits_enforced(const State& state);

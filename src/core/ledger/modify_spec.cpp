@@ -22,7 +22,8 @@ void modify_spec(JobSpec& spec, const JobModified& e) {
   set(spec.min_cpus_per_node, e.min_cpus_per_node);
   set(spec.exclusive, e.exclusive);
   set(spec.oversubscribe, e.oversubscribe);
-  if (e.resources) spec.resources = *e.resources == ResourceRequest{} ? SharedValue<ResourceRequest>{} : SharedValue(*e.resources);
+  if (e.resources)
+    spec.resources = *e.resources == ResourceRequest{} ? SharedValue<ResourceRequest>{} : SharedValue(*e.resources);
   if (e.memory_per_node) {
     spec.memory_per_node = *e.memory_per_node;
     spec.memory_per_cpu.reset();

@@ -17,7 +17,8 @@ static Reason reservation_obstacle(const State& state, const Job& job, Time now)
   return Reason::none;
 }
 
-Reason standing_obstacle(const State& state, const Job& job, Time now, std::uint32_t started_now, std::optional<PartitionIndex> where) {
+Reason standing_obstacle(const State& state, const Job& job, Time now, std::uint32_t started_now,
+                         std::optional<PartitionIndex> where) {
   if (job.requeue_held && job.held_why == HeldWhy::too_often) return Reason::requeued_too_often;
   if (job.requeue_held) return job.launch_failed ? Reason::launch_failed_held : Reason::requeued_held;
   if (job.hold != Hold::none) return job.hold == Hold::user ? Reason::held_by_user : Reason::held_by_admin;
@@ -32,12 +33,15 @@ Reason standing_obstacle(const State& state, const Job& job, Time now, std::uint
   if (job.time_limit_minutes > partition.def.max_time_minutes) return Reason::partition_time_limit;
   // A node may have left the partition since the job asked for it.
   for (const std::uint32_t index : job.spec->rare_request().required_nodes)
-    if (!state.node(NodeIndex{index}).is_usable() || std::ranges::find(partition.nodes, NodeIndex{index}) == partition.nodes.end()) return Reason::required_node_not_available;
+    if (!state.node(NodeIndex{index}).is_usable() ||
+        std::ranges::find(partition.nodes, NodeIndex{index}) == partition.nodes.end())
+      return Reason::required_node_not_available;
   if (const Reason reserved = reservation_obstacle(state, job, now); reserved != Reason::none) return reserved;
   const ResourceRequest& ask = job.spec->resource_request();
   if (!ask.licences.empty() && !choose_licences(ask, licences_free_for(state, job, now))) return Reason::licenses;
   const ArrayState* array = state.find_array(job.array);
-  if (array && array->spec.throttle > 0 && array->running + started_now >= array->spec.throttle) return Reason::array_task_limit;
+  if (array && array->spec.throttle > 0 && array->running + started_now >= array->spec.throttle)
+    return Reason::array_task_limit;
   return Reason::none;
 }
 

@@ -12,9 +12,11 @@ void add_deadlines(State& state, const Job& job) {
   const auto due = [&](Time at, DeadlineKind kind) { state.deadlines.set({at, job.key, kind}, {}); };
   switch (job.state) {
     case JobState::pending:
-      if (!job.eligible_at.is_set() && dependencies_met(job) && !job.is_component()) due(job.begin_at, DeadlineKind::begin);
+      if (!job.eligible_at.is_set() && dependencies_met(job) && !job.is_component())
+        due(job.begin_at, DeadlineKind::begin);
       if (latest_start(job) != never) due(latest_start(job), DeadlineKind::latest_start);
-      if (job.dependency_never && job.spec->kill_on_invalid_dependency && !job.is_component()) due(at_once, DeadlineKind::invalid_dependency);
+      if (job.dependency_never && job.spec->kill_on_invalid_dependency && !job.is_component())
+        due(at_once, DeadlineKind::invalid_dependency);
       if (job.dependencies)
         for (const Dependency& dependency : job.dependencies->list)
           if (dependency.due_at.is_set() && dependency.state == DependencyState::unfulfilled)
@@ -27,7 +29,8 @@ void add_deadlines(State& state, const Job& job) {
     case JobState::suspended:
       if (job.preempt_due.is_set()) due(job.preempt_due, DeadlineKind::preemption);
       break;
-    case JobState::completing: break;
+    case JobState::completing:
+      break;
     case JobState::ended:
       if (forget_time(state, job) != never) due(forget_time(state, job), DeadlineKind::forget);
       break;
@@ -56,7 +59,8 @@ void rebuild_indexes(State& state) {
     const Job& job = *held;
     by_id.emplace_back(job.id, key);
     if (job.array_task) tasks.emplace_back(TaskKey{job.array, *job.array_task}, key);
-    if (job.is_array_rest() && job.state != JobState::ended) state.unsplit_tasks += state.arrays.at(job.array)->rest.size() - 1;
+    if (job.is_array_rest() && job.state != JobState::ended)
+      state.unsplit_tasks += state.arrays.at(job.array)->rest.size() - 1;
     if (job.spec->submission != SubmissionKey{} && (job.array.value == 0 || job.array == key))
       submissions.emplace_back(SubmissionOf{job.spec->owner->uid, job.spec->submission}, key);
     if (is_queueable(job)) queue.emplace_back(queue_key(state, job), Nothing{});
@@ -70,7 +74,8 @@ void rebuild_indexes(State& state) {
   }
   for (const auto& [id, reservation] : state.reservations) add_deadline(state, *reservation);
   for (const auto& [index, node] : state.nodes)
-    if (node->resume_at.is_set()) state.deadlines.set({node->resume_at, JobKey{index.value}, DeadlineKind::node_resume}, {});
+    if (node->resume_at.is_set())
+      state.deadlines.set({node->resume_at, JobKey{index.value}, DeadlineKind::node_resume}, {});
   state.by_id = sorted_map(std::move(by_id));
   state.tasks = sorted_map(std::move(tasks));
   state.submissions = sorted_map(std::move(submissions));

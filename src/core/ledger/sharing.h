@@ -5,7 +5,8 @@
 
 namespace millrace {
 
-// False: the job, or one that is there, shares nodes only with jobs of its own user (--exclusive=user), and there is one of another.
+// False: the job, or one that is there, shares nodes only with jobs of its own user (--exclusive=user), and there is
+// one of another.
 bool admits_owner(const State& state, const Node& node, const JobSpec& spec);
 
 }  // namespace millrace

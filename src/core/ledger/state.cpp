@@ -58,7 +58,9 @@ std::optional<JobId> next_job_ids(const State& state, JobId after, std::uint32_t
   JobId first = next_job_id(state, after);
   for (std::size_t tried = 0; tried < state.by_id.size() + 2; ++tried) {
     std::uint32_t free = 1;
-    while (free < count && first.value + free <= state.policy->max_job_id && !state.by_id.contains(JobId{first.value + free})) ++free;
+    while (free < count && first.value + free <= state.policy->max_job_id &&
+           !state.by_id.contains(JobId{first.value + free}))
+      ++free;
     if (free == count) return first;
     first = next_job_id(state, JobId{first.value + free - 1});
   }
@@ -99,7 +101,8 @@ Time kill_time(const Job& job) {
 }
 
 std::uint16_t over_time_of(const State& state, PartitionIndex partition) {
-  const std::uint32_t allowed = state.partition(partition).def.over_time_minutes.value_or(state.policy->over_time_minutes);
+  const std::uint32_t allowed =
+      state.partition(partition).def.over_time_minutes.value_or(state.policy->over_time_minutes);
   return static_cast<std::uint16_t>(std::min<std::uint32_t>(allowed, over_time_for_ever));
 }
 
@@ -114,7 +117,8 @@ bool is_queueable(const Job& job) {
 
 Time latest_start(const Job& job) {
   if (!job.spec->resources || !job.spec->resources->deadline.is_set()) return never;
-  const std::uint32_t shortest = job.spec->resources->time_min_minutes > 0 ? job.spec->resources->time_min_minutes : job.time_limit_minutes;
+  const std::uint32_t shortest =
+      job.spec->resources->time_min_minutes > 0 ? job.spec->resources->time_min_minutes : job.time_limit_minutes;
   return job.spec->resources->deadline - minutes(shortest == unlimited ? 0 : shortest) + microseconds(1);
 }
 

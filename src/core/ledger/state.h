@@ -24,7 +24,17 @@ struct QueueKey {
 };
 
 // What becomes due at a time: decided by admission/expire, never by a clock in here.
-enum class DeadlineKind : std::uint8_t { begin, time_limit, forget, dependency_delay, invalid_dependency, reservation, preemption, latest_start, node_resume };
+enum class DeadlineKind : std::uint8_t {
+  begin,
+  time_limit,
+  forget,
+  dependency_delay,
+  invalid_dependency,
+  reservation,
+  preemption,
+  latest_start,
+  node_resume
+};
 constexpr Time at_once{1};  // a deadline that is due whatever the time
 
 struct DeadlineKey {
@@ -59,8 +69,8 @@ struct SubmissionOf {
 struct ArrayState {
   JobId id;
   ArraySpec spec;
-  IndexSet rest;  // tasks without a record of their own
-  std::uint32_t running = 0;   // split off and now running or completing
+  IndexSet rest;                                         // tasks without a record of their own
+  std::uint32_t running = 0;                             // split off and now running or completing
   std::uint64_t ended = 0, ended_well = 0, started = 0;  // counted in tasks
   std::uint64_t records = 0;  // job records that belong to it; with the last one it is forgotten
 };
@@ -74,7 +84,8 @@ struct KeyBits<QueueKey> {
 template <>
 struct KeyBits<DeadlineKey> {
   static std::uint64_t of(const DeadlineKey& k) {
-    return mix_bits(static_cast<std::uint64_t>(k.at.value)) ^ mix_bits(k.key.value * 16 + static_cast<std::uint64_t>(k.kind));
+    return mix_bits(static_cast<std::uint64_t>(k.at.value)) ^
+           mix_bits(k.key.value * 16 + static_cast<std::uint64_t>(k.kind));
   }
 };
 template <>
@@ -83,7 +94,9 @@ struct KeyBits<TaskKey> {
 };
 template <>
 struct KeyBits<StepKey> {
-  static std::uint64_t of(const StepKey& k) { return mix_bits(k.job.value) ^ (static_cast<std::uint64_t>(k.attempt.value) << 32 | k.id); }
+  static std::uint64_t of(const StepKey& k) {
+    return mix_bits(k.job.value) ^ (static_cast<std::uint64_t>(k.attempt.value) << 32 | k.id);
+  }
 };
 template <>
 struct KeyBits<NameKey> {
@@ -127,37 +140,41 @@ struct State {
   Epoch epoch;
   JobKey next_key{1};
   JobId last_id{0};
-  std::uint64_t unsplit_tasks = 0;  // array tasks that wait without a record of their own, besides the one record of each rest
+  std::uint64_t unsplit_tasks =
+      0;  // array tasks that wait without a record of their own, besides the one record of each rest
 
   SharedMap<JobKey, SharedValue<Job>> jobs;
   SharedMap<JobId, JobKey> by_id;
-  SharedMap<QueueKey, Nothing> queue;             // pending, not held, dependencies met, begin time passed
-  SharedMap<JobKey, Nothing> active;              // running, suspended or completing
+  SharedMap<QueueKey, Nothing> queue;  // pending, not held, dependencies met, begin time passed
+  SharedMap<JobKey, Nothing> active;   // running, suspended or completing
   SharedMap<JobKey, Nothing> suspended;
-  Time slice_due;                                 // when those that share CPUs take turns; not set: nobody waits for one
+  Time slice_due;  // when those that share CPUs take turns; not set: nobody waits for one
   SharedMap<DeadlineKey, Nothing> deadlines;
   SharedMap<JobKey, SharedValue<ArrayState>> arrays;
-  SharedMap<TaskKey, JobKey> tasks;               // split-off tasks by array and number
+  SharedMap<TaskKey, JobKey> tasks;                                // split-off tasks by array and number
   SharedMap<JobKey, SharedValue<std::vector<JobKey>>> dependents;  // who waits for this job or array
   SharedMap<NameKey, Nothing> live_names;
-  SharedMap<JobKey, Nothing> singletons;          // jobs still waiting for their name to be free
+  SharedMap<JobKey, Nothing> singletons;  // jobs still waiting for their name to be free
   SharedMap<SubmissionOf, JobKey> submissions;
-  SharedMap<UserId, SharedValue<Owner>> owners;   // the last seen of each, so that equal ones are stored once
-  SharedMap<UserId, RunHistory> run_histories;    // where run times are to be predicted
+  SharedMap<UserId, SharedValue<Owner>> owners;  // the last seen of each, so that equal ones are stored once
+  SharedMap<UserId, RunHistory> run_histories;   // where run times are to be predicted
   SharedMap<NodeIndex, SharedValue<Node>> nodes;
   SharedValue<std::vector<Partition>> partitions{std::vector<Partition>{}};
   SharedValue<Policy> policy{Policy{}};
   ReservationId next_reservation{1};
   SharedMap<ReservationId, SharedValue<Reservation>> reservations;
-  SharedValue<std::vector<PastReservation>> past_reservations{std::vector<PastReservation>{}};  // the newest, in the order of their ends
-  SharedValue<std::vector<LicenceAsk>> licences_used{std::vector<LicenceAsk>{}};  // by jobs that hold nodes; sorted by name
-  // Beside the jobs, not in them: nothing that is planned or counted depends on a step, and a job with thousands of them costs no more to change.
-  SharedMap<StepKey, SharedValue<Step>> steps;    // of jobs that are known; of ended ones the newest
+  SharedValue<std::vector<PastReservation>> past_reservations{
+      std::vector<PastReservation>{}};  // the newest, in the order of their ends
+  SharedValue<std::vector<LicenceAsk>> licences_used{
+      std::vector<LicenceAsk>{}};  // by jobs that hold nodes; sorted by name
+  // Beside the jobs, not in them: nothing that is planned or counted depends on a step, and a job with thousands of
+  // them costs no more to change.
+  SharedMap<StepKey, SharedValue<Step>> steps;  // of jobs that are known; of ended ones the newest
   SharedMap<StepKey, Nothing> running_steps;
-  SharedMap<JobKey, StepTally> step_tallies;      // of jobs of which a step was ever told
+  SharedMap<JobKey, StepTally> step_tallies;  // of jobs of which a step was ever told
   // For sacct alone (core/ledger/kept_jobs): none of it is planned, counted or found by its number anywhere else.
   KeptNumber next_kept{1};
-  std::uint64_t kept_rows = 0;                    // records and their steps
+  std::uint64_t kept_rows = 0;  // records and their steps
   SharedMap<KeptNumber, SharedValue<KeptJob>> kept;
   SharedMap<KeptName, Nothing> kept_names;
   SharedMap<UserId, SharedValue<Crontab>> crontabs;
@@ -170,12 +187,14 @@ struct State {
   SharedMap<AssociationName, AssociationId> association_names;
   SharedMap<QosId, SharedValue<Qos>> qos;
   SharedMap<UseKey, SharedValue<Use>> uses;
-  SharedValue<std::vector<AccountUser>> account_users{std::vector<AccountUser>{}};  // sorted by name; those of whom something is known
+  SharedValue<std::vector<AccountUser>> account_users{
+      std::vector<AccountUser>{}};  // sorted by name; those of whom something is known
   TransactionId next_transaction{1};
   SharedMap<TransactionId, SharedValue<Transaction>> transactions;  // the newest
-  std::uint64_t accounts_version = 0;  // counts the events about them, so that a plan sees when shares and limits are others
+  std::uint64_t accounts_version =
+      0;  // counts the events about them, so that a plan sees when shares and limits are others
   SharedValue<TresNames> tres_names{first_tres_names()};  // grows only: a slot keeps its meaning
-  Time usage_reset_at;                                     // or since when it is counted
+  Time usage_reset_at;                                    // or since when it is counted
 
   const Job* find_job(JobKey key) const {
     const auto* found = jobs.find(key);
@@ -244,7 +263,8 @@ std::optional<JobId> next_job_ids(const State& state, JobId after, std::uint32_t
 // After this a pending job can no longer end by its deadline; `never` without one.
 Time latest_start(const Job& job);
 
-// When a running job's time is over; `never` without a limit, while it is suspended, and while its nodes are powered up.
+// When a running job's time is over; `never` without a limit, while it is suspended, and while its nodes are powered
+// up.
 Time limit_end(const Job& job);
 // When it is ended for that: later where it may run over its limit.
 Time kill_time(const Job& job);
@@ -253,7 +273,8 @@ std::uint16_t over_time_of(const State& state, PartitionIndex partition);
 
 // Where a pending job stands in the queue.
 QueueKey queue_key(const State& state, const Job& job);
-// Whether the planner may look at it: pending, not held, dependencies met, its begin time passed. Components stand in their leader's place.
+// Whether the planner may look at it: pending, not held, dependencies met, its begin time passed. Components stand in
+// their leader's place.
 bool is_queueable(const Job& job);
 
 }  // namespace millrace

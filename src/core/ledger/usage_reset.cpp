@@ -10,7 +10,8 @@ struct Month {
   std::int64_t year, month;  // month from 0
 };
 
-// Days since 1970 as a month, and back, in the calendar used today; years are counted from March so that the leap day is the last.
+// Days since 1970 as a month, and back, in the calendar used today; years are counted from March so that the leap day
+// is the last.
 Month month_of(std::int64_t days) {
   const std::int64_t shifted = days + 719468;
   const std::int64_t era = shifted / 146097, of_era = shifted % 146097;
@@ -41,12 +42,23 @@ Time next_usage_reset(ResetPeriod period, Time since) {
   std::int64_t next = 0;
   switch (period) {
     case ResetPeriod::none:
-    case ResetPeriod::now: return never;
-    case ResetPeriod::daily: next = day + 1; break;
-    case ResetPeriod::weekly: next = day + 7 - (day + 4) % 7; break;  // the first day of 1970 was a Thursday
-    case ResetPeriod::monthly: next = first_day(after(here, 1)); break;
-    case ResetPeriod::quarterly: next = first_day(after(here, 3 - here.month % 3)); break;
-    case ResetPeriod::yearly: next = first_day({here.year + 1, 0}); break;
+    case ResetPeriod::now:
+      return never;
+    case ResetPeriod::daily:
+      next = day + 1;
+      break;
+    case ResetPeriod::weekly:
+      next = day + 7 - (day + 4) % 7;
+      break;  // the first day of 1970 was a Thursday
+    case ResetPeriod::monthly:
+      next = first_day(after(here, 1));
+      break;
+    case ResetPeriod::quarterly:
+      next = first_day(after(here, 3 - here.month % 3));
+      break;
+    case ResetPeriod::yearly:
+      next = first_day({here.year + 1, 0});
+      break;
   }
   return Time{next * day_seconds * 1'000'000};
 }

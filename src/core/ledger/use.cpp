@@ -20,9 +20,11 @@ Passage passage(Time from, Time to, std::uint32_t half_life_seconds) {
   if (half_life_seconds == 0) return out;
   const std::int64_t half_life = static_cast<std::int64_t>(half_life_seconds) * 1'000'000;
   out.keep = exp2(-Fixed::from_ratio(micros, half_life));
-  // The integral of 2^(-t/H) over the while is H/ln2 (1 - keep). For a moment it is the moment itself, which is then more exact.
+  // The integral of 2^(-t/H) over the while is H/ln2 (1 - keep). For a moment it is the moment itself, which is then
+  // more exact.
   if (micros >= half_life >> 20)
-    out.seconds = multiply(multiply(Fixed::from_integer(half_life_seconds), one_over_ln2), Fixed::from_integer(1) - out.keep);
+    out.seconds =
+        multiply(multiply(Fixed::from_integer(half_life_seconds), one_over_ln2), Fixed::from_integer(1) - out.keep);
   return out;
 }
 
@@ -57,7 +59,8 @@ Fixed usage_at(const Use& use, std::size_t slot, Fade fade, Time now) {
 
 Fixed wall_at(const Use& use, Fade fade, Time now) {
   if (!use.as_of.is_set() || now <= use.as_of) return use.wall;
-  return grown(use.wall, static_cast<std::int64_t>(use.running) * 1000, passage(use.as_of, now, fade.half_life_seconds));
+  return grown(use.wall, static_cast<std::int64_t>(use.running) * 1000,
+               passage(use.as_of, now, fade.half_life_seconds));
 }
 
 Fixed usage_of_period(const Use& use, Fade fade, Time start) {

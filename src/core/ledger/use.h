@@ -22,14 +22,14 @@ struct UseKey {
   auto operator<=>(const UseKey&) const = default;
 };
 
-// The first part is the sum over live jobs. The second is history: it fades with the half life, and is brought up to date whenever
-// the rate at which it grows changes; in between it is a function of time (usage_at).
+// The first part is the sum over live jobs. The second is history: it fades with the half life, and is brought up to
+// date whenever the rate at which it grows changes; in between it is a function of time (usage_at).
 struct Use {
-  std::uint32_t running = 0;    // jobs that hold nodes
-  std::uint32_t submitted = 0;  // jobs and array tasks that have not ended
-  Tres tres;                    // what the running ones hold
-  Tres rate;                    // the same times the usage factor of their QOS, in thousandths
-  Tres run_rate;                // rate of those that may go on to their limit (not completing)
+  std::uint32_t running = 0;                 // jobs that hold nodes
+  std::uint32_t submitted = 0;               // jobs and array tasks that have not ended
+  Tres tres;                                 // what the running ones hold
+  Tres rate;                                 // the same times the usage factor of their QOS, in thousandths
+  Tres run_rate;                             // rate of those that may go on to their limit (not completing)
   std::array<__int128, tres_max> run_end{};  // run_rate times the second at which each must end
 
   std::array<Fixed, tres_max> usage{};  // resource-seconds
@@ -39,7 +39,9 @@ struct Use {
   Time period_at;                       // which is this
 
   bool operator==(const Use&) const = default;
-  bool has_history() const { return wall.raw != 0 || std::ranges::any_of(usage, [](Fixed f) { return f.raw != 0; }); }
+  bool has_history() const {
+    return wall.raw != 0 || std::ranges::any_of(usage, [](Fixed f) { return f.raw != 0; });
+  }
   bool is_nothing() const { return running == 0 && submitted == 0 && !has_history(); }
 };
 
@@ -56,7 +58,8 @@ void settle(Use& use, Fade fade, Time at);
 // Resource-seconds used until `now`, running jobs included.
 Fixed usage_at(const Use& use, std::size_t slot, Fade fade, Time now);
 Fixed wall_at(const Use& use, Fade fade, Time now);
-// Billing-seconds used until the start of the present period, whatever has started and ended since: priorities do not change with every job.
+// Billing-seconds used until the start of the present period, whatever has started and ended since: priorities do not
+// change with every job.
 Fixed usage_of_period(const Use& use, Fade fade, Time start);
 // Resource-seconds that running jobs may still use until their limits.
 std::int64_t run_seconds_left(const Use& use, std::size_t slot, Time now);

@@ -39,7 +39,8 @@ TEST(Use, Ten_thousand_small_steps_come_to_the_same_as_one) {
   Use once = running(1000), often = running(1000);
   settle(once, {604'800, 300}, start + seconds(100));
   for (int i = 1; i <= 10'000; ++i) settle(often, {604'800, 300}, start + milliseconds(10 * i));
-  const Fixed difference = once.usage[tres_cpu] > often.usage[tres_cpu] ? once.usage[tres_cpu] - often.usage[tres_cpu] : often.usage[tres_cpu] - once.usage[tres_cpu];
+  const Fixed difference = once.usage[tres_cpu] > often.usage[tres_cpu] ? once.usage[tres_cpu] - often.usage[tres_cpu]
+                                                                        : often.usage[tres_cpu] - once.usage[tres_cpu];
   EXPECT_LT(to_integer(multiply(difference, Fixed::from_integer(10))), 1) << "of 100000 CPU seconds";
 }
 

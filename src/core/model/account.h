@@ -1,4 +1,5 @@
-// src/core/model/account.h - who pays and who may: accounts, the users in them, qualities of service, their limits; how jobs are ordered.
+// src/core/model/account.h - who pays and who may: accounts, the users in them, qualities of service, their limits; how
+// jobs are ordered.
 #pragma once
 
 #include <cstdint>
@@ -69,9 +70,9 @@ struct Association {
   std::uint32_t shares = 1;
   std::uint32_t priority = 0;
   Limits limits;
-  std::vector<std::uint32_t> qos;  // QosId values that may be used; empty: as the parent
-  QosId default_qos;               // 0: as the parent
-  bool is_default = false;         // this account is the user's default
+  std::vector<std::uint32_t> qos;           // QosId values that may be used; empty: as the parent
+  QosId default_qos;                        // 0: as the parent
+  bool is_default = false;                  // this account is the user's default
   std::vector<std::string> coordinators{};  // of an account: who may change it and all below, sorted
   bool operator==(const Association&) const = default;
 };
@@ -129,7 +130,13 @@ struct PriorityPolicy {
 };
 
 // AccountingStorageEnforce.
-enum EnforceFlag : std::uint32_t { enforce_associations = 1, enforce_limits = 2, enforce_qos = 4, enforce_safe = 8, enforce_wckeys = 16 };
+enum EnforceFlag : std::uint32_t {
+  enforce_associations = 1,
+  enforce_limits = 2,
+  enforce_qos = 4,
+  enforce_safe = 8,
+  enforce_wckeys = 16
+};
 
 // AccountingStoreFlags: what of a job is kept for sacct.
 enum StoreFlag : std::uint32_t { store_script = 1, store_environment = 2, store_comment = 4, store_extra = 8 };

@@ -19,7 +19,8 @@ AccountSetting parse_account_setting(std::string_view word) {
   std::string_view key = word.substr(0, equals);
   if (!key.empty() && (key.back() == '+' || key.back() == '-')) op = key.back(), key.remove_suffix(1);
   std::string_view value = word.substr(equals + 1);
-  if (value.size() >= 2 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front()) value = value.substr(1, value.size() - 2);
+  if (value.size() >= 2 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front())
+    value = value.substr(1, value.size() - 2);
   std::string name = lower(trim(key));
   if (name == "names") name = "name";
   return {std::move(name), op, std::string{value}};
@@ -30,19 +31,28 @@ Result<AccountEntity> parse_account_entity(std::string_view word) {
   if (is_prefix(word, "users", 1)) return AccountEntity::user;
   if (is_prefix(word, "qos", 1)) return AccountEntity::qos;
   if (is_prefix(word, "coordinators", 2)) return AccountEntity::coordinator;
-  if (is_prefix(word, "wckeys", 1)) return fail(Errc::invalid, "Workload keys are a user's: modify user NAME set wckeys+=KEY adds one, wckeys-=KEY takes it away");
-  if (is_prefix(word, "federations", 1)) return fail(Errc::invalid, "There are no federations here: one cluster is all");
-  if (is_prefix(word, "resources", 3)) return fail(Errc::invalid, "Licences are those of slurm.conf (Licenses=): sacctmgr keeps none");
-  return fail(Errc::invalid, "No valid entity: '" + std::string{word} + "'; account, cluster, coordinator, job, qos and user can be changed");
+  if (is_prefix(word, "wckeys", 1))
+    return fail(Errc::invalid,
+                "Workload keys are a user's: modify user NAME set wckeys+=KEY adds one, wckeys-=KEY takes it away");
+  if (is_prefix(word, "federations", 1))
+    return fail(Errc::invalid, "There are no federations here: one cluster is all");
+  if (is_prefix(word, "resources", 3))
+    return fail(Errc::invalid, "Licences are those of slurm.conf (Licenses=): sacctmgr keeps none");
+  return fail(Errc::invalid, "No valid entity: '" + std::string{word} +
+                                 "'; account, cluster, coordinator, job, qos and user can be changed");
 }
 
 Result<AccountChange> parse_account_change(std::span<const std::string_view> words) {
   AccountChange out;
   if (words.size() < 2) return fail(Errc::invalid, "what is to be changed? For example: add account physics");
-  if (is_prefix(words[0], "add", 3) || is_prefix(words[0], "create", 2)) out.action = AccountAction::add;
-  else if (is_prefix(words[0], "modify", 1) || is_prefix(words[0], "update", 2)) out.action = AccountAction::modify;
-  else if (is_prefix(words[0], "delete", 3) || is_prefix(words[0], "remove", 3)) out.action = AccountAction::remove;
-  else return fail(Errc::invalid, "'" + std::string{words[0]} + "' is neither add, modify nor delete");
+  if (is_prefix(words[0], "add", 3) || is_prefix(words[0], "create", 2))
+    out.action = AccountAction::add;
+  else if (is_prefix(words[0], "modify", 1) || is_prefix(words[0], "update", 2))
+    out.action = AccountAction::modify;
+  else if (is_prefix(words[0], "delete", 3) || is_prefix(words[0], "remove", 3))
+    out.action = AccountAction::remove;
+  else
+    return fail(Errc::invalid, "'" + std::string{words[0]} + "' is neither add, modify nor delete");
   MR_TRY(out.entity, parse_account_entity(words[1]));
   bool setting = false;
   for (const std::string_view word : words.subspan(2)) {

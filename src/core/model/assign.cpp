@@ -8,7 +8,9 @@
 namespace millrace {
 namespace {
 
-constexpr std::uint64_t low_bits(std::int64_t count) { return count <= 0 ? 0 : count >= 64 ? ~0ULL : (1ULL << count) - 1; }
+constexpr std::uint64_t low_bits(std::int64_t count) {
+  return count <= 0 ? 0 : count >= 64 ? ~0ULL : (1ULL << count) - 1;
+}
 
 std::uint64_t lowest(std::uint64_t from, std::int64_t count) {
   std::uint64_t out = 0;
@@ -69,8 +71,10 @@ class DeviceChoice {
       bool other_kind = false;
       for (const PartUse& part : use_.parts) {
         if (part.device != device) continue;
-        if (part.slot == slot) left -= part.count;
-        else other_kind = true;  // mps and shard do not share a gpu
+        if (part.slot == slot)
+          left -= part.count;
+        else
+          other_kind = true;  // mps and shard do not share a gpu
       }
       if (other_kind || left < 0 || left >= best_left) continue;
       best_left = left;
@@ -81,7 +85,8 @@ class DeviceChoice {
     for (std::size_t gpu = 0; gpu < node_.kinds.size() && gpu < gres_kinds_max; ++gpu) {
       if (node_.kinds[gpu].name != "gpu") continue;
       const std::uint32_t first = first_gpu_of(node_, gpu);
-      if (best >= first && best < first + static_cast<std::uint64_t>(node_.kinds[gpu].count)) near_ |= sockets_near(node_.kinds[gpu], best - first);
+      if (best >= first && best < first + static_cast<std::uint64_t>(node_.kinds[gpu].count))
+        near_ |= sockets_near(node_.kinds[gpu], best - first);
     }
     return true;
   }
@@ -105,24 +110,30 @@ class DeviceChoice {
   }
 
   bool asks_by_socket(const NodeGres& kind) const {
-    return std::ranges::any_of(spec_.resource_request().gres, [&](const GresAsk& ask) { return ask.scope == GresScope::socket && ask.name == kind.name; });
+    return std::ranges::any_of(spec_.resource_request().gres, [&](const GresAsk& ask) {
+      return ask.scope == GresScope::socket && ask.name == kind.name;
+    });
   }
 
   static std::int64_t links_within(const NodeGres& kind, std::uint64_t devices) {
     std::int64_t sum = 0;
-    for (std::uint64_t rest = devices; rest != 0; rest &= rest - 1) sum += links_to(kind, std::countr_zero(rest), devices);
+    for (std::uint64_t rest = devices; rest != 0; rest &= rest - 1)
+      sum += links_to(kind, std::countr_zero(rest), devices);
     return sum / 2;
   }
   static std::int64_t links_to(const NodeGres& kind, int device, std::uint64_t devices) {
     std::int64_t sum = 0;
     for (std::uint64_t rest = devices & ~(1ULL << device); rest != 0; rest &= rest - 1)
-      sum += kind.links[static_cast<std::size_t>(device) * static_cast<std::size_t>(kind.count) + static_cast<std::size_t>(std::countr_zero(rest))];
+      sum += kind.links[static_cast<std::size_t>(device) * static_cast<std::size_t>(kind.count) +
+                        static_cast<std::size_t>(std::countr_zero(rest))];
     return sum;
   }
 
-  // Of those that are free, a group with as many links among each other as can be found by growing one from each device; `otherwise` when none has more.
+  // Of those that are free, a group with as many links among each other as can be found by growing one from each
+  // device; `otherwise` when none has more.
   static std::uint64_t by_links(const NodeGres& kind, std::uint64_t free, std::int64_t count, std::uint64_t otherwise) {
-    if (count < 2 || kind.links.size() != static_cast<std::size_t>(kind.count) * static_cast<std::size_t>(kind.count)) return otherwise;
+    if (count < 2 || kind.links.size() != static_cast<std::size_t>(kind.count) * static_cast<std::size_t>(kind.count))
+      return otherwise;
     std::uint64_t best = otherwise;
     std::int64_t most = links_within(kind, otherwise);
     for (std::uint64_t seeds = free; seeds != 0; seeds &= seeds - 1) {
@@ -146,17 +157,20 @@ class DeviceChoice {
     const std::uint32_t sockets = std::min(cpu_shape(node_).sockets, 64u);
     std::int64_t per_socket = 0;
     for (const GresAsk& ask : spec_.resource_request().gres)
-      if (ask.scope == GresScope::socket && ask.name == kind.name && (ask.type.empty() || ask.type == kind.type)) per_socket = ask.count;
+      if (ask.scope == GresScope::socket && ask.name == kind.name && (ask.type.empty() || ask.type == kind.type))
+        per_socket = ask.count;
     std::uint64_t chosen = 0, used_sockets = 0;
     while (std::popcount(chosen) < count) {
-      const std::int64_t left = per_socket > 0 ? std::min(per_socket, count - std::popcount(chosen)) : count - std::popcount(chosen);
+      const std::int64_t left =
+          per_socket > 0 ? std::min(per_socket, count - std::popcount(chosen)) : count - std::popcount(chosen);
       const std::uint64_t open = free & ~chosen;
       std::uint32_t best = sockets;
       std::int64_t best_rank = INT64_MAX;
       for (std::uint32_t socket = 0; socket < sockets; ++socket) {
         const std::int64_t has = std::popcount(near_socket(kind, open, socket));
         if ((used_sockets >> socket & 1) != 0 || has == 0 || (per_socket > 0 && has < left)) continue;
-        // Enough of them: the fewer the better. Not enough: as many as possible. Where other devices of the job are, first.
+        // Enough of them: the fewer the better. Not enough: as many as possible. Where other devices of the job are,
+        // first.
         const std::int64_t rank = (has >= left ? has : 1000 - has) - (near_ >> socket & 1 ? 500 : 0);
         if (rank < best_rank) best_rank = rank, best = socket;
       }
@@ -179,9 +193,17 @@ class DeviceChoice {
 
 class CpuChoice {
  public:
-  CpuChoice(const JobSpec& spec, const NodeDef& node, const NodeUse& use, const FitRules& rules, std::uint64_t near, std::vector<std::uint64_t>& out)
-      : spec_(spec), use_(use), withheld_(node.withheld_cpus), rules_(rules), shape_(cpu_shape(node)), cpus_(static_cast<std::uint32_t>(node.cpus.value)),
-        usable_(node.usable_cpus().value), near_(near), out_(out) {
+  CpuChoice(const JobSpec& spec, const NodeDef& node, const NodeUse& use, const FitRules& rules, std::uint64_t near,
+            std::vector<std::uint64_t>& out)
+      : spec_(spec),
+        use_(use),
+        withheld_(node.withheld_cpus),
+        rules_(rules),
+        shape_(cpu_shape(node)),
+        cpus_(static_cast<std::uint32_t>(node.cpus.value)),
+        usable_(node.usable_cpus().value),
+        near_(near),
+        out_(out) {
     const ResourceRequest& ask = spec.resource_request();
     whole_ = rules.whole_cores || rules.whole_sockets || ask.tasks_per_core > 0 ||
              (ask.threads_per_core > 0 && ask.threads_per_core < shape_.threads);
@@ -216,7 +238,9 @@ class CpuChoice {
   // The free threads of a core, lowest first.
   std::uint64_t free_threads(std::uint32_t core) const {
     const std::uint32_t first = core * shape_.threads, word = first / 64, shift = first % 64;
-    const auto used = [&](std::uint32_t i) { return (i < use_.cpus.size() ? use_.cpus[i] : 0) | (i < withheld_.size() ? withheld_[i] : 0); };
+    const auto used = [&](std::uint32_t i) {
+      return (i < use_.cpus.size() ? use_.cpus[i] : 0) | (i < withheld_.size() ? withheld_[i] : 0);
+    };
     std::uint64_t bits = used(word) >> shift;
     if (shift != 0 && shift + shape_.threads > 64) bits |= used(word + 1) << (64 - shift);
     return ~bits & low_bits(shape_.threads);
@@ -230,7 +254,8 @@ class CpuChoice {
     std::int64_t most = INT64_MAX;
     if (ask.tasks_per_socket > 0) {
       most = static_cast<std::int64_t>(ask.tasks_per_socket) * spec_.cpus_per_task;
-      if (ask.threads_per_core > 0 && ask.threads_per_core < shape_.threads) most = most / ask.threads_per_core * shape_.threads;
+      if (ask.threads_per_core > 0 && ask.threads_per_core < shape_.threads)
+        most = most / ask.threads_per_core * shape_.threads;
       if (whole_) most = (most + shape_.threads - 1) / shape_.threads * shape_.threads;
     }
     for (std::uint32_t socket = 0; socket < shape_.sockets; ++socket) {
@@ -254,7 +279,8 @@ class CpuChoice {
         if (socket.used || socket.available == 0 || (i < 64 ? allowed >> i & 1 : allowed == ~0ULL) == 0) continue;
         const bool holds = socket.available >= left;
         const bool better = best == shape_.sockets || (holds != best_holds ? holds
-                            : holds ? socket.available < sockets_[best].available : socket.available > sockets_[best].available);
+                                                       : holds             ? socket.available < sockets_[best].available
+                                                               : socket.available > sockets_[best].available);
         if (better) best = i, best_holds = holds;
       }
       if (best == shape_.sockets) return left;
@@ -312,7 +338,8 @@ class CpuChoice {
 
 }  // namespace
 
-std::optional<ShareDetail> assign(const JobSpec& spec, const NodeDef& node, const NodeUse& use, const Amounts& wanted, const FitRules& rules) {
+std::optional<ShareDetail> assign(const JobSpec& spec, const NodeDef& node, const NodeUse& use, const Amounts& wanted,
+                                  const FitRules& rules) {
   DeviceChoice devices(spec, node, use, wanted);
   if (!devices.choose()) return std::nullopt;
   CpuChoice cpus(spec, node, use, rules, devices.near(), devices.detail().cpus);

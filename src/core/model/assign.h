@@ -9,10 +9,12 @@
 
 namespace millrace {
 
-// Chooses devices first, on as few sockets as possible and where they leave the fewest fragments, then CPUs near them: the socket with
-// the least free that still holds all, whole cores before single threads. Nothing: the amounts are free, but not in a way the job
-// can use (parts of different gpus, tasks per socket, cores near devices). Pure; takes well below a microsecond on a plain node.
-std::optional<ShareDetail> assign(const JobSpec& spec, const NodeDef& node, const NodeUse& use, const Amounts& wanted, const FitRules& rules);
+// Chooses devices first, on as few sockets as possible and where they leave the fewest fragments, then CPUs near them:
+// the socket with the least free that still holds all, whole cores before single threads. Nothing: the amounts are
+// free, but not in a way the job can use (parts of different gpus, tasks per socket, cores near devices). Pure; takes
+// well below a microsecond on a plain node.
+std::optional<ShareDetail> assign(const JobSpec& spec, const NodeDef& node, const NodeUse& use, const Amounts& wanted,
+                                  const FitRules& rules);
 
 // Whether a share of this node says which CPUs and devices it has: there is something to choose.
 inline bool is_assigned(const NodeDef& node) { return node.cpus.value > 1 || !node.kinds.empty(); }

@@ -134,7 +134,8 @@ TEST(Assign, Counts_say_no_more_is_free_than_can_be_had) {
   Node node;
   node.def = SharedValue(machine(1, 16, 1, "gpu:2,shard:8"));
   const auto take = [&](Amounts wanted) {
-    NodeShare share{{}, Cpus{wanted.cpus}, {}, 1, false, SharedValue(*assign(JobSpec{}, *node.def, node.use, wanted, {}))};
+    NodeShare share{
+        {}, Cpus{wanted.cpus}, {}, 1, false, SharedValue(*assign(JobSpec{}, *node.def, node.use, wanted, {}))};
     EXPECT_TRUE(add_use(node.use, *node.def, share));
     for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) node.used_gres[slot] += wanted.gres[slot];
   };

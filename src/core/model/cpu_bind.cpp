@@ -166,12 +166,15 @@ Result<GpuBind> parse_gpu_bind(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string name = lower(text.substr(0, colon));
   const std::string_view rest = colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
-  const auto wrong = [&](const char* right) { return fail(Errc::invalid, "'" + asked + "' is wrong, " + right + " would be right"); };
+  const auto wrong = [&](const char* right) {
+    return fail(Errc::invalid, "'" + asked + "' is wrong, " + right + " would be right");
+  };
   if (name == "none" && rest.empty()) return out.kind = GpuBindKind::none, out;
   if (name == "closest" && rest.empty()) return out.kind = GpuBindKind::closest, out;
   if (name == "single" || name == "per_task") {
     const auto count = to_number(rest);
-    if (!count || *count == 0) return wrong(name == "single" ? "a number of tasks, as in single:2," : "a number of gpus, as in per_task:1,");
+    if (!count || *count == 0)
+      return wrong(name == "single" ? "a number of tasks, as in single:2," : "a number of gpus, as in per_task:1,");
     out.kind = name == "single" ? GpuBindKind::single : GpuBindKind::per_task;
     out.count = *count;
     return out;

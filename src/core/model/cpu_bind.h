@@ -1,4 +1,5 @@
-// src/core/model/cpu_bind.h - --cpu-bind, --mem-bind and --gpu-bind as words: which processors, memory and gpus a task may use.
+// src/core/model/cpu_bind.h - --cpu-bind, --mem-bind and --gpu-bind as words: which processors, memory and gpus a task
+// may use.
 #pragma once
 
 #include <cstdint>

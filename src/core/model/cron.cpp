@@ -23,18 +23,24 @@ struct Field {
 
 constexpr Text month_names[] = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"};
 constexpr Text weekday_names[] = {"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
-constexpr std::array<Field, 5> fields = {Field{"minute", 0, 59, {}, 0}, Field{"hour", 0, 23, {}, 0}, Field{"day of the month", 1, 31, {}, 0}, Field{"month", 1, 12, month_names, 1},
+constexpr std::array<Field, 5> fields = {Field{"minute", 0, 59, {}, 0}, Field{"hour", 0, 23, {}, 0},
+                                         Field{"day of the month", 1, 31, {}, 0}, Field{"month", 1, 12, month_names, 1},
                                          Field{"day of the week", 0, 7, weekday_names, 0}};
 
 struct Word {
   Text word, times;
 };
-constexpr Word words[] = {{"@hourly", "0 * * * *"}, {"@daily", "0 0 * * *"}, {"@midnight", "0 0 * * *"}, {"@weekly", "0 0 * * 0"}, {"@monthly", "0 0 1 * *"}, {"@yearly", "0 0 1 1 *"},
-                          {"@annually", "0 0 1 1 *"}, {"@elevenses", "0 11 * * *"}, {"@noon", "0 12 * * *"}, {"@fika", "0 15 * * *"}, {"@teatime", "0 16 * * *"}};
+constexpr Word words[] = {{"@hourly", "0 * * * *"},   {"@daily", "0 0 * * *"},      {"@midnight", "0 0 * * *"},
+                          {"@weekly", "0 0 * * 0"},   {"@monthly", "0 0 1 * *"},    {"@yearly", "0 0 1 1 *"},
+                          {"@annually", "0 0 1 1 *"}, {"@elevenses", "0 11 * * *"}, {"@noon", "0 12 * * *"},
+                          {"@fika", "0 15 * * *"},    {"@teatime", "0 16 * * *"}};
 
 std::unexpected<Error> wrong(const Field& field, Text text) {
-  return fail(Errc::invalid, "'" + std::string{text} + "' is no " + std::string{field.what} + "; numbers from " + std::to_string(field.least) + " to " + std::to_string(field.most) +
-                                 ", ranges like 1-5, lists with commas, steps like */10" + (field.names.empty() ? "" : " and names like " + std::string{field.names.front()}) + " are right");
+  return fail(Errc::invalid, "'" + std::string{text} + "' is no " + std::string{field.what} + "; numbers from " +
+                                 std::to_string(field.least) + " to " + std::to_string(field.most) +
+                                 ", ranges like 1-5, lists with commas, steps like */10" +
+                                 (field.names.empty() ? "" : " and names like " + std::string{field.names.front()}) +
+                                 " are right");
 }
 
 Result<std::uint32_t> value_of(const Field& field, Text text, Text whole) {
@@ -60,7 +66,9 @@ Result<std::uint64_t> parse_field(const Field& field, Text text) {
       const std::size_t dash = range.find('-');
       MR_TRY(first, value_of(field, range.substr(0, dash), text));
       last = slash == Text::npos ? first : field.most;
-      if (dash != Text::npos) { MR_TRY(last, value_of(field, range.substr(dash + 1), text)); }
+      if (dash != Text::npos) {
+        MR_TRY(last, value_of(field, range.substr(dash + 1), text));
+      }
       if (last < first) return wrong(field, text);
     }
     for (std::uint32_t value = first; value <= last; value += step) bits |= std::uint64_t{1} << value;
@@ -81,9 +89,14 @@ Result<CronTimes> parse_cron(Text text) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   if (parts.size() != fields.size())
-    return fail(Errc::invalid, "'" + std::string{text} + "' has " + std::to_string(parts.size()) + " fields; minute, hour, day of the month, month and day of the week, or a word like @daily, are right");
+    return fail(
+        Errc::invalid,
+        "'" + std::string{text} + "' has " + std::to_string(parts.size()) +
+            " fields; minute, hour, day of the month, month and day of the week, or a word like @daily, are right");
   std::array<std::uint64_t, 5> bits{};
-  for (std::size_t i = 0; i < fields.size(); ++i) { MR_TRY(bits[i], parse_field(fields[i], parts[i])); }
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    MR_TRY(bits[i], parse_field(fields[i], parts[i]));
+  }
   CronTimes out;
   out.minutes = bits[0];
   out.hours = static_cast<std::uint32_t>(bits[1]);

@@ -9,8 +9,9 @@
 namespace millrace {
 
 struct CronTimes {
-  std::uint64_t minutes = 0;     // bits, of each what matches
-  std::uint32_t hours = 0, days = 0, months = 0, weekdays = 0;  // days 1 to 31, months 1 to 12, weekdays 0 (Sunday) to 6
+  std::uint64_t minutes = 0;  // bits, of each what matches
+  std::uint32_t hours = 0, days = 0, months = 0,
+                weekdays = 0;               // days 1 to 31, months 1 to 12, weekdays 0 (Sunday) to 6
   bool any_day = true, any_weekday = true;  // '*': where both are restricted one of them is enough
   bool any_hour = true;  // '*': by the time that passes, and not by the clock on the wall, on the day it is changed
   bool operator==(const CronTimes&) const = default;

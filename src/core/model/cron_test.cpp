@@ -30,7 +30,8 @@ TEST(Cron, Words) {
 }
 
 TEST(Cron, What_is_wrong_is_said) {
-  for (const char* wrong : {"", "* * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8", "5-1 * * * *", "*/0 * * * *", "x * * * *", "1,,2 * * * *", "@reboot", "* * * * * *"}) {
+  for (const char* wrong : {"", "* * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8",
+                            "5-1 * * * *", "*/0 * * * *", "x * * * *", "1,,2 * * * *", "@reboot", "* * * * * *"}) {
     const auto times = parse_cron(wrong);
     ASSERT_FALSE(times) << wrong;
     EXPECT_NE(times.error().story.find("right"), std::string::npos) << times.error().story;

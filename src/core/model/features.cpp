@@ -38,14 +38,16 @@ class Reader {
     out.alternatives = std::move(whole.alternatives);
     if (out.alternatives.empty()) out.alternatives.emplace_back();
     if (!whole.term.always())
-      for (FeatureTerm& each : out.alternatives) each = FeatureTerm::joined(std::move(each), whole.term, FeatureTerm::Op::both);
+      for (FeatureTerm& each : out.alternatives)
+        each = FeatureTerm::joined(std::move(each), whole.term, FeatureTerm::Op::both);
     out.counted = std::move(whole.counted);
     return out;
   }
 
  private:
   std::unexpected<Error> wrong(const std::string& why) const {
-    return fail(Errc::invalid, "features '" + std::string{text_} + "': " + why + " at position " + std::to_string(at_ + 1));
+    return fail(Errc::invalid,
+                "features '" + std::string{text_} + "': " + why + " at position " + std::to_string(at_ + 1));
   }
   void skip() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
@@ -86,9 +88,11 @@ class Reader {
     }
     if (left.alternatives.empty()) left.alternatives = std::move(right.alternatives);
     for (CountedFeature& each : right.counted) left.counted.push_back(std::move(each));
-    if (left.term.always()) left.term = std::move(right.term);
+    if (left.term.always())
+      left.term = std::move(right.term);
     else if (!right.term.always())
-      left.term = FeatureTerm::joined(std::move(left.term), std::move(right.term), either ? FeatureTerm::Op::either : FeatureTerm::Op::both);
+      left.term = FeatureTerm::joined(std::move(left.term), std::move(right.term),
+                                      either ? FeatureTerm::Op::either : FeatureTerm::Op::both);
     return {};
   }
 
@@ -177,7 +181,9 @@ std::vector<std::string> names_in(const FeatureExpression& expression) {
   return out;
 }
 
-std::vector<std::string> features_of(const NodeDef& node) { return feature_names(node.active_features.value_or(node.features)); }
+std::vector<std::string> features_of(const NodeDef& node) {
+  return feature_names(node.active_features.value_or(node.features));
+}
 
 std::vector<std::string> available_features_of(const NodeDef& node) { return feature_names(node.features); }
 
@@ -193,12 +199,14 @@ std::vector<std::string> feature_names(std::string_view list) {
 Result<FeatureTerm> parse_batch_features(std::string_view batch, std::string_view constraint) {
   MR_TRY(const FeatureExpression wanted, parse_features(batch));
   if (wanted.alternatives.size() != 1 || !wanted.counted.empty() || wanted.alternatives.front().always())
-    return fail(Errc::invalid, "--batch=" + std::string{batch} + ": names with & or | between them are expected, neither [] nor counts");
+    return fail(Errc::invalid, "--batch=" + std::string{batch} +
+                                   ": names with & or | between them are expected, neither [] nor counts");
   MR_TRY(const FeatureExpression all, parse_features(constraint));
   const std::vector<std::string> known = names_in(all);
   for (const std::string& name : names_in(wanted))
     if (!std::ranges::binary_search(known, name))
-      return fail(Errc::invalid, "--batch=" + std::string{batch} + ": --constraint=" + std::string{constraint} + " does not name " + name);
+      return fail(Errc::invalid, "--batch=" + std::string{batch} + ": --constraint=" + std::string{constraint} +
+                                     " does not name " + name);
   return wanted.alternatives.front();
 }
 

@@ -51,7 +51,8 @@ struct FeatureExpression {
   bool admits(std::span<const std::string> node_features) const;
 };
 
-// Empty text: every node. '&' and ',' are and, '|' is or, read from left to right as Slurm does. Errors point at the place.
+// Empty text: every node. '&' and ',' are and, '|' is or, read from left to right as Slurm does. Errors point at the
+// place.
 Result<FeatureExpression> parse_features(std::string_view text);
 
 // --batch: a plain condition on the node of the script, made of features that the constraint names too.

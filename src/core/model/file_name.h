@@ -1,4 +1,5 @@
-// src/core/model/file_name.h - the names of a job's output files: Slurm's % patterns, and which file stdout and stderr go to.
+// src/core/model/file_name.h - the names of a job's output files: Slurm's % patterns, and which file stdout and stderr
+// go to.
 #pragma once
 
 #include <cstdint>

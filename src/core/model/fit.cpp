@@ -14,14 +14,21 @@ struct Usable {
   std::uint32_t capacity;
 };
 
-// Gathers nodes in order until they are enough; when there are too many small ones, the largest stay, and of equals the first.
+// Gathers nodes in order until they are enough; when there are too many small ones, the largest stay, and of equals the
+// first.
 class Gathering {
  public:
   Gathering(const JobSpec& spec, std::span<const Candidate> candidates, std::size_t required, const FitRules& rules)
-      : spec_(spec), candidates_(candidates), required_(required), rules_(rules),
-        counts_(spec.resource_request().node_counts), nodes_max_(spec.max_nodes > 0 ? spec.max_nodes : unlimited), nodes_min_(std::max<std::uint32_t>(spec.min_nodes, 1)),
+      : spec_(spec),
+        candidates_(candidates),
+        required_(required),
+        rules_(rules),
+        counts_(spec.resource_request().node_counts),
+        nodes_max_(spec.max_nodes > 0 ? spec.max_nodes : unlimited),
+        nodes_min_(std::max<std::uint32_t>(spec.min_nodes, 1)),
         wanted_(std::max(spec.tasks, nodes_min_)) {
-    if (!counts_.empty() && spec.tasks_asked) nodes_max_ = std::min(nodes_max_, wanted_);  // none of them without a task
+    if (!counts_.empty() && spec.tasks_asked)
+      nodes_max_ = std::min(nodes_max_, wanted_);  // none of them without a task
     if (spec.resources)
       for (const GresAsk& ask : spec.resources->gres)
         if (ask.scope == GresScope::job) for_job_.push_back({&ask, 0});
@@ -58,7 +65,8 @@ class Gathering {
       }
       if (!for_job_.empty() && !cover_gpus(spec_, *node.def, node.free, taken, rules_)) return std::nullopt;
       NodeShare share{node.node, Cpus{taken.cpus}, Mebibytes{taken.memory}, tasks, false, {}};
-      if (taken.gres != std::array<std::int64_t, gres_kinds_max>{}) share.detail = SharedValue(ShareDetail{{}, {}, taken.gres});
+      if (taken.gres != std::array<std::int64_t, gres_kinds_max>{})
+        share.detail = SharedValue(ShareDetail{{}, {}, taken.gres});
       shares.push_back(std::move(share));
       left -= tasks;
     }
@@ -71,7 +79,9 @@ class Gathering {
   bool laid_out_asked() const {
     if (spec_.overcommits()) return true;
     if (!spec_.resources) return false;
-    return spec_.resources->spread_job || (!spec_.resources->distribution.empty() && !spec_.resources->distribution.starts_with("block") && !spec_.resources->distribution.starts_with("*"));
+    return spec_.resources->spread_job ||
+           (!spec_.resources->distribution.empty() && !spec_.resources->distribution.starts_with("block") &&
+            !spec_.resources->distribution.starts_with("*"));
   }
   std::vector<std::uint32_t> laid_out() const {
     if (!laid_out_asked()) return {};
@@ -81,7 +91,9 @@ class Gathering {
       nodes.push_back(candidates_[one.at].node);
       capacities.push_back(one.capacity);
     }
-    if (spec_.resource_request().distribution.empty()) return lay_out(Distribution{NodeOrderOfTasks::cyclic, 1, true}, std::max(wanted_, static_cast<std::uint32_t>(usable_.size())), capacities);
+    if (spec_.resource_request().distribution.empty())
+      return lay_out(Distribution{NodeOrderOfTasks::cyclic, 1, true},
+                     std::max(wanted_, static_cast<std::uint32_t>(usable_.size())), capacities);
     return lay_out(spec_, nodes, capacities);
   }
 
@@ -91,7 +103,8 @@ class Gathering {
   };
 
   bool enough() const {
-    return usable_.size() >= nodes_min_ && total_ >= wanted_ && (counts_.empty() || counts_.contains(static_cast<std::uint32_t>(usable_.size()))) &&
+    return usable_.size() >= nodes_min_ && total_ >= wanted_ &&
+           (counts_.empty() || counts_.contains(static_cast<std::uint32_t>(usable_.size()))) &&
            std::ranges::all_of(for_job_, [](const ForJob& each) { return each.had >= each.ask->count; });
   }
   std::int64_t has(const GresAsk& ask, const Candidate& node) const {
@@ -100,7 +113,8 @@ class Gathering {
   }
   // A node without what the job as a whole needs would only stand in the way.
   bool adds_nothing(const Candidate& node) const {
-    return !for_job_.empty() && std::ranges::all_of(for_job_, [&](const ForJob& each) { return has(*each.ask, node) == 0; });
+    return !for_job_.empty() &&
+           std::ranges::all_of(for_job_, [&](const ForJob& each) { return has(*each.ask, node) == 0; });
   }
   void add(const Usable& one, int sign) {
     if (sign > 0) usable_.push_back(one);
@@ -109,7 +123,8 @@ class Gathering {
   }
   void drop_least() {
     const auto first = usable_.begin() + static_cast<std::ptrdiff_t>(std::min(required_, usable_.size() - 1));
-    const auto least = std::min_element(first, usable_.end(), [&](const Usable& a, const Usable& b) { return worth(a) < worth(b); });
+    const auto least =
+        std::min_element(first, usable_.end(), [&](const Usable& a, const Usable& b) { return worth(a) < worth(b); });
     const Usable gone = *least;
     usable_.erase(least);
     add(gone, -1);
@@ -149,7 +164,8 @@ Cpus requested_cpus(const JobSpec& spec) {
 
 Mebibytes requested_memory(const JobSpec& spec, Mebibytes whole_node) {
   if (spec.memory_per_cpu) return *spec.memory_per_cpu * requested_cpus(spec).value;
-  const Mebibytes per_node = spec.memory_per_node && spec.memory_per_node->value > 0 ? *spec.memory_per_node : whole_node;
+  const Mebibytes per_node =
+      spec.memory_per_node && spec.memory_per_node->value > 0 ? *spec.memory_per_node : whole_node;
   return per_node * std::max(spec.min_nodes, 1u);
 }
 

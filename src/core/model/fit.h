@@ -17,8 +17,9 @@ struct Candidate {
   std::int64_t idle = 0;  // CPUs of it, whether the job could have them all or not
 };
 
-// The job's shares on the first fitting candidates, in the order given (the partition's order of filling), or nothing. Packs tasks:
-// each node takes as many as it can while every further node keeps at least one. The first `required` candidates must all be used.
+// The job's shares on the first fitting candidates, in the order given (the partition's order of filling), or nothing.
+// Packs tasks: each node takes as many as it can while every further node keeps at least one. The first `required`
+// candidates must all be used.
 std::optional<std::vector<NodeShare>> choose_nodes(const JobSpec& spec, std::span<const Candidate> candidates,
                                                    std::size_t required, const FitRules& rules);
 

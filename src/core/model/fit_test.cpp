@@ -27,18 +27,21 @@ std::string shown(const std::optional<std::vector<NodeShare>>& shares) {
   if (!shares) return "no";
   std::string out;
   for (const NodeShare& share : *shares)
-    out += (out.empty() ? "" : " ") + std::to_string(share.node.value) + ":" + std::to_string(share.tasks) + "x" + std::to_string(share.cpus.value);
+    out += (out.empty() ? "" : " ") + std::to_string(share.node.value) + ":" + std::to_string(share.tasks) + "x" +
+           std::to_string(share.cpus.value);
   return out;
 }
 
 TEST(Fit, takes_the_first_node_that_holds_a_small_job) {
-  EXPECT_EQ(shown(choose_nodes(request(1, 2), std::vector{node(0, 1), node(1, 2), node(2, 8)}, 0, FitRules{})), "1:1x2");
+  EXPECT_EQ(shown(choose_nodes(request(1, 2), std::vector{node(0, 1), node(1, 2), node(2, 8)}, 0, FitRules{})),
+            "1:1x2");
   EXPECT_EQ(shown(choose_nodes(request(1, 9), std::vector{node(0, 8)}, 0, FitRules{})), "no");
 }
 
 TEST(Fit, packs_tasks_but_gives_every_asked_node_one) {
   EXPECT_EQ(shown(choose_nodes(request(10, 1), std::vector{node(0, 8), node(1, 8)}, 0, FitRules{})), "0:8x8 1:2x2");
-  EXPECT_EQ(shown(choose_nodes(request(4, 1, 3), std::vector{node(0, 8), node(1, 8), node(2, 8)}, 0, FitRules{})), "0:2x2 1:1x1 2:1x1");
+  EXPECT_EQ(shown(choose_nodes(request(4, 1, 3), std::vector{node(0, 8), node(1, 8), node(2, 8)}, 0, FitRules{})),
+            "0:2x2 1:1x1 2:1x1");
 }
 
 TEST(Fit, keeps_the_largest_nodes_when_the_job_may_have_only_so_many) {

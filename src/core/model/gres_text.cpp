@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::int64_t count_max = std::int64_t{1} << 50;
 
-std::unexpected<Error> wrong(std::string_view text, const std::string& why) { return fail(Errc::invalid, "'" + std::string{text} + "': " + why); }
+std::unexpected<Error> wrong(std::string_view text, const std::string& why) {
+  return fail(Errc::invalid, "'" + std::string{text} + "': " + why);
+}
 
 // Commas inside (S:0,2) belong to the entry.
 std::vector<std::string_view> entries_of(std::string_view text) {
@@ -31,7 +33,8 @@ std::vector<std::string_view> entries_of(std::string_view text) {
 
 bool is_name(std::string_view word) {
   const auto letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' || c == '/' || c == '@' || c == '+';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '.' || c == '/' || c == '@' || c == '+';
   };
   return !word.empty() && std::ranges::all_of(word, letter);
 }
@@ -101,7 +104,8 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
       text.remove_suffix(1);
     }
   }
-  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos || text.size() > 15) return std::nullopt;
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos || text.size() > 15)
+    return std::nullopt;
   const auto number = parse_integer(text);
   if (!number || *number > count_max / factor) return std::nullopt;
   return *number * factor;
@@ -130,21 +134,26 @@ Result<std::vector<NodeGres>> parse_node_gres(std::string_view text) {
 
 Result<void> settle_kinds(std::vector<NodeGres>& kinds) {
   if (kinds.size() > gres_kinds_max)
-    return fail(Errc::invalid, std::to_string(kinds.size()) + " kinds of generic resources; a node can have " + std::to_string(gres_kinds_max));
+    return fail(Errc::invalid, std::to_string(kinds.size()) + " kinds of generic resources; a node can have " +
+                                   std::to_string(gres_kinds_max));
   std::int64_t gpus = 0;
   for (const NodeGres& kind : kinds)
     if (kind.name == "gpu") gpus += kind.count;
-  if (gpus > devices_max) return fail(Errc::invalid, std::to_string(gpus) + " gpus; a node can have " + std::to_string(devices_max));
+  if (gpus > devices_max)
+    return fail(Errc::invalid, std::to_string(gpus) + " gpus; a node can have " + std::to_string(devices_max));
   for (NodeGres& kind : kinds) {
     if (kind.name != "gpu" && !kind.countable_only && kind.count > devices_max)
-      return fail(Errc::invalid, std::to_string(kind.count) + " devices of " + kind.name + "; of one kind a node can have " + std::to_string(devices_max) +
+      return fail(Errc::invalid, std::to_string(kind.count) + " devices of " + kind.name +
+                                     "; of one kind a node can have " + std::to_string(devices_max) +
                                      ", without File any number");
     if (kind.name != "shard" && kind.name != "mps") continue;
     if (gpus == 0) return fail(Errc::invalid, kind.name + " is a part of a gpu, but the node has none");
     kind.countable_only = false;
     kind.near.clear();
-    if (kind.parts.empty()) spread(kind, gpus);
-    else kind.parts.resize(static_cast<std::size_t>(gpus));
+    if (kind.parts.empty())
+      spread(kind, gpus);
+    else
+      kind.parts.resize(static_cast<std::size_t>(gpus));
   }
   return {};
 }
@@ -167,7 +176,8 @@ Result<std::vector<GresAsk>> parse_gres_asks(std::string_view text, GresScope sc
 Result<std::vector<GresAsk>> parse_gpu_asks(std::string_view text, GresScope scope) {
   std::string list;
   for (const std::string_view entry : entries_of(text)) {
-    const bool named = entry == "gpu" || entry.starts_with("gpu:") || entry.starts_with("gres/") || entry.starts_with("gres:");
+    const bool named =
+        entry == "gpu" || entry.starts_with("gpu:") || entry.starts_with("gres/") || entry.starts_with("gres:");
     list += (list.empty() ? "" : ",") + std::string{named ? "" : "gpu:"} + std::string{entry};
   }
   if (list.empty()) return wrong(text, "a number of gpus is expected, as in 2 or a100:2");
@@ -179,7 +189,8 @@ Result<LicenceList> parse_licences(std::string_view text) {
   text = trim(text);
   if (text.empty()) return out;
   out.any = text.find('|') != std::string_view::npos;
-  if (out.any && text.find(',') != std::string_view::npos) return wrong(text, "either ',' (all of them) or '|' (one of them), not both");
+  if (out.any && text.find(',') != std::string_view::npos)
+    return wrong(text, "either ',' (all of them) or '|' (one of them), not both");
   for (const std::string_view entry : split(text, out.any ? '|' : ',')) {
     const std::size_t end = entry.find_first_of(":=");
     const std::string_view name = trim(entry.substr(0, end));
@@ -190,7 +201,8 @@ Result<LicenceList> parse_licences(std::string_view text) {
       if (!count || *count > UINT32_MAX) return wrong(entry, "after the colon comes a count");
       ask.count = static_cast<std::uint32_t>(*count);
     }
-    if (std::ranges::any_of(out.asks, [&](const LicenceAsk& other) { return other.name == ask.name; })) return wrong(entry, "named twice");
+    if (std::ranges::any_of(out.asks, [&](const LicenceAsk& other) { return other.name == ask.name; }))
+      return wrong(entry, "named twice");
     if (ask.count > 0) out.asks.push_back(std::move(ask));
   }
   return out;
@@ -198,7 +210,8 @@ Result<LicenceList> parse_licences(std::string_view text) {
 
 std::string format_licences(std::span<const LicenceAsk> asks, bool any) {
   std::string out;
-  for (const LicenceAsk& ask : asks) out += (out.empty() ? "" : any ? "|" : ",") + ask.name + ":" + std::to_string(ask.count);
+  for (const LicenceAsk& ask : asks)
+    out += (out.empty() ? "" : any ? "|" : ",") + ask.name + ":" + std::to_string(ask.count);
   return out;
 }
 
@@ -225,7 +238,8 @@ std::string format_used(const Node& node) {
   for (std::size_t slot = 0; slot < node.def->kinds.size() && slot < gres_kinds_max; ++slot) {
     const NodeGres& kind = node.def->kinds[slot];
     out += (out.empty() ? "" : ",") + shown(kind.name, kind.type, node.used_gres[slot]);
-    if (is_part(kind)) out += "(" + parts_used(node, slot) + ")";
+    if (is_part(kind))
+      out += "(" + parts_used(node, slot) + ")";
     else if (!kind.countable_only) {
       const std::string devices = format_bits({&node.use.devices[slot], 1});
       out += "(IDX:" + (devices.empty() ? "N/A" : devices) + ")";
@@ -234,7 +248,8 @@ std::string format_used(const Node& node) {
   return out;
 }
 
-std::string format_share(const NodeDef& node, std::span<const std::uint64_t, gres_kinds_max> devices, std::span<const std::int64_t, gres_kinds_max> counts) {
+std::string format_share(const NodeDef& node, std::span<const std::uint64_t, gres_kinds_max> devices,
+                         std::span<const std::int64_t, gres_kinds_max> counts) {
   std::string out;
   for (std::size_t slot = 0; slot < node.kinds.size() && slot < gres_kinds_max; ++slot) {
     if (counts[slot] == 0) continue;

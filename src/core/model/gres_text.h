@@ -1,4 +1,5 @@
-// src/core/model/gres_text.h - generic resources as people write them: gpu:a100:4(S:0-1) of a node, gpu:a100:2,nic of a job.
+// src/core/model/gres_text.h - generic resources as people write them: gpu:a100:4(S:0-1) of a node, gpu:a100:2,nic of a
+// job.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,8 @@ std::optional<std::int64_t> parse_count(std::string_view text);
 
 // The kinds of a NodeName line: gpu:a100:4,shard:16,nic:2(S:0-1). shard and mps are spread over the gpus.
 Result<std::vector<NodeGres>> parse_node_gres(std::string_view text);
-// Spreads shard and mps evenly over the gpus where nothing else was said, and checks that the whole can be kept in an Amounts.
+// Spreads shard and mps evenly over the gpus where nothing else was said, and checks that the whole can be kept in an
+// Amounts.
 Result<void> settle_kinds(std::vector<NodeGres>& kinds);
 
 // --gres, --tres-per-node: gpu:a100:2,nic, also gres/gpu:2 and gres/gpu=2. "none" is nothing.
@@ -41,6 +43,7 @@ std::string format_kinds(const NodeDef& node);
 // "gpu:a100:1(IDX:0),shard:2(2/4,0/4)" of what is given out on it.
 std::string format_used(const Node& node);
 // "gpu:a100:2(IDX:0-1)" of a share.
-std::string format_share(const NodeDef& node, std::span<const std::uint64_t, gres_kinds_max> devices, std::span<const std::int64_t, gres_kinds_max> counts);
+std::string format_share(const NodeDef& node, std::span<const std::uint64_t, gres_kinds_max> devices,
+                         std::span<const std::int64_t, gres_kinds_max> counts);
 
 }  // namespace millrace

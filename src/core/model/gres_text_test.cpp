@@ -36,7 +36,8 @@ TEST(GresText, Asks_of_a_job) {
 
 TEST(GresText, Gpus_need_no_name) {
   EXPECT_EQ(format_asks(*parse_gpu_asks("2", GresScope::job), GresScope::job), "gres/gpu:2");
-  EXPECT_EQ(format_asks(*parse_gpu_asks("a100:2,h100:1", GresScope::job), GresScope::job), "gres/gpu:a100:2,gres/gpu:h100:1");
+  EXPECT_EQ(format_asks(*parse_gpu_asks("a100:2,h100:1", GresScope::job), GresScope::job),
+            "gres/gpu:a100:2,gres/gpu:h100:1");
   EXPECT_FALSE(parse_gpu_asks("", GresScope::job));
 }
 

@@ -13,12 +13,20 @@ struct MailWord {
 
 // In the order they are shown in.
 constexpr MailWord mail_words[] = {
-    {"ARRAY_TASKS", mail_array_tasks},        {"INVALID_DEPEND", mail_invalid_depend},   {"BEGIN", mail_begin},
-    {"END", mail_end},                        {"FAIL", mail_fail},                       {"REQUEUE", mail_requeue},
-    {"STAGE_OUT", mail_stage_out},            {"TIME_LIMIT_50", mail_time_limit_50},     {"TIME_LIMIT_80", mail_time_limit_80},
-    {"TIME_LIMIT_90", mail_time_limit_90},    {"TIME_LIMIT", mail_time_limit},
+    {"ARRAY_TASKS", mail_array_tasks},
+    {"INVALID_DEPEND", mail_invalid_depend},
+    {"BEGIN", mail_begin},
+    {"END", mail_end},
+    {"FAIL", mail_fail},
+    {"REQUEUE", mail_requeue},
+    {"STAGE_OUT", mail_stage_out},
+    {"TIME_LIMIT_50", mail_time_limit_50},
+    {"TIME_LIMIT_80", mail_time_limit_80},
+    {"TIME_LIMIT_90", mail_time_limit_90},
+    {"TIME_LIMIT", mail_time_limit},
 };
-constexpr std::uint32_t all_mail = mail_begin | mail_end | mail_fail | mail_requeue | mail_invalid_depend | mail_stage_out;
+constexpr std::uint32_t all_mail =
+    mail_begin | mail_end | mail_fail | mail_requeue | mail_invalid_depend | mail_stage_out;
 
 constexpr std::string_view sampled[] = {"task", "energy", "network", "filesystem"};
 
@@ -72,13 +80,17 @@ bool is_acctg_freq(std::string_view text) {
 }
 
 bool is_mail_address(std::string_view text) {
-  const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
   for (const std::string_view each : split(text, ',')) {
     if (each.empty() || !is_plain(each.front())) return false;
     std::size_t ats = 0;
     for (const char c : each) {
-      if (c == '@') ++ats;
-      else if (!is_plain(c) && std::string_view{".+-=%"}.find(c) == std::string_view::npos) return false;
+      if (c == '@')
+        ++ats;
+      else if (!is_plain(c) && std::string_view{".+-=%"}.find(c) == std::string_view::npos)
+        return false;
     }
     if (ats > 1 || each.back() == '@') return false;
   }

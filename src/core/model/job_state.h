@@ -24,7 +24,8 @@ constexpr Transition transitions[] = {
     {JobState::running, Cause::stopped, JobState::completing},
     {JobState::running, Cause::exited, JobState::completing},
     {JobState::running, Cause::suspended, JobState::suspended},
-    {JobState::suspended, Cause::suspended, JobState::suspended},  // an administrator keeps one that would have gone on by itself
+    {JobState::suspended, Cause::suspended,
+     JobState::suspended},  // an administrator keeps one that would have gone on by itself
     {JobState::suspended, Cause::resumed, JobState::running},
     {JobState::suspended, Cause::stopped, JobState::completing},
     {JobState::suspended, Cause::exited, JobState::completing},
@@ -45,7 +46,17 @@ static_assert(next_state(JobState::pending, Cause::placed) == JobState::running)
 static_assert(!next_state(JobState::ended, Cause::placed), "the dead do not run");
 
 // How an ended job ended; while it completes, how it will have ended.
-enum class Outcome : std::uint8_t { none, completed, failed, cancelled, timeout, node_fail, preempted, deadline, out_of_memory };
+enum class Outcome : std::uint8_t {
+  none,
+  completed,
+  failed,
+  cancelled,
+  timeout,
+  node_fail,
+  preempted,
+  deadline,
+  out_of_memory
+};
 
 enum class Hold : std::uint8_t { none, user, admin };
 
@@ -78,11 +89,11 @@ enum class Reason : std::uint8_t {
   deadline,
   bad_constraints,
   out_of_memory,
-  prolog = 64,          // what runs before it is not done yet
-  launch_failed_held,   // it went back to the queue because that failed
-  requeued_too_often,   // MaxBatchRequeue
-  inactive_limit,       // whoever asked for the nodes is gone
-  first_limit = 110,  // from here on: limits of associations and QOS, numbered by core/model/limit_reason
+  prolog = 64,         // what runs before it is not done yet
+  launch_failed_held,  // it went back to the queue because that failed
+  requeued_too_often,  // MaxBatchRequeue
+  inactive_limit,      // whoever asked for the nodes is gone
+  first_limit = 110,   // from here on: limits of associations and QOS, numbered by core/model/limit_reason
 };
 const char* slurm_word(Reason reason);
 

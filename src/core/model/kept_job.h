@@ -1,4 +1,5 @@
-// src/core/model/kept_job.h - what is still known of a run that is over when its job is forgotten, or waits for the next one.
+// src/core/model/kept_job.h - what is still known of a run that is over when its job is forgotten, or waits for the
+// next one.
 #pragma once
 
 #include <compare>
@@ -11,13 +12,14 @@ namespace millrace {
 using KeptNumber = Id<struct KeptTag, std::uint64_t>;  // in the order in which they came
 
 struct KeptJob {
-  SharedValue<Job> job;                    // ended, without what nobody is shown any more; outcome none: somebody had it requeued
-  JobId array;                             // the number of the array it was a task of; 0: none
-  IndexSet rest;                           // of the record for tasks that never got one of their own: which
-  bool array_well = false;                 // what had ended of that array by then had ended well
-  bool requeued = false;                   // the job lived on
-  std::vector<SharedValue<Step>> steps{};  // in the order of their numbers; of a requeued run not before its job is forgotten
-  Time at;                                 // since when it is kept
+  SharedValue<Job> job;     // ended, without what nobody is shown any more; outcome none: somebody had it requeued
+  JobId array;              // the number of the array it was a task of; 0: none
+  IndexSet rest;            // of the record for tasks that never got one of their own: which
+  bool array_well = false;  // what had ended of that array by then had ended well
+  bool requeued = false;    // the job lived on
+  std::vector<SharedValue<Step>>
+      steps{};  // in the order of their numbers; of a requeued run not before its job is forgotten
+  Time at;      // since when it is kept
 };
 
 // Under each number that people may give for it: its own, its array's, its leader's.

@@ -13,10 +13,13 @@ constexpr std::uint32_t plane_max = 1'000'000;
 
 std::uint32_t at_a_time(const Distribution& distribution) {
   switch (distribution.order) {
-    case NodeOrderOfTasks::cyclic: return 1;
-    case NodeOrderOfTasks::plane: return std::max(distribution.plane, 1u);
+    case NodeOrderOfTasks::cyclic:
+      return 1;
+    case NodeOrderOfTasks::plane:
+      return std::max(distribution.plane, 1u);
     case NodeOrderOfTasks::block:
-    case NodeOrderOfTasks::arbitrary: break;
+    case NodeOrderOfTasks::arbitrary:
+      break;
   }
   return UINT32_MAX;
 }
@@ -26,8 +29,9 @@ std::uint32_t at_a_time(const Distribution& distribution) {
 Result<Distribution> parse_distribution(std::string_view text) {
   Distribution out;
   const auto wrong = [&](std::string_view word) {
-    return fail(Errc::invalid, "distribution '" + std::string{text} + "': '" + std::string{word} +
-                                   "' is not one of block, cyclic, plane=N, arbitrary, or behind a colon block, cyclic, fcyclic");
+    return fail(Errc::invalid,
+                "distribution '" + std::string{text} + "': '" + std::string{word} +
+                    "' is not one of block, cyclic, plane=N, arbitrary, or behind a colon block, cyclic, fcyclic");
   };
   std::string_view levels = text;
   if (const std::size_t comma = levels.find(','); comma != std::string_view::npos) {
@@ -39,8 +43,10 @@ Result<Distribution> parse_distribution(std::string_view text) {
   if (words.size() > 3) return wrong(levels);
   const std::string first = lower(words[0]);
   out.asked = !first.empty() && first != "*";
-  if (first == "cyclic") out.order = NodeOrderOfTasks::cyclic;
-  else if (first == "arbitrary") out.order = NodeOrderOfTasks::arbitrary;
+  if (first == "cyclic")
+    out.order = NodeOrderOfTasks::cyclic;
+  else if (first == "arbitrary")
+    out.order = NodeOrderOfTasks::arbitrary;
   else if (first.starts_with("plane")) {
     out.order = NodeOrderOfTasks::plane;
     const auto size = parse_integer(std::string_view{first}.substr(std::min<std::size_t>(first.size(), 6)));
@@ -58,15 +64,20 @@ Result<Distribution> parse_distribution(std::string_view text) {
 
 std::string_view word_of(const Distribution& distribution) {
   switch (distribution.order) {
-    case NodeOrderOfTasks::cyclic: return "cyclic";
-    case NodeOrderOfTasks::plane: return "plane";
-    case NodeOrderOfTasks::arbitrary: return "arbitrary";
-    case NodeOrderOfTasks::block: break;
+    case NodeOrderOfTasks::cyclic:
+      return "cyclic";
+    case NodeOrderOfTasks::plane:
+      return "plane";
+    case NodeOrderOfTasks::arbitrary:
+      return "arbitrary";
+    case NodeOrderOfTasks::block:
+      break;
   }
   return "block";
 }
 
-std::vector<std::uint32_t> lay_out(const Distribution& distribution, std::uint32_t tasks, std::span<const std::uint32_t> capacities) {
+std::vector<std::uint32_t> lay_out(const Distribution& distribution, std::uint32_t tasks,
+                                   std::span<const std::uint32_t> capacities) {
   const auto nodes = static_cast<std::uint32_t>(capacities.size());
   std::uint64_t room = 0;
   for (const std::uint32_t capacity : capacities) room += capacity;
@@ -92,7 +103,8 @@ std::vector<std::uint32_t> lay_out(const Distribution& distribution, std::uint32
   return out;
 }
 
-std::vector<std::uint32_t> lay_out(const JobSpec& spec, std::span<const NodeIndex> nodes, std::span<const std::uint32_t> capacities) {
+std::vector<std::uint32_t> lay_out(const JobSpec& spec, std::span<const NodeIndex> nodes,
+                                   std::span<const std::uint32_t> capacities) {
   const ResourceRequest& ask = spec.resource_request();
   const auto distribution = parse_distribution(ask.distribution);
   const std::uint32_t tasks = std::max(spec.tasks, static_cast<std::uint32_t>(nodes.size()));
@@ -100,7 +112,8 @@ std::vector<std::uint32_t> lay_out(const JobSpec& spec, std::span<const NodeInde
   // Of nodes that take any number of tasks the first must not take nearly all: each gets about the same.
   const bool even = spec.overcommits() && distribution->order == NodeOrderOfTasks::block;
   if (even) return lay_out(Distribution{.order = NodeOrderOfTasks::cyclic}, tasks, capacities);
-  if (distribution->order != NodeOrderOfTasks::arbitrary || ask.task_nodes.empty()) return lay_out(*distribution, tasks, capacities);
+  if (distribution->order != NodeOrderOfTasks::arbitrary || ask.task_nodes.empty())
+    return lay_out(*distribution, tasks, capacities);
   std::vector<std::uint32_t> out(nodes.size(), 0);
   for (const std::uint32_t node : ask.task_nodes) {
     const auto at = std::ranges::find(nodes, NodeIndex{node});
@@ -112,16 +125,19 @@ std::vector<std::uint32_t> lay_out(const JobSpec& spec, std::span<const NodeInde
   return out;
 }
 
-std::vector<std::vector<std::uint32_t>> ranks_by_node(const Distribution& distribution, std::span<const std::uint32_t> tasks_per_node) {
+std::vector<std::vector<std::uint32_t>> ranks_by_node(const Distribution& distribution,
+                                                      std::span<const std::uint32_t> tasks_per_node) {
   std::vector<std::vector<std::uint32_t>> out(tasks_per_node.size());
-  const std::uint32_t all = std::accumulate(tasks_per_node.begin(), tasks_per_node.end(), 0u), step = at_a_time(distribution);
+  const std::uint32_t all = std::accumulate(tasks_per_node.begin(), tasks_per_node.end(), 0u),
+                      step = at_a_time(distribution);
   for (std::uint32_t rank = 0; rank < all;)
     for (std::size_t node = 0; node < out.size(); ++node)
       for (std::uint32_t i = 0; i < step && out[node].size() < tasks_per_node[node]; ++i) out[node].push_back(rank++);
   return out;
 }
 
-std::vector<std::vector<std::uint32_t>> ranks_by_list(std::span<const std::string> task_nodes, std::span<const std::string> nodes) {
+std::vector<std::vector<std::uint32_t>> ranks_by_list(std::span<const std::string> task_nodes,
+                                                      std::span<const std::string> nodes) {
   std::vector<std::vector<std::uint32_t>> out(nodes.size());
   for (std::uint32_t rank = 0; rank < task_nodes.size(); ++rank) {
     const auto at = std::ranges::find(nodes, task_nodes[rank]);
@@ -137,14 +153,16 @@ std::vector<std::vector<std::uint32_t>> ranks_by_node(const JobSpec& spec, std::
   const Distribution distribution = parse_distribution(ask.distribution).value_or(Distribution{});
   std::vector<std::uint32_t> counts;
   for (const NodeShare& share : shares) counts.push_back(share.tasks);
-  if (distribution.order != NodeOrderOfTasks::arbitrary || ask.task_nodes.empty()) return ranks_by_node(distribution, counts);
+  if (distribution.order != NodeOrderOfTasks::arbitrary || ask.task_nodes.empty())
+    return ranks_by_node(distribution, counts);
   std::vector<std::vector<std::uint32_t>> out(shares.size());
   for (std::uint32_t rank = 0; rank < ask.task_nodes.size(); ++rank) {
     const auto at = std::ranges::find(shares, NodeIndex{ask.task_nodes[rank]}, &NodeShare::node);
     if (at != shares.end()) out[static_cast<std::size_t>(at - shares.begin())].push_back(rank);
   }
   for (std::size_t i = 0; i < out.size(); ++i)
-    if (out[i].size() != counts[i]) return ranks_by_node(Distribution{}, counts);  // placed otherwise: every task still runs once
+    if (out[i].size() != counts[i])
+      return ranks_by_node(Distribution{}, counts);  // placed otherwise: every task still runs once
   return out;
 }
 

@@ -9,7 +9,9 @@ namespace {
 using Counts = std::vector<std::uint32_t>;
 using Ranks = std::vector<std::vector<std::uint32_t>>;
 
-Counts laid(std::string_view how, std::uint32_t tasks, const Counts& capacities) { return lay_out(*parse_distribution(how), tasks, capacities); }
+Counts laid(std::string_view how, std::uint32_t tasks, const Counts& capacities) {
+  return lay_out(*parse_distribution(how), tasks, capacities);
+}
 Ranks ranks(std::string_view how, const Counts& counts) { return ranks_by_node(*parse_distribution(how), counts); }
 
 TEST(Layout, Reads_distributions) {
@@ -17,7 +19,8 @@ TEST(Layout, Reads_distributions) {
   EXPECT_EQ(parse_distribution("plane=4")->plane, 4u);
   EXPECT_FALSE(parse_distribution("*")->asked);
   EXPECT_FALSE(parse_distribution("")->asked);
-  for (const char* wrong : {"blok", "plane", "plane=0", "block:x", "cyclic,Maybe", "a:b:c:d"}) EXPECT_FALSE(parse_distribution(wrong)) << wrong;
+  for (const char* wrong : {"blok", "plane", "plane=0", "block:x", "cyclic,Maybe", "a:b:c:d"})
+    EXPECT_FALSE(parse_distribution(wrong)) << wrong;
 }
 
 TEST(Layout, Counts_by_node) {

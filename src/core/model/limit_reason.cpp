@@ -91,7 +91,8 @@ std::string_view limit_name(LimitScope scope, LimitKind kind) {
 
 Reason limit_reason(LimitScope scope, LimitKind kind, std::string_view tres) {
   for (std::size_t i = 0; i < std::size(resource_rows); ++i)
-    if (resource_rows[i].scope == scope && resource_rows[i].kind == kind) return static_cast<Reason>(base + i * classes + class_of(tres));
+    if (resource_rows[i].scope == scope && resource_rows[i].kind == kind)
+      return static_cast<Reason>(base + i * classes + class_of(tres));
   for (std::size_t i = 0; i < std::size(plain_rows); ++i)
     if (plain_rows[i].scope == scope && plain_rows[i].kind == kind) return static_cast<Reason>(plain_base + i);
   assertion_failed("a limit without a reason");
@@ -99,7 +100,8 @@ Reason limit_reason(LimitScope scope, LimitKind kind, std::string_view tres) {
 
 bool is_limit(Reason reason) {
   const auto value = static_cast<std::size_t>(reason);
-  return (value >= plain_base && value < plain_base + std::size(plain_rows)) || (value >= base && value < base + std::size(resource_rows) * classes);
+  return (value >= plain_base && value < plain_base + std::size(plain_rows)) ||
+         (value >= base && value < base + std::size(resource_rows) * classes);
 }
 
 const char* limit_word(Reason reason) {

@@ -21,9 +21,12 @@ Words split_words(std::string_view line) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
     if (quote != 0) {
-      if (c == quote) quote = 0;
-      else if (c == '\\' && quote == '"' && i + 1 < line.size() && (line[i + 1] == '"' || line[i + 1] == '\\')) word += line[++i];
-      else word += c;
+      if (c == quote)
+        quote = 0;
+      else if (c == '\\' && quote == '"' && i + 1 < line.size() && (line[i + 1] == '"' || line[i + 1] == '\\'))
+        word += line[++i];
+      else
+        word += c;
     } else if (c == '\'' || c == '"') {
       quote = c;
       begun = true;
@@ -49,9 +52,12 @@ std::string replaced(std::string_view word, std::uint32_t task, std::size_t offs
   std::string out;
   for (std::size_t i = 0; i < word.size(); ++i) {
     const char next = word[i] == '%' && i + 1 < word.size() ? word[i + 1] : '\0';
-    if (next == 't') out += std::to_string(task);
-    else if (next == 'o') out += std::to_string(offset);
-    else if (next == '%') out += '%';
+    if (next == 't')
+      out += std::to_string(task);
+    else if (next == 'o')
+      out += std::to_string(offset);
+    else if (next == '%')
+      out += '%';
     else {
       out += word[i];
       continue;
@@ -80,7 +86,9 @@ Result<MultiProg> MultiProg::parse(std::string_view text) {
     }
     whole += line;
     Words words = split_words(std::exchange(whole, {}));
-    const auto wrong = [&](const std::string& what) { return fail(Errc::invalid, "line " + std::to_string(number) + ": " + what); };
+    const auto wrong = [&](const std::string& what) {
+      return fail(Errc::invalid, "line " + std::to_string(number) + ": " + what);
+    };
     if (words.open_quote) return wrong("a quote is not closed");
     if (words.words.empty()) continue;
     Line added;

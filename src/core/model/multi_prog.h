@@ -11,8 +11,9 @@
 
 namespace millrace {
 
-// "0-1 a %t" and "* b": lines of task numbers and a command. # begins a comment, \ at the end goes on in the next line, quotes and \ keep
-// blanks together. %t is the task's number, %o its place among those of its line. The first line that names a task is its own.
+// "0-1 a %t" and "* b": lines of task numbers and a command. # begins a comment, \ at the end goes on in the next line,
+// quotes and \ keep blanks together. %t is the task's number, %o its place among those of its line. The first line that
+// names a task is its own.
 class MultiProg {
  public:
   static Result<MultiProg> parse(std::string_view text);

@@ -30,7 +30,8 @@ TEST(MultiProg, Star_is_everybody_else) {
 }
 
 TEST(MultiProg, Quotes_and_continuations_keep_words_together) {
-  EXPECT_EQ(command("0 sh -c 'echo \"a b\"; exit 3' \\\n  more\\ words \"it's\" # not this\n", 0), (Words{"sh", "-c", "echo \"a b\"; exit 3", "more words", "it's"}));
+  EXPECT_EQ(command("0 sh -c 'echo \"a b\"; exit 3' \\\n  more\\ words \"it's\" # not this\n", 0),
+            (Words{"sh", "-c", "echo \"a b\"; exit 3", "more words", "it's"}));
   EXPECT_EQ(command("* a \"\" b", 1), (Words{"a", "", "b"}));
 }
 

@@ -13,7 +13,8 @@
 
 namespace millrace {
 
-// How a node came to be known: it is there, it is in a cloud and begins powered down, it is only foreseen, or it was made while we ran.
+// How a node came to be known: it is there, it is in a cloud and begins powered down, it is only foreseen, or it was
+// made while we ran.
 enum class NodeKind : std::uint8_t { normal, cloud, future, dynamic };
 
 struct NodeDef {
@@ -23,9 +24,11 @@ struct NodeDef {
   std::uint32_t boards = 1, sockets = 1, cores_per_socket = 1, threads_per_core = 1;
   Mebibytes memory{1}, tmp_disk;
   std::uint32_t weight = 1;
-  std::vector<NodeGres> kinds;  // what `gres` says, completed by gres.conf, by what the node found and by what is out of order there
+  std::vector<NodeGres>
+      kinds;  // what `gres` says, completed by gres.conf, by what the node found and by what is out of order there
   NodeKind kind{};
-  std::optional<std::uint32_t> suspend_seconds{};  // idle for so long it is powered down; not set: as its partitions say; unlimited: never
+  std::optional<std::uint32_t>
+      suspend_seconds{};      // idle for so long it is powered down; not set: as its partitions say; unlimited: never
   std::uint32_t keep_up = 0;  // of which group of Policy::keep_up it is, counted from one
   std::vector<std::uint64_t> withheld_cpus{};  // kept for the system, by position as in ShareDetail: no job gets them
   Mebibytes withheld_memory{0};
@@ -105,29 +108,29 @@ struct Node {
   bool down_for_silence = false;  // DOWN because it did not respond, not because someone said so
   bool configured = true;         // still in the configuration
   std::vector<DeviceTrouble> troubles;
-  bool fail = false;              // about to fail: takes no new jobs
+  bool fail = false;  // about to fail: takes no new jobs
   Reboot reboot{};
   AfterReboot after_reboot{};
   bool drained_for_reboot = false;  // no new jobs until then (ASAP); ends with the reboot
-  Time reboot_due;                // issued: down if it has not come back by then
+  Time reboot_due;                  // issued: down if it has not come back by then
   std::string comment, extra;
   std::string instance_id, instance_type;  // of a machine in a cloud
-  Time resume_at;                 // down or drained until then, and then put back to service; not set: until somebody does it
+  Time resume_at;  // down or drained until then, and then put back to service; not set: until somebody does it
   NodePower power;
-  bool future = false;            // only foreseen: no job gets it, and it is not shown
-  Cpus used_cpus;  // each counted once, however many jobs are on it
+  bool future = false;  // only foreseen: no job gets it, and it is not shown
+  Cpus used_cpus;       // each counted once, however many jobs are on it
   Mebibytes used_memory;
   std::array<std::int64_t, gres_kinds_max> used_gres{};
   NodeUse use;
-  std::vector<JobKey> jobs;  // holders of an unreleased share, in key order
+  std::vector<JobKey> jobs;     // holders of an unreleased share, in key order
   std::uint32_t suspended = 0;  // of them
 
   bool is_on() const { return power.state == Power::on; }
   bool is_ready() const { return is_on() && reboot != Reboot::issued; }  // jobs that have it can begin
   // Also one that is powered down: a job that gets it waits until it is up.
   bool is_usable() const {
-    return configured && !future && condition == NodeCondition::up && !drain && !fail && !drained_for_reboot && reboot != Reboot::issued && !power.closed &&
-           power.state != Power::going_down;
+    return configured && !future && condition == NodeCondition::up && !drain && !fail && !drained_for_reboot &&
+           reboot != Reboot::issued && !power.closed && power.state != Power::going_down;
   }
 };
 

@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::int64_t tasks_max = 1 << 20;
 
-std::int64_t rounded_up(std::int64_t value, std::int64_t unit) { return unit <= 1 ? value : (value + unit - 1) / unit * unit; }
+std::int64_t rounded_up(std::int64_t value, std::int64_t unit) {
+  return unit <= 1 ? value : (value + unit - 1) / unit * unit;
+}
 
 std::int64_t gpus_in(const NodeDef& node, const Amounts& taken) {
   std::int64_t gpus = 0;
@@ -46,7 +48,8 @@ std::int64_t cpus_for(const JobSpec& spec, const NodeDef& node, std::int64_t tas
   if (spec.resources && (spec.resources->threads_per_core > 0 || spec.resources->tasks_per_core > 0)) {
     const std::int64_t threads = cpu_shape(node).threads;
     const std::int64_t used = spec.resources->threads_per_core;
-    if (used > 0 && used < threads) cpus = (cpus + used - 1) / used * threads;  // the other threads of its cores stay empty
+    if (used > 0 && used < threads)
+      cpus = (cpus + used - 1) / used * threads;  // the other threads of its cores stay empty
     const std::int64_t per_core = spec.resources->tasks_per_core;
     if (per_core > 0) cpus = std::max(cpus, (tasks + per_core - 1) / per_core * threads);
   }
@@ -56,10 +59,14 @@ std::int64_t cpus_for(const JobSpec& spec, const NodeDef& node, std::int64_t tas
 // What an ask comes to on a node that takes so many tasks.
 std::int64_t count_for(const GresAsk& ask, const ResourceRequest& request, std::int64_t tasks) {
   switch (ask.scope) {
-    case GresScope::node: return ask.count;
-    case GresScope::task: return ask.count * tasks;
-    case GresScope::socket: return ask.count * std::max(request.sockets_per_node, 1u);
-    case GresScope::job: return 0;  // shared out over the nodes by choose_nodes
+    case GresScope::node:
+      return ask.count;
+    case GresScope::task:
+      return ask.count * tasks;
+    case GresScope::socket:
+      return ask.count * std::max(request.sockets_per_node, 1u);
+    case GresScope::job:
+      return 0;  // shared out over the nodes by choose_nodes
   }
   return 0;
 }
@@ -69,7 +76,8 @@ bool take_gres(const JobSpec& spec, const NodeDef& node, const Amounts& free, st
     // Those of a type first: one without a type takes what they leave.
     for (const bool typed : {true, false})
       for (const GresAsk& ask : spec.resources->gres)
-        if (ask.type.empty() != typed && add_gres(ask, count_for(ask, *spec.resources, tasks), node, free, taken) > 0) return false;
+        if (ask.type.empty() != typed && add_gres(ask, count_for(ask, *spec.resources, tasks), node, free, taken) > 0)
+          return false;
   }
   if (!spec.exclusive || node.kinds.empty()) return true;
   // A whole node with everything that is on it; of parts of gpus only what was asked, for they are the gpus themselves.
@@ -97,7 +105,8 @@ bool fits(const JobSpec& spec, const NodeDef& node, const Amounts& free, std::in
 }  // namespace
 
 CpuShape cpu_shape(const NodeDef& node) {
-  const CpuShape full{std::max(node.sockets, 1u), std::max(node.cores_per_socket, 1u), std::max(node.threads_per_core, 1u)};
+  const CpuShape full{std::max(node.sockets, 1u), std::max(node.cores_per_socket, 1u),
+                      std::max(node.threads_per_core, 1u)};
   const auto cpus = static_cast<std::uint64_t>(node.cpus.value);
   const std::uint64_t cores = static_cast<std::uint64_t>(full.sockets) * full.cores;
   if (cpus == cores * full.threads) return full;
@@ -106,12 +115,14 @@ CpuShape cpu_shape(const NodeDef& node) {
   return {1, static_cast<std::uint32_t>(cpus), 1};  // a line that says nothing of its sockets
 }
 
-std::int64_t add_gres(const GresAsk& ask, std::int64_t count, const NodeDef& node, const Amounts& free, Amounts& taken) {
+std::int64_t add_gres(const GresAsk& ask, std::int64_t count, const NodeDef& node, const Amounts& free,
+                      Amounts& taken) {
   for (std::size_t slot = 0; slot < node.kinds.size() && slot < gres_kinds_max && count > 0; ++slot) {
     const NodeGres& kind = node.kinds[slot];
     if (kind.name != ask.name || (!ask.type.empty() && kind.type != ask.type)) continue;
     std::int64_t most = count;
-    if (is_part(kind)) most = std::min(most, std::ranges::max(kind.parts) - taken.gres[slot]);  // all parts of a job on one gpu
+    if (is_part(kind))
+      most = std::min(most, std::ranges::max(kind.parts) - taken.gres[slot]);  // all parts of a job on one gpu
     const std::int64_t here = std::max<std::int64_t>(std::min(free.gres[slot] - taken.gres[slot], most), 0);
     taken.gres[slot] += here;
     count -= here;
@@ -136,7 +147,8 @@ static std::int64_t working(const NodeDef& node, std::size_t slot) {
   for (const NodeGres& gpu : node.kinds) {
     if (gpu.name != "gpu") continue;
     for (std::uint64_t rest = gpu.out_of_order; rest != 0; rest &= rest - 1)
-      if (const std::size_t at = first + static_cast<std::size_t>(std::countr_zero(rest)); at < kind.parts.size()) count -= kind.parts[at];
+      if (const std::size_t at = first + static_cast<std::size_t>(std::countr_zero(rest)); at < kind.parts.size())
+        count -= kind.parts[at];
     first += static_cast<std::size_t>(gpu.count);
   }
   return count;
@@ -144,13 +156,15 @@ static std::int64_t working(const NodeDef& node, std::size_t slot) {
 
 Amounts all_of(const NodeDef& node, std::uint32_t most) {
   Amounts all{std::min<std::int64_t>(node.usable_cpus().value, most), node.usable_memory().value, {}};
-  for (std::size_t slot = 0; slot < node.kinds.size() && slot < gres_kinds_max; ++slot) all.gres[slot] = node.kinds[slot].count;
+  for (std::size_t slot = 0; slot < node.kinds.size() && slot < gres_kinds_max; ++slot)
+    all.gres[slot] = node.kinds[slot].count;
   return all;
 }
 
 Amounts working_of(const NodeDef& node) {
   Amounts all = all_of(node);
-  for (std::size_t slot = 0; slot < node.kinds.size() && slot < gres_kinds_max; ++slot) all.gres[slot] = working(node, slot);
+  for (std::size_t slot = 0; slot < node.kinds.size() && slot < gres_kinds_max; ++slot)
+    all.gres[slot] = working(node, slot);
   return all;
 }
 
@@ -175,9 +189,11 @@ bool could_suit(const JobSpec& spec, const NodeDef& node) { return suits_with(sp
 
 std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amounts& free, const FitRules& rules) {
   const std::int64_t whole = spec.exclusive ? node.usable_cpus().value : 0;
-  if (spec.exclusive && (free.cpus < whole || (rules.memory_counts && free.memory < node.usable_memory().value))) return 0;
+  if (spec.exclusive && (free.cpus < whole || (rules.memory_counts && free.memory < node.usable_memory().value)))
+    return 0;
   // It is charged for the whole node, whatever it leaves to the system.
-  const std::int64_t seen = spec.extra_request().core_spec ? count_bits(cpus_but_spared(node, spec.extra_request())) : whole;
+  const std::int64_t seen =
+      spec.extra_request().core_spec ? count_bits(cpus_but_spared(node, spec.extra_request())) : whole;
   std::int64_t tasks = std::clamp<std::int64_t>((spec.exclusive ? seen : free.cpus) / spec.cpus_per_task, 0, tasks_max);
   const bool many = spec.overcommits();  // one that has CPUs for a task takes them all
   if (many && tasks > 0) tasks = tasks_max;
@@ -186,14 +202,17 @@ std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amou
   if (spec.resources && (spec.resources->tasks_per_socket > 0 || spec.exclusive)) {
     const CpuShape shape = cpu_shape(node);
     const ResourceRequest& ask = *spec.resources;
-    if (ask.tasks_per_socket > 0) tasks = std::min<std::int64_t>(tasks, static_cast<std::int64_t>(ask.tasks_per_socket) * shape.sockets);
+    if (ask.tasks_per_socket > 0)
+      tasks = std::min<std::int64_t>(tasks, static_cast<std::int64_t>(ask.tasks_per_socket) * shape.sockets);
     // A whole node has all its threads, but the job may use only some of each core.
     if (spec.exclusive && !many && ask.threads_per_core > 0 && ask.threads_per_core < shape.threads)
       tasks = std::min<std::int64_t>(tasks, seen / shape.threads * ask.threads_per_core / spec.cpus_per_task);
-    if (spec.exclusive && ask.tasks_per_core > 0) tasks = std::min<std::int64_t>(tasks, seen / shape.threads * ask.tasks_per_core);
+    if (spec.exclusive && ask.tasks_per_core > 0)
+      tasks = std::min<std::int64_t>(tasks, seen / shape.threads * ask.tasks_per_core);
   }
   if (rules.memory_counts && spec.memory_per_cpu && spec.memory_per_cpu->value > 0 && !spec.exclusive)
-    tasks = std::min<std::int64_t>(tasks, free.memory / (spec.memory_per_cpu->value * spec.cpus_per_task) * (many ? tasks_max : 1));
+    tasks = std::min<std::int64_t>(
+        tasks, free.memory / (spec.memory_per_cpu->value * spec.cpus_per_task) * (many ? tasks_max : 1));
   if (tasks <= 0) return 0;
   if (fits(spec, node, free, tasks, rules)) return static_cast<std::uint32_t>(tasks);
   if (!fits(spec, node, free, 1, rules)) return 0;
@@ -205,7 +224,8 @@ std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amou
   return static_cast<std::uint32_t>(low);
 }
 
-Amounts amounts_for(const JobSpec& spec, const NodeDef& node, const Amounts& free, std::uint32_t tasks, const FitRules& rules) {
+Amounts amounts_for(const JobSpec& spec, const NodeDef& node, const Amounts& free, std::uint32_t tasks,
+                    const FitRules& rules) {
   Amounts taken;
   taken.cpus = cpus_for(spec, node, tasks, rules);
   take_gres(spec, node, free, tasks, taken);

@@ -29,17 +29,19 @@ Amounts working_of(const NodeDef& node);
 std::uint32_t task_capacity(const JobSpec& spec, const NodeDef& node, const Amounts& free, const FitRules& rules);
 
 // What so many tasks of the job take there of what is free. Only meaningful for a node that has the capacity.
-Amounts amounts_for(const JobSpec& spec, const NodeDef& node, const Amounts& free, std::uint32_t tasks, const FitRules& rules);
+Amounts amounts_for(const JobSpec& spec, const NodeDef& node, const Amounts& free, std::uint32_t tasks,
+                    const FitRules& rules);
 
 // Adds `count` of what the ask names, from what is free and not taken yet; returns how many could not be had.
 std::int64_t add_gres(const GresAsk& ask, std::int64_t count, const NodeDef& node, const Amounts& free, Amounts& taken);
 
-// Raises CPUs and memory to what the gpus in `taken` ask for (--cpus-per-gpu, --mem-per-gpu). amounts_for has done it; who adds
-// gpus of the job as a whole to its answer does it again. False: the node has not got so much free.
+// Raises CPUs and memory to what the gpus in `taken` ask for (--cpus-per-gpu, --mem-per-gpu). amounts_for has done it;
+// who adds gpus of the job as a whole to its answer does it again. False: the node has not got so much free.
 bool cover_gpus(const JobSpec& spec, const NodeDef& node, const Amounts& free, Amounts& taken, const FitRules& rules);
 
-// Whether the node has, by its nature, what the job asks for: sockets, cores, threads, temporary disk, and features as far as one node
-// can show them (core/model/features: that all take the same side of [a|b], and counts, is a matter of the whole set).
+// Whether the node has, by its nature, what the job asks for: sockets, cores, threads, temporary disk, and features as
+// far as one node can show them (core/model/features: that all take the same side of [a|b], and counts, is a matter of
+// the whole set).
 bool suits(const JobSpec& spec, const NodeDef& node);
 // The same, were all features of the node active.
 bool could_suit(const JobSpec& spec, const NodeDef& node);

@@ -8,13 +8,15 @@ namespace millrace {
 namespace {
 
 std::vector<PartUse>::iterator place_of(NodeUse& use, std::uint8_t slot, std::uint8_t device) {
-  return std::ranges::lower_bound(use.parts, std::pair{slot, device}, {}, [](const PartUse& p) { return std::pair{p.slot, p.device}; });
+  return std::ranges::lower_bound(use.parts, std::pair{slot, device}, {},
+                                  [](const PartUse& p) { return std::pair{p.slot, p.device}; });
 }
 
 void change_parts(NodeUse& use, std::size_t slot, std::uint64_t device_bits, std::int64_t by) {
   const auto device = static_cast<std::uint8_t>(std::countr_zero(device_bits));
   auto it = place_of(use, static_cast<std::uint8_t>(slot), device);
-  if (it == use.parts.end() || it->slot != slot || it->device != device) it = use.parts.insert(it, {static_cast<std::uint8_t>(slot), device, 0});
+  if (it == use.parts.end() || it->slot != slot || it->device != device)
+    it = use.parts.insert(it, {static_cast<std::uint8_t>(slot), device, 0});
   it->count += by;
   if (it->count == 0) use.parts.erase(it);
 }
@@ -87,8 +89,10 @@ void remove_devices(NodeUse& use, const NodeDef& node, const NodeShare& share) {
   const ShareDetail& detail = *share.detail;
   for (std::size_t slot = 0; slot < gres_kinds_max; ++slot) {
     if (detail.devices[slot] == 0) continue;
-    if (is_part_at(node, slot)) change_parts(use, slot, detail.devices[slot], -detail.gres[slot]);
-    else use.devices[slot] &= ~detail.devices[slot];
+    if (is_part_at(node, slot))
+      change_parts(use, slot, detail.devices[slot], -detail.gres[slot]);
+    else
+      use.devices[slot] &= ~detail.devices[slot];
   }
 }
 
@@ -118,7 +122,8 @@ std::uint64_t gpus_whole(const NodeUse& use, const NodeDef& node) {
 std::uint64_t gpus_out_of_order(const NodeDef& node) {
   std::uint64_t bits = 0;
   for (std::size_t slot = 0; slot < node.kinds.size() && slot < gres_kinds_max; ++slot)
-    if (const std::uint32_t first = first_gpu_of(node, slot); node.kinds[slot].name == "gpu" && first < 64) bits |= node.kinds[slot].out_of_order << first;
+    if (const std::uint32_t first = first_gpu_of(node, slot); node.kinds[slot].name == "gpu" && first < 64)
+      bits |= node.kinds[slot].out_of_order << first;
   return bits;
 }
 
@@ -132,7 +137,8 @@ Amounts free_of(const Node& node) {
     const NodeGres& kind = def.kinds[slot];
     if (kind.name == "gpu") {
       const std::uint32_t first = first_gpu_of(def, slot);
-      const std::uint64_t mine = first >= 64 ? 0 : (in_parts >> first) & (kind.count >= 64 ? ~0ULL : (1ULL << kind.count) - 1);
+      const std::uint64_t mine =
+          first >= 64 ? 0 : (in_parts >> first) & (kind.count >= 64 ? ~0ULL : (1ULL << kind.count) - 1);
       free.gres[slot] -= std::popcount(mine);
     }
     for (std::size_t device = 0; device < kind.parts.size(); ++device)

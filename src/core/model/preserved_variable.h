@@ -1,4 +1,5 @@
-// src/core/model/preserved_variable.h - srun --preserve-env: variables that tasks see as srun did, under another name on the way.
+// src/core/model/preserved_variable.h - srun --preserve-env: variables that tasks see as srun did, under another name
+// on the way.
 #pragma once
 
 #include <string_view>

@@ -36,7 +36,8 @@ bool may_use(const Reservation& reservation, const Owner& owner, const std::stri
 
 bool lends_to(const Reservation& reservation, const JobSpec& spec) {
   if (!reservation.has(reserve_magnetic) && reservation.max_start_delay_seconds == 0) return false;
-  return spec.resource_request().reservation.empty() && !reservation.nodes.empty() && may_use(reservation, *spec.owner, spec.account);
+  return spec.resource_request().reservation.empty() && !reservation.nodes.empty() &&
+         may_use(reservation, *spec.owner, spec.account);
 }
 
 Duration lends_for(const Reservation& reservation) {
@@ -70,12 +71,24 @@ Reservation next_turn(const Reservation& reservation, Time now) {
 
 std::string flag_words(const Reservation& reservation) {
   static constexpr std::pair<ReservationFlag, const char*> names[] = {
-      {reserve_maint, "MAINT"},           {reserve_flex, "FLEX"},       {reserve_overlap, "OVERLAP"},
-      {reserve_ignore_jobs, "IGNORE_JOBS"}, {reserve_hourly, "HOURLY"}, {reserve_daily, "DAILY"},
-      {reserve_weekday, "WEEKDAY"},       {reserve_weekend, "WEEKEND"}, {reserve_weekly, "WEEKLY"},
-      {reserve_spec_nodes, "SPEC_NODES"}, {reserve_any_nodes, "ANY_NODES"}, {reserve_all_nodes, "ALL_NODES"},
-      {reserve_static_alloc, "STATIC"},   {reserve_time_float, "TIME_FLOAT"}, {reserve_no_hold_after, "NO_HOLD_JOBS_AFTER_END"},
-      {reserve_magnetic, "MAGNETIC"},     {reserve_replace, "REPLACE"}, {reserve_replace_down, "REPLACE_DOWN"},
+      {reserve_maint, "MAINT"},
+      {reserve_flex, "FLEX"},
+      {reserve_overlap, "OVERLAP"},
+      {reserve_ignore_jobs, "IGNORE_JOBS"},
+      {reserve_hourly, "HOURLY"},
+      {reserve_daily, "DAILY"},
+      {reserve_weekday, "WEEKDAY"},
+      {reserve_weekend, "WEEKEND"},
+      {reserve_weekly, "WEEKLY"},
+      {reserve_spec_nodes, "SPEC_NODES"},
+      {reserve_any_nodes, "ANY_NODES"},
+      {reserve_all_nodes, "ALL_NODES"},
+      {reserve_static_alloc, "STATIC"},
+      {reserve_time_float, "TIME_FLOAT"},
+      {reserve_no_hold_after, "NO_HOLD_JOBS_AFTER_END"},
+      {reserve_magnetic, "MAGNETIC"},
+      {reserve_replace, "REPLACE"},
+      {reserve_replace_down, "REPLACE_DOWN"},
       {reserve_user_delete, "USER_DELETE"},
   };
   std::string out;

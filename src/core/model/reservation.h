@@ -39,20 +39,22 @@ struct Reservation {
   std::string name;
   Time start, end;  // of a floating one: start counts from now, and `end - start` is its length
   std::uint32_t flags = 0;
-  std::vector<std::uint32_t> nodes;  // NodeIndex values, rising; none: only licences are kept
-  std::uint32_t partition = unlimited;  // a PartitionIndex value; unlimited: any
+  std::vector<std::uint32_t> nodes;                  // NodeIndex values, rising; none: only licences are kept
+  std::uint32_t partition = unlimited;               // a PartitionIndex value; unlimited: any
   std::vector<std::string> users, accounts, groups;  // empty: not asked about; a '-' in front excludes
-  std::vector<LicenceAsk> licences;  // sorted by name
+  std::vector<LicenceAsk> licences;                  // sorted by name
   std::string features, comment;
   std::uint32_t max_start_delay_seconds = 0;
   std::uint32_t purge_after_idle_seconds = 0;  // 0: it stays when nobody uses it
-  Time idle_since;                             // where that matters: when it was last known to be used, or since when nobody does
+  Time idle_since;  // where that matters: when it was last known to be used, or since when nobody does
   UserId made_by;
-  bool start_awaited = false;                  // something is to be decided when it starts
+  bool start_awaited = false;  // something is to be decided when it starts
   bool operator==(const Reservation&) const = default;
 
   bool has(ReservationFlag flag) const { return (flags & flag) != 0; }
-  bool recurs() const { return (flags & (reserve_hourly | reserve_daily | reserve_weekly | reserve_weekday | reserve_weekend)) != 0; }
+  bool recurs() const {
+    return (flags & (reserve_hourly | reserve_daily | reserve_weekly | reserve_weekday | reserve_weekend)) != 0;
+  }
   // The window as it stands at a time.
   Time starts(Time now) const { return has(reserve_time_float) ? now + (start - Time{}) : start; }
   bool crosses(Time from, Time until, Time now) const { return starts(now) < until && from < ends(now); }
@@ -68,7 +70,8 @@ struct PastReservation {
 // Whether this person may use it with this account.
 bool may_use(const Reservation& reservation, const Owner& owner, const std::string& account);
 
-// Whether a job that names no reservation may have its nodes too: one that draws (MAGNETIC), or whose users' short jobs may delay it (MaxStartDelay).
+// Whether a job that names no reservation may have its nodes too: one that draws (MAGNETIC), or whose users' short jobs
+// may delay it (MaxStartDelay).
 bool lends_to(const Reservation& reservation, const JobSpec& spec);
 // How long such a job may be at most.
 Duration lends_for(const Reservation& reservation);

@@ -1,4 +1,5 @@
-// src/core/model/resources.h - what can be counted on a node and asked for by a job: one vector of amounts, and who may have what of it.
+// src/core/model/resources.h - what can be counted on a node and asked for by a job: one vector of amounts, and who may
+// have what of it.
 #pragma once
 
 #include <array>
@@ -11,18 +12,19 @@
 
 namespace millrace {
 
-// A node has at most this many kinds of generic resources (gpu:a100, gpu:h100, shard, nic ...); the configuration refuses more.
+// A node has at most this many kinds of generic resources (gpu:a100, gpu:h100, shard, nic ...); the configuration
+// refuses more.
 constexpr std::size_t gres_kinds_max = 6;
 
 // One kind on one node, in the order of the node's line; its place there is its slot in every Amounts of that node.
 struct NodeGres {
-  std::string name, type;         // "gpu", "a100"; type may be empty
+  std::string name, type;  // "gpu", "a100"; type may be empty
   std::int64_t count = 0;
-  std::vector<std::uint64_t> near;  // by device: the sockets it is near to, one bit each; empty or 0: near to all
-  bool countable_only = false;    // no devices behind it: only the number matters
-  std::vector<std::int64_t> parts{};  // of shard and mps: how many on each of the node's gpus; empty: not shared
-  std::string files{};            // the devices, as gres.conf names them: /dev/nvidia[0-3]
-  std::uint64_t out_of_order = 0;  // by device: those that no job gets until they work again
+  std::vector<std::uint64_t> near;     // by device: the sockets it is near to, one bit each; empty or 0: near to all
+  bool countable_only = false;         // no devices behind it: only the number matters
+  std::vector<std::int64_t> parts{};   // of shard and mps: how many on each of the node's gpus; empty: not shared
+  std::string files{};                 // the devices, as gres.conf names them: /dev/nvidia[0-3]
+  std::uint64_t out_of_order = 0;      // by device: those that no job gets until they work again
   std::vector<std::uint32_t> links{};  // from each device to each, row by row; empty: not known, or all alike
   bool operator==(const NodeGres&) const = default;
 };
@@ -83,22 +85,23 @@ struct ResourceRequest {
   std::int64_t memory_per_gpu = 0;  // mebibytes
   std::string features, prefer;     // as typed; core/model/features reads them
   std::vector<LicenceAsk> licences;
-  bool any_licence = false;         // a|b: one of them is enough
+  bool any_licence = false;  // a|b: one of them is enough
   std::uint32_t tasks_per_socket = 0, tasks_per_core = 0, tasks_per_gpu = 0;
   std::uint32_t sockets_per_node = 0, cores_per_socket = 0, threads_per_core = 0;  // least of each, 0: any
-  std::int64_t tmp_disk = 0;        // mebibytes a node must have
-  std::string distribution;         // as typed: block:cyclic, plane=4, arbitrary
+  std::int64_t tmp_disk = 0;                                                       // mebibytes a node must have
+  std::string distribution;               // as typed: block:cyclic, plane=4, arbitrary
   std::vector<std::uint32_t> task_nodes;  // of an arbitrary distribution: the node of each task, NodeIndex values
-  std::string hint;                 // as typed; what it means is in the numbers above
+  std::string hint;                       // as typed; what it means is in the numbers above
   bool contiguous = false, spread_job = false, use_min_nodes = false, exclusive_user = false;
   bool enforce_binding = false, disable_binding = false;  // only cores near the devices; any core
-  std::uint32_t switches = 0;       // at most so many leaf switches, 0: any
+  std::uint32_t switches = 0;                             // at most so many leaf switches, 0: any
   std::uint32_t switches_wait_seconds = 0;
-  IndexSet node_counts{};           // it may have one of these numbers of nodes and no other; empty: any from the least to the most
-  std::uint32_t segment = 0;        // nodes come in groups of so many, each within one block; 0: no matter
+  IndexSet
+      node_counts{};  // it may have one of these numbers of nodes and no other; empty: any from the least to the most
+  std::uint32_t segment = 0;  // nodes come in groups of so many, each within one block; 0: no matter
   bool spread_segments = false, consolidate_segments = false;  // each in a block of its own; in as few blocks as can be
-  std::uint32_t time_min_minutes = 0;  // 0: the limit is not to be shortened
-  Time deadline;                    // must have ended by then
+  std::uint32_t time_min_minutes = 0;                          // 0: the limit is not to be shortened
+  Time deadline;                                               // must have ended by then
   std::string reservation;
   std::vector<std::uint32_t> more_partitions;  // PartitionIndex values besides JobSpec::partition
   bool operator==(const ResourceRequest&) const = default;

@@ -1,4 +1,5 @@
-// src/core/model/run_history.h - how long a job will run, from what its user's last jobs did: users ask for far more than they need.
+// src/core/model/run_history.h - how long a job will run, from what its user's last jobs did: users ask for far more
+// than they need.
 #pragma once
 
 #include <cstdint>

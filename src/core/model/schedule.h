@@ -18,10 +18,12 @@ struct ScheduleName {
 };
 
 constexpr ScheduleName schedule_names[] = {
-    {"conservative", Schedule::conservative, "by priority; every waiting job has a promised start, which nobody may delay"},
+    {"conservative", Schedule::conservative,
+     "by priority; every waiting job has a promised start, which nobody may delay"},
     {"easy", Schedule::easy, "by priority; who does not delay the first blocked job may overtake it"},
     {"sjbf", Schedule::sjbf, "easy, and the shortest estimate overtakes first"},
-    {"guarded", Schedule::guarded, "short jobs first within bounds, and promised starts for those who have waited longest"},
+    {"guarded", Schedule::guarded,
+     "short jobs first within bounds, and promised starts for those who have waited longest"},
 };
 
 constexpr std::optional<Schedule> find_schedule(std::string_view name) {

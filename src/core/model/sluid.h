@@ -21,7 +21,9 @@ inline std::string sluid_text(std::uint64_t key) {
 
 // Meant as one: no number of a job has these letters.
 inline bool looks_like_sluid(std::string_view text) {
-  const auto is_sign = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto is_sign = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
   return text.size() == 14 && (text[0] == 's' || text[0] == 'S') && std::ranges::all_of(text, is_sign);
 }
 

@@ -7,7 +7,8 @@ namespace millrace {
 namespace {
 
 TEST(Sluid, Is_read_back_as_it_was_written) {
-  for (const std::uint64_t key : {std::uint64_t{0}, std::uint64_t{7}, std::uint64_t{31}, std::uint64_t{32}, std::uint64_t{0xffffffff}, UINT64_MAX}) {
+  for (const std::uint64_t key : {std::uint64_t{0}, std::uint64_t{7}, std::uint64_t{31}, std::uint64_t{32},
+                                  std::uint64_t{0xffffffff}, UINT64_MAX}) {
     EXPECT_EQ(parse_sluid(sluid_text(key)), key);
   }
   EXPECT_EQ(sluid_text(31), "s000000000000Z");

@@ -1,4 +1,5 @@
-// src/core/model/standing.h - what users leave with the controller to be done again and again: crontabs, and programs for what happens to nodes and jobs.
+// src/core/model/standing.h - what users leave with the controller to be done again and again: crontabs, and programs
+// for what happens to nodes and jobs.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,16 @@ struct Crontab {
 using TriggerId = Id<struct TriggerTag>;
 
 enum class TriggerEvent : std::uint8_t {  // written to the log: never reorder
-  node_down, node_up, node_drained, node_draining, node_resumed, node_failing, node_idle, job_end, job_time, reconfigured,
+  node_down,
+  node_up,
+  node_drained,
+  node_draining,
+  node_resumed,
+  node_failing,
+  node_idle,
+  job_end,
+  job_time,
+  reconfigured,
   controller_started,
 };
 
@@ -42,12 +52,12 @@ struct Trigger {
   TriggerId id;
   UserId uid;
   TriggerEvent event{};
-  JobKey job;                 // 0: of nodes, or of the controller
-  JobId job_id;               // as it was named
-  std::string nodes;          // hostlist; empty: any
+  JobKey job;                       // 0: of nodes, or of the controller
+  JobId job_id;                     // as it was named
+  std::string nodes;                // hostlist; empty: any
   std::int32_t offset_seconds = 0;  // so long after it happened; of job_time before the end
   bool permanent = false;
-  std::string program;        // and its arguments, as one line
+  std::string program;            // and its arguments, as one line
   std::vector<TriggerDue> due{};  // only of those with an offset: a restart in between does not lose what happened
   bool operator==(const Trigger&) const = default;
 };

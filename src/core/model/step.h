@@ -14,9 +14,11 @@
 
 namespace millrace {
 
-// Numbers from here on are not given out: the script of a batch job is a step of this number, which follows from the job and is not stored.
+// Numbers from here on are not given out: the script of a batch job is a step of this number, which follows from the
+// job and is not stored.
 constexpr std::uint32_t batch_step = 0xfffffffb;
-// The shell that salloc starts on the first node, where the site says so. One for an attempt; it does not count among the others.
+// The shell that salloc starts on the first node, where the site says so. One for an attempt; it does not count among
+// the others.
 constexpr std::uint32_t interactive_step = 0xfffffffa;
 constexpr std::uint32_t steps_of_attempt_max = 40'000;
 
@@ -25,7 +27,8 @@ struct StepUsage {
   std::int64_t user_us = 0, system_us = 0;
   std::int64_t max_rss_bytes = 0, max_vm_bytes = 0;
   std::int64_t read_bytes = 0, written_bytes = 0;
-  // Of its gpus on one node together: how busy, in percent of one, and how much of their memory. Sum and number of looks give the mean.
+  // Of its gpus on one node together: how busy, in percent of one, and how much of their memory. Sum and number of
+  // looks give the mean.
   std::int64_t gpu_busy_max = 0, gpu_busy_sum = 0, gpu_looks = 0, gpu_memory_max_bytes = 0;
   bool operator==(const StepUsage&) const = default;
 };
@@ -64,7 +67,7 @@ struct StepStart {
   Time at;
   std::string srun_host;
   std::uint32_t srun_pid = 0;
-  std::string distribution;  // as asked for
+  std::string distribution;              // as asked for
   std::uint32_t time_limit_minutes = 0;  // 0: that of its job
   SharedValue<StepWishes> wishes{};      // null: none
   std::string ports{};                   // reserved for it

@@ -1,4 +1,5 @@
-// src/core/model/topology.h - how nodes hang together: a tree of switches, or blocks, and how far apart a set of nodes lies.
+// src/core/model/topology.h - how nodes hang together: a tree of switches, or blocks, and how far apart a set of nodes
+// lies.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,11 @@ namespace {
 
 SwitchTree tree() {
   Topology facts;
-  facts.switches = {{"leaf0", {}, {"n0", "n1"}, 0}, {"leaf1", {}, {"n2"}, 0}, {"leaf2", {}, {"n3"}, 0},
-                    {"mid", {"leaf0", "leaf1"}, {}, 0}, {"top", {"mid", "leaf2"}, {}, 0}};
+  facts.switches = {{"leaf0", {}, {"n0", "n1"}, 0},
+                    {"leaf1", {}, {"n2"}, 0},
+                    {"leaf2", {}, {"n3"}, 0},
+                    {"mid", {"leaf0", "leaf1"}, {}, 0},
+                    {"top", {"mid", "leaf2"}, {}, 0}};
   std::map<std::string, NodeIndex, std::less<>> nodes;
   for (std::uint32_t i = 0; i < 5; ++i) nodes["n" + std::to_string(i)] = NodeIndex{i};
   return {facts, nodes};

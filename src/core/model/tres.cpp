@@ -35,10 +35,13 @@ struct NameValue {
 Result<NameValue> split_pair(std::string_view word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == word.size())
-    return fail(Errc::invalid, "'" + std::string{word} + "' is not of the form name=amount, as in cpu=10 or gres/gpu=2");
+    return fail(Errc::invalid,
+                "'" + std::string{word} + "' is not of the form name=amount, as in cpu=10 or gres/gpu=2");
   NameValue out{canonical_tres_name(trim(word.substr(0, equals))), trim(word.substr(equals + 1))};
   if (!is_tres_name(out.name))
-    return fail(Errc::invalid, "'" + out.name + "' is not a trackable resource; cpu, mem, node, billing, gres/NAME and license/NAME are");
+    return fail(
+        Errc::invalid,
+        "'" + out.name + "' is not a trackable resource; cpu, mem, node, billing, gres/NAME and license/NAME are");
   return out;
 }
 
@@ -68,8 +71,10 @@ Result<TresList> parse_tres(std::string_view text) {
     std::int64_t amount = -1;
     if (pair.value != "-1") {
       const auto memory = pair.name == "mem" ? parse_memory(pair.value) : std::nullopt;
-      const auto number = pair.name == "mem" ? (memory ? std::optional{memory->value} : std::nullopt) : parse_integer(pair.value);
-      if (!number || *number < 0) return fail(Errc::invalid, "'" + std::string{pair.value} + "' is not an amount of " + pair.name);
+      const auto number =
+          pair.name == "mem" ? (memory ? std::optional{memory->value} : std::nullopt) : parse_integer(pair.value);
+      if (!number || *number < 0)
+        return fail(Errc::invalid, "'" + std::string{pair.value} + "' is not an amount of " + pair.name);
       amount = *number;
     }
     std::erase_if(out, [&](const TresAmount& known) { return known.name == pair.name; });
@@ -111,7 +116,9 @@ std::optional<std::int64_t> parse_decimal(std::string_view text, int digits) {
   const std::string_view whole = text.substr(0, point);
   std::string fraction{point == std::string_view::npos ? "" : text.substr(point + 1)};
   if (whole.empty() && fraction.empty()) return std::nullopt;
-  const auto all_digits = [](std::string_view part) { return std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; }); };
+  const auto all_digits = [](std::string_view part) {
+    return std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
+  };
   if (!all_digits(whole) || !all_digits(fraction) || whole.size() > 9) return std::nullopt;
   fraction.resize(static_cast<std::size_t>(digits), '0');
   return parse_integer((whole.empty() ? "0" : std::string{whole}) + fraction);
@@ -123,7 +130,8 @@ std::string format_tres_weight(const TresWeight& weight) {
   const auto thousandths = static_cast<std::int64_t>((scaled + 500'000) / 1'000'000);
   std::string fraction = std::to_string(1000 + thousandths % 1000).substr(1);
   while (!fraction.empty() && fraction.back() == '0') fraction.pop_back();
-  return weight.name + '=' + std::to_string(thousandths / 1000) + (fraction.empty() ? "" : '.' + fraction) + (weight.name == "mem" ? "G" : "");
+  return weight.name + '=' + std::to_string(thousandths / 1000) + (fraction.empty() ? "" : '.' + fraction) +
+         (weight.name == "mem" ? "G" : "");
 }
 
 Result<std::vector<TresWeight>> parse_tres_weights(std::string_view text) {
@@ -133,14 +141,15 @@ Result<std::vector<TresWeight>> parse_tres_weights(std::string_view text) {
     MR_TRY(const NameValue pair, split_pair(trim(word)));
     std::string_view number = pair.value;
     std::int64_t divisor = 1;
-    if (const std::size_t unit = std::string_view{"mgtp"}.find(lower(number.substr(number.size() - 1))); unit != std::string_view::npos) {
+    if (const std::size_t unit = std::string_view{"mgtp"}.find(lower(number.substr(number.size() - 1)));
+        unit != std::string_view::npos) {
       number.remove_suffix(1);
       for (std::size_t i = 0; i < unit; ++i) divisor *= 1024;
     }
     const auto weight = parse_decimal(number, 9);
     if (!weight || (divisor != 1 && pair.name != "mem"))
-      return fail(Errc::invalid, "'" + std::string{pair.value} + "' is not a weight of " + pair.name + ", 2.0 would be" +
-                                     (pair.name == "mem" ? ", or 0.25G for each GiB" : ""));
+      return fail(Errc::invalid, "'" + std::string{pair.value} + "' is not a weight of " + pair.name +
+                                     ", 2.0 would be" + (pair.name == "mem" ? ", or 0.25G for each GiB" : ""));
     out.push_back({pair.name, *weight, divisor});
   }
   return out;

@@ -1,4 +1,5 @@
-// src/core/model/tres.h - trackable resources: what limits, usage and billing count, by name where people write it, by slot where we add it up.
+// src/core/model/tres.h - trackable resources: what limits, usage and billing count, by name where people write it, by
+// slot where we add it up.
 #pragma once
 
 #include <array>
@@ -19,7 +20,8 @@ struct TresAmount {
 };
 using TresList = std::vector<TresAmount>;  // each name once: cpu, mem, node, billing, then the others by name
 
-// A resource's place in this list is its slot. The first five are always there; others come from AccountingStorageTRES and stay.
+// A resource's place in this list is its slot. The first five are always there; others come from AccountingStorageTRES
+// and stay.
 using TresNames = std::vector<std::string>;
 constexpr std::size_t tres_max = 10;
 enum TresSlot : std::size_t { tres_cpu, tres_memory, tres_node, tres_billing, tres_gpu };
@@ -41,7 +43,7 @@ struct Tres {
 Result<TresList> parse_tres(std::string_view text);
 std::string format_tres(const TresList& list);
 std::string format_tres_amount(std::string_view name, std::int64_t amount);  // 4G for mem, else the number
-std::string canonical_tres_name(std::string_view name);                      // lower case; the old short forms made long
+std::string canonical_tres_name(std::string_view name);  // lower case; the old short forms made long
 // Sets, replaces or (-1) removes one.
 void set_tres(TresList& list, const TresAmount& change);
 const TresAmount* find_tres(const TresList& list, std::string_view name);

@@ -19,7 +19,8 @@ TEST(Tres, Are_read_and_written_in_one_order) {
 }
 
 TEST(Tres, Wrong_ones_say_what_would_be_right) {
-  EXPECT_EQ(parse_tres("tea=2").error().story, "'tea' is not a trackable resource; cpu, mem, node, billing, gres/NAME and license/NAME are");
+  EXPECT_EQ(parse_tres("tea=2").error().story,
+            "'tea' is not a trackable resource; cpu, mem, node, billing, gres/NAME and license/NAME are");
   EXPECT_EQ(parse_tres("cpu").error().story, "'cpu' is not of the form name=amount, as in cpu=10 or gres/gpu=2");
   EXPECT_EQ(parse_tres("cpu=many").error().story, "'many' is not an amount of cpu");
 }
@@ -36,7 +37,8 @@ TEST(Tres, Weights_keep_their_unit_exactly) {
 
 TEST(LimitReason, Every_limit_has_its_word) {
   EXPECT_STREQ(slurm_word(limit_reason(LimitScope::association, LimitKind::grp_tres, "cpu")), "AssocGrpCpuLimit");
-  EXPECT_STREQ(slurm_word(limit_reason(LimitScope::association, LimitKind::grp_tres_mins, "gres/gpu")), "AssocGrpGRESMinutes");
+  EXPECT_STREQ(slurm_word(limit_reason(LimitScope::association, LimitKind::grp_tres_mins, "gres/gpu")),
+               "AssocGrpGRESMinutes");
   EXPECT_STREQ(slurm_word(limit_reason(LimitScope::qos, LimitKind::max_jobs)), "QOSMaxJobsPerUserLimit");
   EXPECT_STREQ(slurm_word(limit_reason(LimitScope::qos, LimitKind::grp_tres, "node")), "QOSGrpNodeLimit");
   EXPECT_STREQ(slurm_word(limit_reason(LimitScope::qos, LimitKind::max_submit_per_account)), "MaxSubmitJobsPerAccount");
@@ -44,7 +46,8 @@ TEST(LimitReason, Every_limit_has_its_word) {
 }
 
 TEST(AccountChange, Reads_names_conditions_and_settings) {
-  const std::string_view words[] = {"modify", "user", "where", "name=alice,bob", "account=physics", "set", "GrpTRES=cpu=10,mem=4G", "qos+=high"};
+  const std::string_view words[] = {
+      "modify", "user", "where", "name=alice,bob", "account=physics", "set", "GrpTRES=cpu=10,mem=4G", "qos+=high"};
   const auto change = parse_account_change(words);
   ASSERT_TRUE(change) << change.error().story;
   EXPECT_EQ(change->action, AccountAction::modify);

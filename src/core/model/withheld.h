@@ -14,9 +14,11 @@ namespace millrace {
 Result<CpuBits> last_cores(const NodeDef& node, std::uint32_t count);
 // "0-1,8": CPUs by position. Whole cores, and not all of them.
 Result<CpuBits> listed_cpus(const NodeDef& node, std::string_view list);
-// Those of them that a job has which asked for whole nodes with --core-spec or --thread-spec; none: it can have none of this node.
+// Those of them that a job has which asked for whole nodes with --core-spec or --thread-spec; none: it can have none of
+// this node.
 CpuBits cpus_but_spared(const NodeDef& node, const JobExtras& ask);
-// What the tasks of a job see of its share: with --core-spec and srun -Z not what it is charged for. Empty: nobody chose which.
+// What the tasks of a job see of its share: with --core-spec and srun -Z not what it is charged for. Empty: nobody
+// chose which.
 CpuBits cpus_seen(const NodeDef& node, const JobSpec& spec, const NodeShare& share);
 std::uint32_t cpu_count_seen(const NodeDef& node, const JobSpec& spec, const NodeShare& share);
 // How many cores they are.

@@ -51,7 +51,8 @@ TEST(Withheld, Job_that_spares_cores_sees_the_rest_whatever_the_node_keeps) {
     extras.core_spec = cores;
     extras.threads_spec = threads;
     spec.extras = SharedValue(extras);
-    return format_bits(cpus_seen(node, spec, whole)) + " " + std::to_string(cpu_count_seen(node, spec, whole)) + " " + std::to_string(task_capacity(spec, node, all_of(node), {}));
+    return format_bits(cpus_seen(node, spec, whole)) + " " + std::to_string(cpu_count_seen(node, spec, whole)) + " " +
+           std::to_string(task_capacity(spec, node, all_of(node), {}));
   };
   EXPECT_EQ(seen({}), " 12 12");
   EXPECT_EQ(seen(0), "0-15 16 16");

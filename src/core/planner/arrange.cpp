@@ -39,7 +39,8 @@ class Arranging {
     if (wishes_.features.counted.empty()) return by_preference(all, required);
     std::vector<CountedFeature> counted = wishes_.features.counted;
     const auto holders = [&](const CountedFeature& each) {
-      return std::ranges::count_if(all, [&](const Candidate& node) { return each.term.matches(features_of(*node.def)); });
+      return std::ranges::count_if(all,
+                                   [&](const Candidate& node) { return each.term.matches(features_of(*node.def)); });
     };
     std::ranges::stable_sort(counted, {}, holders);
     Candidates list(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(required));
@@ -84,7 +85,8 @@ class Arranging {
 
   Shares on_the_idlest(const Candidates& all, std::size_t required) const {
     Candidates list = all;
-    std::stable_sort(list.begin() + static_cast<std::ptrdiff_t>(required), list.end(), [](const Candidate& a, const Candidate& b) { return a.idle > b.idle; });
+    std::stable_sort(list.begin() + static_cast<std::ptrdiff_t>(required), list.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.idle > b.idle; });
     return choose_nodes(spec_, list, required, rules_);
   }
 
@@ -99,8 +101,10 @@ class Arranging {
     for (std::size_t first = 0; first < sorted.size();) {
       std::size_t last = first + 1;
       while (last < sorted.size() && sorted[last].node.value == sorted[last - 1].node.value + 1) ++last;
-      const Candidates run(sorted.begin() + static_cast<std::ptrdiff_t>(first), sorted.begin() + static_cast<std::ptrdiff_t>(last));
-      const bool has_all = std::ranges::all_of(needed, [&](NodeIndex node) { return std::ranges::find(run, node, &Candidate::node) != run.end(); });
+      const Candidates run(sorted.begin() + static_cast<std::ptrdiff_t>(first),
+                           sorted.begin() + static_cast<std::ptrdiff_t>(last));
+      const bool has_all = std::ranges::all_of(
+          needed, [&](NodeIndex node) { return std::ranges::find(run, node, &Candidate::node) != run.end(); });
       if (has_all && run.size() < best_length) {
         // With required nodes in the middle the whole run counts; otherwise its beginning is contiguous by itself.
         Shares shares = choose_nodes(spec_, run, needed.empty() ? 0 : run.size(), rules_);
@@ -116,7 +120,8 @@ class Arranging {
 
   // As many nodes as may be, the tasks dealt out one by one.
   Shares spread_out(const Candidates& all, std::size_t required) const {
-    const std::size_t most = std::min<std::size_t>({all.size(), spec_.max_nodes > 0 ? spec_.max_nodes : unlimited, std::max(spec_.tasks, spec_.min_nodes)});
+    const std::size_t most = std::min<std::size_t>(
+        {all.size(), spec_.max_nodes > 0 ? spec_.max_nodes : unlimited, std::max(spec_.tasks, spec_.min_nodes)});
     for (std::size_t nodes = most; nodes >= std::max<std::size_t>({spec_.min_nodes, required, 1}); --nodes) {
       const Candidates list(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(nodes));
       if (Shares shares = choose_nodes(spec_, list, nodes, rules_)) return shares;
@@ -126,20 +131,24 @@ class Arranging {
 
   Shares on_the_largest(const Candidates& all, std::size_t required) const {
     Candidates list = all;
-    std::stable_sort(list.begin() + static_cast<std::ptrdiff_t>(required), list.end(), [&](const Candidate& a, const Candidate& b) {
-      return task_capacity(spec_, *a.def, a.free, rules_) > task_capacity(spec_, *b.def, b.free, rules_);
-    });
+    std::stable_sort(
+        list.begin() + static_cast<std::ptrdiff_t>(required), list.end(), [&](const Candidate& a, const Candidate& b) {
+          return task_capacity(spec_, *a.def, a.free, rules_) > task_capacity(spec_, *b.def, b.free, rules_);
+        });
     return choose_nodes(spec_, list, required, rules_);
   }
 
-  // Groups of nodes, each within one block: where the fewest nodes are left over, in as few blocks as there are, or one in each.
+  // Groups of nodes, each within one block: where the fewest nodes are left over, in as few blocks as there are, or one
+  // in each.
   Shares in_segments(const Candidates& all, std::size_t required) const {
     const std::size_t wanted = spec_.min_nodes / wishes_.segment;
     std::map<std::uint32_t, Candidates> blocks;  // of each the required nodes first, then those that hold the most
     Candidates sorted = all;
-    std::stable_sort(sorted.begin() + static_cast<std::ptrdiff_t>(required), sorted.end(), [&](const Candidate& a, const Candidate& b) {
-      return task_capacity(spec_, *a.def, a.free, rules_) > task_capacity(spec_, *b.def, b.free, rules_);
-    });
+    std::stable_sort(sorted.begin() + static_cast<std::ptrdiff_t>(required), sorted.end(),
+                     [&](const Candidate& a, const Candidate& b) {
+                       return task_capacity(spec_, *a.def, a.free, rules_) >
+                              task_capacity(spec_, *b.def, b.free, rules_);
+                     });
     std::map<std::uint32_t, std::size_t> required_in;
     for (std::size_t i = 0; i < sorted.size(); ++i) {
       const std::uint32_t block = tree_.leaf_of(sorted[i].node);
@@ -164,19 +173,21 @@ class Arranging {
       const std::size_t segments = std::min(wishes_.spread_segments ? std::size_t{1} : room(block), wanted - taken);
       taken += segments;
       required_taken += std::min(required_in[block], segments * wishes_.segment);
-      list.insert(list.end(), blocks[block].begin(), blocks[block].begin() + static_cast<std::ptrdiff_t>(segments * wishes_.segment));
+      list.insert(list.end(), blocks[block].begin(),
+                  blocks[block].begin() + static_cast<std::ptrdiff_t>(segments * wishes_.segment));
     }
     if (taken < wanted || required_taken < required) return std::nullopt;
     std::ranges::sort(list, {}, &Candidate::node);
     return choose_nodes(spec_, list, list.size(), rules_);
   }
 
-  // Below the lowest switch that holds the job, and there on as few leaves as possible: the fullest leaves first, and of several
-  // switches the one that keeps the fewest nodes for others.
+  // Below the lowest switch that holds the job, and there on as few leaves as possible: the fullest leaves first, and
+  // of several switches the one that keeps the fewest nodes for others.
   Shares near_each_other(const Candidates& all) const {
     std::map<std::uint32_t, Candidates> below;  // by switch, every level
     for (const Candidate& node : all)
-      for (std::uint32_t at = tree_.leaf_of(node.node); at != SwitchTree::none; at = tree_.parent_of(at)) below[at].push_back(node);
+      for (std::uint32_t at = tree_.leaf_of(node.node); at != SwitchTree::none; at = tree_.parent_of(at))
+        below[at].push_back(node);
     Shares best;
     std::pair<std::uint32_t, std::size_t> best_rank{UINT32_MAX, SIZE_MAX};
     for (auto& [at, list] : below) {
@@ -219,7 +230,8 @@ class Arranging {
 Wishes wishes_of(const State& state, const JobSpec& spec, const PartitionDef& partition) {
   Wishes out;
   const ResourceRequest& ask = spec.resource_request();
-  if (auto features = features_wanted(ask.features, spec.extra_request().batch_features); features) out.features = *std::move(features);
+  if (auto features = features_wanted(ask.features, spec.extra_request().batch_features); features)
+    out.features = *std::move(features);
   if (auto prefer = parse_features(ask.prefer); prefer && !ask.prefer.empty()) {
     out.prefer = *std::move(prefer);
     out.prefers = true;
@@ -236,8 +248,9 @@ Wishes wishes_of(const State& state, const JobSpec& spec, const PartitionDef& pa
   return out;
 }
 
-std::optional<std::vector<NodeShare>> arrange(const Wishes& wishes, const JobSpec& spec, const std::vector<Candidate>& candidates,
-                                              std::size_t required, const FitRules& rules, const SwitchTree& tree, bool any_switches) {
+std::optional<std::vector<NodeShare>> arrange(const Wishes& wishes, const JobSpec& spec,
+                                              const std::vector<Candidate>& candidates, std::size_t required,
+                                              const FitRules& rules, const SwitchTree& tree, bool any_switches) {
   return Arranging(wishes, spec, rules, tree, any_switches).by_alternative(candidates, required);
 }
 

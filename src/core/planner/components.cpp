@@ -1,4 +1,5 @@
-// src/core/planner/components.cpp - the part of a pass about heterogeneous jobs: all components start at one moment, or wait for one.
+// src/core/planner/components.cpp - the part of a pass about heterogeneous jobs: all components start at one moment, or
+// wait for one.
 #include <algorithm>
 #include <numeric>
 
@@ -9,10 +10,11 @@
 
 namespace millrace {
 
-constexpr std::size_t times_tried = 32;       // one after the other; then by halves
+constexpr std::size_t times_tried = 32;         // one after the other; then by halves
 constexpr std::size_t components_permuted = 3;  // so many are tried in every order
 
-// The leader in the partition of this entry, the others in any of theirs. Empty: something keeps one of them, whatever is free.
+// The leader in the partition of this entry, the others in any of theirs. Empty: something keeps one of them, whatever
+// is free.
 std::vector<Pass::Part> Pass::parts_of(const QueueEntry& entry) {
   const State& state = memo_->state();
   std::vector<Part> parts;
@@ -21,8 +23,10 @@ std::vector<Pass::Part> Pass::parts_of(const QueueEntry& entry) {
     Part part{&job, planned_span(job, settings_), {}};
     const auto add = [&](PartitionIndex partition) {
       if (standing_obstacle(state, job, plan_.made_at, 0, partition) != Reason::none) return;
-      part.places.push_back({partition, memo_->shapes().shape_of(state, job.spec, partition, memo_->timeline().classes())});
-      part.span = span_within(memo_->shapes().at(part.places.back().shape), plan_.made_at, part.span);  // the same reservation in all of them
+      part.places.push_back(
+          {partition, memo_->shapes().shape_of(state, job.spec, partition, memo_->timeline().classes())});
+      part.span = span_within(memo_->shapes().at(part.places.back().shape), plan_.made_at,
+                              part.span);  // the same reservation in all of them
     };
     add(key == entry.job->key ? entry.partition : job.spec->partition);
     if (key != entry.job->key)
@@ -33,14 +37,16 @@ std::vector<Pass::Part> Pass::parts_of(const QueueEntry& entry) {
   return parts;
 }
 
-// Limits count all components together. With the shares found, what they take counts from now on unless one is too much.
+// Limits count all components together. With the shares found, what they take counts from now on unless one is too
+// much.
 bool Pass::are_limited(const std::vector<Part>& parts, const std::vector<Fit>* fits) {
   if (limits_->is_idle()) return false;
   const State& state = memo_->state();
   auto before = limits_->taken();
   bool hit = false;
   for (std::size_t i = 0; i < parts.size() && !hit; ++i) {
-    const Job job = in_partition(state, *parts[i].job, fits ? (*fits)[i].place.partition : parts[i].places.front().partition);
+    const Job job =
+        in_partition(state, *parts[i].job, fits ? (*fits)[i].place.partition : parts[i].places.front().partition);
     const JobSize size = fits ? placed_size(state, job, (*fits)[i].shares) : requested_size(state, job);
     hit = limits_->blocks(job, size) != Reason::none;
     if (!hit) limits_->take(job, size);
@@ -50,7 +56,8 @@ bool Pass::are_limited(const std::vector<Part>& parts, const std::vector<Fit>* f
 }
 
 bool Pass::lack_licences(const std::vector<Part>& parts) {
-  if (std::ranges::all_of(parts, [](const Part& part) { return part.job->spec->resource_request().licences.empty(); })) return false;
+  if (std::ranges::all_of(parts, [](const Part& part) { return part.job->spec->resource_request().licences.empty(); }))
+    return false;
   if (!licences_) licences_ = licences_free(memo_->state());
   std::vector<LicenceAsk> free = *licences_;
   for (const Part& part : parts) {
@@ -69,7 +76,8 @@ std::optional<Pass::Fit> Pass::fit_part(const Part& part, Time at, bool starting
     if (at < shape.window_start || plus(at, part.span) > shape.window_end) continue;
     ask_for(*part.job, place.partition, shape);
     if (shape.reservation.value != 0 && part.span <= shape.opens_for) timeline.open_window(shape.reservation, true);
-    const std::size_t cursor = shape.cursor;  // what other components hold for the moment says nothing about the rest of the pass
+    const std::size_t cursor =
+        shape.cursor;  // what other components hold for the moment says nothing about the rest of the pass
     if (all_nodes_anew_) shape.cursor = 0;
     bool ignored = false;
     auto shares = timeline.fit(shape, at, part.span, starting_now, ignored);
@@ -80,8 +88,8 @@ std::optional<Pass::Fit> Pass::fit_part(const Part& part, Time at, bool starting
   return std::nullopt;
 }
 
-// Who has few nodes to choose from comes first, else the leader; where that fails, other orders. Few components in every order, many
-// with the largest first, and with each of them first once.
+// Who has few nodes to choose from comes first, else the leader; where that fails, other orders. Few components in
+// every order, many with the largest first, and with each of them first once.
 std::vector<std::vector<std::size_t>> Pass::orders_of(const std::vector<Part>& parts) {
   const auto choice = [&](std::size_t i) {
     std::size_t nodes = 0;
@@ -105,11 +113,13 @@ std::vector<std::vector<std::size_t>> Pass::orders_of(const std::vector<Part>& p
     }
   } else {
     std::vector<std::size_t> by_size = first;
-    std::ranges::stable_sort(by_size, std::greater{}, [&](std::size_t i) { return requested_cpus(*parts[i].job->spec).value; });
+    std::ranges::stable_sort(by_size, std::greater{},
+                             [&](std::size_t i) { return requested_cpus(*parts[i].job->spec).value; });
     out.push_back(std::move(by_size));
     for (std::size_t i = 1; i < parts.size(); ++i) {
       std::vector<std::size_t> order = first;
-      std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i), order.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i),
+                  order.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       out.push_back(std::move(order));
     }
   }
@@ -125,7 +135,8 @@ std::optional<std::vector<Pass::Fit>> Pass::fit_parts(const std::vector<Part>& p
       auto fit = fit_part(parts[i], at, starting_now);
       if (!fit && laid.empty()) return std::nullopt;  // not even alone
       if (!fit) break;
-      laid.push_back(timeline.lay(memo_->shapes().at(fit->place.shape), fit->shares, at, plus(at, parts[i].span), starting_now));
+      laid.push_back(
+          timeline.lay(memo_->shapes().at(fit->place.shape), fit->shares, at, plus(at, parts[i].span), starting_now));
       fits[i] = *std::move(fit);
     }
     const bool all = laid.size() == parts.size();
@@ -183,9 +194,11 @@ void Pass::start_parts(const QueueEntry& entry, const std::vector<Part>& parts, 
     memo_->timeline().place(shape, fits[i].shares, until);
     memo_->timeline().expect(job.key, until);
     if (licences_)
-      if (const auto taken = licences_for(job.spec->resource_request(), parts[i].span, *licences_)) subtract(*licences_, *taken);
+      if (const auto taken = licences_for(job.spec->resource_request(), parts[i].span, *licences_))
+        subtract(*licences_, *taken);
     Proposal one{job.key, job.attempt, std::move(fits[i].shares), anyone_blocked_, fits[i].place.partition, 0};
-    if (settings_.order == OrderPolicy::priority) one.priority = static_cast<std::uint32_t>(-to_integer(entry.score.value));
+    if (settings_.order == OrderPolicy::priority)
+      one.priority = static_cast<std::uint32_t>(-to_integer(entry.score.value));
     if (i == 0)
       whole = std::move(one);
     else
@@ -214,7 +227,8 @@ void Pass::block_parts(const QueueEntry& entry, const std::vector<Part>& parts) 
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Fit& fit = found->second[i];
     blocked_[fit.place.partition.value] = 1;
-    if (settings_.backfill != Backfill::strict && settings_.backfill != Backfill::none) promise({found->first, fit.shares}, fit.place.partition, parts[i].span);
+    if (settings_.backfill != Backfill::strict && settings_.backfill != Backfill::none)
+      promise({found->first, fit.shares}, fit.place.partition, parts[i].span);
   }
   if (settings_.backfill == Backfill::strict) shadow_ = std::min(shadow_, found->first);
 }
@@ -239,7 +253,8 @@ bool Pass::preempt_parts(const QueueEntry& entry, const std::vector<Part>& parts
   // Whoever comes later finds the nodes taken.
   for (std::size_t i = 0; i < parts.size(); ++i) {
     take_until(fits[i].shares, fits[i].place.partition, plus(plan_.made_at, parts[i].span));
-    plan_.findings.push_back({parts[i].job->key, Reason::resources, plan_.made_at + seconds(1), fits[i].shares, fits[i].place.partition});
+    plan_.findings.push_back(
+        {parts[i].job->key, Reason::resources, plan_.made_at + seconds(1), fits[i].shares, fits[i].place.partition});
     blocked_[fits[i].place.partition.value] = 1;
   }
   blocked_[entry.partition.value] = 1;
@@ -255,7 +270,8 @@ Pass::Tried Pass::try_parts(const QueueEntry& entry, bool leader_fails) {
   });
   const Duration longest = std::ranges::max_element(parts, {}, &Part::span)->span;
   if (behind && settings_.backfill == Backfill::none && !watched) return Tried::blocked;
-  if (behind && settings_.backfill == Backfill::strict && plus(plan_.made_at, longest) >= shadow_ && !watched) return Tried::blocked;
+  if (behind && settings_.backfill == Backfill::strict && plus(plan_.made_at, longest) >= shadow_ && !watched)
+    return Tried::blocked;
   if (!leader_fails) {
     if (auto fits = fit_parts(parts, plan_.made_at, true)) {
       if (are_limited(parts, &*fits)) return Tried::skipped;

@@ -1,4 +1,5 @@
-// src/core/planner/explain.h - why a job waits, in words: what blocks it, what would let it start sooner, when it will start and how sure that is.
+// src/core/planner/explain.h - why a job waits, in words: what blocks it, what would let it start sooner, when it will
+// start and how sure that is.
 #pragma once
 
 #include <string>
@@ -20,7 +21,7 @@ struct Explanation {
   std::vector<std::string> words;  // whole sentences, the most important first
   Time start;                      // expected; not set: it cannot be said
   std::vector<std::uint32_t> nodes;
-  std::string certainty;           // how sure that is
+  std::string certainty;  // how sure that is
   std::vector<Suggestion> suggestions;
 };
 

@@ -13,11 +13,14 @@ constexpr Fixed one = Fixed::from_integer(1);
 Fixed part(Fixed of, Fixed whole) { return whole.raw > 0 ? divide(of, whole) : Fixed{}; }
 
 // An account with Fairshare=parent is no level of its own: its children stand among its brothers and sisters.
-void add_children(const State& state, const std::vector<std::vector<AssociationId>>& below, AssociationId parent, std::vector<AssociationId>& out) {
+void add_children(const State& state, const std::vector<std::vector<AssociationId>>& below, AssociationId parent,
+                  std::vector<AssociationId>& out) {
   for (const AssociationId id : below[parent.value]) {
     const Association& each = *state.find_association(id);
-    if (each.user.empty() && each.shares == shares_of_parent) add_children(state, below, id, out);
-    else out.push_back(id);
+    if (each.user.empty() && each.shares == shares_of_parent)
+      add_children(state, below, id, out);
+    else
+      out.push_back(id);
   }
 }
 
@@ -74,7 +77,9 @@ void FairShare::level(const Children& children, AssociationId parent, Associatio
     } else {
       here.norm_shares = shares > 0 ? Fixed::from_ratio(own, shares) : Fixed{};
       here.level_usage = part(here.raw_usage, usage);
-      here.level_fs = here.norm_shares.raw == 0 ? Fixed{} : here.level_usage.raw == 0 ? Fixed::highest() : divide(here.norm_shares, here.level_usage);
+      here.level_fs = here.norm_shares.raw == 0   ? Fixed{}
+                      : here.level_usage.raw == 0 ? Fixed::highest()
+                                                  : divide(here.norm_shares, here.level_usage);
     }
     level(children, id, root);
   }
@@ -92,7 +97,8 @@ void FairShare::classic(const Children& children, AssociationId parent) {
       here.level_usage = above.level_usage;
     } else {
       here.norm_shares = multiply(of_level, above.norm_shares);
-      here.level_usage = below_root ? here.norm_usage : here.norm_usage + multiply(above.level_usage - here.norm_usage, of_level);
+      here.level_usage =
+          below_root ? here.norm_usage : here.norm_usage + multiply(above.level_usage - here.norm_usage, of_level);
     }
     const std::int64_t damping = std::max<std::int64_t>(state_.policy->priority.damping, 1);
     if (here.norm_shares.raw > 0) here.factor = exp2(-Fixed{divide(here.level_usage, here.norm_shares).raw / damping});
@@ -100,8 +106,9 @@ void FairShare::classic(const Children& children, AssociationId parent) {
   }
 }
 
-// Fair tree: the level with the better ratio goes first, with everyone below it. Equals share a rank. Accounts that are equal put
-// their children into one pool; an account equal to a user before it, or whose own account is, hands the tie on to the best of its children.
+// Fair tree: the level with the better ratio goes first, with everyone below it. Equals share a rank. Accounts that are
+// equal put their children into one pool; an account equal to a user before it, or whose own account is, hands the tie
+// on to the best of its children.
 void FairShare::rank(const Children& children, std::vector<AssociationId> siblings, bool tied) {
   const auto is_user = [&](AssociationId id) { return !state_.find_association(id)->user.empty(); };
   std::ranges::sort(siblings, [&](AssociationId a, AssociationId b) {

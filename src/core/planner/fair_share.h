@@ -1,4 +1,5 @@
-// src/core/planner/fair_share.h - who has had less than his share: fair tree, or the classic formula, over all associations.
+// src/core/planner/fair_share.h - who has had less than his share: fair tree, or the classic formula, over all
+// associations.
 #pragma once
 
 #include <vector>
@@ -11,12 +12,12 @@ namespace millrace {
 // One association as sshare shows it. All but raw_usage are parts of one.
 struct ShareRow {
   bool known = false;
-  Fixed norm_shares;   // of its siblings' shares; with the classic formula of the whole tree's
-  Fixed raw_usage;     // billing-seconds, faded
-  Fixed norm_usage;    // of all usage
-  Fixed level_usage;   // fair tree: of the account's usage; classic: what it counts with, brothers and sisters included
-  Fixed level_fs;      // shares over usage on its level; highest(): nothing used yet
-  Fixed factor;        // 0 to 1; users only in a fair tree
+  Fixed norm_shares;  // of its siblings' shares; with the classic formula of the whole tree's
+  Fixed raw_usage;    // billing-seconds, faded
+  Fixed norm_usage;   // of all usage
+  Fixed level_usage;  // fair tree: of the account's usage; classic: what it counts with, brothers and sisters included
+  Fixed level_fs;     // shares over usage on its level; highest(): nothing used yet
+  Fixed factor;       // 0 to 1; users only in a fair tree
 };
 
 class FairShare {

@@ -19,11 +19,14 @@ bool is_reachable(const PlannerSettings& settings, NodeIndex index) {
 }  // namespace
 
 bool Memo::must_start_anew(const State& snapshot, const PlannerSettings& settings) const {
-  if (!timeline_ || snapshot.policy.get() != state_.policy.get() || snapshot.partitions.get() != state_.partitions.get()) return true;
+  if (!timeline_ || snapshot.policy.get() != state_.policy.get() ||
+      snapshot.partitions.get() != state_.partitions.get())
+    return true;
   if (settings.order != settings_.order || settings.use_expected != settings_.use_expected ||
       settings.score_origin != settings_.score_origin || settings.unreachable != settings_.unreachable)
     return true;
-  if (shapes_.size() > 10'000 + 2 * queue_.size() || kinds_.size() > 100'000 + 2 * queue_.size()) return true;  // mostly of jobs that are gone
+  if (shapes_.size() > 10'000 + 2 * queue_.size() || kinds_.size() > 100'000 + 2 * queue_.size())
+    return true;  // mostly of jobs that are gone
   return snapshot.version < state_.version;
 }
 
@@ -56,7 +59,8 @@ void Memo::add_entries(const Job& job, const PlannerSettings& settings, Time now
     entry.in_window = shapes_.at(entry.shape).window_end != never;
     entry.partition = partition;
     entry.shortens = job.spec->resource_request().time_min_minutes > 0;
-    const std::array key{entry.shape, job.spec->owner->uid.value, job.association.value, job.qos.value, job.time_limit_minutes, partition.value};
+    const std::array key{entry.shape,   job.spec->owner->uid.value, job.association.value,
+                         job.qos.value, job.time_limit_minutes,     partition.value};
     entry.kind = kinds_.try_emplace(key, static_cast<std::uint32_t>(kinds_.size())).first->second;
     out.push_back(entry);
   };
@@ -82,7 +86,8 @@ void Memo::start_anew(const State& snapshot, const PlannerSettings& settings, Ti
   timeline_.emplace(state_);
   priorities_.reset();
   if (computes_priorities(state_, settings)) priorities_.emplace(state_, now);
-  for (const auto& [key, nothing] : state_.active) timeline_->job_changed(state_, key, &state_.jobs.at(key), settings, now);
+  for (const auto& [key, nothing] : state_.active)
+    timeline_->job_changed(state_, key, &state_.jobs.at(key), settings, now);
   for (const auto& [index, node] : state_.nodes) timeline_->set_node(index, *node, is_reachable(settings, index));
   for (const auto& [place, nothing] : state_.queue) add_entries(state_.job(place.key), settings, now, queue_);
   std::ranges::sort(queue_, std::less<>{});
@@ -92,36 +97,41 @@ void Memo::follow(const State& snapshot, const PlannerSettings& settings, Time n
   const State before = std::move(state_);
   state_ = snapshot;
   // Ages and shares change with the period, or when someone changes the shares.
-  const bool all_change = scores_age(settings.order) ||
-                          (priorities_ && (priorities_->as_of() != period_start(now, state_.policy->priority.calc_period_seconds) ||
-                                           before.accounts_version != state_.accounts_version));
+  const bool all_change =
+      scores_age(settings.order) ||
+      (priorities_ && (priorities_->as_of() != period_start(now, state_.policy->priority.calc_period_seconds) ||
+                       before.accounts_version != state_.accounts_version));
   if (all_change && priorities_) priorities_.emplace(state_, now);
   std::vector<const Job*> gone;
   std::vector<QueueEntry> added;
-  SharedMap<JobKey, SharedValue<Job>>::compare(before.jobs, state_.jobs, [&](JobKey key, const SharedValue<Job>* old_job, const SharedValue<Job>* new_job) {
-    if (old_job && new_job && old_job->get() == new_job->get()) return;
-    const auto holds = [](const SharedValue<Job>* job) { return job && (*job)->is_on_nodes(); };
-    if (holds(old_job) || holds(new_job)) timeline_->job_changed(state_, key, new_job, settings, now);
-    if (old_job && is_queueable(**old_job)) gone.push_back(old_job->get());
-    if (new_job && is_queueable(**new_job)) add_entries(**new_job, settings, now, added);
-  });
+  SharedMap<JobKey, SharedValue<Job>>::compare(
+      before.jobs, state_.jobs, [&](JobKey key, const SharedValue<Job>* old_job, const SharedValue<Job>* new_job) {
+        if (old_job && new_job && old_job->get() == new_job->get()) return;
+        const auto holds = [](const SharedValue<Job>* job) { return job && (*job)->is_on_nodes(); };
+        if (holds(old_job) || holds(new_job)) timeline_->job_changed(state_, key, new_job, settings, now);
+        if (old_job && is_queueable(**old_job)) gone.push_back(old_job->get());
+        if (new_job && is_queueable(**new_job)) add_entries(**new_job, settings, now, added);
+      });
   bool redefined = false;
-  SharedMap<ReservationId, SharedValue<Reservation>>::compare(before.reservations, state_.reservations, [&](ReservationId, const auto* old_one, const auto* new_one) {
-    if (!old_one || !new_one || old_one->get() != new_one->get()) redefined = true;
-  });
-  SharedMap<NodeIndex, SharedValue<Node>>::compare(before.nodes, state_.nodes, [&](NodeIndex index, const SharedValue<Node>* old_node, const SharedValue<Node>* new_node) {
-    if (!old_node || !new_node || (*old_node)->def.get() != (*new_node)->def.get()) {
-      redefined = true;
-    } else if (old_node->get() != new_node->get()) {
-      timeline_->set_node(index, **new_node, is_reachable(settings, index));
-    }
-  });
+  SharedMap<ReservationId, SharedValue<Reservation>>::compare(
+      before.reservations, state_.reservations, [&](ReservationId, const auto* old_one, const auto* new_one) {
+        if (!old_one || !new_one || old_one->get() != new_one->get()) redefined = true;
+      });
+  SharedMap<NodeIndex, SharedValue<Node>>::compare(
+      before.nodes, state_.nodes,
+      [&](NodeIndex index, const SharedValue<Node>* old_node, const SharedValue<Node>* new_node) {
+        if (!old_node || !new_node || (*old_node)->def.get() != (*new_node)->def.get()) {
+          redefined = true;
+        } else if (old_node->get() != new_node->get()) {
+          timeline_->set_node(index, **new_node, is_reachable(settings, index));
+        }
+      });
   if (redefined) return start_anew(snapshot, settings, now);
   replace_entries(gone, std::move(added), settings, now, all_change);
 }
 
-void Memo::replace_entries(const std::vector<const Job*>& gone, std::vector<QueueEntry> added, const PlannerSettings& settings, Time now,
-                           bool all_change) {
+void Memo::replace_entries(const std::vector<const Job*>& gone, std::vector<QueueEntry> added,
+                           const PlannerSettings& settings, Time now, bool all_change) {
   constexpr std::size_t few = 16;
   if (!all_change && gone.size() < few && added.size() < few) {
     std::vector<QueueEntry> old;

@@ -1,4 +1,5 @@
-// src/core/planner/memo.h - what one pass may take over from the last: the sorted queue, the shapes, the timeline. Law: a pass with a memo equals one without.
+// src/core/planner/memo.h - what one pass may take over from the last: the sorted queue, the shapes, the timeline. Law:
+// a pass with a memo equals one without.
 #pragma once
 
 #include <array>
@@ -22,7 +23,8 @@ struct QueueEntry {
   PartitionIndex partition;
   bool shortens = false;   // its limit may be cut (--time-min)
   bool in_window = false;  // of a reservation, with which it ends at the latest
-  std::uint32_t kind = 0;  // jobs of one kind meet the same limits: shape, owner, account, QOS and time limit are the same
+  std::uint32_t kind =
+      0;  // jobs of one kind meet the same limits: shape, owner, account, QOS and time limit are the same
 
   bool operator<(const QueueEntry& other) const {
     if (tier_below_max != other.tier_below_max) return tier_below_max < other.tier_below_max;
@@ -46,8 +48,8 @@ class Memo {
  private:
   bool must_start_anew(const State& snapshot, const PlannerSettings& settings) const;
   void start_anew(const State& snapshot, const PlannerSettings& settings, Time now);
-  void replace_entries(const std::vector<const Job*>& gone, std::vector<QueueEntry> added, const PlannerSettings& settings, Time now,
-                       bool all_change);
+  void replace_entries(const std::vector<const Job*>& gone, std::vector<QueueEntry> added,
+                       const PlannerSettings& settings, Time now, bool all_change);
   void count_cpus();
   void follow(const State& snapshot, const PlannerSettings& settings, Time now);
   Score score(const Job& job, PartitionIndex partition, const PlannerSettings& settings, Time now) const;

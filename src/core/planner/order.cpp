@@ -20,7 +20,8 @@ Measures measure(const Job& job, const PlannerSettings& settings, Time now) {
   const Duration age = job.submitted_at - settings.score_origin;
   const Duration wait = (settings.waits_until.is_set() ? settings.waits_until : now) - job.submitted_at;
   const Fixed one = Fixed::from_integer(1);
-  return {Fixed::from_integer(estimate), Fixed::from_integer(std::max<std::int64_t>(requested_cpus(*job.spec).value, 1)),
+  return {Fixed::from_integer(estimate),
+          Fixed::from_integer(std::max<std::int64_t>(requested_cpus(*job.spec).value, 1)),
           std::max(Fixed::from_ratio(age.value, 1'000'000), one), Fixed::from_ratio(wait.value, 1'000'000 * estimate)};
 }
 
@@ -31,15 +32,18 @@ Fixed unicep(const Measures& m) {
   return -divide(m.waits_per_estimate, log2(m.n));
 }
 
-// A short job before a long one, but a long one is put back by hours only; and an express lane for what is sure to be gone soon and
-// makes nobody clear much of the machine. Limits decide who may use it, because they are enforced and a guess is not.
+// A short job before a long one, but a long one is put back by hours only; and an express lane for what is sure to be
+// gone soon and makes nobody clear much of the machine. Limits decide who may use it, because they are enforced and a
+// guess is not.
 Fixed guarded(const Job& job, const PlannerSettings& settings, std::int64_t partition_cpus) {
   using Rules = GuardedRules;
-  const std::int64_t late = std::min(Rules::lateness_per_estimate * estimated_seconds(job, settings), Rules::lateness_max_seconds);
+  const std::int64_t late =
+      std::min(Rules::lateness_per_estimate * estimated_seconds(job, settings), Rules::lateness_max_seconds);
   const bool narrow = partition_cpus == 0 || requested_cpus(*job.spec).value * Rules::express_part <= partition_cpus;
   const bool express = narrow && job.time_limit_minutes <= Rules::express_limit_minutes;
   const Duration since = waits_since(job) - settings.score_origin;
-  return Fixed::from_ratio(since.value, 1'000'000) + Fixed::from_integer(late - (express ? Rules::express_lead_seconds : 0));
+  return Fixed::from_ratio(since.value, 1'000'000) +
+         Fixed::from_integer(late - (express ? Rules::express_lead_seconds : 0));
 }
 
 Fixed value_of(const Job& job, const PlannerSettings& settings, Time now, std::int64_t partition_cpus) {
@@ -50,15 +54,22 @@ Fixed value_of(const Job& job, const PlannerSettings& settings, Time now, std::i
   switch (settings.order) {
     case OrderPolicy::priority:
     case OrderPolicy::guarded:
-    case OrderPolicy::fcfs: break;  // what breaks ties is the whole order
-    case OrderPolicy::sjf: return m.r;
-    case OrderPolicy::f1: return multiply(log10(m.r), m.n) + age(870);
-    case OrderPolicy::f2: return multiply(sqrt(m.r), m.n) + age(25'600);
-    case OrderPolicy::f3: return multiply(m.r, m.n) + age(6'860'000);
-    case OrderPolicy::f4: return multiply(m.r, sqrt(m.n)) + age(530'000);
+    case OrderPolicy::fcfs:
+      break;  // what breaks ties is the whole order
+    case OrderPolicy::sjf:
+      return m.r;
+    case OrderPolicy::f1:
+      return multiply(log10(m.r), m.n) + age(870);
+    case OrderPolicy::f2:
+      return multiply(sqrt(m.r), m.n) + age(25'600);
+    case OrderPolicy::f3:
+      return multiply(m.r, m.n) + age(6'860'000);
+    case OrderPolicy::f4:
+      return multiply(m.r, sqrt(m.n)) + age(530'000);
     case OrderPolicy::wfp3:
       return -multiply(multiply(m.waits_per_estimate, multiply(m.waits_per_estimate, m.waits_per_estimate)), m.n);
-    case OrderPolicy::unicep: return unicep(m);
+    case OrderPolicy::unicep:
+      return unicep(m);
   }
   return {};
 }

@@ -40,11 +40,16 @@ struct Case {
 
 constexpr Case cases[] = {
     {OrderPolicy::sjf, [](long double r, long double, long double, long double) { return r; }},
-    {OrderPolicy::f1, [](long double r, long double n, long double s, long double) { return std::log10(r) * n + 870 * std::log10(s); }},
-    {OrderPolicy::f2, [](long double r, long double n, long double s, long double) { return std::sqrt(r) * n + 25600 * std::log10(s); }},
-    {OrderPolicy::f3, [](long double r, long double n, long double s, long double) { return r * n + 6.86e6L * std::log10(s); }},
-    {OrderPolicy::f4, [](long double r, long double n, long double s, long double) { return r * std::sqrt(n) + 5.3e5L * std::log10(s); }},
-    {OrderPolicy::wfp3, [](long double r, long double n, long double, long double w) { return -std::pow(w / r, 3.0L) * n; }},
+    {OrderPolicy::f1,
+     [](long double r, long double n, long double s, long double) { return std::log10(r) * n + 870 * std::log10(s); }},
+    {OrderPolicy::f2,
+     [](long double r, long double n, long double s, long double) { return std::sqrt(r) * n + 25600 * std::log10(s); }},
+    {OrderPolicy::f3,
+     [](long double r, long double n, long double s, long double) { return r * n + 6.86e6L * std::log10(s); }},
+    {OrderPolicy::f4, [](long double r, long double n, long double s,
+                         long double) { return r * std::sqrt(n) + 5.3e5L * std::log10(s); }},
+    {OrderPolicy::wfp3,
+     [](long double r, long double n, long double, long double w) { return -std::pow(w / r, 3.0L) * n; }},
     {OrderPolicy::unicep,
      [](long double r, long double n, long double, long double w) {
        return n > 1 ? -w / (std::log2(n) * r) : -w / r * 624'331'476'816'536.0L;
@@ -59,11 +64,13 @@ TEST(Order, scores_are_the_published_formulas) {
     const auto processors = static_cast<std::uint32_t>(random.between(1, 1024));
     const Job job = job_of(1, submit, estimate, processors);
     for (const Case& row : cases) {
-      const long double right = row.formula(estimate, processors, static_cast<long double>(submit), static_cast<long double>(now - submit));
+      const long double right =
+          row.formula(estimate, processors, static_cast<long double>(submit), static_cast<long double>(now - submit));
       const Fixed value = score_of(job, settings_of(row.order), at_second(now)).value;
       const long double seen = static_cast<long double>(value.raw) * 0x1p-48L;
       EXPECT_LE(std::fabs(seen - right), std::fabs(right) * 1e-10L + 1e-6L)
-          << "policy " << static_cast<int>(row.order) << " r " << estimate << " n " << processors << " s " << submit << " now " << now;
+          << "policy " << static_cast<int>(row.order) << " r " << estimate << " n " << processors << " s " << submit
+          << " now " << now;
     }
   }
 }

@@ -35,7 +35,8 @@ void PartitionCaps::begin_pass() {
   }
 }
 
-void PartitionCaps::change_laid(PartitionIndex partition, NodeIndex node, Time from, Time until, std::int64_t cpus, bool give) {
+void PartitionCaps::change_laid(PartitionIndex partition, NodeIndex node, Time from, Time until, std::int64_t cpus,
+                                bool give) {
   if (!limits(partition) || cpus == 0) return;
   Place& there = place(partition, node);
   if (!there.touched) {

@@ -1,4 +1,5 @@
-// src/core/planner/partition_caps.h - how many CPUs of a node the jobs of a partition may still have together (MaxCPUsPerNode), now and later.
+// src/core/planner/partition_caps.h - how many CPUs of a node the jobs of a partition may still have together
+// (MaxCPUsPerNode), now and later.
 #pragma once
 
 #include <map>
@@ -10,13 +11,16 @@
 
 namespace millrace {
 
-// As the timeline's own profiles: what is so, and the promises of a pass laid over it. Nothing is kept of partitions without such a limit.
+// As the timeline's own profiles: what is so, and the promises of a pass laid over it. Nothing is kept of partitions
+// without such a limit.
 class PartitionCaps {
  public:
   PartitionCaps() = default;
   explicit PartitionCaps(const State& state);
 
-  bool limits(PartitionIndex partition) const { return partition.value < caps_.size() && caps_[partition.value] != unlimited; }
+  bool limits(PartitionIndex partition) const {
+    return partition.value < caps_.size() && caps_[partition.value] != unlimited;
+  }
 
   // A job that is there, until it is expected to be gone; `give`: it is not any more.
   void change_base(PartitionIndex partition, NodeIndex node, Time until, std::int64_t cpus, bool give);
@@ -35,8 +39,8 @@ class PartitionCaps {
   Place& place(PartitionIndex partition, NodeIndex node);
 
   std::vector<std::uint32_t> caps_;  // by partition
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Place> places_;  // by partition and node; not there: all of it is left
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Place>
+      places_;  // by partition and node; not there: all of it is left
 };
-
 
 }  // namespace millrace

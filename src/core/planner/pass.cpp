@@ -12,7 +12,8 @@
 
 namespace millrace {
 
-constexpr std::uint32_t switches_wait_default = 300;  // seconds a job waits for its switches at most, where it does not say
+constexpr std::uint32_t switches_wait_default =
+    300;  // seconds a job waits for its switches at most, where it does not say
 
 Pass::Pass(State snapshot, PlannerSettings settings, Time now, Memo* memo)
     : snapshot_(std::move(snapshot)), settings_(std::move(settings)), memo_(memo ? memo : &own_memo_) {
@@ -26,7 +27,8 @@ void Pass::begin() {
   memo_->update(snapshot_, settings_, plan_.made_at);
   claims_digest_ = memo_->timeline().windows_digest();
   preempts_ = memo_->state().policy->preempt_type != PreemptType::none;
-  any_sharing_ = std::ranges::any_of(*memo_->state().partitions, [](const Partition& each) { return each.def.sharing != CpuSharing::no; });
+  any_sharing_ = std::ranges::any_of(*memo_->state().partitions,
+                                     [](const Partition& each) { return each.def.sharing != CpuSharing::no; });
   blocked_.assign(memo_->state().partitions->size(), 0);
   limits_.emplace(memo_->state(), plan_.made_at);
   limited_kinds_.assign(memo_->kinds(), 0);
@@ -36,7 +38,8 @@ void Pass::begin() {
   ordered_ = true;
   order_.resize(queue.size());
   std::iota(order_.begin(), order_.end(), 0u);
-  const auto head = std::ranges::find(queue, settings_.pinned->key, [](const QueueEntry& entry) { return entry.job->key; });
+  const auto head =
+      std::ranges::find(queue, settings_.pinned->key, [](const QueueEntry& entry) { return entry.job->key; });
   if (head == queue.end()) return;
   const auto at = order_.begin() + (head - queue.begin());
   std::rotate(order_.begin(), at, at + 1);
@@ -53,15 +56,17 @@ void Pass::sort_the_rest() {
   if (settings_.backfill == Backfill::guarded) return guard_the_old();
   const auto rest = order_.begin() + static_cast<std::ptrdiff_t>(std::min(next_ + 1, order_.size()));
   if (settings_.backfill == Backfill::shortest_first)
-    std::stable_sort(rest, order_.end(), [&](std::uint32_t a, std::uint32_t b) { return queue[a].span < queue[b].span; });
+    std::stable_sort(rest, order_.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return queue[a].span < queue[b].span; });
   else if (settings_.backfill == Backfill::strict)
     std::stable_sort(rest, order_.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return std::pair{queue[a].job->submitted_at, queue[a].job->key} < std::pair{queue[b].job->submitted_at, queue[b].job->key};
+      return std::pair{queue[a].job->submitted_at, queue[a].job->key} <
+             std::pair{queue[b].job->submitted_at, queue[b].job->key};
     });
 }
 
-// Behind the head the first few who have waited long come next in their tier, with promised starts of their own; so do the heads of
-// partitions that are not blocked yet.
+// Behind the head the first few who have waited long come next in their tier, with promised starts of their own; so do
+// the heads of partitions that are not blocked yet.
 void Pass::guard_the_old() {
   const std::vector<QueueEntry>& queue = memo_->queue();
   std::size_t place = std::min(next_ + 1, order_.size());
@@ -96,7 +101,8 @@ bool Pass::advance(std::int64_t steps_more) {
   bool finished = false;
   while (!finished && steps() < until) {
     // Nobody needs less than one CPU; the first blocked jobs have been planned, the rest waits behind them.
-    const bool nothing_left = !preempts_ && !any_sharing_ && !memo_->timeline().anything_free() && !memo_->timeline().has_windows() && anyone_blocked_ &&
+    const bool nothing_left = !preempts_ && !any_sharing_ && !memo_->timeline().anything_free() &&
+                              !memo_->timeline().has_windows() && anyone_blocked_ &&
                               (settings_.backfill != Backfill::conservative || claims_ >= settings_.depth);
     if (next_ >= queue.size() || watched_done_ || (nothing_left && settings_.watched.value == 0)) {
       finished = true;
@@ -107,7 +113,8 @@ bool Pass::advance(std::int64_t steps_more) {
     const bool was_first = tried == Tried::blocked && !anyone_blocked_ && blocked_[entry.partition.value];
     if (was_first) {
       anyone_blocked_ = true;
-      const bool in_order = settings_.backfill == Backfill::none || settings_.backfill == Backfill::easy || settings_.backfill == Backfill::conservative;
+      const bool in_order = settings_.backfill == Backfill::none || settings_.backfill == Backfill::easy ||
+                            settings_.backfill == Backfill::conservative;
       if (!in_order) sort_the_rest();
     }
     // An array's rest stays at the front as long as its tasks find room.
@@ -131,11 +138,12 @@ Shape& Pass::shape_at(std::uint32_t index) {
 // The last try failed in the face of the same promises, with a job no longer than this one.
 bool Pass::failed_alike(const QueueEntry& entry, const Shape& shape) const {
   if (shape.alone) return false;
-  return !settings_.promises && entry.span >= shape.failed_span && (shape.failed_behind == 0 || shape.failed_behind == claims_digest_);
+  return !settings_.promises && entry.span >= shape.failed_span &&
+         (shape.failed_behind == 0 || shape.failed_behind == claims_digest_);
 }
 
-// What failed before fails again while nothing came free that it could use, and the promises it ran into still stand. A later start
-// reaches further into them, never less far.
+// What failed before fails again while nothing came free that it could use, and the promises it ran into still stand. A
+// later start reaches further into them, never less far.
 bool Pass::known_to_fail(const QueueEntry& entry) {
   if (settings_.promises) return false;  // each job gives up its own on the way, so more may come free within the pass
   Duration& failed = memo_->shapes().failed(entry.shape);
@@ -143,7 +151,8 @@ bool Pass::known_to_fail(const QueueEntry& entry) {
   const Shape& shape = memo_->shapes().at(entry.shape);
   if (!failed_alike(entry, shape)) return false;
   const std::size_t useful = memo_->timeline().useful_since(shape, shape.failed_at);
-  const bool too_few = shape.failed_behind == 0 && useful < shape.nodes_least && shape.failed_found < shape.nodes_least - useful;
+  const bool too_few =
+      shape.failed_behind == 0 && useful < shape.nodes_least && shape.failed_found < shape.nodes_least - useful;
   if (useful > 0 && !too_few) return false;
   failed = shape.failed_span;
   return true;
@@ -167,14 +176,16 @@ bool Pass::lacks_licences(const QueueEntry& entry) {
   return !licences_for(ask, entry.span, *licences_);
 }
 
-std::optional<std::vector<LicenceAsk>> Pass::licences_for(const ResourceRequest& ask, Duration span, std::vector<LicenceAsk> free) const {
+std::optional<std::vector<LicenceAsk>> Pass::licences_for(const ResourceRequest& ask, Duration span,
+                                                          std::vector<LicenceAsk> free) const {
   if (!memo_->state().reservations.empty())
     subtract(free, licences_kept_from(memo_->state(), ask.reservation, plan_.made_at, plus(plan_.made_at, span)));
   return choose_licences(ask, free);
 }
 
 bool Pass::has_obstacle(const QueueEntry& entry) const {
-  return standing_obstacle(memo_->state(), *entry.job, plan_.made_at, started_tasks(entry.job->array), entry.partition) != Reason::none;
+  return standing_obstacle(memo_->state(), *entry.job, plan_.made_at, started_tasks(entry.job->array),
+                           entry.partition) != Reason::none;
 }
 
 // A limit keeps it back, however much is free; it keeps nobody else waiting.
@@ -227,7 +238,8 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   const bool behind = blocked_[entry.partition.value] != 0;
   const bool watched = job.key == settings_.watched;
   if (behind && settings_.backfill == Backfill::none && !watched) return Tried::blocked;
-  if (behind && settings_.backfill == Backfill::strict && plus(plan_.made_at, entry.span) >= shadow_ && !watched) return Tried::blocked;
+  if (behind && settings_.backfill == Backfill::strict && plus(plan_.made_at, entry.span) >= shadow_ && !watched)
+    return Tried::blocked;
   if (!promises_.empty() && keep_promise(entry)) return Tried::blocked;
   if (has_obstacle(entry) || is_limited(entry) || lacks_licences(entry)) return Tried::skipped;
   Shape& shape = shape_of(entry);
@@ -235,7 +247,8 @@ Pass::Tried Pass::try_entry(const QueueEntry& entry) {
   // Nodes kept for a reservation are there for its jobs, and for them alone.
   const bool opens = shape.reservation.value != 0 && entry.span <= shape.opens_for;
   if (opens) memo_->timeline().open_window(shape.reservation, true);
-  if (opens && shape.opens_for.value != INT64_MAX) shape.cursor = 0;  // a longer one of this shape was tried where these nodes are closed
+  if (opens && shape.opens_for.value != INT64_MAX)
+    shape.cursor = 0;  // a longer one of this shape was tried where these nodes are closed
   const bool in_time = plus(plan_.made_at, entry.span) <= shape.window_end;
   bool placed = (!fails && in_time && start_now(entry, shape)) || (entry.shortens && start_shorter(entry, shape));
   const bool limited = !placed && !limited_.empty() && is_limited(entry);
@@ -262,7 +275,8 @@ bool Pass::start_shorter(const QueueEntry& entry, Shape& shape) {
     return plus(plan_.made_at, minutes(limit)) <= shape.window_end &&
            memo_->timeline().fit(shape, plan_.made_at, minutes(limit), true, ignored).has_value();
   };
-  std::uint32_t low = least, high = static_cast<std::uint32_t>(std::min<std::int64_t>(entry.span.value / minutes(1).value, unlimited - 1));
+  std::uint32_t low = least, high = static_cast<std::uint32_t>(
+                                 std::min<std::int64_t>(entry.span.value / minutes(1).value, unlimited - 1));
   if (settings_.use_expected || low >= high || !fits(low)) return false;
   while (high - low > 1) {
     const std::uint32_t middle = low + (high - low) / 2;
@@ -279,11 +293,14 @@ bool Pass::start_shorter(const QueueEntry& entry, Shape& shape) {
 void Pass::grow(const QueueEntry& entry, const Shape& shape, std::vector<NodeShare>& shares) {
   const JobSpec& spec = *shape.spec;
   const ResourceRequest& ask = spec.resource_request();
-  if (spec.max_nodes <= spec.min_nodes || ask.use_min_nodes || std::ranges::any_of(ask.gres, [](const GresAsk& gres) { return gres.scope == GresScope::job; })) return;
+  if (spec.max_nodes <= spec.min_nodes || ask.use_min_nodes ||
+      std::ranges::any_of(ask.gres, [](const GresAsk& gres) { return gres.scope == GresScope::job; }))
+    return;
   std::vector<std::uint32_t> sizes;  // that it might have instead
   const Partition& partition = memo_->state().partition(entry.partition);
   const std::size_t there = shape.own_nodes ? shape.nodes.size() : partition.nodes.size();
-  const auto most = static_cast<std::uint32_t>(std::min<std::size_t>({spec.max_nodes, partition.def.max_nodes, there, spec.tasks_asked ? spec.tasks : unlimited}));
+  const auto most = static_cast<std::uint32_t>(std::min<std::size_t>(
+      {spec.max_nodes, partition.def.max_nodes, there, spec.tasks_asked ? spec.tasks : unlimited}));
   for (auto size = static_cast<std::uint32_t>(shares.size()) + 1; size <= most; ++size)
     if (ask.node_counts.empty() || ask.node_counts.contains(size)) sizes.push_back(size);
   const Job job = in_partition(memo_->state(), *entry.job, entry.partition);
@@ -293,8 +310,9 @@ void Pass::grow(const QueueEntry& entry, const Shape& shape, std::vector<NodeSha
     Shape wide = wider(memo_->state(), memo_->timeline().classes(), shape, sizes[middle]);
     bool ignored = false;
     auto more = memo_->timeline().fit(wide, plan_.made_at, entry.span, true, ignored);
-    const bool fits = more && (ask.node_counts.empty() || ask.node_counts.contains(static_cast<std::uint32_t>(more->size()))) &&
-                      (limits_->is_idle() || limits_->blocks(job, placed_size(memo_->state(), job, *more)) == Reason::none);
+    const bool fits =
+        more && (ask.node_counts.empty() || ask.node_counts.contains(static_cast<std::uint32_t>(more->size()))) &&
+        (limits_->is_idle() || limits_->blocks(job, placed_size(memo_->state(), job, *more)) == Reason::none);
     if (fits) shares = *std::move(more);
     (fits ? low : high) = fits ? middle + 1 : middle;
   }
@@ -316,7 +334,8 @@ bool Pass::start_now(const QueueEntry& entry, Shape& shape) {
     return true;
   }
   const bool again = failed_alike(entry, shape);
-  auto shares = again ? timeline.fit_since(shape.failed_at, shape, now, entry.span, by_claims) : timeline.fit(shape, now, entry.span, true, by_claims);
+  auto shares = again ? timeline.fit_since(shape.failed_at, shape, now, entry.span, by_claims)
+                      : timeline.fit(shape, now, entry.span, true, by_claims);
   if (!shares && (settings_.promises || timeline.refused_an_owner())) return false;
   if (!shares) {
     // Where only a part was looked at, what stood in the way of the rest still does.
@@ -340,12 +359,14 @@ void Pass::note_start(const QueueEntry& entry, const Shape& shape, std::vector<N
   memo_->timeline().place(shape, shares, until);
   memo_->timeline().expect(job.key, until);
   if (licences_)
-    if (const auto taken = licences_for(job.spec->resource_request(), entry.span, *licences_)) subtract(*licences_, *taken);
+    if (const auto taken = licences_for(job.spec->resource_request(), entry.span, *licences_))
+      subtract(*licences_, *taken);
   if (job.key == settings_.watched) watched_done_ = true;
   if (job.array.value != 0) ++started_tasks_[job.array];
   if (!job.is_array_rest()) placed_.insert(job.key);
   plan_.placements.push_back({job.key, job.attempt, std::move(shares), anyone_blocked_, entry.partition, 0});
-  if (settings_.order == OrderPolicy::priority) plan_.placements.back().priority = static_cast<std::uint32_t>(-to_integer(entry.score.value));
+  if (settings_.order == OrderPolicy::priority)
+    plan_.placements.back().priority = static_cast<std::uint32_t>(-to_integer(entry.score.value));
 }
 
 bool Pass::sees_more_cpus(const QueueEntry& entry) {
@@ -355,13 +376,15 @@ bool Pass::sees_more_cpus(const QueueEntry& entry) {
   const auto [known, fresh] = claims_give_way_.try_emplace({entry.shape, entry.job->qos.value}, false);
   if (!fresh) return known->second;
   const auto gives = [&](JobKey key) { return gives_way(state, state.job(key), *entry.job, entry.partition); };
-  for (const auto& [key, nothing] : state.suspended) known->second = known->second || (state.job(key).suspension->wants_cpus && gives(key));
+  for (const auto& [key, nothing] : state.suspended)
+    known->second = known->second || (state.job(key).suspension->wants_cpus && gives(key));
   for (const JobKey key : suspended_) known->second = known->second || gives(key);
   return known->second;
 }
 
 // Free CPUs first, then those with as few others as possible.
-std::optional<std::vector<NodeShare>> Pass::fit_by_rows(const QueueEntry& entry, Shape& shape, const std::vector<JobKey>& suspends) {
+std::optional<std::vector<NodeShare>> Pass::fit_by_rows(const QueueEntry& entry, Shape& shape,
+                                                        const std::vector<JobKey>& suspends) {
   Timeline& timeline = memo_->timeline();
   const State& state = memo_->state();
   fitting_without_.clear();
@@ -395,7 +418,9 @@ bool Pass::may_claim(const QueueEntry& entry) const {
 
 void Pass::promise(const Claim& claim, PartitionIndex partition, Duration span) {
   memo_->timeline().take(claim.shares, partition, claim.start, plus(claim.start, span));
-  const auto add = [&](std::int64_t value) { claims_digest_ = mix_bits(claims_digest_ ^ static_cast<std::uint64_t>(value)) + 0x9e3779b97f4a7c15ULL; };
+  const auto add = [&](std::int64_t value) {
+    claims_digest_ = mix_bits(claims_digest_ ^ static_cast<std::uint64_t>(value)) + 0x9e3779b97f4a7c15ULL;
+  };
   add(claim.start.value);
   add(span.value);
   for (const NodeShare& share : claim.shares) {
@@ -415,7 +440,8 @@ void Pass::lay_promises() {
   for (const QueueEntry& entry : memo_->queue()) {
     const auto it = given.find(entry.job->key);
     if (it == given.end() || it->second->partition != entry.partition || has_obstacle(entry)) continue;
-    if (memo_->shapes().at(entry.shape).reservation.value != 0 || entry.job->het) continue;  // plans anew: within its reservation, with all components
+    if (memo_->shapes().at(entry.shape).reservation.value != 0 || entry.job->het)
+      continue;  // plans anew: within its reservation, with all components
     const Time start = std::max(it->second->start, plan_.made_at);
     holds.push_back({&it->second->shares, entry.partition, start, plus(start, entry.span)});
     laid.push_back(it->second);
@@ -433,7 +459,8 @@ bool Pass::keep_promise(const QueueEntry& entry) {
   if (!settings_.better_promises && start > plan_.made_at) {
     blocked_[entry.partition.value] = 1;
     ++claims_;
-    plan_.findings.push_back({promise.key, anyone_blocked_ ? Reason::priority : Reason::resources, start, promise.shares, entry.partition});
+    plan_.findings.push_back(
+        {promise.key, anyone_blocked_ ? Reason::priority : Reason::resources, start, promise.shares, entry.partition});
     return true;
   }
   memo_->timeline().give(promise.shares, entry.partition, start, plus(start, entry.span));

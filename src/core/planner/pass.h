@@ -1,4 +1,5 @@
-// src/core/planner/pass.h - one look through the queue in order: who starts now, who is planned for when, who may overtake.
+// src/core/planner/pass.h - one look through the queue in order: who starts now, who is planned for when, who may
+// overtake.
 #pragma once
 
 #include <functional>
@@ -31,9 +32,11 @@ class Pass {
   Tried try_in_window(const QueueEntry& listed);
   bool start_now(const QueueEntry& entry, Shape& shape);
   void note_start(const QueueEntry& entry, const Shape& shape, std::vector<NodeShare> shares);
-  // Some CPUs that are taken for others are there for it: those it may share, those of suspended jobs that give way to it.
+  // Some CPUs that are taken for others are there for it: those it may share, those of suspended jobs that give way to
+  // it.
   bool sees_more_cpus(const QueueEntry& entry);
-  std::optional<std::vector<NodeShare>> fit_by_rows(const QueueEntry& entry, Shape& shape, const std::vector<JobKey>& suspends);
+  std::optional<std::vector<NodeShare>> fit_by_rows(const QueueEntry& entry, Shape& shape,
+                                                    const std::vector<JobKey>& suspends);
   void note_start_by_rows(const QueueEntry& entry, const Shape& shape, std::vector<NodeShare> shares);
   // Starts it on CPUs of jobs that are suspended for it at once. False: there are none, or not enough.
   bool suspend_others(const QueueEntry& entry, Shape& shape);
@@ -50,13 +53,14 @@ class Pass {
   };
   using Fitter = std::function<std::optional<std::vector<NodeShare>>()>;
   std::optional<std::vector<NodeShare>> make_room(std::span<const Wanting> wanting, const Fitter& fit);
-  std::optional<std::vector<NodeShare>> fit_without(const Fitter& fit, const std::vector<const Job*>& able, std::size_t count);
+  std::optional<std::vector<NodeShare>> fit_without(const Fitter& fit, const std::vector<const Job*>& able,
+                                                    std::size_t count);
   void take_until(const std::vector<NodeShare>& shares, PartitionIndex partition, Time until);
   std::vector<const Job*> victims_for(const std::vector<NodeShare>& shares, const std::vector<const Job*>& able) const;
   bool may_claim(const QueueEntry& entry) const;
   void lay_promises();
   bool keep_promise(const QueueEntry& entry);  // or give it up
-  bool is_settled(const Job& job) const;  // placed by this pass; of an array's rest: all its tasks
+  bool is_settled(const Job& job) const;       // placed by this pass; of an array's rest: all its tasks
   std::uint32_t started_tasks(JobKey array) const;
   bool has_obstacle(const QueueEntry& entry) const;
   bool is_limited(const QueueEntry& entry);
@@ -64,7 +68,8 @@ class Pass {
   // Licences it needs that are not free: it waits for them and keeps nobody else waiting.
   bool lacks_licences(const QueueEntry& entry);
   // Which it would take of these, not counting what reservations keep from it.
-  std::optional<std::vector<LicenceAsk>> licences_for(const ResourceRequest& ask, Duration span, std::vector<LicenceAsk> free) const;
+  std::optional<std::vector<LicenceAsk>> licences_for(const ResourceRequest& ask, Duration span,
+                                                      std::vector<LicenceAsk> free) const;
   void sort_the_rest();
   void guard_the_old();
   Shape& shape_of(const QueueEntry& entry) { return shape_at(entry.shape); }
@@ -109,27 +114,27 @@ class Pass {
   std::vector<std::uint32_t> order_;  // positions in the memo's queue, when they are not simply one after the other
   bool ordered_ = false;
   std::size_t next_ = 0;
-  std::vector<char> guarded_;         // Backfill::guarded, by place in the order: has its start promised
-  std::vector<char> blocked_;         // by partition: someone of higher rank waits there
+  std::vector<char> guarded_;  // Backfill::guarded, by place in the order: has its start promised
+  std::vector<char> blocked_;  // by partition: someone of higher rank waits there
   bool anyone_blocked_ = false;
   bool watched_done_ = false;
   std::uint32_t claims_ = 0;
   std::uint64_t claims_digest_ = 1;
   bool preempts_ = false;
   bool any_sharing_ = false;
-  std::set<JobKey> suspended_;        // by this pass
-  std::uint32_t fitting_row_ = 1;     // of the last fit_by_rows
+  std::set<JobKey> suspended_;     // by this pass
+  std::uint32_t fitting_row_ = 1;  // of the last fit_by_rows
   std::vector<JobKey> fitting_without_;
   // By shape and QOS, until this pass suspends somebody: what was found about them.
   using Kind = std::pair<std::uint32_t, std::uint32_t>;
   std::map<Kind, bool> claims_give_way_;
   std::map<Kind, Duration> failed_by_rows_, suspended_in_vain_;  // jobs so long or longer
   std::optional<std::vector<LicenceAsk>> licences_;  // free ones, this pass's starts taken off; asked for by few
-  std::set<JobKey> told_to_go_;       // by this pass
-  bool all_nodes_anew_ = false;       // while others are imagined gone
+  std::set<JobKey> told_to_go_;                      // by this pass
+  bool all_nodes_anew_ = false;                      // while others are imagined gone
   std::set<std::pair<std::uint32_t, std::uint32_t>> preempt_in_vain_;  // shape and QOS
-  Time shadow_ = never;               // Backfill::strict: everyone else must be gone before
-  std::set<JobKey> placed_;                   // jobs, in this partition or another
+  Time shadow_ = never;                            // Backfill::strict: everyone else must be gone before
+  std::set<JobKey> placed_;                        // jobs, in this partition or another
   std::map<JobKey, std::uint32_t> started_tasks_;  // by array: of this pass
   std::map<JobKey, const Promise*> promises_;      // laid over the timeline, not yet given up
   std::optional<LimitUse> limits_;
@@ -138,7 +143,7 @@ class Pass {
     auto operator<=>(const LimitedKind&) const = default;
   };
   std::vector<char> limited_kinds_;  // by QueueEntry::kind, for a quick answer
-  std::set<LimitedKind> limited_;  // no limit is given back during a pass
+  std::set<LimitedKind> limited_;    // no limit is given back during a pass
   std::int64_t tried_ = 0;
   Plan plan_;
 };

@@ -8,10 +8,14 @@ namespace {
 
 Backfill backfill_of(Schedule schedule) {
   switch (schedule) {
-    case Schedule::conservative: return Backfill::conservative;
-    case Schedule::easy: return Backfill::easy;
-    case Schedule::sjbf: return Backfill::shortest_first;
-    case Schedule::guarded: return Backfill::guarded;
+    case Schedule::conservative:
+      return Backfill::conservative;
+    case Schedule::easy:
+      return Backfill::easy;
+    case Schedule::sjbf:
+      return Backfill::shortest_first;
+    case Schedule::guarded:
+      return Backfill::guarded;
   }
   return Backfill::conservative;
 }

@@ -14,10 +14,11 @@ struct Proposal {
   Attempt attempt;
   std::vector<NodeShare> shares;
   bool by_backfill = false;
-  PartitionIndex partition;  // which of those it asked for
-  std::uint32_t priority = 0;  // with which it came first; 0: as the ledger has it
+  PartitionIndex partition;                      // which of those it asked for
+  std::uint32_t priority = 0;                    // with which it came first; 0: as the ledger has it
   std::optional<std::uint32_t> limit_minutes{};  // shortened to what is free before others come (--time-min)
-  std::vector<Proposal> with{};  // of a heterogeneous job's leader: its other components, in their order; all start or none
+  std::vector<Proposal>
+      with{};  // of a heterogeneous job's leader: its other components, in their order; all start or none
 };
 
 // Why a job does not start now, and when it is expected to.
@@ -44,17 +45,17 @@ struct Plan {
   JobKey next_key;                   // of the state: jobs from here on were not there yet
   std::vector<Proposal> placements;  // in the order decided; each assumes the ones before it
   std::vector<Preemption> preemptions;
-  std::vector<Finding> findings;     // of the jobs looked at; all others wait behind them (Reason::priority)
-  std::int64_t steps = 0;            // work done, for budgets
+  std::vector<Finding> findings;  // of the jobs looked at; all others wait behind them (Reason::priority)
+  std::int64_t steps = 0;         // work done, for budgets
 };
 
-// What may overtake a blocked job. `strict` is the rule of published comparisons: first come first served among those that are gone
-// strictly before the head's start, whatever it leaves free. `guarded` is easy, and the first few who have waited long have promised
-// starts of their own.
+// What may overtake a blocked job. `strict` is the rule of published comparisons: first come first served among those
+// that are gone strictly before the head's start, whatever it leaves free. `guarded` is easy, and the first few who
+// have waited long have promised starts of their own.
 enum class Backfill : std::uint8_t { none, easy, shortest_first, conservative, strict, guarded };
 
-// Who comes first. `priority` is the ledger's order (tier, priority, age); the others are scores of the literature over estimate,
-// width and submit time, lowest first; `guarded` is ours.
+// Who comes first. `priority` is the ledger's order (tier, priority, age); the others are scores of the literature over
+// estimate, width and submit time, lowest first; `guarded` is ours.
 enum class OrderPolicy : std::uint8_t { priority, fcfs, sjf, f1, f2, f3, f4, wfp3, unicep, guarded };
 
 // A head chosen earlier that stays the head until it starts, and the start found for it then.
@@ -74,16 +75,18 @@ struct Promise {
 struct PlannerSettings {
   Backfill backfill = Backfill::easy;
   OrderPolicy order = OrderPolicy::priority;
-  std::uint32_t depth = 100;  // blocked jobs that get a planned start, which those behind must not delay (easy: one per partition)
-  bool use_expected = false;  // plan with Job::expected_seconds instead of limits; `guarded` orders with them and plans with limits
-  Time score_origin;          // scores take submit times from here
-  Time waits_until;           // scores count waits to here; not set: to now
+  std::uint32_t depth =
+      100;  // blocked jobs that get a planned start, which those behind must not delay (easy: one per partition)
+  bool use_expected =
+      false;  // plan with Job::expected_seconds instead of limits; `guarded` orders with them and plans with limits
+  Time score_origin;  // scores take submit times from here
+  Time waits_until;   // scores count waits to here; not set: to now
   std::optional<PinnedHead> pinned;
-  // Conservative backfill begins with these. Each job in turn gives up its own for the earliest start that all others leave it; or,
-  // where nothing came free before its time, keeps it until that start. Null: everything is planned anew.
+  // Conservative backfill begins with these. Each job in turn gives up its own for the earliest start that all others
+  // leave it; or, where nothing came free before its time, keeps it until that start. Null: everything is planned anew.
   SharedValue<std::vector<Promise>> promises;
   bool better_promises = true;
-  JobKey watched;             // planned whatever the depth; the pass ends with it (core/planner/trial)
+  JobKey watched;                      // planned whatever the depth; the pass ends with it (core/planner/trial)
   std::vector<NodeIndex> unreachable;  // nodes that do not answer at the moment: nothing new is placed there
 };
 

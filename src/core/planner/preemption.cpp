@@ -15,7 +15,8 @@ namespace {
 // Who goes first: the lowest tier, then the lowest priority, then the one that ran the shortest.
 void sort_by_worth(const State& state, std::vector<const Job*>& jobs) {
   std::ranges::sort(jobs, {}, [&](const Job* job) {
-    return std::tuple{state.partition(job->spec->partition).def.priority_tier, job->priority, -job->started_at.value, job->key};
+    return std::tuple{state.partition(job->spec->partition).def.priority_tier, job->priority, -job->started_at.value,
+                      job->key};
   });
 }
 
@@ -32,7 +33,8 @@ bool is_on(const Job& job, const std::vector<NodeShare>& shares) {
 }  // namespace
 
 // Of these, on each node as few as make room for the share.
-std::vector<const Job*> Pass::victims_for(const std::vector<NodeShare>& shares, const std::vector<const Job*>& able) const {
+std::vector<const Job*> Pass::victims_for(const std::vector<NodeShare>& shares,
+                                          const std::vector<const Job*>& able) const {
   std::vector<const Job*> chosen;
   for (const NodeShare& share : shares) {
     Amounts free = memo_->timeline().free_now(share.node);
@@ -48,7 +50,8 @@ std::vector<const Job*> Pass::victims_for(const std::vector<NodeShare>& shares, 
 }
 
 // The shares if these were gone, the first so many of them only.
-std::optional<std::vector<NodeShare>> Pass::fit_without(const Fitter& fit, const std::vector<const Job*>& able, std::size_t count) {
+std::optional<std::vector<NodeShare>> Pass::fit_without(const Fitter& fit, const std::vector<const Job*>& able,
+                                                        std::size_t count) {
   Timeline& timeline = memo_->timeline();
   for (std::size_t i = 0; i < count; ++i) timeline.imagine_gone(able[i]->key, true);
   auto shares = fit();
@@ -56,7 +59,8 @@ std::optional<std::vector<NodeShare>> Pass::fit_without(const Fitter& fit, const
   return shares;
 }
 
-// A job is suspended at the moment when the one it makes room for starts, never before: otherwise it would find its CPUs free and go on.
+// A job is suspended at the moment when the one it makes room for starts, never before: otherwise it would find its
+// CPUs free and go on.
 bool Pass::suspend_others(const QueueEntry& entry, Shape& shape) {
   const State& state = memo_->state();
   if (!state.policy->gang || plus(plan_.made_at, entry.span) > shape.window_end) return false;
@@ -145,8 +149,8 @@ std::optional<std::vector<NodeShare>> Pass::make_room(std::span<const Wanting> w
     for_whom.emplace(key, *who);
   }
   sort_by_worth(state, able);
-  // Those on their way out count as gone, and those it could suspend as suspended, which they will be when it starts; of the others as
-  // few of the worthiest as possible.
+  // Those on their way out count as gone, and those it could suspend as suspended, which they will be when it starts;
+  // of the others as few of the worthiest as possible.
   if (alone) timeline.open_cpus(rows_of(state, *wanting.front().job, wanting.front().partition), suspended);
   for (const JobKey key : going) timeline.imagine_gone(key, true);
   auto shares = able.empty() && going.empty() ? std::nullopt : fit_without(fit, able, able.size());
@@ -169,12 +173,15 @@ std::optional<std::vector<NodeShare>> Pass::make_room(std::span<const Wanting> w
   for (const Job* job : victims) {
     if (told_to_go_.contains(job->key)) continue;  // with another of its components
     for (const JobKey each : whole_of(*job)) told_to_go_.insert(each);
-    plan_.preemptions.push_back({job->key, job->attempt, for_whom.at(job->key).job->key, for_whom.at(job->key).partition});
+    plan_.preemptions.push_back(
+        {job->key, job->attempt, for_whom.at(job->key).job->key, for_whom.at(job->key).partition});
   }
   return shares;
 }
 
-void Pass::take_until(const std::vector<NodeShare>& shares, PartitionIndex partition, Time until) { memo_->timeline().take(shares, partition, since_ever, until); }
+void Pass::take_until(const std::vector<NodeShare>& shares, PartitionIndex partition, Time until) {
+  memo_->timeline().take(shares, partition, since_ever, until);
+}
 
 bool Pass::preempt(const QueueEntry& entry, Shape& shape) {
   if (!preempts_) return false;
@@ -194,7 +201,8 @@ bool Pass::preempt(const QueueEntry& entry, Shape& shape) {
   }
   // Whoever comes later finds the nodes taken.
   take_until(*shares, entry.partition, plus(plan_.made_at, entry.span));
-  plan_.findings.push_back({entry.job->key, Reason::resources, plan_.made_at + seconds(1), *std::move(shares), entry.partition});
+  plan_.findings.push_back(
+      {entry.job->key, Reason::resources, plan_.made_at + seconds(1), *std::move(shares), entry.partition});
   blocked_[entry.partition.value] = 1;
   return true;
 }

@@ -24,7 +24,9 @@ void normalise(std::vector<Fixed>& parts, bool keep) {
 }  // namespace
 
 Priorities::Priorities(const State& state, Time now)
-    : state_(state), policy_(state.policy->priority), at_(period_start(now, policy_.calc_period_seconds)),
+    : state_(state),
+      policy_(state.policy->priority),
+      at_(period_start(now, policy_.calc_period_seconds)),
       shares_(!state.policy->basic_priority && policy_.fairshare > 0 ? FairShare(state, at_) : FairShare(state)) {
   if (state.policy->basic_priority) return;
   for (const auto& [index, node] : state.nodes) {
@@ -37,13 +39,15 @@ Priorities::Priorities(const State& state, Time now)
   qos_parts_.resize(state.next_qos.value);
   for (const auto& [id, qos] : state.qos) qos_parts_[id.value] = Fixed::from_integer(qos->priority);
   assoc_parts_.resize(state.next_association.value);
-  for (const auto& [id, association] : state.associations) assoc_parts_[id.value] = Fixed::from_integer(association->priority);
+  for (const auto& [id, association] : state.associations)
+    assoc_parts_[id.value] = Fixed::from_integer(association->priority);
   normalise(partition_parts_, (policy_.flags & priority_no_normal_part) != 0);
   normalise(qos_parts_, (policy_.flags & priority_no_normal_qos) != 0);
   normalise(assoc_parts_, (policy_.flags & priority_no_normal_assoc) != 0);
   fixed_points_.resize(state.next_association.value);
   for (std::uint32_t i = 0; i < fixed_points_.size(); ++i)
-    fixed_points_[i] = weighted(shares_.of(AssociationId{i}).factor, policy_.fairshare) + weighted(assoc_parts_[i], policy_.assoc);
+    fixed_points_[i] =
+        weighted(shares_.of(AssociationId{i}).factor, policy_.fairshare) + weighted(assoc_parts_[i], policy_.assoc);
   if (policy_.tres.empty()) return;
   for (const Partition& partition : *state.partitions) {
     Tres all;
@@ -54,7 +58,8 @@ Priorities::Priorities(const State& state, Time now)
       ++all[tres_node];
       for (const NodeGres& kind : def.kinds) {
         if (const auto slot = tres_slot(*state.tres_names, "gres/" + kind.name)) all[*slot] += kind.count;
-        if (const auto slot = tres_slot(*state.tres_names, "gres/" + kind.name + ":" + kind.type)) all[*slot] += kind.count;
+        if (const auto slot = tres_slot(*state.tres_names, "gres/" + kind.name + ":" + kind.type))
+          all[*slot] += kind.count;
       }
     }
     all[tres_billing] = billing_of(state, partition.def, all);
@@ -73,18 +78,22 @@ Fixed Priorities::age_part(const Job& job) const {
 Fixed Priorities::size_part(const Job& job) const {
   if (nodes_ == 0 || cpus_ == 0) return {};
   const JobSpec& spec = *job.spec;
-  const std::int64_t cpus = static_cast<std::int64_t>(spec.overcommits() ? spec.min_nodes : spec.tasks) * spec.cpus_per_task;
+  const std::int64_t cpus =
+      static_cast<std::int64_t>(spec.overcommits() ? spec.min_nodes : spec.tasks) * spec.cpus_per_task;
   if ((policy_.flags & priority_small_relative_to_time) != 0) {
-    const std::int64_t minutes = job.time_limit_minutes == unlimited ? 365 * 24 * 60 : std::max(job.time_limit_minutes, 1u);
+    const std::int64_t minutes =
+        job.time_limit_minutes == unlimited ? 365 * 24 * 60 : std::max(job.time_limit_minutes, 1u);
     const Fixed part = at_most_one(Fixed{Fixed::from_ratio(cpus, cpus_).raw / minutes});
     return policy_.favor_small ? one - part : part;
   }
-  const Fixed sum = at_most_one(Fixed::from_ratio(spec.min_nodes, nodes_)) + at_most_one(Fixed::from_ratio(cpus, cpus_));
+  const Fixed sum =
+      at_most_one(Fixed::from_ratio(spec.min_nodes, nodes_)) + at_most_one(Fixed::from_ratio(cpus, cpus_));
   const Fixed part{sum.raw / 2};
   return policy_.favor_small ? one - part : part;
 }
 
-Fixed Priorities::tres_points(const Job& job, PartitionIndex partition, std::vector<PriorityFactors::TresPoints>* each) const {
+Fixed Priorities::tres_points(const Job& job, PartitionIndex partition,
+                              std::vector<PriorityFactors::TresPoints>* each) const {
   Fixed sum;
   if (policy_.tres.empty()) return sum;
   const JobSize size = requested_size(state_, job);
@@ -104,7 +113,8 @@ Fixed Priorities::tres_points(const Job& job, PartitionIndex partition, std::vec
 
 std::uint32_t Priorities::total(Fixed points, const Job& job) const {
   // Parts are cut at their last bit; a hair more, so that nine tenths of 1000 are 900.
-  const std::int64_t sum = to_integer(points + Fixed{Fixed::from_integer(1).raw >> 20}) + job.spec->extra_request().site_factor - job.spec->nice;
+  const std::int64_t sum = to_integer(points + Fixed{Fixed::from_integer(1).raw >> 20}) +
+                           job.spec->extra_request().site_factor - job.spec->nice;
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(sum, 1, unlimited - 1));
 }
 
@@ -125,7 +135,9 @@ PriorityFactors Priorities::factors(const Job& job, PartitionIndex partition) co
   out.site = job.spec->extra_request().site_factor;
   out.priority = of(job, partition);
   if (state_.policy->basic_priority) return out;
-  const auto set = [](PriorityFactors::Factor& factor, Fixed part, std::uint32_t weight) { factor = {part, weighted(part, weight)}; };
+  const auto set = [](PriorityFactors::Factor& factor, Fixed part, std::uint32_t weight) {
+    factor = {part, weighted(part, weight)};
+  };
   set(out.age, age_part(job), policy_.age);
   set(out.job_size, size_part(job), policy_.job_size);
   set(out.partition, partition_parts_[partition.value], policy_.partition);

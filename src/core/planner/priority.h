@@ -1,4 +1,5 @@
-// src/core/planner/priority.h - who comes first: the weighted sum of age, fair share, size, partition, QOS and resources.
+// src/core/planner/priority.h - who comes first: the weighted sum of age, fair share, size, partition, QOS and
+// resources.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@ struct PriorityFactors {
   std::uint32_t priority = 0;
 };
 
-// A pure function of a state and a time, rounded down to PriorityCalcPeriod: between two passes the order does not change without reason.
-// The state must outlive it.
+// A pure function of a state and a time, rounded down to PriorityCalcPeriod: between two passes the order does not
+// change without reason. The state must outlive it.
 class Priorities {
  public:
   Priorities(const State& state, Time now);
@@ -47,11 +48,10 @@ class Priorities {
   const PriorityPolicy& policy_;
   Time at_;
   FairShare shares_;
-  std::int64_t nodes_ = 0, cpus_ = 0;                  // of the cluster
+  std::int64_t nodes_ = 0, cpus_ = 0;                             // of the cluster
   std::vector<Fixed> partition_parts_, qos_parts_, assoc_parts_;  // by index and id
-  std::vector<Fixed> fixed_points_;                    // by association: what fair share and association are worth
-  std::vector<Tres> partition_tres_;                   // all that each partition has
+  std::vector<Fixed> fixed_points_;   // by association: what fair share and association are worth
+  std::vector<Tres> partition_tres_;  // all that each partition has
 };
-
 
 }  // namespace millrace

@@ -29,7 +29,8 @@ class Profile {
   void take(Time from, Time until, const Amounts& amounts);
   void give(Time from, Time until, const Amounts& amounts);
 
-  // Takes much at once: each amount from its time on (a negative one is given back). Tells whether enough was free all the time.
+  // Takes much at once: each amount from its time on (a negative one is given back). Tells whether enough was free all
+  // the time.
   bool take_all(std::vector<Step> changes);
 
   // The least that is free over the whole of a span.
@@ -39,8 +40,8 @@ class Profile {
   Time first_fit(const Amounts& need, Time from, Duration span) const;
 
  private:
-  std::size_t step_at(Time at) const;      // the step that holds at this time
-  std::size_t split(Time at);              // a step that begins there, made if need be
+  std::size_t step_at(Time at) const;  // the step that holds at this time
+  std::size_t split(Time at);          // a step that begins there, made if need be
   void join(std::size_t first, std::size_t last);
   template <class Change>
   void change(Time from, Time until, Change change);

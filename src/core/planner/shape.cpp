@@ -32,11 +32,16 @@ class KeyText {
 
 void add_resources(KeyText& key, const ResourceRequest& ask) {
   key.add(static_cast<std::int64_t>(ask.gres.size()));
-  for (const GresAsk& one : ask.gres) key.add(one.name).add(one.type).add(one.count).add(static_cast<std::int64_t>(one.scope));
+  for (const GresAsk& one : ask.gres)
+    key.add(one.name).add(one.type).add(one.count).add(static_cast<std::int64_t>(one.scope));
   key.add(ask.cpus_per_gpu).add(ask.memory_per_gpu).add(ask.features).add(ask.prefer);
   key.add(static_cast<std::int64_t>(ask.licences.size()));
   for (const LicenceAsk& one : ask.licences) key.add(one.name).add(one.count);
-  key.add(ask.any_licence).add(ask.tasks_per_socket).add(ask.tasks_per_core).add(ask.tasks_per_gpu).add(ask.sockets_per_node);
+  key.add(ask.any_licence)
+      .add(ask.tasks_per_socket)
+      .add(ask.tasks_per_core)
+      .add(ask.tasks_per_gpu)
+      .add(ask.sockets_per_node);
   key.add(ask.cores_per_socket).add(ask.threads_per_core).add(ask.tmp_disk).add(ask.distribution).add(ask.contiguous);
   key.add(ask.spread_job).add(ask.use_min_nodes).add(ask.exclusive_user).add(ask.switches).add(ask.reservation);
   if (!ask.node_counts.empty()) key.add("counts " + format_index_set(ask.node_counts));
@@ -45,14 +50,20 @@ void add_resources(KeyText& key, const ResourceRequest& ask) {
 
 std::string key_of(const JobSpec& spec, PartitionIndex partition) {
   KeyText key;
-  key.add(partition.value).add(spec.min_nodes).add(spec.max_nodes).add(spec.tasks).add(spec.tasks_per_node).add(spec.cpus_per_task);
+  key.add(partition.value)
+      .add(spec.min_nodes)
+      .add(spec.max_nodes)
+      .add(spec.tasks)
+      .add(spec.tasks_per_node)
+      .add(spec.cpus_per_task);
   key.add(spec.min_cpus_per_node).add(spec.memory_per_node ? spec.memory_per_node->value : -1);
   key.add(spec.memory_per_cpu ? spec.memory_per_cpu->value : -1).add(spec.exclusive).add(spec.oversubscribe);
   key.add_list(spec.rare_request().required_nodes).add_list(spec.rare_request().excluded_nodes);
   if (spec.resources) add_resources(key, *spec.resources);
   if (!spec.resource_request().node_counts.empty()) key.add(spec.tasks_asked);
   if (spec.overcommits()) key.add(std::string{"overcommit"});
-  if (const JobExtras& extras = spec.extra_request(); extras.core_spec) key.add((extras.threads_spec ? "threads " : "cores ") + std::to_string(*extras.core_spec));
+  if (const JobExtras& extras = spec.extra_request(); extras.core_spec)
+    key.add((extras.threads_spec ? "threads " : "cores ") + std::to_string(*extras.core_spec));
   if (!spec.extra_request().batch_features.empty()) key.add("batch " + spec.extra_request().batch_features);
   // Who shares a node only with itself is a different request for each user.
   if (spec.resource_request().exclusive_user) key.add(spec.owner->uid.value);
@@ -63,7 +74,8 @@ std::string key_of(const JobSpec& spec, PartitionIndex partition) {
 const Reservation* lender(const State& state, const JobSpec& spec) {
   const Reservation* found = nullptr;
   for (const auto& [id, reservation] : state.reservations)
-    if (lends_to(*reservation, spec) && (!found || lends_for(*reservation) > lends_for(*found))) found = reservation.get();
+    if (lends_to(*reservation, spec) && (!found || lends_for(*reservation) > lends_for(*found)))
+      found = reservation.get();
   return found;
 }
 
@@ -74,20 +86,26 @@ void order_nodes(const State& state, Shape& shape) {
   const std::string& name = shape.spec->resource_request().reservation;
   const Reservation* reservation = name.empty() ? lender(state, *shape.spec) : state.find_reservation(name);
   if (rare.required_nodes.empty() && rare.excluded_nodes.empty() && !reservation) return;
-  const bool elsewhere = !reservation || name.empty() || reservation->has(reserve_flex) || reservation->has(reserve_any_nodes) || reservation->nodes.empty();
+  const bool elsewhere = !reservation || name.empty() || reservation->has(reserve_flex) ||
+                         reservation->has(reserve_any_nodes) || reservation->nodes.empty();
   if (reservation) shape.reservation = reservation->id;
   if (reservation && name.empty()) shape.opens_for = lends_for(*reservation);
   if (reservation && !name.empty() && !reservation->has(reserve_flex)) {
     shape.window_start = reservation->start;
     shape.window_end = reservation->end;
   }
-  const auto in = [](const std::vector<std::uint32_t>& list, std::uint32_t index) { return std::ranges::find(list, index) != list.end(); };
+  const auto in = [](const std::vector<std::uint32_t>& list, std::uint32_t index) {
+    return std::ranges::find(list, index) != list.end();
+  };
   shape.own_nodes = true;
   shape.nodes = rare.required_nodes;
-  const auto reserved = [&](std::uint32_t index) { return reservation && std::ranges::binary_search(reservation->nodes, index); };
+  const auto reserved = [&](std::uint32_t index) {
+    return reservation && std::ranges::binary_search(reservation->nodes, index);
+  };
   const auto add = [&](bool of_reservation) {
     for (const NodeIndex index : state.partition(shape.partition).nodes)
-      if (reserved(index.value) == of_reservation && !in(rare.required_nodes, index.value) && !in(rare.excluded_nodes, index.value))
+      if (reserved(index.value) == of_reservation && !in(rare.required_nodes, index.value) &&
+          !in(rare.excluded_nodes, index.value))
         shape.nodes.push_back(index.value);
   };
   if (reservation) add(true);
@@ -113,16 +131,19 @@ void measure(const State& state, const NodeClasses& classes, Shape& shape) {
   std::uint64_t largest = 0;
   for (std::uint32_t i = 0; i < classes.size(); ++i)
     if (suits(spec, classes.sample(i)))
-      largest = std::max<std::uint64_t>(largest, task_capacity(spec, classes.sample(i), all_of(classes.sample(i), most_cpus), rules));
+      largest = std::max<std::uint64_t>(
+          largest, task_capacity(spec, classes.sample(i), all_of(classes.sample(i), most_cpus), rules));
   const std::uint64_t wanted = std::max({spec.tasks, spec.min_nodes, 1u});
   const std::uint64_t there = shape.own_nodes ? shape.nodes.size() : state.partition(shape.partition).nodes.size();
-  const std::uint64_t most = std::max<std::uint64_t>(std::min<std::uint64_t>(spec.max_nodes > 0 ? spec.max_nodes : unlimited, there), 1);
+  const std::uint64_t most =
+      std::max<std::uint64_t>(std::min<std::uint64_t>(spec.max_nodes > 0 ? spec.max_nodes : unlimited, there), 1);
   shape.nodes_least = std::max(spec.min_nodes, 1u);
   if (largest == 0) return;
   shape.nodes_least = std::max(shape.nodes_least, static_cast<std::uint32_t>((wanted + largest - 1) / largest));
   shape.tasks_least = wanted > (most - 1) * largest ? static_cast<std::uint32_t>(wanted - (most - 1) * largest) : 1;
   shape.single = shape.tasks_least >= wanted && spec.min_nodes <= 1;
-  for (std::uint32_t i = 0; i < classes.size(); ++i) shape.units.push_back(unit_of(spec, classes.sample(i), most_cpus, shape.tasks_least, rules));
+  for (std::uint32_t i = 0; i < classes.size(); ++i)
+    shape.units.push_back(unit_of(spec, classes.sample(i), most_cpus, shape.tasks_least, rules));
 }
 
 }  // namespace
@@ -139,17 +160,29 @@ Shape wider(const State& state, const NodeClasses& classes, const Shape& shape, 
 
 std::uint32_t NodeClasses::class_of(const NodeDef& def) {
   KeyText key;
-  key.add(def.cpus.value).add(def.memory.value).add(def.tmp_disk.value).add(def.boards).add(def.sockets).add(def.cores_per_socket);
-  key.add(def.threads_per_core).add(def.features).add(def.active_features.value_or(def.features)).add_list(def.withheld_cpus).add(def.withheld_memory.value);
-  for (const NodeGres& kind : def.kinds) key.add(kind.name).add(kind.type).add(kind.count).add_list(kind.near).add_list(kind.links);
+  key.add(def.cpus.value)
+      .add(def.memory.value)
+      .add(def.tmp_disk.value)
+      .add(def.boards)
+      .add(def.sockets)
+      .add(def.cores_per_socket);
+  key.add(def.threads_per_core)
+      .add(def.features)
+      .add(def.active_features.value_or(def.features))
+      .add_list(def.withheld_cpus)
+      .add(def.withheld_memory.value);
+  for (const NodeGres& kind : def.kinds)
+    key.add(kind.name).add(kind.type).add(kind.count).add_list(kind.near).add_list(kind.links);
   const auto [it, fresh] = known_.emplace(key.take(), static_cast<std::uint32_t>(samples_.size()));
   if (fresh) samples_.emplace_back(def);
   return it->second;
 }
 
-std::uint32_t Shapes::shape_of(const State& state, const SharedValue<JobSpec>& spec, PartitionIndex partition, NodeClasses& classes) {
+std::uint32_t Shapes::shape_of(const State& state, const SharedValue<JobSpec>& spec, PartitionIndex partition,
+                               NodeClasses& classes) {
   std::string key = key_of(*spec, partition);
-  if (const Reservation* lends = state.reservations.empty() ? nullptr : lender(state, *spec)) key += "lends" + std::to_string(lends->id.value);
+  if (const Reservation* lends = state.reservations.empty() ? nullptr : lender(state, *spec))
+    key += "lends" + std::to_string(lends->id.value);
   const auto [it, fresh] = known_.emplace(std::move(key), static_cast<std::uint32_t>(shapes_.size()));
   if (fresh) {
     Shape& shape = shapes_.emplace_back();
@@ -162,7 +195,8 @@ std::uint32_t Shapes::shape_of(const State& state, const SharedValue<JobSpec>& s
     shape.capped = def.max_cpus_per_node != unlimited;
     shape.wishes = wishes_of(state, *spec, def);
     shape.minds = shape.wishes.any();
-    shape.exact = !ask.gres.empty() || ask.tasks_per_socket > 0 || ask.tasks_per_core > 0 || ask.threads_per_core > 0 || ask.enforce_binding;
+    shape.exact = !ask.gres.empty() || ask.tasks_per_socket > 0 || ask.tasks_per_core > 0 || ask.threads_per_core > 0 ||
+                  ask.enforce_binding;
     shape.exclusive_user = ask.exclusive_user;
     shape.alone = shape.reservation.value != 0 || ask.switches > 0 || ask.exclusive_user;
   }

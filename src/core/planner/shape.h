@@ -1,4 +1,5 @@
-// src/core/planner/shape.h - equal requests treated once: what a job asks for, apart from whose it is and how long it runs.
+// src/core/planner/shape.h - equal requests treated once: what a job asks for, apart from whose it is and how long it
+// runs.
 #pragma once
 
 #include <map>
@@ -35,25 +36,26 @@ struct Shape {
   PartitionIndex partition;
   std::vector<std::uint32_t> nodes;  // the order in which nodes are tried, when it is not the partition's
   bool own_nodes = false;
-  std::size_t required = 0;          // so many of the first must all be used
-  std::vector<Unit> units;           // by node class
-  std::uint32_t nodes_least = 1;     // no fewer can hold it
-  std::uint32_t tasks_least = 1;     // and each of them at least so many tasks
+  std::size_t required = 0;       // so many of the first must all be used
+  std::vector<Unit> units;        // by node class
+  std::uint32_t nodes_least = 1;  // no fewer can hold it
+  std::uint32_t tasks_least = 1;  // and each of them at least so many tasks
 
-  bool single = false;               // one node takes all of it
+  bool single = false;  // one node takes all of it
   Wishes wishes;
-  bool minds = false;                // which nodes it gets together
-  bool exact = false;                // counts are not enough: the very devices and sockets decide
+  bool minds = false;  // which nodes it gets together
+  bool exact = false;  // counts are not enough: the very devices and sockets decide
   bool exclusive_user = false;
-  bool capped = false;               // its partition has only so many CPUs of each node
-  bool alone = false;                // what failed for one job says nothing about the next of this shape
-  bool any_switches = false;         // of the job that is tried: it has waited long enough for its switches
-  ReservationId reservation;         // 0: none; its nodes are the only ones
-  Time window_start, window_end = never;  // of that reservation: its jobs start within, and whatever their limits, they end with it
-  Duration opens_for{INT64_MAX};     // its jobs may have the reservation's nodes when they are no longer than this
+  bool capped = false;        // its partition has only so many CPUs of each node
+  bool alone = false;         // what failed for one job says nothing about the next of this shape
+  bool any_switches = false;  // of the job that is tried: it has waited long enough for its switches
+  ReservationId reservation;  // 0: none; its nodes are the only ones
+  Time window_start,
+      window_end = never;  // of that reservation: its jobs start within, and whatever their limits, they end with it
+  Duration opens_for{INT64_MAX};  // its jobs may have the reservation's nodes when they are no longer than this
 
-  // Of the last try that failed, in this pass or an earlier one: the span that found no room (0: no span would), the moment
-  // (Timeline::improvements), and the promises ahead that stood in the way (a digest of them; 0: none did).
+  // Of the last try that failed, in this pass or an earlier one: the span that found no room (0: no span would), the
+  // moment (Timeline::improvements), and the promises ahead that stood in the way (a digest of them; 0: none did).
   Duration failed_span{INT64_MAX};
   std::size_t failed_at = SIZE_MAX;
   std::uint64_t failed_behind = 0;
@@ -77,9 +79,11 @@ Shape wider(const State& state, const NodeClasses& classes, const Shape& shape, 
 class Shapes {
  public:
   // The shape of this request in this partition; `classes` may have grown since.
-  std::uint32_t shape_of(const State& state, const SharedValue<JobSpec>& spec, PartitionIndex partition, NodeClasses& classes);
+  std::uint32_t shape_of(const State& state, const SharedValue<JobSpec>& spec, PartitionIndex partition,
+                         NodeClasses& classes);
   Shape& at(std::uint32_t index) { return shapes_[index]; }
-  // A job of this shape and span or a longer one cannot start in this pass any more; kept apart, because every waiting job asks.
+  // A job of this shape and span or a longer one cannot start in this pass any more; kept apart, because every waiting
+  // job asks.
   Duration& failed(std::uint32_t index) { return failed_[index]; }
   void begin_pass() { failed_.assign(shapes_.size(), Duration{INT64_MAX}); }
   std::size_t size() const { return shapes_.size(); }

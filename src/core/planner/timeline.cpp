@@ -14,13 +14,16 @@ constexpr Time since_ever{INT64_MIN};
 constexpr int turns_ahead = 3;  // of a recurring reservation that are planned around
 constexpr Duration a_year = minutes(365LL * 24 * 60);
 
-Duration limit_of(const Job& job) { return job.time_limit_minutes == unlimited ? a_year : minutes(job.time_limit_minutes); }
+Duration limit_of(const Job& job) {
+  return job.time_limit_minutes == unlimited ? a_year : minutes(job.time_limit_minutes);
+}
 
 }  // namespace
 
 Duration planned_span(const Job& job, const PlannerSettings& settings) {
   const bool by_limit = settings.order == OrderPolicy::guarded;  // a promise must not lean on a guess
-  if (settings.use_expected && !by_limit && job.expected_seconds > 0) return std::min(seconds(job.expected_seconds), limit_of(job));
+  if (settings.use_expected && !by_limit && job.expected_seconds > 0)
+    return std::min(seconds(job.expected_seconds), limit_of(job));
   return limit_of(job);
 }
 
@@ -29,14 +32,15 @@ Time planned_release(const Job& job, const PlannerSettings& settings, Time now) 
   if (job.state == JobState::completing) return soon;
   Duration span = planned_span(job, settings);
   if (job.state == JobState::suspended) {
-    // As if it went on at once: until it does, somebody else is on its CPUs and counted there. One kept by an administrator is not
-    // expected to go at all.
+    // As if it went on at once: until it does, somebody else is on its CPUs and counted there. One kept by an
+    // administrator is not expected to go at all.
     if (!job.suspension->wants_cpus) return std::max(job.suspension->changed_at + a_year, soon);
-    return std::max(job.suspension->changed_at + std::max(limit_of(job) - job.suspension->ran_before, Duration{0}), soon);
+    return std::max(job.suspension->changed_at + std::max(limit_of(job) - job.suspension->ran_before, Duration{0}),
+                    soon);
   }
   const Time from = job.ran_from();
-  // An expectation once exceeded is worth nothing, and the limit holds: to double it instead starves wide jobs, because the end always
-  // seems near. Limits are whole minutes: what is expected within the last of them is the limit itself.
+  // An expectation once exceeded is worth nothing, and the limit holds: to double it instead starves wide jobs, because
+  // the end always seems near. Limits are whole minutes: what is expected within the last of them is the limit itself.
   if (from + span <= now && span + minutes(1) <= limit_of(job)) span = limit_of(job);
   return std::max(from + span, soon);
 }
@@ -69,7 +73,8 @@ Timeline::Timeline(const State& state) : rules_(fit_rules(*state.policy)), caps_
 void Timeline::refresh(std::uint32_t index) {
   const Profile& here = profile(index);
   Quick& quick = quick_[index];
-  if (slots_[index].usable) free_cpus_ += std::max<std::int64_t>(here.now().cpus, 0) - std::max<std::int64_t>(quick.cpus, 0);
+  if (slots_[index].usable)
+    free_cpus_ += std::max<std::int64_t>(here.now().cpus, 0) - std::max<std::int64_t>(quick.cpus, 0);
   quick = {here.now().cpus, here.next_change()};
   if (!slots_[index].changed) {
     slots_[index].changed = true;
@@ -129,7 +134,8 @@ bool overlaps_others(const Job& job) { return job.wants_cpus_back() || (job.plac
 
 }  // namespace
 
-void Timeline::job_changed(const State& state, JobKey key, const SharedValue<Job>* job, const PlannerSettings& settings, Time now) {
+void Timeline::job_changed(const State& state, JobKey key, const SharedValue<Job>* job, const PlannerSettings& settings,
+                           Time now) {
   const auto change = [&](const Active& active, bool give) {
     for (const NodeShare& share : active.job->placement->shares) {
       if (share.released) continue;
@@ -226,7 +232,8 @@ const std::vector<std::uint32_t>& Timeline::order(const Shape& shape) const {
   return shape.own_nodes ? shape.nodes : partition_nodes_[shape.partition.value];
 }
 
-std::optional<std::vector<NodeShare>> Timeline::fit_since(std::size_t moment, Shape& shape, Time now, Duration span, bool& by_claims) {
+std::optional<std::vector<NodeShare>> Timeline::fit_since(std::size_t moment, Shape& shape, Time now, Duration span,
+                                                          bool& by_claims) {
   if (!remembers(moment) || shape.own_nodes || !shape.single) return fit(shape, now, span, true, by_claims);
   const std::vector<std::uint32_t>& places = partition_places_[shape.partition.value];
   std::vector<std::uint32_t> list;
@@ -244,17 +251,21 @@ bool Timeline::admits(const Shape& shape, std::uint32_t index) const {
   const Slot& slot = slots_[index];
   const std::uint32_t user = asker_.job->spec->owner->uid.value + 1;
   if ((shape.exclusive_user || slot.placed_exclusive) && slot.placed_for != 0 && slot.placed_for != user) return false;
-  return (!shape.exclusive_user && slot.exclusive_users == 0) || admits_owner(*state_, state_->node(NodeIndex{index}), *asker_.job->spec);
+  return (!shape.exclusive_user && slot.exclusive_users == 0) ||
+         admits_owner(*state_, state_->node(NodeIndex{index}), *asker_.job->spec);
 }
 
-std::uint32_t Timeline::exact_capacity(const Shape& shape, std::uint32_t index, std::uint32_t capacity, Amounts& free) const {
+std::uint32_t Timeline::exact_capacity(const Shape& shape, std::uint32_t index, std::uint32_t capacity,
+                                       Amounts& free) const {
   const NodeDef& def = *slots_[index].def;
   const NodeUse use = use_of(index);
   for (int tries = 0; capacity >= shape.tasks_least && capacity > 0 && tries < 64; --capacity, ++tries) {
     const Amounts wanted = amounts_for(*shape.spec, def, free, capacity, rules_);
     if (!assign(*shape.spec, def, use, wanted, rules_)) continue;
     // Devices for the job as a whole are shared out later and stay open.
-    if (std::ranges::none_of(shape.spec->resource_request().gres, [](const GresAsk& ask) { return ask.scope == GresScope::job; })) free = wanted;
+    if (std::ranges::none_of(shape.spec->resource_request().gres,
+                             [](const GresAsk& ask) { return ask.scope == GresScope::job; }))
+      free = wanted;
     return capacity;
   }
   return 0;
@@ -265,8 +276,8 @@ std::optional<std::vector<NodeShare>> Timeline::choose(const Shape& shape) const
   return arrange(shape.wishes, *shape.spec, candidates_, shape.required, rules_, *state_->topology, shape.any_switches);
 }
 
-std::optional<std::vector<NodeShare>> Timeline::fit_in(const std::vector<std::uint32_t>& list, Shape& shape, Time at, Duration span,
-                                                       bool starting_now, bool& by_claims) {
+std::optional<std::vector<NodeShare>> Timeline::fit_in(const std::vector<std::uint32_t>& list, Shape& shape, Time at,
+                                                       Duration span, bool starting_now, bool& by_claims) {
   const JobSpec& spec = *shape.spec;
   const Time until = plus(at, span);
   const std::uint64_t wanted = std::max({spec.tasks, spec.min_nodes, 1u});
@@ -292,11 +303,15 @@ std::optional<std::vector<NodeShare>> Timeline::fit_in(const std::vector<std::ui
     }
     leading = false;
     // Without promises a node's free amounts only grow with time.
-    Amounts free = slot.touched ? slot.laid.least(at, until) : starting_now ? slot.base.now() : slot.base.least(at, at + microseconds(1));
+    Amounts free = slot.touched   ? slot.laid.least(at, until)
+                   : starting_now ? slot.base.now()
+                                  : slot.base.least(at, at + microseconds(1));
     if (shape.capped) free.cpus = std::min(free.cpus, cpus_left(shape, index, starting_now ? since_ever : at, until));
     const std::int64_t idle = free.cpus;
     std::uint32_t capacity = covers(free, unit.least) ? task_capacity(spec, *slot.def, free, rules_) : 0;
-    if (slot.touched && starting_now && capacity < wanted && covers(slot.laid.now(), unit.least) && free != slot.laid.now()) by_claims = true;
+    if (slot.touched && starting_now && capacity < wanted && covers(slot.laid.now(), unit.least) &&
+        free != slot.laid.now())
+      by_claims = true;
     if (starting_now && capacity > 0 && !admits(shape, index)) {
       refused_an_owner_ = true;
       capacity = 0;
@@ -334,8 +349,8 @@ Time Timeline::first_fit(const Shape& shape, std::uint32_t index, Time from, Dur
   return at;
 }
 
-// The earliest time from which on as many nodes as the job needs at the least have room, each for the whole span: no start can be
-// earlier. A node that changes later than the best found so far is passed over, and that is most of them.
+// The earliest time from which on as many nodes as the job needs at the least have room, each for the whole span: no
+// start can be earlier. A node that changes later than the best found so far is passed over, and that is most of them.
 Time Timeline::kth_fit(const Shape& shape, Time from, Duration span) {
   const std::vector<std::uint32_t>& list = order(shape);
   Time needed = from;
@@ -466,7 +481,8 @@ void Timeline::give(const std::vector<NodeShare>& shares, PartitionIndex partiti
   }
 }
 
-Timeline::Trying Timeline::lay(const Shape& shape, const std::vector<NodeShare>& shares, Time from, Time until, bool starting_now) {
+Timeline::Trying Timeline::lay(const Shape& shape, const std::vector<NodeShare>& shares, Time from, Time until,
+                               bool starting_now) {
   Trying trying{shares, shape.partition, starting_now ? since_ever : from, until, {}};
   for (const NodeShare& share : shares) {
     const Slot& slot = slots_[share.node.value];
@@ -482,9 +498,11 @@ Timeline::Trying Timeline::lay(const Shape& shape, const std::vector<NodeShare>&
 }
 
 void Timeline::take_back(const Trying& trying) {
-  if (trying.from != since_ever) give(trying.shares, trying.partition, trying.from, trying.until);
+  if (trying.from != since_ever)
+    give(trying.shares, trying.partition, trying.from, trying.until);
   else
-    for (auto share = trying.shares.rbegin(); share != trying.shares.rend(); ++share) unplace(*share, trying.partition, trying.until);
+    for (auto share = trying.shares.rbegin(); share != trying.shares.rend(); ++share)
+      unplace(*share, trying.partition, trying.until);
   for (const Trying::Before& before : trying.before) {
     Slot& slot = slots_[before.index];
     slot.placed_for = before.placed_for;
@@ -508,8 +526,11 @@ void Timeline::add_changes(const Shape& shape, Time from, std::vector<Time>& out
 
 std::vector<char> Timeline::take_all(const std::vector<Hold>& holds) {
   std::vector<char> kept(holds.size(), 1);
-  const auto possible = [&](const NodeShare& share) { return share.node.value < slots_.size() && slots_[share.node.value].usable; };
-  std::map<std::uint32_t, std::vector<Profile::Step>> changes;  // by node: what is taken (given, when negative) from when on
+  const auto possible = [&](const NodeShare& share) {
+    return share.node.value < slots_.size() && slots_[share.node.value].usable;
+  };
+  std::map<std::uint32_t, std::vector<Profile::Step>>
+      changes;  // by node: what is taken (given, when negative) from when on
   for (std::size_t i = 0; i < holds.size(); ++i) {
     if (!std::ranges::all_of(*holds[i].shares, possible)) kept[i] = 0;
     if (!kept[i]) continue;
@@ -537,7 +558,8 @@ std::vector<char> Timeline::take_all(const std::vector<Hold>& holds) {
       };
       kept[i] = std::ranges::all_of(*holds[i].shares, has_room) ? 1 : 0;
       if (!kept[i]) continue;
-      for (const NodeShare& share : *holds[i].shares) slots_[share.node.value].laid.take(holds[i].from, holds[i].until, share.amounts());
+      for (const NodeShare& share : *holds[i].shares)
+        slots_[share.node.value].laid.take(holds[i].from, holds[i].until, share.amounts());
     }
   }
   for (const auto& [index, list] : changes) refresh(index);

@@ -1,4 +1,5 @@
-// src/core/planner/timeline.h - every node's free amounts now and later: who gives back what when, and what has been promised ahead.
+// src/core/planner/timeline.h - every node's free amounts now and later: who gives back what when, and what has been
+// promised ahead.
 #pragma once
 
 #include <map>
@@ -26,7 +27,8 @@ struct Claim {
   std::vector<NodeShare> shares;
 };
 
-// Kept from pass to pass and told of what changed; promises of a pass (taken nodes, claims) are laid over it and wiped by the next.
+// Kept from pass to pass and told of what changed; promises of a pass (taken nodes, claims) are laid over it and wiped
+// by the next.
 class Timeline {
  public:
   explicit Timeline(const State& state);
@@ -34,7 +36,8 @@ class Timeline {
   // ---- what is so ----
   void set_node(NodeIndex index, const Node& node, bool reachable);
   // null: it is gone
-  void job_changed(const State& state, JobKey key, const SharedValue<Job>* job, const PlannerSettings& settings, Time now);
+  void job_changed(const State& state, JobKey key, const SharedValue<Job>* job, const PlannerSettings& settings,
+                   Time now);
   // Jobs that should have been gone by now are planned anew.
   void pass_to(const State& state, Time now, const PlannerSettings& settings);
 
@@ -45,13 +48,14 @@ class Timeline {
   void open_window(ReservationId id, bool open);
   bool has_windows() const { return !windows_.empty(); }
   std::uint64_t windows_digest() const { return windows_digest_; }
-  // The job's shares if it started at this time for this span: `now` for a start, later for a plan. `by_claims` tells whether the
-  // answer might be better without the promises made ahead.
+  // The job's shares if it started at this time for this span: `now` for a start, later for a plan. `by_claims` tells
+  // whether the answer might be better without the promises made ahead.
   std::optional<std::vector<NodeShare>> fit(Shape& shape, Time at, Duration span, bool starting_now, bool& by_claims) {
     return fit_in(order(shape), shape, at, span, starting_now, by_claims);
   }
   // The same for a start now that failed at that moment: only what came free since can help.
-  std::optional<std::vector<NodeShare>> fit_since(std::size_t moment, Shape& shape, Time now, Duration span, bool& by_claims);
+  std::optional<std::vector<NodeShare>> fit_since(std::size_t moment, Shape& shape, Time now, Duration span,
+                                                  bool& by_claims);
   // What the running job holds is there (or taken again) while the question stands whether it should go.
   void imagine_gone(JobKey key, bool gone);
   const Amounts& free_now(NodeIndex node) const { return profile(node.value).now(); }
@@ -60,14 +64,16 @@ class Timeline {
   void take(const std::vector<NodeShare>& shares, PartitionIndex partition, Time from, Time until);
   // Whose job is tried next; the others of its shape may be other users'.
   void set_asker(const Job& job, PartitionIndex where) { asker_ = {&job, where}; }
-  // CPUs that are taken for most and not for this one are there until they are closed again: those it may share as the `row`-th, those
-  // of suspended jobs that give way to it, those of running ones that would be suspended for it.
+  // CPUs that are taken for most and not for this one are there until they are closed again: those it may share as the
+  // `row`-th, those of suspended jobs that give way to it, those of running ones that would be suspended for it.
   void open_cpus(std::uint32_t row, std::span<const JobKey> suspends = {});
   void close_cpus();
   // The job starts there now.
   void place(const Shape& shape, const std::vector<NodeShare>& shares, Time until);
-  void give(const std::vector<NodeShare>& shares, PartitionIndex partition, Time from, Time until);  // what was taken in this pass
-  void unplace(const NodeShare& share, PartitionIndex partition, Time until);  // the last that was placed on its node; alone on its CPUs
+  void give(const std::vector<NodeShare>& shares, PartitionIndex partition, Time from,
+            Time until);  // what was taken in this pass
+  void unplace(const NodeShare& share, PartitionIndex partition,
+               Time until);  // the last that was placed on its node; alone on its CPUs
   // Laid to see whether something else fits beside it; taken back in the reverse order, everything is as before.
   struct Trying {
     std::vector<NodeShare> shares;
@@ -95,14 +101,18 @@ class Timeline {
   // This pass lets the job run until then; should it be gone sooner, its nodes have improved.
   void expect(JobKey key, Time until) { expected_[key] = until; }
 
-  // Nodes on which more became free, one after the other since the beginning; a place in this list is a moment. What could not start
-  // at a moment, and not for the sake of promises, can only start thanks to a node named after it.
+  // Nodes on which more became free, one after the other since the beginning; a place in this list is a moment. What
+  // could not start at a moment, and not for the sake of promises, can only start thanks to a node named after it.
   std::size_t improvements() const { return improved_before_ + improved_.size(); }
   // How many of them are of use to it (one may count twice); SIZE_MAX when too much has happened to tell.
   std::size_t useful_since(const Shape& shape, std::size_t moment) const;
-  std::size_t found() const { return found_; }  // nodes with room in the last fit that looked at all; SIZE_MAX: it did not
+  std::size_t found() const {
+    return found_;
+  }  // nodes with room in the last fit that looked at all; SIZE_MAX: it did not
   bool remembers(std::size_t moment) const { return moment >= improved_before_ && improvements() - moment <= 512; }
-  bool refused_an_owner() const { return refused_an_owner_; }  // in the last fit: another user's job might have had the node
+  bool refused_an_owner() const {
+    return refused_an_owner_;
+  }  // in the last fit: another user's job might have had the node
   bool anything_free() const { return free_cpus_ > 0; }
   std::int64_t steps() const { return steps_; }  // nodes looked at, for budgets
   NodeClasses& classes() { return classes_; }
@@ -112,18 +122,18 @@ class Timeline {
   struct Slot {
     SharedValue<NodeDef> def;
     std::uint32_t node_class = 0;
-    Profile base;   // running jobs
-    Profile laid;   // with the promises of this pass, when there are any
-    Amounts lowest;      // what was free at the end of the last pass, or is since; above it the node has improved
+    Profile base;    // running jobs
+    Profile laid;    // with the promises of this pass, when there are any
+    Amounts lowest;  // what was free at the end of the last pass, or is since; above it the node has improved
     bool usable = false;
     bool was_usable = false;
     bool touched = false;
-    bool changed = false;  // since the last pass
-    std::uint32_t exclusive_users = 0;   // running jobs that share only with their own user
-    std::uint32_t placed_for = 0;        // in this pass: a user id plus one; unlimited: several users'
-    bool placed_exclusive = false;       // ... one of them shares only with its own user
-    std::vector<JobKey> holders;         // in key order
-    std::uint32_t overlapping = 0;       // of them: those that share CPUs, or want them back from whoever is on them
+    bool changed = false;               // since the last pass
+    std::uint32_t exclusive_users = 0;  // running jobs that share only with their own user
+    std::uint32_t placed_for = 0;       // in this pass: a user id plus one; unlimited: several users'
+    bool placed_exclusive = false;      // ... one of them shares only with its own user
+    std::vector<JobKey> holders;        // in key order
+    std::uint32_t overlapping = 0;      // of them: those that share CPUs, or want them back from whoever is on them
     std::vector<std::pair<Time, std::int64_t>> counted_once;  // CPUs taken until then, where holders overlap
   };
   struct Opened {
@@ -151,9 +161,11 @@ class Timeline {
     Time next_change = never;
   };
 
-  std::optional<std::vector<NodeShare>> fit_in(const std::vector<std::uint32_t>& list, Shape& shape, Time at, Duration span,
-                                               bool starting_now, bool& by_claims);
-  const Profile& profile(std::uint32_t index) const { return slots_[index].touched ? slots_[index].laid : slots_[index].base; }
+  std::optional<std::vector<NodeShare>> fit_in(const std::vector<std::uint32_t>& list, Shape& shape, Time at,
+                                               Duration span, bool starting_now, bool& by_claims);
+  const Profile& profile(std::uint32_t index) const {
+    return slots_[index].touched ? slots_[index].laid : slots_[index].base;
+  }
   const std::vector<std::uint32_t>& order(const Shape& shape) const;
   void refresh(std::uint32_t index);
   bool admits(const Shape& shape, std::uint32_t index) const;
@@ -162,8 +174,12 @@ class Timeline {
   std::optional<std::vector<NodeShare>> choose(const Shape& shape) const;
   Slot& touch(std::uint32_t index);
   // On this node, for jobs of the shape's partition.
-  std::int64_t cpus_left(const Shape& shape, std::uint32_t index, Time from, Time until) const { return caps_.least(shape.partition, NodeIndex{index}, from, until); }
-  void lay_cap(PartitionIndex partition, const NodeShare& share, Time from, Time until, bool give) { caps_.change_laid(partition, share.node, from, until, share.cpus.value, give); }
+  std::int64_t cpus_left(const Shape& shape, std::uint32_t index, Time from, Time until) const {
+    return caps_.least(shape.partition, NodeIndex{index}, from, until);
+  }
+  void lay_cap(PartitionIndex partition, const NodeShare& share, Time from, Time until, bool give) {
+    caps_.change_laid(partition, share.node, from, until, share.cpus.value, give);
+  }
   void lay_window(const Reservation& reservation, Time now);
   void note_improvements();
   void count_each_apart(std::uint32_t index);
@@ -171,8 +187,10 @@ class Timeline {
   std::vector<PlannedHolder> holders_there(std::uint32_t index) const;
   std::vector<PlannedHolder> holders_on(std::uint32_t index) const;  // with those this pass places
   // Until when each CPU of the node is taken: for everybody, or for the one who asks.
-  std::vector<Time> taken_until(std::uint32_t index, const std::vector<PlannedHolder>& holders, const CpuAsker* asker) const;
-  void change_cpus(std::uint32_t index, const std::vector<Time>& before, const std::vector<Time>& after, std::vector<Opened>* record);
+  std::vector<Time> taken_until(std::uint32_t index, const std::vector<PlannedHolder>& holders,
+                                const CpuAsker* asker) const;
+  void change_cpus(std::uint32_t index, const std::vector<Time>& before, const std::vector<Time>& after,
+                   std::vector<Opened>* record);
   bool is_special(std::uint32_t index) const;
   NodeUse use_of(std::uint32_t index) const;  // CPUs and devices that the one who asks cannot have
   Time first_fit(const Shape& shape, std::uint32_t index, Time from, Duration span) const;
@@ -188,15 +206,15 @@ class Timeline {
   std::vector<std::vector<std::uint32_t>> partition_places_;  // by partition and node: its place in that order
   std::map<JobKey, Active> active_;
   std::set<std::pair<Time, JobKey>> releases_;
-  const State* state_ = nullptr;         // of the pass
+  const State* state_ = nullptr;  // of the pass
   CpuAsker asker_;
   std::vector<JobKey> suspends_;
   std::vector<Opened> opened_;
   std::map<std::uint32_t, std::vector<PlannedHolder>> placed_;  // by this pass
-  std::map<std::uint32_t, NodeUse> uses_;  // of nodes on which this pass places jobs
+  std::map<std::uint32_t, NodeUse> uses_;                       // of nodes on which this pass places jobs
   std::vector<Window> windows_;
   std::uint64_t windows_digest_ = 1;
-  std::map<JobKey, Time> expected_;    // by the last pass
+  std::map<JobKey, Time> expected_;  // by the last pass
   std::vector<std::uint32_t> touched_;
   std::vector<std::uint32_t> changed_;
   std::vector<std::uint32_t> improved_;

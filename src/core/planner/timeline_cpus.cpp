@@ -1,4 +1,5 @@
-// src/core/planner/timeline_cpus.cpp - the part of a timeline that knows CPUs one by one: where jobs share them or want them back.
+// src/core/planner/timeline_cpus.cpp - the part of a timeline that knows CPUs one by one: where jobs share them or want
+// them back.
 #include <algorithm>
 #include <utility>
 
@@ -21,7 +22,8 @@ bool has_bit(const CpuBits& bits, std::size_t i) { return i / 64 < bits.size() &
 void Timeline::count_each_apart(std::uint32_t index) {
   Slot& slot = slots_[index];
   if (slot.counted_once.empty()) return;
-  for (const auto& [until, cpus] : std::exchange(slot.counted_once, {})) slot.base.give(since_ever, until, only_cpus(cpus));
+  for (const auto& [until, cpus] : std::exchange(slot.counted_once, {}))
+    slot.base.give(since_ever, until, only_cpus(cpus));
   for (const PlannedHolder& each : holders_there(index))
     if (!each.holder.bits.empty()) slot.base.take(since_ever, each.until, only_cpus(each.holder.cpus));
 }
@@ -52,18 +54,22 @@ std::vector<Timeline::PlannedHolder> Timeline::holders_there(std::uint32_t index
     if (!job.holds_cpus() && !job.wants_cpus_back()) continue;
     for (const NodeShare& share : job.placement->shares)
       if (share.node.value == index && !share.released)
-        out.push_back({{&job, cpus_of(def, share), share.cpus.value, job.spec->partition, job.placement->shared, !job.holds_cpus()}, it->second.release});
+        out.push_back({{&job, cpus_of(def, share), share.cpus.value, job.spec->partition, job.placement->shared,
+                        !job.holds_cpus()},
+                       it->second.release});
   }
   return out;
 }
 
 std::vector<Timeline::PlannedHolder> Timeline::holders_on(std::uint32_t index) const {
   std::vector<PlannedHolder> out = holders_there(index);
-  if (const auto placed = placed_.find(index); placed != placed_.end()) out.insert(out.end(), placed->second.begin(), placed->second.end());
+  if (const auto placed = placed_.find(index); placed != placed_.end())
+    out.insert(out.end(), placed->second.begin(), placed->second.end());
   return out;
 }
 
-std::vector<Time> Timeline::taken_until(std::uint32_t index, const std::vector<PlannedHolder>& holders, const CpuAsker* asker) const {
+std::vector<Time> Timeline::taken_until(std::uint32_t index, const std::vector<PlannedHolder>& holders,
+                                        const CpuAsker* asker) const {
   const auto cpus = static_cast<std::size_t>(slots_[index].def->cpus.value);
   std::vector<Time> out(cpus, since_ever);
   std::vector<std::vector<Time>> beside(asker && asker->row > 1 ? cpus : 0);
@@ -71,8 +77,10 @@ std::vector<Time> Timeline::taken_until(std::uint32_t index, const std::vector<P
     const Standing stands = asker ? standing(*state_, each.holder, *asker) : Standing::in_the_way;
     for (std::size_t i = 0; i < cpus && stands != Standing::gives_way; ++i) {
       if (!has_bit(each.holder.bits, i)) continue;
-      if (stands == Standing::in_the_way) out[i] = std::max(out[i], each.until);
-      else beside[i].push_back(each.until);
+      if (stands == Standing::in_the_way)
+        out[i] = std::max(out[i], each.until);
+      else
+        beside[i].push_back(each.until);
     }
   }
   // The row-th last of those it shares with must go first.
@@ -84,7 +92,8 @@ std::vector<Time> Timeline::taken_until(std::uint32_t index, const std::vector<P
   return out;
 }
 
-void Timeline::change_cpus(std::uint32_t index, const std::vector<Time>& before, const std::vector<Time>& after, std::vector<Opened>* record) {
+void Timeline::change_cpus(std::uint32_t index, const std::vector<Time>& before, const std::vector<Time>& after,
+                           std::vector<Opened>* record) {
   std::map<std::pair<Time, Time>, std::int64_t> changes;
   for (std::size_t i = 0; i < before.size(); ++i)
     if (before[i] != after[i]) ++changes[{before[i], after[i]}];
@@ -92,8 +101,10 @@ void Timeline::change_cpus(std::uint32_t index, const std::vector<Time>& before,
   Profile& laid = touch(index).laid;
   for (const auto& [times, cpus] : changes) {
     const auto [was, is] = times;
-    if (is < was) laid.give(is, was, only_cpus(cpus));
-    else laid.take(was, is, only_cpus(cpus));
+    if (is < was)
+      laid.give(is, was, only_cpus(cpus));
+    else
+      laid.take(was, is, only_cpus(cpus));
     if (record) record->push_back({index, std::min(was, is), std::max(was, is), is < was ? cpus : -cpus});
   }
   refresh(index);
@@ -102,7 +113,8 @@ void Timeline::change_cpus(std::uint32_t index, const std::vector<Time>& before,
 bool Timeline::is_special(std::uint32_t index) const {
   if (slots_[index].overlapping > 0) return true;
   const auto placed = placed_.find(index);
-  return placed != placed_.end() && std::ranges::any_of(placed->second, [](const PlannedHolder& each) { return each.holder.shared; });
+  return placed != placed_.end() &&
+         std::ranges::any_of(placed->second, [](const PlannedHolder& each) { return each.holder.shared; });
 }
 
 void Timeline::open_cpus(std::uint32_t row, std::span<const JobKey> suspends) {
@@ -167,7 +179,8 @@ void Timeline::place(const Shape& shape, const std::vector<NodeShare>& shares, T
     std::optional<ShareDetail> detail;
     // As admission does it: where the fewest are.
     for (const std::uint32_t rows = std::exchange(asker_.row, 1); asker_.row <= rows; ++asker_.row) {
-      if (!detail && (is_assigned(*slot.def) || shared)) detail = assign(spec, *slot.def, use_of(index), share.amounts(), rules_);
+      if (!detail && (is_assigned(*slot.def) || shared))
+        detail = assign(spec, *slot.def, use_of(index), share.amounts(), rules_);
       if (asker_.row == rows) break;
     }
     NodeShare exact = share;

@@ -1,4 +1,5 @@
-// src/core/planner/trial.h - when and where would this job start, as things stand? Asked on a copy; nothing comes of it.
+// src/core/planner/trial.h - when and where would this job start, as things stand? Asked on a copy; nothing comes of
+// it.
 #pragma once
 
 #include "core/planner/plan.h"

@@ -1,5 +1,5 @@
-// tests/system/step/supervised_cost.cpp - what a supervised trivial script costs against a bare spawn of the same script.
-// Not a test but a measure; supervised_cost.sh beside it builds and runs it.
+// tests/system/step/supervised_cost.cpp - what a supervised trivial script costs against a bare spawn of the same
+// script. Not a test but a measure; supervised_cost.sh beside it builds and runs it.
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
