@@ -3,24 +3,32 @@ be killed and started again one by one, and commands run as any user."""
 
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
-import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
-from host import BenchError, adopt_orphans, end_strays, free_ports
+from host import end_strays, free_ports
 
 COMMANDS = tuple("sbatch squeue scancel srun salloc sinfo scontrol sbcast sgather swait sattach sstat sacct sacctmgr sdiag scrontab strigger sprio sshare smap sview qsub qstat qdel qhold qrls qalter qrerun pbsnodes bsub bjobs bkill lsid".split())
 
 
+# Limits are for a quiet machine. MR_SLOW=10 stretches them all for one that is ten times slower.
+SLOW = float(os.environ.get("MR_SLOW", "1"))
+
+
+def limit(seconds):
+    """How long a wait may take here: use it for every timeout that is not given to wait_for() or run_command()."""
+    return seconds * SLOW
+
+
 class TestTrouble(Exception):
     """The test cannot go on; what was checked so far is still reported."""
+
+    __test__ = False
 
 
 def find_program(build, name):
@@ -33,6 +41,7 @@ def find_program(build, name):
 
 def wait_for(what, true_when, seconds=60, every=0.05):
     """The first true value of `true_when`; asks again until then."""
+    seconds = limit(seconds)
     end = time.monotonic() + seconds
     while True:
         value = true_when()
@@ -65,29 +74,26 @@ def remove_cgroup(folder):
 
 
 class Checks:
-    """Counts what held and what did not; the last line of a test comes from here."""
+    """Notes what held and what did not. A test goes on after a check that failed; conftest.py lets it fail at its end."""
 
     def __init__(self, name):
-        self.name, self.passed, self.failed = name, 0, 0
+        self.name, self.passed, self.failures = name, 0, []
 
     def that(self, what, holds, detail=""):
         if holds:
             self.passed += 1
             print(f"ok    {what}", flush=True)
         else:
-            self.failed += 1
-            print(f"FAIL  {what}" + (f"\n      {str(detail).strip()}" if str(detail).strip() else ""), flush=True)
+            self.failures.append(f"{what}" + (f"\n      {str(detail).strip()}" if str(detail).strip() else ""))
+            print(f"FAIL  {self.failures[-1]}", flush=True)
         return bool(holds)
 
     def says(self, what, done, code, *words):
         """A command ended with this code (None: any but 0) and said all of these words."""
         text = done.out + done.err
         right = done.code == code if code is not None else done.code != 0
-        return self.that(what, right and all(word.lower() in text.lower() for word in words), f"exit {done.code}, wanted {code} and {words}: {text[-600:]}")
-
-    def finish(self):
-        print(f"{self.name}: {self.passed} passed, {self.failed} failed", flush=True)
-        return 1 if self.failed else 0
+        return self.that(what, right and all(word.lower() in text.lower() for word in words),
+                         f"exit {done.code}, wanted {code} and {words}: {text[-600:]}")
 
 
 class Done:
@@ -102,6 +108,7 @@ class Done:
 
 def run_command(command, environment, seconds=60, cwd="/", stdin="", identity=None, prefix=()):
     """`identity`: (uid, gid, other groups), when root runs something as somebody else."""
+    seconds = limit(seconds)
     who = {} if identity is None else {"user": identity[0], "group": identity[1], "extra_groups": list(identity[2])}
     begin = time.monotonic()
     try:
@@ -145,7 +152,7 @@ class Daemon:
         if self.alive():
             self.process.terminate()
         try:
-            return self.process.wait(seconds)
+            return self.process.wait(limit(seconds))
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -182,7 +189,7 @@ class Cluster:
                 f"StateSaveLocation={self.state}", f"SlurmdSpoolDir={here}/spool/%n", f"SlurmctldPidFile={here}/run/controller.pid",
                 f"SlurmdPidFile={here}/run/%n.pid", "ReturnToService=2", "SelectType=select/cons_tres",
                 "SelectTypeParameters=CR_CPU_Memory", "DefMemPerCPU=100", "KillWait=2", "MinJobAge=100000", "MaxJobCount=200000", "MaxBatchRequeue=100000",
-                "SlurmdTimeout=60", "SchedulerParameters=requeue_delay=0"]
+                f"SlurmdTimeout={limit(60):.0f}", "SchedulerParameters=requeue_delay=0"]
         given = {line.split("=")[0].lower() for line in self.settings}
         keys = [line for line in keys if line.split("=")[0].lower() not in given] + self.settings
         keys += [f"NodeName={node} CPUs={self.cpus} RealMemory={self.memory} State=UNKNOWN" for node in self.nodes]
@@ -341,29 +348,3 @@ class Cluster:
                 continue
             found += [(int(entry.name), value.decode(errors="replace")) for value in variables if value.startswith(mark)]
         return found
-
-
-def run_test(name, body):
-    """Runs body(checks, directory, clusters) with a directory that is gone afterwards; exit code. The body adds every cluster it makes to
-    `clusters`; they are stopped here, and their logs shown when something failed."""
-    adopt_orphans()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that `finally` runs
-    checks, clusters = Checks(name), []
-    with tempfile.TemporaryDirectory(prefix=f"millrace-{name}.", ignore_cleanup_errors=True) as directory:
-        os.chmod(directory, 0o755)
-        try:
-            body(checks, Path(directory), clusters)
-        except (TestTrouble, BenchError) as trouble:
-            checks.that("the test ran to its end", False, trouble)
-        except Exception:
-            checks.that("the test ran to its end", False, traceback.format_exc())
-        finally:
-            try:
-                if checks.failed:
-                    for cluster in clusters:
-                        cluster.show_logs()
-            finally:
-                for cluster in clusters:
-                    cluster.stop()
-                end_strays()
-    return checks.finish()

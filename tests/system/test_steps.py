@@ -1,11 +1,7 @@
-#!/usr/bin/env python3
 """Steps inside allocations with real daemons: srun in scripts and under salloc, on one node and on several, beside and after each other,
 through kills of agents and of the controller.
-
-    tests/system/steps/run.py --build build/dev
 """
 
-import argparse
 import fcntl
 import os
 import pty
@@ -17,9 +13,11 @@ import sys
 import termios
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+from cluster import Cluster, limit, wait_for
 
-from cluster import Cluster, run_test, wait_for
+
+def make_cluster(build, directory):
+    return Cluster(build, directory, nodes=2, cpus=4)
 
 
 def script(cluster, text, *options, name="step"):
@@ -34,7 +32,7 @@ def nobody_left(cluster):
     return wait_for("no process of a job is left", lambda: not cluster.job_processes())
 
 
-def check_script(checks, cluster):
+def test_script(checks, cluster):
     fields, out = script(cluster, "srun hostname; srun -n2 sh -c 'echo task $SLURM_PROCID of $SLURM_NTASKS step $SLURM_STEP_ID'; srun false; echo code $?", "-n2", name="plain")
     lines = out.splitlines()
     checks.that("srun runs inside a script", fields["JobState"] == "COMPLETED" and sum("task" in line and "of 2 step 1" in line for line in lines) == 2, out)
@@ -54,7 +52,7 @@ def check_script(checks, cluster):
     checks.that("standard input comes through, a missing program is said", out.startswith("1\n2\n3\n") and "No such file" in out and "code 2" in out, out)
 
 
-def check_parallel(checks, cluster):
+def test_parallel(checks, cluster):
     text = """mkdir gate
 for i in 1 2 3 4; do srun --exact -n1 sh -c 'touch gate/$SLURM_STEP_ID; while [ $(ls gate | wc -l) -lt 4 ]; do :; done; echo met' & done
 wait"""
@@ -67,8 +65,8 @@ wait"""
     checks.that("--overlap shares what another step has", sorted(out.split()[-2:]) == ["first", "second"], out)
 
 
-def check_end(checks, cluster):
-    fields, out = script(cluster, "srun -N2 -n2 sleep 1000 & while [ $(ls /proc/*/comm 2>/dev/null | xargs grep -lx sleep 2>/dev/null | wc -l) -lt 2 ]; do :; done; exit 3", "-N2", name="orphans")
+def test_end(checks, cluster):
+    fields, out = script(cluster, f"cd {cluster.directory}; srun -N2 -n2 sh -c 'touch orphan-$SLURM_PROCID; exec sleep 1000' & until [ -e orphan-0 ] && [ -e orphan-1 ]; do sleep 0.1; done; exit 3", "-N2", name="orphans")
     checks.that("a script that ends takes its steps with it", fields["JobState"] == "FAILED" and fields["ExitCode"] == "3:0", fields)
     checks.that("on every node", nobody_left(cluster))
     job = cluster.submit("-N2", "-o", "cancelled.out", "--wrap", f"{cluster.bin}/srun -N2 -n2 sleep 1000")
@@ -78,7 +76,7 @@ def check_end(checks, cluster):
     cluster.wait_for_nodes()
 
 
-def check_layout(checks, cluster):
+def test_layout(checks, cluster):
     """What does not fit together is said and settled; a list says where each task runs."""
     say = "sh -c 'echo $SLURM_PROCID $SLURMD_NODENAME'"
     hosts = cluster.directory / "hosts"
@@ -107,7 +105,7 @@ print(first + one.stderr.read(), "code", one.wait())
 """
 
 
-def check_signals(checks, cluster):
+def test_signals(checks, cluster):
     """How srun ends its step, or gives it up."""
     program = cluster.directory / "give_up.py"
     program.write_text(GIVE_UP)
@@ -128,11 +126,11 @@ def check_signals(checks, cluster):
     one = subprocess.Popen([cluster.bin / "srun", "-n1", "sh", "-c", "echo begun; exec sleep 1000"], env=cluster.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     one.stdout.readline()
     one.terminate()
-    err = one.communicate(timeout=60)[1]
+    err = one.communicate(timeout=limit(60))[1]
     checks.that("SIGTERM to srun aborts the step", "forcing job termination" in err and err.count("Job step aborted: Waiting up to ") == 1, err)
 
 
-def check_salloc(checks, cluster):
+def test_salloc(checks, cluster):
     done = cluster.run("salloc", "-N2", "-n2", "sh", "-c", f"export PATH={cluster.bin}:$PATH; srun sh -c 'echo $SLURMD_NODENAME'; echo $SLURM_JOB_NODELIST $SLURM_TASKS_PER_NODE; exit 7")
     checks.that("salloc runs a command beside its nodes", done.code == 7 and sorted(done.out.split()) == sorted(["n1", "n2", "n[1-2]", "1(x2)"]), done)
     checks.that("and says what it does", "salloc: Granted job allocation" in done.err and "salloc: Relinquishing job allocation" in done.err, done)
@@ -162,7 +160,7 @@ def check_salloc(checks, cluster):
         if code == 7:
             wait_for("its step", lambda: f"{job}.0" in cluster.run("squeue", "-h", "-s", "-o", "%i").out.split())
         cluster.run("scancel", str(job))
-        text = holder.communicate(timeout=60)[1]
+        text = holder.communicate(timeout=limit(60))[1]
         # A command that ends with its steps may be quicker than the nodes are free of the job: then salloc has its nodes back, and nothing to be told.
         told = f"salloc: Job allocation {job} has been revoked." in text or (code == 7 and f"salloc: Relinquishing job allocation {job}" in text)
         checks.that(what, told and holder.returncode == code, (holder.returncode, text))
@@ -177,7 +175,7 @@ def in_terminal(cluster, command, keys, rows, columns):
     seen = b""
     while True:
         try:
-            ready = select.select([master], [], [], 60)[0]
+            ready = select.select([master], [], [], limit(60))[0]
             some = os.read(master, 4096) if ready else b""
         except OSError:
             some = b""
@@ -188,10 +186,10 @@ def in_terminal(cluster, command, keys, rows, columns):
             if wait in seen:
                 keys.remove((wait, key))
                 os.write(master, key)
-    return process.wait(60), seen.decode(errors="replace")
+    return process.wait(limit(60)), seen.decode(errors="replace")
 
 
-def check_terminal(checks, cluster):
+def test_terminal(checks, cluster):
     program = "trap 'echo caught; exit 5' INT; tty; stty size; echo ready; read line; echo got $line; while :; do sleep 0.1; done"
     for name, options in (("a job of its own", ()), ("a step", None)):
         if options is None:
@@ -203,7 +201,7 @@ def check_terminal(checks, cluster):
     cluster.run("scancel", job)
 
 
-def check_trouble(checks, cluster):
+def test_trouble(checks, cluster):
     gate = cluster.directory / "agent-gate"
     job = cluster.submit("-N2", "-o", "trouble.out", "--wrap", f"{cluster.bin}/srun -N2 -n2 sh -c 'echo began; until [ -e {gate} ]; do sleep 0.1; done; echo ended'; echo code $?")
     out = cluster.directory / "trouble.out"
@@ -232,30 +230,3 @@ def check_trouble(checks, cluster):
     cluster.wait_for_nodes()
     spools = [path for path in (cluster.directory / "spool").glob("*/*") if path.is_dir()]
     checks.that("spools are empty at the end", wait_for("empty spools", lambda: not [p for p in (cluster.directory / "spool").glob("*/*") if p.is_dir()]) or not spools, spools)
-
-
-def body(build):
-    def run(checks, directory, clusters):
-        cluster = Cluster(build, directory, nodes=2, cpus=4)
-        clusters.append(cluster)
-        cluster.start()
-        check_script(checks, cluster)
-        check_parallel(checks, cluster)
-        check_end(checks, cluster)
-        check_layout(checks, cluster)
-        check_signals(checks, cluster)
-        check_salloc(checks, cluster)
-        check_terminal(checks, cluster)
-        check_trouble(checks, cluster)
-        checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
-    return run
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    return run_test("steps", body(parser.parse_args().build))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
