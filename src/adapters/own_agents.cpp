@@ -1,7 +1,7 @@
 // src/adapters/own_agents.cpp - see own_agents.h.
 #include "adapters/own_agents.h"
 
-#include "millrace.pb.h"
+#include "agent.pb.h"
 #include "wire/frame.h"
 #include "wire/step_facts.h"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "agent.pb.h"
 #include "agent/readiness.h"
 #include "base/quantity.h"
-#include "millrace.pb.h"
 #include "wire/frame.h"
 
 namespace millrace {

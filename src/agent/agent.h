@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 
+#include "agent.pb.h"
 #include "agent/inventory.h"
 #include "agent/relay.h"
 #include "agent/spool_directory.h"
 #include "base/log.h"
-#include "millrace.pb.h"
 #include "ports/loop.h"
 #include "ports/supervisors.h"
 #include "ports/transport.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "agent.pb.h"
 #include "config/configuration.h"
 #include "isolation/cpu_places.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 

@@ -9,13 +9,13 @@
 #include <cstring>
 #include <set>
 
+#include "agent.pb.h"
 #include "agent/node_devices.h"
 #include "base/hostlist.h"
 #include "base/index_set.h"
 #include "config/job_container_conf.h"
 #include "core/model/step.h"
 #include "isolation/order.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 namespace {

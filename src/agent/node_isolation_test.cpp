@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "millrace.pb.h"
+#include "agent.pb.h"
 
 namespace millrace {
 namespace {

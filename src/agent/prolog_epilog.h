@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "agent.pb.h"
 #include "agent/spool_directory.h"
-#include "millrace.pb.h"
 #include "ports/loop.h"
 #include "ports/programs.h"
 #include "ports/supervisors.h"

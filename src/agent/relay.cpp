@@ -4,7 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "millrace.pb.h"
+#include "agent.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

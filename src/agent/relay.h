@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "millrace.pb.h"
+#include "agent.pb.h"
 
 namespace millrace {
 

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "agent.pb.h"
 #include "agent/nursery.h"
 #include "agent/readiness.h"
 #include "agent/spool_directory.h"
-#include "millrace.pb.h"
 #include "ports/loop.h"
 #include "ports/supervisors.h"
 #include "wire/frame.h"

@@ -10,7 +10,7 @@
 #include <cstdlib>
 
 #include "accelerators/detect.h"
-#include "millrace.pb.h"
+#include "agent.pb.h"
 #include "wire/frame.h"
 
 namespace millrace {

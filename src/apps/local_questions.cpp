@@ -7,7 +7,7 @@
 #include <set>
 
 #include "cli/ask.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 namespace {

@@ -9,8 +9,8 @@
 #include "apps/local_cluster.h"
 #include "apps/local_questions.h"
 #include "cli/ask.h"
+#include "client.pb.h"
 #include "config/slurm_conf.h"
-#include "millrace.pb.h"
 #include "platform/daemon.h"
 
 namespace millrace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "client.pb.h"
 #include "client/session.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 

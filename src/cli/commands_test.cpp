@@ -17,7 +17,8 @@
 #include <thread>
 
 #include "cli/dispatch.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
+#include "task.pb.h"
 #include "wire/frame.h"
 
 namespace millrace {

@@ -9,7 +9,7 @@ namespace {
 
 int run_commands(Command& command);
 
-constexpr CommandRow rows[] = {
+constexpr CommandRow dispatch_rows[] = {
     {"sbatch", true, "submit a batch script", run_sbatch, sbatch_manual, sbatch_options},
     {"srun", true, "run a program on nodes of the cluster", run_srun, srun_manual, srun_options},
     {"salloc", true, "get nodes and run a command beside them", run_salloc, salloc_manual, salloc_options},
@@ -66,11 +66,11 @@ const CommandRow* find(std::span<const CommandRow> table, std::string_view name,
 
 }  // namespace
 
-std::span<const CommandRow> command_rows() { return rows; }
+std::span<const CommandRow> command_rows() { return dispatch_rows; }
 
 std::vector<const CommandRow*> all_command_rows() {
   std::vector<const CommandRow*> out;
-  for (const std::span<const CommandRow> table : {std::span<const CommandRow>{rows}, others})
+  for (const std::span<const CommandRow> table : {std::span<const CommandRow>{dispatch_rows}, others})
     for (const CommandRow& row : table) out.push_back(&row);
   return out;
 }
@@ -88,7 +88,7 @@ int dispatch(int argc, char** argv, std::span<const CommandRow> more) {
   int first = 1;
   std::string more_help;
   for (const CommandRow& extra : more) more_help += help_line(extra);
-  const CommandRow* row = find(rows, name, true);
+  const CommandRow* row = find(dispatch_rows, name, true);
   if (row == nullptr) row = find(more, name, true);
   const bool is_refused = [&] {
     for (const std::string_view word : refused)
@@ -105,7 +105,7 @@ int dispatch(int argc, char** argv, std::span<const CommandRow> more) {
     name = argv[1];
     first = 2;
     if (name == "--version" || name == "-V") return print(std::string{"millrace "} + millrace_version + '\n');
-    row = find(rows, name, false);
+    row = find(dispatch_rows, name, false);
     if (row == nullptr) row = find(more, name, false);
   }
   Command command;

@@ -22,11 +22,12 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"sacct", "show jobs and steps that run or have ended", "[options]",
-                          "Shows jobs and their steps with states, exit codes and what they used. Ended ones stay for "
-                          "a day (SlurmctldParameters=millrace_keep_ended=). Without options "
-                          "one's own jobs since midnight are shown, to root those of all users; with -j the jobs that "
-                          "are named, whenever they ran; with -s alone those in that state now."};
+constexpr ManualHead sacct_head{
+    "sacct", "show jobs and steps that run or have ended", "[options]",
+    "Shows jobs and their steps with states, exit codes and what they used. Ended ones stay for "
+    "a day (SlurmctldParameters=millrace_keep_ended=). Without options "
+    "one's own jobs since midnight are shown, to root those of all users; with -j the jobs that "
+    "are named, whenever they ran; with -s alone those in that state now."};
 
 bool is_offered(const Field<AcctRow>& field) {
   return field.header != "AllocGRES" && field.header != "ReqGRES";
@@ -246,7 +247,7 @@ int show(const Command& command, const SacctDraft& draft, const ClientSettings& 
 }  // namespace
 
 std::vector<OptionText> sacct_option_texts() { return option_texts(sacct_options(), any_tool); }
-std::string sacct_manual() { return man_page(head, option_texts(sacct_options(), any_tool)); }
+std::string sacct_manual() { return man_page(sacct_head, option_texts(sacct_options(), any_tool)); }
 
 int run_sacct(Command& command) {
   SacctDraft draft;
@@ -255,7 +256,7 @@ int run_sacct(Command& command) {
   const auto usual = std::exchange(draft.format, std::nullopt);  // SACCT_FORMAT: where the command line names no fields
   const auto line = apply_words(sacct_options(), any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
-  if (answer_common(draft.asked, head, option_texts(sacct_options(), any_tool))) return 0;
+  if (answer_common(draft.asked, sacct_head, option_texts(sacct_options(), any_tool))) return 0;
   if (!line->operands.empty())
     return say_usage_error(command, {Errc::refused, "Unknown argument: " + std::string{line->operands.front()} +
                                                         "; jobs are named with -j"});

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

@@ -49,12 +49,12 @@ Result<void> set_whole_het(SacctDraft& d, Text v) {
 }
 
 // clang-format off
-constexpr Option<SacctDraft> rows[] = {
+constexpr Option<SacctDraft> sacct_options_rows[] = {
     {"accounts", 'A', required, "<names>", any_tool, "", "", "jobs of these accounts", add<&SacctDraft::accounts>},
     {"allocations", 'X', none, "", any_tool, "", "", "jobs only, no steps", on<&SacctDraft::only_jobs>},
     {"allusers", 'a', none, "", any_tool, "", "", "jobs of all users", on<&SacctDraft::all_users>},
     {"allclusters", 'L', none, "", any_tool, "", "", "jobs of all users; there is one cluster", on<&SacctDraft::all_users>},
-    {"array", '\0', none, "", any_tool, "", "", "accepted", accept, Effect::no_effect, "tasks of arrays have rows of their own"},
+    {"array", '\0', none, "", any_tool, "", "", "accepted", accept, Effect::no_effect, "tasks of arrays have sacct_options_rows of their own"},
     {"associations", 'x', required, "<ids>", any_tool, "", "", "jobs of these associations, by number", add<&SacctDraft::associations>},
     {"batch-script", 'B', none, "", any_tool, "", "", "print the scripts of the jobs instead; of hidden ones where AccountingStoreFlags=job_script keeps them", on<&SacctDraft::scripts>},
     {"brief", 'b', none, "", any_tool, "", "", "id, state and exit code", on<&SacctDraft::brief>},
@@ -112,6 +112,6 @@ constexpr Option<SacctDraft> rows[] = {
 
 }  // namespace
 
-std::span<const Option<SacctDraft>> sacct_options() { return rows; }
+std::span<const Option<SacctDraft>> sacct_options() { return sacct_options_rows; }
 
 }  // namespace millrace

@@ -11,13 +11,13 @@
 #include "cli/ask.h"
 #include "cli/options/option.h"
 #include "cli/version.h"
+#include "client.pb.h"
 #include "core/model/account_change.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{
+constexpr ManualHead sacctmgr_head{
     "sacctmgr", "show and change accounts, users and QOS", "[options] add|modify|delete|show entity ...",
     "Accounts form a tree; users are in accounts; a quality of service (QOS) has a priority and limits of its own. "
     "Only "
@@ -30,7 +30,7 @@ using D = SacctmgrOptions;
 using enum ArgKind;
 
 // clang-format off
-constexpr Option<D> rows[] = {
+constexpr Option<D> sacctmgr_rows[] = {
     {"associations", 's', none, "", any_tool, "", "", "show the associations of accounts and users too", [](D& d, Text) -> Result<void> { d.associations = true; return {}; }},
     {"help", 'h', none, "", any_tool, "", "", "show this text", [](D& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
     {"immediate", 'i', none, "", any_tool, "", "", "do not ask before changes are made", [](D& d, Text) -> Result<void> { d.immediate = true; return {}; }},
@@ -111,7 +111,7 @@ std::optional<wire::Reply> sacctmgr_ask(Sacctmgr& self, wire::Request& request) 
 
 namespace {
 
-// The rows below a refusal name the cluster, which the controller leaves to us.
+// The sacctmgr_rows below a refusal name the cluster, which the controller leaves to us.
 std::string with_cluster(std::string story, const std::string& cluster) {
   for (std::size_t line = story.find("\n  "); line != std::string::npos; line = story.find("\n  ", line + 1)) {
     const std::size_t at = story.find(" A = ", line);
@@ -288,15 +288,17 @@ static constexpr CommandWord entities[] = {
 
 std::vector<CommandWord> sacctmgr_words() { return {std::begin(verbs), std::end(verbs)}; }
 std::vector<CommandWord> sacctmgr_entities() { return {std::begin(entities), std::end(entities)}; }
-std::vector<OptionText> sacctmgr_options() { return option_texts(std::span<const Option<D>>{rows}, any_tool); }
-std::string sacctmgr_manual() { return man_page(head, option_texts(std::span<const Option<D>>{rows}, any_tool)); }
+std::vector<OptionText> sacctmgr_options() { return option_texts(std::span<const Option<D>>{sacctmgr_rows}, any_tool); }
+std::string sacctmgr_manual() {
+  return man_page(sacctmgr_head, option_texts(std::span<const Option<D>>{sacctmgr_rows}, any_tool));
+}
 
 int run_sacctmgr(Command& command) {
   SacctmgrOptions options;
-  const std::span<const Option<D>> table{rows};
+  const std::span<const Option<D>> table{sacctmgr_rows};
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, options);
   if (!line) return say_usage_error(command, line.error());
-  if (answer_common(options.asked, head, option_texts(table, any_tool))) return 0;
+  if (answer_common(options.asked, sacctmgr_head, option_texts(table, any_tool))) return 0;
   const std::span<const Text> words{line->operands};
   if (!words.empty() && equals_ignoring_case(words[0], "version"))
     return print("slurm " + std::string{slurm_version} + '\n');

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "cli/sacctmgr.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 namespace {

@@ -4,7 +4,7 @@
 #include "cli/ask.h"
 #include "cli/options/option.h"
 #include "cli/sacctmgr.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 namespace {

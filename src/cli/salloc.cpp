@@ -24,11 +24,11 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"salloc", "get nodes and run a command beside them",
-                          "[options [: options]...] [command [arguments]]",
-                          "Waits for nodes, runs the command, or a shell, on this host with the variables of the job, "
-                          "and gives the nodes back when it ends. "
-                          "srun inside it runs programs on the nodes."};
+constexpr ManualHead salloc_head{
+    "salloc", "get nodes and run a command beside them", "[options [: options]...] [command [arguments]]",
+    "Waits for nodes, runs the command, or a shell, on this host with the variables of the job, "
+    "and gives the nodes back when it ends. "
+    "srun inside it runs programs on the nodes."};
 constexpr int queue_notice_ms = 200, ready_retry_ms = 500;
 constexpr std::int64_t long_wait_ms = 10'000;  // after that the terminal rings
 
@@ -472,13 +472,14 @@ int Allocation::run(wire::SubmitJob ask) {
 }  // namespace
 
 std::vector<OptionText> salloc_options() { return option_texts(job_options(), salloc); }
-std::string salloc_manual() { return man_page(head, option_texts(job_options(), salloc)); }
+std::string salloc_manual() { return man_page(salloc_head, option_texts(job_options(), salloc)); }
 
 int run_salloc(Command& command) {
   auto all = read_all_layers(command, salloc, {});
   if (!all) return say_usage_error(command, all.error());
   JobDraft& draft = all->draft;
-  if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), salloc))) return 0;
+  if (answer_common({draft.help, draft.usage, draft.version}, salloc_head, option_texts(job_options(), salloc)))
+    return 0;
   command.quiet = draft.quiet;
   command.verbose = draft.verbose;
   if (draft.job.step_options().has_x11())

@@ -24,7 +24,7 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{
+constexpr ManualHead sattach_head{
     "sattach", "attach to a running step", "[options] JOB.STEP",
     "Shows what the tasks of a running step write from now on, and passes standard input on to them. Ctrl-C leaves the "
     "step as it is. "
@@ -34,7 +34,7 @@ constexpr std::uint32_t invalid_job_id = 2017;
 constexpr std::int64_t known_within_us = 2'000'000;     // a step that has just begun is known after this
 constexpr std::int64_t connect_within_us = 15'000'000;  // its nodes have called by then
 
-struct Draft {
+struct SattachDraft {
   Asked asked;
   StreamOptions streams;
   bool layout = false, quiet = false, pty = false;
@@ -53,18 +53,18 @@ Result<std::uint32_t> task_number(Text v, const char* option) {
 }
 
 // clang-format off
-constexpr Option<Draft> rows[] = {
-    {"error-filter", '\0', required, "<task>", any_tool, "", "", "only the errors of this task", [](Draft& d, Text v) -> Result<void> { MR_TRY(d.streams.only_error_of, task_number(v, "--error-filter")); return {}; }},
-    {"help", 'h', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"input-filter", '\0', required, "<task>", any_tool, "", "", "input goes to this task alone", [](Draft& d, Text v) -> Result<void> { MR_TRY(d.streams.only_input_to, task_number(v, "--input-filter")); return {}; }},
-    {"label", 'l', none, "", any_tool, "", "", "the number of the task before each line", [](Draft& d, Text) -> Result<void> { d.streams.label = true; return {}; }},
-    {"layout", '\0', none, "", any_tool, "", "", "say which task is where, and leave", [](Draft& d, Text) -> Result<void> { d.layout = true; return {}; }},
-    {"output-filter", '\0', required, "<task>", any_tool, "", "", "only the output of this task", [](Draft& d, Text v) -> Result<void> { MR_TRY(d.streams.only_output_of, task_number(v, "--output-filter")); return {}; }},
-    {"quiet", 'Q', none, "", any_tool, "", "", "say less", [](Draft& d, Text) -> Result<void> { d.quiet = true; return {}; }},
-    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"verbose", 'v', none, "", any_tool, "", "", "say more", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"pty", '\0', none, "", any_tool, "", "", "of a step of srun --pty: every key goes to its terminal, Ctrl-C too, which has the size of this one", [](Draft& d, Text) -> Result<void> { d.pty = true; return {}; }},
+constexpr Option<SattachDraft> sattach_rows[] = {
+    {"error-filter", '\0', required, "<task>", any_tool, "", "", "only the errors of this task", [](SattachDraft& d, Text v) -> Result<void> { MR_TRY(d.streams.only_error_of, task_number(v, "--error-filter")); return {}; }},
+    {"help", 'h', none, "", any_tool, "", "", "show this text", [](SattachDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"input-filter", '\0', required, "<task>", any_tool, "", "", "input goes to this task alone", [](SattachDraft& d, Text v) -> Result<void> { MR_TRY(d.streams.only_input_to, task_number(v, "--input-filter")); return {}; }},
+    {"label", 'l', none, "", any_tool, "", "", "the number of the task before each line", [](SattachDraft& d, Text) -> Result<void> { d.streams.label = true; return {}; }},
+    {"layout", '\0', none, "", any_tool, "", "", "say which task is where, and leave", [](SattachDraft& d, Text) -> Result<void> { d.layout = true; return {}; }},
+    {"output-filter", '\0', required, "<task>", any_tool, "", "", "only the output of this task", [](SattachDraft& d, Text v) -> Result<void> { MR_TRY(d.streams.only_output_of, task_number(v, "--output-filter")); return {}; }},
+    {"quiet", 'Q', none, "", any_tool, "", "", "say less", [](SattachDraft& d, Text) -> Result<void> { d.quiet = true; return {}; }},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](SattachDraft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "say more", [](SattachDraft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](SattachDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"pty", '\0', none, "", any_tool, "", "", "of a step of srun --pty: every key goes to its terminal, Ctrl-C too, which has the size of this one", [](SattachDraft& d, Text) -> Result<void> { d.pty = true; return {}; }},
 };
 // clang-format on
 
@@ -145,7 +145,7 @@ class OwnTerminal {
   bool taken_ = false;
 };
 
-int follow(const Command& command, const Draft& draft, const wire::Attached& step, TaskStreams& streams) {
+int follow(const Command& command, const SattachDraft& draft, const wire::Attached& step, TaskStreams& streams) {
   streams.set_task_count(step.tasks());
   const std::int64_t connect_until = now_us() + connect_within_us;
   bool input_open = !draft.layout;
@@ -197,15 +197,19 @@ int follow(const Command& command, const Draft& draft, const wire::Attached& ste
 
 }  // namespace
 
-std::vector<OptionText> sattach_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
-std::string sattach_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+std::vector<OptionText> sattach_options() {
+  return option_texts(std::span<const Option<SattachDraft>>{sattach_rows}, any_tool);
+}
+std::string sattach_manual() {
+  return man_page(sattach_head, option_texts(std::span<const Option<SattachDraft>>{sattach_rows}, any_tool));
+}
 
 int run_sattach(Command& command) {
-  Draft draft;
-  const std::span<const Option<Draft>> table{rows};
+  SattachDraft draft;
+  const std::span<const Option<SattachDraft>> table{sattach_rows};
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
-  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (answer_common(draft.asked, sattach_head, option_texts(table, any_tool))) return 0;
   if (line->operands.size() != 1)
     return say_usage_error(command, {Errc::refused, "one step must be named, as in sattach 12.0"});
   const auto name = parse_step_name(line->operands[0]);

@@ -16,7 +16,7 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{
+constexpr ManualHead sbatch_head{
     "sbatch", "submit a batch script", "[options [: options]...] [script [arguments]]",
     "Sends a script to the controller, which runs it when its resources are free, and prints the id of the job. "
     "Options may also stand in the script, on lines that begin with #SBATCH before the first command, and in the "
@@ -200,13 +200,14 @@ int wait_for_end(const Command& command, const SessionOptions& options, std::uin
 }
 
 std::vector<OptionText> sbatch_options() { return option_texts(job_options(), sbatch); }
-std::string sbatch_manual() { return man_page(head, option_texts(job_options(), sbatch)); }
+std::string sbatch_manual() { return man_page(sbatch_head, option_texts(job_options(), sbatch)); }
 
 int run_sbatch(Command& command) {
   auto first = read_command_line(command, sbatch);
   if (!first) return say_usage_error(command, first.error());
   const JobDraft& draft = first->draft;
-  if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), sbatch))) return 0;
+  if (answer_common({draft.help, draft.usage, draft.version}, sbatch_head, option_texts(job_options(), sbatch)))
+    return 0;
   const auto settings = read_client_settings();
   if (!settings) {
     say_error(command, settings.error().story);

@@ -23,13 +23,14 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"sbcast", "copy a file to the nodes of a job", "[options] source destination",
-                          "Copies a file of this host to the same place on every node of the job it is run in. It is "
-                          "written by the user's own rights, whole or not at all."};
+constexpr ManualHead sbcast_head{
+    "sbcast", "copy a file to the nodes of a job", "[options] source destination",
+    "Copies a file of this host to the same place on every node of the job it is run in. It is "
+    "written by the user's own rights, whole or not at all."};
 
 constexpr std::size_t block_default = 1u << 20, block_max = 4u << 20;
 
-struct Draft {
+struct SbcastDraft {
   bool help = false, usage = false, version = false;
   bool compress = false, force = false, preserve = false, send_libraries = false;
   std::optional<std::uint32_t> job_id;
@@ -44,12 +45,12 @@ using Text = std::string_view;
 using enum ArgKind;
 
 template <auto field>
-Result<void> on(Draft& d, Text) {
+Result<void> on(SbcastDraft& d, Text) {
   d.*field = true;
   return {};
 }
 
-Result<void> set_job(Draft& d, Text v) {
+Result<void> set_job(SbcastDraft& d, Text v) {
   if (v.find('.') != Text::npos) {
     const auto name = parse_step_name(v);
     const std::string wrong = "Invalid step id " + std::string{v} + "; it is JOB.STEP, as in 12.0";
@@ -67,14 +68,14 @@ Result<void> set_job(Draft& d, Text v) {
   return {};
 }
 
-Result<void> set_compress(Draft& d, Text v) {
+Result<void> set_compress(SbcastDraft& d, Text v) {
   if (!v.empty() && v != "zlib" && v != "lz4" && v != "none")
     return fail(Errc::refused, "--compress=" + std::string{v} + " is not known; zlib or none would be right");
   d.compress = v != "none";
   return {};
 }
 
-Result<void> set_block(Draft& d, Text v) {
+Result<void> set_block(SbcastDraft& d, Text v) {
   std::size_t unit = 1;
   Text digits = v;
   if (!v.empty() && (v.back() == 'k' || v.back() == 'K')) unit = 1024;
@@ -88,29 +89,29 @@ Result<void> set_block(Draft& d, Text v) {
   return {};
 }
 
-Result<void> check_number(Draft&, Text v) {
+Result<void> check_number(SbcastDraft&, Text v) {
   const auto number = parse_integer(v);
   if (!number || *number < 1) return fail(Errc::refused, "Invalid number " + std::string{v});
   return {};
 }
 
 // clang-format off
-constexpr Option<Draft> rows[] = {
+constexpr Option<SbcastDraft> sbcast_rows[] = {
     {"compress", 'C', optional, "[=zlib|none]", any_tool, "SBCAST_COMPRESS", "", "pack the file for its way", set_compress},
-    {"exclude", '\0', required, "<folders>", any_tool, "SBCAST_EXCLUDE", "", "with --send-libs: libraries below these are there already", [](Draft& d, Text v) -> Result<void> { d.exclude = equals_ignoring_case(v, "none") ? "" : std::string{v}; return {}; }},
+    {"exclude", '\0', required, "<folders>", any_tool, "SBCAST_EXCLUDE", "", "with --send-libs: libraries below these are there already", [](SbcastDraft& d, Text v) -> Result<void> { d.exclude = equals_ignoring_case(v, "none") ? "" : std::string{v}; return {}; }},
     {"fanout", 'F', required, "<count>", any_tool, "SBCAST_FANOUT", "", "accepted", check_number, Effect::no_effect, "every node gets the file at the same time"},
-    {"force", 'f', none, "", any_tool, "SBCAST_FORCE", "", "replace a file that is there", on<&Draft::force>},
-    {"help", '\0', none, "", any_tool, "", "", "show this text", on<&Draft::help>},
+    {"force", 'f', none, "", any_tool, "SBCAST_FORCE", "", "replace a file that is there", on<&SbcastDraft::force>},
+    {"help", '\0', none, "", any_tool, "", "", "show this text", on<&SbcastDraft::help>},
     {"jobid", 'j', required, "<job>", any_tool, "SLURM_JOB_ID", "", "the job whose nodes are meant; JOB.STEP: those of the step alone", set_job},
-    {"preserve", 'p', none, "", any_tool, "SBCAST_PRESERVE", "", "keep mode and times", on<&Draft::preserve>},
-    {"send-libs", '\0', optional, "[=yes|no]", any_tool, "SBCAST_SEND_LIBS", "", "also the shared libraries of a program, to DESTINATION_libs", [](Draft& d, Text v) -> Result<void> { d.send_libraries = v != "no" && v != "0"; return {}; }},
+    {"preserve", 'p', none, "", any_tool, "SBCAST_PRESERVE", "", "keep mode and times", on<&SbcastDraft::preserve>},
+    {"send-libs", '\0', optional, "[=yes|no]", any_tool, "SBCAST_SEND_LIBS", "", "also the shared libraries of a program, to DESTINATION_libs", [](SbcastDraft& d, Text v) -> Result<void> { d.send_libraries = v != "no" && v != "0"; return {}; }},
     {"size", 's', required, "<bytes>", any_tool, "SBCAST_SIZE", "", "bytes sent at once, also with k or m; 4m at most", set_block},
     {"timeout", 't', required, "<seconds>", any_tool, "SBCAST_TIMEOUT", "", "accepted", check_number, Effect::no_effect, "a node that is there is waited for"},
     {"treewidth", '\0', required, "<count>", any_tool, "", "", "accepted", check_number, Effect::no_effect, "every node gets the file at the same time"},
-    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", on<&Draft::usage>},
-    {"verbose", 'v', none, "", any_tool, "", "", "say what is done", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", on<&Draft::version>},
-    {"nodelist", 'w', required, "<nodes>", any_tool, "", "", "these nodes of the job only", [](Draft& d, Text v) -> Result<void> { d.nodes = std::string{v}; return {}; }},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", on<&SbcastDraft::usage>},
+    {"verbose", 'v', none, "", any_tool, "", "", "say what is done", [](SbcastDraft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", on<&SbcastDraft::version>},
+    {"nodelist", 'w', required, "<nodes>", any_tool, "", "", "these nodes of the job only", [](SbcastDraft& d, Text v) -> Result<void> { d.nodes = std::string{v}; return {}; }},
 };
 // clang-format on
 
@@ -152,7 +153,7 @@ struct Errand {
   bool library = false;
 };
 
-int send_file(const Command& command, const Draft& draft, const ClientSettings& settings, const Errand& errand) {
+int send_file(const Command& command, const SbcastDraft& draft, const ClientSettings& settings, const Errand& errand) {
   struct stat facts{};
   int source = open(errand.source.c_str(), O_RDONLY | O_CLOEXEC);
   if (source < 0 || fstat(source, &facts) != 0) {
@@ -217,7 +218,7 @@ int send_file(const Command& command, const Draft& draft, const ClientSettings& 
 }
 
 // Of a step that runs; said when it does not.
-Result<std::string> nodes_of(const Draft& draft, const ClientSettings& settings) {
+Result<std::string> nodes_of(const SbcastDraft& draft, const ClientSettings& settings) {
   wire::Request request;
   *request.mutable_query_steps()->add_steps() = *draft.step;
   Session session(*session_options(settings));
@@ -261,22 +262,26 @@ std::vector<std::string> libraries_of(const std::string& program, const std::str
 
 }  // namespace
 
-std::vector<OptionText> sbcast_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
-std::string sbcast_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+std::vector<OptionText> sbcast_options() {
+  return option_texts(std::span<const Option<SbcastDraft>>{sbcast_rows}, any_tool);
+}
+std::string sbcast_manual() {
+  return man_page(sbcast_head, option_texts(std::span<const Option<SbcastDraft>>{sbcast_rows}, any_tool));
+}
 
 int run_sbcast(Command& command) {
-  Draft draft;
+  SbcastDraft draft;
   const auto settings = read_client_settings();
   if (settings) {  // below what anybody says here
     draft.exclude = settings->bcast_exclude;
     draft.send_libraries = settings->bcast_libraries;
     draft.compress = !settings->bcast_compression.empty() && settings->bcast_compression != "none";
   }
-  const std::span<const Option<Draft>> table{rows};
+  const std::span<const Option<SbcastDraft>> table{sbcast_rows};
   if (const auto set = apply_environment(table, any_tool, draft); !set) return say_usage_error(command, set.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::end_options, draft);
   if (!line) return say_usage_error(command, line.error());
-  if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(table, any_tool))) return 0;
+  if (answer_common({draft.help, draft.usage, draft.version}, sbcast_head, option_texts(table, any_tool))) return 0;
   if (line->operands.size() != 2) {
     say_error(command, "Need two file names, have " + std::to_string(line->operands.size()) + " names");
     say_plain("Try \"sbcast --help\" for more information");

@@ -16,14 +16,14 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{
+constexpr ManualHead scancel_head{
     "scancel", "cancel or signal jobs", "[options] [job ids]",
     "Ends jobs (TERM, then KILL after KillWait), or sends them the signal named with -s. Jobs are named as 12, 12_3, "
     "12_[1-3] or, of heterogeneous jobs, 12+1, steps as 12.0; without ids, all jobs that pass the filters are meant."};
 
-constexpr std::uint32_t invalid_job_id = 2017, already_done = 2021;  // compat §30
+constexpr std::uint32_t invalid_job_id = 2017, already_done = 2021;  // Slurm's number
 
-struct Draft {
+struct ScancelDraft {
   Asked asked;
   wire::CancelJobs cancel;
   std::vector<wire::StepName> steps;
@@ -37,12 +37,12 @@ using Text = std::string_view;
 using enum ArgKind;
 
 template <auto field>
-Result<void> on(Draft& d, Text) {
+Result<void> on(ScancelDraft& d, Text) {
   d.*field = true;
   return {};
 }
 
-Result<void> set_user(Draft& d, Text v) {
+Result<void> set_user(ScancelDraft& d, Text v) {
   const auto uid = parse_user(v);
   if (!uid) return fail(Errc::refused, "Invalid user name: " + std::string{v});
   d.cancel.set_user(std::to_string(*uid));
@@ -50,7 +50,7 @@ Result<void> set_user(Draft& d, Text v) {
   return {};
 }
 
-Result<void> set_state(Draft& d, Text v) {
+Result<void> set_state(ScancelDraft& d, Text v) {
   const auto state = parse_state(v);
   if (!state || state->code > wire::SUSPENDED)
     return fail(Errc::refused, "Invalid job state specified: " + std::string{v} +
@@ -61,45 +61,45 @@ Result<void> set_state(Draft& d, Text v) {
   return {};
 }
 
-Result<void> nothing(Draft&, Text) { return {}; }
-Result<void> filter_name(Draft& d, Text v) {
+Result<void> nothing(ScancelDraft&, Text) { return {}; }
+Result<void> filter_name(ScancelDraft& d, Text v) {
   d.cancel.set_name(std::string{v});
   d.filtered = true;
   return {};
 }
 
 // clang-format off
-constexpr Option<Draft> rows[] = {
-    {"account", 'A', required, "<name>", any_tool, "SCANCEL_ACCOUNT", "", "jobs of this account", [](Draft& d, Text v) -> Result<void> { d.cancel.set_account(std::string{v}); d.filtered = true; return {}; }},
-    {"batch", 'b', none, "", any_tool, "SCANCEL_BATCH", "", "signal the batch shell only", [](Draft& d, Text) -> Result<void> { d.cancel.set_batch_only(true); return {}; }},
-    {"full", 'f', none, "", any_tool, "SCANCEL_FULL", "", "signal the batch shell and its children", [](Draft& d, Text) -> Result<void> { d.cancel.set_full(true); return {}; }},
-    {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"hurry", 'H', none, "", any_tool, "SCANCEL_HURRY", "", "do not wait for burst buffers to be staged out", [](Draft& d, Text) -> Result<void> { d.cancel.set_hurry(true); return {}; }, Effect::no_effect, "there are no burst buffers"},
-    {"interactive", 'i', none, "", any_tool, "SCANCEL_INTERACTIVE", "", "ask before each job", on<&Draft::interactive>},
-    {"me", '\0', none, "", any_tool, "", "", "one's own jobs", [](Draft& d, Text) -> Result<void> { d.cancel.set_user(std::to_string(getuid())); d.filtered = true; return {}; }},
+constexpr Option<ScancelDraft> scancel_rows[] = {
+    {"account", 'A', required, "<name>", any_tool, "SCANCEL_ACCOUNT", "", "jobs of this account", [](ScancelDraft& d, Text v) -> Result<void> { d.cancel.set_account(std::string{v}); d.filtered = true; return {}; }},
+    {"batch", 'b', none, "", any_tool, "SCANCEL_BATCH", "", "signal the batch shell only", [](ScancelDraft& d, Text) -> Result<void> { d.cancel.set_batch_only(true); return {}; }},
+    {"full", 'f', none, "", any_tool, "SCANCEL_FULL", "", "signal the batch shell and its children", [](ScancelDraft& d, Text) -> Result<void> { d.cancel.set_full(true); return {}; }},
+    {"help", '\0', none, "", any_tool, "", "", "show this text", [](ScancelDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"hurry", 'H', none, "", any_tool, "SCANCEL_HURRY", "", "do not wait for burst buffers to be staged out", [](ScancelDraft& d, Text) -> Result<void> { d.cancel.set_hurry(true); return {}; }, Effect::no_effect, "there are no burst buffers"},
+    {"interactive", 'i', none, "", any_tool, "SCANCEL_INTERACTIVE", "", "ask before each job", on<&ScancelDraft::interactive>},
+    {"me", '\0', none, "", any_tool, "", "", "one's own jobs", [](ScancelDraft& d, Text) -> Result<void> { d.cancel.set_user(std::to_string(getuid())); d.filtered = true; return {}; }},
     {"name", 'n', required, "<name>", any_tool, "SCANCEL_NAME", "", "jobs with this name", filter_name},
     {"jobname", '\0', required, "<name>", any_tool, "", "", "the same as --name", filter_name},
-    {"nodelist", 'w', required, "<nodes>", any_tool, "", "", "jobs on any of these nodes", [](Draft& d, Text v) -> Result<void> { MR_TRY(*d.cancel.mutable_nodes(), node_list(v)); d.filtered = true; return {}; }},
-    {"partition", 'p', required, "<name>", any_tool, "SCANCEL_PARTITION", "", "jobs in this partition", [](Draft& d, Text v) -> Result<void> { d.cancel.set_partition(std::string{v}); d.filtered = true; return {}; }},
-    {"qos", 'q', required, "<name>", any_tool, "SCANCEL_QOS", "", "jobs of this quality of service", [](Draft& d, Text v) -> Result<void> { d.cancel.set_qos(std::string{v}); d.filtered = true; return {}; }},
-    {"quiet", 'Q', none, "", any_tool, "", "", "say nothing about jobs that are gone", on<&Draft::quiet>},
-    {"reservation", 'R', required, "<name>", any_tool, "", "", "jobs in this reservation", [](Draft& d, Text v) -> Result<void> { d.cancel.set_reservation(std::string{v}); d.filtered = true; return {}; }},
-    {"signal", 's', required, "<signal>", any_tool, "", "", "send this signal, by name or number", [](Draft& d, Text v) -> Result<void> { d.signal = std::string{v}; return {}; }},
+    {"nodelist", 'w', required, "<nodes>", any_tool, "", "", "jobs on any of these nodes", [](ScancelDraft& d, Text v) -> Result<void> { MR_TRY(*d.cancel.mutable_nodes(), node_list(v)); d.filtered = true; return {}; }},
+    {"partition", 'p', required, "<name>", any_tool, "SCANCEL_PARTITION", "", "jobs in this partition", [](ScancelDraft& d, Text v) -> Result<void> { d.cancel.set_partition(std::string{v}); d.filtered = true; return {}; }},
+    {"qos", 'q', required, "<name>", any_tool, "SCANCEL_QOS", "", "jobs of this quality of service", [](ScancelDraft& d, Text v) -> Result<void> { d.cancel.set_qos(std::string{v}); d.filtered = true; return {}; }},
+    {"quiet", 'Q', none, "", any_tool, "", "", "say nothing about jobs that are gone", on<&ScancelDraft::quiet>},
+    {"reservation", 'R', required, "<name>", any_tool, "", "", "jobs in this reservation", [](ScancelDraft& d, Text v) -> Result<void> { d.cancel.set_reservation(std::string{v}); d.filtered = true; return {}; }},
+    {"signal", 's', required, "<signal>", any_tool, "", "", "send this signal, by name or number", [](ScancelDraft& d, Text v) -> Result<void> { d.signal = std::string{v}; return {}; }},
     {"state", 't', required, "<state>", any_tool, "SCANCEL_STATE", "", "jobs in this state: PENDING, RUNNING, SUSPENDED", set_state},
-    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](ScancelDraft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
     {"user", 'u', required, "<name>", any_tool, "SCANCEL_USER", "", "jobs of this user", set_user},
-    {"verbose", 'v', none, "", any_tool, "SCANCEL_VERBOSE", "", "say what is done", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"admin-comment", '\0', required, "<text>", any_tool, "", "", "a comment of the administrator, kept with the jobs", [](Draft& d, Text v) -> Result<void> { d.admin_comment = std::string{v}; return {}; }},
-    {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](Draft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
-    {"cron", 'c', none, "", any_tool, "SCANCEL_CRON", "", "jobs of scrontab too; their lines are switched off", [](Draft& d, Text) -> Result<void> { d.cancel.set_cron(true); return {}; }},
+    {"verbose", 'v', none, "", any_tool, "SCANCEL_VERBOSE", "", "say what is done", [](ScancelDraft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](ScancelDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"admin-comment", '\0', required, "<text>", any_tool, "", "", "a comment of the administrator, kept with the jobs", [](ScancelDraft& d, Text v) -> Result<void> { d.admin_comment = std::string{v}; return {}; }},
+    {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](ScancelDraft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
+    {"cron", 'c', none, "", any_tool, "SCANCEL_CRON", "", "jobs of scrontab too; their lines are switched off", [](ScancelDraft& d, Text) -> Result<void> { d.cancel.set_cron(true); return {}; }},
     {"ctld", '\0', none, "", any_tool, "SCANCEL_CTLD", "", "let the controller choose the jobs", nothing, Effect::no_effect, "it always does"},
     {"sibling", '\0', required, "<name>", any_tool, "", "", "the sibling job on another cluster of the federation", nullptr, Effect::refused, "there are no federations, so no job has siblings"},
-    {"wckey", '\0', required, "<key>", any_tool, "SCANCEL_WCKEY", "", "jobs with this workload key", [](Draft& d, Text v) -> Result<void> { d.wckey = std::string{v}; d.filtered = true; return {}; }},
+    {"wckey", '\0', required, "<key>", any_tool, "SCANCEL_WCKEY", "", "jobs with this workload key", [](ScancelDraft& d, Text v) -> Result<void> { d.wckey = std::string{v}; d.filtered = true; return {}; }},
 };
 // clang-format on
 
-Result<void> add_jobs(Draft& draft, const std::vector<std::string_view>& words) {
+Result<void> add_jobs(ScancelDraft& draft, const std::vector<std::string_view>& words) {
   for (const std::string_view word : words) {
     for (const std::string_view text : split_outside_brackets(word)) {
       if (text.find('.') != std::string_view::npos) {
@@ -126,7 +126,7 @@ std::string job_text(const wire::JobName& job) {
   return std::to_string(job.job_id()) + '_' + (several ? '[' + job.tasks() + ']' : job.tasks());
 }
 
-void say_intent(const Command& command, const Draft& draft, const std::string& job) {
+void say_intent(const Command& command, const ScancelDraft& draft, const std::string& job) {
   if (draft.verbose == 0) return;
   if (!draft.signal)
     say_info(command, "Terminating job " + job);
@@ -136,7 +136,7 @@ void say_intent(const Command& command, const Draft& draft, const std::string& j
 }
 
 // With -i: looks the jobs up and keeps those the user says yes to.
-Result<void> choose_interactively(Session& session, Draft& draft) {
+Result<void> choose_interactively(Session& session, ScancelDraft& draft) {
   wire::Request request;
   *request.mutable_query_jobs()->mutable_jobs() = draft.cancel.jobs();
   MR_TRY(const wire::Reply reply, ask_all(session, request));
@@ -177,7 +177,7 @@ std::string filter_words(const wire::CancelJobs& ask) {
   return out;
 }
 
-int report(const Command& command, const Draft& draft, const wire::JobsChanged& changed) {
+int report(const Command& command, const ScancelDraft& draft, const wire::JobsChanged& changed) {
   int code = 0;
   const bool plain = !draft.filtered && !draft.signal;
   for (const auto& failed : changed.failed()) {
@@ -194,7 +194,7 @@ int report(const Command& command, const Draft& draft, const wire::JobsChanged& 
 }
 
 // One request each: a step is signalled where it runs, and its keeper answers.
-int cancel_step(const Command& command, const Draft& draft, Session& session, const wire::StepName& step) {
+int cancel_step(const Command& command, const ScancelDraft& draft, Session& session, const wire::StepName& step) {
   const std::string shown = step_text(step);
   if (draft.interactive) {
     print("Cancel step_id=" + shown + " [y/n]? ");
@@ -224,7 +224,7 @@ int cancel_step(const Command& command, const Draft& draft, Session& session, co
 
 // The controller filters by everything but the workload key: of the jobs that were named, or of all, those that have it
 // are named to it.
-Result<void> choose_by_wckey(Session& session, Draft& draft) {
+Result<void> choose_by_wckey(Session& session, ScancelDraft& draft) {
   wire::Request request;
   *request.mutable_query_jobs()->mutable_jobs() = draft.cancel.jobs();
   MR_TRY(const wire::Reply reply, ask_all(session, request));
@@ -249,7 +249,7 @@ void comment_on(const Command& command, Session& session, const wire::JobName& j
   if (!problem.empty()) say_error(command, "--admin-comment for job " + job_text(job) + ": " + problem);
 }
 
-int cancel(Command& command, Draft& draft, const ClientSettings& settings) {
+int cancel(Command& command, ScancelDraft& draft, const ClientSettings& settings) {
   Session session(*session_options(settings, command));
   int code = 0;
   if (draft.wckey) {
@@ -296,16 +296,20 @@ int cancel(Command& command, Draft& draft, const ClientSettings& settings) {
 
 }  // namespace
 
-std::vector<OptionText> scancel_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
-std::string scancel_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+std::vector<OptionText> scancel_options() {
+  return option_texts(std::span<const Option<ScancelDraft>>{scancel_rows}, any_tool);
+}
+std::string scancel_manual() {
+  return man_page(scancel_head, option_texts(std::span<const Option<ScancelDraft>>{scancel_rows}, any_tool));
+}
 
 int run_scancel(Command& command) {
-  Draft draft;
-  const std::span<const Option<Draft>> table{rows};
+  ScancelDraft draft;
+  const std::span<const Option<ScancelDraft>> table{scancel_rows};
   if (const auto done = apply_environment(table, any_tool, draft); !done) return say_usage_error(command, done.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
-  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (answer_common(draft.asked, scancel_head, option_texts(table, any_tool))) return 0;
   if (draft.signal) {
     const auto number = parse_signal(*draft.signal);
     if (!number) return say_usage_error(command, {Errc::refused, "Unknown job signal: " + *draft.signal});

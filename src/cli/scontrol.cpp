@@ -20,11 +20,12 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"scontrol", "show and change jobs, nodes, partitions and reservations", "[options] [command]",
-                          "Without a command it reads commands line by line until quit or exit; !! repeats the last "
-                          "one. Every command: `scontrol help`."};
+constexpr ManualHead scontrol_head{
+    "scontrol", "show and change jobs, nodes, partitions and reservations", "[options] [command]",
+    "Without a command it reads commands line by line until quit or exit; !! repeats the last "
+    "one. Every command: `scontrol help`."};
 
-struct Draft {
+struct ScontrolDraft {
   int verbose = 0;
   Asked asked;
   ShowOptions show;
@@ -35,29 +36,29 @@ struct Draft {
 using Text = std::string_view;
 using enum ArgKind;
 
-Result<void> nothing(Draft&, Text) { return {}; }
+Result<void> nothing(ScontrolDraft&, Text) { return {}; }
 
 constexpr auto without_effect = Effect::no_effect;
 
 // clang-format off
-constexpr Option<Draft> rows[] = {
-    {"all", 'a', none, "", any_tool, "SCONTROL_ALL", "", "hidden partitions too", [](Draft& d, Text) -> Result<void> { d.all = true; return {}; }},
-    {"clusters", 'M', required, "<name>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name", [](Draft& d, Text v) -> Result<void> { d.listing.clusters = std::string{v}; return {}; }},
-    {"details", 'd', none, "", any_tool, "", "", "show more; may be repeated", [](Draft& d, Text) -> Result<void> { ++d.show.detail; return {}; }},
+constexpr Option<ScontrolDraft> scontrol_rows[] = {
+    {"all", 'a', none, "", any_tool, "SCONTROL_ALL", "", "hidden partitions too", [](ScontrolDraft& d, Text) -> Result<void> { d.all = true; return {}; }},
+    {"clusters", 'M', required, "<name>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name", [](ScontrolDraft& d, Text v) -> Result<void> { d.listing.clusters = std::string{v}; return {}; }},
+    {"details", 'd', none, "", any_tool, "", "", "show more; may be repeated", [](ScontrolDraft& d, Text) -> Result<void> { ++d.show.detail; return {}; }},
     {"federation", '\0', none, "", any_tool, "SCONTROL_FEDERATION", "", "records of the federation", nothing, without_effect, "there are no federations: one cluster is all"},
-    {"future", 'F', none, "", any_tool, "SCONTROL_FUTURE", "", "also nodes in state FUTURE", [](Draft& d, Text) -> Result<void> { d.future = true; return {}; }},
-    {"help", 'h', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"hide", '\0', none, "", any_tool, "", "", "no hidden partitions", [](Draft& d, Text) -> Result<void> { d.all = false; return {}; }},
-    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON", [](Draft& d, Text v) { return wish_json(d.listing, v); }},
+    {"future", 'F', none, "", any_tool, "SCONTROL_FUTURE", "", "also nodes in state FUTURE", [](ScontrolDraft& d, Text) -> Result<void> { d.future = true; return {}; }},
+    {"help", 'h', none, "", any_tool, "", "", "show this text", [](ScontrolDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"hide", '\0', none, "", any_tool, "", "", "no hidden partitions", [](ScontrolDraft& d, Text) -> Result<void> { d.all = false; return {}; }},
+    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON", [](ScontrolDraft& d, Text v) { return wish_json(d.listing, v); }},
     {"local", '\0', none, "", any_tool, "SCONTROL_LOCAL", "", "records of this cluster only", nothing, without_effect, "there are no federations: one cluster is all"},
-    {"oneliner", 'o', none, "", any_tool, "", "", "one line per record", [](Draft& d, Text) -> Result<void> { d.show.one_line = true; return {}; }},
-    {"quiet", 'Q', none, "", any_tool, "", "", "print errors only", [](Draft& d, Text) -> Result<void> { d.quiet = true; return {}; }},
+    {"oneliner", 'o', none, "", any_tool, "", "", "one line per record", [](ScontrolDraft& d, Text) -> Result<void> { d.show.one_line = true; return {}; }},
+    {"quiet", 'Q', none, "", any_tool, "", "", "print errors only", [](ScontrolDraft& d, Text) -> Result<void> { d.quiet = true; return {}; }},
     {"sibling", '\0', none, "", any_tool, "SCONTROL_SIBLING", "", "jobs of federated clusters", nothing, without_effect, "there are no federations: one cluster is all"},
     {"uid", 'u', required, "<user>", any_tool, "", "", "act as another user", nullptr, Effect::refused, "who asks is what the kernel says; sudo -u does it"},
-    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"verbose", 'v', none, "", any_tool, "", "", "say how many records there are, and what is sent; more with -vv", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"yaml", '\0', optional, "<parser>", any_tool, "", "", "records as YAML", [](Draft& d, Text v) { return wish_yaml(d.listing, v); }},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](ScontrolDraft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "say how many records there are, and what is sent; more with -vv", [](ScontrolDraft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](ScontrolDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"yaml", '\0', optional, "<parser>", any_tool, "", "", "records as YAML", [](ScontrolDraft& d, Text v) { return wish_yaml(d.listing, v); }},
 };
 // clang-format on
 
@@ -309,7 +310,8 @@ std::string verb_lines() {
 }
 
 int print_help(Scontrol&, const Words&) {
-  return print(help_text(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)) + verb_lines());
+  return print(help_text(scontrol_head, option_texts(std::span<const Option<ScontrolDraft>>{scontrol_rows}, any_tool)) +
+               verb_lines());
 }
 
 int run_words(Scontrol& self, const Words& words) {
@@ -371,7 +373,9 @@ int scontrol_refuse(Scontrol& self, Text what, Text why) {
   return 1;
 }
 
-std::vector<OptionText> scontrol_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
+std::vector<OptionText> scontrol_options() {
+  return option_texts(std::span<const Option<ScontrolDraft>>{scontrol_rows}, any_tool);
+}
 std::vector<CommandWord> scontrol_words() {
   std::vector<CommandWord> out;
   for (const Verb& verb : verbs)
@@ -388,13 +392,13 @@ std::string scontrol_manual() {
   std::string entities;
   for (const CommandWord& entity : scontrol_entities())
     if (entity.built) entities += (entities.empty() ? "" : ", ") + std::string{entity.name};
-  return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool),
+  return man_page(scontrol_head, option_texts(std::span<const Option<ScontrolDraft>>{scontrol_rows}, any_tool),
                   commands + ".SH ENTITIES\nshow takes: " + entities + ".\n");
 }
 
 int run_scontrol(Command& command) {
-  Draft draft;
-  const std::span<const Option<Draft>> table{rows};
+  ScontrolDraft draft;
+  const std::span<const Option<ScontrolDraft>> table{scontrol_rows};
   if (const auto done = apply_environment(table, any_tool, draft); !done) return say_usage_error(command, done.error());
   // After this word a dash is a minus: setdebugflags -Steps.
   const auto flags =
@@ -403,8 +407,8 @@ int run_scontrol(Command& command) {
   auto line = apply_words(table, any_tool, std::span{command.words.begin(), until}, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
   line->operands.insert(line->operands.end(), until, command.words.end());
-  if (draft.asked.help) return print(help_text(head, option_texts(table, any_tool)) + verb_lines());
-  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (draft.asked.help) return print(help_text(scontrol_head, option_texts(table, any_tool)) + verb_lines());
+  if (answer_common(draft.asked, scontrol_head, option_texts(table, any_tool))) return 0;
   if (draft.listing.data && draft.listing.data->list_parsers) return print(data_parser_names());
   command.quiet = draft.quiet;
   command.verbose = draft.verbose;

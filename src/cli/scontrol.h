@@ -10,7 +10,7 @@
 #include "cli/console.h"
 #include "cli/render/data_document.h"
 #include "cli/render/show_records.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

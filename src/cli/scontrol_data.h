@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/scontrol.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

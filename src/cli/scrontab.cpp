@@ -21,15 +21,15 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"scrontab", "jobs that come again at times of the clock",
-                          "[-u user] [-e | -l | -r | -v | file | -]",
-                          "Keeps a file of entries like cron's: minute, hour, day of the month, month, day of the week "
-                          "and a command. Each entry is a job, with the options of #SCRON lines above it, "
-                          "that waits for its time, runs on the cluster, and waits again. Lines NAME=value are "
-                          "variables of the entries below. Times are those of the controller's clock. "
-                          "Cancelling such a job (scancel --cron) switches its line off."};
+constexpr ManualHead scrontab_head{
+    "scrontab", "jobs that come again at times of the clock", "[-u user] [-e | -l | -r | -v | file | -]",
+    "Keeps a file of entries like cron's: minute, hour, day of the month, month, day of the week "
+    "and a command. Each entry is a job, with the options of #SCRON lines above it, "
+    "that waits for its time, runs on the cluster, and waits again. Lines NAME=value are "
+    "variables of the entries below. Times are those of the controller's clock. "
+    "Cancelling such a job (scancel --cron) switches its line off."};
 
-struct Draft {
+struct ScrontabDraft {
   int verbose = 0;
   Asked asked;
   bool edit = false, list = false, remove = false;
@@ -40,15 +40,15 @@ using Text = std::string_view;
 using enum ArgKind;
 
 // clang-format off
-constexpr Option<Draft> rows[] = {
-    {"edit", 'e', none, "", any_tool, "", "", "edit it, with VISUAL or EDITOR", [](Draft& d, Text) -> Result<void> { d.edit = true; return {}; }},
-    {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"list", 'l', none, "", any_tool, "", "", "print it", [](Draft& d, Text) -> Result<void> { d.list = true; return {}; }},
-    {"remove", 'r', none, "", any_tool, "", "", "remove it, and its jobs that wait", [](Draft& d, Text) -> Result<void> { d.remove = true; return {}; }},
-    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"user", 'u', required, "<name>", any_tool, "", "", "that of another user, for administrators", [](Draft& d, Text v) -> Result<void> { d.user = std::string{v}; return {}; }},
-    {"verbose", 'v', none, "", any_tool, "", "", "say what is sent", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+constexpr Option<ScrontabDraft> scrontab_rows[] = {
+    {"edit", 'e', none, "", any_tool, "", "", "edit it, with VISUAL or EDITOR", [](ScrontabDraft& d, Text) -> Result<void> { d.edit = true; return {}; }},
+    {"help", '\0', none, "", any_tool, "", "", "show this text", [](ScrontabDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"list", 'l', none, "", any_tool, "", "", "print it", [](ScrontabDraft& d, Text) -> Result<void> { d.list = true; return {}; }},
+    {"remove", 'r', none, "", any_tool, "", "", "remove it, and its jobs that wait", [](ScrontabDraft& d, Text) -> Result<void> { d.remove = true; return {}; }},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](ScrontabDraft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"user", 'u', required, "<name>", any_tool, "", "", "that of another user, for administrators", [](ScrontabDraft& d, Text v) -> Result<void> { d.user = std::string{v}; return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "say what is sent", [](ScrontabDraft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](ScrontabDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
 };
 // clang-format on
 
@@ -58,7 +58,7 @@ struct Owner {
   std::string name, home, shell;
 };
 
-Result<Owner> owner_of(const Draft& draft) {
+Result<Owner> owner_of(const ScrontabDraft& draft) {
   Owner out;
   if (draft.user) {
     out.uid = parse_user(*draft.user);
@@ -245,7 +245,7 @@ int edit(const Command& command, Session& session, const Owner& owner, const Cli
   return code;
 }
 
-int act(const Command& command, const Draft& draft, const std::vector<Text>& operands, const Owner& owner,
+int act(const Command& command, const ScrontabDraft& draft, const std::vector<Text>& operands, const Owner& owner,
         const ClientSettings& settings) {
   Session session(*session_options(settings, command, 1));
   std::vector<std::string> notes;
@@ -265,15 +265,17 @@ int act(const Command& command, const Draft& draft, const std::vector<Text>& ope
 
 }  // namespace
 
-std::vector<OptionText> scrontab_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
-std::string scrontab_manual() { return man_page(head, scrontab_options()); }
+std::vector<OptionText> scrontab_options() {
+  return option_texts(std::span<const Option<ScrontabDraft>>{scrontab_rows}, any_tool);
+}
+std::string scrontab_manual() { return man_page(scrontab_head, scrontab_options()); }
 
 int run_scrontab(Command& command) {
-  Draft draft;
-  const std::span<const Option<Draft>> table{rows};
+  ScrontabDraft draft;
+  const std::span<const Option<ScrontabDraft>> table{scrontab_rows};
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
-  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (answer_common(draft.asked, scrontab_head, option_texts(table, any_tool))) return 0;
   command.verbose = draft.verbose;
   // Nothing at all is not standard input: a crontab would be gone where somebody forgot a word.
   if (draft.edit + draft.list + draft.remove + static_cast<int>(line->operands.size()) != 1)

@@ -11,13 +11,14 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"sdiag", "show what the controller has done since it started", "[options]",
-                          "Counts jobs, planning passes and requests since the controller started or was told to count "
-                          "anew. A pass of the planner is one cycle of both the main scheduler and, "
-                          "with sched/backfill, of backfill: it does the work of both. Requests are counted under the "
-                          "name of Slurm's that does the same."};
+constexpr ManualHead sdiag_head{
+    "sdiag", "show what the controller has done since it started", "[options]",
+    "Counts jobs, planning passes and requests since the controller started or was told to count "
+    "anew. A pass of the planner is one cycle of both the main scheduler and, "
+    "with sched/backfill, of backfill: it does the work of both. Requests are counted under the "
+    "name of Slurm's that does the same."};
 
-struct Draft {
+struct SdiagDraft {
   Asked asked;
   bool reset = false;
   CallOrder order = CallOrder::count;
@@ -29,49 +30,53 @@ using Text = std::string_view;
 using enum ArgKind;
 
 template <CallOrder order>
-Result<void> sort_by(Draft& d, Text) {
+Result<void> sort_by(SdiagDraft& d, Text) {
   d.order = order;
   return {};
 }
-Result<void> accept(Draft&, Text) { return {}; }
+Result<void> accept(SdiagDraft&, Text) { return {}; }
 
 template <DataForm form>
-Result<void> set_data(Draft& d, Text v) {
+Result<void> set_data(SdiagDraft& d, Text v) {
   MR_TRY(d.data, parse_data_wish(form, v));
   return {};
 }
 
 // clang-format off
-constexpr Option<Draft> rows[] = {
+constexpr Option<SdiagDraft> sdiag_rows[] = {
     {"all", 'a', none, "", any_tool, "", "", "all statistics, which is the default", accept},
-    {"cluster", '\0', required, "<name>", any_tool, "", "", "the same as --clusters", [](Draft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
-    {"clusters", 'M', required, "<name>", any_tool, "SLURM_CLUSTERS", "", "this cluster: there is one", [](Draft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
-    {"help", 'h', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"cluster", '\0', required, "<name>", any_tool, "", "", "the same as --clusters", [](SdiagDraft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
+    {"clusters", 'M', required, "<name>", any_tool, "SLURM_CLUSTERS", "", "this cluster: there is one", [](SdiagDraft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
+    {"help", 'h', none, "", any_tool, "", "", "show this text", [](SdiagDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
     {"json", '\0', optional, "version", any_tool, "", "", "as JSON", set_data<DataForm::json>},
     {"no-trunc", '\0', none, "", any_tool, "", "", "accepted", accept, Effect::no_effect, "names are never cut"},
-    {"reset", 'r', none, "", any_tool, "", "", "count anew; for administrators", [](Draft& d, Text) -> Result<void> { d.reset = true; return {}; }},
+    {"reset", 'r', none, "", any_tool, "", "", "count anew; for administrators", [](SdiagDraft& d, Text) -> Result<void> { d.reset = true; return {}; }},
     {"sort-by-id", 'i', none, "", any_tool, "", "", "requests by their number", sort_by<CallOrder::number>},
     {"sort-by-time", 't', none, "", any_tool, "", "", "requests by the time they took together", sort_by<CallOrder::total_time>},
     {"sort-by-time2", 'T', none, "", any_tool, "", "", "requests by the time each took", sort_by<CallOrder::average_time>},
-    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](SdiagDraft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](SdiagDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
     {"yaml", '\0', optional, "version", any_tool, "", "", "as YAML", set_data<DataForm::yaml>},
 };
 // clang-format on
 
 }  // namespace
 
-std::vector<OptionText> sdiag_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
-std::string sdiag_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+std::vector<OptionText> sdiag_options() {
+  return option_texts(std::span<const Option<SdiagDraft>>{sdiag_rows}, any_tool);
+}
+std::string sdiag_manual() {
+  return man_page(sdiag_head, option_texts(std::span<const Option<SdiagDraft>>{sdiag_rows}, any_tool));
+}
 
 int run_sdiag(Command& command) {
-  Draft draft;
-  const std::span<const Option<Draft>> table{rows};
+  SdiagDraft draft;
+  const std::span<const Option<SdiagDraft>> table{sdiag_rows};
   if (const auto taken = apply_environment(table, any_tool, draft); !taken)
     return say_usage_error(command, taken.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
-  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (answer_common(draft.asked, sdiag_head, option_texts(table, any_tool))) return 0;
   if (draft.data && draft.data->list_parsers) return print(data_parser_names());
   const auto settings = read_client_settings();
   if (!settings) return say_usage_error(command, {Errc::refused, settings.error().story});

@@ -15,16 +15,16 @@
 #include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/options/option.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"sgather", "bring a file of every node of a job here", "[options] source destination",
-                          "Copies a file that is on each node of the job it is run in to this host, as "
-                          "destination.node. On the nodes it is removed afterwards, unless --keep is given."};
+constexpr ManualHead sgather_head{"sgather", "bring a file of every node of a job here", "[options] source destination",
+                                  "Copies a file that is on each node of the job it is run in to this host, as "
+                                  "destination.node. On the nodes it is removed afterwards, unless --keep is given."};
 
-struct Draft {
+struct SgatherDraft {
   Asked asked;
   bool force = false, keep = false;
   std::uint32_t fanout = 8;
@@ -36,7 +36,7 @@ using Text = std::string_view;
 using enum ArgKind;
 
 template <auto field>
-Result<void> on(Draft& d, Text) {
+Result<void> on(SgatherDraft& d, Text) {
   d.*field = true;
   return {};
 }
@@ -49,19 +49,19 @@ Result<void> set_number(Text v, std::uint32_t& to) {
 }
 
 // clang-format off
-constexpr Option<Draft> rows[] = {
-    {"compress", 'C', none, "", any_tool, "SGATHER_COMPRESS", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "the stream of a step is not packed"},
-    {"fanout", 'F', required, "<count>", any_tool, "SGATHER_FANOUT", "", "so many nodes at the same time; 8 otherwise", [](Draft& d, Text v) { return set_number(v, d.fanout); }},
-    {"force", 'f', none, "", any_tool, "", "", "a node that has no such file is passed over", on<&Draft::force>},
-    {"help", 'h', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"jobid", 'j', required, "<job>", any_tool, "SLURM_JOB_ID", "", "the job whose nodes are meant", [](Draft& d, Text v) -> Result<void> { std::uint32_t id = 0; MR_TRY_VOID(set_number(v, id)); d.job_id = id; return {}; }},
-    {"keep", 'k', none, "", any_tool, "", "", "leave the file on the nodes", on<&Draft::keep>},
+constexpr Option<SgatherDraft> sgather_rows[] = {
+    {"compress", 'C', none, "", any_tool, "SGATHER_COMPRESS", "", "accepted", [](SgatherDraft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "the stream of a step is not packed"},
+    {"fanout", 'F', required, "<count>", any_tool, "SGATHER_FANOUT", "", "so many nodes at the same time; 8 otherwise", [](SgatherDraft& d, Text v) { return set_number(v, d.fanout); }},
+    {"force", 'f', none, "", any_tool, "", "", "a node that has no such file is passed over", on<&SgatherDraft::force>},
+    {"help", 'h', none, "", any_tool, "", "", "show this text", [](SgatherDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"jobid", 'j', required, "<job>", any_tool, "SLURM_JOB_ID", "", "the job whose nodes are meant", [](SgatherDraft& d, Text v) -> Result<void> { std::uint32_t id = 0; MR_TRY_VOID(set_number(v, id)); d.job_id = id; return {}; }},
+    {"keep", 'k', none, "", any_tool, "", "", "leave the file on the nodes", on<&SgatherDraft::keep>},
     {"preserve", 'p', none, "", any_tool, "SGATHER_PRESERVE", "", "keep mode and times", nullptr, Effect::refused, "not built yet"},
     {"recursive", 'r', none, "", any_tool, "", "", "folders with what is in them", nullptr, Effect::refused, "not built yet; tar makes one file of a folder"},
-    {"timeout", 't', required, "<seconds>", any_tool, "SGATHER_TIMEOUT", "", "accepted", [](Draft&, Text v) -> Result<void> { std::uint32_t ignored = 0; return set_number(v, ignored); }, Effect::no_effect, "a node that is there is waited for"},
-    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"verbose", 'v', none, "", any_tool, "", "", "say what is done", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"timeout", 't', required, "<seconds>", any_tool, "SGATHER_TIMEOUT", "", "accepted", [](SgatherDraft&, Text v) -> Result<void> { std::uint32_t ignored = 0; return set_number(v, ignored); }, Effect::no_effect, "a node that is there is waited for"},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](SgatherDraft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "say what is done", [](SgatherDraft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](SgatherDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
 };
 // clang-format on
 
@@ -87,7 +87,7 @@ Result<std::vector<std::string>> nodes_of_job(Session& session, std::uint32_t id
 
 class Gathering {
  public:
-  Gathering(const Command& command, const Draft& draft, std::string source, std::string destination)
+  Gathering(const Command& command, const SgatherDraft& draft, std::string source, std::string destination)
       : command_(command), draft_(draft), source_(std::move(source)), destination_(std::move(destination)) {}
 
   int run(const std::vector<std::string>& nodes) {
@@ -149,7 +149,7 @@ class Gathering {
   }
 
   const Command& command_;
-  const Draft& draft_;
+  const SgatherDraft& draft_;
   std::string source_, destination_;
   std::map<pid_t, std::string> running_;
   bool failed_ = false;
@@ -157,17 +157,21 @@ class Gathering {
 
 }  // namespace
 
-std::vector<OptionText> sgather_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
-std::string sgather_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+std::vector<OptionText> sgather_options() {
+  return option_texts(std::span<const Option<SgatherDraft>>{sgather_rows}, any_tool);
+}
+std::string sgather_manual() {
+  return man_page(sgather_head, option_texts(std::span<const Option<SgatherDraft>>{sgather_rows}, any_tool));
+}
 
 int run_sgather(Command& command) {
-  Draft draft;
-  const std::span<const Option<Draft>> table{rows};
+  SgatherDraft draft;
+  const std::span<const Option<SgatherDraft>> table{sgather_rows};
   if (const auto taken = apply_environment(table, any_tool, draft); !taken)
     return say_usage_error(command, taken.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
-  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (answer_common(draft.asked, sgather_head, option_texts(table, any_tool))) return 0;
   if (line->operands.size() != 2)
     return say_usage_error(command,
                            {Errc::refused, "Need two file names, have " + std::to_string(line->operands.size()) +

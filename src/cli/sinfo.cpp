@@ -13,15 +13,15 @@
 #include "cli/options/option.h"
 #include "cli/render/node_columns.h"
 #include "cli/render/node_words.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"sinfo", "list partitions and nodes", "[options]",
-                          "Shows partitions and the nodes in them, grouped by state."};
+constexpr ManualHead sinfo_head{"sinfo", "list partitions and nodes", "[options]",
+                                "Shows partitions and the nodes in them, grouped by state."};
 
-struct Draft {
+struct SinfoDraft {
   Asked asked;
   ListingWish listing;
   NodeViewOptions view;
@@ -34,58 +34,58 @@ using Text = std::string_view;
 using enum ArgKind;
 
 template <auto field>
-Result<void> keep(Draft& d, Text v) {
+Result<void> keep(SinfoDraft& d, Text v) {
   d.*field = std::string{v};
   return {};
 }
 template <auto field>
-Result<void> on(Draft& d, Text) {
+Result<void> on(SinfoDraft& d, Text) {
   d.*field = true;
   return {};
 }
 template <auto field>
-Result<void> view(Draft& d, Text) {
+Result<void> view(SinfoDraft& d, Text) {
   d.view.*field = true;
   return {};
 }
 
-Result<void> nothing(Draft&, Text) { return {}; }
+Result<void> nothing(SinfoDraft&, Text) { return {}; }
 
 constexpr auto without_effect = Effect::no_effect;
 
 // clang-format off
-constexpr Option<Draft> rows[] = {
+constexpr Option<SinfoDraft> sinfo_rows[] = {
     {"Node", 'N', none, "", any_tool, "", "", "one line per node and partition", view<&NodeViewOptions::per_node>},
-    {"all", 'a', none, "", any_tool, "SINFO_ALL", "", "hidden partitions too", on<&Draft::all>},
-    {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](Draft& d, Text v) -> Result<void> { d.listing.clusters = std::string{v}; return {}; }},
-    {"dead", 'd', none, "", any_tool, "", "", "nodes that do not respond", on<&Draft::dead>},
+    {"all", 'a', none, "", any_tool, "SINFO_ALL", "", "hidden partitions too", on<&SinfoDraft::all>},
+    {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](SinfoDraft& d, Text v) -> Result<void> { d.listing.clusters = std::string{v}; return {}; }},
+    {"dead", 'd', none, "", any_tool, "", "", "nodes that do not respond", on<&SinfoDraft::dead>},
     {"exact", 'e', none, "", any_tool, "", "", "nodes that differ in anything shown on lines of their own", view<&NodeViewOptions::exact>},
     {"federation", '\0', none, "", any_tool, "SINFO_FEDERATION", "", "partitions of the federation", nothing, without_effect, "there are no federations: one cluster is all"},
-    {"format", 'o', required, "<format>", any_tool, "", "", "columns by letter, as in %P %t %N", keep<&Draft::format>},
-    {"Format", 'O', required, "<format>", any_tool, "", "", "columns by name, as in Partition,StateLong:10", keep<&Draft::long_format>},
-    {"future", 'F', none, "", any_tool, "SINFO_FUTURE", "", "also nodes in state FUTURE", on<&Draft::future>},
-    {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"helpformat", '\0', none, "", any_tool, "", "", "list the columns of -O", [](Draft& d, Text) -> Result<void> { d.listing.help_format = true; return {}; }},
-    {"helpstate", '\0', none, "", any_tool, "", "", "list the states", [](Draft& d, Text) -> Result<void> { d.listing.help_states = true; return {}; }},
-    {"hide", '\0', none, "", any_tool, "", "", "no hidden partitions", [](Draft& d, Text) -> Result<void> { d.all = false; return {}; }},
-    {"iterate", 'i', required, "<seconds>", any_tool, "", "", "again every so many seconds", [](Draft& d, Text v) { return wish_iterate(d.listing, v); }},
-    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON", [](Draft& d, Text v) { return wish_json(d.listing, v); }},
+    {"format", 'o', required, "<format>", any_tool, "", "", "columns by letter, as in %P %t %N", keep<&SinfoDraft::format>},
+    {"Format", 'O', required, "<format>", any_tool, "", "", "columns by name, as in Partition,StateLong:10", keep<&SinfoDraft::long_format>},
+    {"future", 'F', none, "", any_tool, "SINFO_FUTURE", "", "also nodes in state FUTURE", on<&SinfoDraft::future>},
+    {"help", '\0', none, "", any_tool, "", "", "show this text", [](SinfoDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"helpformat", '\0', none, "", any_tool, "", "", "list the columns of -O", [](SinfoDraft& d, Text) -> Result<void> { d.listing.help_format = true; return {}; }},
+    {"helpstate", '\0', none, "", any_tool, "", "", "list the states", [](SinfoDraft& d, Text) -> Result<void> { d.listing.help_states = true; return {}; }},
+    {"hide", '\0', none, "", any_tool, "", "", "no hidden partitions", [](SinfoDraft& d, Text) -> Result<void> { d.all = false; return {}; }},
+    {"iterate", 'i', required, "<seconds>", any_tool, "", "", "again every so many seconds", [](SinfoDraft& d, Text v) { return wish_iterate(d.listing, v); }},
+    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON", [](SinfoDraft& d, Text v) { return wish_json(d.listing, v); }},
     {"list-reasons", 'R', none, "", any_tool, "", "", "why nodes are down or drained", view<&NodeViewOptions::reasons>},
     {"local", '\0', none, "", any_tool, "SINFO_LOCAL", "", "partitions of this cluster only", nothing, without_effect, "there are no federations: one cluster is all"},
     {"long", 'l', none, "", any_tool, "", "", "more columns", view<&NodeViewOptions::long_form>},
     {"noconvert", '\0', none, "", any_tool, "", "", "sizes in the units they have", nothing, without_effect, "sizes are never rounded here"},
-    {"nodes", 'n', required, "<nodes>", any_tool, "", "", "these nodes", keep<&Draft::nodes>},
-    {"noheader", 'h', none, "", any_tool, "", "", "no header line", on<&Draft::no_header>},
-    {"partition", 'p', required, "<names>", any_tool, "SINFO_PARTITION", "", "these partitions", keep<&Draft::partitions>},
-    {"reservation", 'T', none, "", any_tool, "", "", "reservations instead of partitions", on<&Draft::reservations>},
-    {"responding", 'r', none, "", any_tool, "", "", "nodes that respond", on<&Draft::responding>},
-    {"sort", 'S', required, "<letters>", any_tool, "SINFO_SORT", "", "order by these columns; - before one reverses it", keep<&Draft::sort>},
-    {"states", 't', required, "<states>", any_tool, "", "", "nodes in these states", keep<&Draft::states>},
+    {"nodes", 'n', required, "<nodes>", any_tool, "", "", "these nodes", keep<&SinfoDraft::nodes>},
+    {"noheader", 'h', none, "", any_tool, "", "", "no header line", on<&SinfoDraft::no_header>},
+    {"partition", 'p', required, "<names>", any_tool, "SINFO_PARTITION", "", "these partitions", keep<&SinfoDraft::partitions>},
+    {"reservation", 'T', none, "", any_tool, "", "", "reservations instead of partitions", on<&SinfoDraft::reservations>},
+    {"responding", 'r', none, "", any_tool, "", "", "nodes that respond", on<&SinfoDraft::responding>},
+    {"sort", 'S', required, "<letters>", any_tool, "SINFO_SORT", "", "order by these columns; - before one reverses it", keep<&SinfoDraft::sort>},
+    {"states", 't', required, "<states>", any_tool, "", "", "nodes in these states", keep<&SinfoDraft::states>},
     {"summarize", 's', none, "", any_tool, "", "", "one line per partition", view<&NodeViewOptions::summarize>},
-    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"verbose", 'v', none, "", any_tool, "", "", "say when the listing was made", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"yaml", '\0', optional, "<parser>", any_tool, "", "", "records as YAML", [](Draft& d, Text v) { return wish_yaml(d.listing, v); }},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](SinfoDraft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "say when the listing was made", [](SinfoDraft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](SinfoDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"yaml", '\0', optional, "<parser>", any_tool, "", "", "records as YAML", [](SinfoDraft& d, Text v) { return wish_yaml(d.listing, v); }},
 };
 // clang-format on
 
@@ -94,7 +94,7 @@ struct Chosen {
   bool is_default = false;
 };
 
-Result<Chosen> choose_format(const Command& command, const Draft& draft) {
+Result<Chosen> choose_format(const Command& command, const SinfoDraft& draft) {
   if (draft.format && draft.long_format) return fail(Errc::refused, "-o and -O options are mutually exclusive");
   std::vector<std::string> unknown;
   std::string letters;
@@ -133,7 +133,7 @@ struct NodeFilter {
   }
 };
 
-Result<NodeFilter> make_filter(const Draft& draft) {
+Result<NodeFilter> make_filter(const SinfoDraft& draft) {
   NodeFilter out;
   out.dead = draft.dead;
   out.responding = draft.responding;
@@ -153,7 +153,7 @@ Result<NodeFilter> make_filter(const Draft& draft) {
   return out;
 }
 
-int print_groups_as_data(const Command& command, const Draft& draft, const ClientSettings& settings,
+int print_groups_as_data(const Command& command, const SinfoDraft& draft, const ClientSettings& settings,
                          const std::vector<NodeGroup>& groups, Names& names, std::int64_t now_us) {
   const DataContext context{now_us, settings.cluster_name, &names};
   std::size_t at = 0;
@@ -161,7 +161,7 @@ int print_groups_as_data(const Command& command, const Draft& draft, const Clien
   return print_records(command, settings, draft.listing.data->form, "sinfo", next);
 }
 
-int show_reservations(const Command& command, const Draft& draft, const ClientSettings& settings) {
+int show_reservations(const Command& command, const SinfoDraft& draft, const ClientSettings& settings) {
   Session session(*session_options(settings, command));
   wire::Request request;
   request.mutable_query_reservations();
@@ -175,7 +175,7 @@ int show_reservations(const Command& command, const Draft& draft, const ClientSe
   return print(reservation_lines(reply->reservations(), !draft.no_header));
 }
 
-int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
+int show(const Command& command, const SinfoDraft& draft, const ClientSettings& settings) {
   auto chosen = choose_format(command, draft);
   if (!chosen) return say_usage_error(command, chosen.error());
   if (draft.listing.data) {
@@ -224,7 +224,7 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
 }
 
 // What was asked for, as Slurm lists it.
-std::string told_wishes(const Draft& d) {
+std::string told_wishes(const SinfoDraft& d) {
   const auto text = [](const std::optional<std::string>& value, const char* nothing) {
     return value.value_or(nothing);
   };
@@ -256,19 +256,21 @@ std::string told_wishes(const Draft& d) {
 
 }  // namespace
 
-std::vector<OptionText> sinfo_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
+std::vector<OptionText> sinfo_options() {
+  return option_texts(std::span<const Option<SinfoDraft>>{sinfo_rows}, any_tool);
+}
 std::string sinfo_manual() {
-  return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool),
+  return man_page(sinfo_head, option_texts(std::span<const Option<SinfoDraft>>{sinfo_rows}, any_tool),
                   manual_columns("COLUMNS", node_columns()));
 }
 
 int run_sinfo(Command& command) {
-  Draft draft;
-  const std::span<const Option<Draft>> table{rows};
+  SinfoDraft draft;
+  const std::span<const Option<SinfoDraft>> table{sinfo_rows};
   if (const auto done = apply_environment(table, any_tool, draft); !done) return say_usage_error(command, done.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
-  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (answer_common(draft.asked, sinfo_head, option_texts(table, any_tool))) return 0;
   if (draft.listing.help_format) {
     std::vector<std::string_view> names;
     for (const auto& column : node_columns()) names.push_back(column.name);

@@ -13,11 +13,11 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{
+constexpr ManualHead sprio_head{
     "sprio", "show what the priorities of waiting jobs are made of", "[options]",
     "Shows for each waiting job what age, fair share, size, partition, QOS and resources add to its priority."};
 
-struct Draft {
+struct SprioDraft {
   Asked asked;
   std::optional<std::string> format, jobs, users, partitions, clusters;
   std::string sort;
@@ -29,37 +29,37 @@ using Text = std::string_view;
 using enum ArgKind;
 
 template <auto field>
-Result<void> on(Draft& d, Text) {
+Result<void> on(SprioDraft& d, Text) {
   d.*field = true;
   return {};
 }
 template <auto field>
-Result<void> keep(Draft& d, Text v) {
+Result<void> keep(SprioDraft& d, Text v) {
   d.*field = std::string{v};
   return {};
 }
 
 // clang-format off
-constexpr Option<Draft> rows[] = {
-    {"format", 'o', required, "<format>", any_tool, "", "", "columns by letter, as in %i %Y %A", keep<&Draft::format>},
-    {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"helpformat", '\0', none, "", any_tool, "", "", "list the columns of -o", on<&Draft::list_columns>},
-    {"jobs", 'j', required, "<ids>", any_tool, "", "", "these jobs", keep<&Draft::jobs>},
-    {"long", 'l', none, "", any_tool, "", "", "all factors", on<&Draft::long_form>},
-    {"noheader", 'h', none, "", any_tool, "", "", "no header", on<&Draft::no_header>},
-    {"norm", 'n', none, "", any_tool, "", "", "factors as parts of one", on<&Draft::norm>},
-    {"partition", 'p', required, "<names>", any_tool, "", "", "jobs of these partitions", keep<&Draft::partitions>},
-    {"sort", 'S', required, "<letters>", any_tool, "", "", "order by these columns; - before one reverses it", keep<&Draft::sort>},
-    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"user", 'u', required, "<names>", any_tool, "", "", "jobs of these users", keep<&Draft::users>},
-    {"verbose", 'v', none, "", any_tool, "", "", "say what was asked for, and what is sent", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"weights", 'w', none, "", any_tool, "", "", "the weights instead of jobs", on<&Draft::weights>},
-    {"cluster", '\0', required, "<name>", any_tool, "", "", "the same as --clusters", keep<&Draft::clusters>},
-    {"clusters", 'M', required, "<name>", any_tool, "SLURM_CLUSTERS", "", "this cluster: there is one", keep<&Draft::clusters>},
-    {"federation", '\0', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is one cluster"},
-    {"local", '\0', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is one cluster"},
-    {"sibling", '\0', none, "", any_tool, "", "", "accepted", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is one cluster"},
+constexpr Option<SprioDraft> sprio_rows[] = {
+    {"format", 'o', required, "<format>", any_tool, "", "", "columns by letter, as in %i %Y %A", keep<&SprioDraft::format>},
+    {"help", '\0', none, "", any_tool, "", "", "show this text", [](SprioDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"helpformat", '\0', none, "", any_tool, "", "", "list the columns of -o", on<&SprioDraft::list_columns>},
+    {"jobs", 'j', required, "<ids>", any_tool, "", "", "these jobs", keep<&SprioDraft::jobs>},
+    {"long", 'l', none, "", any_tool, "", "", "all factors", on<&SprioDraft::long_form>},
+    {"noheader", 'h', none, "", any_tool, "", "", "no header", on<&SprioDraft::no_header>},
+    {"norm", 'n', none, "", any_tool, "", "", "factors as parts of one", on<&SprioDraft::norm>},
+    {"partition", 'p', required, "<names>", any_tool, "", "", "jobs of these partitions", keep<&SprioDraft::partitions>},
+    {"sort", 'S', required, "<letters>", any_tool, "", "", "order by these columns; - before one reverses it", keep<&SprioDraft::sort>},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](SprioDraft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"user", 'u', required, "<names>", any_tool, "", "", "jobs of these users", keep<&SprioDraft::users>},
+    {"verbose", 'v', none, "", any_tool, "", "", "say what was asked for, and what is sent", [](SprioDraft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](SprioDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"weights", 'w', none, "", any_tool, "", "", "the weights instead of jobs", on<&SprioDraft::weights>},
+    {"cluster", '\0', required, "<name>", any_tool, "", "", "the same as --clusters", keep<&SprioDraft::clusters>},
+    {"clusters", 'M', required, "<name>", any_tool, "SLURM_CLUSTERS", "", "this cluster: there is one", keep<&SprioDraft::clusters>},
+    {"federation", '\0', none, "", any_tool, "", "", "accepted", [](SprioDraft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is one cluster"},
+    {"local", '\0', none, "", any_tool, "", "", "accepted", [](SprioDraft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is one cluster"},
+    {"sibling", '\0', none, "", any_tool, "", "", "accepted", [](SprioDraft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there is one cluster"},
 };
 // clang-format on
 
@@ -71,7 +71,7 @@ std::set<std::string, std::less<>> words_of(const std::optional<std::string>& te
   return out;
 }
 
-std::vector<PriorityRow> choose(const wire::Priorities& all, const Draft& draft) {
+std::vector<PriorityRow> choose(const wire::Priorities& all, const SprioDraft& draft) {
   const auto jobs = words_of(draft.jobs), users = words_of(draft.users), partitions = words_of(draft.partitions);
   std::vector<PriorityRow> out;
   for (const wire::PriorityView& job : all.jobs()) {
@@ -94,7 +94,7 @@ std::vector<PriorityRow> choose(const wire::Priorities& all, const Draft& draft)
   return out;
 }
 
-int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
+int show(const Command& command, const SprioDraft& draft, const ClientSettings& settings) {
   Session session(*session_options(settings, command));
   wire::Request request;
   request.mutable_query_priorities();
@@ -129,7 +129,7 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
 }
 
 // What was asked for, as Slurm lists it.
-std::string told_wishes(const Draft& d) {
+std::string told_wishes(const SprioDraft& d) {
   const auto text = [](const std::optional<std::string>& value) { return value.value_or("(null)"); };
   const std::pair<Text, std::string> lines[] = {{"format", text(d.format)}, {"job_flag", d.jobs ? "1" : "0"},
                                                 {"jobs", text(d.jobs)},     {"partition", text(d.partitions)},
@@ -142,17 +142,21 @@ std::string told_wishes(const Draft& d) {
 
 }  // namespace
 
-std::vector<OptionText> sprio_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
-std::string sprio_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+std::vector<OptionText> sprio_options() {
+  return option_texts(std::span<const Option<SprioDraft>>{sprio_rows}, any_tool);
+}
+std::string sprio_manual() {
+  return man_page(sprio_head, option_texts(std::span<const Option<SprioDraft>>{sprio_rows}, any_tool));
+}
 
 int run_sprio(Command& command) {
-  Draft draft;
-  const std::span<const Option<Draft>> table{rows};
+  SprioDraft draft;
+  const std::span<const Option<SprioDraft>> table{sprio_rows};
   if (const auto taken = apply_environment(table, any_tool, draft); !taken)
     return say_usage_error(command, taken.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
-  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (answer_common(draft.asked, sprio_head, option_texts(table, any_tool))) return 0;
   if (draft.list_columns) {
     std::string out;
     for (const Column<PriorityRow>& column : priority_columns())

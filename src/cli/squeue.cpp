@@ -17,16 +17,17 @@
 #include "cli/render/step_columns.h"
 #include "cli/squeue_filter.h"
 #include "cli/squeue_steps.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"squeue", "list jobs", "[options]",
-                          "Shows the jobs that wait or run, or those the options choose. Ended jobs stay visible with "
-                          "-t all for MinJobAge seconds."};
+constexpr ManualHead squeue_head{
+    "squeue", "list jobs", "[options]",
+    "Shows the jobs that wait or run, or those the options choose. Ended jobs stay visible with "
+    "-t all for MinJobAge seconds."};
 
-struct Draft {
+struct SqueueDraft {
   Asked asked;
   ListingWish listing;
   JobFilterWords filter;
@@ -41,81 +42,81 @@ using Done = Result<void>;
 using enum ArgKind;
 
 template <auto field>
-Done keep(Draft& d, Text v) {
+Done keep(SqueueDraft& d, Text v) {
   d.*field = std::string{v};
   return {};
 }
 template <auto field>
-Done choose(Draft& d, Text v) {
+Done choose(SqueueDraft& d, Text v) {
   d.filter.*field = std::string{v};
   return {};
 }
 template <auto field>
-Done on(Draft& d, Text) {
+Done on(SqueueDraft& d, Text) {
   d.*field = true;
   return {};
 }
 template <auto field>
-Done run_time(Draft& d, Text v) {
+Done run_time(SqueueDraft& d, Text v) {
   const auto duration = parse_duration(v);
   if (!duration || duration->unlimited)
     return fail(Errc::refused, "Invalid time specified: " + std::string{v} + "; it is M, M:S, H:M:S or D-H:M:S");
   d.filter.*field = duration->seconds;
   return {};
 }
-Done nothing(Draft&, Text) { return {}; }
+Done nothing(SqueueDraft&, Text) { return {}; }
 
 constexpr auto without_effect = Effect::no_effect;
 
 // clang-format off
-constexpr Option<Draft> rows[] = {
+constexpr Option<SqueueDraft> squeue_rows[] = {
     {"account", 'A', required, "<names>", any_tool, "SQUEUE_ACCOUNT", "", "jobs of these accounts", choose<&JobFilterWords::accounts>},
-    {"all", 'a', none, "", any_tool, "SQUEUE_ALL", "", "jobs in hidden partitions too", on<&Draft::all>},
-    {"array", 'r', none, "", any_tool, "SQUEUE_ARRAY", "", "one line per task of an array", on<&Draft::array>},
+    {"all", 'a', none, "", any_tool, "SQUEUE_ALL", "", "jobs in hidden partitions too", on<&SqueueDraft::all>},
+    {"array", 'r', none, "", any_tool, "SQUEUE_ARRAY", "", "one line per task of an array", on<&SqueueDraft::array>},
     {"array-unique", '\0', none, "", any_tool, "SQUEUE_ARRAY_UNIQUE", "", "one line per job, as it is anyway", nothing, without_effect, "records that can be one line are one line"},
-    {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](Draft& d, Text v) -> Done { d.listing.clusters = std::string{v}; return {}; }},
-    {"expand-patterns", '\0', none, "", any_tool, "", "", "file names with their % patterns replaced", on<&Draft::expand_patterns>},
+    {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](SqueueDraft& d, Text v) -> Done { d.listing.clusters = std::string{v}; return {}; }},
+    {"expand-patterns", '\0', none, "", any_tool, "", "", "file names with their % patterns replaced", on<&SqueueDraft::expand_patterns>},
     {"federation", '\0', none, "", any_tool, "SQUEUE_FEDERATION", "", "jobs of the federation", nothing, without_effect, "there are no federations: one cluster is all"},
-    {"format", 'o', required, "<format>", any_tool, "", "", "columns by letter, as in %.18i %.9P %j", keep<&Draft::format>},
-    {"Format", 'O', required, "<format>", any_tool, "", "", "columns by name, as in JobID:10,Name,State", keep<&Draft::long_format>},
-    {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Done { d.asked.help = true; return {}; }},
-    {"helpformat", '\0', none, "", any_tool, "", "", "list the columns of -O", [](Draft& d, Text) -> Done { d.listing.help_format = true; return {}; }},
-    {"helpstate", '\0', none, "", any_tool, "", "", "list the states", [](Draft& d, Text) -> Done { d.listing.help_states = true; return {}; }},
-    {"hide", '\0', none, "", any_tool, "", "", "no jobs in hidden partitions", [](Draft& d, Text) -> Done { d.all = false; return {}; }},
-    {"iterate", 'i', required, "<seconds>", any_tool, "", "", "again every so many seconds", [](Draft& d, Text v) { return wish_iterate(d.listing, v); }},
-    {"jobs", 'j', optional, "<ids>", any_tool, "", "", "these jobs", [](Draft& d, Text v) -> Done { d.job_flag = true; if (!v.empty()) d.jobs = std::string{v}; return {}; }},
-    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON", [](Draft& d, Text v) { return wish_json(d.listing, v); }},
+    {"format", 'o', required, "<format>", any_tool, "", "", "columns by letter, as in %.18i %.9P %j", keep<&SqueueDraft::format>},
+    {"Format", 'O', required, "<format>", any_tool, "", "", "columns by name, as in JobID:10,Name,State", keep<&SqueueDraft::long_format>},
+    {"help", '\0', none, "", any_tool, "", "", "show this text", [](SqueueDraft& d, Text) -> Done { d.asked.help = true; return {}; }},
+    {"helpformat", '\0', none, "", any_tool, "", "", "list the columns of -O", [](SqueueDraft& d, Text) -> Done { d.listing.help_format = true; return {}; }},
+    {"helpstate", '\0', none, "", any_tool, "", "", "list the states", [](SqueueDraft& d, Text) -> Done { d.listing.help_states = true; return {}; }},
+    {"hide", '\0', none, "", any_tool, "", "", "no jobs in hidden partitions", [](SqueueDraft& d, Text) -> Done { d.all = false; return {}; }},
+    {"iterate", 'i', required, "<seconds>", any_tool, "", "", "again every so many seconds", [](SqueueDraft& d, Text v) { return wish_iterate(d.listing, v); }},
+    {"jobs", 'j', optional, "<ids>", any_tool, "", "", "these jobs", [](SqueueDraft& d, Text v) -> Done { d.job_flag = true; if (!v.empty()) d.jobs = std::string{v}; return {}; }},
+    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON", [](SqueueDraft& d, Text v) { return wish_json(d.listing, v); }},
     {"licenses", 'L', required, "<names>", any_tool, "SQUEUE_LICENSES", "", "jobs with any of these licences", choose<&JobFilterWords::licences>},
     {"local", '\0', none, "", any_tool, "SQUEUE_LOCAL", "", "jobs of this cluster only", nothing, without_effect, "there are no federations: one cluster is all"},
-    {"long", 'l', none, "", any_tool, "", "", "the state in full, and the time limit", on<&Draft::long_view>},
-    {"me", '\0', none, "", any_tool, "", "", "one's own jobs", [](Draft& d, Text) -> Done { d.filter.me = true; return {}; }},
+    {"long", 'l', none, "", any_tool, "", "", "the state in full, and the time limit", on<&SqueueDraft::long_view>},
+    {"me", '\0', none, "", any_tool, "", "", "one's own jobs", [](SqueueDraft& d, Text) -> Done { d.filter.me = true; return {}; }},
     {"name", 'n', required, "<names>", any_tool, "SQUEUE_NAMES", "", "jobs with these names", choose<&JobFilterWords::names>},
     {"noconvert", '\0', none, "", any_tool, "", "", "sizes in the units they have", nothing, without_effect, "sizes are never rounded here"},
     {"nodelist", 'w', required, "<nodes>", any_tool, "", "", "jobs on any of these nodes", choose<&JobFilterWords::nodes>},
-    {"noheader", 'h', none, "", any_tool, "", "", "no header line", on<&Draft::no_header>},
-    {"notme", '\0', none, "", any_tool, "", "", "the jobs of others", [](Draft& d, Text) -> Done { d.filter.not_me = true; return {}; }},
-    {"only-job-state", '\0', none, "", any_tool, "", "", "ids and states only", on<&Draft::only_state>},
+    {"noheader", 'h', none, "", any_tool, "", "", "no header line", on<&SqueueDraft::no_header>},
+    {"notme", '\0', none, "", any_tool, "", "", "the jobs of others", [](SqueueDraft& d, Text) -> Done { d.filter.not_me = true; return {}; }},
+    {"only-job-state", '\0', none, "", any_tool, "", "", "ids and states only", on<&SqueueDraft::only_state>},
     {"partition", 'p', required, "<names>", any_tool, "SQUEUE_PARTITION", "", "jobs in these partitions", choose<&JobFilterWords::partitions>},
-    {"priority", 'P', none, "", any_tool, "SQUEUE_PRIORITY", "", "a line for each partition a job waits in", on<&Draft::by_partition>},
+    {"priority", 'P', none, "", any_tool, "SQUEUE_PRIORITY", "", "a line for each partition a job waits in", on<&SqueueDraft::by_partition>},
     {"qos", 'q', required, "<names>", any_tool, "SQUEUE_QOS", "", "jobs of these qualities of service", choose<&JobFilterWords::qos>},
     {"reservation", 'R', required, "<names>", any_tool, "", "", "jobs in these reservations", choose<&JobFilterWords::reservations>},
     {"running-over", '\0', required, "<time>", any_tool, "", "", "jobs that run for longer than this", run_time<&JobFilterWords::running_over_seconds>},
     {"running-under", '\0', required, "<time>", any_tool, "", "", "jobs that run for less than this", run_time<&JobFilterWords::running_under_seconds>},
     {"sibling", '\0', none, "", any_tool, "SQUEUE_SIBLING", "", "jobs of federated clusters", nothing, without_effect, "there are no federations: one cluster is all"},
-    {"sort", 'S', required, "<letters>", any_tool, "SQUEUE_SORT", "", "order by these columns; - before one reverses it", keep<&Draft::sort>},
-    {"start", '\0', none, "", any_tool, "", "", "expected start of jobs that wait", on<&Draft::start>},
+    {"sort", 'S', required, "<letters>", any_tool, "SQUEUE_SORT", "", "order by these columns; - before one reverses it", keep<&SqueueDraft::sort>},
+    {"start", '\0', none, "", any_tool, "", "", "expected start of jobs that wait", on<&SqueueDraft::start>},
     {"states", 't', required, "<states>", any_tool, "SQUEUE_STATES", "", "jobs in these states, or all", choose<&JobFilterWords::states>},
-    {"steps", 's', optional, "<ids>", any_tool, "", "", "the steps that run, of these jobs or these steps", [](Draft& d, Text v) -> Done { d.step_flag = true; if (!v.empty()) d.step_ids = std::string{v}; return {}; }},
-    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Done { d.asked.usage = true; return {}; }},
+    {"steps", 's', optional, "<ids>", any_tool, "", "", "the steps that run, of these jobs or these steps", [](SqueueDraft& d, Text v) -> Done { d.step_flag = true; if (!v.empty()) d.step_ids = std::string{v}; return {}; }},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](SqueueDraft& d, Text) -> Done { d.asked.usage = true; return {}; }},
     {"user", 'u', required, "<names>", any_tool, "SQUEUE_USERS", "", "jobs of these users", choose<&JobFilterWords::users>},
     {"users", '\0', required, "<names>", any_tool, "", "", "the same as --user", choose<&JobFilterWords::users>},
-    {"verbose", 'v', none, "", any_tool, "", "", "say more", [](Draft& d, Text) -> Done { ++d.verbose; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Done { d.asked.version = true; return {}; }},
-    {"yaml", '\0', optional, "<parser>", any_tool, "", "", "records as YAML", [](Draft& d, Text v) { return wish_yaml(d.listing, v); }},
+    {"verbose", 'v', none, "", any_tool, "", "", "say more", [](SqueueDraft& d, Text) -> Done { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](SqueueDraft& d, Text) -> Done { d.asked.version = true; return {}; }},
+    {"yaml", '\0', optional, "<parser>", any_tool, "", "", "records as YAML", [](SqueueDraft& d, Text v) { return wish_yaml(d.listing, v); }},
 };
 // clang-format on
 
-Result<Format<JobRow>> choose_format(const Command& command, const Draft& draft) {
+Result<Format<JobRow>> choose_format(const Command& command, const SqueueDraft& draft) {
   if (draft.format && draft.long_format) return fail(Errc::refused, "-o and -O options are mutually exclusive");
   if (draft.format && draft.long_view) return fail(Errc::refused, "-o and -l options are mutually exclusive");
   const char* environment_short = std::getenv("SQUEUE_FORMAT");
@@ -146,7 +147,7 @@ Result<Format<JobRow>> choose_format(const Command& command, const Draft& draft)
 }
 
 struct Answer {
-  std::deque<wire::Reply> replies;  // the rows point into them
+  std::deque<wire::Reply> replies;  // the squeue_rows point into them
   std::uint32_t missing = 0;
   std::int64_t now_us = 0, planned_at_us = 0;
 };
@@ -169,7 +170,7 @@ Result<Answer> ask(Session& session, wire::QueryJobs query) {
   }
 }
 
-Result<wire::QueryJobs> make_query(const Draft& draft, const JobFilter& filter, bool brief) {
+Result<wire::QueryJobs> make_query(const SqueueDraft& draft, const JobFilter& filter, bool brief) {
   wire::QueryJobs query;
   if (draft.jobs) {
     for (const std::string_view word : split_outside_brackets(*draft.jobs)) {
@@ -226,8 +227,8 @@ wire::Reply nodes_of_jobs(Session& session, const Answer& answer) {
   return reply ? std::move(*reply) : wire::Reply{};
 }
 
-int print_jobs_as_data(const Command& command, const Draft& draft, const ClientSettings& settings, Session& session,
-                       const Answer& answer, const JobFilter& filter) {
+int print_jobs_as_data(const Command& command, const SqueueDraft& draft, const ClientSettings& settings,
+                       Session& session, const Answer& answer, const JobFilter& filter) {
   Names names;
   const wire::Reply nodes = nodes_of_jobs(session, answer);
   DataContext context{answer.now_us, settings.cluster_name, &names};
@@ -252,7 +253,7 @@ std::optional<std::string> unknown_node(Session& session, const std::string& nod
 }
 
 // What was asked for, as Slurm lists it.
-std::string told_wishes(const Draft& d) {
+std::string told_wishes(const SqueueDraft& d) {
   const auto text = [](const std::optional<std::string>& value) { return value.value_or("(null)"); };
   const auto truth = [](bool value) { return std::string{value ? "true" : "false"}; };
   const auto flag = [](bool value) { return std::string{value ? "1" : "0"}; };
@@ -286,7 +287,7 @@ std::string told_wishes(const Draft& d) {
   return out + "-----------------------------\n\n\n";
 }
 
-int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
+int show(const Command& command, const SqueueDraft& draft, const ClientSettings& settings) {
   const auto format = choose_format(command, draft);
   if (!format) return say_usage_error(command, format.error());
   const auto filter = make_job_filter(draft.filter);
@@ -332,7 +333,7 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   return print(out);
 }
 
-int show_steps(const Command& command, const Draft& draft, const ClientSettings& settings) {
+int show_steps(const Command& command, const SqueueDraft& draft, const ClientSettings& settings) {
   if (draft.start) return say_usage_error(command, not_built("--start with --steps").error());
   if (draft.format && draft.long_format)
     return say_usage_error(command, {Errc::refused, "-o and -O options are mutually exclusive"});
@@ -384,18 +385,20 @@ std::string column_names(bool steps) {
 
 std::string squeue_manual() {
   return man_page(
-      head, option_texts(std::span<const Option<Draft>>{rows}, any_tool),
+      squeue_head, option_texts(std::span<const Option<SqueueDraft>>{squeue_rows}, any_tool),
       manual_columns("COLUMNS OF JOBS", job_columns()) + manual_columns("COLUMNS OF STEPS", step_columns()));
 }
-std::vector<OptionText> squeue_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
+std::vector<OptionText> squeue_options() {
+  return option_texts(std::span<const Option<SqueueDraft>>{squeue_rows}, any_tool);
+}
 
 int run_squeue(Command& command) {
-  Draft draft;
-  const std::span<const Option<Draft>> table{rows};
+  SqueueDraft draft;
+  const std::span<const Option<SqueueDraft>> table{squeue_rows};
   if (const auto done = apply_environment(table, any_tool, draft); !done) return say_usage_error(command, done.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
-  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (answer_common(draft.asked, squeue_head, option_texts(table, any_tool))) return 0;
   if (draft.listing.help_format) return print(column_names(draft.step_flag));
   if (draft.listing.help_states) return print(state_list());
   for (const std::string_view word : line->operands) {

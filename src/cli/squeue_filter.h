@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "cli/render/job_words.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

@@ -35,11 +35,12 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"srun", "run a program on nodes of the cluster",
-                          "[options] program [arguments] [: [options] program [arguments]]...",
-                          "Gets nodes, starts the program on them as tasks, passes their output on and ends with the "
-                          "highest exit code of the tasks. "
-                          "A lone ':' begins the program of the next component of a heterogeneous job."};
+constexpr ManualHead srun_head{
+    "srun", "run a program on nodes of the cluster",
+    "[options] program [arguments] [: [options] program [arguments]]...",
+    "Gets nodes, starts the program on them as tasks, passes their output on and ends with the "
+    "highest exit code of the tasks. "
+    "A lone ':' begins the program of the next component of a heterogeneous job."};
 
 bool names_each_task(std::string_view pattern) {
   for (std::size_t i = 0; i + 1 < pattern.size(); ++i) {
@@ -374,7 +375,7 @@ int list_mpi() {
 }  // namespace
 
 std::vector<OptionText> srun_options() { return option_texts(job_options(), srun); }
-std::string srun_manual() { return man_page(head, option_texts(job_options(), srun)); }
+std::string srun_manual() { return man_page(srun_head, option_texts(job_options(), srun)); }
 
 int run_srun(Command& command) {
   const std::optional<std::uint32_t> around = job_around();
@@ -383,7 +384,7 @@ int run_srun(Command& command) {
   if (!parts) return say_usage_error(command, parts.error());
   Submission* all = &parts->front().all;
   JobDraft& draft = all->draft;
-  if (answer_common({draft.help, draft.usage, draft.version}, head, option_texts(job_options(), srun))) return 0;
+  if (answer_common({draft.help, draft.usage, draft.version}, srun_head, option_texts(job_options(), srun))) return 0;
   command.quiet = draft.quiet;
   command.verbose = draft.verbose;
   if (draft.list_mpi) return list_mpi();

@@ -17,11 +17,11 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{
+constexpr ManualHead sshare_head{
     "sshare", "show shares and usage of accounts and users", "[options]",
     "Shows who has which share of the cluster, what was used of it, and the fair-share factor that follows."};
 
-struct Draft {
+struct SshareDraft {
   int verbose = 0;
   Asked asked;
   std::string accounts, users, format, clusters;
@@ -34,38 +34,38 @@ using Text = std::string_view;
 using enum ArgKind;
 
 template <auto field>
-Result<void> on(Draft& d, Text) {
+Result<void> on(SshareDraft& d, Text) {
   d.*field = true;
   return {};
 }
 template <auto field>
-Result<void> keep(Draft& d, Text v) {
+Result<void> keep(SshareDraft& d, Text v) {
   d.*field = std::string{v};
   return {};
 }
 
 // clang-format off
-constexpr Option<Draft> rows[] = {
-    {"accounts", 'A', required, "<names>", any_tool, "", "", "these accounts", keep<&Draft::accounts>},
-    {"all", 'a', none, "", any_tool, "", "", "all users", on<&Draft::all>},
-    {"format", 'o', required, "<fields>", any_tool, "", "", "these columns", keep<&Draft::format>},
-    {"help", 'h', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"helpformat", 'e', none, "", any_tool, "", "", "list the columns", on<&Draft::list_fields>},
-    {"long", 'l', none, "", any_tool, "", "", "more columns", on<&Draft::long_form>},
-    {"noheader", 'n', none, "", any_tool, "", "", "no header", on<&Draft::no_header>},
-    {"parsable", 'p', none, "", any_tool, "", "", "| between columns and at the end", [](Draft& d, Text) -> Result<void> { d.parsable = Parsable::with_end; return {}; }},
-    {"parsable2", 'P', none, "", any_tool, "", "", "| between columns", [](Draft& d, Text) -> Result<void> { d.parsable = Parsable::without_end; return {}; }},
-    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"users", 'u', required, "<names>", any_tool, "", "", "these users", keep<&Draft::users>},
-    {"Users", 'U', none, "", any_tool, "", "", "users only, no accounts", on<&Draft::users_only>},
-    {"verbose", 'v', none, "", any_tool, "", "", "say what was asked for, and what is sent", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
-    {"clusters", 'M', required, "", any_tool, "", "", "this cluster: there is one", keep<&Draft::clusters>},
-    {"federation", '\0', none, "", any_tool, "", "", "shares of the federation or of this cluster", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there are no federations: one cluster is all"},
-    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON", [](Draft& d, Text v) { return wish_json(d.listing, v); }},
-    {"local", '\0', none, "", any_tool, "", "", "shares of the federation or of this cluster", [](Draft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there are no federations: one cluster is all"},
-    {"partition", 'm', none, "", any_tool, "", "", "with the column of partitions", on<&Draft::partitions>},
-    {"yaml", '\0', optional, "<parser>", any_tool, "", "", "records as YAML", [](Draft& d, Text v) { return wish_yaml(d.listing, v); }},
+constexpr Option<SshareDraft> sshare_rows[] = {
+    {"accounts", 'A', required, "<names>", any_tool, "", "", "these accounts", keep<&SshareDraft::accounts>},
+    {"all", 'a', none, "", any_tool, "", "", "all users", on<&SshareDraft::all>},
+    {"format", 'o', required, "<fields>", any_tool, "", "", "these columns", keep<&SshareDraft::format>},
+    {"help", 'h', none, "", any_tool, "", "", "show this text", [](SshareDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"helpformat", 'e', none, "", any_tool, "", "", "list the columns", on<&SshareDraft::list_fields>},
+    {"long", 'l', none, "", any_tool, "", "", "more columns", on<&SshareDraft::long_form>},
+    {"noheader", 'n', none, "", any_tool, "", "", "no header", on<&SshareDraft::no_header>},
+    {"parsable", 'p', none, "", any_tool, "", "", "| between columns and at the end", [](SshareDraft& d, Text) -> Result<void> { d.parsable = Parsable::with_end; return {}; }},
+    {"parsable2", 'P', none, "", any_tool, "", "", "| between columns", [](SshareDraft& d, Text) -> Result<void> { d.parsable = Parsable::without_end; return {}; }},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](SshareDraft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"users", 'u', required, "<names>", any_tool, "", "", "these users", keep<&SshareDraft::users>},
+    {"Users", 'U', none, "", any_tool, "", "", "users only, no accounts", on<&SshareDraft::users_only>},
+    {"verbose", 'v', none, "", any_tool, "", "", "say what was asked for, and what is sent", [](SshareDraft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](SshareDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"clusters", 'M', required, "", any_tool, "", "", "this cluster: there is one", keep<&SshareDraft::clusters>},
+    {"federation", '\0', none, "", any_tool, "", "", "shares of the federation or of this cluster", [](SshareDraft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there are no federations: one cluster is all"},
+    {"json", '\0', optional, "<parser>", any_tool, "", "", "records as JSON", [](SshareDraft& d, Text v) { return wish_json(d.listing, v); }},
+    {"local", '\0', none, "", any_tool, "", "", "shares of the federation or of this cluster", [](SshareDraft&, Text) -> Result<void> { return {}; }, Effect::no_effect, "there are no federations: one cluster is all"},
+    {"partition", 'm', none, "", any_tool, "", "", "with the column of partitions", on<&SshareDraft::partitions>},
+    {"yaml", '\0', optional, "<parser>", any_tool, "", "", "records as YAML", [](SshareDraft& d, Text v) { return wish_yaml(d.listing, v); }},
 };
 // clang-format on
 
@@ -76,7 +76,7 @@ std::set<std::string, std::less<>> words_of(const std::string& text) {
   return out;
 }
 
-std::vector<AssociationRow> choose(const AccountBook& book, const Draft& draft, const std::string& me) {
+std::vector<AssociationRow> choose(const AccountBook& book, const SshareDraft& draft, const std::string& me) {
   const auto accounts = words_of(draft.accounts);
   auto users = words_of(draft.users);
   if (users.empty() && !draft.all) users.insert(me);
@@ -90,7 +90,7 @@ std::vector<AssociationRow> choose(const AccountBook& book, const Draft& draft, 
   return out;
 }
 
-int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
+int show(const Command& command, const SshareDraft& draft, const ClientSettings& settings) {
   const std::string columns = !draft.format.empty() ? draft.format
                               : draft.partitions
                                   ? (draft.long_form ? share_long_partition_columns : share_partition_columns)
@@ -123,7 +123,7 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
   return print(render_fields(*fields, choose(book, draft, names.user(getuid())), {draft.parsable, !draft.no_header}));
 }
 
-void tell_wishes(const Draft& draft) {
+void tell_wishes(const SshareDraft& draft) {
   Names names;
   const auto tell = [](const char* what, const std::set<std::string, std::less<>>& words,
                        const std::string& otherwise) {
@@ -137,15 +137,19 @@ void tell_wishes(const Draft& draft) {
 
 }  // namespace
 
-std::vector<OptionText> sshare_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
-std::string sshare_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+std::vector<OptionText> sshare_options() {
+  return option_texts(std::span<const Option<SshareDraft>>{sshare_rows}, any_tool);
+}
+std::string sshare_manual() {
+  return man_page(sshare_head, option_texts(std::span<const Option<SshareDraft>>{sshare_rows}, any_tool));
+}
 
 int run_sshare(Command& command) {
-  Draft draft;
-  const std::span<const Option<Draft>> table{rows};
+  SshareDraft draft;
+  const std::span<const Option<SshareDraft>> table{sshare_rows};
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
-  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (answer_common(draft.asked, sshare_head, option_texts(table, any_tool))) return 0;
   if (draft.list_fields) {
     std::string out;
     for (const auto& field : share_fields()) out += std::string{field.header} + '\n';

@@ -12,13 +12,14 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"sstat", "show what running steps use", "[options] -j <jobs>",
-                          "CPU time, memory and I/O of the tasks of running steps, measured on their nodes when asked. "
-                          "Without the number of a step, the lowest that runs "
-                          "is meant, the batch script where there is no other; -a shows all. Only one's own jobs are "
-                          "shown, to administrators all."};
+constexpr ManualHead sstat_head{
+    "sstat", "show what running steps use", "[options] -j <jobs>",
+    "CPU time, memory and I/O of the tasks of running steps, measured on their nodes when asked. "
+    "Without the number of a step, the lowest that runs "
+    "is meant, the batch script where there is no other; -a shows all. Only one's own jobs are "
+    "shown, to administrators all."};
 
-struct Draft {
+struct SstatDraft {
   Asked asked;
   std::string jobs;
   std::optional<std::string> format;
@@ -31,21 +32,21 @@ using Text = std::string_view;
 using enum ArgKind;
 
 // clang-format off
-constexpr Option<Draft> rows[] = {
-    {"allsteps", 'a', none, "", any_tool, "", "", "all running steps of the jobs", [](Draft& d, Text) -> Result<void> { d.all = true; return {}; }},
-    {"format", 'o', required, "<fields>", any_tool, "", "", "these fields, as in JobID,MaxRSS%12", [](Draft& d, Text v) -> Result<void> { d.format = std::string{v}; return {}; }},
-    {"fields", '\0', required, "<fields>", any_tool, "", "", "the same as --format", [](Draft& d, Text v) -> Result<void> { d.format = std::string{v}; return {}; }},
-    {"help", 'h', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"helpformat", 'e', none, "", any_tool, "", "", "list the fields", [](Draft& d, Text) -> Result<void> { d.help_format = true; return {}; }},
-    {"jobs", 'j', required, "<ids>", any_tool, "", "", "these jobs or steps: 12, 12.0, 12.batch", [](Draft& d, Text v) -> Result<void> { d.jobs += (d.jobs.empty() ? "" : ",") + std::string{v}; return {}; }},
-    {"noconvert", '\0', none, "", any_tool, "", "", "sizes in bytes", [](Draft& d, Text) -> Result<void> { d.exact = true; return {}; }},
-    {"noheader", 'n', none, "", any_tool, "", "", "no header", [](Draft& d, Text) -> Result<void> { d.style.header = false; return {}; }},
-    {"parsable", 'p', none, "", any_tool, "", "", "fields end with |", [](Draft& d, Text) -> Result<void> { d.style.parsable = Parsable::with_end; return {}; }},
-    {"parsable2", 'P', none, "", any_tool, "", "", "| between fields", [](Draft& d, Text) -> Result<void> { d.style.parsable = Parsable::without_end; return {}; }},
-    {"pidformat", 'i', none, "", any_tool, "", "", "the processes of each step", [](Draft& d, Text) -> Result<void> { d.pids = true; return {}; }},
-    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"verbose", 'v', none, "", any_tool, "", "", "say more", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+constexpr Option<SstatDraft> sstat_rows[] = {
+    {"allsteps", 'a', none, "", any_tool, "", "", "all running steps of the jobs", [](SstatDraft& d, Text) -> Result<void> { d.all = true; return {}; }},
+    {"format", 'o', required, "<fields>", any_tool, "", "", "these fields, as in JobID,MaxRSS%12", [](SstatDraft& d, Text v) -> Result<void> { d.format = std::string{v}; return {}; }},
+    {"fields", '\0', required, "<fields>", any_tool, "", "", "the same as --format", [](SstatDraft& d, Text v) -> Result<void> { d.format = std::string{v}; return {}; }},
+    {"help", 'h', none, "", any_tool, "", "", "show this text", [](SstatDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"helpformat", 'e', none, "", any_tool, "", "", "list the fields", [](SstatDraft& d, Text) -> Result<void> { d.help_format = true; return {}; }},
+    {"jobs", 'j', required, "<ids>", any_tool, "", "", "these jobs or steps: 12, 12.0, 12.batch", [](SstatDraft& d, Text v) -> Result<void> { d.jobs += (d.jobs.empty() ? "" : ",") + std::string{v}; return {}; }},
+    {"noconvert", '\0', none, "", any_tool, "", "", "sizes in bytes", [](SstatDraft& d, Text) -> Result<void> { d.exact = true; return {}; }},
+    {"noheader", 'n', none, "", any_tool, "", "", "no header", [](SstatDraft& d, Text) -> Result<void> { d.style.header = false; return {}; }},
+    {"parsable", 'p', none, "", any_tool, "", "", "fields end with |", [](SstatDraft& d, Text) -> Result<void> { d.style.parsable = Parsable::with_end; return {}; }},
+    {"parsable2", 'P', none, "", any_tool, "", "", "| between fields", [](SstatDraft& d, Text) -> Result<void> { d.style.parsable = Parsable::without_end; return {}; }},
+    {"pidformat", 'i', none, "", any_tool, "", "", "the processes of each step", [](SstatDraft& d, Text) -> Result<void> { d.pids = true; return {}; }},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](SstatDraft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "say more", [](SstatDraft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](SstatDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
 };
 // clang-format on
 
@@ -68,7 +69,7 @@ const wire::StepView* choose_step(const wire::Steps& steps) {
              : &*std::ranges::min_element(steps.steps(), {}, [](const wire::StepView& step) { return step.step(); });
 }
 
-Result<void> choose_steps(const Command& command, Session& session, const Draft& draft, wire::SampleSteps& chosen,
+Result<void> choose_steps(const Command& command, Session& session, const SstatDraft& draft, wire::SampleSteps& chosen,
                           int& code) {
   for (const std::string_view word : split_outside_brackets(draft.jobs)) {
     const auto name = parse_step_name(trim(word));
@@ -94,7 +95,7 @@ Result<void> choose_steps(const Command& command, Session& session, const Draft&
   return {};
 }
 
-int show(const Command& command, const Draft& draft, const ClientSettings& settings) {
+int show(const Command& command, const SstatDraft& draft, const ClientSettings& settings) {
   const auto fields = choose_fields(usage_fields(), draft.format ? *draft.format
                                                     : draft.pids ? sstat_pid_fields
                                                                  : sstat_default_fields);
@@ -134,15 +135,19 @@ int show(const Command& command, const Draft& draft, const ClientSettings& setti
 
 }  // namespace
 
-std::vector<OptionText> sstat_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
-std::string sstat_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+std::vector<OptionText> sstat_options() {
+  return option_texts(std::span<const Option<SstatDraft>>{sstat_rows}, any_tool);
+}
+std::string sstat_manual() {
+  return man_page(sstat_head, option_texts(std::span<const Option<SstatDraft>>{sstat_rows}, any_tool));
+}
 
 int run_sstat(Command& command) {
-  Draft draft;
-  const std::span<const Option<Draft>> table{rows};
+  SstatDraft draft;
+  const std::span<const Option<SstatDraft>> table{sstat_rows};
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
-  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (answer_common(draft.asked, sstat_head, option_texts(table, any_tool))) return 0;
   if (draft.help_format) return list_fields();
   for (const std::string_view word : line->operands) draft.jobs += (draft.jobs.empty() ? "" : ",") + std::string{word};
   if (draft.jobs.empty()) return say_usage_error(command, {Errc::refused, "You didn't give me any jobs to stat."});

@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{
+constexpr ManualHead strigger_head{
     "strigger", "run programs when something happens to nodes or jobs",
     "--set [--jobid=id | --node[=names]] event --program=path [--offset=seconds] [--flags=perm] | --get | --clear",
     "The program is run once, on the controller's host and as its user, with the names of the nodes or the number of "
@@ -35,7 +35,7 @@ constexpr std::string_view event_words[] = {"down",
                                             "reconfig",
                                             "primary_slurmctld_resumed_operation"};
 
-struct Draft {
+struct StriggerDraft {
   int verbose = 0;
   Asked asked;
   bool set = false, get = false, clear = false, quiet = false, no_header = false, permanent = false, of_nodes = false;
@@ -50,17 +50,17 @@ using Text = std::string_view;
 using enum ArgKind;
 
 template <Event event>
-Result<void> on_event(Draft& d, Text) {
+Result<void> on_event(StriggerDraft& d, Text) {
   d.events.push_back(event);
   return {};
 }
 template <auto field>
-Result<void> on(Draft& d, Text) {
+Result<void> on(StriggerDraft& d, Text) {
   d.*field = true;
   return {};
 }
 template <auto field>
-Result<void> keep_number(Draft& d, Text v) {
+Result<void> keep_number(StriggerDraft& d, Text v) {
   const auto number = parse_integer(v);
   if (!number || *number <= 0 || *number > UINT32_MAX)
     return fail(Errc::invalid, "'" + std::string{v} + "' is no number of a job or trigger");
@@ -68,7 +68,7 @@ Result<void> keep_number(Draft& d, Text v) {
   return {};
 }
 
-Result<void> keep_job(Draft& d, Text v) {
+Result<void> keep_job(StriggerDraft& d, Text v) {
   const auto job = parse_job_name(v);
   const std::string wrong = "'" + std::string{v} + "' is no number of a job or trigger";
   if (!job || !job->tasks.empty()) return fail(Errc::invalid, job ? wrong : told(job.error(), wrong));
@@ -80,10 +80,10 @@ constexpr Text no_standby = "there is one controller and no standby that would n
 constexpr Text no_database = "there is no database: records are in the controller's log";
 
 // clang-format off
-constexpr Option<Draft> rows[] = {
-    {"set", '\0', none, "", any_tool, "", "", "set a trigger", on<&Draft::set>},
-    {"get", '\0', none, "", any_tool, "", "", "list triggers", on<&Draft::get>},
-    {"clear", '\0', none, "", any_tool, "", "", "take triggers back: --id, --jobid or --user says which", on<&Draft::clear>},
+constexpr Option<StriggerDraft> strigger_rows[] = {
+    {"set", '\0', none, "", any_tool, "", "", "set a trigger", on<&StriggerDraft::set>},
+    {"get", '\0', none, "", any_tool, "", "", "list triggers", on<&StriggerDraft::get>},
+    {"clear", '\0', none, "", any_tool, "", "", "take triggers back: --id, --jobid or --user says which", on<&StriggerDraft::clear>},
     {"down", 'd', none, "", any_tool, "", "", "a node goes down", on_event<down>},
     {"up", 'u', none, "", any_tool, "", "", "a node that was down is back", on_event<up>},
     {"drained", 'D', none, "", any_tool, "", "", "a node is drained and empty", on_event<drained>},
@@ -95,31 +95,31 @@ constexpr Option<Draft> rows[] = {
     {"time", 't', none, "", any_tool, "", "", "the job has --offset seconds left", on_event<time_limit>},
     {"reconfig", 'r', none, "", any_tool, "", "", "the configuration is read again", on_event<reconfig>},
     {"jobid", 'j', required, "<id>", any_tool, "", "", "about this job, or its nodes", keep_job},
-    {"id", 'i', required, "<id>", any_tool, "", "", "the trigger with this number", keep_number<&Draft::id>},
-    {"node", 'n', optional, "<names>", any_tool, "", "", "about these nodes, or all", [](Draft& d, Text v) -> Result<void> { d.of_nodes = true; d.nodes = v; return {}; }},
-    {"program", 'p', required, "<path>", any_tool, "", "", "the program, and arguments before the one it is given", [](Draft& d, Text v) -> Result<void> { d.program = v; return {}; }},
-    {"offset", 'o', required, "<seconds>", any_tool, "", "", "so long after it happened; with --time: before the end", [](Draft& d, Text v) -> Result<void> {
+    {"id", 'i', required, "<id>", any_tool, "", "", "the trigger with this number", keep_number<&StriggerDraft::id>},
+    {"node", 'n', optional, "<names>", any_tool, "", "", "about these nodes, or all", [](StriggerDraft& d, Text v) -> Result<void> { d.of_nodes = true; d.nodes = v; return {}; }},
+    {"program", 'p', required, "<path>", any_tool, "", "", "the program, and arguments before the one it is given", [](StriggerDraft& d, Text v) -> Result<void> { d.program = v; return {}; }},
+    {"offset", 'o', required, "<seconds>", any_tool, "", "", "so long after it happened; with --time: before the end", [](StriggerDraft& d, Text v) -> Result<void> {
        const auto number = parse_integer(v);
        if (!number || *number < -86400 * 30 || *number > 86400 * 30) return fail(Errc::invalid, "'" + std::string{v} + "' is no number of seconds");
        d.offset = static_cast<std::int32_t>(*number);
        return {};
      }},
-    {"flags", '\0', required, "<perm>", any_tool, "", "", "perm: it stays after it was run", [](Draft& d, Text v) -> Result<void> {
+    {"flags", '\0', required, "<perm>", any_tool, "", "", "perm: it stays after it was run", [](StriggerDraft& d, Text v) -> Result<void> {
        if (!equals_ignoring_case(v, "perm")) return fail(Errc::invalid, "--flags=" + std::string{v} + " is wrong, --flags=perm would be right");
        d.permanent = true;
        return {};
      }},
-    {"user", '\0', required, "<user>", any_tool, "", "", "those of this user", [](Draft& d, Text v) -> Result<void> {
+    {"user", '\0', required, "<user>", any_tool, "", "", "those of this user", [](StriggerDraft& d, Text v) -> Result<void> {
        d.user = parse_user(v);
        return d.user ? Result<void>{} : Result<void>{fail(Errc::invalid, "Invalid user: " + std::string{v})};
      }},
-    {"noheader", 'N', none, "", any_tool, "", "", "no header", on<&Draft::no_header>},
-    {"quiet", 'Q', none, "", any_tool, "", "", "neither a message nor an error code when it cannot be set or cleared", on<&Draft::quiet>},
-    {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](Draft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
-    {"help", '\0', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"verbose", 'v', none, "", any_tool, "", "", "say what is sent", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"noheader", 'N', none, "", any_tool, "", "", "no header", on<&StriggerDraft::no_header>},
+    {"quiet", 'Q', none, "", any_tool, "", "", "neither a message nor an error code when it cannot be set or cleared", on<&StriggerDraft::quiet>},
+    {"clusters", 'M', required, "<names>", any_tool, "SLURM_CLUSTERS", "", "this cluster by its name, or all", [](StriggerDraft& d, Text v) -> Result<void> { d.clusters = std::string{v}; return {}; }},
+    {"help", '\0', none, "", any_tool, "", "", "show this text", [](StriggerDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](StriggerDraft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "say what is sent", [](StriggerDraft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](StriggerDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
     {"primary_slurmctld_resumed_operation", 'A', none, "", any_tool, "", "", "the controller has started again", on_event<started>},
     {"primary_slurmctld_failure", 'a', none, "", any_tool, "", "", "the controller fails", nullptr, Effect::refused, no_standby},
     {"primary_slurmctld_resumed_control", 'b', none, "", any_tool, "", "", "the controller leads again", nullptr, Effect::refused, no_standby},
@@ -137,7 +137,7 @@ constexpr Option<Draft> rows[] = {
 // clang-format on
 
 // What a command line asks for must be one thing.
-std::optional<std::string> problem_of(const Draft& d) {
+std::optional<std::string> problem_of(const StriggerDraft& d) {
   if (d.set + d.get + d.clear != 1) return "You must use exactly one of the following options: --set, --get or --clear";
   if (d.clear && !d.id && !d.job && !d.user) return "--clear needs --id, --jobid or --user";
   if (!d.set) return std::nullopt;
@@ -170,7 +170,7 @@ std::string row_of(const log::Trigger& t, Names& names) {
   return text + t.program() + '\n';
 }
 
-int list(const Draft& draft, const wire::Triggers& triggers) {
+int list(const StriggerDraft& draft, const wire::Triggers& triggers) {
   Names names;
   std::string out =
       draft.no_header ? ""
@@ -186,7 +186,7 @@ int list(const Draft& draft, const wire::Triggers& triggers) {
   return print(out);
 }
 
-int act(const Command& command, const Draft& draft, const ClientSettings& settings) {
+int act(const Command& command, const StriggerDraft& draft, const ClientSettings& settings) {
   wire::Request request;
   if (draft.set) {
     log::Trigger& t = *request.mutable_set_trigger()->mutable_trigger();
@@ -227,16 +227,18 @@ int act(const Command& command, const Draft& draft, const ClientSettings& settin
 
 }  // namespace
 
-std::vector<OptionText> strigger_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
-std::string strigger_manual() { return man_page(head, strigger_options()); }
+std::vector<OptionText> strigger_options() {
+  return option_texts(std::span<const Option<StriggerDraft>>{strigger_rows}, any_tool);
+}
+std::string strigger_manual() { return man_page(strigger_head, strigger_options()); }
 
 int run_strigger(Command& command) {
-  Draft draft;
-  const std::span<const Option<Draft>> table{rows};
+  StriggerDraft draft;
+  const std::span<const Option<StriggerDraft>> table{strigger_rows};
   if (const auto done = apply_environment(table, any_tool, draft); !done) return say_usage_error(command, done.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
-  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (answer_common(draft.asked, strigger_head, option_texts(table, any_tool))) return 0;
   command.verbose = draft.verbose;
   if (!line->operands.empty())
     return say_usage_error(command, {Errc::refused, "'" + std::string{line->operands[0]} + "' belongs to no option"});

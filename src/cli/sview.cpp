@@ -5,11 +5,11 @@
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{
+constexpr ManualHead sview_head{
     "sview", "say where the cluster can be watched", "[options]",
     "There are no windows here, and the dashboard is not built yet; sview names the commands that show the same."};
 
-struct Draft {
+struct SviewDraft {
   Asked asked;
 };
 
@@ -17,24 +17,28 @@ using Text = std::string_view;
 using enum ArgKind;
 
 // clang-format off
-constexpr Option<Draft> rows[] = {
-    {"help", 'h', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+constexpr Option<SviewDraft> sview_rows[] = {
+    {"help", 'h', none, "", any_tool, "", "", "show this text", [](SviewDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](SviewDraft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](SviewDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
 };
 // clang-format on
 
 }  // namespace
 
-std::vector<OptionText> sview_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
-std::string sview_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+std::vector<OptionText> sview_options() {
+  return option_texts(std::span<const Option<SviewDraft>>{sview_rows}, any_tool);
+}
+std::string sview_manual() {
+  return man_page(sview_head, option_texts(std::span<const Option<SviewDraft>>{sview_rows}, any_tool));
+}
 
 int run_sview(Command& command) {
-  Draft draft;
-  const std::span<const Option<Draft>> table{rows};
+  SviewDraft draft;
+  const std::span<const Option<SviewDraft>> table{sview_rows};
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
-  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (answer_common(draft.asked, sview_head, option_texts(table, any_tool))) return 0;
   say_error(command,
             "there is no dashboard in this release; smap shows nodes, jobs and partitions on a terminal, squeue -i 5 "
             "and sinfo -i 5 list them again and again");

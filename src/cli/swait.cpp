@@ -7,20 +7,21 @@
 #include "cli/ask.h"
 #include "cli/commands.h"
 #include "cli/options/option.h"
+#include "client.pb.h"
 #include "core/model/step.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 namespace {
 
-constexpr ManualHead head{"swait", "wait until a job has no steps any more", "[options] [job...]",
-                          "Waits until none of the steps of the jobs runs or waits any more; in a job, and without an "
-                          "argument, for the steps of that job. Its script is no step."};
+constexpr ManualHead swait_head{
+    "swait", "wait until a job has no steps any more", "[options] [job...]",
+    "Waits until none of the steps of the jobs runs or waits any more; in a job, and without an "
+    "argument, for the steps of that job. Its script is no step."};
 
 constexpr std::uint32_t extern_step = 0xfffffffc;
 constexpr useconds_t between_looks = 100'000;
 
-struct Draft {
+struct SwaitDraft {
   Asked asked;
   std::optional<std::uint32_t> job_id;
   std::int64_t timeout_seconds = 0;  // 0: none
@@ -39,19 +40,19 @@ Result<std::uint32_t> job_number(Text v) {
 }
 
 // clang-format off
-constexpr Option<Draft> rows[] = {
-    {"help", 'h', none, "", any_tool, "", "", "show this text", [](Draft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
-    {"jobid", 'j', required, "<job>", any_tool, "SLURM_JOB_ID", "", "the job whose steps are meant", [](Draft& d, Text v) -> Result<void> { MR_TRY(d.job_id, job_number(v)); return {}; }},
-    {"quiet", 'Q', none, "", any_tool, "", "", "say nothing when the time is over", [](Draft& d, Text) -> Result<void> { d.quiet = true; return {}; }},
-    {"timeout", 't', required, "<seconds>", any_tool, "", "", "give up after so many seconds, with exit code 1", [](Draft& d, Text v) -> Result<void> {
+constexpr Option<SwaitDraft> swait_rows[] = {
+    {"help", 'h', none, "", any_tool, "", "", "show this text", [](SwaitDraft& d, Text) -> Result<void> { d.asked.help = true; return {}; }},
+    {"jobid", 'j', required, "<job>", any_tool, "SLURM_JOB_ID", "", "the job whose steps are meant", [](SwaitDraft& d, Text v) -> Result<void> { MR_TRY(d.job_id, job_number(v)); return {}; }},
+    {"quiet", 'Q', none, "", any_tool, "", "", "say nothing when the time is over", [](SwaitDraft& d, Text) -> Result<void> { d.quiet = true; return {}; }},
+    {"timeout", 't', required, "<seconds>", any_tool, "", "", "give up after so many seconds, with exit code 1", [](SwaitDraft& d, Text v) -> Result<void> {
        const auto number = parse_integer(v);
        if (!number || *number < 1) return fail(Errc::refused, "Invalid timeout " + std::string{v} + "; seconds would be right");
        d.timeout_seconds = *number;
        return {};
      }},
-    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](Draft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
-    {"verbose", 'v', none, "", any_tool, "", "", "say how many steps are left", [](Draft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
-    {"version", 'V', none, "", any_tool, "", "", "show the version", [](Draft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
+    {"usage", '\0', none, "", any_tool, "", "", "show a short summary", [](SwaitDraft& d, Text) -> Result<void> { d.asked.usage = true; return {}; }},
+    {"verbose", 'v', none, "", any_tool, "", "", "say how many steps are left", [](SwaitDraft& d, Text) -> Result<void> { ++d.verbose; return {}; }},
+    {"version", 'V', none, "", any_tool, "", "", "show the version", [](SwaitDraft& d, Text) -> Result<void> { d.asked.version = true; return {}; }},
 };
 // clang-format on
 
@@ -69,17 +70,21 @@ Result<std::size_t> steps_left(Session& session, const std::vector<std::uint32_t
 
 }  // namespace
 
-std::vector<OptionText> swait_options() { return option_texts(std::span<const Option<Draft>>{rows}, any_tool); }
-std::string swait_manual() { return man_page(head, option_texts(std::span<const Option<Draft>>{rows}, any_tool)); }
+std::vector<OptionText> swait_options() {
+  return option_texts(std::span<const Option<SwaitDraft>>{swait_rows}, any_tool);
+}
+std::string swait_manual() {
+  return man_page(swait_head, option_texts(std::span<const Option<SwaitDraft>>{swait_rows}, any_tool));
+}
 
 int run_swait(Command& command) {
-  Draft draft;
-  const std::span<const Option<Draft>> table{rows};
+  SwaitDraft draft;
+  const std::span<const Option<SwaitDraft>> table{swait_rows};
   if (const auto taken = apply_environment(table, any_tool, draft); !taken)
     return say_usage_error(command, taken.error());
   const auto line = apply_words(table, any_tool, command.words, Operands::mixed, draft);
   if (!line) return say_usage_error(command, line.error());
-  if (answer_common(draft.asked, head, option_texts(table, any_tool))) return 0;
+  if (answer_common(draft.asked, swait_head, option_texts(table, any_tool))) return 0;
   std::vector<std::uint32_t> jobs;
   for (const Text word : line->operands) {
     const auto id = job_number(word);

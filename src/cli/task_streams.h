@@ -14,8 +14,8 @@
 #include "base/result.h"
 #include "cli/srun_endpoint.h"
 #include "cli/x11_relay.h"
-#include "millrace.pb.h"
 #include "mpi/exchange_hub.h"
+#include "task.pb.h"
 #include "wire/frame.h"
 
 namespace millrace {

@@ -14,14 +14,14 @@
 #include <cstring>
 
 #include "base/assert.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 #include "wire/random.h"
 
 namespace millrace {
 namespace {
 
 constexpr Duration retry_pause = milliseconds(20);
-constexpr std::uint32_t connect_failure_code = 1800;  // compat §30
+constexpr std::uint32_t connect_failure_code = 1800;  // Slurm's number
 
 std::int64_t now_us() {
   timespec t{};

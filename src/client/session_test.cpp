@@ -11,7 +11,7 @@
 #include <functional>
 #include <thread>
 
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/quantity.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 #include "ports/loop.h"
 
 namespace millrace {

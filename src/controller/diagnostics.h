@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
+#include "client.pb.h"
 #include "core/ledger/state.h"
 #include "core/planner/plan.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 

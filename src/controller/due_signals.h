@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/ledger/state.h"
-#include "millrace.pb.h"
+#include "job.pb.h"
 
 namespace millrace {
 

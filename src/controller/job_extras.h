@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/model/job_extras.h"
-#include "millrace.pb.h"
+#include "job.pb.h"
 
 namespace millrace {
 

@@ -2,9 +2,9 @@
 // is launched and after it is gone.
 #include <algorithm>
 
+#include "agent.pb.h"
 #include "controller/controller.h"
 #include "core/admission/report_node.h"
-#include "millrace.pb.h"
 #include "wire/program_environment.h"
 
 namespace millrace {

@@ -1,9 +1,9 @@
 // src/controller/launch_plan.h - everything a supervisor needs to run one node's part of a job, from the ledger.
 #pragma once
 
+#include "agent.pb.h"
 #include "base/index_set.h"
 #include "core/ledger/state.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 

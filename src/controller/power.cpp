@@ -1,13 +1,14 @@
 // src/controller/power.cpp - powers nodes down and up by the site's programs, and makes and deletes nodes.
 #include <algorithm>
 
+#include "agent.pb.h"
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "client.pb.h"
 #include "controller/config_facts.h"
 #include "controller/controller.h"
 #include "core/admission/create_node.h"
 #include "core/admission/power_nodes.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "client.pb.h"
 #include "core/ledger/state.h"
-#include "millrace.pb.h"
 #include "ports/identity.h"
 
 namespace millrace {

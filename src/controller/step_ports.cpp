@@ -2,9 +2,9 @@
 // before its keeper hears of the step.
 #include <algorithm>
 
+#include "client.pb.h"
 #include "controller/controller.h"
 #include "core/admission/reserve_ports.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 namespace {

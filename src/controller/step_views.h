@@ -4,8 +4,8 @@
 
 #include <optional>
 
+#include "client.pb.h"
 #include "core/ledger/state.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 

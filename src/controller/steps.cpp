@@ -2,11 +2,12 @@
 // the job's other nodes.
 #include <algorithm>
 
+#include "agent.pb.h"
+#include "client.pb.h"
 #include "controller/controller.h"
 #include "controller/resources.h"
 #include "controller/step_grants.h"
 #include "core/admission/report_steps.h"
-#include "millrace.pb.h"
 #include "wire/step_facts.h"
 
 namespace millrace {

@@ -1,8 +1,8 @@
 // src/controller/submission.h - a job as a client describes it, as the request that admission decides on.
 #pragma once
 
+#include "client.pb.h"
 #include "core/admission/submit_het_job.h"
-#include "millrace.pb.h"
 #include "ports/identity.h"
 
 namespace millrace {

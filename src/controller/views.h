@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "client.pb.h"
 #include "core/ledger/state.h"
 #include "core/planner/plan.h"
 #include "core/planner/priority.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 

@@ -1,7 +1,7 @@
 // src/isolation/order.cpp - see order.h.
 #include "isolation/order.h"
 
-#include "millrace.pb.h"
+#include "agent.pb.h"
 
 namespace millrace {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace.pb.h"
+#include "task.pb.h"
 
 namespace millrace {
 

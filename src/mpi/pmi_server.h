@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "millrace.pb.h"
 #include "mpi/pmi_wire.h"
+#include "task.pb.h"
 
 namespace millrace {
 

@@ -1,7 +1,7 @@
 // src/sim/flaky_manager.cpp - see flaky_manager.h.
 #include "sim/flaky_manager.h"
 
-#include "millrace.pb.h"
+#include "agent.pb.h"
 
 namespace millrace {
 

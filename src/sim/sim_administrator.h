@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/prng.h"
+#include "client.pb.h"
 #include "core/ledger/state.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "agent.pb.h"
 #include "base/text.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 namespace {

@@ -1,13 +1,13 @@
-// src/step/environment.cpp - see environment.h; the variables are those of compat §8 that have a meaning here today.
+// src/step/environment.cpp - see environment.h; the variables are those of Slurm that have a meaning here today.
 #include "step/environment.h"
 
 #include <algorithm>
 #include <numeric>
 
+#include "agent.pb.h"
 #include "base/text.h"
 #include "core/model/preserved_variable.h"
 #include "core/model/sluid.h"
-#include "millrace.pb.h"
 #include "step/device_environment.h"
 
 namespace millrace {

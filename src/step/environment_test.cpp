@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "agent.pb.h"
 #include "base/text.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "millrace.pb.h"
+#include "agent.pb.h"
 
 namespace millrace {
 

@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "agent.pb.h"
 #include "base/hostlist.h"
 #include "core/model/front_variable.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "agent.pb.h"
 #include "base/index_set.h"
 #include "base/text.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "millrace.pb.h"
+#include "agent.pb.h"
 
 namespace millrace {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "isolation/cgroup.h"
-#include "millrace.pb.h"
+#include "job.pb.h"
 #include "step/environment.h"
 
 namespace millrace {

@@ -22,10 +22,10 @@
 #include <set>
 #include <vector>
 
-#include "millrace.pb.h"
 #include "mpi/pmi_server.h"
 #include "mpi/pmix_library.h"
 #include "step/channel.h"
+#include "task.pb.h"
 
 namespace millrace {
 namespace {

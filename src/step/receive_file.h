@@ -1,7 +1,7 @@
 // src/step/receive_file.h - sbcast's file arriving on a node, in a process that is already the user's.
 #pragma once
 
-#include "millrace.pb.h"
+#include "job.pb.h"
 
 namespace millrace {
 

@@ -11,8 +11,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "agent.pb.h"
 #include "base/text.h"
-#include "millrace.pb.h"
 #include "step/proc.h"
 
 namespace millrace {

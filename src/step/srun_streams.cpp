@@ -16,8 +16,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "millrace.pb.h"
+#include "agent.pb.h"
 #include "step/environment.h"
+#include "task.pb.h"
 
 namespace millrace {
 

@@ -10,10 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "agent.pb.h"
 #include "base/result.h"
-#include "millrace.pb.h"
 #include "step/channel.h"
 #include "step/launch.h"
+#include "task.pb.h"
 
 namespace millrace {
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "agent.pb.h"
 #include "base/hostlist.h"
 #include "base/index_set.h"
 #include "core/model/layout.h"
 #include "core/model/step.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "agent.pb.h"
 #include "core/model/step.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "agent.pb.h"
 #include "base/log.h"
-#include "millrace.pb.h"
 #include "step/channel.h"
 #include "step/srun_streams.h"
 

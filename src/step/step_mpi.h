@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "agent.pb.h"
 #include "base/result.h"
-#include "millrace.pb.h"
 #include "mpi/exchange_hub.h"
 #include "step/launch.h"
+#include "task.pb.h"
 
 namespace millrace {
 

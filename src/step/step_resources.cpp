@@ -6,10 +6,10 @@
 #include <numeric>
 #include <set>
 
+#include "agent.pb.h"
 #include "base/index_set.h"
 #include "base/text.h"
 #include "core/model/gres_text.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 namespace {

@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "millrace.pb.h"
+#include "agent.pb.h"
 #include "step/step_keeper.h"
 
 namespace millrace {

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "agent.pb.h"
 #include "core/model/cpu_bind.h"
 #include "isolation/cgroup.h"
-#include "millrace.pb.h"
 #include "step/channel.h"
 #include "step/fact_queue.h"
 #include "step/freezer.h"
@@ -28,6 +28,7 @@
 #include "step/step_log.h"
 #include "step/step_mpi.h"
 #include "step/x11_forward.h"
+#include "task.pb.h"
 
 namespace millrace {
 

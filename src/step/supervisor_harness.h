@@ -23,8 +23,8 @@
 #include <string>
 #include <vector>
 
+#include "agent.pb.h"
 #include "base/text.h"
-#include "millrace.pb.h"
 #include "wire/frame.h"
 
 namespace millrace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "millrace.pb.h"
+#include "task.pb.h"
 
 namespace millrace {
 

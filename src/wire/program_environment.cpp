@@ -1,8 +1,8 @@
 // src/wire/program_environment.cpp - see program_environment.h.
 #include "wire/program_environment.h"
 
+#include "agent.pb.h"
 #include "core/model/file_name.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 namespace {

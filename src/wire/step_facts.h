@@ -1,8 +1,8 @@
 // src/wire/step_facts.h - what keepers tell of steps, between core's types and the wire's.
 #pragma once
 
+#include "agent.pb.h"
 #include "core/model/step.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 

@@ -14,10 +14,11 @@
 #include <map>
 #include <thread>
 
+#include "agent.pb.h"
 #include "base/prng.h"
+#include "client.pb.h"
 #include "controller/controller.h"
 #include "core/model/account_change.h"
-#include "millrace.pb.h"
 #include "platform/event_loop.h"
 #include "platform/real_filesystem.h"
 #include "platform/worker.h"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace.pb.h"
+#include "client.pb.h"
 #include "wire/frame.h"
 
 namespace {

@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include "client.pb.h"
 #include "client/session.h"
-#include "millrace.pb.h"
 
 namespace {
 

@@ -1,9 +1,10 @@
-// A library in the place of NVIDIA's, for tests: it tells what the file FAKE_NVML names says, read anew at every count.
-//
+// tests/fakes/nvml.cpp - a library in the place of NVIDIA's: it says what the file FAKE_NVML says, read anew each time.
+// clang-format off
 //   gpu NAME UUID MINOR PCI CPUMASK TOTAL_MIB USED_MIB BUSY ECC PENDING MIG     (NAME with _ for blanks)
 //   mig UUID GPU_INSTANCE COMPUTE_INSTANCE PROFILE MIB                          (of the gpu before it)
-//   lost                                                                        (one that is counted and does not
-//   answer) xid GPU NUMBER                                                              (told once)
+//   lost                                                                        (one that is counted and does not answer)
+//   xid GPU NUMBER                                                              (told once)
+// clang-format on
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

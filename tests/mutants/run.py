@@ -3,8 +3,8 @@
 
     tests/mutants/run.py --build DIR [--seeds N] [--only NAME,...] [--part I/N]      DIR: a build with simulation_tests
 
-Nothing of the tree or of the build is changed: the changed file alone is compiled, as the build compiles it, and linked before the libraries,
-whose own object of that name is then not taken. --part runs every N-th of them, from the I-th; the places of all are looked for.
+Nothing of the tree or of the build is changed: the changed file alone (or the group of units it is compiled with) is compiled, as the build compiles it,
+and linked before the libraries, whose own object is then not taken. --part runs every N-th of them, from the I-th; the places of all are looked for.
 """
 import argparse
 import json
@@ -29,13 +29,22 @@ class Planter:
 
     def plant(self, name, file, text):
         """The program with this text instead of the file's, or what the compiler said of it."""
-        source, thing, program = (self.directory / f"{name}{end}" for end in (".cpp", ".o", ""))
+        source, group, thing, program = (self.directory / f"{name}{end}" for end in (".cpp", "_group.cpp", ".o", ""))
         source.write_text(text)
-        first, rest = self.compile[str(ROOT / file)].split(" -o ", 1)
-        made = self.shell(f"{first} -o {thing} -c {source}")
+        unit = self.unit_of(str(ROOT / file))
+        if unit != str(ROOT / file):
+            group.write_text(pathlib.Path(unit).read_text().replace(f'#include "{ROOT / file}"', f'#include "{source}"'))
+            source = group
+        made = self.shell(f"{self.compile[unit].split(' -o ', 1)[0]} -o {thing} -c {source}")
         if made.returncode == 0:
             made = self.shell(self.link.replace(" -o tests/simulation_tests ", f" {thing} -o {program} "))
         return (program, None) if made.returncode == 0 else (None, made.stdout + made.stderr)
+
+    def unit_of(self, file):
+        """What the compiler is given: the file, or the group of units that has it."""
+        if file in self.compile:
+            return file
+        return next(unit for unit in self.compile if "/Unity/" in unit and f'#include "{file}"' in pathlib.Path(unit).read_text())
 
     def shell(self, command):
         return subprocess.run(command, shell=True, cwd=self.build, capture_output=True, text=True)

@@ -7,7 +7,7 @@
 
 #include "cli/console.h"
 #include "cli/options/foreign_directives.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

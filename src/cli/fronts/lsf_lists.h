@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

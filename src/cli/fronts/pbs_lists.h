@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/render/data_tree.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

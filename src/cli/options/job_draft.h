@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/index_set.h"
-#include "millrace.pb.h"
+#include "job.pb.h"
 
 namespace millrace {
 

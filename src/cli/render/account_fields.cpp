@@ -1,4 +1,4 @@
-// src/cli/render/account_fields.cpp - see account_fields.h; widths and headers are those of compat §16.6 and §19.
+// src/cli/render/account_fields.cpp - see account_fields.h; widths and headers are those of Slurm.
 #include "cli/render/account_fields.h"
 
 #include <algorithm>

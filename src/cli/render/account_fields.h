@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/render/field_table.h"
+#include "client.pb.h"
 #include "core/model/account.h"
-#include "millrace.pb.h"
 
 namespace millrace {
 

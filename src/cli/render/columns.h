@@ -10,7 +10,7 @@
 
 #include "cli/render/format.h"
 #include "cli/render/text_forms.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

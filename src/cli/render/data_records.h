@@ -9,7 +9,7 @@
 #include "cli/render/data_tree.h"
 #include "cli/render/node_columns.h"
 #include "cli/render/text_forms.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

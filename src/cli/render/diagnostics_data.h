@@ -3,7 +3,7 @@
 
 #include "cli/render/data_tree.h"
 #include "cli/render/text_forms.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

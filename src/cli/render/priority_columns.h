@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/render/format.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

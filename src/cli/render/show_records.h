@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/render/text_forms.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

@@ -9,7 +9,7 @@
 
 #include "cli/render/format.h"
 #include "cli/render/text_forms.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/render/field_table.h"
-#include "millrace.pb.h"
+#include "client.pb.h"
 
 namespace millrace {
 

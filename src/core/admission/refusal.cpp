@@ -1,4 +1,4 @@
-// src/core/admission/refusal.cpp - Slurm's text for every refusal (compat §30).
+// src/core/admission/refusal.cpp - Slurm's text for every refusal.
 #include "core/admission/refusal.h"
 
 namespace millrace {

@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-// The value is Slurm's error number (compat §30): clients and scripts know it.
+// The value is Slurm's error number: clients and scripts know it.
 enum class RefusalCode : std::uint16_t {
   invalid_partition = 2000,
   no_default_partition = 2001,

@@ -1,4 +1,4 @@
-// src/core/model/job_state.cpp - Slurm's word for every reason (compat §3).
+// src/core/model/job_state.cpp - Slurm's word for every reason.
 #include "core/model/job_state.h"
 
 #include "core/model/limit_reason.h"

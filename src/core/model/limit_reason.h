@@ -1,4 +1,4 @@
-// src/core/model/limit_reason.h - which limit keeps a job waiting, as a Reason, and Slurm's word for each (compat §3).
+// src/core/model/limit_reason.h - which limit keeps a job waiting, as a Reason, and Slurm's word for each.
 #pragma once
 
 #include <string_view>

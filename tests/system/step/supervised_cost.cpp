@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace.pb.h"
+#include "agent.pb.h"
 #include "wire/frame.h"
 
 using namespace millrace;

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Runs the tests that `./mill test` asks for, on what it has built, and says at the end what ran, for how long, and what failed.
+
+    tools/run_tests.py [--extended | --all] [--touched] [-k WORD]
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import touched
+
+ROOT = Path(__file__).resolve().parent.parent
+ASAN, TSAN, RELEASE = (ROOT / "build" / name for name in ("asan", "tsan", "release"))
+PYTHON = sys.executable
+
+
+def seed_from_tree():
+    """Seeds come from the tree: a rerun repeats them, each change gets new ones."""
+    done = subprocess.run(["git", "rev-parse", "HEAD^{tree}"], cwd=ROOT, capture_output=True, text=True)
+    return int(done.stdout[:7] or "0", 16) + 1
+
+
+class Runner:
+    def __init__(self):
+        self.rows = []
+        self.environment = {**os.environ, "MR_SIM_FIRST": str(seed_from_tree()), "MR_SIM_SEEDS": os.environ.get("MR_SIM_SEEDS", "400"),
+                            "TSAN_OPTIONS": "halt_on_error=1"}
+
+    def run(self, name, *command, **environment):
+        print(f"== {name}", file=sys.stderr, flush=True)
+        begin = time.monotonic()
+        code = subprocess.run([str(word) for word in command], cwd=ROOT, env={**self.environment, **environment}).returncode
+        self.rows.append((name, time.monotonic() - begin, code == 0))
+        if code != 0:
+            print(f"FAILED: {name}", flush=True)
+        return code == 0
+
+    def ctest(self, name, build, *choice):
+        return self.run(name, PYTHON, "tools/show.py", "ctest", build / "mill-ctest.log", "--test-dir", build, "--output-on-failure", "-j2",
+                        "--timeout", os.environ.get("MR_CTEST_TIMEOUT", "1200"), *choice)
+
+    def system(self, name, build, *choice):
+        return self.run(name, PYTHON, "tests/system/run.py", "--build", build, *choice)
+
+    def finish(self):
+        width = max((len(name) for name, _, _ in self.rows), default=0)
+        print()
+        for name, seconds, passed in self.rows:
+            print(f"{name:{width}}  {seconds / 60:5.1f} min  {'ok' if passed else 'FAILED'}")
+        failed = sum(not passed for _, _, passed in self.rows)
+        print(f"{'together':{width}}  {sum(seconds for _, seconds, _ in self.rows) / 60:5.1f} min")
+        print(f"{len(self.rows) - failed} passed, {failed} failed", flush=True)
+        return 1 if failed else 0
+
+
+def run_normal(runner):
+    runner.ctest(f"unit, scenario, property, simulation, golden, fuzz, tidy (seeds from {runner.environment['MR_SIM_FIRST']})", ASAN)
+    runner.system("system tests", ASAN)
+
+
+def run_extended(runner):
+    seed = seed_from_tree()
+    runner.ctest("threads (TSan)", TSAN, "-R", r"^unit\.(platform|store|client)$")
+    runner.run("clang-tidy (a quarter of the units, each tree another)", PYTHON, "tools/clang_tidy.py", "--build", ASAN, "--part", f"{seed % 4}/4")
+    runner.system("system tests, extended", ASAN, "--extended", "-k", "not guest and not clients")
+    runner.system("system tests, extended, of the release build", RELEASE, "--extended", "-k", "guest or clients")
+    runner.run("planted bugs are found (a third of them, each tree another)", PYTHON, "tests/mutants/run.py", "--build", RELEASE, "--seeds", "2000",
+               "--part", f"{seed % 3}/3")
+    runner.run("every reference number of scheduling", RELEASE / "tests" / "reference_tests", "--gtest_brief=1", MR_REFERENCES="all")
+    runner.run("the bench itself", PYTHON, "tests/bench/bench.py", "--build", RELEASE, "--quick", "--no-slurm")
+
+
+def run_word(runner, word, choice):
+    """Test programs that have such a name, cases in them, and system tests."""
+    runner.ctest(f"test programs named {word}", ASAN, "-R", word, "--no-tests=ignore")
+    for program in sorted([*ASAN.glob("*_tests"), *(ASAN / "tests").glob("**/*_tests")]):
+        listed = subprocess.run([program, f"--gtest_filter=*{word}*", "--gtest_list_tests"], cwd=ROOT, capture_output=True, text=True).stdout
+        if "\n  " in listed:
+            runner.run(f"cases of {program.name}", program, f"--gtest_filter=*{word}*", "--gtest_brief=1")
+    runner.system(f"system tests named {word}", ASAN, "-k", word, *choice)
+
+
+def run_touched(runner):
+    programs, systems = touched.choose(touched.changed_files(ROOT))
+    print(f"== touched: {', '.join(programs + systems) or 'nothing that a test looks at'}", file=sys.stderr)
+    if programs:
+        runner.ctest("test programs", ASAN, "-R", "^(" + "|".join(programs) + ")$", "--no-tests=ignore")
+    if systems:
+        runner.system("system tests", ASAN, *systems)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--extended", action="store_true")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--touched", action="store_true")
+    parser.add_argument("-k", dest="word")
+    chosen = parser.parse_args()
+    runner = Runner()
+    if chosen.word:
+        run_word(runner, chosen.word, ["--all"] if chosen.all else ["--extended"] if chosen.extended else [])
+    elif chosen.touched:
+        run_touched(runner)
+    else:
+        if not chosen.extended:
+            run_normal(runner)
+        if chosen.extended or chosen.all:
+            run_extended(runner)
+    return runner.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

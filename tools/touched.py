@@ -1,0 +1,77 @@
+"""Which tests a change touches: of each folder its own, those of every folder that may know it (tools/layers.py), and the system tests it serves."""
+
+import re
+import subprocess
+
+from layers import ALLOWED, folder_of
+
+# System tests of a folder. A folder that is not named here serves all of them.
+SYSTEM = {
+    "accelerators": ["gpu"],
+    "cli/fronts": ["fronts", "submit"],
+    "cli/render": ["golden", "ecosystem", "accounting", "fronts", "records", "step_facts", "user_pages"],
+    "core/planner": ["scheduling", "suspend", "power", "user_pages"],
+    "isolation": ["isolation", "step_resources", "gpu", "suspend"],
+    "mpi": ["steps", "mpi"],
+    "sim": ["sim"],
+    "smap": ["ecosystem"],
+    "step": ["steps", "step_facts", "step_options", "step_resources", "step_trouble", "het_steps", "container", "x11", "suspend", "gpu", "isolation",
+             "submit", "no_kill", "special_requests"],
+    "store": ["kill_after_ack", "random_kill", "bad_input", "up"],
+}
+WHOLE_CORE = ["scenarios", "properties", r"simulation\..*", "references", r"golden\..*"]
+
+
+def changed_files(root):
+    """Of the commits that origin/main does not have, and of the working tree."""
+    def git(*words):
+        return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True)
+    base = git("merge-base", "HEAD", "origin/main")
+    names = git("diff", "--name-only", base.stdout.strip() if base.returncode == 0 else "HEAD").stdout.split("\n")
+    names += git("ls-files", "--others", "--exclude-standard").stdout.split("\n")
+    return sorted({name for name in names if name})
+
+
+def who_knows(folder):
+    """The folder and all that may include it, directly or not; apps are not counted, because they know everything."""
+    found, todo = {folder}, [folder]
+    while todo:
+        here = todo.pop()
+        for other, allowed in ALLOWED.items():
+            if allowed and here in allowed and other not in found:
+                found.add(other)
+                todo.append(other)
+    return found
+
+
+def choose(names):
+    """([test programs, as regular expressions], [files of system tests])"""
+    programs, systems, every_system = {"tidy", "layers"}, set(), False
+    for name in names:
+        folder = folder_of(name.removeprefix("src/")) if name.startswith("src/") else None
+        if folder:
+            known = who_knows(folder)
+            programs |= {f"unit\\.{one.replace('/', '_')}" for one in known}
+            if folder.startswith(("base", "core", "wire")) or folder in ("controller", "agent", "step", "store", "adapters", "ports"):
+                programs |= {*WHOLE_CORE, r"fuzz\..*"}
+            if name.endswith("_test.cpp"):
+                continue
+            if folder in SYSTEM:
+                systems.update(SYSTEM[folder])
+            else:
+                every_system = True
+        elif name.startswith(("schema/", "CMake")) or name in ("mill",):
+            programs.add(".*")
+            every_system = True
+        elif match := re.match(r"tests/system/(?:test_(\w+)\.py|(\w+)/)", name):
+            if (match[1] or match[2]) == "lib":
+                every_system = True
+            else:
+                systems.add(match[1] or match[2])
+        elif name.startswith(("tests/system/", "tests/bench/host")):
+            every_system = True
+        elif match := re.match(r"tests/(scenarios|property|simulation|references|golden|fuzz)/", name):
+            programs.add({"property": "properties", "scenarios": "scenarios", "references": "references"}.get(match[1], f"{match[1]}\\..*"))
+        elif name.startswith("docs/user/"):
+            systems.add("user_pages")
+    return sorted(programs), ["."] if every_system else sorted(f"test_{name}.py" for name in systems)
