@@ -114,8 +114,9 @@ class Clusters:
         return [found for cluster in self.alive() for found in cluster.crashed()]
 
     def end_own(self):
-        while self.own:
-            self.own.pop().stop()
+        """Ends the shared one, too: stop() kills whatever is left of our children, and cannot tell whose they were."""
+        if self.own:
+            self.end()
 
     def end(self, show=False):
         for cluster in self.alive():
