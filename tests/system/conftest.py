@@ -62,6 +62,7 @@ class Report:
     def pytest_collection_finish(self, session):
         self.tell(collected=len(session.items))
 
+    @pytest.hookimpl(optionalhook=True)  # not there without xdist
     def pytest_xdist_node_collection_finished(self, node, ids):
         self.tell(collected=len(ids))
 
@@ -114,8 +115,9 @@ class Clusters:
         return [found for cluster in self.alive() for found in cluster.crashed()]
 
     def end_own(self):
-        while self.own:
-            self.own.pop().stop()
+        """Ends the shared one, too: stop() kills whatever is left of our children, and cannot tell whose they were."""
+        if self.own:
+            self.end()
 
     def end(self, show=False):
         for cluster in self.alive():

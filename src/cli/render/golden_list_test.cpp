@@ -115,7 +115,7 @@ TEST(GoldenList, What_is_compared_here_has_our_own_copy) {
 }
 
 TEST(GoldenList, What_is_compared_with_daemons_is_named_there) {
-  const std::string script = slurp(repository() / "tests/system/golden/run.py");
+  const std::string script = slurp(repository() / "tests/system/test_golden.py");
   for (const Compared& one : compared) {
     if (one.where != system) continue;
     EXPECT_NE(script.find('"' + std::string{one.file.substr(0, one.file.size() - 4)} + '"'), std::string::npos)

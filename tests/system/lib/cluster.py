@@ -160,6 +160,8 @@ class Daemon:
 
 
 class Cluster:
+    agent_prefix = ()  # words before the command of an agent, as of unshare
+
     def __init__(self, build, directory, nodes=2, cpus=4, memory=16000, settings=(), state=None, name="test", partitions=()):
         self.build, self.directory = build, Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -207,7 +209,7 @@ class Cluster:
 
     def start_agent(self, node, *options):
         self.agents[node] = Daemon([find_program(self.build, "millrace-agent"), "-D", "-f", self.configuration, "-N", node, *options],
-                                   self.directory / "logs" / f"{node}.log", self.environment)
+                                   self.directory / "logs" / f"{node}.log", self.environment, self.agent_prefix)
 
     def start(self):
         self.start_controller()

@@ -1,17 +1,9 @@
-#!/usr/bin/env python3
 """What users leave with the controller: jobs of scrontab that come again, and programs of strigger, also through a killed controller.
-
-    tests/system/standing/run.py --build build/dev
 """
 
-import argparse
 import re
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
-
-from cluster import Cluster, run_test, wait_for
+from cluster import Cluster, limit, wait_for
 
 CRONTAB = """# mine
 COLOUR=green
@@ -22,12 +14,17 @@ COLOUR=green
 """
 
 
+def make_cluster(build, directory):
+    return Cluster(build, directory, settings=["ScronParameters=enable", f"SlurmdTimeout={limit(300):.0f}"])
+
+
 def start_again(cluster):
     cluster.start_controller()
     cluster.wait_for_controller()
 
 
-def crontabs(cluster, checks):
+def test_crontabs(checks, cluster):
+    wait_for("an empty queue", lambda: cluster.run("squeue", "-h").out == "")
     done = cluster.run("scrontab", "-l")
     checks.says("nobody has a crontab at first", done, 1, "no crontab for root")
     file = cluster.directory / "crontab"
@@ -84,7 +81,7 @@ def crontabs(cluster, checks):
     checks.that("an administrator sets another's, as that user and group", done.code == 0 and theirs == "nobody nogroup\n" and cluster.run("scrontab", "-r", "-u", "nobody").code == 0, (done, theirs))
 
 
-def triggers(cluster, checks):
+def test_triggers(checks, cluster):
     told = cluster.directory / "told"
     program = cluster.directory / "tell"
     program.write_text(f"#!/bin/sh\necho \"$@\" >> {told}\n")
@@ -99,7 +96,7 @@ def triggers(cluster, checks):
     done = cluster.run("strigger", "--set", "--node=n1", "--resume", f"--program={program} resume")
     checks.says("the same again is refused", done, 1, "slurm_set_trigger: Duplicate event trigger")
     listed = cluster.run("strigger", "--get").out
-    checks.that("--get lists them", listed.startswith("TRIG_ID RES_TYPE   RES_ID TYPE") and re.search(r"^ +1 node +n1 drained +1 root +/", listed, re.M), listed)
+    checks.that("--get lists them", listed.startswith("TRIG_ID RES_TYPE   RES_ID TYPE") and re.search(r"^ +\d+ node +n1 drained +1 root +/", listed, re.M), listed)
     job = cluster.submit("-w", "n2", "-o", "/dev/null", "--wrap", "sleep 1000")
     cluster.wait_for_job(job, ("RUNNING",))
     cluster.run("strigger", "--set", f"--jobid={job}", "--fini", f"--program={program} fini")
@@ -131,9 +128,10 @@ def triggers(cluster, checks):
     checks.says("users set none", done, 1, "denied")
     done = cluster.run("strigger", "--set", "--backup_slurmctld_failure", "--program=/bin/true")
     checks.that("what cannot happen here is refused by name", done.code != 0 and "no standby" in done.err, done)
+    cluster.wait_for_nodes()
 
 
-def triggers_of_users(cluster, checks):
+def test_triggers_of_users(checks, cluster):
     user = (65534, 65534, [])
     place = cluster.directory / "theirs"
     place.mkdir(mode=0o777)
@@ -141,11 +139,12 @@ def triggers_of_users(cluster, checks):
     program = place / "tell"
     program.write_text(f"#!/bin/sh\necho $(id -u):$(id -g) in $(pwd) \"$@\" >> {place}/told\n")
     program.chmod(0o755)
-    file = cluster.directory / "slurm.conf"
-    file.write_text(file.read_text() + "SlurmctldParameters=allow_user_triggers\n")
+    old = cluster.configuration.read_text()
+    cluster.configuration.write_text(old + "SlurmctldParameters=allow_user_triggers\n")
     cluster.run("scontrol", "reconfigure")
     ours = cluster.submit("-o", "/dev/null", "--wrap", "sleep 1000")
     theirs = cluster.submit("-o", "/dev/null", "--wrap", "sleep 1000", identity=user, cwd="/")
+    cluster.wait_for_job(theirs, ("RUNNING",))
 
     def set_one(*words):
         return cluster.run("strigger", "--set", *words, f"--program={program}", identity=user, cwd="/")
@@ -164,29 +163,16 @@ def triggers_of_users(cluster, checks):
     checks.that("their own are", done.code == 0 and left.count("\n") == 1 and "root" in left, (done, left))
     cluster.run("strigger", "--clear", "--user=root")
     cluster.run("scancel", ours)
+    cluster.configuration.write_text(old)
+    cluster.run("scontrol", "reconfigure")
+    cluster.wait_for_nodes()
 
 
-def without_permission(cluster, checks):
-    file = cluster.directory / "slurm.conf"
-    file.write_text(file.read_text().replace("ScronParameters=enable\n", ""))
+def test_without_permission(checks, cluster):
+    old = cluster.configuration.read_text()
+    cluster.configuration.write_text(old.replace("ScronParameters=enable\n", ""))
     cluster.run("scontrol", "reconfigure")
     for words in (["-l"], ["-r"]):
         checks.says(f"scrontab {words[0]} is refused where it is not allowed", cluster.run("scrontab", *words), 1, "scrontab is disabled on this cluster")
-
-
-def body(build, checks, directory, clusters):
-    cluster = Cluster(build, directory, settings=["ScronParameters=enable", "SlurmdTimeout=300"])
-    clusters.append(cluster)
-    cluster.start()
-    crontabs(cluster, checks)
-    triggers(cluster, checks)
-    triggers_of_users(cluster, checks)
-    without_permission(cluster, checks)
-    cluster.must_live()
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True, type=Path, help="a build folder, or an installed prefix")
-    arguments = parser.parse_args()
-    sys.exit(run_test("standing", lambda checks, directory, clusters: body(arguments.build, checks, directory, clusters)))
+    cluster.configuration.write_text(old)
+    cluster.run("scontrol", "reconfigure")

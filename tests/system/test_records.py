@@ -1,20 +1,11 @@
-#!/usr/bin/env python3
 """What is kept of what was done: transactions, coordinators and workload keys of sacctmgr, the file and the program of completed jobs, programs around
 reservations, scripts and environments of hidden jobs; sgather and swait.
-
-    tests/system/records/run.py --build build/dev
 """
 
-import argparse
 import json
-import os
 import stat
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
-
-from cluster import Cluster, run_test, wait_for
+from cluster import Cluster, wait_for
 
 NOBODY = (65534, 65534, ())
 DAEMON = (1, 1, ())
@@ -33,7 +24,29 @@ def ended(cluster, job):
     wait_for(f"job {job} ended", lambda: cluster.must_live() or cluster.run("sacct", "-nXP", "-o", "State", "-j", job).out.split()[:1] not in ([], ["PENDING"], ["RUNNING"], ["COMPLETING"]))
 
 
-def check_book(checks, cluster):
+def make_cluster(build, directory):
+    files = {name: directory / name for name in ("records", "program", "told", "turns", "begins", "ends")}
+    write_program(files["program"], f"env > {files['told']}.new\nmv {files['told']}.new {files['told']}\n")
+    write_program(files["begins"], f"echo begin $1 >> {files['turns']}\n")
+    write_program(files["ends"], f"echo end $1 >> {files['turns']}\n")
+    cluster = Cluster(build, directory / "c", settings=["MinJobAge=2", "TrackWCKey=yes", "AccountingStorageEnforce=wckeys", "AccountingStoreFlags=job_script,job_env",
+                                                        "JobCompType=jobcomp/filetxt", f"JobCompLoc={files['records']}", f"ResvProlog={files['begins']}", f"ResvEpilog={files['ends']}"])
+    cluster.files = files
+    return cluster
+
+
+def keyed_job(checks, cluster):
+    """The id of a job of nobody's with a workload key. The first test that needs it makes the accounts and runs it."""
+    if not hasattr(cluster, "keyed"):
+        cluster.keyed = keep_book(checks, cluster)
+    return cluster.keyed
+
+
+def test_book(checks, cluster):
+    keyed_job(checks, cluster)
+
+
+def keep_book(checks, cluster):
     """Transactions, coordinators, workload keys, levels."""
     run = cluster.run
     run("sacctmgr", "-i", "add", "account", "physics", "law")
@@ -55,7 +68,7 @@ def check_book(checks, cluster):
     job = run("sbatch", "--parsable", "-H", "-A", "physics", "-J", "held", "--wrap", "true", identity=DAEMON).out.strip()
     checks.says("he changes jobs of the account", run("scontrol", "update", f"JobId={job}", "Comment=seen", identity=NOBODY), 0)
     checks.says("and cancels them", run("scancel", job, identity=NOBODY), 0)
-    wait_for("cancelled", lambda: "CANCELLED" in run("squeue", "-h", "-t", "all", "-j", job, "-o", "%T").out)
+    ended(cluster, job)
     other = run("sbatch", "--parsable", "-H", "-A", "root", "--wrap", "true").out.strip()
     checks.says("not those of others", run("scancel", other, identity=NOBODY), 1, "Access/permission denied")
     run("scancel", other)
@@ -76,12 +89,13 @@ def check_book(checks, cluster):
     return job
 
 
-def check_small(checks, cluster, job):
-    run = cluster.run
+def test_small(checks, cluster):
+    run, job = cluster.run, keyed_job(checks, cluster)
     for kind, head in (("resource", ["Name", "Server", "Type", "Count", "Allocated", "ServerType"]), ("federation", ["Federation", "Cluster", "ID", "Features", "FedState"]),
                        ("instance", ["Cluster", "NodeName", "InstanceId", "InstanceType", "TimeStart", "TimeEnd"])):
         checks.that(f"show {kind}: a header and no row", run("sacctmgr", "-P", "show", kind).out == "|".join(head) + "\n", run("sacctmgr", "-P", "show", kind))
         checks.that(f"show {kind} as data", isinstance(json.loads(run("sacctmgr", "--json", "show", kind).out)[kind + "s"], list))
+    run("sacctmgr", "-i", "modify", "account", "law", "set", "grpjobs=4")  # counted since the controller's start
     checks.says("stats", run("sacctmgr", "show", "stats"), 0, "Rollup statistics", "REQUEST_ACCOUNTING_UPDATE")
     checks.says("ping", run("sacctmgr", "ping"), 0, "is UP")
     checks.says("archive is refused by name", run("sacctmgr", "archive", "dump"), 1, "archive is not built")
@@ -92,9 +106,9 @@ def check_small(checks, cluster, job):
     checks.says("clear stats leaves sdiag's counters alone", run("sacctmgr", "clear", "stats"), 1, "sdiag --reset")
 
 
-def check_completions(checks, cluster, files, job):
+def test_completions(checks, cluster):
     """The file, the program, and what is kept of a hidden job."""
-    run = cluster.run
+    run, files, job = cluster.run, cluster.files, keyed_job(checks, cluster)
     lines = wait_for("its line", lambda: [line for line in files["records"].read_text().splitlines() if line.startswith(f"JobId={job} ")] if files["records"].exists() else [])
     words = dict(word.split("=", 1) for word in lines[0].split())
     checks.that("one line per ended job", len(lines) == 1 and words["JobState"] == "COMPLETED" and words["UserId"] == "nobody(65534)" and words["Name"] == "keyed" and words["ExitCode"] == "0:0"
@@ -116,18 +130,22 @@ def check_completions(checks, cluster, files, job):
     checks.that("no line came twice with the restart", len(marks) == len(set(marks)), marks)
 
 
-def check_program(checks, cluster, files):
+def test_program(checks, cluster):
     """JobCompType=jobcomp/script after a reconfigure."""
-    conf = Path(cluster.environment["SLURM_CONF"])
-    conf.write_text(conf.read_text().replace("jobcomp/filetxt", "jobcomp/script").replace(str(files["records"]), str(files["program"])))
+    keyed_job(checks, cluster)
+    files, conf = cluster.files, cluster.configuration
+    old = conf.read_text()
+    conf.write_text(old.replace("jobcomp/filetxt", "jobcomp/script").replace(str(files["records"]), str(files["program"])))
     cluster.run("scontrol", "reconfigure")
     job = cluster.submit("-J", "told", "-o", "/dev/null", "--wrap", "exit 4")
     text = wait_for("the program was told", lambda: files["told"].exists() and f"JOBID={job}" in files["told"].read_text() and files["told"].read_text())
     checks.that("the program gets the job's words", all(word in text.splitlines() for word in ("JOBNAME=told", "JOBSTATE=FAILED", "EXITCODE=4:0", "CLUSTER=test", "BATCH=yes", "USERNAME=root")), text)
+    conf.write_text(old)
+    cluster.run("scontrol", "reconfigure")
 
 
-def check_reservations(checks, cluster, files):
-    run = cluster.run
+def test_reservations(checks, cluster):
+    run, files = cluster.run, cluster.files
     checks.says("a reservation that begins now", run("scontrol", "create", "reservation", "ReservationName=course", "StartTime=now", "Duration=60", "NodeCnt=1", "Users=nobody", "Flags=MAGNETIC,REPLACE_DOWN,PURGE_COMP=10",
                                                      "MaxStartDelay=5"), 0, "Reservation created: course")
     shown = run("scontrol", "show", "reservation", "course").out
@@ -149,7 +167,8 @@ def check_reservations(checks, cluster, files):
     checks.that("it is known afterwards", past == [["course", "test"]], past)
 
 
-def check_steps(checks, cluster, directory):
+def test_steps(checks, cluster, directory):
+    keyed_job(checks, cluster)
     run = cluster.run
     script = directory / "gather.sh"
     script.write_text(f"""#!/bin/sh
@@ -159,8 +178,8 @@ cd {directory}
 {cluster.bin}/sgather -k {directory}/source {directory}/got; echo code $?
 {cluster.bin}/sgather {directory}/nothing {directory}/none; echo code $?
 {cluster.bin}/sgather -f {directory}/nothing {directory}/none; echo code $?
-{cluster.bin}/srun -n1 --overlap sleep 2 &
-{cluster.bin}/swait; echo waited $?
+{cluster.bin}/srun --async -o /dev/null -n1 --overlap sh -c 'sleep 1; touch {directory}/over'
+{cluster.bin}/swait; echo waited $? $(ls over)
 """)
     job = cluster.submit("-N2", "-n2", "-o", directory / "gather.out", script)
     ended(cluster, str(job))
@@ -168,36 +187,6 @@ cd {directory}
     got = sorted(path.name for path in directory.glob("got.*"))
     checks.that("sgather brings a file of each node", len(got) == 2 and "code 0\n" in out, (got, out))
     checks.that("a node without the file is an error, or not", "code 1\n" in out and out.count("code 0\n") == 2 and not list(directory.glob("none.*")), out)
-    checks.that("swait waits for the steps", "waited 0\n" in out, out)
+    checks.that("swait waits for the steps", "waited 0 over\n" in out, out)
     checks.says("swait without a job", run("swait"), 1, "Need a job id")
     checks.says("swait for one that is over", run("swait", "-t", "5", "99999"), 1, "Invalid job id")
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build/dev")
-    options = parser.parse_args()
-
-    def body(checks, directory, clusters):
-        os.chmod(directory, 0o755)
-        files = {name: directory / name for name in ("records", "program", "told", "turns", "begins", "ends")}
-        write_program(files["program"], f"env > {files['told']}.new\nmv {files['told']}.new {files['told']}\n")
-        write_program(files["begins"], f"echo begin $1 >> {files['turns']}\n")
-        write_program(files["ends"], f"echo end $1 >> {files['turns']}\n")
-        cluster = Cluster(options.build, directory / "c", settings=["MinJobAge=2", "TrackWCKey=yes", "AccountingStorageEnforce=wckeys", "AccountingStoreFlags=job_script,job_env",
-                                                                    "JobCompType=jobcomp/filetxt", f"JobCompLoc={files['records']}", f"ResvProlog={files['begins']}", f"ResvEpilog={files['ends']}"])
-        clusters.append(cluster)
-        cluster.start()
-        job = check_book(checks, cluster)
-        check_small(checks, cluster, job)
-        check_completions(checks, cluster, files, job)
-        check_reservations(checks, cluster, files)
-        check_steps(checks, cluster, directory)
-        check_program(checks, cluster, files)
-        checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
-
-    return run_test("records", body)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,21 +1,16 @@
-#!/usr/bin/env python3
 """What sbatch, srun and salloc take beside the request itself, with real daemons: mail, the environment of a login, other owners, overcommitted
 CPUs, scripts of PBS and LSF, --immediate, --clusters, and what scontrol changes of it.
-
-    tests/system/submit/run.py --build build/dev
 """
 
-import argparse
+import pwd
 import re
-import sys
+import subprocess
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
-
-from cluster import Cluster, run_test, wait_for
+from cluster import Cluster, limit, wait_for
 
 NOBODY = (65534, 65534, ())
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "env"
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "env"
 MAIL_PROGRAM = """#!/bin/sh
 number=$(mktemp -u XXXXXXXX)
 { echo "subject=$2"; echo "to=$3"; echo "flag=$1"; env | grep ^SLURM_ | sort; echo "body=$(cat)"; } > "@/.$number"
@@ -41,15 +36,33 @@ class Mailbox:
         return wait_for(f"a mail with {words}", lambda: self.of(*words))[0]
 
 
+def make_cluster(build, directory):
+    box = Mailbox(directory)
+    cluster = Cluster(build, directory / "c", nodes=2, cpus=4, settings=[f"MailProg={box.program}", "MailDomain=example.org"])
+    cluster.box = box
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0:
+        cluster.agent_prefix = with_plain_login(directory / "nothing")
+    return cluster
+
+
+def with_plain_login(empty):
+    """Words that start a program to which the files read by root's login shell are empty. Those of this machine may wait for a lock or take long."""
+    empty.touch()
+    home = pwd.getpwuid(0).pw_dir
+    files = " ".join(f"{home}/{name}" for name in (".profile", ".bash_profile", ".bash_login", ".bashrc"))
+    return ["unshare", "-m", "sh", "-c", f'for file in {files}; do [ ! -f $file ] || mount --bind {empty} $file || exit 1; done; exec "$@"', "sh"]
+
+
 def output_of(cluster, job, path):
     cluster.wait_for_job(job)
     return Path(path).read_text()
 
 
-def check_mail(checks, cluster, box):
+def test_mail(checks, cluster):
+    box = cluster.box
     job = cluster.submit("-n1", "-t", "10", "-J", "mailed", "--mail-type=ALL", "--mail-user=somebody", "-o", "/dev/null", "--wrap", "exit 3")
-    began = box.wait(f"Job_id={job} Name=mailed Began, Queued time 00:00:0")
-    failed = box.wait(f"Job_id={job} Name=mailed Failed, Run time 00:00:0", "FAILED, ExitCode 3")
+    began = box.wait(f"Job_id={job} Name=mailed Began, Queued time 00:0")
+    failed = box.wait(f"Job_id={job} Name=mailed Failed, Run time 00:0", "FAILED, ExitCode 3")
     checks.that("mail goes to the named one, of the site's domain", began["to"] == "somebody@example.org" and began["flag"] == "-s", began)
     checks.that("mail says what it is about", failed.get("SLURM_JOB_ID") == str(job) and failed.get("SLURM_JOB_MAIL_TYPE") == "Failed"
                 and failed.get("SLURM_JOB_STATE") == "FAILED" and failed.get("SLURM_JOB_EXIT_CODE_MAX") == "3" and failed["body"] == "", failed)
@@ -76,7 +89,7 @@ def check_mail(checks, cluster, box):
     checks.says("a wrong word", cluster.run("sbatch", "--mail-type=sometimes", "--wrap", "true"), 255, "Invalid --mail-type specification")
 
 
-def check_environment(checks, cluster):
+def test_environment(checks, cluster):
     out = cluster.directory / "environment"
     job = cluster.submit("-n1", "-t", "10", "--export=NONE", "-o", out, "--wrap", "env", ONLY_HERE="yes")
     text = output_of(cluster, job, out)
@@ -110,7 +123,7 @@ def differences(kind, text):
     return wrong
 
 
-def check_variables(checks, cluster):
+def test_variables(checks, cluster):
     out = cluster.directory / "variables-of-task"
     text = f"env > {out}.batch; {cluster.bin}/srun sh -c 'env > {out}.$SLURM_PROCID'"
     cluster.wait_for_job(cluster.submit("-J", "gold", "-N2", "--ntasks-per-node=2", "-c1", "--mem=100", "-t10", "-o", "/dev/null", "--wrap", text))
@@ -126,7 +139,7 @@ def check_variables(checks, cluster):
     checks.that("no variables of gpus where the nodes have none", not any(f"\n{name}=" in "\n" + batch for name in makers), batch)
 
 
-def check_trials(checks, cluster):
+def test_trials(checks, cluster):
     """--test-only says a time, processors and nodes also of a job that may not start now; and what is settled or refused before a job is."""
     for option in ("--begin=now+1hour", "-H"):
         done = cluster.run("sbatch", "--test-only", option, "-N2", "-t", "5", "--wrap", "true")
@@ -138,7 +151,7 @@ def check_trials(checks, cluster):
     checks.says("salloc into a folder that is not there", cluster.run("salloc", "-D", "/nonexist", "true"), 1, "salloc: error: chdir(/nonexist): No such file or directory")
 
 
-def check_owner(checks, cluster):
+def test_owner(checks, cluster):
     out = cluster.directory / "open"
     out.mkdir(mode=0o777)
     out.chmod(0o777)
@@ -148,7 +161,7 @@ def check_owner(checks, cluster):
     checks.says("others do not", cluster.run("sbatch", "--uid=0", "--wrap", "true", identity=NOBODY), 1, "--uid only permitted by root user")
 
 
-def check_sluids(checks, cluster):
+def test_sluids(checks, cluster):
     job = cluster.submit("-H", "-n1", "-t", "10", "-J", "never_again", "-o", "/dev/null", "--wrap", "true")
     sluid = cluster.run("squeue", "-h", "-j", job, "-O", "SLUID").out.strip()
     checks.that("a job has a SLUID", re.fullmatch("s[0-9A-Z]{13}", sluid) is not None, sluid)
@@ -165,7 +178,7 @@ def check_sluids(checks, cluster):
     cluster.wait_for_job(after)
 
 
-def check_later_changes(checks, cluster):
+def test_later_changes(checks, cluster):
     job = cluster.submit("-H", "-N", "1,3-7:2", "-n3", "-t", "10", "-o", "/dev/null", "--wrap", "true")
     fields = cluster.job(job)
     checks.that("a list of sizes is shown", fields["NumNodes"] == "1-7:2" and fields["NumTasks"] == "3", fields)
@@ -178,7 +191,7 @@ def check_later_changes(checks, cluster):
     cluster.run("scancel", job)
 
 
-def check_overcommit(checks, cluster):
+def test_overcommit(checks, cluster):
     out = cluster.directory / "tasks"
     job = cluster.submit("-O", "-n16", "-t", "10", "-o", out, "--wrap", f"echo $SLURM_NTASKS $SLURM_OVERCOMMIT; {cluster.bin}/srun sh -c 'echo task' | grep -c task")
     text = output_of(cluster, job, out)
@@ -189,7 +202,7 @@ def check_overcommit(checks, cluster):
     checks.that("the same of srun", done.code == 0 and done.out.count("task") == 9, done)
 
 
-def check_foreign_scripts(checks, cluster):
+def test_foreign_scripts(checks, cluster):
     script = cluster.directory / "pbs.sh"
     script.write_text("#!/bin/sh\n#PBS -N of_pbs\n#PBS -l nodes=2:ppn=2,walltime=00:30:00\n#PBS -j oe\n#PBS -o /dev/null  # nowhere\n#PBS -m n\ntrue\n")
     job = cluster.submit(script)
@@ -205,7 +218,7 @@ def check_foreign_scripts(checks, cluster):
     checks.that("#BSUB lines, and #SLURM over them", fields["JobName"] == "of_lsf" and fields["NumTasks"] == "2" and fields["TimeLimit"] == "00:20:00", fields)
 
 
-def check_clusters(checks, cluster):
+def test_clusters(checks, cluster):
     done = cluster.run("sbatch", "-M", "test", "-o", "/dev/null", "-t", "5", "--wrap", "true")
     checks.that("-M with this cluster's name", done.code == 0 and done.out.endswith(" on cluster test\n"), done)
     done = cluster.run("sbatch", "--parsable", "-o", "/dev/null", "-t", "5", "--wrap", "true", SLURM_CLUSTERS="all")
@@ -213,7 +226,7 @@ def check_clusters(checks, cluster):
     checks.says("another name", cluster.run("sbatch", "-M", "other", "--wrap", "true"), 1, "'other' can't be reached now, or it is an invalid entry for --cluster.")
 
 
-def check_immediate(checks, cluster):
+def test_immediate(checks, cluster):
     gate = cluster.directory / "free"
     blocker = cluster.submit("-N2", "--exclusive", "-t", "10", "-o", "/dev/null", "--wrap", f"while [ ! -e {gate} ]; do sleep 0.1; done")
     cluster.wait_for_job(blocker, ("RUNNING",))
@@ -224,11 +237,12 @@ def check_immediate(checks, cluster):
     checks.that("so does a step", "9" in busy.out.split() and "Requested nodes are busy" in busy.err, busy)
     gate.touch()
     cluster.wait_for_job(blocker)
-    done = cluster.run("salloc", "-I60", "-n1", "-t", "5", "sh", "-c", f"echo $SLURM_CLUSTER_NAME $SLURM_CONF; {cluster.bin}/srun --external-launcher -n1 true && echo well")
+    done = cluster.run("salloc", f"-I{limit(60):.0f}", "-n1", "-t", "5", "sh", "-c", f"echo $SLURM_CLUSTER_NAME $SLURM_CONF; {cluster.bin}/srun --external-launcher -n1 true && echo well")
     checks.that("with room it starts, and its variables are there", done.code == 0 and done.out.split() == ["test", str(cluster.configuration), "well"], done)
 
 
-def check_bcast(checks, cluster):
+def test_bcast(checks, cluster):
+    cluster.wait_for_nodes()  # the first of them is expected
     copy = cluster.directory / "copy"
     done = cluster.run("salloc", "-N1", "-n1", "-t", "5", cluster.bin / "srun", f"--bcast={copy}", "-v", "/bin/echo", "copied")
     checks.that("srun --bcast runs the copy", done.code == 0 and done.out == "copied\n" and copy.read_bytes() == Path("/bin/echo").read_bytes(), done)
@@ -236,7 +250,7 @@ def check_bcast(checks, cluster):
     checks.says("not without a job", cluster.run("srun", "--bcast", "true"), 1, "--bcast copies to the nodes of the job")
 
 
-def check_task_of_array(checks, cluster):
+def test_task_of_array(checks, cluster):
     gate = cluster.directory / "array-gate"
     array = cluster.submit("-n1", "-t", "5", "-a", "4-5", "-o", "/dev/null", "--wrap", f"while [ ! -e {gate} ]; do sleep 0.1; done")
     wait_for("both tasks", lambda: set(cluster.run("squeue", "-h", "-j", str(array), "-t", "R", "-r", "-o", "%i").out.split()) == {f"{array}_4", f"{array}_5"})
@@ -246,7 +260,7 @@ def check_task_of_array(checks, cluster):
     gate.touch()
 
 
-def check_children(checks, cluster):
+def test_children(checks, cluster):
     text = "(sleep 1; echo late) & echo early"
     done = cluster.run("srun", "-n1", "-t", "5", "--wait-for-children", "sh", "-c", text)
     checks.that("--wait-for-children waits for what a task left behind", done.code == 0 and done.out.split() == ["early", "late"], done)
@@ -254,39 +268,17 @@ def check_children(checks, cluster):
     checks.that("without it that is ended", done.code == 0 and done.out.split() == ["early"], done)
 
 
-def check_update(checks, cluster):
+def test_update(checks, cluster):
     job = cluster.submit("-n1", "-t", "60", "--wckey=w1", "--extra=text", "--core-spec=1", "-o", "/dev/null", "--wrap", "sleep 300")
     cluster.wait_for_job(job, ("RUNNING",))
     checks.that("words are shown", cluster.job(job).get("Extra") == "text" and cluster.run("squeue", "-h", "-j", str(job), "-o", "%w").out.strip() == "w1", cluster.job(job))
     changes = ["WCKey=w2", "Extra=more", "AdminComment=seen", "MailType=END", "MailUser=x", "EndTime=now+600"]
     checks.says("scontrol changes them", cluster.run("scontrol", "update", f"JobId={job}", *changes), 0)
     fields = cluster.job(job)
-    checks.that("as it says", fields["Extra"] == "more" and fields["AdminComment"] == "seen" and fields["MailType"] == "END" and fields["TimeLimit"] in ("00:10:00", "00:11:00"), fields)
+    checks.that("as it says", fields["Extra"] == "more" and fields["AdminComment"] == "seen" and fields["MailType"] == "END" and "00:10:00" <= fields["TimeLimit"] < "00:30:00", fields)
     mine = cluster.submit("-n1", "-t", "5", "-H", "-D", "/tmp", "-o", "/dev/null", "--wrap", "true", identity=NOBODY)
     checks.says("AdminComment is an administrator's", cluster.run("scontrol", "update", f"JobId={mine}", "AdminComment=x", identity=NOBODY), 1, "Access/permission denied")
     checks.says("Comment is not", cluster.run("scontrol", "update", f"JobId={mine}", "Extra=x", "StdIn=/dev/zero", identity=NOBODY), 0)
     checks.that("StdIn", cluster.job(mine)["StdIn"] == "/dev/zero", cluster.job(mine))
     checks.says("what cannot be is refused by name", cluster.run("scontrol", "update", f"JobId={mine}", "BurstBuffer=x"), 1, "BurstBuffer= is refused")
     cluster.run("scancel", str(job), str(mine))
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build/dev")
-    options = parser.parse_args()
-
-    def body(checks, directory, clusters):
-        box = Mailbox(directory)
-        cluster = Cluster(options.build, directory / "c", nodes=2, cpus=4, settings=[f"MailProg={box.program}", "MailDomain=example.org"])
-        clusters.append(cluster)
-        cluster.start()
-        for check in (check_environment, check_variables, check_trials, check_owner, check_sluids, check_later_changes, check_overcommit, check_foreign_scripts, check_clusters, check_immediate, check_bcast, check_task_of_array, check_children, check_update):
-            check(checks, cluster)
-        check_mail(checks, cluster, box)
-        checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
-
-    return run_test("submit", body)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

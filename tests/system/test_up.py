@@ -1,21 +1,15 @@
-#!/usr/bin/env python3
 """`millrace up`, `down`, `doctor`, `key` and `log dump` as a user meets them: as root and as an ordinary user, with real daemons and jobs.
-
-    tests/system/up/run.py --build build/dev
 """
 
-import argparse
 import os
 import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import pytest
 
-from cluster import Checks, TestTrouble, clean_environment, find_program, run_command, wait_for
+from cluster import TestTrouble, clean_environment, find_program, limit, run_command, wait_for
 
 NOBODY = (65534, 65534, ())
 
@@ -246,12 +240,15 @@ def check_foreground(user):
     wait_for("up in the foreground", lambda: "Ctrl-C stops it" in log.read_text() or process.poll() is not None, 120)
     pids = user.pids()
     process.send_signal(signal.SIGINT)
-    code = process.wait(120)
+    code = process.wait(limit(120))
     checks.that("Ctrl-C ends it all", code == 0 and "is down" in log.read_text() and not any(map(alive, pids.values())), f"{code} {pids} {log.read_text()}")
 
 
-def check_user(checks, build, directory, identity):
-    home = directory / ("root" if identity is None else "user")
+@pytest.mark.parametrize("identity", [pytest.param(None, id="ourselves"),
+                                      pytest.param(NOBODY, id="nobody", marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user"))])
+def test_user(checks, build, directory, identity):
+    """From the first up to the last down; each part goes on with the cluster that the one before left."""
+    home = directory / "home"
     home.mkdir()
     user = User(checks, build, home, identity)
     own(user, home)
@@ -274,7 +271,7 @@ def check_user(checks, build, directory, identity):
             user.down("--forget")
 
 
-def check_long_name(checks, build, directory):
+def test_long_name(checks, build, directory):
     """A socket's path has 107 bytes; a user's directory may have more."""
     home = directory / ("deep" * 30)
     home.mkdir()
@@ -284,28 +281,3 @@ def check_long_name(checks, build, directory):
         checks.says("its commands reach it", user.run("srun", "echo", "hello"), 0, "hello")
     finally:
         checks.says("down there", user.down("--forget"), 0)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    build = Path(parser.parse_args().build).resolve()
-    checks = Checks("up")
-    directory = Path(tempfile.mkdtemp(prefix="millrace-up-"))
-    directory.chmod(0o755)
-    try:
-        identities = [None, NOBODY] if os.geteuid() == 0 else [None]
-        for identity in identities:
-            print(f"---- as {'ourselves' if identity is None else 'user ' + str(identity[0])}", flush=True)
-            try:
-                check_user(checks, build, directory, identity)
-            except TestTrouble as trouble:
-                checks.that("the test goes on", False, trouble)
-        check_long_name(checks, build, directory)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-    return checks.finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,25 +1,24 @@
-#!/usr/bin/env python3
 """Kills controller, agents and supervisors (-9) at random under load and starts them again; nothing may be lost and nothing doubled.
 
 Every script appends `job attempt` to one file. Afterwards every accepted job has ended, the ledger's attempts equal the lines, and no
 process of an ended job lives. A killed agent or controller does no harm to a job; a killed supervisor ends its attempt as NODE_FAIL.
+The seed is printed; MR_KILL_SEED gives the same one again.
+"""
 
-    tests/system/random_kill/run.py --build DIR [--seconds S] [--seed N]"""
-
-import argparse
 import collections
 import os
 import random
 import signal
-import sys
 import threading
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import pytest
 
-from cluster import Cluster, TestTrouble, run_test, wait_for
+from cluster import TestTrouble, limit, wait_for
 from host import children_of
+
+pytestmark = pytest.mark.order(60)
 
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL", "TIMEOUT")
 
@@ -33,9 +32,9 @@ SCRIPTS = {
     "failing": LINE + "sleep 0.2\nexit 3\n",
     "long": LINE + "sleep 6\n",
     # A step may lose its supervisor, its agent or its controller: another one is made until one has gone well.
-    "stepping": LINE + "for try in 1 2 3 4 5 6 7 8; do timeout 20 SRUN sleep 0.2 && break; sleep 0.1; done; true\n",
+    "stepping": LINE + "for try in 1 2 3 4 5 6 7 8; do timeout SECONDS SRUN sleep 0.2 && break; sleep 0.1; done; true\n",
     # The same over both components of a heterogeneous job.
-    "components": LINE + "for try in 1 2 3 4 5 6 7 8; do timeout 20 SRUN --het-group=0,1 sleep 0.2 && break; sleep 0.1; done; true\n",
+    "components": LINE + "for try in 1 2 3 4 5 6 7 8; do timeout SECONDS SRUN --het-group=0,1 sleep 0.2 && break; sleep 0.1; done; true\n",
 }
 
 
@@ -54,7 +53,7 @@ class Load:
         self.problems = []
         for kind, text in SCRIPTS.items():
             path = directory / f"{kind}.sh"
-            path.write_text("#!/bin/sh\n" + text.replace("LINES", str(self.lines)).replace("SRUN", str(cluster.bin / "srun")))
+            path.write_text("#!/bin/sh\n" + text.replace("LINES", str(self.lines)).replace("SRUN", str(cluster.bin / "srun")).replace("SECONDS", f"{limit(20):.0f}"))
         self.threads = [threading.Thread(target=self.guarded, args=(work, number), daemon=True)
                         for number, work in enumerate([self.submit, self.submit, self.submit, self.disturb, self.interactive])]
 
@@ -265,21 +264,23 @@ def settle(cluster, seconds):
         raise TestTrouble(f"{trouble}: {last[-1][:600]}\nnodes: {cluster.node_states()}") from None
 
 
-def body(checks, directory, clusters, chosen):
-    cluster = Cluster(chosen.build, directory / "c", nodes=3, cpus=4)
-    clusters.append(cluster)
+@pytest.mark.parametrize("seconds", [pytest.param(25, id="short"), pytest.param(60, id="long", marks=pytest.mark.extended)])
+def test_random_kill(checks, directory, new_cluster, seconds):
+    seed = int(os.environ.get("MR_KILL_SEED") or random.SystemRandom().randrange(10**6))
+    print(f"MR_KILL_SEED={seed}", flush=True)
+    cluster = new_cluster(directory / "c", nodes=3, cpus=4)
     cluster.start()
-    load = Load(cluster, directory, chosen.seed)
-    killer = Killer(cluster, chosen.seed)
+    load = Load(cluster, directory, seed)
+    killer = Killer(cluster, seed)
     for thread in load.threads:
         thread.start()
     try:
-        killer.rage(chosen.seconds)
+        killer.rage(seconds)
     finally:
         load.stop.set()
     print(f"killed: {dict(killer.kills)}; {len(load.accepted)} submissions, {len(load.cancelled)} cancelled, {len(load.requeued)} requeued, {len(load.sruns)} sruns", flush=True)
     for thread in load.threads:
-        thread.join(150)
+        thread.join(limit(150))
     checks.that("the load ran to its end", not load.problems and not any(thread.is_alive() for thread in load.threads), load.problems[:3])
     settle(cluster, 120)
     # Before anything else: the queue is empty, so no process of a job may be left at this moment.
@@ -307,18 +308,3 @@ def body(checks, directory, clusters, chosen):
         checks.that("nodes have forgotten every attempt", False, list((cluster.directory / "spool").glob("*/*/state"))[:5])
     codes = {node: agent.terminate() for node, agent in cluster.agents.items()}
     checks.that("agents end politely", all(code == 0 for code in codes.values()), codes)
-    checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed()[:5])
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--seconds", type=float, default=25)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
-    chosen = parser.parse_args()
-    print(f"seed {chosen.seed}", flush=True)
-    return run_test("random_kill", lambda checks, directory, clusters: body(checks, directory, clusters, chosen))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,22 +1,21 @@
-#!/usr/bin/env python3
 """sacct over jobs that are long hidden from everybody else, across a kill of the controller, as programs of other people call it; sdiag
 and sacctmgr with real daemons.
-
-    tests/system/accounting/run.py --build build/dev
 """
 
-import argparse
 import json
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import pytest
 
-from cluster import Cluster, run_test, wait_for
+from cluster import Cluster, wait_for
 
 NOBODY = (65534, 65534, ())
 XDMOD = ("jobid,jobidraw,cluster,partition,qos,account,group,gid,user,uid,submit,eligible,start,end,elapsed,exitcode,state,nnodes,ncpus,reqcpus,"
          "reqmem,reqtres,alloctres,timelimit,nodelist,jobname")
+
+
+def make_cluster(build, directory):
+    return Cluster(build, directory, settings=["MinJobAge=2", "PriorityType=priority/multifactor", "PriorityWeightPartition=1000", "PriorityWeightFairshare=1000"],
+                   partitions=["PartitionName=short Nodes=ALL PriorityJobFactor=10"])
 
 
 def rows(cluster, *arguments):
@@ -33,7 +32,7 @@ def wait_for_state(cluster, job, *states):
 
 
 def run_jobs(cluster):
-    """What the checks look at, all at once so that nobody waits twice."""
+    """What the tests look at, all at once so that nobody waits twice."""
     jobs = {"good": cluster.submit("-J", "good", "-t", "5", "-o", "/dev/null", "--wrap", f"{cluster.bin}/srun -J inner true; {cluster.bin}/srun -J twice true"),
             "bad": cluster.submit("-J", "bad", "--wckey=key", "--comment=words", "--extra=more", "-t", "5", "-o", "/dev/null", "--wrap", "exit 3"),
             "array": cluster.submit("-J", "many", "-t", "5", "-o", "/dev/null", "--array=1-3", "--wrap", "exit $((SLURM_ARRAY_TASK_ID == 2))"),
@@ -51,7 +50,15 @@ def run_jobs(cluster):
     return jobs
 
 
-def check_hidden(checks, cluster, jobs):
+@pytest.fixture
+def jobs(cluster):
+    """The ids of these jobs by name; the first test that asks for them runs them."""
+    if not hasattr(cluster, "told"):
+        cluster.told = run_jobs(cluster)
+    return cluster.told
+
+
+def test_hidden(checks, cluster, jobs):
     """After MinJobAge nobody but sacct knows them, also after a kill of the controller."""
     gone = [jobs[name] for name in ("good", "bad", "long")]
     wait_for("jobs hidden", lambda: not any(str(job) in cluster.run("squeue", "-t", "all", "-h", "-o", "%A").out.split() for job in gone))
@@ -81,7 +88,7 @@ def check_hidden(checks, cluster, jobs):
     wait_for_state(cluster, int(late.out), "COMPLETED")
 
 
-def check_clients(checks, cluster, jobs):
+def test_clients(checks, cluster, jobs):
     good, bad = str(jobs["good"]), str(jobs["bad"])
     run = cluster.run
     checks.that("Snakemake: one job", run("sacct", "-P", "-n", "--format=JobIdRaw,State", "-j", good).out.splitlines()[0] == f"{good}|COMPLETED")
@@ -124,7 +131,8 @@ def check_clients(checks, cluster, jobs):
         checks.says(f"sacct {' '.join(words)}", run("sacct", *words), 1, says)
 
 
-def check_others(checks, cluster):
+def test_sdiag(checks, cluster):
+    wait_for_state(cluster, cluster.submit("-t", "5", "-o", "/dev/null", "--wrap", "true"), "COMPLETED")
     out = cluster.run("sdiag").out
     numbers = {line.split(":")[0].strip(): line.split(":")[1].strip() for line in out.splitlines() if line.count(":") == 1}
     checks.that("sdiag counts since the controller's start", int(numbers["Jobs submitted"]) >= 1 and int(numbers["Jobs completed"]) >= 1 and int(numbers["Total cycles"]) >= 1, out[:1500])
@@ -133,6 +141,16 @@ def check_others(checks, cluster):
     checks.says("sdiag -r is not for everybody", cluster.run("sdiag", "-r", identity=NOBODY), 1, "Access/permission denied")
     checks.says("sdiag -r", cluster.run("sdiag", "-r"), 0, "Reset scheduling statistics")
     checks.that("and it counts anew", "Jobs submitted: 0\n" in cluster.run("sdiag").out)
+
+
+def test_sacctmgr(checks, cluster):
+    """Accounts and users: first a few, then what show makes of more of them, then changes."""
+    add_accounts(checks, cluster)
+    look_at_conditions(checks, cluster)
+    change_accounts(checks, cluster)
+
+
+def add_accounts(checks, cluster):
     run = cluster.run
     run("sacctmgr", "-i", "add", "account", "physics", "fairshare=3", "grptres=cpu=20")
     run("sacctmgr", "-i", "add", "user", "root", "account=physics")
@@ -157,7 +175,7 @@ def check_others(checks, cluster):
     checks.that("sprio on this cluster", run("sprio", "-M", "test").code in (0, 1) and run("sprio", "-M", "elsewhere").code == 1)
 
 
-def check_conditions(checks, cluster):
+def look_at_conditions(checks, cluster):
     """What show filters by, and the trees it prints."""
     run = cluster.run
     run("sacctmgr", "-i", "add", "account", "optics", "parent=physics", "description=light", "organization=science")
@@ -186,7 +204,7 @@ def check_conditions(checks, cluster):
     run("scontrol", "update", f"nodename={node}", "state=resume")
 
 
-def check_changes(checks, cluster):
+def change_accounts(checks, cluster):
     """Clusters, defaults and what is said about them."""
     run = cluster.run
     checks.that("add cluster: it is there", (lambda done: done.code == 1 and done.out == " This cluster test already exists.  Not adding.\n")(run("sacctmgr", "-i", "add", "cluster", "test")))
@@ -225,7 +243,7 @@ def check_changes(checks, cluster):
     checks.that("the root shares with nobody", shares[0] == "root||test|0.000000", shares)
 
 
-def check_waiting(checks, cluster):
+def test_waiting(checks, cluster):
     """Who is listed by sprio and counted by sdiag."""
     run = cluster.run
     full = cluster.submit("-N", str(len(cluster.nodes)), "--exclusive", "-t", "5", "-o", "/dev/null", "--wrap", "sleep 600")
@@ -252,29 +270,3 @@ def check_waiting(checks, cluster):
     states = rows(cluster, "-j", str(killed), "-o", "JobID,State,ExitCode")
     checks.that("a script that died of a signal", states == [[str(killed), "FAILED", "0:9"], [f"{killed}.batch", "CANCELLED", "0:9"]], states)
     checks.that("and its reason", rows(cluster, "-X", "-j", str(killed), "-o", "Reason") == [["RaisedSignal:9(Killed)"]], rows(cluster, "-X", "-j", str(killed), "-o", "Reason"))
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build/dev")
-    options = parser.parse_args()
-
-    def body(checks, directory, clusters):
-        cluster = Cluster(options.build, directory / "c", settings=["MinJobAge=2", "PriorityType=priority/multifactor", "PriorityWeightPartition=1000", "PriorityWeightFairshare=1000"],
-                          partitions=["PartitionName=short Nodes=ALL PriorityJobFactor=10"])
-        clusters.append(cluster)
-        cluster.start()
-        jobs = run_jobs(cluster)
-        check_hidden(checks, cluster, jobs)
-        check_clients(checks, cluster, jobs)
-        check_others(checks, cluster)
-        check_conditions(checks, cluster)
-        check_changes(checks, cluster)
-        check_waiting(checks, cluster)
-        checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
-
-    return run_test("accounting", body)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

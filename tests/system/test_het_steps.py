@@ -1,20 +1,13 @@
-#!/usr/bin/env python3
 """Steps in the components of heterogeneous jobs, with real daemons: srun --het-group, srun a : b inside an allocation and as a job of its own,
 salloc with components, prologs and epilogs on the nodes of all of them, ends, and kills of agents, controller and srun.
-
-    tests/system/het_steps/run.py --build build/dev
 """
 
-import argparse
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
-
-from cluster import Cluster, run_test, wait_for
+from cluster import wait_for
 
 WHO = "echo $SLURM_PROCID of $SLURM_NTASKS on $SLURMD_NODENAME step $SLURM_STEP_ID job $SLURM_JOB_ID node $SLURM_NODEID of $SLURM_NNODES"
 
@@ -54,7 +47,7 @@ def tasks_of(cluster, name="sleep"):
 TWO = ("-n1", "-w", "n1", ":", "-n2", "-w", "n2")
 
 
-def check_script(checks, cluster):
+def test_script(checks, cluster):
     fields, out = script(cluster, f"srun sh -c '{WHO}'", *TWO, name="plain")
     job = fields["JobId"]
     checks.that("a plain srun runs in the first component", out == f"0 of 1 on n1 step 0 job {job} node 0 of 1\n" and fields["all"] == ["COMPLETED"] * 2, (out, fields))
@@ -75,9 +68,9 @@ def check_script(checks, cluster):
     checks.that("numbers are those of the whole job", lines.count("number 3") == 3, out)
 
 
-def check_page(checks, cluster):
+def test_page(checks, cluster):
     """The example of the page about heterogeneous jobs."""
-    page = (Path(__file__).resolve().parents[3] / "docs" / "user" / "het-jobs.md").read_text()
+    page = (Path(__file__).resolve().parents[2] / "docs" / "user" / "het-jobs.md").read_text()
     example = cluster.directory / "steps.sh"
     example.write_text(page.split("```sh\n")[-1].split("```")[0])
     job = cluster.submit(example, PATH=f"{cluster.bin}:{cluster.environment.get('PATH', os.environ['PATH'])}")
@@ -87,7 +80,7 @@ def check_page(checks, cluster):
     checks.that("the page's example does what it says", fields["all"] == ["COMPLETED"] * 2 and sorted(lines) == sorted(wanted), (fields, lines))
 
 
-def check_refused(checks, cluster):
+def test_refused(checks, cluster):
     text = "\n".join(f"srun {words}; echo code $?" for words in (
         "--het-group=2 true", "--het-group=0,7 true", "--het-group=x true", "--het-group=0 true : --het-group=0 true", "true :", "--mpi=pmix --het-group=0,1 true", "--het-group=1 -n99 true"))
     fields, out = script(cluster, text, *TWO, name="refused")
@@ -100,7 +93,7 @@ def check_refused(checks, cluster):
     checks.says("and srun outside a job neither", cluster.run("srun", "--het-group=1", "true"), 1, "--het-group names components of the job srun runs in")
 
 
-def check_own_job(checks, cluster):
+def test_own_job(checks, cluster):
     done = cluster.run("srun", "-l", "-n1", "-w", "n1", "sh", "-c", WHO, ":", "-n2", "-w", "n2", "sh", "-c", "echo other $SLURM_PROCID of $SLURM_NTASKS $SLURMD_NODENAME; exit 4")
     lines = sorted(done.out.splitlines())
     checks.that("srun a : b is a heterogeneous job of its own", done.code == 4 and len(lines) == 3 and "0: 0 of 3 on n1 step 0 job" in lines[0] and lines[1:] == [f"{rank}: {rank} of 3 other".replace(f"{rank} of 3 other", f"other {rank} of 3 n2") for rank in (1, 2)], done)
@@ -111,14 +104,11 @@ def check_own_job(checks, cluster):
     holder = subprocess.Popen([cluster.bin / "srun", "-n1", "-w", "n1", "sleep", "1000", ":", "-n1", "-w", "n2", "sleep", "1000"], env=cluster.environment, stderr=subprocess.PIPE, text=True)
     wait_for("its tasks", lambda: len(tasks_of(cluster)) == 2)
     jobs = sorted(cluster.jobs())
-    holder.send_signal(signal.SIGINT)
-    holder.send_signal(signal.SIGINT)
-    for _ in range(600):  # signals that come together are one; srun wants two
-        try:
-            holder.wait(0.2)
-            break
-        except subprocess.TimeoutExpired:
-            holder.send_signal(signal.SIGINT)
+
+    def interrupted():  # signals that come together are one; srun wants two
+        holder.send_signal(signal.SIGINT)
+        return holder.poll() is not None
+    wait_for("the end of srun", interrupted, 120, 0.2)
     text = holder.stderr.read()
     checks.that("Ctrl-C twice ends all of it", holder.returncode not in (0, None) and "sending Ctrl-C to StepId=" in text, (holder.returncode, text))
     checks.that("on all nodes", wait_for("its end", lambda: ended(cluster, jobs[-2])) and nobody_left(cluster))
@@ -130,7 +120,7 @@ def check_own_job(checks, cluster):
     checks.that("an srun that is killed hard takes its job with it", wait_for("its end", lambda: ended(cluster, jobs[-2])) and nobody_left(cluster))
 
 
-def check_salloc(checks, cluster):
+def test_salloc(checks, cluster):
     inside = f"export PATH={cluster.bin}:$PATH; echo $SLURM_HET_SIZE $SLURM_JOB_NODELIST $SLURM_JOB_NODELIST_HET_GROUP_1 $SLURM_NTASKS_HET_GROUP_1; srun -l --het-group=0,1 sh -c 'echo $SLURMD_NODENAME'; exit 7"
     done = cluster.run("salloc", *TWO, "sh", "-c", inside)
     checks.that("salloc gives components", done.code == 7 and done.out.splitlines()[0] == "2 n1 n2 2" and sorted(done.out.splitlines()[1:]) == ["0: n1", "1: n2", "2: n2"], done)
@@ -139,7 +129,7 @@ def check_salloc(checks, cluster):
     checks.that("all of which end with it", fields["all"] == ["FAILED"] * 2 and fields["ExitCode"] == "7:0", fields)
 
 
-def check_steering(checks, cluster):
+def test_steering(checks, cluster):
     out = cluster.directory / "steer.out"
     job = cluster.submit("-o", out, *TWO, "--wrap", f"export PATH={cluster.bin}:$PATH\nsrun --het-group=0,1 sleep 1000; echo code $?; srun --het-group=1 sleep 1001; echo code $?; srun --het-group=1 sleep 1002; echo over")
     shown = wait_for("both parts", lambda: (lambda text: text if text.count("sleep") == 2 else None)(cluster.run("squeue", "-h", "-s", "-o", "%i %j %N").out))
@@ -160,10 +150,9 @@ def check_steering(checks, cluster):
     checks.that("scancel ends scripts, components and steps", wait_for("its end", lambda: ended(cluster, job))["all"] == ["CANCELLED"] * 2 and nobody_left(cluster))
 
 
-def check_trouble(checks, cluster):
+def test_trouble(checks, cluster):
     gate, out = cluster.directory / "gate", cluster.directory / "trouble.out"
-    os.mkfifo(gate)
-    job = cluster.submit("-o", out, *TWO, "--wrap", f"export PATH={cluster.bin}:$PATH\nsrun --het-group=0,1 sh -c 'while [ ! -e {gate}.open ]; do sleep 0.2; done; echo ended'; echo code $?")
+    job = cluster.submit("-o", out, *TWO, "--wrap", f"export PATH={cluster.bin}:$PATH\nsrun --het-group=0,1 sh -c 'while [ ! -e {gate} ]; do sleep 0.2; done; echo ended'; echo code $?")
     wait_for("its tasks", lambda: len([1 for pid, where in cluster.job_processes() if where.endswith(".0.0")]) >= 3)
     for node in ("n1", "n2"):
         cluster.agents[node].kill()
@@ -171,31 +160,36 @@ def check_trouble(checks, cluster):
     cluster.controller.kill()
     cluster.start_controller()
     cluster.wait_for_controller()
-    Path(f"{gate}.open").touch()
+    gate.touch()
     fields = wait_for("its end", lambda: ended(cluster, job))
     text = out.read_text()
     checks.that("agents and controller may be killed meanwhile", fields["all"] == ["COMPLETED"] * 2 and text.split().count("ended") == 3 and "code 0" in text, (fields, text))
     job = cluster.submit("-o", "/dev/null", "--no-requeue", *TWO, "--wrap", "sleep 1000")
-    wait_for("the supervisor of the second component", lambda: [pid for pid, node in cluster.supervisors() if node == "n2"])
-    os.kill([pid for pid, node in cluster.supervisors() if node == "n2"][0], signal.SIGKILL)
+    cluster.wait_for_job(f"{job}+1", ("RUNNING",))
+    found = wait_for("the supervisor of the second component", lambda: [pid for pid, node in cluster.supervisors() if node == "n2"])
+    os.kill(found[0], signal.SIGKILL)
     checks.that("a component that loses its supervisor takes the job with it", wait_for("its end", lambda: ended(cluster, job))["all"] == ["NODE_FAIL"] * 2 and nobody_left(cluster))
     cluster.wait_for_nodes()
 
 
-def check_programs(checks, build, directory, clusters):
-    directory.mkdir()
+def test_spools(checks, cluster):
+    script(cluster, "srun --het-group=0,1 true", *TWO, name="spools")
+    spools = wait_for("empty spools", lambda: not [p for p in (cluster.directory / "spool").glob("*/*") if p.is_dir()])
+    checks.that("spools are empty at the end", spools)
+
+
+def test_programs(checks, directory, new_cluster):
     log = directory / "programs"
     program = directory / "program"
     program.write_text(f"#!/bin/sh\necho $(basename $0) $SLURMD_NODENAME $SLURM_JOB_ID >> {log}\n[ $(basename $0) = epilog ] || [ ! -e {directory}/fail.$SLURMD_NODENAME ]\n")
     program.chmod(0o755)
     for name in ("prolog", "epilog"):
         (directory / name).symlink_to(program)
-    cluster = Cluster(build, directory / "c", nodes=2, cpus=4, settings=(f"Prolog={directory}/prolog", f"Epilog={directory}/epilog"))
-    clusters.append(cluster)
+    cluster = new_cluster(directory / "c", nodes=2, cpus=4, settings=(f"Prolog={directory}/prolog", f"Epilog={directory}/epilog"))
     cluster.start()
     fields, out = script(cluster, "srun -l --het-group=0,1 sh -c 'echo $SLURMD_NODENAME'", *TWO, name="programs")
     job = int(fields["JobId"])
-    told = sorted(log.read_text().splitlines())
+    told = wait_for("all programs", lambda: len(lines := sorted(log.read_text().splitlines())) >= 4 and lines)
     checks.that("prolog and epilog run on the nodes of all components", told == [f"epilog n1 {job}", f"epilog n2 {job + 1}", f"prolog n1 {job}", f"prolog n2 {job + 1}"] and out.count("n2") == 2, (told, out))
     (directory / "fail.n2").touch()
     # A script that was through before the prolog there failed would have ended well.
@@ -203,33 +197,3 @@ def check_programs(checks, build, directory, clusters):
     fields = wait_for("it is held", lambda: (lambda f: f if f.get("Reason") == "launch_failed_requeued_held" else None)(cluster.job(job)))
     checks.that("a prolog that fails on the node of a further component drains it and holds the job", "drain" in cluster.node_states().get("n2", ""), (cluster.node_states(), fields))
     cluster.run("scancel", str(job))
-
-
-def body(build):
-    def run(checks, directory, clusters):
-        cluster = Cluster(build, directory / "a", nodes=2, cpus=4)
-        clusters.append(cluster)
-        cluster.start()
-        check_script(checks, cluster)
-        check_page(checks, cluster)
-        check_refused(checks, cluster)
-        check_own_job(checks, cluster)
-        check_salloc(checks, cluster)
-        check_steering(checks, cluster)
-        check_trouble(checks, cluster)
-        spools = wait_for("empty spools", lambda: not [p for p in (cluster.directory / "spool").glob("*/*") if p.is_dir()])
-        checks.that("spools are empty at the end", spools)
-        checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
-        cluster.stop()
-        check_programs(checks, build, directory / "programs", clusters)
-    return run
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    return run_test("het_steps", body(parser.parse_args().build))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

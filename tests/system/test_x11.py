@@ -1,12 +1,8 @@
-#!/usr/bin/env python3
 """Windows of tasks on the display of srun's host (srun --x11): through a display on the node that only the job's user can use.
-
-    tests/system/x11/run.py --build build/dev
 
 The X server is a small one of this file that knows the greeting and sends everything back; the cookie is kept by Debian's xauth.
 """
 
-import argparse
 import secrets
 import shutil
 import socket
@@ -14,11 +10,14 @@ import struct
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import pytest
 
-from cluster import Cluster, run_test
+from cluster import limit
+
+XAUTH = shutil.which("xauth")
+PYTHON = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
+pytestmark = pytest.mark.skipif(XAUTH is None, reason="xauth is not installed")
 
 KIND = b"MIT-MAGIC-COOKIE-1"
 
@@ -35,7 +34,7 @@ display = os.environ["DISPLAY"]
 number, screen = display.split(":")[1].split(".")
 assert fields[1].decode() == number, (fields, display)
 cookie = fields[3] if len(sys.argv) < 2 else b"x" * 16
-connection = socket.create_connection(("127.0.0.1", 6000 + int(number)), timeout=60)
+connection = socket.create_connection(("127.0.0.1", 6000 + int(number)), timeout=LIMIT)
 pad = lambda b: b + bytes(-len(b) % 4)
 connection.sendall(b"l\0" + struct.pack("<HHHHH", 11, 0, len(fields[2]), len(cookie), 0) + pad(fields[2]) + pad(cookie))
 payload = os.urandom(3_000_000)
@@ -82,58 +81,42 @@ class Display:
         connection.close()
 
 
-def check(checks, cluster):
-    xauth = shutil.which("xauth")
-    if xauth is None:
-        checks.that("xauth is installed", False, "apt-get install xauth")
-        return
-    display = Display()
-    authority = cluster.directory / "authority"
-    name = f"localhost:{display.number}"
-    subprocess.run([xauth, "-f", authority, "add", name, ".", display.cookie.hex()], check=True, capture_output=True)
-    client = cluster.directory / "client.py"
-    client.write_text(CLIENT)
-    python = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
-    known = {"DISPLAY": name + ".1", "XAUTHORITY": str(authority)}
+@pytest.fixture
+def display(directory):
+    """The display of srun's host, a file that knows its cookie, and a program for it."""
+    shown = Display()
+    shown.authority, shown.client = directory / "authority", directory / "client.py"
+    shown.name = f"localhost:{shown.number}"
+    subprocess.run([XAUTH, "-f", shown.authority, "add", shown.name, ".", shown.cookie.hex()], check=True, capture_output=True, timeout=limit(60))
+    shown.client.write_text(CLIENT.replace("LIMIT", str(limit(60))))
+    shown.known = {"DISPLAY": shown.name + ".1", "XAUTHORITY": str(shown.authority)}
+    return shown
 
-    done = cluster.run("srun", "-N2", "-n2", "-l", "--x11", python, client, **known)
+
+def test_windows(checks, cluster, display):
+    client, known = display.client, display.known
+    done = cluster.run("srun", "-N2", "-n2", "-l", "--x11", PYTHON, client, **known)
     checks.that("two tasks on two nodes use the display of srun's host", sorted(done.out.splitlines()) == ["0: same screen 1", "1: same screen 1"], done)
     checks.that("which saw its own cookie", display.greeted == [(KIND, display.cookie)] * 2, display.greeted)
     display.greeted.clear()
-    done = cluster.run("srun", "-n1", "--x11", python, client, "wrong", **known)
+    done = cluster.run("srun", "-n1", "--x11", PYTHON, client, "wrong", **known)
     checks.that("who does not know the node's cookie is turned away", done.out == "refused screen 1\n" and not display.greeted, (done, display.greeted))
     done = cluster.run("srun", "-N2", "-n2", "-l", "--x11=first", "sh", "-c", "echo ${DISPLAY%%:*}", **known)
     shown = dict(line.split(": ", 1) for line in done.out.splitlines())
     checks.that("--x11=first is for the first node", shown.get("0") == "localhost" and done.code == 0, done)
-    done = cluster.run("salloc", "-N1", "--x11", cluster.bin / "srun", python, client, **known)
+    done = cluster.run("salloc", "-N1", "--x11", cluster.bin / "srun", PYTHON, client, **known)
     checks.that("salloc --x11 is for every srun inside", "same screen 1" in done.out, done)
     done = cluster.run("srun", "-n1", "sh", "-c", "echo $XAUTHORITY", **known)
-    checks.that("without --x11 nothing changes", done.out.strip() == str(authority), done)
+    checks.that("without --x11 nothing changes", done.out.strip() == str(display.authority), done)
 
+
+def test_refused(checks, cluster, display):
+    name = display.name
     done = cluster.run("srun", "--x11", "true", DISPLAY="")
     checks.that("no DISPLAY is said", done.code == 1 and "No DISPLAY variable set, cannot setup x11 forwarding." in done.err, done)
     done = cluster.run("srun", "--x11", "true", DISPLAY=name, XAUTHORITY=str(cluster.directory / "empty"))
     checks.that("no cookie is said", done.code == 1 and "Could not retrieve magic cookie" in done.err, done)
     done = cluster.run("salloc", "--x11", "true", DISPLAY="nonsense")
     checks.that("a display that is none is said, before nodes are asked for", done.code == 1 and "unable to parse DISPLAY value: nonsense" in done.err, done)
-    done = cluster.run("srun", "--x11=some", "true", **known)
+    done = cluster.run("srun", "--x11=some", "true", **display.known)
     checks.that("so is a word that is none", done.code != 0 and "all, first or last" in done.err, done)
-
-
-def body(build):
-    def test(checks, directory, clusters):
-        cluster = Cluster(build, directory, nodes=2)
-        clusters.append(cluster)
-        cluster.start()
-        check(checks, cluster)
-    return test
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    return run_test("x11", body(parser.parse_args().build))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,19 +1,16 @@
-#!/usr/bin/env python3
 """Jobs kept apart by real daemons and the cgroups of this machine: memory, processors, devices, private folders, and nobody who survives.
-
-    tests/system/isolation/run.py --build build/dev
 """
 
-import argparse
 import os
 import signal
 import stat
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import pytest
 
-from cluster import Cluster, TestTrouble, run_test, wait_for
+from cluster import Cluster, TestTrouble, wait_for
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make cgroups")
 
 HOG = "dd if=/dev/zero of=/dev/null bs=200M count=1"
 
@@ -38,11 +35,26 @@ class IsolatedCluster(Cluster):
     def configuration_text(self):
         return super().configuration_text().replace("State=UNKNOWN", "Gres=thing:2 State=UNKNOWN")
 
+    def start(self):
+        super().start()
+        self.said_at_start = (self.directory / "logs" / "n1.log").read_text()
+        if "cgroups of version" not in self.said_at_start:
+            raise TestTrouble("cgroups are not used: " + self.said_at_start)
+
     def output(self, name):
         return (self.directory / name).read_text()
 
 
-def check_memory(checks, cluster):
+def make_cluster(build, directory):
+    return IsolatedCluster(build, directory)
+
+
+def test_said(checks, cluster):
+    log = cluster.said_at_start
+    checks.that("the agent says once which cgroups it uses", log.count("cgroups of version") == 1 and "controller" not in log.split("cgroups of version")[1].splitlines()[0], log)
+
+
+def test_memory(checks, cluster):
     job = cluster.submit("--mem=64", "-o", "hog.out", "--wrap", f"{HOG}; echo survived its child")
     after = cluster.submit(f"--dependency=afternotok:{job}", "-o", "after.out", "--wrap", "echo after")
     fields = cluster.wait_for_job(job)
@@ -50,7 +62,7 @@ def check_memory(checks, cluster):
                 ("OUT_OF_MEMORY", "0:125", "OutOfMemory"), fields)
     note = f"slurmstepd: error: Detected 1 oom_kill event in StepId={job}.batch. Some of the step tasks have been OOM Killed."
     checks.that("its output says so in Slurm's words", note in cluster.output("hog.out"), cluster.output("hog.out"))
-    shown = cluster.run("squeue", "-h", "-t", "OOM", "-o", "%i %t %T").out.split()
+    shown = cluster.run("squeue", "-h", "-t", "OOM", "-j", str(job), "-o", "%i %t %T").out.split()
     checks.that("squeue calls it OOM", shown == [str(job), "OOM", "OUT_OF_MEMORY"], shown)
     checks.that("afternotok lets the next one run", cluster.wait_for_job(after)["JobState"] == "COMPLETED")
     fields = cluster.wait_for_job(cluster.submit("--mem=64", "-o", "small.out", "--wrap", "dd if=/dev/zero of=/dev/null bs=8M count=1"))
@@ -59,7 +71,7 @@ def check_memory(checks, cluster):
     checks.that("srun says which task ran out of memory", done.code != 0 and "n1: task 0: Out Of Memory" in done.err and "Detected 1 oom_kill event" in done.err, done)
 
 
-def check_processors(checks, cluster):
+def test_processors(checks, cluster):
     allowed = lambda text: text.split()[-1] if text.split() else text
     one = allowed(cluster.run("srun", "-n1", "grep", "Cpus_allowed_list", "/proc/self/status").out)
     checks.that("a job of one processor sees one", one.isdigit(), one)
@@ -75,7 +87,7 @@ def check_processors(checks, cluster):
     checks.says("a misspelt binding is refused at once", cluster.run("srun", "--cpu-bind=coers", "true"), None, "cpu-bind", "cores")
 
 
-def check_devices(checks, cluster):
+def test_devices(checks, cluster):
     look = "; ".join(f"head -c1 {device} >/dev/null 2>&1 && echo {device.name}" for device in cluster.devices) + "; true"
     for wanted, count in (("none", 0), ("thing:1", 1), ("thing:2", 2)):
         options = [] if count == 0 else [f"--gres={wanted}"]
@@ -84,7 +96,8 @@ def check_devices(checks, cluster):
         checks.that(f"a job with {wanted} opens {count} of 2 devices", len(seen) == count, seen)
 
 
-def check_private_folder(checks, cluster):
+def test_private_folder(checks, cluster):
+    cluster.wait_for_nodes()  # an srun may end before its job is gone from the node
     (cluster.shared / "everybodys").write_text("x")
     job = cluster.submit("-o", "private.out", "--wrap", f"ls {cluster.shared} | wc -l; echo secret > {cluster.shared}/own; cat {cluster.shared}/own")
     cluster.wait_for_job(job)
@@ -107,14 +120,14 @@ def stray_of(cluster, name):
     return wait_for("the stray process", pid)
 
 
-def check_nobody_survives(checks, cluster):
+def test_nobody_survives(checks, cluster):
     # No variable, no session, no parent and no ear for signals by which it could be found.
     stray = f"(env -i setsid sh -c 'trap \"\" TERM; echo $$ > {cluster.directory}/%s; while :; do sleep 100; done' &); "
-    job = cluster.submit("-o", "/dev/null", "--wrap", stray % "stray1" + "sleep 0.2")
+    job = cluster.submit("-o", "/dev/null", "--wrap", stray % "stray1" + f"until [ -s {cluster.directory}/stray1 ]; do sleep 0.05; done")
     pid = stray_of(cluster, "stray1")
     cluster.wait_for_job(job)
     checks.that("a process that hid itself dies with its job", not alive(pid))
-    job = cluster.submit("--no-requeue", "-o", "/dev/null", "--wrap", stray % "stray2" + "sleep 100")
+    job = cluster.submit("--no-requeue", "-o", "/dev/null", "--wrap", stray % "stray2" + "sleep 1000")
     pid = stray_of(cluster, "stray2")
     cluster.agents["n1"].kill()
     for supervisor, _ in cluster.supervisors():
@@ -126,35 +139,11 @@ def check_nobody_survives(checks, cluster):
     checks.that("the next agent finds and kills it before it reports the end", not alive(pid) and fields["JobState"] == "NODE_FAIL", fields)
 
 
-def body(build):
-    def run(checks, directory, clusters):
-        cluster = IsolatedCluster(build, directory)
-        clusters.append(cluster)
-        cluster.start()
-        log = (cluster.directory / "logs" / "n1.log").read_text()
-        if "cgroups of version" not in log:
-            raise TestTrouble("cgroups are not used: " + log)
-        checks.that("the agent says once which cgroups it uses", log.count("cgroups of version") == 1 and "controller" not in log.split("cgroups of version")[1].splitlines()[0], log)
-        check_memory(checks, cluster)
-        check_processors(checks, cluster)
-        check_devices(checks, cluster)
-        check_private_folder(checks, cluster)
-        check_nobody_survives(checks, cluster)
-        checks.that("the agent ends well", cluster.agents["n1"].terminate() == 0)
-        checks.that("no cgroup is left behind it", not cluster.cgroups(), cluster.cgroups())
-        cluster.agents.clear()
-    return run
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    chosen = parser.parse_args()
-    if os.geteuid() != 0:
-        print("isolation: SKIPPED: only root can make cgroups")
-        return 0
-    return run_test("isolation", body(chosen.build))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def test_end(checks, cluster):
+    """An agent that ends leaves no cgroup, and the next one works."""
+    cluster.wait_for_nodes()
+    checks.that("the agent ends well", cluster.agents["n1"].terminate() == 0)
+    checks.that("no cgroup is left behind it", not cluster.cgroups(), cluster.cgroups())
+    cluster.start_agent("n1")
+    fields = cluster.wait_for_job(cluster.submit("-o", "/dev/null", "--wrap", "true"))
+    checks.that("the next one runs jobs", fields["JobState"] == "COMPLETED", fields)

@@ -1,23 +1,27 @@
-#!/usr/bin/env python3
 """What few jobs ask for: steps that are left to themselves, ports for steps, nodes without a script or without an allocation, cores left to the
 system, nodes that are rebooted first.
-
-    tests/system/special_requests/run.py --build build/dev
 """
 
-import argparse
 import subprocess
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
-
-from cluster import Cluster, run_test, wait_for
+from cluster import Cluster, limit, wait_for
 
 NOBODY = (65534, 65534, [])
 
 
-def check_async(checks, cluster):
+def make_cluster(build, directory):
+    rebooted, program = directory / "rebooted", directory / "reboot"
+    program.write_text(f"#!/bin/sh\necho $SLURMD_NODENAME >> {rebooted}\n")
+    program.chmod(0o755)
+    # The ports are but numbers here: neither the daemons nor the test use them.
+    cluster = Cluster(build, directory / "c", nodes=2, cpus=4,
+                      settings=["AllowSpecResourcesUsage=yes", "MpiParams=ports=12000-12019", f"RebootProgram={program}", f"ResumeTimeout={limit(300):.0f}",
+                                "SelectTypeParameters=CR_Core", "NodeName=DEFAULT CoreSpecCount=1"])
+    cluster.rebooted = rebooted
+    return cluster
+
+
+def test_async(checks, cluster):
     here = cluster.directory
     script = here / "async.sh"
     script.write_text(f"""#!/bin/sh
@@ -44,10 +48,13 @@ echo "left: $({cluster.bin}/squeue -h -s -j $SLURM_JOB_ID -o %i | grep -vc batch
     checks.that("a step that cannot be is said", done.code == 1 and "Submitted" not in done.out and "Unable to create step" in done.err, done)
 
 
-def check_ports(checks, cluster):
+def test_ports(checks, cluster):
     show = "echo $SLURM_STEP_RESV_PORTS"
+    cluster.wait_for_nodes()
     checks.says("a step has ports of its own", cluster.run("srun", "-n1", "--resv-ports=2", "sh", "-c", show), 0, "12000-12001\n")
+    cluster.wait_for_nodes()  # a job keeps its ports until it is gone from the node, which may be after the end of srun
     checks.says("without a count as many as tasks on a node", cluster.run("srun", "-N1", "-n3", "--resv-ports", "sh", "-c", show), 0, "12000-12002\n" * 3)
+    cluster.wait_for_nodes()
     done = cluster.run("salloc", "-n2", "-N1", "sh", "-c", f"""
 {cluster.bin}/srun -n1 --exact --resv-ports=2 sh -c '{show}; while [ ! -e {cluster.directory}/ports ]; do sleep 0.05; done' > {cluster.directory}/one &
 while [ ! -s {cluster.directory}/one ]; do sleep 0.05; done
@@ -62,9 +69,11 @@ wait""")
     done = cluster.run("srun", "-n1", "--resv-ports=30", "true")
     checks.says("more than there are is refused", done, 1, "Requires more ports than can be reserved")
     checks.says("of a job too", cluster.run("sbatch", "--resv-ports=30", "-o", "/dev/null", "--wrap", "true"), 1, "Requires more ports than can be reserved")
+    cluster.wait_for_nodes()
     job = cluster.submit("--resv-ports=4", "-o", cluster.directory / "kept", "--wrap", f"{cluster.bin}/srun --resv-ports=1 -n1 sh -c '{show}'; {cluster.bin}/srun --resv-ports=4 -n1 sh -c '{show}'")
     cluster.wait_for_job(job)
     checks.that("what it keeps is for its steps", (cluster.directory / "kept").read_text().split() == ["12000", "12000-12003"], (cluster.directory / "kept").read_text())
+    cluster.wait_for_nodes()
     holder = subprocess.Popen([cluster.bin / "srun", "-w", "n1", "-n1", "--resv-ports=15", "sleep", "1000"], env=cluster.environment, cwd=cluster.directory, stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for("somebody has 15", lambda: "12000-12014" in cluster.run("scontrol", "show", "step").out)
@@ -81,7 +90,7 @@ wait""")
     cluster.wait_for_nodes()
 
 
-def check_unallocated(checks, cluster):
+def test_unallocated(checks, cluster):
     job = cluster.submit("-N2", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 1000")
     cluster.wait_for_job(job, ("RUNNING",))
     done = cluster.run("srun", "-Z", "-w", "n1,n2", "-n3", "sh", "-c", "echo $SLURMD_NODENAME $SLURM_PROCID")
@@ -97,7 +106,7 @@ def check_unallocated(checks, cluster):
     cluster.wait_for_nodes()
 
 
-def check_external(checks, cluster):
+def test_external(checks, cluster):
     done = cluster.run("sbatch", "--external", "-N1", "-n1", "-J", "held")
     checks.says("sbatch --external needs no script", done, 0, "Submitted batch job ")
     job = done.out.split()[-1]
@@ -110,7 +119,7 @@ def check_external(checks, cluster):
     cluster.wait_for_nodes()
 
 
-def check_spared(checks, cluster):
+def test_spared(checks, cluster):
     show = "echo $SLURM_CPUS_ON_NODE $SLURM_JOB_CPUS_PER_NODE"
     def cpus(*options):
         done = cluster.run("srun", "-n1", *options, "sh", "-c", show)
@@ -132,17 +141,20 @@ def check_spared(checks, cluster):
     checks.that("and is shown", " CoreSpec=1" in (text := cluster.run("scontrol", "show", "job", job).out) and "OverSubscribe=NO" in text, text)
     cluster.run("scancel", job)
     # A site that does not allow it.
-    cluster.settings = [line for line in cluster.settings if not line.startswith("AllowSpec")]
-    cluster.write_configuration()
+    old = cluster.configuration.read_text()
+    cluster.configuration.write_text(old.replace("AllowSpecResourcesUsage=yes\n", ""))
     checks.says("read again", cluster.run("scontrol", "reconfigure"), 0)
     done = cluster.run("sbatch", "-H", "--core-spec=1", "-o", "/dev/null", "--wrap", "true")
     checks.says("elsewhere it is ignored, and that is said", done, 0, "sbatch: error: Ignoring -S since it's not allowed by configuration (AllowSpecResourcesUsage = No)")
     job = done.out.split()[-1]
     checks.that("and not kept", " CoreSpec=*" in cluster.run("scontrol", "show", "job", job).out)
     cluster.run("scancel", job)
+    cluster.configuration.write_text(old)
+    cluster.run("scontrol", "reconfigure")
 
 
-def check_reboot(checks, cluster, told):
+def test_reboot(checks, cluster):
+    told = cluster.rebooted
     job = cluster.submit("-w", "n2", "--reboot", "-o", cluster.directory / "booted", "--wrap", "echo here")
     wait_for("its node is told to reboot", lambda: told.exists() and "n2" in told.read_text().split())
     checks.that("the job waits for it", cluster.job(job)["JobState"] == "CONFIGURING" and cluster.job(job)["Reboot"] == "1", cluster.job(job))
@@ -153,35 +165,4 @@ def check_reboot(checks, cluster, told):
     checks.that("once", told.read_text().split() == ["n2"], told.read_text())
     done = cluster.run("sbatch", "--reboot", "-o", "/dev/null", "--wrap", "true", identity=NOBODY, cwd="/")
     checks.says("only for administrators", done, 1, "rebooting of nodes is only allowed for admins", "Access/permission denied")
-
-
-def body(build):
-    def run(checks, directory, clusters):
-        told = directory / "rebooted"
-        program = directory / "reboot"
-        program.write_text(f"#!/bin/sh\necho $SLURMD_NODENAME >> {told}\n")
-        program.chmod(0o755)
-        directory.chmod(0o755)
-        cluster = Cluster(build, directory, nodes=2, cpus=4,
-                          settings=["AllowSpecResourcesUsage=yes", "MpiParams=ports=12000-12019", f"RebootProgram={program}", "ResumeTimeout=300",
-                                    "SelectTypeParameters=CR_Core", "NodeName=DEFAULT CoreSpecCount=1"])
-        clusters.append(cluster)
-        cluster.start()
-        check_async(checks, cluster)
-        check_external(checks, cluster)
-        check_unallocated(checks, cluster)
-        check_ports(checks, cluster)
-        check_spared(checks, cluster)
-        check_reboot(checks, cluster, told)
-        checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
-    return run
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    return run_test("special_requests", body(parser.parse_args().build))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    cluster.wait_for_nodes()
