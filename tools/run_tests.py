@@ -43,8 +43,8 @@ class Runner:
         return self.run(name, PYTHON, "tools/show.py", "ctest", build / "mill-ctest.log", "--test-dir", build, "--output-on-failure", "-j2",
                         "--timeout", os.environ.get("MR_CTEST_TIMEOUT", "1200"), *choice)
 
-    def system(self, name, build, *choice):
-        return self.run(name, PYTHON, "tests/system/run.py", "--build", build, *choice)
+    def system(self, name, build, *choice, **environment):
+        return self.run(name, PYTHON, "tests/system/run.py", "--build", build, *choice, **environment)
 
     def finish(self):
         width = max((len(name) for name, _, _ in self.rows), default=0)
@@ -62,14 +62,16 @@ def run_normal(runner):
     runner.system("system tests", ASAN)
 
 
-def run_extended(runner):
+def run_extended(runner, whole):
+    """`whole`: all planted bugs, all units under clang-tidy, more power cuts. Otherwise a part of them, each tree another."""
     seed = seed_from_tree()
+    bugs, tidy = ("0/1", "0/1") if whole else (f"{seed % 3}/3", f"{seed % 6}/6")
     runner.ctest("threads (TSan)", TSAN, "-R", r"^unit\.(platform|store|client)$")
-    runner.run("clang-tidy (a quarter of the units, each tree another)", PYTHON, "tools/clang_tidy.py", "--build", ASAN, "--part", f"{seed % 4}/4")
-    runner.system("system tests, extended", ASAN, "--extended", "-k", "not guest and not clients")
-    runner.system("system tests, extended, of the release build", RELEASE, "--extended", "-k", "guest or clients")
-    runner.run("planted bugs are found (a third of them, each tree another)", PYTHON, "tests/mutants/run.py", "--build", RELEASE, "--seeds", "2000",
-               "--part", f"{seed % 3}/3")
+    runner.run(f"clang-tidy (part {tidy})", PYTHON, "tools/clang_tidy.py", "--build", ASAN, "--part", tidy)
+    of_release = "powercut or cgroup2 or clients"
+    runner.system("system tests, extended", ASAN, "--extended", "-k", f"not ({of_release})")
+    runner.system("system tests, extended, of the release build", RELEASE, "--extended", "-k", of_release, MR_POWERCUT_ROUNDS="6" if whole else "2")
+    runner.run(f"planted bugs are found (part {bugs})", PYTHON, "tests/mutants/run.py", "--build", RELEASE, "--seeds", "2000", "--part", bugs)
     runner.run("every reference number of scheduling", RELEASE / "tests" / "reference_tests", "--gtest_brief=1", MR_REFERENCES="all")
     runner.run("the bench itself", PYTHON, "tests/bench/bench.py", "--build", RELEASE, "--quick", "--no-slurm")
 
@@ -109,7 +111,7 @@ def main():
         if not chosen.extended:
             run_normal(runner)
         if chosen.extended or chosen.all:
-            run_extended(runner)
+            run_extended(runner, chosen.all)
     return runner.finish()
 
 
