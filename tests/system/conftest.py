@@ -104,7 +104,11 @@ class Clusters:
         if self.shared is None:
             make = getattr(self.module, "make_cluster", Cluster)
             self.shared = make(self.build, self.directory())
-            self.shared.start()
+            try:
+                self.shared.start()
+            except BaseException:
+                self.end(show=True)  # the next test gets one of its own
+                raise
         return self.shared
 
     def alive(self):
@@ -113,18 +117,21 @@ class Clusters:
     def crashed(self):
         return [found for cluster in self.alive() for found in cluster.crashed()]
 
+    def stop(self, cluster):
+        finish = getattr(cluster, "finish", None)
+        if finish:
+            finish()
+        cluster.stop()
+
     def end_own(self):
         while self.own:
-            self.own.pop().stop()
+            self.stop(self.own.pop())
 
     def end(self, show=False):
         for cluster in self.alive():
             if show:
                 cluster.show_logs()
-            finish = getattr(cluster, "finish", None)
-            if finish:
-                finish()
-            cluster.stop()
+            self.stop(cluster)
         self.shared, self.own = None, []
         end_strays()
         for directory in self.directories:

@@ -252,7 +252,7 @@ class Cluster:
     def stop(self):
         for daemon in self.daemons():
             daemon.kill()
-        end_strays()
+        end_strays(self.directory)  # not those of other clusters of this test
         for folder in self.cgroups():
             remove_cgroup(folder)
 
