@@ -65,12 +65,24 @@ def cgroup_name(node, spool):
     return f"millrace_{node}_{number:08x}"
 
 
+def find_cgroups(names):
+    found = []
+    for folder, below, _ in os.walk("/sys/fs/cgroup"):
+        found += [Path(folder) / name for name in below if name in names]
+        below[:] = [name for name in below if not name.startswith(("millrace_", "job_"))]
+    return found
+
+
 def remove_cgroup(folder):
-    for each, _, _ in os.walk(folder, topdown=False):
-        try:
-            os.rmdir(each)
-        except OSError:
-            pass
+    for _ in range(50):  # one that has dying processes stays for a moment
+        for each, _, _ in os.walk(folder, topdown=False):
+            try:
+                os.rmdir(each)
+            except OSError:
+                pass
+        if not folder.exists():
+            return
+        time.sleep(0.02)
 
 
 class Checks:
@@ -258,12 +270,7 @@ class Cluster:
 
     def cgroups(self):
         """Folders of this cluster's nodes, as agents that were killed leave them."""
-        names = {cgroup_name(node, f"{self.directory}/spool/{node}") for node in self.nodes}
-        found = []
-        for folder, below, _ in os.walk("/sys/fs/cgroup"):
-            found += [Path(folder) / name for name in below if name in names]
-            below[:] = [name for name in below if not name.startswith(("millrace_", "job_"))]
-        return found
+        return find_cgroups({cgroup_name(node, f"{self.directory}/spool/{node}") for node in {*self.nodes, *self.agents}})
 
     def show_logs(self, lines=60):
         for log in sorted((self.directory / "logs").iterdir()):
