@@ -110,7 +110,7 @@ srun -I --exact -n1 --gres=none,nic:2 true; echo code $?
 srun --exact -n1 --gres=nic:1 echo other fits
 srun --exact -n1 --gres=gpu:3 true; echo code $?
 srun --exact -n1 --gres=tape:1 true; echo code $?
-srun --exact -n1 --gpus-per-task=2 true & sleep 0
+srun --exact -n1 --gpus-per-task=2 true &
 until grep -q 'temporarily disabled' taken.out; do sleep 0.05; done
 echo go > gpu.held
 wait; echo all over"""
