@@ -62,6 +62,7 @@ class Report:
     def pytest_collection_finish(self, session):
         self.tell(collected=len(session.items))
 
+    @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node, ids):
         self.tell(collected=len(ids))
 
