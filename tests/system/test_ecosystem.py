@@ -22,7 +22,7 @@ class WithAccounts(Cluster):
 
 
 def make_cluster(build, directory):
-    return WithAccounts(build, directory, nodes=2, cpus=8, settings=[f"MinJobAge={limit(300):.0f}", f"KillWait={limit(5):.0f}"])
+    return WithAccounts(build, directory, nodes=2, cpus=8, settings=[f"MinJobAge={limit(300):.0f}", f"KillWait={limit(5):.0f}"]).with_plain_logins()
 
 
 class Shell:
@@ -163,11 +163,12 @@ def test_snakemake_plugin(checks, sh):
 
 
 def test_batchspawner(checks, sh):
-    done = sh("sbatch --parsable", stdin="#!/bin/bash\n#SBATCH --output=spawn.out\n#SBATCH --job-name=spawner-jupyterhub\n#SBATCH --chdir=" + str(sh.folder) + "\n#SBATCH --export=PATH,LANG\n#SBATCH --get-user-env=L\n#SBATCH --mem=50\nsleep 1000\n")
+    done = sh("sbatch --parsable", stdin="#!/bin/bash\n#SBATCH --output=spawn.out\n#SBATCH --job-name=spawner-jupyterhub\n#SBATCH --chdir=" + str(sh.folder) + "\n#SBATCH --export=PATH,LANG\n#SBATCH --get-user-env=L\n#SBATCH --mem=50\ntouch begun\nsleep 1000\n")
     job = int(done.out.splitlines()[-1].split(";")[0]) if done.code == 0 else 0
     checks.that("batchspawner: the script on standard input", job > 0, done)
     done = sh.until("batchspawner: state and host", f"squeue -h -j {job} -o '%T %B'", lambda d: re.match(r"^(RUNNING|COMPLETING)", d.out))
     checks.that("batchspawner: the host", re.search(r"\s+((?:[\w_-]+\.?)+)$", done.out.strip()), done)
+    wait_for("the script has begun", (sh.folder / "begun").exists)
     sh(f"scancel {job}")
     gone = sh("squeue -h -j 987654 -o '%T %B'")
     checks.that("one unknown id: the message and 1", gone.code == 1 and gone.err.strip() == "slurm_load_jobs error: Invalid job id specified", gone)

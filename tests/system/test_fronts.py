@@ -15,7 +15,7 @@ NOBODY = (65534, 65534, ())
 
 
 def make_cluster(build, directory):
-    return Cluster(build, directory, nodes=2, cpus=4, partitions=("PartitionName=long Nodes=n1,n2 MaxTime=2-0 State=UP",))
+    return Cluster(build, directory, nodes=2, cpus=4, partitions=("PartitionName=long Nodes=n1,n2 MaxTime=2-0 State=UP",)).with_plain_logins()
 
 
 def wait_until_idle(cluster):
