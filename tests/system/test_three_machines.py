@@ -509,7 +509,7 @@ def story(checks, cluster):
     return cluster
 
 
-def test_page(checks, clusters, new_cluster, directory):
+def test_page(checks, new_cluster, directory):
     """The page from its first section to its last, on machines of its own."""
     story = new_cluster(directory, kind=Story)
     story.checks = checks
