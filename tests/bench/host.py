@@ -37,23 +37,45 @@ def children_of(parent):
     return found
 
 
-def end_strays():
-    """Kills what is left of our daemons' jobs, and theirs; call it when no daemon is wanted any more."""
+def has_in_environment(pid, words):
+    try:
+        return words in Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+
+
+def end_strays(directory=None):
+    """Kills what is left of our daemons' jobs, and theirs; call it when no daemon is wanted any more. With a directory: only what has it in its
+    environment, as everything that a cluster there started."""
     for _ in range(50):
         left = children_of(os.getpid())
+        if directory is not None:
+            left = [pid for pid in left if has_in_environment(pid, os.fsencode(directory))]
         for pid in left:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0] != 0:
-                pass
-        except ChildProcessError:
-            pass
+        if directory is None:
+            reap_all()
+        else:  # the ends of others are for those who started them
+            for pid in left:
+                reap(pid)
         if not left:
             return
         time.sleep(0.02)
+
+
+def reap(pid):
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return False
+
+
+def reap_all():
+    while reap(-1):
+        pass
 
 
 class CpuMeter:

@@ -62,7 +62,7 @@ class Report:
     def pytest_collection_finish(self, session):
         self.tell(collected=len(session.items))
 
-    @pytest.hookimpl(optionalhook=True)  # not there without xdist
+    @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node, ids):
         self.tell(collected=len(ids))
 
@@ -105,7 +105,11 @@ class Clusters:
         if self.shared is None:
             make = getattr(self.module, "make_cluster", Cluster)
             self.shared = make(self.build, self.directory())
-            self.shared.start()
+            try:
+                self.shared.start()
+            except BaseException:
+                self.end(show=True)  # the next test gets one of its own
+                raise
         return self.shared
 
     def alive(self):
@@ -114,19 +118,21 @@ class Clusters:
     def crashed(self):
         return [found for cluster in self.alive() for found in cluster.crashed()]
 
+    def stop(self, cluster):
+        finish = getattr(cluster, "finish", None)
+        if finish:
+            finish()
+        cluster.stop()
+
     def end_own(self):
-        """Ends the shared one, too: stop() kills whatever is left of our children, and cannot tell whose they were."""
-        if self.own:
-            self.end()
+        while self.own:
+            self.stop(self.own.pop())
 
     def end(self, show=False):
         for cluster in self.alive():
             if show:
                 cluster.show_logs()
-            finish = getattr(cluster, "finish", None)
-            if finish:
-                finish()
-            cluster.stop()
+            self.stop(cluster)
         self.shared, self.own = None, []
         end_strays()
         for directory in self.directories:

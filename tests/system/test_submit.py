@@ -2,9 +2,7 @@
 CPUs, scripts of PBS and LSF, --immediate, --clusters, and what scontrol changes of it.
 """
 
-import pwd
 import re
-import subprocess
 from pathlib import Path
 
 from cluster import Cluster, limit, wait_for
@@ -40,17 +38,7 @@ def make_cluster(build, directory):
     box = Mailbox(directory)
     cluster = Cluster(build, directory / "c", nodes=2, cpus=4, settings=[f"MailProg={box.program}", "MailDomain=example.org"])
     cluster.box = box
-    if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0:
-        cluster.agent_prefix = with_plain_login(directory / "nothing")
-    return cluster
-
-
-def with_plain_login(empty):
-    """Words that start a program to which the files read by root's login shell are empty. Those of this machine may wait for a lock or take long."""
-    empty.touch()
-    home = pwd.getpwuid(0).pw_dir
-    files = " ".join(f"{home}/{name}" for name in (".profile", ".bash_profile", ".bash_login", ".bashrc"))
-    return ["unshare", "-m", "sh", "-c", f'for file in {files}; do [ ! -f $file ] || mount --bind {empty} $file || exit 1; done; exec "$@"', "sh"]
+    return cluster.with_plain_logins()
 
 
 def output_of(cluster, job, path):

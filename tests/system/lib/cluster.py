@@ -2,6 +2,7 @@
 be killed and started again one by one, and commands run as any user."""
 
 import os
+import pwd
 import re
 import socket
 import subprocess
@@ -65,12 +66,24 @@ def cgroup_name(node, spool):
     return f"millrace_{node}_{number:08x}"
 
 
+def find_cgroups(names):
+    found = []
+    for folder, below, _ in os.walk("/sys/fs/cgroup"):
+        found += [Path(folder) / name for name in below if name in names]
+        below[:] = [name for name in below if not name.startswith(("millrace_", "job_"))]
+    return found
+
+
 def remove_cgroup(folder):
-    for each, _, _ in os.walk(folder, topdown=False):
-        try:
-            os.rmdir(each)
-        except OSError:
-            pass
+    for _ in range(50):  # one that has dying processes stays for a moment
+        for each, _, _ in os.walk(folder, topdown=False):
+            try:
+                os.rmdir(each)
+            except OSError:
+                pass
+        if not folder.exists():
+            return
+        time.sleep(0.02)
 
 
 class Checks:
@@ -211,6 +224,17 @@ class Cluster:
         self.agents[node] = Daemon([find_program(self.build, "millrace-agent"), "-D", "-f", self.configuration, "-N", node, *options],
                                    self.directory / "logs" / f"{node}.log", self.environment, self.agent_prefix)
 
+    def with_plain_logins(self):
+        """Jobs that have the environment of a login do not read this user's profile: it may be slow, and may leave locks when it is killed.
+        Call it before start()."""
+        home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+        files = [str(home / name) for name in (".profile", ".bash_profile", ".bash_login", ".bashrc", ".zprofile", ".zshrc", ".zlogin") if (home / name).exists()]
+        hide = " && ".join([*(f"mount --bind /dev/null {file}" for file in files), 'exec "$@"'])
+        prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", hide, "sh"]
+        if run_command(["true"], self.environment, prefix=prefix).code == 0:
+            self.agent_prefix = prefix
+        return self
+
     def start(self):
         self.start_controller()
         self.wait_for_controller()
@@ -254,18 +278,13 @@ class Cluster:
     def stop(self):
         for daemon in self.daemons():
             daemon.kill()
-        end_strays()
+        end_strays(self.directory)  # not those of other clusters of this test
         for folder in self.cgroups():
             remove_cgroup(folder)
 
     def cgroups(self):
         """Folders of this cluster's nodes, as agents that were killed leave them."""
-        names = {cgroup_name(node, f"{self.directory}/spool/{node}") for node in self.nodes}
-        found = []
-        for folder, below, _ in os.walk("/sys/fs/cgroup"):
-            found += [Path(folder) / name for name in below if name in names]
-            below[:] = [name for name in below if not name.startswith(("millrace_", "job_"))]
-        return found
+        return find_cgroups({cgroup_name(node, f"{self.directory}/spool/{node}") for node in {*self.nodes, *self.agents}})
 
     def show_logs(self, lines=60):
         for log in sorted((self.directory / "logs").iterdir()):

@@ -1,25 +1,20 @@
-#!/usr/bin/env python3
 """The pages of docs/user, followed by the letter: files are written as they stand there, commands run, and what they print is compared.
-
-    tests/system/user_pages/run.py --build build/dev [PAGE.md ...]
 
 In a page, `<!-- file: NAME -->` before a block makes the block that file, and `<!-- run -->` runs it: lines that begin with `$ ` are commands (a
 line that ends in `\\` goes on), those below are what is printed. There `...` stands for anything, in a line or instead of lines, and a number for
 any number. `<!-- run: podman cc -->` needs these programs and is left out, by name, where one is missing.
 """
 
-import argparse
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import pytest
 
-from cluster import Cluster, run_test
+from cluster import Cluster, limit
 
-PAGES = Path(__file__).resolve().parents[3] / "docs" / "user"
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "user"
 KINDS_OF_JOBS = {"batch.md", "interactive.md", "steps.md", "het-jobs.md", "gpu-jobs.md", "containers.md"}  # what is for tools that may be missing is not here
 BLOCK = re.compile(r"^<!-- (run|file)(?:: ([^>]*?))? -->\n```[^\n]*\n(.*?)^```$", re.M | re.S)
 
@@ -61,7 +56,19 @@ def pattern_of(expected):
     return re.compile(out + r"\Z")
 
 
-def follow(checks, page, cluster, place):
+def make_cluster(build, directory):
+    cluster = ClusterOfThePages(build, directory, nodes=4, cpus=4, settings=["GresTypes=gpu", "ScronParameters=enable"]).with_plain_logins()
+    (cluster.directory / "gres.conf").write_text("Name=gpu Count=2\n")
+    return cluster
+
+
+PAGES_WITH_BLOCKS = sorted(page for page in PAGES.glob("*.md") if page.name in KINDS_OF_JOBS or BLOCK.search(page.read_text()))
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_BLOCKS, ids=[page.stem for page in PAGES_WITH_BLOCKS])
+def test_page(checks, cluster, page):
+    place = cluster.directory / "pages" / page.stem
+    place.mkdir(parents=True)
     environment = {**cluster.environment, "PATH": f"{cluster.bin}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8"}
     ran = 0
     for line, kind, word, content in blocks(page.read_text()):
@@ -80,37 +87,10 @@ def follow(checks, page, cluster, place):
             ran += 1
             try:
                 done = subprocess.run(["bash", "-c", command], env=environment, cwd=place, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                      timeout=120)
+                                      timeout=limit(120))
             except subprocess.TimeoutExpired as late:
                 checks.that(f"{where}: {command}", False, f"not done after two minutes: {late.output}")
                 return
             checks.that(f"{where}: {command}", pattern_of(expected).match(done.stdout) is not None, f"exit {done.returncode}, printed\n{done.stdout}")
     if page.name in KINDS_OF_JOBS:
         checks.that(f"{page.name} has something to run", ran > 0, "no block says <!-- run -->")
-
-
-def body(build, names):
-    def run(checks, directory, clusters):
-        cluster = ClusterOfThePages(build, directory, nodes=4, cpus=4, settings=["GresTypes=gpu", "ScronParameters=enable"])
-        (cluster.directory / "gres.conf").write_text("Name=gpu Count=2\n")
-        clusters.append(cluster)
-        cluster.start()
-        for page in sorted(PAGES.glob("*.md")):
-            if names and page.name not in names:
-                continue
-            place = directory / "pages" / page.stem
-            place.mkdir(parents=True)
-            follow(checks, page, cluster, place)
-    return run
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    parser.add_argument("pages", nargs="*")
-    arguments = parser.parse_args()
-    return run_test("user_pages", body(arguments.build, arguments.pages))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

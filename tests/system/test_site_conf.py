@@ -1,21 +1,17 @@
-#!/usr/bin/env python3
 """A site's slurm.conf as it is: a controller that is not root, nodes that prove themselves by MUNGE, and `scontrol reconfigure` under a running job.
-
-    tests/system/site_conf/run.py --build build/dev
 """
 
-import argparse
 import os
 import pwd
 import shutil
 import socket as socketlib
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import pytest
 
-from cluster import Cluster, Daemon, find_program, run_test, wait_for
+from cluster import Cluster, Daemon, find_program, limit, wait_for
 
+pytestmark = pytest.mark.skipif(os.getuid() != 0 or shutil.which("munged") is None, reason="needs root and munged (Debian's package munge)")
 OWNER = pwd.getpwnam("daemon")  # stands for the site's user slurm
 
 
@@ -36,7 +32,26 @@ def this_host():
 
 
 class Site(Cluster):
-    """Agents read a file of their own, as on other hosts, where the cluster's key is not to be found."""
+    """SlurmUser is not root, and nodes prove themselves by MUNGE. Agents read a file of their own, as on other hosts, where the cluster's key is
+    not to be found."""
+
+    def __init__(self, build, directory):
+        self.munged = None
+        super().__init__(build, directory, settings=["SlurmUser=daemon", "AuthType=auth/munge", f"NodeName=DEFAULT NodeHostname={this_host()} NodeAddr=127.0.0.1"])
+
+    def start_munged(self):
+        self.munged, socket = start_munged(self.directory, {"PATH": os.environ["PATH"]})
+        self.settings.append(f"AuthInfo=socket={self.socket},socket={socket}")
+        self.write_both()
+
+    def start(self):
+        self.start_munged()
+        for folder in (self.state, self.socket.parent):
+            os.chown(folder, OWNER.pw_uid, OWNER.pw_gid)
+        super().start()
+
+    def daemons(self):
+        return [*super().daemons(), *([self.munged] if self.munged else [])]
 
     def start_agent(self, node, *options):
         self.agents[node] = Daemon([find_program(self.build, "millrace-agent"), "-D", "-f", self.node_configuration, "-N", node, *options],
@@ -65,12 +80,29 @@ class Site(Cluster):
         return self.log("controller").splitlines()[-1]
 
 
+def make_cluster(build, directory):
+    return Site(build, directory)
+
+
+@pytest.fixture
+def site(cluster):
+    """The shared cluster; slurm.conf is as it was after the test."""
+    settings, partitions = list(cluster.settings), list(cluster.partitions)
+    yield cluster
+    if (cluster.settings, cluster.partitions) != (settings, partitions) and cluster.directory.exists():
+        cluster.settings, cluster.partitions = settings, partitions
+        cluster.write_both()
+        cluster.run("scontrol", "reconfigure")
+
+
 def owner_of(pid):
     line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("Uid:"))
     return {int(word) for word in line.split()[1:]}
 
 
-def becomes_slurm_user(site, checks):
+def test_slurm_user(checks, directory, new_cluster):
+    site = new_cluster(directory, kind=Site)
+    site.start_munged()
     said = site.fails_to_start()
     checks.that("a folder of state that is somebody else's is an error that says what to do", "StateSaveLocation" in said and f"chown -R daemon {site.state}" in said, said)
     os.chown(site.state, OWNER.pw_uid, OWNER.pw_gid)
@@ -86,20 +118,19 @@ def becomes_slurm_user(site, checks):
     checks.that("scontrol shows it", f"daemon({OWNER.pw_uid})" in shown, shown[:400])
 
 
-def proves_by_munge(site, checks):
-    for node in site.nodes:
-        site.start_agent(node)
-    site.wait_for_nodes()
+def test_munge(checks, site):
     checks.that("nodes without a key come by MUNGE", "proves itself by MUNGE" in site.log("n1") and "prove themselves by MUNGE" in site.log("controller"), site.log("n1"))
     done = site.run("srun", "-N", "2", "id", "-u", identity=(65534, 65534, []), cwd="/")
     checks.that("a user's job runs on them as that user", done.code == 0 and done.out.split() == ["65534", "65534"], done)
+    before = site.log("n2").count("registered with cluster")
     site.agents["n2"].kill()
     site.start_agent("n2")
+    wait_for("the node comes again", lambda: site.log("n2").count("registered with cluster") > before)
     site.wait_for_nodes()
-    checks.that("a node that comes again has a new credential", site.log("n2").count("registered with cluster") == 2, site.log("n2"))
+    checks.that("a node that comes again has a new credential", site.log("n2").count("registered with cluster") == before + 1, site.log("n2"))
 
 
-def changes_while_running(site, checks):
+def test_reconfigure(checks, site):
     job = site.submit("--wrap", "while ! [ -e go ]; do sleep 0.1; done; echo survived", "-o", "out", cwd=site.directory)
     site.wait_for_job(job, ("RUNNING",))
     site.settings += [f"Prolog={site.directory}/prolog", "KillWait=7"]
@@ -108,11 +139,12 @@ def changes_while_running(site, checks):
     prolog.write_text(f"#!/bin/sh\necho $SLURMD_NODENAME $SLURM_JOB_ID >> {site.directory}/prologs\n")
     prolog.chmod(0o755)
     site.write_both()
+    read = {node: site.log(node).count("configuration read again") for node in site.nodes}
     done = site.run("scontrol", "reconfigure")
     checks.that("the controller takes a changed file", done.code == 0, done)
     shown = site.run("scontrol", "show", "partition", "late").out + site.run("scontrol", "show", "config").out
     checks.that("a new partition is there, and a changed time", "MaxTime=00:10:00" in shown and "Exclusive=USER" in shown and "= 7 sec" in shown, shown)
-    wait_for("agents that read it again", lambda: all("configuration read again" in site.log(node) for node in site.nodes))
+    wait_for("agents that read it again", lambda: all(site.log(node).count("configuration read again") > read[node] for node in site.nodes))
     second = site.submit("-p", "late", "--wrap", "true", "-o", "/dev/null")
     site.wait_for_job(second)
     checks.that("the agents run the new prolog without a restart", f"n2 {second}" in (site.directory / "prologs").read_text(), site.log("n2"))
@@ -135,7 +167,7 @@ def shown_partition(site, name):
     return done.out if done.code == 0 else ""
 
 
-def partitions_by_scontrol(site, checks):
+def test_partitions(checks, site):
     say = lambda *words, **how: site.run("scontrol", *words, **how)
     done = say("create", "PartitionName=night", "Nodes=n1", "MaxTime=8:00:00", "PriorityTier=5", "DenyAccounts=law")
     shown = shown_partition(site, "night")
@@ -176,12 +208,11 @@ def partitions_by_scontrol(site, checks):
     checks.that("scontrol fsdampeningfactor", done.code == 0 and "FairShareDampeningFactor = 3" in " ".join(say("show", "config").out.split()), done)
 
 
-def keeps_private(site, checks):
+def test_private_data(checks, site):
     games = pwd.getpwnam("games")
     nobody, other = (65534, 65534, []), (games.pw_uid, games.pw_gid, [])
     hidden, own = (site.submit("--hold", "--wrap", "true", "-o", "/dev/null", identity=who, cwd="/") for who in (nobody, other))
     checks.that("without PrivateData users see each other's jobs", str(hidden) in site.run("squeue", "-h", "-o", "%i", identity=other).out.split())
-    before = list(site.settings)
     site.settings.append("PrivateData=jobs,nodes,partitions")
     site.partitions.append("PartitionName=roots Nodes=n1 RootOnly=YES")
     site.write_both()
@@ -203,12 +234,9 @@ def keeps_private(site, checks):
     shown = site.run("squeue", "-h", "-o", "%i").out.split() + site.run("scontrol", "-a", "show", "partition").out.split()
     checks.that("root sees all", {str(hidden), str(own), "PartitionName=roots"} <= set(shown), shown)
     site.run("scancel", hidden, own)
-    site.settings[:] = before
-    site.write_both()
-    site.run("scontrol", "reconfigure")
 
 
-def shell_on_the_first_node(site, checks):
+def test_interactive_step(checks, site):
     site.settings += ["LaunchParameters=use_interactive_step", 'InteractiveStepOptions="--interactive --preserve-env sh"']
     site.write_both()
     script = "echo node=$SLURMD_NODENAME step=$SLURM_STEP_ID tasks=$SLURM_NTASKS; until squeue -s -h -o %i | grep interactive; do :; done; srun sh -c 'echo step=$SLURM_STEP_ID'; exit 3\n"
@@ -223,7 +251,7 @@ def shell_on_the_first_node(site, checks):
     checks.that("sacct knows it by its name", f"{job}.interactive|interactive|FAILED" in shown, shown)
 
 
-def finds_its_node(site, checks):
+def test_node_of_host(checks, site):
     """Nodes have other names than their hosts: commands on a host mean the node there."""
     job = int(site.run("sbatch", "--parsable", "-w", "n1", "-o", "/dev/null", "--wrap", "sleep 1000").out)
     wait_for("the job", lambda: site.job(job).get("JobState") == "RUNNING")
@@ -232,9 +260,10 @@ def finds_its_node(site, checks):
     checks.says("aliases of this host", site.run("scontrol", "show", "aliases"), 0, "n1")
     checks.says("squeue of a node that is not there", site.run("squeue", "-w", "n1,elsewhere"), 1, "Invalid node name elsewhere")
     site.run("scancel", str(job))
+    site.wait_for_job(job)
 
 
-def looks_over_the_file(site, checks):
+def test_check(checks, site):
     done = site.run("millrace", "check", site.configuration)
     checks.that("millrace check has suggestions", done.code == 0 and "0 errors" in done.out and "suggestion: TaskPlugin" in done.out, done)
     odd = site.directory / "odd.conf"
@@ -244,12 +273,13 @@ def looks_over_the_file(site, checks):
                 "TreeWidth: has no effect here" in done.out and "LaunchType: has no effect here" in done.out and "JobSubmitPlugins=lua: not built yet" in done.out and "NoSuchKey: unknown key" in done.out, done)
 
 
-def tells_systemd(site, checks):
+def test_systemd(checks, site):
     """As the units of Slurm's packages start it: slurmctld --systemd -s, which is told of by a datagram."""
+    checks.that("the controller ends well", site.controller.terminate() == 0)
     place = site.directory / "notify"
     listener = socketlib.socket(socketlib.AF_UNIX, socketlib.SOCK_DGRAM)
     listener.bind(str(place))
-    listener.settimeout(60)
+    listener.settimeout(limit(60))
     os.chmod(place, 0o777)
     log = site.state / "own.log"
     site.controller = Daemon([find_program(site.build, "millrace-controller"), "--systemd", "-s", "-n", "5", "-L", log, "-f", site.configuration],
@@ -259,36 +289,7 @@ def tells_systemd(site, checks):
     checks.that("it has not left for the background", site.controller.alive() and site.run("scontrol", "ping").code == 0)
     checks.that("it logs where it is told to, and works there", "serves: agents on port" in log.read_text() and os.readlink(f"/proc/{site.controller.pid}/cwd") == str(site.state), log.read_text())
     checks.that("it is as nice as asked", os.getpriority(os.PRIO_PROCESS, site.controller.pid) == 5)
-
-
-def body(build, checks, directory, clusters):
-    if os.getuid() != 0 or shutil.which("munged") is None:
-        return print("skipped: needs root and munged (Debian's package munge)")
-    environment = {"PATH": os.environ["PATH"]}
-    site = Site(build, directory, settings=["SlurmUser=daemon", "AuthType=auth/munge", f"NodeName=DEFAULT NodeHostname={this_host()} NodeAddr=127.0.0.1"])
-    clusters.append(site)
-    munged, socket = start_munged(directory, environment)
-    try:
-        site.settings.append(f"AuthInfo=socket={site.socket},socket={socket}")
-        site.write_both()
-        becomes_slurm_user(site, checks)
-        proves_by_munge(site, checks)
-        changes_while_running(site, checks)
-        partitions_by_scontrol(site, checks)
-        keeps_private(site, checks)
-        shell_on_the_first_node(site, checks)
-        finds_its_node(site, checks)
-        looks_over_the_file(site, checks)
-        site.must_live()
-        checks.that("the controller ends well", site.controller.terminate() == 0)
-        tells_systemd(site, checks)
-        checks.that("and ends well under systemd", site.controller.terminate() == 0)
-    finally:
-        munged.kill()
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True, type=Path, help="a build folder, or an installed prefix")
-    arguments = parser.parse_args()
-    sys.exit(run_test("site_conf", lambda checks, directory, clusters: body(arguments.build, checks, directory, clusters)))
+    checks.that("and ends well under systemd", site.controller.terminate() == 0)
+    site.start_controller()
+    site.wait_for_controller()
+    site.wait_for_nodes()

@@ -1,24 +1,21 @@
-#!/usr/bin/env python3
 """What the daemons say: levels from slurm.conf, from -v and from scontrol, subsystems, the scheduler's own log, forms of times, files that are moved away,
 and lines of a supervisor on srun's standard error.
-
-    tests/system/logs/run.py --build build/dev
 """
 
-import argparse
 import os
 import pwd
 import re
 import signal
 import socket
-import sys
-from pathlib import Path
+import stat
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import pytest
 
-from cluster import Cluster, find_program, run_command, run_test, wait_for
+from cluster import Cluster, find_program, limit, run_command, wait_for
 
 NOBODY = pwd.getpwnam("nobody")
+
+pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
 
 
 class Logged(Cluster):
@@ -26,9 +23,9 @@ class Logged(Cluster):
         path = self.directory / "logs" / f"{name}.log"
         return path.read_text(errors="replace") if path.exists() else ""
 
-    def run_daemon(self, name, *options):
+    def run_daemon(self, name, *options, prefix=()):
         """In the background: the command returns when it serves, or has failed."""
-        return run_command([find_program(self.build, name), "-f", self.configuration, *options], self.environment)
+        return run_command([find_program(self.build, name), "-f", self.configuration, *options], self.environment, prefix=prefix)
 
     def after(self, name, mark):
         return self.log(name)[mark:]
@@ -38,13 +35,17 @@ class Logged(Cluster):
         return next(line.split("=", 1)[1].strip() for line in text.splitlines() if line.split("=")[0].strip() == key)
 
 
+def make_cluster(build, directory):
+    return Logged(build, directory, nodes=2, settings=["DebugFlags=Power", f"SlurmSchedLogFile={directory}/logs/sched.log"])
+
+
 def run_job(cluster):
     job = cluster.submit("--wrap", "true")
     cluster.wait_for_job(job)
     return job
 
 
-def levels_of_the_controller(cluster, checks):
+def test_levels(checks, cluster):
     job = run_job(cluster)
     checks.that("at info there is nothing about single jobs", f"JobId={job}" not in cluster.log("controller"), cluster.log("controller")[-500:])
     checks.that("show config has the level", cluster.shown("SlurmctldDebug") == "info", cluster.shown("SlurmctldDebug"))
@@ -68,7 +69,7 @@ def levels_of_the_controller(cluster, checks):
     checks.that("goes back to what the file says", cluster.shown("SlurmctldDebug") == "info", cluster.shown("SlurmctldDebug"))
 
 
-def subsystems(cluster, checks):
+def test_subsystems(checks, cluster):
     checks.that("DebugFlags of the file", cluster.shown("DebugFlags") == "Power", cluster.shown("DebugFlags"))
     checks.says("more flags", cluster.run("scontrol", "setdebugflags", "+Steps,SelectType", "+backfill"), 0)
     checks.that("show config has all of them", cluster.shown("DebugFlags") == "Backfill,Power,SelectType,Steps", cluster.shown("DebugFlags"))
@@ -82,9 +83,10 @@ def subsystems(cluster, checks):
     checks.says("a flag of Slurm without lines here", cluster.run("scontrol", "setdebugflags", "+TLS"), 0, "TLS", "nothing more to say")
     checks.says("a wrong flag", cluster.run("scontrol", "setdebugflags", "+Nonsense"), 1, "Invalid DebugFlag: Nonsense", "invalid debug flag: +Nonsense")
     checks.says("a flag without its sign", cluster.run("scontrol", "setdebugflags", "Steps"), 1, "invalid debug flag: Steps", "Usage: setdebugflags [+|-]NAME")
+    cluster.run("scontrol", "reconfigure")
 
 
-def agents_and_supervisors(cluster, checks):
+def test_agents(checks, cluster):
     checks.says("setdebug of one node", cluster.run("scontrol", "setdebug", "debug3", "nodes=n1"), 0)
     wait_for("the agent's word", lambda: "Set debug level to 'debug3'" in cluster.log("n1"))
     checks.that("the controller's level stays", cluster.shown("SlurmctldDebug") == "info", cluster.shown("SlurmctldDebug"))
@@ -107,7 +109,7 @@ def agents_and_supervisors(cluster, checks):
     checks.that("agents go back to the file's level too", f"[{job}.batch]" not in cluster.after("n1", mark), cluster.after("n1", mark))
 
 
-def lines_for_srun(cluster, checks):
+def test_srun(checks, cluster):
     done = cluster.run("srun", "--slurmd-debug=debug", "-n2", "-N1", "true")
     checks.that("--slurmd-debug: lines of the supervisor", done.code == 0 and re.search(r"^slurmstepd: debug:  task 1 \(\d+\) started: true$", done.err, re.M)
                 and re.search(r"^slurmstepd: supervisor \d+ for UID=0 on n\d", done.err, re.M), done.err)
@@ -118,7 +120,7 @@ def lines_for_srun(cluster, checks):
     checks.says("a wrong level", cluster.run("srun", "--slurmd-debug=loud", "true"), None, "--slurmd-debug 'loud'", "debug5")
 
 
-def scheduler(cluster, checks):
+def test_scheduler(checks, cluster):
     path = cluster.directory / "logs" / "sched.log"
     checks.that("the scheduler's log is empty while its level is 0", path.read_text() == "" and cluster.shown("SlurmSchedLogLevel") == "0", path.read_text())
     checks.says("schedloglevel 1", cluster.run("scontrol", "schedloglevel", "1"), 0)
@@ -130,7 +132,7 @@ def scheduler(cluster, checks):
     checks.says("a wrong one", cluster.run("scontrol", "schedloglevel", "7"), 1, "invalid schedlog level: 7")
 
 
-def limits_of_steps(cluster, checks):
+def test_limits(checks, cluster):
     cluster.settings += ["MaxStepCount=2", "MaxTasksPerNode=3"]
     cluster.write_configuration()
     checks.says("reconfigure with MaxStepCount and MaxTasksPerNode", cluster.run("scontrol", "reconfigure"), 0)
@@ -145,7 +147,7 @@ def limits_of_steps(cluster, checks):
     cluster.run("scontrol", "reconfigure")
 
 
-def what_commands_say(cluster, checks):
+def test_commands(checks, cluster):
     done = cluster.run("sbatch", "-v", "-n2", "-t", "10", "--exclusive", "--wrap", "true")
     want = ["sbatch: defined options", "sbatch: " + "-" * 20 + " " + "-" * 20, "sbatch: exclusive           : exclusive", "sbatch: ntasks              : 2", "sbatch: time                : 00:10:00",
             "sbatch: verbose             : 1", "sbatch: wrap                : true", "sbatch: " + "-" * 20 + " " + "-" * 20, "sbatch: end of defined options"]
@@ -171,76 +173,57 @@ def what_commands_say(cluster, checks):
     checks.says("strigger -v", cluster.run("strigger", "-v", "--get"), 0, "strigger: request 1: ")
 
 
-def files_and_forms(build, checks, directory, clusters):
+class OwnSyslog:
+    """A /dev with a log of our own, for a daemon in a mount namespace of its own."""
+
+    def __init__(self, directory):
+        self.folder = directory / "dev"
+        self.folder.mkdir()
+        for name in ("null", "zero", "full", "random", "urandom", "tty"):
+            device = os.stat(f"/dev/{name}").st_rdev
+            os.mknod(self.folder / name, stat.S_IFCHR | 0o666, device)
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.listener.bind(str(self.folder / "log"))
+        self.listener.settimeout(limit(60))
+        self.prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", f'mount --bind {self.folder} /dev && exec "$@"', "sh"]
+
+    def works(self):
+        return run_command(["true"], os.environ, prefix=self.prefix).code == 0
+
+    def hear(self, words):
+        """The message with these words."""
+        while words not in (heard := self.listener.recv(4096)):
+            pass
+        return heard
+
+
+def test_files(checks, directory, new_cluster):
+    """Log files and syslog, forms of times, files that are moved away."""
     log = directory / "ctl.log"
-    site = Logged(build, directory, nodes=1, settings=["LogTimeFormat=rfc5424_ms", f"SlurmctldLogFile={log}", "SlurmctldDebug=error", "SlurmctldSyslogDebug=info"])
-    clusters.append(site)
-    listener = syslog_of_ours()
-    started = site.run_daemon("millrace-controller", "-vv")
+    site = new_cluster(directory, kind=Logged, nodes=1, settings=["LogTimeFormat=rfc5424_ms", f"SlurmctldLogFile={log}", "SlurmctldDebug=error", "SlurmctldSyslogDebug=info"])
+    syslog = OwnSyslog(directory)
+    if not (syslog_works := syslog.works()):
+        print("skip  syslog: cannot make a mount namespace")
+    started = site.run_daemon("millrace-controller", "-vv", prefix=syslog.prefix if syslog_works else ())
     checks.that("the controller goes into the background", started.code == 0, started)
-    try:
-        site.wait_for_controller()
-        text = log.read_text()
-        checks.that("-vv is louder than the file, and times have the form asked for", re.search(r"^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d\] ", text) and "serves: agents" in text, text)
-        checks.that("show config says debug", site.shown("SlurmctldDebug") == "debug", site.shown("SlurmctldDebug"))
-        if listener:
-            heard = b""
-            while b"serves: agents" not in heard:
-                heard = listener.recv(4096)
-            checks.that("syslog hears up to its own level", b"slurmctld[" in heard and b"debug:" not in heard, heard)
-        checks.says("no file, no schedloglevel", site.run("scontrol", "schedloglevel", "1"), 1, "slurm_set_schedlog_level error: Requested operation is presently disabled")
-        log.rename(directory / "ctl.log.1")
-        pid = int((directory / "run" / "controller.pid").read_text())
-        os.kill(pid, signal.SIGUSR2)
-        wait_for("the new file", log.exists)
-        site.run("scontrol", "setdebug", "info")
-        site.run("scontrol", "setdebug", "debug")
-        wait_for("lines in the new file", lambda: "Set debug level to 'debug'" in log.read_text())
-        checks.that("SIGUSR2 opens the log anew", "Set debug level to 'debug'" not in (directory / "ctl.log.1").read_text())
-        os.kill(pid, signal.SIGTERM)
-        wait_for("its end", lambda: "controller stopped" in log.read_text())
-    finally:
-        if listener:
-            listener.close()
-            os.unlink("/dev/log")
+    site.wait_for_controller()
+    text = log.read_text()
+    checks.that("-vv is louder than the file, and times have the form asked for", re.search(r"^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d\] ", text) and "serves: agents" in text, text)
+    checks.that("show config says debug", site.shown("SlurmctldDebug") == "debug", site.shown("SlurmctldDebug"))
+    if syslog_works:
+        heard = syslog.hear(b"serves: agents")
+        checks.that("syslog hears up to its own level", b"slurmctld[" in heard and b"debug:" not in heard, heard)
+    checks.says("no file, no schedloglevel", site.run("scontrol", "schedloglevel", "1"), 1, "slurm_set_schedlog_level error: Requested operation is presently disabled")
+    log.rename(directory / "ctl.log.1")
+    pid = int((directory / "run" / "controller.pid").read_text())
+    os.kill(pid, signal.SIGUSR2)
+    wait_for("the new file", log.exists)
+    site.run("scontrol", "setdebug", "info")
+    site.run("scontrol", "setdebug", "debug")
+    wait_for("lines in the new file", lambda: "Set debug level to 'debug'" in log.read_text())
+    checks.that("SIGUSR2 opens the log anew", "Set debug level to 'debug'" not in (directory / "ctl.log.1").read_text())
+    os.kill(pid, signal.SIGTERM)
+    wait_for("its end", lambda: "controller stopped" in log.read_text())
     site.settings = ["DebugFlags=Backfill,Nonsense"]
     site.write_configuration()
     checks.says("a wrong flag in the file is an error", site.run_daemon("millrace-controller"), 1, "DebugFlags", "Nonsense")
-
-
-def syslog_of_ours():
-    """/dev/log, where nobody else has it."""
-    if os.path.lexists("/dev/log"):
-        return None
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    try:
-        listener.bind("/dev/log")
-    except OSError:
-        return None
-    listener.settimeout(60)
-    return listener
-
-
-def body(build, checks, directory, clusters):
-    if os.getuid() != 0:
-        return print("skipped: needs root")
-    schedule = directory / "one" / "logs" / "sched.log"
-    cluster = Logged(build, directory / "one", nodes=2, settings=["DebugFlags=Power", f"SlurmSchedLogFile={schedule}"])
-    clusters.append(cluster)
-    cluster.start()
-    levels_of_the_controller(cluster, checks)
-    subsystems(cluster, checks)
-    scheduler(cluster, checks)
-    agents_and_supervisors(cluster, checks)
-    lines_for_srun(cluster, checks)
-    what_commands_say(cluster, checks)
-    limits_of_steps(cluster, checks)
-    cluster.must_live()
-    files_and_forms(build, checks, directory / "two", clusters)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True, type=Path, help="a build folder, or an installed prefix")
-    arguments = parser.parse_args()
-    sys.exit(run_test("logs", lambda checks, directory, clusters: body(arguments.build, checks, directory, clusters)))

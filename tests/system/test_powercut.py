@@ -1,28 +1,25 @@
-#!/usr/bin/env python3
 """A job id once given survives a power cut: a qemu guest runs the controller with its state on a virtual disk; after 200 answers were
 received outside the guest, qemu is killed hard, the disk is started again, and every answered job must be there. The guest's page
 cache is what a power cut loses; its disk image keeps what the guest has flushed (the guest never writes back by itself).
 
-    tests/system/powercut/run.py --build DIR [--rounds N] [--jobs N] [--mutant]
+MR_POWERCUT_ROUNDS says how often the power is cut (default 2)."""
 
---mutant runs a controller whose fdatasync and fsync do nothing, and succeeds only when the test notices. Exit 77: no qemu here."""
-
-import argparse
-import shutil
+import os
 import stat
-import sys
-import tempfile
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "bench"))
-sys.path.insert(0, str(HERE.parent / "lib"))
+import pytest
 
+from cluster import limit
 from guest import Guest, GuestTrouble, Skip, add_programs, bare_archive, find_kernel, need_programs, with_what_they_need
-from host import BenchError, run
+from host import run
 from millrace import COMMANDS, find_program
 
+pytestmark = [pytest.mark.extended, pytest.mark.alone]
+HERE = Path(__file__).resolve().parent / "powercut"
+ROUNDS = int(os.environ.get("MR_POWERCUT_ROUNDS", "2"))
+JOBS = 200
 MODULES = ("virtio_pci", "virtio_blk")
 BOOT_SECONDS = 90
 SUBMIT_SECONDS = 180
@@ -59,7 +56,7 @@ def make_initramfs(build, modules, shim, path):
 
 class ControllerGuest(Guest):
     def jobs_known(self):
-        end = time.monotonic() + BOOT_SECONDS
+        end = time.monotonic() + limit(BOOT_SECONDS)
         jobs = set()
         while (line := self.next_line(end)) != "ready":
             if line.startswith("have "):
@@ -67,7 +64,7 @@ class ControllerGuest(Guest):
         return jobs
 
     def answers(self, count):
-        end = time.monotonic() + SUBMIT_SECONDS
+        end = time.monotonic() + limit(SUBMIT_SECONDS)
         jobs = []
         while len(jobs) < count:
             line = self.next_line(end)
@@ -99,7 +96,7 @@ def one_boot(files, image, options, known, jobs):
     return set(answered)
 
 
-def cut_and_look(files, rounds, jobs, options, report):
+def cut_and_look(files, rounds, jobs, options):
     image = files["root"] / "disk.img"
     known = set()
     for number in range(rounds):
@@ -110,50 +107,36 @@ def cut_and_look(files, rounds, jobs, options, report):
         known |= one_boot(files, image, options, known, jobs)
         if number + 1 == rounds or (number + 1) % FRESH_EVERY == 0:
             one_boot(files, image, options + " only_look", known, 0)
-        report(f"powercut: round {number + 1} of {rounds}, {len(known)} jobs on this disk, {time.monotonic() - begin:.0f} s")
+        print(f"round {number + 1} of {rounds}, {len(known)} jobs on this disk, {time.monotonic() - begin:.0f} s", flush=True)
 
 
 def prepare(build, root):
-    need_programs()
-    kernel, modules = find_kernel(Path(build) / "powercut-kernel")
+    try:
+        need_programs()
+        kernel, modules = find_kernel(Path(build) / "powercut-kernel")
+    except Skip as reason:
+        pytest.skip(str(reason))
     shim = root / "no_sync.so"
     run(["cc", "-shared", "-fPIC", "-O1", "-o", str(shim), str(HERE / "no_sync.c")])
     make_initramfs(build, modules, shim, root / "initramfs")
     return {"root": root, "kernel": kernel, "initramfs": root / "initramfs"}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=200)
-    parser.add_argument("--mutant", action="store_true")
-    chosen = parser.parse_args()
-    root = Path(tempfile.mkdtemp(prefix="millrace-powercut."))
-    report = lambda text: print(text, file=sys.stderr, flush=True)
+def test_no_job_lost(checks, build, directory):
+    lost = None
     try:
-        files = prepare(chosen.build, root)
-        cut_and_look(files, chosen.rounds, chosen.jobs, "mutant" if chosen.mutant else "", report)
-    except Skip as reason:
-        print(f"powercut: SKIPPED: {reason}")
-        return 77
-    except BenchError as problem:
-        print(f"powercut: FAILED to run: {problem}")
-        return 1
+        cut_and_look(prepare(build, directory), ROUNDS, JOBS, "")
     except (Lost, GuestTrouble) as loss:
-        if chosen.mutant:
-            print(f"powercut: the mutant without fdatasync was found: {loss}")
-            return 0
-        print(f"powercut: FAILED: {loss}")
-        return 1
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
-    if chosen.mutant:
-        print(f"powercut: FAILED: the mutant without fdatasync lost nothing in {chosen.rounds} rounds, so this test proves nothing")
-        return 1
-    print(f"powercut: {chosen.rounds} rounds, 0 jobs lost")
-    return 0
+        lost = loss
+    checks.that(f"no job is lost in {ROUNDS} power cuts", lost is None, lost)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def test_mutant(checks, build, directory):
+    """A controller whose fdatasync and fsync do nothing must be found."""
+    lost = None
+    try:
+        cut_and_look(prepare(build, directory), 10, JOBS, "mutant")
+    except (Lost, GuestTrouble) as loss:
+        lost = loss
+        print(f"found: {loss}")
+    checks.that("a controller without fdatasync loses jobs, and that is noticed", lost is not None)

@@ -1,23 +1,27 @@
-#!/usr/bin/env python3
 """Commands of PBS and LSF, and the completion of bash, with real daemons: what they submit, list, change and end, in which words and with
 which exit codes, and the variables their jobs have.
-
-    tests/system/fronts/run.py --build build/dev
 """
 
-import argparse
+import datetime
 import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
-
-from cluster import Cluster, TestTrouble, run_test, wait_for
+from cluster import Cluster, TestTrouble, wait_for
 
 NOBODY = (65534, 65534, ())
+
+
+def make_cluster(build, directory):
+    return Cluster(build, directory, nodes=2, cpus=4, partitions=("PartitionName=long Nodes=n1,n2 MaxTime=2-0 State=UP",)).with_plain_logins()
+
+
+def wait_until_idle(cluster):
+    """Lists show every job: those of other tests must be gone."""
+    wait_for("no job", lambda: not cluster.run("squeue", "-h").out)
+    cluster.wait_for_nodes()
 
 
 def submitted(done):
@@ -49,7 +53,7 @@ def script(cluster, name, *lines):
     return path
 
 
-def check_pbs_variables(checks, cluster):
+def test_pbs_variables(checks, cluster):
     here = cluster.directory / "where it was"
     here.mkdir()
     out = cluster.directory / "pbs.out"
@@ -83,7 +87,7 @@ def check_pbs_variables(checks, cluster):
     checks.that("an interactive job of PBS", "it is PBS_INTERACTIVE 1" in inner.out, inner)
 
 
-def check_lsf_variables(checks, cluster):
+def test_lsf_variables(checks, cluster):
     out = cluster.directory / "lsf.out"
     done = cluster.run("bsub", "-K", stdin=f"#!/bin/sh\n#BSUB -J lvars -n 3 -q all -o {out} -R \"span[ptile=2]\"\nenv\ncat $LSB_DJOB_HOSTFILE > {out}.hosts\n", cwd=cluster.directory)
     job = submitted(done)
@@ -98,7 +102,8 @@ def check_lsf_variables(checks, cluster):
     checks.that("a task of an array, also with -env none", Path(f"{out}.{job}.3").read_text() == "3 many[3]\n", done)
 
 
-def check_lsf_lists(checks, cluster):
+def test_lsf_lists(checks, cluster):
+    wait_until_idle(cluster)
     gate = Gate(cluster.directory, "lsf.gate")
     runs = submitted(cluster.run("bsub", "-J", "runner", "-n", "4", "-m", "n2", "-o", "/dev/null", gate.command))
     cluster.wait_for_job(runs, ("RUNNING",))
@@ -137,7 +142,8 @@ def check_lsf_lists(checks, cluster):
 OTHER_TABLE = "Job ID          Username Queue    Jobname    SessID NDS TSK Memory Time  S Time"
 
 
-def check_pbs_lists(checks, cluster):
+def test_pbs_lists(checks, cluster):
+    wait_until_idle(cluster)
     gate = Gate(cluster.directory, "qstat.gate")
     path = script(cluster, "gated.sh", gate.command)
     runs = submitted(cluster.run("qsub", "-N", "runner", "-l", "nodes=2:ppn=2,walltime=01:30:00,mem=1gb", "-o", "/dev/null", "-j", "oe", path))
@@ -185,7 +191,7 @@ def check_pbs_lists(checks, cluster):
     checks.that("nothing is left", ids() == [], cluster.run("qstat"))
 
 
-def check_pbs_changes(checks, cluster):
+def test_pbs_changes(checks, cluster):
     path = script(cluster, "short.sh", "true")
     job = submitted(cluster.run("qsub", "-h", "-o", "/dev/null", "-j", "oe", path))
     fields = cluster.job(job)
@@ -194,7 +200,8 @@ def check_pbs_changes(checks, cluster):
     checks.that("it is nicer, and renamed", (cluster.job(job)["Nice"], cluster.job(job)["JobName"]) == ("-5", "renamed"), cluster.job(job))
     checks.says("qalter -h n releases", cluster.run("qalter", "-h", "n", str(job)), 0)
     cluster.wait_for_job(job)
-    later = submitted(cluster.run("qsub", "-a", "2359", "-o", "/dev/null", "-j", "oe", "-p", "100", path))
+    tomorrow = (datetime.datetime.now() + datetime.timedelta(days=1)).strftime("%Y%m%d%H%M")
+    later = submitted(cluster.run("qsub", "-a", tomorrow, "-o", "/dev/null", "-j", "oe", "-p", "100", path))
     checks.that("qsub -p of root", cluster.job(later)["Nice"] == "-100", cluster.job(later))
     checks.says("qhold", cluster.run("qhold", str(later)), 0)
     checks.that("it is held", "Held" in cluster.job(later)["Reason"], cluster.job(later))
@@ -207,7 +214,8 @@ def check_pbs_changes(checks, cluster):
     checks.says("a resource that changes nothing is said", cluster.run("qsub", "-l", "vmem=1gb", "-W", "block=true", "-o", "/dev/null", "-j", "oe", path), 0, "-l vmem: changes nothing")
 
 
-def check_pbsnodes(checks, cluster):
+def test_pbsnodes(checks, cluster):
+    wait_until_idle(cluster)
     checks.says("pbsnodes -o", cluster.run("pbsnodes", "-o", "-N", "broken fan", "n2"), 0)
     checks.that("pbsnodes -l", cluster.run("pbsnodes", "-l").out == "n2                   offline\n", cluster.run("pbsnodes", "-l"))
     checks.that("pbsnodes -ln", cluster.run("pbsnodes", "-ln").out == "n2                   offline    broken fan\n", cluster.run("pbsnodes", "-ln"))
@@ -220,7 +228,8 @@ def check_pbsnodes(checks, cluster):
     checks.says("pbsnodes of nothing", cluster.run("pbsnodes", "nosuch"), 1, "Unknown node nosuch")
 
 
-def check_completion(checks, cluster):
+def test_completion(checks, cluster):
+    wait_until_idle(cluster)
     completion = cluster.directory / "completion.bash"
     completion.write_text(cluster.run("millrace", "completion", "bash").out)
     (cluster.directory / "a-file").touch()
@@ -252,23 +261,3 @@ def check_completion(checks, cluster):
     checks.that("without jobs scancel offers nothing", offered("scancel ") == [], offered("scancel "))
     for entity in offered("sacctmgr show "):
         checks.says(f"sacctmgr show {entity}, which is offered", cluster.run("sacctmgr", "-n", "show", entity), 0)
-
-
-def body(build, checks, directory, clusters):
-    cluster = Cluster(build, directory / "c", nodes=2, cpus=4, partitions=("PartitionName=long Nodes=n1,n2 MaxTime=2-0 State=UP",))
-    clusters.append(cluster)
-    cluster.start()
-    for check in (check_pbs_variables, check_lsf_variables, check_lsf_lists, check_pbs_lists, check_pbs_changes, check_pbsnodes, check_completion):
-        check(checks, cluster)
-    checks.that("nothing crashed", not cluster.crashed(), cluster.crashed())
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    build = str(Path(parser.parse_args().build).resolve())
-    return run_test("fronts", lambda checks, directory, clusters: body(build, checks, directory, clusters))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

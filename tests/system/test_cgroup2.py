@@ -1,24 +1,16 @@
-#!/usr/bin/env python3
-"""Cgroups of version 2 with every controller: the tests of isolation run in a qemu guest, whatever this machine has.
+"""Cgroups of version 2 with every controller: the tests of isolation run in a qemu guest, whatever this machine has."""
 
-    tests/system/cgroup2/run.py --build DIR
-
-Exit 77: no qemu here."""
-
-import argparse
-import shutil
-import sys
-import tempfile
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "lib"))
+import pytest
 
+from cluster import TestTrouble, limit
 from guest import BUSYBOX, Guest, GuestTrouble, Skip, add_programs, bare_archive, find_kernel, need_programs
-from host import BenchError
 from millrace import find_program
 
+pytestmark = [pytest.mark.extended, pytest.mark.alone]
+HERE = Path(__file__).resolve().parent / "cgroup2"
 SECONDS = 240
 CONFIGURATION = """ClusterName=guest
 SlurmctldHost=guest(127.0.0.1)
@@ -41,8 +33,11 @@ COMMANDS = (*BUSYBOX, "cat", "chmod", "dd", "env", "head", "ls", "mkdir", "setsi
 
 
 def prepare(build, root):
-    need_programs()
-    kernel, _ = find_kernel(Path(build) / "powercut-kernel")
+    try:
+        need_programs()
+        kernel, _ = find_kernel(Path(build) / "powercut-kernel")
+    except Skip as reason:
+        pytest.skip(str(reason))
     archive = bare_archive(COMMANDS)
     archive.add_file("init", HERE / "init.sh")
     archive.add("usr/bin", 0o040755)
@@ -50,6 +45,9 @@ def prepare(build, root):
     programs = {"t/isolation_tests": Path(build) / "isolation_tests", "t/step_tests": Path(build) / "step_tests",
                 "t/src/apps/millrace-step": find_program(build, "millrace-step"),
                 **{f"bin/{name}": find_program(build, name) for name in ("millrace", "millrace-controller", "millrace-agent", "millrace-step")}}
+    for program in (programs["t/isolation_tests"], programs["t/step_tests"]):
+        if not program.exists():
+            raise TestTrouble(f"{program} is not built")
     for name in ("sbatch", "squeue", "sinfo", "scontrol", "srun"):
         archive.add(f"bin/{name}", 0o120777, b"millrace")
     archive.add_text("etc/slurm.conf", CONFIGURATION)
@@ -61,7 +59,7 @@ def prepare(build, root):
 
 def watch(guest):
     """(what went wrong, tests that ran); every line of the guest is shown."""
-    wrong, passed, end, lines = [], 0, time.monotonic() + SECONDS, []
+    wrong, passed, end, lines = [], 0, time.monotonic() + limit(SECONDS), []
     while (line := guest.next_line(end)) != "all done":
         print(f"   {line}", flush=True)
         words = line.split()
@@ -74,31 +72,13 @@ def watch(guest):
     return wrong + [f"nobody said '{words}'" for words in WANTED if not any(words in line for line in lines)], passed
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    chosen = parser.parse_args()
-    root = Path(tempfile.mkdtemp(prefix="millrace-cgroup2."))
+def test_isolation(checks, build, directory):
+    guest = Guest(prepare(build, directory), "", memory=768, processors=2)
     try:
-        guest = Guest(prepare(chosen.build, root), "", memory=768, processors=2)
-        try:
-            wrong, passed = watch(guest)
-        finally:
-            guest.cut_power()
-    except Skip as reason:
-        print(f"cgroup2: SKIPPED: {reason}")
-        return 77
-    except (BenchError, GuestTrouble) as problem:
-        print(f"cgroup2: FAILED to run: {problem}")
-        return 1
+        wrong, passed = watch(guest)
+    except GuestTrouble as problem:
+        wrong, passed = [str(problem)], 0
     finally:
-        shutil.rmtree(root, ignore_errors=True)
-    if wrong or passed < 20:
-        print(f"cgroup2: FAILED: {passed} passed; " + "; ".join(wrong))
-        return 1
-    print(f"cgroup2: {passed} passed in the guest")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        guest.cut_power()
+    checks.that("nothing goes wrong in the guest", not wrong, "; ".join(wrong))
+    checks.that("the tests of isolation ran there", passed >= 20, f"{passed} passed")

@@ -1,18 +1,15 @@
-#!/usr/bin/env python3
 """Memory, devices and time of single steps with real daemons and the cgroups of this machine: who waits for whom, what the kernel holds to, what ends alone.
-
-    tests/system/step_resources/run.py --build build/dev [--minutes]
 """
 
-import argparse
 import os
 import stat
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import pytest
 
-from cluster import Cluster, TestTrouble, run_test, wait_for
+from cluster import Cluster, TestTrouble
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make cgroups")
 
 HOG = "dd if=/dev/zero of=/dev/null bs=200M count=1"
 
@@ -33,6 +30,12 @@ class FencedCluster(Cluster):
     def configuration_text(self):
         return super().configuration_text().replace("State=UNKNOWN", "Gres=gpu:2,nic:3 Feature=common State=UNKNOWN")
 
+    def start(self):
+        super().start()
+        log = (self.directory / "logs" / "n1.log").read_text()
+        if "cgroups of version" not in log:
+            raise TestTrouble("cgroups are not used: " + log)
+
     def script(self, text, *options, name, seconds=120):
         """Runs a batch script with our commands in its path; (fields of the job, its output)."""
         out = self.directory / f"{name}.out"
@@ -41,13 +44,17 @@ class FencedCluster(Cluster):
         return fields, out.read_text() if out.exists() else ""
 
 
-# Two steps that are there at the same time, each told of the other.
+def make_cluster(build, directory):
+    return FencedCluster(build, directory)
+
+
 def beside(name, first, second):
+    """Two steps that are there at the same time, each told of the other."""
     gate = f"touch {name}.$SLURM_STEP_ID; until [ $(ls {name}.* | wc -l) -ge 2 ]; do sleep 0.05; done"
     return f"rm -f {name}.*; {first} sh -c '{gate}; LOOK' & {second} sh -c '{gate}; LOOK'; wait"
 
 
-def check_memory(checks, cluster):
+def test_memory(checks, cluster):
     options = ("-N1", "-n2", "--mem=400")
     fields, out = cluster.script(beside("mem", "srun --exact -n1 --mem=200", "srun --exact -n1 --mem=200").replace("LOOK", "echo met with $SLURM_MEM_PER_NODE"), *options, name="memory")
     checks.that("steps share the memory of their job", out.split("\n").count("met with 200") == 2, out)
@@ -71,7 +78,7 @@ wait"""
     checks.that("more than the job has is refused in Slurm's words", out.count(": Memory required by task is not available") == 2, out)
 
 
-def check_shortage(checks, cluster):
+def test_shortage(checks, cluster):
     text = f"""srun --exact -n1 --mem=64 {HOG}; echo code $?
 srun --exact -n1 --mem=300 {HOG} && echo enough"""
     fields, out = cluster.script(text, "-N1", "-n2", "--mem=400", name="hog")
@@ -82,7 +89,7 @@ srun --exact -n1 --mem=300 {HOG} && echo enough"""
     checks.that("on the job's other nodes too", f"oom_kill event in StepId={fields['JobId']}.0." in out and "code 0" not in out and "enough" in out, (fields, out))
 
 
-def check_devices(checks, cluster):
+def test_devices(checks, cluster):
     look = "; ".join(f"head -c1 {device} >/dev/null 2>&1 && echo opens {device.name}" for device in cluster.devices)
     look = "echo sees $CUDA_VISIBLE_DEVICES has $SLURM_STEP_GPUS of $SLURM_JOB_GPUS on $SLURMD_NODENAME; " + look + "; true"
     options = ("-N1", "-n2", "--gres=gpu:2,nic:3")
@@ -103,7 +110,7 @@ srun -I --exact -n1 --gres=none,nic:2 true; echo code $?
 srun --exact -n1 --gres=nic:1 echo other fits
 srun --exact -n1 --gres=gpu:3 true; echo code $?
 srun --exact -n1 --gres=tape:1 true; echo code $?
-srun --exact -n1 --gpus-per-task=2 true & sleep 0
+srun --exact -n1 --gpus-per-task=2 true &
 until grep -q 'temporarily disabled' taken.out; do sleep 0.05; done
 echo go > gpu.held
 wait; echo all over"""
@@ -118,7 +125,7 @@ wait; echo all over"""
     checks.that("the controller gives a step elsewhere what the keeper chose", "sees 0 has 0 of 0,1 on n2" in out and out.count("opens") == 1, out)
 
 
-def check_layout(checks, cluster):
+def test_layout(checks, cluster):
     text = """srun -n1 -C common sh -c 'echo has it'
 srun -n1 -C rare true; echo code $?
 srun -n1 -C '[common|rare]' true; echo code $?
@@ -132,7 +139,7 @@ srun --test-only true; echo code $?"""
     checks.that("what cannot be is said", out.count("code 1") == 5 and "mutually exclusive" in out and "it needs --time" in out and "--test-only of a step is not built yet" in out, out)
 
 
-def check_small_commands(checks, cluster):
+def test_small_commands(checks, cluster):
     text = """mkfifo bit.held
 srun -N1 -n1 -r1 --exact sh -c 'cat bit.held' &
 until squeue -h -s $SLURM_JOB_ID -o %i | grep -q '[.]0'; do sleep 0.05; done
@@ -150,7 +157,8 @@ echo go > bit.held; wait"""
     checks.that("scontrol liststeps and listjobs", f"JOBID    STEPID\n{job}" in out and " 0\n" in out and f"JOBID\n{job}\n" in out, out)
 
 
-def check_limit(checks, cluster):
+def test_limit(checks, cluster):
+    # The warning of the second step is due when its limit is lowered: its shell has its trap by then.
     text = """trap '' USR1
 srun --exact -n1 -t5 sh -c 'sleep 1000' &
 until squeue -h -s $SLURM_JOB_ID -o '%i %l' | grep '[.]0 5:00'; do sleep 0.05; done
@@ -161,7 +169,8 @@ scontrol update StepId=$SLURM_JOB_ID.batch TimeLimit=7
 scontrol update StepId=$SLURM_JOB_ID.9 TimeLimit=7
 scontrol update StepId=$SLURM_JOB_ID.0 Name=x
 scontrol update StepId=$SLURM_JOB_ID.0 TimeLimit=soon
-srun --exact -n1 -t1 --signal=USR1@59 sh -c 'trap "echo warned; exit 3" USR1; while :; do sleep 0.1; done'; echo code $?
+( until [ -e trapped ] && squeue -h -s $SLURM_JOB_ID -o %i | grep -q '[.]1'; do sleep 0.05; done; scontrol update StepId=$SLURM_JOB_ID.1 TimeLimit=10 ) &
+srun --exact -n1 -t60 --signal=USR1@600 sh -c 'trap "echo warned; exit 3" USR1; touch trapped; while :; do sleep 0.1; done'; echo code $?
 squeue -h -s -t R -o %i; squeue -h -s -t PD -o 'pending %i'; squeue -h -s -A none -o 'strange %i'
 scancel $SLURM_JOB_ID.0; wait"""
     fields, out = cluster.script(text, "-N1", "-n2", name="limit")
@@ -171,7 +180,8 @@ scancel $SLURM_JOB_ID.0; wait"""
     checks.that("squeue -s takes -t, -A and -q", f"{fields['JobId']}.0" in out and "pending" not in out and "strange" not in out, out)
 
 
-def check_time_over(checks, cluster):
+@pytest.mark.extended
+def test_time_over(checks, cluster):
     text = """srun --exact -n1 -t1 sh -c 'sleep 1000'; echo code $?
 echo script goes on"""
     fields, out = cluster.script(text, "-N1", "-n2", name="over", seconds=180)
@@ -180,34 +190,3 @@ echo script goes on"""
                 "script goes on" in out and fields["JobState"] == "COMPLETED", (fields, out))
     facts, keys = cluster.step_facts()
     checks.that("and is TIMEOUT in the log", facts[(keys[int(job)], 0, 0)] == [1, ["timeout"]], facts)
-
-
-def body(build, minutes):
-    def run(checks, directory, clusters):
-        cluster = FencedCluster(build, directory)
-        clusters.append(cluster)
-        cluster.start()
-        log = (cluster.directory / "logs" / "n1.log").read_text()
-        if "cgroups of version" not in log:
-            raise TestTrouble("cgroups are not used: " + log)
-        for check in (check_memory, check_shortage, check_devices, check_layout, check_small_commands, check_limit):
-            check(checks, cluster)
-        if minutes:
-            check_time_over(checks, cluster)
-        checks.that("nobody crashed", not cluster.crashed(), cluster.crashed())
-    return run
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--minutes", action="store_true", help="also what takes more than a minute: the end of a step's time")
-    chosen = parser.parse_args()
-    if os.geteuid() != 0:
-        print("step_resources: SKIPPED: only root can make cgroups")
-        return 0
-    return run_test("step_resources", body(chosen.build, chosen.minutes))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,18 +1,15 @@
-#!/usr/bin/env python3
 """Power saving with real daemons: programs that really stop and start agents, nodes in a cloud, one that never comes up, nodes that are
 made and deleted, and a controller that is killed in the middle.
-
-    tests/system/power/run.py --build build/dev
 """
 
-import argparse
 import json
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import pytest
 
-from cluster import Cluster, find_program, run_test, wait_for
+from cluster import Cluster, find_program, limit, wait_for
+
+pytestmark = pytest.mark.order(30)
 
 # Both may be run twice for the same nodes: one that is there is not started again, one that is gone not stopped.
 RESUME = """#!/bin/sh
@@ -21,17 +18,19 @@ echo "resume $1" >> events
 cat "$SLURM_RESUME_FILE" > resume.json
 for node in $({bin}/scontrol show hostnames "$1"); do
   [ -e broken.$node ] && continue
-  while [ -e hold.$node ]; do sleep 0.05; done
+  while [ -e hold.$node ] || [ -e suspending.$node ]; do sleep 0.05; done
   mkdir lock.$node 2>/dev/null || continue
   {agent} -f {conf} -N $node -L {here}/logs/$node.log </dev/null >/dev/null 2>&1
 done
 """
 SUSPEND = """#!/bin/sh
 cd {here}
+for node in $({bin}/scontrol show hostnames "$1"); do touch suspending.$node; done
 echo "suspend $1" >> events
 for node in $({bin}/scontrol show hostnames "$1"); do
   pid=$(cat run/$node.pid) && kill -9 $pid
   rmdir lock.$node 2>/dev/null
+  rm suspending.$node
 done
 exit 0
 """
@@ -56,6 +55,15 @@ class PowerCluster(Cluster):
             (self.directory / name).chmod(0o755)
         (self.directory / "events").write_text("")
 
+    def start(self):
+        self.write_programs()
+        self.start_controller()
+        self.wait_for_controller()
+        for node in ("n1", "n2"):
+            self.start_agent(node)
+        wait_for("n1 and n2 are there", lambda: self.node_states().get("n1") == "idle" and self.node_states().get("n2", "").startswith("idle"))
+        self.agents["n2"].wanted = False  # it is stopped as its program sees fit
+
     def events(self):
         return (self.directory / "events").read_text().splitlines()
 
@@ -63,8 +71,23 @@ class PowerCluster(Cluster):
         text = self.run("scontrol", "show", "node", node, "-o").out
         return text.split(" State=")[1].split()[0] if " State=" in text else text
 
+    def set_boot_time(self, seconds):
+        """How long n4 may take to come up."""
+        self.partitions[0] = f"PartitionName=frail Nodes=n4 ResumeTimeout={limit(seconds):.0f}"
+        self.write_configuration()
+
     def wait_for_state(self, node, *words):
         return wait_for(f"{node} {words}", lambda: (state := self.state_of(node)) and all(word in state.split("+") for word in words) and state)
+
+
+def make_cluster(build, directory):
+    cluster = PowerCluster(build, directory, nodes=4, cpus=4, memory=1000,
+                           partitions=["", "NodeSet=extras Feature=extra", "PartitionName=extra Nodes=extras"],
+                           settings=[f"SuspendProgram={directory}/suspend", f"ResumeProgram={directory}/resume", f"ResumeFailProgram={directory}/failed",
+                                     f"SuspendTime={limit(6):.0f}", f"SuspendTimeout={limit(2):.0f}", f"ResumeTimeout={limit(120):.0f}", "SuspendExcNodes=n1",
+                                     "SuspendExcStates=DYNAMIC_NORM", "MaxNodeCount=8"])
+    cluster.set_boot_time(5)
+    return cluster
 
 
 def agent_is_gone(cluster, node):
@@ -75,7 +98,10 @@ def agent_is_gone(cluster, node):
         return True
 
 
-def check_cloud(checks, cluster):
+def test_cloud(checks, cluster):
+    """A job wakes a node of a cloud; the controller is killed in the middle of it all."""
+    for node in ("n3", "n4"):
+        cluster.wait_for_state(node, "POWERED_DOWN")
     states = cluster.node_states()
     checks.that("what is powered down in a cloud is not shown", set(states) == {"n1", "n2"}, states)
     checks.that("but can be asked for", cluster.state_of("n3") == "IDLE+CLOUD+POWERED_DOWN", cluster.state_of("n3"))
@@ -86,11 +112,9 @@ def check_cloud(checks, cluster):
     checks.that("it has its node", fields["NodeList"] == "n3", fields)
     checks.that("which is powered up", "POWERING_UP" in cluster.state_of("n3"), cluster.state_of("n3"))
     checks.that("and shown with its mark", cluster.node_states().get("n3", "").endswith("#"), cluster.node_states())
-    return job
-
-
-def check_cloud_goes_on(checks, cluster, job):
-    """After a kill of the controller, in the middle of it all."""
+    cluster.controller.kill()
+    cluster.start_controller()
+    cluster.wait_for_controller()
     (cluster.directory / "hold.n3").unlink()
     fields = cluster.wait_for_job(job)
     checks.that("the job ran when its node was up", fields["JobState"] == "COMPLETED", fields)
@@ -102,11 +126,11 @@ def check_cloud_goes_on(checks, cluster, job):
     cluster.wait_for_state("n3", "POWERED_DOWN")
 
 
-def check_idle(checks, cluster):
+def test_idle(checks, cluster):
     wait_for("n2 is powered down", lambda: any(line.startswith("suspend n2") for line in cluster.events()))
     cluster.wait_for_state("n2", "IDLE", "POWERED_DOWN")
     checks.that("sinfo marks it", cluster.node_states()["n2"] == "idle~", cluster.node_states())
-    checks.that("its agent is gone", agent_is_gone(cluster, "n2"))
+    checks.that("its agent is gone", wait_for("the end of its agent", lambda: agent_is_gone(cluster, "n2")))
     checks.that("n1 is excepted", cluster.state_of("n1") == "IDLE", cluster.state_of("n1"))
     done = cluster.run("salloc", "-w", "n2", "-t", "5", str(cluster.bin / "srun"), "sh", "-c", "echo $SLURMD_NODENAME", seconds=120)
     checks.that("salloc waits for its node", done.code == 0 and done.out.strip() == "n2", done)
@@ -115,7 +139,8 @@ def check_idle(checks, cluster):
     checks.that("srun waits for the last of its nodes and runs there", done.code == 0 and sorted(done.out.split()) == ["n2", "n3"], done)
 
 
-def check_failure(checks, cluster):
+def test_failure(checks, cluster):
+    cluster.wait_for_state("n4", "POWERED_DOWN")
     (cluster.directory / "broken.n4").write_text("")
     job = cluster.submit("-p", "frail", "-t", "5", "-o", "/dev/null", "--wrap", "true")
     wait_for("ResumeFailProgram", lambda: "failed n4" in cluster.events())
@@ -125,12 +150,16 @@ def check_failure(checks, cluster):
     fields = wait_for("its job waits again", lambda: (now := cluster.job(job))["JobState"] == "PENDING" and now)
     checks.that("once more", fields["Restarts"] == "1", fields)
     (cluster.directory / "broken.n4").unlink()
+    cluster.set_boot_time(120)
+    cluster.run("scontrol", "reconfigure")
     cluster.run("scontrol", "update", "NodeName=n4", "State=RESUME")
     fields = cluster.wait_for_job(job)
     checks.that("and runs when the node was repaired", fields["JobState"] == "COMPLETED", fields)
+    cluster.set_boot_time(5)
+    cluster.run("scontrol", "reconfigure")
 
 
-def check_by_hand(checks, cluster):
+def test_by_hand(checks, cluster):
     cluster.wait_for_state("n3", "POWERED_DOWN")
     checks.says("POWER_DOWN of one that is off is refused", cluster.run("scontrol", "update", "NodeName=n3", "State=POWER_DOWN"), 1, "powered down already")
     done = cluster.run("scontrol", "power", "up", "n3")
@@ -148,7 +177,7 @@ def check_by_hand(checks, cluster):
     checks.says("nobody but an administrator", cluster.run("scontrol", "update", "NodeName=n1", "State=POWER_OFF"), 1, "is not known")
 
 
-def check_dynamic(checks, cluster):
+def test_dynamic(checks, cluster):
     cluster.start_agent("d1", "-Z", "--conf", "CPUs=2 RealMemory=1000 Feature=extra")
     wait_for("d1 came by itself", lambda: "DYNAMIC_NORM" in cluster.state_of("d1"))
     wait_for("and is idle", lambda: cluster.state_of("d1") == "IDLE+DYNAMIC_NORM")
@@ -171,45 +200,3 @@ def check_dynamic(checks, cluster):
     checks.says("keys are checked", cluster.run("scontrol", "create", "NodeName=d4", "Cpuss=2"), 1, "cpuss")
     cluster.start_agent("d3", "-Z", "--conf", "CPUs=2 RealMemory=1000")
     wait_for("one that was made comes", lambda: cluster.state_of("d3") == "IDLE+DYNAMIC_NORM")
-
-
-def check_all(checks, cluster):
-    cluster.write_programs()
-    cluster.start_controller()
-    cluster.wait_for_controller()
-    for node in ("n1", "n2"):
-        cluster.start_agent(node)
-    wait_for("n1 and n2 are there", lambda: cluster.node_states().get("n1") == "idle" and cluster.node_states().get("n2", "").startswith("idle"))
-    cluster.agents["n2"].wanted = False  # it is stopped as its program sees fit
-    job = check_cloud(checks, cluster)
-    cluster.controller.kill()
-    cluster.start_controller()
-    cluster.wait_for_controller()
-    check_cloud_goes_on(checks, cluster, job)
-    check_idle(checks, cluster)
-    check_failure(checks, cluster)
-    check_by_hand(checks, cluster)
-    check_dynamic(checks, cluster)
-    cluster.must_live()
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build/dev")
-    options = parser.parse_args()
-
-    def body(checks, directory, clusters):
-        here = directory / "c"
-        cluster = PowerCluster(options.build, here, nodes=4, cpus=4, memory=1000, partitions=[
-            "PartitionName=frail Nodes=n4 ResumeTimeout=5", "NodeSet=extras Feature=extra", "PartitionName=extra Nodes=extras"], settings=[
-            f"SuspendProgram={here}/suspend", f"ResumeProgram={here}/resume", f"ResumeFailProgram={here}/failed", "SuspendTime=6", "SuspendTimeout=2",
-            "ResumeTimeout=120", "SuspendExcNodes=n1", "SuspendExcStates=DYNAMIC_NORM", "MaxNodeCount=8"])
-        clusters.append(cluster)
-        check_all(checks, cluster)
-        checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
-
-    return run_test("power", body)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

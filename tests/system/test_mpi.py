@@ -1,20 +1,19 @@
-#!/usr/bin/env python3
 """Parallel programs over several nodes: srun --mpi starts MPICH (pmi2) and Open MPI (pmix) itself, and mpirun of both inside an allocation finds
 its hosts and starts through srun. The world must have its size and an allreduce its sum.
-
-    tests/system/mpi/run.py --build build/dev        needs openmpi-bin, libopenmpi-dev, mpich, libmpich-dev
 """
 
-import argparse
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import pytest
 
-from cluster import Cluster, run_test, wait_for
+from cluster import Cluster, wait_for
+
+MISSING = [name for name in ("mpicc.openmpi", "mpicc.mpich", "mpirun.openmpi", "mpirun.mpich") if shutil.which(name) is None]
+pytestmark = [pytest.mark.extended, pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")]
+KINDS = pytest.mark.parametrize("kind, mpi", [("mpich", "pmi2"), ("openmpi", "pmix")], ids=["mpich", "openmpi"])
 
 PROGRAM = r"""
 #include <mpi.h>
@@ -75,10 +74,10 @@ def world(done, size, nodes):
         len({line[-1] for line in lines}) == nodes
 
 
-def left_by(uid):
-    """Folders of PMIx servers of this user; they go while we look."""
+def left_by(job, uid):
+    """Folders of PMIx servers of this job and user; they go while we look."""
     found = []
-    for path in Path("/tmp").glob("millrace-pmix-*"):
+    for path in Path("/tmp").glob(f"millrace-pmix-{job}.*"):
         try:
             found += [path] if path.stat().st_uid == uid else []
         except FileNotFoundError:
@@ -86,7 +85,22 @@ def left_by(uid):
     return found
 
 
-def check_srun(checks, cluster, kind, mpi, program):
+def make_cluster(build, directory):
+    return Cluster(build, directory, nodes=3, cpus=4)
+
+
+def build_program(checks, cluster, kind):
+    source, program = cluster.directory / "allreduce.c", cluster.directory / f"allreduce.{kind}"
+    source.write_text(PROGRAM)
+    made = subprocess.run([f"mpicc.{kind}", "-o", program, source], capture_output=True, text=True)
+    checks.that(f"{kind}: the program builds", made.returncode == 0, made.stderr)
+    return program
+
+
+@KINDS
+def test_srun(checks, cluster, kind, mpi):
+    program = build_program(checks, cluster, kind)
+
     def srun(*words):
         return cluster.run("srun", f"--mpi={mpi}", *words, seconds=180, **VARIABLES)
     name = f"{kind}: srun --mpi={mpi}"
@@ -103,13 +117,33 @@ def check_srun(checks, cluster, kind, mpi, program):
     if os.geteuid() == 0:
         done = cluster.run("srun", "-D", "/", f"--mpi={mpi}", "-N2", "-n4", program, seconds=180, identity=(65534, 65534, []), cwd="/", **VARIABLES)
         checks.that(f"{name} as another user", done.code == 0 and world(done, 4, 2), done)
-        wait_for("nothing is left of the servers", lambda: not left_by(65534))
+        job = max(cluster.jobs())
+        wait_for("nothing is left of the servers", lambda: not left_by(job, 65534))
     done = cluster.run("salloc", "-N2", "--ntasks-per-node=2", cluster.bin / "srun", f"--mpi={mpi}", program, seconds=180, **VARIABLES)
     checks.that(f"{name} as a step of an allocation", done.code == 0 and world(done, 4, 2), done)
+    if mpi == "pmix":
+        direct = {"OMPI_MCA_pmix_base_async_modex": "1", "OMPI_MCA_pmix_base_collect_data": "0"}
+        done = cluster.run("srun", "--mpi=pmix", "-N2", "-n4", program, seconds=180, **VARIABLES, **direct)
+        checks.that("openmpi: what tasks need of each other is fetched when they need it", done.code == 0 and world(done, 4, 2), done)
 
 
-def check_components(checks, cluster, program):
+@KINDS
+def test_mpirun(checks, cluster, kind, mpi):
+    program = build_program(checks, cluster, kind)
+    start = f"export PATH={cluster.bin}:$PATH OMPI_MCA_btl=self,tcp OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; mpirun.{kind} {program}"
+    done = cluster.run("salloc", "-N2", "--ntasks-per-node=2", "sh", "-c", start, seconds=180)
+    lines = sorted(done.out.splitlines())
+    checks.that(f"{kind}: mpirun under salloc makes a world of four on two nodes", [line.rsplit(" ", 1)[0] for line in lines] ==
+                [f"rank {rank} of 4 sum 10 on" for rank in range(4)] and len({line.split()[-1] for line in lines}) == 2, done)
+    out = cluster.directory / f"{kind}.out"
+    job = cluster.submit("-N2", "-n4", "-o", out, "--wrap", start)
+    fields = cluster.wait_for_job(job, seconds=180)
+    checks.that(f"{kind}: and in a script", fields["JobState"] == "COMPLETED" and out.read_text().count("of 4 sum 10") == 4, out.read_text())
+
+
+def test_components(checks, cluster):
     """MPICH over two components of a heterogeneous job is one world; PMIx is refused there by name."""
+    program = build_program(checks, cluster, "mpich")
     parts = ("-n2", "-w", "n1", ":", "-n3", "-w", "n2")
     done = cluster.run("salloc", *parts, cluster.bin / "srun", "--mpi=pmi2", "--het-group=0,1", program, seconds=180, **VARIABLES)
     checks.that("mpich: srun --mpi=pmi2 --het-group=0,1 is one world", done.code == 0 and world(done, 5, 2), done)
@@ -119,15 +153,16 @@ def check_components(checks, cluster, program):
     checks.says("--mpi=pmix over several components is refused by name", done, 1, "--mpi=pmix over several components is not built yet")
 
 
-def check_names(checks, cluster, kind, mpi, directory):
-    source, program = directory / "names.c", directory / f"names.{kind}"
+@KINDS
+def test_names(checks, cluster, kind, mpi):
+    source, program = cluster.directory / "names.c", cluster.directory / f"names.{kind}"
     source.write_text(NAMES)
     made = subprocess.run([f"mpicc.{kind}", "-o", program, source], capture_output=True, text=True)
     done = cluster.run("srun", f"--mpi={mpi}", "-N2", "-n2", program, seconds=180, **VARIABLES)
     checks.that(f"{kind}: names are published over nodes with {mpi}", made.returncode == 0 and done.code == 0 and done.out == "found 1 tag#7\nother 0\n", (made.stderr, done))
 
 
-def check_words(checks, cluster):
+def test_words(checks, cluster):
     done = cluster.run("srun", "--mpi=list")
     checks.that("--mpi=list says what there is", done.code == 0 and done.out.startswith("MPI plugin types are...\n\tnone\n\tpmi2\n"), done)
     done = cluster.run("srun", "--mpi=lam", "true")
@@ -139,52 +174,3 @@ def check_words(checks, cluster):
     checks.that("a missing PMIx library is said, with its package", done.code != 0 and "libpmix2" in done.err, done)
     done = cluster.run("srun", "-n1", "sh", "-c", "env | grep -c '^PMI' || true", **{"PMI_FD": "9", "PMI_RANK": "3", "PMIX_RANK": "3"})
     checks.that("without it tasks see nothing of an outer one", done.out == "0\n", done)
-
-
-def body(build):
-    def run(checks, directory, clusters):
-        cluster = Cluster(build, directory, nodes=3, cpus=4)
-        clusters.append(cluster)
-        cluster.start()
-        source = directory / "allreduce.c"
-        source.write_text(PROGRAM)
-        check_words(checks, cluster)
-        check_direct = {"OMPI_MCA_pmix_base_async_modex": "1", "OMPI_MCA_pmix_base_collect_data": "0"}
-        for kind, mpi in (("mpich", "pmi2"), ("openmpi", "pmix")):
-            program = directory / f"allreduce.{kind}"
-            made = subprocess.run([f"mpicc.{kind}", "-o", program, source], capture_output=True, text=True)
-            if not checks.that(f"{kind}: the program builds", made.returncode == 0, made.stderr):
-                continue
-            check_srun(checks, cluster, kind, mpi, program)
-            check_names(checks, cluster, kind, mpi, directory)
-            if mpi == "pmi2":
-                check_components(checks, cluster, program)
-            if mpi == "pmix":
-                done = cluster.run("srun", "--mpi=pmix", "-N2", "-n4", program, seconds=180, **VARIABLES, **check_direct)
-                checks.that("openmpi: what tasks need of each other is fetched when they need it", done.code == 0 and world(done, 4, 2), done)
-            start = f"export PATH={cluster.bin}:$PATH OMPI_MCA_btl=self,tcp OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; mpirun.{kind} {program}"
-            done = cluster.run("salloc", "-N2", "--ntasks-per-node=2", "sh", "-c", start, seconds=180)
-            lines = sorted(done.out.splitlines())
-            checks.that(f"{kind}: mpirun under salloc makes a world of four on two nodes", [line.rsplit(" ", 1)[0] for line in lines] ==
-                        [f"rank {rank} of 4 sum 10 on" for rank in range(4)] and len({line.split()[-1] for line in lines}) == 2, done)
-            out = directory / f"{kind}.out"
-            job = cluster.submit("-N2", "-n4", "-o", out, "--wrap", start)
-            fields = cluster.wait_for_job(job, seconds=180)
-            checks.that(f"{kind}: and in a script", fields["JobState"] == "COMPLETED" and out.read_text().count("of 4 sum 10") == 4, out.read_text())
-        checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
-    return run
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    build = parser.parse_args().build
-    missing = [name for name in ("mpicc.openmpi", "mpicc.mpich", "mpirun.openmpi", "mpirun.mpich") if shutil.which(name) is None]
-    if missing:
-        print(f"mpi: SKIPPED: {', '.join(missing)} not installed")
-        return 0
-    return run_test("mpi", body(build))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,24 +1,28 @@
-#!/usr/bin/env python3
 """What programs written for Slurm call, in the order in which they call it, read as they read it: for those that Debian does not have. Each function is
 one client; the patterns are the client's own rules for what it accepts.
-
-    tests/system/ecosystem/run.py --build build/dev
 """
 
-import argparse
+import datetime
 import json
 import os
 import pty
 import re
 import select
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import pytest
 
-from cluster import Cluster, run_command, run_test, wait_for
+from cluster import Cluster, limit, run_command, wait_for
 
-TERMINAL = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "BOOT_FAIL", "DEADLINE"}
+
+class WithAccounts(Cluster):
+    def start(self):
+        super().start()
+        self.run("sacctmgr", "-i", "add", "account", "lab")
+        self.run("sacctmgr", "-i", "add", "user", "root", "account=lab")
+
+
+def make_cluster(build, directory):
+    return WithAccounts(build, directory, nodes=2, cpus=8, settings=[f"MinJobAge={limit(300):.0f}", f"KillWait={limit(5):.0f}"]).with_plain_logins()
 
 
 class Shell:
@@ -51,7 +55,14 @@ class Shell:
         return last[0]
 
 
-def nextflow(sh, checks):
+@pytest.fixture
+def sh(checks, cluster, request):
+    folder = cluster.directory / request.node.name
+    folder.mkdir()
+    return Shell(cluster, checks, folder)
+
+
+def test_nextflow(checks, sh):
     sh.script(".command.run", "#SBATCH -J nf-hello", "#SBATCH -o .command.log", "#SBATCH --no-requeue", "#SBATCH --signal B:USR2@30", "#SBATCH -c 1", "#SBATCH -t 00:05:00",
               "#SBATCH --mem 50M", "echo hello > out.txt", "echo 0 > .exitcode")
     done = sh("sbatch .command.run 2>&1")
@@ -62,14 +73,14 @@ def nextflow(sh, checks):
     checks.that("Nextflow: every line of the queue has two words", all(len(line.split()) == 2 for line in done.out.splitlines()), done)
     done = sh("squeue --noheader -o '%i %t' -t all --only-job-state")
     checks.that("Nextflow: --only-job-state", f"{job} CD" in done.out and done.code == 0, done)
-    sh.script(".array.run", "#SBATCH --array 0-2", "#SBATCH -J nf-array", "#SBATCH -o /dev/null", "#SBATCH --mem 50M", "sleep 60")
+    sh.script(".array.run", "#SBATCH --array 0-2", "#SBATCH -J nf-array", "#SBATCH -o /dev/null", "#SBATCH --mem 50M", "sleep 1000")
     array = re.search(r"Submitted batch job (\d+)", sh("sbatch .array.run").out)[1]
     done = sh.until("Nextflow: elements of an array", "squeue --noheader -o '%i %t' -t all -u root", lambda d: all(f"{array}_{i} " in d.out for i in range(3)))
     done = sh(f"scancel {array}_0 {array}_1 {array}_2")
     checks.that("Nextflow: scancel of several", done.code == 0, done)
 
 
-def parsl(sh, checks):
+def test_parsl(checks, sh):
     checks.that("Parsl: sacct -X decides by its exit code", sh("sacct -X").code == 0)
     sh.script("parsl.sh", "#SBATCH --job-name=parsl.block-0", "#SBATCH --output=parsl.out", "#SBATCH --error=parsl.err", "#SBATCH --nodes=2", "#SBATCH --time=5", "#SBATCH --ntasks-per-node=1",
               "#SBATCH --mem=1g", "#SBATCH --cpus-per-task=1", "export PARSL=1", "srun --ntasks 2 -l bash -c 'echo worker'")
@@ -83,7 +94,7 @@ def parsl(sh, checks):
     checks.that("Parsl: the launcher's workers are labelled", sorted((sh.folder / "parsl.out").read_text().split("\n")[:2]) == ["0: worker", "1: worker"], (sh.folder / "parsl.out").read_text())
 
 
-def submitit(sh, checks):
+def test_submitit(checks, sh):
     sh.script("submitit.sh", "#SBATCH --array=0-3%2", "#SBATCH --cpus-per-task=1", "#SBATCH --error=%A_%a_0_log.err", "#SBATCH --job-name=submitit", "#SBATCH --mem=60MB", "#SBATCH --nodes=1",
               "#SBATCH --ntasks-per-node=1", "#SBATCH --open-mode=append", "#SBATCH --output=%A_%a_0_log.out", "#SBATCH --signal=USR2@90", "#SBATCH --time=5", "#SBATCH --wckey=submitit",
               "srun --unbuffered --output %A_%a_%t_log.out --error %A_%a_%t_log.err bash -c 'echo task $SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_JOB_ID rank $SLURM_PROCID $SLURM_LOCALID $SLURM_NODEID'")
@@ -117,16 +128,16 @@ def submitit(sh, checks):
                     lambda d: {f"{job}_{i}": "COMPLETED" for i in range(4)}.items() <= states(d.out).items() and states(d.out).get(other) == "PENDING")
     checks.that("submitit: logs of tasks", (sh.folder / f"{job}_3_0_log.out").read_text() == f"task 3 of {job} rank 0 0 0\n")
     checks.that("submitit: scancel", sh(f"scancel {other}").code == 0)
-    # A signal goes to the steps; requeue from inside returns before the kill, keeps the id and counts.
+    # Requeue from inside returns before the kill, keeps the id and counts. The word to end may come before the answer.
     sh.script("again.sh", "#SBATCH --open-mode=append", "#SBATCH -o again.%j.out", "#SBATCH --mem=50", "#SBATCH --requeue", "echo run ${SLURM_RESTART_COUNT:-0}",
-              "if [ ${SLURM_RESTART_COUNT:-0} = 0 ]; then scontrol requeue $SLURM_JOB_ID; echo asked $?; sleep 60; fi")
+              "if [ ${SLURM_RESTART_COUNT:-0} = 0 ]; then trap '' TERM; scontrol requeue $SLURM_JOB_ID; echo asked $?; trap - TERM; sleep 1000; fi")
     again = re.search(r"job (?P<id>[0-9]+)", sh("sbatch again.sh").out)["id"]
     sh.until("submitit: a job that requeues itself runs again", f"sacct -n -P -X -o State -j {again}", lambda d: d.out.strip() == "COMPLETED")
     text = (sh.folder / f"again.{again}.out").read_text()
     checks.that("submitit: with its id, its log and its count", text.startswith("run 0\n") and "asked 0\n" in text and text.endswith("run 1\n"), text)
 
 
-def snakemake_plugin(sh, checks):
+def test_snakemake_plugin(checks, sh):
     checks.that("Snakemake's plugin: which", sh("which sacct && which squeue").code == 0)
     checks.that("Snakemake's plugin: MinJobAge in the configuration", re.search(r"MinJobAge\s*=\s*(\d+) sec", sh("scontrol show config").out))
     done = run_command([sh.cluster.bin / "sacct", "-nu", "root", "-o", "Account%256", "|", "tail", "-1"], sh.environment, 60, sh.folder)
@@ -134,11 +145,11 @@ def snakemake_plugin(sh, checks):
     account = sh("sacctmgr -n -s list user root format=account%256").out.split()
     checks.that("Snakemake's plugin: accounts", "lab" in account, account)
     checks.that("Snakemake's plugin: sshare", "lab" in sh("sshare -U --format Account%256 --noheader").out.split())
+    day = datetime.datetime.now().strftime("%Y-%m-%dT%H:00")
     name = "8d5c1c3e-5b0c-4f4b-bb0b-a1e0a3f0f8a1"
     done = sh(f"sbatch --parsable --job-name {name} --output %j.log --export=ALL --comment 'rule_x_wildcards_y' -A lab -p all -t 5 --mem 50 --ntasks=1 --cpus-per-task=1 -D {sh.folder} --wrap='echo done'")
     job = done.out.split(";")[0].strip()
     checks.that("Snakemake's plugin: the id before a semicolon", job.isdigit() and "submission failed" not in done.err, done)
-    day = __import__("datetime").datetime.now().strftime("%Y-%m-%dT%H:00")
     sh.until("Snakemake's plugin: all jobs of a run by name", f"sacct -X --parsable2 --clusters all --noheader --format=JobIdRaw,State --starttime {day} --endtime now --name {name}",
              lambda d: d.out == f"{job}|COMPLETED\n")
     done = sh(f"squeue --format='%i|%T' --states=all --noheader --name {name}")
@@ -151,12 +162,13 @@ def snakemake_plugin(sh, checks):
     checks.that("Snakemake's plugin: scancel of all clusters", sh(f"scancel {job} --clusters=all").code == 0)
 
 
-def batchspawner(sh, checks):
-    done = sh("sbatch --parsable", stdin="#!/bin/bash\n#SBATCH --output=spawn.out\n#SBATCH --job-name=spawner-jupyterhub\n#SBATCH --chdir=" + str(sh.folder) + "\n#SBATCH --export=PATH,LANG\n#SBATCH --get-user-env=L\n#SBATCH --mem=50\nsleep 60\n")
+def test_batchspawner(checks, sh):
+    done = sh("sbatch --parsable", stdin="#!/bin/bash\n#SBATCH --output=spawn.out\n#SBATCH --job-name=spawner-jupyterhub\n#SBATCH --chdir=" + str(sh.folder) + "\n#SBATCH --export=PATH,LANG\n#SBATCH --get-user-env=L\n#SBATCH --mem=50\ntouch begun\nsleep 1000\n")
     job = int(done.out.splitlines()[-1].split(";")[0]) if done.code == 0 else 0
     checks.that("batchspawner: the script on standard input", job > 0, done)
     done = sh.until("batchspawner: state and host", f"squeue -h -j {job} -o '%T %B'", lambda d: re.match(r"^(RUNNING|COMPLETING)", d.out))
     checks.that("batchspawner: the host", re.search(r"\s+((?:[\w_-]+\.?)+)$", done.out.strip()), done)
+    wait_for("the script has begun", (sh.folder / "begun").exists)
     sh(f"scancel {job}")
     gone = sh("squeue -h -j 987654 -o '%T %B'")
     checks.that("one unknown id: the message and 1", gone.code == 1 and gone.err.strip() == "slurm_load_jobs error: Invalid job id specified", gone)
@@ -164,7 +176,7 @@ def batchspawner(sh, checks):
     checks.that("two unknown ids: nothing and 0", gone.code == 0 and gone.out == "" and gone.err == "", gone)
 
 
-def saga(sh, checks):
+def test_saga(checks, sh):
     checks.that("SAGA: the version is the second word", re.match(r"^\d+\.\d+", sh("scontrol --version").out.split()[1]))
     checks.that("Pilot: and the last of srun -V", int(sh("srun -V").out.split()[-1].split(".")[0]) > 0)
     checks.that("SAGA: CPUs of nodes", re.search(r"CPUTot=\d+", sh("scontrol show nodes | grep CPUTot").out))
@@ -179,7 +191,7 @@ def saga(sh, checks):
     checks.that("Pilot: srun of a task on a chosen node", done.code == 0 and done.out.strip() == "n2", done)
 
 
-def toil_and_others(sh, checks):
+def test_toil_and_others(checks, sh):
     done = sh("sbatch -J toil_job_1_x --signal=B:INT@30 --export=ALL,A=1,B=2 --mem=50 --cpus-per-task=1 --time=0:3600 -o F_%j -e F_%j --wrap='echo $A$B'")
     job = int(done.out.strip().split()[-1])
     sh.until("Toil: state and exit code", f"sacct -n -j {job} --format JobIDRaw,State,ExitCode -P -S 1970-01-01", lambda d: f"{job}|COMPLETED|0:0" in d.out)
@@ -207,7 +219,7 @@ def toil_and_others(sh, checks):
     checks.that("Toil: elapsed times", done.code == 0 and all(re.match(r"\S+ \S+ ([0-9-]*:?[0-9:]+|INVALID)$", line) for line in done.out.splitlines()), done)
 
 
-def exporters(sh, checks):
+def test_exporters(checks, sh):
     lines = {
         "vpenso": ["sinfo -h -o%R,%C", "squeue -a -r -h -o%P --states=PENDING", "squeue -a -r -h '-o %A|%u|%T|%C'", "squeue -a -r -h '-o %A,%T,%r' --states=all", "sinfo -h '-o %C'", "sinfo -h '-o %D,%T'",
                    "sinfo -h -N -O NodeList,AllocMem,Memory,CPUsState,StateLong", "sshare -n -P -o account,fairshare", "sdiag", "sacct -a -X --format=Allocgres --state=RUNNING --noheader --parsable2",
@@ -223,6 +235,7 @@ def exporters(sh, checks):
         "SlurmCommander": ["squeue -a --json", "sinfo -a --json", "sacct -n --json -S now-1hour -E now", "sacctmgr list Association format=account -P -n user=root"],
         "Slurm_tools": ["sinfo -h -N -O NodeList:,StateLong:,CPUsState:", "squeue -h -O JobID:12,UserName:,State:20", "sshare -lUm"],
     }
+    sh.cluster.wait_for_job(int(sh("sbatch --parsable -o /dev/null --mem 50 --wrap true").out))  # something to tell of
     for client, commands in lines.items():
         answers = {line: sh(line) for line in commands}
         bad = {line: answer for line, answer in answers.items() if answer.code != 0 or answer.err}
@@ -233,7 +246,7 @@ def exporters(sh, checks):
                     json.loads(answer.out)
                 except ValueError as wrong:
                     checks.that(f"{client}: {line} is JSON", False, wrong)
-    rows = sh(lines["XDMoD"][0]).out.splitlines()
+    rows = sh.until("XDMoD: a job that began before this second", lines["XDMoD"][0], lambda d: d.out).out.splitlines()
     checks.that("XDMoD: 26 columns in every row", rows and all(len(row.split("|", 25)) == 26 for row in rows), rows[:3])
     text = sh("sdiag").out
     labels = ["Server thread count", "Agent queue size", "DBD Agent queue size", "\tLast cycle:", "\tMean cycle:", "\tCycles per minute:", "\tDepth Mean:", "\tTotal backfilled jobs (since last slurm start):",
@@ -242,9 +255,10 @@ def exporters(sh, checks):
     checks.that("reportseff: rows end with the delimiter", all(row.endswith("^|^") for row in sh(lines["reportseff"][1]).out.splitlines()))
 
 
-def smap(sh, checks):
+def test_smap(checks, sh):
     """A page printed, and the live one on a terminal: what it shows after each key."""
-    job = sh("sbatch --parsable -o /dev/null -w n2 --mem 50 --wrap 'sleep 60'").out.strip()
+    wait_for("no other job", lambda: not sh("squeue -h").out)
+    job = sh("sbatch --parsable -o /dev/null -w n2 --mem 50 --wrap 'sleep 1000'").out.strip()
     sh.until("smap: the job runs", f"squeue -h -j {job} -o %t", lambda d: d.out.strip() == "R")
     done = sh("smap -c")
     checks.that("smap -c: the node has the letter of its job", done.code == 0 and done.out.startswith(".A\n") and re.search(rf"^A +{job} ", done.out, re.M), done)
@@ -274,29 +288,3 @@ def smap(sh, checks):
     finally:
         os.close(terminal)
     sh(f"scancel {job}")
-
-
-def body(build, checks, directory, clusters):
-    cluster = Cluster(build, directory / "cluster", nodes=2, cpus=8, settings=["MinJobAge=300"])
-    clusters.append(cluster)
-    for name in ("sacct", "sacctmgr", "sshare", "sdiag", "sprio", "smap"):
-        if not (cluster.bin / name).is_symlink():
-            (cluster.bin / name).symlink_to(os.readlink(cluster.bin / "sbatch"))
-    cluster.start()
-    cluster.run("sacctmgr", "-i", "add", "account", "lab")
-    cluster.run("sacctmgr", "-i", "add", "user", "root", "account=lab")
-    for client in (nextflow, parsl, submitit, snakemake_plugin, batchspawner, saga, toil_and_others, exporters, smap):
-        folder = directory / client.__name__
-        folder.mkdir()
-        try:
-            client(Shell(cluster, checks, folder), checks)
-        except (AttributeError, IndexError, KeyError, OSError, TypeError, ValueError) as wrong:  # an answer that its client could not have read
-            checks.that(f"{client.__name__}: to its end", False, f"{type(wrong).__name__}: {wrong}")
-    cluster.must_live()
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True, type=Path, help="a build folder, or an installed prefix")
-    arguments = parser.parse_args()
-    sys.exit(run_test("ecosystem", lambda checks, directory, clusters: body(arguments.build, checks, directory, clusters)))

@@ -1,20 +1,13 @@
-#!/usr/bin/env python3
 """What a step can be told besides where it runs: several programs in one step, whose standard input, file names, limits, task prologs and epilogs,
 srun's own, a signal before the end, and files copied to its nodes.
-
-    tests/system/step_options/run.py --build build/dev
 """
 
-import argparse
 import os
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
-
-from cluster import Cluster, run_test, wait_for
+from cluster import Cluster, limit, wait_for
 
 
 def program(path, text):
@@ -23,7 +16,13 @@ def program(path, text):
     return path
 
 
-def check_multi_prog(checks, cluster):
+def make_cluster(build, directory):
+    prolog = program(directory / "conf_prolog", "echo export FROM_CONF=conf\n")
+    epilog = program(directory / "conf_epilog", f"[ -e {directory}/tracing ] && echo conf epilog $SLURM_PROCID >> {directory}/trace\n")
+    return Cluster(build, directory, nodes=2, cpus=4, settings=[f"TaskProlog={prolog}", f"TaskEpilog={epilog}"])
+
+
+def test_multi_prog(checks, cluster):
     here = cluster.directory
     (here / "programs").write_text("# who does what\n0 echo first %t %o\n1,3 sh -c 'echo \"pair $0 $1\"' %t \\\n  %o\n* echo rest %t\n")
     done = cluster.run("srun", "-n4", "-l", "--multi-prog", "programs")
@@ -36,7 +35,7 @@ def check_multi_prog(checks, cluster):
     checks.that("so is a missing file", done.code == 1 and "no-such-file" in done.err and "No such file" in done.err, done)
 
 
-def check_streams(checks, cluster):
+def test_streams(checks, cluster):
     done = cluster.run("srun", "-n3", "-l", "-i", "1", "cat", stdin="for one\n")
     checks.that("--input=N gives standard input to one task", done.out == "1: for one\n", done)
     done = cluster.run("srun", "-n2", "-l", "-i", "none", "cat", stdin="for nobody\n")
@@ -55,30 +54,33 @@ def check_streams(checks, cluster):
     checks.that("of a step, with its number", any(path.name.startswith("step-") and path.name.endswith(".1-0") for path in folder.iterdir()), (done, sorted(folder.iterdir())))
 
 
-def check_limits(checks, cluster):
-    def limit(*words):
+def test_limits(checks, cluster):
+    def soft_limit(*words):
         return subprocess.run(["sh", "-c", f"ulimit -S -n 321; exec {cluster.bin}/srun {' '.join(words)} -n1 sh -c 'ulimit -S -n'"], env=cluster.environment, capture_output=True,
-                              text=True, timeout=60, cwd=cluster.directory, stdin=subprocess.DEVNULL)
-    checks.that("the shell's limits are the job's", limit().stdout == "321\n", limit())
-    checks.that("--propagate=NONE keeps them back", limit("--propagate=NONE").stdout != "321\n", limit("--propagate=NONE"))
-    checks.that("--propagate=STACK passes on that one only", limit("--propagate=STACK").stdout != "321\n", "")
-    checks.that("--propagate=NOFILE passes on this one", limit("--propagate=NOFILE").stdout == "321\n", "")
-    done = limit("--propagate=COLOUR")
+                              text=True, timeout=limit(60), cwd=cluster.directory, stdin=subprocess.DEVNULL)
+    checks.that("the shell's limits are the job's", soft_limit().stdout == "321\n", soft_limit())
+    checks.that("--propagate=NONE keeps them back", soft_limit("--propagate=NONE").stdout != "321\n", soft_limit("--propagate=NONE"))
+    checks.that("--propagate=STACK passes on that one only", soft_limit("--propagate=STACK").stdout != "321\n", "")
+    checks.that("--propagate=NOFILE passes on this one", soft_limit("--propagate=NOFILE").stdout == "321\n", "")
+    done = soft_limit("--propagate=COLOUR")
     checks.that("a limit that is none is refused with those there are", done.returncode != 0 and "NOFILE" in done.stderr, done)
 
 
-def check_hooks(checks, cluster, trace):
+def test_hooks(checks, cluster):
+    trace, tracing = cluster.directory / "trace", cluster.directory / "tracing"
+    tracing.touch()
     own = program(cluster.directory / "own_prolog", "echo export OWN=$FROM_CONF-and-own\necho print words of the prolog\necho unset GONE\necho noise\n")
     epilog = program(cluster.directory / "own_epilog", f"echo own epilog $SLURM_PROCID $SLURM_SCRIPT_CONTEXT >> {trace}\n")
     done = cluster.run("srun", "-n2", "-l", f"--task-prolog={own}", f"--task-epilog={epilog}", "sh", "-c", "echo $FROM_CONF $OWN ${GONE-unset}", GONE="here")
     checks.that("task prologs change what the task sees", sorted(done.out.splitlines()) ==
                 ["0: conf conf-and-own unset", "0: words of the prolog", "1: conf conf-and-own unset", "1: words of the prolog"], done)
-    lines = trace.read_text().splitlines()
+    lines = wait_for("the words of the epilogs", lambda: trace.exists() and len(now := trace.read_text().splitlines()) >= 4 and now)
     checks.that("task epilogs run after each task, srun's own first", sorted(lines) ==
                 sorted([f"own epilog {rank} epilog_task" for rank in (0, 1)] + [f"conf epilog {rank}" for rank in (0, 1)]) and lines.index("own epilog 0 epilog_task") <
                 lines.index("conf epilog 0"), lines)
     job = cluster.submit("-o", cluster.directory / "batch.out", "--wrap", "echo $FROM_CONF")
     cluster.wait_for_job(job)
+    wait_for("the words of its epilog", lambda: len(trace.read_text().splitlines()) >= 5)
     checks.that("the script of a batch job has them too", (cluster.directory / "batch.out").read_text() == "conf\n" and "conf epilog 0" in trace.read_text().splitlines()[4:], trace.read_text())
     bad = program(cluster.directory / "bad_prolog", "exit 3\n")
     done = cluster.run("srun", "-n1", f"--task-prolog={bad}", "echo", "never")
@@ -87,9 +89,10 @@ def check_hooks(checks, cluster, trace):
     after = program(cluster.directory / "after", "echo after $*\n")
     done = cluster.run("srun", f"--prolog={before}", f"--epilog={after}", "-n1", "echo", "word")
     checks.that("srun runs its own prolog and epilog", done.out == "before echo word\nword\nafter echo word\n", done)
+    tracing.unlink()
 
 
-def check_signal(checks, cluster):
+def test_signal(checks, cluster):
     here = cluster.directory
     script = f"trap 'echo shell >> {here}/told' USR1; echo up >> {here}/told; export PATH={cluster.bin}:$PATH; srun sh -c 'trap \"echo step >> {here}/told; exit 0\" USR1; " \
              f"echo step up >> {here}/told; while :; do sleep 0.05; done' & wait; wait"
@@ -97,8 +100,8 @@ def check_signal(checks, cluster):
     def told():
         return (here / "told").read_text().splitlines() if (here / "told").exists() else []
 
-    # Due at once, and again and again put off until the time limit says otherwise: 600 seconds before the end of what was 11 minutes.
-    job = cluster.submit("-t", "11", "--signal=USR1@600", "--wrap", script)
+    # Due in 50 minutes, until the time limit says that it is due now.
+    job = cluster.submit("-t", "60", "--signal=USR1@600", "--wrap", script)
     wait_for("the step runs", lambda: "step up" in told())
     checks.that("nobody is told too early", told() == ["up", "step up"], told())
     cluster.run("scontrol", "update", f"JobId={job}", "TimeLimit=9")
@@ -106,7 +109,7 @@ def check_signal(checks, cluster):
     fields = cluster.wait_for_job(job)
     checks.that("--signal reaches the steps when the end comes near, not the shell", "shell" not in told() and fields["JobState"] == "COMPLETED", (told(), fields))
     (here / "told").unlink()
-    job = cluster.submit("-t", "11", "--signal=B:USR1@600", "--wrap", f"trap 'echo shell >> {here}/told; exit 0' USR1; echo up >> {here}/told; while :; do sleep 0.05; done")
+    job = cluster.submit("-t", "60", "--signal=B:USR1@600", "--wrap", f"trap 'echo shell >> {here}/told; exit 0' USR1; echo up >> {here}/told; while :; do sleep 0.05; done")
     wait_for("the script runs", lambda: "up" in told())
     cluster.run("scontrol", "update", f"JobId={job}", "TimeLimit=9")
     fields = cluster.wait_for_job(job)
@@ -115,14 +118,14 @@ def check_signal(checks, cluster):
     checks.that("an unknown signal is refused", done.code != 0 and "no such signal" in done.err, done)
 
 
-def check_component(checks, cluster):
+def test_component(checks, cluster):
     out = cluster.directory / "component.out"
     job = cluster.submit("-N1", "-n1", "-o", out, ":", "-N1", "-n1", "--wrap", f"{cluster.bin}/srun --jobid=$SLURM_JOB_ID_HET_GROUP_1 true; echo code $?; {cluster.bin}/srun echo here")
     cluster.wait_for_job(f"{job}+0")
     checks.that("--jobid with the number of a further component runs there", "code 0" in out.read_text() and "here" in out.read_text(), out.read_text())
 
 
-def check_sbcast(checks, cluster):
+def test_sbcast(checks, cluster):
     here = cluster.directory
     source, target = here / "source", here / "copies"
     target.mkdir()
@@ -152,7 +155,7 @@ def check_sbcast(checks, cluster):
         checks.that("it has the user's rights only", done.code == 1 and not Path("/etc/of-sbcast").exists(), done)
 
 
-def check_keys_of_commands(checks, cluster):
+def test_keys_of_commands(checks, cluster):
     """What slurm.conf says to sbcast, srun --bcast and salloc where they are not told otherwise; the commands read it anew each time."""
     target = cluster.directory / "sent"
     target.mkdir()
@@ -170,35 +173,3 @@ def check_keys_of_commands(checks, cluster):
     checks.says("SallocDefaultCommand is run where there is none", cluster.run("salloc", "-N2"), 0, "default of 2\n")
     cluster.settings = before
     cluster.write_configuration()
-
-
-def body(build):
-    def run(checks, directory, clusters):
-        trace = directory / "trace"
-        prolog = program(directory / "conf_prolog", "echo export FROM_CONF=conf\n")
-        epilog = program(directory / "conf_epilog", f"[ -e {directory}/tracing ] && echo conf epilog $SLURM_PROCID >> {trace}\n")
-        cluster = Cluster(build, directory, nodes=2, cpus=4, settings=[f"TaskProlog={prolog}", f"TaskEpilog={epilog}"])
-        clusters.append(cluster)
-        cluster.start()
-        check_multi_prog(checks, cluster)
-        check_streams(checks, cluster)
-        check_limits(checks, cluster)
-        (directory / "tracing").touch()
-        check_hooks(checks, cluster, trace)
-        (directory / "tracing").unlink()
-        check_signal(checks, cluster)
-        check_component(checks, cluster)
-        check_sbcast(checks, cluster)
-        check_keys_of_commands(checks, cluster)
-        checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
-    return run
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    return run_test("step_options", body(parser.parse_args().build))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,26 +1,29 @@
-#!/usr/bin/env python3
 """Trouble around srun and its tasks: streams that are closed, disks that are full, devices and layouts that are not there, signals that are none.
-
-    tests/system/step_trouble/run.py --build build/dev
 """
 
-import argparse
 import subprocess
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import pytest
 
-from cluster import Cluster, run_test, wait_for
+from cluster import Cluster, limit, wait_for
+
+
+def make_cluster(build, directory):
+    return Cluster(build, directory, nodes=2)
+
+
+class WithDevice(Cluster):
+    def configuration_text(self):
+        return super().configuration_text().replace("State=UNKNOWN", "Gres=thing:1 State=UNKNOWN")
 
 
 def shell(cluster, line):
     """Through a shell, which can close streams."""
-    return subprocess.run(["sh", "-c", line], env={**cluster.environment, "PATH": f"{cluster.bin}:/usr/bin:/bin"}, cwd=cluster.directory, capture_output=True, text=True, timeout=90,
+    return subprocess.run(["sh", "-c", line], env={**cluster.environment, "PATH": f"{cluster.bin}:/usr/bin:/bin"}, cwd=cluster.directory, capture_output=True, text=True, timeout=limit(90),
                           stdin=subprocess.DEVNULL)
 
 
-def check_streams(checks, cluster):
+def test_streams(checks, cluster):
     done = shell(cluster, "srun -n2 sh -c 'cat; echo over' <&-")
     checks.that("closed standard input is an empty one", done.returncode == 0 and done.stdout == "over\nover\n", done)
     done = shell(cluster, "srun -n2 echo words >&-; echo $? > code")
@@ -29,7 +32,7 @@ def check_streams(checks, cluster):
     checks.that("nobody reading is no trouble", done.stdout == "done\n" and "error" not in done.stderr, done)
 
 
-def check_full_disk(checks, cluster):
+def test_full_disk(checks, cluster):
     done = shell(cluster, "srun -n2 sh -c 'head -c 300000 /dev/zero; touch ran.$SLURM_PROCID; exit 0' > /dev/full")
     checks.that("output on a full disk: srun says it once and fails", done.returncode == 1 and done.stderr.count("output of the tasks cannot be written: No space left on device") == 1, done)
     checks.that("the tasks went on to their ends", all((cluster.directory / f"ran.{rank}").exists() for rank in (0, 1)), "")
@@ -38,20 +41,22 @@ def check_full_disk(checks, cluster):
     job = cluster.submit("-o", "/dev/full", "--wrap", "echo words || exit 7")
     fields = cluster.wait_for_job(job)
     checks.that("a batch job whose output cannot be written hears of it itself", fields["JobState"] == "FAILED" and fields["ExitCode"] == "7:0", fields)
+
+
+def test_disk_fills_up(checks, cluster):
     small = cluster.directory / "small"
     small.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", small], capture_output=True).returncode != 0:
-        print("skip  a disk that fills up: cannot mount one")
-        return
+        pytest.skip("cannot mount a small file system")
     try:
         job = cluster.submit("-o", small / "out", "--wrap", "head -c 1000000 /dev/zero || exit 8")
         fields = cluster.wait_for_job(job)
         checks.that("a disk that fills up ends the writer, not the node", fields["ExitCode"] == "8:0" and cluster.run("srun", "-n1", "echo", "well").out == "well\n", fields)
     finally:
-        subprocess.run(["umount", small], check=True)
+        subprocess.run(["umount", "-l", small], check=True)
 
 
-def check_requests(checks, cluster):
+def test_requests(checks, cluster):
     for words, said in ((("--signal=NONSENSE@10",), "NONSENSE"), (("-N2", "-n1"), None), (("-n9",), None), (("-w", "n7"), "n7"), (("--chdir=/no/such/folder",), "/no/such/folder"),
                         (("-m", "sideways"), "sideways"), (("--container=/no/bundle",), "/no/bundle")):
         done = cluster.run("srun", *words, "hostname")
@@ -69,44 +74,13 @@ def check_requests(checks, cluster):
     checks.that("steps that do not fit into their job are refused, each with a reason", done.err.count("Unable to create step") + done.err.count("error:") >= 3, done)
 
 
-def check_missing_device(checks, build, directory, clusters):
-    class WithDevice(Cluster):
-        def configuration_text(self):
-            return super().configuration_text().replace("State=UNKNOWN", "Gres=thing:1 State=UNKNOWN")
-
-    cluster = WithDevice(build, directory / "device", nodes=1, settings=["GresTypes=thing"])
+def test_missing_device(checks, directory, new_cluster):
+    cluster = new_cluster(directory, kind=WithDevice, nodes=1, settings=["GresTypes=thing"])
     (cluster.directory / "gres.conf").write_text(f"Name=thing File={directory}/no-such-device\n")
-    clusters.append(cluster)
-    cluster.start_controller()
-    cluster.wait_for_controller()
-    cluster.start_agent("n1")
-    cluster.wait_for_nodes()
+    cluster.start()
     shown = wait_for("the device is judged", lambda: "GresDrainReason" in (now := cluster.run("scontrol", "-d", "show", "node", "n1").out) and now)
     checks.that("a device whose file is missing is drained, with the file's name", "no-such-device is missing" in shown and "State=IDLE" in shown, shown)
     job = cluster.submit("-o", "/dev/null", "--gres=thing:1", "--wrap", "true")
     (directory / "no-such-device").touch()
     fields = cluster.wait_for_job(job)
     checks.that("a job that wants it waits until it is there", fields["JobState"] == "COMPLETED", fields)
-
-
-def body(build):
-    def run(checks, directory, clusters):
-        cluster = Cluster(build, directory, nodes=2)
-        clusters.append(cluster)
-        cluster.start()
-        check_streams(checks, cluster)
-        check_full_disk(checks, cluster)
-        check_requests(checks, cluster)
-        checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
-        check_missing_device(checks, build, directory, clusters)
-    return run
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    return run_test("step_trouble", body(parser.parse_args().build))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,18 +1,10 @@
-#!/usr/bin/env python3
-"""Jobs and steps that go on without nodes that fail (--no-kill) or that they give up (scontrol update NumNodes=), and scripts that need a certain node (--batch), with
-real processes.
-
-    tests/system/no_kill/run.py --build build/dev
+"""Jobs and steps that go on without nodes that fail (--no-kill) or that they give up (scontrol update NumNodes=), and scripts that need a
+certain node (--batch), with real processes.
 """
 
-import argparse
 import subprocess
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
-
-from cluster import Cluster, run_test, wait_for
+from cluster import Cluster, limit, wait_for
 
 
 class WithFeatures(Cluster):
@@ -21,6 +13,10 @@ class WithFeatures(Cluster):
         for node, features in (("n1", "small"), ("n2", "small"), ("n3", "big")):
             out = out.replace(f"NodeName={node} CPUs", f"NodeName={node} Feature={features} CPUs")
         return out
+
+
+def make_cluster(build, directory):
+    return WithFeatures(build, directory, nodes=3)
 
 
 def fail(cluster, node):
@@ -56,7 +52,7 @@ def steps(cluster, job):
 TASK = "touch at.$0.$SLURM_PROCID; while [ ! -e go.$0 ]; do sleep 0.1; done; echo ended $SLURM_PROCID"
 
 
-def check_batch(checks, cluster):
+def test_batch(checks, cluster):
     """The script and a step with --no-kill go on; a step without it ends."""
     script = (f"#!/bin/sh\n( {cluster.bin}/srun --overlap --no-kill -N2 -n2 sh -c '{TASK}' kept > kept.out 2> kept.err; echo $? > kept.code ) &\n"
               f"{cluster.bin}/srun --overlap -N2 -n2 sh -c '{TASK}' not > not.out 2> not.err; echo $? > not.code\n"
@@ -89,7 +85,7 @@ def check_batch(checks, cluster):
     repair(cluster)
 
 
-def check_batch_host(checks, cluster):
+def test_batch_host(checks, cluster):
     job = cluster.submit("-N2", "-w", "n[1-2]", "--no-kill", "--no-requeue", "-o", "/dev/null", "--wrap", "exec sleep 1000")
     cluster.wait_for_job(job, {"RUNNING"})
     wait_for("the script is there", cluster.job_processes)
@@ -104,13 +100,13 @@ def check_batch_host(checks, cluster):
     repair(cluster)
 
 
-def check_srun(checks, cluster):
+def test_srun(checks, cluster):
     running = begin(cluster, "srun", "-k", "-N3", "-n3", "sh", "-c", TASK, "own")
     wait_for_files(cluster, "at.own.0", "at.own.1", "at.own.2")
     fail(cluster, "n1")
     wait_for("the first node leaves", lambda: cluster.run("squeue", "-h", "-o", "%N").out == "n[2-3]\n")
     (cluster.directory / "go.own").touch()
-    out, err = running.communicate(timeout=90)
+    out, err = running.communicate(timeout=limit(90))
     checks.that("srun --no-kill: the tasks on other nodes end by themselves", sorted(out.split("\n")) == ["", "ended 1", "ended 2"] and str(running.returncode) in KILLED, (running.returncode, out, err))
     checks.that("and it says which node failed", "srun: error: Node failure on n1" in err, err)
     repair(cluster)
@@ -119,12 +115,12 @@ def check_srun(checks, cluster):
     fail(cluster, "n2")
     wait_for("the node leaves the allocation", lambda: cluster.run("squeue", "-h", "-o", "%N").out == "n1\n")
     (cluster.directory / "go.salloc").touch()
-    out, err = running.communicate(timeout=90)
+    out, err = running.communicate(timeout=limit(90))
     checks.that("an allocation of salloc goes on, too", running.returncode == 0 and out == "step\n", (running.returncode, out, err))
     repair(cluster)
 
 
-def check_batch_features(checks, cluster):
+def test_batch_features(checks, cluster):
     job = cluster.submit("-N3", "-C", "small|big", "--batch=big", "-o", "where.out", "--wrap", "echo $SLURMD_NODENAME", cwd=cluster.directory)
     fields = cluster.wait_for_job(job)
     checks.that("--batch: the script runs on a node that has the feature", (cluster.directory / "where.out").read_text() == "n3\n" and fields["BatchHost"] == "n3" and
@@ -133,7 +129,7 @@ def check_batch_features(checks, cluster):
     checks.says("one that the constraint does not name is refused", done, 1, "Job --batch option is invalid or not a subset of --constraint")
 
 
-def check_shrink(checks, cluster):
+def test_shrink(checks, cluster):
     """scontrol update NumNodes=: steps on the node given up end, another job gets it, and the script goes on with what is left."""
     script = (f"#!/bin/sh\n( {cluster.bin}/srun --overlap -N1 -n1 -w n1 sh -c '{TASK}' stays > stays.out; echo $? > stays.code ) &\n"
               f"{cluster.bin}/srun --overlap -N3 -n3 sh -c '{TASK}' wide > wide.out 2> wide.err; echo $? > wide.code\n"
@@ -154,7 +150,7 @@ def check_shrink(checks, cluster):
     checks.that("it has two nodes, and two thirds of the CPUs", (after["NodeList"], after["NumNodes"], after["JobState"]) == ("n[1-2]", "2", "RUNNING") and
                 int(after["NumCPUs"]) * 3 == int(before["NumCPUs"]) * 2 and "ResizeTime" in after and "ResizeTime" not in before, (before, after))
     checks.that("squeue says so too", cluster.run("squeue", "-h", "-j", str(job), "-O", "NodeList:|,ResizeTime:").out.startswith("n[1-2]|20"), "")
-    wait_for_files(cluster, "wide.code")
+    wait_for("the code of the step", lambda: (cluster.directory / "wide.code").exists() and (cluster.directory / "wide.code").read_text())
     said = (cluster.directory / "wide.err").read_text()
     checks.that("the step that was there ends, and no node has failed", (cluster.directory / "wide.code").read_text() != "0\n" and "ailure" not in said, said)
     cluster.wait_for_job(waits, {"COMPLETED"})
@@ -169,34 +165,9 @@ def check_shrink(checks, cluster):
     wait_for("nothing of the job is left anywhere", lambda: not cluster.job_processes())
 
 
-def check_shrink_allocation(checks, cluster):
+def test_shrink_allocation(checks, cluster):
     running = begin(cluster, "salloc", "-N3", "sh", "-c", f"touch at.wide3; {cluster.bin}/scontrol update JobId=$SLURM_JOB_ID NumNodes=1 > /dev/null && . ./slurm_job_${{SLURM_JOB_ID}}_resize.sh && "
                     f"{cluster.bin}/srun sh -c 'echo $SLURMD_NODENAME $SLURM_NNODES'")
-    out, err = running.communicate(timeout=90)
+    out, err = running.communicate(timeout=limit(90))
     checks.that("salloc's shell goes on with one node", out == "n1 1\n" and running.returncode == 0 and "ailure" not in err, (running.returncode, out, err))
     wait_for("all nodes are idle again", lambda: set(cluster.node_states().values()) == {"idle"})
-
-
-def body(build):
-    def run(checks, directory, clusters):
-        cluster = WithFeatures(build, directory, nodes=3)
-        clusters.append(cluster)
-        cluster.start()
-        check_batch(checks, cluster)
-        check_batch_host(checks, cluster)
-        check_srun(checks, cluster)
-        check_batch_features(checks, cluster)
-        check_shrink(checks, cluster)
-        check_shrink_allocation(checks, cluster)
-        checks.that("no daemon crashed", not cluster.crashed(), cluster.crashed())
-    return run
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    return run_test("no_kill", body(parser.parse_args().build))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,11 +1,8 @@
-#!/usr/bin/env python3
 """docs/admin/install.md as a test: head, node1 and login1 as three network, mount and host-name namespaces joined by a bridge, each with
 an /etc, /var, /run and /usr/local of its own. The slurm.conf and the commands come from the page, so that the page stays true; a fourth
-machine joins later.
+machine joins later."""
 
-    tests/system/three_machines/run.py --build DIR      (as root; needs ip, unshare, nsenter and overlayfs)"""
-
-import argparse
+import fcntl
 import hashlib
 import hmac
 import os
@@ -14,15 +11,19 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
+import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+import pytest
 
-from cluster import COMMANDS, TestTrouble, clean_environment, find_program, run_command, run_test, wait_for
+from cluster import COMMANDS, Checks, TestTrouble, cgroup_name, clean_environment, find_cgroups, find_program, limit, remove_cgroup, run_command, wait_for
+from host import end_strays
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "admin" / "install.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "admin" / "install.md"
+TOOLS = ("ip", "unshare", "nsenter", "setpriv")
+pytestmark = [pytest.mark.extended, pytest.mark.order(150),
+              pytest.mark.skipif(os.getuid() != 0 or not all(map(shutil.which, TOOLS)), reason=f"needs root, {', '.join(TOOLS)}")]
 # What the page does in another way than we can: services are started as it says for machines without systemd, files are copied without ssh.
 REPLACED = ("systemctl ", "./mill install", "millrace key node node1 | ssh", "tar -C", "sbatch --wrap 'hostname; sleep 10'")
 
@@ -155,9 +156,6 @@ class Network:
         self.holder.kill()
         self.holder.wait()
 
-    def show_logs(self):
-        pass
-
 
 def some_user():
     entry = next(entry for entry in pwd.getpwall() if entry.pw_name == "nobody")
@@ -199,28 +197,68 @@ def says(machine, path, *words):
         return False
 
 
-class Story:
-    """The page from its first section to its last."""
+held_locks = []
 
-    def __init__(self, checks, directory, build, parts):
-        self.checks, self.page, self.build = checks, Page(), build
+
+def only_one_at_a_time():
+    """The nodes' control groups are named after node and spool folder, and these are the page's: two runs of this file would share them."""
+    if not held_locks:
+        held_locks.append(open(Path(tempfile.gettempdir()) / "millrace-three-machines.lock", "w"))
+        fcntl.flock(held_locks[0], fcntl.LOCK_EX)
+
+
+class Story:
+    """The machines of the page, and what it does with them from its first section to its last. As a cluster it is ready for jobs."""
+
+    def __init__(self, build, directory):
+        self.checks, self.page, self.build, self.directory = Checks("setup"), Page(), build, directory
         self.work = directory / "shared"  # what machines of a real cluster share by NFS
         self.work.mkdir()
         self.work.chmod(0o777)
         self.user = some_user()
+        self.network, self.machines = None, {}
+
+    def make_machines(self):
+        only_one_at_a_time()
         environment = clean_environment(PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         self.network = Network()
-        parts.append(self.network)
-        self.machines = {}
         for number, name in enumerate(("head", "node1", "login1", "node2"), 1):
-            machine = self.machines[name] = Machine(name, f"10.99.0.{number}", directory, environment)
-            parts.append(machine)
+            machine = self.machines[name] = Machine(name, f"10.99.0.{number}", self.directory, environment)
             self.network.plug(machine)
         self.head, self.node, self.login, self.later = self.machines.values()
         hosts = "".join(f"{machine.address} {machine.name}\n" for machine in self.machines.values())
         for machine in self.machines.values():
             machine.must(f"printf '{hosts}' >> /etc/hosts")
-            machine.install(build)
+            machine.install(self.build)
+
+    def install(self):
+        """The page up to the first job."""
+        self.make_machines()
+        for part in (self.put_configuration, self.start_controller, self.node_joins, self.login_joins, self.first_job):
+            part()
+
+    def start(self):
+        self.install()
+        if self.checks.failures:
+            raise TestTrouble("\n".join(self.checks.failures))
+
+    def crashed(self):
+        words = "ERROR: AddressSanitizer|runtime error:|LeakSanitizer"
+        return [f"{machine.name}: {line}" for machine in self.machines.values()
+                for line in machine.sh(f"grep -hE '{words}' /var/log/slurmctld.log /var/log/slurmd.log 2>/dev/null").out.splitlines()]
+
+    def show_logs(self):
+        for machine in self.machines.values():
+            machine.show_logs()
+
+    def stop(self):
+        for machine in self.machines.values():
+            machine.stop()
+        if self.network:
+            self.network.stop()
+        end_strays()
+        for folder in find_cgroups({cgroup_name(node, "/var/spool/slurmd") for node in ("node1", "node2")}):
+            remove_cgroup(folder)
 
     def run(self, machine, line, **how):
         return machine.sh(self.page.command(line), **how)
@@ -231,7 +269,7 @@ class Story:
         self.checks.that("the node prints its line for slurm.conf", line.startswith("NodeName=node1 ") and "RealMemory=" in line, line)
         line = re.sub(r"RealMemory=(\d+)", lambda found: f"RealMemory={int(found.group(1)) * 9 // 10}", line) + " State=UNKNOWN"
         text, count = re.subn(r"(?m)^NodeName=node1 .*$", line, text)
-        text = text.replace("SlurmdTimeout=60", "SlurmdTimeout=6")  # only so that we need not wait for long
+        text = text.replace("SlurmdTimeout=60", f"SlurmdTimeout={limit(10):.0f}")  # only so that we need not wait for long
         self.configuration = text
         self.checks.that("the page has a line for the node", count == 1)
         for machine in self.machines.values():
@@ -285,9 +323,11 @@ class Story:
         how = {"identity": self.user, "cwd": str(self.work)}
         done = self.run(self.login, "srun hostname", **how)
         self.checks.that("srun on the login machine prints the node's name", done.code == 0 and done.out == "node1\n", done)
-        done = self.login.sh("sbatch --wrap 'hostname; id -u; sleep 1'", **how)
+        gate = self.work / "first.go"
+        done = self.login.sh(f"sbatch --wrap 'hostname; id -u; until [ -e {gate} ]; do sleep 0.1; done'", **how)
         self.checks.says("sbatch through the relay", done, 0, "Submitted batch job 2")
         self.checks.that("squeue shows it", "wrap" in self.run(self.login, "squeue", **how).out)
+        gate.touch()
         fields = wait_job(self.login, 2, "COMPLETED", "FAILED")
         self.checks.that("it runs on the compute node, as the user", fields["JobState"] == "COMPLETED" and fields["BatchHost"] == "node1"
                          and (self.work / "slurm-2.out").read_text().split() == ["node1", str(self.user[0])], fields)
@@ -305,7 +345,7 @@ class Story:
         wait_for("its first line", lambda: (self.work / f"{name}.lines").exists(), 30)
         return job
 
-    def finish(self, job, name):
+    def let_end(self, job, name):
         (self.work / f"{name}.go").touch()
         return wait_job(self.head, job, "COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL")
 
@@ -319,7 +359,7 @@ class Story:
         self.checks.that("and the agent", self.node.sh("millrace-agent").code == 0)
         wait_state(self.head, "node1", "mix", "alloc")
         wait_for("the relay's connection", lambda: self.login.sh("squeue -h").code == 0, 30)
-        fields = self.finish(job, "restart")
+        fields = self.let_end(job, "restart")
         self.checks.that("the job went on through all three", fields["JobState"] == "COMPLETED" and fields["Restarts"] == "0"
                          and len((self.work / "restart.lines").read_text().splitlines()) == 1, fields)
         wait_state(self.head, "node1", "idle")
@@ -333,25 +373,25 @@ class Story:
         fields = wait_job(self.head, job, "PENDING")
         self.checks.that("its job waits again", fields["Restarts"] == "1", fields)
         done = self.node.sh("sinfo", seconds=60)
-        self.checks.that(f"commands on the node say that there is no controller ({done.seconds:.0f} s)", done.code == 1 and "contact slurm controller" in done.err and done.seconds < 30, done)
+        self.checks.that(f"commands on the node say that there is no controller ({done.seconds:.0f} s)", done.code == 1 and "contact slurm controller" in done.err and done.seconds < limit(30), done)
         self.network.mend(self.node)
         wait_state(self.head, "node1", "mix", "alloc", "idle")
         fields = wait_job(self.head, job, "RUNNING")
         wait_for("the second attempt", lambda: len((self.work / "cable.lines").read_text().splitlines()) == 2, 60)
         left = self.attempts_alive(job)
         self.checks.that("the first attempt is gone, the second runs", len(left) == 1, left)
-        fields = self.finish(job, "cable")
+        fields = self.let_end(job, "cable")
         self.checks.that("and ends well", fields["JobState"] == "COMPLETED" and fields["Restarts"] == "1", fields)
         wait_state(self.head, "node1", "idle")
         short = self.long_job("blink")
         self.network.cut(self.node)
         self.network.mend(self.node)
-        fields = self.finish(short, "blink")
+        fields = self.let_end(short, "blink")
         self.checks.that("a cable that is out for a moment costs no job", fields["JobState"] == "COMPLETED" and fields["Restarts"] == "0", fields)
         wait_state(self.head, "node1", "idle")
         self.network.cut(self.login)
         done = self.login.sh("srun hostname", identity=self.user, cwd=str(self.work), seconds=60)
-        self.checks.that(f"a login machine without its cable says so ({done.seconds:.0f} s)", done.code == 1 and "contact" in done.err and done.seconds < 40, done)
+        self.checks.that(f"a login machine without its cable says so ({done.seconds:.0f} s)", done.code == 1 and "contact" in done.err and done.seconds < limit(40), done)
         self.network.mend(self.login)
         wait_for("the login machine", lambda: self.login.sh("sinfo -h").code == 0, 60, 0.2)
         self.checks.that("and works again with it", self.login.sh("srun hostname", identity=self.user, cwd=str(self.work)).out == "node1\n")
@@ -369,7 +409,7 @@ class Story:
             self.checks.that(f"the tasks of an srun that is cut off end ({time.monotonic() - begin:.0f} s)", True)
             wait_state(self.head, "node1", "idle")
             self.network.mend(self.login)
-            code = srun.wait(timeout=180)
+            code = srun.wait(timeout=limit(180))
             self.checks.that("and so does srun, when it hears of it", code != 0, code)
         wait_for("the login machine", lambda: self.login.sh("sinfo -h").code == 0, 60, 0.2)
 
@@ -390,10 +430,13 @@ class Story:
         wait_for("the relay", lambda: self.login.sh("sinfo -h").code == 0, 60, 0.2)
 
     def attempts_alive(self, job):
-        found = set()
+        """Attempts of this job whose processes live, on these machines."""
+        found, ours = set(), {os.readlink(f"/proc/{machine.holder.pid}/ns/mnt") for machine in self.machines.values()}
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 try:
+                    if os.readlink(entry / "ns" / "mnt") not in ours:
+                        continue
                     words = (entry / "environ").read_bytes().split(b"\0")
                 except OSError:
                     continue
@@ -451,31 +494,45 @@ class Story:
             text = (folder / f"{unit}.service").read_text()
             self.checks.that(f"{unit}.service starts what is installed", f"ExecStart=/usr/local/sbin/{words}\n" in text)
             if shutil.which("systemd-analyze"):
-                done = self.head.sh(f"systemd-analyze verify {folder}/{unit}.service")
+                done = self.head.sh(f"systemd-analyze verify --man=no {folder}/{unit}.service")
                 self.checks.that(f"{unit}.service is well formed", done.code == 0 and unit not in done.err, done)
         self.checks.that("restarting the agent leaves jobs alone", "KillMode=process" in (folder / "millrace-agent.service").read_text())
 
-    def tell(self):
-        for part in (self.put_configuration, self.start_controller, self.node_joins, self.login_joins, self.first_job, self.restarts, self.cable, self.srun_without_cable, self.departed_user,
-                     self.backup, self.node_is_added, self.doctor, self.units):
-            print(f"-- {part.__name__}", flush=True)
-            part()
-        self.checks.that("every command of the page was tried", not self.page.unused(), self.page.unused())
-        for machine in self.machines.values():
-            for path in ("/run/slurmd.pid", "/run/slurmctld.pid"):
-                machine.end(path)
+
+def make_cluster(build, directory):
+    return Story(build, directory)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True)
-    chosen = parser.parse_args()
-    if os.getuid() != 0 or not all(map(shutil.which, ("ip", "unshare", "nsenter", "setpriv"))):
-        print("three_machines: skipped: needs root, ip, unshare, nsenter and setpriv")
-        print("three_machines: 0 passed, 0 failed")
-        return 0
-    return run_test("three_machines", lambda checks, directory, parts: Story(checks, directory, Path(chosen.build).resolve(), parts).tell())
+@pytest.fixture
+def story(checks, cluster):
+    cluster.checks = checks
+    return cluster
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def test_page(checks, new_cluster, directory):
+    """The page from its first section to its last, on machines of its own."""
+    story = new_cluster(directory, kind=Story)
+    story.checks = checks
+    story.install()
+    for part in (story.backup, story.node_is_added, story.doctor, story.units):
+        part()
+    checks.that("every command of the page was tried", not story.page.unused(), story.page.unused())
+    for machine in story.machines.values():
+        for path in ("/run/slurmd.pid", "/run/slurmctld.pid"):
+            machine.end(path)
+
+
+def test_restarts(story):
+    story.restarts()
+
+
+def test_cable(story):
+    story.cable()
+
+
+def test_srun_without_cable(story):
+    story.srun_without_cable()
+
+
+def test_departed_user(story):
+    story.departed_user()
