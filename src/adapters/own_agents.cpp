@@ -150,14 +150,15 @@ void OwnAgents::received(Session& session, const wire::ToController& message) {
   }
   if (session.session_ == 0 || message.session() != session.session_ || message.sequence() <= session.heard_) return;
   session.heard_ = message.sequence();
-  if (message.has_report() && !session.relay_only_) {
+  if (message.has_report()) {
     if (message.report().has_telemetry()) {  // a heartbeat: it wants to know that we are here
       wire::ToAgent heard;
       heard.mutable_heard();
       send(session, heard);
     }
-    observer_->node_reported(*this, session.identity_, reports_of(message.report().attempts()),
-                             message.report().telemetry());
+    if (!session.relay_only_)
+      observer_->node_reported(*this, session.identity_, reports_of(message.report().attempts()),
+                               message.report().telemetry());
   } else if (message.has_step() && !session.relay_only_) {
     observer_->keeper_said(*this, session.identity_, message.step());
   } else if (message.has_sample() && !session.relay_only_) {

@@ -71,6 +71,13 @@ TEST_F(NodeIsolationTest, By_default_processes_are_tracked_and_nothing_else) {
   EXPECT_EQ(isolation.cpus(), "");
 }
 
+TEST_F(NodeIsolationTest, Each_attempt_has_a_cgroup_of_its_own) {
+  plan_.set_attempt(1);
+  EXPECT_EQ(order().job(), "job_12");
+  plan_.set_attempt(2);
+  EXPECT_EQ(order().job(), "job_12.2");
+}
+
 TEST_F(NodeIsolationTest, Who_is_not_root_is_told_once) {
   facts_.root = false;
   EXPECT_EQ(order().driver(), wire::Isolation::NO_CGROUPS);
