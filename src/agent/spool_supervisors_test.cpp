@@ -100,7 +100,7 @@ class SpoolSupervisorsTest : public testing::Test, protected SupervisorObserver 
   }
   void run_until(wire::AttemptStatus::State state) {
     wanted_ = state;
-    const auto limit = loop_.after(seconds(60), [this] {
+    const auto limit = loop_.after(seconds(600), [this] {
       ADD_FAILURE() << "nothing happened";
       loop_.stop();
     });

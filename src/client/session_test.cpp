@@ -46,7 +46,7 @@ class Scripted {
     unlink(bound_.c_str());
     rmdir(directory_.c_str());
   }
-  SessionOptions options() const { return {path_, seconds(5), seconds(0)}; }
+  SessionOptions options() const { return {path_, seconds(300), seconds(0)}; }
 
  private:
   std::string path_, directory_, bound_;

@@ -29,7 +29,7 @@
 
 namespace millrace {
 
-constexpr int patience_ms = 60'000;  // far above what anything here takes; only a hang reaches it
+constexpr int patience_ms = 600'000;  // far above what anything here takes on any machine; only a hang reaches it
 
 inline bool wait_readable(int fd) {
   pollfd one{fd, POLLIN, 0};
