@@ -1,6 +1,7 @@
 // src/agent/agent_test.cpp - what an agent obeys, what it drops, and what it says, with the test as controller and
 // supervisors.
 #include "agent/agent.h"
+#include "client.pb.h"
 
 #include <gtest/gtest.h>
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "agent.pb.h"
 #include "agent/readiness.h"
 #include "config/configuration.h"
 #include "platform/dialer.h"

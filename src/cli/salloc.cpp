@@ -20,6 +20,7 @@
 #include "cli/submission.h"
 #include "cli/told_options.h"
 #include "cli/x11_relay.h"
+#include "client.pb.h"
 
 namespace millrace {
 namespace {

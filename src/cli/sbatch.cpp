@@ -12,6 +12,7 @@
 #include "cli/options/script.h"
 #include "cli/submission.h"
 #include "cli/told_options.h"
+#include "client.pb.h"
 
 namespace millrace {
 namespace {

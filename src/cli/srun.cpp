@@ -27,6 +27,7 @@
 #include "cli/step_wishes.h"
 #include "cli/submission.h"
 #include "cli/told_options.h"
+#include "client.pb.h"
 #include "core/model/mpi_type.h"
 #include "core/model/multi_prog.h"
 #include "mpi/pmix_library.h"

@@ -12,6 +12,7 @@
 
 #include "cli/console.h"
 #include "cli/task_streams.h"
+#include "client.pb.h"
 
 namespace millrace {
 

@@ -7,6 +7,7 @@
 
 #include "cli/srun_endpoint.h"
 #include "cli/step_wishes.h"
+#include "client.pb.h"
 
 namespace millrace {
 namespace {

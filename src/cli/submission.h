@@ -8,6 +8,7 @@
 
 #include "cli/console.h"
 #include "cli/options/job_draft.h"
+#include "client.pb.h"
 
 namespace millrace {
 

@@ -2,6 +2,7 @@
 // and grants out.
 #pragma once
 
+#include "agent.pb.h"
 #include "controller/views.h"
 #include "core/admission/resource_wishes.h"
 

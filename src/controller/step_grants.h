@@ -2,6 +2,7 @@
 // may have there, whatever the keeper wrote.
 #pragma once
 
+#include "agent.pb.h"
 #include "controller/views.h"
 
 namespace millrace {

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 
 #include "step/supervisor_harness.h"
+#include "task.pb.h"
 
 namespace millrace {
 namespace {
