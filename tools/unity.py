@@ -21,6 +21,7 @@ TEST = re.compile(r"(?:TEST|TEST_F|TEST_P|INSTANTIATE_TEST_SUITE_P)\((\w+), (\w+
 CALL = re.compile(r"\b([A-Za-z_]\w*)\(")
 VARIABLE = re.compile(r"\b([A-Za-z_]\w*)(?:\[[^\]]*\])*(?: =|\{|;)")
 CALLED = re.compile(r"(?<![\w.>:])([a-z_]\w*)\(")
+LIBRARY = re.compile(r"#include <(boost|openssl|zlib|curses|ncurses|pmix|dlfcn)")
 ENUM = re.compile(r"\benum class (\w+)[^{;]*\{([^}]*)\}")
 
 
@@ -96,10 +97,12 @@ def headers_of(path):
 
 
 class Group:
-    def __init__(self):
-        self.files, self.lines, self.own, self.shown = [], 0, {}, set()
+    def __init__(self, libraries):
+        self.files, self.lines, self.own, self.shown, self.libraries = [], 0, {}, set(), libraries
 
-    def takes(self, own, shown):
+    def takes(self, own, shown, libraries):
+        if libraries != self.libraries:
+            return False  # who needs a unit of a group links all of it, and must not need a library for that
         both = own.keys() & self.own.keys()
         return (all(own[name] and own[name] == self.own[name] for name in both) and not (own.keys() - both) & self.shown
                 and not shown & (self.own.keys() - both))
@@ -117,9 +120,10 @@ def groups_of(files, limit):
         own, shown, _, alone = read(path)
         shown = set(shown).union(*(read(header)[1] for header in headers_of(path)))
         lines = path.read_text().count("\n")
-        place = None if alone else next((g for g in groups if g.lines + lines <= limit and g.takes(own, shown)), None)
+        libraries = set(LIBRARY.findall(path.read_text()))
+        place = None if alone else next((g for g in groups if g.lines + lines <= limit and g.takes(own, shown, libraries)), None)
         if place is None:
-            place = Group()
+            place = Group(libraries)
             groups.append(place)
         place.add(path, own, shown, limit if alone else lines)
     return groups

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/constant_time.h"
 #include "cli/srun_console.h"
 
 namespace millrace {

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/constant_time.h"
 #include "base/text.h"
 #include "cli/task_streams.h"
 

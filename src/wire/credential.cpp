@@ -42,10 +42,6 @@ std::string hmac_sha256(std::string_view key, std::string_view text) {
   return out;
 }
 
-bool equal_in_constant_time(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
-}
-
 std::string derive_node_key(std::string_view cluster_key, std::string_view node) {
   return hmac_sha256(cluster_key, "node:" + std::string{node});
 }

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/constant_time.h"
 #include "base/text.h"
 
 namespace millrace {
