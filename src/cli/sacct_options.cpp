@@ -54,7 +54,7 @@ constexpr Option<SacctDraft> sacct_options_rows[] = {
     {"allocations", 'X', none, "", any_tool, "", "", "jobs only, no steps", on<&SacctDraft::only_jobs>},
     {"allusers", 'a', none, "", any_tool, "", "", "jobs of all users", on<&SacctDraft::all_users>},
     {"allclusters", 'L', none, "", any_tool, "", "", "jobs of all users; there is one cluster", on<&SacctDraft::all_users>},
-    {"array", '\0', none, "", any_tool, "", "", "accepted", accept, Effect::no_effect, "tasks of arrays have sacct_options_rows of their own"},
+    {"array", '\0', none, "", any_tool, "", "", "accepted", accept, Effect::no_effect, "tasks of arrays have rows of their own"},
     {"associations", 'x', required, "<ids>", any_tool, "", "", "jobs of these associations, by number", add<&SacctDraft::associations>},
     {"batch-script", 'B', none, "", any_tool, "", "", "print the scripts of the jobs instead; of hidden ones where AccountingStoreFlags=job_script keeps them", on<&SacctDraft::scripts>},
     {"brief", 'b', none, "", any_tool, "", "", "id, state and exit code", on<&SacctDraft::brief>},

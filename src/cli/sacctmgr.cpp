@@ -111,7 +111,7 @@ std::optional<wire::Reply> sacctmgr_ask(Sacctmgr& self, wire::Request& request) 
 
 namespace {
 
-// The sacctmgr_rows below a refusal name the cluster, which the controller leaves to us.
+// The rows below a refusal name the cluster, which the controller leaves to us.
 std::string with_cluster(std::string story, const std::string& cluster) {
   for (std::size_t line = story.find("\n  "); line != std::string::npos; line = story.find("\n  ", line + 1)) {
     const std::size_t at = story.find(" A = ", line);

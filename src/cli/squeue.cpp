@@ -147,7 +147,7 @@ Result<Format<JobRow>> choose_format(const Command& command, const SqueueDraft& 
 }
 
 struct Answer {
-  std::deque<wire::Reply> replies;  // the squeue_rows point into them
+  std::deque<wire::Reply> replies;  // the rows point into them
   std::uint32_t missing = 0;
   std::int64_t now_us = 0, planned_at_us = 0;
 };
