@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/constant_time.h"
 #include "base/hostlist.h"
 #include "wire/credential.h"
 #include "wire/frame.h"

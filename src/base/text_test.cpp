@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/constant_time.h"
 #include "base/hostlist.h"
 #include "base/index_set.h"
 
@@ -32,6 +33,12 @@ TEST(Text, reads_durations_in_every_form) {
   for (const char* bad : {"", "xx", "1:2:3:4", "1-", "-5", "1:-2", "5m"}) EXPECT_FALSE(parse_duration(bad)) << bad;
   EXPECT_EQ(format_duration(93784), "1-02:03:04");
   EXPECT_EQ(format_duration(59), "00:00:59");
+}
+
+TEST(Secret, Is_compared_whole) {
+  EXPECT_TRUE(equal_in_constant_time("abc", "abc"));
+  EXPECT_FALSE(equal_in_constant_time("abc", "abd"));
+  EXPECT_FALSE(equal_in_constant_time("abc", "ab"));
 }
 
 TEST(Hostlist, expands_and_compresses) {

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/constant_time.h"
 #include "base/hostlist.h"
 #include "base/index_set.h"
 #include "cli/console.h"
@@ -26,14 +27,6 @@ constexpr std::size_t peers_max = 65536;
 std::size_t digits(std::uint32_t number) { return std::to_string(number).size(); }
 
 }  // namespace
-
-bool equal_in_constant_time(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-  return difference == 0;
-}
 
 // A full disk does not stop the tasks: they may have better places to write to. Nobody reading (srun | head) is no
 // trouble at all.

@@ -140,6 +140,4 @@ class TaskStreams {
   std::optional<X11Relay> x11_;
 };
 
-bool equal_in_constant_time(std::string_view a, std::string_view b);
-
 }  // namespace millrace

@@ -13,8 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/constant_time.h"
 #include "base/text.h"
-#include "cli/task_streams.h"
 
 extern char** environ;
 

@@ -2,7 +2,6 @@
 #include "wire/credential.h"
 
 #include <fcntl.h>
-#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <sys/stat.h>
@@ -40,10 +39,6 @@ std::string hmac_sha256(std::string_view key, std::string_view text) {
                           reinterpret_cast<unsigned char*>(out.data()), &length);
   MR_ASSERT(done != nullptr && length == 32);
   return out;
-}
-
-bool equal_in_constant_time(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 std::string derive_node_key(std::string_view cluster_key, std::string_view node) {

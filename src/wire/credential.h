@@ -14,7 +14,6 @@ constexpr std::size_t key_size = 32;
 
 std::string sha256(std::string_view bytes);                            // 32 bytes
 std::string hmac_sha256(std::string_view key, std::string_view text);  // 32 bytes
-bool equal_in_constant_time(std::string_view a, std::string_view b);
 
 // The key of one node's session; whoever has the cluster key can make it, the node itself can make no other.
 std::string derive_node_key(std::string_view cluster_key, std::string_view node);
