@@ -56,6 +56,13 @@ TEST(Hostlist, expands_and_compresses) {
 }
 
 // What anybody may write must not take more time, memory or stack than its length justifies.
+TEST(Sizes, Have_one_unit) {
+  EXPECT_EQ(parse_memory("4GB")->value, 4096);
+  EXPECT_EQ(parse_memory("4b")->value, 4);
+  for (const std::string& bad : {std::string{"4GBB"}, std::string{"b"}, "4" + std::string(1'000'000, 'b')})
+    EXPECT_FALSE(parse_memory(bad));
+}
+
 TEST(Hostlist, Refuses_what_would_be_too_much) {
   std::string nested, many = "n", wide(1 << 20, 'n');
   for (int i = 0; i < 40'000; ++i) nested += "[1]";
