@@ -6,6 +6,7 @@
 #include "core/ledger/kept_jobs.h"
 #include "core/ledger/licences.h"
 #include "core/ledger/rebuild.h"
+#include "core/ledger/references.h"
 #include "core/model/node_use.h"
 #include "wire/event_codec.h"
 #include "wire/log_types.h"
@@ -421,6 +422,7 @@ Result<State> decode_state(std::string_view bytes) {
     index_kept(state, number, *kept.back().second);
   }
   state.kept = SharedMap<KeptNumber, SharedValue<KeptJob>>::from_sorted(std::move(kept));
+  if (const auto wrong = dangling_reference(state)) return fail(Errc::corrupt, "snapshot: " + *wrong);
   add_up_shares(state);
   get_accounts(in, state);
   MR_TRY_VOID(get_steps(in, state));

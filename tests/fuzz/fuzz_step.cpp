@@ -6,6 +6,7 @@
 #include "step/front_environment.h"
 #include "step/step_keeper.h"
 #include "target.h"
+#include "wire/launch_plan_check.h"
 #include "wire/program_environment.h"
 #include "wire/step_facts.h"
 
@@ -52,6 +53,7 @@ FUZZ_SEEDS(launch_plan) { return {plan_of_job().SerializeAsString()}; }
 FUZZ_BINARY(launch_plan) {
   wire::LaunchPlan plan;
   if (!plan.ParseFromArray(input.data(), static_cast<int>(input.size()))) return;
+  if (!check_plan(plan)) return;  // as the agent does, before anybody else sees it
   wire::Credential identity;
   fuzz::use(node_environment(plan, identity));
   fuzz::use(ranks_of_node(plan));
