@@ -8,11 +8,13 @@ import hashlib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+SYMBOLIZERS = ("llvm-symbolizer-19", "llvm-symbolizer", "llvm-symbolizer-14")
 KINDS = ("crash-", "timeout-", "oom-", "leak-")
 
 
@@ -32,6 +34,8 @@ class Fuzzer:
         self.flags = [f"-max_len={limits['length']}", f"-timeout={limits['seconds']}", f"-rss_limit_mb={limits['memory']}",
                       f"-malloc_limit_mb={limits['alloc']}", f"-artifact_prefix={found}/", "-print_final_stats=1"]
         self.environment = dict(os.environ, MR_FUZZ_TARGET=name)
+        if symbolizer := next(filter(None, map(shutil.which, SYMBOLIZERS)), None):  # without one there are no lines in the report
+            self.environment |= {f"{kind}_SYMBOLIZER_PATH": symbolizer for kind in ("ASAN", "UBSAN")}
 
     def call(self, *words: str, limit: float | None = None, **more: str) -> subprocess.CompletedProcess:
         return subprocess.run([self.program, *words], env=self.environment | more, capture_output=True, errors="replace", timeout=limit)
@@ -75,7 +79,7 @@ def fuzz(program: pathlib.Path, work: pathlib.Path, name: str, limits: dict[str,
     for finding in findings:
         kind = finding.name.split("-")[0] + "-"
         kept = keep(name, kind, fuzzer.minimise(finding))
-        report = [line for line in done.stderr.splitlines() if re.match(r"==\d+==|bug:|broken:|.*runtime error:|\s+#\d+ 0x|SUMMARY|.*ALARM", line)]
+        report = [line for line in done.stderr.splitlines() if re.match(r"==\d+==|bug:|broken:|.*runtime error:|\s+#\d+ 0x.* /.*/(src|tests)/|SUMMARY|.*ALARM", line)]
         problems.append(f"{kept.relative_to(HERE.parent.parent)}\n  " + "\n  ".join(report[:25]))
     if done.returncode != 0 and not findings:
         problems.append(f"{name}: libFuzzer ended with {done.returncode}\n" + done.stderr[-3000:])
