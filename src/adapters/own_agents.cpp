@@ -4,6 +4,7 @@
 #include "millrace.pb.h"
 #include "wire/frame.h"
 #include "wire/step_facts.h"
+#include "core/model/request_limits.h"
 
 namespace millrace {
 namespace {
@@ -203,8 +204,8 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   registration.node = session.identity_;
   registration.boot_id = hello.boot_id();
   registration.inventory = {Cpus{found.cpus()},
-                            Mebibytes{static_cast<std::int64_t>(found.memory_mib())},
-                            Mebibytes{static_cast<std::int64_t>(found.tmp_disk_mib())},
+                            Mebibytes{bounded_mebibytes(found.memory_mib())},
+                            Mebibytes{bounded_mebibytes(found.tmp_disk_mib())},
                             found.arch(),
                             found.os(),
                             hello.version(),

@@ -69,7 +69,7 @@ std::uint32_t IndexSet::back() const {
 }
 
 IndexSet IndexSet::of(std::vector<Range> ranges) {
-  std::ranges::sort(ranges, {}, &Range::first);
+  if (!std::ranges::is_sorted(ranges, {}, &Range::first)) std::ranges::sort(ranges, {}, &Range::first);
   IndexSet out;
   for (const Range& range : ranges) {
     MR_ASSERT(range.first <= range.last);

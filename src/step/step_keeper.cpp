@@ -7,8 +7,8 @@
 #include "base/hostlist.h"
 #include "base/index_set.h"
 #include "core/model/layout.h"
+#include "core/model/request_limits.h"
 #include "core/model/step.h"
-#include "core/model/task_limits.h"
 #include "millrace.pb.h"
 
 namespace millrace {

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "core/model/task_limits.h"
+#include "core/model/request_limits.h"
 #include "millrace.pb.h"
 
 namespace millrace {

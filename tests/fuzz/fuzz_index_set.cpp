@@ -7,9 +7,9 @@
 using namespace millrace;
 
 FUZZ_TEXT(index_set) {
-  for (const std::uint32_t most : {UINT32_MAX, 4'000'000u, 20'000u}) {
+  for (const std::uint32_t most : {UINT32_MAX, 20'000u}) {
     const auto set = parse_index_set(input, most);
-    if (!set) continue;
+    if (!set || set->ranges().size() > 100'000) continue;  // what follows writes and reads it four times
     const auto again = parse_index_set(format_ranges(*set), most);
     fuzz::must(again && *again == *set, "a set of ranges is read back");
     const auto strided = parse_index_set(format_index_set(*set), most);

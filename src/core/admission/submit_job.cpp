@@ -12,7 +12,7 @@
 #include "core/admission/reserve.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/apply_account.h"
-#include "core/model/task_limits.h"
+#include "core/model/request_limits.h"
 
 namespace millrace {
 namespace {

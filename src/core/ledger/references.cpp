@@ -27,12 +27,29 @@ std::optional<std::string> check_job(const State& state, const Job& job) {
   return std::nullopt;
 }
 
+// Whoever looks for what holds for an association goes up to the top.
+std::optional<std::string> check_parents(const State& state) {
+  for (const auto& [id, association] : state.associations) {
+    const Association* at = association.get();
+    for (std::size_t steps = 0; at->parent.value != 0; ++steps) {
+      at = state.find_association(at->parent);
+      const std::string which = "association " + std::to_string(id.value) + ": ";
+      if (at == nullptr) return which + "its parent is not there";
+      if (steps > state.associations.size()) return which + "it is above itself";
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> dangling_reference(const State& state) {
   for (const Partition& partition : *state.partitions)
     if (!std::ranges::all_of(partition.nodes, [&](NodeIndex node) { return state.nodes.contains(node); }))
       return "partition " + partition.def.name + ": it has a node that is not there";
+  if (auto wrong = check_parents(state)) return wrong;
+  if (state.tres_names->size() > tres_max || state.tres_names->size() <= tres_gpu)
+    return "the resources that are counted are too many or too few";
   std::set<JobId> numbers;
   std::set<TaskKey> tasks;
   std::set<SubmissionOf> submissions;
