@@ -2,6 +2,7 @@
 #include "adapters/own_agents.h"
 
 #include "agent.pb.h"
+#include "core/model/request_limits.h"
 #include "wire/frame.h"
 #include "wire/step_facts.h"
 
@@ -204,8 +205,8 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
   registration.node = session.identity_;
   registration.boot_id = hello.boot_id();
   registration.inventory = {Cpus{found.cpus()},
-                            Mebibytes{static_cast<std::int64_t>(found.memory_mib())},
-                            Mebibytes{static_cast<std::int64_t>(found.tmp_disk_mib())},
+                            Mebibytes{bounded_mebibytes(found.memory_mib())},
+                            Mebibytes{bounded_mebibytes(found.tmp_disk_mib())},
                             found.arch(),
                             found.os(),
                             hello.version(),

@@ -7,6 +7,7 @@
 #include "base/hostlist.h"
 #include "wire/credential.h"
 #include "wire/frame.h"
+#include "wire/launch_plan_check.h"
 
 namespace millrace {
 
@@ -284,6 +285,7 @@ void Agent::launch(const wire::Launch& launch) {
     return refuse_launch(credential, "the plan is not the one the controller signed");
   if (name_of(launch.plan()) != name || launch.plan().node_name() != settings_.node)
     return refuse_launch(credential, "the plan is for another job or node than the credential");
+  if (const auto good = check_plan(launch.plan()); !good) return refuse_launch(credential, good.error().story);
   if (loop_.now().value > credential.expires_at_us())
     return refuse_launch(credential, "the credential expired " +
                                          std::to_string((loop_.now().value - credential.expires_at_us()) / 1'000'000) +

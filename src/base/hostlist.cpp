@@ -11,6 +11,8 @@ namespace millrace {
 namespace {
 
 constexpr std::size_t names_max = 65536;
+constexpr std::size_t bytes_max = 16u << 20;  // of all names together
+constexpr std::size_t brackets_max = 64;      // of one name
 
 struct Numbered {
   std::string prefix;
@@ -34,9 +36,27 @@ std::string pad(std::int64_t number, std::size_t width) {
   return digits.size() < width ? std::string(width - digits.size(), '0') + digits : digits;
 }
 
+// A list may come from anybody: what it is quoted as stays short, what it stands for stays bounded.
+std::unexpected<Error> bad_list(std::string_view list, std::string_view why) {
+  constexpr std::size_t shown_max = 80;
+  const std::string shown{list.substr(0, shown_max)};
+  return fail(Errc::invalid, "not a node list: '" + shown + (list.size() > shown_max ? "..." : "") + "' (" +
+                                 std::string{why} + "; expected names like n[1-3,5],login)");
+}
+
+std::unexpected<Error> too_many(std::string_view list) {
+  return bad_list(
+      list, "more than " + std::to_string(names_max) + " names or " + std::to_string(bytes_max >> 20) + " MiB of them");
+}
+
+// A word between its brackets: text, then the numbers of the bracket behind it.
+struct Piece {
+  std::string_view text;
+  std::vector<std::string> numbers;  // empty: the word ends here
+};
+
 Result<std::vector<std::string>> expand_brackets(std::string_view inside, std::string_view whole) {
   std::vector<std::string> out;
-  const auto bad = [&] { return fail(Errc::invalid, "not a node list: '" + std::string{whole} + "'"); };
   for (const std::string_view part : split(inside, ',')) {
     const std::size_t dash = part.find('-');
     const std::string_view first = part.substr(0, dash);
@@ -44,31 +64,61 @@ Result<std::vector<std::string>> expand_brackets(std::string_view inside, std::s
     const auto plain = [](std::string_view t) {
       return !t.empty() && t.size() <= 15 && t.find_first_not_of("0123456789") == std::string_view::npos;
     };
-    if (!plain(first) || !plain(last)) return bad();
+    if (!plain(first) || !plain(last)) return bad_list(whole, "brackets hold numbers and ranges of them");
     const std::int64_t low = *parse_integer(first), high = *parse_integer(last);
-    if (high < low || high - low >= static_cast<std::int64_t>(names_max)) return bad();
+    if (high < low) return bad_list(whole, "a range ends before it begins");
+    if (high - low >= static_cast<std::int64_t>(names_max - out.size())) return too_many(whole);
     for (std::int64_t i = low; i <= high; ++i) out.push_back(pad(i, first.size()));
-    if (out.size() > names_max) return bad();
   }
   return out;
 }
 
-Result<void> expand_word(std::string_view word, std::string_view whole, std::vector<std::string>& out) {
-  const std::size_t open = word.find('[');
-  const auto bad = [&] { return fail(Errc::invalid, "not a node list: '" + std::string{whole} + "'"); };
-  if (open == std::string_view::npos) {
-    if (word.find(']') != std::string_view::npos) return bad();
-    out.emplace_back(word);
-    return {};
+Result<std::vector<Piece>> take_apart_word(std::string_view word, std::string_view whole) {
+  std::vector<Piece> out;
+  for (std::size_t count = 1;;) {
+    const std::size_t open = word.find('[');
+    const std::string_view text = word.substr(0, open);
+    if (text.find(']') != std::string_view::npos) return bad_list(whole, "a bracket is closed that was not opened");
+    out.push_back({text, {}});
+    if (open == std::string_view::npos) return out;
+    const std::size_t close = word.find(']', open);
+    if (close == std::string_view::npos) return bad_list(whole, "a bracket is not closed");
+    if (out.size() > brackets_max)
+      return bad_list(whole, "a name has more than " + std::to_string(brackets_max) + " brackets");
+    MR_TRY(out.back().numbers, expand_brackets(word.substr(open + 1, close - open - 1), whole));
+    count *= out.back().numbers.size();
+    if (count > names_max) return too_many(whole);
+    word.remove_prefix(close + 1);
   }
-  const std::size_t close = word.find(']', open);
-  if (close == std::string_view::npos) return bad();
-  MR_TRY(const auto numbers, expand_brackets(word.substr(open + 1, close - open - 1), whole));
-  std::vector<std::string> tails;
-  MR_TRY_VOID(expand_word(word.substr(close + 1), whole, tails));
-  if (out.size() + numbers.size() * tails.size() > names_max) return bad();
-  for (const auto& number : numbers)
-    for (const auto& tail : tails) out.push_back(std::string{word.substr(0, open)} + number + tail);
+}
+
+// The names of one word, the last bracket changing fastest. Everything is counted before anything is made.
+Result<void> expand_word(std::string_view word, std::string_view whole, std::vector<std::string>& out,
+                         std::size_t& bytes) {
+  MR_TRY(const std::vector<Piece> pieces, take_apart_word(word, whole));
+  std::size_t count = 1, length = 0;
+  for (const Piece& piece : pieces) {
+    length += piece.text.size();
+    if (piece.numbers.empty()) continue;
+    count *= piece.numbers.size();
+    length += std::ranges::max(piece.numbers, {}, &std::string::size).size();
+  }
+  bytes += count * length;
+  if (out.size() + count > names_max || bytes > bytes_max) return too_many(whole);
+  std::vector<std::size_t> at(pieces.size(), 0);
+  for (std::size_t made = 0; made < count; ++made) {
+    std::string& name = out.emplace_back();
+    name.reserve(length);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      name += pieces[i].text;
+      if (!pieces[i].numbers.empty()) name += pieces[i].numbers[at[i]];
+    }
+    for (std::size_t i = pieces.size(); i-- > 0;) {
+      if (pieces[i].numbers.empty()) continue;
+      if (++at[i] < pieces[i].numbers.size()) break;
+      at[i] = 0;
+    }
+  }
   return {};
 }
 
@@ -76,7 +126,7 @@ Result<void> expand_word(std::string_view word, std::string_view whole, std::vec
 
 Result<std::vector<std::string>> expand_hostlist(std::string_view list) {
   std::vector<std::string> out;
-  std::size_t begin = 0;
+  std::size_t begin = 0, bytes = 0;
   int depth = 0;
   for (std::size_t i = 0; i <= list.size(); ++i) {
     const char c = i < list.size() ? list[i] : ',';
@@ -85,11 +135,10 @@ Result<std::vector<std::string>> expand_hostlist(std::string_view list) {
     if (c != ',' || (depth != 0 && i < list.size())) continue;
     const std::string_view word = trim(list.substr(begin, i - begin));
     if (!word.empty()) {
-      MR_TRY_VOID(expand_word(word, list, out));
+      MR_TRY_VOID(expand_word(word, list, out, bytes));
     }
     begin = i + 1;
   }
-  if (out.size() > names_max) return fail(Errc::invalid, "node list names more than 65536 nodes");
   return out;
 }
 

@@ -9,7 +9,8 @@
 
 namespace millrace {
 
-// Every name, in the order written, repeats kept. Refuses lists of more than 65536 names or with unbalanced brackets.
+// Every name, in the order written, repeats kept. Refuses lists of more than 65536 names or 16 MiB of them, and
+// unbalanced brackets.
 Result<std::vector<std::string>> expand_hostlist(std::string_view list);
 // Groups neighbours of the same prefix and width, in first-seen order: a1,a2,b7 -> a[1-2],b7.
 std::string compress_hostlist(const std::vector<std::string>& names);

@@ -8,6 +8,10 @@
 
 namespace millrace {
 
+// As many as the largest array (MaxArraySize=4000001) can have; whoever writes 0-4294967290:2 is refused and not waited
+// for.
+constexpr std::size_t written_ranges_max = 4'000'001;
+
 std::uint64_t IndexSet::size() const {
   std::uint64_t count = 0;
   for (const Range& range : ranges_) count += static_cast<std::uint64_t>(range.last) - range.first + 1;
@@ -21,22 +25,21 @@ bool IndexSet::contains(std::uint32_t index) const {
 
 void IndexSet::insert(std::uint32_t first, std::uint32_t last) {
   MR_ASSERT(first <= last);
-  std::vector<Range> out;
-  Range fresh{first, last};
-  bool placed = false;
-  for (const Range& range : ranges_) {
-    if (static_cast<std::uint64_t>(range.last) + 1 < fresh.first) {
-      out.push_back(range);
-    } else if (static_cast<std::uint64_t>(fresh.last) + 1 < range.first) {
-      if (!placed) out.push_back(fresh);
-      placed = true;
-      out.push_back(range);
-    } else {
-      fresh = {std::min(fresh.first, range.first), std::max(fresh.last, range.last)};
-    }
+  // Those that overlap the new range or touch it become part of it.
+  const auto begin = std::ranges::lower_bound(ranges_, std::uint64_t{first}, {},
+                                              [](const Range& range) { return std::uint64_t{range.last} + 1; });
+  auto end = begin;
+  while (end != ranges_.end() && end->first <= std::uint64_t{last} + 1) {
+    first = std::min(first, end->first);
+    last = std::max(last, end->last);
+    ++end;
   }
-  if (!placed) out.push_back(fresh);
-  ranges_ = std::move(out);
+  if (begin == end) {
+    ranges_.insert(begin, Range{first, last});
+  } else {
+    *begin = {first, last};
+    ranges_.erase(begin + 1, end);
+  }
 }
 
 void IndexSet::erase(std::uint32_t index) {
@@ -65,8 +68,21 @@ std::uint32_t IndexSet::back() const {
   return ranges_.back().last;
 }
 
+IndexSet IndexSet::of(std::vector<Range> ranges) {
+  if (!std::ranges::is_sorted(ranges, {}, &Range::first)) std::ranges::sort(ranges, {}, &Range::first);
+  IndexSet out;
+  for (const Range& range : ranges) {
+    MR_ASSERT(range.first <= range.last);
+    if (!out.ranges_.empty() && range.first <= std::uint64_t{out.ranges_.back().last} + 1)
+      out.ranges_.back().last = std::max(out.ranges_.back().last, range.last);
+    else
+      out.ranges_.push_back(range);
+  }
+  return out;
+}
+
 std::optional<IndexSet> parse_index_set(std::string_view text, std::uint32_t index_max) {
-  IndexSet set;
+  std::vector<IndexSet::Range> ranges;
   const auto number = [&](std::string_view part) -> std::optional<std::uint32_t> {
     if (part.empty() || part.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
     const auto value = parse_integer(part);
@@ -85,12 +101,15 @@ std::optional<IndexSet> parse_index_set(std::string_view text, std::uint32_t ind
     const auto first = number(part.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : number(part.substr(dash + 1));
     if (!first || !last || *last < *first) return std::nullopt;
+    const std::uint64_t pieces = step == 1 ? 1 : (*last - *first) / step + std::uint64_t{1};
+    if (ranges.size() + pieces > written_ranges_max) return std::nullopt;
     if (step == 1)
-      set.insert(*first, *last);
+      ranges.push_back({*first, *last});
     else
-      for (std::uint64_t i = *first; i <= *last; i += step) set.insert(static_cast<std::uint32_t>(i));
+      for (std::uint64_t i = *first; i <= *last; i += step)
+        ranges.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i)});
   }
-  return set;
+  return IndexSet::of(std::move(ranges));
 }
 
 std::string format_index_set(const IndexSet& set) {

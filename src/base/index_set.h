@@ -16,6 +16,8 @@ class IndexSet {
     bool operator==(const Range&) const = default;
   };
 
+  static IndexSet of(std::vector<Range> ranges);  // in any order, overlapping or not
+
   bool empty() const { return ranges_.empty(); }
   std::uint64_t size() const;
   bool contains(std::uint32_t index) const;
@@ -37,7 +39,8 @@ class IndexSet {
   std::vector<Range> ranges_;  // sorted, disjoint, not touching
 };
 
-// "1-5,7" or "0-15:4", without the %throttle. Empty when it is not such a list or an index is above `index_max`.
+// "1-5,7" or "0-15:4", without the %throttle. Empty when it is not such a list, an index is above `index_max`, or it
+// stands for more than four million ranges.
 std::optional<IndexSet> parse_index_set(std::string_view text, std::uint32_t index_max);
 // "1-5,7"; a regular stride of at least three members prints as "0-12:4", as Slurm does.
 std::string format_index_set(const IndexSet& set);

@@ -49,8 +49,8 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
 std::optional<Mebibytes> parse_memory(std::string_view text) {
   if (text.empty()) return std::nullopt;
   std::int64_t kib_per_unit = 1024;
+  if (lower(text.back()) == 'b' && text.size() > 1) text.remove_suffix(1);  // "4GB" as "4G"
   const char last = lower(text.back());
-  if (last == 'b' && text.size() > 1) return parse_memory(text.substr(0, text.size() - 1));  // "4GB" as "4G"
   switch (last) {
     case 'k':
       kib_per_unit = 1;

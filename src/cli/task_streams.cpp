@@ -15,6 +15,7 @@
 #include "base/hostlist.h"
 #include "base/index_set.h"
 #include "cli/console.h"
+#include "core/model/request_limits.h"
 
 namespace millrace {
 namespace {
@@ -228,6 +229,7 @@ bool TaskStreams::take_message(Peer& peer, const wire::FromTask& message) {
     peer.position = message.hello().node_position();
     terminal_ = terminal_ || message.hello().terminal();
     const wire::StdioHello& hello = message.hello();
+    if (hello.tasks() > tasks_max) return false;
     peer.tasks.assign(hello.ranks().begin(), hello.ranks().end());
     for (std::uint32_t i = 0; i < hello.tasks() && hello.ranks_size() == 0; ++i)
       peer.tasks.push_back(hello.first_task() + i);

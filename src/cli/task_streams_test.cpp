@@ -75,12 +75,6 @@ TEST(EndLines, Group_what_ended_alike) {
   EXPECT_EQ(lines[1], "n[1-2]: tasks 0-2: Exited with exit code 2");
 }
 
-TEST(Secret, Is_compared_whole) {
-  EXPECT_TRUE(equal_in_constant_time("abc", "abc"));
-  EXPECT_FALSE(equal_in_constant_time("abc", "abd"));
-  EXPECT_FALSE(equal_in_constant_time("abc", "ab"));
-}
-
 TEST(OwnPattern, Knows_the_job) {
   EXPECT_EQ(expand_own_pattern("o.%4j-%J.%x%%", 12, "n"), "o.0012-12.0.n%");
   EXPECT_EQ(expand_own_pattern("a\\%j", 12, "n"), "a%j") << "a backslash means: as it is";

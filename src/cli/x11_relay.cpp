@@ -15,7 +15,6 @@
 
 #include "base/constant_time.h"
 #include "base/text.h"
-#include "cli/task_streams.h"
 
 extern char** environ;
 

@@ -7,6 +7,7 @@
 #include "controller/step_views.h"
 #include "core/ledger/apply_account.h"
 #include "core/ledger/kept_jobs.h"
+#include "core/model/request_limits.h"
 #include "wire/step_facts.h"
 
 namespace millrace {
@@ -98,7 +99,7 @@ bool is_named(const Job& job, const IndexSet* rest, std::string_view tasks) {
   if (tasks.empty()) return true;
   if (tasks.starts_with('+')) return job.het && parse_integer(tasks.substr(1)) == std::int64_t{job.het->offset};
   if (tasks.starts_with('[') && tasks.ends_with(']')) tasks = tasks.substr(1, tasks.size() - 2);
-  const auto wanted = parse_index_set(tasks, unlimited - 1);
+  const auto wanted = parse_index_set(tasks, array_index_max);
   if (!wanted || job.array.value == 0) return false;
   if (job.array_task) return wanted->contains(*job.array_task);
   bool any = false;

@@ -18,6 +18,7 @@
 #include "core/admission/report_node.h"
 #include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
+#include "core/model/request_limits.h"
 #include "core/planner/trial.h"
 #include "wire/frame.h"
 
@@ -404,9 +405,8 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   if (ask.has_max_nodes()) c.max_nodes = ask.max_nodes();
   if (ask.has_tasks()) c.tasks = ask.tasks();
   if (ask.has_cpus_per_task()) c.cpus_per_task = ask.cpus_per_task();
-  if (ask.has_memory_per_node_mib())
-    c.memory_per_node = Mebibytes{static_cast<std::int64_t>(ask.memory_per_node_mib())};
-  if (ask.has_memory_per_cpu_mib()) c.memory_per_cpu = Mebibytes{static_cast<std::int64_t>(ask.memory_per_cpu_mib())};
+  if (ask.has_memory_per_node_mib()) c.memory_per_node = Mebibytes{bounded_mebibytes(ask.memory_per_node_mib())};
+  if (ask.has_memory_per_cpu_mib()) c.memory_per_cpu = Mebibytes{bounded_mebibytes(ask.memory_per_cpu_mib())};
   if (ask.has_dependency()) change.dependency = ask.dependency();
   if (ask.has_required_nodes()) change.required_nodes = ask.required_nodes();
   if (ask.has_excluded_nodes()) change.excluded_nodes = ask.excluded_nodes();

@@ -9,6 +9,7 @@
 #include "core/model/assign.h"
 #include "core/model/gres_text.h"
 #include "core/model/layout.h"
+#include "core/model/request_limits.h"
 #include "core/model/withheld.h"
 
 namespace millrace {
@@ -102,14 +103,14 @@ ResourceWishes to_wishes(const wire::ResourceWishes& from) {
   if (from.has_gres_flags()) to.gres_flags = from.gres_flags();
   if (from.has_task_nodes()) to.task_nodes = from.task_nodes();
   if (from.has_cpus_per_gpu()) to.cpus_per_gpu = from.cpus_per_gpu();
-  if (from.has_memory_per_gpu_mib()) to.memory_per_gpu = static_cast<std::int64_t>(from.memory_per_gpu_mib());
+  if (from.has_memory_per_gpu_mib()) to.memory_per_gpu = bounded_mebibytes(from.memory_per_gpu_mib());
   if (from.has_tasks_per_socket()) to.tasks_per_socket = from.tasks_per_socket();
   if (from.has_tasks_per_core()) to.tasks_per_core = from.tasks_per_core();
   if (from.has_tasks_per_gpu()) to.tasks_per_gpu = from.tasks_per_gpu();
   if (from.has_sockets_per_node()) to.sockets_per_node = from.sockets_per_node();
   if (from.has_cores_per_socket()) to.cores_per_socket = from.cores_per_socket();
   if (from.has_threads_per_core()) to.threads_per_core = from.threads_per_core();
-  if (from.has_tmp_disk_mib()) to.tmp_disk = static_cast<std::int64_t>(from.tmp_disk_mib());
+  if (from.has_tmp_disk_mib()) to.tmp_disk = bounded_mebibytes(from.tmp_disk_mib());
   if (from.has_contiguous()) to.contiguous = from.contiguous();
   if (from.has_spread_job()) to.spread_job = from.spread_job();
   if (from.has_use_min_nodes()) to.use_min_nodes = from.use_min_nodes();

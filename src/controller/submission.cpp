@@ -5,6 +5,7 @@
 
 #include "controller/job_extras.h"
 #include "controller/resources.h"
+#include "core/model/request_limits.h"
 
 namespace millrace {
 
@@ -47,10 +48,8 @@ static SubmitJob to_submit_job(const wire::JobDescription& job, const UserIdenti
   spec.tasks_per_node = job.tasks_per_node();
   spec.cpus_per_task = job.cpus_per_task();
   spec.min_cpus_per_node = job.min_cpus_per_node();
-  if (job.has_memory_per_node_mib())
-    spec.memory_per_node = Mebibytes{static_cast<std::int64_t>(job.memory_per_node_mib())};
-  if (job.has_memory_per_cpu_mib())
-    spec.memory_per_cpu = Mebibytes{static_cast<std::int64_t>(job.memory_per_cpu_mib())};
+  if (job.has_memory_per_node_mib()) spec.memory_per_node = Mebibytes{bounded_mebibytes(job.memory_per_node_mib())};
+  if (job.has_memory_per_cpu_mib()) spec.memory_per_cpu = Mebibytes{bounded_mebibytes(job.memory_per_cpu_mib())};
   spec.nice = job.nice();
   spec.umask = job.umask();
   spec.open_mode = static_cast<std::uint8_t>(job.open_mode());

@@ -8,6 +8,7 @@
 #include "base/hostlist.h"
 #include "base/index_set.h"
 #include "core/model/layout.h"
+#include "core/model/request_limits.h"
 #include "core/model/step.h"
 
 namespace millrace {
@@ -172,9 +173,16 @@ static Result<std::uint32_t> largest_count(const wire::JobDescription& step, std
   return largest;
 }
 
+static Result<void> check_task_count(std::uint64_t tasks) {
+  if (tasks <= tasks_max) return {};
+  return fail(Errc::invalid, "invalid number of tasks: " + std::to_string(tasks) + " (expected at most " +
+                                 std::to_string(tasks_max) + ")");
+}
+
 Result<StepPlacement> StepKeeper::find_room(const wire::CreateStep& ask) const {
   const wire::JobDescription& step = ask.step();
   MR_TRY(const StepNeeds needs, needs_of(ask, defaults_));
+  MR_TRY_VOID(check_task_count(std::max(needs.tasks, needs.tasks_per_node)));
   MR_TRY(std::vector<std::uint32_t> order, candidates(ask));
   if (!step.resources().features().empty()) {
     std::erase_if(order, [&](std::uint32_t at) { return !needs.features.admits(belongings_[at].features); });
@@ -253,6 +261,7 @@ Result<StepPlacement> StepKeeper::find_room(const wire::CreateStep& ask) const {
   for (const Room* room : chosen) capacities.push_back(room->now);
   if (tasks == 0) {
     const std::uint32_t each = std::max(needs.tasks_per_node, 1u);
+    MR_TRY_VOID(check_task_count(std::uint64_t{each} * chosen.size()));
     tasks = each * static_cast<std::uint32_t>(chosen.size());
   }
   MR_TRY(const Distribution distribution,

@@ -83,6 +83,18 @@ TEST_F(StepKeeperTest, A_node_that_failed_has_no_new_step_and_keeps_its_place) {
   EXPECT_EQ(refusal(there), Errc::invalid);
 }
 
+// What is made for each task stays bounded, whatever a user asks for.
+TEST_F(StepKeeperTest, Refuses_more_tasks_than_there_can_be) {
+  wire::CreateStep wish = ask(1, 4'000'000'000);
+  wish.mutable_step()->mutable_extras()->set_overcommit(true);
+  const auto refused = keeper_->find_room(wish);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().story, "invalid number of tasks: 4000000000 (expected at most 1000000)");
+  wish.mutable_step()->set_tasks(0);
+  wish.mutable_step()->set_tasks_per_node(4'000'000'000);
+  EXPECT_FALSE(keeper_->find_room(wish));
+}
+
 TEST_F(StepKeeperTest, The_shell_of_salloc_takes_nothing_from_the_others) {
   wire::CreateStep shell = ask(1, 1);
   shell.set_overlap(true);

@@ -10,6 +10,7 @@
 #include "base/index_set.h"
 #include "base/text.h"
 #include "core/model/gres_text.h"
+#include "core/model/request_limits.h"
 
 namespace millrace {
 namespace {
@@ -212,9 +213,9 @@ StepDefaults defaults_of(const wire::LaunchPlan& allocation) {
   out.holds_devices = allocation.devices_asked();
   const wire::JobDescription& job = allocation.job();
   if (job.has_memory_per_cpu_mib() && job.memory_per_cpu_mib() > 0)
-    out.memory_per_cpu = static_cast<std::int64_t>(job.memory_per_cpu_mib());
+    out.memory_per_cpu = bounded_mebibytes(job.memory_per_cpu_mib());
   else if (job.has_memory_per_node_mib() && job.memory_per_node_mib() > 0)
-    out.memory_per_node = static_cast<std::int64_t>(job.memory_per_node_mib());
+    out.memory_per_node = bounded_mebibytes(job.memory_per_node_mib());
   return out;
 }
 
@@ -249,11 +250,11 @@ Result<StepNeeds> needs_of(const wire::CreateStep& ask, const StepDefaults& defa
     return fail(Errc::invalid, "gres: what its nodes have was not told to the keeper of this job's steps");
   MR_TRY_VOID(relate(out));
   if (wishes.has_memory_per_gpu_mib())
-    out.memory_per_gpu = static_cast<std::int64_t>(wishes.memory_per_gpu_mib());
+    out.memory_per_gpu = bounded_mebibytes(wishes.memory_per_gpu_mib());
   else if (step.has_memory_per_cpu_mib())
-    out.memory_per_cpu = static_cast<std::int64_t>(step.memory_per_cpu_mib());
+    out.memory_per_cpu = bounded_mebibytes(step.memory_per_cpu_mib());
   else if (step.has_memory_per_node_mib())
-    out.memory_per_node = static_cast<std::int64_t>(step.memory_per_node_mib());
+    out.memory_per_node = bounded_mebibytes(step.memory_per_node_mib());
   else {
     out.memory_is_inherited = true;
     out.memory_per_cpu = defaults.memory_per_cpu;

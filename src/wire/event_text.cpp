@@ -595,8 +595,9 @@ std::string describe_event(const Event& event) {
 
 std::string describe_time(Time at) {
   if (at == never) return "never";
-  const std::int64_t micros = (at.value % 1'000'000 + 1'000'000) % 1'000'000;
-  const time_t whole = static_cast<time_t>((at.value - micros) / 1'000'000);
+  const bool before_1970 = at.value % 1'000'000 < 0;  // the division cuts towards zero
+  const std::int64_t micros = at.value % 1'000'000 + (before_1970 ? 1'000'000 : 0);
+  const time_t whole = static_cast<time_t>(at.value / 1'000'000 - (before_1970 ? 1 : 0));
   tm utc{};
   if (gmtime_r(&whole, &utc) == nullptr) return std::to_string(at.value) + "us";
   char stamp[80];

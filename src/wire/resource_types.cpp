@@ -109,7 +109,7 @@ ResourceRequest get(const log::ResourceRequest& from) {
   to.hint = from.hint();
   to.enforce_binding = from.enforce_binding();
   to.disable_binding = from.disable_binding();
-  for (const auto& range : from.node_counts()) to.node_counts.insert(range.first(), range.last());
+  to.node_counts = get_ranges(from.node_counts());
   return to;
 }
 

@@ -6,6 +6,7 @@
 #include "core/ledger/kept_jobs.h"
 #include "core/ledger/licences.h"
 #include "core/ledger/rebuild.h"
+#include "core/ledger/references.h"
 #include "core/model/node_use.h"
 #include "wire/event_codec.h"
 #include "wire/log_types.h"
@@ -360,6 +361,8 @@ std::string encode_state(const State& state) {
   return bytes;
 }
 
+constexpr std::uint32_t node_index_end = 1u << 24;  // lists by node are as long as the highest number
+
 Result<State> decode_state(std::string_view bytes) {
   log::State in;
   if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
@@ -370,6 +373,8 @@ Result<State> decode_state(std::string_view bytes) {
   state.next_key = JobKey{in.next_key()};
   state.last_id = JobId{in.last_id()};
   state.policy = SharedValue(get(in.policy()));
+  for (const auto& node : in.nodes())
+    if (node.index() >= node_index_end) return fail(Errc::corrupt, "snapshot: a node of a number that is none");
   get_nodes(in, state);
   state.slice_due = Time{in.slice_due()};
   state.next_reservation = ReservationId{std::max(in.next_reservation(), 1u)};
@@ -421,8 +426,9 @@ Result<State> decode_state(std::string_view bytes) {
     index_kept(state, number, *kept.back().second);
   }
   state.kept = SharedMap<KeptNumber, SharedValue<KeptJob>>::from_sorted(std::move(kept));
-  add_up_shares(state);
   get_accounts(in, state);
+  if (const auto wrong = dangling_reference(state)) return fail(Errc::corrupt, "snapshot: " + *wrong);
+  add_up_shares(state);
   MR_TRY_VOID(get_steps(in, state));
   rebuild_indexes(state);
   if (const auto broken = broken_law(state)) return fail(Errc::corrupt, "snapshot: " + *broken);

@@ -55,7 +55,10 @@ std::expected<std::vector<SelectedJob>, Refusal> select_jobs(const State& state,
   if (!names_array) return refuse(RefusalCode::invalid_job_id);
   std::string_view list = name.tasks;
   if (list.starts_with('[') && list.ends_with(']')) list = list.substr(1, list.size() - 2);
-  const auto tasks = parse_index_set(list, unlimited - 1);
+  // What no array can have is no list: 0-4294967290:2 must not be taken apart for each name of a long request.
+  const std::uint32_t highest =
+      std::max(state.policy->max_array_size, array->spec.tasks.empty() ? 1 : array->spec.tasks.back() + 1) - 1;
+  const auto tasks = parse_index_set(list, highest);
   if (!tasks) return refuse(RefusalCode::invalid_job_id, "not a list of array tasks: " + name.tasks);
   // All that is left of the rest is the rest itself: it stays one record.
   std::uint64_t of_rest = 0;

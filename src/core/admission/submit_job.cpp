@@ -12,6 +12,7 @@
 #include "core/admission/reserve.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/apply_account.h"
+#include "core/model/request_limits.h"
 
 namespace millrace {
 namespace {
@@ -75,7 +76,7 @@ std::expected<void, Refusal> complete_size(JobSpec& spec, std::size_t required) 
   } else if (spec.tasks_per_node > 0 && !spec.nodes_asked) {
     spec.min_nodes = std::max(spec.min_nodes, (spec.tasks + spec.tasks_per_node - 1) / spec.tasks_per_node);
   }
-  if (spec.tasks > 1'000'000 || spec.cpus_per_task > 1'000'000) return refuse(RefusalCode::bad_task_count);
+  if (spec.tasks > tasks_max || spec.cpus_per_task > cpus_of_node_max) return refuse(RefusalCode::bad_task_count);
   if (spec.tasks < spec.min_nodes && spec.tasks_asked)
     spec.min_nodes = std::max<std::uint32_t>(spec.tasks, static_cast<std::uint32_t>(required));
   if (spec.tasks < spec.min_nodes) spec.tasks = spec.min_nodes;

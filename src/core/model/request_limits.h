@@ -1,0 +1,20 @@
+// src/core/model/request_limits.h - how much one job or step may ask for: sums and products of it fit, and what is made
+// for each task stays bounded.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace millrace {
+
+constexpr std::uint32_t tasks_max = 1'000'000;
+constexpr std::uint32_t cpus_of_node_max = 1'000'000;
+constexpr std::uint32_t array_index_max = 4'000'000;  // MaxArraySize is at most one more
+constexpr std::int64_t mebibytes_max = 1LL << 36;     // for each node, CPU or gpu; no machine has a part of it
+
+// A size as a message has it. What is more than there can be stays more than there is.
+constexpr std::int64_t bounded_mebibytes(std::uint64_t size) {
+  return static_cast<std::int64_t>(std::min(size, static_cast<std::uint64_t>(mebibytes_max)));
+}
+
+}  // namespace millrace

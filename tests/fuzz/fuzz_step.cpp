@@ -1,0 +1,76 @@
+// tests/fuzz/fuzz_step.cpp - what the supervisor of a job reads: wishes for steps, the plan of a launch, facts of
+// steps.
+#include "agent.pb.h"
+#include "client.pb.h"
+#include "step/affinity.h"
+#include "step/environment.h"
+#include "step/front_environment.h"
+#include "step/step_keeper.h"
+#include "target.h"
+#include "task.pb.h"
+#include "wire/launch_plan_check.h"
+#include "wire/program_environment.h"
+#include "wire/step_facts.h"
+
+using namespace millrace;
+
+namespace {
+
+wire::LaunchPlan plan_of_job() {
+  wire::LaunchPlan plan;
+  plan.set_nodes("n[1-3]");
+  plan.set_node_name("n1");
+  for (const std::uint32_t cpus : {4u, 4u, 2u}) plan.add_cpus_per_node(cpus);
+  for (const std::uint32_t tasks : {2u, 1u, 1u}) plan.add_tasks_per_node(tasks);
+  return plan;
+}
+
+}  // namespace
+
+FUZZ_SEEDS(create_step) {
+  wire::CreateStep ask;
+  ask.mutable_step()->set_min_nodes(2);
+  ask.mutable_step()->set_tasks(3);
+  ask.mutable_step()->set_required_nodes("n[1-2]");
+  ask.mutable_step()->mutable_resources()->set_distribution("arbitrary");
+  ask.mutable_step()->mutable_resources()->set_task_nodes("n2,n1,n1");
+  ask.mutable_step()->mutable_resources()->set_node_counts("1-3:2");
+  return {ask.SerializeAsString(), std::string{}};
+}
+
+FUZZ_BINARY(create_step) {
+  wire::CreateStep ask;
+  if (!ask.ParseFromArray(input.data(), static_cast<int>(input.size()))) return;
+  StepKeeper keeper(plan_of_job(), 0);
+  const auto room = keeper.find_room(ask);
+  if (!room) return;
+  const std::uint32_t step = keeper.start(*room, ask.overlap());
+  fuzz::use(keeper.ranks_of(room->shares, ask.step().resources()));
+  fuzz::use(keeper.tasks_on(step, "n2", ask.step().resources()));
+  fuzz::use(keeper.find_room(ask));
+}
+
+FUZZ_SEEDS(launch_plan) { return {plan_of_job().SerializeAsString()}; }
+
+FUZZ_BINARY(launch_plan) {
+  wire::LaunchPlan plan;
+  if (!plan.ParseFromArray(input.data(), static_cast<int>(input.size()))) return;
+  if (!check_plan(plan)) return;  // as the agent does, before anybody else sees it
+  wire::Credential identity;
+  fuzz::use(node_environment(plan, identity));
+  fuzz::use(ranks_of_node(plan));
+  fuzz::use(step_name(plan));
+  fuzz::use(program_environment("prolog_slurmd", plan, identity, nullptr));
+  StepKeeper keeper(plan, 0);
+  wire::CreateStep ask;
+  fuzz::use(keeper.find_room(ask));
+}
+
+FUZZ_BINARY(step_facts) {
+  wire::StepFacts facts;
+  if (!facts.ParseFromArray(input.data(), static_cast<int>(input.size()))) return;
+  fuzz::use(reported_steps(facts.facts()));
+  wire::StepUsage sum;
+  for (const wire::StepFact& fact : facts.facts()) add_usage(sum, fact.usage());
+  fuzz::use(usage_of(sum));
+}

@@ -1,0 +1,162 @@
+// tests/fuzz/small_controller.cpp - see small_controller.h.
+#include "small_controller.h"
+
+#include <map>
+
+#include "adapters/own_agents.h"
+#include "agent.pb.h"
+#include "client.pb.h"
+#include "controller/controller.h"
+#include "controller/sessions.h"
+#include "core/ledger/invariants.h"
+#include "sim/sim_world.h"
+#include "small_state.h"
+#include "target.h"
+#include "task.pb.h"
+#include "wire/event_codec.h"
+#include "wire/frame.h"
+
+namespace millrace::fuzz {
+namespace {
+
+// Everything is durable at once; payloads stay in memory.
+class MemoryLog final : public EventLog {
+ public:
+  explicit MemoryLog(Loop& loop) : loop_(loop) {}
+  void append(Batch batch, Durable done) override {
+    for (const std::string& event : batch.events)
+      must(decode_event(event).has_value(), "an event that was written is read back");
+    for (auto& [id, bytes] : batch.payloads) payloads_[id] = std::move(bytes);
+    index_ += batch.events.size();
+    loop_.post([done = std::move(done), index = index_]() mutable { done(index); });
+  }
+  Room room(std::uint64_t) const override { return Room::enough; }
+  bool has_payload(const PayloadId& id) const override { return payloads_.contains(id); }
+  void read_payload(const PayloadId& id, std::move_only_function<void(Result<std::string>)> done) override {
+    const auto it = payloads_.find(id);
+    done(it == payloads_.end() ? Result<std::string>{fail(Errc::not_found, "no such payload")} : it->second);
+  }
+  void write_snapshot(std::uint64_t, std::string state, std::vector<PayloadId>,
+                      std::move_only_function<void(Result<void>)> done) override {
+    must(decode_state(state).has_value(), "a snapshot that was written is read back");
+    done({});
+  }
+  std::uint64_t bytes_since_snapshot() const override { return 0; }
+
+ private:
+  Loop& loop_;
+  std::map<PayloadId, std::string> payloads_;
+  std::uint64_t index_ = 0;
+};
+
+class AnyIdentity final : public Identities {
+ public:
+  void find(UserId uid, GroupId gid, std::move_only_function<void(Result<UserIdentity>)> done) override {
+    done(UserIdentity{uid, gid, uid.value == 0 ? "root" : "alice", "users", {gid.value}});
+  }
+};
+
+class DeafLink final : public Link {
+ public:
+  void send(std::string) override {}
+  void close() override {}
+  std::size_t unsent() const override { return 0; }
+};
+
+const CredentialSigner& signer() {
+  static const auto made = CredentialSigner::from_cluster_key(std::string(key_size, 'k'));
+  return *made;
+}
+
+}  // namespace
+
+struct SmallController::Parts {
+  Parts()
+      : loop(world),
+        plan_worker(world, loop, milliseconds(1)),
+        query_worker(world, loop, milliseconds(1)),
+        log(loop),
+        agents(loop, signer(), OwnAgents::Settings{"c", 1}, [](const std::string&) {}) {}
+  ~Parts() { loop.kill(); }
+  SimWorld world{1};
+  SimProcess loop;
+  SimWorker plan_worker, query_worker;
+  MemoryLog log;
+  AnyIdentity identities;
+  Sessions sessions;
+  OwnAgents agents;
+  std::unique_ptr<Controller> controller;
+  std::map<std::uint32_t, ClientId> clients;
+  struct Agent {
+    LinkHandler* handler = nullptr;
+    std::uint64_t sequence = 0;
+  };
+  std::map<std::string, Agent> nodes;
+};
+
+SmallController::SmallController() : parts_(std::make_unique<Parts>()) {
+  static const State state = small_state();
+  static const ClusterConfigured cluster = small_cluster();
+  Parts& p = *parts_;
+  ControllerSettings settings;
+  settings.crontabs = settings.user_triggers = true;
+  p.controller = std::make_unique<Controller>(
+      Controller::Parts{p.loop, p.log, p.plan_worker, p.query_worker, p.identities, p.sessions, nullptr}, settings,
+      ControllerHooks{}, state);
+  p.sessions.serve(*p.controller);
+  p.controller->add_manager(p.agents);
+  p.controller->start(cluster, [&p] { p.agents.serve(*p.controller, p.controller->epoch()); });
+  run();
+  for (const std::string node : {"n1", "n2"}) {
+    wire::ToController hello;
+    hello.mutable_hello()->set_protocol(protocol_version);
+    hello.mutable_hello()->set_node(node);
+    hello.mutable_hello()->set_boot_id("boot");
+    hello.mutable_hello()->mutable_inventory()->set_cpus(8);
+    hello.mutable_hello()->mutable_inventory()->set_sockets(2);
+    hello.mutable_hello()->mutable_inventory()->set_cores_per_socket(4);
+    hello.mutable_hello()->mutable_inventory()->set_threads_per_core(1);
+    hello.mutable_hello()->mutable_inventory()->set_memory_mib(1000);
+    from_agent(node, hello.SerializeAsString());
+  }
+  run();
+}
+
+SmallController::~SmallController() {
+  const auto broken = broken_law(parts_->controller->durable());
+  if (broken) std::fprintf(stderr, "%s\n", broken->c_str());
+  must(!broken, "the laws of the ledger hold after any request");
+}
+
+void SmallController::request(std::uint32_t uid, std::string_view bytes) {
+  wire::Request ask;
+  if (!ask.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+  ask.set_protocol(protocol_version);
+  ClientId& client = parts_->clients[uid];
+  if (client == 0) client = parts_->sessions.accept_relayed(UserId{uid}, GroupId{uid}, [](std::string) {});
+  parts_->sessions.relayed_message(client, ask.SerializeAsString());
+  run();
+}
+
+void SmallController::from_agent(const std::string& node, std::string_view bytes) {
+  wire::ToController message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+  Parts::Agent& agent = parts_->nodes[node];
+  if (agent.handler == nullptr || message.has_hello()) {
+    agent.handler = &parts_->agents.accept(std::make_unique<DeafLink>(), node);
+    agent.sequence = 0;
+  }
+  message.set_session(1);
+  message.set_sequence(++agent.sequence);
+  // A relay may be told of clients only by those who are one; what it carries is the target `request`.
+  if (message.has_relayed() || message.has_relay_closed()) return;
+  agent.handler->message(message.SerializeAsString());
+  run();
+}
+
+void SmallController::run() {
+  const Time until = parts_->world.now() + seconds(3);
+  while (parts_->world.next_at() <= until) parts_->world.step();
+}
+
+}  // namespace millrace::fuzz

@@ -1,0 +1,64 @@
+// tests/fuzz/small_state.cpp - see small_state.h.
+#include "small_state.h"
+
+#include "agent.pb.h"
+#include "client.pb.h"
+#include "config/slurm_conf.h"
+#include "controller/config_facts.h"
+#include "controller/submission.h"
+#include "core/admission/submit_het_job.h"
+#include "core/admission/submit_job.h"
+#include "core/ledger/apply.h"
+#include "target.h"
+#include "task.pb.h"
+
+namespace millrace::fuzz {
+namespace {
+
+constexpr Time now{1'700'000'000'000'000};
+
+constexpr const char* site =
+    "ClusterName=c\nSlurmctldHost=h\nGresTypes=gpu\nLicenses=foo:3\nMaxArraySize=1001\n"
+    "AccountingStorageEnforce=associations,limits\n"
+    "NodeName=n[1-4] CPUs=8 Sockets=2 CoresPerSocket=4 RealMemory=1000 Feature=a,b Gres=gpu:a100:4\n"
+    "PartitionName=p Nodes=n[1-4] Default=YES\nPartitionName=q Nodes=n[1-2] MaxTime=60\n";
+
+void submit(State& state, const wire::SubmitJob& ask) {
+  const auto jobs = to_submit_jobs(ask, {UserId{0}, GroupId{0}, "root", "root", {0}});
+  const Actor root{.uid = UserId{0}, .is_admin = true};
+  const auto decided = jobs.size() > 1 ? decide(state, jobs, root, now) : decide(state, jobs.front(), root, now);
+  must(decided.has_value(), "the small cluster takes its jobs");
+  for (const Event& event : decided->events) apply(state, event);
+}
+
+}  // namespace
+
+ClusterConfigured small_cluster() {
+  const ConfigurationReport report = parse_configuration_text(site, "/fuzz/slurm.conf");
+  must(report.errors.empty(), "the small cluster can be configured");
+  ClusterConfigured out = to_facts(report.configuration, [](const std::string&) { return std::nullopt; });
+  out.policy.enforce = 0;
+  out.at = now;
+  return out;
+}
+
+State small_state() {
+  State state;
+  apply(state, ControllerStarted{Epoch{1}, now});
+  apply(state, small_cluster());
+  wire::SubmitJob ask;
+  ask.set_script("#!/bin/sh\n");
+  ask.mutable_job()->set_name("plain");
+  ask.mutable_job()->set_work_dir("/tmp");
+  submit(state, ask);
+  ask.mutable_job()->set_array("1-6%2");
+  submit(state, ask);
+  ask.mutable_job()->clear_array();
+  *ask.add_more_components() = ask.job();
+  submit(state, ask);
+  ask.clear_more_components();
+  submit(state, ask);
+  return state;
+}
+
+}  // namespace millrace::fuzz
