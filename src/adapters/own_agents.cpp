@@ -1,10 +1,10 @@
 // src/adapters/own_agents.cpp - see own_agents.h.
 #include "adapters/own_agents.h"
 
+#include "core/model/request_limits.h"
 #include "millrace.pb.h"
 #include "wire/frame.h"
 #include "wire/step_facts.h"
-#include "core/model/request_limits.h"
 
 namespace millrace {
 namespace {
@@ -210,8 +210,8 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
                             found.os(),
                             hello.version(),
                             found.host_name(),
-                            Time{found.boot_at_us()},
-                            Time{found.agent_started_at_us()}};
+                            bounded_time(found.boot_at_us()),
+                            bounded_time(found.agent_started_at_us())};
   for (const auto& each : found.devices())
     registration.inventory.devices.push_back({each.name(),
                                               each.type(),
