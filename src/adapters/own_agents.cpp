@@ -211,8 +211,8 @@ void OwnAgents::hello(Session& session, const wire::AgentHello& hello) {
                             found.os(),
                             hello.version(),
                             found.host_name(),
-                            Time{found.boot_at_us()},
-                            Time{found.agent_started_at_us()}};
+                            bounded_time(found.boot_at_us()),
+                            bounded_time(found.agent_started_at_us())};
   for (const auto& each : found.devices())
     registration.inventory.devices.push_back({each.name(),
                                               each.type(),

@@ -399,7 +399,7 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   if (ask.has_partition()) change.partition = ask.partition();
   if (ask.has_nice()) c.nice = ask.nice();
   if (ask.has_priority()) c.priority = ask.priority();
-  if (ask.has_begin_at_us()) c.begin_at = Time{ask.begin_at_us()};
+  if (ask.has_begin_at_us()) c.begin_at = bounded_time(ask.begin_at_us());
   if (ask.has_comment()) c.comment = ask.comment();
   if (ask.has_min_nodes()) c.min_nodes = ask.min_nodes();
   if (ask.has_max_nodes()) c.max_nodes = ask.max_nodes();
@@ -435,7 +435,7 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   if (ask.extras().reboot() || (ask.extras().has_core_spec() && ask.extras().core_spec() != no_core_spec))
     c.exclusive = true;
   if (ask.has_std_in()) c.std_in = ask.std_in();
-  if (ask.has_end_at_us()) change.end_at = Time{ask.end_at_us()};
+  if (ask.has_end_at_us()) change.end_at = bounded_time(ask.end_at_us());
   change.admin_words =
       ask.extras().has_admin_comment() || ask.extras().has_system_comment() || ask.extras().has_site_factor();
   change.reset_accrue = ask.reset_accrue_time();

@@ -6,6 +6,7 @@
 #include "controller/queries.h"
 #include "core/admission/reserve.h"
 #include "core/model/gres_text.h"
+#include "core/model/request_limits.h"
 
 namespace millrace {
 namespace {
@@ -20,9 +21,9 @@ Reserve to_reserve(const wire::Reserve& ask, std::string asker) {
   Reserve out;
   out.name = ask.name();
   out.asker = std::move(asker);
-  if (ask.has_start_us()) out.start = Time{ask.start_us()};
-  if (ask.has_end_us()) out.end = Time{ask.end_us()};
-  if (ask.has_duration_us()) out.duration = Duration{ask.duration_us()};
+  if (ask.has_start_us()) out.start = bounded_time(ask.start_us());
+  if (ask.has_end_us()) out.end = bounded_time(ask.end_us());
+  if (ask.has_duration_us()) out.duration = bounded_duration(ask.duration_us());
   if (ask.has_nodes()) out.nodes = ask.nodes();
   if (ask.has_node_count()) out.node_count = ask.node_count();
   if (ask.has_partition()) out.partition = ask.partition();
@@ -41,9 +42,9 @@ Reserve to_reserve(const wire::Reserve& ask, std::string asker) {
   out.groups_op = op(ask.groups_op());
   out.flags_op = op(ask.flags_op());
   out.node_count_change = ask.node_count_change();
-  out.start_change = Duration{ask.start_change_us()};
-  out.end_change = Duration{ask.end_change_us()};
-  out.duration_change = Duration{ask.duration_change_us()};
+  out.start_change = bounded_duration(ask.start_change_us());
+  out.end_change = bounded_duration(ask.end_change_us());
+  out.duration_change = bounded_duration(ask.duration_change_us());
   out.skip = ask.skip();
   return out;
 }

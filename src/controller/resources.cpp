@@ -122,7 +122,7 @@ ResourceWishes to_wishes(const wire::ResourceWishes& from) {
   if (from.has_consolidate_segments()) to.consolidate_segments = from.consolidate_segments();
   if (from.has_switches_wait_seconds()) to.switches_wait_seconds = from.switches_wait_seconds();
   if (from.has_time_min_minutes()) to.time_min_minutes = from.time_min_minutes();
-  if (from.has_deadline_us()) to.deadline = Time{from.deadline_us()};
+  if (from.has_deadline_us()) to.deadline = bounded_time(from.deadline_us());
   return to;
 }
 

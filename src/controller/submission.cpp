@@ -67,7 +67,7 @@ static SubmitJob to_submit_job(const wire::JobDescription& job, const UserIdenti
   if (job.has_time_limit_minutes()) out.time_limit_minutes = job.time_limit_minutes();
   if (job.has_priority()) out.priority = job.priority();
   if (job.has_requeue()) out.requeue = job.requeue();
-  out.begin_at = Time{job.begin_at_us()};
+  out.begin_at = bounded_time(job.begin_at_us());
   out.hold = job.hold();
   out.wishes = to_wishes(job.resources());
   return out;

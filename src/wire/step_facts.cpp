@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/model/request_limits.h"
+
 namespace millrace {
 namespace {
 
@@ -23,12 +25,17 @@ Outcome outcome_of(const wire::StepFact& from) {
   }
 }
 
+// Nodes tell what they like.
+std::int64_t sum_of(std::int64_t a, std::int64_t b) { return bounded_count(bounded_count(a) + bounded_count(b)); }
+
 }  // namespace
 
 StepUsage usage_of(const wire::StepUsage& from) {
-  return {from.user_us(),    from.system_us(),           from.max_rss_bytes(), from.max_vm_bytes(),
-          from.read_bytes(), from.write_bytes(),         from.gpu_busy_max(),  from.gpu_busy_sum(),
-          from.gpu_looks(),  from.gpu_memory_max_bytes()};
+  return {bounded_count(from.user_us()),       bounded_count(from.system_us()),
+          bounded_count(from.max_rss_bytes()), bounded_count(from.max_vm_bytes()),
+          bounded_count(from.read_bytes()),    bounded_count(from.write_bytes()),
+          bounded_count(from.gpu_busy_max()),  bounded_count(from.gpu_busy_sum()),
+          bounded_count(from.gpu_looks()),     bounded_count(from.gpu_memory_max_bytes())};
 }
 
 wire::StepUsage to_wire(const StepUsage& from) {
@@ -47,15 +54,15 @@ wire::StepUsage to_wire(const StepUsage& from) {
 }
 
 void add_usage(wire::StepUsage& sum, const wire::StepUsage& more) {
-  sum.set_user_us(sum.user_us() + more.user_us());
-  sum.set_system_us(sum.system_us() + more.system_us());
+  sum.set_user_us(sum_of(sum.user_us(), more.user_us()));
+  sum.set_system_us(sum_of(sum.system_us(), more.system_us()));
   sum.set_max_rss_bytes(std::max(sum.max_rss_bytes(), more.max_rss_bytes()));
   sum.set_max_vm_bytes(std::max(sum.max_vm_bytes(), more.max_vm_bytes()));
-  sum.set_read_bytes(sum.read_bytes() + more.read_bytes());
-  sum.set_write_bytes(sum.write_bytes() + more.write_bytes());
+  sum.set_read_bytes(sum_of(sum.read_bytes(), more.read_bytes()));
+  sum.set_write_bytes(sum_of(sum.write_bytes(), more.write_bytes()));
   sum.set_gpu_busy_max(std::max(sum.gpu_busy_max(), more.gpu_busy_max()));
-  sum.set_gpu_busy_sum(sum.gpu_busy_sum() + more.gpu_busy_sum());
-  sum.set_gpu_looks(sum.gpu_looks() + more.gpu_looks());
+  sum.set_gpu_busy_sum(sum_of(sum.gpu_busy_sum(), more.gpu_busy_sum()));
+  sum.set_gpu_looks(sum_of(sum.gpu_looks(), more.gpu_looks()));
   sum.set_gpu_memory_max_bytes(std::max(sum.gpu_memory_max_bytes(), more.gpu_memory_max_bytes()));
 }
 
@@ -65,8 +72,8 @@ ReportedStep reported_step(const wire::StepFact& from) {
   to.start.name = from.name();
   to.start.tasks = from.tasks();
   to.start.cpus = Cpus{from.cpus()};
-  to.start.memory = Mebibytes{static_cast<std::int64_t>(from.memory_mib())};
-  to.start.at = Time{from.started_at_us()};
+  to.start.memory = Mebibytes{bounded_mebibytes(from.memory_mib())};
+  to.start.at = bounded_time(from.started_at_us());
   to.start.srun_host = from.srun_host();
   to.start.srun_pid = from.srun_pid();
   to.start.distribution = from.distribution();
@@ -85,7 +92,7 @@ ReportedStep reported_step(const wire::StepFact& from) {
   end.exit_signal = from.exit_signal();
   end.cancelled_by = UserId{from.cancelled_by()};
   end.usage = usage_of(from.usage());
-  end.at = Time{from.ended_at_us()};
+  end.at = bounded_time(from.ended_at_us());
   to.end = end;
   return to;
 }

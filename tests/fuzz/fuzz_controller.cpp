@@ -37,6 +37,8 @@ void describe_job(wire::JobDescription& job) {
   job.set_time_limit_minutes(10);
   job.set_dependency("afterok:1,afterany:2_3");
   job.set_array("1-10:2%3");
+  job.set_begin_at_us(1'700'000'100'000'000);
+  job.set_memory_per_cpu_mib(100);
   job.set_required_nodes("n[1-2]");
   job.set_excluded_nodes("n4");
   auto& wishes = *job.mutable_resources();
@@ -44,6 +46,8 @@ void describe_job(wire::JobDescription& job) {
   wishes.set_licenses("foo:1");
   wishes.set_distribution("cyclic");
   wishes.set_node_counts("1,3");
+  wishes.set_deadline_us(1'700'009'000'000'000);
+  wishes.set_gres("gpu:a100:1");
 }
 
 std::vector<std::string> job_requests() {
@@ -61,6 +65,11 @@ std::vector<std::string> job_requests() {
         r.mutable_submit()->mutable_job()->set_interactive(true);
         r.mutable_submit()->mutable_job()->set_tasks(2);
         *r.mutable_submit()->add_more_components() = r.submit().job();
+      }),
+      request([](wire::Request& r) {
+        r.mutable_update_job()->mutable_job()->set_job_id(1);
+        r.mutable_update_job()->set_begin_at_us(1'700'000'100'000'000);
+        r.mutable_update_job()->set_memory_per_node_mib(10);
       }),
       request([&](wire::Request& r) { name(r.mutable_cancel()->add_jobs(), "[1-3,5]"); }),
       request([&](wire::Request& r) { name(r.mutable_query_jobs()->add_jobs(), "1-4:2"); }),
@@ -95,6 +104,9 @@ std::vector<std::string> other_requests() {
       request([](wire::Request& r) {
         r.mutable_reserve()->set_name("r");
         r.mutable_reserve()->set_nodes("n[3-4]");
+        r.mutable_reserve()->set_start_us(1'700'000'100'000'000);
+        r.mutable_reserve()->set_end_us(1'700'000'900'000'000);
+        r.mutable_reserve()->set_users("root");
       }),
       request([](wire::Request& r) { r.mutable_query_reservations(); }),
       request([](wire::Request& r) {

@@ -29,6 +29,14 @@ void by_fields(std::string_view text, std::span<const Field<Row>> fields) {
 
 }  // namespace
 
+FUZZ_SEEDS(format) {
+  std::vector<std::string> out(2);
+  for (const Column<JobRow>& column : job_columns()) out[0] += std::string{column.name} + ":.5,";
+  for (const Column<NodeGroup>& column : node_columns()) out[1] += std::string{column.name} + ",";
+  out[0].resize(1000), out[1].resize(1000);
+  return out;
+}
+
 FUZZ_TEXT(format) {
   Names names;
   std::string unknown;

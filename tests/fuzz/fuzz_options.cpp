@@ -9,6 +9,19 @@ using namespace millrace;
 // Left out: options whose value names a file, which would be read from the machine that fuzzes.
 static bool names_a_file(std::string_view word) { return word.find('/') != std::string_view::npos; }
 
+// Every option once, with a number and with words that several take.
+FUZZ_SEEDS(options) {
+  std::vector<std::string> out;
+  for (const char* value : {"=2", "=a:2,b", "=1-3:2", "=none"}) {
+    std::size_t options = 0;
+    for (const JobOption& option : job_options()) {
+      if (options++ % 4 == 0) out.emplace_back();
+      out.back() += "--" + std::string{option.name} + (option.arg == ArgKind::none ? "" : value) + "\n";
+    }
+  }
+  return out;
+}
+
 FUZZ_TEXT(options) {
   std::vector<std::string_view> words;
   for (const std::string_view word : split(input, '\n'))

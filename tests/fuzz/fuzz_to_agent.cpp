@@ -107,3 +107,14 @@ FUZZ_BINARY(to_agent) {
     if (message.ParseFromString(each)) tell(message);
   }
 }
+
+FUZZ_BINARY(relay) {
+  Relay relay;
+  const Relay::ClientId client = relay.open(1000, 1000, [](std::string reply) { fuzz::use(reply); });
+  relay.request(client, input);
+  relay.connected({[&](const wire::RelayedRequest& request) { fuzz::use(request); }, [](Relay::ClientId) {}});
+  relay.request(client, input);
+  relay.reply(client, input);
+  relay.request(client, input);
+  relay.disconnected();
+}

@@ -1,4 +1,5 @@
 // tests/fuzz/message_mutator.cpp - changes a protobuf message by its wire format alone, so that it stays one.
+#include <algorithm>
 #include <optional>
 
 #include "base/prng.h"
@@ -133,6 +134,17 @@ std::string mutate(std::string_view message, Prng& random, int depth) {
 }
 
 }  // namespace
+
+static std::uint64_t largest(std::string_view message, int depth) {
+  const auto fields = take_apart(message);
+  std::uint64_t out = 0;
+  if (fields)
+    for (const Field& field : *fields)
+      out = std::max({out, field.value, depth < 8 && field.type() == 2 ? largest(field.bytes, depth + 1) : 0});
+  return out;
+}
+
+std::uint64_t largest_number(std::string_view message) { return largest(message, 0); }
 
 std::string mutate_message(std::string_view message, std::uint64_t seed) {
   Prng random(seed);

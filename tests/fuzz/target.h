@@ -43,6 +43,9 @@ void must(bool holds, const char* law);
 // again afterwards. Empty: it is no message.
 std::string mutate_message(std::string_view message, std::uint64_t seed);
 
+// The largest number in the message and in what seems to be a message in it. Below zero is large, as it is written.
+std::uint64_t largest_number(std::string_view message);
+
 // Pieces of the input, for targets that need several texts.
 class Pieces {
  public:

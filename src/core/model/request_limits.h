@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/quantity.h"
+
 namespace millrace {
 
 constexpr std::uint32_t tasks_max = 1'000'000;
@@ -15,6 +17,15 @@ constexpr std::int64_t mebibytes_max = 1LL << 36;     // for each node, CPU or g
 // A size as a message has it. What is more than there can be stays more than there is.
 constexpr std::int64_t bounded_mebibytes(std::uint64_t size) {
   return static_cast<std::int64_t>(std::min(size, static_cast<std::uint64_t>(mebibytes_max)));
+}
+
+// Counts and microseconds since 1970 as a message has them: none below zero, and sums of many fit. The latest is in the
+// year 2255.
+constexpr std::int64_t count_max = 1LL << 53;
+constexpr std::int64_t bounded_count(std::int64_t told) { return std::clamp<std::int64_t>(told, 0, count_max); }
+constexpr Time bounded_time(std::int64_t told) { return {told == never.value ? told : bounded_count(told)}; }
+constexpr Duration bounded_duration(std::int64_t told) {
+  return {told == INT64_MAX ? told : std::clamp(told, -count_max, count_max)};
 }
 
 }  // namespace millrace
