@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 SYMBOLIZERS = ("llvm-symbolizer-19", "llvm-symbolizer", "llvm-symbolizer-14")
@@ -64,9 +63,9 @@ def keep(name: str, kind: str, data: bytes) -> pathlib.Path:
 
 
 def fuzz(program: pathlib.Path, work: pathlib.Path, name: str, limits: dict[str, int], seconds: int) -> list[str]:
-    seeds, found = HERE / "corpus" / name, pathlib.Path(tempfile.mkdtemp(prefix=f"fuzz-{name}-"))
-    grown, made = work / name / "grown", work / name / "made"
-    for folder in (seeds, grown, made):
+    seeds, grown, made, found = HERE / "corpus" / name, work / name / "grown", work / name / "made", work / name / "found"
+    shutil.rmtree(found, ignore_errors=True)
+    for folder in (seeds, grown, made, found):
         folder.mkdir(parents=True, exist_ok=True)
     fuzzer = Fuzzer(program, name, limits, found)
     fuzzer.call(MR_FUZZ_SEEDS=str(made))
