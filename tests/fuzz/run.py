@@ -45,13 +45,31 @@ class Fuzzer:
             words.append(f"-dict={HERE / 'dictionaries' / self.name}")
         return self.call(*words, *map(str, corpora))
 
+    def fails(self, data: bytes) -> bool:
+        path = self.found / "candidate"
+        path.write_bytes(data)
+        return self.call(*self.flags[:4], str(path)).returncode != 0
+
     def minimise(self, finding: pathlib.Path) -> bytes:
-        """Smaller, and still a finding of the same kind; a timeout stays as it is, each try would take as long."""
+        """Smaller, and still a finding; a timeout stays as it is, each try would take as long."""
+        best = finding.read_bytes()
         if not finding.name.startswith("crash-"):
-            return finding.read_bytes()
+            return best
         small = finding.with_name("minimised")
         self.call("-minimize_crash=1", "-max_total_time=20", f"-exact_artifact_path={small}", *self.flags[:4], str(finding))
-        return small.read_bytes() if small.exists() else finding.read_bytes()
+        if small.exists() and self.fails(small.read_bytes()):  # its last try is sometimes none
+            best = small.read_bytes()
+        tries, size = 120, max(len(best) // 2, 1)
+        while tries > 0:
+            cuts = [best[:at] + best[at + size:] for at in range(0, len(best), size)][:tries]
+            tries -= max(len(cuts), 1)
+            if found := next((cut for cut in cuts if self.fails(cut)), None):
+                best, size = found, min(size, max(len(found) // 2, 1))
+            elif size == 1:
+                break
+            else:
+                size //= 2
+        return best
 
 
 def keep(name: str, kind: str, data: bytes) -> pathlib.Path:
