@@ -36,7 +36,7 @@ std::optional<std::vector<Field>> take_apart(std::string_view message) {
   while (!message.empty()) {
     Field field;
     const auto tag = take_varint(message);
-    if (!tag || *tag >> 3 == 0 || *tag >> 3 > 1 << 20) return std::nullopt;
+    if (!tag || *tag >> 3 == 0 || *tag >> 3 > 1u << 29) return std::nullopt;
     field.tag = *tag;
     if (field.type() == 0 || field.type() == 2) {
       const auto value = take_varint(message);
@@ -49,7 +49,7 @@ std::optional<std::vector<Field>> take_apart(std::string_view message) {
       for (std::size_t i = 0; i < size; ++i)
         field.value |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(message[i])) << (8 * i);
       message.remove_prefix(size);
-    } else {
+    } else if (field.type() > 5) {  // 3 and 4 are groups, which have no value of their own
       return std::nullopt;
     }
     out.push_back(std::move(field));

@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 SYMBOLIZERS = ("llvm-symbolizer-19", "llvm-symbolizer", "llvm-symbolizer-14")
@@ -46,13 +45,31 @@ class Fuzzer:
             words.append(f"-dict={HERE / 'dictionaries' / self.name}")
         return self.call(*words, *map(str, corpora))
 
+    def fails(self, data: bytes) -> bool:
+        path = self.found / "candidate"
+        path.write_bytes(data)
+        return self.call(*self.flags[:4], str(path)).returncode != 0
+
     def minimise(self, finding: pathlib.Path) -> bytes:
-        """Smaller, and still a finding of the same kind; a timeout stays as it is, each try would take as long."""
+        """Smaller, and still a finding; a timeout stays as it is, each try would take as long."""
+        best = finding.read_bytes()
         if not finding.name.startswith("crash-"):
-            return finding.read_bytes()
+            return best
         small = finding.with_name("minimised")
         self.call("-minimize_crash=1", "-max_total_time=20", f"-exact_artifact_path={small}", *self.flags[:4], str(finding))
-        return small.read_bytes() if small.exists() else finding.read_bytes()
+        if small.exists() and self.fails(small.read_bytes()):  # its last try is sometimes none
+            best = small.read_bytes()
+        tries, size = 120, max(len(best) // 2, 1)
+        while tries > 0:
+            cuts = [best[:at] + best[at + size:] for at in range(0, len(best), size)][:tries]
+            tries -= max(len(cuts), 1)
+            if found := next((cut for cut in cuts if self.fails(cut)), None):
+                best, size = found, min(size, max(len(found) // 2, 1))
+            elif size == 1:
+                break
+            else:
+                size //= 2
+        return best
 
 
 def keep(name: str, kind: str, data: bytes) -> pathlib.Path:
@@ -64,9 +81,9 @@ def keep(name: str, kind: str, data: bytes) -> pathlib.Path:
 
 
 def fuzz(program: pathlib.Path, work: pathlib.Path, name: str, limits: dict[str, int], seconds: int) -> list[str]:
-    seeds, found = HERE / "corpus" / name, pathlib.Path(tempfile.mkdtemp(prefix=f"fuzz-{name}-"))
-    grown, made = work / name / "grown", work / name / "made"
-    for folder in (seeds, grown, made):
+    seeds, grown, made, found = HERE / "corpus" / name, work / name / "grown", work / name / "made", work / name / "found"
+    shutil.rmtree(found, ignore_errors=True)
+    for folder in (seeds, grown, made, found):
         folder.mkdir(parents=True, exist_ok=True)
     fuzzer = Fuzzer(program, name, limits, found)
     fuzzer.call(MR_FUZZ_SEEDS=str(made))

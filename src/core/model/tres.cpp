@@ -85,7 +85,7 @@ Result<TresList> parse_tres(std::string_view text) {
 }
 
 std::string format_tres_amount(std::string_view name, std::int64_t amount) {
-  if (name != "mem") return std::to_string(amount);
+  if (name != "mem" || amount < 0) return std::to_string(amount);  // -1 takes a limit away, in any unit
   std::size_t unit = 0;
   while (unit + 1 < size_units.size() && amount != 0 && amount % 1024 == 0) amount /= 1024, ++unit;
   return std::to_string(amount) + size_units[unit];

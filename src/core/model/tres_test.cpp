@@ -11,6 +11,10 @@
 namespace millrace {
 namespace {
 
+TEST(Tres, A_limit_that_is_taken_away_is_read_back) {
+  EXPECT_EQ(format_tres(*parse_tres("cpu=5,mem=-1")), "cpu=5,mem=-1");
+}
+
 TEST(Tres, Are_read_and_written_in_one_order) {
   const auto list = parse_tres("GRES/gpu=2,Mem=4G,cpu=10,node=-1");
   ASSERT_TRUE(list) << list.error().story;
