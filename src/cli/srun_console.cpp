@@ -509,8 +509,9 @@ bool SrunConsole::finished() {
   // How many were killed for want of memory is counted, and told, once everybody is dead.
   if (streams_.all_ended()) return !streams_.has_connections() || now_us() >= last_words_until_us_;
   if (job_ended_us_ == 0) return false;
-  // A short step may be over before its nodes' connections were even looked at.
-  const bool may_still_come = step_ask_ && step_problem_.empty() && streams_.tasks_started() == 0;
+  // A short step or job may be over before its nodes' connections were even looked at.
+  const bool ran = last_ && (last_->state() == wire::COMPLETED || last_->state() == wire::FAILED);
+  const bool may_still_come = (step_ask_ ? step_problem_.empty() : ran) && streams_.tasks_started() == 0;
   return (!streams_.has_connections() && !may_still_come) || now_us() - job_ended_us_ >= last_words_us;
 }
 

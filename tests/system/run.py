@@ -37,7 +37,7 @@ class Run:
         with tempfile.TemporaryDirectory(prefix="millrace-report.") as folder:
             report = Path(folder) / "report"
             os.mkfifo(report)
-            command = [sys.executable, "-m", "pytest", "-q", "--report", str(report), *arguments]
+            command = [sys.executable, "-m", "pytest", "-q", "-c", str(HERE / "pytest.ini"), f"--rootdir={HERE}", f"--report={report}", *arguments]
             with open(log, "w") as out:
                 process = subprocess.Popen(command, cwd=HERE, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
                 # Opened for writing, too, so that neither a late nor a missing writer blocks us; the end comes with the process.
@@ -109,7 +109,7 @@ def main():
     for old in logs.glob("*.log"):
         old.unlink()
     marks = "" if chosen.all else "extended" if chosen.extended else "not extended"
-    common = [*chosen.files, f"--build={chosen.build.resolve()}", *(["-k", chosen.word] if chosen.word else [])]
+    common = [*(chosen.files or ["."]), f"--build={chosen.build.resolve()}", *(["-k", chosen.word] if chosen.word else [])]
     begin, tests = time.monotonic(), {}
     for part, mark, how in (("beside", "not alone", ["-n", str(chosen.jobs), "--dist", "loadfile"]), ("alone", "alone", ["-p", "no:xdist"])):
         wanted = f"({marks}) and {mark}" if marks else mark

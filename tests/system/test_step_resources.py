@@ -148,7 +148,8 @@ sbcast -v -f -j $SLURM_JOB_ID.0 bit.file bit.copy
 sbcast -f -w n[1-2] bit.file bit.all; echo code $?
 sbcast -f -w n9 bit.file bit.all; echo code $?
 sbcast -f -j $SLURM_JOB_ID.7 bit.file bit.all; echo code $?
-scontrol liststeps $SLURM_JOB_ID n2; scontrol listjobs '*' n2
+until scontrol liststeps $SLURM_JOB_ID n2 | tee bit.steps | grep -q STEPID; do sleep 0.1; done; cat bit.steps
+until scontrol listjobs '*' n2 | tee bit.jobs | grep -q JOBID; do sleep 0.1; done; cat bit.jobs
 cat bit.copy bit.all
 echo go > bit.held; wait"""
     fields, out = cluster.script(f"rm -f bit.*; {text}", "-N2", "-n4", name="small")
