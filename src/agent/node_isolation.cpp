@@ -117,7 +117,7 @@ wire::Isolation NodeIsolation::of(const wire::LaunchPlan& plan) const {
     }
     // A requeued job may come back to a node that is still ending its last attempt there, whose end takes its cgroup
     // away.
-    const std::string again = plan.attempt() > 1 ? "." + std::to_string(plan.attempt()) : "";
+    const std::string again = plan.attempt() > 0 ? "." + std::to_string(plan.attempt()) : "";
     out.set_job("job_" + std::to_string(plan.job_id()) + again);
     out.set_step(plan.job().interactive()
                      ? plan.step() == interactive_step ? "step_interactive" : "step_" + std::to_string(plan.step())

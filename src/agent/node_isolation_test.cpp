@@ -72,10 +72,10 @@ TEST_F(NodeIsolationTest, By_default_processes_are_tracked_and_nothing_else) {
 }
 
 TEST_F(NodeIsolationTest, Each_attempt_has_a_cgroup_of_its_own) {
-  plan_.set_attempt(1);
+  plan_.set_attempt(0);  // the first
   EXPECT_EQ(order().job(), "job_12");
-  plan_.set_attempt(2);
-  EXPECT_EQ(order().job(), "job_12.2");
+  plan_.set_attempt(1);
+  EXPECT_EQ(order().job(), "job_12.1");
 }
 
 TEST_F(NodeIsolationTest, Who_is_not_root_is_told_once) {

@@ -16,7 +16,7 @@ namespace millrace {
 enum class CgroupDriver : std::uint8_t { none, v1, v2 };
 
 // The node's own cgroups, below which each job has one with one for each step in it:
-//   millrace_NODE_xxxxxxxx/job_12/step_batch        the second attempt of a requeued job: job_12.2
+//   millrace_NODE_xxxxxxxx/job_12/step_batch        after the first requeue: job_12.1
 struct CgroupFolders {
   struct Folder {
     std::string controller;  // v1: memory, cpuset ...; v2: empty, and there is one folder

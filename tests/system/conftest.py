@@ -27,8 +27,6 @@ sys.path.insert(0, str(HERE / "lib"))
 from cluster import Checks, Cluster, TestTrouble  # noqa: E402
 from host import BenchError, adopt_orphans, end_strays  # noqa: E402
 
-CASES = pytest.StashKey[list]()
-
 
 def pytest_addoption(parser):
     parser.addoption("--build", default=str(HERE.parents[1] / "build" / "asan"), help="a build folder, or an installed prefix")
