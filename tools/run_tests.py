@@ -16,6 +16,7 @@ import touched
 ROOT = Path(__file__).resolve().parent.parent
 ASAN, TSAN, RELEASE = (ROOT / "build" / name for name in ("asan", "tsan", "release"))
 PYTHON = sys.executable
+NO_TESTS = 5  # what tests/system/run.py ends with when no test was chosen
 
 
 def seed_from_tree():
@@ -30,10 +31,12 @@ class Runner:
         self.environment = {**os.environ, "MR_SIM_FIRST": str(seed_from_tree()), "MR_SIM_SEEDS": os.environ.get("MR_SIM_SEEDS", "400"),
                             "TSAN_OPTIONS": "halt_on_error=1"}
 
-    def run(self, name, *command, **environment):
+    def run(self, name, *command, may_be_none=False, **environment):
         print(f"== {name}", file=sys.stderr, flush=True)
         begin = time.monotonic()
         code = subprocess.run([str(word) for word in command], cwd=ROOT, env={**self.environment, **environment}).returncode
+        if may_be_none and code == NO_TESTS:
+            return True
         self.rows.append((name, time.monotonic() - begin, code == 0))
         if code != 0:
             print(f"FAILED: {name}", flush=True)
@@ -76,13 +79,15 @@ def run_extended(runner, whole):
 
 
 def run_word(runner, word, choice):
-    """Test programs that have such a name, cases in them, and system tests."""
-    runner.ctest(f"test programs named {word}", ASAN, "-R", word, "--no-tests=ignore")
+    """Test programs that have such a name, cases in them, and system tests. None at all is a failure: the word is probably wrong."""
+    listed = subprocess.run(["ctest", "--test-dir", str(ASAN), "-N", "-R", word], capture_output=True, text=True).stdout
+    if "Test #" in listed:
+        runner.ctest(f"test programs named {word}", ASAN, "-R", word)
     for program in sorted([*ASAN.glob("*_tests"), *(ASAN / "tests").glob("**/*_tests")]):
         listed = subprocess.run([program, f"--gtest_filter=*{word}*", "--gtest_list_tests"], cwd=ROOT, capture_output=True, text=True).stdout
         if "\n  " in listed:
             runner.run(f"cases of {program.name}", program, f"--gtest_filter=*{word}*", "--gtest_brief=1")
-    runner.system(f"system tests named {word}", ASAN, "-k", word, *choice)
+    runner.system(f"system tests named {word}", ASAN, "-k", word, *choice, may_be_none=bool(runner.rows))
 
 
 def run_touched(runner):
@@ -96,11 +101,14 @@ def run_touched(runner):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--extended", action="store_true")
-    parser.add_argument("--all", action="store_true")
-    parser.add_argument("--touched", action="store_true")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--extended", action="store_true")
+    which.add_argument("--all", action="store_true")
+    which.add_argument("--touched", action="store_true")
     parser.add_argument("-k", dest="word")
     chosen = parser.parse_args()
+    if chosen.touched and chosen.word:
+        parser.error("--touched and -k exclude each other: give one of them")
     runner = Runner()
     if chosen.word:
         run_word(runner, chosen.word, ["--all"] if chosen.all else ["--extended"] if chosen.extended else [])

@@ -1,0 +1,97 @@
+// src/adapters/own_agents_test.cpp - sessions of agents and relays: what the controller answers, and whom it counts as
+// a node.
+#include "adapters/own_agents.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent.pb.h"
+#include "sim/sim_world.h"
+#include "wire/frame.h"
+
+namespace millrace {
+namespace {
+
+class SentMessages final : public Link {
+ public:
+  explicit SentMessages(std::vector<wire::ToAgent>& sent) : sent_(sent) {}
+  void send(std::string bytes) override { ASSERT_TRUE(sent_.emplace_back().ParseFromString(bytes)); }
+  void close() override {}
+  std::size_t unsent() const override { return 0; }
+
+ private:
+  std::vector<wire::ToAgent>& sent_;
+};
+
+class CountingObserver final : public ResourceObserver {
+ public:
+  void node_registered(ResourceManager&, const NodeRegistration&) override { ++registered; }
+  void node_reported(ResourceManager&, const std::string&, const std::vector<AttemptReport>&,
+                     const wire::Telemetry&) override {
+    ++reported;
+  }
+  void node_unreachable(ResourceManager&, const std::string&) override {}
+  void keeper_said(ResourceManager&, const std::string&, const wire::StepFromNode&) override {}
+  void step_sampled(ResourceManager&, const std::string&, const wire::StepSample&) override {}
+  int registered = 0;
+  int reported = 0;
+};
+
+class OwnAgentsTest : public ::testing::Test {
+ protected:
+  OwnAgentsTest()
+      : signer_(*CredentialSigner::from_cluster_key(std::string(32, 'k'))),
+        agents_(loop_, signer_, {.cluster_name = "test"}, [](const std::string&) {}) {
+    agents_.serve(observer_, Epoch{1});
+    agent_ = &agents_.accept(std::make_unique<SentMessages>(sent_), "login1");
+  }
+  void connect(bool relay_only) {
+    wire::ToController message;
+    message.set_session(1);
+    message.set_sequence(1);
+    message.mutable_hello()->set_protocol(protocol_version);
+    message.mutable_hello()->set_node("login1");
+    message.mutable_hello()->set_relay_only(relay_only);
+    agent_->message(message.SerializeAsString());
+    ASSERT_EQ(sent_.size(), 1u);
+    EXPECT_TRUE(sent_[0].has_welcome());
+  }
+  void beat() {
+    wire::ToController message;
+    message.set_session(1);
+    message.set_sequence(2);
+    message.mutable_report()->mutable_telemetry();
+    agent_->message(message.SerializeAsString());
+  }
+  SimWorld world_{1};
+  SimProcess loop_{world_};
+  CredentialSigner signer_;
+  CountingObserver observer_;
+  OwnAgents agents_;
+  std::vector<wire::ToAgent> sent_;
+  LinkHandler* agent_ = nullptr;
+};
+
+TEST_F(OwnAgentsTest, A_heartbeat_of_an_agent_is_answered_and_reported) {
+  connect(false);
+  beat();
+  ASSERT_EQ(sent_.size(), 2u);
+  EXPECT_TRUE(sent_[1].has_heard());
+  EXPECT_EQ(observer_.registered, 1);
+  EXPECT_EQ(observer_.reported, 1);
+}
+
+TEST_F(OwnAgentsTest, A_heartbeat_of_a_relay_is_answered_and_counts_for_no_node) {
+  connect(true);
+  beat();
+  ASSERT_EQ(sent_.size(), 2u);
+  EXPECT_TRUE(sent_[1].has_heard());
+  EXPECT_EQ(observer_.registered, 0);
+  EXPECT_EQ(observer_.reported, 0);
+}
+
+}  // namespace
+}  // namespace millrace
