@@ -83,7 +83,7 @@ def run_word(runner, word, choice):
     listed = subprocess.run(["ctest", "--test-dir", str(ASAN), "-N", "-R", word], capture_output=True, text=True).stdout
     if "Test #" in listed:
         runner.ctest(f"test programs named {word}", ASAN, "-R", word)
-    for program in sorted([*ASAN.glob("*_tests"), *(ASAN / "tests").glob("**/*_tests")]):
+    for program in sorted([*ASAN.glob("*_tests"), *(ASAN / "tests").glob("*_tests"), *(ASAN / "tests/golden").glob("*_tests")]):
         listed = subprocess.run([program, f"--gtest_filter=*{word}*", "--gtest_list_tests"], cwd=ROOT, capture_output=True, text=True).stdout
         if "\n  " in listed:
             runner.run(f"cases of {program.name}", program, f"--gtest_filter=*{word}*", "--gtest_brief=1")
