@@ -445,6 +445,7 @@ int Allocation::wait_for_command() {
     if (entries[0].revents != 0) take_signals();
     if (entries[1].revents != 0) take_news();
   }
+  if (ended_ && !told) say_end();  // both ended at once
   if (owns_terminal_) {
     signal(SIGTTOU, SIG_IGN);
     tcsetpgrp(STDIN_FILENO, getpgrp());
@@ -466,8 +467,7 @@ int Allocation::run(wire::SubmitJob ask) {
     return error_code();
   }
   const int code = wait_for_command();
-  if (!ended_) give_back(code);
-  return code;
+  return ended_ ? code : (give_back(code), code);
 }
 
 }  // namespace

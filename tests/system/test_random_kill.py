@@ -97,8 +97,8 @@ class Load:
             return
         job = chooser.choice(known)
         if chooser.random() < 0.7:
-            if self.cluster.run("scancel", str(job)).code == 0:
-                self.cancelled.append(job)
+            self.cancelled.append(job)  # before the answer, which may be lost
+            self.cluster.run("scancel", str(job))
         else:
             self.requeued.append(job)  # before the answer, which may be lost
             self.cluster.run("scontrol", "requeue", str(job))
