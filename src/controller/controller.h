@@ -189,6 +189,7 @@ class Controller final : public ResourceObserver {
   bool tell_keeper(const Job& job, const wire::StepToNode& message);  // false: its node does not answer
   void tell_of_lost(NodeIndex index, NodeLink& link);
   void tell_keeper_of(NodeIndex node, const AttemptReport& report);
+  void tell_keepers_again(NodeIndex first);
   void launch_step(const Job& job, NodeIndex node, const wire::StepLaunch& order);
   bool has_launches_under_way(JobKey key, Attempt attempt,
                               std::optional<NodeIndex> node);  // of steps; not set: on any of its nodes

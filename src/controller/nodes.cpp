@@ -53,6 +53,7 @@ void Controller::node_registered(ResourceManager& by, const NodeRegistration& re
   if (!events.empty()) commit_.happen(std::move(events));
   if (!known_before) planning_.wanted();
   take_reports(*index, registration.attempts);
+  tell_keepers_again(*index);
 }
 
 void Controller::node_reported(ResourceManager& by, const std::string& name, const std::vector<AttemptReport>& attempts,
@@ -237,7 +238,8 @@ void Controller::send_launch(NodeIndex index, const LaunchIntent& intent, const 
     if (!cancelled || cancelled->empty()) return;
     hooks_.say("job " + std::to_string(job->id.value) + " is cancelled: its user, id " +
                std::to_string(job->spec->owner->uid.value) + ", does not exist any more");
-    return commit_.happen(*std::move(cancelled));
+    commit_.happen(*std::move(cancelled));
+    return;
   }
   const Node& node = commit_.durable().node(index);
   links_[index].manager->launch(node.def->name, plan, *job->spec->owner, node.boot_id);

@@ -174,6 +174,21 @@ void Controller::step_client_left(ClientId client) {
 }
 
 // A keeper hears of its steps on other nodes from us; of those on its own from its agent.
+// What other nodes said of their steps while this one was not there was told to nobody, and they may not say it again
+// for long.
+void Controller::tell_keepers_again(NodeIndex first) {
+  const auto* node = commit_.durable().nodes.find(first);
+  if (!node) return;
+  for (const JobKey key : (*node)->jobs) {
+    const Job& job = commit_.durable().job(key);
+    if (job.placement->shares.front().node != first) continue;
+    for (const NodeShare& share : job.placement->shares)
+      if (const auto link = links_.find(share.node); share.node != first && link != links_.end())
+        for (const AttemptReport& report : link->second.attempts)
+          if (report.key == key && report.step) tell_keeper_of(share.node, report);
+  }
+}
+
 void Controller::tell_keeper_of(NodeIndex node, const AttemptReport& report) {
   step_launches_.erase({report.key, report.attempt, node, *report.step});
   const Job* job = commit_.durable().find_job(report.key);
