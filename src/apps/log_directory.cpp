@@ -1,12 +1,12 @@
 // src/apps/log_directory.cpp - see log_directory.h.
 #include "apps/log_directory.h"
 
+#include "core/admission/put_records_aside.h"
 #include "core/ledger/apply.h"
-#include "core/ledger/invariants.h"
 #include "store/recover.h"
 #include "store/segment.h"
 #include "store/snapshot.h"
-#include "wire/event_codec.h"
+#include "wire/replay.h"
 
 namespace millrace {
 namespace {
@@ -60,35 +60,36 @@ class OnlyLooking final : public Filesystem {
   Filesystem& files_;
 };
 
-Result<State> fold(const Recovered& recovered) {
-  State state;
-  if (recovered.snapshot_index > 0) {
-    MR_TRY(state, in_context(decode_state(recovered.snapshot), "snapshot " + std::to_string(recovered.snapshot_index)));
-  }
-  for (const std::string& bytes : recovered.events) {
-    MR_TRY(const Event event, in_context(decode_event(bytes), "event " + std::to_string(state.version + 1)));
-    apply(state, event);
-  }
-  if (const auto broken = broken_law(state))
-    return fail(Errc::corrupt, "the log leads to an impossible state: " + *broken);
-  return state;
-}
-
 }  // namespace
 
-Result<std::unique_ptr<RealFilesystem>> find_log(const std::string& given) {
+Result<std::string> find_log_path(const std::string& given) {
   for (const char* below : {"", "/log", "/state/log"})
-    if (holds_log(given + below)) return RealFilesystem::open_directory(given + below, true);
+    if (holds_log(given + below)) return given + below;
   MR_TRY_VOID(RealFilesystem::open_directory(given, true));  // says what is wrong with the directory itself
   return fail(Errc::not_found, given + ": neither here nor in log/ or state/log/ is a segment of an event log");
 }
 
-Result<State> read_state(Filesystem& files) {
+Result<std::unique_ptr<RealFilesystem>> find_log(const std::string& given) {
+  MR_TRY(const std::string path, find_log_path(given));
+  return RealFilesystem::open_directory(path, true);
+}
+
+Result<State> recover_state(Filesystem& files) {
   OnlyLooking looking(files);
   Result<RecoveredLog> log = recover_log(looking);
   for (int tries = 1; !log && tries < tries_max; ++tries) log = recover_log(looking);
   if (!log) return std::unexpected(std::move(log).error());
-  return fold(log->recovered);
+  return replay(log->recovered);
+}
+
+Result<State> read_state(Filesystem& files) {
+  MR_TRY(State state, recover_state(files));
+  if (const auto repair = decide_repair(state, Time{})) {
+    if (repair->still_broken)
+      return fail(Errc::corrupt, "the log leads to an impossible state: " + *repair->still_broken);
+    apply(state, repair->event);  // as the next start of the controller would
+  }
+  return state;
 }
 
 }  // namespace millrace

@@ -11,9 +11,12 @@
 namespace millrace {
 
 // A directory of segments, or one above it: StateSaveLocation, or the directory of `millrace up`.
+Result<std::string> find_log_path(const std::string& given);
 Result<std::unique_ptr<RealFilesystem>> find_log(const std::string& given);
 
-// What a controller would begin with if it started on this log now. The log may be written on meanwhile.
+// What the log comes to, whether its laws hold or not. The log may be written on meanwhile.
+Result<State> recover_state(Filesystem& files);
+// What a controller would begin with if it started on this log now.
 Result<State> read_state(Filesystem& files);
 
 }  // namespace millrace

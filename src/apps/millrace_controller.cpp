@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "adapters/own_agents.h"
+#include "apps/log_repair.h"
 #include "apps/munge_nodes.h"
 #include "cli/version.h"
 #include "config/daemon_options.h"
@@ -20,8 +21,6 @@
 #include "controller/config_facts.h"
 #include "controller/controller.h"
 #include "controller/sessions.h"
-#include "core/ledger/apply.h"
-#include "core/ledger/invariants.h"
 #include "platform/child_programs.h"
 #include "platform/completion_file.h"
 #include "platform/daemon.h"
@@ -33,7 +32,7 @@
 #include "platform/worker.h"
 #include "store/wal.h"
 #include "wire/credential.h"
-#include "wire/event_codec.h"
+#include "wire/replay.h"
 #include "wire/token.h"
 
 namespace millrace {
@@ -69,21 +68,6 @@ Result<std::string> cluster_key(const std::string& path) {
   return make_cluster_key_file(path);
 }
 
-// State is the fold of the log: snapshot, then every event after it.
-Result<State> fold(const Recovered& recovered) {
-  State state;
-  if (recovered.snapshot_index > 0) {
-    MR_TRY(state, in_context(decode_state(recovered.snapshot), "snapshot " + std::to_string(recovered.snapshot_index)));
-    if (state.version != recovered.snapshot_index)
-      return fail(Errc::corrupt, "snapshot is of another version than its name says");
-  }
-  for (const std::string& bytes : recovered.events) {
-    MR_TRY(const Event event, in_context(decode_event(bytes), "event " + std::to_string(state.version + 1)));
-    apply(state, event);
-  }
-  return state;
-}
-
 Result<void> move_aside(const std::string& directory) {
   const std::string aside = directory + ".old-" + std::to_string(time(nullptr));
   if (rename(directory.c_str(), aside.c_str()) != 0 && errno != ENOENT)
@@ -111,6 +95,7 @@ class ControllerProcess {
   void stop() { loop_.stop(); }
   Result<void> leave_root();
   Result<void> make_state_folder();
+  Result<void> repair(const std::string& directory);
   void open_munge();
   std::optional<NodeProof> proof_of(std::string_view identity);
   ControllerSettings settings() const;
@@ -130,6 +115,7 @@ class ControllerProcess {
   std::unique_ptr<ThreadWorker> log_worker_, plan_worker_, query_worker_, name_worker_;
   std::unique_ptr<Wal> wal_;
   State recovered_;
+  std::vector<Event> first_facts_;  // what the start has to do about the log it found
   std::string cluster_key_;
   std::optional<CredentialSigner> signer_;
   std::optional<MungeNodes> munge_nodes_;
@@ -199,11 +185,23 @@ Result<void> ControllerProcess::open_log() {
   if (opened.second.cut_bytes > 0)
     log_file_.say("cut " + std::to_string(opened.second.cut_bytes) +
                   " bytes of an unfinished write from the end of the log");
-  MR_TRY(recovered_, fold(opened.second));
-  if (const auto broken = broken_law(recovered_))
-    return fail(Errc::corrupt, "the log leads to an impossible state: " + *broken);
+  MR_TRY(recovered_, replay(opened.second));
+  MR_TRY_VOID(repair(directory));
   log_file_.say("recovered " + std::to_string(recovered_.jobs.size()) + " jobs from " +
                 std::to_string(recovered_.version) + " events");
+  return {};
+}
+
+// A record that breaks a law must not keep the controller from serving all the others.
+Result<void> ControllerProcess::repair(const std::string& directory) {
+  auto repair = decide_repair(recovered_, Time{std::int64_t{time(nullptr)} * 1'000'000});
+  if (!repair) return {};
+  MR_TRY(const std::string kept, in_context(keep_log(directory, recovered_.version), "keeping a copy of the log"));
+  for (const std::string& line : describe_repair(recovered_, *repair)) log_file_.complain(line);
+  log_file_.complain("the log as it was is kept in " + kept + "; `millrace log dump` shows it");
+  if (repair->still_broken)
+    return fail(Errc::corrupt, "the log leads to an impossible state: " + *repair->still_broken);
+  first_facts_.push_back(std::move(repair->event));
   return {};
 }
 
@@ -491,14 +489,17 @@ Result<int> ControllerProcess::run() {
     }
   }));
   Result<void> listening;
-  controller_->start(to_facts(configuration_, group_number), [this, &listening] {
-    listening = listen_agents();
-    if (listening) listening = listen_clients();
-    if (!listening) return stop();
-    log_file_.say("controller of cluster " + configuration_.cluster_name + " serves: agents on port " +
-                  std::to_string(agent_listener_->port()) + ", clients on " + configuration_.socket_path);
-    background_.ready();
-  });
+  controller_->start(
+      to_facts(configuration_, group_number),
+      [this, &listening] {
+        listening = listen_agents();
+        if (listening) listening = listen_clients();
+        if (!listening) return stop();
+        log_file_.say("controller of cluster " + configuration_.cluster_name + " serves: agents on port " +
+                      std::to_string(agent_listener_->port()) + ", clients on " + configuration_.socket_path);
+        background_.ready();
+      },
+      std::exchange(first_facts_, {}));
   loop_.run();
   if (!listening) return std::unexpected(listening.error());
   log_file_.say("controller stopped");

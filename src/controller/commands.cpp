@@ -7,15 +7,12 @@
 
 #include "base/hostlist.h"
 #include "base/text.h"
-#include "controller/config_facts.h"
 #include "controller/job_extras.h"
 #include "controller/resources.h"
 #include "controller/submission.h"
 #include "controller/top_job.h"
 #include "core/admission/cancel_job.h"
-#include "core/admission/create_node.h"
 #include "core/admission/modify_job.h"
-#include "core/admission/report_node.h"
 #include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
 #include "core/model/request_limits.h"
@@ -83,6 +80,14 @@ void Commands::refuse_with(const Refusal& refusal) {
   wire::Reply out = reply();
   put_refusal(refusal, *out.mutable_failure());
   answer(std::move(out));
+}
+
+bool Commands::happen(std::vector<Event> events) {
+  if (c_.commit_.happen(std::move(events))) return true;
+  refuse_with({RefusalCode::unspecified,
+               {"a bug of the controller: this would have left its records in an impossible state, so nothing was "
+                "changed; its log says more"}});
+  return false;
 }
 
 void Commands::answer_when_durable(wire::Reply out) {
@@ -223,8 +228,11 @@ void Commands::change_jobs(const std::vector<JobName>& names, const Decide& deci
         if (!first) first = decision.error();
         continue;
       }
+      if (!decision->empty() && !c_.commit_.happen(*std::move(decision))) {
+        if (!first) first = Refusal{RefusalCode::unspecified, {}};
+        continue;
+      }
       ++done;
-      if (!decision->empty()) c_.commit_.happen(*std::move(decision));
     }
     // Of an array those that could be changed were; it failed only if none could.
     if (done == 0 && first && !skip_refused)
@@ -455,86 +463,7 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   });
 }
 
-// ---- nodes, partitions, the daemon itself ----
-
-void Commands::update_node(const wire::UpdateNode& ask) {
-  auto indexes = resolve_nodes(c_.commit_.decided(), equals_ignoring_case(ask.nodes(), "ALL") ? "" : ask.nodes());
-  if (!indexes) return refuse_with(indexes.error());
-  if (equals_ignoring_case(ask.nodes(), "ALL"))
-    for (const auto& [index, node] : c_.commit_.decided().nodes)
-      if (node->configured && !node->future) indexes->push_back(index.value);
-  const bool reboots = ask.state() == "REBOOT" || ask.state() == "REBOOT_ASAP";
-  if (reboots && !c_.hooks_.site_programs().nodes_can_reboot)
-    return refuse_with(2036, "Requested operation not supported on this system",
-                       "RebootProgram is not set in slurm.conf");
-  ChangeNode change;
-  change.state = ask.state();
-  change.reason = ask.reason();
-  change.after_reboot = ask.next_state() == "DOWN"     ? AfterReboot::down
-                        : ask.next_state() == "RESUME" ? AfterReboot::resume
-                                                       : AfterReboot::as_before;
-  if (ask.has_weight()) change.change.weight = ask.weight();
-  if (ask.has_features()) change.change.features = ask.features();
-  if (ask.has_comment()) change.change.comment = ask.comment();
-  if (ask.has_extra()) change.change.extra = ask.extra();
-  if (ask.has_address()) change.change.address = ask.address();
-  if (ask.has_host_name()) change.change.host_name = ask.host_name();
-  if (ask.has_active_features()) change.change.active_features = ask.active_features();
-  if (ask.has_instance_id()) change.change.instance_id = ask.instance_id();
-  if (ask.has_instance_type()) change.change.instance_type = ask.instance_type();
-  if (ask.has_resume_after_seconds())
-    change.change.resume_at =
-        ask.resume_after_seconds() < 0 ? Time{} : c_.loop_.now() + seconds(ask.resume_after_seconds());
-  for (const std::uint32_t index : *indexes) {
-    change.node = NodeIndex{index};
-    auto decision = decide_change_node(c_.commit_.decided(), change, actor_, c_.loop_.now());
-    if (!decision) return refuse_with(decision.error());
-    c_.commit_.happen(*std::move(decision));
-  }
-  wire::Reply out = reply();
-  out.mutable_done();
-  answer_when_durable(std::move(out));
-}
-
-// All of them or none: each is checked before the first is made.
-void Commands::create_nodes(const wire::CreateNodes& ask) {
-  auto defs = nodes_from_words(ask.names(), ask.configuration());
-  if (!defs) return refuse_with(2018, slurm_text(RefusalCode::invalid_node_name), defs.error().story);
-  State copy = c_.commit_.decided();
-  std::vector<Event> events;
-  for (const NodeDef& def : *defs) {
-    auto decision = decide_create_node(copy, def, actor_, c_.loop_.now());
-    if (!decision) return refuse_with(decision.error());
-    for (const Event& event : *decision) apply(copy, event);
-    events.insert(events.end(), decision->begin(), decision->end());
-  }
-  c_.commit_.happen(std::move(events));
-  c_.know_nodes();
-  wire::Reply out = reply();
-  out.mutable_done();
-  answer_when_durable(std::move(out));
-}
-
-void Commands::delete_nodes(const wire::DeleteNodes& ask) {
-  const auto indexes = resolve_nodes(c_.commit_.decided(), ask.names());
-  if (!indexes) return refuse_with(indexes.error());
-  std::vector<Event> events;
-  for (const std::uint32_t index : *indexes) {
-    auto decision = decide_delete_node(c_.commit_.decided(), NodeIndex{index}, actor_, c_.loop_.now());
-    if (!decision) return refuse_with(decision.error());
-    events.insert(events.end(), decision->begin(), decision->end());
-  }
-  c_.commit_.happen(std::move(events));
-  for (const std::uint32_t index : *indexes) {
-    c_.links_.erase(NodeIndex{index});
-    c_.observed_.edit().responding.erase(NodeIndex{index});
-    c_.observed_.edit().telemetry.erase(NodeIndex{index});
-  }
-  c_.know_nodes();
-  wire::Reply out = reply();
-  out.mutable_done();
-  answer_when_durable(std::move(out));
-}
+// ---- the daemon itself ----
 
 void Commands::shutdown(const wire::Shutdown& ask) {
   if (!actor_.is_admin) return refuse_with({RefusalCode::access_denied, {}});

@@ -67,6 +67,7 @@ class Commands final {
   wire::Reply reply() const;
   void answer(wire::Reply reply) { c_.clients_.reply(asker_.client, reply); }
   void answer_when_durable(wire::Reply reply);
+  bool happen(std::vector<Event> events);  // false: it would break a law, and the client was told
   void refuse_with(const Refusal& refusal);
   void refuse_with(std::uint32_t code, const std::string& text, const std::string& note = {});
 

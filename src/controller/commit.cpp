@@ -14,25 +14,24 @@ PayloadId payload_id(std::string_view bytes) {
   return id;
 }
 
-Commit::Commit(Loop& loop, EventLog& log, State recovered, std::move_only_function<void(const Error&)> fatal,
-               std::move_only_function<void(const Changes&)> changed)
+Commit::Commit(Loop& loop, EventLog& log, State recovered, Hooks hooks)
     : loop_(loop),
       log_(log),
-      fatal_(std::move(fatal)),
-      changed_(std::move(changed)),
+      hooks_(std::move(hooks)),
       decided_(std::move(recovered)),
-      durable_(decided_) {}
+      durable_(decided_),
+      flushed_(decided_) {}
 
-void Commit::note(const Event& event) {
+void Commit::note(const Event& event, TouchedRecords& touched) {
   const auto touch = [&](JobKey named) {
-    changes_.jobs.insert(named);
+    touched.jobs.insert(named);
     const Job* found = decided_.find_job(named);
     if (!found) return;
     for (const JobKey key : whole_of(*found)) {  // components share what happens to one of them
-      changes_.jobs.insert(key);
+      touched.jobs.insert(key);
       const Job* job = decided_.find_job(key);
       if (job && job->placement)
-        for (const NodeShare& share : job->placement->shares) changes_.nodes.insert(share.node);
+        for (const NodeShare& share : job->placement->shares) touched.nodes.insert(share.node);
     }
   };
   std::visit(
@@ -43,10 +42,13 @@ void Commit::note(const Event& event) {
           return;  // no order and no plan follows from it
         if constexpr (requires { e.key; }) touch(e.key);
         if constexpr (requires { e.components; }) touch(e.components.front().key);
-        if constexpr (std::is_same_v<E, CrontabSet>)
+        if constexpr (std::is_same_v<E, CrontabSet>) {
+          touched.crontabs.insert(e.uid);
+          for (const JobSubmitted& job : e.submitted) touch(job.key);
           if (const auto* crontab = decided_.crontabs.find(e.uid))
             for (const CrontabJob& entry : (*crontab)->jobs) touch(entry.key);
-        if constexpr (requires { e.node; }) changes_.nodes.insert(e.node);
+        }
+        if constexpr (requires { e.node; }) touched.nodes.insert(e.node);
         if constexpr (std::is_same_v<E, NodeRegistered>) {
           // Jobs that waited for it to be powered up or to reboot may begin, on all their nodes, and whoever waits for
           // them hears of it.
@@ -55,7 +57,7 @@ void Commit::note(const Event& event) {
             for (const JobKey key : node.jobs) touch(key);
         }
         if constexpr (std::is_same_v<E, NodesPowered>) {
-          changes_.nodes.insert(e.nodes.begin(), e.nodes.end());
+          touched.nodes.insert(e.nodes.begin(), e.nodes.end());
           if (e.change == PowerChange::told) return;  // nobody else is concerned
         }
         if constexpr (std::is_same_v<E, TimeSliceTurned>) {
@@ -80,17 +82,40 @@ void Commit::note(const Event& event) {
       event);
 }
 
-void Commit::happen(std::vector<Event> events, Answer answer) {
+bool Commit::happen(std::vector<Event> events, Answer answer) {
+  TouchedRecords touched;
+  const std::size_t before = batch_.events.size();
   for (const Event& event : events) {
-    note(event);  // before: a requeue forgets where the attempt was
+    note(event, touched);  // before: a requeue forgets where the attempt was
     if (diagnostics_) diagnostics_->about_to_happen(decided_, event);
     apply(decided_, event);
     if (diagnostics_) diagnostics_->happened(decided_, event);
     if (fact_log_) fact_log_->happened(decided_, event);
-    note(event);
+    note(event, touched);
     batch_.events.push_back(encode_event(event));
   }
+  if (const auto law = broken_law_near(decided_, touched)) {
+    take_back(before);
+    refused_ = true;
+    hooks_.broken(*law, events);
+    return false;
+  }
+  changes_.jobs.merge(touched.jobs);
+  changes_.nodes.merge(touched.nodes);
   when_durable(std::move(answer));
+  return true;
+}
+
+// What this batch held before is applied again to what it began with. That costs a batch, and happens only where we
+// have a bug; keeping a copy of the state for each decision would cost every one of them.
+void Commit::take_back(std::size_t events) {
+  batch_.events.resize(events);
+  decided_ = flushed_;
+  for (const std::string& bytes : batch_.events) {
+    const auto event = decode_event(bytes);
+    MR_ASSERT(event.has_value());
+    apply(decided_, *event);
+  }
 }
 
 PayloadId Commit::add_payload(std::string bytes) {
@@ -112,9 +137,10 @@ void Commit::when_durable(Answer answer) {
 void Commit::flush() {
   flush_posted_ = false;
   Batch batch = std::exchange(batch_, {});
+  flushed_ = decided_;
   log_.append(std::move(batch), [this, snapshot = decided_, changes = std::exchange(changes_, {}),
                                  answers = std::exchange(answers_, {})](Result<std::uint64_t> index) mutable {
-    if (!index) return fatal_(index.error());
+    if (!index) return hooks_.fatal(index.error());
     durable_now(std::move(snapshot), std::move(changes), std::move(answers));
   });
 }
@@ -122,7 +148,7 @@ void Commit::flush() {
 void Commit::durable_now(State snapshot, Changes changes, std::vector<Answer> answers) {
   durable_ = std::move(snapshot);
   for (Answer& answer : answers) answer();
-  changed_(changes);
+  hooks_.changed(changes);
 }
 
 }  // namespace millrace

@@ -1,4 +1,9 @@
 // src/controller/commit.h - decided and durable: facts become visible to the outside only once the log holds them.
+//
+// A decision is asked about the laws of the records it touched before it becomes a fact. One that breaks a law is a bug
+// of ours that somebody found a way to: it is taken back as if it had never been decided, `broken` hears of it, and the
+// caller gets false. Nothing that leads to an impossible state reaches the log, so that no request can keep the
+// controller from starting again.
 #pragma once
 
 #include <functional>
@@ -8,6 +13,7 @@
 
 #include "controller/diagnostics.h"
 #include "controller/fact_log.h"
+#include "core/ledger/invariants.h"
 #include "core/ledger/state.h"
 #include "ports/event_log.h"
 #include "ports/loop.h"
@@ -27,15 +33,20 @@ class Commit final {
  public:
   using Answer = std::move_only_function<void()>;
 
-  // `fatal` is called when the log fails: the process must stop. `changed` after each step of the durable version.
-  Commit(Loop& loop, EventLog& log, State recovered, std::move_only_function<void(const Error&)> fatal,
-         std::move_only_function<void(const Changes&)> changed);
+  struct Hooks {
+    std::move_only_function<void(const Error&)> fatal;      // the log failed: the process must stop
+    std::move_only_function<void(const Changes&)> changed;  // after each step of the durable version
+    std::move_only_function<void(const std::string& law, const std::vector<Event>&)> broken;  // and not done
+  };
+  Commit(Loop& loop, EventLog& log, State recovered, Hooks hooks);
 
   const State& decided() const { return decided_; }  // what the next decision sees; never shown to anyone
   const State& durable() const { return durable_; }  // what queries, planner, intents and answers see
 
-  // Facts of one decision. `answer` runs when they are durable.
-  void happen(std::vector<Event> events, Answer answer = {});
+  // Facts of one decision. `answer` runs when they are durable. False: they break a law and do not happen.
+  bool happen(std::vector<Event> events, Answer answer = {});
+  // Whether a decision was taken back in this run; whoever tries again by itself does it slowly then.
+  bool has_refused() const { return refused_; }
   // To be stored with the facts that name it, if it is not there yet. Returns its name.
   PayloadId add_payload(std::string bytes);
   void count_in(Diagnostics& diagnostics) { diagnostics_ = &diagnostics; }
@@ -46,17 +57,19 @@ class Commit final {
  private:
   void flush();
   void durable_now(State snapshot, Changes changes, std::vector<Answer> answers);
-  void note(const Event& event);
+  void note(const Event& event, TouchedRecords& touched);
+  void take_back(std::size_t events);
 
   Loop& loop_;
   EventLog& log_;
-  std::move_only_function<void(const Error&)> fatal_;
-  std::move_only_function<void(const Changes&)> changed_;
+  Hooks hooks_;
   State decided_, durable_;
+  State flushed_;  // what was decided when the present batch began
   Batch batch_;
   Changes changes_;
   std::vector<Answer> answers_;
   bool flush_posted_ = false;
+  bool refused_ = false;
   Diagnostics* diagnostics_ = nullptr;
   FactLog* fact_log_ = nullptr;
 };

@@ -3,19 +3,16 @@
 #include "controller/controller.h"
 
 #include <algorithm>
-#include <csignal>
+#include <bit>
 
 #include "controller/commands.h"
 #include "controller/queries.h"
-#include "controller/to_place.h"
 #include "controller/views.h"
-#include "core/admission/accept_placement.h"
-#include "core/admission/accept_preemption.h"
 #include "core/admission/expire.h"
 #include "core/admission/report_node.h"
 #include "core/admission/suspend_job.h"
 #include "wire/event_codec.h"
-#include "wire/report_words.h"
+#include "wire/event_text.h"
 
 namespace millrace {
 
@@ -38,10 +35,10 @@ Controller::Controller(Parts parts, ControllerSettings settings, ControllerHooks
       hooks_(std::move(hooks)),
       lines_(hooks_.log ? *hooks_.log : silent_),
       schedule_lines_(hooks_.schedule_log ? *hooks_.schedule_log : silent_),
-      commit_(
-          parts.loop, parts.log, std::move(recovered),
-          [this](const Error& error) { hooks_.fatal("the event log failed: " + error.story); },
-          [this](const Changes& changes) { changed(changes); }),
+      commit_(parts.loop, parts.log, std::move(recovered),
+              {[this](const Error& error) { hooks_.fatal("the event log failed: " + error.story); },
+               [this](const Changes& changes) { changed(changes); },
+               [this](const std::string& law, const std::vector<Event>& events) { law_broken(law, events); }}),
       planning_(parts.loop, parts.plan_worker, planner_settings({}, settings_.backfill_depth),
                 {[this]() -> const State& { return commit_.durable(); },
                  [this](const Plan& plan) { plan_finished(plan); }, [this] { return unreachable(); },
@@ -71,7 +68,8 @@ void Controller::add_manager(ResourceManager& manager, std::vector<std::string> 
   for (std::string& node : nodes) manager_of_[std::move(node)] = &manager;
 }
 
-void Controller::start(ClusterConfigured configuration, Task ready) {
+void Controller::start(ClusterConfigured configuration, Task ready, std::vector<Event> first) {
+  if (!first.empty()) commit_.happen(std::move(first));
   started_at_ = loop_.now();
   diagnostics_.reset(started_at_);
   // Above the last one in the log, and not below the clock: a log restored from a copy, or begun anew, has forgotten
@@ -152,6 +150,16 @@ void Controller::complain(const std::string& text) {
   lines_.error([&] { return std::string_view{text}; });
 }
 
+// A bug of ours. The same decision may come again with every report or tick, so that later ones are only counted.
+void Controller::law_broken(const std::string& law, const std::vector<Event>& events) {
+  const bool power_of_two = std::has_single_bit(++laws_broken_);
+  if (laws_broken_ > 20 && !power_of_two) return;
+  std::string text = "bug: a decision was not carried out, because it would break a law: " + law + " (" +
+                     std::to_string(laws_broken_) + " so far); please report this:";
+  for (const Event& event : events) text += " " + describe_event(event).substr(0, 1000);
+  complain(text);
+}
+
 ReadView Controller::read_view() const { return {commit_.durable(), observed_, plan_report_, loop_.now()}; }
 
 void Controller::changed(const Changes& changes) {
@@ -184,86 +192,6 @@ void Controller::changed(const Changes& changes) {
   arm_signals();
   arm_deadline();
   maybe_snapshot();
-}
-
-// Before anybody new is placed: those that were suspended for others, or are to go on, have waited on their nodes.
-void Controller::resume_suspended() {
-  if (commit_.decided().suspended.empty()) return;
-  if (auto events = decide_resumptions(commit_.decided(), loop_.now()); !events.empty())
-    commit_.happen(std::move(events));
-}
-
-void Controller::preempt(const Preemption& p) {
-  auto events = decide_preempt(commit_.decided(), {p.key, p.attempt, p.by, p.where}, loop_.now());
-  if (events.empty()) return;
-  const auto* told = std::get_if<JobPreempted>(&events.front());
-  const bool has_grace = told && told->due > told->at;
-  commit_.happen(std::move(events));
-  if (!has_grace) return;
-  // It hears of its end at the start of its grace; who does not listen runs on until it is over.
-  commit_.when_durable([this, key = p.key, attempt = p.attempt] {
-    const Job* job = commit_.durable().find_job(key);
-    if (!job || job->attempt != attempt || job->state != JobState::running) return;
-    for (const JobKey each : whole_of(*job)) {
-      const Job& part = commit_.durable().job(each);
-      if (part.state != JobState::running) continue;
-      wire::SignalAttempt signal;
-      signal.set_job_key(each.value);
-      signal.set_attempt(attempt.value);
-      signal.set_full(true);
-      for (const int number : {SIGCONT, SIGTERM}) {
-        signal.set_signal(static_cast<std::uint32_t>(number));
-        signal_nodes(part, signal);
-      }
-    }
-  });
-}
-
-void Controller::signal_nodes(const Job& job, const wire::SignalAttempt& signal) {
-  for (const NodeShare& share : job.placement->shares)
-    if (const auto link = share.lost ? links_.end() : links_.find(share.node);
-        link != links_.end() && link->second.manager)
-      link->second.manager->signal(commit_.durable().node(share.node).def->name, signal);
-}
-
-void Controller::plan_finished(const Plan& plan) {
-  resume_suspended();
-  for (const Preemption& p : plan.preemptions)
-    if (p.suspend) preempt(p);
-  PlanReport report;
-  for (const Finding& finding : plan.findings) report.findings.emplace(finding.key, finding);
-  report.made_at = plan.made_at;
-  report.looked_at_before = plan.next_key;
-  wait_log_.note(plan, commit_.decided());
-  for (const Proposal& p : plan.placements) {
-    Reason why = Reason::none;
-    auto events = decide_place(commit_.decided(), to_place(p), loop_.now(), &why);
-    if (events.empty())
-      lines_.debug([&] {
-        return "sched: proposal for job key " + std::to_string(p.key.value) +
-               " dropped: " + (why == Reason::none ? "stale" : slurm_word(why));
-      });
-    // A stale proposal is dropped; the change that made it stale has asked for the next pass. One that cannot be had in
-    // the way it asks waits for the next end, and says why.
-    if (!events.empty()) {
-      const auto remember = [&](JobPlaced& placed, JobKey waited) {
-        placed.waited = wait_log_.take(commit_.decided().job(waited), loop_.now());
-      };
-      for (Event& event : events) {
-        if (auto* placed = std::get_if<JobPlaced>(&event)) remember(*placed, p.key);
-        if (auto* whole = std::get_if<HetJobPlaced>(&event))
-          for (JobPlaced& placed : whole->components) remember(placed, placed.key);
-      }
-      commit_.happen(std::move(events));
-    } else if (why != Reason::none) {
-      report.findings.insert_or_assign(p.key, Finding{p.key, why, {}, {}, p.partition});
-      for (const Proposal& component : p.with)
-        report.findings.insert_or_assign(component.key, Finding{component.key, why, {}, {}, component.partition});
-    }
-  }
-  plan_report_ = SharedValue(std::move(report));
-  for (const Preemption& p : plan.preemptions)
-    if (!p.suspend) preempt(p);
 }
 
 // ---- time ----
@@ -314,7 +242,8 @@ void Controller::arm_deadline() {
   deadline_timer_ = 0;
   deadline_armed_ = next;
   if (next == never) return;
-  const Duration wait{std::clamp<std::int64_t>((next - loop_.now()).value, 0, seconds(60).value)};
+  const Duration least = commit_.has_refused() ? seconds(1) : Duration{0};  // a deadline that breaks a law stays due
+  const Duration wait{std::clamp((next - loop_.now()).value, least.value, seconds(60).value)};
   deadline_timer_ = loop_.after(wait, [this] {
     deadline_timer_ = 0;
     deadline_armed_ = never;
@@ -360,8 +289,7 @@ void Controller::expire() {
   // Bounded per turn, so that a thousand records that go at once do not hold up everyone else.
   for (int i = 0; i < 500; ++i) {
     auto events = decide_expired(commit_.decided(), loop_.now());
-    if (events.empty()) return;
-    commit_.happen(std::move(events));
+    if (events.empty() || !commit_.happen(std::move(events))) return;
   }
 }
 

@@ -118,7 +118,8 @@ class Controller final : public ResourceObserver {
   void add_manager(ResourceManager& manager, std::vector<std::string> nodes = {});
   // The first facts of this run: a new epoch, the configuration. `ready` runs when they are durable; nodes may be
   // spoken to from then on, not before: an epoch that could be lost would be given out twice.
-  void start(ClusterConfigured configuration, Task ready = {});
+  // `first`: what the recovered state needs before anything else, see core/admission/put_records_aside.
+  void start(ClusterConfigured configuration, Task ready = {}, std::vector<Event> first = {});
   Epoch epoch() const { return commit_.decided().epoch; }
   const State& durable() const { return commit_.durable(); }
 
@@ -171,6 +172,7 @@ class Controller final : public ResourceObserver {
 
   ReadView read_view() const;
   void complain(const std::string& text);  // an error that nobody can be answered with
+  void law_broken(const std::string& law, const std::vector<Event>& events);
   void changed(const Changes& changes);
   void plan_finished(const Plan& plan);
   void preempt(const Preemption& p);
@@ -313,6 +315,7 @@ class Controller final : public ResourceObserver {
   Loop::TimerId deadline_timer_ = 0;
   Time deadline_armed_ = never;
   bool snapshot_running_ = false;
+  std::uint64_t laws_broken_ = 0;
   Time period_planned_;  // the period of priorities a pass was last asked for
   Time replanned_at_;    // for the sake of time alone
   Time started_at_;

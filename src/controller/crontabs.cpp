@@ -33,6 +33,8 @@ std::string with_line_disabled(const Crontab& crontab, std::uint32_t line) {
 
 std::expected<CrontabSet, Refusal> decide_crontab(const State& state, UserId uid, std::string text,
                                                   std::vector<CrontabLine> lines, const Actor& actor, Time now) {
+  if (text.empty() && !lines.empty())
+    return refuse(RefusalCode::not_supported, "a crontab with entries needs its text, which scrontab -l shows again");
   CrontabSet out{.uid = uid, .crontab = {}, .at = now, .by = actor.uid};
   State trial =
       state;  // each entry is decided on what the ones before left, the first on what is left of the old crontab

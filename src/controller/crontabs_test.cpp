@@ -110,6 +110,22 @@ TEST_F(CrontabTest, A_line_whose_job_was_cancelled_is_switched_off_with_its_opti
   happen({JobForgotten{keys[1], now_ + seconds(1'000'000)}});
 }
 
+// Three commands of any user once kept the controller from starting again.
+TEST_F(CrontabTest, A_job_that_is_requeued_after_its_crontab_is_gone_runs_once) {
+  const JobKey key = set("* * * * * true\n", {line(1, "* * * * *")}).at(0);
+  set("", {});
+  ASSERT_EQ(state_.job(key).state, JobState::ended);
+  happen({JobRequeued{.key = key, .hold = false, .by = user, .at = now_}});
+  EXPECT_EQ(state_.job(key).state, JobState::pending);
+  EXPECT_TRUE(state_.job(key).spec->extra_request().cron.empty());
+}
+
+TEST_F(CrontabTest, Entries_without_a_text_are_refused) {
+  const auto decision = decide_text("", {line(1, "* * * * *")});
+  ASSERT_FALSE(decision);
+  EXPECT_EQ(decision.error().code, RefusalCode::not_supported);
+}
+
 TEST_F(CrontabTest, A_new_crontab_takes_the_place_of_the_old_one_and_what_runs_may_end) {
   const auto keys = set("old", {line(1, "* * * * *"), line(2, "@yearly")});
   run(keys.at(0));

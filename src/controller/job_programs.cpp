@@ -71,8 +71,7 @@ void Controller::program_ended(JobKey key, bool failed) {
   const RunningProgram program = running_programs_.at(key);
   // The entry stays until the fact is durable: until then nobody starts it again.
   auto events = decide_program_end(commit_.decided(), {key, program.attempt, program.which, failed, loop_.now()});
-  if (!events.empty()) return commit_.happen(std::move(events));
-  running_programs_.erase(key);
+  if (events.empty() || !commit_.happen(std::move(events))) running_programs_.erase(key);
 }
 
 // By the program of the site, which gets what the other programs for this job get, and what this mail is about.

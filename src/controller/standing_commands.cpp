@@ -70,7 +70,7 @@ void Commands::set_crontab(const wire::SetCrontab& ask) {
     wire::Reply out = self.reply();
     for (const JobSubmitted& job : decision->submitted) out.mutable_crontab()->add_job_ids(job.id.value);
     out.mutable_crontab()->set_known(!ask.text().empty());
-    c.commit_.happen({*std::move(decision)});
+    if (!self.happen({*std::move(decision)})) return;
     self.answer_when_durable(std::move(out));
   });
 }
@@ -137,7 +137,7 @@ void Commands::set_trigger(const wire::SetTrigger& ask) {
   if (state.triggers.size() >= triggers_max)
     return refuse_with(2036, "Requested operation not supported on this system",
                        "there are " + std::to_string(triggers_max) + " triggers already");
-  c_.commit_.happen({TriggerSet{std::move(trigger), c_.loop_.now()}});
+  if (!happen({TriggerSet{std::move(trigger), c_.loop_.now()}})) return;
   wire::Reply out = reply();
   out.mutable_done();
   answer_when_durable(std::move(out));
@@ -151,7 +151,7 @@ void Commands::clear_triggers(const wire::ClearTriggers& ask) {
         (!ask.has_uid() || ask.uid() == trigger->uid.value) && (actor_.is_admin || trigger->uid == asker_.uid))
       events.emplace_back(TriggerRemoved{id, c_.loop_.now()});
   if (events.empty()) return refuse_with(3, "No such process", "no trigger matches");
-  c_.commit_.happen(std::move(events));
+  if (!happen(std::move(events))) return;
   wire::Reply out = reply();
   out.mutable_done();
   answer_when_durable(std::move(out));

@@ -102,7 +102,7 @@ void Commands::signal_step(const wire::SignalStep& ask) {
     if (ends && id != batch_step) {  // with its only step srun's own job ends
       auto decision = decide_cancel(c_.commit_.decided(), {job->key, std::nullopt}, actor_, c_.loop_.now());
       if (!decision) return refuse_with(decision.error());
-      if (!decision->empty()) c_.commit_.happen(*std::move(decision));
+      if (!decision->empty() && !happen(*std::move(decision))) return;
       return answer_when_durable(std::move(out));
     }
     wire::SignalAttempt signal;

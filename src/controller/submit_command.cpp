@@ -96,7 +96,7 @@ void Commands::submit(const wire::SubmitJob& ask) {
     if (!decision->events.empty()) {
       if (!ask.script().empty()) c.payloads_.remember(c.commit_.add_payload(ask.script()), ask.script());
       if (!ask.environment().empty()) c.payloads_.remember(c.commit_.add_payload(ask.environment()), ask.environment());
-      c.commit_.happen(std::move(decision->events));
+      if (!self.happen(std::move(decision->events))) return;
     }
     // Also an old answer waits: the job it names may still be on its way to the disk.
     self.answer_when_durable(std::move(out));

@@ -5,9 +5,11 @@
 
 #include "base/hostlist.h"
 #include "core/ledger/apply.h"
+#include "core/ledger/fingerprint.h"
 #include "core/ledger/invariants.h"
 #include "wire/event_codec.h"
 #include "wire/frame.h"
+#include "wire/replay.h"
 
 namespace millrace {
 namespace {
@@ -217,17 +219,9 @@ void SimCluster::start_controller() {
     return;
   }
   c.wal = std::move(opened->first);
-  State state;
-  if (opened->second.snapshot_index > 0) {
-    auto snapshot = decode_state(opened->second.snapshot);
-    if (!snapshot) return complain("snapshot: " + snapshot.error().story);
-    state = *std::move(snapshot);
-  }
-  for (const std::string& bytes : opened->second.events) {
-    const auto event = decode_event(bytes);
-    if (!event) return complain("event: " + event.error().story);
-    apply(state, *event);
-  }
+  auto recovered = replay(opened->second);
+  if (!recovered) return complain("recovery: " + recovered.error().story);
+  State state = *std::move(recovered);
   if (const auto broken = broken_law(state)) complain("after recovery: " + *broken);
   if (state.version < durable_version_)
     complain("facts that were seen are gone: version " + std::to_string(state.version) + " after " +

@@ -23,6 +23,7 @@
 #include "core/admission/submit_het_job.h"
 #include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
+#include "core/ledger/fingerprint.h"
 #include "core/ledger/invariants.h"
 #include "core/ledger/limits.h"
 #include "core/ledger/obstacle.h"

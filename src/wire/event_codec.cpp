@@ -1,6 +1,8 @@
 // src/wire/event_codec.cpp - see event_codec.h. Events only; snapshots are in state_codec.cpp.
 #include "wire/event_codec.h"
 
+#include "wire/aside_codec.h"
+#include "wire/id_lists.h"
 #include "wire/log_types.h"
 
 namespace millrace {
@@ -166,7 +168,7 @@ void put_event(const JobShrunk& e, log::Event& out) {
   auto* to = out.mutable_job_shrunk();
   to->set_key(e.key.value);
   to->set_attempt(e.attempt.value);
-  for (const NodeIndex node : e.nodes) to->add_nodes(node.value);
+  put_ids(e.nodes, to->mutable_nodes());
   to->set_at(e.at.value);
 }
 
@@ -253,7 +255,7 @@ void put_event(const NodeModified& e, log::Event& out) {
 void put_event(const NodesPowered& e, log::Event& out) {
   auto* to = out.mutable_nodes_powered();
   to->set_change(static_cast<std::uint32_t>(e.change));
-  for (const NodeIndex node : e.nodes) to->add_nodes(node.value);
+  put_ids(e.nodes, to->mutable_nodes());
   to->set_due(e.due.value);
   to->set_by(e.by.value);
   to->set_at(e.at.value);
@@ -341,8 +343,8 @@ void put_event(const JobResumed& e, log::Event& out) {
 
 void put_event(const TimeSliceTurned& e, log::Event& out) {
   auto* to = out.mutable_time_slice_turned();
-  for (const JobKey key : e.suspended) to->add_suspended(key.value);
-  for (const JobKey key : e.resumed) to->add_resumed(key.value);
+  put_ids(e.suspended, to->mutable_suspended());
+  put_ids(e.resumed, to->mutable_resumed());
   to->set_at(e.at.value);
 }
 
@@ -403,6 +405,7 @@ void put_event(const TriggerSet& e, log::Event& out) {
   out.mutable_trigger_set()->set_at(e.at.value);
 }
 
+void put_event(const RecordsPutAside& e, log::Event& out) { put(e, *out.mutable_records_put_aside()); }
 void put_event(const TriggerRemoved& e, log::Event& out) {
   out.mutable_trigger_removed()->set_id(e.id.value);
   out.mutable_trigger_removed()->set_at(e.at.value);
@@ -613,9 +616,7 @@ Result<Event> decode_event(std::string_view bytes) {
     }
     case K::kJobShrunk: {
       const auto& e = in.job_shrunk();
-      JobShrunk out{JobKey{e.key()}, Attempt{e.attempt()}, {}, Time{e.at()}};
-      for (const std::uint32_t node : e.nodes()) out.nodes.push_back(NodeIndex{node});
-      return out;
+      return JobShrunk{JobKey{e.key()}, Attempt{e.attempt()}, get_ids<NodeIndex>(e.nodes()), Time{e.at()}};
     }
     case K::kJobLostNode: {
       const auto& e = in.job_lost_node();
@@ -643,13 +644,8 @@ Result<Event> decode_event(std::string_view bytes) {
     }
     case K::kNodesPowered: {
       const auto& e = in.nodes_powered();
-      NodesPowered out{.change = static_cast<PowerChange>(e.change()),
-                       .nodes = {},
-                       .due = Time{e.due()},
-                       .by = UserId{e.by()},
-                       .at = Time{e.at()}};
-      for (const auto node : e.nodes()) out.nodes.push_back(NodeIndex{node});
-      return out;
+      return NodesPowered{static_cast<PowerChange>(e.change()), get_ids<NodeIndex>(e.nodes()), Time{e.due()},
+                          UserId{e.by()}, Time{e.at()}};
     }
     case K::kNodeCreated:
       return NodeCreated{get(in.node_created().def()), UserId{in.node_created().by()}, Time{in.node_created().at()}};
@@ -756,11 +752,11 @@ Result<Event> decode_event(std::string_view bytes) {
     case K::kJobResumed:
       return JobResumed{JobKey{in.job_resumed().key()}, Time{in.job_resumed().at()}};
     case K::kTimeSliceTurned: {
-      TimeSliceTurned e{{}, {}, Time{in.time_slice_turned().at()}};
-      for (const auto key : in.time_slice_turned().suspended()) e.suspended.push_back(JobKey{key});
-      for (const auto key : in.time_slice_turned().resumed()) e.resumed.push_back(JobKey{key});
-      return e;
+      const auto& e = in.time_slice_turned();
+      return TimeSliceTurned{get_ids<JobKey>(e.suspended()), get_ids<JobKey>(e.resumed()), Time{e.at()}};
     }
+    case K::kRecordsPutAside:
+      return get(in.records_put_aside());
     case K::KIND_NOT_SET:
       break;
   }

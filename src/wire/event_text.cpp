@@ -522,6 +522,20 @@ Line describe(const TriggerSet& e) {
   line.quoted("program", t.program);
   return line.list("due", t.due, [](const TriggerDue& due) { return due.about + "@" + std::to_string(due.at.value); });
 }
+Line describe(const RecordsPutAside& e) {
+  Line line{"RecordsPutAside"};
+  const auto ids = [&](std::string_view name, const auto& list) {
+    line.list(name, list, [](const auto& id) { return std::to_string(id.value); });
+  };
+  ids("jobs", e.jobs);
+  ids("crontabs", e.crontabs);
+  ids("triggers", e.triggers);
+  ids("kept_runs", e.kept_runs);
+  ids("associations", e.associations);
+  ids("run_histories", e.run_histories);
+  ids("nodes", e.nodes);
+  return line.strings("laws", e.laws);
+}
 Line describe(const TriggerRemoved& e) { return Line{"TriggerRemoved"}.number("id", e.id.value); }
 Line describe(const UsageReset& e) { return Line{"UsageReset"}.count("association", e.association.value); }
 
@@ -604,27 +618,6 @@ std::string describe_time(Time at) {
   const std::size_t length = std::strftime(stamp, 48, "%Y-%m-%dT%H:%M:%S", &utc);
   std::snprintf(stamp + length, sizeof stamp - length, ".%06dZ", static_cast<int>(micros));
   return stamp;
-}
-
-std::string quote_text(std::string_view bytes) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string out = "\"";
-  for (const char letter : bytes) {
-    const auto value = static_cast<unsigned char>(letter);
-    if (letter == '\n') {
-      out += "\\n";
-    } else if (letter == '"' || letter == '\\') {
-      out += '\\';
-      out += letter;
-    } else if (value < 32 || value > 126) {
-      out += "\\x";
-      out += digits[value >> 4];
-      out += digits[value & 15];
-    } else {
-      out += letter;
-    }
-  }
-  return out + '"';
 }
 
 }  // namespace millrace

@@ -7,6 +7,31 @@
 #include "core/model/assign.h"
 #include "core/model/gres_text.h"
 
+namespace millrace {
+
+std::string quote_text(std::string_view bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string out = "\"";
+  for (const char letter : bytes) {
+    const auto value = static_cast<unsigned char>(letter);
+    if (letter == '\n') {
+      out += "\\n";
+    } else if (letter == '"' || letter == '\\') {
+      out += '\\';
+      out += letter;
+    } else if (value < 32 || value > 126) {
+      out += "\\x";
+      out += digits[value >> 4];
+      out += digits[value & 15];
+    } else {
+      out += letter;
+    }
+  }
+  return out + '"';
+}
+
+}  // namespace millrace
+
 namespace millrace::fact_text {
 
 std::string_view name_of(Availability availability) {

@@ -1,4 +1,4 @@
-// tests/golden/golden_log.h - opening a log in a folder and folding it, for the writer of golden logs and for their
+// tests/golden/golden_log.h - opening a log in a folder, for the writer of golden logs and for their
 // test.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include "ports/loop.h"
 #include "store/wal.h"
 #include "wire/event_codec.h"
+#include "wire/replay.h"
 
 namespace millrace {
 
@@ -37,18 +38,5 @@ struct GoldenLog {
     return {};
   }
 };
-
-// The state a controller would begin with.
-inline Result<State> fold(const Recovered& recovered) {
-  State state;
-  if (recovered.snapshot_index > 0) {
-    MR_TRY(state, decode_state(recovered.snapshot));
-  }
-  for (const std::string& bytes : recovered.events) {
-    MR_TRY(const Event event, decode_event(bytes));
-    apply(state, event);
-  }
-  return state;
-}
 
 }  // namespace millrace

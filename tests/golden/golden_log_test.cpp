@@ -9,6 +9,8 @@
 #include <sstream>
 
 #include "apps/log_dump.h"
+#include "core/admission/put_records_aside.h"
+#include "core/ledger/fingerprint.h"
 #include "core/ledger/invariants.h"
 #include "golden_log.h"
 
@@ -47,7 +49,7 @@ TEST_P(GoldenLogs, RecoveredState_is_what_it_was) {
   const auto opened = log.open(copy_, {});
   ASSERT_TRUE(opened) << opened.error().story;
   EXPECT_EQ(log.recovered.cut_bytes, 0u);
-  const auto state = fold(log.recovered);
+  const auto state = replay(log.recovered);
   ASSERT_TRUE(state) << state.error().story;
   EXPECT_EQ(broken_law(*state), std::nullopt);
   // The recorded state was encoded by the release that wrote the log. Both go through today's code, because a later
@@ -72,7 +74,7 @@ TEST_P(GoldenLogs, Dump_reads_as_it_did) {
 TEST_P(GoldenLogs, Payloads_of_live_jobs_can_be_read) {
   GoldenLog log;
   ASSERT_TRUE(log.open(copy_, {}));
-  const auto state = fold(log.recovered);
+  const auto state = replay(log.recovered);
   ASSERT_TRUE(state);
   std::size_t found = 0;
   for (const auto& [key, job] : state->jobs)
@@ -91,7 +93,7 @@ TEST_P(GoldenLogs, Log_can_be_written_on) {
   {
     GoldenLog log;
     ASSERT_TRUE(log.open(copy_, {}));
-    const auto state = fold(log.recovered);
+    const auto state = replay(log.recovered);
     ASSERT_TRUE(state);
     before = state->version;
     std::optional<Result<std::uint64_t>> outcome;
@@ -102,7 +104,7 @@ TEST_P(GoldenLogs, Log_can_be_written_on) {
   }
   GoldenLog again;
   ASSERT_TRUE(again.open(copy_, {}));
-  const auto state = fold(again.recovered);
+  const auto state = replay(again.recovered);
   ASSERT_TRUE(state);
   EXPECT_EQ(state->version, before + 1);
 }
@@ -125,15 +127,45 @@ INSTANTIATE_TEST_SUITE_P(
                     "format1/site_rules_compacted", "format1/shrinking", "format1/shrinking_compacted",
                     "format1/outliving", "format1/outliving_compacted", "format1/placing", "format1/placing_compacted",
                     "format1/ports", "format1/ports_compacted", "format1/sizes", "format1/sizes_compacted",
-                    "format1/node_orders", "format1/node_orders_compacted"),
+                    "format1/node_orders", "format1/node_orders_compacted", "format1/aside", "format1/aside_compacted"),
     [](const auto& info) { return std::string{info.param}.substr(8); });
+
+// Any user could once write such a log, and no controller started on it again.
+class ImpossibleLogs : public GoldenLogs {};
+
+TEST_P(ImpossibleLogs, Repair_leaves_a_state_that_can_be_served) {
+  GoldenLog log;
+  ASSERT_TRUE(log.open(copy_, {}));
+  auto state = replay(log.recovered);
+  ASSERT_TRUE(state) << state.error().story;
+  EXPECT_NE(broken_law(*state), std::nullopt);
+  const auto repair = decide_repair(*state, Time{1'800'000'000'000'000});
+  ASSERT_TRUE(repair);
+  EXPECT_EQ(repair->still_broken, std::nullopt);
+  EXPECT_EQ(repair->event.jobs, std::vector{JobKey{10}})
+      << "of two jobs with one port the younger goes, and nothing else";
+  EXPECT_TRUE(repair->event.crontabs.empty());
+  const std::size_t before = state->jobs.size();
+  apply(*state, repair->event);
+  EXPECT_EQ(broken_law(*state), std::nullopt);
+  EXPECT_EQ(state->jobs.size(), before - 1);
+  EXPECT_EQ(state->job(JobKey{9}).state, JobState::running);
+  EXPECT_TRUE(state->job(JobKey{11}).spec->extra_request().cron.empty()) << "a job that no crontab lists runs once";
+  const auto again = decode_state(encode_state(*state));
+  ASSERT_TRUE(again) << again.error().story;
+  EXPECT_EQ(fingerprint(*again), fingerprint(*state)) << "what is derived is what a snapshot would derive";
+}
+
+INSTANTIATE_TEST_SUITE_P(Format1, ImpossibleLogs, testing::Values("format1/impossible", "format1/impossible_compacted"),
+                         [](const auto& info) { return std::string{info.param}.substr(8); });
 
 TEST(GoldenLog, Format1_holds_every_kind_of_fact) {
   std::set<std::string> kinds;
-  for (const char* folder : {"/format1/plain", "/format1/accounts", "/format1/planning", "/format1/het",
-                             "/format1/suspending", "/format1/devices", "/format1/step_facts", "/format1/node_life",
-                             "/format1/power", "/format1/partition_changes", "/format1/standing", "/format1/records",
-                             "/format1/outliving", "/format1/shrinking", "/format1/ports", "/format1/node_orders"}) {
+  for (const char* folder :
+       {"/format1/plain", "/format1/accounts", "/format1/planning", "/format1/het", "/format1/suspending",
+        "/format1/devices", "/format1/step_facts", "/format1/node_life", "/format1/power", "/format1/partition_changes",
+        "/format1/standing", "/format1/records", "/format1/outliving", "/format1/shrinking", "/format1/ports",
+        "/format1/node_orders", "/format1/aside"}) {
     const auto files = RealFilesystem::open_directory(std::string{GOLDEN_LOG_DIR} + folder, true);
     ASSERT_TRUE(files);
     ASSERT_TRUE(dump_log(**files, {}, [&](std::string_view line) {

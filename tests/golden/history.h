@@ -73,6 +73,11 @@ std::vector<GoldenBatch> outliving_history();
 // The same with running jobs that give up nodes after it.
 std::vector<GoldenBatch> shrinking_history();
 
+// The same with records that were put aside after it.
+std::vector<GoldenBatch> aside_history();
+// The same with what leads to a state that breaks laws after it.
+std::vector<GoldenBatch> impossible_history();
+
 // Like the last job of format 1, under another key; `mark` makes its submission another one.
 JobSubmitted one_more_job(const std::vector<GoldenBatch>& before, std::uint64_t key, const char* name,
                           std::uint8_t mark, Time at);

@@ -20,13 +20,14 @@ struct Golden {
   std::string name;
   std::vector<GoldenBatch> (*history)();
   std::size_t snapshot_after_batch;  // 0: none
+  bool impossible = false;           // it leads to a state that breaks laws
 };
 
-Result<void> append(Wal& wal, State& state, const GoldenBatch& batch) {
+Result<void> append(Wal& wal, State& state, const GoldenBatch& batch, bool impossible) {
   Batch out{batch.payloads, {}};
   for (const Event& event : batch.events) {
     apply(state, event);
-    if (const auto broken = broken_law(state))
+    if (const auto broken = impossible ? std::nullopt : broken_law(state))
       return fail(Errc::corrupt, *broken + " after event " + std::to_string(state.version));
     out.events.push_back(encode_event(event));
   }
@@ -53,7 +54,7 @@ Result<void> write_log(const std::string& parent, const Golden& golden) {
   State state;
   std::size_t number = 0;
   for (const GoldenBatch& batch : golden.history()) {
-    MR_TRY_VOID(append(*log.wal, state, batch));
+    MR_TRY_VOID(append(*log.wal, state, batch, golden.impossible));
     if (++number != golden.snapshot_after_batch) continue;
     Result<void> outcome;
     log.wal->write_snapshot(state.version, encode_state(state), live_payloads(state),
@@ -129,7 +130,11 @@ int main(int argc, char** argv) {
                                      {"sizes", millrace::sizes_history, 0},
                                      {"sizes_compacted", millrace::sizes_history, 21},
                                      {"node_orders", millrace::node_orders_history, 0},
-                                     {"node_orders_compacted", millrace::node_orders_history, 21}};
+                                     {"node_orders_compacted", millrace::node_orders_history, 21},
+                                     {"aside", millrace::aside_history, 0},
+                                     {"aside_compacted", millrace::aside_history, 21},
+                                     {"impossible", millrace::impossible_history, 0, true},
+                                     {"impossible_compacted", millrace::impossible_history, 26, true}};
   for (const millrace::Golden& each : golden) {
     const auto written = millrace::write_log(argv[1], each);
     if (!written) return std::fprintf(stderr, "%s\n", written.error().story.c_str()), 1;

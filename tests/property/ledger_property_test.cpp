@@ -23,6 +23,7 @@
 #include "core/admission/suspend_job.h"
 #include "core/ledger/apply.h"
 #include "core/ledger/apply_steps.h"
+#include "core/ledger/fingerprint.h"
 #include "core/ledger/invariants.h"
 #include "core/ledger/limits.h"
 #include "core/ledger/preempt_rule.h"

@@ -12,6 +12,7 @@ namespace millrace {
 
 // The value is Slurm's error number: clients and scripts know it.
 enum class RefusalCode : std::uint16_t {
+  unspecified = 1,
   invalid_partition = 2000,
   no_default_partition = 2001,
   access_denied = 2002,

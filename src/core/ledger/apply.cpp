@@ -17,6 +17,7 @@
 #include "core/ledger/kept_jobs.h"
 #include "core/ledger/licences.h"
 #include "core/ledger/modify_spec.h"
+#include "core/ledger/put_aside.h"
 #include "core/ledger/rebuild.h"
 
 namespace millrace {
@@ -139,6 +140,7 @@ void to_pending(State& state, JobKey key, bool was_ended, Time begin_at, bool ho
   count_job(state, state.job(key), Count::take_away, at);
   if (was_ended) clear_deadline(state, forget_time(state, state.job(key)), key, DeadlineKind::forget);
   keep_run(state, key, at);
+  recur_only_if_listed(state, key);
   Job& job = state.edit_job(key);
   MR_ASSERT(next_state(job.state, Cause::requeued) == JobState::pending);
   if (was_ended) {
@@ -661,14 +663,11 @@ void apply_one(State& state, const JobForgotten& e) {
 
 void apply_one(State& state, const ReservationSet& e) { set_reservation(state, e); }
 void apply_one(State& state, const ReservationRemoved& e) { remove_reservation(state, e); }
-
 void apply_one(State& state, const JobSuspended& e) { suspend_job(state, e); }
 void apply_one(State& state, const JobResumeWanted& e) { want_resumed(state, e); }
 void apply_one(State& state, const JobResumed& e) { resume_job(state, e.key, e.at); }
 void apply_one(State& state, const TimeSliceTurned& e) { turn_time_slice(state, e); }
-
 void apply_one(State& state, const StepsReported& e) { report_steps(state, e); }
-
 void apply_one(State& state, const AssociationChanged& e) { change_association(state, e); }
 void apply_one(State& state, const AssociationRemoved& e) { remove_association(state, e); }
 void apply_one(State& state, const QosChanged& e) { change_qos(state, e); }
@@ -679,6 +678,7 @@ void apply_one(State& state, const CrontabSet& e) {
   for (const JobSubmitted& job : e.submitted) add_job(state, job, std::nullopt);
   keep_crontab(state, e);
 }
+void apply_one(State& state, const RecordsPutAside& e) { put_aside(state, e); }
 void apply_one(State& state, const TriggerSet& e) { set_trigger(state, e); }
 void apply_one(State& state, const TriggerRemoved& e) { state.triggers.erase(e.id); }
 void apply_one(State& state, const UsageReset& e) { reset_usage(state, e); }

@@ -4,6 +4,15 @@
 #include <algorithm>
 
 namespace millrace {
+namespace {
+
+void stop_recurring(State& state, JobKey key) {
+  JobExtras extras = state.job(key).spec->extra_request();
+  extras.cron.clear();
+  state.edit_job(key).spec.edit().extras = SharedValue(std::move(extras));
+}
+
+}  // namespace
 
 std::vector<JobKey> leave_crontab(State& state, const CrontabSet& e) {
   std::vector<JobKey> waiting;
@@ -18,11 +27,17 @@ std::vector<JobKey> leave_crontab(State& state, const CrontabSet& e) {
       waiting.push_back(entry.key);
       continue;
     }
-    JobExtras extras = job->spec->extra_request();
-    extras.cron.clear();
-    state.edit_job(entry.key).spec.edit().extras = SharedValue(std::move(extras));
+    stop_recurring(state, entry.key);
   }
   return waiting;
+}
+
+void recur_only_if_listed(State& state, JobKey key) {
+  const Job& job = state.job(key);
+  if (job.spec->extra_request().cron.empty()) return;
+  const auto* crontab = state.crontabs.find(job.spec->owner->uid);
+  const bool listed = crontab && std::ranges::find((*crontab)->jobs, key, &CrontabJob::key) != (*crontab)->jobs.end();
+  if (!listed) stop_recurring(state, key);
 }
 
 void keep_crontab(State& state, const CrontabSet& e) {

@@ -12,6 +12,8 @@ namespace millrace {
 // that wait are to be cancelled.
 std::vector<JobKey> leave_crontab(State& state, const CrontabSet& e);
 void keep_crontab(State& state, const CrontabSet& e);
+// A job that no crontab lists runs once more at most: it recurs only through one.
+void recur_only_if_listed(State& state, JobKey key);
 void forget_in_crontab(State& state, const Job& job);
 void set_trigger(State& state, const TriggerSet& e);
 

@@ -9,6 +9,7 @@
 
 #include "core/model/account.h"
 #include "core/model/job.h"
+#include "core/model/kept_job.h"
 #include "core/model/node.h"
 #include "core/model/partition.h"
 #include "core/model/reservation.h"
@@ -470,6 +471,20 @@ struct RecordAnnotated {
   Time at;
 };
 
+// Records that broke a law of the ledger are no longer part of the state, and every index and count is made anew from
+// the others. Found at a start; what the records said is in the log before this.
+struct RecordsPutAside {
+  std::vector<JobKey> jobs;  // with their components and steps
+  std::vector<UserId> crontabs;
+  std::vector<TriggerId> triggers;
+  std::vector<KeptNumber> kept_runs;
+  std::vector<AssociationId> associations;
+  std::vector<UserId> run_histories;
+  std::vector<NodeIndex> nodes;   // they stay; what was ordered of them (power, return to service) is dropped
+  std::vector<std::string> laws;  // that were broken, in words
+  Time at;
+};
+
 using EventKinds =
     std::variant<ControllerStarted, ClusterConfigured, JobSubmitted, JobHoldChanged, JobModified, JobBecameEligible,
                  ArrayTaskSplit, JobPlaced, AttemptEnded, JobCancelled, JobTimedOut, JobRequeued, NodeRegistered,
@@ -479,7 +494,7 @@ using EventKinds =
                  TimeSliceTurned, AttemptExited, JobProgramEnded, NodeModified, DevicesJudged, StepsReported,
                  NodesPowered, NodeCreated, NodeDeleted, PartitionChanged, PartitionDeleted, DampingChanged, CrontabSet,
                  TriggerSet, TriggerRemoved, AccountUserChanged, TransactionNoted, RecordAnnotated, JobLostNode,
-                 JobPortsHeld, JobShrunk>;
+                 JobPortsHeld, JobShrunk, RecordsPutAside>;
 
 // Copied, moved and dropped in one unit: what that means for fifty kinds took every unit that makes an event seconds to
 // compile.

@@ -110,158 +110,185 @@ std::optional<std::string> check_components(const State& state, const Job& job) 
   return std::nullopt;
 }
 
+std::optional<BrokenLaw> broken(std::string words, BrokenRecord record = {}) {
+  return BrokenLaw{std::move(words), record};
+}
+std::optional<BrokenLaw> broken_job(std::string words, JobKey key) {
+  return broken(std::move(words), {BrokenRecord::Kind::job, key.value});
+}
+std::optional<BrokenLaw> broken_node(const Node& node, NodeIndex index, const char* words) {
+  return broken("node " + node.def->name + ": " + words, {BrokenRecord::Kind::node, index.value});
+}
+
 // A step runs only while its attempt does, and every number is above those before it.
-std::optional<std::string> check_steps(const State& state) {
+std::optional<BrokenLaw> check_steps(const State& state) {
   std::map<JobKey, std::uint32_t> ended;
   std::size_t running = 0;
   for (const auto& [key, step] : state.steps) {
-    const std::string which = "step " + std::to_string(key.id) + " of job key " + std::to_string(key.job.value) + ": ";
+    const auto wrong = [&](const char* words) {
+      return broken_job(
+          "step " + std::to_string(key.id) + " of job key " + std::to_string(key.job.value) + ": " + words, key.job);
+    };
     const Job* job = state.find_job(key.job);
     const StepTally* tally = state.step_tallies.find(key.job);
-    if (!job || !tally) return which + "its job is gone";
-    if (key.id != step->start.id || key.id != step->end.id) return which + "it lies under another's number";
+    if (!job || !tally) return wrong("its job is gone");
+    if (key.id != step->start.id || key.id != step->end.id) return wrong("it lies under another's number");
     if (key.attempt > job->attempt ||
         (key.attempt == tally->attempt && key.id >= tally->next_id && key.id != interactive_step))
-      return which + "a number that was never given out";
+      return wrong("a number that was never given out");
     if (state.running_steps.contains(key) != step->is_running())
-      return which + "running, and not in that list (or the reverse)";
+      return wrong("running, and not in that list (or the reverse)");
     if (step->is_running() && (job->attempt != key.attempt || !job->is_on_nodes()))
-      return which + "it runs, and its attempt does not";
-    if (!step->is_running() && step->end.at < step->start.at) return which + "it ended before it began";
+      return wrong("it runs, and its attempt does not");
+    if (!step->is_running() && step->end.at < step->start.at) return wrong("it ended before it began");
     step->is_running() ? ++running : ++ended[key.job];
   }
-  if (running != state.running_steps.size()) return "running steps that are not there";
+  if (running != state.running_steps.size()) return broken("running steps that are not there");
   for (const auto& [key, tally] : state.step_tallies) {
-    if (!state.jobs.contains(key)) return "steps of a job that is gone";
+    if (!state.jobs.contains(key)) return broken_job("steps of a job that is gone", key);
     if (tally.ended != ended[key] || tally.ended > ended_steps_max)
-      return "job key " + std::to_string(key.value) + ": the count of ended steps is wrong";
+      return broken_job("job key " + std::to_string(key.value) + ": the count of ended steps is wrong", key);
   }
   return std::nullopt;
 }
 
 // What is kept is over, hidden from everybody else, and found by its number.
-std::optional<std::string> check_kept(const State& state) {
+std::optional<BrokenLaw> check_kept(const State& state) {
   std::uint64_t rows = 0, names = 0;
   for (const auto& [number, kept] : state.kept) {
     const Job& job = *kept->job;
-    const std::string which = "kept run of " + of(job);
-    if (!(number < state.next_kept)) return which + "a number that was never given out";
-    if (job.state != JobState::ended || !job.spec || !job.ended_at.is_set()) return which + "it is not over";
-    if (job.outcome == Outcome::none && !kept->requeued) return which + "ended without an outcome";
+    const auto wrong = [&](const char* words) {
+      return broken("kept run of " + of(job) + words, {BrokenRecord::Kind::kept_run, number.value});
+    };
+    if (!(number < state.next_kept)) return wrong("a number that was never given out");
+    if (job.state != JobState::ended || !job.spec || !job.ended_at.is_set()) return wrong("it is not over");
+    if (job.outcome == Outcome::none && !kept->requeued) return wrong("ended without an outcome");
     if (const Job* live = state.find_job(job.key); live && (!kept->requeued || !(job.attempt < live->attempt)))
-      return which + "its job is not forgotten";
-    if (!state.kept_names.contains({job.id, number})) return which + "nobody finds it";
+      return wrong("its job is not forgotten");
+    if (!state.kept_names.contains({job.id, number})) return wrong("nobody finds it");
     for (const SharedValue<Step>& step : kept->steps)
-      if (step->is_running()) return which + "one of its steps goes on";
+      if (step->is_running()) return wrong("one of its steps goes on");
     rows += rows_of(*kept);
     names += 1 + (kept->array.value != 0 && kept->array != job.id ? 1 : 0) + (job.is_component() ? 1 : 0);
   }
-  if (rows != state.kept_rows) return "the count of kept runs and steps is wrong";
-  if (names != state.kept_names.size()) return "numbers that lead to no kept run";
+  if (rows != state.kept_rows) return broken("the count of kept runs and steps is wrong");
+  if (names != state.kept_names.size()) return broken("numbers that lead to no kept run");
   return std::nullopt;
 }
 
-// Who waits for nodes to be powered up, and what nodes that are not may have.
-std::optional<std::string> check_power(const State& state) {
-  for (const auto& [key, nothing] : state.active) {
-    const Job& job = state.job(key);
-    bool waits = false;
-    for (const JobKey each : whole_of(job)) {
-      const Job& one = state.job(each);
-      if (one.state != JobState::running && one.state != JobState::suspended) continue;
-      for (const NodeShare& share : one.placement->shares)
-        waits = waits || (!share.released && !state.node(share.node).is_ready());
-    }
-    const bool may = job.state == JobState::running || job.state == JobState::suspended;
-    if (job.boots != (may && waits))
-      return of(job) +
-             (job.boots ? "waits for nodes that are powered up" : "goes on while its nodes are not powered up");
+// Whether the job or a component of it waits for nodes to be powered up.
+std::optional<BrokenLaw> check_boot(const State& state, const Job& job) {
+  bool waits = false;
+  for (const JobKey each : whole_of(job)) {
+    const Job* one = state.find_job(each);
+    if (!one || !one->placement || (one->state != JobState::running && one->state != JobState::suspended)) continue;
+    for (const NodeShare& share : one->placement->shares)
+      waits = waits || (!share.released && !state.node(share.node).is_ready());
   }
+  const bool may = job.state == JobState::running || job.state == JobState::suspended;
+  if (job.boots == (may && waits)) return std::nullopt;
+  return broken_job(
+      of(job) + (job.boots ? "waits for nodes that are powered up" : "goes on while its nodes are not powered up"),
+      job.key);
+}
+
+// Who waits for nodes to be powered up, and what nodes that are not may have.
+std::optional<BrokenLaw> check_power(const State& state) {
+  for (const auto& [key, nothing] : state.active)
+    if (auto wrong = check_boot(state, state.job(key))) return wrong;
   for (const auto& [index, node] : state.nodes) {
     const NodePower& power = node->power;
     const bool timed = power.state == Power::going_down || power.state == Power::coming_up;
     if (power.due.is_set() != timed || (power.told && !timed))
-      return "node " + node->def->name + ": its power changes without an end, or the reverse";
+      return broken_node(*node, index, "its power changes without an end, or the reverse");
     if (power.state == Power::going_down && !node->jobs.empty())
-      return "node " + node->def->name + ": it is powered down under its jobs";
+      return broken_node(*node, index, "it is powered down under its jobs");
     if (node->future && (!node->jobs.empty() || !node->is_on()))
-      return "node " + node->def->name + ": it is only foreseen and yet in use";
+      return broken_node(*node, index, "it is only foreseen and yet in use");
   }
   return std::nullopt;
 }
 
-std::optional<std::string> check_nodes(const State& state) {
-  struct Sum {
-    Amounts amounts;
-    NodeUse use;
-    std::vector<JobKey> jobs;
-    std::map<PartitionIndex, CpuBits> shared;  // CPUs of jobs that share them with others of their partition
-    std::uint32_t suspended = 0;
-    bool twice = false;  // a CPU or a device with two jobs
-  };
-  std::map<NodeIndex, Sum> sums;
-  for (const auto& [key, nothing] : state.active)
-    for (const NodeShare& share : state.job(key).placement->shares) {
-      if (share.released) continue;
-      const Job& job = state.job(key);
-      Sum& sum = sums[share.node];
-      Amounts amounts = share.amounts();
-      if (!job.holds_cpus() || job.placement->shared) amounts.cpus = 0;
-      sum.amounts += amounts;
-      if (job.holds_cpus() && job.placement->shared) add_bits(sum.shared[job.spec->partition], share.detail->cpus);
-      if (job.holds_cpus() && !job.placement->shared) sum.twice = !add_cpus(sum.use, share) || sum.twice;
-      sum.twice = !add_devices(sum.use, *state.node(share.node).def, share) || sum.twice;
-      sum.suspended += job.state == JobState::suspended ? 1 : 0;
-      sum.jobs.push_back(key);
-    }
-  for (auto& [index, sum] : sums)
-    for (const auto& [partition, bits] : sum.shared) {
-      sum.twice = have_common_bits(sum.use.cpus, bits) || sum.twice;
-      add_bits(sum.use.cpus, bits);
-      sum.amounts.cpus += count_bits(bits);
-    }
-  for (const auto& [index, node] : state.nodes) {
-    const Sum& sum = sums[index];
-    if (sum.amounts != Amounts{node->used_cpus.value, node->used_memory.value, node->used_gres} ||
-        sum.jobs != node->jobs)
-      return "node " + node->def->name + ": what is used is not what its jobs hold";
-    if (sum.suspended != node->suspended) return "node " + node->def->name + ": the count of suspended jobs is wrong";
-    if (sum.twice) return "node " + node->def->name + ": a CPU or a device is given to two jobs";
-    if (sum.use != node->use)
-      return "node " + node->def->name + ": the CPUs and devices in use are not those of its jobs";
+// What the jobs of a node hold of it, added up.
+struct NodeSum {
+  Amounts amounts;
+  NodeUse use;
+  std::vector<JobKey> jobs;
+  std::map<PartitionIndex, CpuBits> shared;  // CPUs of jobs that share them with others of their partition
+  std::uint32_t suspended = 0;
+  JobKey twice{};  // has a CPU or a device of another job; 0: nobody has
+
+  void add(const Node& node, const Job& job, const NodeShare& share) {
+    Amounts held = share.amounts();
+    if (!job.holds_cpus() || job.placement->shared) held.cpus = 0;
+    amounts += held;
+    if (job.holds_cpus() && job.placement->shared) add_bits(shared[job.spec->partition], share.detail->cpus);
+    if (job.holds_cpus() && !job.placement->shared && !add_cpus(use, share)) twice = job.key;
+    if (!add_devices(use, *node.def, share)) twice = job.key;
+    suspended += job.state == JobState::suspended ? 1 : 0;
+    jobs.push_back(job.key);
   }
+  void finish() {
+    for (const auto& [partition, bits] : shared) {
+      if (have_common_bits(use.cpus, bits) && twice.value == 0) twice = jobs.back();
+      add_bits(use.cpus, bits);
+      amounts.cpus += count_bits(bits);
+    }
+  }
+};
+
+std::optional<BrokenLaw> compare(const Node& node, const NodeSum& sum) {
+  const std::string name = "node " + node.def->name;
+  if (sum.amounts != Amounts{node.used_cpus.value, node.used_memory.value, node.used_gres} || sum.jobs != node.jobs)
+    return broken(name + ": what is used is not what its jobs hold");
+  if (sum.suspended != node.suspended) return broken(name + ": the count of suspended jobs is wrong");
+  if (sum.twice.value != 0) return broken_job(name + ": a CPU or a device is given to two jobs", sum.twice);
+  if (sum.use != node.use) return broken(name + ": the CPUs and devices in use are not those of its jobs");
+  return std::nullopt;
+}
+
+std::optional<BrokenLaw> check_nodes(const State& state) {
+  std::map<NodeIndex, NodeSum> sums;
+  for (const auto& [key, nothing] : state.active)
+    for (const NodeShare& share : state.job(key).placement->shares)
+      if (!share.released) sums[share.node].add(state.node(share.node), state.job(key), share);
+  for (auto& [index, sum] : sums) sum.finish();
+  for (const auto& [index, node] : state.nodes)
+    if (auto wrong = compare(*node, sums[index])) return wrong;
   return std::nullopt;
 }
 
 // A port of a node is of one job.
-std::optional<std::string> check_ports(const State& state) {
+std::optional<BrokenLaw> check_ports(const State& state) {
   std::set<std::pair<NodeIndex, std::uint32_t>> held;
   for (const auto& [key, nothing] : state.active) {
     const Placement& placement = *state.job(key).placement;
     if (placement.ports.empty()) continue;
     const auto ports = parse_index_set(placement.ports, UINT16_MAX);
-    if (!ports) return of(state.job(key)) + "its ports are none";
+    if (!ports) return broken_job(of(state.job(key)) + "its ports are none", key);
     for (const NodeShare& share : placement.shares) {
       bool twice = false;
       if (!share.released)
         ports->for_each([&](std::uint32_t port) { twice = !held.insert({share.node, port}).second || twice; });
-      if (twice) return of(state.job(key)) + "it has ports of another job on node " + state.node(share.node).def->name;
+      if (twice)
+        return broken_job(
+            of(state.job(key)) + "it has ports of another job on node " + state.node(share.node).def->name, key);
     }
   }
   return std::nullopt;
 }
 
-std::optional<std::string> check_licences(const State& state) {
+std::optional<BrokenLaw> check_licences(const State& state) {
   std::map<std::string, std::uint64_t> sums;
   for (const auto& [key, nothing] : state.active)
     for (const LicenceAsk& held : state.job(key).placement->licences) sums[held.name] += held.count;
   std::vector<LicenceAsk> used;
   for (const auto& [name, count] : sums) used.push_back({name, static_cast<std::uint32_t>(count)});
-  if (used != *state.licences_used) return "the licences in use are not those of the jobs";
+  if (used != *state.licences_used) return broken("the licences in use are not those of the jobs");
   return std::nullopt;
 }
 
-std::optional<std::string> check_arrays(const State& state) {
+std::optional<BrokenLaw> check_arrays(const State& state) {
   std::map<JobKey, std::pair<std::uint64_t, std::uint32_t>> seen;  // records, running
   for (const auto& [key, job] : state.jobs) {
     if (job->array.value == 0) continue;
@@ -275,16 +302,16 @@ std::optional<std::string> check_arrays(const State& state) {
     if (rest && rest->is_array_rest() && rest->state != JobState::ended) unsplit += array->rest.size() - 1;
     const auto& [records, running] = seen[key];
     if (records != array->records || running != array->running)
-      return "array " + std::to_string(array->id.value) + ": its counts do not match its records";
+      return broken("array " + std::to_string(array->id.value) + ": its counts do not match its records");
   }
-  if (unsplit != state.unsplit_tasks) return "the count of waiting array tasks is wrong";
+  if (unsplit != state.unsplit_tasks) return broken("the count of waiting array tasks is wrong");
   return std::nullopt;
 }
 
-std::optional<std::string> check_uses(const State& state) {
+std::optional<BrokenLaw> check_uses(const State& state) {
   for (const auto& [key, job] : state.jobs)
     if (job->state != JobState::ended && job->association != association_of(state, *job->spec))
-      return of(*job) + "counts for an association it does not name";
+      return broken(of(*job) + "counts for an association it does not name");
   std::map<UseKey, Use> counted = count_all(state);
   for (const auto& [key, use] : state.uses) {
     Use& sum = counted[key];
@@ -293,54 +320,77 @@ std::optional<std::string> check_uses(const State& state) {
     sum.as_of = use->as_of;
     sum.period_usage = use->period_usage;
     sum.period_at = use->period_at;
-    if (!(sum == *use)) return "an association or QOS counts other jobs than it has";
-    if (use->is_nothing()) return "a count of nothing was kept";
+    if (!(sum == *use)) return broken("an association or QOS counts other jobs than it has");
+    if (use->is_nothing()) return broken("a count of nothing was kept");
     const bool ages = key.of == UseOf::association || key.of == UseOf::qos;
     if (ages && use->as_of.is_set() != (use->running > 0 || use->has_history()))
-      return "usage without a time, or a time without usage";
+      return broken("usage without a time, or a time without usage");
   }
-  if (counted.size() != state.uses.size()) return "a job counts for nothing";
+  if (counted.size() != state.uses.size()) return broken("a job counts for nothing");
   for (const auto& [id, association] : state.associations) {
+    const BrokenRecord record{BrokenRecord::Kind::association, id.value};
     if (association->id != id || !(association->id < state.next_association))
-      return "an association lies under another's number";
+      return broken("an association lies under another's number", record);
     if (association->parent.value != 0 && !state.associations.contains(association->parent))
-      return "an association without its parent";
+      return broken("an association without its parent", record);
   }
-  if (state.association_names.size() != state.associations.size()) return "two associations of one name";
+  if (state.association_names.size() != state.associations.size()) return broken("two associations of one name");
   return std::nullopt;
 }
 
-// An entry of a crontab has one job, and a job that comes again has one entry.
-std::optional<std::string> check_standing(const State& state) {
+bool recurs(const Job& job) { return !job.spec->extra_request().cron.empty(); }
+
+// An entry of a crontab has one job, which is the user's own and recurs.
+std::optional<BrokenLaw> check_crontab(const State& state, UserId uid, const Crontab& crontab) {
+  const auto wrong = [&](const std::string& words) {
+    return broken("the crontab of user " + std::to_string(uid.value) + ": " + words,
+                  {BrokenRecord::Kind::crontab, uid.value});
+  };
+  if (crontab.text.empty()) return wrong("it is empty");
   std::set<JobKey> listed;
-  for (const auto& [uid, crontab] : state.crontabs) {
-    if (crontab->text.empty()) return "user " + std::to_string(uid.value) + ": an empty crontab";
-    for (const CrontabJob& entry : crontab->jobs) {
-      const Job* job = state.find_job(entry.key);
-      if (!job || job->spec->extra_request().cron.empty() || job->spec->owner->uid != uid)
-        return "a crontab names a job that is none of its own";
-      if (!listed.insert(entry.key).second) return "a job has two entries of a crontab";
-    }
+  for (const CrontabJob& entry : crontab.jobs) {
+    const Job* job = state.find_job(entry.key);
+    if (!job || !recurs(*job) || job->spec->owner->uid != uid) return wrong("it lists a job that is none of its own");
+    if (!listed.insert(entry.key).second) return wrong("it lists a job twice");
   }
+  return std::nullopt;
+}
+
+// A job that recurs has an entry in a crontab.
+std::optional<BrokenLaw> check_recurring(const State& state, const Job& job) {
+  if (job.state == JobState::ended || !recurs(job)) return std::nullopt;
+  const auto* crontab = state.crontabs.find(job.spec->owner->uid);
+  if (crontab && std::ranges::find((*crontab)->jobs, job.key, &CrontabJob::key) != (*crontab)->jobs.end())
+    return std::nullopt;
+  return broken(of(job) + "it recurs, and no crontab lists it");
+}
+
+std::optional<BrokenLaw> check_standing(const State& state) {
+  for (const auto& [uid, crontab] : state.crontabs)
+    if (auto wrong = check_crontab(state, uid, *crontab)) return wrong;
   for (const auto& [key, job] : state.jobs)
-    if (job->state != JobState::ended && !job->spec->extra_request().cron.empty() && !listed.contains(key))
-      return "a job comes again that is in no crontab";
+    if (auto wrong = check_recurring(state, *job)) return wrong;
   for (const auto& [id, trigger] : state.triggers)
     if (trigger->id != id || id >= state.next_trigger)
-      return "trigger " + std::to_string(id.value) + " is of another number";
+      return broken("trigger " + std::to_string(id.value) + " has another number",
+                    {BrokenRecord::Kind::trigger, id.value});
   return std::nullopt;
 }
 
-std::optional<std::string> check_orders(const State& state) {
-  for (const auto& [index, node] : state.nodes) {
-    const std::string name = "node " + node->def->name;
-    if (node->resume_at.is_set() && !is_out_of_service(*node)) return name + " is in service and is to come back to it";
-    if (node->resume_at.is_set() &&
-        !state.deadlines.contains({node->resume_at, JobKey{index.value}, DeadlineKind::node_resume}))
-      return name + " is to come back, and nothing says when";
-    if (!std::ranges::includes(available_features_of(*node->def), features_of(*node->def)))
-      return name + " has a feature active that it has not";
-  }
+std::optional<BrokenLaw> check_orders(const State& state, NodeIndex index, const Node& node) {
+  if (node.resume_at.is_set() && !is_out_of_service(node))
+    return broken_node(node, index, "it is in service and is to come back to it");
+  if (node.resume_at.is_set() &&
+      !state.deadlines.contains({node.resume_at, JobKey{index.value}, DeadlineKind::node_resume}))
+    return broken_node(node, index, "it is to come back, and nothing says when");
+  if (!std::ranges::includes(available_features_of(*node.def), features_of(*node.def)))
+    return broken_node(node, index, "it has a feature active that it has not");
+  return std::nullopt;
+}
+
+std::optional<BrokenLaw> check_all_orders(const State& state) {
+  for (const auto& [index, node] : state.nodes)
+    if (auto wrong = check_orders(state, index, *node)) return wrong;
   return std::nullopt;
 }
 
@@ -352,161 +402,87 @@ bool is_there(const State& state, const DeadlineKey& due) {
   return state.jobs.contains(due.key);
 }
 
-}  // namespace
-
-std::optional<std::string> broken_law(const State& state) {
-  for (const auto& [key, job] : state.jobs) {
-    if (key != job->key) return "a job lies under another's key";
-    if (auto broken = check_job(state, *job)) return broken;
-    if (auto broken = check_components(state, *job)) return broken;
-  }
-  if (state.by_id.size() != state.jobs.size()) return "numbers that lead to no job";
+std::optional<BrokenLaw> check_indexes(const State& state) {
+  if (state.by_id.size() != state.jobs.size()) return broken("numbers that lead to no job");
   for (const auto& [place, nothing] : state.queue)
-    if (!state.jobs.contains(place.key)) return "the queue names a job that is not there";
+    if (!state.jobs.contains(place.key)) return broken("the queue names a job that is not there");
   for (const auto& [due, nothing] : state.deadlines)
-    if (!is_there(state, due)) return "a deadline names what is not there";
+    if (!is_there(state, due)) return broken("a deadline names what is not there");
   for (const auto& [uid, history] : state.run_histories)
-    if (history.last == 0) return "user " + std::to_string(uid.value) + ": a history without a run";
-  if (auto broken = check_nodes(state)) return broken;
-  if (auto broken = check_power(state)) return broken;
-  if (auto broken = check_orders(state)) return broken;
-  if (auto broken = check_ports(state)) return broken;
-  if (auto broken = check_uses(state)) return broken;
-  if (auto broken = check_licences(state)) return broken;
-  if (auto broken = check_steps(state)) return broken;
-  if (auto broken = check_kept(state)) return broken;
-  if (auto broken = check_standing(state)) return broken;
-  return check_arrays(state);
+    if (history.last == 0)
+      return broken("user " + std::to_string(uid.value) + ": a history without a run",
+                    {BrokenRecord::Kind::run_history, uid.value});
+  return std::nullopt;
 }
 
-std::uint64_t fingerprint(const State& state) {
-  std::uint64_t sum = mix_bits(state.version) ^ state.epoch.value ^ static_cast<std::uint64_t>(state.slice_due.value);
-  const auto add = [&](std::uint64_t value) { sum = mix_bits(sum ^ value) + 0x9e3779b97f4a7c15ULL; };
-  for (const auto& [key, job] : state.jobs) {
-    for (const std::uint64_t v :
-         {key.value, std::uint64_t{job->id.value}, static_cast<std::uint64_t>(job->state),
-          static_cast<std::uint64_t>(job->outcome), std::uint64_t{job->attempt.value}, std::uint64_t{job->priority},
-          static_cast<std::uint64_t>(job->eligible_at.value), static_cast<std::uint64_t>(job->started_at.value),
-          static_cast<std::uint64_t>(job->ended_at.value), std::uint64_t{job->time_limit_minutes},
-          name_bits(job->spec->name), name_bits(job->spec->std_out)})
-      add(v);
-    if (job->placement)
-      for (const NodeShare& share : job->placement->shares)
-        add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value) ^
-            (share.released ? 1ULL << 40 : 0) ^ (share.exited ? 1ULL << 41 : 0) ^ (share.given_up ? 1ULL << 42 : 0));
-    if (job->boots) add(0xb007);
-    if (job->placement && !job->placement->ports.empty()) add(name_bits(job->placement->ports));
-    if (job->requeues > 0 || job->held_why != HeldWhy::asked || job->over_time_minutes > 0)
-      add(std::uint64_t{job->over_time_minutes} << 16 | std::uint64_t{job->requeues} << 8 |
-          static_cast<std::uint64_t>(job->held_why));
-    if (job->used)
-      add(mix_bits(static_cast<std::uint64_t>(job->used->user_us)) ^
-          static_cast<std::uint64_t>(job->used->max_rss_bytes));
-    if (job->program != JobProgram::none || job->launch_failed)
-      add(static_cast<std::uint64_t>(job->program) << 1 | (job->launch_failed ? 1 : 0));
-    if (job->het) add(mix_bits(job->het->leader.value) ^ (std::uint64_t{job->het->offset} << 32 | job->het->size));
-    if (job->placement && (job->placement->supervised || job->placement->stops_alone))
-      add(job->placement->stops_alone ? 3 : 2);
-    if (job->suspension)
-      add(mix_bits(static_cast<std::uint64_t>(job->suspension->changed_at.value)) ^
-          static_cast<std::uint64_t>(job->suspension->ran_before.value) ^
-          (job->suspension->wants_cpus ? 1ULL << 60 : 0) ^ (job->suspension->cpus_free ? 1ULL << 61 : 0));
-    if (job->placement)
-      for (const LicenceAsk& held : job->placement->licences) add(name_bits(held.name) ^ held.count);
+std::optional<BrokenLaw> check_one_job(const State& state, JobKey key, const Job& job) {
+  if (key != job.key) return broken_job("a job lies under another's key", key);
+  auto words = check_job(state, job);
+  if (!words) words = check_components(state, job);
+  return words ? broken_job(*std::move(words), key) : std::nullopt;
+}
+
+// What one decision may cost us at most: every share of every job on a node has to be looked at.
+constexpr std::size_t shares_near_max = 256;
+
+std::optional<BrokenLaw> check_near(const State& state, NodeIndex index, std::size_t& left) {
+  const Node& node = state.node(index);
+  if (auto wrong = check_orders(state, index, node)) return wrong;
+  NodeSum sum;
+  for (const JobKey key : node.jobs) {
+    const Job* job = state.find_job(key);
+    if (!job || !job->placement || !job->is_on_nodes())
+      return broken("node " + node.def->name + ": it has a job that is not on it");
+    const auto& shares = job->placement->shares;
+    if (shares.size() > left) return left = 0, std::nullopt;
+    left -= shares.size();
+    for (const NodeShare& share : shares)
+      if (share.node == index && !share.released) sum.add(node, *job, share);
   }
-  for (const auto& [index, node] : state.nodes) {
-    add(static_cast<std::uint64_t>(node->used_cpus.value) << 8 | static_cast<std::uint64_t>(node->condition) << 1 |
-        static_cast<std::uint64_t>(node->drain));
-    add(name_bits(node->boot_id) ^ name_bits(node->reason));
-    if (node->fail || node->reboot != Reboot::none || node->drained_for_reboot)
-      add(static_cast<std::uint64_t>(node->reboot) << 2 | static_cast<std::uint64_t>(node->fail) << 1 |
-          (node->drained_for_reboot ? 1 : 0));
-    if (node->power != NodePower{} || node->future)
-      add(mix_bits(static_cast<std::uint64_t>(node->power.due.value)) ^
-          static_cast<std::uint64_t>(node->power.state) << 8 ^
-          static_cast<std::uint64_t>((node->power.told ? 1 : 0) | (node->power.down_wanted ? 2 : 0) |
-                                     (node->power.closed ? 4 : 0) | (node->power.up_wanted ? 8 : 0) |
-                                     (node->future ? 16 : 0)));
-    if (node->def->kind != NodeKind::normal)
-      add(static_cast<std::uint64_t>(node->def->kind) << 1 | (node->configured ? 1 : 0));
-    add(node->def->weight ^ name_bits(node->def->features));
-    if (node->def->active_features) add(name_bits(*node->def->active_features));
-    if (node->resume_at.is_set()) add(static_cast<std::uint64_t>(node->resume_at.value));
-    if (!node->instance_id.empty() || !node->instance_type.empty())
-      add(name_bits(node->instance_id) ^ mix_bits(name_bits(node->instance_type)));
-    for (const std::uint64_t word : node->use.cpus) add(word);
-    for (std::size_t slot = 0; slot < node->def->kinds.size() && slot < gres_kinds_max; ++slot)
-      add(mix_bits(node->use.devices[slot]) ^ static_cast<std::uint64_t>(node->used_gres[slot]));
+  sum.finish();
+  return compare(node, sum);
+}
+
+}  // namespace
+
+std::vector<BrokenLaw> broken_laws(const State& state) {
+  std::vector<BrokenLaw> out;
+  for (const auto& [key, job] : state.jobs)
+    if (auto wrong = check_one_job(state, key, *job)) out.push_back(*std::move(wrong));
+  // The others rely on what was just asked: that jobs on nodes have an allocation, and components each other.
+  if (!out.empty()) return out;
+  for (const auto check : {check_indexes, check_nodes, check_power, check_all_orders, check_ports, check_uses,
+                           check_licences, check_steps, check_kept, check_standing, check_arrays})
+    if (auto wrong = check(state)) out.push_back(*std::move(wrong));
+  return out;
+}
+
+std::optional<std::string> broken_law(const State& state) {
+  auto all = broken_laws(state);
+  return all.empty() ? std::nullopt : std::optional{std::move(all.front().words)};
+}
+
+std::optional<std::string> broken_law_near(const State& state, const TouchedRecords& touched) {
+  std::size_t left = shares_near_max;
+  const auto words = [](const std::optional<BrokenLaw>& wrong) {
+    return wrong ? std::optional{wrong->words} : std::nullopt;
+  };
+  for (const JobKey key : touched.jobs) {
+    const Job* job = state.find_job(key);
+    if (!job) continue;
+    if (auto wrong = words(check_one_job(state, key, *job))) return wrong;
+    if (auto wrong = words(check_recurring(state, *job))) return wrong;
+    const std::size_t shares = job->is_on_nodes() ? job->placement->shares.size() : 0;
+    if (shares > 0 && shares <= left && !job->is_component())
+      if (auto wrong = words(check_boot(state, *job))) return wrong;
   }
-  for (const Partition& partition : *state.partitions) {
-    const PartitionDef& def = partition.def;
-    add(name_bits(def.name) ^ static_cast<std::uint64_t>(def.availability) << 8 ^
-        static_cast<std::uint64_t>((partition.configured ? 1 : 0) | (partition.changed ? 2 : 0) |
-                                   (def.is_default ? 4 : 0)));
-    add(mix_bits(def.priority_tier) ^ def.max_time_minutes ^ std::uint64_t{def.max_nodes} << 32 ^
-        (partition.written ? mix_bits(partition.written->priority_tier) ^ partition.written->max_nodes : 0));
-    for (const NodeIndex node : partition.nodes) add(node.value);
-  }
-  for (const auto& [id, reservation] : state.reservations) {
-    add(id.value ^ name_bits(reservation->name) ^ reservation->flags);
-    add(static_cast<std::uint64_t>(reservation->start.value) ^
-        mix_bits(static_cast<std::uint64_t>(reservation->end.value)));
-    for (const std::uint32_t node : reservation->nodes) add(node);
-  }
-  for (const auto& [uid, history] : state.run_histories)
-    add(mix_bits(uid.value) ^ (std::uint64_t{history.last} << 32 | history.before));
-  for (const auto& [due, nothing] : state.deadlines) add(static_cast<std::uint64_t>(due.at.value) ^ due.key.value);
-  for (const auto& [place, nothing] : state.queue) add(place.key.value);
-  for (const auto& [key, step] : state.steps) {
-    add(mix_bits(KeyBits<StepKey>::of(key)) ^ name_bits(step->start.name) ^
-        static_cast<std::uint64_t>(step->start.at.value));
-    add(static_cast<std::uint64_t>(step->end.at.value) ^ static_cast<std::uint64_t>(step->end.outcome) << 56 ^
-        step->end.exit_code ^ step->end.exit_signal);
-  }
-  for (const auto& [uid, crontab] : state.crontabs) {
-    add(uid.value ^ name_bits(crontab->text));
-    for (const CrontabJob& job : crontab->jobs) add(mix_bits(job.key.value) ^ job.line);
-  }
-  for (const auto& [id, trigger] : state.triggers) {
-    add(mix_bits(id.value) ^ name_bits(trigger->program) ^ name_bits(trigger->nodes) ^
-        static_cast<std::uint64_t>(trigger->event) << 40 ^ trigger->job.value);
-    for (const TriggerDue& due : trigger->due) add(static_cast<std::uint64_t>(due.at.value) ^ name_bits(due.about));
-  }
-  for (const auto& [number, kept] : state.kept) {
-    const Job& job = *kept->job;
-    add(mix_bits(number.value) ^ job.key.value ^ static_cast<std::uint64_t>(kept->at.value));
-    add(static_cast<std::uint64_t>(job.ended_at.value) ^ static_cast<std::uint64_t>(job.outcome) << 56 ^ job.exit_code ^
-        (std::uint64_t{job.attempt.value} << 32) ^ job.exit_signal);
-    add(name_bits(job.spec->name) ^ mix_bits(name_bits(job.spec->std_out)) ^ kept->array.value ^
-        (kept->requeued ? 1ULL << 40 : 0) ^ (kept->array_well ? 1ULL << 41 : 0) ^
-        std::uint64_t{kept->rest.size()} << 42);
-    if (job.used)
-      add(static_cast<std::uint64_t>(job.used->user_us) ^ static_cast<std::uint64_t>(job.used->max_rss_bytes));
-    if (job.placement)
-      for (const NodeShare& share : job.placement->shares)
-        add(mix_bits(share.node.value) ^ static_cast<std::uint64_t>(share.cpus.value));
-    for (const SharedValue<Step>& step : kept->steps)
-      add(step->start.id ^ static_cast<std::uint64_t>(step->end.at.value) ^ name_bits(step->start.name));
-  }
-  for (const auto& [key, tally] : state.step_tallies)
-    add(key.value ^ (std::uint64_t{tally.next_id} << 32 | tally.ended));
-  for (const auto& [id, each] : state.associations)
-    add(id.value ^ name_bits(each->account) ^ mix_bits(name_bits(each->user)) ^
-        (static_cast<std::uint64_t>(each->shares) << 32));
-  for (const AccountUser& user : *state.account_users)
-    add(name_bits(user.name) ^ mix_bits(name_bits(user.default_wckey)) ^
-        static_cast<std::uint64_t>(user.admin_level) << 60 ^ user.wckeys.size());
-  for (const auto& [id, each] : state.transactions)
-    add(id.value ^ name_bits(each->actor) ^ mix_bits(name_bits(each->info)));
-  for (const auto& [id, each] : state.qos)
-    add(id.value ^ name_bits(each->name) ^ (static_cast<std::uint64_t>(each->priority) << 32));
-  for (const auto& [key, use] : state.uses) {
-    add(KeyBits<UseKey>::of(key) ^ use->submitted ^ (static_cast<std::uint64_t>(use->running) << 32));
-    add(static_cast<std::uint64_t>(use->as_of.value));
-    for (const Fixed& usage : use->usage)
-      add(static_cast<std::uint64_t>(usage.raw) ^ mix_bits(static_cast<std::uint64_t>(usage.raw >> 64)));
-  }
-  return sum;
+  for (const UserId uid : touched.crontabs)
+    if (const auto* crontab = state.crontabs.find(uid))
+      if (auto wrong = words(check_crontab(state, uid, **crontab))) return wrong;
+  for (const NodeIndex index : touched.nodes)
+    if (left > 0 && state.nodes.contains(index))
+      if (auto wrong = words(check_near(state, index, left))) return wrong;
+  return std::nullopt;
 }
 
 }  // namespace millrace

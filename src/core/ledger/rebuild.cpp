@@ -2,9 +2,13 @@
 #include "core/ledger/rebuild.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/ledger/apply_account.h"
+#include "core/ledger/apply_node.h"
 #include "core/ledger/dependency.h"
+#include "core/ledger/kept_jobs.h"
+#include "core/ledger/licences.h"
 
 namespace millrace {
 
@@ -86,6 +90,86 @@ void rebuild_indexes(State& state) {
   for (const auto& [id, association] : state.associations)
     state.association_names.set({association->account, association->user, association->partition}, id);
   recount(state, {});
+}
+
+void add_up_shares(State& state) {
+  for (const auto& [key, job] : state.jobs) {
+    if (!job->placement || !job->is_on_nodes()) continue;
+    for (const NodeShare& share : job->placement->shares)
+      if (!share.released) add_share(state.edit_node(share.node), *job, share);
+    take_licences(state, job->placement->licences);
+  }
+}
+
+namespace {
+
+void recount_arrays(State& state) {
+  std::vector<JobKey> empty;
+  std::vector<std::pair<JobKey, SharedValue<ArrayState>>> arrays;
+  for (const auto& [key, array] : state.arrays) {
+    arrays.emplace_back(key, array);
+    ArrayState& counted = arrays.back().second.edit();
+    counted.records = counted.running = 0;
+  }
+  SharedMap<JobKey, SharedValue<ArrayState>> fresh =
+      SharedMap<JobKey, SharedValue<ArrayState>>::from_sorted(std::move(arrays));
+  for (const auto& [key, job] : state.jobs) {
+    auto* array = job->array.value != 0 ? fresh.edit(job->array) : nullptr;
+    if (!array) continue;
+    array->edit().records += 1;
+    array->edit().running += job->is_on_nodes() ? 1 : 0;
+  }
+  for (const auto& [key, array] : fresh)
+    if (array->records == 0) empty.push_back(key);
+  for (const JobKey key : empty) fresh.erase(key);
+  state.arrays = std::move(fresh);
+}
+
+void recount_steps(State& state) {
+  state.running_steps = {};
+  std::map<JobKey, std::uint32_t> ended;
+  for (const auto& [key, step] : state.steps) {
+    if (step->is_running())
+      state.running_steps.set(key, {});
+    else
+      ++ended[key.job];
+  }
+  std::vector<std::pair<JobKey, StepTally>> tallies;
+  for (const auto& [key, tally] : state.step_tallies) {
+    tallies.emplace_back(key, tally);
+    tallies.back().second.ended = ended[key];
+  }
+  state.step_tallies = SharedMap<JobKey, StepTally>::from_sorted(std::move(tallies));
+}
+
+}  // namespace
+
+void rebuild_all(State& state, Time at) {
+  state.unsplit_tasks = 0;
+  state.deadlines = {};
+  state.dependents = {};
+  state.singletons = {};
+  state.association_names = {};
+  state.kept_names = {};
+  state.kept_rows = 0;
+  state.licences_used = SharedValue(std::vector<LicenceAsk>{});
+  std::vector<NodeIndex> nodes;
+  for (const auto& [index, node] : state.nodes) nodes.push_back(index);
+  for (const NodeIndex index : nodes) {
+    Node& node = state.edit_node(index);
+    node.used_cpus = {};
+    node.used_memory = {};
+    node.used_gres = {};
+    node.use = {};
+    node.jobs.clear();
+    node.suspended = 0;
+  }
+  recount_arrays(state);
+  recount_steps(state);
+  add_up_shares(state);
+  rebuild_indexes(state);
+  for (const auto& [number, kept] : state.kept) index_kept(state, number, *kept);
+  recount(state, at);
 }
 
 }  // namespace millrace
