@@ -12,21 +12,36 @@ struct Id {
   auto operator<=>(const Id&) const = default;
 };
 
+// Sums and products end at the largest and smallest number instead of wrapping: an amount or a time that somebody sent
+// may be anything, and whatever is added to it later must stay as far away.
+constexpr std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
+}
+constexpr std::int64_t saturating_subtract(std::int64_t a, std::int64_t b) {
+  std::int64_t rest = 0;
+  return __builtin_sub_overflow(a, b, &rest) ? (b < 0 ? INT64_MAX : INT64_MIN) : rest;
+}
+constexpr std::int64_t saturating_multiply(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? ((a < 0) == (b < 0) ? INT64_MAX : INT64_MIN) : product;
+}
+
 template <class Tag>
 struct Quantity {
   std::int64_t value{};
   auto operator<=>(const Quantity&) const = default;
   constexpr Quantity& operator+=(Quantity other) {
-    value += other.value;
+    value = saturating_add(value, other.value);
     return *this;
   }
   constexpr Quantity& operator-=(Quantity other) {
-    value -= other.value;
+    value = saturating_subtract(value, other.value);
     return *this;
   }
-  friend constexpr Quantity operator+(Quantity a, Quantity b) { return {a.value + b.value}; }
-  friend constexpr Quantity operator-(Quantity a, Quantity b) { return {a.value - b.value}; }
-  friend constexpr Quantity operator*(Quantity a, std::int64_t count) { return {a.value * count}; }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) { return {saturating_add(a.value, b.value)}; }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) { return {saturating_subtract(a.value, b.value)}; }
+  friend constexpr Quantity operator*(Quantity a, std::int64_t count) { return {saturating_multiply(a.value, count)}; }
 };
 
 using JobKey = Id<struct JobKeyTag, std::uint64_t>;  // names a job in log and accounting, never reused
@@ -48,16 +63,16 @@ struct Time {
   auto operator<=>(const Time&) const = default;
   constexpr bool is_set() const { return value != 0; }
   constexpr std::int64_t seconds() const { return value / 1'000'000; }
-  friend constexpr Time operator+(Time a, Duration b) { return {a.value + b.value}; }
-  friend constexpr Time operator-(Time a, Duration b) { return {a.value - b.value}; }
-  friend constexpr Duration operator-(Time a, Time b) { return {a.value - b.value}; }
+  friend constexpr Time operator+(Time a, Duration b) { return {saturating_add(a.value, b.value)}; }
+  friend constexpr Time operator-(Time a, Duration b) { return {saturating_subtract(a.value, b.value)}; }
+  friend constexpr Duration operator-(Time a, Time b) { return {saturating_subtract(a.value, b.value)}; }
 };
 
 constexpr Time never{INT64_MAX};
 
 constexpr Duration microseconds(std::int64_t count) { return {count}; }
-constexpr Duration milliseconds(std::int64_t count) { return {count * 1'000}; }
-constexpr Duration seconds(std::int64_t count) { return {count * 1'000'000}; }
-constexpr Duration minutes(std::int64_t count) { return {count * 60'000'000}; }
+constexpr Duration milliseconds(std::int64_t count) { return {saturating_multiply(count, 1'000)}; }
+constexpr Duration seconds(std::int64_t count) { return {saturating_multiply(count, 1'000'000)}; }
+constexpr Duration minutes(std::int64_t count) { return {saturating_multiply(count, 60'000'000)}; }
 
 }  // namespace millrace

@@ -66,18 +66,20 @@ void Commands::decide_change(const AccountChange& change) {
   answer_when_durable(std::move(out));
 }
 
-bool Controller::has_offices() const {
+// Asked with every request, so that it is counted again only when an account has changed.
+bool Controller::has_offices() {
   const State& state = commit_.decided();
-  if (std::ranges::any_of(*state.account_users,
-                          [](const AccountUser& user) { return user.admin_level != AdminLevel::none; }))
-    return true;
-  for (const auto& [id, each] : state.associations)
-    if (!each->coordinators.empty()) return true;
-  return false;
+  if (offices_ && offices_->first == state.accounts_version) return offices_->second;
+  bool any = std::ranges::any_of(*state.account_users,
+                                 [](const AccountUser& user) { return user.admin_level != AdminLevel::none; });
+  for (const auto& [id, each] : state.associations) any = any || !each->coordinators.empty();
+  offices_ = {state.accounts_version, any};
+  return any;
 }
 
 Actor Controller::actor_of(const Asker& asker, bool operators_too) const {
-  Actor out{asker.uid, asker.uid.value == 0 || asker.uid == settings_.slurm_user};
+  Actor out{.uid = asker.uid};
+  out.is_super = out.is_admin = asker.uid.value == 0 || asker.uid == settings_.slurm_user;
   const auto known = asker_names_.find(asker.uid);
   if (known == asker_names_.end()) return out;
   out.name = known->second;

@@ -95,34 +95,9 @@ void Commands::answer_when_durable(wire::Reply out) {
       [&clients = c_.clients_, client = asker_.client, out = std::move(out)] { clients.reply(client, out); });
 }
 
-bool Commands::operators_may(const wire::Request& request) {
-  using B = wire::Request::BodyCase;
-  switch (request.body_case()) {
-    case B::kUpdateNode:
-    case B::kUpdatePartition:
-    case B::kDeletePartition:
-    case B::kCreateNodes:
-    case B::kDeleteNodes:
-    case B::kShutdown:
-    case B::kReconfigure:
-    case B::kSetTrigger:
-    case B::kClearTriggers:
-    case B::kIssueToken:
-    case B::kSetDamping:
-      return false;
-    default:
-      return true;
-  }
-}
-
-// Rights by sacctmgr are those of a name, which may take a while to find.
 void Commands::handle() {
-  if (actor_.is_admin || !c_.has_offices() || c_.asker_names_.contains(asker_.uid)) return dispatch();
-  c_.identities_.find(asker_.uid, asker_.gid,
-                      [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
-                        c.asker_names_[asker.uid] = identity ? identity->user_name : std::string{};
-                        Commands{c, asker, request}.dispatch();
-                      });
+  if (const auto refusal = lacking_right(request_, actor_)) return refuse_with(*refusal);
+  dispatch();
 }
 
 void Commands::dispatch() {
@@ -442,6 +417,8 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   // Both are for whole nodes.
   if (ask.extras().reboot() || (ask.extras().has_core_spec() && ask.extras().core_spec() != no_core_spec))
     c.exclusive = true;
+  if (ask.extras().has_no_allocate())
+    return refuse_with({RefusalCode::not_supported, {"a job that is there cannot do without an allocation"}});
   if (ask.has_std_in()) c.std_in = ask.std_in();
   if (ask.has_end_at_us()) change.end_at = bounded_time(ask.end_at_us());
   change.admin_words =
@@ -506,10 +483,14 @@ void Commands::wait(const wire::WaitJob& ask) {
 
 // ---- steps ----
 
-const Job* Commands::job_for_steps(std::uint32_t id) {
+const Job* Commands::job_for_steps(std::uint32_t id, bool as_owner) {
   const Job* job = c_.commit_.durable().find_job(JobId{id});
   if (!job || !job->placement) return refuse_with({RefusalCode::invalid_job_id, {}}), nullptr;
   if (!may_change(*job, actor_)) return refuse_with({RefusalCode::access_denied, {}}), nullptr;
+  if (as_owner && !may_act_as_owner(*job, actor_))
+    return refuse_with(
+               {RefusalCode::access_denied, {"only the owner of a job, root or SlurmUser may run or type in it"}}),
+           nullptr;
   if (job->state == JobState::suspended)
     return refuse_with(2077, "Job is current suspended, requested operation disabled"), nullptr;
   if (job->state != JobState::running) return refuse_with(2021, "Job/step already completing or completed"), nullptr;
@@ -517,7 +498,7 @@ const Job* Commands::job_for_steps(std::uint32_t id) {
 }
 
 void Commands::create_step(const wire::CreateStep& ask) {
-  const Job* job = job_for_steps(ask.job_id());
+  const Job* job = job_for_steps(ask.job_id(), true);
   if (!job) return;
   if (ask.component() == 0) return c_.ask_keeper(asker_, request_.number(), *job, ask);
   // Named by the number of the whole, which is its first component's.
@@ -529,7 +510,7 @@ void Commands::create_step(const wire::CreateStep& ask) {
     return refuse_with({RefusalCode::too_many_components,
                         {"--het-group=" + std::to_string(ask.component()) + ": the job has " +
                          std::to_string(job->het->size) + " components, counted from 0"}});
-  if (const Job* component = job_for_steps(ask.job_id() + ask.component()))
+  if (const Job* component = job_for_steps(ask.job_id() + ask.component(), true))
     c_.ask_keeper(asker_, request_.number(), *component, ask);
 }
 

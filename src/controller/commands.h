@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controller/controller.h"
+#include "controller/rights.h"
 #include "core/admission/job_selection.h"
 #include "core/model/account_change.h"
 
@@ -10,15 +11,15 @@ namespace millrace {
 class Commands final {
  public:
   Commands(Controller& controller, const Asker& asker, const wire::Request& request)
-      : c_(controller), asker_(asker), request_(request), actor_(controller.actor_of(asker, operators_may(request))) {}
+      : c_(controller),
+        asker_(asker),
+        request_(request),
+        actor_(controller.actor_of(asker, rank_needed(request.body_case()) < Rank::administers)) {}
   void handle();
 
  private:
   using Decide = std::function<Decision(const State&, const SelectedJob&)>;
 
-  // Whether an operator (sacctmgr's AdminLevel) may do this: what is about jobs, reservations and accounts, not about
-  // nodes and daemons.
-  static bool operators_may(const wire::Request& request);
   void dispatch();
   void annotate_record(const wire::AnnotateRecord& ask);  // account_commands.cpp
   void submit(const wire::SubmitJob& ask);
@@ -43,9 +44,10 @@ class Commands final {
   void shutdown(const wire::Shutdown& ask);
   void reconfigure();
   void wait(const wire::WaitJob& ask);
-  const Job* job_for_steps(std::uint32_t id);  // null: refused
+  // Null: refused. `as_owner`: something will run or be typed as the owner of the job.
+  const Job* job_for_steps(std::uint32_t id, bool as_owner = false);
   void create_step(const wire::CreateStep& ask);
-  const Job* job_of_step(const wire::StepName& name);  // these four: step_requests.cpp
+  const Job* job_of_step(const wire::StepName& name, bool as_owner = false);  // these four: step_requests.cpp
   void signal_step(const wire::SignalStep& ask);
   std::vector<const Job*> keepers_of(const Job& job, const wire::StepName& name) const;
   void update_step(const wire::UpdateStep& ask);

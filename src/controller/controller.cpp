@@ -353,12 +353,24 @@ void Controller::request(const Asker& asker, const wire::Request& request) {
     return std::string{call_name(request.body_case()).name} + " of " + std::to_string(request.ByteSizeLong()) +
            " bytes from UID=" + std::to_string(asker.uid.value);
   });
-  if (!Queries{*this, asker, request}.handle()) Commands{*this, asker, request}.handle();
+  // Rights by sacctmgr are those of a name, which may take a while to find.
+  const bool known = asker.uid.value == 0 || asker.uid == settings_.slurm_user || asker_names_.contains(asker.uid);
+  if (!known && has_offices())
+    identities_.find(asker.uid, asker.gid, [this, asker, request](Result<UserIdentity> identity) {
+      if (identity) asker_names_[asker.uid] = identity->user_name;  // else an ordinary user, and asked for again
+      carry_out(asker, request);
+    });
+  else
+    carry_out(asker, request);
   diagnostics_.answered(request, asker.uid, loop_.now() - before);
   if (diagnostics_.wants_name(asker.uid))
     identities_.find(asker.uid, asker.gid, [this, uid = asker.uid](Result<UserIdentity> identity) {
       if (identity) diagnostics_.is_called(uid, identity->user_name);
     });
+}
+
+void Controller::carry_out(const Asker& asker, const wire::Request& request) {
+  if (!Queries{*this, asker, request}.handle()) Commands{*this, asker, request}.handle();
 }
 
 void Controller::client_left(ClientId client) {

@@ -222,7 +222,8 @@ class Controller final : public ResourceObserver {
   void see_to_reservations();
   // By sacctmgr; the name is that of the asker, where it was looked up.
   Actor actor_of(const Asker& asker, bool operators_too) const;
-  bool has_offices() const;  // somebody has rights by sacctmgr
+  bool has_offices();  // somebody has rights by sacctmgr
+  void carry_out(const Asker& asker, const wire::Request& request);
   // Power of nodes (power.cpp)
   void see_to_power();
   void run_power_programs();
@@ -303,7 +304,8 @@ class Controller final : public ResourceObserver {
   JobMails job_mails_;
   JobCompletions job_completions_;
   ReservationWatch reservation_watch_;
-  std::map<UserId, std::string> asker_names_;  // of those who asked since somebody has rights by sacctmgr
+  std::map<UserId, std::string> asker_names_;              // of those who asked since somebody has rights by sacctmgr
+  std::optional<std::pair<std::uint64_t, bool>> offices_;  // by version of the accounts
   TriggerWatch trigger_watch_;
   Mailer mailer_;
   CompletionProgram completion_program_;

@@ -167,7 +167,8 @@ wire::Reply Queries::reply() const {
   return out;
 }
 
-bool Queries::is_admin() const { return asker_.uid.value == 0 || asker_.uid == c_.settings_.slurm_user; }
+// Operators too: what is private is hidden from users.
+bool Queries::is_admin() const { return c_.actor_of(asker_, true).is_admin; }
 Privacy Queries::privacy() const { return {*c_.commit_.durable().policy, asker_.uid, is_admin()}; }
 
 void Queries::refuse(RefusalCode code) const {
@@ -343,8 +344,10 @@ void Queries::script(const wire::GetScript& ask) {
   const Job* job = state.find_job(JobId{ask.job_id()});
   const KeptJob* kept = job ? nullptr : newest_kept(state, JobId{ask.job_id()});
   if (kept) job = kept->job.get();
-  if (!job || !may_change(*job, c_.actor_of(asker_, true)))
-    return refuse(job ? RefusalCode::access_denied : RefusalCode::invalid_job_id);
+  if (!job) return refuse(RefusalCode::invalid_job_id);
+  // Scripts and environments hold secrets: coordinators manage jobs and do not read them.
+  const Actor actor = c_.actor_of(asker_, true);
+  if (!actor.is_admin && job->spec->owner->uid != asker_.uid) return refuse(RefusalCode::access_denied);
   const Digest script = job->spec->script, environment = ask.with_environment() ? job->spec->environment : Digest{};
   const auto wanted = [](const Digest& digest) { return digest != Digest{}; };
   if (!wanted(script) && !wanted(environment)) return refuse(RefusalCode::script_missing);
@@ -393,7 +396,7 @@ void Queries::config() {
 
 void Queries::diagnostics(const wire::QueryDiagnostics& ask) {
   wire::Reply out = reply();
-  if (ask.reset() && asker_.uid.value != 0 && asker_.uid != c_.settings_.slurm_user) {
+  if (ask.reset() && !c_.actor_of(asker_, false).is_super) {
     out.mutable_failure()->set_code(static_cast<std::uint32_t>(RefusalCode::access_denied));
     out.mutable_failure()->set_text(slurm_text(RefusalCode::access_denied));
     return c_.clients_.reply(asker_.client, out);

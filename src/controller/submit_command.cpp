@@ -38,8 +38,9 @@ bool Commands::refuses_words(const wire::SubmitJob& ask) {
                 "MpiParams in slurm.conf has " + std::to_string(ports) + " ports");
   else if (reboots && !actor_.is_admin)
     refuse_with(2002, "Access/permission denied", "rebooting of nodes is only allowed for admins");
-  else if (unasked && !actor_.is_admin)
-    refuse_with(2002, "Access/permission denied", "only an administrator runs programs on nodes without an allocation");
+  else if (unasked && !actor_.is_super)
+    refuse_with(2002, "Access/permission denied",
+                "only root or SlurmUser runs programs on nodes without an allocation");
   else if (admin_words && !actor_.is_admin)
     refuse_with(2002, "Access/permission denied", "only an administrator may set AdminComment");
   else if (crowded)
@@ -60,9 +61,6 @@ void Commands::submit(const wire::SubmitJob& ask) {
                        "the controller's disk has no room for new jobs; try again later");
   // The name service may be slow: the request is kept until it has answered, and decided on what is true then.
   // Whose job it is: root may say that it is another's, and may submit what a client cannot have checked.
-  const bool for_another = ask.job().has_as_uid() || ask.job().has_as_gid();
-  if (for_another && !actor_.is_admin)
-    return refuse_with(2002, "Access/permission denied", "only root may submit for another user or group");
   if (refuses_words(ask)) return;
   const UserId uid = ask.job().has_as_uid() ? UserId{ask.job().as_uid()} : asker_.uid;
   const GroupId gid = ask.job().has_as_gid() ? GroupId{ask.job().as_gid()} : asker_.gid;

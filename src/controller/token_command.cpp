@@ -10,11 +10,9 @@ static constexpr const char* failed = "Token Generation failed.";
 void Commands::issue_token(const wire::IssueToken& ask) {
   const auto rules = c_.hooks_.token_rules();
   if (!rules) return refuse_with(6009, failed, rules.error().story);
-  if (!actor_.is_admin && (!ask.user().empty() || rules->only_administrators))
+  if (!actor_.is_super && rules->only_administrators)
     return refuse_with(2002, "Access/permission denied",
-                       ask.user().empty()
-                           ? "AuthAltParameters=disable_token_creation: only an administrator may make tokens"
-                           : "only an administrator may make a token for another user");
+                       "AuthAltParameters=disable_token_creation: only root or SlurmUser may make tokens");
   const std::uint32_t lifespan =
       ask.lifespan_seconds() == 0 ? std::min(usual_lifespan_seconds, rules->longest_seconds) : ask.lifespan_seconds();
   if (lifespan > rules->longest_seconds && !actor_.is_admin)

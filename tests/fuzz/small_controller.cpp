@@ -8,6 +8,7 @@
 #include "client.pb.h"
 #include "controller/controller.h"
 #include "controller/sessions.h"
+#include "core/ledger/apply.h"
 #include "core/ledger/invariants.h"
 #include "sim/sim_world.h"
 #include "small_state.h"
@@ -27,8 +28,8 @@ class MemoryLog final : public EventLog {
     for (const std::string& event : batch.events)
       must(decode_event(event).has_value(), "an event that was written is read back");
     for (auto& [id, bytes] : batch.payloads) payloads_[id] = std::move(bytes);
-    index_ += batch.events.size();
-    loop_.post([done = std::move(done), index = index_]() mutable { done(index); });
+    for (std::string& event : batch.events) events.push_back(std::move(event));
+    loop_.post([done = std::move(done), index = events.size()]() mutable { done(index); });
   }
   Room room(std::uint64_t) const override { return Room::enough; }
   bool has_payload(const PayloadId& id) const override { return payloads_.contains(id); }
@@ -42,17 +43,18 @@ class MemoryLog final : public EventLog {
     done({});
   }
   std::uint64_t bytes_since_snapshot() const override { return 0; }
+  std::vector<std::string> events;
 
  private:
   Loop& loop_;
   std::map<PayloadId, std::string> payloads_;
-  std::uint64_t index_ = 0;
 };
 
 class AnyIdentity final : public Identities {
  public:
   void find(UserId uid, GroupId gid, std::move_only_function<void(Result<UserIdentity>)> done) override {
-    done(UserIdentity{uid, gid, uid.value == 0 ? "root" : "alice", "users", {gid.value}});
+    const std::string name = uid.value == 0 ? "root" : uid.value == 1000 ? "alice" : "u" + std::to_string(uid.value);
+    done(UserIdentity{uid, gid, name, "users", {gid.value}});
   }
 };
 
@@ -87,6 +89,8 @@ struct SmallController::Parts {
   OwnAgents agents;
   std::unique_ptr<Controller> controller;
   std::map<std::uint32_t, ClientId> clients;
+  std::string answer;  // the last one
+  State first;         // what it began with
   struct Agent {
     LinkHandler* handler = nullptr;
     std::uint64_t sequence = 0;
@@ -94,15 +98,27 @@ struct SmallController::Parts {
   std::map<std::string, Agent> nodes;
 };
 
-SmallController::SmallController() : parts_(std::make_unique<Parts>()) {
+namespace {
+
+const State& usual_state() {
   static const State state = small_state();
+  return state;
+}
+
+}  // namespace
+
+SmallController::SmallController() : SmallController(usual_state()) {}
+
+SmallController::SmallController(State state) : parts_(std::make_unique<Parts>()) {
   static const ClusterConfigured cluster = small_cluster();
   Parts& p = *parts_;
+  p.first = state;
   ControllerSettings settings;
   settings.crontabs = settings.user_triggers = true;
+  settings.slurm_user = UserId{990};
   p.controller = std::make_unique<Controller>(
       Controller::Parts{p.loop, p.log, p.plan_worker, p.query_worker, p.identities, p.sessions, nullptr}, settings,
-      ControllerHooks{}, state);
+      ControllerHooks{}, std::move(state));
   p.sessions.serve(*p.controller);
   p.controller->add_manager(p.agents);
   p.controller->start(cluster, [&p] { p.agents.serve(*p.controller, p.controller->epoch()); });
@@ -128,14 +144,20 @@ SmallController::~SmallController() {
   must(!broken, "the laws of the ledger hold after any request");
 }
 
-void SmallController::request(std::uint32_t uid, std::string_view bytes) {
+wire::Reply SmallController::request(std::uint32_t uid, std::string_view bytes) {
   wire::Request ask;
-  if (!ask.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+  if (!ask.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return {};
   ask.set_protocol(protocol_version);
   ClientId& client = parts_->clients[uid];
-  if (client == 0) client = parts_->sessions.accept_relayed(UserId{uid}, GroupId{uid}, [](std::string) {});
+  if (client == 0)
+    client = parts_->sessions.accept_relayed(UserId{uid}, GroupId{uid},
+                                             [this](std::string answer) { parts_->answer = std::move(answer); });
+  parts_->answer.clear();
   parts_->sessions.relayed_message(client, ask.SerializeAsString());
   run();
+  wire::Reply reply;
+  must(reply.ParseFromString(parts_->answer), "an answer can be read");
+  return reply;
 }
 
 void SmallController::from_agent(const std::string& node, std::string_view bytes) {
@@ -152,6 +174,14 @@ void SmallController::from_agent(const std::string& node, std::string_view bytes
   if (message.has_relayed() || message.has_relay_closed()) return;
   agent.handler->message(message.SerializeAsString());
   run();
+}
+
+const State& SmallController::durable() const { return parts_->controller->durable(); }
+
+State SmallController::replayed() const {
+  State state = parts_->first;
+  for (const std::string& bytes : parts_->log.events) millrace::apply(state, *decode_event(bytes));
+  return state;
 }
 
 void SmallController::run() {

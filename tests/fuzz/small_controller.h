@@ -6,17 +6,23 @@
 #include <string>
 #include <string_view>
 
+#include "client.pb.h"
+#include "core/ledger/state.h"
+
 namespace millrace::fuzz {
 
 class SmallController {
  public:
   SmallController();
+  explicit SmallController(State state);  // with other records than the small cluster's own
   ~SmallController();
   SmallController(const SmallController&) = delete;
 
-  void request(std::uint32_t uid, std::string_view bytes);           // of a client
+  wire::Reply request(std::uint32_t uid, std::string_view bytes);    // of a client; the last answer to it
   void from_agent(const std::string& node, std::string_view bytes);  // the numbers of the session are put right
-  void run();                                                        // a few seconds
+  const State& durable() const;
+  State replayed() const;  // what the state it began with and its log come to
+  void run();              // a few seconds
 
  private:
   struct Parts;

@@ -103,4 +103,8 @@ bool may_change(const Job& job, const Actor& actor) {
          std::ranges::binary_search(actor.accounts, job.spec->account);
 }
 
+bool may_act_as_owner(const Job& job, const Actor& actor) {
+  return actor.is_super || job.spec->owner->uid == actor.uid;
+}
+
 }  // namespace millrace

@@ -37,6 +37,9 @@ std::optional<JobId> number_of(const State& state, JobKey key);
 JobKey split_if_needed(const State& state, const SelectedJob& selected, Time now, std::vector<Event>& events);
 
 bool may_change(const Job& job, const Actor& actor);
+// Whether it may run something as the job's owner, or have the owner's processes write where it says: the owner, root
+// and SlurmUser, and nobody who only manages the job.
+bool may_act_as_owner(const Job& job, const Actor& actor);
 
 // What is done to a heterogeneous job as a whole is done by its leader's event; its other components refuse it, which
 // counts only where the leader does.

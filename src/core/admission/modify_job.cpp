@@ -243,6 +243,10 @@ Decision decide_for(const State& state, const SelectedJob& which, ModifyJob ask,
   if (job.het && ask.wishes.time_min_minutes.value_or(0) != 0)
     return refuse(RefusalCode::not_supported, "the limit of a heterogeneous job cannot be shortened (TimeMin)");
   if (!may_change(job, actor)) return refuse(RefusalCode::access_denied);
+  const bool moves_files = ask.change.std_in || ask.change.std_out || ask.change.std_err || ask.change.work_dir;
+  if (moves_files && !may_act_as_owner(job, actor))
+    return refuse(RefusalCode::access_denied,
+                  "only its owner, root or SlurmUser may change which files a job reads and writes");
   if (job.state == JobState::ended || job.state == JobState::completing) return refuse(RefusalCode::already_finished);
   if (job.state != JobState::pending && touches_request(ask)) return refuse(RefusalCode::not_pending);
   JobModified change = ask.change;

@@ -104,6 +104,7 @@ struct Actor {
   bool is_operator = false;  // may change jobs, reservations and accounts of all, and neither nodes nor the daemons
   std::string name{};        // where it is known
   std::vector<std::string> accounts{};  // it coordinates, those below them included; sorted
+  bool is_super = false;                // root or SlurmUser: may act as other users
 };
 
 }  // namespace millrace
