@@ -171,7 +171,7 @@ void SrunConsole::watch_job(Session& session) {
   if (step_ask_ && !awaits_nodes_)
     *request.mutable_create_step() = *step_ask_;  // asked again it is the same step, by its secret
   else
-    request.mutable_wait_job()->set_job_id(job_id_);
+    request.mutable_wait_job()->set_job_id(job_id_), request.mutable_wait_job()->set_as_client(true);
   watching_ = session.send(request).has_value();
   watch_again_us_ = now_us() + watch_retry_us;
   ask_again_us_ = now_us() + ask_again_us;

@@ -1,4 +1,5 @@
-"""Who is at the other end of srun's port: a stranger who bound it after srun died learns nothing and types nothing.
+"""Who is at the other end of srun's port: a stranger who bound it after srun died learns nothing and types nothing, and a waiting job whose client is
+gone ends.
 """
 
 import os
@@ -90,3 +91,34 @@ def test_a_stranger_on_the_port_of_a_dead_srun(checks, cluster):
     checks.that("the job ends and says why", fields["JobState"] in ENDED, fields)
     checks.that("the node goes on", cluster.run("srun", "echo", "well").out == "well\n", "")
     checks.that("and was not drained", "drain" not in str(cluster.node_states()), cluster.node_states())
+
+
+def test_waiting_jobs_of_dead_clients_end(checks, cluster):
+    blocker = fill_node(cluster)
+    commands = [begin(cluster, "srun", "-J", "of-srun", "true"), begin(cluster, "salloc", "-J", "of-salloc", "true")]
+    jobs = [waiting_job(cluster, name) for name in ("of-srun", "of-salloc")]
+    batch = cluster.submit("-J", "of-sbatch", "-o", "/dev/null", "--wrap", "true")
+    for command in commands:
+        command.kill()
+        command.communicate()
+    for job in jobs:
+        fields = cluster.wait_for_job(job, seconds=120)
+        checks.that("a waiting job without its client is cancelled", fields["JobState"] == "CANCELLED", fields)
+    log = cluster.controller.log.read_text()
+    checks.that("the controller says so", log.count("is gone while it waits: cancelled") == 2, log[-2000:])
+    checks.that("a batch job waits on", cluster.job(batch)["JobState"] == "PENDING", "")
+    cluster.run("scancel", str(blocker), str(batch))
+    cluster.wait_for_job(blocker)
+
+
+def test_a_client_that_comes_back_keeps_its_job(checks, cluster):
+    blocker = fill_node(cluster)
+    srun = begin(cluster, "srun", "-J", "patient", "echo", "served")
+    waiting_job(cluster, "patient")
+    cluster.controller.kill()
+    cluster.start_controller()
+    cluster.wait_for_controller()
+    cluster.wait_for_nodes("alloc")
+    cluster.run("scancel", str(blocker))
+    out, err = srun.communicate(timeout=limit(90))
+    checks.that("srun outlives a restart of the controller while it waits", srun.returncode == 0 and out == "served\n", (srun.returncode, out, err))
