@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "cli/dispatch.h"
+#include "cli/node_player.h"
 #include "client.pb.h"
 #include "task.pb.h"
 #include "wire/frame.h"
@@ -631,30 +632,6 @@ TEST_F(Commands, Scontrol_updates_holds_and_shows) {
   EXPECT_EQ(run({"scontrol", "takeover", "3"}).err, "slurm_takeover error: no backup controller is configured\n");
   EXPECT_EQ(run({"scontrol", "show", "hostlistsorted", "b2,b1,a"}).out, "a,b[1-2]\n");
   EXPECT_EQ(run({"scontrol"}, "ping\nquit\n").out, "Slurmctld(primary) at vm is UP\n");
-}
-
-// A supervisor's side of srun's port.
-void play_node(const wire::StdioEndpoint& endpoint, const std::vector<wire::FromTask>& messages,
-               const std::string& secret) {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(endpoint.port()));
-  inet_pton(AF_INET, endpoint.host().c_str(), &address.sin_addr);
-  ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  std::string bytes;
-  wire::FromTask hello;
-  hello.mutable_hello()->set_secret(secret);
-  hello.mutable_hello()->set_tasks(2);
-  hello.mutable_hello()->set_node_name("n1");
-  bytes += frame(hello.SerializeAsString());
-  for (const wire::FromTask& message : messages) bytes += frame(message.SerializeAsString());
-  EXPECT_EQ(write(fd, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-  shutdown(fd, SHUT_WR);
-  char sink[4096];
-  while (read(fd, sink, sizeof sink) > 0) {
-  }
-  close(fd);
 }
 
 wire::FromTask output(std::uint32_t task, const char* text) {

@@ -115,7 +115,7 @@ bool Allocation::submit(wire::SubmitJob ask) {
 
 void Allocation::watch() {
   wire::Request request;
-  request.mutable_wait_job()->set_job_id(job_id_);
+  request.mutable_wait_job()->set_job_id(job_id_), request.mutable_wait_job()->set_as_client(true);
   watching_ = session_.send(request).has_value();
 }
 
@@ -495,7 +495,7 @@ int run_salloc(Command& command) {
   // Before anything is allocated: the command could not run there.
   if (!draft.no_shell && !draft.job.work_dir().empty() && chdir(draft.job.work_dir().c_str()) != 0)
     return say_usage_error(command, {Errc::refused, "chdir(" + draft.job.work_dir() + "): " + std::strerror(errno)});
-  draft.job.set_allocation_only(true);
+  draft.job.set_allocation_only(true), draft.job.set_client_waits(true);
   describe_components(command, *all, *settings);
   for (wire::JobDescription& component : all->more) component.set_allocation_only(true);
   wire::SubmitJob ask;

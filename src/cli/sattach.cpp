@@ -178,8 +178,9 @@ int follow(const Command& command, const SattachDraft& draft, const wire::Attach
     std::vector<pollfd> entries{{input_open && !streams.input_is_slow() && all_here ? STDIN_FILENO : -1, POLLIN, 0},
                                 {terminal ? terminal->signals() : -1, POLLIN, 0}};
     streams.add_to(entries);
+    const std::int64_t wake = std::min(all_here ? INT64_MAX : connect_until, streams.due_us());
     const std::int64_t wait_ms =
-        all_here ? -1 : std::clamp<std::int64_t>((connect_until - now_us()) / 1000 + 1, 1, 60'000);
+        wake == INT64_MAX ? -1 : std::clamp<std::int64_t>((wake - now_us()) / 1000 + 1, 1, 60'000);
     if (poll(entries.data(), entries.size(), static_cast<int>(wait_ms)) < 0 && errno != EINTR) return error_code();
     if (entries[0].revents != 0) {
       char buffer[16384];

@@ -229,6 +229,7 @@ int run(const Command& command, Submission& all, const ClientSettings& settings)
   ask.mutable_job()->mutable_stdio()->set_host(endpoint.host);
   ask.mutable_job()->mutable_stdio()->set_port(*port);
   ask.mutable_job()->mutable_stdio()->set_secret(plan->secret);
+  ask.mutable_job()->set_client_waits(true);
   const SessionOptions options = *session_options(settings, command);
   Session session(options);
   if (all.draft.test_only) return test_only(command, session, std::move(ask));

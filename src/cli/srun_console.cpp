@@ -171,7 +171,7 @@ void SrunConsole::watch_job(Session& session) {
   if (step_ask_ && !awaits_nodes_)
     *request.mutable_create_step() = *step_ask_;  // asked again it is the same step, by its secret
   else
-    request.mutable_wait_job()->set_job_id(job_id_);
+    request.mutable_wait_job()->set_job_id(job_id_), request.mutable_wait_job()->set_as_client(true);
   watching_ = session.send(request).has_value();
   watch_again_us_ = now_us() + watch_retry_us;
   ask_again_us_ = now_us() + ask_again_us;
@@ -487,7 +487,7 @@ void SrunConsole::check_clock() {
 }
 
 int SrunConsole::poll_timeout_ms() const {
-  std::int64_t wake = INT64_MAX;
+  std::int64_t wake = streams_.due_us();
   const std::int64_t now = now_us();
   if (is_asking()) wake = std::min(wake, ask_again_us_);
   if (!started_ && (!step_ask_ || awaits_nodes_) && streams_.tasks_started() == 0 && !queued_said_ &&
@@ -612,15 +612,15 @@ int SrunConsole::loop(Session& session) {
     check_clock();
     if (!watching_ && job_ended_us_ == 0 && now_us() >= watch_again_us_) watch_job(session);
     if (is_asking() && now_us() >= ask_again_us_) parts_.empty() ? watch_job(session) : ask_parts(session, false);
-    entries.clear();
-    entries.push_back({signals_, POLLIN, 0});
+    entries.assign(1, {signals_, POLLIN, 0});
     entries.push_back({watching_ ? session.descriptor() : -1, POLLIN, 0});
     entries.push_back({input_open_ && hears_tasks() && !streams_.input_is_slow() ? input_ : -1, POLLIN, 0});
-    if (hears_tasks()) streams_.add_to(entries);
+    streams_.set_ready(hears_tasks());
+    streams_.add_to(entries);
     if (poll(entries.data(), entries.size(), poll_timeout_ms()) < 0 && errno != EINTR) return error_code();
     if (entries[0].revents != 0) take_signal();
     if (entries[2].revents != 0) take_input();
-    if (hears_tasks()) streams_.handle(entries);
+    streams_.handle(entries);
     if (entries[1].revents == 0) continue;
     for (;;) {
       const auto reply = session.take_ready();

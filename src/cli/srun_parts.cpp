@@ -59,6 +59,7 @@ wire::JobDescription allocation_of(const wire::JobDescription& program) {
   out.set_interactive(false);
   out.set_label_output(false);
   out.set_allocation_only(true);
+  out.set_client_waits(true);
   return out;
 }
 

@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <ctime>
 
-#include "base/constant_time.h"
 #include "base/hostlist.h"
 #include "base/index_set.h"
 #include "cli/console.h"
@@ -24,6 +24,14 @@ constexpr std::size_t message_max = request_size_max;  // what a node brings to 
 constexpr std::size_t unsent_max = 1u << 20;
 constexpr std::size_t partial_max = 64u << 10;  // a line longer than this is passed on in pieces
 constexpr std::size_t peers_max = 65536;
+constexpr std::size_t strangers_max = 8192;  // of a large step many nodes call at once
+constexpr std::int64_t prove_within_us = 30'000'000;
+
+std::int64_t now_us() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1'000;
+}
 
 std::size_t digits(std::uint32_t number) { return std::to_string(number).size(); }
 
@@ -144,9 +152,11 @@ Result<std::uint16_t> TaskStreams::listen(const Endpoint& endpoint) {
 
 void TaskStreams::add_to(std::vector<pollfd>& entries) const {
   entries.push_back({listener_, POLLIN, 0});
-  for (const Peer& peer : peers_)
-    if (peer.fd >= 0)
-      entries.push_back({peer.fd, static_cast<short>(peer.unsent.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+  for (const Peer& peer : peers_) {
+    if (peer.fd < 0) continue;
+    if (peer.proved && !ready_ && peer.unsent.empty()) continue;
+    entries.push_back({peer.fd, static_cast<short>(peer.unsent.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+  }
   if (x11_)
     x11_->add_to(entries,
                  std::ranges::none_of(peers_, [](const Peer& peer) { return peer.unsent.size() > unsent_max; }));
@@ -167,6 +177,7 @@ void TaskStreams::handle(const std::vector<pollfd>& entries) {
     x11_->handle(entries);
     move_x11();
   }
+  drop_silent();
   peers_.remove_if([](const Peer& peer) { return peer.fd < 0; });
 }
 
@@ -184,6 +195,7 @@ void TaskStreams::move_x11() {
 void TaskStreams::accept_all() {
   for (;;) {
     const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE) && drop_oldest_stranger()) continue;
     if (fd < 0) return;
     if (peers_.size() >= peers_max) {
       close(fd);
@@ -197,63 +209,114 @@ void TaskStreams::accept_all() {
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof every_s);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof unacknowledged_ms);
-    peers_.push_back({fd, FrameReader(message_max), false, {}, {}, {}, 0});
+    if (std::ranges::count_if(peers_, [](const Peer& peer) { return peer.fd >= 0 && !peer.proved; }) >=
+        static_cast<std::ptrdiff_t>(strangers_max))
+      drop_oldest_stranger();
+    Peer& peer = peers_.emplace_back(fd, FrameReader(proof_frame_max), SrunProof(secret_));
+    peer.prove_by_us = now_us() + prove_within_us;
     read_from(peers_.back());  // its greeting is usually here already
   }
+}
+
+// Of strangers the one that came first: who knows the secret needs no more than a moment.
+bool TaskStreams::drop_oldest_stranger() {
+  const auto oldest = std::ranges::find_if(peers_, [](const Peer& peer) { return peer.fd >= 0 && !peer.proved; });
+  if (oldest == peers_.end()) return false;
+  close_peer(*oldest);
+  return true;
+}
+
+std::int64_t TaskStreams::due_us() const {
+  const auto first = std::ranges::find_if(peers_, [](const Peer& peer) { return peer.fd >= 0 && !peer.proved; });
+  return first == peers_.end() ? INT64_MAX : first->prove_by_us;  // they are in the order in which they came
+}
+
+void TaskStreams::drop_silent() {
+  const std::int64_t now = now_us();
+  while (due_us() <= now) drop_oldest_stranger();
+}
+
+void TaskStreams::set_ready(bool ready) {
+  if (std::exchange(ready_, ready) || !ready) return;
+  for (Peer& peer : peers_)
+    if (peer.fd >= 0 && peer.proved && !take_frames(peer)) close_peer(peer);
 }
 
 void TaskStreams::read_from(Peer& peer) {
   char buffer[65536];
   for (;;) {
-    const ssize_t got = recv(peer.fd, buffer, sizeof buffer, 0);
+    if (peer.proved && !ready_) return;
+    const ssize_t got = recv(peer.fd, buffer, peer.proved ? sizeof buffer : frame_header_size + proof_frame_max, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (got <= 0) return close_peer(peer);
     peer.reader.feed({buffer, static_cast<std::size_t>(got)});
-    for (;;) {
-      const auto bytes = peer.reader.next();
-      if (!bytes) return close_peer(peer);
-      if (!*bytes) break;
-      wire::FromTask message;
-      if (!message.ParseFromArray((*bytes)->data(), static_cast<int>((*bytes)->size())) || !take_message(peer, message))
-        return close_peer(peer);
-    }
+    if (!take_frames(peer)) return close_peer(peer);
   }
 }
 
-bool TaskStreams::take_message(Peer& peer, const wire::FromTask& message) {
-  if (!peer.known) {
-    if (!message.has_hello() || !equal_in_constant_time(message.hello().secret(), secret_)) return false;
-    peer.known = true;
-    peer.node = message.hello().node_name();
-    peer.position = message.hello().node_position();
-    terminal_ = terminal_ || message.hello().terminal();
-    const wire::StdioHello& hello = message.hello();
-    if (hello.tasks() > tasks_max) return false;
-    peer.tasks.assign(hello.ranks().begin(), hello.ranks().end());
-    for (std::uint32_t i = 0; i < hello.tasks() && hello.ranks_size() == 0; ++i)
-      peer.tasks.push_back(hello.first_task() + i);
-    for (const std::uint32_t task : peer.tasks)
-      if (task_running_.try_emplace(task, true).second) ++started_;
-    wire::ToTask input;
-    if (!early_input_.empty()) {
-      input.set_input(early_input_);
-      queue(peer, input);
-    }
-    if (input_ended_) {
-      input.set_input_ended(true);
-      queue(peer, input);
-    }
-    if (task_count_ && started_ >= *task_count_) early_input_ = {};
-    const auto [first, last] = early_mpi_.equal_range(peer.position);
-    for (auto it = first; it != last; ++it) {
-      wire::ToTask early;
-      *early.mutable_mpi() = it->second;
-      queue(peer, early);
-    }
-    early_mpi_.erase(first, last);
+bool TaskStreams::take_frames(Peer& peer) {
+  while (!peer.proved || ready_) {
+    const auto bytes = peer.reader.next();
+    if (!bytes) return false;
+    if (!*bytes) return true;
+    wire::FromTask message;
+    if (!message.ParseFromArray((*bytes)->data(), static_cast<int>((*bytes)->size()))) return false;
+    const bool good = !peer.proved  ? message.has_proof() && take_proof(peer, message.proof())
+                      : !peer.known ? message.has_hello() && take_hello(peer, message.hello())
+                                    : take_message(peer, message);
+    if (!good) return false;
+  }
+  return true;
+}
+
+bool TaskStreams::take_proof(Peer& peer, const wire::StreamProof& proof) {
+  if (!std::exchange(peer.challenged, true)) {
+    auto answer = peer.proof.answer(proof);
+    if (!answer) return false;
+    wire::ToTask message;
+    *message.mutable_proof() = *std::move(answer);
+    queue(peer, message);
     return true;
   }
+  if (!peer.proof.check(proof)) return false;
+  peer.proved = true;
+  peer.reader.set_size_max(message_max);
+  return true;
+}
+
+bool TaskStreams::take_hello(Peer& peer, const wire::StdioHello& hello) {
+  peer.known = true;
+  peer.node = hello.node_name();
+  peer.position = hello.node_position();
+  terminal_ = terminal_ || hello.terminal();
+  if (hello.tasks() > tasks_max) return false;
+  peer.tasks.assign(hello.ranks().begin(), hello.ranks().end());
+  for (std::uint32_t i = 0; i < hello.tasks() && hello.ranks_size() == 0; ++i)
+    peer.tasks.push_back(hello.first_task() + i);
+  for (const std::uint32_t task : peer.tasks)
+    if (task_running_.try_emplace(task, true).second) ++started_;
+  wire::ToTask input;
+  if (!early_input_.empty()) {
+    input.set_input(early_input_);
+    queue(peer, input);
+  }
+  if (input_ended_) {
+    input.set_input_ended(true);
+    queue(peer, input);
+  }
+  if (task_count_ && started_ >= *task_count_) early_input_ = {};
+  const auto [first, last] = early_mpi_.equal_range(peer.position);
+  for (auto it = first; it != last; ++it) {
+    wire::ToTask early;
+    *early.mutable_mpi() = it->second;
+    queue(peer, early);
+  }
+  early_mpi_.erase(first, last);
+  return true;
+}
+
+bool TaskStreams::take_message(Peer& peer, const wire::FromTask& message) {
   if (message.has_output()) lines_.take(message.output().task(), message.output().is_error(), message.output().data());
   if (message.has_mpi()) take_mpi(peer, message.mpi());
   if (message.has_x11() && x11_) x11_->take(peer.position, message.x11());

@@ -17,6 +17,7 @@
 #include "mpi/exchange_hub.h"
 #include "task.pb.h"
 #include "wire/frame.h"
+#include "wire/stream_proof.h"
 
 namespace millrace {
 
@@ -60,7 +61,8 @@ class OutputLines {
 // "srun: error: c[1-2]: tasks 0-3: Exited with exit code 2", one line per kind of end, zero exits left out.
 std::vector<std::string> end_lines(const std::vector<TaskEnd>& ends);
 
-// The listener and everything accepted on it. A peer that does not begin with the secret is dropped.
+// The listener and everything accepted on it. A peer is nobody until both sides have proved the secret
+// (wire/stream_proof): it gets one small frame and half a minute, and of many such the oldest makes room.
 class TaskStreams {
  public:
   TaskStreams(std::string secret, StreamOptions options)
@@ -75,6 +77,9 @@ class TaskStreams {
   // For the caller's poll(): adds our descriptors; handle() gets the same entries back.
   void add_to(std::vector<pollfd>& entries) const;
   void handle(const std::vector<pollfd>& entries);
+  std::int64_t due_us() const;  // monotonic: when handle() is wanted though nothing has come; INT64_MAX: not at all
+  // Until we are, peers prove who they are and what they say then is left unread.
+  void set_ready(bool ready);
 
   void send_input(std::string_view data);  // to every task, also of nodes that connect later
   void end_input();
@@ -106,7 +111,9 @@ class TaskStreams {
   struct Peer {
     int fd = -1;
     FrameReader reader;
-    bool known = false;
+    SrunProof proof;
+    std::int64_t prove_by_us = 0;
+    bool challenged = false, proved = false, known = false;
     std::string node;
     std::vector<std::uint32_t> tasks;
     std::string unsent;
@@ -114,7 +121,12 @@ class TaskStreams {
   };
   void accept_all();
   void read_from(Peer& peer);
+  bool take_frames(Peer& peer);  // false: it is not welcome any more
+  bool take_proof(Peer& peer, const wire::StreamProof& proof);
+  bool take_hello(Peer& peer, const wire::StdioHello& hello);
   bool take_message(Peer& peer, const wire::FromTask& message);
+  bool drop_oldest_stranger();
+  void drop_silent();
   void queue(Peer& peer, const wire::ToTask& message);
   void take_mpi(Peer& peer, const wire::MpiFromNode& message);
   void move_x11();
@@ -134,6 +146,7 @@ class TaskStreams {
   std::string early_input_;  // until every task is there
   bool input_ended_ = false;
   bool terminal_ = false;
+  bool ready_ = true;
   ExchangeHub hub_;                                          // where the nodes of a parallel program meet
   std::multimap<std::uint32_t, wire::MpiToNode> early_mpi_;  // for nodes that have not connected yet
   std::optional<Abort> abort_;

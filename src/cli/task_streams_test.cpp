@@ -2,9 +2,10 @@
 #include "cli/task_streams.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/constant_time.h"
 #include "cli/srun_console.h"
 
 namespace millrace {
@@ -62,6 +63,137 @@ TEST(Streams, Tasks_that_went_with_their_node_are_not_waited_for) {
   streams.lose({0, 1});
   EXPECT_TRUE(streams.all_ended());
   EXPECT_TRUE(streams.take_ends().empty());
+}
+
+// Calls a listening TaskStreams as a node does, and plays the rest of srun.
+class Called : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto port = streams_.listen({"127.0.0.1", true, 0, 0});
+    ASSERT_TRUE(port);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(*port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    node_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ASSERT_EQ(connect(node_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    streams_.set_task_count(1);
+  }
+  void TearDown() override { close(node_); }
+  void say(const std::string& bytes) {
+    ASSERT_EQ(send(node_, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+  void say(const wire::FromTask& message) { say(frame(message.SerializeAsString())); }
+  void say(const wire::StreamProof& proof) {
+    wire::FromTask message;
+    *message.mutable_proof() = proof;
+    say(message);
+  }
+  // srun's loop until it has sent a whole message, or closed the connection.
+  std::optional<wire::ToTask> hear() {
+    for (;;) {
+      const auto bytes = reader_.next();
+      if (bytes && *bytes) {
+        wire::ToTask message;
+        EXPECT_TRUE(message.ParseFromArray((*bytes)->data(), static_cast<int>((*bytes)->size())));
+        return message;
+      }
+      std::vector<pollfd> entries{{node_, POLLIN, 0}};
+      streams_.add_to(entries);
+      if (poll(entries.data(), entries.size(), 600'000) <= 0) return std::nullopt;
+      streams_.handle(entries);
+      if (entries[0].revents == 0) continue;
+      char buffer[4096];
+      const ssize_t got = recv(node_, buffer, sizeof buffer, 0);
+      if (got <= 0) return std::nullopt;
+      reader_.feed({buffer, static_cast<std::size_t>(got)});
+    }
+  }
+  wire::StreamProof challenge() {
+    say(proof_.opening());
+    const auto answer = hear();
+    EXPECT_TRUE(answer && answer->has_proof());
+    return answer.value_or(wire::ToTask{}).proof();
+  }
+  wire::FromTask hello() {
+    wire::FromTask message;
+    message.mutable_hello()->set_tasks(1);
+    message.mutable_hello()->set_node_name("n1");
+    return message;
+  }
+
+  const std::string secret_ = std::string(32, 's');
+  const CallerProof proof_{secret_, {12, 0, "n1"}};
+  TaskStreams streams_{secret_, {}};
+  int node_ = -1;
+  FrameReader reader_{1u << 20};
+};
+
+TEST_F(Called, By_a_node_that_proves_itself_its_tasks_get_the_input) {
+  streams_.send_input("for the task");
+  const auto own = proof_.answer(challenge());
+  ASSERT_TRUE(own);
+  say(*own);
+  say(hello());
+  const auto input = hear();
+  ASSERT_TRUE(input);
+  EXPECT_EQ(input->input(), "for the task");
+  EXPECT_EQ(streams_.tasks_started(), 1u);
+  EXPECT_EQ(streams_.due_us(), INT64_MAX);
+}
+
+TEST_F(Called, With_a_hello_but_no_proof_it_says_nothing) {
+  streams_.send_input("for the task");
+  say(hello());
+  EXPECT_FALSE(hear());
+  EXPECT_EQ(streams_.tasks_started(), 0u);
+}
+
+TEST_F(Called, With_its_own_proof_sent_back_or_a_wrong_one_it_hangs_up) {
+  streams_.send_input("for the task");
+  say(challenge());  // srun's own code
+  say(hello());
+  EXPECT_FALSE(hear());
+  EXPECT_EQ(streams_.tasks_started(), 0u);
+}
+
+TEST_F(Called, With_a_frame_that_is_too_large_or_none_at_all_it_hangs_up) {
+  say(frame(std::string(proof_frame_max + 1, 'x')).substr(0, 64));
+  EXPECT_FALSE(hear());
+}
+
+TEST_F(Called, Who_says_nothing_or_half_a_frame_has_a_time_limit) {
+  say(frame(std::string(100, 'x')).substr(0, 50));
+  std::vector<pollfd> entries;
+  while (streams_.due_us() == INT64_MAX) {
+    entries.clear();
+    streams_.add_to(entries);
+    ASSERT_GT(poll(entries.data(), entries.size(), 600'000), 0);
+    streams_.handle(entries);
+  }
+  EXPECT_FALSE(streams_.has_connections());
+}
+
+TEST_F(Called, Before_its_files_are_open_it_proves_itself_and_reads_no_further) {
+  streams_.set_ready(false);
+  const auto own = proof_.answer(challenge());
+  ASSERT_TRUE(own);
+  say(*own);
+  say(hello());
+  while (streams_.due_us() != INT64_MAX) {  // until the proof has been read
+    std::vector<pollfd> entries;
+    streams_.add_to(entries);
+    ASSERT_GT(poll(entries.data(), entries.size(), 600'000), 0);
+    streams_.handle(entries);
+  }
+  EXPECT_EQ(streams_.tasks_started(), 0u);
+  streams_.set_ready(true);
+  while (streams_.tasks_started() == 0) {
+    std::vector<pollfd> entries;
+    streams_.add_to(entries);
+    ASSERT_GT(poll(entries.data(), entries.size(), 600'000), 0);
+    streams_.handle(entries);
+  }
 }
 
 TEST(EndLines, Group_what_ended_alike) {

@@ -1,5 +1,5 @@
-// src/controller/absent_clients.h - InactiveLimit: allocations whose srun or salloc has been gone for too long. Pure:
-// the caller has the clock.
+// src/controller/absent_clients.h - jobs whose srun or salloc is gone: an allocation after InactiveLimit, a job that
+// still waits after a short grace. Pure: the caller has the clock.
 #pragma once
 
 #include <map>
@@ -9,16 +9,33 @@
 
 namespace millrace {
 
-// Counts only those that had a client in this life of the controller: one of `salloc --no-shell` has none on purpose.
+// A waiting job of srun or salloc is of no use without its client, and its port may soon be somebody else's. A client
+// whose connection breaks, or whose controller is started again, comes back within seconds. Time here is counted in
+// calls, one a second, so that a step of the clock ends nobody's job.
+constexpr std::uint32_t client_grace_seconds = 30;
+constexpr std::uint32_t client_grace_at_start_seconds = 120;  // relays must find the controller first
+
+// Counts only those that had a client in this life of the controller, or wait for one: an allocation of `salloc
+// --no-shell` that runs has none on purpose.
 class AbsentClients {
  public:
   void came(JobKey key) { left_.erase(key); }
   void left(const State& state, JobKey key, Time now);
-  // Those that are due, each once; without a limit none.
+  // It was submitted, and its client has yet to ask how it comes along.
+  void expect(const State& state, JobKey key, Time now);
+  // The controller has just started: every waiting job has yet to hear of its client.
+  void expect_all(const State& state, Time now);
+  // Those that run and are due, each once; without a limit none.
   std::vector<JobKey> take_due(const State& state, Duration limit, Time now);
+  // A second has passed: those that still wait and whose grace is over, each once.
+  std::vector<JobKey> take_abandoned(const State& state);
 
  private:
-  std::map<JobKey, Time> left_;
+  struct Gone {
+    Time since;
+    std::uint32_t grace_seconds = client_grace_seconds;
+  };
+  std::map<JobKey, Gone> left_;
 };
 
 }  // namespace millrace

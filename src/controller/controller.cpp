@@ -89,6 +89,7 @@ void Controller::start(ClusterConfigured configuration, Task ready, std::vector<
   run_triggers(trigger_watch_.remember(commit_.durable(), started_at_));
   run_triggers(fired_by(commit_.durable(), TriggerEvent::controller_started));
   see_to_all_crontabs();
+  absent_clients_.expect_all(commit_.durable(), started_at_);
   commit_.when_durable([this, ready = std::move(ready)]() mutable {
     if (ready) ready();
     see_to_all_programs();
@@ -215,11 +216,7 @@ void Controller::tick() {
     see_to_reboot(index, link);
   }
   if (auto reboots = decide_reboots(commit_.decided(), now); !reboots.empty()) commit_.happen(std::move(reboots));
-  for (const JobKey key : absent_clients_.take_due(commit_.decided(), settings_.inactive_limit, now)) {
-    hooks_.say("job " + shown_name(commit_.decided(), commit_.decided().job(key)) +
-               ": its srun or salloc is gone (InactiveLimit): ended");
-    commit_.happen({Event{JobTimedOut{key, now, true}}});
-  }
+  end_absent(now);
   see_to_power();
   send_mails(job_mails_.time_passed(commit_.durable(), now));
   run_triggers(trigger_watch_.time_passed(commit_.durable(), now));
@@ -371,17 +368,6 @@ void Controller::request(const Asker& asker, const wire::Request& request) {
 
 void Controller::carry_out(const Asker& asker, const wire::Request& request) {
   if (!Queries{*this, asker, request}.handle()) Commands{*this, asker, request}.handle();
-}
-
-void Controller::client_left(ClientId client) {
-  lines_.debug3([&] { return "client " + std::to_string(client) + " is gone"; });
-  step_client_left(client);
-  long_answers_.client_left(client);
-  for (auto it = waiters_.begin(); it != waiters_.end();) {
-    const auto gone = std::erase_if(it->second, [&](const Waiter& waiter) { return waiter.client == client; });
-    if (gone > 0 && it->second.empty()) absent_clients_.left(commit_.durable(), it->first, loop_.now());
-    it = it->second.empty() ? waiters_.erase(it) : std::next(it);
-  }
 }
 
 // How far a job has come; an array has ended when all of its tasks have, with the worst of their exit codes.

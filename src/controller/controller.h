@@ -166,6 +166,7 @@ class Controller final : public ResourceObserver {
     ClientId client;
     std::uint64_t number;
     bool until_started;
+    bool as_client = false;  // it is what the job is for
     bool told_start = false;
     std::size_t told_lost = 0;  // nodes that failed while the job went on
   };
@@ -197,6 +198,7 @@ class Controller final : public ResourceObserver {
                               std::optional<NodeIndex> node);  // of steps; not set: on any of its nodes
   bool waits_for_steps(const Job& job, NodeIndex first);       // of other nodes, which it tells to go
   void step_client_left(ClientId client);
+  void end_absent(Time now);
   std::uint32_t next_het_step(const Job& job) const;  // that no component of it has used, as far as is known here
   void note_het_step(const Job& job, std::uint32_t id);
   void judge_devices(NodeIndex node, const wire::Telemetry& telemetry);

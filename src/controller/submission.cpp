@@ -27,6 +27,7 @@ static SubmitJob to_submit_job(const wire::JobDescription& job, const UserIdenti
   rare.gpu_bind = job.gpu_bind();
   rare.container = job.container();
   rare.oom_kill_step = job.oom_kill_step();
+  rare.client_waits = job.client_waits();
   if (job.has_pty()) rare.terminal = {job.pty().rows(), std::max(job.pty().columns(), 1u)};
   if (job.has_step_options()) rare.step_options = job.step_options().SerializeAsString();
   rare.arguments.assign(job.arguments().begin(), job.arguments().end());

@@ -1,11 +1,7 @@
 // src/step/srun_streams.cpp - see srun_streams.h.
 #include "step/srun_streams.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -37,101 +33,24 @@ void close_end(int& fd) {
   fd = -1;
 }
 
-// A host of srun that lost power or its cable ends the step, after about a minute of silence.
-void set_options(int fd) {
-  const int on = 1, idle_s = 30, every_s = 10, times = 3, unacknowledged_ms = 60'000;
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof every_s);
-  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
-  setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof unacknowledged_ms);
+StreamParty party_of(const wire::LaunchPlan& plan) {
+  StreamParty out{plan.job_id(), {}, plan.node_name().substr(0, proof_node_name_max)};
+  if (plan.has_step()) out.step = plan.step();
+  return out;
 }
 
-Result<int> connect_to(const sockaddr* address, socklen_t length) {
-  const int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return fail(Errc::io, std::strerror(errno));
-  const timeval patience{10, 0};
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);  // also limits connect()
-  if (::connect(fd, address, length) == 0) {
-    set_options(fd);
-    return fd;
-  }
-  const int problem = errno;
-  close(fd);
-  return fail(Errc::unavailable, std::strerror(problem));
-}
-
-Result<int> connect_to_host(const std::string& host, std::uint32_t port) {
-  sockaddr_in v4{};
-  v4.sin_family = AF_INET;
-  v4.sin_port = htons(static_cast<std::uint16_t>(port));
-  if (inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1)
-    return connect_to(reinterpret_cast<const sockaddr*>(&v4), sizeof v4);
-  sockaddr_in6 v6{};
-  v6.sin6_family = AF_INET6;
-  v6.sin6_port = v4.sin_port;
-  if (inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) == 1)
-    return connect_to(reinterpret_cast<const sockaddr*>(&v6), sizeof v6);
-  // A name costs the resolver's libraries, so srun should send an address; this process has nobody else to serve.
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int problem = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (problem != 0) return fail(Errc::not_found, gai_strerror(problem));
-  Result<int> fd = fail(Errc::not_found, "no address");
-  for (const addrinfo* one = found; one != nullptr && !fd; one = one->ai_next)
-    fd = connect_to(one->ai_addr, one->ai_addrlen);
-  freeaddrinfo(found);
-  return fd;
-}
-
-// For one who attaches: the loop must not wait for him.
-int begin_connect(const std::string& host, std::uint32_t port) {
-  sockaddr_storage address{};
-  socklen_t length = 0;
-  auto& v4 = reinterpret_cast<sockaddr_in&>(address);
-  auto& v6 = reinterpret_cast<sockaddr_in6&>(address);
-  if (inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(static_cast<std::uint16_t>(port));
-    length = sizeof v4;
-  } else if (inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) == 1) {
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(static_cast<std::uint16_t>(port));
-    length = sizeof v6;
-  } else {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0 || found == nullptr) return -1;
-    std::memcpy(&address, found->ai_addr, found->ai_addrlen);
-    length = found->ai_addrlen;
-    freeaddrinfo(found);
-  }
-  const int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return -1;
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), length) == 0 || errno == EINPROGRESS) {
-    set_options(fd);
-    return fd;
-  }
-  close(fd);
-  return -1;
-}
-
-wire::FromTask hello_of(const wire::LaunchPlan& plan, const std::string& secret) {
+std::string hello_of(const wire::LaunchPlan& plan) {
   wire::FromTask message;
   wire::StdioHello* hello = message.mutable_hello();
   const bool only_holds = plan.job().allocation_only() && !plan.has_step();
   const std::vector<std::uint32_t> ranks = only_holds ? std::vector<std::uint32_t>{} : ranks_of_node(plan);
-  hello->set_secret(secret);
   hello->set_node_position(only_holds ? UINT32_MAX : plan.node_position());  // it is no place in the step
   hello->set_first_task(ranks.empty() ? 0 : ranks.front());
   hello->set_tasks(static_cast<std::uint32_t>(ranks.size()));
   if (plan.ranks_size() > 0) hello->mutable_ranks()->Add(ranks.begin(), ranks.end());
   hello->set_node_name(plan.node_name());
   hello->set_terminal(plan.job().has_pty());
-  return message;
+  return message.SerializeAsString();
 }
 
 void resize(int terminal, std::uint32_t rows, std::uint32_t columns) {
@@ -151,23 +70,53 @@ SrunStreams::~SrunStreams() {
   }
 }
 
-Result<void> SrunStreams::connect(const wire::LaunchPlan& plan) {
-  const wire::StdioEndpoint& endpoint = plan.job().stdio();
-  MR_TRY(const int fd, in_context(connect_to_host(endpoint.host(), endpoint.port()),
-                                  "connect to srun at " + endpoint.host() + ":" + std::to_string(endpoint.port())));
-  srun_ = Channel{fd};
+void SrunStreams::call(const wire::LaunchPlan& plan, std::int64_t now_us) {
   parallel_ = !plan.job().step_options().mpi().empty();
-  send(hello_of(plan, endpoint.secret()));
-  return {};
+  srun_hello_ = hello_of(plan);
+  srun_call_ = std::make_unique<StreamCall>(plan.job().stdio(), party_of(plan), now_us);
+  take_calls();
 }
 
-void SrunStreams::attach(const wire::LaunchPlan& plan, const wire::StdioEndpoint& peer) {
-  if (attached_.size() >= attached_max) return;
-  const int fd = begin_connect(peer.host(), peer.port());
-  if (fd < 0) return;
-  Channel& channel = attached_.emplace_back(fd);
-  channel.send(hello_of(plan, peer.secret()).SerializeAsString());
-  for (const std::string& end : ends_) channel.send(end);
+void SrunStreams::attach(const wire::LaunchPlan& plan, const wire::StdioEndpoint& peer, std::int64_t now_us) {
+  if (attached_.size() + attach_calls_.size() >= attached_max) return;
+  attach_calls_.push_back({std::make_unique<StreamCall>(peer, party_of(plan), now_us), hello_of(plan)});
+  take_calls();
+}
+
+void SrunStreams::take_calls() {
+  if (srun_call_ && srun_call_->state() != StreamCall::State::under_way) {
+    const auto call = std::move(srun_call_);
+    call_problem_ = call->problem();
+    if (call->state() == StreamCall::State::answered) {
+      srun_ = Channel{call->take_socket()};
+      srun_.send(srun_hello_);
+    }
+  }
+  for (auto it = attach_calls_.begin(); it != attach_calls_.end();) {
+    if (it->call->state() == StreamCall::State::under_way) {
+      ++it;
+      continue;
+    }
+    if (it->call->state() == StreamCall::State::answered) {
+      Channel& channel = attached_.emplace_back(it->call->take_socket());
+      channel.send(it->hello);
+      for (const std::string& end : ends_) channel.send(end);
+    }
+    it = attach_calls_.erase(it);
+  }
+}
+
+std::int64_t SrunStreams::due_us() const {
+  std::int64_t due = srun_call_ ? srun_call_->deadline_us() : INT64_MAX;
+  for (const AttachCall& one : attach_calls_) due = std::min(due, one.call->deadline_us());
+  return due;
+}
+
+void SrunStreams::on_time(std::int64_t now_us) {
+  if (now_us < due_us()) return;
+  if (srun_call_) srun_call_->on_time(now_us);
+  for (AttachCall& one : attach_calls_) one.call->on_time(now_us);
+  take_calls();
 }
 
 void SrunStreams::send_to_attached(const std::string& bytes) {
@@ -190,6 +139,8 @@ void SrunStreams::end_sending() {
 }
 
 void SrunStreams::give_up() {
+  srun_call_.reset();
+  attach_calls_.clear();
   srun_.close();
   attached_.clear();
 }
@@ -281,6 +232,8 @@ bool SrunStreams::is_input_backed_up() const {
 }
 
 void SrunStreams::add_polls(std::vector<pollfd>& polls) const {
+  if (srun_call_) polls.push_back({srun_call_->fd(), srun_call_->events(), 0});
+  for (const AttachCall& one : attach_calls_) polls.push_back({one.call->fd(), one.call->events(), 0});
   if (srun_.is_open()) {
     short events = POLLRDHUP;
     if (!is_input_backed_up()) events |= POLLIN;
@@ -301,7 +254,16 @@ void SrunStreams::add_polls(std::vector<pollfd>& polls) const {
   }
 }
 
-void SrunStreams::handle(const pollfd& ready) {
+void SrunStreams::handle(const pollfd& ready, std::int64_t now_us) {
+  if (srun_call_ && ready.fd == srun_call_->fd()) {
+    srun_call_->handle(now_us);
+    return take_calls();
+  }
+  for (AttachCall& one : attach_calls_) {
+    if (ready.fd != one.call->fd()) continue;
+    one.call->handle(now_us);
+    return take_calls();
+  }
   if (ready.fd == srun_.fd()) {
     if ((ready.revents & POLLOUT) != 0) srun_.flush();
     if ((ready.revents & POLLIN) != 0)

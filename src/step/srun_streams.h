@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "base/result.h"
 #include "step/channel.h"
 #include "step/launch.h"
+#include "step/stream_call.h"
 #include "task.pb.h"
 
 namespace millrace {
@@ -25,11 +27,12 @@ class SrunStreams {
   SrunStreams& operator=(const SrunStreams&) = delete;
   ~SrunStreams();
 
-  // Blocks up to ten seconds: without srun there is nothing else to do.
-  Result<void> connect(const wire::LaunchPlan& plan);
-  // One more who sees everything from now on and may give input (sattach). Never blocks, and one that does not read is
-  // let go.
-  void attach(const wire::LaunchPlan& plan, const wire::StdioEndpoint& peer);
+  // Calls srun; nothing here blocks. is_calling() until srun has proved who it is, then is_connected(), or
+  // call_problem() says why not.
+  void call(const wire::LaunchPlan& plan, std::int64_t now_us);
+  // One more who sees everything from now on and may give input (sattach), once it has proved who it is. One that does
+  // not read is let go.
+  void attach(const wire::LaunchPlan& plan, const wire::StdioEndpoint& peer, std::int64_t now_us);
   // Pipes for the next task; streams of `spec` that name a file stay as they are. Call task_started() after the fork.
   Result<void> prepare_task(std::uint32_t rank, TaskSpec& spec);
   // The same with a terminal instead of pipes (srun --pty).
@@ -37,7 +40,9 @@ class SrunStreams {
   void task_started(const TaskSpec& spec);
 
   void add_polls(std::vector<pollfd>& polls) const;
-  void handle(const pollfd& ready);
+  void handle(const pollfd& ready, std::int64_t now_us);
+  std::int64_t due_us() const;  // INT64_MAX: nothing is waited for
+  void on_time(std::int64_t now_us);
   // Sends what the task wrote before its end, then the end.
   void task_ended(std::uint32_t rank, int wait_status, bool out_of_memory = false);
   void note(std::string_view line);
@@ -45,6 +50,8 @@ class SrunStreams {
   void end_sending();
   void give_up();
 
+  bool is_calling() const { return srun_call_ != nullptr; }
+  const std::string& call_problem() const { return call_problem_; }
   bool is_connected() const { return srun_.is_open(); }
   bool has_listeners() const;  // srun, or somebody who attached
   bool is_flushed() const;
@@ -62,6 +69,11 @@ class SrunStreams {
     bool terminal = false;
     std::string unsent_input;
   };
+  struct AttachCall {
+    std::unique_ptr<StreamCall> call;
+    std::string hello;
+  };
+  void take_calls();  // those that were answered, or failed
   void send(const wire::FromTask& message);
   void send_to_attached(const std::string& bytes);
   void read_srun();
@@ -72,7 +84,10 @@ class SrunStreams {
   void write_input(TaskPipes& task);
   bool is_input_backed_up() const;
 
+  std::unique_ptr<StreamCall> srun_call_;
+  std::string srun_hello_, call_problem_;
   Channel srun_;
+  std::list<AttachCall> attach_calls_;
   std::list<Channel> attached_;
   std::vector<std::string> ends_;  // told to those who attach later
   std::vector<TaskPipes> tasks_;

@@ -4,6 +4,7 @@
 
 #include "step/supervisor_harness.h"
 #include "task.pb.h"
+#include "wire/stream_proof.h"
 
 namespace millrace {
 namespace {
@@ -33,7 +34,7 @@ class SrunTest : public SupervisorTest {
     job->set_interactive(true);
     job->mutable_stdio()->set_host("127.0.0.1");
     job->mutable_stdio()->set_port(ntohs(address.sin_port));
-    job->mutable_stdio()->set_secret("s3cret");
+    job->mutable_stdio()->set_secret(secret_);
   }
   void TearDown() override {
     close(listener_);
@@ -43,9 +44,26 @@ class SrunTest : public SupervisorTest {
   void program(std::initializer_list<const char*> arguments) {
     for (const char* one : arguments) order_.mutable_run()->mutable_job()->add_arguments(one);
   }
-  void answer() {
+  void take_call() {
     ASSERT_TRUE(wait_readable(listener_));
     srun_ = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    from_tasks_ = FrameReader{reply_size_max};
+  }
+  void answer() { answer(secret_); }
+  // As srun does: its proof first, and the other's checked.
+  void answer(const std::string& secret) {
+    take_call();
+    SrunProof proof(secret);
+    const auto opening = next();
+    ASSERT_TRUE(opening && opening->has_proof());
+    const auto own = proof.answer(opening->proof());
+    ASSERT_TRUE(own) << own.error().story;
+    wire::ToTask message;
+    *message.mutable_proof() = *own;
+    tell(message);
+    const auto theirs = next();
+    ASSERT_TRUE(theirs && theirs->has_proof());
+    ASSERT_TRUE(proof.check(theirs->proof()));
   }
   std::optional<wire::FromTask> next() {
     for (;;) {
@@ -77,6 +95,7 @@ class SrunTest : public SupervisorTest {
     close(std::exchange(srun_, -1));
   }
 
+  const std::string secret_ = std::string(32, 's');
   int listener_ = -1, srun_ = -1;
   FrameReader from_tasks_{reply_size_max};
   std::string text_[4][2], notes_;
@@ -89,7 +108,6 @@ TEST_F(SrunTest, Tasks_have_block_ranks_get_all_input_and_send_all_output) {
   answer();
   const auto hello = next();
   ASSERT_TRUE(hello && hello->has_hello());
-  EXPECT_EQ(hello->hello().secret(), "s3cret");
   EXPECT_EQ(hello->hello().first_task(), 1u);
   EXPECT_EQ(hello->hello().tasks(), 2u);
   EXPECT_EQ(hello->hello().node_name(), "c1");
@@ -171,13 +189,12 @@ TEST_F(SrunTest, Whoever_attaches_sees_the_rest_and_gives_input_to_one_task_and_
   EXPECT_EQ(ready.line(), "up");
   wire::ToStep order;
   *order.mutable_order()->mutable_attach() = order_.run().job().stdio();
-  order.mutable_order()->mutable_attach()->set_secret("another");
+  order.mutable_order()->mutable_attach()->set_secret(std::string(32, 'a'));
   send(order);
   const int srun = std::exchange(srun_, -1);
-  answer();
+  answer(std::string(32, 'a'));
   const auto hello = next();
   ASSERT_TRUE(hello && hello->has_hello());
-  EXPECT_EQ(hello->hello().secret(), "another");
   EXPECT_EQ(hello->hello().tasks(), 2u);
   wire::ToTask message;
   message.set_input("one\ntwo\n");
@@ -195,8 +212,7 @@ TEST_F(SrunTest, Whoever_attaches_sees_the_rest_and_gives_input_to_one_task_and_
   // It leaves, and the step goes on; one that comes later hears of the end it has missed.
   close(std::exchange(srun_, -1));
   send(order);
-  answer();
-  from_tasks_ = FrameReader{reply_size_max};
+  answer(std::string(32, 'a'));
   ASSERT_TRUE(next()->has_hello());
   EXPECT_EQ(next()->ended().task(), 2u);
   close(std::exchange(srun_, srun));
@@ -216,6 +232,112 @@ TEST_F(SrunTest, Unreachable_srun_is_a_failed_launch) {
   const auto status = end();
   EXPECT_EQ(status.end(), wire::AttemptStatus::LAUNCH_FAILED);
   EXPECT_TRUE(status.problem().starts_with("connect to srun at 127.0.0.1:")) << status.problem();
+}
+
+// Whoever bound srun's port after it died.
+class StrangerTest : public SrunTest {
+ protected:
+  // All it hears, up to the end of the stream.
+  std::string rest() {
+    std::string out;
+    char buffer[4096];
+    for (ssize_t count = 0; wait_readable(srun_) && (count = read(srun_, buffer, sizeof buffer)) > 0;)
+      out.append(buffer, static_cast<std::size_t>(count));
+    return out;
+  }
+  void start_and_take_call() {
+    program({"sh", "-c", "touch ran; cat > got"});
+    start();
+    take_call();
+    opening_ = next().value_or(wire::FromTask{});
+    ASSERT_TRUE(opening_.has_proof());
+    EXPECT_EQ(opening_.SerializeAsString().find(secret_), std::string::npos);
+  }
+  void say(const std::string& bytes) {
+    ASSERT_EQ(::send(srun_, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+  void expect_refusal(const std::string& why) {
+    EXPECT_EQ(rest(), "");
+    const auto status = end();
+    EXPECT_EQ(status.end(), wire::AttemptStatus::LAUNCH_FAILED);
+    EXPECT_NE(status.problem().find(why), std::string::npos) << status.problem();
+    EXPECT_FALSE(std::filesystem::exists(work_ + "/ran"));
+  }
+  wire::FromTask opening_;
+};
+
+TEST_F(StrangerTest, Gets_no_secret_for_a_wrong_proof_and_starts_nothing) {
+  start_and_take_call();
+  SrunProof stranger(std::string(32, 'x'));
+  wire::ToTask message;
+  *message.mutable_proof() = *stranger.answer(opening_.proof());
+  say(frame(message.SerializeAsString()));
+  expect_refusal("does not know the secret");
+}
+
+TEST_F(StrangerTest, Gets_nothing_for_the_nodes_own_message_sent_back) {
+  start_and_take_call();
+  wire::ToTask message;
+  *message.mutable_proof() = opening_.proof();
+  say(frame(message.SerializeAsString()));
+  expect_refusal("does not know the secret");
+}
+
+TEST_F(StrangerTest, Gives_no_input_instead_of_a_proof) {
+  start_and_take_call();
+  wire::ToTask message;
+  message.set_input("rm -rf ~\n");
+  say(frame(message.SerializeAsString()));
+  expect_refusal("no srun");
+}
+
+TEST_F(StrangerTest, Is_refused_with_a_frame_that_is_too_large) {
+  start_and_take_call();
+  say(frame(std::string(proof_frame_max + 1, 'x')).substr(0, 100));
+  expect_refusal("over the limit");
+}
+
+TEST_F(StrangerTest, Is_refused_with_half_a_frame) {
+  start_and_take_call();
+  say(frame(std::string(100, 'x')).substr(0, 50));
+  shutdown(srun_, SHUT_WR);
+  expect_refusal("hung up");
+}
+
+TEST_F(StrangerTest, Who_says_nothing_keeps_no_kill_waiting) {
+  start_and_take_call();
+  kill_attempt(wire::Kill::CANCELLED_BY_USER, 30);
+  EXPECT_EQ(rest(), "");
+  EXPECT_EQ(end().exit_signal(), static_cast<std::uint32_t>(SIGTERM));
+  EXPECT_FALSE(std::filesystem::exists(work_ + "/ran"));
+}
+
+TEST_F(StrangerTest, Who_attaches_without_the_secret_sees_nothing_and_types_nothing) {
+  Fifo ready(work_ + "/ready");
+  program({"sh", "-c", "echo up > ready; read line; echo $line"});
+  start();
+  answer();
+  EXPECT_EQ(ready.line(), "up");
+  EXPECT_EQ(ready.line(), "up");
+  ASSERT_TRUE(next()->has_hello());
+  wire::ToStep order;
+  *order.mutable_order()->mutable_attach() = order_.run().job().stdio();
+  send(order);
+  const int srun = std::exchange(srun_, -1);
+  const FrameReader reader = from_tasks_;
+  take_call();
+  ASSERT_TRUE(next()->has_proof());
+  wire::ToTask message;
+  message.set_input("typed by a stranger\n");
+  say(frame(message.SerializeAsString()));
+  EXPECT_EQ(rest(), "");
+  close(std::exchange(srun_, srun));
+  from_tasks_ = reader;
+  message.set_input("typed by its user\n");
+  tell(message);
+  collect();
+  EXPECT_EQ(text_[1][0] + text_[2][0], "typed by its user\ntyped by its user\n");
+  end();
 }
 
 // A task that speaks PMI-1 as MPICH's simple client does: puts its card, meets the others, reads that of task $1.

@@ -64,23 +64,26 @@ int Supervisor::run() {
     return "supervisor " + std::to_string(getpid()) + " for UID=" + std::to_string(order_.identity().uid()) + " on " +
            plan_.node_name() + ", node " + std::to_string(plan_.node_position()) + " of " + plan_.nodes();
   });
-  if (auto started = start(); !started) {
-    problem_ = std::move(started).error().story;
-    log_.error([&] { return std::string_view{problem_}; });
-    // Of a step the keeper tells srun.
-    if (plan_.job().interactive() && !plan_.has_step())
-      streams_.note("slurmstepd: error: " + plan_.node_name() + ": " + problem_);
-    if (tasks_.empty())
-      finish();
-    else
-      begin_kill(0);  // some of several tasks run already
-  }
+  if (auto started = start(); !started) fail_launch(std::move(started).error());
   read_agent();  // what came in one piece with the order makes no descriptor readable again
+  look_at_srun();
   // After the end we stay only for what nobody else holds yet: output on its way to srun, an end that could not be
   // written.
   if (plan_.sample_every_seconds() > 0) look_at_usage();
   while (!forgotten_ && (!ended_ || !recorded_ || streams_.has_listeners())) wait_for_events();
   return 0;
+}
+
+void Supervisor::fail_launch(Error why) {
+  problem_ = std::move(why.story);
+  log_.error([&] { return std::string_view{problem_}; });
+  // Of a step the keeper tells srun.
+  if (plan_.job().interactive() && !plan_.has_step())
+    streams_.note("slurmstepd: error: " + plan_.node_name() + ": " + problem_);
+  if (tasks_.empty())
+    finish();
+  else
+    begin_kill(0);  // some of several tasks run already
 }
 
 int Supervisor::timeout_ms() const {
@@ -91,6 +94,7 @@ int Supervisor::timeout_ms() const {
   for (const RunningTask& task : tasks_)
     if (task.epilog_until_us != 0) until = std::min(until, task.epilog_until_us);
   const std::int64_t now = clock_us(CLOCK_MONOTONIC);
+  until = std::min(until, streams_.due_us());
   if (children_left_) until = std::min(until, now + kill_again_us);
   if (ended_ && !recorded_) until = std::min(until, now + record_again_us);
   if (!unconfirmed_.empty()) until = std::min(until, order_again_us_);
@@ -122,13 +126,21 @@ void Supervisor::wait_for_events() {
   if (mpi_) move_mpi();
   if (x11_.is_open()) move_x11();
   for (const std::uint32_t number : streams_.take_signals()) signal_all(static_cast<int>(number));
-  if (plan_.job().interactive() && !ended_ && !holds_allocation_ && !streams_.is_connected() && !killing_)
-    begin_kill(plan_.kill_wait_seconds());  // nobody can see it any more
-  if (hangs_on_srun_ && !streams_.is_connected()) {
-    hangs_on_srun_ = false;
-    srun_gone_us_ = clock_us(CLOCK_MONOTONIC);
-  }
+  look_at_srun();
   on_time();
+}
+
+// It answered our call, or did not, or is gone since.
+void Supervisor::look_at_srun() {
+  if (streams_.is_calling() || ended_) return;
+  if (std::exchange(awaits_srun_, false))
+    if (auto started = start_tasks(); !started) fail_launch(std::move(started).error());
+  if (ended_ || streams_.is_connected()) return;
+  if (plan_.job().interactive() && !holds_allocation_ && !killing_)
+    begin_kill(plan_.kill_wait_seconds());  // nobody can see it any more
+  if (!std::exchange(hangs_on_srun_, false)) return;
+  if (!streams_.call_problem().empty()) return fail_launch({Errc::unavailable, streams_.call_problem()});
+  srun_gone_us_ = clock_us(CLOCK_MONOTONIC);
 }
 
 void Supervisor::handle(const pollfd& ready) {
@@ -143,10 +155,11 @@ void Supervisor::handle(const pollfd& ready) {
     if (ready.fd == task.report) return take_report(task);
   if (mpi_ && mpi_->handle(ready)) return;
   if (x11_.is_open() && x11_.handle(ready, x11_to_srun_)) return;
-  streams_.handle(ready);
+  streams_.handle(ready, clock_us(CLOCK_MONOTONIC));
 }
 
 void Supervisor::on_time() {
+  streams_.on_time(clock_us(CLOCK_MONOTONIC));
   if (!ended_) {
     const std::int64_t now = clock_us(CLOCK_MONOTONIC);
     if (killing_ && killing_->term_at_us != 0 && now >= killing_->term_at_us) end_politely();
@@ -214,7 +227,7 @@ void Supervisor::obey(const wire::ToStep& message) {
   if (message.has_suspend()) suspend(message.suspend().suspended());
   if (message.has_step()) hear_of_steps(message.step());
   if (message.has_order() && message.order().has_attach() && plan_.job().interactive() && !ended_)
-    streams_.attach(plan_, message.order().attach());
+    streams_.attach(plan_, message.order().attach(), clock_us(CLOCK_MONOTONIC));
   if (message.has_order() && message.order().has_note() && !ended_)
     write_note((plan_.job().interactive() ? "srun: " : "slurmstepd: error: ") + message.order().note());
   if (message.has_order() && message.order().has_inquiry()) answer_inquiry(message.order().inquiry());
@@ -311,6 +324,11 @@ void Supervisor::begin_kill(std::uint32_t wait_seconds, std::int64_t patience_us
   log_.verbose([&] { return "told to end; SIGKILL after " + std::to_string(wait_seconds) + " s"; });
   refuse_waiting_steps();  // none begins any more
   if (holds_allocation_) return finish_after_steps();
+  if (std::exchange(awaits_srun_, false)) {  // nothing of it has begun, and nothing will
+    streams_.give_up();
+    killed_before_start_ = true;
+    return finish();
+  }
   suspend(false);
   const std::int64_t term_at = clock_us(CLOCK_MONOTONIC) + patience_us;
   killing_ = Killing{term_at + static_cast<std::int64_t>(wait_seconds) * 1'000'000, term_at};
@@ -367,7 +385,7 @@ void Supervisor::finish() {
   x11_.close();
   end_isolation();
   if (plan_.job().interactive()) streams_.close_outputs();
-  int worst = 0;  // as Slurm: the highest wait status of all tasks
+  int worst = killed_before_start_ ? SIGTERM : 0;  // as Slurm: the highest wait status of all tasks
   for (const RunningTask& task : tasks_) worst = std::max(worst, task.wait_status.value_or(0) & 0xff7f);
   status_.set_state(wire::AttemptStatus::ENDED);
   status_.set_suspended(false);

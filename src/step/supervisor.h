@@ -60,6 +60,8 @@ class Supervisor final {
 
   // Starting
   Result<void> start();
+  void look_at_srun();
+  void fail_launch(Error why);
   Result<void> add_front_variables();
   Result<void> start_batch();
   Result<void> contain(TaskSpec& spec, std::uint32_t rank, const std::string& script) const;
@@ -190,6 +192,8 @@ class Supervisor final {
   Freezer freezer_;
   int error_file_ = -1;
   bool holds_allocation_ = false;  // no task here: only a Kill ends it
+  bool awaits_srun_ = false;       // its tasks begin when srun has proved who it is
+  bool killed_before_start_ = false;
   bool hangs_on_srun_ = false;     // ... or the end of the srun that it was made for,
   std::int64_t srun_gone_us_ = 0;  // which was seen then; what it said last may still be on its way
   bool children_left_ = false;  // descendants of ended tasks that are being killed, or waited for (--wait-for-children)

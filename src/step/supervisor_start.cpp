@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <climits>
+#include <ctime>
 
 #include "core/model/file_name.h"
 #include "core/model/multi_prog.h"
@@ -45,6 +46,12 @@ int output_flags(const wire::LaunchPlan& plan) {
   }
 }
 
+std::int64_t monotonic_us() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1'000;
+}
+
 StreamSpec null_stream(int flags) { return {"/dev/null", flags, -1}; }
 
 }  // namespace
@@ -63,9 +70,15 @@ Result<void> Supervisor::start() {
     holds_allocation_ = true;
     // That of an srun that made a heterogeneous job for its step: with srun it ends.
     hangs_on_srun_ = plan_.job().has_stdio() && plan_.node_position() == 0;
-    return hangs_on_srun_ ? streams_.connect(plan_) : Result<void>{};
+    if (hangs_on_srun_) streams_.call(plan_, monotonic_us());
+    return {};
   }
-  if (plan_.job().interactive()) return start_tasks();
+  if (plan_.job().interactive()) {
+    if (plan_.job().arguments().empty()) return fail(Errc::invalid, "srun gave no program to run");
+    awaits_srun_ = true;
+    streams_.call(plan_, monotonic_us());
+    return {};
+  }
   if (plan_.node_position() == 0) return start_batch();
   // The script runs on the first node only; this one is held for the job until it is told that the job is over.
   holds_allocation_ = true;
@@ -162,8 +175,7 @@ void Supervisor::choose_task_files(TaskSpec& spec, std::uint32_t rank) const {
 }
 
 Result<void> Supervisor::start_tasks() {
-  if (plan_.job().arguments().empty()) return fail(Errc::invalid, "srun gave no program to run");
-  MR_TRY_VOID(streams_.connect(plan_));
+  if (!streams_.is_connected()) return fail(Errc::unavailable, streams_.call_problem());
   log_.srun_is_there();
   const std::vector<std::uint32_t> ranks = ranks_of_node(plan_);
   if (plan_.tasks_per_node_max() != 0 && ranks.size() > plan_.tasks_per_node_max())

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/constant_time.h"
+#include "base/sha256.h"
 #include "base/text.h"
 
 namespace millrace {
@@ -31,6 +32,14 @@ TEST(Credential, Signature_holds_for_the_signed_bytes_only) {
   EXPECT_FALSE(verify_credential("", bytes, signature));
   const auto other = CredentialSigner::from_cluster_key(std::string(32, 'l'));
   EXPECT_FALSE(verify_credential(other->verify_key(), bytes, signature));
+}
+
+TEST(Credential, Digests_are_those_of_the_small_implementation) {
+  for (std::size_t size = 0; size < 300; ++size) {
+    const std::string text(size, static_cast<char>(size)), key(size / 2, 'k');
+    ASSERT_EQ(sha256(text), sha256_of(text)) << size;
+    ASSERT_EQ(hmac_sha256(key, text), hmac_sha256_of(key, text)) << size;
+  }
 }
 
 TEST(Credential, Every_controller_of_a_cluster_signs_alike) {

@@ -316,7 +316,8 @@ void add(Line& line, const RareRequest& rare) {
       .quoted("mem_bind", rare.mem_bind)
       .quoted("gpu_bind", rare.gpu_bind)
       .quoted("container", rare.container)
-      .flag("oom_kill_step", rare.oom_kill_step);
+      .flag("oom_kill_step", rare.oom_kill_step)
+      .flag("client_waits", rare.client_waits);
   line.count("terminal_columns", rare.terminal.columns)
       .count("step_options_bytes", static_cast<std::uint32_t>(rare.step_options.size()));
 }

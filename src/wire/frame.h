@@ -22,6 +22,8 @@ std::string frame(std::string_view message);
 class FrameReader {
  public:
   explicit FrameReader(std::size_t size_max) : size_max_(size_max) {}
+  void set_size_max(std::size_t size_max) { size_max_ = size_max; }  // of the messages to come
+  bool is_empty() const { return consumed_ == buffer_.size(); }      // not even a part of one waits
   void feed(std::string_view bytes);
   // The next whole message, nothing yet, or an error after which the stream is of no use.
   // The view is valid until the next call of feed() or next().

@@ -49,7 +49,7 @@ void put(const RareRequest& from, log::RareRequest& to) {
   for (const auto index : from.excluded_nodes) to.add_excluded_nodes(index);
   to.set_cpu_bind(from.cpu_bind);
   to.set_mem_bind(from.mem_bind);
-  to.set_oom_kill_step(from.oom_kill_step);
+  to.set_oom_kill_step(from.oom_kill_step), to.set_client_waits(from.client_waits);
   to.set_gpu_bind(from.gpu_bind);
   to.set_container(from.container);
   to.set_terminal_rows(from.terminal.rows);
@@ -70,7 +70,7 @@ RareRequest get(const log::RareRequest& from) {
   to.excluded_nodes.assign(from.excluded_nodes().begin(), from.excluded_nodes().end());
   to.cpu_bind = from.cpu_bind();
   to.mem_bind = from.mem_bind();
-  to.oom_kill_step = from.oom_kill_step();
+  to.oom_kill_step = from.oom_kill_step(), to.client_waits = from.client_waits();
   to.gpu_bind = from.gpu_bind();
   to.container = from.container();
   to.terminal = {from.terminal_rows(), from.terminal_columns()};

@@ -57,6 +57,7 @@ struct RareRequest {
   bool oom_kill_step = false;                      // memory shortage in one task ends the step
   TerminalSize terminal;
   std::string step_options{};  // of srun, for supervisors: nobody else looks inside
+  bool client_waits = false;   // srun or salloc: without it the job is of no use
   bool operator==(const RareRequest&) const = default;
 };
 
