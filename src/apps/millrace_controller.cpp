@@ -174,10 +174,8 @@ Result<void> ControllerProcess::open_log() {
   MR_TRY(files_, RealFilesystem::open_directory(directory));
   // One that was just killed may still be going: it is given a moment.
   Result<void> locked = files_->lock();
-  for (int tries = 0; !locked && tries < 100; ++tries) {
+  for (int tries = 0; !locked && tries < 100; ++tries, locked = files_->lock())
     usleep(50'000);  // before the loop exists
-    locked = files_->lock();
-  }
   MR_TRY_VOID(in_context(std::move(locked), "another controller uses " + directory));
   log_worker_ = std::make_unique<ThreadWorker>(loop_, "log");
   MR_TRY(auto opened, Wal::open(*files_, *log_worker_, Wal::Settings{}));

@@ -324,12 +324,11 @@ void Scenario::submit(const Words& words) {
   std::vector<SubmitJob> asks;
   std::vector<PlannedRun> planned;
   std::optional<ScenarioJob> leader;
-  const std::span<const std::string> all(words);
   for (std::size_t from = 2; from <= words.size();) {
     const std::size_t until = static_cast<std::size_t>(
         std::find(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(), ":") - words.begin());
     ScenarioJob component;
-    read_job(words[1], all.subspan(from, until - from), users_, component, problems_);
+    read_job(words[1], std::span(words).subspan(from, until - from), users_, component, problems_);
     name_dependencies(component.ask.dependency);
     if (leader) component.ask.spec.owner = leader->ask.spec.owner;
     asks.push_back(component.ask);

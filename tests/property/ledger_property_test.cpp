@@ -679,8 +679,7 @@ class History {
         happen(events);
   }
 
-  // A keeper tells of steps: new ones, old ones again, ends of what runs, has ended or never was. Told twice, it is no
-  // news.
+  // A keeper tells of steps: new ones, old ones again, ends of what runs, has ended or never was.
   void report_steps() {
     const auto key = any_job();
     if (!key) return;

@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
+#include "core/ledger/record_events.h"
 #include "core/model/account.h"
 #include "core/model/job.h"
-#include "core/model/kept_job.h"
 #include "core/model/node.h"
 #include "core/model/partition.h"
 #include "core/model/reservation.h"
@@ -364,33 +364,6 @@ struct ReservationRemoved {
   Time at;
 };
 
-// A new one (its id was never seen), or what an old one has become.
-struct AssociationChanged {
-  Association association;
-  Time at;
-};
-
-struct AssociationRemoved {
-  AssociationId association;
-  Time at;
-};
-
-struct QosChanged {
-  Qos qos;
-  Time at;
-};
-
-struct QosRemoved {
-  QosId qos;
-  Time at;
-};
-
-// Past usage of an association, and of all below it, counts no more; 0: of all.
-struct UsageReset {
-  AssociationId association;
-  Time at;
-};
-
 // Stopped, not ended: it keeps its nodes, memory, devices and licences and gives back its CPUs.
 struct JobSuspended {
   JobKey key;
@@ -452,36 +425,10 @@ struct TriggerRemoved {
   Time at;
 };
 
-// What is known of a user from now on; where that is nothing, nothing is known any more.
-struct AccountUserChanged {
-  AccountUser user;
-  Time at;
-};
-
-// For those who ask who changed what.
-struct TransactionNoted {
-  Transaction transaction;
-  Time at;
-};
-
 // Words about a job that is over, whether it is still known as a job or only to accounting. Only what is set changes.
 struct RecordAnnotated {
   JobKey key;
   std::optional<std::string> comment, admin_comment, system_comment, extra, wckey, derived_exit;
-  Time at;
-};
-
-// Records that broke a law of the ledger are no longer part of the state, and every index and count is made anew from
-// the others. Found at a start; what the records said is in the log before this.
-struct RecordsPutAside {
-  std::vector<JobKey> jobs;  // with their components and steps
-  std::vector<UserId> crontabs;
-  std::vector<TriggerId> triggers;
-  std::vector<KeptNumber> kept_runs;
-  std::vector<AssociationId> associations;
-  std::vector<UserId> run_histories;
-  std::vector<NodeIndex> nodes;   // they stay; what was ordered of them (power, return to service) is dropped
-  std::vector<std::string> laws;  // that were broken, in words
   Time at;
 };
 

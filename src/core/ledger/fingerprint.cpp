@@ -3,9 +3,15 @@
 
 namespace millrace {
 
-std::uint64_t fingerprint(const State& state) {
-  std::uint64_t sum = mix_bits(state.version) ^ state.epoch.value ^ static_cast<std::uint64_t>(state.slice_due.value);
-  const auto add = [&](std::uint64_t value) { sum = mix_bits(sum ^ value) + 0x9e3779b97f4a7c15ULL; };
+namespace {
+
+struct Sum {
+  std::uint64_t value = 0;
+  void add(std::uint64_t more) { value = mix_bits(value ^ more) + 0x9e3779b97f4a7c15ULL; }
+};
+
+void add_jobs(Sum& sum, const State& state) {
+  const auto add = [&](std::uint64_t value) { sum.add(value); };
   for (const auto& [key, job] : state.jobs) {
     for (const std::uint64_t v :
          {key.value, std::uint64_t{job->id.value}, static_cast<std::uint64_t>(job->state),
@@ -38,6 +44,10 @@ std::uint64_t fingerprint(const State& state) {
     if (job->placement)
       for (const LicenceAsk& held : job->placement->licences) add(name_bits(held.name) ^ held.count);
   }
+}
+
+void add_nodes(Sum& sum, const State& state) {
+  const auto add = [&](std::uint64_t value) { sum.add(value); };
   for (const auto& [index, node] : state.nodes) {
     add(static_cast<std::uint64_t>(node->used_cpus.value) << 8 | static_cast<std::uint64_t>(node->condition) << 1 |
         static_cast<std::uint64_t>(node->drain));
@@ -62,6 +72,10 @@ std::uint64_t fingerprint(const State& state) {
     for (std::size_t slot = 0; slot < node->def->kinds.size() && slot < gres_kinds_max; ++slot)
       add(mix_bits(node->use.devices[slot]) ^ static_cast<std::uint64_t>(node->used_gres[slot]));
   }
+}
+
+void add_standing(Sum& sum, const State& state) {
+  const auto add = [&](std::uint64_t value) { sum.add(value); };
   for (const Partition& partition : *state.partitions) {
     const PartitionDef& def = partition.def;
     add(name_bits(def.name) ^ static_cast<std::uint64_t>(def.availability) << 8 ^
@@ -96,6 +110,10 @@ std::uint64_t fingerprint(const State& state) {
         static_cast<std::uint64_t>(trigger->event) << 40 ^ trigger->job.value);
     for (const TriggerDue& due : trigger->due) add(static_cast<std::uint64_t>(due.at.value) ^ name_bits(due.about));
   }
+}
+
+void add_records(Sum& sum, const State& state) {
+  const auto add = [&](std::uint64_t value) { sum.add(value); };
   for (const auto& [number, kept] : state.kept) {
     const Job& job = *kept->job;
     add(mix_bits(number.value) ^ job.key.value ^ static_cast<std::uint64_t>(kept->at.value));
@@ -130,7 +148,17 @@ std::uint64_t fingerprint(const State& state) {
     for (const Fixed& usage : use->usage)
       add(static_cast<std::uint64_t>(usage.raw) ^ mix_bits(static_cast<std::uint64_t>(usage.raw >> 64)));
   }
-  return sum;
+}
+
+}  // namespace
+
+std::uint64_t fingerprint(const State& state) {
+  Sum sum{mix_bits(state.version) ^ state.epoch.value ^ static_cast<std::uint64_t>(state.slice_due.value)};
+  add_jobs(sum, state);
+  add_nodes(sum, state);
+  add_standing(sum, state);
+  add_records(sum, state);
+  return sum.value;
 }
 
 }  // namespace millrace
