@@ -54,6 +54,7 @@ void Session::disconnect() {
   if (fd_ >= 0) close(fd_);
   fd_ = -1;
   reader_ = FrameReader(reply_size_max);
+  joiner_ = {};
 }
 
 Result<void> Session::try_connect(const std::string& path) {
@@ -138,9 +139,10 @@ Result<std::optional<wire::Reply>> Session::parse_one() {
     MR_TRY(const auto message, reader_.next());
     if (!message) return std::optional<wire::Reply>{};
     tell("reply to request", number_, message->size());
-    wire::Reply reply;
-    if (!reply.ParseFromArray(message->data(), static_cast<int>(message->size())))
-      return fail(Errc::corrupt, receive_failure_text);
+    auto whole = joiner_.take(*message);
+    if (!whole) return fail(Errc::corrupt, receive_failure_text);
+    if (!*whole) continue;  // its parts follow
+    wire::Reply& reply = **whole;
     if (reply.number() != number_) continue;  // an answer to a question we no longer ask
     if (reply.failure().code() != connect_failure_code) return std::optional{std::move(reply)};
     // A relay speaks for a controller it cannot reach, or lost while it was answering: as if the connection had broken

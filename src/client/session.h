@@ -10,6 +10,7 @@
 #include "base/quantity.h"
 #include "base/result.h"
 #include "wire/frame.h"
+#include "wire/reply_parts.h"
 
 namespace millrace::wire {
 class Reply;
@@ -69,6 +70,7 @@ class Session {
 
   SessionOptions options_;
   FrameReader reader_;
+  ReplyJoiner joiner_;
   int fd_ = -1;
   std::uint64_t number_ = 0;
   std::string trouble_;

@@ -21,6 +21,7 @@
 #include "core/model/request_limits.h"
 #include "core/planner/trial.h"
 #include "wire/frame.h"
+#include "wire/request_limits.h"
 
 namespace millrace {
 namespace {
@@ -451,6 +452,10 @@ void Commands::update_job(const wire::UpdateJob& ask) {
   change_jobs({name_of(ask.job())}, [&](const State& now, const SelectedJob& which) {
     // What a crontab says is changed there; an administrator may still have one of its jobs run now.
     if (!actor_.is_admin && comes_again(now.job(which.key))) return Decision{refuse(RefusalCode::cannot_modify_cron)};
+    // What is added to a text must not make it longer than one that is said at once.
+    const std::size_t there = now.job(which.key).spec->extra_request().admin_comment.size();
+    if (ask.append_admin_comment() && there + 1 + ask.extras().admin_comment().size() > name_bytes_max)
+      return Decision{refuse(RefusalCode::too_long)};
     return decide_modify(now, which, change, actor_, c_.loop_.now());
   });
 }

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t triggers_max = 1000;
 constexpr std::size_t triggers_of_user_max = 100;
-constexpr int entries_max = 500;
 constexpr Duration trigger_limit = seconds(300);
 
 constexpr const char* no_crontabs = "scrontab is disabled on this cluster; ScronParameters=enable would allow it";
@@ -25,9 +24,6 @@ void Commands::set_crontab(const wire::SetCrontab& ask) {
   const UserId uid = ask.has_uid() ? UserId{ask.uid()} : asker_.uid;
   if (uid != asker_.uid && !actor_.is_admin)
     return refuse_with({RefusalCode::access_denied, {"only an administrator may change another user's crontab"}});
-  if (ask.entries_size() > entries_max)
-    return refuse_with(2036, "Requested operation not supported on this system",
-                       "a crontab has at most " + std::to_string(entries_max) + " entries");
   if (std::ranges::any_of(ask.entries(), [&](const wire::CronEntry& entry) { return refuses_words(entry.job()); }))
     return;
   std::uint64_t bytes = ask.text().size();
