@@ -58,6 +58,11 @@ void Relay::request(ClientId id, std::string_view bytes) {
   upstream_.request(relayed);
 }
 
+bool Relay::waits(ClientId id) const {
+  const auto found = clients_.find(id);
+  return found != clients_.end() && !found->second.pending.empty();
+}
+
 void Relay::close(ClientId id) {
   if (clients_.erase(id) != 0 && is_connected_) upstream_.closed(id);
 }

@@ -1,6 +1,8 @@
 // src/controller/commands.h - one request of a person that changes something: decided, made durable, answered.
 #pragma once
 
+#include <memory>
+
 #include "controller/controller.h"
 #include "core/admission/job_selection.h"
 #include "core/model/account_change.h"
@@ -14,7 +16,9 @@ class Commands final {
   void handle();
 
  private:
-  using Decide = std::function<Decision(const State&, const SelectedJob&)>;
+  // May be called later, in another turn of the loop: it keeps what it needs by value and takes the rest from `self`.
+  using Decide = std::function<Decision(const Commands& self, const State&, const SelectedJob&)>;
+  struct ChangeRun;
 
   // Whether an operator (sacctmgr's AdminLevel) may do this: what is about jobs, reservations and accounts, not about
   // nodes and daemons.
@@ -23,10 +27,13 @@ class Commands final {
   void annotate_record(const wire::AnnotateRecord& ask);  // account_commands.cpp
   void submit(const wire::SubmitJob& ask);
   void try_submission(std::vector<Event> events, wire::Reply out);
+  void each_live_job(const std::function<void(const Job&)>& look) const;
   void cancel(const wire::CancelJobs& ask);
   void signal_jobs(const wire::CancelJobs& ask, const std::vector<JobName>& names);
-  void change_jobs(const std::vector<JobName>& names, const Decide& decide, bool skip_refused = false);
+  void change_jobs(std::vector<JobName> names, Decide decide);
+  static void go_on(Controller& controller, const std::shared_ptr<ChangeRun>& run);
   void update_job(const wire::UpdateJob& ask);
+  bool refuses_longer_comment(const wire::UpdateJob& ask);
   void update_node(const wire::UpdateNode& ask);
   void create_nodes(const wire::CreateNodes& ask);
   void delete_nodes(const wire::DeleteNodes& ask);

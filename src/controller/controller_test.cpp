@@ -84,8 +84,8 @@ class ControllerTest : public testing::Test {
   // Submitted when nothing had a limit yet: straight into the ledger.
   void add_job(const wire::SubmitJob& ask, UserId uid = UserId{1000}) {
     if (!state.partitions || state.partitions->empty()) apply(state, one_node());
-    const auto decided =
-        decide(state, to_submit_jobs(ask, {uid, GroupId{1000}, "alice", "users", {1000}}).front(), {uid}, start_of_test);
+    const auto decided = decide(state, to_submit_jobs(ask, {uid, GroupId{1000}, "alice", "users", {1000}}).front(),
+                                {uid}, start_of_test);
     ASSERT_TRUE(decided);
     for (const Event& event : decided->events) apply(state, event);
   }
@@ -190,8 +190,57 @@ TEST_F(ControllerTest, An_administrators_comment_does_not_grow_without_end) {
   request.mutable_update_job()->set_append_admin_comment(true);
   EXPECT_EQ(ask(UserId{0}, request).jobs_changed().changed_size(), 1);
   const wire::Reply reply = ask(UserId{0}, request);
-  ASSERT_EQ(reply.jobs_changed().failed_size(), 1);
-  EXPECT_EQ(reply.jobs_changed().failed(0).code(), too_long_code);
+  EXPECT_EQ(reply.failure().code(), too_long_code);
+  ASSERT_EQ(reply.failure().notes_size(), 1);
+  EXPECT_EQ(reply.failure().notes(0), "AdminComment would have 1201 bytes; the limit is 1024");
+}
+
+// ---- many requests, large requests ----
+
+TEST_F(ControllerTest, A_connection_has_so_many_unanswered_requests) {
+  add_job(a_job(3));
+  start();
+  std::vector<std::string> frames;
+  const ClientId client = sessions.accept_relayed(UserId{1000}, GroupId{1000},
+                                                  [&](std::string frame) { frames.push_back(std::move(frame)); });
+  for (std::uint32_t number = 1; number <= 257; ++number) {
+    wire::Request request;
+    request.set_protocol(protocol_version);
+    request.set_number(number);
+    request.mutable_wait_job()->set_job_id(1);
+    sessions.relayed_message(client, request.SerializeAsString());
+  }
+  ASSERT_EQ(frames.size(), 1u);
+  wire::Reply reply;
+  ASSERT_TRUE(reply.ParseFromString(frames[0]));
+  EXPECT_EQ(reply.number(), 257u);
+  EXPECT_EQ(reply.failure().notes(0), "too many unanswered requests on one connection (256)");
+}
+
+TEST_F(ControllerTest, A_user_ends_thousands_of_jobs_while_others_get_answers_between) {
+  for (int i = 0; i < 3000; ++i) add_job(a_job(3));
+  add_job(a_job(3), UserId{1001});
+  start();
+  wire::Request cancel, ping;
+  cancel.set_protocol(protocol_version);
+  cancel.set_number(1);
+  cancel.mutable_cancel()->set_user("1000");
+  ping.set_protocol(protocol_version);
+  ping.set_number(1);
+  ping.mutable_ping();
+  std::string order;
+  const ClientId first = sessions.accept_relayed(UserId{1000}, GroupId{1000}, [&](std::string) { order += 'c'; });
+  const ClientId second = sessions.accept_relayed(UserId{1001}, GroupId{1001}, [&](std::string) { order += 'p'; });
+  sessions.relayed_message(first, cancel.SerializeAsString());
+  std::size_t live = 0;
+  for (const auto& [key, job] : controller->durable().jobs) live += job->state == JobState::ended ? 0 : 1;
+  EXPECT_EQ(live, 3001u);
+  sessions.relayed_message(second, ping.SerializeAsString());
+  run();
+  EXPECT_EQ(order, "pc");
+  live = 0;
+  for (const auto& [key, job] : controller->durable().jobs) live += job->state == JobState::ended ? 0 : 1;
+  EXPECT_EQ(live, 1u);
 }
 
 }  // namespace

@@ -98,5 +98,43 @@ TEST(Sessions, Answers_keep_their_order) {
   for (std::size_t i = 0; i + 1 < peer.got.size(); ++i) EXPECT_EQ(head_of_reply(peer.got[i]).number, 1u);
 }
 
+TEST(Sessions, Unread_answers_of_one_user_are_bounded_and_others_are_not_touched) {
+  SlowLink::Peer first, second, other, root;
+  Sessions sessions{SessionLimits{.unread_bytes_per_user_max = 4u << 20}};
+  const auto accept = [&](SlowLink::Peer& peer, std::uint32_t uid) {
+    return sessions.accept(std::make_unique<SlowLink>(peer), UserId{uid}, GroupId{uid});
+  };
+  sessions.reply(accept(first, 1000), large_reply(20u << 20));  // one of any size
+  sessions.reply(accept(second, 1000), large_reply(1u << 20));
+  ASSERT_EQ(second.got.size(), 1u);
+  wire::Reply refused;
+  ASSERT_TRUE(refused.ParseFromString(second.got[0]));
+  EXPECT_EQ(refused.number(), 1u);
+  EXPECT_EQ(refused.failure().code(), 2037u);
+  EXPECT_NE(refused.failure().text().find("have not been read"), std::string::npos);
+  sessions.reply(accept(other, 1001), large_reply(6u << 20));
+  EXPECT_GT(other.got[0].size(), 100'000u);
+  sessions.reply(accept(root, 0), large_reply(6u << 20));
+  sessions.reply(accept(root, 0), large_reply(6u << 20));
+  while (first.wish) first.read_all();
+  sessions.reply(accept(second, 1000), large_reply(1u << 20));
+  EXPECT_GT(second.got[1].size(), 100'000u) << "it has read them";
+}
+
+TEST(Sessions, A_connection_that_asks_nothing_is_closed_after_a_while) {
+  SlowLink::Peer idle, slow;
+  Sessions sessions{SessionLimits{.idle_sweeps_max = 3}};
+  sessions.accept(std::make_unique<SlowLink>(idle), UserId{1000}, GroupId{1000});
+  const ClientId reader = sessions.accept(std::make_unique<SlowLink>(slow), UserId{1000}, GroupId{1000});
+  sessions.reply(reader, large_reply(5u << 20));
+  sessions.accept_relayed(UserId{1000}, GroupId{1000}, [](std::string) {});
+  for (int i = 0; i < 3; ++i) sessions.sweep();
+  EXPECT_EQ(sessions.connections(), 3u);
+  sessions.sweep();
+  EXPECT_TRUE(idle.closed);
+  EXPECT_FALSE(slow.closed) << "its answer is on its way";
+  EXPECT_EQ(sessions.connections(), 2u) << "a relay sees to its own";
+}
+
 }  // namespace
 }  // namespace millrace

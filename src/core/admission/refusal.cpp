@@ -21,8 +21,6 @@ const char* slurm_text(RefusalCode code) {
       return "MaxJobCount limit reached";
     case RefusalCode::script_missing:
       return "Job script not specified";
-    case RefusalCode::too_long:
-      return "Pathname of a file, directory or other parameter too long";
     case RefusalCode::node_configuration_unavailable:
       return "Requested node configuration is not available";
     case RefusalCode::invalid_job_id:

@@ -20,7 +20,6 @@ enum class RefusalCode : std::uint16_t {
   invalid_node_count = 2006,
   too_many_jobs = 2007,
   script_missing = 2009,
-  too_long = 2012,
   node_configuration_unavailable = 2014,
   nodes_busy = 2016,
   invalid_job_id = 2017,
