@@ -62,7 +62,7 @@ void Commands::decide_change(const AccountChange& change) {
   }
   if (ask.try_only()) return answer(std::move(out));
   // Where there is nothing to change, that may rest on a change which is not durable yet: this answer waits for it too.
-  if (!decision->events.empty()) c_.commit_.happen(std::move(decision->events));
+  if (!decision->events.empty() && !happen(std::move(decision->events))) return;
   answer_when_durable(std::move(out));
 }
 
@@ -126,7 +126,7 @@ void Commands::annotate_record(const wire::AnnotateRecord& ask) {
     changed.add_names(std::to_string(number));
   }
   if (ask.try_only()) return answer(std::move(out));
-  if (!events.empty()) c_.commit_.happen(std::move(events));
+  if (!events.empty() && !happen(std::move(events))) return;
   answer_when_durable(std::move(out));
 }
 

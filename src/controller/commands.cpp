@@ -50,6 +50,18 @@ void Commands::refuse_with(const Refusal& refusal) {
   answer(std::move(out));
 }
 
+bool Commands::refuses_for_room(const std::vector<Event>& events, std::uint64_t payload_bytes) {
+  if (c_.commit_.has_room(events, payload_bytes)) return false;
+  refuse_with(no_room_code, no_room_text, "the controller's disk has no room for this; try again later");
+  return true;
+}
+
+bool Commands::happen(std::vector<Event> events, std::uint64_t payload_bytes) {
+  if (refuses_for_room(events, payload_bytes)) return false;
+  c_.commit_.happen(std::move(events));
+  return true;
+}
+
 void Commands::answer_when_durable(wire::Reply out) {
   c_.commit_.when_durable(
       [&clients = c_.clients_, client = asker_.client, out = std::move(out)] { clients.reply(client, out); });
@@ -195,7 +207,7 @@ void Commands::update_node(const wire::UpdateNode& ask) {
     change.node = NodeIndex{index};
     auto decision = decide_change_node(c_.commit_.decided(), change, actor_, c_.loop_.now());
     if (!decision) return refuse_with(decision.error());
-    c_.commit_.happen(*std::move(decision));
+    if (!happen(*std::move(decision))) return;
   }
   wire::Reply out = reply();
   out.mutable_done();
@@ -214,7 +226,7 @@ void Commands::create_nodes(const wire::CreateNodes& ask) {
     for (const Event& event : *decision) apply(copy, event);
     events.insert(events.end(), decision->begin(), decision->end());
   }
-  c_.commit_.happen(std::move(events));
+  if (!happen(std::move(events))) return;
   c_.know_nodes();
   wire::Reply out = reply();
   out.mutable_done();
@@ -230,7 +242,7 @@ void Commands::delete_nodes(const wire::DeleteNodes& ask) {
     if (!decision) return refuse_with(decision.error());
     events.insert(events.end(), decision->begin(), decision->end());
   }
-  c_.commit_.happen(std::move(events));
+  if (!happen(std::move(events))) return;
   for (const std::uint32_t index : *indexes) {
     c_.links_.erase(NodeIndex{index});
     c_.observed_.edit().responding.erase(NodeIndex{index});

@@ -9,6 +9,10 @@
 
 namespace millrace {
 
+// What Slurm says when the disk of the controller is full.
+constexpr std::uint32_t no_room_code = 2019;
+constexpr const char* no_room_text = "I/O error writing script/environment to file";
+
 class Commands final {
  public:
   Commands(Controller& controller, const Asker& asker, const wire::Request& request)
@@ -43,6 +47,9 @@ class Commands final {
   void issue_token(const wire::IssueToken& ask);  // token_command.cpp
   void set_logging(const wire::SetLogging& ask);  // logging_command.cpp
   void commit_and_answer(Decision decision);
+  // The facts of this request happen, if the log has room for them and for `payload_bytes`; else it is refused.
+  [[nodiscard]] bool happen(std::vector<Event> events, std::uint64_t payload_bytes = 0);
+  bool refuses_for_room(const std::vector<Event>& events, std::uint64_t payload_bytes);  // true: it has been told
   void hold(const wire::HoldJobs& ask);
   void requeue(const wire::RequeueJobs& ask);
   void suspend(const wire::SuspendJobs& ask);

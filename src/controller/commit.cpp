@@ -80,6 +80,12 @@ void Commit::note(const Event& event) {
       event);
 }
 
+bool Commit::has_room(const std::vector<Event>& events, std::uint64_t payload_bytes) const {
+  std::uint64_t bytes = batch_bytes_ + payload_bytes;
+  for (const Event& event : events) bytes += encode_event(event).size();
+  return log_.room(bytes) == Room::enough;
+}
+
 void Commit::happen(std::vector<Event> events, Answer answer) {
   for (const Event& event : events) {
     note(event);  // before: a requeue forgets where the attempt was
@@ -89,6 +95,7 @@ void Commit::happen(std::vector<Event> events, Answer answer) {
     if (fact_log_) fact_log_->happened(decided_, event);
     note(event);
     batch_.events.push_back(encode_event(event));
+    batch_bytes_ += batch_.events.back().size();
   }
   when_durable(std::move(answer));
 }
@@ -98,6 +105,7 @@ PayloadId Commit::add_payload(std::string bytes) {
   if (log_.has_payload(id)) return id;
   for (const auto& [known, data] : batch_.payloads)
     if (known == id) return id;
+  batch_bytes_ += bytes.size();
   batch_.payloads.emplace_back(id, std::move(bytes));
   return id;
 }
@@ -112,6 +120,7 @@ void Commit::when_durable(Answer answer) {
 void Commit::flush() {
   flush_posted_ = false;
   Batch batch = std::exchange(batch_, {});
+  batch_bytes_ = 0;
   log_.append(std::move(batch), [this, snapshot = decided_, changes = std::exchange(changes_, {}),
                                  answers = std::exchange(answers_, {})](Result<std::uint64_t> index) mutable {
     if (!index) return fatal_(index.error());

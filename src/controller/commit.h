@@ -34,6 +34,9 @@ class Commit final {
   const State& decided() const { return decided_; }  // what the next decision sees; never shown to anyone
   const State& durable() const { return durable_; }  // what queries, planner, intents and answers see
 
+  // Whether the log has room for what these facts and `payload_bytes` of new payloads will really take, besides what is
+  // on its way. Every request of a person asks this first; ends, cancels and what nodes report live on the reserve.
+  bool has_room(const std::vector<Event>& events, std::uint64_t payload_bytes = 0) const;
   // Facts of one decision. `answer` runs when they are durable.
   void happen(std::vector<Event> events, Answer answer = {});
   // To be stored with the facts that name it, if it is not there yet. Returns its name.
@@ -54,6 +57,7 @@ class Commit final {
   std::move_only_function<void(const Changes&)> changed_;
   State decided_, durable_;
   Batch batch_;
+  std::uint64_t batch_bytes_ = 0;
   Changes changes_;
   std::vector<Answer> answers_;
   bool flush_posted_ = false;

@@ -195,6 +195,66 @@ TEST_F(ControllerTest, An_administrators_comment_does_not_grow_without_end) {
   EXPECT_EQ(reply.failure().notes(0), "AdminComment would have 1201 bytes; the limit is 1024");
 }
 
+// ---- a full disk ----
+
+TEST_F(ControllerTest, A_request_asks_for_room_by_what_it_really_writes) {
+  add_job(a_job(3));
+  start();
+  log.size = log.written + 500;
+  wire::Request request;
+  request.mutable_update_job()->mutable_job()->set_job_id(1);
+  request.mutable_update_job()->set_comment(std::string(1000, 'c'));
+  const wire::Reply refused = ask(UserId{1000}, request);
+  ASSERT_EQ(refused.jobs_changed().failed_size(), 1);
+  EXPECT_EQ(refused.jobs_changed().failed(0).code(), 2019u);
+  request.mutable_update_job()->set_comment("short");
+  EXPECT_EQ(ask(UserId{1000}, request).jobs_changed().changed_size(), 1);
+}
+
+TEST_F(ControllerTest, On_a_full_disk_no_request_writes_but_a_cancel) {
+  add_job(a_job(3));
+  start();
+  std::vector<wire::Request> all(14);
+  *all[0].mutable_submit() = a_job(3);
+  all[1].mutable_update_job()->mutable_job()->set_job_id(1);
+  all[1].mutable_update_job()->set_comment("c");
+  all[2].mutable_hold()->add_jobs()->set_job_id(1);
+  all[3].mutable_update_node()->set_nodes("n1");
+  all[3].mutable_update_node()->set_comment("c");
+  all[4].mutable_create_nodes()->set_names("x[1-3]");
+  all[4].mutable_create_nodes()->set_configuration("CPUs=4 State=CLOUD");
+  all[5].mutable_reserve()->set_nodes("n1");
+  all[5].mutable_reserve()->set_users("root");
+  all[5].mutable_reserve()->set_start_us(start_of_test.value * 2);
+  all[5].mutable_reserve()->set_duration_us(60'000'000);
+  all[6].mutable_set_trigger()->mutable_trigger()->set_program("/bin/true");
+  all[7].mutable_update_partition()->set_name("p");
+  all[7].mutable_update_partition()->set_state("DOWN");
+  all[8].mutable_set_damping()->set_factor(3);
+  all[9].mutable_hold()->set_name("nnn");
+  all[10].mutable_update_partition()->set_name("q");
+  all[10].mutable_update_partition()->set_create(true);
+  all[10].mutable_update_partition()->add_settings("Nodes=n1");
+  all[11].mutable_delete_partition()->set_name("p");
+  auto* setting = all[12].mutable_change_accounts()->add_where();
+  setting->set_key("name");
+  setting->set_op("=");
+  setting->set_value("physics");
+  all[13].mutable_update_job()->mutable_job()->set_job_id(1);
+  all[13].mutable_update_job()->set_time_limit_minutes(3);
+  log.size = 0;
+  for (const wire::Request& request : all) {
+    const std::uint64_t before = log.written;
+    const wire::Reply reply = ask(UserId{0}, request);
+    EXPECT_EQ(log.written, before) << request.body_case();
+    EXPECT_TRUE(reply.has_failure() || reply.jobs_changed().failed_size() > 0) << request.body_case();
+  }
+  wire::Request cancel;
+  cancel.mutable_cancel()->add_jobs()->set_job_id(1);
+  EXPECT_EQ(ask(UserId{1000}, cancel).jobs_changed().changed_size(), 1);
+  EXPECT_EQ(controller->durable().find_job(JobId{1})->state, JobState::ended);
+}
+
 // ---- many requests, large requests ----
 
 TEST_F(ControllerTest, A_connection_has_so_many_unanswered_requests) {

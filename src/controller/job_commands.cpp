@@ -58,6 +58,7 @@ struct Commands::ChangeRun {
   wire::Request request;
   std::vector<JobName> names;
   Decide decide;
+  bool may_use_reserve;  // of the log: a full disk must not keep anybody from ending jobs
   wire::Reply out;
   std::size_t name = 0;  // the next one
   // Of the present name:
@@ -73,7 +74,7 @@ void Commands::change_jobs(std::vector<JobName> names, Decide decide) {
                                                   request_,
                                                   std::move(names),
                                                   std::move(decide),
-                                                  
+                                                  request_.has_cancel(),
                                                   std::move(out),
                                                   0,
                                                   {},
@@ -117,6 +118,10 @@ void Commands::go_on(Controller& controller, const std::shared_ptr<ChangeRun>& r
       auto decision = run->decide(self, commit.decided(), which);
       if (!decision) {
         if (!run->first) run->first = told(decision.error());
+        continue;
+      }
+      if (!run->may_use_reserve && !decision->empty() && !commit.has_room(*decision)) {
+        if (!run->first) run->first.emplace(no_room_code, no_room_text);
         continue;
       }
       ++run->done;

@@ -9,7 +9,7 @@ namespace millrace {
 
 void Commands::commit_and_answer(Decision decision) {
   if (!decision) return refuse_with(decision.error());
-  c_.commit_.happen(*std::move(decision));
+  if (!happen(*std::move(decision))) return;
   wire::Reply out = reply();
   out.mutable_done();
   answer_when_durable(std::move(out));

@@ -91,7 +91,7 @@ void Commands::reserve(const wire::Reserve&) {
         if (!decision) return self.refuse_with(decision.error());
         wire::Reply out = self.reply();
         out.mutable_reserved()->set_name(decision->name);
-        c.commit_.happen(std::move(decision->events));
+        if (!self.happen(std::move(decision->events))) return;
         self.answer_when_durable(std::move(out));
       });
 }
@@ -99,7 +99,7 @@ void Commands::reserve(const wire::Reserve&) {
 void Commands::remove_reservation(const wire::RemoveReservation& ask) {
   auto decision = decide_remove_reservation(c_.commit_.decided(), ask.name(), actor_, c_.loop_.now());
   if (!decision) return refuse_with(decision.error());
-  c_.commit_.happen(*std::move(decision));
+  if (!happen(*std::move(decision))) return;
   wire::Reply out = reply();
   out.mutable_done();
   answer_when_durable(std::move(out));

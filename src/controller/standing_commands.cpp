@@ -26,12 +26,6 @@ void Commands::set_crontab(const wire::SetCrontab& ask) {
     return refuse_with({RefusalCode::access_denied, {"only an administrator may change another user's crontab"}});
   if (std::ranges::any_of(ask.entries(), [&](const wire::CronEntry& entry) { return refuses_words(entry.job()); }))
     return;
-  std::uint64_t bytes = ask.text().size();
-  for (const wire::CronEntry& entry : ask.entries())
-    bytes += entry.job().script().size() + entry.job().environment().size() + 8192;
-  if (c_.log_.room(bytes) != Room::enough)
-    return refuse_with(2019, "I/O error writing script/environment to file",
-                       "the controller's disk has no room for new jobs; try again later");
   const bool for_another = uid != asker_.uid && !ask.entries().empty();
   if (for_another &&
       std::ranges::any_of(ask.entries(), [](const wire::CronEntry& entry) { return !entry.job().job().has_as_gid(); }))
@@ -58,6 +52,10 @@ void Commands::set_crontab(const wire::SetCrontab& ask) {
     auto decision = decide_crontab(c.commit_.decided(), uid, ask.text(), std::move(lines),
                                    {uid, self.actor_.is_admin && uid == asker.uid}, c.loop_.now());
     if (!decision) return self.refuse_with(decision.error());
+    std::uint64_t payloads = 0;
+    for (const wire::CronEntry& entry : ask.entries())
+      payloads += entry.job().script().size() + entry.job().environment().size();
+    if (self.refuses_for_room({*decision}, payloads)) return;
     for (const wire::CronEntry& entry : ask.entries()) {
       c.payloads_.remember(c.commit_.add_payload(entry.job().script()), entry.job().script());
       if (!entry.job().environment().empty())
@@ -133,7 +131,7 @@ void Commands::set_trigger(const wire::SetTrigger& ask) {
   if (state.triggers.size() >= triggers_max)
     return refuse_with(2036, "Requested operation not supported on this system",
                        "there are " + std::to_string(triggers_max) + " triggers already");
-  c_.commit_.happen({TriggerSet{std::move(trigger), c_.loop_.now()}});
+  if (!happen({TriggerSet{std::move(trigger), c_.loop_.now()}})) return;
   wire::Reply out = reply();
   out.mutable_done();
   answer_when_durable(std::move(out));
@@ -147,7 +145,7 @@ void Commands::clear_triggers(const wire::ClearTriggers& ask) {
         (!ask.has_uid() || ask.uid() == trigger->uid.value) && (actor_.is_admin || trigger->uid == asker_.uid))
       events.emplace_back(TriggerRemoved{id, c_.loop_.now()});
   if (events.empty()) return refuse_with(3, "No such process", "no trigger matches");
-  c_.commit_.happen(std::move(events));
+  if (!happen(std::move(events))) return;
   wire::Reply out = reply();
   out.mutable_done();
   answer_when_durable(std::move(out));

@@ -53,11 +53,6 @@ bool Commands::refuses_words(const wire::SubmitJob& ask) {
 }
 
 void Commands::submit(const wire::SubmitJob& ask) {
-  const std::uint64_t bytes = ask.script().size() + ask.environment().size() +
-                              8192 * (1 + static_cast<std::uint64_t>(ask.more_components_size()));
-  if (c_.log_.room(bytes) != Room::enough)
-    return refuse_with(2019, "I/O error writing script/environment to file",
-                       "the controller's disk has no room for new jobs; try again later");
   // The name service may be slow: the request is kept until it has answered, and decided on what is true then.
   // Whose job it is: root may say that it is another's, and may submit what a client cannot have checked.
   const bool for_another = ask.job().has_as_uid() || ask.job().has_as_gid();
@@ -94,6 +89,7 @@ void Commands::submit(const wire::SubmitJob& ask) {
       return;
     }
     if (!decision->events.empty()) {
+      if (self.refuses_for_room(decision->events, ask.script().size() + ask.environment().size())) return;
       if (!ask.script().empty()) c.payloads_.remember(c.commit_.add_payload(ask.script()), ask.script());
       if (!ask.environment().empty()) c.payloads_.remember(c.commit_.add_payload(ask.environment()), ask.environment());
       c.commit_.happen(std::move(decision->events));
