@@ -92,7 +92,8 @@ void Commands::handle() {
   if (actor_.is_admin || !c_.has_offices() || c_.asker_names_.contains(asker_.uid)) return dispatch();
   c_.identities_.find(asker_.uid, asker_.gid,
                       [&c = c_, asker = asker_, request = request_](Result<UserIdentity> identity) {
-                        c.asker_names_[asker.uid] = identity ? identity->user_name : std::string{};
+                        // One that failed is asked again the next time: the name service may have been away.
+                        if (identity) c.asker_names_[asker.uid] = identity->user_name;
                         Commands{c, asker, request}.dispatch();
                       });
 }
